@@ -1,0 +1,188 @@
+/* The pass body: its stored form, the merge rule of PATCH, and what a template lets in. */
+#include "schemas/body.h"
+
+#include "schemas/crc32c.h"
+#include "schemas/date.h"
+
+enum { BODY_VERSION = 1, BODY_ITEMS = 7, LINEAR_KEYS_MAX = 8 };
+
+static bool is_map(const msgpack_object *object)
+{
+	return object->type == MSGPACK_OBJECT_MAP;
+}
+
+enum err body_open(struct span bytes, msgpack_zone *zone, struct body *body)
+{
+	msgpack_object root;
+	size_t         at = 0;
+	if (msgpack_unpack((const char *)bytes.at, bytes.size, &at, zone, &root) != MSGPACK_UNPACK_SUCCESS)
+		return ERR_DAMAGED;
+	if (root.type != MSGPACK_OBJECT_ARRAY || root.via.array.size != BODY_ITEMS) return ERR_DAMAGED;
+	const msgpack_object *items = root.via.array.ptr;
+	if (items[0].type != MSGPACK_OBJECT_POSITIVE_INTEGER || items[0].via.u64 != BODY_VERSION) return ERR_DAMAGED;
+	if (items[1].type != MSGPACK_OBJECT_STR || object_text(&items[2]).size != sizeof body->token) return ERR_DAMAGED;
+	if (!is_map(&items[3]) || !is_map(&items[4])) return ERR_DAMAGED;
+	body->pass_id = object_text(&items[1]);
+	memcpy(body->token, object_text(&items[2]).at, sizeof body->token);
+	body->visible = &items[3];
+	body->hidden = &items[4];
+	body->appearance = &items[5];
+	body->creation_error = &items[6];
+	return OK;
+}
+
+void body_pack(const struct body *body, struct buffer *out)
+{
+	msgpack_packer pk = buffer_packer(out);
+	msgpack_pack_array(&pk, BODY_ITEMS);
+	msgpack_pack_uint8(&pk, BODY_VERSION);
+	pack_str(&pk, body->pass_id);
+	pack_bin(&pk, span_of(body->token, sizeof body->token));
+	msgpack_pack_object(&pk, *body->visible);
+	msgpack_pack_object(&pk, *body->hidden);
+	msgpack_pack_object(&pk, *body->appearance);
+	msgpack_pack_object(&pk, *body->creation_error);
+}
+
+/* Merging ------------------------------------------------------------------------------------------------- */
+
+/* Finds members of a growing map by key: a walk while it is small, a hash table of positions otherwise, so that
+ * a body of a hundred thousand keys costs no more a key than one of ten. */
+struct key_index {
+	uint32_t *slots; /* position + 1; 0: free */
+	uint32_t  mask;
+};
+
+static bool index_new(struct key_index *index, size_t keys, msgpack_zone *zone)
+{
+	uint32_t count = 16;
+	*index = (struct key_index){0};
+	if (keys <= LINEAR_KEYS_MAX) return true;
+	while (count < keys * 2)
+		count *= 2;
+	index->slots = msgpack_zone_malloc(zone, count * sizeof *index->slots);
+	if (!index->slots) return false;
+	memset(index->slots, 0, count * sizeof *index->slots);
+	index->mask = count - 1;
+	return true;
+}
+
+/* The position of `key` among the first `count` members, or `count`. With `add`, a key not found is entered. */
+static uint32_t index_find(struct key_index *index, const msgpack_object_kv *members, uint32_t count, struct span key,
+			   bool add)
+{
+	if (!index->slots) {
+		for (uint32_t i = 0; i < count; i++)
+			if (span_equal(object_text(&members[i].key), key)) return i;
+		return count;
+	}
+	uint32_t slot = crc32c(0, key.at, key.size) & index->mask;
+	for (; index->slots[slot]; slot = (slot + 1) & index->mask)
+		if (span_equal(object_text(&members[index->slots[slot] - 1].key), key)) return index->slots[slot] - 1;
+	if (add) index->slots[slot] = count + 1;
+	return count;
+}
+
+enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null, msgpack_zone *zone,
+		   msgpack_object *merged)
+{
+	uint32_t           base_count = base && is_map(base) ? base->via.map.size : 0, count = 0, kept = 0;
+	uint32_t           all = base_count + changes->via.map.size;
+	struct key_index   index;
+	msgpack_object_kv *members = msgpack_zone_malloc(zone, (all ? all : 1) * sizeof *members);
+	if (!members || !index_new(&index, all, zone)) return ERR_NO_MEMORY;
+	for (; count < base_count; count++) {
+		members[count] = base->via.map.ptr[count];
+		(void)index_find(&index, members, count, object_text(&members[count].key), true);
+	}
+	for (uint32_t i = 0; i < changes->via.map.size; i++) {
+		const msgpack_object_kv *change = &changes->via.map.ptr[i];
+		uint32_t                 at = index_find(&index, members, count, object_text(&change->key), true);
+		members[at] = *change;
+		if (at == count) count++;
+	}
+	for (uint32_t i = 0; i < count; i++) /* nulls were kept until here, so that positions stayed */
+		if (keep_null || members[i].val.type != MSGPACK_OBJECT_NIL) members[kept++] = members[i];
+	merged->type = MSGPACK_OBJECT_MAP;
+	merged->via.map.size = kept;
+	merged->via.map.ptr = members;
+	return OK;
+}
+
+/* Checks -------------------------------------------------------------------------------------------------- */
+
+static int64_t code_points(struct span text)
+{
+	int64_t count = 0;
+	for (size_t i = 0; i < text.size; i++)
+		count += (text.at[i] & 0xc0) != 0x80;
+	return count;
+}
+
+static bool is_date(struct span text)
+{
+	char    whole[32];
+	wall_us at;
+	if (rfc3339_read(text, &at)) return true;
+	if (text.size != 10) return false;
+	memcpy(whole, text.at, 10);
+	memcpy(whole + 10, "T00:00:00Z", 10);
+	return rfc3339_read(span_of(whole, 20), &at);
+}
+
+static bool value_fits(const struct template_field *field, const msgpack_object *value)
+{
+	struct span text = object_text(value);
+	char        first = value->type == MSGPACK_OBJECT_BIN && text.size ? (char)text.at[0] : 0;
+	if (field->kind == FIELD_NUMBER) return first == '-' || (first >= '0' && first <= '9');
+	if (field->kind == FIELD_BOOLEAN) return first == 't' || first == 'f';
+	if (value->type != MSGPACK_OBJECT_STR) return false;
+	if (field->max_length && code_points(text) > field->max_length) return false;
+	if (field->kind == FIELD_DATE) return is_date(text);
+	return field->kind != FIELD_URL || is_web_url(text);
+}
+
+enum err visible_check(const struct template *template, const msgpack_object *changes, struct span *key)
+{
+	uint32_t                 count = changes->via.map.size;
+	const msgpack_object_kv *members = changes->via.map.ptr;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct template_field *field = template_field(template, *key = object_text(&members[i].key));
+		if (!field || field->locked) return ERR_INVALID_INPUT;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct template_field *field = template_field(template, *key = object_text(&members[i].key));
+		bool                         removed = members[i].val.type == MSGPACK_OBJECT_NIL;
+		if (removed ? field->required : !value_fits(field, &members[i].val)) return ERR_PASS_TEMPLATE_DATA_INVALID;
+	}
+	return OK;
+}
+
+enum err visible_check_required(const struct template *template, const msgpack_object *visible, struct span *key)
+{
+	for (unsigned i = 0; i < template->field_count; i++) {
+		const struct template_field *field = &template->fields[i];
+		bool                         found = !field->required || field->locked;
+		for (uint32_t k = 0; !found && k < visible->via.map.size; k++)
+			found = span_equal(object_text(&visible->via.map.ptr[k].key), field->key);
+		*key = field->key;
+		if (!found) return ERR_PASS_TEMPLATE_DATA_INVALID;
+	}
+	return OK;
+}
+
+enum err appearance_check(const msgpack_object *changes, struct span *key)
+{
+	for (uint32_t i = 0; i < changes->via.map.size; i++) {
+		const msgpack_object *value = &changes->via.map.ptr[i].val;
+		struct span           text = object_text(value);
+		bool                  text_value = value->type == MSGPACK_OBJECT_STR, fits = false;
+		*key = object_text(&changes->via.map.ptr[i].key);
+		if (span_is(*key, "title")) fits = text_value;
+		else if (span_is(*key, "background_color")) fits = text_value && is_colour(text);
+		else if (span_is(*key, "logo") || span_is(*key, "banner")) fits = text_value && is_web_url(text);
+		else return ERR_INVALID_INPUT;
+		if (!fits && value->type != MSGPACK_OBJECT_NIL) return ERR_INVALID_INPUT;
+	}
+	return OK;
+}

@@ -1,0 +1,43 @@
+#pragma once
+#include "schemas/buffer.h"
+#include "schemas/template.h"
+
+/* The cold part of a pass: what the caller wrote. Stored as a msgpack array
+ *   [1, pass_id str, token bin16, visible map, hidden map, appearance map | nil, creation_error str | nil]
+ * Map values are str, or bin with any other value's JSON text (see json_pack_object). The counter is not in
+ * `visible`: it is laid in when the pass is shown. */
+struct body {
+	struct span           pass_id;
+	uint8_t               token[16]; /* of download_url */
+	const msgpack_object *visible, *hidden;
+	const msgpack_object *appearance;     /* may be nil */
+	const msgpack_object *creation_error; /* may be nil */
+};
+
+/* Objects live in `zone` and point into `bytes`. Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
+must_check enum err body_open(struct span bytes, msgpack_zone *zone, struct body *body);
+void                body_pack(const struct body *body, struct buffer *out);
+
+/* `base` with the members of `changes` laid over it: replaced in place, added at the end, removed where null.
+ * With `keep_null` a null is a value like any other. base may be NULL. Errors: ERR_NO_MEMORY. */
+must_check enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null,
+			      msgpack_zone *zone, msgpack_object *merged);
+
+/* Holds what a caller wants in `visible` against the template: unknown and locked keys first, then types and
+ * lengths. A null asks for the key's removal. `*key` is the offender.
+ * Errors: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
+must_check enum err visible_check(const struct template *template, const msgpack_object *changes, struct span *key);
+
+/* Does a whole `visible` have every required field? Errors: ERR_PASS_TEMPLATE_DATA_INVALID. */
+must_check enum err visible_check_required(const struct template *template, const msgpack_object *visible,
+					   struct span *key);
+
+/* Property names and forms of `appearance`; nulls pass. Errors: ERR_INVALID_INPUT. */
+must_check enum err appearance_check(const msgpack_object *changes, struct span *key);
+
+static inline struct span object_text(const msgpack_object *object) /* of a str or bin */
+{
+	if (object->type == MSGPACK_OBJECT_STR) return span_of(object->via.str.ptr, object->via.str.size);
+	if (object->type == MSGPACK_OBJECT_BIN) return span_of(object->via.bin.ptr, object->via.bin.size);
+	return span_of(NULL, 0);
+}

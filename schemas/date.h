@@ -1,0 +1,16 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/span.h"
+
+enum { RFC3339_TEXT = 24 + 1 };
+
+/* "2026-11-20T20:43:00.123Z": milliseconds, rounded down, UTC, NUL-terminated. Years 0001 to 9999. */
+void rfc3339_text(wall_us at, char text[RFC3339_TEXT]);
+
+/* Reads RFC 3339 with any offset, 0 to 9 fraction digits (cut to microseconds), T or t, Z or z.
+ * false when it is not such a date, or no real day. A second of 60 is refused. */
+bool rfc3339_read(struct span text, wall_us *at);
+
+/* A length of time as the operator writes it: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at
+ * most 100 years. false otherwise. */
+bool duration_read(struct span text, dur_us *duration);

@@ -1,0 +1,42 @@
+/* Texts of the error table. Everything here is expanded from errors.def, so a new row needs nothing else. */
+#include "schemas/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+	const char *code;
+	int         http;
+	const char *message;
+} rows[ERR_COUNT] = {
+    [OK] = {"OK", 200, "Done."},
+#define E(name, http, text) [ERR_##name] = {#name, http, text},
+#include "schemas/errors.def"
+#undef E
+};
+
+static unsigned row_of(enum err err)
+{
+	return (unsigned)err < ERR_COUNT ? (unsigned)err : ERR_INTERNAL;
+}
+
+const char *err_code(enum err err)
+{
+	return rows[row_of(err)].code;
+}
+
+int err_http(enum err err)
+{
+	return rows[row_of(err)].http;
+}
+
+const char *err_message(enum err err)
+{
+	return rows[row_of(err)].message;
+}
+
+void must_failed(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "level=panic event=must_failed what=\"%s\" at=%s:%d\n", what, file, line);
+	abort();
+}

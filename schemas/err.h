@@ -1,0 +1,22 @@
+#pragma once
+
+/* The one error type. A fallible function returns `enum err`; OK (0) is good; the caller must look.
+ * The rows, with HTTP status and message, are in errors.def. Units: none. Errors: these are them. */
+enum err {
+	OK = 0,
+#define E(name, http, text) ERR_##name,
+#include "schemas/errors.def"
+#undef E
+	ERR_COUNT
+};
+
+#define must_check __attribute__((warn_unused_result))
+
+/* The code as the interface prints it ("INVALID_INPUT"), its HTTP status, its message. Any value is answered. */
+const char *err_code(enum err err);
+int         err_http(enum err err);
+const char *err_message(enum err err);
+
+/* For our own bugs only: prints the place and aborts, in every build. Never for a peer's or a disk's bytes. */
+#define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))
+_Noreturn void must_failed(const char *what, const char *file, int line);

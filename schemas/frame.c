@@ -1,0 +1,358 @@
+/* Frames: one ZeroMQ message each, written straight into a growing buffer and read through the msgpack
+ * library. The head of CALLS and REPLIES is written when the first item comes, in encodings of fixed width,
+ * before epoch and count are known; sealing patches the numbers in place, so that nothing is ever moved.
+ * Reading goes item by item: one that cannot be understood spoils only itself, and its sender can be told. */
+#include "schemas/frame.h"
+#include "schemas/fields.h"
+#include "schemas/limits.h"
+#include "schemas/msgpack_check.h"
+
+/* msgpack's first bytes that the heads are made of. */
+enum { MP_FIXARRAY = 0x90, MP_ARRAY32 = 0xdd, MP_UINT32 = 0xce, MP_UINT64 = 0xcf };
+
+/* Heads: array, kind, epoch as uint64, then for CALLS the placement version as uint32, then an array32. */
+enum {
+	EPOCH_AT = 3,
+	PLACEMENT_AT = EPOCH_AT + 8 + 1,
+	CALLS_COUNT_AT = PLACEMENT_AT + 4 + 1,
+	CALLS_HEAD_BYTES = CALLS_COUNT_AT + 4,
+	REPLIES_COUNT_AT = EPOCH_AT + 8 + 1,
+	REPLIES_HEAD_BYTES = REPLIES_COUNT_AT + 4,
+};
+enum {
+	HELLO_ITEMS = 4,
+	WELCOME_ITEMS = 6,
+	CALLS_ITEMS = 4,
+	REPLIES_ITEMS = 3,
+	CALL_ITEMS = 6,
+	REPLY_ITEMS = 5
+};
+
+static void put_be(uint8_t *to, uint64_t value, unsigned width)
+{
+	for (unsigned i = 0; i < width; i++)
+		to[i] = (uint8_t)(value >> (8 * (width - 1 - i)));
+}
+
+/* ---- writing ---- */
+
+static void begin_calls(struct frame_out *out)
+{
+	uint8_t head[CALLS_HEAD_BYTES] = {MP_FIXARRAY | CALLS_ITEMS, FRAME_CALLS, MP_UINT64};
+	head[PLACEMENT_AT - 1] = MP_UINT32;
+	head[CALLS_COUNT_AT - 1] = MP_ARRAY32;
+	if (out->bytes.size == 0) buffer_append(&out->bytes, head, sizeof(head));
+}
+
+static void begin_replies(struct frame_out *out)
+{
+	uint8_t head[REPLIES_HEAD_BYTES] = {MP_FIXARRAY | REPLIES_ITEMS, FRAME_REPLIES, MP_UINT64};
+	head[REPLIES_COUNT_AT - 1] = MP_ARRAY32;
+	if (out->bytes.size == 0) buffer_append(&out->bytes, head, sizeof(head));
+}
+
+void frame_call(struct frame_out *out, const struct call *head)
+{
+	begin_calls(out);
+	msgpack_packer packer = frame_out_packer(out);
+	msgpack_pack_array(&packer, CALL_ITEMS);
+	msgpack_pack_uint64(&packer, head->id);
+	msgpack_pack_uint32(&packer, (uint32_t)head->message);
+	msgpack_pack_int64(&packer, head->deadline.v);
+	if (head->has_account)
+		pack_bin(&packer, span_of(head->account.b, sizeof(head->account.b)));
+	else
+		msgpack_pack_nil(&packer);
+	if (head->has_key_hash)
+		pack_bin(&packer, span_of(head->key_hash, sizeof(head->key_hash)));
+	else
+		msgpack_pack_nil(&packer);
+	out->count++;
+}
+
+void frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field)
+{
+	begin_replies(out);
+	msgpack_packer packer = frame_out_packer(out);
+	msgpack_pack_array(&packer, REPLY_ITEMS);
+	msgpack_pack_uint64(&packer, id);
+	msgpack_pack_uint32(&packer, (uint32_t)err);
+	msgpack_pack_uint32(&packer, flags);
+	if (field.size > 0)
+		pack_str(&packer, field);
+	else
+		msgpack_pack_nil(&packer);
+	out->count++;
+}
+
+msgpack_packer frame_out_packer(struct frame_out *out)
+{
+	return buffer_packer(&out->bytes);
+}
+
+struct frame_mark frame_mark(const struct frame_out *out)
+{
+	return (struct frame_mark){out->bytes.size, out->count, out->bytes.failed};
+}
+
+void frame_drop(struct frame_out *out, struct frame_mark mark)
+{
+	must(mark.size <= out->bytes.size && mark.count <= out->count);
+	/* A failed append adds nothing: what stood at the mark still stands. */
+	out->bytes.size = mark.size;
+	out->bytes.failed = mark.failed;
+	out->count = mark.count;
+}
+
+struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version)
+{
+	begin_calls(out);
+	if (out->bytes.failed) return span_of(NULL, 0);
+	must(out->bytes.at[1] == FRAME_CALLS);
+	put_be(out->bytes.at + EPOCH_AT, epoch, 8);
+	put_be(out->bytes.at + PLACEMENT_AT, placement_version, 4);
+	put_be(out->bytes.at + CALLS_COUNT_AT, out->count, 4);
+	return buffer_span(&out->bytes);
+}
+
+struct span frame_seal_replies(struct frame_out *out, uint64_t epoch)
+{
+	begin_replies(out);
+	if (out->bytes.failed) return span_of(NULL, 0);
+	must(out->bytes.at[1] == FRAME_REPLIES);
+	put_be(out->bytes.at + EPOCH_AT, epoch, 8);
+	put_be(out->bytes.at + REPLIES_COUNT_AT, out->count, 4);
+	return buffer_span(&out->bytes);
+}
+
+void frame_clear(struct frame_out *out)
+{
+	buffer_clear(&out->bytes);
+	out->count = 0;
+}
+
+void frame_hello(struct buffer *out, enum role role, uint32_t index)
+{
+	msgpack_packer packer = buffer_packer(out);
+	msgpack_pack_array(&packer, HELLO_ITEMS);
+	msgpack_pack_uint32(&packer, FRAME_HELLO);
+	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
+	msgpack_pack_uint32(&packer, (uint32_t)role);
+	msgpack_pack_uint32(&packer, index);
+}
+
+void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
+                   uint32_t placement_version)
+{
+	msgpack_packer packer = buffer_packer(out);
+	msgpack_pack_array(&packer, WELCOME_ITEMS);
+	msgpack_pack_uint32(&packer, FRAME_WELCOME);
+	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
+	msgpack_pack_uint64(&packer, epoch);
+	msgpack_pack_uint32(&packer, credit_commands);
+	msgpack_pack_uint32(&packer, credit_bytes);
+	msgpack_pack_uint32(&packer, placement_version);
+}
+
+void pack_int(msgpack_packer *packer, int64_t value)
+{
+	msgpack_pack_int64(packer, value);
+}
+
+/* ---- reading ---- */
+
+static bool take_u64(const msgpack_object *item, uint64_t max, uint64_t *value)
+{
+	if (item->type != MSGPACK_OBJECT_POSITIVE_INTEGER || item->via.u64 > max) return false;
+	*value = item->via.u64;
+	return true;
+}
+
+static bool take_u32(const msgpack_object *item, uint32_t max, uint32_t *value)
+{
+	uint64_t wide;
+	if (!take_u64(item, max, &wide)) return false;
+	*value = (uint32_t)wide;
+	return true;
+}
+
+static bool is_int64(const msgpack_object *item)
+{
+	return item->type == MSGPACK_OBJECT_NEGATIVE_INTEGER ||
+	       (item->type == MSGPACK_OBJECT_POSITIVE_INTEGER && item->via.u64 <= INT64_MAX);
+}
+
+/* nil, or a bin of exactly `size` bytes, which is copied out. */
+static bool take_bytes_or_nil(const msgpack_object *item, void *to, size_t size, bool *present)
+{
+	*present = item->type != MSGPACK_OBJECT_NIL;
+	if (!*present) return true;
+	if (item->type != MSGPACK_OBJECT_BIN || item->via.bin.size != size) return false;
+	memcpy(to, item->via.bin.ptr, size);
+	return true;
+}
+
+static bool take_items(const msgpack_object *item, struct frame *frame)
+{
+	if (item->type != MSGPACK_OBJECT_ARRAY) return false;
+	frame->items = item->via.array.ptr;
+	frame->count = item->via.array.size;
+	return true;
+}
+
+static bool hello_open(const msgpack_object *items, struct frame *frame)
+{
+	uint32_t version, role;
+	if (!take_u32(&items[1], UINT32_MAX, &version) || version != PROTOCOL_VERSION) return false;
+	if (!take_u32(&items[2], ROLE_COUNT - 1, &role)) return false;
+	frame->role = (enum role)role;
+	return take_u32(&items[3], UINT32_MAX, &frame->index);
+}
+
+static bool welcome_open(const msgpack_object *items, struct frame *frame)
+{
+	uint32_t version;
+	if (!take_u32(&items[1], UINT32_MAX, &version) || version != PROTOCOL_VERSION) return false;
+	return take_u64(&items[2], UINT64_MAX, &frame->epoch) &&
+	       take_u32(&items[3], UINT32_MAX, &frame->credit_commands) &&
+	       take_u32(&items[4], UINT32_MAX, &frame->credit_bytes) &&
+	       take_u32(&items[5], UINT32_MAX, &frame->placement_version);
+}
+
+static bool calls_open(const msgpack_object *items, struct frame *frame)
+{
+	return take_u64(&items[1], UINT64_MAX, &frame->epoch) &&
+	       take_u32(&items[2], UINT32_MAX, &frame->placement_version) && take_items(&items[3], frame);
+}
+
+static bool replies_open(const msgpack_object *items, struct frame *frame)
+{
+	return take_u64(&items[1], UINT64_MAX, &frame->epoch) && take_items(&items[2], frame);
+}
+
+static bool head_open(const msgpack_object *root, struct frame *frame)
+{
+	static const struct {
+		uint32_t item_count;
+		bool (*open)(const msgpack_object *items, struct frame *frame);
+	} kinds[] = {
+	    [FRAME_HELLO] = {HELLO_ITEMS, hello_open},
+	    [FRAME_WELCOME] = {WELCOME_ITEMS, welcome_open},
+	    [FRAME_CALLS] = {CALLS_ITEMS, calls_open},
+	    [FRAME_REPLIES] = {REPLIES_ITEMS, replies_open},
+	};
+	uint32_t kind;
+	if (root->type != MSGPACK_OBJECT_ARRAY || root->via.array.size < 1) return false;
+	if (!take_u32(&root->via.array.ptr[0], FRAME_REPLIES, &kind) || kind < FRAME_HELLO) return false;
+	if (root->via.array.size != kinds[kind].item_count) return false;
+	frame->kind = (enum frame_kind)kind;
+	return kinds[kind].open(root->via.array.ptr, frame);
+}
+
+enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame)
+{
+	msgpack_object root;
+	enum err err;
+	*frame = (struct frame){0};
+	if ((err = msgpack_check(bytes, FRAME_DEPTH_MAX, FRAME_NODES_MAX))) return err;
+	int result = msgpack_unpack((const char *)bytes.at, bytes.size, NULL, zone, &root);
+	if (result == MSGPACK_UNPACK_NOMEM_ERROR) return ERR_NO_MEMORY;
+	if (result != MSGPACK_UNPACK_SUCCESS) return ERR_MALFORMED;
+	return head_open(&root, frame) ? OK : ERR_MALFORMED;
+}
+
+static bool is_object(const msgpack_object *arg)
+{
+	if (arg->type != MSGPACK_OBJECT_MAP) return false;
+	for (uint32_t i = 0; i < arg->via.map.size; i++) {
+		const msgpack_object_kv *member = &arg->via.map.ptr[i];
+		if (member->key.type != MSGPACK_OBJECT_STR) return false;
+		if (member->val.type != MSGPACK_OBJECT_STR && member->val.type != MSGPACK_OBJECT_BIN &&
+		    member->val.type != MSGPACK_OBJECT_NIL)
+			return false;
+	}
+	return true;
+}
+
+static bool arg_fits(const msgpack_object *arg, const struct field *field)
+{
+	if (arg->type == MSGPACK_OBJECT_NIL) return field->need == NEED_OPTIONAL;
+	switch (field->type) {
+	case TYPE_STRING:
+	case TYPE_PLATFORM: return arg->type == MSGPACK_OBJECT_STR;
+	case TYPE_INTEGER: return is_int64(arg);
+	case TYPE_BOOLEAN: return arg->type == MSGPACK_OBJECT_BOOLEAN;
+	case TYPE_OBJECT: return is_object(arg);
+	case TYPE_NULLABLE:
+		return is_object(arg) || (arg->type == MSGPACK_OBJECT_BIN && arg->via.bin.size == 0);
+	case TYPE_BYTES: return arg->type == MSGPACK_OBJECT_BIN;
+	}
+	return false;
+}
+
+static bool args_open(const msgpack_object *item, struct call *call)
+{
+	unsigned count;
+	const struct field *fields = message_fields(call->message, &count);
+	if (item->type != MSGPACK_OBJECT_ARRAY || item->via.array.size != count) return false;
+	for (unsigned i = 0; i < count; i++)
+		if (!arg_fits(&item->via.array.ptr[i], &fields[i])) return false;
+	call->args = item->via.array.ptr;
+	return true;
+}
+
+enum err call_open(const msgpack_object *item, struct call *call)
+{
+	uint32_t message;
+	*call = (struct call){0};
+	if (item->type != MSGPACK_OBJECT_ARRAY || item->via.array.size < 1) return ERR_MALFORMED;
+	const msgpack_object *parts = item->via.array.ptr;
+	if (!take_u64(&parts[0], UINT64_MAX, &call->id)) return ERR_MALFORMED;
+	if (item->via.array.size != CALL_ITEMS) return ERR_MALFORMED;
+	if (!take_u32(&parts[1], MSG_COUNT - 1, &message) || !is_int64(&parts[2])) return ERR_MALFORMED;
+	call->message = (enum message)message;
+	call->deadline.v = parts[2].via.i64;
+	if (!take_bytes_or_nil(&parts[3], call->account.b, sizeof(call->account.b), &call->has_account) ||
+	    !take_bytes_or_nil(&parts[4], call->key_hash, sizeof(call->key_hash), &call->has_key_hash))
+		return ERR_MALFORMED;
+	return args_open(&parts[5], call) ? OK : ERR_MALFORMED;
+}
+
+enum err reply_open(const msgpack_object *item, struct reply *reply)
+{
+	uint32_t err, flags;
+	*reply = (struct reply){0};
+	if (item->type != MSGPACK_OBJECT_ARRAY || item->via.array.size != REPLY_ITEMS) return ERR_MALFORMED;
+	const msgpack_object *parts = item->via.array.ptr;
+	if (!take_u64(&parts[0], UINT64_MAX, &reply->id)) return ERR_MALFORMED;
+	if (!take_u32(&parts[1], ERR_COUNT - 1, &err)) return ERR_MALFORMED;
+	if (!take_u32(&parts[2], REPLY_MORE | REPLY_ACCEPTED, &flags)) return ERR_MALFORMED;
+	if (parts[3].type != MSGPACK_OBJECT_NIL && parts[3].type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
+	reply->err = (enum err)err;
+	reply->flags = flags;
+	reply->field = arg_span(&parts[3]);
+	reply->payload = &parts[4];
+	return OK;
+}
+
+bool arg_present(const msgpack_object *arg)
+{
+	return arg->type != MSGPACK_OBJECT_NIL;
+}
+
+struct span arg_span(const msgpack_object *arg)
+{
+	if (arg->type == MSGPACK_OBJECT_STR) return span_of(arg->via.str.ptr, arg->via.str.size);
+	if (arg->type == MSGPACK_OBJECT_BIN) return span_of(arg->via.bin.ptr, arg->via.bin.size);
+	return span_of(NULL, 0);
+}
+
+int64_t arg_integer(const msgpack_object *arg, int64_t fallback)
+{
+	return is_int64(arg) ? arg->via.i64 : fallback;
+}
+
+bool arg_boolean(const msgpack_object *arg, bool fallback)
+{
+	return arg->type == MSGPACK_OBJECT_BOOLEAN ? arg->via.boolean : fallback;
+}

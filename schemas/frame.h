@@ -1,0 +1,100 @@
+#pragma once
+#include "schemas/buffer.h"
+#include "schemas/clock.h"
+#include "schemas/ids.h"
+#include "schemas/messages.h"
+
+/* What travels as one ZeroMQ message between two processes: a msgpack array, by its first item one of
+ *   [HELLO, protocol version, role, index]                                caller -> callee, first of all
+ *   [WELCOME, protocol version, epoch, credit in commands, credit in bytes, placement version]   the answer
+ *   [CALLS, epoch, placement version, [call...]]                          whichever side asks
+ *   [REPLIES, epoch, [reply...]]                                          the other side
+ * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, [argument...]]
+ * reply = [id, error, flags, field str | nil, payload]
+ * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
+ * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. */
+enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
+
+enum reply_flag {
+	REPLY_MORE     = 1, /* a part of a long answer; further replies with this id follow */
+	REPLY_ACCEPTED = 2, /* begun but not completed: the interface's 202 */
+};
+
+struct frame {
+	enum frame_kind       kind;
+	uint64_t              epoch;             /* WELCOME, CALLS, REPLIES */
+	uint32_t              placement_version; /* WELCOME, CALLS */
+	enum role             role;              /* HELLO */
+	uint32_t              index;             /* HELLO: which of its role; http: process and thread */
+	uint32_t              credit_commands;   /* WELCOME */
+	uint32_t              credit_bytes;      /* WELCOME */
+	const msgpack_object *items;             /* CALLS, REPLIES */
+	uint32_t              count;
+};
+
+struct call {
+	uint64_t          id;
+	enum message      message;
+	mono_us           deadline;
+	bool              has_account, has_key_hash;
+	struct account_id account;
+	uint8_t           key_hash[32]; /* SHA-256 of the API key's secret */
+
+	const msgpack_object *args; /* message_fields() many; count and types checked by call_open() */
+};
+
+struct reply {
+	uint64_t              id;
+	enum err              err;
+	unsigned              flags;
+	struct span           field;   /* size 0: none */
+	const msgpack_object *payload; /* never NULL; may be nil */
+};
+
+/* Checks the bounds of a peer's bytes and reads the head. Items live in `zone` and point into `bytes`: both
+ * must outlive them. Errors: ERR_MALFORMED, ERR_NO_MEMORY. */
+must_check enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame);
+
+/* Reads one item. A call's arguments are held against the message's fields: number, type, presence of the
+ * required ones; ranges are the handler's. Errors: ERR_MALFORMED (id is set when it could be read, else 0). */
+must_check enum err call_open(const msgpack_object *item, struct call *call);
+must_check enum err reply_open(const msgpack_object *item, struct reply *reply);
+
+/* A frame of calls or replies being filled. Zeroed is empty; its buffer is kept from one to the next. */
+struct frame_out {
+	struct buffer bytes;
+	uint32_t      count;
+};
+
+/* Begins one item; the caller then packs the array of arguments (message_fields() many), or the payload,
+ * onto frame_out_packer(). `field` may be of size 0. frame_drop() takes back what was added since frame_mark(). */
+void           frame_call(struct frame_out *out, const struct call *head);
+void           frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
+msgpack_packer frame_out_packer(struct frame_out *out);
+struct frame_mark {
+	size_t   size;
+	uint32_t count;
+	bool     failed; /* dropping also takes back a failure of memory that came after the mark */
+};
+struct frame_mark frame_mark(const struct frame_out *out);
+void              frame_drop(struct frame_out *out, struct frame_mark mark);
+
+/* Completes the head and returns the whole frame, valid until the next change; size 0 if memory ran out while it
+ * was filled. One frame_out holds calls or replies, never both. frame_clear() begins anew. */
+struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version);
+struct span frame_seal_replies(struct frame_out *out, uint64_t epoch);
+void        frame_clear(struct frame_out *out);
+
+/* The two frames without items, appended to `out`. */
+void frame_hello(struct buffer *out, enum role role, uint32_t index);
+void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
+		   uint32_t placement_version);
+
+/* Arguments by position: nil gives false / the fallback. Types were checked by call_open(). */
+bool        arg_present(const msgpack_object *arg);
+struct span arg_span(const msgpack_object *arg); /* str or bin; size 0 when nil */
+int64_t     arg_integer(const msgpack_object *arg, int64_t fallback);
+bool        arg_boolean(const msgpack_object *arg, bool fallback);
+
+/* Packs an absent argument or an integer of any sign. */
+void pack_int(msgpack_packer *packer, int64_t value);

@@ -1,0 +1,467 @@
+/* JSON in and out.
+ *
+ * Reading: yajl finds the tokens, and this file builds the tree from its callbacks. yajl is given the arena
+ * for its own memory, so that once the arena's first block exists a small body costs no malloc at all.
+ * Strings without escapes and all numbers are left where they are in the caller's text. yajl is laxer than we
+ * promise in three things, so they are checked here: UTF-8 (it looks at lead bytes only), lone surrogates (it
+ * writes a question mark), and duplicate keys (it does not look).
+ *
+ * Writing: straight into a buffer, from our tree or from msgpack. */
+#include "schemas/json.h"
+#include "schemas/limits.h"
+
+#include <sys/auxv.h>
+#include <yajl/yajl_parse.h>
+
+enum { LINEAR_KEYS_MAX = 8 }; /* members up to which comparing all pairs beats a table */
+
+struct reader {
+	struct arena *arena;
+	struct span text;
+	struct json *root;
+	struct json *open[JSON_DEPTH_MAX]; /* the containers we are inside of, outermost first */
+	struct json *last[JSON_DEPTH_MAX]; /* the newest member of each */
+	unsigned depth;
+	struct span key; /* read, its value not yet */
+	enum err err;
+};
+
+/* --- memory for yajl: the arena, with each block's size in front, since an arena cannot grow a block --- */
+
+enum { HEADER_BYTES = 16 }; /* keeps the arena's alignment */
+
+static void *take_sized(void *arena, size_t size)
+{
+	uint8_t *at = arena_take(arena, size + HEADER_BYTES);
+	if (!at) return NULL;
+	memcpy(at, &size, sizeof size);
+	return at + HEADER_BYTES;
+}
+
+static void *grow_sized(void *arena, void *old, size_t size)
+{
+	uint8_t *at = take_sized(arena, size);
+	if (!at || !old) return at;
+	size_t old_size;
+	memcpy(&old_size, (uint8_t *)old - HEADER_BYTES, sizeof old_size);
+	memcpy(at, old, old_size < size ? old_size : size);
+	return at;
+}
+
+static void free_nothing(void *arena, void *at)
+{
+	(void)arena;
+	(void)at;
+}
+
+/* --- what yajl does not check --- */
+
+/* Bytes of the UTF-8 character at `at`, 0 if there is none: overlong forms, surrogates and what lies beyond
+ * U+10FFFF are none. */
+static size_t utf8_length(const uint8_t *at, size_t left)
+{
+	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+	if (at[0] < 0x80) return 1;
+	if (at[0] < 0xc0 || at[0] > 0xf4) return 0;
+	if (left < size) return 0;
+	uint32_t point = at[0] & (0x7fu >> size);
+	for (size_t i = 1; i < size; i++) {
+		if ((at[i] & 0xc0) != 0x80) return 0;
+		point = point << 6 | (at[i] & 0x3fu);
+	}
+	bool surrogate = point >= 0xd800 && point <= 0xdfff;
+	return point < smallest[size] || point > 0x10ffff || surrogate ? 0 : size;
+}
+
+bool utf8_is_valid(struct span text)
+{
+	for (size_t i = 0; i < text.size;) {
+		uint64_t word;
+		if (text.size - i >= sizeof word) {
+			memcpy(&word, text.at + i, sizeof word);
+			if (!(word & UINT64_C(0x8080808080808080))) {
+				i += sizeof word;
+				continue;
+			}
+		}
+		size_t size = utf8_length(text.at + i, text.size - i);
+		if (!size) return false;
+		i += size;
+	}
+	return true;
+}
+
+/* The four hex digits of a \u escape whose backslash is at `at`; -1 if it is not one. */
+static int escape_unit(const uint8_t *at, const uint8_t *end)
+{
+	if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+	int unit = 0;
+	for (int i = 2; i < 6; i++) {
+		uint8_t c = at[i];
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+		            : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		            : c >= 'A' && c <= 'F' ? c - 'A' + 10
+		                                   : -1;
+		if (digit < 0) return -1;
+		unit = unit << 4 | digit;
+	}
+	return unit;
+}
+
+/* Do surrogate escapes come in pairs, high then low? A backslash is legal only inside strings, so that the
+ * raw text can be looked through without knowing where strings are; yajl refuses the other places. */
+static bool surrogates_are_paired(struct span text)
+{
+	const uint8_t *at = text.at, *end = text.at + text.size;
+	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+		int unit = escape_unit(at, end);
+		if (unit < 0xd800 || unit > 0xdfff) {
+			at += end - at < 2 ? 1 : 2;
+			continue;
+		}
+		if (unit > 0xdbff) return false;
+		int low = escape_unit(at + 6, end);
+		if (low < 0xdc00 || low > 0xdfff) return false;
+		at += 12;
+	}
+	return true;
+}
+
+/* A hash that a sender cannot aim at: keyed with the kernel's random bytes of this process, which need no
+ * system call. It never leaves the process. */
+static uint64_t key_hash(struct span key, const uint64_t secret[2])
+{
+	uint64_t hash = secret[0] ^ key.size;
+	for (size_t i = 0; i < key.size; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
+		size_t left = key.size - i;
+		memcpy(&word, key.at + i, left < sizeof word ? left : sizeof word);
+		unsigned __int128 product = (unsigned __int128)(hash ^ word) * (secret[1] | 1);
+		hash = (uint64_t)product ^ (uint64_t)(product >> 64);
+	}
+	return hash;
+}
+
+static enum err check_keys_by_table(const struct json *object, struct arena *arena)
+{
+	uint64_t secret[2];
+	memcpy(secret, (const void *)getauxval(AT_RANDOM), sizeof secret);
+	size_t room = 16;
+	while (room < object->count * 2)
+		room *= 2;
+	const struct json **table = arena_take(arena, room * sizeof *table);
+	if (!table) return ERR_NO_MEMORY;
+	memset(table, 0, room * sizeof *table);
+	for (const struct json *member = object->child; member; member = member->next) {
+		size_t place = key_hash(member->key, secret) & (room - 1);
+		while (table[place]) {
+			if (span_equal(table[place]->key, member->key)) return ERR_INVALID_REQUEST;
+			place = (place + 1) & (room - 1);
+		}
+		table[place] = member;
+	}
+	return OK;
+}
+
+static enum err check_keys(const struct json *object, struct arena *arena)
+{
+	if (object->count > LINEAR_KEYS_MAX) return check_keys_by_table(object, arena);
+	for (const struct json *a = object->child; a; a = a->next)
+		for (const struct json *b = a->next; b; b = b->next)
+			if (span_equal(a->key, b->key)) return ERR_INVALID_REQUEST;
+	return OK;
+}
+
+/* --- building the tree: yajl's callbacks; 0 stops it, with the reason in reader->err --- */
+
+static int stop(struct reader *reader, enum err err)
+{
+	reader->err = err;
+	return 0;
+}
+
+/* yajl's bytes: those of the text itself stay there, those it had to unescape are copied. */
+static bool keep_bytes(struct reader *reader, const void *at, size_t size, struct span *kept)
+{
+	const uint8_t *bytes = at, *begin = reader->text.at;
+	*kept = span_of(bytes, size);
+	if (bytes >= begin && bytes <= begin + reader->text.size) return true;
+	uint8_t *copy = arena_take(reader->arena, size ? size : 1);
+	if (!copy) return false;
+	memcpy(copy, bytes, size);
+	kept->at = copy;
+	return true;
+}
+
+static struct json *add(struct reader *reader, enum json_kind kind)
+{
+	struct json *value = arena_take(reader->arena, sizeof *value);
+	if (!value) return NULL;
+	*value = (struct json){.kind = kind};
+	if (reader->depth == 0) {
+		reader->root = value;
+		return value;
+	}
+	unsigned top = reader->depth - 1;
+	struct json *parent = reader->open[top];
+	if (parent->kind == JSON_OBJECT) value->key = reader->key;
+	if (reader->last[top])
+		reader->last[top]->next = value;
+	else
+		parent->child = value;
+	reader->last[top] = value;
+	parent->count++;
+	return value;
+}
+
+static int add_text(struct reader *reader, enum json_kind kind, const void *at, size_t size)
+{
+	struct json *value = add(reader, kind);
+	if (!value || !keep_bytes(reader, at, size, &value->text)) return stop(reader, ERR_NO_MEMORY);
+	return 1;
+}
+
+static int add_container(struct reader *reader, enum json_kind kind)
+{
+	if (reader->depth == JSON_DEPTH_MAX) return stop(reader, ERR_INVALID_REQUEST);
+	struct json *value = add(reader, kind);
+	if (!value) return stop(reader, ERR_NO_MEMORY);
+	reader->open[reader->depth] = value;
+	reader->last[reader->depth++] = NULL;
+	return 1;
+}
+
+static int on_null(void *reader)
+{
+	return add(reader, JSON_NULL) ? 1 : stop(reader, ERR_NO_MEMORY);
+}
+
+static int on_boolean(void *reader, int truth)
+{
+	return add(reader, truth ? JSON_TRUE : JSON_FALSE) ? 1 : stop(reader, ERR_NO_MEMORY);
+}
+
+static int on_number(void *reader, const char *at, size_t size)
+{
+	return add_text(reader, JSON_NUMBER, at, size);
+}
+
+static int on_string(void *reader, const unsigned char *at, size_t size)
+{
+	return add_text(reader, JSON_STRING, at, size);
+}
+
+static int on_start_object(void *reader)
+{
+	return add_container(reader, JSON_OBJECT);
+}
+
+static int on_key(void *context, const unsigned char *at, size_t size)
+{
+	struct reader *reader = context;
+	return keep_bytes(reader, at, size, &reader->key) ? 1 : stop(reader, ERR_NO_MEMORY);
+}
+
+static int on_end_object(void *context)
+{
+	struct reader *reader = context;
+	enum err err = check_keys(reader->open[--reader->depth], reader->arena);
+	return err ? stop(reader, err) : 1;
+}
+
+static int on_start_array(void *reader)
+{
+	return add_container(reader, JSON_ARRAY);
+}
+
+static int on_end_array(void *reader)
+{
+	((struct reader *)reader)->depth--;
+	return 1;
+}
+
+enum err json_parse(struct span text, struct arena *arena, struct json **value)
+{
+	static const yajl_callbacks callbacks = {
+	    .yajl_null = on_null,
+	    .yajl_boolean = on_boolean,
+	    .yajl_number = on_number,
+	    .yajl_string = on_string,
+	    .yajl_start_map = on_start_object,
+	    .yajl_map_key = on_key,
+	    .yajl_end_map = on_end_object,
+	    .yajl_start_array = on_start_array,
+	    .yajl_end_array = on_end_array,
+	};
+	if (text.size == 0 || !utf8_is_valid(text) || !surrogates_are_paired(text))
+		return ERR_INVALID_REQUEST;
+	yajl_alloc_funcs memory = {take_sized, grow_sized, free_nothing, arena};
+	struct reader reader = {.arena = arena, .text = text};
+	yajl_handle handle = yajl_alloc(&callbacks, &memory, &reader);
+	if (!handle) return ERR_NO_MEMORY;
+	yajl_config(handle, yajl_dont_validate_strings, 1); /* done above, and better */
+	yajl_status status = yajl_parse(handle, text.at, text.size);
+	if (status == yajl_status_ok) status = yajl_complete_parse(handle);
+	yajl_free(handle);
+	if (reader.err) return reader.err;
+	if (status != yajl_status_ok || !reader.root) return ERR_INVALID_REQUEST;
+	*value = reader.root;
+	return OK;
+}
+
+const struct json *json_member(const struct json *object, const char *key)
+{
+	if (object->kind != JSON_OBJECT) return NULL;
+	for (const struct json *member = object->child; member; member = member->next)
+		if (span_is(member->key, key)) return member;
+	return NULL;
+}
+
+bool json_integer(const struct json *value, int64_t *integer)
+{
+	if (value->kind != JSON_NUMBER) return false;
+	bool negative = value->text.at[0] == '-';
+	int64_t sum = 0; /* counted downwards: the range below zero is the larger one */
+	for (size_t i = negative; i < value->text.size; i++) {
+		uint8_t c = value->text.at[i];
+		if (c < '0' || c > '9') return false; /* a fraction or an exponent */
+		if (__builtin_mul_overflow(sum, INT64_C(10), &sum)) return false;
+		if (__builtin_sub_overflow(sum, (int64_t)(c - '0'), &sum)) return false;
+	}
+	if (!negative && sum == INT64_MIN) return false;
+	*integer = negative ? sum : -sum;
+	return true;
+}
+
+/* --- writing --- */
+
+void json_quote(struct span text, struct buffer *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	static const char letters[] = "btn?fr"; /* for 8 to 13; 11 has none */
+	buffer_byte(out, '"');
+	size_t begin = 0;
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t c = text.at[i];
+		if (c >= 0x20 && c != '"' && c != '\\') continue;
+		buffer_append(out, text.at + begin, i - begin);
+		begin = i + 1;
+		char escape[6] = {'\\', (char)c};
+		size_t size = 2;
+		if (c >= 8 && c <= 13 && c != 11) {
+			escape[1] = letters[c - 8];
+		} else if (c < 0x20) {
+			memcpy(escape, "\\u00", 4);
+			escape[4] = digits[c >> 4];
+			escape[5] = digits[c & 15];
+			size = 6;
+		}
+		buffer_append(out, escape, size);
+	}
+	buffer_append(out, text.at + begin, text.size - begin);
+	buffer_byte(out, '"');
+}
+
+void json_text(const struct json *value, struct buffer *out)
+{
+	static const char *const words[] = {
+	    [JSON_NULL] = "null", [JSON_TRUE] = "true", [JSON_FALSE] = "false"};
+	if (value->kind <= JSON_FALSE) {
+		buffer_text(out, words[value->kind]);
+	} else if (value->kind == JSON_NUMBER) {
+		buffer_append(out, value->text.at, value->text.size);
+	} else if (value->kind == JSON_STRING) {
+		json_quote(value->text, out);
+	} else {
+		bool object = value->kind == JSON_OBJECT;
+		buffer_byte(out, object ? '{' : '[');
+		for (const struct json *member = value->child; member; member = member->next) {
+			if (member != value->child) buffer_byte(out, ',');
+			if (object) json_quote(member->key, out);
+			if (object) buffer_byte(out, ':');
+			json_text(member, out); /* no deeper than JSON_DEPTH_MAX */
+		}
+		buffer_byte(out, object ? '}' : ']');
+	}
+}
+
+void json_pack_value(const struct json *value, msgpack_packer *packer, struct buffer *scratch)
+{
+	if (value->kind == JSON_STRING) {
+		pack_str(packer, value->text);
+	} else if (value->kind == JSON_NULL) {
+		msgpack_pack_nil(packer);
+	} else if (value->kind == JSON_NUMBER) {
+		pack_bin(packer, value->text);
+	} else {
+		buffer_clear(scratch);
+		json_text(value, scratch);
+		pack_bin(packer, buffer_span(scratch));
+	}
+}
+
+void json_pack_object(const struct json *object, msgpack_packer *packer, struct buffer *scratch)
+{
+	msgpack_pack_map(packer, object->count);
+	for (const struct json *member = object->child; member; member = member->next) {
+		pack_str(packer, member->key);
+		json_pack_value(member, packer, scratch);
+	}
+}
+
+static void render_integer(uint64_t magnitude, bool negative, struct buffer *out)
+{
+	char digits[21];
+	size_t at = sizeof digits;
+	do {
+		digits[--at] = (char)('0' + magnitude % 10);
+		magnitude /= 10;
+	} while (magnitude);
+	if (negative) digits[--at] = '-';
+	buffer_append(out, digits + at, sizeof digits - at);
+}
+
+static enum err render_map(const msgpack_object_map *map, struct buffer *out)
+{
+	enum err err = OK;
+	buffer_byte(out, '{');
+	for (uint32_t i = 0; i < map->size && !err; i++) {
+		const msgpack_object_kv *member = &map->ptr[i];
+		if (member->key.type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
+		if (i) buffer_byte(out, ',');
+		json_quote(span_of(member->key.via.str.ptr, member->key.via.str.size), out);
+		buffer_byte(out, ':');
+		err = json_render(&member->val, out);
+	}
+	buffer_byte(out, '}');
+	return err;
+}
+
+static enum err render_array(const msgpack_object_array *array, struct buffer *out)
+{
+	enum err err = OK;
+	buffer_byte(out, '[');
+	for (uint32_t i = 0; i < array->size && !err; i++) {
+		if (i) buffer_byte(out, ',');
+		err = json_render(&array->ptr[i], out);
+	}
+	buffer_byte(out, ']');
+	return err;
+}
+
+/* Recursion is bounded by the depth that a frame may have (FRAME_DEPTH_MAX). */
+enum err json_render(const msgpack_object *value, struct buffer *out)
+{
+	switch (value->type) {
+	case MSGPACK_OBJECT_NIL: buffer_text(out, "null"); return OK;
+	case MSGPACK_OBJECT_BOOLEAN: buffer_text(out, value->via.boolean ? "true" : "false"); return OK;
+	case MSGPACK_OBJECT_POSITIVE_INTEGER: render_integer(value->via.u64, false, out); return OK;
+	case MSGPACK_OBJECT_NEGATIVE_INTEGER: render_integer(-(uint64_t)value->via.i64, true, out); return OK;
+	case MSGPACK_OBJECT_STR: json_quote(span_of(value->via.str.ptr, value->via.str.size), out); return OK;
+	case MSGPACK_OBJECT_BIN: buffer_append(out, value->via.bin.ptr, value->via.bin.size); return OK;
+	case MSGPACK_OBJECT_MAP: return render_map(&value->via.map, out);
+	case MSGPACK_OBJECT_ARRAY: return render_array(&value->via.array, out);
+	default: return ERR_MALFORMED;
+	}
+}

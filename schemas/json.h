@@ -1,0 +1,46 @@
+#pragma once
+#include "schemas/arena.h"
+#include "schemas/buffer.h"
+#include "schemas/err.h"
+#include "schemas/span.h"
+
+/* JSON in and out. Reading is strict: valid UTF-8, no lone surrogates, no duplicate keys in one object, at
+ * most JSON_DEPTH_MAX containers nested, nothing after the value. Numbers keep the text they were written in. */
+enum json_kind { JSON_NULL, JSON_TRUE, JSON_FALSE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+	enum json_kind kind;
+	struct span    text;  /* STRING: decoded UTF-8 (may hold NUL); NUMBER: as written */
+	struct span    key;   /* of a member of an object: its decoded key */
+	struct json   *child; /* ARRAY, OBJECT: the first member, in the order written */
+	struct json   *next;  /* the next member of the same container */
+	size_t         count; /* members */
+};
+
+/* Parses `text`; the tree lives in `arena` and may point into `text`.
+ * Errors: ERR_INVALID_REQUEST (not such JSON), ERR_NO_MEMORY. */
+must_check enum err json_parse(struct span text, struct arena *arena, struct json **value);
+
+/* Is this well-formed UTF-8: shortest forms only, no surrogates, nothing beyond U+10FFFF? Errors: none. */
+bool utf8_is_valid(struct span text);
+
+/* The member `key` of an object, or NULL. Linear: for small objects. */
+const struct json *json_member(const struct json *object, const char *key);
+
+/* A JSON integer (no fraction, no exponent) that fits int64. false when it is anything else. */
+bool json_integer(const struct json *value, int64_t *integer);
+
+/* The value as JSON text again: no white space, member order kept, numbers to the digit. */
+void json_text(const struct json *value, struct buffer *out);
+
+/* A value as a message's OBJECT holds it: a string becomes str, null becomes nil, anything else becomes bin
+ * with its JSON text. json_pack_object() packs a whole object as the map of its members. */
+void json_pack_value(const struct json *value, msgpack_packer *packer, struct buffer *scratch);
+void json_pack_object(const struct json *object, msgpack_packer *packer, struct buffer *scratch);
+
+/* Appends `text` as a JSON string, quoted and escaped. */
+void json_quote(struct span text, struct buffer *out);
+
+/* Appends a msgpack value as JSON: map, array, str, int, bool, nil as themselves; bin is JSON text already
+ * and goes in verbatim. Errors: ERR_MALFORMED (a key that is no str, a float, an ext). */
+must_check enum err json_render(const msgpack_object *value, struct buffer *out);

@@ -1,0 +1,33 @@
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROTOCOL_VERSION 1 /* of everything in messages.def, fields.h and frame.h together */
+
+enum role {
+#define R(name, text) ROLE_##name,
+#include "schemas/roles.def"
+#undef R
+	ROLE_COUNT
+};
+
+enum message {
+#define M(name, receiver, effect, senders, suspended) MSG_##name,
+#include "schemas/messages.def"
+#undef M
+	MSG_COUNT
+};
+
+enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_WRITE };
+
+struct message_row {
+	const char *name; /* "PASS_CREATE" */
+	enum role   receiver;
+	enum effect effect;
+	unsigned    senders; /* 1 << role, or'ed */
+	bool        works_suspended;
+};
+
+/* The row of a message; NULL when `message` is not one (it may come from a peer). */
+const struct message_row *message_row(unsigned message);
+const char               *role_text(enum role role);

@@ -1,0 +1,29 @@
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Borrowed bytes: `size` bytes at `at`, owned by someone else for at least the call. No terminator is implied.
+ * Units: bytes. Errors: none. */
+struct span {
+	const uint8_t *at;
+	size_t         size;
+};
+
+static inline struct span span_of(const void *at, size_t size)
+{
+	return (struct span){at, size};
+}
+static inline struct span span_str(const char *text)
+{
+	return (struct span){(const uint8_t *)text, strlen(text)};
+}
+static inline bool span_equal(struct span a, struct span b)
+{
+	return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+}
+static inline bool span_is(struct span a, const char *text)
+{
+	return span_equal(a, span_str(text));
+}
