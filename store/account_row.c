@@ -1,0 +1,84 @@
+/* Rows of the tables ACCOUNT and KEY. */
+#include "store/account_row.h"
+
+#include "store/bytes.h"
+#include "store/keys.h"
+
+enum { SWITCH_REWARDS = 1, SWITCH_WEBHOOKS = 2, SWITCH_SUSPENDED = 4, HEAD_BYTES = 21, NAME_BYTES_MAX = 1000, KEY_BYTES = 48 };
+
+static enum err read_account(struct span value, struct account_row *row)
+{
+	if (value.size < HEAD_BYTES) return ERR_DAMAGED;
+	*row = (struct account_row){
+	    .rewards = value.at[0] & SWITCH_REWARDS,
+	    .webhooks = value.at[0] & SWITCH_WEBHOOKS,
+	    .suspended = value.at[0] & SWITCH_SUSPENDED,
+	    .double_scan_window_s = get_le32(value.at + 1),
+	    .rate_limit = get_le32(value.at + 5),
+	    .template_count = get_le32(value.at + 9),
+	    .created = {(int64_t)get_le64(value.at + 13)},
+	    .name = span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES),
+	};
+	return OK;
+}
+
+enum err account_row_get(struct view *view, struct account_id id, struct account_row *row)
+{
+	struct row_key key = key_account(id);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_ACCOUNT, key_span(&key), &value);
+	return err ? err : read_account(value, row);
+}
+
+enum err account_row_put(struct view *view, struct account_id id, const struct account_row *row)
+{
+	struct row_key key = key_account(id);
+	uint8_t        bytes[HEAD_BYTES + NAME_BYTES_MAX];
+	if (row->name.size > NAME_BYTES_MAX) return ERR_TOO_LARGE;
+	bytes[0] = (uint8_t)((row->rewards ? SWITCH_REWARDS : 0) | (row->webhooks ? SWITCH_WEBHOOKS : 0) |
+			     (row->suspended ? SWITCH_SUSPENDED : 0));
+	put_le32(bytes + 1, row->double_scan_window_s);
+	put_le32(bytes + 5, row->rate_limit);
+	put_le32(bytes + 9, row->template_count);
+	put_le64(bytes + 13, (uint64_t)row->created.v);
+	memcpy(bytes + HEAD_BYTES, row->name.at, row->name.size);
+	return write_put(view_writes(view), TABLE_ACCOUNT, key_span(&key), span_of(bytes, HEAD_BYTES + row->name.size));
+}
+
+enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row)
+{
+	struct row_key  key = key_account(*id);
+	struct view_row found;
+	key.bytes[key.size++] = 0; /* the least key after the account's own */
+	enum err err = view_from(view, TABLE_ACCOUNT, key_span(&key), &found);
+	if (err) return err;
+	if (found.key.size != sizeof *id) return ERR_DAMAGED;
+	memcpy(id->b, found.key.at, sizeof id->b);
+	return read_account(found.value, row);
+}
+
+enum err key_row_put(struct view *view, struct account_id account, const struct key_row *row)
+{
+	struct row_key key = key_uuid(account, row->id);
+	uint8_t        bytes[KEY_BYTES];
+	memcpy(bytes, row->hash, 32);
+	put_le64(bytes + 32, (uint64_t)row->created.v);
+	put_le64(bytes + 40, (uint64_t)row->revoked.v);
+	return write_put(view_writes(view), TABLE_KEY, key_span(&key), span_of(bytes, sizeof bytes));
+}
+
+enum err key_row_next(struct view *view, struct account_id account, struct key_row *row)
+{
+	struct row_key  begin = key_account(account), key = key_uuid(account, row->id);
+	struct view_row found;
+	key.bytes[key.size++] = 0;
+	enum err err = view_from(view, TABLE_KEY, key_span(&key), &found);
+	if (err) return err;
+	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
+	if (found.key.size != begin.size + sizeof row->id || found.value.size != KEY_BYTES) return ERR_DAMAGED;
+	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id.b);
+	memcpy(row->hash, found.value.at, 32);
+	row->created.v = (int64_t)get_le64(found.value.at + 32);
+	row->revoked.v = (int64_t)get_le64(found.value.at + 40);
+	return OK;
+}

@@ -1,0 +1,37 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/ids.h"
+#include "store/view.h"
+
+/* An account's facts and its API keys. Errors: as view.h.
+ * ACCOUNT row, little-endian: switches u8 (1 rewards, 2 webhooks, 4 suspended) | double_scan_window_seconds u32 |
+ * rate_limit u32 (requests/s, 0 = none) | templates made u32 | created i64 | name.
+ * KEY row: SHA-256 of the secret, 32 | created i64 | revoked i64 (0: valid). */
+struct account_row {
+	bool        rewards, webhooks, suspended;
+	uint32_t    double_scan_window_s;
+	uint32_t    rate_limit;
+	uint32_t    template_count; /* their numbers are 1 to this */
+	wall_us     created;
+	struct span name;
+};
+
+struct key_row {
+	struct uuid id;
+	uint8_t     hash[32];
+	wall_us     created, revoked;
+};
+
+enum { DOUBLE_SCAN_WINDOW_DEFAULT_S = 10 };
+
+must_check enum err account_row_get(struct view *view, struct account_id id, struct account_row *row);
+must_check enum err account_row_put(struct view *view, struct account_id id, const struct account_row *row);
+
+must_check enum err key_row_put(struct view *view, struct account_id account, const struct key_row *row);
+
+/* Reads the next of the account's keys, in order of making, after `*row` (all zero: the first).
+ * A range read. Errors: ERR_NOT_FOUND: no more. */
+must_check enum err key_row_next(struct view *view, struct account_id account, struct key_row *row);
+
+/* Reads the next account of the table after `*id` (all zero: the first). Errors: ERR_NOT_FOUND: no more. */
+must_check enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row);

@@ -1,0 +1,35 @@
+#pragma once
+#include "schemas/clock.h"
+#include "store/view.h"
+
+/* The working LMDB: one environment, one writer's view that holds the open write transaction, any number of
+ * readers' views. Only store/ includes this. Rows carry their checksum; PARTED values are split and joined
+ * here. Errors: ERR_IO (any LMDB failure: the process has to exit), ERR_DAMAGED, ERR_NO_MEMORY. */
+struct db;
+
+/* How far the journal has been applied to the tables: in the same transaction as the rows. */
+struct applied {
+	uint64_t segment, offset; /* where the next record would be expected */
+	uint64_t seq, epoch;
+	uint32_t chain;
+	wall_us  now;
+};
+
+/* `dir_fd` is the directory that holds data.mdb. `fresh` says that it held nothing. */
+must_check enum err db_open(int dir_fd, uint64_t map_bytes, struct db **db, bool *fresh);
+void                db_close(struct db **db); /* without a sync; an open transaction is dropped */
+
+must_check enum err db_begin(struct db *db); /* the write transaction */
+must_check enum err db_apply(struct db *db, const struct write *write);
+must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
+must_check enum err db_applied(struct db *db, struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */
+must_check enum err db_sync(struct db *db);                             /* forces everything to disk */
+
+/* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
+struct view *db_view(struct db *db, struct writes *writes, struct arena *arena);
+
+/* A reader's own view; begin and end bound its snapshot. One thread uses it at a time. */
+must_check enum err db_reader_open(struct db *db, struct arena *arena, struct view **view);
+must_check enum err db_reader_begin(struct view *view);
+void                db_reader_end(struct view *view);
+void                db_reader_close(struct view **view);

@@ -1,0 +1,334 @@
+/* The journal's writing side.
+ *
+ * Three threads meet here. The writer fills the open record. The sync thread gets one record at a time: it
+ * writes it, syncs it and says so through an eventfd. The preparer makes the next segment while the present
+ * one fills. Between them there are two semaphores and two atomic states; what a state guards is written by
+ * the one side before it sets the state and read by the other side after it has seen it:
+ *
+ *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE      guards flight.*
+ *   next.state     WANTED --preparer--> READY --writer--> WANTED                              guards next.fd
+ *
+ * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
+ * the sync thread is DONE, noticed by journal_settle(). */
+#include "store/journal.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
+enum next_state { NEXT_WANTED, NEXT_READY };
+enum { PREPARE_RETRY_US = 200000 };
+
+struct journal {
+	struct journal_dir dir;
+	int                fd; /* the present segment */
+	int                wake_fd;
+	uint64_t           segment_bytes;
+	struct position    at;      /* behind the newest record submitted */
+	struct position    durable; /* behind the newest record known durable */
+	uint64_t           syncs;
+
+	struct buffer open;
+	uint32_t      open_operations; /* 0: no record is open */
+
+	struct {
+		struct buffer   bytes;
+		struct position after; /* becomes `durable` */
+		int             fd;
+		uint64_t        offset;
+		atomic_int      state;
+		sem_t           begun;
+	} flight;
+	struct {
+		uint64_t   number, bytes;
+		int        fd;
+		atomic_int state;
+		atomic_int failures; /* in a row */
+		sem_t      wanted;
+	} next;
+
+	atomic_bool stopping;
+	pthread_t   sync_thread, prepare_thread;
+	bool        started;
+};
+
+static enum err write_synced(int fd, struct span bytes, uint64_t offset)
+{
+	while (bytes.size) {
+		ssize_t n = pwrite(fd, bytes.at, bytes.size, (off_t)offset);
+		if (n <= 0) return ERR_IO; /* never retried: what reached the disk is unknown now */
+		bytes = span_of(bytes.at + n, bytes.size - (size_t)n);
+		offset += (uint64_t)n;
+	}
+	return fdatasync(fd) ? ERR_IO : OK;
+}
+
+static void wake_writer(struct journal *journal)
+{
+	uint64_t one = 1;
+	ssize_t  n = write(journal->wake_fd, &one, sizeof one);
+	(void)n; /* full means it is readable already */
+}
+
+static void wait_for(sem_t *sem)
+{
+	while (sem_wait(sem))
+		;
+}
+
+static void *sync_main(void *data)
+{
+	struct journal *journal = data;
+	for (;;) {
+		wait_for(&journal->flight.begun);
+		if (atomic_load(&journal->flight.state) != FLIGHT_BUSY) return NULL;
+#ifdef FAULT_ANSWER_EARLY
+		usleep(30000); /* the fault: see journal_submit() */
+#endif
+		enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
+					    journal->flight.offset);
+		atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
+		wake_writer(journal);
+	}
+}
+
+static void *prepare_main(void *data)
+{
+	struct journal *journal = data;
+	for (;;) {
+		wait_for(&journal->next.wanted);
+		while (!atomic_load(&journal->stopping)) {
+			enum err err = segment_open(&journal->dir, journal->next.number, &journal->next.fd,
+						    &journal->next.bytes);
+			if (err == ERR_NOT_FOUND) err = segment_create(&journal->dir, journal->next.number);
+			else if (!err) break;
+			if (err && atomic_fetch_add(&journal->next.failures, 1) >= 0) usleep(PREPARE_RETRY_US);
+		}
+		if (atomic_load(&journal->stopping)) return NULL;
+		atomic_store(&journal->next.failures, 0);
+		atomic_store(&journal->next.state, NEXT_READY);
+		wake_writer(journal);
+	}
+}
+
+/* Record building ---------------------------------------------------------------------------------------- */
+
+enum err journal_add(struct journal *journal, const struct write *write)
+{
+	if (journal->open_operations == 0) record_begin(&journal->open);
+	record_add(&journal->open, write);
+	if (!buffer_reserve(&journal->open, RECORD_ALIGN)) return ERR_NO_MEMORY; /* the padding's, when it is sealed */
+	if (journal->open.size > journal->segment_bytes / 4) return ERR_TOO_LARGE;
+	journal->open_operations++;
+	return OK;
+}
+
+size_t journal_open_bytes(const struct journal *journal)
+{
+	return journal->open_operations ? journal->open.size : 0;
+}
+
+static bool fits(const struct journal *journal)
+{
+	return journal->at.offset + record_room(journal->open.size - RECORD_HEAD) <= journal->segment_bytes;
+}
+
+bool journal_can_submit(struct journal *journal)
+{
+	if (!journal->open_operations || journal_is_syncing(journal)) return false;
+	return fits(journal) || atomic_load(&journal->next.state) == NEXT_READY;
+}
+
+static void next_segment(struct journal *journal)
+{
+	close(journal->fd);
+	journal->fd = journal->next.fd;
+	journal->segment_bytes = journal->next.bytes;
+	journal->at.segment = journal->next.number++;
+	journal->at.offset = RECORD_ALIGN;
+	atomic_store(&journal->next.state, NEXT_WANTED);
+	sem_post(&journal->next.wanted);
+}
+
+/* Seals `bytes` as the record behind `at`, pads it to whole blocks, and moves `at` behind it. */
+static void seal(struct journal *journal, struct buffer *bytes, enum record_kind kind, wall_us now)
+{
+	static const uint8_t zeros[RECORD_ALIGN];
+	struct position     *at = &journal->at;
+	struct record        record = {
+	           .kind = kind,
+	           .shard = journal->dir.shard,
+	           .segment = at->segment,
+	           .offset = at->offset,
+	           .epoch = at->epoch,
+	           .seq = at->seq + 1,
+	           .durable_seq = journal->durable.seq,
+	           .now = now,
+	           .operations = journal->open_operations,
+	           .chain_before = at->chain,
+	};
+	memcpy(record.lineage, journal->dir.lineage, sizeof record.lineage);
+	record_seal(bytes, &record);
+	uint64_t room = record_room(record.writes.size);
+	buffer_append(bytes, zeros, (size_t)room - bytes->size); /* whole blocks: nothing is read back to be merged */
+	at->offset += room;
+	at->seq = record.seq;
+	at->chain = record.chain;
+}
+
+void journal_submit(struct journal *journal, wall_us now)
+{
+	must(journal_can_submit(journal));
+	if (!fits(journal)) next_segment(journal);
+	journal->flight.offset = journal->at.offset;
+	journal->flight.fd = journal->fd;
+	seal(journal, &journal->open, RECORD_WRITES, now);
+	must(!journal->open.failed);
+	struct buffer idle = journal->flight.bytes;
+	journal->flight.bytes = journal->open;
+	journal->open = idle;
+	journal->open_operations = 0;
+	journal->flight.after = journal->at;
+#ifdef FAULT_ANSWER_EARLY
+	journal->durable = journal->at; /* the fault: believed before it is written */
+#endif
+	atomic_store(&journal->flight.state, FLIGHT_BUSY);
+	sem_post(&journal->flight.begun);
+}
+
+enum err journal_settle(struct journal *journal)
+{
+	uint64_t count;
+	ssize_t  n = read(journal->wake_fd, &count, sizeof count);
+	(void)n; /* nothing to read: nothing new, and the states say the same */
+	int state = atomic_load(&journal->flight.state);
+	if (state == FLIGHT_FAILED) return ERR_IO;
+	if (state != FLIGHT_DONE) return OK;
+	journal->durable = journal->flight.after;
+	journal->syncs++;
+	atomic_store(&journal->flight.state, FLIGHT_IDLE);
+	return OK;
+}
+
+/* Facts -------------------------------------------------------------------------------------------------- */
+
+int journal_fd(const struct journal *journal)
+{
+	return journal->wake_fd;
+}
+
+bool journal_is_syncing(const struct journal *journal)
+{
+	return atomic_load(&journal->flight.state) != FLIGHT_IDLE;
+}
+
+uint64_t journal_decided_seq(const struct journal *journal)
+{
+	return journal->at.seq + (journal->open_operations ? 1 : 0);
+}
+
+uint64_t journal_durable_seq(const struct journal *journal)
+{
+	return journal->durable.seq;
+}
+
+struct position journal_position(const struct journal *journal)
+{
+	return journal->durable;
+}
+
+uint64_t journal_syncs(const struct journal *journal)
+{
+	return journal->syncs;
+}
+
+bool journal_has_room(const struct journal *journal)
+{
+	return atomic_load(&journal->next.failures) == 0;
+}
+
+/* Opening and closing ------------------------------------------------------------------------------------ */
+
+static enum err first_segment(struct journal *journal, uint64_t number)
+{
+	enum err err = segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
+	if (err != ERR_NOT_FOUND) return err;
+	if ((err = segment_create(&journal->dir, number))) return err;
+	return segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
+}
+
+static enum err write_epoch(struct journal *journal, wall_us now)
+{
+	struct buffer *bytes = &journal->flight.bytes;
+	uint64_t       offset = journal->at.offset;
+	record_begin(bytes);
+	if (bytes->failed) return ERR_NO_MEMORY;
+	seal(journal, bytes, RECORD_EPOCH, now);
+	if (bytes->failed) return ERR_NO_MEMORY;
+	enum err err = write_synced(journal->fd, buffer_span(bytes), offset);
+	if (!err) journal->durable = journal->at;
+	return err;
+}
+
+static enum err start_threads(struct journal *journal)
+{
+	if (pthread_create(&journal->sync_thread, NULL, sync_main, journal)) return ERR_NO_MEMORY;
+	if (pthread_create(&journal->prepare_thread, NULL, prepare_main, journal)) return ERR_NO_MEMORY;
+	journal->started = true;
+	sem_post(&journal->next.wanted);
+	return OK;
+}
+
+enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now, struct journal **out)
+{
+	enum err        err;
+	struct journal *journal = calloc(1, sizeof *journal);
+	if (!journal) return ERR_NO_MEMORY;
+	journal->dir = *dir;
+	journal->fd = journal->next.fd = -1;
+	sem_init(&journal->flight.begun, 0, 0);
+	sem_init(&journal->next.wanted, 0, 0);
+	journal->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	err = journal->wake_fd < 0 ? ERR_IO : first_segment(journal, at->segment + 1);
+	if (err) goto out;
+	journal->durable = *at; /* recovery made sure of it */
+	journal->at = *at;
+	journal->at.segment++;
+	journal->at.offset = RECORD_ALIGN;
+	journal->at.epoch++;
+	journal->next.number = journal->at.segment + 1;
+	if ((err = write_epoch(journal, now))) goto out;
+	*at = journal->at;
+	err = start_threads(journal);
+out:
+	if (err) journal_close(&journal);
+	*out = journal;
+	return err;
+}
+
+void journal_close(struct journal **journal_p)
+{
+	struct journal *journal = *journal_p;
+	if (!journal) return;
+	if (journal->started) {
+		while (atomic_load(&journal->flight.state) == FLIGHT_BUSY)
+			usleep(1000); /* bounded by the disk */
+		atomic_store(&journal->stopping, true);
+		sem_post(&journal->flight.begun);
+		sem_post(&journal->next.wanted);
+		pthread_join(journal->sync_thread, NULL);
+		pthread_join(journal->prepare_thread, NULL);
+	}
+	if (journal->next.fd >= 0 && atomic_load(&journal->next.state) == NEXT_READY) close(journal->next.fd);
+	if (journal->fd >= 0) close(journal->fd);
+	if (journal->wake_fd >= 0) close(journal->wake_fd);
+	sem_destroy(&journal->flight.begun);
+	sem_destroy(&journal->next.wanted);
+	buffer_free(&journal->open);
+	buffer_free(&journal->flight.bytes);
+	free(journal);
+	*journal_p = NULL;
+}

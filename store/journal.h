@@ -1,0 +1,40 @@
+#pragma once
+#include "store/record.h"
+#include "store/scan.h"
+#include "store/segment.h"
+
+#include <stdatomic.h>
+
+/* The journal being written: one record open, at most one on its way to the disk, by a thread of its own that
+ * does nothing but write and sync. Another thread sees that the next segment always exists.
+ * All functions are the writer's; after ERR_IO the process must exit without another word to anyone. */
+struct journal;
+
+/* Begins a fresh segment after `at` and makes an EPOCH record (epoch = at->epoch + 1) durable in it; *at is moved
+ * behind it. `now` is service time. Errors: ERR_IO, ERR_NO_MEMORY. */
+must_check enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now,
+				 struct journal **journal);
+void                journal_close(struct journal **journal); /* what was submitted is finished first */
+
+/* Adds an operation to the open record, which begins with its first. Errors: ERR_NO_MEMORY, ERR_TOO_LARGE (the
+ * record would not fit a segment). */
+must_check enum err journal_add(struct journal *journal, const struct write *write);
+size_t              journal_open_bytes(const struct journal *journal); /* 0: no record is open */
+
+/* Can the open record go now: nothing is on its way, and there is a place for it? */
+bool journal_can_submit(struct journal *journal);
+/* Hands the open record to the sync thread. Only when journal_can_submit(). */
+void journal_submit(struct journal *journal, wall_us now);
+
+/* Takes note of what the sync thread has done. Errors: ERR_IO: a write or sync failed. */
+must_check enum err journal_settle(struct journal *journal);
+int                 journal_fd(const struct journal *journal); /* readable when journal_settle() may find news */
+
+bool            journal_is_syncing(const struct journal *journal);
+uint64_t        journal_decided_seq(const struct journal *journal); /* of the newest operation added */
+uint64_t        journal_durable_seq(const struct journal *journal);
+struct position journal_position(const struct journal *journal); /* behind the newest durable record */
+uint64_t        journal_syncs(const struct journal *journal);    /* since it was opened */
+
+/* false while the next segment cannot be made (a full disk): no further writes should be accepted. */
+bool journal_has_room(const struct journal *journal);

@@ -1,0 +1,66 @@
+#pragma once
+#include "schemas/ids.h"
+#include "schemas/limits.h"
+#include "store/bytes.h"
+
+/* How the keys of tables.def are made: the account's 10 bytes first, then what orders the table. A key is a
+ * value; key_span() borrows it. Units: bytes. Errors: none (sizes are bounded by their types). */
+struct row_key {
+	uint8_t bytes[sizeof(struct account_id) + PASS_ID_BYTES_MAX + 8];
+	size_t  size;
+};
+
+static inline struct span key_span(const struct row_key *key)
+{
+	return span_of(key->bytes, key->size);
+}
+
+static inline struct row_key key_account(struct account_id account)
+{
+	struct row_key key = {.size = sizeof account};
+	memcpy(key.bytes, account.b, sizeof account.b);
+	return key;
+}
+
+static inline struct row_key key_u32(struct account_id account, uint32_t number)
+{
+	struct row_key key = key_account(account);
+	put_be32(key.bytes + key.size, number);
+	key.size += 4;
+	return key;
+}
+
+static inline struct row_key key_u64(struct account_id account, uint64_t number)
+{
+	struct row_key key = key_account(account);
+	put_be64(key.bytes + key.size, number);
+	key.size += 8;
+	return key;
+}
+
+static inline struct row_key key_uuid(struct account_id account, struct uuid id)
+{
+	struct row_key key = key_account(account);
+	memcpy(key.bytes + key.size, id.b, sizeof id.b);
+	key.size += sizeof id.b;
+	return key;
+}
+
+/* Of a PASS_ID row. The number is stored inverted, so that the newest incarnation of an id comes first. */
+static inline struct row_key key_pass_id(struct account_id account, struct span pass_id, uint32_t number)
+{
+	struct row_key key = key_account(account);
+	size_t         size = pass_id.size < PASS_ID_BYTES_MAX ? pass_id.size : PASS_ID_BYTES_MAX;
+	memcpy(key.bytes + key.size, pass_id.at, size);
+	key.size += size;
+	key.bytes[key.size++] = 0;
+	put_be32(key.bytes + key.size, ~number);
+	key.size += 4;
+	return key;
+}
+
+/* Does `key` begin with `prefix`? */
+static inline bool key_has_prefix(struct span key, struct span prefix)
+{
+	return key.size >= prefix.size && memcmp(key.at, prefix.at, prefix.size) == 0;
+}

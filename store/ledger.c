@@ -1,0 +1,68 @@
+/* The ledger's rows. */
+#include "store/ledger.h"
+
+#include "store/bytes.h"
+#include "store/keys.h"
+
+enum { EVENT_BYTES = 24, LOYALTY_BYTES = 40 };
+
+const char *ledger_what_text(enum ledger_what what)
+{
+	switch (what) {
+#define W(id, NAME, text)                                                                                    \
+	case LEDGER_##NAME: return text;
+#include "store/ledger.def"
+#undef W
+	}
+	return "unknown";
+}
+
+enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, const struct ledger_row *row)
+{
+	struct row_key key = key_u64(account, seq);
+	uint8_t        bytes[LOYALTY_BYTES] = {0};
+	put_le32(bytes, row->number);
+	bytes[4] = (uint8_t)row->what;
+	bytes[5] = row->status;
+	bytes[6] = row->flags;
+	put_le64(bytes + 8, (uint64_t)row->at.v);
+	put_le64(bytes + 16, row->previous);
+	put_le64(bytes + 24, (uint64_t)row->delta);
+	put_le64(bytes + 32, (uint64_t)row->balance);
+	size_t size = row->what == LEDGER_LOYALTY ? LOYALTY_BYTES : EVENT_BYTES;
+	return write_put(view_writes(view), TABLE_LEDGER, key_span(&key), span_of(bytes, size));
+}
+
+enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, struct ledger_row *row)
+{
+	struct row_key key = key_u64(account, seq);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_LEDGER, key_span(&key), &value);
+	if (err) return err;
+	if (value.size != EVENT_BYTES && value.size != LOYALTY_BYTES) return ERR_DAMAGED;
+	*row = (struct ledger_row){
+	    .number = get_le32(value.at),
+	    .what = (enum ledger_what)value.at[4],
+	    .status = value.at[5],
+	    .flags = value.at[6],
+	    .at = {(int64_t)get_le64(value.at + 8)},
+	    .previous = get_le64(value.at + 16),
+	};
+	if (value.size == LOYALTY_BYTES) {
+		row->delta = (int64_t)get_le64(value.at + 24);
+		row->balance = (int64_t)get_le64(value.at + 32);
+	}
+	return OK;
+}
+
+enum err ledger_last(struct view *view, struct account_id account, uint64_t *seq)
+{
+	struct row_key  end = key_u64(account, UINT64_MAX), begin = key_account(account);
+	struct view_row row;
+	enum err        err = view_before(view, TABLE_LEDGER, key_span(&end), &row);
+	*seq = 0;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (key_has_prefix(row.key, key_span(&begin)) && row.key.size == end.size)
+		*seq = get_be64(row.key.at + sizeof account);
+	return OK;
+}

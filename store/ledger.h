@@ -1,0 +1,32 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/ids.h"
+#include "store/view.h"
+
+/* The ledger: every event of every pass, append-only, in one sequence an account, from 1. Each row names the
+ * row before it of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
+ * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | 0 u8 | at i64 | previous u64, and of LOYALTY
+ * rows: delta i64 | balance i64. Errors: as view.h. */
+enum ledger_what {
+#define W(id, NAME, text) LEDGER_##NAME = id,
+#include "store/ledger.def"
+#undef W
+};
+
+struct ledger_row {
+	uint32_t         number; /* of the pass */
+	enum ledger_what what;
+	uint8_t          status, flags; /* after the event, as in struct hot */
+	wall_us          at;
+	uint64_t         previous;
+	int64_t          delta, balance; /* LOYALTY: the change, and the counter after it */
+};
+
+const char *ledger_what_text(enum ledger_what what);
+
+must_check enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, struct ledger_row *row);
+must_check enum err ledger_put(struct view *view, struct account_id account, uint64_t seq,
+			       const struct ledger_row *row);
+
+/* The seq of the account's newest row; 0 when there is none. A range read: before any staged write. */
+must_check enum err ledger_last(struct view *view, struct account_id account, uint64_t *seq);

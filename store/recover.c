@@ -1,0 +1,138 @@
+/* Recovery, in this order: find the applied position; walk the valid records behind it; decide whether what
+ * comes after them is an unfinished tail or damage; write the records that may not be on disk yet once more and
+ * sync (what is read may be only in the page cache); cut the tail; replay. Nothing is changed before the tail
+ * is judged, so a damaged store is left as it was found. */
+#include "store/recover.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { REPLAY_CHUNK_RECORDS = 256 };
+
+static enum err damage(struct store_report *report, const char *what, uint64_t segment, uint64_t offset,
+		       uint64_t seq)
+{
+	snprintf(report->what, sizeof report->what, "%s: segment=%llu offset=%llu seq=%llu", what,
+		 (unsigned long long)segment, (unsigned long long)offset, (unsigned long long)seq);
+	return ERR_DAMAGED;
+}
+
+/* One record's bytes again to their place, whole blocks. */
+static enum err write_again(const struct scan *scan, uint64_t offset, const struct record *record)
+{
+	int      fd;
+	uint64_t bytes, room = record_room(record->writes.size);
+	enum err err = segment_open(scan->dir, scan->segment, &fd, &bytes);
+	if (err) return err;
+	ssize_t n = pwrite(fd, scan->bytes + offset, (size_t)room, (off_t)offset);
+	if (n != (ssize_t)room || fdatasync(fd)) err = ERR_IO;
+	close(fd);
+	return err;
+}
+
+/* The walk without replay: to the last valid record, and the durable_seq that it vouches for. */
+static enum err find_end(struct scan *scan, struct position *at, struct store_report *report, uint64_t *vouched)
+{
+	struct record record;
+	enum err      err;
+	while (!(err = scan_next(scan, at, &record))) {
+		*vouched = record.durable_seq;
+		report->last_now = record.now;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Everything after `vouched` may live in the page cache only. */
+static enum err harden(struct scan *scan, struct position at, uint64_t vouched)
+{
+	struct record record;
+	enum err      err;
+	while (!(err = scan_next(scan, &at, &record))) {
+		uint64_t offset = at.offset - record_room(record.writes.size);
+		if (record.seq > vouched && (err = write_again(scan, offset, &record))) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err replay_record(struct db *db, const struct record *record, struct arena *arena)
+{
+	struct span  left = record->writes;
+	struct write write;
+	enum err     err;
+#ifdef FAULT_SKIP_REPLAY
+	(void)db, (void)arena;
+	return OK; /* the fault: the journal is read, but nothing comes of it */
+#endif
+	while (!(err = record_next(&left, arena, &write)))
+		if ((err = db_apply(db, &write))) return err;
+	arena_reset(arena);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static struct applied applied_at(const struct position *at, wall_us now)
+{
+	return (struct applied){at->segment, at->offset, at->seq, at->epoch, at->chain, now};
+}
+
+static enum err commit_chunk(struct db *db, const struct position *at, wall_us now)
+{
+	struct applied applied = applied_at(at, now);
+	enum err       err = db_commit(db, &applied);
+	return err ? err : db_begin(db);
+}
+
+static enum err replay(struct scan *scan, struct db *db, struct position *at, struct store_report *report)
+{
+	struct record record;
+	struct arena  arena = {0};
+	enum err      err;
+	while (!(err = scan_next(scan, at, &record))) {
+		if ((err = replay_record(db, &record, &arena))) break;
+		if (++report->replayed_records % REPLAY_CHUNK_RECORDS == 0)
+			if ((err = commit_chunk(db, at, record.now))) break;
+	}
+	arena_free(&arena);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Where to begin: behind what the tables say they hold, or at the journal's beginning for new tables. */
+static enum err begin_at(struct db *db, bool fresh, uint64_t first, struct position *at, struct store_report *report)
+{
+	struct applied applied;
+	enum err       err = db_applied(db, &applied);
+	*at = (struct position){0}; /* before the first record of segment 1 */
+	if (err == ERR_NOT_FOUND)
+		return fresh || first == 1 ? OK : damage(report, "tables without a position", first, 0, 0);
+	if (err) return damage(report, "position of the tables unreadable", 0, 0, 0);
+	report->last_now = applied.now;
+	*at = (struct position){applied.segment, applied.offset, applied.seq, applied.epoch, applied.chain};
+	return OK;
+}
+
+enum err recover(const struct journal_dir *dir, struct db *db, bool fresh, struct position *at,
+		 struct store_report *report)
+{
+	struct scan scan = {0};
+	uint64_t    first, last, vouched = 0;
+	bool        blank;
+	enum err    err = segment_range(dir, &first, &last);
+	if (err) return err == ERR_DAMAGED ? damage(report, "a journal segment is missing between", first, last, 0) : err;
+	if ((err = begin_at(db, fresh, first, at, report))) return err;
+	if (last == 0) return at->seq == 0 ? OK : damage(report, "no journal", at->segment, at->offset, at->seq);
+	if (at->segment > last || (at->segment ? at->segment < first : first != 1))
+		return damage(report, "the tables' journal segment is missing", at->segment, at->offset, at->seq);
+	struct position end = *at;
+	scan_begin(&scan, dir, last);
+	if ((err = find_end(&scan, &end, report, &vouched))) goto out;
+	if ((err = scan_tail(&scan, &end, &blank))) goto out;
+	report->cut_tail = !blank;
+	if ((err = harden(&scan, *at, vouched))) goto out;
+	if (!blank && (err = scan_cut(&scan, &end))) goto out;
+	err = replay(&scan, db, at, report);
+	must(err || at->seq == end.seq);
+out:
+	if (err == ERR_DAMAGED && !report->what[0])
+		damage(report, "journal damaged before acknowledged records", end.segment, end.offset, end.seq + 1);
+	scan_end(&scan);
+	return err;
+}

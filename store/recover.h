@@ -1,0 +1,10 @@
+#pragma once
+#include "store/db.h"
+#include "store/scan.h"
+#include "store/store.h"
+
+/* Brings the tables up to the journal's end. On OK *at is where the journal goes on (after the last valid
+ * record, whose bytes are now certainly on disk), and the journal behind it is blank.
+ * Errors: as store_open(). */
+must_check enum err recover(const struct journal_dir *dir, struct db *db, bool fresh, struct position *at,
+			    struct store_report *report);

@@ -1,0 +1,126 @@
+/* The walk over the journal at start. The chain (sequence, chained checksum, place, epoch) decides what the
+ * next record is; the first that does not fit ends the walk, and then the rest is searched for proof that
+ * something is missing rather than merely unfinished. */
+#include "store/scan.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment)
+{
+	*scan = (struct scan){.dir = dir, .last_segment = last_segment};
+}
+
+void scan_end(struct scan *scan)
+{
+	free(scan->bytes);
+	scan->bytes = NULL;
+}
+
+static enum err load(struct scan *scan, uint64_t number)
+{
+	int      fd = -1;
+	uint64_t bytes, have = 0;
+	if (scan->segment == number) return OK;
+	enum err err = segment_open(scan->dir, number, &fd, &bytes);
+	if (err) return err;
+	scan->segment = 0;
+	free(scan->bytes);
+	scan->bytes = malloc((size_t)bytes);
+	if (!scan->bytes) err = ERR_NO_MEMORY;
+	while (!err && have < bytes) {
+		ssize_t n = pread(fd, scan->bytes + have, (size_t)(bytes - have), (off_t)have);
+		if (n <= 0) err = ERR_IO;
+		else have += (uint64_t)n;
+	}
+	close(fd);
+	if (err) return err;
+	scan->segment = number;
+	scan->size = bytes;
+	return OK;
+}
+
+/* The record at one place of the loaded segment, if it belongs to this shard, lineage and place. */
+static enum err at_place(const struct scan *scan, uint64_t offset, struct record *record)
+{
+	if (offset >= scan->size) return ERR_NOT_FOUND;
+	enum err err = record_open(span_of(scan->bytes + offset, (size_t)(scan->size - offset)), record);
+	if (err) return err;
+	bool ours = record->shard == scan->dir->shard && !memcmp(record->lineage, scan->dir->lineage, 16) &&
+		    record->segment == scan->segment && record->offset == offset;
+	return ours ? OK : ERR_NOT_FOUND;
+}
+
+static bool follows(const struct record *record, const struct position *at)
+{
+	return record->seq == at->seq + 1 && record->chain_before == at->chain && record->epoch >= at->epoch;
+}
+
+enum err scan_next(struct scan *scan, struct position *at, struct record *record)
+{
+	uint64_t places[2][2] = {{at->segment, at->offset}, {at->segment + 1, RECORD_ALIGN}};
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t segment = places[i][0], offset = places[i][1];
+		if (segment == 0 || segment > scan->last_segment) continue;
+		enum err err = load(scan, segment);
+		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		err = at_place(scan, offset, record);
+		if (err == ERR_UNSUPPORTED) return err;
+		if (err || !follows(record, at)) continue;
+		at->segment = segment;
+		at->offset = offset + record_room(record->writes.size);
+		at->seq = record->seq;
+		at->epoch = record->epoch;
+		at->chain = record->chain;
+		return OK;
+	}
+	return ERR_NOT_FOUND;
+}
+
+/* Is the loaded segment zeros from `offset` on? */
+static bool is_blank(const struct scan *scan, uint64_t offset)
+{
+	static const uint8_t zeros[RECORD_ALIGN];
+	for (; offset < scan->size; offset += RECORD_ALIGN)
+		if (memcmp(scan->bytes + offset, zeros, RECORD_ALIGN)) return false;
+	return true;
+}
+
+enum err scan_tail(struct scan *scan, const struct position *at, bool *blank)
+{
+	uint64_t      begin = at->segment ? at->segment : 1, offset = at->segment ? at->offset : RECORD_ALIGN;
+	struct record record;
+	*blank = true;
+	for (uint64_t segment = begin; segment <= scan->last_segment; segment++, offset = RECORD_ALIGN) {
+		enum err err = load(scan, segment);
+		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		if (is_blank(scan, offset)) continue;
+		*blank = false;
+		for (; offset < scan->size; offset += RECORD_ALIGN)
+			if (!at_place(scan, offset, &record) && record.durable_seq > at->seq) return ERR_DAMAGED;
+	}
+	return OK;
+}
+
+static enum err blank_place(const struct journal_dir *dir, const struct position *at)
+{
+	static const uint8_t zeros[RECORD_ALIGN];
+	int                  fd;
+	uint64_t             bytes;
+	enum err             err = segment_open(dir, at->segment, &fd, &bytes);
+	if (err) return err;
+	if (at->offset < bytes && pwrite(fd, zeros, sizeof zeros, (off_t)at->offset) != (ssize_t)sizeof zeros)
+		err = ERR_IO;
+	if (!err && fdatasync(fd)) err = ERR_IO;
+	close(fd);
+	return err;
+}
+
+enum err scan_cut(struct scan *scan, const struct position *at)
+{
+	enum err err = at->segment ? blank_place(scan->dir, at) : OK;
+	for (; !err && scan->last_segment > at->segment; scan->last_segment--)
+		err = segment_delete(scan->dir, scan->last_segment);
+	scan->segment = 0; /* what is loaded may be no longer so */
+	return err;
+}

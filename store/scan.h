@@ -1,0 +1,36 @@
+#pragma once
+#include "store/record.h"
+#include "store/segment.h"
+
+/* Reading the journal after a stop: one segment in memory at a time. Errors as in segment.h, and ERR_NO_MEMORY. */
+struct scan {
+	const struct journal_dir *dir;
+	uint64_t                  segment; /* the one in `bytes`; 0: none */
+	uint8_t                  *bytes;
+	uint64_t                  size;
+	uint64_t                  last_segment; /* the highest there is */
+};
+
+/* Where the chain of records stands: after the record with `seq`. All zero: before the first one. */
+struct position {
+	uint64_t segment, offset; /* of the next record, if it is in the same segment */
+	uint64_t seq, epoch;
+	uint32_t chain;
+};
+
+void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment);
+void scan_end(struct scan *scan);
+
+/* The record that follows `at`, in its segment or at the beginning of the next one; moves `at` behind it.
+ * record->writes is borrowed until the next call. Errors: ERR_NOT_FOUND: there is no further valid record. */
+must_check enum err scan_next(struct scan *scan, struct position *at, struct record *record);
+
+/* Behind the last valid record: is there one that could only have been written after the missing one had been
+ * acknowledged (its durable_seq reaches at->seq + 1)? Then acknowledged data is damaged. Otherwise `*blank` says
+ * whether nothing at all was written there.
+ * Errors: ERR_DAMAGED: record at->seq + 1 is missing, after at->offset of at->segment. */
+must_check enum err scan_tail(struct scan *scan, const struct position *at, bool *blank);
+
+/* Makes an unfinished tail as if it had never been: blanks the place behind `at`, deletes the segments after it
+ * that were written to. Only after scan_tail(). Errors: ERR_IO. */
+must_check enum err scan_cut(struct scan *scan, const struct position *at);

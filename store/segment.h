@@ -1,0 +1,31 @@
+#pragma once
+#include "schemas/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Journal segments: files `<20 digits>.seg` of one fixed size, zeros until written. The first RECORD_ALIGN bytes
+ * are the head: magic, version, shard, lineage, number, size, CRC-32C. Numbers begin at 1. Errors: ERR_IO. */
+struct journal_dir {
+	int      fd; /* of the directory */
+	uint16_t shard;
+	uint8_t  lineage[16];
+	uint64_t segment_bytes;
+};
+
+enum { SEGMENT_NAME = 32 };
+void segment_name(uint64_t number, char name[SEGMENT_NAME]);
+
+/* Makes a segment: zeros written, synced, named, directory synced. A file of that name must not exist. */
+must_check enum err segment_create(const struct journal_dir *dir, uint64_t number);
+
+/* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head; or of another shard or lineage);
+ * ERR_UNSUPPORTED (version). */
+must_check enum err segment_open(const struct journal_dir *dir, uint64_t number, int *fd, uint64_t *bytes);
+
+must_check enum err segment_delete(const struct journal_dir *dir, uint64_t number);
+
+/* The lowest and highest number there is; both 0 when there is none. Unfinished files are removed.
+ * Errors: ERR_DAMAGED (a gap in the numbers). */
+must_check enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last);

@@ -1,0 +1,204 @@
+/* The store as the shard's engine knows it: the journal and the tables, kept in step. What has been decided,
+ * what is durable and what is committed are three marks on one sequence; they move in that order and never
+ * backward:   committed <= durable <= decided. */
+#include "store/store.h"
+
+#include "schemas/limits.h"
+#include "store/db.h"
+#include "store/journal.h"
+#include "store/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct store {
+	struct db         *db;
+	struct journal    *journal;
+	struct journal_dir dir;
+	int                db_fd;
+	wall_us            now; /* of the newest record submitted */
+	uint64_t           committed_seq;
+	uint64_t           commits;
+	unsigned           random_writes; /* since the last commit: about as many dirty pages */
+};
+
+static enum err open_dir(int parent, const char *name, int *fd)
+{
+	if (mkdirat(parent, name, 0700) && errno != EEXIST) return ERR_IO;
+	*fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 || fsync(parent) ? ERR_IO : OK;
+}
+
+/* Is this place empty, or whole? Half of a store is damage, unless the making of it was interrupted. */
+static enum err judge_place(const struct store_place *place, struct store_report *report)
+{
+	struct stat st;
+	bool        has_journal = !fstatat(place->dir_fd, "journal/00000000000000000001.seg", &st, 0);
+	bool        has_db = !fstatat(place->dir_fd, "db/data.mdb", &st, 0);
+	report->formatted = !has_journal && !has_db;
+	if (place->may_format || (has_journal && has_db)) return OK;
+	snprintf(report->what, sizeof report->what, "shard %u: %s%s", place->shard, has_journal ? "" : "no journal ",
+		 has_db ? "" : "no tables");
+	return ERR_DAMAGED;
+}
+
+enum err store_open(const struct store_place *place, wall_us now, struct store **out, struct store_report *report)
+{
+	bool            fresh;
+	struct position at;
+	struct store   *store = calloc(1, sizeof *store);
+	*out = NULL;
+	*report = (struct store_report){0};
+	if (!store) return ERR_NO_MEMORY;
+	store->db_fd = -1;
+	store->dir = (struct journal_dir){.fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
+	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
+	enum err err = judge_place(place, report);
+	if (err) goto out;
+	if ((err = open_dir(place->dir_fd, "journal", &store->dir.fd))) goto out;
+	if ((err = open_dir(place->dir_fd, "db", &store->db_fd))) goto out;
+	if ((err = db_open(store->db_fd, place->map_bytes, &store->db, &fresh))) goto out;
+	if ((err = db_begin(store->db))) goto out;
+	if ((err = recover(&store->dir, store->db, fresh, &at, report))) goto out;
+	if (report->last_now.v < now.v) report->last_now = now;
+	store->now = report->last_now;
+	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
+	report->epoch = at.epoch;
+	report->seq = at.seq;
+	err = store_commit(store);
+out:
+	if (err) store_close(&store);
+	*out = store;
+	return err;
+}
+
+void store_close(struct store **store_p)
+{
+	struct store *store = *store_p;
+	if (!store) return;
+	if (store->journal && store_open_bytes(store) == 0 && !journal_is_syncing(store->journal))
+		if (!store_commit(store)) (void)!db_sync(store->db); /* only a quicker next start is at stake */
+	journal_close(&store->journal);
+	db_close(&store->db);
+	if (store->db_fd >= 0) close(store->db_fd);
+	if (store->dir.fd >= 0) close(store->dir.fd);
+	free(store);
+	*store_p = NULL;
+}
+
+struct view *store_view(struct store *store, struct writes *writes, struct arena *arena)
+{
+	return db_view(store->db, writes, arena);
+}
+
+enum err store_apply(struct store *store, const struct writes *writes)
+{
+	for (unsigned i = 0; i < writes->count; i++) {
+		const struct write *write = &writes->rows[i];
+		enum err            err = db_apply(store->db, write);
+		if (err) return err;
+		if ((err = journal_add(store->journal, write))) return err;
+		if (write->table != TABLE_LEDGER) store->random_writes++; /* the ledger grows at its end */
+	}
+	return OK;
+}
+
+size_t store_open_bytes(const struct store *store)
+{
+	return journal_open_bytes(store->journal);
+}
+
+bool store_can_submit(struct store *store)
+{
+	return journal_can_submit(store->journal);
+}
+
+void store_submit(struct store *store, wall_us now)
+{
+	if (now.v > store->now.v) store->now = now;
+	journal_submit(store->journal, store->now);
+}
+
+enum err store_settle(struct store *store)
+{
+	return journal_settle(store->journal);
+}
+
+int store_fd(const struct store *store)
+{
+	return journal_fd(store->journal);
+}
+
+bool store_is_syncing(const struct store *store)
+{
+	return journal_is_syncing(store->journal);
+}
+
+uint64_t store_decided_seq(const struct store *store)
+{
+	return journal_decided_seq(store->journal);
+}
+
+uint64_t store_durable_seq(const struct store *store)
+{
+	return journal_durable_seq(store->journal);
+}
+
+bool store_has_room(const struct store *store)
+{
+	return journal_has_room(store->journal);
+}
+
+bool store_wants_commit(const struct store *store)
+{
+	return store_decided_seq(store) - store->committed_seq >= COMMIT_RECORDS_MAX ||
+	       store->random_writes >= COMMIT_WRITES_MAX;
+}
+
+bool store_is_committed(const struct store *store)
+{
+	return store->committed_seq == store_decided_seq(store);
+}
+
+enum err store_commit(struct store *store)
+{
+	must(store_open_bytes(store) == 0 && store_durable_seq(store) == store_decided_seq(store));
+	struct position at = journal_position(store->journal);
+	struct applied  applied = {at.segment, at.offset, at.seq, at.epoch, at.chain, store->now};
+	enum err        err = db_commit(store->db, &applied);
+	if (err) return err;
+	store->committed_seq = at.seq;
+	store->random_writes = 0;
+	store->commits++;
+	return db_begin(store->db);
+}
+
+struct store_counters store_counters(const struct store *store)
+{
+	struct position at = journal_position(store->journal);
+	return (struct store_counters){at.seq, at.epoch, journal_syncs(store->journal), store->commits};
+}
+
+enum err store_reader_open(struct store *store, struct arena *arena, struct view **view)
+{
+	return db_reader_open(store->db, arena, view);
+}
+
+enum err store_reader_begin(struct view *view)
+{
+	return db_reader_begin(view);
+}
+
+void store_reader_end(struct view *view)
+{
+	db_reader_end(view);
+}
+
+void store_reader_close(struct view **view)
+{
+	db_reader_close(view);
+}

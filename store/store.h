@@ -1,0 +1,65 @@
+#pragma once
+#include "schemas/clock.h"
+#include "store/view.h"
+
+/* A shard's store: the journal is the truth, LMDB the working state. One writer thread calls everything here
+ * but the reader functions. Order of a batch: handlers stage writes over store_view(); store_apply() puts them
+ * into the open LMDB transaction and the open journal record; store_submit() hands the record to the disk;
+ * when store_settle() has seen it durable, answers may leave; store_commit() when nothing is undurable.
+ * After ERR_IO, ERR_DAMAGED or ERR_NO_MEMORY from anything but a view the process must exit without a further
+ * word to anyone: recovery knows what happened. */
+struct store;
+
+struct store_place {
+	int      dir_fd; /* of shards/N, already locked */
+	uint16_t shard;
+	uint8_t  lineage[16];
+	bool     may_format; /* an empty place may be made into a store; otherwise it is damage */
+	uint64_t segment_bytes, map_bytes;
+};
+
+struct store_report {
+	uint64_t epoch, seq;
+	uint64_t replayed_records;
+	bool     formatted, cut_tail;
+	wall_us  last_now;
+	char     what[160]; /* on failure: what was found where */
+};
+
+/* Recovers: reads the journal behind the applied position, replays it, begins a new epoch durably.
+ * Errors: ERR_DAMAGED (report->what names it; nothing was changed), ERR_UNSUPPORTED, ERR_IO, ERR_NO_MEMORY. */
+must_check enum err store_open(const struct store_place *place, wall_us now, struct store **store,
+			       struct store_report *report);
+/* Ends in an orderly way: waits for the journal, commits, syncs. */
+void store_close(struct store **store);
+
+/* The writer's view, with `writes` laid over it; values made on the way live in `arena`. */
+struct view *store_view(struct store *store, struct writes *writes, struct arena *arena);
+
+must_check enum err store_apply(struct store *store, const struct writes *writes);
+size_t              store_open_bytes(const struct store *store); /* of the open record; 0: none */
+bool                store_can_submit(struct store *store);
+void                store_submit(struct store *store, wall_us now);
+must_check enum err store_settle(struct store *store);
+int                 store_fd(const struct store *store); /* readable when store_settle() may find news */
+
+bool     store_is_syncing(const struct store *store);
+uint64_t store_decided_seq(const struct store *store);
+uint64_t store_durable_seq(const struct store *store);
+bool     store_has_room(const struct store *store); /* false: writes should answer STORAGE_FULL */
+
+/* Is it time to commit (many records or rows), and is there anything to commit? */
+bool                store_wants_commit(const struct store *store);
+bool                store_is_committed(const struct store *store);
+must_check enum err store_commit(struct store *store);
+
+struct store_counters {
+	uint64_t seq, epoch, syncs, commits;
+};
+struct store_counters store_counters(const struct store *store);
+
+/* A reader's view, from any thread; begin after the writer has committed what it should see. */
+must_check enum err store_reader_open(struct store *store, struct arena *arena, struct view **view);
+must_check enum err store_reader_begin(struct view *view);
+void                store_reader_end(struct view *view);
+void                store_reader_close(struct view **view);

@@ -1,0 +1,17 @@
+#pragma once
+
+/* The tables by number; see tables.def for keys, values and codecs. */
+enum table {
+#define T(id, NAME, name, kind) TABLE_##NAME = id,
+#include "store/tables.def"
+#undef T
+	TABLE_END
+};
+
+enum table_kind { KIND_PLAIN, KIND_PARTED };
+
+enum {
+	KEY_BYTES_MAX = 511 - 2, /* LMDB's bound, less the part number of a PARTED table's row */
+	ROW_BYTES_MAX = 2000,    /* a larger value would leave its page */
+	PART_BYTES    = 1900,
+};

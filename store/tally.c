@@ -1,0 +1,52 @@
+/* The account's counts of passes, kept in the commit of every change that moves a pass from one to another. */
+#include "store/tally.h"
+
+#include "store/bytes.h"
+#include "store/keys.h"
+
+enum { TALLY_BYTES = 4 * (1 + HOT_COUNT_DELETED + 1) };
+
+enum err tally_get(struct view *view, struct account_id account, struct tally *tally)
+{
+	struct row_key key = key_account(account);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_TALLY, key_span(&key), &value);
+	*tally = (struct tally){0};
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
+	tally->made = get_le32(value.at);
+	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
+		tally->counts[i] = get_le32(value.at + 4 + 4 * i);
+	return OK;
+}
+
+enum err tally_put(struct view *view, struct account_id account, const struct tally *tally)
+{
+	struct row_key key = key_account(account);
+	uint8_t        bytes[TALLY_BYTES];
+	put_le32(bytes, tally->made);
+	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
+		put_le32(bytes + 4 + 4 * i, tally->counts[i]);
+	return write_put(view_writes(view), TABLE_TALLY, key_span(&key), span_of(bytes, sizeof bytes));
+}
+
+enum err tally_move(struct view *view, struct account_id account, const struct hot *before,
+		    const struct hot *after)
+{
+	struct tally tally;
+	if (hot_count(before) == hot_count(after)) return OK;
+	enum err err = tally_get(view, account, &tally);
+	if (err) return err;
+	if (tally.counts[hot_count(before)] == 0) return ERR_DAMAGED;
+	tally.counts[hot_count(before)]--;
+	tally.counts[hot_count(after)]++;
+	return tally_put(view, account, &tally);
+}
+
+uint32_t tally_live(const struct tally *tally)
+{
+	uint32_t live = 0;
+	for (unsigned i = 0; i < HOT_COUNT_DELETED; i++)
+		live += tally->counts[i];
+	return live;
+}

@@ -1,0 +1,23 @@
+#pragma once
+#include "store/writes.h"
+
+/* What a handler sees: the tables as of one moment, with its own staged writes laid over them. Spans returned
+ * are borrowed until the handler returns. Range reads see the tables only, so they come before a command's
+ * first write. Every value's checksum is verified on the way out.
+ * Errors: ERR_NOT_FOUND; ERR_DAMAGED (checksum, or a part is missing); ERR_IO; ERR_NO_MEMORY. */
+struct view;
+
+must_check enum err view_get(struct view *view, enum table table, struct span key, struct span *value);
+
+struct view_row {
+	struct span key, value;
+};
+/* The first row at or after `key`; the last row before `key`; the row after the one found last in `table`.
+ * PLAIN tables only. The caller looks whether the key is still in its range. */
+must_check enum err view_from(struct view *view, enum table table, struct span key, struct view_row *row);
+must_check enum err view_before(struct view *view, enum table table, struct span key, struct view_row *row);
+must_check enum err view_next(struct view *view, enum table table, struct view_row *row);
+
+/* Memory that lives as long as the command (the view's own arena). */
+struct arena  *view_arena(struct view *view);
+struct writes *view_writes(struct view *view); /* NULL in a reader's view */
