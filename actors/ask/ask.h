@@ -1,0 +1,55 @@
+#pragma once
+#include "actors/rt/mailbox.h"
+#include "schemas/frame.h"
+
+/* The caller's side of a session with one shard or the supervisor: DOWN -> HELLO -> UP (epoch, credit).
+ * Calls are gathered and leave as one message per ask_flush(). Every call ends exactly once, in `on_reply`:
+ * with the callee's answer, or with what is known of its fate:
+ *   not UP, or not yet handed to the transport       ERR_SHARD_UNAVAILABLE (nothing was done)
+ *   no credit left                                   ERR_OVERLOADED (nothing was done)
+ *   sent, then the session ended or time ran out     READ, SCAN: ERR_SHARD_UNAVAILABLE; WRITE: ERR_OUTCOME_UNKNOWN
+ * A session ends when its connection does, when the callee shows another epoch, or on a malformed frame; what
+ * has arrived is read first. Parts (REPLY_MORE) come as they arrive. One thread owns it. It never blocks. */
+struct ask;
+
+/* `user` is the one given with the call. The reply and what it points to live until the callback returns.
+ * The callback may make new calls, but not flush, pump or close. */
+typedef void (*ask_reply_fn)(void *user, const struct reply *reply);
+
+enum ask_state { ASK_DOWN, ASK_HELLO, ASK_UP };
+
+/* Errors: ERR_NO_MEMORY, ERR_IO. */
+must_check enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
+			     ask_reply_fn on_reply);
+void                ask_close(struct ask **ask); /* outstanding calls are dropped without a word */
+
+enum ask_state ask_state(const struct ask *ask);
+uint64_t       ask_epoch(const struct ask *ask); /* 0 unless UP */
+uint32_t       ask_outstanding(const struct ask *ask);
+
+/* Begins a call: id is chosen here and returned in head->id; deadline, message, account and key hash are the
+ * caller's. On OK the caller packs the array of arguments onto *packer, then calls ask_commit().
+ * Errors: ERR_SHARD_UNAVAILABLE, ERR_OVERLOADED: nothing was begun and on_reply will not be called. */
+must_check enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packer *packer);
+void                ask_commit(struct ask *ask);
+void                ask_abort(struct ask *ask); /* instead of commit: the call never was */
+
+/* The caller no longer wants the answer of call `id`: on_reply will not be called for it. Any id is fine. */
+void ask_forget(struct ask *ask, uint64_t id);
+
+/* Once a turn, after the turn's calls: sends what was gathered. */
+void ask_flush(struct ask *ask, mono_us now);
+
+/* Once a turn: takes in what has arrived (at most `budget` messages), sees to the session and to calls whose
+ * time is up (their deadline + CALL_DEADLINE_GRACE_MS). true when there may be more to take in at once. */
+bool ask_pump(struct ask *ask, mono_us now, unsigned budget);
+
+/* Frames of CALLS that the other side sends over this session (a shard asks its timer): `on_calls` gets each;
+ * answers go back with ask_send(), which may fail like mailbox_send(). */
+typedef void (*ask_calls_fn)(void *user, struct ask *ask, const struct frame *frame);
+void                ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user);
+must_check enum err ask_send(struct ask *ask, struct span frame);
+
+/* Descriptors to wait on (readable), with the transport's rule: after every wake-up pump until false. */
+int ask_fd(const struct ask *ask);
+int ask_link_fd(const struct ask *ask);

@@ -1,0 +1,130 @@
+/* A child of the supervisor. The kernel kills it when the supervisor dies; a supervisor that died before that
+ * was arranged shows as a parent of another pid. The descriptor given to the process' own loop is an epoll of
+ * the three that matter here (signals, session, its link), so that a loop of any make needs to watch only
+ * one. */
+#include "actors/ask/child.h"
+#include "actors/rt/log.h"
+#include "schemas/fields.h"
+#include "schemas/limits.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { MESSAGES_A_TURN = 16 };
+
+static enum err tie_to_supervisor(int supervisor_pid)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ERR_IO;
+	return getppid() == supervisor_pid ? OK : ERR_PEER_GONE;
+}
+
+static enum err take_signals(int *signal_fd)
+{
+	sigset_t term;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	/* A terminal sends INT and HUP to all of us at once; the supervisor decides, and asks by TERM. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	/* Set, not added to: what the supervisor blocks for itself came along with exec. */
+	if (sigprocmask(SIG_SETMASK, &term, NULL) != 0) return ERR_IO;
+	*signal_fd = signalfd(-1, &term, SFD_NONBLOCK | SFD_CLOEXEC);
+	return *signal_fd >= 0 ? OK : ERR_IO;
+}
+
+/* A report is sent again soon whatever became of it. */
+static void on_reply(void *user, const struct reply *reply)
+{
+	(void)user, (void)reply;
+}
+
+enum err child_begin(struct child *child, const struct options *options, enum role role)
+{
+	enum err err;
+	char endpoint[ENDPOINT_TEXT];
+	*child = (struct child){.datadir.fd = -1, .loop.epoll_fd = -1, .signal_fd = -1};
+	child->supervisor_pid = options->supervisor_pid;
+	log_open(role_text(role), options->index);
+	if ((err = tie_to_supervisor(options->supervisor_pid))) return err;
+	if ((err = take_signals(&child->signal_fd))) return err;
+	if ((err = datadir_open(options->data, &child->datadir))) return err;
+	datadir_supervisor_endpoint(&child->datadir, endpoint);
+	if ((err = ask_open(&child->ask, endpoint, role, (uint32_t)options->index, on_reply))) return err;
+	if ((err = loop_open(&child->loop))) return err;
+	if ((err = loop_watch(&child->loop, child->signal_fd))) return err;
+	if ((err = loop_watch(&child->loop, ask_fd(child->ask)))) return err;
+	return loop_watch(&child->loop, ask_link_fd(child->ask));
+}
+
+void child_end(struct child *child)
+{
+	ask_close(&child->ask);
+	loop_close(&child->loop);
+	if (child->signal_fd >= 0) close(child->signal_fd);
+	if (child->datadir.fd >= 0) datadir_close(&child->datadir);
+	child->signal_fd = child->datadir.fd = -1;
+}
+
+static bool is_woken(const struct child *child)
+{
+	struct pollfd ready = {.fd = child->loop.epoll_fd, .events = POLLIN};
+	return poll(&ready, 1, 0) > 0;
+}
+
+static void look_for_stop(struct child *child)
+{
+	struct signalfd_siginfo info;
+	if (read(child->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) child->stopping = true;
+	if (getppid() != child->supervisor_pid) child->stopping = true;
+}
+
+static void send_report(struct child *child, mono_us now)
+{
+	struct call call = {.message = MSG_REPORT};
+	msgpack_packer packer;
+	call.deadline = mono_after(now, (dur_us){CHILD_REPORT_EVERY_MS * US_PER_MS});
+	if (ask_begin(child->ask, &call, NULL, &packer)) return;
+	msgpack_pack_array(&packer, ARGS_REPORT);
+	pack_text(&packer, child->state);
+	pack_int(&packer, (int64_t)child->epoch);
+	ask_commit(child->ask);
+	child->reported = true;
+	child->report_due = mono_after(now, (dur_us){CHILD_REPORT_EVERY_MS * US_PER_MS});
+}
+
+void child_report(struct child *child, const char *state, uint64_t epoch, mono_us now)
+{
+	bool changed = epoch != child->epoch || strcmp(state, child->state) != 0;
+	if (changed) {
+		must(strlen(state) < sizeof(child->state));
+		memcpy(child->state, state, strlen(state) + 1);
+		child->epoch = epoch;
+		child->reported = false;
+	}
+	if (!changed && now.v < child->look_due.v && !is_woken(child)) return;
+	child->look_due = mono_after(now, (dur_us){CHILD_TURN_MS * US_PER_MS});
+	look_for_stop(child);
+	/* Pumped before, to see the session come up, and after, since a send may swallow a wake-up. */
+	while (ask_pump(child->ask, now, MESSAGES_A_TURN))
+		continue;
+	if (ask_state(child->ask) != ASK_UP) child->reported = false;
+	if (!child->reported || now.v >= child->report_due.v) send_report(child, now);
+	ask_flush(child->ask, now);
+	while (ask_pump(child->ask, now, MESSAGES_A_TURN))
+		continue;
+}
+
+bool child_stopping(const struct child *child)
+{
+	return child->stopping;
+}
+
+int child_fd(const struct child *child)
+{
+	return child->loop.epoll_fd;
+}

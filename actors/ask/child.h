@@ -1,0 +1,42 @@
+#pragma once
+#include "actors/ask/ask.h"
+#include "actors/rt/datadir.h"
+#include "actors/rt/loop.h"
+#include "actors/rt/options.h"
+
+/* What every child of the supervisor does the same way: it dies with its supervisor, stops on SIGTERM, and
+ * says how it is. One a process, in the thread that runs main(), begun before any other thread, so that all
+ * inherit its signals: TERM is blocked and read here; INT, HUP (the terminal's) and PIPE are ignored.
+ * The loop of the process turns at least every CHILD_TURN_MS and calls child_report() once a turn. */
+struct child {
+	struct datadir datadir; /* open until child_end(): take endpoints from it */
+
+	/* The rest is child.c's. */
+	struct loop loop;
+	int         signal_fd;
+	int         supervisor_pid;
+	struct ask *ask;
+	char        state[32 + 1];
+	uint64_t    epoch;
+	bool        reported; /* the supervisor's session has been told `state` and `epoch` */
+	bool        stopping;
+	mono_us     report_due, look_due;
+};
+
+enum { CHILD_TURN_MS = 100, CHILD_REPORT_EVERY_MS = 500 };
+
+/* Ties this process to its supervisor, opens the log (role, options->index), the data directory and the
+ * session with the supervisor. The caller logs a failure, once. child_end() is right after a failure too.
+ * Errors: ERR_PEER_GONE (the supervisor died meanwhile), those of datadir_open() and ask_open(). */
+must_check enum err child_begin(struct child *child, const struct options *options, enum role role);
+void                child_end(struct child *child);
+
+/* Once a turn: tells the supervisor `state` ("starting", "ready", ...; at most 32 bytes) and `epoch` (0: none)
+ * on change and every CHILD_REPORT_EVERY_MS, and sees whether it is time to stop. Cheap when nothing is due. */
+void child_report(struct child *child, const char *state, uint64_t epoch, mono_us now);
+
+/* Has SIGTERM come, or the supervisor gone? As of the last child_report(). Never false again once true. */
+bool child_stopping(const struct child *child);
+
+/* For the loop to wait on (readable: call child_report()). Not to be read or closed. */
+int child_fd(const struct child *child);

@@ -1,0 +1,86 @@
+/* The one program. What it is to be is its first word: `serve` (the supervisor), `actor ROLE INDEX` (a
+ * process that the supervisor starts; not for people), anything else a command of the operator's.
+ *
+ * No setlocale() here or anywhere: numbers are read and printed the C way. SIGPIPE is ignored in every
+ * process: a peer that hung up is an error of a write, not our end. */
+#include "actors/roles.h"
+#include "actors/rt/log.h"
+#include "ops/cli/cli.h"
+#include "schemas/messages.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static bool wants_help(int argc, char **argv)
+{
+	return argc >= 1 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
+}
+
+/* Options that only a supervisor gives its children. */
+static bool has_internal(const struct options *options)
+{
+	return options->listen_fd >= 0 || options->admin_fd >= 0 || options->supervisor_pid ||
+	       options->may_format;
+}
+
+static int serve(int argc, char **argv)
+{
+	struct options options;
+	char why[OPTION_WHY] = "an option of its children's is given";
+	int status = 2;
+
+	if (wants_help(argc, argv)) {
+		cli_help(stdout, "serve");
+		return 0;
+	}
+	if (options_read(argc, argv, &options, why) || has_internal(&options)) {
+		fprintf(stderr, "stampede: %s\n", why);
+		cli_help(stderr, "serve");
+	} else {
+		status = supervisor_main(&options);
+	}
+	options_free(&options);
+	return status;
+}
+
+static int (*main_of(const char *role))(const struct options *)
+{
+	if (!strcmp(role, role_text(ROLE_HTTP))) return http_main;
+	if (!strcmp(role, role_text(ROLE_SHARD))) return shard_main;
+	if (!strcmp(role, role_text(ROLE_TIMER))) return timer_main;
+	return NULL;
+}
+
+static int actor(int argc, char **argv)
+{
+	struct options options = {0};
+	char why[OPTION_WHY] = "wants ROLE INDEX and its supervisor's options", name[16];
+	int (*role_main)(const struct options *) = argc >= 2 ? main_of(argv[0]) : NULL;
+	char *end = NULL;
+	long index = argc >= 2 ? strtol(argv[1], &end, 10) : -1;
+	int status = 1;
+
+	if (!role_main || index < 0 || index > INT16_MAX || *end ||
+	    options_read(argc - 2, argv + 2, &options, why)) {
+		log_fatal("bad_option", "reason=\"%s\"", why);
+	} else {
+		/* What ps and top show: they would say "exe" otherwise. */
+		snprintf(name, sizeof name, "stampede:%s", argv[0]);
+		prctl(PR_SET_NAME, name);
+		options.index = (int)index;
+		status = role_main(&options);
+	}
+	options_free(&options);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (argc >= 2 && !strcmp(argv[1], "serve")) return serve(argc - 2, argv + 2);
+	if (argc >= 2 && !strcmp(argv[1], "actor")) return actor(argc - 2, argv + 2);
+	return cli_main(argc - 1, argv + 1);
+}

@@ -1,0 +1,37 @@
+/* The loop is the caller's own; this is only its sleep. Nothing is dispatched: after a wake-up the caller
+ * looks at everything it has, which for a handful of descriptors costs less than keeping track of which one
+ * it was. */
+#include "actors/rt/loop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum err loop_open(struct loop *loop)
+{
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd >= 0) return OK;
+	return errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO;
+}
+
+void loop_close(struct loop *loop)
+{
+	if (loop->epoll_fd >= 0) close(loop->epoll_fd);
+	loop->epoll_fd = -1;
+}
+
+enum err loop_watch(struct loop *loop, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0) return OK;
+	return errno == ENOMEM || errno == ENOSPC ? ERR_NO_MEMORY : ERR_IO;
+}
+
+void loop_wait(struct loop *loop, dur_us wait)
+{
+	/* Rounded up: waking a little before the time would make the caller turn idly until it has come. */
+	int64_t wait_ms = wait.v <= 0 ? 0 : (wait.v - 1) / US_PER_MS + 1;
+	struct epoll_event event;
+	(void)epoll_wait(loop->epoll_fd, &event, 1, wait_ms > INT_MAX ? INT_MAX : (int)wait_ms);
+}

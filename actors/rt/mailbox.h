@@ -1,0 +1,43 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/err.h"
+#include "schemas/span.h"
+
+/* One ZeroMQ socket, owned by one thread. A bound one (ROUTER) speaks to many peers, a connected one (DEALER)
+ * to one. Sending never blocks. One context a process. The only user of <czmq.h>. */
+struct mailbox;
+
+struct peer {
+	uint8_t size;
+	uint8_t id[15]; /* the transport's name for a connection: new for every connection */
+};
+
+/* A received message. Zeroed is none. letter_close() or the next mailbox_recv() into it ends the bytes' life. */
+struct letter {
+	struct peer from; /* ROUTER only */
+	struct span bytes;
+	void       *hold; /* the transport's */
+};
+
+/* Errors: ERR_IO (the endpoint cannot be used), ERR_NO_MEMORY. */
+must_check enum err mailbox_bind(struct mailbox **mailbox, const char *endpoint);
+must_check enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint);
+void                mailbox_close(struct mailbox **mailbox);
+
+/* For epoll: it becomes readable when something MAY have changed, and only then: after every turn call
+ * mailbox_recv() until ERR_WOULD_BLOCK (or keep the loop from sleeping). Not to be read or closed. */
+int mailbox_fd(const struct mailbox *mailbox);
+
+/* A connected mailbox sends only while mailbox_link() has said LINK_UP last. What it took and could not pass on
+ * before the connection ended may still reach whoever listens next: a receiver goes by session and epoch.
+ * Errors: ERR_WOULD_BLOCK (no room, or nobody connected), ERR_PEER_GONE (ROUTER: that connection ended). */
+must_check enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
+/* Errors: ERR_WOULD_BLOCK (nothing there), ERR_NO_MEMORY. */
+must_check enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter);
+void                letter_close(struct letter *letter);
+
+/* What became of the connection of a DEALER since the last call, from the socket's monitor; oldest first.
+ * LINK_SAME when nothing did. mailbox_link_fd() is the monitor's descriptor for epoll, with the same rule. */
+enum link { LINK_SAME, LINK_UP, LINK_DOWN };
+enum link mailbox_link(struct mailbox *mailbox);
+int       mailbox_link_fd(const struct mailbox *mailbox);

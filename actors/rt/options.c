@@ -1,0 +1,395 @@
+/* The options of `serve`, read from the command line and a configuration file by one table.
+ *
+ * A row of the table says what an option is called, where in struct options it goes, and what it may hold;
+ * both readers and the writer (which makes a child's command line) go through the rows, so a new option is a
+ * field and a row. The command line is read first; the file then only fills what the command line left alone.
+ */
+#include "actors/rt/options.h"
+#include "schemas/limits.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum kind { TEXT, LIST, FLAG, NUMBER_U32, NUMBER_I64, NUMBER_INT };
+enum { CONFIG_BYTES_MAX = 1 << 20 };
+
+struct row {
+	const char *name; /* with its dashes; a file names it without */
+	enum kind kind;
+	size_t at;        /* of the value in struct options */
+	size_t count_at;  /* LIST: of its count */
+	int64_t min, max; /* NUMBER_* */
+	bool (*is_valid)(const char *value);
+	const char *form; /* what is_valid wants, for people */
+	bool internal;
+};
+
+static bool is_host_port(const char *value);
+static bool is_url(const char *value);
+static bool is_cidr(const char *value);
+
+#define AT(field) .at = offsetof(struct options, field)
+#define LIST_AT(field, count) \
+	.kind = LIST, .at = offsetof(struct options, field), .count_at = offsetof(struct options, count)
+
+static const struct row rows[] = {
+    {"--data", TEXT, AT(data)},
+    {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = "HOST:PORT"},
+    {"--admin", TEXT, AT(admin), .is_valid = is_host_port, .form = "HOST:PORT"},
+    {"--shards", NUMBER_U32, AT(shards), .min = 1, .max = SHARDS_MAX},
+    {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX},
+    {"--public-url", TEXT, AT(public_url), .is_valid = is_url,
+     .form = "http(s)://HOST[/PATH], no / at its end"},
+    {"--tls-cert", TEXT, AT(tls_cert)},
+    {"--tls-key", TEXT, AT(tls_key)},
+    {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .is_valid = is_url,
+     .form = "http(s)://HOST[:PORT]"},
+    {"--max-body", NUMBER_I64, AT(max_body_bytes), .min = 0, .max = INT64_MAX},
+    {"--egress-allow-private", FLAG, AT(egress_allow_private)},
+    {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .is_valid = is_cidr,
+     .form = "ADDRESS/BITS"},
+    {"--egress-ca", TEXT, AT(egress_ca)},
+    {"--test-clock", FLAG, AT(test_clock)},
+    {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX, .internal = true},
+    {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX, .internal = true},
+    {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX, .internal = true},
+    {"--may-format", FLAG, AT(may_format), .internal = true},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* One reading in progress: where values go, and which rows the command line has spoken for. */
+struct reading {
+	struct options *options;
+	char *why;
+	bool given[ROW_COUNT];
+};
+
+static const void *value_of(const struct options *options, size_t at)
+{
+	return (const char *)options + at;
+}
+
+static void *place_of(struct options *options, size_t at)
+{
+	return (char *)options + at;
+}
+
+static enum err refuse(struct reading *reading, const char *name, const char *what)
+{
+	snprintf(reading->why, OPTION_WHY, "%.40s: %s", name, what);
+	return ERR_BAD_OPTION;
+}
+
+static enum err set_number(struct reading *reading, const struct row *row, const char *value)
+{
+	void *place = place_of(reading->options, row->at);
+	char *end = NULL;
+	int64_t number;
+
+	errno = 0;
+	number = strtoll(value, &end, 10);
+	if (errno || end == value || *end || number < row->min || number > row->max) {
+		snprintf(reading->why, OPTION_WHY, "%s: wants a whole number from %lld to %lld", row->name,
+		         (long long)row->min, (long long)row->max);
+		return ERR_BAD_OPTION;
+	}
+	if (row->kind == NUMBER_U32)
+		*(uint32_t *)place = (uint32_t)number;
+	else if (row->kind == NUMBER_I64)
+		*(int64_t *)place = number;
+	else
+		*(int *)place = (int)number;
+	return OK;
+}
+
+static enum err set_text(struct reading *reading, const struct row *row, const char *value)
+{
+	unsigned *count;
+
+	if (!*value) return refuse(reading, row->name, "wants a value");
+	if (row->is_valid && !row->is_valid(value)) {
+		snprintf(reading->why, OPTION_WHY, "%s: wants %s", row->name, row->form);
+		return ERR_BAD_OPTION;
+	}
+	if (row->kind == TEXT) {
+		*(const char **)place_of(reading->options, row->at) = value;
+		return OK;
+	}
+	count = place_of(reading->options, row->count_at);
+	if (*count == OPTION_LIST_MAX) return refuse(reading, row->name, "is given too often");
+	((const char **)place_of(reading->options, row->at))[(*count)++] = value;
+	return OK;
+}
+
+/* `value` is NULL for a flag that stands alone. */
+static enum err set_flag(struct reading *reading, const struct row *row, const char *value)
+{
+	bool *place = place_of(reading->options, row->at);
+
+	if (value && strcmp(value, "on") && strcmp(value, "off"))
+		return refuse(reading, row->name, "is on or off");
+	*place = !value || !strcmp(value, "on");
+	return OK;
+}
+
+static enum err set(struct reading *reading, const struct row *row, const char *value)
+{
+	if (row->kind == FLAG) return set_flag(reading, row, value);
+	if (!value) return refuse(reading, row->name, "wants a value");
+	if (row->kind == TEXT || row->kind == LIST) return set_text(reading, row, value);
+	return set_number(reading, row, value);
+}
+
+/* The row whose name, without its first `skip` characters, is the `size` bytes at `name`; NULL: none. */
+static const struct row *row_named(const char *name, size_t size, size_t skip)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const char *own = rows[i].name + skip;
+		if (strlen(own) == size && !memcmp(own, name, size)) return &rows[i];
+	}
+	return NULL;
+}
+
+/* `--name value` or `--name=value`; a flag takes a value only by the second. */
+static enum err read_arguments(struct reading *reading, int argc, char **argv, const char **config)
+{
+	for (int i = 0; i < argc; i++) {
+		const char *name = argv[i];
+		size_t size = strcspn(name, "=");
+		const char *value = name[size] ? name + size + 1 : NULL;
+		bool names_config = size == strlen("--config") && !memcmp(name, "--config", size);
+		const struct row *row = row_named(name, size, 0);
+		enum err err;
+
+		if (!row && !names_config) return refuse(reading, name, "no such option");
+		if (!value && (names_config || row->kind != FLAG) && i + 1 < argc) value = argv[++i];
+		if (names_config) {
+			if (!value) return refuse(reading, name, "wants a file");
+			*config = value;
+			continue;
+		}
+		if ((err = set(reading, row, value))) return err;
+		reading->given[row - rows] = true;
+	}
+	return OK;
+}
+
+/* The whole file, with a NUL behind it. */
+static enum err load(struct reading *reading, const char *path, char **text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *room = NULL;
+	size_t size = 0;
+	ssize_t got = -1;
+
+	if (fd >= 0 && (room = malloc(CONFIG_BYTES_MAX + 1)))
+		while (size < CONFIG_BYTES_MAX && (got = read(fd, room + size, CONFIG_BYTES_MAX - size)) > 0)
+			size += (size_t)got;
+	if (got != 0)
+		snprintf(reading->why, OPTION_WHY, "--config: cannot read %.60s: %s", path,
+		         size == CONFIG_BYTES_MAX ? "too large" : strerror(errno));
+	if (fd >= 0) close(fd);
+	if (got != 0 || memchr(room, 0, size)) {
+		if (got == 0) refuse(reading, "--config", "the file holds a zero byte");
+		free(room);
+		return ERR_BAD_OPTION;
+	}
+	room[size] = 0;
+	*text = room;
+	return OK;
+}
+
+/* Cuts white space at both ends, in place. */
+static char *trim(char *text)
+{
+	size_t size;
+
+	text += strspn(text, " \t\r");
+	size = strlen(text);
+	while (size && strchr(" \t\r", text[size - 1]))
+		text[--size] = 0;
+	return text;
+}
+
+/* A # begins a comment at the start of a line or behind white space, so that a value may hold one. */
+static void cut_comment(char *line)
+{
+	for (char *at = line; (at = strchr(at, '#')); at++)
+		if (at == line || at[-1] == ' ' || at[-1] == '\t') {
+			*at = 0;
+			return;
+		}
+}
+
+static enum err read_line(struct reading *reading, char *line)
+{
+	const struct row *row;
+	char *name, *value;
+
+	cut_comment(line);
+	name = trim(line);
+	if (!*name) return OK;
+	value = strchr(name, '=');
+	if (value) {
+		*value++ = 0;
+		value = trim(value);
+		name = trim(name);
+	}
+	row = row_named(name, strlen(name), 2);
+	if (!row || row->internal) return refuse(reading, name, "no such option in a configuration file");
+	return reading->given[row - rows] ? OK : set(reading, row, value);
+}
+
+static enum err read_config(struct reading *reading, const char *path)
+{
+	enum err err;
+	char *rest, *line;
+
+	if ((err = load(reading, path, &reading->options->config_text))) return err;
+	rest = reading->options->config_text;
+	while ((line = strsep(&rest, "\n")))
+		if ((err = read_line(reading, line))) return err;
+	return OK;
+}
+
+enum err options_read(int argc, char **argv, struct options *options, char why[128])
+{
+	struct reading reading = {.options = options, .why = why};
+	const char *config = NULL;
+	enum err err;
+
+	*options = (struct options){
+	    .listen = "127.0.0.1:8080",
+	    .admin = "127.0.0.1:9090",
+	    .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
+	    .listen_fd = -1,
+	    .admin_fd = -1,
+	};
+	if ((err = read_arguments(&reading, argc, argv, &config))) return err;
+	if (config && (err = read_config(&reading, config))) return err;
+	if (!options->data) return refuse(&reading, "--data", "is required");
+	if (!options->tls_cert != !options->tls_key)
+		return refuse(&reading, options->tls_cert ? "--tls-key" : "--tls-cert",
+		              "certificate and key come together");
+	return OK;
+}
+
+void options_free(struct options *options)
+{
+	free(options->config_text);
+	options->config_text = NULL;
+}
+
+/* ---- and back again ---- */
+
+static bool number_of(const struct options *options, const struct row *row, int64_t *number)
+{
+	const void *value = value_of(options, row->at);
+
+	if (row->kind == NUMBER_U32)
+		*number = *(const uint32_t *)value;
+	else if (row->kind == NUMBER_I64)
+		*number = *(const int64_t *)value;
+	else
+		*number = *(const int *)value;
+	return *number >= row->min;
+}
+
+static void add(struct option_args *args, const char *name, const char *value)
+{
+	args->argv[args->argc++] = name;
+	if (value) args->argv[args->argc++] = value;
+}
+
+static void add_list(struct option_args *args, const struct row *row, const struct options *options)
+{
+	const char *const *list = value_of(options, row->at);
+
+	for (unsigned i = 0; i < *(const unsigned *)value_of(options, row->count_at); i++)
+		add(args, row->name, list[i]);
+}
+
+void options_write(const struct options *options, struct option_args *args)
+{
+	unsigned numbers = 0;
+	int64_t number;
+
+	for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
+		if (row->kind == LIST) {
+			add_list(args, row, options);
+		} else if (row->kind == FLAG) {
+			if (*(const bool *)value_of(options, row->at)) add(args, row->name, NULL);
+		} else if (row->kind == TEXT) {
+			const char *text = *(const char *const *)value_of(options, row->at);
+			if (text) add(args, row->name, text);
+		} else if (number_of(options, row, &number)) {
+			char *text = args->numbers[numbers++];
+			snprintf(text, sizeof args->numbers[0], "%lld", (long long)number);
+			add(args, row->name, text);
+		}
+	}
+	args->argv[args->argc] = NULL;
+}
+
+/* ---- forms ---- */
+
+bool host_port_read(const char *text, char host[HOST_TEXT], uint16_t *port)
+{
+	const char *colon = strrchr(text, ':');
+	bool bracket = *text == '[';
+	size_t size;
+	char *end = NULL;
+	long number;
+
+	if (!colon || colon == text || !(colon[1] >= '0' && colon[1] <= '9')) return false;
+	if (bracket && colon[-1] != ']') return false;
+	size = (size_t)(colon - text) - (bracket ? 2 : 0);
+	if (size == 0 || size >= HOST_TEXT || (!bracket && memchr(text, ':', size))) return false;
+	number = strtol(colon + 1, &end, 10);
+	if (*end || number > UINT16_MAX) return false;
+	memcpy(host, text + (bracket ? 1 : 0), size);
+	host[size] = 0;
+	*port = (uint16_t)number;
+	return true;
+}
+
+static bool is_host_port(const char *value)
+{
+	char host[HOST_TEXT];
+	uint16_t port;
+
+	return host_port_read(value, host, &port);
+}
+
+static bool is_url(const char *value)
+{
+	const char *host = strstr(value, "://");
+
+	if (!host || (strncmp(value, "http://", 7) && strncmp(value, "https://", 8))) return false;
+	host += 3;
+	return *host && *host != '/' && host[strlen(host) - 1] != '/' && !strpbrk(host, " \t\"<>?#");
+}
+
+static bool is_cidr(const char *value)
+{
+	char text[INET6_ADDRSTRLEN + 1];
+	unsigned char address[sizeof(struct in6_addr)];
+	const char *slash = strchr(value, '/');
+	size_t size = slash ? (size_t)(slash - value) : 0;
+	char *end = NULL;
+	long bits;
+
+	if (!slash || size >= sizeof text || !(slash[1] >= '0' && slash[1] <= '9')) return false;
+	memcpy(text, value, size);
+	text[size] = 0;
+	bits = strtol(slash + 1, &end, 10);
+	if (*end) return false;
+	return (bits <= 32 && inet_pton(AF_INET, text, address) == 1) ||
+	       (bits <= 128 && inet_pton(AF_INET6, text, address) == 1);
+}

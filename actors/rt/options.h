@@ -1,0 +1,58 @@
+#pragma once
+#include "schemas/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The options of `stampede serve`, as the supervisor and its children read them. Children are started as
+ * `stampede actor ROLE INDEX <the same options> --listen-fd N --admin-fd N --supervisor-pid N`.
+ * Strings are borrowed from argv or owned by the options for the life of the process. */
+enum { OPTION_LIST_MAX = 32 };
+
+struct options {
+	const char *data;
+	const char *listen; /* HOST:PORT */
+	const char *admin;
+	const char *public_url; /* never NULL once started: http://LISTEN with the real port */
+	const char *tls_cert, *tls_key;
+	const char *egress_ca;
+	const char *cors_origins[OPTION_LIST_MAX];
+	const char *egress_allow[OPTION_LIST_MAX];
+	unsigned cors_origin_count, egress_allow_count;
+	uint32_t shards;       /* 0: not given */
+	uint32_t http_threads; /* 0: not given */
+	int64_t max_body_bytes;
+	bool egress_allow_private;
+	bool test_clock;
+
+	/* Only in children. */
+	int listen_fd, admin_fd; /* -1: none */
+	int supervisor_pid;
+	int index;
+	bool may_format; /* the data directory has never been complete: a shard without files makes them */
+
+	char *config_text; /* what the strings of a --config file point into */
+};
+
+/* Reads argv[0..argc) and, if named there, the --config file; the command line wins. On failure `why` (128
+ * bytes) says which option and what is wrong. options_free() comes after the last use, either way.
+ * Errors: ERR_BAD_OPTION, ERR_NO_MEMORY. */
+enum { OPTION_WHY = 128 };
+must_check enum err options_read(int argc, char **argv, struct options *options, char why[128]);
+void options_free(struct options *options);
+
+/* The way back, for a child's command line: appends every option that is set to args->argv (its first
+ * args->argc places are the caller's), ending with NULL. What a --config file said is spelled out, so that a
+ * child never reads the file again. Strings are borrowed from `options`. Errors: none, there is always room.
+ */
+enum { OPTION_ARGS_MAX = 64 + 4 * OPTION_LIST_MAX };
+struct option_args {
+	int argc;
+	const char *argv[OPTION_ARGS_MAX];
+	char numbers[12][24]; /* the texts of numbers */
+};
+void options_write(const struct options *options, struct option_args *args);
+
+/* Splits "HOST:PORT" or "[HOST]:PORT"; the brackets do not belong to the host. false when it is neither. */
+enum { HOST_TEXT = 256 };
+bool host_port_read(const char *text, char host[HOST_TEXT], uint16_t *port);

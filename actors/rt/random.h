@@ -1,0 +1,11 @@
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* Random bytes from the kernel, drawn 4 KiB at a time so that ids cost no system call each. One pool per
+ * thread that uses it; zeroed is empty. Aborts if the kernel gives none. */
+struct random_pool {
+	uint8_t bytes[4096];
+	size_t  left;
+};
+void random_take(struct random_pool *pool, void *to, size_t size);

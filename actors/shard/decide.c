@@ -1,0 +1,157 @@
+/* Deciding one call: who may, is it in time, what does the handler say, and then, all or nothing, its writes.
+ * The order of refusals is the interface's: key, suspension, rate, and only then the request itself. */
+#include "actors/shard/engine.h"
+
+#include "actors/rt/log.h"
+
+static struct frame_out *outbox_of(struct engine *engine, struct session *session)
+{
+	return &session->out[store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT];
+}
+
+void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
+		   const struct outcome *outcome)
+{
+	struct frame_out *out = outbox_of(engine, session);
+	frame_reply(out, id, err, outcome ? outcome->flags : 0, outcome ? outcome->field : span_of(NULL, 0));
+	if (!err && outcome && outcome->payload->size) {
+		buffer_append(&out->bytes, outcome->payload->at, outcome->payload->size);
+		return;
+	}
+	msgpack_packer pk = frame_out_packer(out);
+	if (err && outcome && outcome->message) pack_text(&pk, outcome->message);
+	else msgpack_pack_nil(&pk);
+}
+
+/* May this session send this, now? */
+static enum err admit(const struct engine *engine, const struct session *session, const struct call *call)
+{
+	const struct message_row *row = message_row(call->message);
+	if (row->receiver != ROLE_SHARD || !(row->senders & 1u << session->role)) return ERR_MALFORMED;
+	if (call->deadline.v <= engine->now.v) return ERR_OVERLOADED;
+	if (call->has_account && slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
+		return ERR_NOT_MINE;
+	if (row->effect == EFFECT_WRITE && !store_has_room(engine->store) && call->message != MSG_PASS_DELETE)
+		return ERR_STORAGE_FULL;
+	return OK;
+}
+
+/* The account of the call, and what the interface asks of its key and state. */
+static enum err enter(struct engine *engine, const struct session *session, const struct call *call,
+		      struct request *request)
+{
+	const struct message_row *row = message_row(call->message);
+	bool                      by_key = session->role == ROLE_HTTP && call->message != MSG_SHARD_STATUS;
+	if (!call->has_account) return by_key ? ERR_UNAUTHENTICATED : OK;
+	enum err err = account_cached(&engine->accounts, request->view, call->account, &request->account);
+	if (err == ERR_NOT_FOUND) {
+		if (call->message == MSG_ACCOUNT_CREATE) return OK;
+		return by_key ? ERR_UNAUTHENTICATED : ERR_RESOURCE_NOT_FOUND;
+	}
+	if (err || !by_key) return err;
+	if (!call->has_key_hash || !account_has_key(request->account, call->key_hash)) return ERR_UNAUTHENTICATED;
+	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
+	bool counts = call->message != MSG_AUTH && !request->prepared; /* a request counts once */
+	if (counts && !account_admit(request->account, engine->service_now)) return ERR_RATE_LIMITED;
+	return OK;
+}
+
+/* Integers against the ranges of the field table: a sender of ours has done the same, but it is a peer. */
+static enum err check_ranges(const struct call *call, struct outcome *outcome)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(call->message, &count);
+	for (unsigned i = 0; i < count; i++) {
+		const struct field *field = &fields[i];
+		if (!arg_present(&call->args[i])) continue;
+		int64_t value = field->type == TYPE_INTEGER ? arg_integer(&call->args[i], 0) : (int64_t)arg_span(&call->args[i]).size;
+		bool    bounded = field->type == TYPE_INTEGER || (field->type != TYPE_BOOLEAN && field->max > 0);
+		if (bounded && (value < field->min || value > field->max))
+			return blame(outcome, ERR_INVALID_INPUT, span_str(field->name));
+	}
+	return OK;
+}
+
+/* A row that a cached account was made of has been written: the copy is stale. */
+static void forget_stale(struct engine *engine, const struct call *call)
+{
+	for (unsigned i = 0; i < engine->writes.count; i++) {
+		enum table table = engine->writes.rows[i].table;
+		if (table == TABLE_ACCOUNT || table == TABLE_KEY || table == TABLE_TEMPLATE) {
+			account_forget(&engine->accounts, call->account);
+			return;
+		}
+	}
+}
+
+/* Faults of ours, as opposed to answers: the store cannot be relied on any more. */
+static bool is_fatal(enum err err)
+{
+	return err == ERR_IO || err == ERR_NO_MEMORY;
+}
+
+static enum err save(struct engine *engine, struct request *request)
+{
+	enum err err;
+	if (engine->writes.count == 0) return OK;
+	if ((err = store_apply(engine->store, &engine->writes))) {
+		log_fatal("save_failed", "message=%s code=%s", message_row(request->call->message)->name, err_code(err));
+		return ERR_IO; /* half of it may be in the transaction: only recovery can undo that */
+	}
+	if (request->account) request->account->ledger_last = request->ledger_last;
+	forget_stale(engine, request->call);
+	if (request->call->message == MSG_ISSUER_SET)
+		atomic_store(&engine->facts.issuer_paused, arg_boolean(&request->args[ARG_ISSUER_SET_paused], false));
+	return OK;
+}
+
+static enum err run(struct engine *engine, const struct session *session, const struct call *call, bool prepared,
+		    struct outcome *outcome)
+{
+	struct request request = {.call = call,
+				  .args = call->args,
+				  .view = store_view(engine->store, &engine->writes, &engine->arena),
+				  .now = engine->service_now,
+				  .random = &engine->random,
+				  .facts = &engine->facts,
+				  .zone = engine->zone,
+				  .prepared = prepared};
+	arena_reset(&engine->arena);
+	engine->writes = (struct writes){.arena = &engine->arena};
+	buffer_clear(&engine->payload);
+	enum err err = enter(engine, session, call, &request);
+	if (err || (err = check_ranges(call, outcome))) return err;
+	if (message_row(call->message)->effect == EFFECT_SCAN)
+		return (err = readers_add(engine->readers, &session->peer, call, engine->service_now)) ? err : ERR_PARKED;
+	if (request.account) request.ledger_last = request.account->ledger_last;
+	if ((err = handler_of(call->message)(&request, outcome))) return err;
+	if (engine->payload.failed) return ERR_NO_MEMORY;
+	return save(engine, &request);
+}
+
+static enum err decide(struct engine *engine, struct session *session, const struct call *call, bool prepared)
+{
+	struct outcome outcome = {.payload = &engine->payload};
+	enum err       err = admit(engine, session, call);
+	if (!err) err = run(engine, session, call, prepared, &outcome);
+	engine->open_commands++;
+	atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
+	if (is_fatal(err)) return err;
+	if (err == ERR_PARKED && message_row(call->message)->effect == EFFECT_SCAN) return OK;
+	if (err == ERR_PARKED && !(err = engine_park(engine, session, call))) return OK;
+	if (err == ERR_DAMAGED) log_fatal("damaged_row", "message=%s", message_row(call->message)->name);
+	engine_answer(engine, session, call->id, err, &outcome);
+	return OK;
+}
+
+enum err engine_decide(struct engine *engine, struct session *session, const struct call *call)
+{
+	return decide(engine, session, call, false);
+}
+
+enum err engine_decide_prepared(struct engine *engine, const struct parked *parked)
+{
+	struct session *session = session_find(&engine->sessions, &parked->peer);
+	if (!session) return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
+	return decide(engine, session, &parked->kept.call, true);
+}

@@ -1,0 +1,18 @@
+/* From message to handler: the table is the message table, so a row without a handler does not link. */
+#include "actors/shard/command.h"
+
+#define SHARD_ROW(name)      [MSG_##name] = on_##name,
+#define SUPERVISOR_ROW(name)
+#define TIMER_ROW(name)
+
+static const handler_fn handlers[MSG_COUNT] = {
+#define M(name, receiver, effect, senders, suspended) receiver##_ROW(name)
+#include "schemas/messages.def"
+#undef M
+};
+
+handler_fn handler_of(enum message message)
+{
+	must(message < MSG_COUNT && handlers[message]);
+	return handlers[message];
+}

@@ -1,0 +1,221 @@
+/* The turn of the shard's writer.
+ *
+ * Three marks move along the journal's sequence: decided, durable, committed. A turn first learns what became
+ * durable and lets the answers out that waited for it; then decides what has arrived, as long as the open record
+ * has room; hands the record over if the disk is free; and commits when nothing decided is undurable. While one
+ * record is on its way to the disk the next is being filled, so one sync is shared by all that arrived meanwhile. */
+#include "actors/shard/engine.h"
+
+#include "actors/rt/log.h"
+#include "actors/shard/system/issuer_set.h"
+
+enum { FRAMES_PER_TURN = 64, PLACEMENT_VERSION = 1, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000 };
+
+enum err engine_open(struct engine *engine, struct store *store, struct mailbox *mailbox)
+{
+	bool paused;
+	engine->store = store;
+	engine->mailbox = mailbox;
+	parking_open(&engine->parking);
+	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
+	enum err err = issuer_paused_get(store_view(store, NULL, &engine->arena), &paused);
+	if (err) return err;
+	atomic_store(&engine->facts.issuer_paused, paused);
+	return readers_open(store, &engine->facts, &engine->readers);
+}
+
+void engine_close(struct engine *engine)
+{
+	readers_close(&engine->readers);
+	parking_close(&engine->parking);
+	sessions_close(&engine->sessions);
+	account_forget_all(&engine->accounts);
+	if (engine->zone) msgpack_zone_free(engine->zone);
+	arena_free(&engine->arena);
+	buffer_free(&engine->payload);
+	buffer_free(&engine->to_timer.bytes);
+}
+
+/* Frames -------------------------------------------------------------------------------------------------- */
+
+static void on_hello(struct engine *engine, const struct peer *peer, const struct frame *frame)
+{
+	struct buffer   welcome = {0};
+	struct session *session = session_open(&engine->sessions, peer, engine->now);
+	if (!session) return; /* it will say hello again */
+	session->role = frame->role;
+	session->index = frame->index;
+	if (frame->role == ROLE_TIMER) {
+		engine->timer = *peer;
+		engine->timer_known = true;
+		engine->timer_heard = engine->now;
+	}
+	frame_welcome(&welcome, engine->facts.epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES, PLACEMENT_VERSION);
+	if (welcome.failed || mailbox_send(engine->mailbox, peer, buffer_span(&welcome)))
+		session_close(&engine->sessions, session);
+	buffer_free(&welcome);
+}
+
+/* Calls of a session that this process does not know, or of another life of the shard: certainly not done. */
+static void refuse_frame(struct engine *engine, const struct peer *peer, const struct frame *frame)
+{
+	struct frame_out out = {0};
+	struct call      call;
+	for (uint32_t i = 0; i < frame->count; i++) {
+		call.id = 0;
+		(void)!call_open(&frame->items[i], &call);
+		frame_reply(&out, call.id, ERR_SHARD_UNAVAILABLE, 0, span_of(NULL, 0));
+		msgpack_packer pk = frame_out_packer(&out);
+		msgpack_pack_nil(&pk);
+	}
+	struct span bytes = frame_seal_replies(&out, engine->facts.epoch);
+	if (bytes.size) (void)!mailbox_send(engine->mailbox, peer, bytes); /* gone, or full: its deadline answers */
+	buffer_free(&out.bytes);
+}
+
+static enum err on_calls(struct engine *engine, const struct peer *peer, const struct frame *frame)
+{
+	struct session *session = session_find(&engine->sessions, peer);
+	struct call     call;
+	enum err        err = OK;
+	if (!session || frame->epoch != engine->facts.epoch) {
+		refuse_frame(engine, peer, frame);
+		return OK;
+	}
+	session->heard = engine->now;
+	if (session->role == ROLE_TIMER) engine->timer_heard = engine->now;
+	for (uint32_t i = 0; !err && i < frame->count; i++) {
+		call.id = 0;
+		enum err malformed = call_open(&frame->items[i], &call);
+		if (malformed) engine_answer(engine, session, call.id, malformed, NULL);
+		else err = engine_decide(engine, session, &call);
+	}
+	return err;
+}
+
+static enum err on_letter(struct engine *engine, const struct letter *letter)
+{
+	struct frame frame;
+	enum err     err = frame_open(letter->bytes, engine->zone, &frame);
+	if (err == ERR_NO_MEMORY) return err;
+	if (err) {
+		log_warn("malformed_frame", "bytes=%zu", letter->bytes.size);
+		return OK;
+	}
+	if (frame.kind == FRAME_HELLO) on_hello(engine, &letter->from, &frame);
+	if (frame.kind == FRAME_CALLS) return on_calls(engine, &letter->from, &frame);
+	if (frame.kind == FRAME_REPLIES && engine->timer_known &&
+	    letter->from.size == engine->timer.size && !memcmp(letter->from.id, engine->timer.id, engine->timer.size)) {
+		engine->timer_heard = engine->now;
+		return engine_on_prepared(engine, &frame);
+	}
+	return OK;
+}
+
+/* The turn ------------------------------------------------------------------------------------------------ */
+
+static void flush(struct engine *engine)
+{
+	if (!store_is_syncing(engine->store)) sessions_flush(&engine->sessions, engine->mailbox, engine->facts.epoch);
+}
+
+/* May more be decided? Not while a full record, or a due commit, waits for the disk. */
+static bool has_room(const struct engine *engine)
+{
+	return engine->open_commands < BATCH_COMMANDS_MAX && store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
+	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers);
+}
+
+static enum err take_letters(struct engine *engine, bool *more)
+{
+	struct letter letter = {0};
+	enum err      err = OK;
+	*more = true;
+	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && has_room(engine); i++) {
+		if (mailbox_recv(engine->mailbox, &letter)) {
+			*more = false;
+			break;
+		}
+		err = on_letter(engine, &letter);
+		msgpack_zone_clear(engine->zone);
+	}
+	letter_close(&letter);
+	return err;
+}
+
+static void submit(struct engine *engine)
+{
+	if (!store_can_submit(engine->store)) return;
+	flush(engine); /* what needed only earlier records */
+	store_submit(engine->store, engine->service_now);
+	sessions_turn(&engine->sessions);
+	engine->open_commands = 0;
+	atomic_fetch_add_explicit(&engine->facts.batches, 1, memory_order_relaxed);
+}
+
+static enum err commit(struct engine *engine, bool idle)
+{
+	struct store *store = engine->store;
+	bool          due = store_wants_commit(store) || readers_waiting(engine->readers) || idle;
+	if (store_decided_seq(store) != store_durable_seq(store)) return OK;
+	if (store_open_bytes(store) == 0) engine->open_commands = 0;
+	if (due && !store_is_committed(store)) {
+		enum err err = store_commit(store);
+		if (err) return err;
+	}
+	if (store_is_committed(store)) readers_release(engine->readers);
+	return OK;
+}
+
+static void send_results(struct engine *engine)
+{
+	struct peer   peer;
+	struct buffer frame;
+	while (readers_next(engine->readers, &peer, &frame)) {
+		struct session *session = session_find(&engine->sessions, &peer);
+		if (session && !frame.failed && mailbox_send(engine->mailbox, &peer, buffer_span(&frame)))
+			session_close(&engine->sessions, session);
+		buffer_free(&frame);
+	}
+}
+
+static void note_facts(struct engine *engine)
+{
+	struct store_counters counters = store_counters(engine->store);
+	atomic_store_explicit(&engine->facts.journal_seq, counters.seq, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.syncs, counters.syncs, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.commits, counters.commits, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.sessions, engine->sessions.count, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
+}
+
+enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more)
+{
+	bool idle = now.v - engine->now.v >= IDLE_COMMIT_US; /* the loop has slept that long */
+	engine->now = now;
+	engine->service_now = service_now;
+	enum err err = store_settle(engine->store);
+	if (err) return err;
+	flush(engine);
+	send_results(engine);
+	engine_expire_parked(engine);
+	if ((err = take_letters(engine, more))) return err;
+	engine_ask_timer(engine);
+	submit(engine);
+	if ((err = commit(engine, idle))) return err;
+	flush(engine);
+	note_facts(engine);
+	if (!has_room(engine)) *more = false; /* the journal's threads will wake us */
+	return OK;
+}
+
+dur_us engine_patience(const struct engine *engine)
+{
+	bool quick = !store_is_committed(engine->store) || engine->parking.count;
+	return (dur_us){quick ? IDLE_COMMIT_US : PATIENCE_US};
+}
+
+bool engine_is_idle(const struct engine *engine)
+{
+	return store_decided_seq(engine->store) == store_durable_seq(engine->store) && engine->parking.count == 0;
+}

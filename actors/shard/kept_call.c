@@ -1,0 +1,31 @@
+/* Keeping a call: the cheapest deep copy of its arguments is the codec itself. */
+#include "actors/shard/kept_call.h"
+
+#include "schemas/fields.h"
+
+enum err kept_call_make(struct kept_call *kept, const struct call *call)
+{
+	unsigned        count;
+	size_t          at = 0;
+	msgpack_object *root;
+	*kept = (struct kept_call){.call = *call, .zone = msgpack_zone_new(1024)};
+	msgpack_packer pk = buffer_packer(&kept->bytes);
+	(void)message_fields(call->message, &count);
+	msgpack_pack_array(&pk, count);
+	for (unsigned i = 0; i < count; i++)
+		msgpack_pack_object(&pk, call->args[i]);
+	if (!kept->zone || kept->bytes.failed) return ERR_NO_MEMORY;
+	if (!(root = msgpack_zone_malloc(kept->zone, sizeof *root))) return ERR_NO_MEMORY;
+	if (msgpack_unpack((const char *)kept->bytes.at, kept->bytes.size, &at, kept->zone, root) !=
+	    MSGPACK_UNPACK_SUCCESS)
+		return ERR_NO_MEMORY;
+	kept->call.args = root->via.array.ptr;
+	return OK;
+}
+
+void kept_call_free(struct kept_call *kept)
+{
+	if (kept->zone) msgpack_zone_free(kept->zone);
+	buffer_free(&kept->bytes);
+	kept->zone = NULL;
+}

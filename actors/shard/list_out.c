@@ -1,0 +1,44 @@
+/* Lists in parts, so that a page of large passes needs neither one giant message nor a second pass. */
+#include "actors/shard/list_out.h"
+
+void list_begin(struct list_out *list, struct outcome *outcome)
+{
+	*list = (struct list_out){.outcome = outcome};
+}
+
+static void pack_items(struct list_out *list)
+{
+	msgpack_packer pk = buffer_packer(list->outcome->payload);
+	msgpack_pack_array(&pk, list->count);
+	buffer_append(list->outcome->payload, list->items.at, list->items.size);
+	buffer_clear(&list->items);
+	list->count = 0;
+}
+
+msgpack_packer list_item(struct list_out *list)
+{
+	if (list->items.size >= REPLY_PART_BYTES_MAX) {
+		pack_items(list);
+		list->outcome->part(list->outcome->part_user, list->outcome->payload);
+	}
+	list->count++;
+	return buffer_packer(&list->items);
+}
+
+enum err list_end(struct list_out *list, uint64_t total, bool has_more)
+{
+	msgpack_packer pk = buffer_packer(list->outcome->payload);
+	bool           failed = list->items.failed;
+	msgpack_pack_array(&pk, 3);
+	pack_items(list);
+	msgpack_pack_uint64(&pk, total);
+	if (has_more) msgpack_pack_true(&pk);
+	else msgpack_pack_false(&pk);
+	list_drop(list);
+	return failed || list->outcome->payload->failed ? ERR_NO_MEMORY : OK;
+}
+
+void list_drop(struct list_out *list)
+{
+	buffer_free(&list->items);
+}

@@ -1,0 +1,16 @@
+#pragma once
+#include "actors/shard/command.h"
+
+/* A list answer in the making: items are packed one by one; whenever REPLY_PART_BYTES_MAX have gathered they
+ * leave as a part (an array of items). The last part is [items, total, has more]. */
+struct list_out {
+	struct outcome *outcome;
+	struct buffer   items;
+	uint32_t        count;
+};
+
+void           list_begin(struct list_out *list, struct outcome *outcome);
+msgpack_packer list_item(struct list_out *list); /* pack exactly one value onto it */
+/* Takes the list's memory. Errors: ERR_NO_MEMORY. */
+must_check enum err list_end(struct list_out *list, uint64_t total, bool has_more);
+void                list_drop(struct list_out *list); /* instead of list_end(); safe after it */

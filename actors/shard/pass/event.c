@@ -1,0 +1,54 @@
+/* pass event ACCOUNT PASS_ID installed|uninstalled|deactivated|unblocked: the edges are event.def. */
+#include "actors/shard/pass/pass.h"
+
+struct edge {
+	const char      *event;
+	enum ledger_what what;
+	enum pass_status from;
+	uint8_t          must_have, must_not_have;
+	enum pass_status to;
+	uint8_t          set, clear;
+};
+
+static const struct edge edges[] = {
+#define V(event, what, from, must_have, must_not_have, to, set, clear)                                       \
+	{event, LEDGER_##what, PASS_##from, must_have, must_not_have, PASS_##to, set, clear},
+#include "actors/shard/pass/event.def"
+#undef V
+};
+
+/* The edge for `event` from where the pass stands; NULL and *known when the event exists, but not from here. */
+static const struct edge *plan_event(struct span event, const struct hot *pass, bool *known)
+{
+	*known = false;
+	for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+		const struct edge *edge = &edges[i];
+		if (!span_is(event, edge->event)) continue;
+		*known = true;
+		if (edge->from != (enum pass_status)pass->status) continue;
+		if ((pass->flags & edge->must_have) == edge->must_have && !(pass->flags & edge->must_not_have)) return edge;
+	}
+	return NULL;
+}
+
+enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
+{
+	struct hot_at  pass;
+	bool           known, block = arg_boolean(&request->args[ARG_PASS_EVENT_block_reinstall], false);
+	struct span    event = arg_span(&request->args[ARG_PASS_EVENT_event]);
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	enum err       err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
+	if (err) return err;
+	const struct edge *edge = plan_event(event, &pass.now, &known);
+	if (!known) return blame(outcome, ERR_INVALID_INPUT, span_str("event"));
+	if (block && edge && edge->what != LEDGER_UNINSTALLED)
+		return blame(outcome, ERR_INVALID_INPUT, span_str("block_reinstall"));
+	if (!edge) return ERR_RESOURCE_CONFLICT;
+	struct hot after = pass.now;
+	after.status = (uint8_t)edge->to;
+	after.flags = (uint8_t)((pass.now.flags | edge->set) & ~edge->clear);
+	if (block) after.flags |= HOT_REINSTALL_BLOCKED;
+	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = edge->what}))) return err;
+	if ((err = hot_get(request->view, pass.account, pass.number, &pass))) return err; /* with the change laid over */
+	return pass_show(request, &pass, &pk);
+}

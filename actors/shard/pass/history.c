@@ -1,0 +1,63 @@
+/* pass history ACCOUNT PASS_ID: the ledger rows of the newest incarnation, oldest first. They are chained
+ * backward, so the walk collects their numbers and the answer goes over them the other way. */
+#include "actors/shard/list_out.h"
+#include "actors/shard/pass/pass.h"
+
+#include "schemas/date.h"
+#include "store/bytes.h"
+
+static enum err collect(struct request *request, const struct hot_at *pass, struct buffer *seqs)
+{
+	struct ledger_row row;
+	uint8_t           bytes[8];
+	for (uint64_t seq = pass->now.ledger_head; seq; seq = row.previous) {
+		enum err err = ledger_get(request->view, pass->account, seq, &row);
+		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		if (row.number != pass->number || row.previous >= seq) return ERR_DAMAGED;
+		put_le64(bytes, seq);
+		buffer_append(seqs, bytes, sizeof bytes);
+	}
+	return seqs->failed ? ERR_NO_MEMORY : OK;
+}
+
+static void pack_row(msgpack_packer *pk, const struct ledger_row *row)
+{
+	char text[RFC3339_TEXT];
+	bool loyalty = row->what == LEDGER_LOYALTY;
+	rfc3339_text(row->at, text);
+	msgpack_pack_map(pk, loyalty ? 4 : 3);
+	pack_text(pk, "at");
+	pack_text(pk, text);
+	pack_text(pk, "what");
+	pack_text(pk, ledger_what_text(row->what));
+	if (loyalty) {
+		pack_text(pk, "delta");
+		pack_int(pk, row->delta);
+		pack_text(pk, "balance");
+		pack_int(pk, row->balance);
+		return;
+	}
+	pack_text(pk, "status");
+	pack_text(pk, pass_status_text(row->status));
+}
+
+enum err on_PASS_HISTORY(struct request *request, struct outcome *outcome)
+{
+	struct hot_at     pass;
+	struct list_out   list;
+	struct buffer     seqs = {0};
+	struct ledger_row row;
+	enum err          err = pass_find(request, arg_span(&request->args[ARG_PASS_HISTORY_pass_id]), true, &pass);
+	list_begin(&list, outcome);
+	if (err || (err = collect(request, &pass, &seqs))) goto out;
+	for (size_t at = seqs.size; at > 0 && !err; at -= 8) {
+		if ((err = ledger_get(request->view, pass.account, get_le64(seqs.at + at - 8), &row))) goto out;
+		msgpack_packer pk = list_item(&list);
+		pack_row(&pk, &row);
+	}
+	err = list_end(&list, seqs.size / 8, false);
+out:
+	buffer_free(&seqs);
+	list_drop(&list);
+	return err;
+}

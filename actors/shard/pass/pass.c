@@ -1,0 +1,80 @@
+/* Finding, changing and reading a pass. */
+#include "actors/shard/pass/pass.h"
+
+#include "store/keys.h"
+#include "store/tally.h"
+
+const char *pass_status_text(unsigned status)
+{
+	static const char *const texts[PASS_STATUSES] = {
+#define S(name, text) text,
+#include "schemas/states.def"
+#undef S
+	};
+	return status < PASS_STATUSES ? texts[status] : "unknown";
+}
+
+enum err pass_find(struct request *request, struct span pass_id, bool or_deleted, struct hot_at *pass)
+{
+	struct row_key  key = key_pass_id(request->account->id, pass_id, UINT32_MAX);
+	struct view_row row;
+	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
+	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	size_t prefix = key.size - 4;
+	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_RESOURCE_NOT_FOUND;
+	err = hot_get(request->view, request->account->id, ~get_be32(row.key.at + prefix), pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return pass->now.flags & HOT_DELETED && !or_deleted ? ERR_RESOURCE_NOT_FOUND : OK;
+}
+
+enum err pass_template(const struct account *account, const struct hot *pass, const struct template **template)
+{
+	if (pass->template == 0 || pass->template > account->template_count) return ERR_DAMAGED;
+	*template = &account->templates[pass->template - 1]->rules;
+	return OK;
+}
+
+enum err pass_body(struct request *request, const struct hot_at *pass, struct body *body)
+{
+	struct row_key key = key_u32(pass->account, pass->number);
+	struct span    value;
+	enum err       err = view_get(request->view, TABLE_BODY, key_span(&key), &value);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return body_open(value, request->zone, body);
+}
+
+enum err pass_body_put(struct request *request, struct account_id account, uint32_t number, const struct body *body)
+{
+	struct row_key key = key_u32(account, number);
+	struct buffer  bytes = {0};
+	body_pack(body, &bytes);
+	enum err err = bytes.failed ? ERR_NO_MEMORY : OK;
+	if (!err && bytes.size > PASS_STORED_BYTES_MAX) err = ERR_PAYLOAD_TOO_LARGE;
+	if (!err) err = write_put(view_writes(request->view), TABLE_BODY, key_span(&key), buffer_span(&bytes));
+	buffer_free(&bytes);
+	return err;
+}
+
+enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq)
+{
+	row->at = request->now;
+	enum err err = ledger_put(request->view, request->account->id, request->ledger_last + 1, row);
+	if (err) return err;
+	*seq = ++request->ledger_last;
+	return OK;
+}
+
+enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after, struct ledger_row row)
+{
+	row.number = pass->number;
+	row.status = after.status;
+	row.flags = after.flags;
+	row.balance = after.balance;
+	row.previous = pass->now.ledger_head;
+	enum err err = pass_ledger(request, &row, &after.ledger_head);
+	if (err) return err;
+	after.updated = request->now;
+	if ((err = hot_put(request->view, pass, &after))) return err;
+	return tally_move(request->view, pass->account, &pass->now, &after);
+}

@@ -1,0 +1,50 @@
+#pragma once
+#include "actors/shard/command.h"
+#include "schemas/body.h"
+#include "store/hot.h"
+#include "store/ledger.h"
+
+/* What the commands on passes share. Errors: as view.h, and those named. */
+
+enum pass_status {
+#define S(name, text) PASS_##name,
+#include "schemas/states.def"
+#undef S
+	PASS_STATUSES
+};
+_Static_assert((int)PASS_STATUSES == (int)HOT_COUNT_DELETED, "a hot row counts passes by status");
+
+const char *pass_status_text(unsigned status);
+
+/* The pass that holds `pass_id` now; with `or_deleted` else the one deleted last.
+ * Errors: ERR_RESOURCE_NOT_FOUND. A range read: before the command's first write. */
+must_check enum err pass_find(struct request *request, struct span pass_id, bool or_deleted, struct hot_at *pass);
+
+/* Its template's rules. Errors: ERR_DAMAGED (a pass without its template). */
+must_check enum err pass_template(const struct account *account, const struct hot *pass,
+				  const struct template **template);
+
+/* Its body; objects live in the request's zone. */
+must_check enum err pass_body(struct request *request, const struct hot_at *pass, struct body *body);
+must_check enum err pass_body_put(struct request *request, struct account_id account, uint32_t number,
+				  const struct body *body);
+
+/* The only writer of a pass's state: stages the change from pass->now to `after` with its ledger row, the
+ * account's counts, and updated = now. `row` gives what happened (and a delta); the rest is filled in. */
+must_check enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
+				struct ledger_row row);
+
+/* The next ledger row of the account, for a pass not yet in the tables. */
+must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
+
+/* Packs the pass as the interface shows it: one map. */
+must_check enum err pass_show(struct request *request, const struct hot_at *pass, msgpack_packer *packer);
+
+/* Checks the caller's `visible` (nil: none given) against the template and lays it over body->visible; the whole
+ * must then have every required field. Errors name the field: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
+must_check enum err pass_take_visible(struct request *request, struct outcome *outcome,
+				      const struct template *template, const msgpack_object *arg, struct body *body);
+
+/* The same for `appearance` (a map): nil when no property is left. Errors: ERR_INVALID_INPUT. */
+must_check enum err pass_take_appearance(struct request *request, struct outcome *outcome,
+					 const msgpack_object *arg, struct body *body);

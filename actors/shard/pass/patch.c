@@ -1,0 +1,55 @@
+/* PATCH /v1/passes/{id}: members given are merged, null removes one, a PATCH that changes nothing leaves
+ * updated_at where it was. The counter is not written here. */
+#include "actors/shard/pass/pass.h"
+#include "store/keys.h"
+
+static const msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
+
+static enum err take_changes(struct request *request, struct outcome *outcome, const struct template *template,
+			     struct body *body)
+{
+	const msgpack_object *hidden = &request->args[ARG_PASS_PATCH_hidden];
+	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
+	const msgpack_object *visible = &request->args[ARG_PASS_PATCH_visible];
+	msgpack_object       *merged = msgpack_zone_malloc(request->zone, sizeof *merged);
+	enum err              err = OK;
+	if (!merged) return ERR_NO_MEMORY;
+	if (arg_present(appearance) && appearance->type != MSGPACK_OBJECT_MAP) body->appearance = &nil;
+	else if (arg_present(appearance) && (err = pass_take_appearance(request, outcome, appearance, body))) return err;
+	if (arg_present(visible) && (err = pass_take_visible(request, outcome, template, visible, body))) return err;
+	if (!arg_present(hidden)) return OK;
+	if ((err = map_merge(body->hidden, hidden, false, request->zone, merged))) return err;
+	body->hidden = merged;
+	return OK;
+}
+
+/* Is the body, packed anew, what is stored already? */
+static enum err is_stored(struct request *request, const struct hot_at *pass, const struct body *body, bool *same)
+{
+	struct row_key key = key_u32(pass->account, pass->number);
+	struct buffer  bytes = {0};
+	struct span    value;
+	enum err       err = view_get(request->view, TABLE_BODY, key_span(&key), &value);
+	body_pack(body, &bytes);
+	if (!err && bytes.failed) err = ERR_NO_MEMORY;
+	*same = !err && span_equal(value, buffer_span(&bytes));
+	buffer_free(&bytes);
+	return err;
+}
+
+enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
+{
+	struct hot_at          pass;
+	const struct template *template;
+	struct body            body;
+	bool                   same;
+	enum err               err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
+	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
+	if ((err = pass_body(request, &pass, &body))) return err;
+	if ((err = take_changes(request, outcome, template, &body))) return err;
+	if ((err = is_stored(request, &pass, &body, &same)) || same) return err;
+	if ((err = pass_body_put(request, pass.account, pass.number, &body))) return err;
+	struct hot after = pass.now;
+	after.updated = request->now;
+	return hot_put(request->view, &pass, &after);
+}

@@ -1,0 +1,276 @@
+/* The reading side of a shard.
+ *
+ * Life of a job: made by readers_add() (writer), listed as held; readers_release() moves the held ones to the
+ * queue; a reader takes one, opens a snapshot, runs the handler, seals each part as a frame of its own and puts
+ * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
+#include "actors/shard/readers.h"
+
+#include "actors/shard/kept_call.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { READER_THREADS = 1 };
+
+struct job {
+	struct peer      peer;
+	struct kept_call kept;
+	wall_us          now;
+	struct job      *next;
+};
+
+struct result {
+	struct peer    peer;
+	struct buffer  frame;
+	struct result *next;
+};
+
+struct reader {
+	struct readers *readers;
+	struct view    *view;
+	struct arena    arena;
+	pthread_t       thread;
+};
+
+struct readers {
+	struct store             *store;
+	const struct shard_facts *facts;
+	int                       fd;
+	struct job               *held, **held_last; /* the writer's */
+	pthread_mutex_t           mutex;
+	pthread_cond_t            work;
+	struct job               *first, **last;
+	struct result            *done, **done_last;
+	unsigned                  jobs; /* held, queued and under way */
+	bool                      stopping;
+	unsigned                  started;
+	struct reader             threads[READER_THREADS];
+};
+
+static void job_free(struct job *job)
+{
+	kept_call_free(&job->kept);
+	free(job);
+}
+
+/* Results ------------------------------------------------------------------------------------------------- */
+
+struct answer {
+	struct readers   *readers;
+	const struct job *job;
+	struct frame_out  out;
+};
+
+static void put_result(struct answer *answer)
+{
+	uint64_t       one = 1;
+	struct result *result = calloc(1, sizeof *result);
+	struct span    frame = frame_seal_replies(&answer->out, answer->readers->facts->epoch);
+	if (!result || frame.size == 0) { /* no memory: the caller's own deadline answers */
+		free(result);
+		frame_clear(&answer->out);
+		return;
+	}
+	result->peer = answer->job->peer;
+	buffer_append(&result->frame, frame.at, frame.size);
+	frame_clear(&answer->out);
+	pthread_mutex_lock(&answer->readers->mutex);
+	*answer->readers->done_last = result;
+	answer->readers->done_last = &result->next;
+	pthread_mutex_unlock(&answer->readers->mutex);
+	ssize_t n = write(answer->readers->fd, &one, sizeof one);
+	(void)n;
+}
+
+static void put_payload(struct answer *answer, enum err err, unsigned flags, struct span field, struct span payload)
+{
+	frame_reply(&answer->out, answer->job->kept.call.id, err, flags, field);
+	if (payload.size) {
+		buffer_append(&answer->out.bytes, payload.at, payload.size);
+	} else {
+		msgpack_packer pk = frame_out_packer(&answer->out);
+		msgpack_pack_nil(&pk);
+	}
+	put_result(answer);
+}
+
+static void on_part(void *user, struct buffer *payload)
+{
+	put_payload(user, OK, REPLY_MORE, span_of(NULL, 0), buffer_span(payload));
+	buffer_clear(payload);
+}
+
+/* Work ---------------------------------------------------------------------------------------------------- */
+
+static enum err run_job(struct job *job, const struct shard_facts *facts, struct view *view, struct outcome *outcome)
+{
+	struct call   *call = &job->kept.call;
+	struct request request = {.call = call,
+				  .args = call->args,
+				  .view = view,
+				  .now = job->now,
+				  .facts = facts,
+				  .zone = job->kept.zone};
+	enum err       err = store_reader_begin(view);
+	if (err) return err;
+	if (call->has_account) err = account_load(view, call->account, &request.account);
+	if (!err) err = handler_of(call->message)(&request, outcome);
+	account_free(&request.account);
+	store_reader_end(view);
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+}
+
+static void answer_job(struct readers *readers, struct view *view, struct job *job, struct buffer *payload)
+{
+	struct answer  answer = {.readers = readers, .job = job};
+	struct outcome outcome = {.payload = payload, .part = on_part, .part_user = &answer};
+	buffer_clear(payload);
+	enum err err = run_job(job, readers->facts, view, &outcome);
+	if (!err && payload->failed) err = ERR_NO_MEMORY;
+	put_payload(&answer, err, outcome.flags, outcome.field, err ? span_of(NULL, 0) : buffer_span(payload));
+	buffer_free(&answer.out.bytes);
+}
+
+static struct job *next_job(struct readers *readers)
+{
+	pthread_mutex_lock(&readers->mutex);
+	while (!readers->first && !readers->stopping)
+		pthread_cond_wait(&readers->work, &readers->mutex);
+	struct job *job = readers->first;
+	if (job && !(readers->first = job->next)) readers->last = &readers->first;
+	pthread_mutex_unlock(&readers->mutex);
+	return job;
+}
+
+static void *reader_main(void *data)
+{
+	struct reader  *reader = data;
+	struct readers *readers = reader->readers;
+	struct buffer   payload = {0};
+	struct job     *job;
+	while ((job = next_job(readers))) {
+		answer_job(readers, reader->view, job, &payload);
+		arena_reset(&reader->arena);
+		job_free(job);
+		pthread_mutex_lock(&readers->mutex);
+		readers->jobs--;
+		pthread_mutex_unlock(&readers->mutex);
+	}
+	buffer_free(&payload);
+	return NULL;
+}
+
+/* The writer's side --------------------------------------------------------------------------------------- */
+
+enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now)
+{
+	pthread_mutex_lock(&readers->mutex);
+	bool full = readers->jobs >= READER_JOBS_MAX;
+	if (!full) readers->jobs++;
+	pthread_mutex_unlock(&readers->mutex);
+	if (full) return ERR_OVERLOADED;
+	struct job *job = calloc(1, sizeof *job);
+	if (!job || kept_call_make(&job->kept, call)) {
+		if (job) job_free(job);
+		pthread_mutex_lock(&readers->mutex);
+		readers->jobs--;
+		pthread_mutex_unlock(&readers->mutex);
+		return ERR_NO_MEMORY;
+	}
+	job->peer = *peer;
+	job->now = now;
+	*readers->held_last = job;
+	readers->held_last = &job->next;
+	return OK;
+}
+
+bool readers_waiting(const struct readers *readers)
+{
+	return readers->held != NULL;
+}
+
+void readers_release(struct readers *readers)
+{
+	if (!readers->held) return;
+	pthread_mutex_lock(&readers->mutex);
+	*readers->last = readers->held;
+	readers->last = readers->held_last;
+	pthread_cond_broadcast(&readers->work);
+	pthread_mutex_unlock(&readers->mutex);
+	readers->held = NULL;
+	readers->held_last = &readers->held;
+}
+
+int readers_fd(const struct readers *readers)
+{
+	return readers->fd;
+}
+
+bool readers_next(struct readers *readers, struct peer *peer, struct buffer *frame)
+{
+	uint64_t count;
+	ssize_t  n = read(readers->fd, &count, sizeof count); /* before the look: a later result signals anew */
+	(void)n;
+	pthread_mutex_lock(&readers->mutex);
+	struct result *result = readers->done;
+	if (result && !(readers->done = result->next)) readers->done_last = &readers->done;
+	pthread_mutex_unlock(&readers->mutex);
+	if (!result) return false;
+	*peer = result->peer;
+	*frame = result->frame;
+	free(result);
+	return true;
+}
+
+enum err readers_open(struct store *store, const struct shard_facts *facts, struct readers **out)
+{
+	struct readers *readers = calloc(1, sizeof *readers);
+	if (!readers) return ERR_NO_MEMORY;
+	readers->store = store;
+	readers->facts = facts;
+	readers->held_last = &readers->held;
+	readers->last = &readers->first;
+	readers->done_last = &readers->done;
+	pthread_mutex_init(&readers->mutex, NULL);
+	pthread_cond_init(&readers->work, NULL);
+	*out = readers;
+	readers->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (readers->fd < 0) return ERR_IO;
+	for (unsigned i = 0; i < READER_THREADS; i++) {
+		struct reader *reader = &readers->threads[i];
+		reader->readers = readers;
+		enum err err = store_reader_open(store, &reader->arena, &reader->view);
+		if (err) return err;
+		if (pthread_create(&reader->thread, NULL, reader_main, reader)) return ERR_NO_MEMORY;
+		readers->started++;
+	}
+	return OK;
+}
+
+void readers_close(struct readers **readers_p)
+{
+	struct readers *readers = *readers_p;
+	struct peer     peer;
+	struct buffer   frame;
+	if (!readers) return;
+	readers_release(readers);
+	pthread_mutex_lock(&readers->mutex);
+	readers->stopping = true;
+	pthread_cond_broadcast(&readers->work);
+	pthread_mutex_unlock(&readers->mutex);
+	for (unsigned i = 0; i < readers->started; i++)
+		pthread_join(readers->threads[i].thread, NULL);
+	for (unsigned i = 0; i < READER_THREADS; i++) {
+		store_reader_close(&readers->threads[i].view);
+		arena_free(&readers->threads[i].arena);
+	}
+	while (readers_next(readers, &peer, &frame))
+		buffer_free(&frame);
+	if (readers->fd >= 0) close(readers->fd);
+	pthread_mutex_destroy(&readers->mutex);
+	pthread_cond_destroy(&readers->work);
+	free(readers);
+	*readers_p = NULL;
+}

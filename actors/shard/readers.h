@@ -1,0 +1,25 @@
+#pragma once
+#include "actors/shard/command.h"
+#include "actors/rt/mailbox.h"
+#include "store/store.h"
+
+/* Reader threads: they answer SCAN messages from a snapshot of everything acknowledged, while the writer goes
+ * on. A job is handed over once the writer has committed; finished frames come back through a queue and are
+ * sent by the writer, who owns the socket. */
+struct readers;
+
+/* Errors: ERR_NO_MEMORY, ERR_IO. */
+must_check enum err readers_open(struct store *store, const struct shard_facts *facts, struct readers **readers);
+void                readers_close(struct readers **readers);
+
+enum { READER_JOBS_MAX = 512 }; /* waiting or under way; OVERLOADED */
+
+/* Takes a copy of a SCAN call; it waits for readers_release(). Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */
+must_check enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now);
+bool                readers_waiting(const struct readers *readers);
+void                readers_release(struct readers *readers); /* the writer has committed: they may begin */
+
+int readers_fd(const struct readers *readers); /* readable when readers_next() may find something */
+
+/* The next finished frame of replies for `peer`; the caller frees `frame`. false: none. */
+bool readers_next(struct readers *readers, struct peer *peer, struct buffer *frame);

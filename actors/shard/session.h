@@ -1,0 +1,38 @@
+#pragma once
+#include "actors/rt/mailbox.h"
+#include "schemas/frame.h"
+#include "schemas/limits.h"
+
+/* The callee's side of sessions: whom this shard has welcomed, and the answers waiting to leave to each.
+ * Answers wait in two rows: those that need the record on its way to be durable (or nothing at all), and those
+ * that need the open one. The writer thread owns all of it. */
+enum outbox { OUTBOX_NEXT, OUTBOX_LATER, OUTBOXES };
+
+struct session {
+	struct peer      peer;
+	enum role        role;
+	uint32_t         index;
+	mono_us          heard; /* when it last sent anything */
+	struct frame_out out[OUTBOXES];
+};
+
+struct sessions {
+	unsigned        count;
+	struct session *rows[SESSIONS_MAX]; /* packed: the first `count` */
+};
+
+/* The session of a connection, or NULL. */
+struct session *session_find(struct sessions *sessions, const struct peer *peer);
+
+/* Makes it, or begins it anew. When there are SESSIONS_MAX the one unheard the longest goes.
+ * Errors: NULL: out of memory. */
+struct session *session_open(struct sessions *sessions, const struct peer *peer, mono_us now);
+void            session_close(struct sessions *sessions, struct session *session);
+void            sessions_close(struct sessions *sessions);
+
+/* Sends every session's OUTBOX_NEXT. A session whose peer is gone, or takes in less than its credit lets it ask
+ * for, ends here and its answers with it; the peer then hears of an unknown session and begins anew. */
+void sessions_flush(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch);
+
+/* OUTBOX_LATER becomes OUTBOX_NEXT, which must have been flushed. */
+void sessions_turn(struct sessions *sessions);

@@ -1,0 +1,51 @@
+/* status: what this shard holds and has done. Counts come from the accounts' tallies. */
+#include "actors/shard/command.h"
+
+#include "store/tally.h"
+
+static void pack_count(msgpack_packer *pk, const char *key, uint64_t count)
+{
+	pack_text(pk, key);
+	msgpack_pack_uint64(pk, count);
+}
+
+static enum err count_all(struct view *view, uint64_t *accounts, uint64_t *passes)
+{
+	struct account_id  id = {{0}};
+	struct account_row row;
+	struct tally       tally;
+	enum err           err;
+	*accounts = *passes = 0;
+	while (!(err = account_row_next(view, &id, &row))) {
+		if ((err = tally_get(view, id, &tally))) return err;
+		++*accounts;
+		*passes += tally_live(&tally);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
+{
+	const struct shard_facts *facts = request->facts;
+	uint64_t                  accounts, passes;
+	msgpack_packer            pk = buffer_packer(outcome->payload);
+	enum err                  err = count_all(request->view, &accounts, &passes);
+	if (err) return err;
+	const char *issuer = !atomic_load(&facts->issuer_up) ? "down" : atomic_load(&facts->issuer_paused) ? "paused" : "up";
+	msgpack_pack_map(&pk, 13);
+	pack_count(&pk, "index", facts->index);
+	pack_count(&pk, "epoch", facts->epoch);
+	pack_count(&pk, "accounts", accounts);
+	pack_count(&pk, "passes", passes);
+	pack_count(&pk, "journal_seq", atomic_load(&facts->journal_seq));
+	pack_count(&pk, "due_deliveries", 0);
+	pack_count(&pk, "oldest_due_seconds", 0);
+	pack_count(&pk, "commands", atomic_load(&facts->commands));
+	pack_count(&pk, "batches", atomic_load(&facts->batches));
+	pack_count(&pk, "syncs", atomic_load(&facts->syncs));
+	pack_count(&pk, "commits", atomic_load(&facts->commits));
+	pack_count(&pk, "sessions", atomic_load(&facts->sessions));
+	pack_text(&pk, "issuer");
+	pack_text(&pk, issuer);
+	return OK;
+}

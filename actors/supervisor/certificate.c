@@ -1,0 +1,38 @@
+/* Reads the TLS files the way http and the timer will, and throws the result away. */
+#include "actors/supervisor/certificate.h"
+#include "actors/rt/log.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <string.h>
+
+/* The first error in OpenSSL's queue is the cause, the later ones its layers. */
+static enum err refuse(const char *option, const char *path)
+{
+	unsigned long first = ERR_peek_error();
+	const char *reason = ERR_reason_error_string(first);
+
+	if (ERR_SYSTEM_ERROR(first)) reason = strerror(ERR_GET_REASON(first));
+	log_fatal("bad_certificate", "option=%s file=\"%s\" error=\"%s\"", option, path,
+	          reason ? reason : "cannot be used");
+	ERR_clear_error();
+	return ERR_BAD_OPTION;
+}
+
+enum err certificate_check(const struct options *options)
+{
+	SSL_CTX *tls = SSL_CTX_new(TLS_method());
+	enum err err = OK;
+
+	must(tls);
+	if (options->tls_cert && SSL_CTX_use_certificate_chain_file(tls, options->tls_cert) != 1)
+		err = refuse("--tls-cert", options->tls_cert);
+	else if (options->tls_key &&
+	         (SSL_CTX_use_PrivateKey_file(tls, options->tls_key, SSL_FILETYPE_PEM) != 1 ||
+	          SSL_CTX_check_private_key(tls) != 1))
+		err = refuse("--tls-key", options->tls_key);
+	else if (options->egress_ca && SSL_CTX_load_verify_file(tls, options->egress_ca) != 1)
+		err = refuse("--egress-ca", options->egress_ca);
+	SSL_CTX_free(tls);
+	return err;
+}

@@ -1,0 +1,279 @@
+/* Starting, watching and ending the processes.
+ *
+ * A child is this same program, run anew (fork, then exec of /proc/self/exe), so that it begins with one
+ * thread and no inherited memory. Between the two only calls that are safe after a fork of a threaded process
+ * are made; its arguments are ready before. It gets the descriptors it is to have and no others, a process
+ * group of its own (a Ctrl-C at the terminal is for the supervisor alone), and the kernel's promise to be
+ * killed when the supervisor's main thread ends. */
+#include "actors/supervisor/children.h"
+#include "actors/rt/log.h"
+#include "schemas/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXEC_FAILED = 127 };
+
+const char *child_state_text(enum child_state state)
+{
+	static const char *const texts[CHILD_STATE_COUNT] = {
+#define CHILD_STATE_AS_TEXT(name, text) [CHILD_##name] = text,
+	    CHILD_STATES(CHILD_STATE_AS_TEXT)
+#undef CHILD_STATE_AS_TEXT
+	};
+	return (unsigned)state < CHILD_STATE_COUNT ? texts[state] : "unknown";
+}
+
+static void set_state(struct child *child, enum child_state state)
+{
+	static const bool edges[CHILD_STATE_COUNT][CHILD_STATE_COUNT] = {
+	    [CHILD_RESTARTING] = {[CHILD_STARTING] = true, [CHILD_STOPPED] = true, [CHILD_RESTARTING] = true},
+	    [CHILD_STARTING] = {[CHILD_READY] = true,
+	                        [CHILD_STOPPING] = true,
+	                        [CHILD_RESTARTING] = true,
+	                        [CHILD_STARTING] = true,
+	                        [CHILD_STOPPED] = true},
+	    [CHILD_READY] = {[CHILD_STARTING] = true,
+	                     [CHILD_STOPPING] = true,
+	                     [CHILD_RESTARTING] = true,
+	                     [CHILD_READY] = true,
+	                     [CHILD_STOPPED] = true},
+	    [CHILD_STOPPING] = {[CHILD_STOPPED] = true, [CHILD_STOPPING] = true},
+	};
+	must(edges[child->state][state]);
+	child->state = state;
+}
+
+static void add(struct children *children, enum role role, uint32_t index)
+{
+	must(children->count < CHILDREN_MAX);
+	children->of[children->count++] = (struct child){
+	    .role = role, .index = index, .state = CHILD_RESTARTING};
+}
+
+void children_plan(struct children *children, const struct options *options)
+{
+	*children = (struct children){.options = *options};
+	for (uint32_t i = 0; i < options->shards; i++)
+		add(children, ROLE_SHARD, i);
+	add(children, ROLE_TIMER, 0);
+	add(children, ROLE_HTTP, 0);
+}
+
+/* What this child is told: the sockets are for http, making files for shards. */
+static void arguments(const struct children *children, const struct child *child, char index[12],
+                      struct option_args *args)
+{
+	struct options options = children->options;
+
+	if (child->role != ROLE_HTTP) options.listen_fd = options.admin_fd = -1;
+	if (child->role != ROLE_SHARD) options.may_format = false;
+	options.supervisor_pid = (int)getpid();
+	snprintf(index, 12, "%u", child->index);
+	args->argv[0] = "stampede";
+	args->argv[1] = "actor";
+	args->argv[2] = role_text(child->role);
+	args->argv[3] = index;
+	args->argc = 4;
+	options_write(&options, args);
+}
+
+static void keep_open(int fd)
+{
+	if (fd >= 0) fcntl(fd, F_SETFD, 0);
+}
+
+/* In the child. Its standard input is empty and its standard output is the log's: only the supervisor speaks
+ * on the real one. */
+_Noreturn static void become(const struct options *options, bool is_http, const struct option_args *args)
+{
+	sigset_t none;
+	int empty;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != options->supervisor_pid) _exit(0);
+	setpgid(0, 0);
+	empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (empty >= 0) dup2(empty, STDIN_FILENO);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (is_http) {
+		keep_open(options->listen_fd);
+		keep_open(options->admin_fd);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv("/proc/self/exe", (char *const *)args->argv);
+	_exit(EXEC_FAILED);
+}
+
+static void start(struct children *children, struct child *child, mono_us now)
+{
+	struct option_args args;
+	char index[12];
+	pid_t pid;
+
+	children->options.supervisor_pid = (int)getpid();
+	arguments(children, child, index, &args);
+	pid = fork();
+	if (pid == 0) become(&children->options, child->role == ROLE_HTTP, &args);
+	if (pid < 0) {
+		child->deaths++;
+		child->at = mono_after(now, plan_backoff(child->deaths));
+		log_warn("fork_failed", "child=%s-%u error=\"%s\"", role_text(child->role), child->index,
+		         strerror(errno));
+		return;
+	}
+	set_state(child, CHILD_STARTING);
+	child->pid = pid;
+	child->epoch = 0;
+	child->at = now;
+	child->signalled = 0;
+	log_info("started", "child=%s-%u child_pid=%d", role_text(child->role), child->index, (int)pid);
+}
+
+static void log_end(const struct children *children, const struct child *child, int wait_status)
+{
+	const char *role = role_text(child->role);
+
+	if (children->stopping)
+		log_info("ended", "child=%s-%u child_pid=%d", role, child->index, (int)child->pid);
+	else if (WIFSIGNALED(wait_status))
+		log_warn("died", "child=%s-%u child_pid=%d signal=%d", role, child->index, (int)child->pid,
+		         WTERMSIG(wait_status));
+	else
+		log_warn("died", "child=%s-%u child_pid=%d status=%d", role, child->index, (int)child->pid,
+		         WEXITSTATUS(wait_status));
+}
+
+static void ended(struct children *children, struct child *child, int wait_status, mono_us now)
+{
+	struct exit_seen seen = {
+	    .stopping = children->stopping,
+	    .was_ready = children->was_ready,
+	    .by_itself = WIFEXITED(wait_status),
+	    .status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0,
+	    .lived = mono_since(now, child->at),
+	    .deaths = child->deaths,
+	};
+	struct exit_plan plan = plan_exit(&seen);
+
+	log_end(children, child, wait_status);
+	child->pid = 0;
+	child->epoch = 0;
+	child->deaths = plan.deaths;
+	if (plan.restart) {
+		set_state(child, CHILD_RESTARTING);
+		child->at = mono_after(now, plan.wait);
+		return;
+	}
+	set_state(child, CHILD_STOPPED);
+	if (plan.give_up) {
+		log_fatal("start_failed", "child=%s-%u status=%d", role_text(child->role), child->index,
+		          seen.status);
+		children_stop(children, now, 1);
+	}
+}
+
+static void reap(struct children *children, mono_us now)
+{
+	int wait_status;
+
+	for (uint32_t i = 0; i < children->count; i++) {
+		struct child *child = &children->of[i];
+		if (child->pid && waitpid(child->pid, &wait_status, WNOHANG) == child->pid)
+			ended(children, child, wait_status, now);
+	}
+}
+
+/* Starts those whose time has come; returns how long until the next one's. */
+static dur_us start_due(struct children *children, mono_us now)
+{
+	dur_us sleep = {US_PER_SEC};
+
+	for (uint32_t i = 0; i < children->count; i++) {
+		struct child *child = &children->of[i];
+		dur_us left = mono_since(child->at, now);
+
+		if (child->state != CHILD_RESTARTING) continue;
+		if (left.v <= 0)
+			start(children, child, now);
+		else if (left.v < sleep.v)
+			sleep = left;
+	}
+	return sleep;
+}
+
+static void signal_due(struct children *children, mono_us now)
+{
+	bool alive[ROLE_COUNT] = {false};
+
+	for (uint32_t i = 0; i < children->count; i++)
+		alive[children->of[i].role] |= children->of[i].pid != 0;
+	for (uint32_t i = 0; i < children->count; i++) {
+		struct child *child = &children->of[i];
+		int due = plan_stop(child->role, alive, mono_since(now, children->stopping_since));
+
+		if (!child->pid || !due || child->signalled == due) continue;
+		if (due == SIGKILL)
+			log_warn("killed", "child=%s-%u child_pid=%d reason=\"did not stop in time\"",
+			         role_text(child->role), child->index, (int)child->pid);
+		kill(child->pid, due);
+		child->signalled = due;
+		set_state(child, CHILD_STOPPING);
+	}
+}
+
+dur_us children_tick(struct children *children, mono_us now)
+{
+	reap(children, now);
+	if (!children->stopping) return start_due(children, now);
+	signal_due(children, now);
+	return (dur_us){100 * US_PER_MS};
+}
+
+void children_stop(struct children *children, mono_us now, int exit_status)
+{
+	if (children->stopping) return;
+	children->stopping = true;
+	children->stopping_since = now;
+	children->exit_status = exit_status;
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->of[i].state == CHILD_RESTARTING) set_state(&children->of[i], CHILD_STOPPED);
+}
+
+bool children_are_gone(const struct children *children, mono_us now)
+{
+	if (!children->stopping) return false;
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->of[i].pid) return plan_stop_is_over(mono_since(now, children->stopping_since));
+	return true;
+}
+
+bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch)
+{
+	if (child->state != CHILD_STARTING && child->state != CHILD_READY) return false;
+	set_state(child, is_ready ? CHILD_READY : CHILD_STARTING);
+	child->epoch = epoch;
+	if (children->was_ready || children->stopping) return false;
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->of[i].state != CHILD_READY) return false;
+	children->was_ready = true;
+	return true;
+}
+
+struct child *children_find(struct children *children, enum role role, uint32_t index)
+{
+	for (uint32_t i = 0; i < children->count; i++) {
+		struct child *child = &children->of[i];
+		if (child->role == role && (role == ROLE_HTTP || child->index == index)) return child;
+	}
+	return NULL;
+}

@@ -1,0 +1,61 @@
+#pragma once
+#include "actors/rt/options.h"
+#include "actors/supervisor/plan.h"
+
+#include <sys/types.h>
+
+/* The processes that the supervisor watches, and the only place that starts, signals or reaps them.
+ * A child's state moves along these edges, written by set_state() alone:
+ *   restarting -> starting (started) -> ready <-> starting (its own reports)
+ *   starting, ready -> stopping (told to stop) -> stopped (ended); starting, ready -> restarting (ended)
+ * C(name, text as `status` prints it) */
+#define CHILD_STATES(C)             \
+	C(RESTARTING, "restarting") \
+	C(STARTING, "starting")     \
+	C(READY, "ready")           \
+	C(STOPPING, "stopping")     \
+	C(STOPPED, "stopped")
+
+#define CHILD_STATE_AS_ENUM(name, text) CHILD_##name,
+enum child_state { CHILD_STATES(CHILD_STATE_AS_ENUM) CHILD_STATE_COUNT };
+
+struct child {
+	enum role role;
+	uint32_t index;
+	enum child_state state;
+	pid_t pid;       /* 0: none runs */
+	uint64_t epoch;  /* as it reported; 0: not yet */
+	mono_us at;      /* RESTARTING: when to start it; else: when it was started */
+	uint32_t deaths; /* early ones in a row */
+	int signalled;   /* the last signal we sent it */
+};
+
+enum { CHILDREN_MAX = 64 + 2 };
+
+struct children {
+	struct child of[CHILDREN_MAX];
+	uint32_t count;
+	struct options options; /* theirs, complete; strings borrowed from the supervisor's */
+	bool stopping, was_ready;
+	mono_us stopping_since;
+	int exit_status; /* of the supervisor, once stopped */
+};
+
+const char *child_state_text(enum child_state state);
+
+/* One http, one timer, and a shard for each of options->shards, to be started by the first children_tick().
+ */
+void children_plan(struct children *children, const struct options *options);
+
+/* Does what is due: starts, reaps, signals. Returns how long the caller may sleep. From the main thread only:
+ * a child dies with the thread that forked it. Errors: a failed fork is logged and tried again. */
+dur_us children_tick(struct children *children, mono_us now);
+
+/* Begins the orderly stop; the supervisor then exits with `exit_status`. Doing it again changes nothing. */
+void children_stop(struct children *children, mono_us now, int exit_status);
+bool children_are_gone(const struct children *children, mono_us now);
+
+/* What a process said about itself. true when with this all became ready for the first time. */
+bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch);
+/* The one that a session's HELLO speaks of: any http index is the one http process. NULL: none. */
+struct child *children_find(struct children *children, enum role role, uint32_t index);

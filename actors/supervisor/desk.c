@@ -1,0 +1,222 @@
+/* The supervisor's side of sessions: REPORT from its processes, STATUS for the CLI.
+ *
+ * A session begins with HELLO, which says who speaks; the desk remembers that by the transport's name for the
+ * connection. For a child it remembers the pid of the moment too, so that a report which a killed process
+ * left in the queue is not taken for its successor's. Sessions are few and cheap: when the table is full the
+ * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence. */
+#include "actors/supervisor/desk.h"
+#include "actors/rt/log.h"
+#include "schemas/fields.h"
+#include "schemas/frame.h"
+#include "schemas/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct session {
+	struct peer peer;
+	enum role role;
+	struct child *child; /* NULL: not a process of ours */
+	pid_t pid;           /* the child's when it said HELLO */
+	uint64_t used;       /* by the desk's count of messages; 0: free */
+};
+
+struct desk {
+	struct mailbox *mailbox;
+	struct children *children;
+	uint64_t epoch, messages;
+	struct session sessions[SESSIONS_MAX];
+	msgpack_zone *zone;
+	struct frame_out replies;
+	struct buffer welcome;
+	bool all_ready; /* found out in this turn */
+};
+
+enum err desk_open(struct desk **desk_p, const char *endpoint, uint64_t epoch, struct children *children)
+{
+	struct desk *desk = calloc(1, sizeof *desk);
+	enum err err = ERR_NO_MEMORY;
+
+	if (!desk || !(desk->zone = msgpack_zone_new(4096))) goto out;
+	desk->children = children;
+	desk->epoch = epoch;
+	err = mailbox_bind(&desk->mailbox, endpoint);
+out:
+	if (err) desk_close(&desk);
+	*desk_p = desk;
+	return err;
+}
+
+void desk_close(struct desk **desk_p)
+{
+	struct desk *desk = *desk_p;
+
+	*desk_p = NULL;
+	if (!desk) return;
+	mailbox_close(&desk->mailbox);
+	if (desk->zone) msgpack_zone_free(desk->zone);
+	buffer_free(&desk->replies.bytes);
+	buffer_free(&desk->welcome);
+	free(desk);
+}
+
+int desk_fd(const struct desk *desk)
+{
+	return mailbox_fd(desk->mailbox);
+}
+
+static void send_to(struct desk *desk, const struct peer *peer, struct span bytes)
+{
+	/* A peer that is gone or does not read has no use for its answer. */
+	if (mailbox_send(desk->mailbox, peer, bytes)) return;
+}
+
+static bool is_peer(const struct session *session, const struct peer *peer)
+{
+	return session->used && session->peer.size == peer->size &&
+	       !memcmp(session->peer.id, peer->id, peer->size);
+}
+
+static struct session *session_of(struct desk *desk, const struct peer *peer)
+{
+	for (size_t i = 0; i < SESSIONS_MAX; i++)
+		if (is_peer(&desk->sessions[i], peer)) return &desk->sessions[i];
+	return NULL;
+}
+
+static struct session *session_new(struct desk *desk)
+{
+	struct session *oldest = &desk->sessions[0];
+
+	for (size_t i = 1; i < SESSIONS_MAX; i++)
+		if (desk->sessions[i].used < oldest->used) oldest = &desk->sessions[i];
+	return oldest;
+}
+
+static void on_hello(struct desk *desk, const struct peer *peer, const struct frame *frame)
+{
+	struct session *session = session_of(desk, peer);
+	struct child *child = children_find(desk->children, frame->role, frame->index);
+
+	if (!session) session = session_new(desk);
+	*session = (struct session){
+	    .peer = *peer, .role = frame->role, .child = child, .used = desk->messages};
+	if (child) session->pid = child->pid;
+	buffer_clear(&desk->welcome);
+	frame_welcome(&desk->welcome, desk->epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES, 0);
+	if (!desk->welcome.failed) send_to(desk, peer, buffer_span(&desk->welcome));
+}
+
+static void on_report(struct desk *desk, const struct session *session, const struct call *call)
+{
+	struct span state = arg_span(&call->args[ARG_REPORT_state]);
+	int64_t epoch = arg_integer(&call->args[ARG_REPORT_epoch], 0);
+	msgpack_packer packer;
+
+	if (session->child && session->pid && session->child->pid == session->pid &&
+	    children_report(desk->children, session->child, span_is(state, "ready"), (uint64_t)epoch))
+		desk->all_ready = true;
+	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&desk->replies);
+	msgpack_pack_map(&packer, 0);
+}
+
+static void pack_child(msgpack_packer *packer, const struct child *child)
+{
+	msgpack_pack_map(packer, 5);
+	pack_text(packer, "role");
+	pack_text(packer, role_text(child->role));
+	pack_text(packer, "index");
+	msgpack_pack_uint32(packer, child->index);
+	pack_text(packer, "pid");
+	pack_int(packer, child->pid);
+	pack_text(packer, "state");
+	pack_text(packer, child_state_text(child->state));
+	pack_text(packer, "epoch");
+	msgpack_pack_uint64(packer, child->epoch);
+}
+
+static void on_status(struct desk *desk, const struct call *call)
+{
+	const struct children *children = desk->children;
+	msgpack_packer packer;
+
+	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&desk->replies);
+	msgpack_pack_map(&packer, 3);
+	pack_text(&packer, "processes");
+	msgpack_pack_array(&packer, children->count);
+	for (uint32_t i = 0; i < children->count; i++)
+		pack_child(&packer, &children->of[i]);
+	pack_text(&packer, "shard_count");
+	msgpack_pack_uint32(&packer, children->options.shards);
+	pack_text(&packer, "test_clock");
+	children->options.test_clock ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
+}
+
+static void refuse(struct desk *desk, uint64_t id, enum err err)
+{
+	msgpack_packer packer;
+
+	frame_reply(&desk->replies, id, err, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&desk->replies);
+	msgpack_pack_nil(&packer);
+}
+
+static void on_call(struct desk *desk, const struct session *session, const struct call *call)
+{
+	const struct message_row *row = message_row(call->message);
+
+	if (row->receiver != ROLE_SUPERVISOR || !(row->senders & 1u << session->role))
+		refuse(desk, call->id, ERR_MALFORMED);
+	else if (call->message == MSG_REPORT)
+		on_report(desk, session, call);
+	else
+		on_status(desk, call);
+}
+
+static void on_calls(struct desk *desk, const struct peer *peer, const struct frame *frame)
+{
+	struct session *session = session_of(desk, peer);
+
+	if (!session) return;
+	session->used = desk->messages;
+	frame_clear(&desk->replies);
+	for (uint32_t i = 0; i < frame->count; i++) {
+		struct call call = {0};
+		enum err err = call_open(&frame->items[i], &call);
+
+		if (!err && frame->epoch != desk->epoch) err = ERR_SHARD_UNAVAILABLE;
+		if (err)
+			refuse(desk, call.id, err);
+		else
+			on_call(desk, session, &call);
+	}
+	if (!desk->replies.bytes.failed) send_to(desk, peer, frame_seal_replies(&desk->replies, desk->epoch));
+}
+
+static void on_letter(struct desk *desk, const struct letter *letter)
+{
+	struct frame frame;
+	enum err err;
+
+	desk->messages++;
+	if ((err = frame_open(letter->bytes, desk->zone, &frame)))
+		log_warn("frame_refused", "code=%s bytes=%zu", err_code(err), letter->bytes.size);
+	else if (frame.kind == FRAME_HELLO)
+		on_hello(desk, &letter->from, &frame);
+	else if (frame.kind == FRAME_CALLS)
+		on_calls(desk, &letter->from, &frame);
+	msgpack_zone_clear(desk->zone);
+}
+
+bool desk_pump(struct desk *desk)
+{
+	struct letter letter = {0};
+
+	desk->all_ready = false;
+	while (mailbox_recv(desk->mailbox, &letter) == OK)
+		on_letter(desk, &letter);
+	letter_close(&letter);
+	return desk->all_ready;
+}

@@ -1,0 +1,266 @@
+/* Making and owning the data directory.
+ *
+ * Its making ends with the identity, which is written under another name, synced and renamed: a directory
+ * with an identity is whole, one without is either not ours or was interrupted, and then nothing has ever
+ * been stored in it. The lock is taken before anything is looked at, so two first starts cannot mix. */
+#include "actors/supervisor/home.h"
+#include "actors/rt/log.h"
+#include "schemas/limits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000, SHARD_PATH = 32 };
+
+/* A supervisor killed a moment ago may not have let go of its lock yet, hence the short wait. */
+static enum err take_lock(const char *dir, int dir_fd, int *lock_fd)
+{
+	enum err err = datadir_lock(dir_fd, "lock", LOCK_WAIT_MS, lock_fd);
+
+	if (err == ERR_LOCKED)
+		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
+	else if (err)
+		log_fatal("lock_failed", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+	return err;
+}
+
+static enum err open_identity(const char *dir, struct datadir *datadir)
+{
+	enum err err = datadir_open(dir, datadir);
+
+	if (!err && (datadir->identity.shards < 1 || datadir->identity.shards > SHARDS_MAX)) {
+		datadir_close(datadir);
+		err = ERR_DAMAGED;
+	}
+	if (err)
+		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
+		          err_code(err), err_message(err));
+	return err;
+}
+
+enum err home_open(const char *dir, struct home *home)
+{
+	struct stat identity;
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum err err = OK;
+
+	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
+	if (dir_fd < 0 && errno == ENOENT) return ERR_NOT_FOUND;
+	if (dir_fd < 0) {
+		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+		return ERR_IO;
+	}
+	if (fstatat(dir_fd, "identity", &identity, 0) < 0 && errno == ENOENT) {
+		err = ERR_NOT_FOUND;
+		goto out;
+	}
+	if ((err = take_lock(dir, dir_fd, &home->lock_fd))) goto out;
+	/* Sockets only: a restored directory may come without. */
+	if (mkdirat(dir_fd, "run", 0700) < 0 && errno != EEXIST) {
+		log_fatal("bad_data_directory", "data=\"%s\" file=run error=\"%s\"", dir, strerror(errno));
+		err = ERR_IO;
+		goto out;
+	}
+	err = open_identity(dir, &home->datadir);
+out:
+	close(dir_fd);
+	if (err) home_close(home);
+	return err;
+}
+
+/* ---- the first start ---- */
+
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = {
+	    ".", "..", "lock", "run", "shards", "master.key", "master.key.new", "identity.new", "lost+found"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i])) return true;
+	return false;
+}
+
+/* Is every entry one of those that an interrupted making leaves? */
+static enum err look_for_strangers(const char *dir, int dir_fd)
+{
+	int list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = list_fd < 0 ? NULL : fdopendir(list_fd);
+	struct dirent *entry;
+	enum err err = OK;
+
+	if (!list) {
+		if (list_fd >= 0) close(list_fd);
+		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+		return ERR_IO;
+	}
+	while (!err && (entry = readdir(list)))
+		if (!is_ours(entry->d_name)) err = ERR_EXISTS;
+	if (err)
+		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %.60s\"", dir,
+		          entry->d_name);
+	closedir(list);
+	return err;
+}
+
+/* Replaces a file so that after a crash it is the old one or the new one, whole. */
+static enum err write_durably(int dir_fd, const char *name, struct span bytes)
+{
+	char fresh[32];
+	size_t done = 0;
+	enum err err = ERR_IO;
+	int fd;
+
+	snprintf(fresh, sizeof fresh, "%s.new", name);
+	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0) return ERR_IO;
+	while (done < bytes.size) {
+		ssize_t put = write(fd, bytes.at + done, bytes.size - done);
+		if (put < 0) goto out;
+		done += (size_t)put;
+	}
+	if (fsync(fd) == 0 && renameat(dir_fd, fresh, dir_fd, name) == 0 && fsync(dir_fd) == 0) err = OK;
+out:
+	close(fd);
+	return err;
+}
+
+static enum err write_identity(int dir_fd, const struct identity *identity)
+{
+	struct buffer text = {0};
+	enum err err = ERR_NO_MEMORY;
+
+	identity_write(identity, &text);
+	if (!text.failed) err = write_durably(dir_fd, "identity", buffer_span(&text));
+	buffer_free(&text);
+	return err;
+}
+
+static enum err make_directory(int dir_fd, const char *name)
+{
+	return mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST ? ERR_IO : OK;
+}
+
+static enum err sync_directory(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum err err = fd >= 0 && fsync(fd) == 0 ? OK : ERR_IO;
+
+	if (fd >= 0) close(fd);
+	return err;
+}
+
+static enum err make_key(int dir_fd)
+{
+	uint8_t key[32];
+	enum err err = ERR_IO;
+
+	if (getrandom(key, sizeof key, 0) == (ssize_t)sizeof key)
+		err = write_durably(dir_fd, "master.key", span_of(key, sizeof key));
+	explicit_bzero(key, sizeof key);
+	return err;
+}
+
+/* Everything inside DIR, the identity last. */
+static enum err furnish(int dir_fd, uint32_t shards)
+{
+	struct identity identity = {.shards = shards};
+	char path[SHARD_PATH];
+	enum err err;
+
+	if (getrandom(identity.lineage, sizeof identity.lineage, 0) != (ssize_t)sizeof identity.lineage)
+		return ERR_IO;
+	if ((err = make_directory(dir_fd, "run")) || (err = make_directory(dir_fd, "shards"))) return err;
+	for (uint32_t i = 0; i < shards; i++) {
+		snprintf(path, sizeof path, "shards/%u", i);
+		if ((err = make_directory(dir_fd, path))) return err;
+	}
+	if ((err = sync_directory(dir_fd, "shards")) || (err = make_key(dir_fd))) return err;
+	return write_identity(dir_fd, &identity);
+}
+
+/* So that DIR itself is still there after a crash of the machine. */
+static enum err sync_parent(int dir_fd)
+{
+	return sync_directory(dir_fd, "..");
+}
+
+enum err home_create(const char *dir, uint32_t shards, struct home *home)
+{
+	int dir_fd = -1;
+	enum err err;
+	struct stat identity;
+
+	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
+	if ((mkdir(dir, 0700) < 0 && errno != EEXIST) ||
+	    (dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+		log_fatal("cannot_create", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+		return ERR_IO;
+	}
+	if ((err = look_for_strangers(dir, dir_fd)) || (err = take_lock(dir, dir_fd, &home->lock_fd)))
+		goto out;
+	/* Another first start may have made it while we waited for the lock. */
+	if (fstatat(dir_fd, "identity", &identity, 0) < 0 &&
+	    ((err = furnish(dir_fd, shards)) || (err = sync_parent(dir_fd)))) {
+		log_fatal("cannot_create", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+		goto out;
+	}
+	err = open_identity(dir, &home->datadir);
+out:
+	close(dir_fd);
+	if (err) home_close(home);
+	return err;
+}
+
+/* ---- later ---- */
+
+enum err home_await_orphans(const struct home *home)
+{
+	int left_ms = ORPHAN_WAIT_MS;
+	enum err err;
+
+	for (uint32_t i = 0; i < home->datadir.identity.shards; i++) {
+		char path[SHARD_PATH];
+		int lock_fd;
+
+		snprintf(path, sizeof path, "shards/%u/lock", i);
+		if (faccessat(home->datadir.fd, path, F_OK, 0) < 0) continue; /* never started */
+		while ((err = datadir_lock(home->datadir.fd, path, 100, &lock_fd)) == ERR_LOCKED &&
+		       left_ms > 0)
+			left_ms -= 100;
+		if (err) {
+			log_fatal("shard_locked",
+			          "shard=%u code=%s reason=\"a shard of an earlier run is still alive\"", i,
+			          err_code(err));
+			return err;
+		}
+		close(lock_fd);
+	}
+	return OK;
+}
+
+enum err home_formatted(struct home *home)
+{
+	struct identity identity = home->datadir.identity;
+	enum err err;
+
+	identity.formatted = true;
+	if ((err = write_identity(home->datadir.fd, &identity))) {
+		log_fatal("identity_not_written", "error=\"%s\"", strerror(errno));
+		return err;
+	}
+	home->datadir.identity = identity;
+	return OK;
+}
+
+void home_close(struct home *home)
+{
+	datadir_close(&home->datadir);
+	if (home->lock_fd >= 0) close(home->lock_fd);
+	home->lock_fd = -1;
+}

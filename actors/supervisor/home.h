@@ -1,0 +1,29 @@
+#pragma once
+#include "actors/rt/datadir.h"
+
+#include <stdbool.h>
+
+/* The data directory as its owner sees it: only the supervisor makes it, locks it and changes its identity.
+ */
+struct home {
+	struct datadir datadir;
+	int lock_fd;
+};
+
+/* Opens an existing DIR and takes its lock. ERR_NOT_FOUND: there is none yet, nothing was touched;
+ * home_create() makes it. Any other error has been logged. Errors: also ERR_LOCKED, ERR_DAMAGED,
+ * ERR_UNSUPPORTED, ERR_IO. */
+must_check enum err home_open(const char *dir, struct home *home);
+
+/* Makes DIR for `shards` shards, durably, or completes one whose making was interrupted; then as home_open().
+ * Refuses a directory that holds anything else. Errors (logged): as home_open(), ERR_EXISTS. */
+must_check enum err home_create(const char *dir, uint32_t shards, struct home *home);
+
+/* Waits at most 5 s in all for shards whose supervisor was killed to let go of their files. Errors (logged):
+ * ERR_LOCKED, ERR_IO. */
+must_check enum err home_await_orphans(const struct home *home);
+
+/* Every shard has made its files: from now on a missing one is damage. Durable. Errors (logged): ERR_IO. */
+must_check enum err home_formatted(struct home *home);
+
+void home_close(struct home *home);

@@ -1,0 +1,82 @@
+/* The listening sockets. The supervisor binds them, before it starts or changes anything, and http inherits
+ * them: connections that arrive while http is being restarted wait in the queue instead of being refused. */
+#include "actors/supervisor/listen.h"
+#include "actors/rt/log.h"
+#include "actors/rt/options.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	BACKLOG = 1024,
+	/* How long a peer may leave what we sent unacknowledged: libh2o itself never gives up on a reader
+	 * that does not read. Accepted connections inherit it. */
+	USER_TIMEOUT_MS = 15000,
+};
+
+static void set_option(int fd, int level, int name, int value)
+{
+	if (setsockopt(fd, level, name, &value, sizeof value) < 0)
+		log_warn("socket_option", "level=%d name=%d error=\"%s\"", level, name, strerror(errno));
+}
+
+/* -1, with errno, when it cannot. */
+static int bind_one(const struct addrinfo *to)
+{
+	int fd = socket(to->ai_family, to->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, to->ai_protocol);
+	int error;
+
+	if (fd < 0) return -1;
+	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MS);
+	if (bind(fd, to->ai_addr, to->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static unsigned bound_port(int fd)
+{
+	struct sockaddr_storage own;
+	socklen_t size = sizeof own;
+
+	if (getsockname(fd, (struct sockaddr *)&own, &size) < 0) return 0;
+	return ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
+	                                       : ((struct sockaddr_in *)&own)->sin_port);
+}
+
+enum err listen_open(const char *option, const char *host_port, int *fd, char address[ADDRESS_TEXT])
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct addrinfo *found = NULL;
+	char host[HOST_TEXT], service[8];
+	uint16_t port;
+	int problem;
+
+	must(host_port_read(host_port, host, &port));
+	snprintf(service, sizeof service, "%u", port);
+	problem = getaddrinfo(host, service, &hints, &found);
+	if (problem) {
+		log_fatal("cannot_listen", "option=%s address=%s error=\"%s\"", option, host_port,
+		          gai_strerror(problem));
+		return ERR_BAD_OPTION;
+	}
+	*fd = -1;
+	for (const struct addrinfo *to = found; to && *fd < 0; to = to->ai_next)
+		*fd = bind_one(to);
+	if (*fd < 0)
+		log_fatal("cannot_listen", "option=%s address=%s error=\"%s\"", option, host_port,
+		          strerror(errno));
+	freeaddrinfo(found);
+	if (*fd < 0) return ERR_IO;
+	snprintf(address, ADDRESS_TEXT, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, bound_port(*fd));
+	return OK;
+}

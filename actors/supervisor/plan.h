@@ -1,0 +1,40 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/messages.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the supervisor decides, without doing it: pure functions, so that every rule about restarting and
+ * stopping is a test. Units: microseconds. Errors: none. */
+
+/* How long to wait before a process that died is started again, when it is its `deaths`-th early death in a
+ * row (0: it had lived long): 0, 100 ms, 200 ms and so on, doubled up to 5 s. */
+dur_us plan_backoff(uint32_t deaths);
+
+/* A process ended: what to do. `give_up` means stop everything and exit 1. */
+struct exit_seen {
+	bool stopping;   /* the service is being stopped */
+	bool was_ready;  /* every process has been ready at once, some time since the start */
+	bool by_itself;  /* it exited, as opposed to being killed by a signal */
+	int status;      /* by_itself: its exit status */
+	dur_us lived;    /* since it was started */
+	uint32_t deaths; /* early ones in a row before this one */
+};
+struct exit_plan {
+	bool give_up, restart;
+	dur_us wait;     /* before the restart */
+	uint32_t deaths; /* to remember */
+};
+struct exit_plan plan_exit(const struct exit_seen *seen);
+
+/* The signal that processes of `role` should have got by now, `stopping` for so long already, given which
+ * roles still have a living process: 0, SIGTERM or SIGKILL. http drains first, the timer follows, then the
+ * shards; each has its share of the time. */
+int plan_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping);
+
+/* Past this even an unkillable process is left to the kernel. */
+bool plan_stop_is_over(dur_us stopping);
+
+/* How many shards a new data directory gets on a machine of `cores`: half as many, at least 1, at most 8. */
+uint32_t plan_shards(long cores);

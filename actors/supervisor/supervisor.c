@@ -1,0 +1,186 @@
+/* `stampede serve`: checks everything that can be checked, takes the data directory and the ports, starts the
+ * processes, and watches them until it is told to stop. It holds no data: killed at any instant it loses
+ * nothing, and the processes go with it.
+ *
+ * The order matters. Whatever may fail for an operator's reason (options, certificate, another instance,
+ * ports) comes before anything is created, so that a refused start leaves no trace. Then one loop, on the
+ * thread that forks: signals, the desk's mailbox, and the time until the next restart. */
+#include "actors/roles.h"
+#include "actors/rt/log.h"
+#include "actors/rt/loop.h"
+#include "actors/rt/time.h"
+#include "actors/supervisor/certificate.h"
+#include "actors/supervisor/children.h"
+#include "actors/supervisor/desk.h"
+#include "actors/supervisor/home.h"
+#include "actors/supervisor/listen.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct supervisor {
+	struct options options; /* completed: real ports, shards, public URL */
+	struct home home;
+	struct children children;
+	struct desk *desk;
+	struct loop loop;
+	int listen_fd, admin_fd, signal_fd;
+	char listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
+};
+
+/* The number of shards was fixed when the directory was made. */
+static enum err settle_shards(struct supervisor *self)
+{
+	uint32_t asked = self->options.shards, fixed = self->home.datadir.identity.shards;
+
+	if (asked && asked != fixed) {
+		log_fatal("bad_option",
+		          "option=--shards asked=%u reason=\"the data directory has %u, for good\"", asked,
+		          fixed);
+		return ERR_BAD_OPTION;
+	}
+	self->options.shards = fixed;
+	return OK;
+}
+
+/* Everything that may refuse the start; nothing is created before all of it but the last step is done. */
+static enum err settle(struct supervisor *self)
+{
+	struct options *options = &self->options;
+	uint32_t shards = options->shards ? options->shards : plan_shards(sysconf(_SC_NPROCESSORS_ONLN));
+	enum err err, opened;
+
+	if ((err = certificate_check(options))) return err;
+	opened = home_open(options->data, &self->home);
+	if (opened && opened != ERR_NOT_FOUND) return opened;
+	if (!opened && (err = settle_shards(self))) return err;
+	if ((err = listen_open("--listen", options->listen, &self->listen_fd, self->listen)) ||
+	    (err = listen_open("--admin", options->admin, &self->admin_fd, self->admin)))
+		return err;
+	if (opened &&
+	    ((err = home_create(options->data, shards, &self->home)) || (err = settle_shards(self))))
+		return err;
+	return home_await_orphans(&self->home);
+}
+
+static void complete_options(struct supervisor *self)
+{
+	struct options *options = &self->options;
+
+	options->listen = self->listen;
+	options->admin = self->admin;
+	options->listen_fd = self->listen_fd;
+	options->admin_fd = self->admin_fd;
+	options->may_format = !self->home.datadir.identity.formatted;
+	snprintf(self->public_url, sizeof self->public_url, "%s://%s", options->tls_cert ? "https" : "http",
+	         self->listen);
+	if (!options->public_url) options->public_url = self->public_url;
+}
+
+/* Signals arrive as readable bytes from here on; children get the usual mask back. */
+static enum err open_signals(struct supervisor *self)
+{
+	static const int signals[] = {SIGCHLD, SIGTERM, SIGINT};
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		/* Whoever started us may have had it ignored, and an ignored signal never arrives. */
+		signal(signals[i], SIG_DFL);
+		sigaddset(&ours, signals[i]);
+	}
+	if (sigprocmask(SIG_BLOCK, &ours, NULL) < 0) return ERR_IO;
+	self->signal_fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
+	return self->signal_fd < 0 ? ERR_IO : OK;
+}
+
+static enum err open_loop(struct supervisor *self)
+{
+	char endpoint[ENDPOINT_TEXT];
+	enum err err;
+
+	datadir_supervisor_endpoint(&self->home.datadir, endpoint);
+	/* Signals first: the transport's threads inherit the mask. */
+	if ((err = open_signals(self)) || (err = loop_open(&self->loop)) ||
+	    (err = desk_open(&self->desk, endpoint, (uint64_t)time_wall().v, &self->children)) ||
+	    (err = loop_watch(&self->loop, self->signal_fd)) ||
+	    (err = loop_watch(&self->loop, desk_fd(self->desk))))
+		log_fatal("cannot_start", "code=%s error=\"%s\"", err_code(err), strerror(errno));
+	return err;
+}
+
+static void take_signals(struct supervisor *self, mono_us now)
+{
+	struct signalfd_siginfo info;
+
+	while (read(self->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+		if (info.ssi_signo == SIGCHLD || self->children.stopping) continue;
+		log_info("stopping", "signal=%u", info.ssi_signo);
+		children_stop(&self->children, now, 0);
+	}
+}
+
+/* All are ready for the first time: the directory is whole, and whoever waits for us may begin. */
+static void announce(struct supervisor *self, mono_us now)
+{
+	if (!self->home.datadir.identity.formatted && home_formatted(&self->home)) {
+		children_stop(&self->children, now, 1);
+		return;
+	}
+	self->children.options.may_format = false;
+	printf("ready http=%s admin=%s pid=%d\n", self->listen, self->admin, (int)getpid());
+	fflush(stdout);
+	log_info("ready", "http=%s admin=%s shards=%u", self->listen, self->admin, self->options.shards);
+}
+
+static void watch(struct supervisor *self)
+{
+	for (;;) {
+		mono_us now = time_mono();
+		dur_us sleep;
+
+		take_signals(self, now);
+		if (desk_pump(self->desk)) announce(self, now);
+		sleep = children_tick(&self->children, now);
+		if (children_are_gone(&self->children, now)) return;
+		loop_wait(&self->loop, sleep);
+	}
+}
+
+static void close_all(struct supervisor *self)
+{
+	desk_close(&self->desk);
+	loop_close(&self->loop);
+	if (self->signal_fd >= 0) close(self->signal_fd);
+	if (self->listen_fd >= 0) close(self->listen_fd);
+	if (self->admin_fd >= 0) close(self->admin_fd);
+	home_close(&self->home);
+}
+
+int supervisor_main(const struct options *options)
+{
+	struct supervisor self = {
+	    .options = *options,
+	    .home = {.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1},
+	    .loop = {.epoll_fd = -1},
+	    .listen_fd = -1,
+	    .admin_fd = -1,
+	    .signal_fd = -1,
+	};
+	enum err err;
+
+	log_open(role_text(ROLE_SUPERVISOR), 0);
+	if ((err = settle(&self))) goto out;
+	complete_options(&self);
+	children_plan(&self.children, &self.options);
+	if ((err = open_loop(&self))) goto out;
+	watch(&self);
+	log_info("stopped", "status=%d", self.children.exit_status);
+out:
+	close_all(&self);
+	return err ? 1 : self.children.exit_status;
+}
