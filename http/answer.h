@@ -1,0 +1,27 @@
+#pragma once
+#include "http/request.h"
+
+/* The ways a request is answered; each is final and happens once, but for answer_part(). The bytes are
+ * copied. */
+
+/* {"code","message","field"?,"request_id"}. An error that is ours alone is logged and shown as INTERNAL.
+ * `field` and `message` of size 0: none, and the table's. */
+void answer_error(struct request *request, enum err err, struct span field, struct span message);
+
+/* The kinds of routes.def, from a shard's good reply. */
+void answer_reply(struct request *request, const struct reply *reply);
+
+/* A body as it is. */
+void answer_text(struct request *request, int status, const char *content_type, struct span body);
+
+/* No body: 204, or 202 with a Content-Length of 0. */
+void answer_empty(struct request *request, int status);
+
+/* Adds a header to the answer to come. `name` is static; `value` is copied and must be visible ASCII. */
+void answer_header(struct request *request, const char *name, struct span value);
+
+/* The body of an error, for answer_error() and for h2o's own refusals. */
+void error_body(struct buffer *out, enum err err, struct span field, struct span message,
+                struct span request_id);
+
+const char *reason_phrase(int status);

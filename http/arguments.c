@@ -1,0 +1,270 @@
+/* One routine holds every request against its message's fields, whatever the operation: a new operation is
+ * rows in tables and no code here. Each field is taken from the place its row names, checked for type and
+ * range, and packed at once; the finished array is what travels. Finer rules (what a template accepts, what a
+ * state allows) are the handler's, in the shard. */
+#include "http/arguments.h"
+#include "http/query.h"
+#include "schemas/fields.h"
+#include "schemas/ids.h"
+#include "schemas/limits.h"
+
+enum { ARGUMENTS_BYTES_MAX = 2 * PASS_STORED_BYTES_MAX }; /* more than any pass can hold; PAYLOAD_TOO_LARGE */
+
+struct reading {
+	const struct field *fields;
+	unsigned count;
+	const struct arguments_source *source;
+	struct arguments_memory *memory;
+	const struct json *body;              /* an object, or NULL: none given */
+	const struct json *members[ARGS_MAX]; /* of the body, by field */
+	struct span texts[ARGS_MAX];          /* decoded, of path and query, by field */
+	bool present[ARGS_MAX];               /* in path or query */
+	struct span field;                    /* at fault */
+};
+
+static bool has_source(const struct field *fields, unsigned count, enum field_source source)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (fields[i].source == source) return true;
+	return false;
+}
+
+bool arguments_have_body(enum message message)
+{
+	unsigned count;
+	const struct field *fields = message_fields(message, &count);
+	return has_source(fields, count, FROM_BODY);
+}
+
+static enum err fault(struct reading *reading, unsigned i, enum err err)
+{
+	reading->field = span_str(reading->fields[i].name);
+	return err;
+}
+
+/* The field of that name from that place; `count` if there is none. */
+static unsigned find_field(const struct reading *reading, struct span name, enum field_source source)
+{
+	unsigned i = 0;
+	while (i < reading->count &&
+	       (reading->fields[i].source != source || !span_is(name, reading->fields[i].name)))
+		i++;
+	return i;
+}
+
+static enum err read_body(struct reading *reading)
+{
+	if (!has_source(reading->fields, reading->count, FROM_BODY)) return OK;
+	if (reading->source->body.size == 0) {
+		for (unsigned i = 0; i < reading->count; i++)
+			if (reading->fields[i].source == FROM_BODY &&
+			    reading->fields[i].need == NEED_REQUIRED)
+				return ERR_INVALID_REQUEST;
+		return OK;
+	}
+	struct json *body;
+	enum err err = json_parse(reading->source->body, &reading->memory->arena, &body);
+	if (err) return err;
+	if (body->kind != JSON_OBJECT) return ERR_INVALID_REQUEST;
+	reading->body = body;
+	return OK;
+}
+
+static enum err sort_members(struct reading *reading)
+{
+	if (!reading->body) return OK;
+	for (const struct json *member = reading->body->child; member; member = member->next) {
+		unsigned i = find_field(reading, member->key, FROM_BODY);
+		if (i == reading->count) {
+			reading->field = member->key;
+			return ERR_INVALID_INPUT;
+		}
+		reading->members[i] = member;
+	}
+	return OK;
+}
+
+static bool decode(struct reading *reading, struct span text, bool in_query, struct span *decoded)
+{
+	uint8_t *at = arena_take(&reading->memory->arena, text.size ? text.size : 1);
+	decoded->at = at;
+	return at && percent_decode(text, in_query, at, &decoded->size);
+}
+
+static enum err sort_query(struct reading *reading)
+{
+	struct span rest = reading->source->query, name, value, decoded;
+	if (!has_source(reading->fields, reading->count, FROM_QUERY)) return OK;
+	while (query_next(&rest, &name, &value)) {
+		if (!decode(reading, name, true, &decoded)) continue; /* not one of ours, whatever it is */
+		unsigned i = find_field(reading, decoded, FROM_QUERY);
+		if (i == reading->count) continue;
+		if (reading->present[i]) return fault(reading, i, ERR_INVALID_INPUT);
+		reading->present[i] = true;
+		if (!decode(reading, value, true, &reading->texts[i]))
+			return fault(reading, i, ERR_INVALID_INPUT);
+	}
+	return OK;
+}
+
+static bool integer_of(struct span text, int64_t *integer)
+{
+	struct json number = {.kind = JSON_NUMBER, .text = text};
+	bool digits = text.size > (size_t)(text.size && text.at[0] == '-');
+	return digits && json_integer(&number, integer);
+}
+
+static bool boolean_of(struct span text, bool *truth)
+{
+	*truth = span_is(text, "true") || span_is(text, "1") || span_is(text, "t");
+	return *truth || span_is(text, "false") || span_is(text, "0") || span_is(text, "f");
+}
+
+static bool in_range(const struct field *field, int64_t value)
+{
+	return value >= field->min && value <= field->max;
+}
+
+static bool fits(const struct field *field, struct span text)
+{
+	return field->max == 0 || in_range(field, (int64_t)text.size);
+}
+
+static void pack_boolean(msgpack_packer *packer, bool truth)
+{
+	if (truth)
+		msgpack_pack_true(packer);
+	else
+		msgpack_pack_false(packer);
+}
+
+static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *packer)
+{
+	const struct field *field = &reading->fields[i];
+	struct span text = reading->texts[i];
+	int64_t integer;
+	bool truth;
+	switch (field->type) {
+	case TYPE_INTEGER:
+		if (!integer_of(text, &integer) || !in_range(field, integer)) return false;
+		msgpack_pack_int64(packer, integer);
+		return true;
+	case TYPE_BOOLEAN:
+		if (!boolean_of(text, &truth)) return false;
+		pack_boolean(packer, truth);
+		return true;
+	case TYPE_STRING:
+		if (!fits(field, text) || !utf8_is_valid(text)) return false;
+		pack_str(packer, text);
+		return true;
+	default: return false;
+	}
+}
+
+static bool pack_member(struct reading *reading, unsigned i, msgpack_packer *packer)
+{
+	const struct field *field = &reading->fields[i];
+	const struct json *value = reading->members[i];
+	int64_t integer;
+	switch (field->type) {
+	case TYPE_STRING:
+		if (value->kind != JSON_STRING || !fits(field, value->text)) return false;
+		pack_str(packer, value->text);
+		return true;
+	case TYPE_INTEGER:
+		if (!json_integer(value, &integer) || !in_range(field, integer)) return false;
+		msgpack_pack_int64(packer, integer);
+		return true;
+	case TYPE_BOOLEAN:
+		if (value->kind != JSON_TRUE && value->kind != JSON_FALSE) return false;
+		pack_boolean(packer, value->kind == JSON_TRUE);
+		return true;
+	case TYPE_NULLABLE:
+		if (value->kind == JSON_NULL) {
+			pack_bin(packer, span_of("", 0));
+			return true;
+		}
+		/* fallthrough */
+	case TYPE_OBJECT:
+		if (value->kind != JSON_OBJECT) return false;
+		json_pack_object(value, packer, &reading->memory->scratch);
+		return true;
+	case TYPE_PLATFORM:
+		if (value->kind != JSON_STRING) return false;
+		if (!span_is(value->text, "ios") && !span_is(value->text, "android")) return false;
+		pack_str(packer, value->text);
+		return true;
+	case TYPE_BYTES: return false;
+	}
+	return false;
+}
+
+/* A member that is null counts as left out, but for the types that give null a meaning of their own. */
+static bool member_is_given(const struct reading *reading, unsigned i)
+{
+	const struct json *value = reading->members[i];
+	if (!value) return false;
+	enum field_type type = reading->fields[i].type;
+	return value->kind != JSON_NULL || type == TYPE_NULLABLE || type == TYPE_PLATFORM;
+}
+
+static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *packer)
+{
+	const struct field *field = &reading->fields[i];
+	bool body = field->source == FROM_BODY;
+	if (body ? !member_is_given(reading, i) : !reading->present[i]) {
+		if (field->need == NEED_REQUIRED) return fault(reading, i, ERR_INVALID_INPUT);
+		msgpack_pack_nil(packer);
+		return OK;
+	}
+	if (field->source == FROM_PATH) {
+		pack_str(packer, reading->texts[i]); /* checked at the end */
+		return OK;
+	}
+	bool good = body ? pack_member(reading, i, packer) : pack_query(reading, i, packer);
+	if (good) return OK;
+	return fault(reading, i, field->type == TYPE_PLATFORM ? ERR_INVALID_REQUEST : ERR_INVALID_INPUT);
+}
+
+/* Decodes the path's values. What cannot be an id stays in `*bad` until everything else has been found right.
+ */
+static void sort_path(struct reading *reading, bool *bad)
+{
+	unsigned param = 0;
+	for (unsigned i = 0; i < reading->count; i++) {
+		if (reading->fields[i].source != FROM_PATH) continue;
+		struct span *text = &reading->texts[i];
+		reading->present[i] = true;
+		if (decode(reading, reading->source->params[param++], false, text) && pass_id_is_valid(*text))
+			continue;
+		*text = span_of("", 0);
+		*bad = true;
+	}
+}
+
+enum err arguments_pack(enum message message, const struct arguments_source *source,
+                        struct arguments_memory *memory, struct buffer *out, struct span *field)
+{
+	struct reading reading = {.source = source, .memory = memory};
+	msgpack_packer packer = buffer_packer(out);
+	size_t begin = out->size;
+	bool path_is_bad = false;
+	reading.fields = message_fields(message, &reading.count);
+	enum err err;
+	if ((err = read_body(&reading))) goto out;
+	if ((err = sort_members(&reading))) goto out;
+	if ((err = sort_query(&reading))) goto out;
+	sort_path(&reading, &path_is_bad);
+	msgpack_pack_array(&packer, reading.count);
+	for (unsigned i = 0; i < reading.count; i++)
+		if ((err = pack_field(&reading, i, &packer))) goto out;
+	if (out->failed || memory->scratch.failed)
+		err = ERR_NO_MEMORY;
+	else if (out->size - begin > ARGUMENTS_BYTES_MAX)
+		err = ERR_PAYLOAD_TOO_LARGE;
+	else if (path_is_bad)
+		err = ERR_RESOURCE_NOT_FOUND;
+out:
+	*field = reading.field;
+	return err;
+}

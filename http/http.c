@@ -1,0 +1,147 @@
+/* The HTTP process: one main thread that speaks with the supervisor, and N threads that serve, each with a
+ * loop, a share of the connections and sessions of its own, so that they share nothing on the way of a
+ * request. It has no state: killed at any instant, it loses nothing that anybody was told of. */
+#include "actors/ask/child.h"
+#include "actors/roles.h"
+#include "actors/rt/log.h"
+#include "actors/rt/time.h"
+#include "http/admin.h"
+#include "http/request.h"
+#include "http/tls.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Hosts differ by listener, not by name: every request of a listener lands on its one host's fallback path.
+ */
+static h2o_hostconf_t *add_host(struct service *service, const char *name,
+                                int (*on_request)(h2o_handler_t *, h2o_req_t *))
+{
+	h2o_hostconf_t *host = h2o_config_register_host(&service->config, h2o_iovec_init(name, strlen(name)),
+	                                                65535);
+	h2o_handler_t *handler = h2o_create_handler(&host->fallback_path, sizeof *handler);
+	handler->on_req = on_request;
+	host->fallback_path.error_log.emit_request_errors = 0;
+	fallback_register(&host->fallback_path);
+	return host;
+}
+
+static void configure(struct service *service)
+{
+	h2o_globalconf_t *config = &service->config;
+	int64_t body_max = service->options->max_body_bytes;
+	h2o_config_init(config);
+	config->server_name = h2o_iovec_init(NULL, 0);
+	config->http1.upgrade_to_http2 = 0; /* neither by Upgrade nor by prior knowledge */
+	config->http1.req_timeout = REQUEST_READ_MS;
+	config->max_request_entity_size = body_max > 0 ? (size_t)body_max + BODY_SLACK_BYTES : SIZE_MAX / 4;
+	service->public_hosts[0] = add_host(service, "public", on_public_request);
+	service->admin_hosts[0] = add_host(service, "admin", on_admin_request);
+}
+
+static unsigned default_threads(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+	if (cores < 1) return 1;
+	return cores > HTTP_THREADS_MAX ? HTTP_THREADS_MAX : (unsigned)cores;
+}
+
+/* As many descriptors as the system lets us have; the connections share what is left of them. */
+static unsigned connections_per_thread(unsigned threads)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit)) return CONNECTIONS_ADMIN_MAX;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit))
+		return CONNECTIONS_ADMIN_MAX;
+	rlim_t left = limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED
+	                                                        : limit.rlim_cur / 2;
+	return left / threads < CONNECTIONS_MAX ? (unsigned)(left / threads) : CONNECTIONS_MAX;
+}
+
+static enum err open_service(struct service *service, const struct options *options,
+                             const struct datadir *datadir)
+{
+	unsigned wrong_row;
+	must(routes_are_sound(&wrong_row));
+	service->options = options;
+	service->datadir = datadir;
+	service->shards = datadir->identity.shards;
+	service->thread_count = options->http_threads ? options->http_threads : default_threads();
+	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
+	service->connections_max = connections_per_thread(service->thread_count);
+	if (options->tls_cert && options->tls_key) {
+		char why[128] = "memory is out";
+		enum err err = tls_open(options->tls_cert, options->tls_key, &service->tls, why);
+		if (err) log_fatal("certificate_unusable", "file=%s why=\"%s\"", options->tls_cert, why);
+		if (err) return err;
+	}
+	configure(service);
+	service->threads = calloc(service->thread_count, sizeof *service->threads);
+	return service->threads ? OK : ERR_NO_MEMORY;
+}
+
+static enum err start_threads(struct service *service, unsigned *started)
+{
+	for (*started = 0; *started < service->thread_count; ++*started) {
+		struct http_thread *thread = &service->threads[*started];
+		thread->service = service;
+		thread->index = *started;
+		if (pthread_create(&thread->id, NULL, thread_main, thread)) return ERR_NO_MEMORY;
+	}
+	return OK;
+}
+
+static bool all_sessions_up(const struct service *service)
+{
+	for (unsigned i = 0; i < service->thread_count; i++) {
+		uint64_t up = atomic_load_explicit(&service->threads[i].metrics.sessions_up,
+		                                   memory_order_relaxed);
+		if (up < service->shards) return false;
+	}
+	return true;
+}
+
+/* Tells the supervisor how we are until it is time to stop. Until the first "ready" it looks often: somebody
+ * waits for that line. */
+static enum err report(struct service *service, struct child *child)
+{
+	enum { LOOK_OFTEN_MS = 5 };
+	struct loop loop = {-1};
+	bool ready = false;
+	enum err err = loop_open(&loop);
+	if (!err) err = loop_watch(&loop, child_fd(child));
+	while (!err && !child_stopping(child) && !atomic_load(&service->failed)) {
+		bool up = all_sessions_up(service);
+		ready = ready || up;
+		child_report(child, up ? "ready" : ready ? "waiting" : "starting", 0, time_mono());
+		loop_wait(&loop, (dur_us){(ready ? CHILD_TURN_MS : LOOK_OFTEN_MS) * US_PER_MS});
+	}
+	loop_close(&loop);
+	return err;
+}
+
+int http_main(const struct options *options)
+{
+	struct child child = {0};
+	struct service service = {0};
+	unsigned started = 0;
+	enum err err;
+	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
+	if ((err = open_service(&service, options, &child.datadir))) goto out;
+	if ((err = start_threads(&service, &started))) goto out;
+	log_info("started", "threads=%u shards=%u connections_max=%u", service.thread_count, service.shards,
+	         service.connections_max);
+	err = report(&service, &child);
+out:
+	atomic_store(&service.stopping, true);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(service.threads[i].id, NULL);
+	bool failed = err || atomic_load(&service.failed);
+	if (err) log_fatal("stopped", "code=%s", err_code(err));
+	if (!failed) log_info("stopped", "code=%s", err_code(OK));
+	child_end(&child);
+	SSL_CTX_free(service.tls);
+	free(service.threads);
+	return failed;
+}

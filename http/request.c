@@ -1,0 +1,264 @@
+/* A request of the public listener, hop by hop: guard the head; find the route; read the key; hold path,
+ * query and body against the message's fields; pass it to the account's shard; answer what comes back.
+ *
+ * Whether a key is good only the shard knows, and a stranger is told nothing but 401. So whatever is found
+ * wrong here (no such route, a body that is no JSON) is remembered, a bare AUTH is sent in place of the
+ * operation, and the error is told once AUTH has come back good. */
+#include "http/request.h"
+#include "http/answer.h"
+#include "http/cors.h"
+#include "http/guard.h"
+#include "schemas/fields.h"
+
+#include <strings.h>
+
+static const struct span nothing = {(const uint8_t *)"", 0};
+
+static struct span span_of_iovec(h2o_iovec_t bytes)
+{
+	return span_of(bytes.base, bytes.len);
+}
+
+static bool name_is(const h2o_iovec_t *name, const char *text, size_t size)
+{
+	return name->len == size && memcmp(name->base, text, size) == 0;
+}
+
+/* h2o has lower-cased the names, and made those it knows into tokens that compare by address. */
+static void read_headers(const h2o_req_t *req, struct request_headers *headers)
+{
+	*headers = (struct request_headers){0};
+	for (size_t i = 0; i < req->headers.size; i++) {
+		const h2o_header_t *header = &req->headers.entries[i];
+		struct span value = span_of_iovec(header->value);
+		if (header->name == &H2O_TOKEN_AUTHORIZATION->buf) {
+			headers->authorization = value;
+			headers->authorizations++;
+		} else if (header->name == &H2O_TOKEN_CONTENT_TYPE->buf) {
+			headers->content_type = value;
+		} else if (name_is(header->name, H2O_STRLIT("x-request-id"))) {
+			headers->request_id = value;
+		} else if (name_is(header->name, H2O_STRLIT("origin"))) {
+			headers->origin = value;
+		} else if (name_is(header->name, H2O_STRLIT("access-control-request-method"))) {
+			headers->preflight_method = value;
+		}
+	}
+}
+
+/* --- begin --- */
+
+static bool is_visible_ascii(struct span text)
+{
+	for (size_t i = 0; i < text.size; i++)
+		if (text.at[i] <= ' ' || text.at[i] >= 0x7f) return false;
+	return true;
+}
+
+/* A random start and an odd stride: the numbers look unrelated and repeat after 2^64. */
+struct span request_own_id(struct http_thread *thread, h2o_req_t *req)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t number = thread->id_base + ++thread->id_count * UINT64_C(0x9e3779b97f4a7c15);
+	char *text = h2o_mem_alloc_pool(&req->pool, 16);
+	for (int i = 15; i >= 0; i--, number >>= 4)
+		text[i] = digits[number & 15];
+	return span_of(text, 16);
+}
+
+/* The caller's id if it may stand in a header, else one of ours. */
+static struct span choose_id(struct request *request, struct span given)
+{
+	if (given.size && given.size <= REQUEST_ID_BYTES_MAX && is_visible_ascii(given)) return given;
+	return request_own_id(request->thread, request->req);
+}
+
+static void on_dispose(void *memory)
+{
+	struct request *request = memory;
+	pending_forget(&request->pending);
+	request->thread->in_flight--;
+}
+
+enum err request_begin(h2o_req_t *req, struct request **begun, struct request_headers *headers)
+{
+	struct http_thread *thread = thread_of(req);
+	struct request *request = h2o_mem_alloc_shared(&req->pool, sizeof *request, on_dispose);
+	*request = (struct request){.thread = thread, .req = req, .begun = thread_now(thread)};
+	request->without_body = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("HEAD"));
+	thread->in_flight++;
+	thread->last_request = request->begun;
+	read_headers(req, headers);
+	request->id = choose_id(request, headers->request_id);
+	if (cors_allows(thread->service->options, headers->origin)) request->origin = headers->origin;
+	h2o_buffer_t *input = req->conn->callbacks->get_socket(req->conn)->input;
+	enum err err = guard_head(span_of(input->bytes, input->size));
+	if (err) {
+		req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
+		answer_error(request, err, nothing, nothing);
+	}
+	*begun = request;
+	return err;
+}
+
+void request_target(const h2o_req_t *req, struct span *path, struct span *query)
+{
+	const char *mark = memchr(req->path.base, '?', req->path.len);
+	*path = span_of_iovec(req->path);
+	*query = nothing;
+	if (!mark) return;
+	path->size = (size_t)(mark - req->path.base);
+	*query = span_of(mark + 1, req->path.len - path->size - 1);
+}
+
+/* --- what the request says --- */
+
+static bool is_under_v1(struct span path)
+{
+	return path.size >= 3 && memcmp(path.at, "/v1", 3) == 0 && (path.size == 3 || path.at[3] == '/');
+}
+
+static bool read_key(const struct request_headers *headers, struct call *head)
+{
+	struct span value = headers->authorization;
+	if (headers->authorizations != 1 || value.size < 7) return false;
+	if (strncasecmp((const char *)value.at, "bearer ", 7) != 0) return false;
+	size_t begin = 7;
+	while (begin < value.size && value.at[begin] == ' ')
+		begin++;
+	head->has_account = head->has_key_hash = true;
+	return api_key_read(span_of(value.at + begin, value.size - begin), &head->account, head->key_hash);
+}
+
+static bool is_json_type(struct span type)
+{
+	static const char json[] = "application/json";
+	size_t size = sizeof json - 1;
+	if (type.size < size || strncasecmp((const char *)type.at, json, size) != 0) return false;
+	while (size < type.size && (type.at[size] == ' ' || type.at[size] == '\t'))
+		size++;
+	return size == type.size || type.at[size] == ';';
+}
+
+/* Checks and packs all that can be judged here, in the order that the interface fixes. */
+static enum err read_operation(struct request *request, const struct request_headers *headers,
+                               struct span *field)
+{
+	struct http_thread *thread = request->thread;
+	int64_t body_max = thread->service->options->max_body_bytes;
+	struct route_match match;
+	struct span path, query, body = span_of_iovec(request->req->entity);
+	request_target(request->req, &path, &query);
+	enum err err = route_find(span_of_iovec(request->req->method), path, &match);
+	request->route = match.route;
+	request->allow = match.allow;
+	if (err) return err;
+	if (body_max > 0 && body.size > (size_t)body_max) return ERR_PAYLOAD_TOO_LARGE;
+	enum message message = match.route->message;
+	if (body.size && arguments_have_body(message) && !is_json_type(headers->content_type))
+		return ERR_UNSUPPORTED_MEDIA_TYPE;
+	struct arguments_source source = {match.params, query, body};
+	return arguments_pack(message, &source, &thread->memory, &thread->arguments, field);
+}
+
+/* --- the shard's word --- */
+
+static void on_reply(struct pending *pending, const struct reply *reply)
+{
+	struct request *request = (struct request *)pending;
+	if (!reply->err) {
+		answer_reply(request, reply);
+		return;
+	}
+	const msgpack_object *payload = reply->payload;
+	struct span message = nothing;
+	if (payload->type == MSGPACK_OBJECT_STR)
+		message = span_of(payload->via.str.ptr, payload->via.str.size);
+	answer_error(request, reply->err, reply->field, message);
+}
+
+/* AUTH's answer, where the error found at the edge may come before the one it brings. */
+static bool edge_comes_first(const struct request *request, enum err auth)
+{
+	if (auth == OK) return true;
+	if (auth == ERR_ACCOUNT_SUSPENDED)
+		return request->route && message_row(request->route->message)->works_suspended;
+	if (auth == ERR_RATE_LIMITED)
+		return request->edge == ERR_ROUTE_NOT_FOUND || request->edge == ERR_METHOD_NOT_ALLOWED;
+	return false;
+}
+
+static void on_auth_reply(struct pending *pending, const struct reply *reply)
+{
+	struct request *request = (struct request *)pending;
+	if (edge_comes_first(request, reply->err))
+		answer_error(request, request->edge, request->edge_field, nothing);
+	else
+		on_reply(pending, reply);
+}
+
+/* Puts AUTH in the operation's place. The field's name is in memory that the next request reuses: it is
+ * copied, but for one of absurd length, which only a caller can have thought up. */
+static void remember_edge(struct request *request, enum err edge, struct span field, struct call *head)
+{
+	enum { FIELD_NAME_BYTES_MAX = 200 };
+	request->edge = edge;
+	request->edge_field = nothing;
+	if (field.size && field.size <= FIELD_NAME_BYTES_MAX) {
+		h2o_iovec_t copy = h2o_strdup(&request->req->pool, (const char *)field.at, field.size);
+		request->edge_field = span_of_iovec(copy);
+	}
+	request->pending.on_reply = on_auth_reply;
+	head->message = MSG_AUTH;
+	buffer_clear(&request->thread->arguments);
+	msgpack_packer packer = buffer_packer(&request->thread->arguments);
+	msgpack_pack_array(&packer, ARGS_AUTH);
+}
+
+static void begin_operation(struct request *request, const struct request_headers *headers, struct call *head)
+{
+	struct http_thread *thread = request->thread;
+	struct span field = nothing;
+	arena_reset(&thread->memory.arena);
+	buffer_clear(&thread->memory.scratch);
+	buffer_clear(&thread->arguments);
+	request->pending.on_reply = on_reply;
+	enum err err = read_operation(request, headers, &field);
+	if (err)
+		remember_edge(request, err, field, head);
+	else
+		head->message = request->route->message;
+	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
+	uint32_t shard = slot_shard(account_slot(head->account), thread->service->shards);
+	err = thread_call(thread, &request->pending, shard, head, buffer_span(&thread->arguments));
+	if (err) answer_error(request, err, nothing, nothing);
+}
+
+static void answer_preflight(struct request *request)
+{
+	answer_header(request, "Access-Control-Allow-Methods", span_str(CORS_METHODS));
+	answer_header(request, "Access-Control-Allow-Headers", span_str(CORS_HEADERS));
+	answer_header(request, "Access-Control-Max-Age", span_str(CORS_MAX_AGE_SEC));
+	answer_empty(request, 204);
+}
+
+int on_public_request(h2o_handler_t *self, h2o_req_t *req)
+{
+	(void)self;
+	struct request *request;
+	struct request_headers headers;
+	struct call head = {0};
+	struct span path, query;
+	if (request_begin(req, &request, &headers)) return 0;
+	bool options = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("OPTIONS"));
+	request_target(req, &path, &query);
+	if (options && request->origin.size && headers.preflight_method.size)
+		answer_preflight(request);
+	else if (!is_under_v1(path))
+		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
+	else if (!read_key(&headers, &head))
+		answer_error(request, ERR_UNAUTHENTICATED, nothing, nothing);
+	else
+		begin_operation(request, &headers, &head);
+	return 0;
+}

@@ -1,0 +1,44 @@
+#pragma once
+#include "http/thread.h"
+
+/* One request from its arrival until its answer is written. Lives in h2o's pool of the request; when that is
+ * disposed of, a call still under way is forgotten. */
+struct request {
+	struct pending pending; /* first */
+	struct http_thread *thread;
+	h2o_req_t *req;
+	h2o_generator_t generator;
+	const struct route *route; /* NULL: none found */
+	mono_us begun;
+	struct span id;     /* X-Request-Id */
+	struct span origin; /* an allowed CORS origin, or of size 0 */
+	bool without_body;  /* HEAD */
+	unsigned allow;     /* for 405 */
+	enum err edge;      /* found wrong here, told once AUTH has come back good */
+	struct span edge_field;
+	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
+	size_t parts_bytes;
+	bool parts_have_items;
+};
+
+/* What we look at among a request's headers; of size 0 when absent. */
+struct request_headers {
+	struct span authorization, content_type, request_id, origin, preflight_method;
+	unsigned authorizations; /* how many */
+};
+
+/* Begins a request of either listener: guards the head and reads the headers. On an error the request has
+ * been answered. Errors: those of guard_head(). */
+must_check enum err request_begin(h2o_req_t *req, struct request **request, struct request_headers *headers);
+
+/* The target without, and its part after, the question mark. */
+void request_target(const h2o_req_t *req, struct span *path, struct span *query);
+
+/* An id for X-Request-Id that no other request of this process has; lives in the request's pool. */
+struct span request_own_id(struct http_thread *thread, h2o_req_t *req);
+
+/* The handler of the public listener, for h2o. */
+int on_public_request(h2o_handler_t *self, h2o_req_t *req);
+
+/* Gives `path` our own answers where h2o answers before any handler (a body over its cap, an odd Expect). */
+void fallback_register(h2o_pathconf_t *path);

@@ -1,0 +1,109 @@
+/* From a method and a path to a row of routes.def. The table is short and its paths differ early, so that a
+ * walk down the rows, comparing in place, costs less than building anything cleverer. */
+#include "http/route.h"
+#include "schemas/fields.h"
+
+#include <stdio.h>
+
+static const struct route rows[ROUTE_COUNT] = {
+#define R(method, path, message, status, answer) \
+	[ROUTE_##message] = {METHOD_##method, path, MSG_##message, status, ANSWER_##answer},
+#include "http/routes.def"
+#undef R
+};
+
+static const char *const method_texts[METHOD_COUNT] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+
+static enum method method_of(struct span text)
+{
+	if (span_is(text, "HEAD")) return METHOD_GET;
+	unsigned method = 0;
+	while (method < METHOD_COUNT && !span_is(text, method_texts[method]))
+		method++;
+	return (enum method)method;
+}
+
+/* Does `path` have the form of `pattern`? A `{name}` takes one segment that is not empty. */
+static bool path_fits(const char *pattern, struct span path, struct span params[ROUTE_PARAMS_MAX])
+{
+	size_t i = 0;
+	unsigned count = 0;
+	for (; *pattern; pattern++) {
+		if (*pattern != '{') {
+			if (i == path.size || path.at[i] != (uint8_t)*pattern) return false;
+			i++;
+			continue;
+		}
+		size_t begin = i;
+		while (i < path.size && path.at[i] != '/')
+			i++;
+		if (i == begin) return false;
+		params[count++] = span_of(path.at + begin, i - begin);
+		while (*pattern != '}')
+			pattern++;
+	}
+	return i == path.size;
+}
+
+enum err route_find(struct span method_text, struct span path, struct route_match *match)
+{
+	enum method method = method_of(method_text);
+	*match = (struct route_match){0};
+	for (unsigned i = 0; i < ROUTE_COUNT; i++) {
+		if (!path_fits(rows[i].path, path, match->params)) continue;
+		match->allow |= 1u << rows[i].method;
+		if (rows[i].method != method) continue;
+		match->route = &rows[i];
+		return OK;
+	}
+	return match->allow ? ERR_METHOD_NOT_ALLOWED : ERR_ROUTE_NOT_FOUND;
+}
+
+const struct route *route_row(unsigned index)
+{
+	must(index < ROUTE_COUNT);
+	return &rows[index];
+}
+
+unsigned route_index(const struct route *route)
+{
+	return (unsigned)(route - rows);
+}
+
+void route_allow_text(unsigned allow, char text[ALLOW_TEXT])
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (unsigned method = 0; method < METHOD_COUNT; method++) {
+		if (!(allow & 1u << method)) continue;
+		const char *head = method == METHOD_GET ? ", HEAD" : "";
+		int size = snprintf(text + used, ALLOW_TEXT - used, "%s%s%s", used ? ", " : "",
+		                    method_texts[method], head);
+		must(size > 0 && (size_t)size < ALLOW_TEXT - used);
+		used += (size_t)size;
+	}
+}
+
+static bool row_is_sound(const struct route *row)
+{
+	unsigned count, params = 0;
+	const struct field *fields = message_fields(row->message, &count);
+	const char *at = row->path;
+	for (unsigned i = 0; i < count; i++) {
+		if (fields[i].source == FROM_SELF) return false;
+		if (fields[i].source != FROM_PATH) continue;
+		size_t size = strlen(fields[i].name);
+		at = strchr(at, '{');
+		if (!at || strncmp(at + 1, fields[i].name, size) != 0 || at[1 + size] != '}') return false;
+		at += size;
+		params++;
+	}
+	return params <= ROUTE_PARAMS_MAX && !strchr(at, '{');
+}
+
+bool routes_are_sound(unsigned *index)
+{
+	for (*index = 0; *index < ROUTE_COUNT; ++*index)
+		if (!row_is_sound(&rows[*index])) return false;
+	return true;
+}

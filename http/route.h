@@ -1,0 +1,46 @@
+#pragma once
+#include "schemas/err.h"
+#include "schemas/messages.h"
+#include "schemas/span.h"
+
+/* The table routes.def, and how a request finds its row. Pure. */
+enum method { METHOD_GET, METHOD_POST, METHOD_PUT, METHOD_PATCH, METHOD_DELETE, METHOD_COUNT };
+
+enum answer_kind { ANSWER_NONE, ANSWER_OBJECT, ANSWER_LIST };
+
+struct route {
+	enum method method;
+	const char *path; /* "/v1/passes/{pass_id}" */
+	enum message message;
+	int status;
+	enum answer_kind answer;
+};
+
+enum {
+#define R(method, path, message, status, answer) ROUTE_##message,
+#include "http/routes.def"
+#undef R
+	ROUTE_COUNT
+};
+enum { ROUTE_PARAMS_MAX = 4 };
+
+struct route_match {
+	const struct route *route;            /* NULL unless OK */
+	struct span params[ROUTE_PARAMS_MAX]; /* the segments that stand for `{name}`, still encoded */
+	unsigned allow;                       /* 1 << method of every row with this path */
+};
+
+/* Finds the row of `method` and `path` (without its query).
+ * Errors: ERR_ROUTE_NOT_FOUND; ERR_METHOD_NOT_ALLOWED, with match->allow. */
+must_check enum err route_find(struct span method, struct span path, struct route_match *match);
+
+const struct route *route_row(unsigned index); /* index < ROUTE_COUNT */
+unsigned route_index(const struct route *route);
+
+enum { ALLOW_TEXT = 64 };
+/* "GET, HEAD, PATCH": the value of an Allow header. */
+void route_allow_text(unsigned allow, char text[ALLOW_TEXT]);
+
+/* Is the table sound: does every `{name}` stand for the message's next PATH field, and none go without? For
+ * the start of the process and for the tests. false names a row in `*index`. */
+bool routes_are_sound(unsigned *index);

@@ -1,0 +1,290 @@
+/* The loop of one thread, and what it waits for: its listener, its clients' connections, and the descriptors
+ * of its sessions with the shards.
+ *
+ *   turn:  run h2o (reads requests, whose handlers only append calls; writes; times out)
+ *          -> flush every session: one message per shard, whatever the number of requests
+ *          -> pump every session: replies in, answers out
+ *
+ * Three things about the pieces decide its form. h2o polls first and runs what is pending after, so that
+ * answers given outside its callbacks lie there until the next event: after such a turn the next does not
+ * wait. ZeroMQ's descriptor tells of changes only, and sending may swallow one: every turn pumps, whether
+ * woken by it or not. And h2o must neither read nor close that descriptor: it gets a duplicate, and is told
+ * not to read. */
+#include "http/thread.h"
+#include "actors/rt/log.h"
+#include "actors/rt/random.h"
+#include "actors/rt/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <h2o/http1.h>
+#include <unistd.h>
+
+enum {
+	TURN_MS = 100,         /* the longest sleep: sessions have times of their own to look at */
+	PUMP_BUDGET = 64,      /* messages per session and turn */
+	ACCEPT_PER_WAKEUP = 2, /* so that connections spread over the threads */
+	ACCEPT_PAUSE_MS = 100, /* when the system has no descriptor left */
+	QUIET_MS = 250,        /* a stop waits until no request has come for this long */
+};
+
+mono_us thread_now(struct http_thread *thread)
+{
+	if (!thread->now_is_known) thread->now = time_mono();
+	thread->now_is_known = true;
+	return thread->now;
+}
+
+/* --- calls --- */
+
+static void on_reply(void *user, const struct reply *reply)
+{
+	struct pending *pending = user;
+	if (!(reply->flags & REPLY_MORE)) pending->outstanding = false;
+	pending->thread->answered++;
+	pending->on_reply(pending, reply);
+}
+
+enum err thread_call(struct http_thread *thread, struct pending *pending, uint32_t shard, struct call *head,
+                     struct span arguments)
+{
+	msgpack_packer packer;
+	struct ask *ask = thread->asks[shard];
+	if (thread->arguments.failed) return ERR_OVERLOADED;
+	enum err err = ask_begin(ask, head, pending, &packer);
+	if (err) return err;
+	packer.callback(packer.data, (const char *)arguments.at, arguments.size);
+	ask_commit(ask);
+	pending->thread = thread;
+	pending->ask = ask;
+	pending->id = head->id;
+	pending->outstanding = true;
+	return OK;
+}
+
+void pending_forget(struct pending *pending)
+{
+	if (pending->outstanding) ask_forget(pending->ask, pending->id);
+	pending->outstanding = false;
+}
+
+static bool pump(struct http_thread *thread)
+{
+	bool more = false;
+	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
+		more |= ask_pump(thread->asks[shard], thread_now(thread), PUMP_BUDGET);
+	return more;
+}
+
+static void on_session_readable(h2o_socket_t *socket, const char *error)
+{
+	(void)error;
+	pump(socket->data);
+}
+
+static h2o_socket_t *watch(struct http_thread *thread, int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0) return NULL;
+	h2o_socket_t *socket = h2o_evloop_socket_create(thread->context.loop, own, H2O_SOCKET_FLAG_DONT_READ);
+	socket->data = thread;
+	h2o_socket_read_start(socket, on_session_readable);
+	return socket;
+}
+
+static enum err open_sessions(struct http_thread *thread)
+{
+	uint32_t index = (uint32_t)thread->service->options->index * HTTP_THREADS_MAX + thread->index;
+	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
+		char endpoint[ENDPOINT_TEXT];
+		struct ask **ask = &thread->asks[shard];
+		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
+		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
+		if (err) return err;
+		thread->wakers[2 * shard] = watch(thread, ask_fd(*ask));
+		thread->wakers[2 * shard + 1] = watch(thread, ask_link_fd(*ask));
+		if (!thread->wakers[2 * shard] || !thread->wakers[2 * shard + 1]) return ERR_IO;
+	}
+	return OK;
+}
+
+static void close_sessions(struct http_thread *thread)
+{
+	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
+		for (uint32_t i = 2 * shard; i < 2 * shard + 2; i++)
+			if (thread->wakers[i]) h2o_socket_close(thread->wakers[i]);
+		ask_close(&thread->asks[shard]);
+	}
+}
+
+/* --- connections --- */
+
+static void on_public_close(void *thread)
+{
+	((struct http_thread *)thread)->connections--;
+}
+
+static void on_admin_close(void *thread)
+{
+	((struct http_thread *)thread)->admin_connections--;
+}
+
+/* Takes one connection. Without descriptors the listener would stay readable for ever: it is left alone a
+ * while. */
+static h2o_socket_t *take_connection(struct http_thread *thread, h2o_socket_t *listener)
+{
+	h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
+	if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+		log_warn("accept_paused", "errno=%d connections=%u", errno, thread->connections);
+		thread->accept_again = mono_after(thread_now(thread), (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
+		h2o_socket_read_stop(listener);
+	}
+	return socket;
+}
+
+static void on_public_connection(h2o_socket_t *listener, const char *error)
+{
+	struct http_thread *thread = listener->data;
+	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
+		if (thread->connections >= thread->service->connections_max) return;
+		h2o_socket_t *socket = take_connection(thread, listener);
+		if (!socket) return;
+		thread->connections++;
+		socket->on_close.cb = on_public_close;
+		socket->on_close.data = thread;
+		h2o_accept(&thread->accept_public, socket);
+	}
+}
+
+static void on_admin_connection(h2o_socket_t *listener, const char *error)
+{
+	struct http_thread *thread = listener->data;
+	if (error || thread->admin_connections >= CONNECTIONS_ADMIN_MAX) return;
+	h2o_socket_t *socket = take_connection(thread, listener);
+	if (!socket) return;
+	thread->admin_connections++;
+	socket->on_close.cb = on_admin_close;
+	socket->on_close.data = thread;
+	h2o_accept(&thread->accept_admin, socket);
+}
+
+static h2o_socket_t *listen_on(struct http_thread *thread, int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0) return NULL;
+	h2o_socket_t *listener = h2o_evloop_socket_create(thread->context.loop, own,
+	                                                  H2O_SOCKET_FLAG_DONT_READ);
+	listener->data = thread;
+	return listener;
+}
+
+static void regulate(h2o_socket_t *listener, bool open, h2o_socket_cb on_connection)
+{
+	if (!listener || h2o_socket_is_reading(listener) == open) return;
+	if (open)
+		h2o_socket_read_start(listener, on_connection);
+	else
+		h2o_socket_read_stop(listener);
+}
+
+/* A listener that may not be served is not read, so that new connections wait in the kernel's queue. */
+static void regulate_listeners(struct http_thread *thread)
+{
+	bool able = thread->accept_again.v == 0 || thread_now(thread).v >= thread->accept_again.v;
+	if (able) thread->accept_again.v = 0;
+	bool room = thread->connections < thread->service->connections_max;
+	bool admin_room = thread->admin_connections < CONNECTIONS_ADMIN_MAX;
+	regulate(thread->listener, able && room, on_public_connection);
+	regulate(thread->admin_listener, able && admin_room, on_admin_connection);
+}
+
+/* --- the loop --- */
+
+static void publish_gauges(struct http_thread *thread)
+{
+	uint64_t up = 0, calls = 0;
+	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
+		up += ask_state(thread->asks[shard]) == ASK_UP;
+		calls += ask_outstanding(thread->asks[shard]);
+	}
+	atomic_store_explicit(&thread->metrics.sessions_up, up, memory_order_relaxed);
+	atomic_store_explicit(&thread->metrics.outstanding_calls, calls, memory_order_relaxed);
+	atomic_store_explicit(&thread->metrics.connections, thread->connections, memory_order_relaxed);
+}
+
+/* One turn; true when the next must not sleep. */
+static bool turn(struct http_thread *thread, bool at_once)
+{
+	thread->now_is_known = false;
+	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : TURN_MS) != 0) must(errno == EINTR);
+	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
+		ask_flush(thread->asks[shard], thread_now(thread));
+	unsigned answered = thread->answered;
+	bool more = pump(thread);
+	publish_gauges(thread);
+	return more || thread->answered != answered;
+}
+
+static void serve(struct http_thread *thread)
+{
+	bool more = false;
+	while (!atomic_load_explicit(&thread->service->stopping, memory_order_relaxed)) {
+		regulate_listeners(thread);
+		more = turn(thread, more);
+	}
+}
+
+/* Answers what is owed: no new connections, every answer closes its own, and a request that was on its way
+ * when the stop came is still taken. */
+static void drain(struct http_thread *thread)
+{
+	mono_us begun = time_mono(), now = begun;
+	bool more = true;
+	h2o_socket_close(thread->listener);
+	if (thread->admin_listener) h2o_socket_close(thread->admin_listener);
+	h2o_context_request_shutdown(&thread->context);
+	while (mono_since(now, begun).v < STOP_WAIT_MS * US_PER_MS) {
+		more = turn(thread, more);
+		now = thread_now(thread);
+		mono_us quiet_since = thread->last_request.v > begun.v ? thread->last_request : begun;
+		if (thread->in_flight == 0 && mono_since(now, quiet_since).v >= QUIET_MS * US_PER_MS) break;
+		if (thread->connections == 0 && thread->admin_connections == 0) break;
+	}
+	if (thread->in_flight)
+		log_warn("requests_dropped", "count=%u thread=%u", thread->in_flight, thread->index);
+}
+
+static enum err open_thread(struct http_thread *thread)
+{
+	struct service *service = thread->service;
+	struct random_pool pool = {0};
+	random_take(&pool, &thread->id_base, sizeof thread->id_base);
+	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
+	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;
+	thread->accept_public.hosts = service->public_hosts;
+	thread->accept_public.ssl_ctx = service->tls;
+	thread->accept_admin.hosts = service->admin_hosts;
+	if (!(thread->listener = listen_on(thread, service->options->listen_fd))) return ERR_IO;
+	if (thread->index == 0 && service->options->admin_fd >= 0)
+		if (!(thread->admin_listener = listen_on(thread, service->options->admin_fd))) return ERR_IO;
+	return open_sessions(thread);
+}
+
+void *thread_main(void *argument)
+{
+	struct http_thread *thread = argument;
+	enum err err = open_thread(thread);
+	if (err) {
+		log_fatal("thread_not_started", "thread=%u code=%s", thread->index, err_code(err));
+		atomic_store(&thread->service->failed, true);
+	} else {
+		serve(thread);
+		drain(thread);
+	}
+	close_sessions(thread);
+	arena_free(&thread->memory.arena);
+	buffer_free(&thread->memory.scratch);
+	buffer_free(&thread->arguments);
+	buffer_free(&thread->body);
+	return NULL;
+}

@@ -1,0 +1,31 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/ids.h"
+
+#include <stdbool.h>
+
+/* A command's arguments, taken one by one: first the options, then the words, then args_end(). Whatever is
+ * missing, malformed or left over makes args_end() false, so a command looks only once.
+ * Strings are borrowed from argv. Errors: args_end(). */
+struct args {
+	int count;
+	char **words; /* taken ones are NULL */
+	bool wrong;
+};
+
+const char *args_option(struct args *args, const char *name); /* its value; NULL: not given */
+bool args_flag(struct args *args, const char *name);
+const char *args_word(struct args *args); /* the next one; "" when it is missing */
+bool args_end(struct args *args);
+
+/* Values of options, by form. `given` is false when the option was not. */
+struct toggle {
+	bool given, on;
+};
+struct number {
+	bool given;
+	int64_t value;
+};
+struct toggle args_toggle(struct args *args, const char *name);   /* on|off */
+struct number args_number(struct args *args, const char *name);   /* a whole number >= 0 */
+struct number args_duration(struct args *args, const char *name); /* 90s, 5m, 2h, 1d; value in seconds */

@@ -1,0 +1,134 @@
+/* Finding the command, running it, printing its outcome. The commands themselves are one file a noun; what
+ * they share is in common.c. */
+#include "ops/cli/cli.h"
+#include "schemas/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct verb {
+	const char *noun, *verb; /* verb NULL: the noun alone */
+	const char *usage, *about;
+	enum outcome (*run)(struct cli *cli);
+};
+
+static const struct verb verbs[] = {
+#define V(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb},
+#define W(word, usage, about)       {#word, NULL, usage, about, word##_alone},
+#include "ops/cli/verbs.def"
+#undef V
+#undef W
+};
+enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
+
+static const char serve_usage[] =
+    "  stampede serve --data DIR [--listen HOST:PORT] [--admin HOST:PORT] [--shards N] [--http-threads N]\n"
+    "                 [--public-url URL] [--tls-cert FILE --tls-key FILE] [--cors-origin ORIGIN]...\n"
+    "                 [--max-body BYTES] [--egress-allow-private] [--egress-allow CIDR]... [--egress-ca "
+    "FILE]\n"
+    "                 [--test-clock] [--config FILE]\n"
+    "      runs the service in the foreground; --config names a file of the same options, `name = value`\n";
+
+static void print_verb(FILE *to, const struct verb *verb)
+{
+	fprintf(to, "  stampede %s%s%s%s%s\n      %s\n", verb->noun, verb->verb ? " " : "",
+	        verb->verb ? verb->verb : "", *verb->usage ? " " : "", verb->usage, verb->about);
+}
+
+static bool is_noun(const char *word)
+{
+	for (size_t i = 0; word && i < VERB_COUNT; i++)
+		if (!strcmp(verbs[i].noun, word)) return true;
+	return word && !strcmp(word, "serve");
+}
+
+void cli_help(FILE *to, const char *noun)
+{
+	bool all = !is_noun(noun);
+
+	fputs("usage:\n", to);
+	if (all || !strcmp(noun, "serve")) fputs(serve_usage, to);
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (all || !strcmp(noun, verbs[i].noun)) print_verb(to, &verbs[i]);
+	if (all) fputs("  stampede help | stampede NOUN --help\n", to);
+	if (all || strcmp(noun, "serve"))
+		fputs("A command speaks to the service of --data DIR, or of $STAMPEDE_DATA.\n", to);
+}
+
+/* The command that the first words name, with the count of those words; NULL: none. */
+static const struct verb *find(int argc, char **argv, int *words)
+{
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		bool alone = !verbs[i].verb;
+		if (argc < (alone ? 1 : 2) || strcmp(argv[0], verbs[i].noun)) continue;
+		if (!alone && strcmp(argv[1], verbs[i].verb)) continue;
+		*words = alone ? 1 : 2;
+		return &verbs[i];
+	}
+	return NULL;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return true;
+	return false;
+}
+
+static void print_failure(const struct cli *cli)
+{
+	struct buffer text = {0};
+
+	buffer_text(&text, "{\"code\":");
+	json_quote(span_str(err_code(cli->err)), &text);
+	buffer_text(&text, ",\"message\":");
+	json_quote(span_str(cli->message), &text);
+	buffer_text(&text, "}\n");
+	fwrite(text.at, 1, text.size, stderr);
+	buffer_free(&text);
+}
+
+static enum outcome print_result(struct cli *cli)
+{
+	buffer_byte(&cli->out, '\n');
+	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
+	if (fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size || fflush(stdout))
+		return cli_fail(cli, ERR_IO, "The answer cannot be written to standard output.");
+	return DONE;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+	struct cli cli = {.args = {.count = argc, .words = argv}};
+	enum outcome outcome;
+
+	cli.data = args_option(&cli.args, "--data");
+	if (!cli.data) cli.data = getenv("STAMPEDE_DATA");
+	outcome = verb->run(&cli);
+	if (outcome == DONE) outcome = print_result(&cli);
+	if (outcome == FAILED) print_failure(&cli);
+	if (outcome == MISUSED) cli_help(stderr, verb->noun);
+	service_close(&cli.service);
+	buffer_free(&cli.out);
+	return (int)outcome;
+}
+
+int cli_main(int argc, char **argv)
+{
+	int words = 0;
+	const struct verb *verb = find(argc, argv, &words);
+
+	if (argc >= 1 && !strcmp(argv[0], "help")) {
+		cli_help(stdout, argc >= 2 ? argv[1] : NULL);
+		return DONE;
+	}
+	if (asks_for_help(argc, argv)) {
+		cli_help(stdout, argv[0]);
+		return DONE;
+	}
+	if (!verb) {
+		cli_help(stderr, argc >= 1 ? argv[0] : NULL);
+		return MISUSED;
+	}
+	return run(verb, argc - words, argv + words);
+}

@@ -1,0 +1,150 @@
+/* What the commands share: failing, calling a shard, packing arguments, reading answers. */
+#include "ops/cli/cli.h"
+#include "schemas/json.h"
+
+#include <string.h>
+
+enum outcome cli_fail(struct cli *cli, enum err err, const char *message)
+{
+	if (cli->err) return FAILED;
+	cli->err = err;
+	snprintf(cli->message, sizeof cli->message, "%s", message ? message : err_message(err));
+	return FAILED;
+}
+
+bool cli_account(struct cli *cli, const char *text, struct account_id *account)
+{
+	if (account_id_read(span_str(text), account)) return true;
+	cli_fail(cli, ERR_RESOURCE_NOT_FOUND, "There is no such account.");
+	return false;
+}
+
+bool cli_part_ok(struct cli *cli, const struct reply *reply)
+{
+	char message[sizeof cli->message];
+	const msgpack_object *text = reply->payload;
+
+	if (!reply->err) return true;
+	if (text->type != MSGPACK_OBJECT_STR) {
+		cli_fail(cli, reply->err, NULL);
+		return false;
+	}
+	snprintf(message, sizeof message, "%.*s", (int)text->via.str.size, text->via.str.ptr);
+	cli_fail(cli, reply->err, message);
+	return false;
+}
+
+enum outcome cli_call_parts(struct cli *cli, const struct request *request, service_part_fn on_part,
+                            void *user)
+{
+	enum err err = OK;
+
+	if (!cli->data) return MISUSED;
+	if (!cli->service) err = service_open(cli->data, &cli->service);
+	if (!err) err = service_call(cli->service, request, on_part, user);
+	if (err) return cli_fail(cli, err, NULL);
+	return cli->err ? FAILED : DONE;
+}
+
+static void print_part(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct cli *cli = user;
+
+	(void)shard;
+	if (cli_part_ok(cli, reply) && json_render(reply->payload, &cli->out))
+		cli_fail(cli, ERR_MALFORMED, NULL);
+}
+
+static void print_items(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct cli *cli = user;
+	const msgpack_object_array *items;
+
+	(void)shard;
+	if (!cli_part_ok(cli, reply)) return;
+	if (!(items = cli_items(reply->payload))) {
+		cli_fail(cli, ERR_MALFORMED, NULL);
+		return;
+	}
+	for (uint32_t i = 0; i < items->size; i++) {
+		if (cli->out.size > 1) buffer_byte(&cli->out, ',');
+		if (json_render(&items->ptr[i], &cli->out)) cli_fail(cli, ERR_MALFORMED, NULL);
+	}
+}
+
+static enum outcome call(struct cli *cli, struct request *request, struct buffer *args,
+                         service_part_fn on_part)
+{
+	enum outcome outcome;
+
+	if (args) request->args = buffer_span(args);
+	if (args && args->failed)
+		outcome = cli_fail(cli, ERR_NO_MEMORY, NULL);
+	else
+		outcome = cli_call_parts(cli, request, on_part, cli);
+	if (args) buffer_free(args);
+	return outcome;
+}
+
+enum outcome cli_call(struct cli *cli, enum message message, const struct account_id *account,
+                      struct buffer *args)
+{
+	struct request request = {.message = message, .account = account};
+
+	return call(cli, &request, args, print_part);
+}
+
+enum outcome cli_call_list(struct cli *cli, enum message message, const struct account_id *account,
+                           struct buffer *args)
+{
+	struct request request = {.message = message, .account = account};
+	enum outcome outcome;
+
+	buffer_byte(&cli->out, '[');
+	outcome = call(cli, &request, args, print_items);
+	buffer_byte(&cli->out, ']');
+	return outcome;
+}
+
+const msgpack_object *cli_member(const msgpack_object *map, const char *key)
+{
+	if (map->type != MSGPACK_OBJECT_MAP) return NULL;
+	for (uint32_t i = 0; i < map->via.map.size; i++) {
+		const msgpack_object_kv *pair = &map->via.map.ptr[i];
+		if (pair->key.type == MSGPACK_OBJECT_STR &&
+		    span_is(span_of(pair->key.via.str.ptr, pair->key.via.str.size), key))
+			return &pair->val;
+	}
+	return NULL;
+}
+
+const msgpack_object_array *cli_items(const msgpack_object *payload)
+{
+	const msgpack_object_array *array = &payload->via.array;
+
+	if (payload->type != MSGPACK_OBJECT_ARRAY) return NULL;
+	/* Items are maps, so an array in front can only be the wrapped form. */
+	if (array->size && array->ptr[0].type == MSGPACK_OBJECT_ARRAY) return &array->ptr[0].via.array;
+	return array;
+}
+
+void cli_pack_flag(msgpack_packer *packer, bool on)
+{
+	on ? msgpack_pack_true(packer) : msgpack_pack_nil(packer);
+}
+
+void cli_pack_toggle(msgpack_packer *packer, struct toggle toggle)
+{
+	if (!toggle.given)
+		msgpack_pack_nil(packer);
+	else
+		toggle.on ? msgpack_pack_true(packer) : msgpack_pack_false(packer);
+}
+
+void cli_pack_number(msgpack_packer *packer, struct number number)
+{
+	if (number.given)
+		pack_int(packer, number.value);
+	else
+		msgpack_pack_nil(packer);
+}

@@ -1,0 +1,37 @@
+/* issuer pause|resume: a switch on every shard. Doing it again is harmless, so after a failure of one shard
+ * the operator simply repeats the command. */
+#include "ops/cli/cli.h"
+
+static void on_set(void *user, uint32_t shard, const struct reply *reply)
+{
+	(void)shard;
+	if (!cli_part_ok(user, reply)) return;
+}
+
+static enum outcome set(struct cli *cli, bool paused)
+{
+	struct request request = {.message = MSG_ISSUER_SET};
+	struct toggle toggle = {.given = true, .on = paused};
+	struct buffer args = {0};
+	msgpack_packer packer = buffer_packer(&args);
+	enum outcome outcome;
+
+	if (!args_end(&cli->args)) return MISUSED;
+	msgpack_pack_array(&packer, ARGS_ISSUER_SET);
+	cli_pack_toggle(&packer, toggle);
+	request.args = buffer_span(&args);
+	outcome = cli_call_parts(cli, &request, on_set, cli);
+	buffer_free(&args);
+	buffer_text(&cli->out, "{}");
+	return outcome;
+}
+
+enum outcome issuer_pause(struct cli *cli)
+{
+	return set(cli, true);
+}
+
+enum outcome issuer_resume(struct cli *cli)
+{
+	return set(cli, false);
+}

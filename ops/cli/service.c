@@ -1,0 +1,216 @@
+/* The CLI's sessions. First one with the supervisor, which knows how many shards there are; then one with
+ * each shard that a command needs, opened when it is first needed. A shard that is being restarted is waited
+ * for a little; after that its calls end as they would for a frontend, with SHARD_UNAVAILABLE. */
+#include "ops/cli/service.h"
+#include "actors/ask/ask.h"
+#include "actors/rt/datadir.h"
+#include "actors/rt/loop.h"
+#include "actors/rt/time.h"
+#include "schemas/json.h"
+#include "schemas/limits.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SUPERVISOR_WAIT_MS = 2000, SHARD_WAIT_MS = 3000, TURN_MS = 50, PUMP_BUDGET = 64 };
+
+struct service {
+	struct datadir datadir;
+	struct loop loop;
+	struct ask *supervisor;
+	struct ask *shards[SHARDS_MAX];
+	uint32_t shard_count;
+	struct buffer status;
+};
+
+/* One call in flight, by which its answer finds back. */
+struct waiting {
+	service_part_fn on_part;
+	void *user;
+	uint32_t shard;
+};
+
+static void on_reply(void *user, const struct reply *reply)
+{
+	const struct waiting *waiting = user;
+
+	waiting->on_part(waiting->user, waiting->shard, reply);
+}
+
+static enum err open_session(struct service *service, const char *endpoint, struct ask **ask)
+{
+	enum err err;
+
+	if (*ask) return OK;
+	if ((err = ask_open(ask, endpoint, ROLE_CLI, (uint32_t)getpid(), on_reply)) ||
+	    (err = loop_watch(&service->loop, ask_fd(*ask))) ||
+	    (err = loop_watch(&service->loop, ask_link_fd(*ask))))
+		ask_close(ask);
+	return err;
+}
+
+/* Turns until every one of `asks` is UP or time is out. */
+static void await_sessions(struct service *service, struct ask **asks, uint32_t count, int64_t wait_ms)
+{
+	mono_us now = time_mono(), end = mono_after(now, (dur_us){wait_ms * US_PER_MS});
+
+	for (; now.v < end.v; now = time_mono()) {
+		bool more = false, all_up = true;
+		for (uint32_t i = 0; i < count; i++) {
+			more |= ask_pump(asks[i], now, PUMP_BUDGET);
+			ask_flush(asks[i], now);
+			all_up &= ask_state(asks[i]) == ASK_UP;
+		}
+		if (all_up) return;
+		loop_wait(&service->loop, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
+	}
+}
+
+/* Turns until nothing is outstanding. It ends: a call whose time is up is answered by the session itself. */
+static void await_answers(struct service *service, struct ask **asks, uint32_t count)
+{
+	for (;;) {
+		mono_us now = time_mono();
+		bool more = false;
+		uint32_t outstanding = 0;
+
+		for (uint32_t i = 0; i < count; i++) {
+			ask_flush(asks[i], now);
+			more |= ask_pump(asks[i], now, PUMP_BUDGET);
+			outstanding += ask_outstanding(asks[i]);
+		}
+		if (!outstanding) return;
+		loop_wait(&service->loop, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
+	}
+}
+
+static void call_one(struct ask *ask, const struct request *request, struct waiting *waiting)
+{
+	mono_us deadline = mono_after(time_mono(), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
+	struct call head = {.message = request->message, .deadline = deadline};
+	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
+	msgpack_packer packer;
+	enum err err;
+
+	if (request->account) {
+		head.has_account = true;
+		head.account = *request->account;
+	}
+	if ((err = ask_begin(ask, &head, waiting, &packer))) {
+		struct reply refusal = {.err = err, .payload = &nil};
+		waiting->on_part(waiting->user, waiting->shard, &refusal);
+		return;
+	}
+	if (request->args.size)
+		msgpack_pack_bin_body(&packer, request->args.at, request->args.size); /* as they are */
+	else
+		msgpack_pack_array(&packer, 0);
+	ask_commit(ask);
+}
+
+enum err service_call(struct service *service, const struct request *request, service_part_fn on_part,
+                      void *user)
+{
+	struct waiting waiting[SHARDS_MAX];
+	uint32_t first = 0, count = service->shard_count;
+	char endpoint[ENDPOINT_TEXT];
+	enum err err;
+
+	if (request->account) {
+		first = slot_shard(account_slot(*request->account), service->shard_count);
+		count = 1;
+	}
+	for (uint32_t i = first; i < first + count; i++) {
+		datadir_shard_endpoint(&service->datadir, i, endpoint);
+		if ((err = open_session(service, endpoint, &service->shards[i]))) return err;
+	}
+	await_sessions(service, service->shards + first, count, SHARD_WAIT_MS);
+	for (uint32_t i = first; i < first + count; i++) {
+		waiting[i] = (struct waiting){.on_part = on_part, .user = user, .shard = i};
+		call_one(service->shards[i], request, &waiting[i]);
+	}
+	await_answers(service, service->shards + first, count);
+	return OK;
+}
+
+/* ---- the supervisor ---- */
+
+static uint32_t shard_count_in(const msgpack_object *status)
+{
+	for (uint32_t i = 0; status->type == MSGPACK_OBJECT_MAP && i < status->via.map.size; i++) {
+		const msgpack_object_kv *pair = &status->via.map.ptr[i];
+		if (pair->key.type == MSGPACK_OBJECT_STR &&
+		    pair->val.type == MSGPACK_OBJECT_POSITIVE_INTEGER &&
+		    span_is(span_of(pair->key.via.str.ptr, pair->key.via.str.size), "shard_count"))
+			return pair->val.via.u64 <= SHARDS_MAX ? (uint32_t)pair->val.via.u64 : 0;
+	}
+	return 0;
+}
+
+static void on_status(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct service *service = user;
+
+	(void)shard;
+	if (reply->err || json_render(reply->payload, &service->status)) return;
+	service->shard_count = shard_count_in(reply->payload);
+}
+
+static enum err ask_supervisor(struct service *service)
+{
+	struct waiting waiting = {.on_part = on_status, .user = service};
+	struct request request = {.message = MSG_STATUS};
+	char endpoint[ENDPOINT_TEXT];
+	enum err err;
+
+	datadir_supervisor_endpoint(&service->datadir, endpoint);
+	if ((err = open_session(service, endpoint, &service->supervisor))) return err;
+	await_sessions(service, &service->supervisor, 1, SUPERVISOR_WAIT_MS);
+	if (ask_state(service->supervisor) != ASK_UP) return ERR_NOT_RUNNING;
+	call_one(service->supervisor, &request, &waiting);
+	await_answers(service, &service->supervisor, 1);
+	return service->shard_count ? OK : ERR_NOT_RUNNING;
+}
+
+enum err service_open(const char *dir, struct service **service_p)
+{
+	struct service *service = calloc(1, sizeof *service);
+	enum err err;
+
+	*service_p = NULL;
+	if (!service) return ERR_NO_MEMORY;
+	service->loop.epoll_fd = service->datadir.fd = service->datadir.run_fd = -1;
+	err = datadir_open(dir, &service->datadir);
+	if (err == ERR_NOT_FOUND) err = ERR_NOT_RUNNING; /* nothing there that could be */
+	if (err || (err = loop_open(&service->loop)) || (err = ask_supervisor(service))) goto out;
+	*service_p = service;
+	service = NULL;
+out:
+	service_close(&service);
+	return err;
+}
+
+void service_close(struct service **service_p)
+{
+	struct service *service = *service_p;
+
+	*service_p = NULL;
+	if (!service) return;
+	ask_close(&service->supervisor);
+	for (uint32_t i = 0; i < SHARDS_MAX; i++)
+		ask_close(&service->shards[i]);
+	loop_close(&service->loop);
+	datadir_close(&service->datadir);
+	buffer_free(&service->status);
+	free(service);
+}
+
+uint32_t service_shards(const struct service *service)
+{
+	return service->shard_count;
+}
+
+struct span service_status(const struct service *service)
+{
+	return buffer_span(&service->status);
+}

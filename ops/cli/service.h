@@ -1,0 +1,29 @@
+#pragma once
+#include "schemas/frame.h"
+
+/* A running service, as a command of the CLI speaks to it: with the messages and sessions that processes use
+ * among themselves. Every wait is bounded. One thread. */
+struct service;
+
+/* Finds the service of data directory `dir` and asks it how many shards it has.
+ * Errors: ERR_NOT_RUNNING (nobody answers within 2 s), ERR_NO_MEMORY, ERR_IO, ERR_DAMAGED. */
+must_check enum err service_open(const char *dir, struct service **service);
+void service_close(struct service **service);
+
+uint32_t service_shards(const struct service *service);
+struct span service_status(const struct service *service); /* the supervisor's answer to STATUS, as JSON */
+
+/* What to call, and where: on the account's shard, or without an account on every shard. */
+struct request {
+	enum message message;
+	const struct account_id *account; /* NULL: on every shard */
+	struct span args;                 /* the packed array of arguments; size 0: there are none */
+};
+
+/* Gets each part of each shard's answer, failures too; what it points to lives until it returns. */
+typedef void (*service_part_fn)(void *user, uint32_t shard, const struct reply *reply);
+
+/* Calls, and returns when every shard has answered or its time is up. Outcomes reach `on_part` alone.
+ * Errors: ERR_NO_MEMORY, ERR_IO (nothing was called). */
+must_check enum err service_call(struct service *service, const struct request *request,
+                                 service_part_fn on_part, void *user);
