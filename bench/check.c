@@ -1,0 +1,206 @@
+/* A measuring tool that errs is worse than none, so it can check itself: `load --check` runs this, and so
+ * does the project's test run. Each check compares a part with the plain and slow way to the same answer. */
+#include "bench/check.h"
+#include "bench/histogram.h"
+#include "bench/pace.h"
+#include "bench/plan.h"
+#include "bench/request.h"
+#include "bench/response.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+enum { SAMPLES = 20000, FIRST = 7, NAMES = 1000, DRAWS = 400000 };
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Against the sorted samples: every quantile within 1 %, the largest exact. */
+static const char *histogram_against_sorting(uint32_t value_bits)
+{
+	static struct histogram histogram;
+	static uint64_t         samples[SAMPLES];
+	static const uint32_t   shares_ppm[] = {1, 10000, 500000, 900000, 990000, 999000, 999900};
+	struct plan             plan;
+
+	histogram_clear(&histogram);
+	plan_init(&plan, &(struct plan_choice){PLAN_UNIFORM, .pass_count = UINT32_MAX, .seed = value_bits});
+	for (int i = 0; i < SAMPLES; i++) {
+		samples[i] = (plan_next(&plan) << 8) >> plan_next(&plan) % value_bits;
+		histogram_add(&histogram, samples[i]);
+	}
+	qsort(samples, SAMPLES, sizeof(samples[0]), by_value);
+	if (histogram.count != SAMPLES) return "histogram: a value was lost";
+	if (histogram_quantile(&histogram, 1000000) != samples[SAMPLES - 1])
+		return "histogram: max is not exact";
+	for (size_t i = 0; i < COUNT(shares_ppm); i++) {
+		uint64_t rank = ((uint64_t)SAMPLES * shares_ppm[i] + 999999) / 1000000;
+		double   want = (double)samples[rank - 1];
+		double   got = (double)histogram_quantile(&histogram, shares_ppm[i]);
+
+		if (fabs(got - want) > want * 0.01) return "histogram: a quantile is off by more than 1 %";
+	}
+	return NULL;
+}
+
+const char *check_histogram(void)
+{
+	static struct histogram histogram;
+	const char             *wrong;
+
+	histogram_clear(&histogram);
+	if (histogram_quantile(&histogram, 500000) != 0) return "histogram: an empty one has a median";
+	for (uint64_t value = 1; value < UINT64_C(1) << 41; value = value * 5 / 4 + 1) {
+		histogram_clear(&histogram);
+		histogram_add(&histogram, value);
+		histogram_add(&histogram, UINT64_MAX);
+		if (value >> 40 == 0 && fabs((double)histogram_quantile(&histogram, 500000) - (double)value) >
+		                            (double)value * 0.01)
+			return "histogram: a value comes back changed by more than 1 %";
+		if (histogram_quantile(&histogram, 999000) != UINT64_MAX)
+			return "histogram: max is not exact";
+	}
+	for (uint32_t value_bits = 1; value_bits < 40; value_bits += 3)
+		if ((wrong = histogram_against_sorting(value_bits))) return wrong;
+	return NULL;
+}
+
+/* How often each of NAMES numbers was drawn, the most wanted last. */
+static const char *draw(enum plan_ids ids, double theta, uint64_t *sorted)
+{
+	struct plan plan;
+
+	memset(sorted, 0, NAMES * sizeof(sorted[0]));
+	plan_init(&plan, &(struct plan_choice){ids, FIRST, NAMES, theta, .seed = 42});
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t number = plan_next(&plan);
+
+		if (number < FIRST || number >= FIRST + NAMES) return "plan: a number out of range";
+		sorted[number - FIRST]++;
+	}
+	qsort(sorted, NAMES, sizeof(sorted[0]), by_value);
+	return NULL;
+}
+
+const char *check_plan(void)
+{
+	static const double thetas[] = {0.5, 0.99, 1, 1.3};
+	static uint64_t     sorted[NAMES];
+	struct plan         plan;
+	const char         *wrong;
+
+	plan_init(&plan, &(struct plan_choice){PLAN_SEQUENCE, .first = 5});
+	for (uint64_t want = 5; want < 100; want++)
+		if (plan_next(&plan) != want) return "plan: a sequence has a gap";
+	if ((wrong = draw(PLAN_UNIFORM, 0, sorted))) return wrong;
+	if (sorted[0] < DRAWS / NAMES * 3 / 4 || sorted[NAMES - 1] > DRAWS / NAMES * 5 / 4)
+		return "plan: uniform numbers are not alike";
+	for (size_t i = 0; i < COUNT(thetas); i++) {
+		double weights = 0;
+
+		if ((wrong = draw(PLAN_ZIPF, thetas[i], sorted))) return wrong;
+		for (int rank = 1; rank <= NAMES; rank++)
+			weights += pow(rank, -thetas[i]);
+		for (int rank = 1; rank <= 10; rank++) {
+			double want = DRAWS * pow(rank, -thetas[i]) / weights;
+
+			if (fabs((double)sorted[NAMES - rank] - want) > 4 * sqrt(want) + 0.02 * want)
+				return "plan: zipf does not follow its law";
+		}
+	}
+	return NULL;
+}
+
+const char *check_pace(void)
+{
+	struct pace pace = {.rate_per_s = 1000, .count_max = UINT64_MAX, .end = {5 * NS_PER_MS}};
+	mono_ns     late = {3 * NS_PER_MS};
+
+	for (int64_t i = 0; i < 4; i++)
+		if (!pace_is_due(&pace, late) || pace_take(&pace, late).v != i * NS_PER_MS)
+			return "pace: what waits does not keep the time it was meant for";
+	if (pace_is_due(&pace, late)) return "pace: a request is due before its time";
+	if (pace_untaken(&pace) != 1) return "pace: an open loop forgets what it did not send";
+	pace_take(&pace, (mono_ns){4 * NS_PER_MS});
+	if (!pace_is_over(&pace, (mono_ns){4 * NS_PER_MS})) return "pace: an open loop does not end";
+	pace = (struct pace){.count_max = 2, .end = {INT64_MAX}};
+	if (pace_take(&pace, late).v != late.v) return "pace: a closed loop means another time than now";
+	pace_take(&pace, late);
+	return pace_is_due(&pace, late) ? "pace: a closed loop sends more than it should" : NULL;
+}
+
+const char *check_request(void)
+{
+	static struct request_form form;
+	char                       bytes[REQUEST_BYTES_MAX];
+	const char                *want =
+	    "POST /v1/passes/p120/loyalty HTTP/1.1\r\nHost: h:1\r\nAuthorization: Bearer k\r\n"
+	    "Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"balance_to_add\":5}";
+	const char *body;
+	size_t      size, length;
+
+	if (!request_form_make(&form, OP_DELTA, "h:1", "k", "p")) return "request: a short one does not fit";
+	size = request_write(&form, 120, bytes);
+	if (size != strlen(want) || memcmp(bytes, want, size) != 0)
+		return "request: not the bytes of a delta";
+	if (!request_form_make(&form, OP_CREATE, "h:1", "k", "p")) return "request: a short one does not fit";
+	for (uint64_t number = 1; number < UINT64_MAX / 20; number *= 11) {
+		size = request_write(&form, number, bytes);
+		body = memmem(bytes, size, "\r\n\r\n", 4);
+		length = strtoul((char *)memmem(bytes, size, "Content-Length: ", 16) + 16, NULL, 10);
+		if (!body || bytes + size != body + 4 + length) return "request: Content-Length is wrong";
+	}
+	return NULL;
+}
+
+const char *check_response(void)
+{
+	static const struct {
+		const char        *bytes;
+		enum response_read read;
+		int                status;
+		uint64_t           body_bytes;
+		bool               closes;
+	} rows[] = {
+	    {"HTTP/1.1 200 OK\r\nA: x\r\ncontent-length: 12\r\n\r\n", RESPONSE_WHOLE_HEAD, 200, 12, false},
+	    {"HTTP/1.1 202 Accepted\r\nContent-Length:0\r\n\r\n", RESPONSE_WHOLE_HEAD, 202, 0, false},
+	    {"HTTP/1.1 204 No Content\r\n\r\n", RESPONSE_WHOLE_HEAD, 204, 0, false},
+	    {"HTTP/1.1 503 \r\nConnection:close\r\nContent-Length:3\r\n\r\n", RESPONSE_WHOLE_HEAD, 503, 3,
+	     true},
+	    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r", RESPONSE_PARTIAL, 0, 0, false},
+	    {"HTTP/1.1 200 OK\r\n\r\n", RESPONSE_BROKEN, 0, 0, false},
+	    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", RESPONSE_BROKEN, 0, 0, false},
+	    {"HTTP/1.1 200 \r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", RESPONSE_BROKEN, 0, 0, false},
+	    {"HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n", RESPONSE_BROKEN, 0, 0, false},
+	    {"SSH-2.0-OpenSSH_9.2 and more\r\n\r\n", RESPONSE_BROKEN, 0, 0, false},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct response got = {0};
+
+		if (response_head_read(rows[i].bytes, strlen(rows[i].bytes), &got) != rows[i].read)
+			return "response: a head is taken for what it is not";
+		if (got.status != rows[i].status || got.body_bytes != rows[i].body_bytes ||
+		    got.closes != rows[i].closes)
+			return "response: a head is misread";
+	}
+	return NULL;
+}
+
+const char *check_all(void)
+{
+	static const char *(*const checks[])(void) = {check_histogram, check_plan, check_pace, check_request,
+	                                              check_response};
+	const char *wrong = NULL;
+
+	for (size_t i = 0; i < COUNT(checks) && !wrong; i++)
+		wrong = checks[i]();
+	return wrong;
+}

@@ -1,0 +1,12 @@
+#pragma once
+
+/* Tests of the parts of the load generator that do no I/O, callable from any test program.
+ * Units: none. Errors: what is wrong, in words, or NULL when all is well. */
+const char *check_histogram(void);
+const char *check_plan(void);
+const char *check_pace(void);
+const char *check_request(void);
+const char *check_response(void);
+
+/* All of them; the first complaint. */
+const char *check_all(void);

@@ -1,0 +1,106 @@
+/* A connection of the load generator. The usual life of a request here is one send and one recv, with
+ * nothing between but the search for the end of the head; everything else in this file is for the day when
+ * it is not so. */
+#include "bench/conn.h"
+#include "schemas/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static bool watch(struct conn *conn, int epoll_fd, int change, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = conn};
+
+	return epoll_ctl(epoll_fd, change, conn->fd, &event) == 0;
+}
+
+bool conn_open(struct conn *conn, int epoll_fd, const struct sockaddr *address, socklen_t address_bytes)
+{
+	struct timeval limit = {.tv_sec = CONNECT_TIMEOUT_S};
+	int            on = 1;
+
+	must(conn->state == CONN_DOWN);
+	conn->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (conn->fd < 0) return false;
+	if (setsockopt(conn->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit))) goto fail;
+	if (connect(conn->fd, address, address_bytes)) goto fail;
+	if (setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on))) goto fail;
+	if (fcntl(conn->fd, F_SETFL, O_NONBLOCK)) goto fail;
+	if (!watch(conn, epoll_fd, EPOLL_CTL_ADD, EPOLLIN)) goto fail;
+	conn->state = CONN_IDLE;
+	return true;
+fail:
+	close(conn->fd);
+	return false;
+}
+
+void conn_close(struct conn *conn)
+{
+	if (conn->state == CONN_DOWN) return;
+	close(conn->fd);
+	conn->state = CONN_DOWN;
+}
+
+enum conn_event conn_begin(struct conn *conn, int epoll_fd)
+{
+	must(conn->state == CONN_IDLE);
+	conn->state = CONN_BUSY;
+	conn->has_head = false;
+	conn->input_bytes = 0;
+	conn->sent_bytes = 0;
+	return conn_flush(conn, epoll_fd);
+}
+
+enum conn_event conn_flush(struct conn *conn, int epoll_fd)
+{
+	bool    was_late = conn->sent_bytes > 0;
+	ssize_t got = send(conn->fd, conn->request + conn->sent_bytes, conn->request_bytes - conn->sent_bytes,
+	                   MSG_NOSIGNAL);
+
+	if (got < 0 && errno != EAGAIN && errno != EINTR) return CONN_BROKE;
+	if (got > 0) conn->sent_bytes += (uint32_t)got;
+	if (conn->sent_bytes < conn->request_bytes)
+		return watch(conn, epoll_fd, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT) ? CONN_GOES_ON : CONN_BROKE;
+	if (was_late && !watch(conn, epoll_fd, EPOLL_CTL_MOD, EPOLLIN)) return CONN_BROKE;
+	return CONN_GOES_ON;
+}
+
+/* The answer may be over with what stands in the input: then the connection is free again. */
+static enum conn_event take_body(struct conn *conn, uint64_t arrived_bytes)
+{
+	if (arrived_bytes > conn->body_left_bytes) return CONN_BROKE;
+	conn->body_left_bytes -= arrived_bytes;
+	conn->input_bytes = 0;
+	if (conn->body_left_bytes) return CONN_GOES_ON;
+	conn->state = CONN_IDLE;
+	return CONN_ANSWERED;
+}
+
+static enum conn_event take_head(struct conn *conn)
+{
+	switch (response_head_read(conn->input, conn->input_bytes, &conn->response)) {
+	case RESPONSE_BROKEN: return CONN_BROKE;
+	case RESPONSE_PARTIAL: return conn->input_bytes < CONN_INPUT_BYTES ? CONN_GOES_ON : CONN_BROKE;
+	case RESPONSE_WHOLE_HEAD: break;
+	}
+	conn->has_head = true;
+	conn->body_left_bytes = conn->response.body_bytes;
+	return take_body(conn, conn->input_bytes - conn->response.head_bytes);
+}
+
+enum conn_event conn_read(struct conn *conn)
+{
+	size_t  room_bytes = CONN_INPUT_BYTES - conn->input_bytes;
+	ssize_t got = recv(conn->fd, conn->input + conn->input_bytes, room_bytes, 0);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR)) return CONN_GOES_ON;
+	if (got <= 0 || conn->state != CONN_BUSY || conn->sent_bytes < conn->request_bytes) return CONN_BROKE;
+	conn->input_bytes += (uint32_t)got;
+	return conn->has_head ? take_body(conn, (uint64_t)got) : take_head(conn);
+}

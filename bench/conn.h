@@ -1,0 +1,50 @@
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "bench/clock.h"
+#include "bench/request.h"
+#include "bench/response.h"
+
+/* One keep-alive connection with at most one request in flight, and the memory for both directions: nothing
+ * is allocated for a request. States: DOWN -> IDLE (opened) -> BUSY (request begun) -> IDLE (answer read);
+ * DOWN at any failure. Units: bytes, ns. Errors: as below; the caller counts them. */
+enum conn_state { CONN_DOWN, CONN_IDLE, CONN_BUSY };
+
+enum {
+	CONN_INPUT_BYTES  = 8192, /* a head must fit; a longer body is read past */
+	CONNECT_TIMEOUT_S = 1,    /* opening blocks at most this long, which on loopback is never seen */
+};
+
+struct conn {
+	int             fd;
+	enum conn_state state;
+	bool            is_waiting;  /* stands in the ring of free connections */
+	bool            is_measured; /* the request in flight counts for the result */
+	bool            has_head;
+	mono_ns         meant_at;    /* of the request in flight: when it was due */
+	mono_ns         sent_at;
+	uint32_t        request_bytes, sent_bytes;
+	uint32_t        input_bytes;
+	uint64_t        body_left_bytes;
+	struct response response;
+	char            request[REQUEST_BYTES_MAX];
+	char            input[CONN_INPUT_BYTES];
+};
+
+enum conn_event { CONN_GOES_ON, CONN_ANSWERED, CONN_BROKE };
+
+/* Connects and watches the socket with `epoll_fd`. False, and DOWN, when the server does not take it. */
+bool conn_open(struct conn *conn, int epoll_fd, const struct sockaddr *address, socklen_t address_bytes);
+
+/* Closes the socket, which also ends the watching. */
+void conn_close(struct conn *conn);
+
+/* Sends request_bytes of `request`, or what the socket takes; conn_flush goes on when it takes more. */
+enum conn_event conn_begin(struct conn *conn, int epoll_fd);
+enum conn_event conn_flush(struct conn *conn, int epoll_fd);
+
+/* Reads what has arrived. CONN_ANSWERED: `response` is whole and the connection IDLE, or to be closed if the
+ * response says so. CONN_BROKE: end of stream, an answer nobody asked for, or bytes that are no answer. */
+enum conn_event conn_read(struct conn *conn);

@@ -1,0 +1,21 @@
+#pragma once
+#include <stdbool.h>
+
+#include "bench/clock.h"
+#include "bench/options.h"
+#include "bench/tally.h"
+
+/* What a run yields. `warmup` has the requests meant before measured_s began. Units: s. */
+struct drive_result {
+	struct tally warmup;
+	struct tally measured;
+	double       measured_s;      /* from the end of warm-up to the end or, if later, the last answer */
+	double       active_s;        /* the whole run, with warm-up and the wait for the last answers */
+	uint64_t     reconnect_count; /* connections opened again after the first time */
+	bool         gave_up;         /* stopped early: no answer for long, or a queue long after the end */
+};
+
+/* Runs the load that `options` describe. False when it could not begin (address, connections, memory, a
+ * request too long); a line was printed to stderr then. A server that fails later is counted, not reported
+ * here. */
+bool drive(const struct options *options, struct drive_result *result);

@@ -1,0 +1,32 @@
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/plan.h"
+#include "bench/request.h"
+
+/* The command line of `load`, checked. Strings are borrowed from argv. */
+enum {
+	CONNECTIONS_MAX = 4096,    /* sockets; epoll slots and descriptors; refused */
+	SECONDS_MAX     = 86400,   /* s; a day; refused */
+	RATE_MAX        = 1 << 24, /* requests per second; refused */
+};
+
+struct options {
+	const char        *target; /* HOST:PORT as given, also the Host header */
+	const char        *key;
+	const char        *id_prefix;
+	enum op            op;
+	struct plan_choice choice;
+	uint64_t           request_count; /* 0: run for `seconds` */
+	uint64_t           rate_per_s;    /* 0: closed loop */
+	uint32_t           connection_count;
+	double             seconds, warmup_s, timeout_s;
+	bool               is_open, as_json, only_check;
+};
+
+/* What became of the command line: go on, stop with success (help was asked for), or stop with wrong usage,
+ * of which a line was printed to stderr. */
+enum options_read { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
+
+enum options_read options_read(struct options *options, int argc, char **argv);

@@ -1,0 +1,84 @@
+/* The result of a run, for people and for programs. Only successes count as requests per second and have a
+ * latency; everything else is named and stands beside them. */
+#include "bench/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct {
+	const char *text, *json;
+	uint32_t    share_ppm;
+} quantiles[] = {
+    {"p50", "p50", 500000},
+    {"p99", "p99", 990000},
+    {"p99.9", "p99_9", 999000},
+    {"max", "max", 1000000},
+};
+
+enum { QUANTILE_COUNT = sizeof(quantiles) / sizeof(quantiles[0]) };
+
+static double latency_us(const struct tally *tally, uint32_t share_ppm)
+{
+	return (double)histogram_quantile(&tally->latency_ns, share_ppm) / (double)NS_PER_US;
+}
+
+static double per_s(const struct drive_result *result)
+{
+	return result->measured_s > 0 ? (double)result->measured.good_count / result->measured_s : 0;
+}
+
+static const char *mode_of(const struct options *options)
+{
+	return options->rate_per_s ? "open" : "closed";
+}
+
+void report_text(const struct options *options, const struct drive_result *result)
+{
+	const struct tally *tally = &result->measured;
+
+	printf("%s, %s loop, %u connections, %.3f s\n", op_name(options->op), mode_of(options),
+	       options->connection_count, result->measured_s);
+	printf("requests/s  %.0f", per_s(result));
+	if (options->rate_per_s) printf("  (meant: %" PRIu64 ")", options->rate_per_s);
+	printf("\nanswers    ");
+	for (int status = 0; status < STATUS_END; status++)
+		if (tally->by_status[status])
+			printf(" %d: %" PRIu64, status, tally->by_status[status]);
+	printf("\nerrors      %" PRIu64, tally_fault_count(tally));
+	for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+		if (tally->faults[fault])
+			printf("  %s: %" PRIu64, fault_name(fault), tally->faults[fault]);
+	printf("  (warm-up: %" PRIu64 ", reconnects: %" PRIu64 ")%s\nlatency us ",
+	       tally_fault_count(&result->warmup), result->reconnect_count,
+	       result->gave_up ? "  GAVE UP" : "");
+	for (int i = 0; i < QUANTILE_COUNT; i++)
+		printf(" %s %.1f ", quantiles[i].text, latency_us(tally, quantiles[i].share_ppm));
+	printf("\n");
+}
+
+void report_json(const struct options *options, const struct drive_result *result)
+{
+	const struct tally *tally = &result->measured;
+	const char         *comma = "";
+
+	printf("{\"op\":\"%s\",\"mode\":\"%s\",\"rate\":%" PRIu64 ",\"connections\":%u",
+	       op_name(options->op), mode_of(options), options->rate_per_s, options->connection_count);
+	printf(",\"measured_s\":%.6f,\"active_s\":%.6f", result->measured_s, result->active_s);
+	printf(",\"ok\":%" PRIu64 ",\"requests_per_s\":%.1f,\"status\":{", tally->good_count, per_s(result));
+	for (int status = 0; status < STATUS_END; status++) {
+		if (!tally->by_status[status]) continue;
+		printf("%s\"%d\":%" PRIu64, comma, status, tally->by_status[status]);
+		comma = ",";
+	}
+	printf("},\"errors\":%" PRIu64 ",\"warmup_errors\":%" PRIu64, tally_fault_count(tally),
+	       tally_fault_count(&result->warmup));
+	printf(",\"reconnects\":%" PRIu64 ",\"gave_up\":%s,\"error_kinds\":{", result->reconnect_count,
+	       result->gave_up ? "true" : "false");
+	for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+		printf("%s\"%s\":%" PRIu64, fault ? "," : "", fault_name(fault), tally->faults[fault]);
+	printf("},\"latency_us\":{");
+	for (int i = 0; i < QUANTILE_COUNT; i++)
+		printf("%s\"%s\":%.1f", i ? "," : "", quantiles[i].json,
+		       latency_us(tally, quantiles[i].share_ppm));
+	printf("}}\n");
+}

@@ -1,0 +1,120 @@
+/* Requests as bytes. All that is the same in every request of a run is laid out once; for each request only
+ * the number of the pass is written between the pieces. A number in the body would change Content-Length
+ * with its digits, so a body with numbers is filled up to a fixed length with blanks at its end, which JSON
+ * does not see. */
+#include "bench/request.h"
+#include "schemas/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *option, *method, *path, *body;
+	int         good, also_good;
+} ops[OP_COUNT] = {
+#define O(name, option, method, path, body, good, also_good) \
+	[OP_##name] = {option, method, path, body, good, also_good},
+#include "bench/ops.def"
+#undef O
+};
+
+const char *op_name(enum op op)
+{
+	must(op < OP_COUNT);
+	return ops[op].option;
+}
+
+bool op_by_name(const char *name, enum op *op)
+{
+	for (*op = 0; *op < OP_COUNT; (*op)++)
+		if (strcmp(ops[*op].option, name) == 0) return true;
+	return false;
+}
+
+bool op_is_good(enum op op, int status)
+{
+	return status == ops[op].good || status == ops[op].also_good;
+}
+
+static uint32_t count_char(const char *text, char c)
+{
+	uint32_t count = 0;
+
+	for (; *text; text++)
+		count += *text == c;
+	return count;
+}
+
+/* Copies `text` to the form, each '#' becoming the prefix and the end of a piece. False when it does not
+ * fit. */
+static bool append(struct request_form *form, uint32_t *used, const char *text, const char *id_prefix)
+{
+	for (; *text; text++) {
+		size_t      size = *text == '#' ? strlen(id_prefix) : 1;
+		const char *from = *text == '#' ? id_prefix : text;
+
+		if (size > sizeof(form->text) - *used) return false;
+		memcpy(form->text + *used, from, size);
+		*used += (uint32_t)size;
+		if (*text == '#') form->piece_end[form->piece_count++] = *used;
+		must(form->piece_count < REQUEST_PIECES_MAX);
+	}
+	return true;
+}
+
+bool request_form_make(struct request_form *form, enum op op, const char *host, const char *key,
+                       const char *id_prefix)
+{
+	const char *body = ops[op].body;
+	uint32_t    slots = count_char(body, '#');
+	size_t      body_bytes = strlen(body) + slots * (strlen(id_prefix) + NUMBER_DIGITS_MAX - 1);
+	uint32_t    used = 0;
+	char        line[REQUEST_BYTES_MAX];
+	int         size;
+
+	*form = (struct request_form){.padded_count = slots};
+	size = snprintf(line, sizeof(line), "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n",
+	                ops[op].method, ops[op].path, host, key);
+	if (size < 0 || (size_t)size >= sizeof(line) || !append(form, &used, line, id_prefix)) return false;
+	if (*body) {
+		snprintf(line, sizeof(line), "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+		         body_bytes);
+		if (!append(form, &used, line, "")) return false;
+	}
+	if (!append(form, &used, "\r\n", "") || !append(form, &used, body, id_prefix)) return false;
+	form->piece_end[form->piece_count++] = used;
+	return used + REQUEST_PIECES_MAX * NUMBER_DIGITS_MAX <= REQUEST_BYTES_MAX;
+}
+
+/* The decimal digits of `number`, ending at `end`; returns where they begin. */
+static char *digits_before(char *end, uint64_t number)
+{
+	do {
+		*--end = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	return end;
+}
+
+uint32_t request_write(const struct request_form *form, uint64_t number, char *bytes)
+{
+	char        scratch[NUMBER_DIGITS_MAX];
+	const char *digits = digits_before(scratch + sizeof(scratch), number);
+	size_t      digit_count = (size_t)(scratch + sizeof(scratch) - digits);
+	size_t      blanks = form->padded_count * (sizeof(scratch) - digit_count);
+	uint32_t    from = 0;
+	char       *at = bytes;
+
+	for (uint32_t piece = 0; piece < form->piece_count; piece++) {
+		if (piece > 0) {
+			memcpy(at, digits, digit_count);
+			at += digit_count;
+		}
+		memcpy(at, form->text + from, form->piece_end[piece] - from);
+		at += form->piece_end[piece] - from;
+		from = form->piece_end[piece];
+	}
+	memset(at, ' ', blanks);
+	return (uint32_t)(at + blanks - bytes);
+}

@@ -1,0 +1,39 @@
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The operations of ops.def. */
+enum op {
+#define O(name, option, method, path, body, good, also_good) OP_##name,
+#include "bench/ops.def"
+#undef O
+	OP_COUNT
+};
+
+/* The row of an operation: its name on the command line, and whether a status means that it succeeded. */
+const char *op_name(enum op op);
+bool        op_by_name(const char *name, enum op *op);
+bool        op_is_good(enum op op, int status);
+
+/* The bytes of a request but for the number of the pass, made once; writing one is a few copies.
+ * Units: bytes. Errors: request_form_make is false when host, key and prefix are too long for
+ * REQUEST_BYTES_MAX. */
+enum {
+	REQUEST_BYTES_MAX  = 1024,
+	REQUEST_PIECES_MAX = 3,  /* texts between numbers */
+	NUMBER_DIGITS_MAX  = 20, /* of a uint64_t */
+};
+
+struct request_form {
+	char     text[REQUEST_BYTES_MAX];
+	uint32_t piece_count;
+	uint32_t piece_end[REQUEST_PIECES_MAX]; /* offsets in text; a number stands between two pieces */
+	uint32_t padded_count;                  /* numbers in the body, padded to their longest with blanks */
+};
+
+bool request_form_make(struct request_form *form, enum op op, const char *host, const char *key,
+                       const char *id_prefix);
+
+/* Writes the request about pass `number` to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
+uint32_t request_write(const struct request_form *form, uint64_t number, char *bytes);

@@ -1,0 +1,27 @@
+#pragma once
+#include <stdint.h>
+
+#include "bench/clock.h"
+#include "bench/histogram.h"
+
+/* What became of requests. Each one that was meant has exactly one fate: it succeeded, or one row of
+ * faults.def.
+ * Units: requests; latency in ns, of successes only, from when the request was meant. Errors: none. */
+enum fault {
+#define T(name, text) FAULT_##name,
+#include "bench/faults.def"
+#undef T
+	FAULT_COUNT
+};
+
+enum { STATUS_END = 600 };
+
+struct tally {
+	uint64_t         good_count;
+	uint64_t         faults[FAULT_COUNT];
+	uint64_t         by_status[STATUS_END];
+	struct histogram latency_ns;
+};
+
+const char *fault_name(enum fault fault);
+uint64_t    tally_fault_count(const struct tally *tally);
