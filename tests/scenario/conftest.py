@@ -1,0 +1,93 @@
+"""Fixtures. `service` is shared by all tests that only use it; a test that kills or configures processes makes
+its own with `new_service`. After every test the log is looked at: a line above `info` that was not announced
+fails the test during which it appeared.
+"""
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness import Service  # noqa: E402
+from shop import Shop  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes minutes; runs only with STAMPEDE_SLOW=1")
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("STAMPEDE_SLOW"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: set STAMPEDE_SLOW=1"))
+
+
+@pytest.fixture(scope="session")
+def shared_service():
+    service = Service().start()
+    yield service
+    try:
+        assert service.stop() == 0
+    finally:
+        unexpected = service.close()
+    assert unexpected == []
+
+
+@pytest.fixture
+def service(shared_service):
+    yield shared_service
+    assert shared_service.unexpected_lines() == []
+
+
+@pytest.fixture
+def new_service():
+    """Makes services of the test's own: new_service(shards=1, options=[...]). They are stopped at its end."""
+    services = []
+
+    def make(start=True, **options):
+        services.append(Service(**options))
+        return services[-1].start() if start else services[-1]
+
+    yield make
+    unexpected = []
+    for service in services:
+        unexpected += service.close()
+    assert unexpected == []
+
+
+@pytest.fixture
+def new_shop(service):
+    """Makes accounts on the shared service: new_shop("balance", "none")."""
+    shops = []
+
+    def make(*templates, **options):
+        shops.append(Shop(service, templates, **options))
+        return shops[-1]
+
+    yield make
+    for shop in shops:
+        shop.close()
+
+
+@pytest.fixture
+def shop(new_shop):
+    return new_shop("balance")
+
+
+@pytest.fixture(scope="module")
+def module_shop(shared_service):
+    """One account with a template of every type for a module's tables, where a fresh one a row would be slow."""
+    shop = Shop(shared_service, ("balance", "stamps", "none"))
+    yield shop
+    shop.close()
+
+
+@pytest.fixture
+def till(module_shop, service):
+    """module_shop, with the log looked at after the test."""
+    assert service is module_shop.service
+    return module_shop

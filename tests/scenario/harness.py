@@ -1,0 +1,275 @@
+"""Real processes for the scenario tests: one `Service` is one `stampede serve` on a data directory of its own.
+
+The harness knows the program only by its contract: its command line, its readiness line, its log words and
+its exit status. It never sleeps for a fixed time: whatever takes time is a condition with a bound (wait_for).
+It ends only what it started, and stop() and kill() fail when anything of the service outlives it.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from itertools import count
+from pathlib import Path
+
+from client import Client
+
+ROOT = Path(__file__).resolve().parents[2]
+READY = re.compile(r"^ready http=(\S+):(\d+) admin=(\S+):(\d+) pid=(\d+)$")
+LOG_LINE = re.compile(r"^time=\S+ level=(info|warn|fatal|panic) ")
+READY_SECONDS = 20
+_number = count(1)
+
+
+def build_directory():
+    build = Path(os.environ.get("STAMPEDE_BUILD", "build"))
+    return build if build.is_absolute() else ROOT / build
+
+
+def wait_for(condition, seconds, what):
+    """Polls until `condition()` is truthy and returns that; fails after `seconds`, saying `what` did not come."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {seconds} s in vain for {what}"
+        time.sleep(0.01)
+
+
+def file_system_of(path):
+    best = ("", "")
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, mount, kind = line.split()[:3]
+        inside = mount == "/" or path == mount or path.startswith(mount + "/")
+        if inside and len(mount) > len(best[0]):
+            best = (mount, kind)
+    return best[1]
+
+
+def is_alive(pid):
+    """A zombie has ended: whoever started it just has not looked yet."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat[stat.rindex(")") + 2] not in "ZX"
+
+
+class CliError(Exception):
+    """The command line's own refusal: exit status 1 with {"code","message"} on stderr."""
+
+    def __init__(self, arguments, stderr):
+        super().__init__(f"stampede {' '.join(map(str, arguments))}: {stderr.strip()}")
+        refusal = json.loads(stderr)
+        assert set(refusal) == {"code", "message"}, stderr
+        self.code = refusal["code"]
+        self.message = refusal["message"]
+
+
+class Service:
+    """`options` go to `serve` as they are. Anything logged above `info` must be announced by expect_log()."""
+
+    def __init__(self, shards=2, http_threads=1, options=(), build=None):
+        self.build = Path(build) if build else build_directory()
+        self.program = self.build / "stampede"
+        self.home = self.build / "scenario" / f"{os.getpid()}-{next(_number)}"
+        self.home.mkdir(parents=True)
+        assert file_system_of(str(self.home)) != "tmpfs", "durability is to be seen on a real disk"
+        self.data = self.home / "data"
+        self.log_path = self.home / "log"
+        self.options = ["--shards", str(shards), "--http-threads", str(http_threads), *options]
+        self.process = None
+        self.expected = []
+        self.lines_checked = 0
+        self.http = self.admin_address = None
+
+    # Life
+
+    def command(self, listen="127.0.0.1:0", admin="127.0.0.1:0"):
+        return [self.program, "serve", "--data", self.data, "--listen", listen, "--admin", admin, *self.options]
+
+    def start(self, wait=True, command=None):
+        assert self.process is None
+        self.out_path = self.home / "out"
+        environment = {**os.environ, "STAMPEDE_SCENARIO": str(self.home)}
+        with open(self.out_path, "wb") as out, open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(command or self.command(), stdin=subprocess.DEVNULL, stdout=out,
+                                            stderr=log, env=environment)
+        if wait:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self, seconds=READY_SECONDS):
+        def ready():
+            code = self.process.poll()
+            assert code is None, f"serve ended with {code}:\n{self.log_tail()}"
+            return self.out_path.read_text().endswith("\n")
+
+        wait_for(ready, seconds, "the readiness line")
+        lines = self.out_path.read_text().splitlines()
+        match = READY.match(lines[0])
+        assert match and len(lines) == 1, f"not a readiness line: {lines}"
+        self.http = (match[1], int(match[2]))
+        self.admin_address = (match[3], int(match[4]))
+        assert int(match[5]) == self.process.pid
+        return self
+
+    def stop(self, sig=signal.SIGTERM, seconds=20):
+        """Asks the service to end and returns its exit status. Nothing of it may be left."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"serve did not stop within {seconds} s:\n{self.log_tail()}") from None
+        self.process = None
+        self.await_nobody()
+        return code
+
+    def kill(self):
+        """kill -9 of the supervisor alone: its children must follow by themselves."""
+        process, self.process = self.process, None
+        process.kill()
+        process.wait()
+        self.await_nobody()
+
+    def kill_everything(self):
+        """kill -9 of every process of the service at one instant."""
+        process, self.process = self.process, None
+        for pid in [process.pid, *self.processes_alive()]:
+            kill_quietly(pid)
+        process.wait()
+        self.await_nobody()
+
+    def restart(self):
+        assert self.stop() == 0
+        return self.start()
+
+    def close(self):
+        """Ends the service whatever its state, takes its files away, and returns the unannounced log lines.
+        For the end of a test."""
+        try:
+            for pid in self.processes_alive():
+                os.kill(pid, signal.SIGCONT)
+            if self.process is not None:
+                self.stop()
+        finally:
+            for pid in self.processes_alive():
+                kill_quietly(pid)
+            unexpected = self.unexpected_lines()
+            if not os.environ.get("STAMPEDE_KEEP"):
+                shutil.rmtree(self.home, ignore_errors=True)
+        return unexpected
+
+    def processes_alive(self):
+        """Every live process that was started by this service, found by the mark in its environment."""
+        mark = f"STAMPEDE_SCENARIO={self.home}".encode()
+        pids = []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                    pids.append(int(entry.name))
+            except OSError:
+                continue
+        return [pid for pid in pids if is_alive(pid)]
+
+    def await_nobody(self):
+        try:
+            wait_for(lambda: not self.processes_alive(), 5, "the children to end with the supervisor")
+        finally:
+            for pid in self.processes_alive():
+                kill_quietly(pid)
+
+    # Command line
+
+    def run(self, *arguments, stdin=None, data=True, env=None, seconds=20):
+        """Runs `stampede ARGUMENTS`; `data`: adds --data of this service. Returns the finished process."""
+        where = ["--data", self.data] if data else []
+        return subprocess.run([self.program, *map(str, arguments), *where], input=stdin, capture_output=True,
+                              text=True, timeout=seconds, env=env, check=False)
+
+    def cli(self, *arguments, stdin=None):
+        """The JSON value that a command prints. A refusal raises CliError."""
+        done = self.run(*arguments, stdin=stdin)
+        if done.returncode == 1:
+            raise CliError(arguments, done.stderr)
+        assert done.returncode == 0, f"{arguments}: exit {done.returncode}: {done.stderr}"
+        assert done.stderr == "", f"{arguments}: {done.stderr}"
+        return json.loads(done.stdout)
+
+    def status(self):
+        return self.cli("status")
+
+    def pid_of(self, role, index=0):
+        for process in self.status()["processes"]:
+            if (process["role"], process["index"]) == (role, index):
+                return process["pid"]
+        raise AssertionError(f"status shows no {role} {index}")
+
+    def signal(self, role, index, sig):
+        pid = self.pid_of(role, index)
+        os.kill(pid, sig)
+        return pid
+
+    def is_ready(self):
+        with self.admin() as admin:
+            try:
+                return admin.get("/readyz").status == 200
+            except OSError:
+                return False
+
+    def kill_child(self, role, index=0):
+        """kill -9 of one child; returns when its successor serves."""
+        old = self.signal(role, index, signal.SIGKILL)
+        return self.await_successor(role, index, old)
+
+    def await_successor(self, role, index, old, seconds=READY_SECONDS):
+        wait_for(lambda: self.pid_of(role, index) not in (old, 0, None), seconds, f"a new {role} {index}")
+        wait_for(self.is_ready, seconds, "readiness after a restart")
+        return self.pid_of(role, index)
+
+    # Clients
+
+    def client(self, key=None, **options):
+        return Client(self.http, key, **options)
+
+    def admin(self):
+        return Client(self.admin_address, None, request_ids=False)
+
+    # Log
+
+    def expect_log(self, pattern):
+        """Announces that lines above `info` which match are part of what the test does."""
+        self.expected.append(re.compile(pattern))
+
+    def log_lines(self):
+        return self.log_path.read_text(errors="replace").splitlines() if self.log_path.exists() else []
+
+    def log_tail(self):
+        return "\n".join(self.log_lines()[-20:])
+
+    def unexpected_lines(self):
+        """Lines since the last call that are no log line, or are above `info` and were not announced."""
+        lines = self.log_lines()
+        fresh, self.lines_checked = lines[self.lines_checked:], len(lines)
+        return [line for line in fresh if is_unexpected(line, self.expected)]
+
+
+def is_unexpected(line, expected):
+    match = LOG_LINE.match(line)
+    if match and match[1] == "info":
+        return False
+    return not any(pattern.search(line) for pattern in expected)
+
+
+def kill_quietly(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,237 @@
+"""Keys, suspension, the error body, request ids, and the order in which a request is checked."""
+import json
+
+import pytest
+from harness import CliError
+from shop import new_id, path_of
+
+FIELDS_PATH = "/v1/pass-templates/accepted-fields"
+
+
+def unauthenticated(answer):
+    answer.is_error(401, "UNAUTHENTICATED")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    return answer
+
+
+# Keys
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer x", "Basic dTpw", "Bearer sk_", "sk_x_y",
+                                    "Bearer sk_aaaaaaaaaaaaaaaa_" + "a" * 52, "Bearer " + "a" * 4000])
+def test_no_key(till, service, header):
+    with service.client() as client:
+        headers = {} if header is None else {"Authorization": header}
+        unauthenticated(client.get("/v1/passes", headers=headers))
+
+
+def test_spoilt_keys(till, service):
+    key = till.key
+    other = "a" if key[-1] != "a" else "b"
+    for spoilt in (key[:-1], key + "a", key[:-1] + other, key.upper(), key.replace("sk_", "pk_"), key + " x",
+                   "sk_aaaaaaaaaaaaaaaa_" + key.split("_")[2]):
+        unauthenticated(till.client.get("/v1/passes", key=spoilt))
+    assert till.client.get("/v1/passes").status == 200
+
+
+def test_an_unknown_account_answers_like_a_wrong_secret(till):
+    prefix, account, secret = till.key.split("_")
+    wrong = f"{prefix}_{account}_{secret[::-1]}"
+    nobody = f"{prefix}_{account[::-1]}_{secret}"
+    one, two = (unauthenticated(till.client.get("/v1/passes", key=key)) for key in (wrong, nobody))
+    assert {**one.json, "request_id": ""} == {**two.json, "request_id": ""}
+    vary = {"x-request-id", "date"}
+    assert {k: v for k, v in one.headers.items() if k not in vary} == \
+        {k: v for k, v in two.headers.items() if k not in vary}
+
+
+def test_every_route_needs_a_key(service):
+    with service.client() as client:
+        for method, path in [("GET", "/v1/passes"), ("POST", "/v1/passes"), ("GET", "/v1/passes/x"),
+                             ("PATCH", "/v1/passes/x"), ("DELETE", "/v1/passes/x"), ("POST", "/v1/passes/x/loyalty"),
+                             ("GET", FIELDS_PATH), ("GET", "/v1/nothing"), ("PUT", "/v1/passes"), ("GET", "/v1/"),
+                             ("GET", "/v1")]:
+            unauthenticated(client.request(method, path))
+
+
+def test_keys_are_made_listed_and_revoked(new_shop, service):
+    shop = new_shop("balance")
+    pass_id = shop.create()["id"]
+    made = service.cli("key", "create", shop.account)
+    assert set(made) == {"key_id", "api_key"}
+    assert made["api_key"].startswith(f"sk_{shop.account.removeprefix('acc_')}_")
+    path = path_of(pass_id)
+    assert shop.client.get(path, key=made["api_key"]).status == 200
+    listed = service.cli("key", "list", shop.account)
+    assert [set(key) for key in listed] == [{"key_id", "created_at", "revoked_at"}] * 2
+    assert [key["revoked_at"] for key in listed] == [None, None]
+    assert made["key_id"] == listed[1]["key_id"]
+    revoked = service.cli("key", "revoke", shop.account, made["key_id"])
+    assert (revoked["key_id"], bool(revoked["revoked_at"])) == (made["key_id"], True)
+    unauthenticated(shop.client.get(path, key=made["api_key"]))
+    assert shop.client.get(path).status == 200
+    assert service.cli("key", "list", shop.account)[1] == revoked
+    service.cli("key", "revoke", shop.account, listed[0]["key_id"])
+    unauthenticated(shop.client.get(path))
+
+
+def test_revoking_what_is_no_key(new_shop, service):
+    shop, other = new_shop(), new_shop()
+    foreign = service.cli("key", "list", other.account)[0]["key_id"]
+    for key in ("nothing", foreign, "0198c0de-0000-7000-8000-000000000000"):
+        with pytest.raises(CliError) as refused:
+            service.cli("key", "revoke", shop.account, key)
+        assert refused.value.code == "RESOURCE_NOT_FOUND"
+    assert other.list() == ([], 0, False)
+
+
+def test_a_key_reaches_its_own_account_only(new_shop):
+    one, two = new_shop("balance"), new_shop("balance")
+    made = one.create()
+    path = path_of(made["id"])
+    two.client.get(path).is_error(404, "RESOURCE_NOT_FOUND")
+    two.client.patch(path, {"hidden": {"a": 1}}).is_error(404, "RESOURCE_NOT_FOUND")
+    two.client.delete(path).is_error(404, "RESOURCE_NOT_FOUND")
+    assert one.get(made["id"]) == made
+
+
+# Suspension
+
+def test_a_suspended_account(shop):
+    made, gone = shop.create(), shop.create()
+    assert shop.set("--suspended", "on")["suspended"] is True
+    path = path_of(made["id"])
+    for answer in (shop.client.get("/v1/passes"), shop.client.get(path), shop.client.get(FIELDS_PATH),
+                   shop.client.post("/v1/passes", {"pass_id": new_id(), "visible": {"name": "A"}}),
+                   shop.client.patch(path, {"hidden": {"a": 1}}), shop.try_add(made["id"], 1)):
+        answer.is_error(402, "ACCOUNT_SUSPENDED")
+    shop.delete(gone["id"])
+    shop.client.delete(path_of(gone["id"])).is_error(404, "RESOURCE_NOT_FOUND")
+    assert shop.set("--suspended", "off")["suspended"] is False
+    assert shop.get(made["id"]) == made
+    assert shop.list()[1] == 1
+
+
+def test_the_operator_works_on_for_a_suspended_account(shop):
+    made = shop.create()
+    shop.set("--suspended", "on")
+    assert shop.event(made["id"], "installed")["status"] == "active"
+    assert shop.history(made["id"])
+
+
+# Request ids and the error body
+
+def test_a_request_id_is_the_callers_or_ours(till):
+    for given in ("a", "x" * 128, "!~{}[]\"';,", "0198c0de-0000-7000-8000-000000000000"):
+        answer = till.client.get("/v1/passes/nobody", headers={"X-Request-Id": given})
+        assert answer.headers["x-request-id"] == given
+        answer.is_error(404, "RESOURCE_NOT_FOUND")
+    for given in ("", "x" * 129, "a b", "é".encode(), "tab\tbed"):
+        answer = till.client.get("/v1/passes/nobody", headers={"X-Request-Id": given})
+        assert answer.headers["x-request-id"] not in ("", given)
+        answer.is_error(404, "RESOURCE_NOT_FOUND")
+    made = {till.client.get("/v1/passes").headers["x-request-id"] for _ in range(20)}
+    assert len(made) == 20
+
+
+def test_every_kind_of_answer_has_a_request_id(till):
+    pass_id = till.create()["id"]
+    head = {"X-Request-Id": "mine"}
+    path = path_of(pass_id)
+    for answer in (till.client.get(path, headers=head), till.client.patch(path, {}, headers=head),
+                   till.client.post(path + "/loyalty", {"balance_to_add": 1}, headers=head),
+                   till.client.head(path, headers=head), till.client.get("/nowhere", headers=head),
+                   till.client.get("/v1/passes", key="bad", headers=head), till.client.delete(path, headers=head)):
+        assert answer.headers["x-request-id"] == "mine", answer
+
+
+# Bodies
+
+BAD_JSON = [
+    "", " ", "{", "}", "[]", '"x"', "1", "null", "true", "{'pass_id':'x'}", '{"pass_id":"x",}', '{"pass_id":"x"} x',
+    '{"pass_id":"x"}{}', '{"pass_id":"x" /* c */}', '{"pass_id":"x"}//c', '{pass_id:"x"}', '{"pass_id":"a\nb"}',
+    '{"pass_id":"x","hidden":{"a":01}}', '{"pass_id":"x","hidden":{"a":+1}}', '{"pass_id":"x","hidden":{"a":.5}}',
+    '{"pass_id":"x","hidden":{"a":1.}}', '{"pass_id":"x","hidden":{"a":NaN}}', '{"pass_id":"x","hidden":{"a":1e}}',
+    '{"pass_id":"x","hidden":{"a":Infinity}}', '{"pass_id":"x","hidden":{"a":"\\x41"}}', "\ufeff{}",
+    '{"pass_id":"x","hidden":{"a":"\\u12g4"}}', '{"pass_id":"x","hidden":[1 2]}', '{"pass_id":"x":1}',
+    '{"pass_id":"x","pass_id":"y"}', '{"pass_id":"x","hidden":{"a":1,"a":2}}', '{"pass_id":"x","pass\\u005fid":"y"}',
+    '{"pass_id":"x","hidden":{"a":[{"b":1,"b":1}]}}',
+    '{"pass_id":"x","hidden":{"a":"\\ud800"}}', '{"pass_id":"x","hidden":{"a":"\\udc00x"}}',
+    '{"pass_id":"x","hidden":{"\\ud83d":1}}', '{"pass_id":"\\ud83d\\u0041"}',
+    b'{"pass_id":"\xff"}', b'{"pass_id":"x","hidden":{"a":"\xc0\x80"}}', b'{"pass_id":"x","hidden":{"\xe2\x82":1}}',
+    b'{"pass_id":"x","hidden":{"a":"\xed\xa0\x80"}}', b'{"pass_id":"x","hidden":{"a":"\xf5\x80\x80\x80"}}',
+    b'{"pass_id":"x"}\x00',
+]
+
+
+@pytest.mark.parametrize("text", BAD_JSON)
+def test_a_body_that_cannot_be_read(till, text):
+    till.client.post_raw("/v1/passes", text).is_error(400, "INVALID_REQUEST")
+
+
+def nested(depth):
+    """A creation whose containers nest `depth` deep, the body itself counted."""
+    lists = depth - 2
+    return f'{{"pass_id":"{new_id()}","visible":{{"name":"A"}},"hidden":{{"a":{"[" * lists}{"]" * lists}}}}}'
+
+
+def test_nesting(till):
+    assert till.client.post_raw("/v1/passes", nested(32)).status == 201
+    for depth in (33, 34, 1000, 100_000):
+        till.client.post_raw("/v1/passes", nested(depth)).is_error(400, "INVALID_REQUEST")
+
+
+def test_white_space_and_escapes_are_json_too(till):
+    pass_id = new_id()
+    text = f'\r\n\t {{ "pass\\u005fid" :\n"{pass_id}" , "visible":{{"name":"\\u0041\\/\\ud83d\\ude00"}} }} \n'
+    answer = till.client.post_raw("/v1/passes", text)
+    assert answer.status == 201 and answer.json["visible"]["name"] == "A/\U0001f600"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/jsonx", "application/x-www-form-urlencoded", "json", "",
+                                  None, "application/json-patch+json", "text/json"])
+def test_other_content_types(till, kind):
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = till.client.request("POST", "/v1/passes", body=b'{"pass_id":"x"}', headers=headers)
+    answer.is_error(415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON",
+                                  "application/json;charset=UTF-8;v=1"])
+def test_json_content_types(till, kind):
+    body = json.dumps({"pass_id": new_id(), "visible": {"name": "A"}}).encode()
+    assert till.client.request("POST", "/v1/passes", body=body, headers={"Content-Type": kind}).status == 201
+
+
+# Order of checks: each request has every fault from `code` on; the first one must be answered.
+
+def test_the_order_of_checks(new_shop, service):
+    shop, other = new_shop("balance"), new_shop("balance")
+    taken = shop.create()["id"]
+    text, json_type = {"Content-Type": "text/plain"}, {"Content-Type": "application/json"}
+    foreign = other.templates["balance"]
+
+    def send(method, path, body=None, headers=None, key=None):
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        return shop.client.request(method, path, body=data, headers=headers, key=key)
+
+    shop.set("--suspended", "on")
+    send("PUT", "/v1/nowhere", b"{", text, "bad").is_error(401, "UNAUTHENTICATED")
+    send("PUT", "/v1/nowhere", b"{", text).is_error(402, "ACCOUNT_SUSPENDED")
+    send("PUT", "/v1/passes", b"{", text).is_error(402, "ACCOUNT_SUSPENDED")
+    shop.set("--suspended", "off")
+    send("PUT", "/v1/nowhere", b"{", text).is_error(404, "ROUTE_NOT_FOUND")
+    send("PUT", "/v1/passes", b"{", text).is_error(405, "METHOD_NOT_ALLOWED")
+    send("POST", "/v1/passes", b"{", text).is_error(415, "UNSUPPORTED_MEDIA_TYPE")
+    send("POST", "/v1/passes", b'{"pass_id":5,"pass_id":5}', json_type).is_error(400, "INVALID_REQUEST")
+    loyalty = "/v1/passes/nobody/loyalty"
+    send("POST", loyalty, {"balance_to_add": "x"}, json_type).is_error(400, "INVALID_INPUT", "balance_to_add")
+    send("PATCH", "/v1/passes/nobody", {"hidden": 1}, json_type).is_error(400, "INVALID_INPUT", "hidden")
+    send("GET", "/v1/passes/nobody?include_deleted=x").is_error(400, "INVALID_INPUT", "include_deleted")
+    body = {"pass_id": taken, "pass_template_id": foreign, "visible": {"name": 5}, "hidden": 1}
+    send("POST", "/v1/passes", body, json_type).is_error(400, "INVALID_INPUT", "hidden")
+    del body["hidden"]
+    send("POST", "/v1/passes", body, json_type).is_error(403, "UNAUTHORIZED")
+    del body["pass_template_id"]
+    send("POST", "/v1/passes", body, json_type).is_error(422, "PASS_TEMPLATE_DATA_INVALID")
+    body["visible"] = {"name": "A"}
+    send("POST", "/v1/passes", body, json_type).is_error(409, "RESOURCE_CONFLICT")

@@ -1,0 +1,151 @@
+"""The command line: one JSON value and exit 0, a refusal and exit 1, help and exit 2."""
+import json
+import os
+from pathlib import Path
+
+import pytest
+from harness import CliError, Service
+from shop import new_id
+from test_passes import TIME
+
+ACCOUNT = {"account_id", "name", "rewards", "webhooks", "suspended", "double_scan_window_seconds", "rate_limit",
+           "created_at"}
+
+
+def test_an_account_is_created_shown_and_listed(service):
+    made = service.cli("account", "create", "--name", "Café \"Ünï\" 日本")
+    assert set(made) == {"account_id", "api_key"}
+    assert made["account_id"].startswith("acc_") and len(made["account_id"]) == 20
+    assert made["api_key"].startswith("sk_" + made["account_id"][4:] + "_")
+    shown = service.cli("account", "show", made["account_id"])
+    assert set(shown) == ACCOUNT and TIME.match(shown["created_at"])
+    assert {**shown, "created_at": ""} == {
+        "account_id": made["account_id"], "name": "Café \"Ünï\" 日本", "rewards": False, "webhooks": False,
+        "suspended": False, "double_scan_window_seconds": 10, "rate_limit": 0, "created_at": ""}
+    others = [service.cli("account", "create", "--name", "x")["account_id"] for _ in range(4)]
+    listed = service.cli("account", "list")
+    assert shown in listed
+    found = [account["account_id"] for account in listed]
+    assert set(others) <= set(found) and len(set(found)) == len(found)
+
+
+def test_an_account_is_set(service):
+    made = service.cli("account", "create", "--name", "x", "--rewards", "--webhooks")["account_id"]
+    shown = service.cli("account", "show", made)
+    assert (shown["rewards"], shown["webhooks"]) == (True, True)
+    for options, key, value in [
+            (["--rewards", "off"], "rewards", False), (["--rewards", "on"], "rewards", True),
+            (["--webhooks", "off"], "webhooks", False), (["--suspended", "on"], "suspended", True),
+            (["--suspended", "off"], "suspended", False), (["--rate-limit", "250"], "rate_limit", 250),
+            (["--rate-limit", "0"], "rate_limit", 0),
+            (["--double-scan-window", "30s"], "double_scan_window_seconds", 30),
+            (["--double-scan-window", "2h"], "double_scan_window_seconds", 7200),
+            (["--double-scan-window", "0s"], "double_scan_window_seconds", 0)]:
+        service.cli("account", "set", made, *options)
+        shown[key] = value
+        assert service.cli("account", "show", made) == shown
+
+
+def test_refusals_name_a_code(service):
+    for arguments in (["account", "show", "acc_aaaaaaaaaaaaaaaa"], ["key", "list", "acc_aaaaaaaaaaaaaaaa"],
+                      ["account", "set", "acc_aaaaaaaaaaaaaaaa", "--rewards", "on"],
+                      ["key", "create", "acc_aaaaaaaaaaaaaaaa"], ["account", "show", "nonsense"],
+                      ["template", "list", "acc_aaaaaaaaaaaaaaaa"], ["pass", "history", "acc_aaaaaaaaaaaaaaaa", "x"]):
+        with pytest.raises(CliError) as refused:
+            service.cli(*arguments)
+        assert refused.value.code == "RESOURCE_NOT_FOUND", arguments
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["frobnicate"], ["account"], ["account", "frobnicate"], ["account", "create"], ["account", "show"],
+    ["account", "create", "--name", "x", "--colour", "red"], ["account", "create", "--name"],
+    ["account", "set", "acc_aaaaaaaaaaaaaaaa", "--rewards", "maybe"],
+    ["account", "set", "acc_aaaaaaaaaaaaaaaa", "--double-scan-window", "soon"],
+    ["account", "set", "acc_aaaaaaaaaaaaaaaa", "--rate-limit", "-1"],
+    ["account", "show", "acc_aaaaaaaaaaaaaaaa", "extra"], ["key", "revoke", "acc_aaaaaaaaaaaaaaaa"],
+    ["pass", "event", "acc_aaaaaaaaaaaaaaaa", "x"], ["pass", "event", "acc_aaaaaaaaaaaaaaaa", "x", "eaten"],
+    ["issuer", "stop"], ["issuer"], ["serve", "--colour", "red"], ["serve", "--shards", "0"],
+    ["serve", "--shards", "many"], ["serve", "--listen", "nowhere"],
+])
+def test_wrong_usage(service, arguments):
+    done = service.run(*arguments, data=arguments[:1] != [])
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert "stampede" in done.stderr
+
+
+def test_help_and_version(service):
+    for arguments in (["help"], ["--help"], ["account", "--help"], ["key", "--help"], ["template", "--help"],
+                      ["pass", "--help"], ["issuer", "--help"], ["status", "--help"], ["serve", "--help"]):
+        done = service.run(*arguments, data=False)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        assert arguments[0].strip("-") in done.stdout
+    done = service.run("version", data=False)
+    assert done.returncode == 0 and "0.1.0" in done.stdout
+
+
+def test_the_data_directory_may_come_from_the_environment(service):
+    env = {**os.environ, "STAMPEDE_DATA": str(service.data)}
+    done = service.run("status", data=False, env=env)
+    assert done.returncode == 0 and json.loads(done.stdout)["processes"]
+    env.pop("STAMPEDE_DATA")
+    assert service.run("status", data=False, env=env).returncode in (1, 2)
+
+
+def test_without_a_running_service(tmp_path, new_service):
+    service = new_service(start=False)
+    for data in (tmp_path, tmp_path / "missing"):
+        service.data = data
+        done = service.run("account", "list")
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert set(json.loads(done.stderr)) == {"code", "message"}
+    assert list(tmp_path.iterdir()) == [], "asking creates nothing"
+
+
+def test_after_a_stop_the_command_line_says_so(new_service):
+    service = new_service(shards=1)
+    assert service.stop() == 0
+    done = service.run("account", "list", seconds=10)
+    assert done.returncode == 1 and json.loads(done.stderr)["code"]
+
+
+def test_status(service, shop):
+    shop.create()
+    status = service.status()
+    for process in status["processes"]:
+        assert {"role", "index", "pid", "state", "epoch"} <= set(process), process
+        assert Path(f"/proc/{process['pid']}").exists()
+    roles = [(process["role"], process["index"]) for process in status["processes"]]
+    assert {("shard", 0), ("shard", 1), ("timer", 0), ("http", 0)} <= set(roles)
+    assert len(set(roles)) == len(roles)
+    shards = status["shards"]
+    assert [shard["index"] for shard in shards] == [0, 1]
+    for shard in shards:
+        assert {"accounts", "passes", "journal_seq", "due_deliveries", "oldest_due_seconds"} <= set(shard), shard
+    before = sum(shard["passes"] for shard in shards), sum(shard["journal_seq"] for shard in shards)
+    shop.create()
+    after = service.status()["shards"]
+    assert sum(shard["passes"] for shard in after) == before[0] + 1
+    assert sum(shard["journal_seq"] for shard in after) > before[1]
+    assert sum(shard["accounts"] for shard in after) == len(service.cli("account", "list"))
+
+
+def files_below(path):
+    return [file for file in Path(path).rglob("*") if file.is_file()]
+
+
+def test_secrets_are_nowhere_in_clear(new_service):
+    service: Service = new_service(shards=1)
+    made = service.cli("account", "create", "--name", "x")
+    second = service.cli("key", "create", made["account_id"])["api_key"]
+    with service.client(second) as client:
+        assert client.get("/v1/passes").status == 200
+        client.get("/v1/passes/" + new_id(), key=second[:-1])
+    assert service.stop() == 0
+    secrets = [key.split("_")[2].encode() for key in (made["api_key"], second)]
+    files = files_below(service.home)
+    assert len(files) > 3
+    for file in files:
+        content = file.read_bytes()
+        assert not any(secret in content for secret in secrets), file
+    keys = [file for file in files if file.name == "master.key"]
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in keys)

@@ -1,0 +1,111 @@
+"""What a holder does with a pass, told by `pass event`, and what `pass history` remembers of it all."""
+import pytest
+from harness import CliError
+from history import deltas_of, statuses_of
+
+BLOCK = "--block-reinstall"
+# What to do with a new pass to bring it to a state.
+WAYS = {
+    "issued": [],
+    "active": [["installed"]],
+    "removed": [["installed"], ["uninstalled"]],
+    "blocked": [["installed"], ["uninstalled", BLOCK]],
+    "deactivated": [["deactivated"]],
+}
+# (from, event) -> (status, reinstall_blocked); every pair that is not here conflicts.
+EDGES = {
+    ("issued", "installed"): ("active", False),
+    ("active", "uninstalled"): ("removed", False),
+    ("active", "uninstalled " + BLOCK): ("removed", True),
+    ("removed", "installed"): ("active", False),
+    ("blocked", "unblocked"): ("removed", False),
+    ("issued", "deactivated"): ("deactivated", False),
+    ("active", "deactivated"): ("deactivated", False),
+    ("removed", "deactivated"): ("deactivated", False),
+    ("blocked", "deactivated"): ("deactivated", True),
+}
+CONFLICTS = [
+    ("issued", "uninstalled"), ("issued", "unblocked"), ("issued", "uninstalled " + BLOCK),
+    ("active", "installed"), ("active", "unblocked"),
+    ("removed", "uninstalled"), ("removed", "unblocked"),
+    ("blocked", "installed"), ("blocked", "uninstalled"), ("blocked", "uninstalled " + BLOCK),
+    ("deactivated", "installed"), ("deactivated", "uninstalled"),
+]
+
+
+def bring_to(shop, state):
+    made = shop.create()
+    for step in WAYS[state]:
+        shop.event(made["id"], *step)
+    return shop.get(made["id"])
+
+
+@pytest.mark.parametrize("state, event", EDGES)
+def test_an_edge(till, state, event):
+    before = bring_to(till, state)
+    told = till.event(before["id"], *event.split())
+    assert (told["status"], told["reinstall_blocked"]) == EDGES[state, event]
+    assert told == till.get(before["id"])
+    assert told["updated_at"] >= before["updated_at"] and "deleted_at" not in told
+
+
+@pytest.mark.parametrize("state, event", CONFLICTS)
+def test_no_edge(till, state, event):
+    before = bring_to(till, state)
+    with pytest.raises(CliError) as refused:
+        till.event(before["id"], *event.split())
+    assert refused.value.code == "RESOURCE_CONFLICT"
+    assert till.get(before["id"]) == before
+
+
+def test_a_blocked_pass_is_installed_again_after_unblocking(till):
+    pass_id = bring_to(till, "blocked")["id"]
+    till.event(pass_id, "unblocked")
+    assert till.event(pass_id, "installed")["status"] == "active"
+
+
+def test_a_deactivated_pass_is_not_hidden(shop):
+    pass_id = bring_to(shop, "deactivated")["id"]
+    assert [entry["id"] for entry in shop.list()[0]] == [pass_id]
+
+
+def test_events_of_no_pass(till):
+    made = till.create()
+    till.delete(made["id"])
+    for pass_id in ("nobody", made["id"]):
+        with pytest.raises(CliError) as refused:
+            till.event(pass_id, "installed")
+        assert refused.value.code == "RESOURCE_NOT_FOUND"
+
+
+def test_history_tells_everything_in_order(till):
+    pass_id = till.create()["id"]
+    till.add(pass_id, 10)
+    till.event(pass_id, "installed")
+    till.add(pass_id, -4)
+    till.add(pass_id, 0)
+    till.event(pass_id, "uninstalled")
+    till.event(pass_id, "deactivated")
+    history = till.history(pass_id)
+    assert all({"at", "what"} <= set(entry) for entry in history)
+    times = [entry["at"] for entry in history]
+    assert times == sorted(times)
+    assert deltas_of(history) == [10, -4, 0]
+    assert [entry["balance"] for entry in history if "delta" in entry] == [10, 6, 6]
+    assert statuses_of(history)[-4:] == ["issued", "active", "removed", "deactivated"]
+    assert [entry["what"] for entry in history[-6:]] == \
+        ["loyalty", "installed", "loyalty", "loyalty", "uninstalled", "deactivated"]
+
+
+def test_history_begins_anew_with_a_new_pass(till):
+    pass_id = till.create()["id"]
+    till.add(pass_id, 10)
+    till.delete(pass_id)
+    till.create(pass_id)
+    assert deltas_of(till.history(pass_id)) == []
+
+
+def test_history_of_no_pass(till):
+    with pytest.raises(CliError) as refused:
+        till.history("nobody")
+    assert refused.value.code == "RESOURCE_NOT_FOUND"

@@ -1,0 +1,101 @@
+"""Issuance runs through the timer process: paused, stopped or killed, creation is refused and stores nothing."""
+import signal
+
+from harness import wait_for
+from shop import Shop, new_id
+
+REFUSAL_SECONDS = 2.0
+
+
+def try_create(shop, pass_id=None):
+    return shop.client.post("/v1/passes", {"pass_id": pass_id or new_id(), "visible": {"name": "A"}})
+
+
+def is_refused_with_nothing_stored(shop):
+    pass_id = new_id()
+    total = shop.list("?include_deleted=1")[1]
+    answer = try_create(shop, pass_id)
+    answer.is_error(502, "PASS_PROVIDER_UNAVAILABLE")
+    assert answer.seconds <= REFUSAL_SECONDS
+    shop.client.get(f"/v1/passes/{pass_id}?include_deleted=1").is_error(404, "RESOURCE_NOT_FOUND")
+    assert shop.list("?include_deleted=1")[1] == total
+    return pass_id
+
+
+def everything_else_works(shop, pass_id):
+    before = shop.get(pass_id)["balance"]
+    shop.add(pass_id, 3)
+    shop.client.patch(f"/v1/passes/{pass_id}", {"hidden": {"n": before}}).is_empty(204)
+    assert shop.get(pass_id)["balance"] == before + 3
+
+
+def shops_on_every_shard(service):
+    """One shop on each shard, in order of the shards."""
+    shops = {}
+
+    def passes():
+        return [shard["accounts"] for shard in sorted(service.status()["shards"], key=lambda one: one["index"])]
+
+    while len(shops) < 2:
+        before = passes()
+        shop = Shop(service, ("balance",))
+        after = passes()
+        index = next(i for i, count in enumerate(after) if count != before[i])
+        shops.setdefault(index, shop)
+    return [shops[0], shops[1]]
+
+
+def test_a_paused_issuer(new_service):
+    service = new_service()
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    assert service.cli("issuer", "pause") == {}
+    refused = []
+    for shop, pass_id in zip(shops, ids, strict=True):
+        refused.append(is_refused_with_nothing_stored(shop))
+        everything_else_works(shop, pass_id)
+        try_create(shop, pass_id).is_error(409, "RESOURCE_CONFLICT")
+    assert service.cli("issuer", "resume") == {}
+    for shop, pass_id in zip(shops, refused, strict=True):
+        assert try_create(shop, pass_id).status == 201
+        shop.close()
+
+
+def test_a_stopped_timer_is_left_alone_and_missed(new_service):
+    service = new_service()
+    service.expect_log("level=warn")
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    pid = service.signal("timer", 0, signal.SIGSTOP)
+    refused = [is_refused_with_nothing_stored(shop) for shop in shops for _ in range(2)]
+    for shop, pass_id in zip(shops, ids, strict=True):
+        everything_else_works(shop, pass_id)
+    wait_for(lambda: not service.is_ready(), 5, "/readyz to miss the timer")
+    assert service.pid_of("timer") == pid
+    service.signal("timer", 0, signal.SIGCONT)
+    for shop in shops:
+        wait_for(lambda shop=shop: try_create(shop).status == 201, 5, "the timer to be heard again")
+        for pass_id in refused:
+            assert try_create(shop, pass_id).status == 201, "a refused id is not taken"
+        shop.close()
+    assert service.pid_of("timer") == pid
+
+
+def test_a_killed_timer_comes_back(new_service):
+    service = new_service()
+    service.expect_log("level=warn")
+    shops = shops_on_every_shard(service)
+    old = service.signal("timer", 0, signal.SIGKILL)
+    for shop in shops:
+        pass_id = new_id()
+
+        def created(shop=shop, pass_id=pass_id):
+            answer = try_create(shop, pass_id)
+            assert answer.status in (201, 502) and answer.seconds <= REFUSAL_SECONDS, answer
+            if answer.status == 502:
+                shop.client.get(f"/v1/passes/{pass_id}").is_error(404, "RESOURCE_NOT_FOUND")
+            return answer.status == 201
+
+        wait_for(created, 5, "creation to work again")
+        shop.close()
+    assert service.await_successor("timer", 0, old) != old

@@ -1,0 +1,311 @@
+"""The processes: readiness, orderly stops, deaths and restarts, and starts that must be refused."""
+import os
+import signal
+import socket
+import time
+from contextlib import closing
+
+import pytest
+from harness import is_alive, wait_for
+from shop import Shop, new_id, path_of
+from test_issuer import shops_on_every_shard
+
+NEVER_LONGER = 8.0  # seconds until any answer: a shard's deadline, its grace, and room for a busy machine
+
+
+def refused_start(service, command=None):
+    """Starts a serve that must refuse: returns its one line on stderr."""
+    done = service.run(*(command or service.command())[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def send_and_leave(shop, method, path, document=None):
+    """A client whose request has been taken in but not answered: the only http thread has answered later ones,
+    sent on another connection."""
+    client = shop.service.client(shop.key)
+    client.send(method, path, document)
+    with shop.service.client() as other:
+        for _ in range(3):
+            other.get("/nowhere").is_error(404, "ROUTE_NOT_FOUND")
+    return client
+
+
+def send_delta_and_leave(shop, pass_id, amount):
+    return send_and_leave(shop, "POST", path_of(pass_id, "/loyalty"), {"balance_to_add": amount})
+
+
+# Start and stop
+
+def test_readiness_line_and_admin_listener(service):
+    with service.admin() as admin:
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert admin.get(path).status == 200, path
+        assert admin.get("/v1/passes").status == 404
+        metrics = admin.get("/metrics").body.decode()
+    assert "# TYPE" in metrics
+    with service.client() as client:
+        for path in ("/healthz", "/readyz", "/metrics"):
+            client.get(path).is_error(404, "ROUTE_NOT_FOUND")
+
+
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_is_clean_and_everything_is_there_afterwards(new_service, sig):
+    service = new_service()
+    shops = shops_on_every_shard(service)
+    ids = [shop.create(hidden={"a": 1.25})["id"] for shop in shops]
+    for shop, pass_id in zip(shops, ids, strict=True):
+        shop.add(pass_id, 11)
+    before = [shop.get(pass_id) for shop, pass_id in zip(shops, ids, strict=True)]
+    assert service.stop(sig) == 0
+    service.start()
+    for shop, pass_id, want in zip(shops, ids, before, strict=True):
+        shop.client.address = service.http
+        got = shop.get(pass_id)
+        assert got.pop("download_url").rsplit("/", 1)[1] == want.pop("download_url").rsplit("/", 1)[1]
+        assert got == want
+        assert shop.list()[1] == 1
+        shop.close()
+
+
+def test_a_stop_finishes_what_is_in_flight(new_service):
+    service = new_service(shards=1)
+    shop = Shop(service, ("balance",))
+    pass_id = shop.create()["id"]
+    shard = service.signal("shard", 0, signal.SIGSTOP)
+    client = send_delta_and_leave(shop, pass_id, 5)
+    service.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: not accepts(service.http), 5, "the listener to close")
+    assert is_alive(shard) and service.process.poll() is None
+    os.kill(shard, signal.SIGCONT)
+    client.receive().is_empty(202)
+    client.close()
+    assert service.process.wait(15) == 0
+    service.process = None
+    service.await_nobody()
+    service.start()
+    shop.client = service.client(shop.key)
+    assert shop.get(pass_id)["balance"] == 5
+    shop.close()
+
+
+def accepts(address):
+    try:
+        with closing(socket.create_connection(address, 1)) as connection:
+            connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return bool(connection.recv(1))
+    except OSError:
+        return False
+
+
+# Deaths
+
+@pytest.mark.parametrize("role, index", [("http", 0), ("shard", 0), ("shard", 1), ("timer", 0)])
+def test_a_killed_child_is_restarted_and_the_others_go_on(new_service, role, index):
+    service = new_service()
+    service.expect_log("level=warn")
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    before = {(one["role"], one["index"]): (one["pid"], one["epoch"]) for one in service.status()["processes"]}
+    begin = time.monotonic()
+    service.kill_child(role, index)
+    assert time.monotonic() - begin < 5
+    after = {(one["role"], one["index"]): (one["pid"], one["epoch"]) for one in service.status()["processes"]}
+    assert set(after) == set(before)
+    for process in after:
+        assert (after[process][0] == before[process][0]) == (process != (role, index)), process
+    if role == "shard":
+        assert after[role, index][1] > before[role, index][1], "a restarted shard has a new epoch"
+    for shop, pass_id in zip(shops, ids, strict=True):
+        shop.client.close()
+        wait_for(lambda shop=shop, pass_id=pass_id: shop.try_add(pass_id, 1).status == 202, 5, "deltas again")
+        assert shop.get(pass_id)["balance"] == 1
+        wait_for(lambda shop=shop: shop.client.post("/v1/passes", {"pass_id": new_id(), "visible": {"name": "A"}})
+                 .status == 201, 5, "creation again")
+        shop.close()
+
+
+def test_a_dead_shard_fails_its_calls_at_once_and_only_its(new_service):
+    service = new_service()
+    service.expect_log("level=warn")
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    old = service.signal("shard", 0, signal.SIGSTOP)
+    write = send_delta_and_leave(shops[0], ids[0], 1)
+    read = send_and_leave(shops[0], "GET", path_of(ids[0]))
+    shops[1].add(ids[1], 1)
+    begin = time.monotonic()
+    os.kill(old, signal.SIGKILL)
+    written, seen = write.receive(), read.receive()
+    assert time.monotonic() - begin < 1, "outstanding calls fail when the shard dies, not at a deadline"
+    written.is_error(504, "OUTCOME_UNKNOWN")
+    seen.is_error(503, "SHARD_UNAVAILABLE")
+    assert seen.headers["retry-after"] == "1"
+    service.await_successor("shard", 0, old)
+    assert shops[0].get(ids[0])["balance"] in (0, 1)
+    for client in (write, read, *shops):
+        client.close()
+
+
+def test_a_stopped_shard_is_left_alone_and_nobody_waits_for_ever(new_service):
+    service = new_service()
+    service.expect_log("level=warn")
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    old = service.signal("shard", 1, signal.SIGSTOP)
+    write = send_delta_and_leave(shops[1], ids[1], 1)
+    read = send_and_leave(shops[1], "GET", path_of(ids[1]))
+    shops[0].add(ids[0], 1)
+    assert shops[0].create()["status"] == "issued"
+    wait_for(lambda: not service.is_ready(), 5, "/readyz to miss the shard")
+    written, seen = write.receive(), read.receive()
+    written.is_error(504, "OUTCOME_UNKNOWN")
+    seen.is_error(503, "SHARD_UNAVAILABLE")
+    assert max(written.seconds, seen.seconds) < NEVER_LONGER
+    assert is_alive(old)
+    os.kill(old, signal.SIGCONT)
+    wait_for(service.is_ready, 5, "readiness")
+    wait_for(lambda: shops[1].try_add(ids[1], 0).status == 202, 5, "the shard")
+    assert shops[1].get(ids[1])["balance"] == 0, "a command whose deadline has passed is dropped"
+    assert service.pid_of("shard", 1) == old
+    for shop in shops:
+        shop.close()
+
+
+def test_a_child_that_keeps_dying(new_service):
+    """Back-off slows the restarts, every answer is quick meanwhile, and in the end it serves again."""
+    service = new_service()
+    service.expect_log("level=warn")
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    seen, added = set(), 0
+    end = time.monotonic() + 30
+    while len(seen) < 6 and time.monotonic() < end:
+        pid = service.pid_of("shard", 0)
+        if pid and pid not in seen and is_alive(pid):
+            seen.add(pid)
+            os.kill(pid, signal.SIGKILL)
+        answer = shops[0].try_add(ids[0], 1)
+        assert answer.status in (202, 503, 504) and answer.seconds < NEVER_LONGER, answer
+        added += answer.status == 202
+        shops[1].add(ids[1], 1)
+    assert len(seen) == 6
+    wait_for(lambda: shops[0].try_add(ids[0], 0).status == 202, 30, "the shard to serve again")
+    assert shops[0].get(ids[0])["balance"] >= added
+    for shop in shops:
+        shop.close()
+
+
+def test_a_killed_supervisor_takes_all_along_and_a_new_one_serves(new_service):
+    service = new_service()
+    shop = Shop(service, ("balance",))
+    pass_id = shop.create()["id"]
+    shop.add(pass_id, 4)
+    for end in (service.kill, service.kill_everything):
+        end()
+        begin = time.monotonic()
+        service.start()
+        assert time.monotonic() - begin < 10
+        with service.client(shop.key) as client:
+            assert client.get(path_of(pass_id)).json["balance"] == 4
+    shop.close()
+
+
+# Starts that are refused
+
+def test_a_second_serve_on_the_same_directory(new_service):
+    service = new_service(shards=1)
+    shop = Shop(service, ("balance",))
+    pids = [process["pid"] for process in service.status()["processes"]]
+    tree = sorted(service.data.rglob("*"))
+    refused_start(service)
+    assert [process["pid"] for process in service.status()["processes"]] == pids
+    assert sorted(service.data.rglob("*")) == tree
+    assert shop.create()["status"] == "issued"
+    assert service.unexpected_lines() == []
+    shop.close()
+
+
+@pytest.mark.parametrize("option", ["listen", "admin"])
+def test_a_port_in_use(new_service, option):
+    service = new_service(start=False)
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        command = service.command(**{option: f"127.0.0.1:{taken.getsockname()[1]}"})
+        line = refused_start(service, command)
+    assert str(taken) and "127.0.0.1" in line
+    assert not service.data.exists(), "nothing changed"
+
+
+def test_an_unreadable_certificate(new_service, tmp_path):
+    (tmp_path / "bad.pem").write_text("no certificate")
+    for cert, key in ((tmp_path / "none.pem", tmp_path / "none.key"), (tmp_path / "bad.pem", tmp_path / "bad.pem")):
+        service = new_service(start=False, options=["--tls-cert", str(cert), "--tls-key", str(key)])
+        assert "tls" in refused_start(service).lower() or cert.name in refused_start(service)
+        assert not service.data.exists(), "nothing changed"
+
+
+def test_a_damaged_data_directory(new_service):
+    service = new_service(shards=2)
+    assert service.stop() == 0
+    identity = service.data / "identity"
+    good = identity.read_bytes()
+    for bad in (b"", good[:-1], bytes([good[0] ^ 1]) + good[1:], b"x" * 4096):
+        identity.write_bytes(bad)
+        refused_start(service)
+        assert identity.read_bytes() == bad
+    identity.write_bytes(good)
+    service.start()
+    assert service.stop() == 0
+
+
+def test_a_missing_shard_is_damage_and_no_empty_start(new_service):
+    service = new_service(shards=2)
+    assert service.stop() == 0
+    shard = service.data / "shards" / "1"
+    kept = service.home / "kept"
+    shard.rename(kept)
+    done = service.run(*service.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "level=fatal" in done.stderr
+    if shard.exists():
+        assert list(shard.rglob("data.mdb")) == []
+        shard.rmdir()
+    kept.rename(shard)
+    service.start()
+    assert service.stop() == 0
+
+
+# Configuration
+
+def test_a_configuration_file(new_service, tmp_path):
+    service = new_service(start=False)
+    config = tmp_path / "stampede.conf"
+    config.write_text(f"# a comment\n\ndata = {service.data}\nlisten = 127.0.0.1:0\n  admin=127.0.0.1:0  \n"
+                      "shards = 3\nmax-body = 50\n")
+    service.start(command=[service.program, "serve", "--config", config, "--max-body", "4000"])
+    status = service.status()
+    assert len(status["shards"]) == 3
+    shop = Shop(service, ("balance",))
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "the command line wins"
+    body = b'{"pass_id":"x"}' + b" " * 4000
+    shop.client.post_raw("/v1/passes", body).is_error(413, "PAYLOAD_TOO_LARGE")
+    shop.close()
+
+
+@pytest.mark.parametrize("text", ["colour = red\n", "shards\n", "shards = many\n", "= 3\n"])
+def test_a_bad_configuration_file(new_service, tmp_path, text):
+    service = new_service(start=False)
+    config = tmp_path / "stampede.conf"
+    config.write_text(text)
+    done = service.run("serve", "--config", config)
+    assert done.returncode in (1, 2) and done.stdout == "" and done.stderr
+    assert not service.data.exists()
+
+
+def test_a_public_url(new_service):
+    service = new_service(shards=1, options=["--public-url", "https://passes.example"])
+    shop = Shop(service, ("balance",))
+    assert shop.create()["download_url"].startswith("https://passes.example/p/")
+    shop.close()

@@ -1,0 +1,124 @@
+"""Template files by the command line, and GET /v1/pass-templates/accepted-fields."""
+import json
+
+import pytest
+from harness import CliError
+from shop import COUNTER, FIELDS, path_of, template_file
+
+PATH = "/v1/pass-templates/accepted-fields"
+
+
+def refused(shop, file):
+    with pytest.raises(CliError) as error:
+        shop.put_template(file)
+    return error.value.code
+
+
+def test_accepted_fields(till):
+    for kind, template in till.templates.items():
+        shown = till.client.get(f"{PATH}?pass_template_id={template}").json
+        assert set(shown) == {"pass_template_id", "name", "loyalty_type", "accepted_fields"}
+        assert (shown["pass_template_id"], shown["name"], shown["loyalty_type"]) == (template, f"Card {kind}", kind)
+        fields = FIELDS if kind == "none" else [*FIELDS, COUNTER]
+        assert shown["accepted_fields"] == [
+            {"required": False, "locked": False, "max_length": None, **field} for field in fields]
+
+
+def test_the_oldest_template_is_shown_by_default(new_shop):
+    shop = new_shop("stamps", "balance")
+    assert shop.client.get(PATH).json["pass_template_id"] == shop.templates["stamps"]
+
+
+def test_templates_that_cannot_be_shown(new_shop):
+    shop, other, empty = new_shop("balance"), new_shop("balance"), new_shop()
+    shop.client.get(f"{PATH}?pass_template_id={other.templates['balance']}").is_error(403, "UNAUTHORIZED")
+    unknown = shop.templates["balance"].rsplit("_", 1)[0] + "_77"
+    for template in (unknown, "x", "", "tpl_"):
+        shop.client.get(f"{PATH}?pass_template_id={template}").is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+    empty.client.get(PATH).is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+    twice = f"{PATH}?pass_template_id=a&pass_template_id=b"
+    shop.client.get(twice).is_error(400, "INVALID_INPUT", "pass_template_id")
+
+
+def test_a_template_is_put_from_a_file_and_listed_as_it_is(new_shop, service, tmp_path):
+    shop = new_shop()
+    file = template_file(min_balance=-5)
+    (tmp_path / "card.json").write_text(json.dumps(file))
+    made = service.cli("template", "put", shop.account, tmp_path / "card.json")["pass_template_id"]
+    second = shop.put_template(template_file("none"))
+    listed = service.cli("template", "list", shop.account)
+    assert [entry["pass_template_id"] for entry in listed] == [made, second]
+    for key, value in file.items():
+        assert key == "fields" or listed[0][key] == value
+    for want, got in zip(file["fields"], listed[0]["fields"], strict=True):
+        assert {**got, **want} == got
+
+
+def test_a_replaced_template(new_shop, service):
+    shop = new_shop()
+    template = shop.put_template(template_file())
+    made = shop.create()
+    body = {"visible": {"colour": "red"}}
+    shop.client.patch(path_of(made["id"]), body).is_error(400, "INVALID_INPUT")
+    extra = {"key": "colour", "label": "Colour", "type": "text", "max_length": 5}
+    file = template_file(pass_template_id=template, name="New name", fields=[*FIELDS, COUNTER, extra])
+    assert shop.put_template(file) == template
+    shop.client.patch(path_of(made["id"]), body).is_empty(204)
+    assert shop.get(made["id"])["visible"]["colour"] == "red"
+    shown = shop.client.get(PATH).json
+    assert shown["name"] == "New name" and shown["accepted_fields"][-1]["key"] == "colour"
+    assert len(service.cli("template", "list", shop.account)) == 1
+
+
+@pytest.mark.parametrize("changes", [
+    {"loyalty_type": "stamps"}, {"qr": False}, {"name_field": None},
+    {"fields": [*FIELDS, {**COUNTER, "key": "stars"}]},
+    {"loyalty_type": "none", "fields": FIELDS},
+])
+def test_what_is_fixed_for_good(new_shop, changes):
+    shop = new_shop("balance")
+    file = template_file(**{"pass_template_id": shop.templates["balance"], **changes})
+    refused(shop, file)
+    assert shop.client.get(PATH).json["loyalty_type"] == "balance"
+    assert shop.create()["qr_value"]
+
+
+@pytest.mark.parametrize("changes", [
+    {"name": None}, {"name": 5}, {"loyalty_type": None}, {"loyalty_type": "points"}, {"fields": None},
+    {"fields": FIELDS}, {"fields": [*FIELDS, COUNTER, {**COUNTER, "key": "more"}]},
+    {"fields": [*FIELDS, FIELDS[0], COUNTER]}, {"fields": [{**FIELDS[0], "type": "colour"}, COUNTER]},
+    {"fields": [{"label": "No key", "type": "text"}, COUNTER]}, {"fields": {}}, {"fields": ["name", COUNTER]},
+    {"name_field": "nobody"}, {"qr": "yes"}, {"min_balance": "low"}, {"min_balance": 1.5}, {"colour": "red"},
+    {"appearance": {"background_color": "red"}}, {"appearance": {"font": "x"}},
+    {"loyalty_type": "none"},
+    {"fields": [{**FIELDS[0], "max_length": -1}, COUNTER]}, {"fields": [{**FIELDS[0], "required": "yes"}, COUNTER]},
+])
+def test_a_file_that_is_no_template(till, changes):
+    assert refused(till, template_file(**changes)) == "INVALID_INPUT"
+
+
+def test_the_first_template_stays_the_first_when_replaced(new_shop):
+    shop = new_shop("stamps", "balance")
+    shop.put_template(template_file("stamps", pass_template_id=shop.templates["stamps"], name="Renamed"))
+    assert shop.client.get(PATH).json["name"] == "Renamed"
+
+
+def test_a_template_of_another_account_is_not_replaced(new_shop):
+    shop, other = new_shop("balance"), new_shop("balance")
+    refused(shop, template_file(pass_template_id=other.templates["balance"], name="Stolen"))
+    assert other.client.get(PATH).json["name"] == "Card balance"
+
+
+def test_a_file_that_is_not_json(till, service, tmp_path):
+    for text in ("", "{", "[]", '{"name":"a","name":"b"}', "null"):
+        done = service.run("template", "put", till.account, "-", stdin=text)
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert json.loads(done.stderr)["code"] in ("INVALID_REQUEST", "INVALID_INPUT")
+    done = service.run("template", "put", till.account, tmp_path / "missing.json")
+    assert done.returncode == 1 and json.loads(done.stderr)["code"]
+
+
+def test_templates_of_no_account(service):
+    with pytest.raises(CliError) as error:
+        service.cli("template", "put", "acc_aaaaaaaaaaaaaaaa", "-", stdin=json.dumps(template_file()))
+    assert error.value.code == "RESOURCE_NOT_FOUND"

@@ -1,0 +1,247 @@
+/* A session while it lasts: how it comes up, how calls leave and answers come, and what credit allows. */
+#include "tests/unit/callee.h"
+
+TestSuite(ask_session, .init = begin, .fini = end);
+TestSuite(ask, .init = begin_up, .fini = end);
+
+/* ---- coming up ---- */
+
+Test(ask_session, says_who_it_is_and_comes_up_with_the_welcome)
+{
+	uint64_t id = 0;
+	cr_expect_eq(ask_state(ask), ASK_DOWN);
+	cr_expect_eq(call_sized(MSG_PASS_GET, 1, 10, &id), ERR_SHARD_UNAVAILABLE);
+	cr_assert(callee_gets(FRAME_HELLO));
+	cr_expect(frame.role == ROLE_HTTP && frame.index == 3);
+	cr_expect_eq(ask_state(ask), ASK_HELLO);
+	cr_expect_eq(call_sized(MSG_PASS_GET, 1, 10, &id), ERR_SHARD_UNAVAILABLE);
+	cr_expect_eq(ask_epoch(ask), 0);
+	callee_welcomes(EPOCH, 1, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_expect_eq(ask_epoch(ask), EPOCH);
+	cr_expect_eq(end_count, 0);
+}
+
+Test(ask_session, repeats_its_hello_every_half_second)
+{
+	cr_assert(callee_gets(FRAME_HELLO));
+	for (int i = 0; i < 50; i++, usleep(1000))
+		pump();
+	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK);
+	later.v += 501 * US_PER_MS;
+	cr_expect(callee_gets(FRAME_HELLO));
+	/* Both are welcomed; the second changes nothing. */
+	callee_welcomes(EPOCH, 1, 1 << 20);
+	callee_welcomes(EPOCH, 1, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+	uint64_t id = call(MSG_PASS_LOYALTY, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH, id, OK, 0);
+	cr_assert(pump_until_ends(1));
+	expect_end(0, 1, OK);
+}
+
+/* ---- calls and answers ---- */
+
+Test(ask, gathers_calls_into_one_message_and_gives_each_its_answer)
+{
+	uint64_t ids[3];
+	struct call got;
+	for (int i = 0; i < 3; i++)
+		ids[i] = call(MSG_PASS_GET, i);
+	cr_expect_eq(ask_outstanding(ask), 3);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_assert(frame.count == 3 && frame.epoch == EPOCH && frame.placement_version == 1);
+	for (unsigned i = 0; i < 3; i++) {
+		cr_assert_eq(call_open(&frame.items[i], &got), OK);
+		cr_expect_eq(got.id, ids[i]);
+	}
+	callee_replies(EPOCH, ids[2], OK, 0);
+	callee_replies(EPOCH, ids[0], ERR_RESOURCE_NOT_FOUND, 0);
+	callee_replies(EPOCH, ids[1], OK, REPLY_ACCEPTED);
+	cr_assert(pump_until_ends(3));
+	expect_end(0, 2, OK);
+	expect_end(1, 0, ERR_RESOURCE_NOT_FOUND);
+	expect_end(2, 1, OK);
+	cr_expect_eq(ends[2].flags, (unsigned)REPLY_ACCEPTED);
+	cr_expect_eq(ask_outstanding(ask), 0);
+}
+
+Test(ask, sends_nothing_for_an_aborted_call)
+{
+	struct call head = {.message = MSG_PASS_GET};
+	msgpack_packer packer;
+	(void)call(MSG_PASS_GET, 1);
+	cr_assert_eq(ask_begin(ask, &head, NULL, &packer), OK);
+	msgpack_pack_array(&packer, 5);
+	ask_abort(ask);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(frame.count, 1);
+	cr_expect_eq(ask_outstanding(ask), 1);
+}
+
+Test(ask, passes_parts_on_until_the_last)
+{
+	uint64_t id = call(MSG_PASS_LIST, 7);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH, id, OK, REPLY_MORE);
+	callee_replies(EPOCH, id, OK, REPLY_MORE);
+	cr_assert(pump_until_ends(2));
+	cr_expect_eq(ask_outstanding(ask), 1);
+	callee_replies(EPOCH, id, OK, 0);
+	cr_assert(pump_until_ends(3));
+	cr_expect_eq(ask_outstanding(ask), 0);
+	cr_expect(ends[1].flags == REPLY_MORE && ends[2].flags == 0);
+}
+
+Test(ask, ignores_answers_to_calls_that_are_not_there)
+{
+	uint64_t id = call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH, id, OK, 0);
+	callee_replies(EPOCH, id, OK, 0);          /* a second time */
+	callee_replies(EPOCH, id + 1, OK, 0);      /* a place that is free */
+	callee_replies(EPOCH, id + 100000, OK, 0); /* no place at all */
+	callee_replies(EPOCH, 0, OK, 0);
+	uint64_t next = call(MSG_PASS_GET, 2); /* its place was taken before */
+	cr_expect_neq(next, id);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH, id, OK, 0);
+	callee_replies(EPOCH, next, OK, 0);
+	cr_assert(pump_until_ends(2));
+	expect_end(0, 1, OK);
+	expect_end(1, 2, OK);
+	cr_expect_eq(ask_state(ask), ASK_UP);
+}
+
+Test(ask, keeps_quiet_about_a_forgotten_call_but_keeps_its_credit)
+{
+	uint64_t id = call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	ask_forget(ask, id);
+	ask_forget(ask, 12345); /* any id is fine */
+	cr_expect_eq(ask_outstanding(ask), 1);
+	callee_replies(EPOCH, id, OK, REPLY_MORE);
+	callee_replies(EPOCH, id, OK, 0);
+	cr_expect(within_time((pump(), ask_outstanding(ask) == 0)));
+	cr_expect_eq(end_count, 0);
+}
+
+Test(ask, lets_a_callback_call_again)
+{
+	uint64_t id = call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	call_again = true;
+	callee_replies(EPOCH, id, OK, 0);
+	cr_assert(callee_gets(FRAME_CALLS)); /* without a flush of ours */
+	cr_expect(frame.count == 1 && end_count == 1);
+}
+
+static void answer_calls(void *user, struct ask *from, const struct frame *calls)
+{
+	*(unsigned *)user += calls->count;
+	cr_expect_eq(ask_send(from, span_str("\x93\x04\x07\x90")), OK);
+}
+
+Test(ask, serves_the_calls_of_the_other_side)
+{
+	unsigned served = 0;
+	struct frame_out out = {0};
+	struct call head = {.id = 5, .message = MSG_PREPARE};
+	ask_serve(ask, answer_calls, &served);
+	frame_call(&out, &head);
+	msgpack_packer packer = frame_out_packer(&out);
+	msgpack_pack_array(&packer, 1);
+	pack_int(&packer, 0);
+	callee_sends(frame_seal_calls(&out, 7, 1));
+	cr_assert(callee_gets(FRAME_REPLIES));
+	cr_expect(frame.epoch == 7 && served == 1);
+	buffer_free(&out.bytes);
+}
+
+/* ---- credit ---- */
+
+Test(ask_session, has_no_more_calls_outstanding_than_its_credit)
+{
+	uint64_t first = 0, id = 0;
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, 2, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+	first = call(MSG_PASS_GET, 1);
+	(void)call(MSG_PASS_GET, 2);
+	cr_expect_eq(call_sized(MSG_PASS_GET, 3, 10, &id), ERR_OVERLOADED);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(call_sized(MSG_PASS_GET, 3, 10, &id), ERR_OVERLOADED);
+	callee_replies(EPOCH, first, OK, 0);
+	cr_assert(pump_until_ends(1));
+	cr_expect_eq(call_sized(MSG_PASS_GET, 3, 10, &id), OK);
+	cr_expect_eq(call_sized(MSG_PASS_GET, 4, 10, &id), ERR_OVERLOADED);
+}
+
+Test(ask_session, counts_the_bytes_of_its_calls_too)
+{
+	uint64_t first = 0, id = 0;
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, 100, 1000);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_assert_eq(call_sized(MSG_PASS_GET, 1, 600, &first), OK);
+	cr_assert_eq(call_sized(MSG_PASS_GET, 2, 600, &id), OK);  /* refused once its size is known */
+	cr_assert_eq(call_sized(MSG_PASS_GET, 3, 2000, &id), OK); /* could never be sent */
+	cr_expect_eq(end_count, 0);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(frame.count, 1);
+	cr_assert(pump_until_ends(2));
+	expect_end(0, 2, ERR_OVERLOADED);
+	expect_end(1, 3, ERR_PAYLOAD_TOO_LARGE);
+	callee_replies(EPOCH, first, OK, 0);
+	cr_assert(pump_until_ends(3));
+	cr_assert_eq(call_sized(MSG_PASS_GET, 4, 600, &id), OK);
+	pump();
+	cr_expect_eq(end_count, 3);
+}
+
+Test(ask_session, cuts_the_calls_of_a_turn_into_frames_that_can_be_read)
+{
+	uint64_t id = 0;
+	unsigned got = 0, frames = 0;
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES);
+	cr_assert(pump_until_state(ASK_UP));
+	for (int i = 0; i < 10; i++)
+		cr_assert_eq(call_sized(MSG_PASS_GET, i, 300000, &id), OK);
+	flush();
+	for (; got < 10; got += frame.count, frames++) {
+		cr_assert(callee_gets(FRAME_CALLS));
+		cr_expect_lt(letter.bytes.size, FRAME_NODES_MAX);
+	}
+	cr_expect_eq(frames, 5);
+}
+
+Test(ask_session, refuses_a_call_of_too_many_items)
+{
+	struct call head = {.message = MSG_PASS_CREATE};
+	msgpack_packer packer;
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES);
+	cr_assert(pump_until_state(ASK_UP));
+	head.deadline = mono_after(now(), (dur_us){US_PER_SEC});
+	cr_assert_eq(ask_begin(ask, &head, (void *)5, &packer), OK);
+	msgpack_pack_array(&packer, FRAME_NODES_MAX);
+	for (int i = 0; i < FRAME_NODES_MAX; i++)
+		msgpack_pack_nil(&packer);
+	ask_commit(ask);
+	flush();
+	cr_assert(pump_until_ends(1));
+	expect_end(0, 5, ERR_PAYLOAD_TOO_LARGE);
+	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK);
+}

@@ -1,0 +1,138 @@
+/* What is told of calls that are not answered: the session ended, or their time is up. */
+#include "tests/unit/callee.h"
+
+TestSuite(ask_end, .init = begin_up, .fini = end);
+
+/* ---- the end of a session ---- */
+
+Test(ask_end, a_lost_connection_tells_what_is_known_of_each_call)
+{
+	(void)call(MSG_PASS_LOYALTY, 1);
+	(void)call(MSG_PASS_GET, 2);
+	(void)call(MSG_PASS_LIST, 3);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	(void)call(MSG_PASS_LOYALTY, 4); /* not flushed */
+	mailbox_close(&callee);
+	cr_assert(pump_until_ends(4));
+	expect_end(0, 1, ERR_OUTCOME_UNKNOWN);
+	expect_end(1, 2, ERR_SHARD_UNAVAILABLE);
+	expect_end(2, 3, ERR_SHARD_UNAVAILABLE);
+	expect_end(3, 4, ERR_SHARD_UNAVAILABLE);
+	cr_expect_eq(ask_state(ask), ASK_DOWN);
+	cr_expect_eq(ask_outstanding(ask), 0);
+
+	/* It comes back, as another process; nothing of before is sent to it. */
+	cr_assert_eq(mailbox_bind(&callee, endpoint), OK);
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH + 1, 100, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_expect_eq(ask_epoch(ask), EPOCH + 1);
+	flush();
+	pump();
+	usleep(20000);
+	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK);
+}
+
+Test(ask_end, reads_what_had_arrived_before_the_connection_was_lost)
+{
+	uint64_t first = call(MSG_PASS_LOYALTY, 1);
+	(void)call(MSG_PASS_LOYALTY, 2);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH, first, OK, 0);
+	usleep(50000); /* closing drops what has not left */
+	mailbox_close(&callee);
+	usleep(50000); /* the answer and the loss are both there when it looks */
+	cr_assert(pump_until_ends(2));
+	expect_end(0, 1, OK);
+	expect_end(1, 2, ERR_OUTCOME_UNKNOWN);
+}
+
+Test(ask_end, another_epoch_ends_the_session_after_what_it_brought)
+{
+	later.v += US_PER_SEC; /* the first HELLO is long past */
+	uint64_t refused = call(MSG_PASS_LOYALTY, 1);
+	uint64_t answered = call(MSG_PASS_LOYALTY, 2);
+	(void)call(MSG_PASS_LOYALTY, 3);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH + 1, refused, ERR_SHARD_UNAVAILABLE, 0);
+	callee_replies(EPOCH, answered, OK, 0);
+	usleep(50000); /* both are there */
+	cr_assert(pump_until_ends(3));
+	expect_end(0, 1, ERR_SHARD_UNAVAILABLE);
+	expect_end(1, 2, OK);
+	expect_end(2, 3, ERR_OUTCOME_UNKNOWN);
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH + 1, 100, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_expect_eq(ask_epoch(ask), EPOCH + 1);
+}
+
+Test(ask_end, a_welcome_of_another_epoch_ends_the_session)
+{
+	(void)call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_welcomes(EPOCH + 1, 100, 1 << 20);
+	cr_assert(pump_until_ends(1));
+	expect_end(0, 1, ERR_SHARD_UNAVAILABLE);
+	cr_expect_neq(ask_state(ask), ASK_UP);
+}
+
+Test(ask_end, a_frame_that_cannot_be_read_ends_the_session)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} rows[] = {{"\xc1", 1},
+	            {"", 0},
+	            {"\x93\x04\x29\x91\x01", 5},  /* REPLIES, one of which is none */
+	            {"\x94\x01\x01\x01\x00", 5},  /* HELLO */
+	            {"\x94\x03\x29\x01\x90", 5}}; /* CALLS, to one that serves none */
+	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
+		later.v += US_PER_SEC;
+		(void)call(MSG_PASS_LOYALTY, i);
+		flush();
+		cr_assert(callee_gets(FRAME_CALLS));
+		callee_sends(span_of(rows[i].bytes, rows[i].size));
+		cr_assert(pump_until_ends(i + 1), "row %d", i);
+		expect_end(i, i, ERR_OUTCOME_UNKNOWN);
+		cr_assert(callee_gets(FRAME_HELLO));
+		callee_welcomes(EPOCH, 100, 1 << 20);
+		cr_assert(pump_until_state(ASK_UP));
+	}
+}
+
+/* ---- time ---- */
+
+Test(ask_end, a_call_ends_a_grace_after_its_deadline)
+{
+	uint64_t late = call(MSG_PASS_LOYALTY, 1);
+	(void)call(MSG_PASS_GET, 2);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	later.v += US_PER_SEC + CALL_DEADLINE_GRACE_MS * US_PER_MS - 200 * US_PER_MS;
+	pump();
+	cr_expect_eq(end_count, 0);
+	later.v += 300 * US_PER_MS;
+	pump();
+	cr_assert_eq(end_count, 2);
+	expect_end(0, 1, ERR_OUTCOME_UNKNOWN);
+	expect_end(1, 2, ERR_SHARD_UNAVAILABLE);
+	callee_replies(EPOCH, late, OK, 0);
+	usleep(20000);
+	pump();
+	cr_expect_eq(end_count, 2);
+	cr_expect_eq(ask_state(ask), ASK_UP);
+}
+
+Test(ask_end, a_call_that_was_never_flushed_was_certainly_not_done)
+{
+	(void)call(MSG_PASS_LOYALTY, 1);
+	later.v += 3 * US_PER_SEC;
+	pump();
+	cr_assert_eq(end_count, 1);
+	expect_end(0, 1, ERR_SHARD_UNAVAILABLE);
+}

@@ -1,0 +1,166 @@
+/* The caller's side of a session, against a callee that does only what a test tells it: a bound mailbox in
+ * the same thread. Time is an argument, so waiting for a deadline is adding to `later`. */
+#include "actors/ask/ask.h"
+#include "actors/rt/time.h"
+#include "schemas/fields.h"
+#include "schemas/limits.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { EPOCH = 41, ENDS_MAX = 4096 };
+
+static char dir[] = "/tmp/stampede-ask-XXXXXX";
+static char endpoint[64];
+
+static struct ask *ask;
+static struct mailbox *callee;
+static struct letter letter; /* what the callee received last */
+static struct frame frame;   /* and as a frame */
+static msgpack_zone zone;
+static dur_us later; /* how far the test's time is ahead */
+
+static struct {
+	int user;
+	enum err err;
+	unsigned flags;
+} ends[ENDS_MAX]; /* what on_reply heard, in order */
+static int end_count;
+static bool call_again; /* on_reply makes one more call */
+
+static inline mono_us now(void)
+{
+	return mono_after(time_mono(), later);
+}
+
+#define within_time(condition)                                                    \
+	({                                                                        \
+		bool held_ = false;                                               \
+		for (int try_ = 0; try_ < 3000 && !(held_ = (condition)); try_++) \
+			usleep(1000);                                             \
+		held_;                                                            \
+	})
+
+static inline bool pump(void)
+{
+	return ask_pump(ask, now(), 16);
+}
+
+static inline bool pump_until_state(enum ask_state state)
+{
+	return within_time((pump(), ask_state(ask) == state));
+}
+
+static inline bool pump_until_ends(int count)
+{
+	return within_time((pump(), end_count >= count));
+}
+
+/* Begins a call with `size` bytes of argument; numbers serve as users. */
+static inline enum err call_sized(enum message message, int user, size_t size, uint64_t *id)
+{
+	struct call head = {.message = message, .deadline = mono_after(now(), (dur_us){US_PER_SEC})};
+	msgpack_packer packer;
+	enum err err = ask_begin(ask, &head, (void *)(intptr_t)user, &packer);
+	if (err) return err;
+	char *text = calloc(1, size + 1);
+	msgpack_pack_array(&packer, message == MSG_PASS_LOYALTY ? ARGS_PASS_LOYALTY : ARGS_PASS_GET);
+	pack_str(&packer, span_of(text, size));
+	if (message == MSG_PASS_LOYALTY) pack_int(&packer, 1);
+	msgpack_pack_nil(&packer);
+	ask_commit(ask);
+	free(text);
+	*id = head.id;
+	return OK;
+}
+
+static inline uint64_t call(enum message message, int user)
+{
+	uint64_t id = 0;
+	cr_assert_eq(call_sized(message, user, 10, &id), OK);
+	cr_assert_neq(id, 0);
+	return id;
+}
+
+static inline void on_reply(void *user, const struct reply *reply)
+{
+	cr_assert_lt(end_count, (int)ENDS_MAX);
+	ends[end_count].user = (int)(intptr_t)user;
+	ends[end_count].err = reply->err;
+	ends[end_count++].flags = reply->flags;
+	if (!call_again) return;
+	call_again = false;
+	(void)call(MSG_PASS_GET, 99);
+}
+
+static inline void flush(void)
+{
+	ask_flush(ask, now());
+}
+
+/* The callee receives one frame of this kind. */
+static inline bool callee_gets(enum frame_kind kind)
+{
+	if (!within_time((pump(), mailbox_recv(callee, &letter) == OK))) return false;
+	msgpack_zone_clear(&zone);
+	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	return frame.kind == kind;
+}
+
+static inline void callee_sends(struct span bytes)
+{
+	cr_assert_eq(mailbox_send(callee, &letter.from, bytes), OK);
+}
+
+static inline void callee_welcomes(uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes)
+{
+	struct buffer bytes = {0};
+	frame_welcome(&bytes, epoch, credit_commands, credit_bytes, 1);
+	callee_sends(buffer_span(&bytes));
+	buffer_free(&bytes);
+}
+
+static inline void callee_replies(uint64_t epoch, uint64_t id, enum err err, unsigned flags)
+{
+	struct frame_out out = {0};
+	frame_reply(&out, id, err, flags, span_of(NULL, 0));
+	msgpack_packer packer = frame_out_packer(&out);
+	msgpack_pack_nil(&packer);
+	callee_sends(frame_seal_replies(&out, epoch));
+	buffer_free(&out.bytes);
+}
+
+static inline void begin(void)
+{
+	cr_assert(mkdtemp(dir));
+	snprintf(endpoint, sizeof(endpoint), "ipc://%s/c", dir);
+	msgpack_zone_init(&zone, 8192);
+	cr_assert_eq(mailbox_bind(&callee, endpoint), OK);
+	cr_assert_eq(ask_open(&ask, endpoint, ROLE_HTTP, 3, on_reply), OK);
+}
+
+static inline void begin_up(void)
+{
+	begin();
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, 100, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+}
+
+static inline void end(void)
+{
+	letter_close(&letter);
+	ask_close(&ask);
+	mailbox_close(&callee);
+	msgpack_zone_destroy(&zone);
+	unlink(endpoint + strlen("ipc://"));
+	rmdir(dir);
+}
+
+#define expect_end(at, number, error)                                                        \
+	do {                                                                                 \
+		cr_expect_eq(ends[at].user, number, "end %d is of %d", at, ends[at].user);   \
+		cr_expect_eq(ends[at].err, error, "end %d: %s", at, err_code(ends[at].err)); \
+	} while (0)

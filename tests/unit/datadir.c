@@ -1,0 +1,168 @@
+/* The data directory by its descriptors: what opens, what does not, endpoints, the key, the lock. */
+#include "actors/rt/datadir.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static void put(const char *name, const void *bytes, size_t size)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	file = fopen(path, "w");
+	cr_assert(file);
+	fwrite(bytes, 1, size, file);
+	fclose(file);
+}
+
+static void make(void)
+{
+	snprintf(dir, sizeof dir, "/tmp/stampede-datadir-XXXXXX");
+	cr_assert(mkdtemp(dir));
+}
+
+static void furnish(void)
+{
+	struct identity identity = {.lineage = {1, 2, 3}, .shards = 2, .formatted = true};
+	struct buffer text = {0};
+	char run[128];
+
+	identity_write(&identity, &text);
+	put("identity", text.at, text.size);
+	buffer_free(&text);
+	snprintf(run, sizeof run, "%s/run", dir);
+	cr_assert_eq(mkdir(run, 0700), 0);
+}
+
+static void clear(void)
+{
+	static const char *const names[] = {"identity", "master.key", "held"};
+	char path[128];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof path, "%s/run", dir);
+	rmdir(path);
+	rmdir(dir);
+}
+
+TestSuite(datadir, .init = make, .fini = clear);
+
+Test(datadir, opens_with_its_identity)
+{
+	struct datadir datadir;
+
+	furnish();
+	cr_assert_eq(datadir_open(dir, &datadir), OK);
+	cr_expect_eq(datadir.identity.shards, 2);
+	cr_expect(datadir.identity.formatted);
+	cr_expect_eq(datadir.identity.lineage[2], 3);
+	cr_expect_neq(fcntl(datadir.fd, F_GETFD) & FD_CLOEXEC, 0);
+	cr_expect_neq(fcntl(datadir.run_fd, F_GETFD) & FD_CLOEXEC, 0);
+	datadir_close(&datadir);
+	cr_expect_eq(datadir.fd, -1);
+	cr_expect_eq(datadir.run_fd, -1);
+}
+
+Test(datadir, is_not_found_without_identity_or_at_all)
+{
+	struct datadir datadir;
+
+	cr_expect_eq(datadir_open(dir, &datadir), ERR_NOT_FOUND);
+	cr_expect_eq(datadir_open("/nonexistent/at/all", &datadir), ERR_NOT_FOUND);
+	cr_expect_eq(datadir.fd, -1);
+}
+
+Test(datadir, with_a_changed_identity_is_damaged)
+{
+	struct datadir datadir;
+
+	furnish();
+	put("identity", "stampede-data=1\nshards=3\n", 25);
+	cr_expect_eq(datadir_open(dir, &datadir), ERR_DAMAGED);
+}
+
+Test(datadir, names_endpoints_that_lead_into_its_run_directory)
+{
+	struct datadir datadir;
+	char endpoint[ENDPOINT_TEXT];
+	struct stat by_name, by_fd;
+	char *slash;
+
+	furnish();
+	cr_assert_eq(datadir_open(dir, &datadir), OK);
+	cr_assert_eq(chdir("/"), 0);
+	datadir_shard_endpoint(&datadir, 4000000000u, endpoint);
+	cr_assert_eq(strncmp(endpoint, "ipc:///", 7), 0);
+	slash = strrchr(endpoint, '/');
+	cr_expect_str_eq(slash, "/shard-4000000000");
+	*slash = 0;
+	cr_assert_eq(stat(endpoint + 6, &by_name), 0);
+	cr_assert_eq(fstat(datadir.run_fd, &by_fd), 0);
+	cr_expect_eq(by_name.st_ino, by_fd.st_ino);
+	datadir_supervisor_endpoint(&datadir, endpoint);
+	cr_expect_str_eq(strrchr(endpoint, '/'), "/supervisor");
+	datadir_close(&datadir);
+}
+
+Test(datadir, key_is_of_32_bytes_or_damaged)
+{
+	static const uint8_t bytes[33] = {9, 8, 7};
+	uint8_t key[32];
+	struct datadir datadir;
+
+	furnish();
+	cr_assert_eq(datadir_open(dir, &datadir), OK);
+	cr_expect_eq(datadir_master_key(&datadir, key), ERR_NOT_FOUND);
+	put("master.key", bytes, 31);
+	cr_expect_eq(datadir_master_key(&datadir, key), ERR_DAMAGED);
+	put("master.key", bytes, 33);
+	cr_expect_eq(datadir_master_key(&datadir, key), ERR_DAMAGED);
+	put("master.key", bytes, 32);
+	cr_assert_eq(datadir_master_key(&datadir, key), OK);
+	cr_expect_eq(memcmp(key, bytes, 32), 0);
+	datadir_close(&datadir);
+}
+
+Test(datadir, lock_is_held_by_one_descriptor)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), first, second;
+
+	cr_assert_eq(datadir_lock(dir_fd, "held", 0, &first), OK);
+	cr_expect_neq(fcntl(first, F_GETFD) & FD_CLOEXEC, 0);
+	/* The same process is no exception: the lock is the open file's. */
+	cr_expect_eq(datadir_lock(dir_fd, "held", 30, &second), ERR_LOCKED);
+	cr_expect_eq(second, -1);
+	close(first);
+	cr_expect_eq(datadir_lock(dir_fd, "held", 0, &second), OK);
+	close(second);
+	close(dir_fd);
+}
+
+Test(datadir, lock_waits_for_its_holder)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock;
+	pid_t child = fork();
+
+	cr_assert_geq(child, 0);
+	if (child == 0) {
+		if (datadir_lock(dir_fd, "held", 0, &lock)) _exit(1);
+		usleep(200000);
+		_exit(0);
+	}
+	usleep(50000);
+	cr_expect_eq(datadir_lock(dir_fd, "held", 0, &lock), ERR_LOCKED);
+	cr_expect_eq(datadir_lock(dir_fd, "held", 5000, &lock), OK);
+	close(lock);
+	close(dir_fd);
+}

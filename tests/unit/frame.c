@@ -1,0 +1,273 @@
+/* Frames: what is written is read again, of every kind, and a bad item spoils only itself. */
+#include "schemas/frame.h"
+#include "schemas/fields.h"
+
+#include <criterion/criterion.h>
+
+static msgpack_zone zone;
+static struct frame_out out;
+
+static void begin(void)
+{
+	msgpack_zone_init(&zone, 8192);
+}
+
+static void end(void)
+{
+	msgpack_zone_destroy(&zone);
+	buffer_free(&out.bytes);
+}
+
+TestSuite(frame, .init = begin, .fini = end);
+
+static struct frame open_ok(struct span bytes)
+{
+	struct frame frame;
+	cr_assert_eq(frame_open(bytes, &zone, &frame), OK);
+	return frame;
+}
+
+static void add_loyalty(uint64_t id, int64_t amount)
+{
+	struct call head = {.id = id, .message = MSG_PASS_LOYALTY, .deadline = {-5}, .has_account = true};
+	memset(head.account.b, 0xab, sizeof(head.account.b));
+	frame_call(&out, &head);
+	msgpack_packer packer = frame_out_packer(&out);
+	msgpack_pack_array(&packer, ARGS_PASS_LOYALTY);
+	pack_text(&packer, "p1");
+	pack_int(&packer, amount);
+	msgpack_pack_nil(&packer);
+}
+
+Test(frame, calls_read_as_they_were_written)
+{
+	struct call call;
+	add_loyalty(UINT64_MAX, INT64_MIN);
+	add_loyalty(7, BALANCE_MAX);
+	struct frame frame = open_ok(frame_seal_calls(&out, UINT64_MAX - 1, UINT32_MAX));
+	cr_assert_eq(frame.kind, FRAME_CALLS);
+	cr_expect_eq(frame.epoch, UINT64_MAX - 1);
+	cr_expect_eq(frame.placement_version, UINT32_MAX);
+	cr_assert_eq(frame.count, 2);
+	cr_assert_eq(call_open(&frame.items[0], &call), OK);
+	cr_expect_eq(call.id, UINT64_MAX);
+	cr_expect_eq(call.message, MSG_PASS_LOYALTY);
+	cr_expect_eq(call.deadline.v, -5);
+	cr_expect(call.has_account && call.account.b[9] == 0xab);
+	cr_expect(!call.has_key_hash);
+	cr_expect(span_is(arg_span(&call.args[ARG_PASS_LOYALTY_pass_id]), "p1"));
+	cr_expect_eq(arg_integer(&call.args[ARG_PASS_LOYALTY_balance_to_add], 0), INT64_MIN);
+	cr_expect(!arg_present(&call.args[ARG_PASS_LOYALTY_message]));
+	cr_assert_eq(call_open(&frame.items[1], &call), OK);
+	cr_expect_eq(arg_integer(&call.args[ARG_PASS_LOYALTY_balance_to_add], 0), BALANCE_MAX);
+}
+
+Test(frame, replies_read_as_they_were_written)
+{
+	struct reply reply;
+	frame_reply(&out, 9, ERR_INVALID_INPUT, 0, span_str("visible.name"));
+	msgpack_packer packer = frame_out_packer(&out);
+	pack_text(&packer, "No.");
+	frame_reply(&out, 10, OK, REPLY_MORE | REPLY_ACCEPTED, span_of(NULL, 0));
+	packer = frame_out_packer(&out);
+	msgpack_pack_nil(&packer);
+	struct frame frame = open_ok(frame_seal_replies(&out, 3));
+	cr_assert_eq(frame.kind, FRAME_REPLIES);
+	cr_expect_eq(frame.epoch, 3);
+	cr_assert_eq(frame.count, 2);
+	cr_assert_eq(reply_open(&frame.items[0], &reply), OK);
+	cr_expect_eq(reply.id, 9);
+	cr_expect_eq(reply.err, ERR_INVALID_INPUT);
+	cr_expect(span_is(reply.field, "visible.name"));
+	cr_expect(span_is(arg_span(reply.payload), "No."));
+	cr_assert_eq(reply_open(&frame.items[1], &reply), OK);
+	cr_expect_eq(reply.flags, (unsigned)(REPLY_MORE | REPLY_ACCEPTED));
+	cr_expect_eq(reply.field.size, 0);
+	cr_expect(!arg_present(reply.payload));
+}
+
+Test(frame, hello_and_welcome_read_as_they_were_written)
+{
+	struct buffer bytes = {0};
+	frame_hello(&bytes, ROLE_CLI, 77);
+	struct frame frame = open_ok(buffer_span(&bytes));
+	cr_expect(frame.kind == FRAME_HELLO && frame.role == ROLE_CLI && frame.index == 77);
+	buffer_clear(&bytes);
+	frame_welcome(&bytes, 5, 2048, 1 << 23, 1);
+	frame = open_ok(buffer_span(&bytes));
+	cr_expect(frame.kind == FRAME_WELCOME && frame.epoch == 5 && frame.placement_version == 1);
+	cr_expect(frame.credit_commands == 2048 && frame.credit_bytes == 1 << 23);
+	buffer_free(&bytes);
+}
+
+Test(frame, may_be_sealed_empty_or_twice)
+{
+	cr_expect_eq(open_ok(frame_seal_replies(&out, 1)).count, 0);
+	frame_clear(&out);
+	add_loyalty(1, 1);
+	(void)frame_seal_calls(&out, 1, 1);
+	add_loyalty(2, 1);
+	struct frame frame = open_ok(frame_seal_calls(&out, 2, 1));
+	cr_expect(frame.epoch == 2 && frame.count == 2);
+}
+
+Test(frame, drops_what_came_after_the_mark)
+{
+	add_loyalty(1, 1);
+	struct frame_mark mark = frame_mark(&out);
+	add_loyalty(2, 1);
+	out.bytes.failed = true; /* as if memory had run out within the second */
+	frame_drop(&out, mark);
+	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
+	cr_expect_eq(frame.count, 1);
+	out.bytes.failed = true;
+	cr_expect_eq(frame_seal_calls(&out, 1, 1).size, 0);
+}
+
+Test(frame, refuses_heads_that_are_none)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} rows[] = {
+	    {"", 0},
+	    {"\x01", 1},
+	    {"\x90", 1},
+	    {"\x91\x01", 2},
+	    {"\x94\x00\x01\x01\x01", 5}, /* no such kind */
+	    {"\x94\x05\x01\x01\x01", 5},
+	    {"\x94\xff\x01\x01\x01", 5},
+	    {"\x94\x01\x02\x01\x01", 5},         /* HELLO of another protocol */
+	    {"\x94\x01\x01\x7f\x01", 5},         /* of no such role */
+	    {"\x94\x01\x01\x01\xff", 5},         /* of a negative index */
+	    {"\x95\x01\x01\x01\x01\x01", 6},     /* with too much */
+	    {"\x96\x02\x02\x01\x01\x01\x01", 7}, /* WELCOME of another protocol */
+	    {"\x96\x02\x01\xff\x01\x01\x01", 7},
+	    {"\x94\x03\x01\x01\x01", 5}, /* CALLS without a list */
+	    {"\x94\x03\xa1x\x01\x90", 6},
+	    {"\x93\x04\x01\x80", 4},     /* REPLIES with a map */
+	    {"\x93\x04\x01\x90\x00", 5}, /* with something after */
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct frame frame;
+		cr_expect_eq(frame_open(span_of(rows[i].bytes, rows[i].size), &zone, &frame), ERR_MALFORMED,
+		             "row %zu", i);
+	}
+	cr_expect_eq(open_ok(span_of("\x93\x04\x01\x90", 4)).count, 0);
+}
+
+/* Items as bytes: "\x96" id, message, deadline, account, key hash, arguments. */
+static enum err open_call(const void *bytes, size_t size, struct call *call)
+{
+	msgpack_object item;
+	cr_assert_eq(msgpack_unpack(bytes, size, NULL, &zone, &item), MSGPACK_UNPACK_SUCCESS);
+	return call_open(&item, call);
+}
+
+Test(frame, a_bad_call_still_tells_its_id)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		uint64_t want_id;
+	} rows[] = {
+	    {"\x01", 1, 0},
+	    {"\x90", 1, 0},
+	    {"\x96\xff\x00\x00\xc0\xc0\x90", 7, 0},
+	    {"\x95\x08\x00\x00\xc0\xc0", 6, 8},
+	    {"\x96\x08\x7f\x00\xc0\xc0\x90", 7, 8},      /* no such message */
+	    {"\x96\x08\x00\xc0\xc0\xc0\x90", 7, 8},      /* no deadline */
+	    {"\x96\x08\x00\x00\xc4\x01x\xc0\x90", 9, 8}, /* an account of one byte */
+	    {"\x96\x08\x00\x00\xc0\xc4\x00\x90", 8, 8},  /* a key hash of none */
+	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},      /* no arguments */
+	    {"\x96\x08\x00\x00\xc0\xc0\x91\x01", 8, 8},  /* too many */
+	};
+	struct call call;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_eq(open_call(rows[i].bytes, rows[i].size, &call), ERR_MALFORMED, "row %zu", i);
+		cr_expect_eq(call.id, rows[i].want_id, "row %zu", i);
+	}
+	cr_expect_eq(open_call("\x96\x08\x00\x00\xc0\xc0\x90", 7, &call), OK);
+}
+
+/* One value as the first argument of `message`, nil as all others; does it pass? */
+static bool fits(enum message message, unsigned position, const char *value, size_t size)
+{
+	struct call call, head = {.id = 1, .message = message};
+	unsigned count;
+	const struct field *fields = message_fields(message, &count);
+	frame_clear(&out);
+	frame_call(&out, &head);
+	msgpack_packer packer = frame_out_packer(&out);
+	msgpack_pack_array(&packer, count);
+	for (unsigned i = 0; i < count; i++) {
+		if (i == position)
+			buffer_append(&out.bytes, value, size);
+		else if (fields[i].need == NEED_REQUIRED)
+			pack_text(&packer,
+			          "x"); /* every other required argument of these messages is a string */
+		else
+			msgpack_pack_nil(&packer);
+	}
+	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
+	return call_open(&frame.items[0], &call) == OK;
+}
+
+Test(frame, arguments_are_held_against_their_fields)
+{
+	static const struct {
+		enum message message;
+		unsigned position;
+		const char *value;
+		size_t size;
+		bool want;
+	} rows[] = {
+	    {MSG_PASS_GET, ARG_PASS_GET_pass_id, "\xa1x", 2, true},
+	    {MSG_PASS_GET, ARG_PASS_GET_pass_id, "\xc0", 1, false}, /* required */
+	    {MSG_PASS_GET, ARG_PASS_GET_pass_id, "\xc4\x01x", 3, false},
+	    {MSG_PASS_GET, ARG_PASS_GET_include_deleted, "\xc3", 1, true},
+	    {MSG_PASS_GET, ARG_PASS_GET_include_deleted, "\x01", 1, false},
+	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\x05", 1, true},
+	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xff", 1, true}, /* ranges are the handler's */
+	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xcf\x7f\xff\xff\xff\xff\xff\xff\xff", 9, true},
+	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xcf\x80\x00\x00\x00\x00\x00\x00\x00", 9, false},
+	    {MSG_PASS_LIST, ARG_PASS_LIST_limit, "\xcb\x00\x00\x00\x00\x00\x00\x00\x00", 9, false},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_visible, "\x83\xa1k\xa1v\xa1l\xc4\x01\x31\xa1m\xc0", 13, true},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_visible, "\x81\xa1k\x01", 4, false},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_visible, "\x81\x01\xa1v", 4, false},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_visible, "\xc4\x00", 2, false},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_appearance, "\xc4\x00", 2, true},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_appearance, "\xc4\x01x", 3, false},
+	    {MSG_PASS_PATCH, ARG_PASS_PATCH_appearance, "\x80", 1, true},
+	    {MSG_PASS_CREATE, ARG_PASS_CREATE_initial_platform, "\xa3ios", 4, true},
+	    {MSG_PASS_CREATE, ARG_PASS_CREATE_initial_platform, "\x01", 1, false},
+	    {MSG_KEY_CREATE, ARG_KEY_CREATE_key_hash, "\xc4\x01x", 3, true},
+	    {MSG_KEY_CREATE, ARG_KEY_CREATE_key_hash, "\xa1x", 2, false},
+	    {MSG_ISSUER_SET, ARG_ISSUER_SET_paused, "\xc0", 1, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(fits(rows[i].message, rows[i].position, rows[i].value, rows[i].size),
+		             rows[i].want, "row %zu", i);
+}
+
+Test(frame, absent_arguments_give_the_fallback)
+{
+	const msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
+	cr_expect_eq(arg_integer(&nil, 25), 25);
+	cr_expect(arg_boolean(&nil, true));
+	cr_expect(!arg_boolean(&nil, false));
+	cr_expect_eq(arg_span(&nil).size, 0);
+}
+
+Test(frame, warm_buffers_are_not_allocated_again)
+{
+	for (int i = 0; i < 64; i++)
+		add_loyalty((uint64_t)i, i);
+	const uint8_t *warm = out.bytes.at;
+	for (int round = 0; round < 10; round++) {
+		frame_clear(&out);
+		for (int i = 0; i < 64; i++)
+			add_loyalty((uint64_t)i, i);
+	}
+	cr_expect_eq(out.bytes.at, warm);
+}

@@ -1,0 +1,96 @@
+/* http/guard.h: heads that pass, and every shape that must not. */
+#include "http/guard.h"
+#include "schemas/buffer.h"
+#include "schemas/limits.h"
+
+#include <criterion/criterion.h>
+
+#define GET "GET /v1/passes/a HTTP/1.1\r\n"
+
+Test(guard, ordinary_heads_pass)
+{
+	static const char *const heads[] = {
+	    GET "Host: x\r\n\r\n",
+	    "\r\n" GET "host: x\r\n\r\n",
+	    "GET / HTTP/1.0\r\n\r\n",
+	    "POST /v1/passes HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab\ncd",
+	    "POST /v1/passes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	    GET "Host:\r\nX-Content-Length: 1\r\nContent-Lengthy: 2\r\nA:b\r\n\r\n",
+	    "GET /a%2500 HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET /\xc3\xa9?q=a%20b HTTP/1.1\r\nHost: x\r\n\r\n",
+	    GET "Host: x\r\n\r\n" GET "\n\n", /* what follows is another's concern */
+	};
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		cr_expect_eq(guard_head(span_str(heads[i])), OK, "%s", heads[i]);
+}
+
+Test(guard, every_ambiguous_shape_is_refused)
+{
+	static const char *const heads[] = {
+	    "GET / HTTP/1.1\nHost: x\n\n",
+	    GET "Host: x\n\r\n",
+	    GET "Host: x\r\n\n",
+	    "\n" GET "Host: x\r\n\r\n",
+	    "\r\n\r\n" GET "Host: x\r\n\r\n",
+	    GET "Host: x\r\nA: b\r\n c: d\r\n\r\n",
+	    GET "Host: x\r\nA: b\r\n\tc: d\r\n\r\n",
+	    GET " Host: x\r\n\r\n",
+	    GET "Host: x\r\nA: b\rc\r\n\r\n",
+	    GET "Host: x\r\nA b\r\n\r\n",
+	    GET "Host: x\r\n: b\r\n\r\n",
+	    GET "Host: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+	    GET "Host: x\r\ncontent-length: 0\r\nCONTENT-LENGTH: 5\r\n\r\n",
+	    GET "Host: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+	    GET "Host: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+	    "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+	    GET "\r\n",
+	    GET "Host: x\r\nHost: x\r\n\r\n",
+	    "GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n",
+	    "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET /  HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n",
+	    " / HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET / HTTP/1.7\r\nHost: x\r\n\r\n",
+	    "GET / HTTP/2.0\r\nHost: x\r\n\r\n",
+	    "GET / http/1.1\r\nHost: x\r\n\r\n",
+	    "GET /\r\n\r\n",
+	    "GET /a%00b HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET /?a=%00 HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET /a\x01 HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "GET /a\x7f HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "",
+	    "\r\n",
+	    GET "Host: x\r\n",
+	};
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		cr_expect_eq(guard_head(span_str(heads[i])), ERR_INVALID_REQUEST, "row %zu: %s", i, heads[i]);
+	cr_expect_eq(guard_head(span_of("GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", 28)), ERR_INVALID_REQUEST);
+}
+
+/* A head whose target, or whose one header, is filled up with `fill` letters. */
+static enum err guard_filled(const char *before, size_t fill, const char *after)
+{
+	struct buffer head = {0};
+	buffer_text(&head, before);
+	for (size_t i = 0; i < fill; i++)
+		buffer_byte(&head, 'a');
+	buffer_text(&head, after);
+	enum err err = guard_head(buffer_span(&head));
+	buffer_free(&head);
+	return err;
+}
+
+Test(guard, targets_and_heads_have_limits)
+{
+	static const char end[] = " HTTP/1.1\r\nHost: x\r\n\r\n", head[] = GET "Host: x\r\nA: ";
+	cr_expect_eq(guard_filled("GET /", URI_BYTES_MAX - 1, end), OK);
+	cr_expect_eq(guard_filled("GET /", URI_BYTES_MAX, end), ERR_URI_TOO_LONG);
+	cr_expect_eq(guard_filled("GET /", 2 * HEAD_BYTES_MAX, end), ERR_URI_TOO_LONG);
+	size_t room = HEAD_BYTES_MAX - (sizeof head - 1) - 4;
+	cr_expect_eq(guard_filled(head, room, "\r\n\r\n"), OK);
+	cr_expect_eq(guard_filled(head, room + 1, "\r\n\r\n"), ERR_HEAD_TOO_LARGE);
+	cr_expect_eq(guard_filled(head, room, "\r\n\r\nbody"), OK, "the body does not count");
+}

@@ -1,0 +1,254 @@
+/* The options of `serve`: what is taken, what is refused and how, and the way back to a command line. */
+#include "actors/rt/options.h"
+#include "schemas/limits.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 16 };
+
+static struct options options;
+static char why[OPTION_WHY];
+
+/* Reads words that end with NULL. */
+static enum err read_words(char **words)
+{
+	int count = 0;
+
+	while (words[count])
+		count++;
+	why[0] = 0;
+	return options_read(count, words, &options, why);
+}
+#define READ(...) read_words((char *[WORDS_MAX]){__VA_ARGS__})
+
+static const char *write_config(const char *text)
+{
+	static char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof path, "/tmp/stampede-options-%d", (int)getpid());
+	file = fopen(path, "w");
+	cr_assert(file);
+	fputs(text, file);
+	fclose(file);
+	return path;
+}
+
+Test(options, have_defaults)
+{
+	cr_assert_eq(READ("--data", "d"), OK, "%s", why);
+	cr_expect_str_eq(options.data, "d");
+	cr_expect_str_eq(options.listen, "127.0.0.1:8080");
+	cr_expect_str_eq(options.admin, "127.0.0.1:9090");
+	cr_expect_null(options.public_url);
+	cr_expect_eq(options.shards, 0);
+	cr_expect_eq(options.http_threads, 0);
+	cr_expect_eq(options.max_body_bytes, BODY_BYTES_DEFAULT_MAX);
+	cr_expect_eq(options.listen_fd, -1);
+	cr_expect_eq(options.admin_fd, -1);
+	cr_expect_not(options.test_clock);
+	cr_expect_not(options.may_format);
+}
+
+Test(options, take_a_value_as_the_next_word_or_behind_an_equals_sign)
+{
+	cr_assert_eq(READ("--data=d", "--shards", "3", "--http-threads=2", "--test-clock", "--max-body=0"),
+	             OK, "%s", why);
+	cr_expect_str_eq(options.data, "d");
+	cr_expect_eq(options.shards, 3);
+	cr_expect_eq(options.http_threads, 2);
+	cr_expect_eq(options.max_body_bytes, 0);
+	cr_expect(options.test_clock);
+}
+
+Test(options, gather_when_repeatable_and_take_the_last_otherwise)
+{
+	cr_assert_eq(
+	    READ("--data", "a", "--data", "b", "--cors-origin", "http://x", "--cors-origin", "https://y:1"),
+	    OK, "%s", why);
+	cr_expect_str_eq(options.data, "b");
+	cr_assert_eq(options.cors_origin_count, 2);
+	cr_expect_str_eq(options.cors_origins[0], "http://x");
+	cr_expect_str_eq(options.cors_origins[1], "https://y:1");
+}
+
+Test(options, are_refused_with_their_name)
+{
+	static const struct {
+		char *words[WORDS_MAX];
+		const char *want;
+	} cases[] = {
+	    {{"--listen", "1.2.3.4:5"}, "--data"},
+	    {{"--data"}, "--data"},
+	    {{"--data", ""}, "--data"},
+	    {{"--data", "d", "--bogus"}, "--bogus"},
+	    {{"--data", "d", "stray"}, "stray"},
+	    {{"--data", "d", "--dat", "x"}, "--dat:"},
+	    {{"--data", "d", "--shards", "0"}, "--shards"},
+	    {{"--data", "d", "--shards", "65"}, "--shards"},
+	    {{"--data", "d", "--shards", "2x"}, "--shards"},
+	    {{"--data", "d", "--shards", ""}, "--shards"},
+	    {{"--data", "d", "--max-body", "-1"}, "--max-body"},
+	    {{"--data", "d", "--max-body", "99999999999999999999"}, "--max-body"},
+	    {{"--data", "d", "--listen", "nowhere"}, "--listen"},
+	    {{"--data", "d", "--public-url", "ftp://x"}, "--public-url"},
+	    {{"--data", "d", "--public-url", "https://x/"}, "--public-url"},
+	    {{"--data", "d", "--egress-allow", "10.0.0.0"}, "--egress-allow"},
+	    {{"--data", "d", "--egress-allow", "10.0.0.0/33"}, "--egress-allow"},
+	    {{"--data", "d", "--test-clock=maybe"}, "--test-clock"},
+	    {{"--data", "d", "--tls-cert", "c"}, "--tls-key"},
+	    {{"--data", "d", "--tls-key", "k"}, "--tls-cert"},
+	    {{"--data", "d", "--config", "/nonexistent/file"}, "--config"},
+	    {{"--data", "d", "--config"}, "--config"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		enum err got = read_words((char **)cases[i].words);
+		cr_expect_eq(got, ERR_BAD_OPTION, "case %zu", i);
+		cr_expect_eq(strncmp(why, cases[i].want, strlen(cases[i].want)), 0, "case %zu: %s", i, why);
+	}
+}
+
+Test(options, take_both_kinds_of_address_range)
+{
+	cr_assert_eq(READ("--data", "d", "--egress-allow", "10.0.0.0/8", "--egress-allow", "fd00::/7"), OK,
+	             "%s", why);
+	cr_expect_eq(options.egress_allow_count, 2);
+}
+
+Test(options, come_from_a_file_too)
+{
+	const char *path = write_config(
+	    "# a service\n\n  listen = 0.0.0.0:80   # outside\r\ntest-clock\n"
+	    "egress-allow-private = off\ncors-origin = https://a\ncors-origin=https://b\n"
+	    "data = /var/lib/with#sign");
+
+	cr_assert_eq(READ("--config", (char *)path), OK, "%s", why);
+	cr_expect_str_eq(options.listen, "0.0.0.0:80");
+	cr_expect_str_eq(options.data, "/var/lib/with#sign");
+	cr_expect(options.test_clock);
+	cr_expect_not(options.egress_allow_private);
+	cr_expect_eq(options.cors_origin_count, 2);
+	options_free(&options);
+	unlink(path);
+}
+
+Test(options, of_the_command_line_win_over_the_file)
+{
+	const char *path = write_config("data = file\nshards = 2\ncors-origin = https://file\n");
+
+	cr_assert_eq(READ("--data", "line", "--config", (char *)path, "--cors-origin", "https://line"), OK,
+	             "%s", why);
+	cr_expect_str_eq(options.data, "line");
+	cr_expect_eq(options.shards, 2);
+	cr_assert_eq(options.cors_origin_count, 1);
+	cr_expect_str_eq(options.cors_origins[0], "https://line");
+	options_free(&options);
+	unlink(path);
+}
+
+Test(options, of_a_file_are_refused_with_their_name)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+	    {"colour = red\n", "colour"}, {"listen = x\n", "--listen"},
+	    {"shards\n", "--shards"},     {"supervisor-pid = 1\n", "supervisor-pid"},
+	    {"--data = d\n", "--data"},   {"config = x\n", "config"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *path = write_config(cases[i].text);
+		cr_expect_eq(READ("--data", "d", "--config", (char *)path), ERR_BAD_OPTION, "%s",
+		             cases[i].text);
+		cr_expect_eq(strncmp(why, cases[i].want, strlen(cases[i].want)), 0, "%s", why);
+		options_free(&options);
+		unlink(path);
+	}
+}
+
+Test(options, survive_the_way_to_a_child)
+{
+	struct option_args args = {.argc = 1, .argv = {"stampede"}};
+	struct options before;
+
+	cr_assert_eq(READ("--data", "d", "--shards", "2", "--cors-origin", "http://a", "--cors-origin",
+	                  "http://b", "--max-body", "0", "--test-clock", "--egress-allow", "::/0"),
+	             OK, "%s", why);
+	options.listen_fd = 7;
+	options.supervisor_pid = 42;
+	options.may_format = true;
+	before = options;
+	options_write(&before, &args);
+	cr_expect_null(args.argv[args.argc]);
+	cr_expect_str_eq(args.argv[0], "stampede");
+	cr_assert_eq(options_read(args.argc - 1, (char **)args.argv + 1, &options, why), OK, "%s", why);
+	cr_expect_str_eq(options.data, "d");
+	cr_expect_eq(options.shards, 2);
+	cr_expect_eq(options.http_threads, 0);
+	cr_expect_eq(options.cors_origin_count, 2);
+	cr_expect_eq(options.egress_allow_count, 1);
+	cr_expect_eq(options.max_body_bytes, 0);
+	cr_expect_eq(options.listen_fd, 7);
+	cr_expect_eq(options.admin_fd, -1);
+	cr_expect_eq(options.supervisor_pid, 42);
+	cr_expect(options.may_format && options.test_clock && !options.egress_allow_private);
+}
+
+Test(options, fit_a_child_when_every_list_is_full)
+{
+	struct option_args args = {.argc = 4};
+
+	cr_assert_eq(
+	    READ("--data", "d", "--shards", "2", "--http-threads", "1", "--tls-cert", "c", "--tls-key", "k"),
+	    OK, "%s", why);
+	for (options.cors_origin_count = 0; options.cors_origin_count < OPTION_LIST_MAX;
+	     options.cors_origin_count++)
+		options.cors_origins[options.cors_origin_count] = "http://a";
+	for (options.egress_allow_count = 0; options.egress_allow_count < OPTION_LIST_MAX;
+	     options.egress_allow_count++)
+		options.egress_allow[options.egress_allow_count] = "::/0";
+	options.egress_ca = options.public_url = "x";
+	options.listen_fd = options.admin_fd = options.supervisor_pid = 1;
+	options.may_format = options.test_clock = options.egress_allow_private = true;
+	options_write(&options, &args);
+	cr_expect_lt(args.argc, OPTION_ARGS_MAX);
+}
+
+Test(host_port, is_split)
+{
+	static const struct {
+		const char *text;
+		bool want;
+		const char *host;
+		uint16_t port;
+	} cases[] = {
+	    {"127.0.0.1:80", true, "127.0.0.1", 80},
+	    {"[::1]:0", true, "::1", 0},
+	    {"localhost:65535", true, "localhost", 65535},
+	    {"::1:80", false, "", 0},
+	    {"localhost", false, "", 0},
+	    {":80", false, "", 0},
+	    {"[]:80", false, "", 0},
+	    {"[::1:80", false, "", 0},
+	    {"x:", false, "", 0},
+	    {"x:65536", false, "", 0},
+	    {"x:8o", false, "", 0},
+	    {"x:+8", false, "", 0},
+	    {"", false, "", 0},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char host[HOST_TEXT];
+		uint16_t port;
+		bool got = host_port_read(cases[i].text, host, &port);
+
+		cr_expect_eq(got, cases[i].want, "%s", cases[i].text);
+		if (!got || !cases[i].want) continue;
+		cr_expect_str_eq(host, cases[i].host);
+		cr_expect_eq(port, cases[i].port);
+	}
+}
