@@ -31,8 +31,8 @@ static void answer_readiness(const struct readiness *readiness)
 		answer_json(readiness->request, 503, "{\"status\":\"unavailable\"}");
 }
 
-/* Does a shard's SHARD_STATUS say that it hears its issuer? */
-static bool says_issuer_up(const msgpack_object *status)
+/* Does a shard's SHARD_STATUS say that it hears its issuer? One that the operator has paused is heard. */
+static bool hears_issuer(const msgpack_object *status)
 {
 	if (status->type != MSGPACK_OBJECT_MAP) return false;
 	for (uint32_t i = 0; i < status->via.map.size; i++) {
@@ -40,7 +40,8 @@ static bool says_issuer_up(const msgpack_object *status)
 		if (member->key.type != MSGPACK_OBJECT_STR || member->val.type != MSGPACK_OBJECT_STR)
 			continue;
 		if (!span_is(span_of(member->key.via.str.ptr, member->key.via.str.size), "issuer")) continue;
-		return span_is(span_of(member->val.via.str.ptr, member->val.via.str.size), "up");
+		struct span value = span_of(member->val.via.str.ptr, member->val.via.str.size);
+		return span_is(value, "up") || span_is(value, "paused");
 	}
 	return false;
 }
@@ -49,7 +50,7 @@ static void on_status(struct pending *pending, const struct reply *reply)
 {
 	struct readiness *readiness = ((struct probe *)pending)->readiness;
 	if (reply->flags & REPLY_MORE) return;
-	if (reply->err || !says_issuer_up(reply->payload)) readiness->good = false;
+	if (reply->err || !hears_issuer(reply->payload)) readiness->good = false;
 	if (--readiness->waiting == 0) answer_readiness(readiness);
 }
 

@@ -2,6 +2,7 @@
  * a length that is always known, since h2o would otherwise close the connection or chunk. */
 #include "http/answer.h"
 #include "actors/rt/log.h"
+#include "http/hold.h"
 
 #include <stdio.h>
 
@@ -65,6 +66,7 @@ static void finish(struct request *request, int status, h2o_iovec_t *parts, size
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
 	h2o_start_response(req, &request->generator);
+	hold_end(req);
 	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);
 }
 

@@ -8,6 +8,7 @@
 #include "http/answer.h"
 #include "http/cors.h"
 #include "http/guard.h"
+#include "http/hold.h"
 #include "schemas/fields.h"
 
 #include <strings.h>
@@ -231,7 +232,10 @@ static void begin_operation(struct request *request, const struct request_header
 	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
 	uint32_t shard = slot_shard(account_slot(head->account), thread->service->shards);
 	err = thread_call(thread, &request->pending, shard, head, buffer_span(&thread->arguments));
-	if (err) answer_error(request, err, nothing, nothing);
+	if (err)
+		answer_error(request, err, nothing, nothing);
+	else
+		hold_begin(request->req);
 }
 
 static void answer_preflight(struct request *request)

@@ -50,12 +50,12 @@ enum err route_find(struct span method_text, struct span path, struct route_matc
 	enum method method = method_of(method_text);
 	*match = (struct route_match){0};
 	for (unsigned i = 0; i < ROUTE_COUNT; i++) {
-		if (!path_fits(rows[i].path, path, match->params)) continue;
-		match->allow |= 1u << rows[i].method;
-		if (rows[i].method != method) continue;
+		if (rows[i].method != method || !path_fits(rows[i].path, path, match->params)) continue;
 		match->route = &rows[i];
 		return OK;
 	}
+	for (unsigned i = 0; i < ROUTE_COUNT; i++)
+		if (path_fits(rows[i].path, path, match->params)) match->allow |= 1u << rows[i].method;
 	return match->allow ? ERR_METHOD_NOT_ALLOWED : ERR_ROUTE_NOT_FOUND;
 }
 

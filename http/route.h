@@ -27,7 +27,7 @@ enum { ROUTE_PARAMS_MAX = 4 };
 struct route_match {
 	const struct route *route;            /* NULL unless OK */
 	struct span params[ROUTE_PARAMS_MAX]; /* the segments that stand for `{name}`, still encoded */
-	unsigned allow;                       /* 1 << method of every row with this path */
+	unsigned allow; /* for ERR_METHOD_NOT_ALLOWED: 1 << method of every row with this path */
 };
 
 /* Finds the row of `method` and `path` (without its query).

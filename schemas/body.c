@@ -1,47 +1,85 @@
 /* The pass body: its stored form, the merge rule of PATCH, and what a template lets in. */
 #include "schemas/body.h"
 
+#include "schemas/bytes.h"
 #include "schemas/crc32c.h"
 #include "schemas/date.h"
 
-enum { BODY_VERSION = 1, BODY_ITEMS = 7, LINEAR_KEYS_MAX = 8 };
+enum { BODY_VERSION = 1, HEAD_BYTES = 35, LINEAR_KEYS_MAX = 8 };
 
 static bool is_map(const msgpack_object *object)
 {
 	return object->type == MSGPACK_OBJECT_MAP;
 }
 
-enum err body_open(struct span bytes, msgpack_zone *zone, struct body *body)
+static bool take(struct span *left, size_t size, struct span *part)
 {
-	msgpack_object root;
-	size_t         at = 0;
-	if (msgpack_unpack((const char *)bytes.at, bytes.size, &at, zone, &root) != MSGPACK_UNPACK_SUCCESS)
-		return ERR_DAMAGED;
-	if (root.type != MSGPACK_OBJECT_ARRAY || root.via.array.size != BODY_ITEMS) return ERR_DAMAGED;
-	const msgpack_object *items = root.via.array.ptr;
-	if (items[0].type != MSGPACK_OBJECT_POSITIVE_INTEGER || items[0].via.u64 != BODY_VERSION) return ERR_DAMAGED;
-	if (items[1].type != MSGPACK_OBJECT_STR || object_text(&items[2]).size != sizeof body->token) return ERR_DAMAGED;
-	if (!is_map(&items[3]) || !is_map(&items[4])) return ERR_DAMAGED;
-	body->pass_id = object_text(&items[1]);
-	memcpy(body->token, object_text(&items[2]).at, sizeof body->token);
-	body->visible = &items[3];
-	body->hidden = &items[4];
-	body->appearance = &items[5];
-	body->creation_error = &items[6];
-	return OK;
+	if (left->size < size) return false;
+	*part = span_of(left->at, size);
+	*left = span_of(left->at + size, left->size - size);
+	return true;
+}
+
+enum err body_open(struct span bytes, struct body *body)
+{
+	struct span head;
+	if (!take(&bytes, HEAD_BYTES, &head) || head.at[0] != BODY_VERSION) return ERR_DAMAGED;
+	memcpy(body->token, head.at + 1, sizeof body->token);
+	bool whole = take(&bytes, get_le16(head.at + 17), &body->pass_id) &&
+		     take(&bytes, get_le32(head.at + 19), &body->visible) &&
+		     take(&bytes, get_le32(head.at + 23), &body->hidden) &&
+		     take(&bytes, get_le32(head.at + 27), &body->appearance) &&
+		     take(&bytes, get_le32(head.at + 31), &body->creation_error);
+	return whole && bytes.size == 0 && body->visible.size >= 2 && body->hidden.size >= 2 ? OK : ERR_DAMAGED;
 }
 
 void body_pack(const struct body *body, struct buffer *out)
 {
-	msgpack_packer pk = buffer_packer(out);
-	msgpack_pack_array(&pk, BODY_ITEMS);
-	msgpack_pack_uint8(&pk, BODY_VERSION);
-	pack_str(&pk, body->pass_id);
-	pack_bin(&pk, span_of(body->token, sizeof body->token));
-	msgpack_pack_object(&pk, *body->visible);
-	msgpack_pack_object(&pk, *body->hidden);
-	msgpack_pack_object(&pk, *body->appearance);
-	msgpack_pack_object(&pk, *body->creation_error);
+	uint8_t head[HEAD_BYTES] = {BODY_VERSION};
+	memcpy(head + 1, body->token, sizeof body->token);
+	put_le16(head + 17, (uint16_t)body->pass_id.size);
+	put_le32(head + 19, (uint32_t)body->visible.size);
+	put_le32(head + 23, (uint32_t)body->hidden.size);
+	put_le32(head + 27, (uint32_t)body->appearance.size);
+	put_le32(head + 31, (uint32_t)body->creation_error.size);
+	buffer_append(out, head, sizeof head);
+	buffer_append(out, body->pass_id.at, body->pass_id.size);
+	buffer_append(out, body->visible.at, body->visible.size);
+	buffer_append(out, body->hidden.at, body->hidden.size);
+	buffer_append(out, body->appearance.at, body->appearance.size);
+	buffer_append(out, body->creation_error.at, body->creation_error.size);
+}
+
+enum err object_open(struct span text, struct arena *arena, msgpack_zone *zone, msgpack_object *map)
+{
+	struct buffer packed = {0}, scratch = {0};
+	struct json  *json;
+	size_t        at = 0;
+	enum err      err = OK;
+	*map = (msgpack_object){.type = MSGPACK_OBJECT_MAP};
+	if (text.size == 0) return OK;
+	if ((err = json_parse(text, arena, &json))) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
+	if (json->kind != JSON_OBJECT) return ERR_DAMAGED;
+	msgpack_packer pk = buffer_packer(&packed);
+	json_pack_object(json, &pk, &scratch);
+	char *kept = packed.failed || scratch.failed ? NULL : arena_take(arena, packed.size);
+	if (kept) memcpy(kept, packed.at, packed.size);
+	if (!kept || msgpack_unpack(kept, packed.size, &at, zone, map) != MSGPACK_UNPACK_SUCCESS) err = ERR_NO_MEMORY;
+	buffer_free(&packed);
+	buffer_free(&scratch);
+	return err;
+}
+
+enum err object_text_of(const msgpack_object *map, struct arena *arena, struct span *text)
+{
+	struct buffer out = {0};
+	enum err      err = json_render(map, &out);
+	uint8_t      *kept = err || out.failed ? NULL : arena_take(arena, out.size);
+	if (kept) memcpy(kept, out.at, out.size);
+	*text = span_of(kept, kept ? out.size : 0);
+	buffer_free(&out);
+	if (err) return err;
+	return kept ? OK : ERR_NO_MEMORY;
 }
 
 /* Merging ------------------------------------------------------------------------------------------------- */

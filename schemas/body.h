@@ -2,21 +2,27 @@
 #include "schemas/buffer.h"
 #include "schemas/template.h"
 
-/* The cold part of a pass: what the caller wrote. Stored as a msgpack array
- *   [1, pass_id str, token bin16, visible map, hidden map, appearance map | nil, creation_error str | nil]
- * Map values are str, or bin with any other value's JSON text (see json_pack_object). The counter is not in
- * `visible`: it is laid in when the pass is shown. */
+/* The cold part of a pass: what the caller wrote, as the JSON text that is shown again and again, so that reading
+ * a pass renders nothing. Stored little-endian: version u8 (1) | token 16 | sizes of what follows: pass_id u16,
+ * visible u32, hidden u32, appearance u32, creation_error u32 | these five. visible, hidden and appearance are JSON
+ * objects without white space, their numbers to the digit as they were written; a size of 0 means null.
+ * The counter is not in `visible`: it is laid in when the pass is shown. */
 struct body {
-	struct span           pass_id;
-	uint8_t               token[16]; /* of download_url */
-	const msgpack_object *visible, *hidden;
-	const msgpack_object *appearance;     /* may be nil */
-	const msgpack_object *creation_error; /* may be nil */
+	struct span pass_id;
+	uint8_t     token[16]; /* of download_url */
+	struct span visible, hidden;
+	struct span appearance;     /* size 0: null */
+	struct span creation_error; /* size 0: null */
 };
 
-/* Objects live in `zone` and point into `bytes`. Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
-must_check enum err body_open(struct span bytes, msgpack_zone *zone, struct body *body);
+/* Spans point into `bytes`. Errors: ERR_DAMAGED. */
+must_check enum err body_open(struct span bytes, struct body *body);
 void                body_pack(const struct body *body, struct buffer *out);
+
+/* An object's text as a map (str, or bin with JSON text, by key) in `zone`, and back again; the text of an empty
+ * span is the empty object. Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
+must_check enum err object_open(struct span text, struct arena *arena, msgpack_zone *zone, msgpack_object *map);
+must_check enum err object_text_of(const msgpack_object *map, struct arena *arena, struct span *text);
 
 /* `base` with the members of `changes` laid over it: replaced in place, added at the end, removed where null.
  * With `keep_null` a null is a value like any other. base may be NULL. Errors: ERR_NO_MEMORY. */

@@ -2,42 +2,24 @@
  * instead of reported, because an encoder of fifty items should not have fifty error paths. */
 #include "schemas/buffer.h"
 
+#include "schemas/bytes.h"
+
 #include <stdlib.h>
 
-uint8_t *buffer_reserve(struct buffer *buffer, size_t size)
+bool buffer_grow(struct buffer *buffer, size_t size)
 {
-	if (buffer->failed) return NULL;
-	if (buffer->capacity - buffer->size >= size) return buffer->at + buffer->size;
+	if (buffer->failed) return false;
 	size_t capacity = buffer->capacity ? buffer->capacity : 256;
 	while (capacity - buffer->size < size)
 		capacity *= 2;
 	uint8_t *at = realloc(buffer->at, capacity);
 	if (!at) {
 		buffer->failed = true;
-		return NULL;
+		return false;
 	}
 	buffer->at = at;
 	buffer->capacity = capacity;
-	return at + buffer->size;
-}
-
-void buffer_append(struct buffer *buffer, const void *bytes, size_t size)
-{
-	if (size == 0) return;
-	uint8_t *to = buffer_reserve(buffer, size);
-	if (!to) return;
-	memcpy(to, bytes, size);
-	buffer->size += size;
-}
-
-void buffer_text(struct buffer *buffer, const char *text)
-{
-	buffer_append(buffer, text, strlen(text));
-}
-
-void buffer_byte(struct buffer *buffer, uint8_t byte)
-{
-	buffer_append(buffer, &byte, 1);
+	return true;
 }
 
 void buffer_clear(struct buffer *buffer)
@@ -81,4 +63,18 @@ void pack_bin(msgpack_packer *packer, struct span bytes)
 {
 	msgpack_pack_bin(packer, bytes.size);
 	msgpack_pack_bin_body(packer, bytes.at, bytes.size);
+}
+
+enum { BIN32 = 0xc6, BIN32_HEAD = 5 };
+
+size_t bin_begin(struct buffer *buffer)
+{
+	static const uint8_t head[BIN32_HEAD] = {BIN32};
+	buffer_append(buffer, head, sizeof head);
+	return buffer->size;
+}
+
+void bin_end(struct buffer *buffer, size_t begin)
+{
+	if (!buffer->failed) put_be32(buffer->at + begin - 4, (uint32_t)(buffer->size - begin));
 }

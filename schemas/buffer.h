@@ -14,12 +14,34 @@ struct buffer {
 	bool     failed;
 };
 
-void     buffer_append(struct buffer *buffer, const void *bytes, size_t size);
-void     buffer_text(struct buffer *buffer, const char *text);
-void     buffer_byte(struct buffer *buffer, uint8_t byte);
-uint8_t *buffer_reserve(struct buffer *buffer, size_t size); /* room for `size` more, not counted yet; NULL if failed */
-void     buffer_clear(struct buffer *buffer);                /* empty again, memory kept, `failed` reset */
-void     buffer_free(struct buffer *buffer);
+void buffer_clear(struct buffer *buffer); /* empty again, memory kept, `failed` reset */
+void buffer_free(struct buffer *buffer);
+bool buffer_grow(struct buffer *buffer, size_t size); /* false: `failed` */
+
+/* Room for `size` more bytes, not counted yet; NULL if failed. */
+static inline uint8_t *buffer_reserve(struct buffer *buffer, size_t size)
+{
+	bool room = buffer->capacity - buffer->size >= size && !buffer->failed;
+	return room || buffer_grow(buffer, size) ? buffer->at + buffer->size : NULL;
+}
+
+static inline void buffer_append(struct buffer *buffer, const void *bytes, size_t size)
+{
+	uint8_t *to = size ? buffer_reserve(buffer, size) : NULL;
+	if (!to) return;
+	memcpy(to, bytes, size);
+	buffer->size += size;
+}
+
+static inline void buffer_text(struct buffer *buffer, const char *text)
+{
+	buffer_append(buffer, text, strlen(text));
+}
+
+static inline void buffer_byte(struct buffer *buffer, uint8_t byte)
+{
+	buffer_append(buffer, &byte, 1);
+}
 
 static inline struct span buffer_span(const struct buffer *buffer)
 {
@@ -33,3 +55,7 @@ msgpack_packer buffer_packer(struct buffer *buffer);
 void pack_str(msgpack_packer *packer, struct span text);
 void pack_text(msgpack_packer *packer, const char *text);
 void pack_bin(msgpack_packer *packer, struct span bytes);
+
+/* A bin whose length is known only when it is written: begin, append its bytes, end with what begin returned. */
+size_t bin_begin(struct buffer *buffer);
+void   bin_end(struct buffer *buffer, size_t begin);

@@ -12,7 +12,8 @@
  * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, [argument...]]
  * reply = [id, error, flags, field str | nil, payload]
  * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
- * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. */
+ * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; a callee
+ * refuses the calls of a caller it has no session with in REPLIES of epoch 0, so that the caller says HELLO. */
 enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
 
 enum reply_flag {

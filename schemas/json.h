@@ -5,16 +5,17 @@
 #include "schemas/span.h"
 
 /* JSON in and out. Reading is strict: valid UTF-8, no lone surrogates, no duplicate keys in one object, at
- * most JSON_DEPTH_MAX containers nested, nothing after the value. Numbers keep the text they were written in. */
+ * most JSON_DEPTH_MAX containers nested, nothing after the value. Numbers keep the text they were written in.
+ */
 enum json_kind { JSON_NULL, JSON_TRUE, JSON_FALSE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json {
 	enum json_kind kind;
-	struct span    text;  /* STRING: decoded UTF-8 (may hold NUL); NUMBER: as written */
-	struct span    key;   /* of a member of an object: its decoded key */
-	struct json   *child; /* ARRAY, OBJECT: the first member, in the order written */
-	struct json   *next;  /* the next member of the same container */
-	size_t         count; /* members */
+	struct span text;   /* STRING: decoded UTF-8 (may hold NUL); NUMBER: as written */
+	struct span key;    /* of a member of an object: its decoded key */
+	struct json *child; /* ARRAY, OBJECT: the first member, in the order written */
+	struct json *next;  /* the next member of the same container */
+	size_t count;       /* members */
 };
 
 /* Parses `text`; the tree lives in `arena` and may point into `text`.

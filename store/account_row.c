@@ -1,7 +1,7 @@
 /* Rows of the tables ACCOUNT and KEY. */
 #include "store/account_row.h"
 
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 #include "store/keys.h"
 
 enum { SWITCH_REWARDS = 1, SWITCH_WEBHOOKS = 2, SWITCH_SUSPENDED = 4, HEAD_BYTES = 21, NAME_BYTES_MAX = 1000, KEY_BYTES = 48 };

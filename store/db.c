@@ -9,7 +9,7 @@
 #include "store/db.h"
 
 #include "schemas/crc32c.h"
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 
 #include <lmdb.h>
 #include <stdio.h>

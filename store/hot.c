@@ -2,7 +2,7 @@
  * delta journals some 60 bytes and dirties one page. */
 #include "store/hot.h"
 
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 #include "store/keys.h"
 
 enum {

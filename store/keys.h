@@ -1,7 +1,7 @@
 #pragma once
 #include "schemas/ids.h"
 #include "schemas/limits.h"
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 
 /* How the keys of tables.def are made: the account's 10 bytes first, then what orders the table. A key is a
  * value; key_span() borrows it. Units: bytes. Errors: none (sizes are bounded by their types). */

@@ -1,7 +1,7 @@
 /* The ledger's rows. */
 #include "store/ledger.h"
 
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 #include "store/keys.h"
 
 enum { EVENT_BYTES = 24, LOYALTY_BYTES = 40 };

@@ -3,7 +3,7 @@
 #include "store/record.h"
 
 #include "schemas/crc32c.h"
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 
 static const uint32_t magic = 0x43525453; /* "STRC" */
 

@@ -3,7 +3,7 @@
 #include "store/segment.h"
 
 #include "schemas/crc32c.h"
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 #include "store/record.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* The account's counts of passes, kept in the commit of every change that moves a pass from one to another. */
 #include "store/tally.h"
 
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 #include "store/keys.h"
 
 enum { TALLY_BYTES = 4 * (1 + HOT_COUNT_DELETED + 1) };

@@ -15,14 +15,14 @@ static void pack_items(struct list_out *list)
 	list->count = 0;
 }
 
-msgpack_packer list_item(struct list_out *list)
+struct buffer *list_item(struct list_out *list)
 {
 	if (list->items.size >= REPLY_PART_BYTES_MAX) {
 		pack_items(list);
 		list->outcome->part(list->outcome->part_user, list->outcome->payload);
 	}
 	list->count++;
-	return buffer_packer(&list->items);
+	return &list->items;
 }
 
 enum err list_end(struct list_out *list, uint64_t total, bool has_more)

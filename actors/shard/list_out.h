@@ -10,7 +10,7 @@ struct list_out {
 };
 
 void           list_begin(struct list_out *list, struct outcome *outcome);
-msgpack_packer list_item(struct list_out *list); /* pack exactly one value onto it */
+struct buffer *list_item(struct list_out *list); /* exactly one msgpack value is to be appended to it */
 /* Takes the list's memory. Errors: ERR_NO_MEMORY. */
 must_check enum err list_end(struct list_out *list, uint64_t total, bool has_more);
 void                list_drop(struct list_out *list); /* instead of list_end(); safe after it */

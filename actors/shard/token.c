@@ -2,7 +2,7 @@
 #include "actors/shard/token.h"
 
 #include "schemas/err.h"
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 
 #include <openssl/evp.h>
 

@@ -31,23 +31,17 @@ const char *child_state_text(enum child_state state)
 	return (unsigned)state < CHILD_STATE_COUNT ? texts[state] : "unknown";
 }
 
+#define TO(name) (1u << CHILD_##name)
+
 static void set_state(struct child *child, enum child_state state)
 {
-	static const bool edges[CHILD_STATE_COUNT][CHILD_STATE_COUNT] = {
-	    [CHILD_RESTARTING] = {[CHILD_STARTING] = true, [CHILD_STOPPED] = true, [CHILD_RESTARTING] = true},
-	    [CHILD_STARTING] = {[CHILD_READY] = true,
-	                        [CHILD_STOPPING] = true,
-	                        [CHILD_RESTARTING] = true,
-	                        [CHILD_STARTING] = true,
-	                        [CHILD_STOPPED] = true},
-	    [CHILD_READY] = {[CHILD_STARTING] = true,
-	                     [CHILD_STOPPING] = true,
-	                     [CHILD_RESTARTING] = true,
-	                     [CHILD_READY] = true,
-	                     [CHILD_STOPPED] = true},
-	    [CHILD_STOPPING] = {[CHILD_STOPPED] = true, [CHILD_STOPPING] = true},
+	static const unsigned edges[CHILD_STATE_COUNT] = {
+	    [CHILD_RESTARTING] = TO(STARTING) | TO(STOPPED),
+	    [CHILD_STARTING] = TO(READY) | TO(RESTARTING) | TO(STOPPING) | TO(STOPPED),
+	    [CHILD_READY] = TO(STARTING) | TO(RESTARTING) | TO(STOPPING) | TO(STOPPED),
+	    [CHILD_STOPPING] = TO(STOPPED),
 	};
-	must(edges[child->state][state]);
+	must(state == child->state || edges[child->state] & 1u << state);
 	child->state = state;
 }
 

@@ -1,13 +1,17 @@
 #pragma once
 #include "actors/rt/options.h"
 #include "actors/supervisor/plan.h"
+#include "schemas/limits.h"
 
 #include <sys/types.h>
 
 /* The processes that the supervisor watches, and the only place that starts, signals or reaps them.
  * A child's state moves along these edges, written by set_state() alone:
- *   restarting -> starting (started) -> ready <-> starting (its own reports)
- *   starting, ready -> stopping (told to stop) -> stopped (ended); starting, ready -> restarting (ended)
+ *   restarting -> starting            it was started
+ *   starting <-> ready                by its own reports
+ *   starting, ready -> restarting     it ended; -> stopped when the service is being stopped
+ *   starting, ready -> stopping       it was told to stop; -> stopped when it ended
+ *   restarting -> stopped             the service is being stopped
  * C(name, text as `status` prints it) */
 #define CHILD_STATES(C)             \
 	C(RESTARTING, "restarting") \
@@ -30,7 +34,7 @@ struct child {
 	int signalled;   /* the last signal we sent it */
 };
 
-enum { CHILDREN_MAX = 64 + 2 };
+enum { CHILDREN_MAX = SHARDS_MAX + 2 }; /* the timer, http */
 
 struct children {
 	struct child of[CHILDREN_MAX];

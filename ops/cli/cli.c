@@ -107,7 +107,11 @@ static int run(const struct verb *verb, int argc, char **argv)
 	outcome = verb->run(&cli);
 	if (outcome == DONE) outcome = print_result(&cli);
 	if (outcome == FAILED) print_failure(&cli);
-	if (outcome == MISUSED) cli_help(stderr, verb->noun);
+	if (outcome == MISUSED) {
+		fputs("usage:\n", stderr);
+		print_verb(stderr, verb);
+		if (!cli.data) fputs("No data directory is named: --data DIR, or $STAMPEDE_DATA.\n", stderr);
+	}
 	service_close(&cli.service);
 	buffer_free(&cli.out);
 	return (int)outcome;

@@ -100,6 +100,8 @@ class Worker(threading.Thread):
         try:
             answer = client.post(path, body)
         except (OSError, http.client.HTTPException) as error:
+            for other in self.clients.values():
+                other.close()  # most likely broken too: a request sent there would tell nothing
             return "unknown", time.monotonic() - begin, error
         known = {good: "acknowledged", 202: "acknowledged", 503: "refused", 504: "unknown"}
         if good == 201:
@@ -212,6 +214,7 @@ class Run:
 
     def look(self, everything):
         for book in self.books:
+            book.shop.client.close()
             book.shop.client.address = self.service.http
             for what in book.look(everything):
                 self.violate(what)

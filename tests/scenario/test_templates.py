@@ -90,7 +90,7 @@ def test_what_is_fixed_for_good(new_shop, changes):
     {"fields": [{"label": "No key", "type": "text"}, COUNTER]}, {"fields": {}}, {"fields": ["name", COUNTER]},
     {"name_field": "nobody"}, {"qr": "yes"}, {"min_balance": "low"}, {"min_balance": 1.5}, {"colour": "red"},
     {"appearance": {"background_color": "red"}}, {"appearance": {"font": "x"}},
-    {"loyalty_type": "none"},
+    {"loyalty_type": "none", "fields": [*FIELDS, COUNTER]},
     {"fields": [{**FIELDS[0], "max_length": -1}, COUNTER]}, {"fields": [{**FIELDS[0], "required": "yes"}, COUNTER]},
 ])
 def test_a_file_that_is_no_template(till, changes):

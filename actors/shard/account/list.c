@@ -11,7 +11,7 @@ enum err on_ACCOUNT_LIST(struct request *request, struct outcome *outcome)
 	enum err           err;
 	list_begin(&list, outcome);
 	while (!(err = account_row_next(request->view, &id, &row))) {
-		msgpack_packer pk = list_item(&list);
+		msgpack_packer pk = buffer_packer(list_item(&list));
 		account_pack(id, &row, &pk);
 		total++;
 	}

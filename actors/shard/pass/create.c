@@ -5,7 +5,6 @@
 #include "store/keys.h"
 #include "store/tally.h"
 
-static const msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
 static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
 
 /* What can be judged without the template: it comes first (document's and decisions' order of checks). */
@@ -13,15 +12,12 @@ static enum err take_plain(struct request *request, struct outcome *outcome, str
 {
 	const msgpack_object *hidden = &request->args[ARG_PASS_CREATE_hidden];
 	const msgpack_object *appearance = &request->args[ARG_PASS_CREATE_appearance];
-	*body = (struct body){.pass_id = arg_span(&request->args[ARG_PASS_CREATE_pass_id]),
-			      .visible = &empty_map,
-			      .hidden = arg_present(hidden) ? hidden : &empty_map,
-			      .appearance = &nil,
-			      .creation_error = &nil};
+	*body = (struct body){.pass_id = arg_span(&request->args[ARG_PASS_CREATE_pass_id])};
 	if (!pass_id_is_valid(body->pass_id)) return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
-	if (!arg_present(appearance)) return OK;
-	enum err err = pass_take_appearance(request, outcome, appearance, body);
-	if (err || body->appearance->type != MSGPACK_OBJECT_NIL) return err;
+	/* On creation a null in `hidden` is a value like any other: there is nothing to remove. */
+	enum err err = object_text_of(arg_present(hidden) ? hidden : &empty_map, view_arena(request->view), &body->hidden);
+	if (err || !arg_present(appearance)) return err;
+	if ((err = pass_take_appearance(request, outcome, appearance, body)) || body->appearance.size) return err;
 	return blame(outcome, ERR_INVALID_INPUT, span_str("appearance"));
 }
 
@@ -66,17 +62,17 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	struct hot_at         pass;
 	struct body           body;
 	struct tally          tally;
-	msgpack_packer        pk = buffer_packer(outcome->payload);
 	const msgpack_object *template = &request->args[ARG_PASS_CREATE_pass_template_id];
 	const msgpack_object *visible = &request->args[ARG_PASS_CREATE_visible];
 	enum err              err = take_plain(request, outcome, &body);
 	if (err || (err = choose_template(request, template, &number))) return err;
 	const struct template *rules = &request->account->templates[number - 1]->rules;
+	if (!arg_present(visible)) visible = &empty_map;
 	if ((err = pass_take_visible(request, outcome, rules, visible, &body))) return err;
 	if ((err = check_free(request, body.pass_id))) return err;
 	if (!request->prepared) return ERR_PARKED;
 	if ((err = tally_get(request->view, request->account->id, &tally))) return err;
 	if ((err = store_pass(request, &body, number))) return err;
 	if ((err = hot_get(request->view, request->account->id, tally.made, &pass))) return err;
-	return pass_show(request, &pass, &pk);
+	return pass_show(request, &pass, outcome->payload);
 }

@@ -36,7 +36,6 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	struct hot_at  pass;
 	bool           known, block = arg_boolean(&request->args[ARG_PASS_EVENT_block_reinstall], false);
 	struct span    event = arg_span(&request->args[ARG_PASS_EVENT_event]);
-	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
 	if (err) return err;
 	const struct edge *edge = plan_event(event, &pass.now, &known);
@@ -50,5 +49,5 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	if (block) after.flags |= HOT_REINSTALL_BLOCKED;
 	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = edge->what}))) return err;
 	if ((err = hot_get(request->view, pass.account, pass.number, &pass))) return err; /* with the change laid over */
-	return pass_show(request, &pass, &pk);
+	return pass_show(request, &pass, outcome->payload);
 }

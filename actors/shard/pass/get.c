@@ -6,7 +6,6 @@ enum err on_PASS_GET(struct request *request, struct outcome *outcome)
 	struct hot_at  pass;
 	struct span    pass_id = arg_span(&request->args[ARG_PASS_GET_pass_id]);
 	bool           or_deleted = arg_boolean(&request->args[ARG_PASS_GET_include_deleted], false);
-	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = pass_find(request, pass_id, or_deleted, &pass);
-	return err ? err : pass_show(request, &pass, &pk);
+	return err ? err : pass_show(request, &pass, outcome->payload);
 }

@@ -4,7 +4,7 @@
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/date.h"
-#include "store/bytes.h"
+#include "schemas/bytes.h"
 
 static enum err collect(struct request *request, const struct hot_at *pass, struct buffer *seqs)
 {
@@ -52,7 +52,7 @@ enum err on_PASS_HISTORY(struct request *request, struct outcome *outcome)
 	if (err || (err = collect(request, &pass, &seqs))) goto out;
 	for (size_t at = seqs.size; at > 0 && !err; at -= 8) {
 		if ((err = ledger_get(request->view, pass.account, get_le64(seqs.at + at - 8), &row))) goto out;
-		msgpack_packer pk = list_item(&list);
+		msgpack_packer pk = buffer_packer(list_item(&list));
 		pack_row(&pk, &row);
 	}
 	err = list_end(&list, seqs.size / 8, false);

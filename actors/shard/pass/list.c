@@ -27,8 +27,7 @@ static enum err show_row(struct request *request, struct page *page, struct hot_
 			page->skip--;
 			continue;
 		}
-		msgpack_packer pk = list_item(list);
-		enum err       err = pass_show(request, pass, &pk);
+		enum err err = pass_show(request, pass, list_item(list));
 		if (err) return err;
 		page->left--;
 	}

@@ -41,7 +41,7 @@ enum err pass_body(struct request *request, const struct hot_at *pass, struct bo
 	struct span    value;
 	enum err       err = view_get(request->view, TABLE_BODY, key_span(&key), &value);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	return body_open(value, request->zone, body);
+	return body_open(value, body);
 }
 
 enum err pass_body_put(struct request *request, struct account_id account, uint32_t number, const struct body *body)

@@ -24,7 +24,7 @@ must_check enum err pass_find(struct request *request, struct span pass_id, bool
 must_check enum err pass_template(const struct account *account, const struct hot *pass,
 				  const struct template **template);
 
-/* Its body; objects live in the request's zone. */
+/* Its body; spans live as long as the view's values. */
 must_check enum err pass_body(struct request *request, const struct hot_at *pass, struct body *body);
 must_check enum err pass_body_put(struct request *request, struct account_id account, uint32_t number,
 				  const struct body *body);
@@ -37,14 +37,17 @@ must_check enum err pass_change(struct request *request, const struct hot_at *pa
 /* The next ledger row of the account, for a pass not yet in the tables. */
 must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
 
-/* Packs the pass as the interface shows it: one map. */
-must_check enum err pass_show(struct request *request, const struct hot_at *pass, msgpack_packer *packer);
+/* The pass as the interface shows it: one msgpack bin with the JSON text, appended to `out`. */
+must_check enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out);
 
-/* Checks the caller's `visible` (nil: none given) against the template and lays it over body->visible; the whole
- * must then have every required field. Errors name the field: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
+/* Checks the caller's `visible` (a map) against the template and lays it over body->visible; the whole must then
+ * have every required field. Errors name the field: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
 must_check enum err pass_take_visible(struct request *request, struct outcome *outcome,
-				      const struct template *template, const msgpack_object *arg, struct body *body);
+				      const struct template *template, const msgpack_object *changes, struct body *body);
 
-/* The same for `appearance` (a map): nil when no property is left. Errors: ERR_INVALID_INPUT. */
+/* The same for `appearance` (a map): null when no property is left. Errors: ERR_INVALID_INPUT. */
 must_check enum err pass_take_appearance(struct request *request, struct outcome *outcome,
-					 const msgpack_object *arg, struct body *body);
+					 const msgpack_object *changes, struct body *body);
+
+/* The same for `hidden` (a map), which takes anything. */
+must_check enum err pass_take_hidden(struct request *request, const msgpack_object *changes, struct body *body);

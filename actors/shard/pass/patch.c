@@ -3,24 +3,17 @@
 #include "actors/shard/pass/pass.h"
 #include "store/keys.h"
 
-static const msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
-
 static enum err take_changes(struct request *request, struct outcome *outcome, const struct template *template,
 			     struct body *body)
 {
 	const msgpack_object *hidden = &request->args[ARG_PASS_PATCH_hidden];
 	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
 	const msgpack_object *visible = &request->args[ARG_PASS_PATCH_visible];
-	msgpack_object       *merged = msgpack_zone_malloc(request->zone, sizeof *merged);
 	enum err              err = OK;
-	if (!merged) return ERR_NO_MEMORY;
-	if (arg_present(appearance) && appearance->type != MSGPACK_OBJECT_MAP) body->appearance = &nil;
+	if (arg_present(appearance) && appearance->type != MSGPACK_OBJECT_MAP) body->appearance = span_of(NULL, 0);
 	else if (arg_present(appearance) && (err = pass_take_appearance(request, outcome, appearance, body))) return err;
 	if (arg_present(visible) && (err = pass_take_visible(request, outcome, template, visible, body))) return err;
-	if (!arg_present(hidden)) return OK;
-	if ((err = map_merge(body->hidden, hidden, false, request->zone, merged))) return err;
-	body->hidden = merged;
-	return OK;
+	return arg_present(hidden) ? pass_take_hidden(request, hidden, body) : OK;
 }
 
 /* Is the body, packed anew, what is stored already? */

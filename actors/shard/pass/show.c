@@ -1,5 +1,6 @@
 /* A pass as the interface prints it (document 2.1): members that are "present only if" are left out, the
- * counter is laid into `visible` under the template's locked key. */
+ * counter is laid into `visible` under the template's locked key. The caller's own objects are stored as JSON
+ * text and copied; the whole leaves as text, so that nobody on the way has to take it apart again. */
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/date.h"
@@ -19,88 +20,109 @@ static void token_text(const uint8_t token[16], char text[TOKEN_TEXT + 1])
 	text[at] = 0;
 }
 
-static void pack_member(msgpack_packer *pk, const char *key, const char *value)
+#define LITERAL(out, text) buffer_append(out, text, sizeof(text) - 1)
+
+static void put_integer(struct buffer *out, int64_t value)
 {
-	pack_text(pk, key);
-	pack_text(pk, value);
+	char     digits[20]; /* a sign and nineteen */
+	size_t   at = sizeof digits;
+	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	do {
+		digits[--at] = (char)('0' + left % 10);
+	} while (left /= 10);
+	if (value < 0) digits[--at] = '-';
+	buffer_append(out, digits + at, sizeof digits - at);
 }
 
-static void pack_date(msgpack_packer *pk, const char *key, wall_us at)
+static void put_date(struct buffer *out, wall_us at)
 {
 	char text[RFC3339_TEXT];
 	rfc3339_text(at, text);
-	pack_member(pk, key, text);
+	buffer_byte(out, '"');
+	buffer_append(out, text, RFC3339_TEXT - 1);
+	buffer_byte(out, '"');
 }
 
-static void pack_visible(msgpack_packer *pk, const struct template *template, const struct hot *hot,
-			 const msgpack_object *visible)
+static void put_visible(struct buffer *out, const struct template *template, const struct hot *hot, struct span visible)
 {
-	uint32_t count = visible->via.map.size;
-	pack_text(pk, "visible");
-	msgpack_pack_map(pk, count + (template->counter ? 1 : 0));
-	for (uint32_t i = 0; i < count; i++) {
-		msgpack_pack_object(pk, visible->via.map.ptr[i].key);
-		msgpack_pack_object(pk, visible->via.map.ptr[i].val);
+	LITERAL(out, ",\"visible\":");
+	if (!template->counter) {
+		buffer_append(out, visible.at, visible.size);
+		return;
 	}
-	if (!template->counter) return;
-	pack_str(pk, template->counter->key);
-	pack_int(pk, hot->balance);
+	buffer_append(out, visible.at, visible.size - 1); /* without its brace */
+	if (visible.size > 2) buffer_byte(out, ',');
+	json_quote(template->counter->key, out);
+	buffer_byte(out, ':');
+	put_integer(out, hot->balance);
+	buffer_byte(out, '}');
 }
 
-static void pack_download_url(struct request *request, msgpack_packer *pk, const struct body *body)
+static void put_optional(struct buffer *out, struct span text)
 {
-	const char *base = request->facts->public_url;
-	char        token[TOKEN_TEXT + 1];
-	size_t      size = strlen(base);
+	if (text.size) buffer_append(out, text.at, text.size);
+	else LITERAL(out, "null");
+}
+
+static void put_content(struct buffer *out, const struct template *template, const struct hot *hot,
+			const struct body *body)
+{
+	LITERAL(out, "{\"id\":");
+	json_quote(body->pass_id, out);
+	put_visible(out, template, hot, body->visible);
+	LITERAL(out, ",\"hidden\":");
+	buffer_append(out, body->hidden.at, body->hidden.size);
+	LITERAL(out, ",\"appearance\":");
+	put_optional(out, body->appearance);
+	LITERAL(out, ",\"qr_value\":");
+	if (template->qr) json_quote(body->pass_id, out);
+	else LITERAL(out, "null");
+	LITERAL(out, ",\"status\":\"");
+	buffer_text(out, pass_status_text(hot->status));
+	buffer_byte(out, '"');
+	if (hot->status != PASS_CREATION_FAILED) return;
+	LITERAL(out, ",\"creation_error\":");
+	json_quote(body->creation_error, out);
+}
+
+static void put_facts(struct buffer *out, const char *public_url, const struct template *template,
+		      const struct hot *hot, const struct body *body)
+{
+	char token[TOKEN_TEXT + 1];
 	token_text(body->token, token);
-	pack_text(pk, "download_url");
-	msgpack_pack_str(pk, size + 3 + TOKEN_TEXT);
-	msgpack_pack_str_body(pk, base, size);
-	msgpack_pack_str_body(pk, "/p/", 3);
-	msgpack_pack_str_body(pk, token, TOKEN_TEXT);
+	LITERAL(out, ",\"download_url\":\"");
+	buffer_text(out, public_url);
+	LITERAL(out, "/p/");
+	buffer_append(out, token, TOKEN_TEXT);
+	LITERAL(out, "\",\"reinstall_blocked\":");
+	buffer_text(out, hot->flags & HOT_REINSTALL_BLOCKED ? "true" : "false");
+	LITERAL(out, ",\"loyalty_type\":\"");
+	buffer_text(out, loyalty_text(template->loyalty));
+	buffer_byte(out, '"');
+	if (template->loyalty != LOYALTY_NONE) {
+		LITERAL(out, ",\"balance\":");
+		put_integer(out, hot->balance);
+	}
+	LITERAL(out, ",\"created_at\":");
+	put_date(out, hot->created);
+	LITERAL(out, ",\"updated_at\":");
+	put_date(out, hot->updated);
+	if (hot->flags & HOT_DELETED) { /* nothing moves a pass after its deletion */
+		LITERAL(out, ",\"deleted_at\":");
+		put_date(out, hot->updated);
+	}
+	buffer_byte(out, '}');
 }
 
-static void pack_qr(msgpack_packer *pk, const struct template *template, const struct body *body)
+enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out)
 {
-	pack_text(pk, "qr_value");
-	if (template->qr) pack_str(pk, body->pass_id);
-	else msgpack_pack_nil(pk);
-}
-
-enum err pass_show(struct request *request, const struct hot_at *pass, msgpack_packer *pk)
-{
-	const struct hot      *hot = &pass->now;
 	const struct template *template;
 	struct body            body;
-	enum err               err = pass_template(request->account, hot, &template);
+	enum err               err = pass_template(request->account, &pass->now, &template);
 	if (err || (err = pass_body(request, pass, &body))) return err;
-	bool failed = hot->status == PASS_CREATION_FAILED, deleted = hot->flags & HOT_DELETED;
-	bool loyal = template->loyalty != LOYALTY_NONE;
-	msgpack_pack_map(pk, 11u + failed + deleted + loyal);
-	pack_text(pk, "id");
-	pack_str(pk, body.pass_id);
-	pack_visible(pk, template, hot, body.visible);
-	pack_text(pk, "hidden");
-	msgpack_pack_object(pk, *body.hidden);
-	pack_text(pk, "appearance");
-	msgpack_pack_object(pk, *body.appearance);
-	pack_qr(pk, template, &body);
-	pack_member(pk, "status", pass_status_text(hot->status));
-	if (failed) {
-		pack_text(pk, "creation_error");
-		msgpack_pack_object(pk, *body.creation_error);
-	}
-	pack_download_url(request, pk, &body);
-	pack_text(pk, "reinstall_blocked");
-	if (hot->flags & HOT_REINSTALL_BLOCKED) msgpack_pack_true(pk);
-	else msgpack_pack_false(pk);
-	pack_member(pk, "loyalty_type", loyalty_text(template->loyalty));
-	if (loyal) {
-		pack_text(pk, "balance");
-		pack_int(pk, hot->balance);
-	}
-	pack_date(pk, "created_at", hot->created);
-	pack_date(pk, "updated_at", hot->updated);
-	if (deleted) pack_date(pk, "deleted_at", hot->updated); /* nothing moves a pass after its deletion */
+	size_t begin = bin_begin(out);
+	put_content(out, template, &pass->now, &body);
+	put_facts(out, request->facts->public_url, template, &pass->now, &body);
+	bin_end(out, begin);
 	return OK;
 }

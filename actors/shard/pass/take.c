@@ -13,32 +13,43 @@ static enum err blame_member(struct request *request, struct outcome *outcome, e
 	return blame(outcome, err, span_of(field, size));
 }
 
-enum err pass_take_visible(struct request *request, struct outcome *outcome, const struct template *template,
-			   const msgpack_object *arg, struct body *body)
+/* `changes` laid over the object whose text is *text; *members is what came of it. */
+static enum err lay_over(struct request *request, const msgpack_object *changes, struct span *text,
+			 msgpack_object *members)
 {
-	msgpack_object *merged = msgpack_zone_malloc(request->zone, sizeof *merged);
-	struct span     key;
-	enum err        err = OK;
-	if (!merged) return ERR_NO_MEMORY;
-	if (arg_present(arg)) {
-		if ((err = visible_check(template, arg, &key))) return blame_member(request, outcome, err, "visible", key);
-		if ((err = map_merge(body->visible, arg, false, request->zone, merged))) return err;
-		body->visible = merged;
-	}
-	err = visible_check_required(template, body->visible, &key);
+	struct arena  *arena = view_arena(request->view);
+	msgpack_object base;
+	enum err       err = object_open(*text, arena, request->zone, &base);
+	if (err || (err = map_merge(&base, changes, false, request->zone, members))) return err;
+	return object_text_of(members, arena, text);
+}
+
+enum err pass_take_visible(struct request *request, struct outcome *outcome, const struct template *template,
+			   const msgpack_object *changes, struct body *body)
+{
+	msgpack_object members;
+	struct span    key;
+	enum err       err = visible_check(template, changes, &key);
+	if (err) return blame_member(request, outcome, err, "visible", key);
+	if ((err = lay_over(request, changes, &body->visible, &members))) return err;
+	err = visible_check_required(template, &members, &key);
 	return err ? blame_member(request, outcome, err, "visible", key) : OK;
 }
 
-enum err pass_take_appearance(struct request *request, struct outcome *outcome, const msgpack_object *arg,
+enum err pass_take_appearance(struct request *request, struct outcome *outcome, const msgpack_object *changes,
 			      struct body *body)
 {
-	msgpack_object *merged = msgpack_zone_malloc(request->zone, sizeof *merged);
-	struct span     key;
-	if (!merged) return ERR_NO_MEMORY;
-	enum err err = appearance_check(arg, &key);
+	msgpack_object members;
+	struct span    key;
+	enum err       err = appearance_check(changes, &key);
 	if (err) return blame_member(request, outcome, err, "appearance", key);
-	if ((err = map_merge(body->appearance, arg, false, request->zone, merged))) return err;
-	if (merged->via.map.size == 0) merged->type = MSGPACK_OBJECT_NIL;
-	body->appearance = merged;
+	if ((err = lay_over(request, changes, &body->appearance, &members))) return err;
+	if (members.via.map.size == 0) body->appearance = span_of(NULL, 0);
 	return OK;
+}
+
+enum err pass_take_hidden(struct request *request, const msgpack_object *changes, struct body *body)
+{
+	msgpack_object members;
+	return lay_over(request, changes, &body->hidden, &members);
 }
