@@ -29,6 +29,7 @@ static uint32_t raw_by_table(uint32_t crc, const uint8_t *at, size_t size)
 	for (; size >= 8; at += 8, size -= 8) {
 		uint64_t word = load_le(at) ^ crc;
 		crc = 0;
+#pragma GCC unroll 8
 		for (int k = 0; k < 8; k++)
 			crc ^= table[7 - k][(word >> (8 * k)) & 0xff];
 	}

@@ -12,8 +12,8 @@
  * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, [argument...]]
  * reply = [id, error, flags, field str | nil, payload]
  * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
- * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; a callee
- * refuses the calls of a caller it has no session with in REPLIES of epoch 0, so that the caller says HELLO. */
+ * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; calls
+ * of a caller without a session are refused in REPLIES of epoch 0, so that the caller says HELLO. */
 enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
 
 enum reply_flag {
@@ -80,8 +80,8 @@ struct frame_mark {
 struct frame_mark frame_mark(const struct frame_out *out);
 void              frame_drop(struct frame_out *out, struct frame_mark mark);
 
-/* Completes the head and returns the whole frame, valid until the next change; size 0 if memory ran out while it
- * was filled. One frame_out holds calls or replies, never both. frame_clear() begins anew. */
+/* Completes the head and returns the whole frame, valid until the next change; size 0 if memory ran out while
+ * it was filled. One frame_out holds calls or replies, never both. frame_clear() begins anew. */
 struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version);
 struct span frame_seal_replies(struct frame_out *out, uint64_t epoch);
 void        frame_clear(struct frame_out *out);

@@ -140,6 +140,7 @@ enum err record_next(struct span *writes, struct arena *arena, struct write *wri
 	if (kind < WRITE_PUT || kind > WRITE_PATCH || table == 0 || table >= TABLE_END) return ERR_UNSUPPORTED;
 	*write = (struct write){.kind = (enum write_kind)kind, .table = (enum table)table};
 	if (!take(writes, get_le16(part.at + 2), &write->key)) return ERR_MALFORMED;
+	if (write->key.size == 0 || write->key.size > KEY_BYTES_MAX) return ERR_MALFORMED;
 	if (kind == WRITE_PATCH) return next_patches(writes, arena, write);
 	if (kind == WRITE_DEL) return OK;
 	if (!take(writes, 4, &part)) return ERR_MALFORMED;

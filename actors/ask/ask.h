@@ -37,7 +37,8 @@ void                ask_abort(struct ask *ask); /* instead of commit: the call n
 /* The caller no longer wants the answer of call `id`: on_reply will not be called for it. Any id is fine. */
 void ask_forget(struct ask *ask, uint64_t id);
 
-/* Once a turn, after the turn's calls: sends what was gathered. */
+/* Once a turn, after the turn's calls and before ask_pump(): sends what was gathered. (A send may swallow the
+ * wake-up for what has just arrived; the pump then finds it.) */
 void ask_flush(struct ask *ask, mono_us now);
 
 /* Once a turn: takes in what has arrived (at most `budget` messages), sees to the session and to calls whose

@@ -127,13 +127,12 @@ int mailbox_link_fd(const struct mailbox *mailbox)
 	return (int)zsock_fd(mailbox->monitor);
 }
 
-/* Has libzmq take in what its own threads have told it: a send alone does so only now and then, and would go
- * on refusing though room has been made meanwhile. */
-static void catch_up(struct mailbox *mailbox)
+bool mailbox_waiting(struct mailbox *mailbox)
 {
-	int events;
+	int events = 0;
 	size_t size = sizeof(events);
 	(void)zmq_getsockopt(mailbox->raw, ZMQ_EVENTS, &events, &size);
+	return events & ZMQ_POLLIN;
 }
 
 static int send_part(struct mailbox *mailbox, const void *at, size_t size, int flags)
@@ -143,7 +142,9 @@ static int send_part(struct mailbox *mailbox, const void *at, size_t size, int f
 		sent = zmq_send(mailbox->raw, at, size, flags | ZMQ_DONTWAIT);
 	while (sent < 0 && errno == EINTR);
 	if (sent >= 0 || errno != EAGAIN) return sent;
-	catch_up(mailbox);
+	/* A send takes in what libzmq's own threads have told the socket only now and then, and would go on
+	 * refusing though room has been made; asking for the state takes it in. */
+	(void)mailbox_waiting(mailbox);
 	return zmq_send(mailbox->raw, at, size, flags | ZMQ_DONTWAIT);
 }
 

@@ -25,11 +25,14 @@ must_check enum err mailbox_connect(struct mailbox **mailbox, const char *endpoi
 void                mailbox_close(struct mailbox **mailbox);
 
 /* For epoll: it becomes readable when something MAY have changed, and only then: after every turn call
- * mailbox_recv() until ERR_WOULD_BLOCK (or keep the loop from sleeping). Not to be read or closed. */
-int mailbox_fd(const struct mailbox *mailbox);
+ * mailbox_recv() until ERR_WOULD_BLOCK (or keep the loop from sleeping). Not to be read or closed.
+ * A mailbox_send() may swallow the wake-up for what arrives meanwhile: a turn that sends after it has received
+ * asks mailbox_waiting() before it sleeps. */
+int  mailbox_fd(const struct mailbox *mailbox);
+bool mailbox_waiting(struct mailbox *mailbox); /* is there something to receive? */
 
-/* A connected mailbox sends only while mailbox_link() has said LINK_UP last. What it took and could not pass on
- * before the connection ended may still reach whoever listens next: a receiver goes by session and epoch.
+/* A connected mailbox sends only while mailbox_link() has said LINK_UP last. What it took and could not pass
+ * on before the connection ended may still reach whoever listens next: a receiver goes by session and epoch.
  * Errors: ERR_WOULD_BLOCK (no room, or nobody connected), ERR_PEER_GONE (ROUTER: that connection ended). */
 must_check enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
 /* Errors: ERR_WOULD_BLOCK (nothing there), ERR_NO_MEMORY. */

@@ -68,7 +68,7 @@ static void refuse_frame(struct engine *engine, const struct peer *peer, const s
 		msgpack_packer pk = frame_out_packer(&out);
 		msgpack_pack_nil(&pk);
 	}
-	struct span bytes = frame_seal_replies(&out, engine->facts.epoch);
+	struct span bytes = frame_seal_replies(&out, 0); /* nobody's epoch: the caller begins its session anew */
 	if (bytes.size) (void)!mailbox_send(engine->mailbox, peer, bytes); /* gone, or full: its deadline answers */
 	buffer_free(&out.bytes);
 }
@@ -206,6 +206,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	flush(engine);
 	note_facts(engine);
 	if (!has_room(engine)) *more = false; /* the journal's threads will wake us */
+	else if (!*more) *more = mailbox_waiting(engine->mailbox); /* sending may have swallowed the wake-up */
 	return OK;
 }
 

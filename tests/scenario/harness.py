@@ -94,13 +94,16 @@ class Service:
     def start(self, wait=True, command=None):
         assert self.process is None
         self.out_path = self.home / "out"
-        environment = {**os.environ, "STAMPEDE_SCENARIO": str(self.home)}
         with open(self.out_path, "wb") as out, open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(command or self.command(), stdin=subprocess.DEVNULL, stdout=out,
-                                            stderr=log, env=environment)
+                                            stderr=log, env=self.environment())
         if wait:
             self.wait_ready()
         return self
+
+    def environment(self):
+        """Marks whatever is started with it, and what that starts in turn: processes_alive() looks for the mark."""
+        return {**os.environ, "STAMPEDE_SCENARIO": str(self.home)}
 
     def wait_ready(self, seconds=READY_SECONDS):
         def ready():
@@ -192,7 +195,7 @@ class Service:
         """Runs `stampede ARGUMENTS`; `data`: adds --data of this service. Returns the finished process."""
         where = ["--data", self.data] if data else []
         return subprocess.run([self.program, *map(str, arguments), *where], input=stdin, capture_output=True,
-                              text=True, timeout=seconds, env=env, check=False)
+                              text=True, timeout=seconds, env=env or self.environment(), check=False)
 
     def cli(self, *arguments, stdin=None):
         """The JSON value that a command prints. A refusal raises CliError."""

@@ -277,6 +277,40 @@ def test_a_missing_shard_is_damage_and_no_empty_start(new_service):
     assert service.stop() == 0
 
 
+def last_record(shard):
+    """(file, offset) of the last 4 KiB block of a shard's journal that holds anything."""
+    blocks = []
+    for segment in sorted(shard.rglob("*.seg")):
+        data = segment.read_bytes()
+        blocks += [(segment, at) for at in range(0, len(data), 4096) if any(data[at:at + 4096])][1:]
+    return max(blocks)
+
+
+def test_a_journal_that_lacks_what_the_tables_hold(new_service):
+    """The newest acknowledged record is gone from the disk: no start, since more may be."""
+    service = new_service(shards=1)
+    shop = Shop(service, ("balance",))
+    pass_id = shop.create()["id"]
+    shop.add(pass_id, 1)
+    shop.close()
+    assert service.stop() == 0
+    segment, offset = last_record(service.data / "shards" / "0")
+    with open(segment, "r+b") as file:
+        file.seek(offset)
+        block = file.read(4096)
+        file.seek(offset)
+        file.write(bytes(4096))
+    done = service.run(*service.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "level=fatal" in done.stderr
+    with open(segment, "r+b") as file:
+        file.seek(offset)
+        file.write(block)
+    service.start()
+    with service.client(shop.key) as client:
+        assert client.get(path_of(pass_id)).json["balance"] == 1
+
+
 # Configuration
 
 def test_a_configuration_file(new_service, tmp_path):

@@ -154,6 +154,18 @@ Test(mailbox, wakes_a_loop)
 	loop_close(&loop);
 }
 
+Test(mailbox, tells_what_waits_without_receiving_it)
+{
+	connect_both();
+	usleep(20000);
+	cr_expect(!mailbox_waiting(router));
+	cr_assert_eq(mailbox_send(dealer, NULL, span_str("up")), OK);
+	cr_assert(within_time(mailbox_waiting(router)));
+	cr_expect(mailbox_waiting(router));
+	cr_assert_eq(mailbox_recv(router, &letter), OK);
+	cr_expect(!mailbox_waiting(router));
+}
+
 Test(mailbox, cannot_use_an_endpoint_that_is_none)
 {
 	cr_expect_eq(mailbox_bind(&router, "ipc:///nonexistent/dir/m"), ERR_IO);

@@ -1,0 +1,269 @@
+/* The journal record's codec: whole records read as they were written; anything else never reads as a record
+ * of other content. */
+#include "store/record.h"
+
+#include "schemas/bytes.h"
+#include "schemas/crc32c.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { CHAIN_AT = 80, CRC_AT = 84, PADDED = 2 * RECORD_ALIGN };
+
+static struct arena arena;
+static struct buffer bytes;
+
+static void end(void)
+{
+	arena_free(&arena);
+	buffer_free(&bytes);
+}
+
+TestSuite(record, .fini = end);
+
+static struct patch two_patches[] = {{3, 2, (const uint8_t *)"ab"}, {65000, 1, (const uint8_t *)"c"}};
+static const struct write operations[] = {
+    {.kind = WRITE_PUT,
+     .table = TABLE_HOT,
+     .key = {(const uint8_t *)"key one", 7},
+     .value = {(const uint8_t *)"value", 5}},
+    {.kind = WRITE_PUT, .table = TABLE_PASS_ID, .key = {(const uint8_t *)"k", 1}},
+    {.kind = WRITE_DEL, .table = TABLE_BODY, .key = {(const uint8_t *)"gone", 4}},
+    {.kind = WRITE_PATCH,
+     .table = TABLE_HOT,
+     .key = {(const uint8_t *)"key", 3},
+     .patches = two_patches,
+     .patch_count = 2},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+static struct record sample(void)
+{
+	return (struct record){.kind = RECORD_WRITES,
+	                       .shard = 0x1234,
+	                       .lineage = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+	                       .segment = 0x0102030405060708,
+	                       .offset = 0x1112131415161718,
+	                       .epoch = 0x2122232425262728,
+	                       .seq = 0x3132333435363738,
+	                       .durable_seq = 0x4142434445464748,
+	                       .now = {-5},
+	                       .operations = OPERATIONS,
+	                       .chain_before = 0x51525354};
+}
+
+/* The sample with the four operations, in `bytes`. */
+static struct record write_sample(void)
+{
+	struct record record = sample();
+	record_begin(&bytes);
+	for (unsigned i = 0; i < OPERATIONS; i++)
+		record_add(&bytes, &operations[i]);
+	cr_assert(!bytes.failed);
+	record_seal(&bytes, &record);
+	return record;
+}
+
+static void expect_operation(const struct write *got, const struct write *want)
+{
+	cr_assert_eq(got->kind, want->kind);
+	cr_assert_eq(got->table, want->table);
+	cr_assert(span_equal(got->key, want->key));
+	cr_assert(span_equal(got->value, want->value));
+	cr_assert_eq(got->patch_count, want->patch_count);
+	for (unsigned i = 0; i < want->patch_count; i++) {
+		const struct patch *a = &got->patches[i], *b = &want->patches[i];
+		cr_assert(a->offset == b->offset && a->size == b->size &&
+		          !memcmp(a->bytes, b->bytes, b->size));
+	}
+}
+
+Test(record, reads_as_it_was_written)
+{
+	struct record want = write_sample(), got;
+	struct write write;
+	cr_assert_eq(record_open(buffer_span(&bytes), &got), OK);
+	cr_expect_eq(got.kind, want.kind);
+	cr_expect_eq(got.shard, want.shard);
+	cr_expect(!memcmp(got.lineage, want.lineage, sizeof want.lineage));
+	cr_expect(got.segment == want.segment && got.offset == want.offset);
+	cr_expect(got.epoch == want.epoch && got.seq == want.seq && got.durable_seq == want.durable_seq);
+	cr_expect_eq(got.now.v, want.now.v);
+	cr_expect_eq(got.operations, want.operations);
+	cr_expect(got.chain_before == want.chain_before && got.chain == want.chain);
+	cr_assert(span_equal(got.writes, want.writes));
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		cr_assert_eq(record_next(&got.writes, &arena, &write), OK);
+		expect_operation(&write, &operations[i]);
+	}
+	cr_expect_eq(record_next(&got.writes, &arena, &write), ERR_NOT_FOUND);
+}
+
+/* The layout is on disk: each field where the header says it stands. */
+Test(record, has_the_layout_its_header_describes)
+{
+	struct record record = write_sample();
+	const uint8_t *b = bytes.at;
+	cr_expect(!memcmp(b, "STRC", 4));
+	cr_expect(b[4] == RECORD_VERSION && b[5] == RECORD_WRITES && get_le16(b + 6) == record.shard);
+	cr_expect(!memcmp(b + 8, record.lineage, 16));
+	cr_expect(get_le64(b + 24) == record.segment && get_le64(b + 32) == record.offset);
+	cr_expect(get_le64(b + 40) == record.epoch && get_le64(b + 48) == record.seq);
+	cr_expect(get_le64(b + 56) == record.durable_seq && (int64_t)get_le64(b + 64) == record.now.v);
+	cr_expect(get_le32(b + 72) == bytes.size - RECORD_HEAD && get_le32(b + 76) == OPERATIONS);
+	cr_expect(get_le32(b + CHAIN_AT) == record.chain_before);
+	cr_expect(!memcmp(b + RECORD_HEAD, "\1\6\7\0key one\5\0\0\0value", 20));
+	cr_expect(!memcmp(b + RECORD_HEAD + 20, "\1\10\1\0k\0\0\0\0", 9));
+	cr_expect(!memcmp(b + RECORD_HEAD + 29, "\2\7\4\0gone", 8));
+	cr_expect(!memcmp(b + RECORD_HEAD + 37, "\3\6\3\0key\2\3\0\2\0ab\xe8\xfd\1\0c", 19));
+}
+
+Test(record, with_any_bit_flipped_is_none)
+{
+	struct record got;
+	uint8_t padded[PADDED] = {0};
+	write_sample();
+	memcpy(padded, bytes.at, bytes.size);
+	for (size_t i = 0; i < bytes.size * 8; i++) {
+		padded[i / 8] ^= (uint8_t)(1 << i % 8);
+		enum err err = record_open(span_of(padded, sizeof padded), &got);
+		cr_expect(err == ERR_MALFORMED || err == ERR_NOT_FOUND, "bit %zu gives %d", i, err);
+		padded[i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+	cr_expect_eq(record_open(span_of(padded, sizeof padded), &got), OK);
+}
+
+Test(record, torn_anywhere_is_none)
+{
+	struct record got;
+	uint8_t padded[PADDED] = {0};
+	write_sample();
+	for (size_t size = 0; size < bytes.size; size++) {
+		uint8_t *exact = malloc(size + 1); /* so that a sanitizer sees a read behind the end */
+		memcpy(exact, bytes.at, size);
+		enum err cut = record_open(span_of(exact, size), &got);
+		cr_expect(cut == ERR_MALFORMED || cut == ERR_NOT_FOUND, "cut at %zu gives %d", size, cut);
+		free(exact);
+		memcpy(padded, bytes.at, size);
+		memset(padded + size, 0, sizeof padded - size);
+		enum err torn = record_open(span_of(padded, sizeof padded), &got);
+		cr_expect(torn == ERR_MALFORMED || torn == ERR_NOT_FOUND, "torn at %zu gives %d", size, torn);
+	}
+}
+
+static void set_crc(void)
+{
+	put_le32(bytes.at + CRC_AT, 0);
+	put_le32(bytes.at + CRC_AT, crc32c(0, bytes.at, bytes.size));
+}
+
+Test(record, of_another_version_or_kind_is_unsupported_only_if_intact)
+{
+	static const struct {
+		unsigned at, value;
+	} rows[] = {{4, 0}, {4, 2}, {4, 255}, {5, 0}, {5, 3}, {5, 255}};
+	struct record got;
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		write_sample();
+		bytes.at[rows[i].at] = (uint8_t)rows[i].value;
+		cr_expect_eq(record_open(buffer_span(&bytes), &got), ERR_MALFORMED, "row %u", i);
+		set_crc();
+		cr_expect_eq(record_open(buffer_span(&bytes), &got), ERR_UNSUPPORTED, "row %u", i);
+	}
+}
+
+Test(record, places_without_magic_hold_none)
+{
+	static const uint8_t zeros[PADDED];
+	struct record got;
+	cr_expect_eq(record_open(span_of(zeros, sizeof zeros), &got), ERR_NOT_FOUND);
+	cr_expect_eq(record_open(span_of("STRC", 4), &got), ERR_NOT_FOUND);
+	cr_expect_eq(record_open(span_of(NULL, 0), &got), ERR_NOT_FOUND);
+}
+
+Test(record, chain_tells_apart_what_came_before)
+{
+	struct record a = write_sample(), b = sample(), c = sample();
+	b.chain_before++;
+	record_seal(&bytes, &b);
+	cr_expect_neq(a.chain, b.chain);
+	c.seq++;
+	record_seal(&bytes, &c);
+	cr_expect_neq(a.chain, c.chain);
+	cr_expect_neq(b.chain, c.chain);
+}
+
+Test(record, room_is_whole_blocks)
+{
+	static const uint64_t rows[][2] = {{0, 4096},         {1, 4096},
+	                                   {4096 - 88, 4096}, {4096 - 87, 8192},
+	                                   {8192 - 88, 8192}, {UINT32_MAX, UINT64_C(1) << 32 | 4096}};
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_eq(record_room(rows[i][0]), rows[i][1], "row %u", i);
+}
+
+/* Operations that no writer of ours makes: `raw` alone, as the rest of a record. */
+static enum err next_of(const void *raw, size_t size)
+{
+	struct write write;
+	uint8_t *exact = malloc(size + 1);
+	memcpy(exact, raw, size);
+	struct span left = span_of(exact, size);
+	enum err err = record_next(&left, &arena, &write);
+	free(exact);
+	return err;
+}
+
+Test(record, refuses_unknown_tables_and_operations)
+{
+	uint8_t raw[] = {WRITE_DEL, TABLE_HOT, 1, 0, 'k'};
+	cr_assert_eq(next_of(raw, sizeof raw), OK);
+	for (unsigned kind = 0; kind < 256; kind++) {
+		raw[0] = (uint8_t)kind;
+		bool known = kind >= WRITE_PUT && kind <= WRITE_PATCH;
+		cr_expect_eq(next_of(raw, sizeof raw) == ERR_UNSUPPORTED, !known, "operation %u", kind);
+	}
+	raw[0] = WRITE_DEL;
+	for (unsigned table = 0; table < 256; table++) {
+		raw[1] = (uint8_t)table;
+		cr_expect_eq(next_of(raw, sizeof raw), table && table < TABLE_END ? OK : ERR_UNSUPPORTED,
+		             "table %u", table);
+	}
+}
+
+Test(record, refuses_operations_that_are_not_whole)
+{
+	struct record record = write_sample();
+	unsigned ends = 0;
+	for (size_t size = 0; size < record.writes.size; size++) {
+		uint8_t *exact = malloc(size + 1);
+		memcpy(exact, record.writes.at, size);
+		struct span left = span_of(exact, size);
+		struct write write;
+		enum err err;
+		while (!(err = record_next(&left, &arena, &write)))
+			;
+		ends += err == ERR_NOT_FOUND;
+		cr_expect(err == ERR_NOT_FOUND || err == ERR_MALFORMED, "%zu bytes give %d", size, err);
+		free(exact);
+	}
+	cr_expect_eq(ends, OPERATIONS); /* between two of them, and before the first */
+}
+
+Test(record, refuses_counts_and_keys_that_none_of_ours_has)
+{
+	uint8_t raw[KEY_BYTES_MAX + 64] = {WRITE_PATCH, TABLE_HOT, 1, 0, 'k'};
+	static const unsigned counts[] = {0, PATCHES_MAX + 1, 255};
+	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+		raw[5] = (uint8_t)counts[i];
+		cr_expect_eq(next_of(raw, sizeof raw), ERR_MALFORMED, "%u patches", counts[i]);
+	}
+	raw[5] = PATCHES_MAX; /* of no bytes each */
+	cr_expect_eq(next_of(raw, sizeof raw), OK);
+	raw[0] = WRITE_DEL;
+	for (unsigned size = 0; size <= KEY_BYTES_MAX + 1; size++) {
+		put_le16(raw + 2, (uint16_t)size);
+		bool good = size > 0 && size <= KEY_BYTES_MAX;
+		cr_expect_eq(next_of(raw, sizeof raw), good ? OK : ERR_MALFORMED, "a key of %u bytes", size);
+	}
+}

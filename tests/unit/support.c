@@ -1,0 +1,316 @@
+/* Helpers of the store's tests. They use must() rather than Criterion's own words, because most of them also
+ * run in children, where only an abort is heard. */
+#include "tests/unit/support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Places --------------------------------------------------------------------------------------------------
+ */
+
+void place_make(struct place *place)
+{
+	const char *below = getenv("STAMPEDE_TEST_DIR");
+	snprintf(place->path, sizeof place->path, "%s/test-place-XXXXXX", below ? below : ".");
+	must(mkdtemp(place->path));
+	must((place->fd = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st, (void)kind, (void)at;
+	return remove(path);
+}
+
+void place_remove(struct place *place)
+{
+	if (place->fd <= 0) return;
+	close(place->fd);
+	must(nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);
+	*place = (struct place){.fd = -1};
+}
+
+size_t file_read(const struct place *place, const char *name, uint8_t **bytes)
+{
+	struct stat st;
+	size_t have = 0;
+	int fd = openat(place->fd, name, O_RDONLY | O_CLOEXEC);
+	must(fd >= 0 && fstat(fd, &st) == 0);
+	must((*bytes = malloc((size_t)st.st_size + 1)));
+	while (have < (size_t)st.st_size) {
+		ssize_t n = read(fd, *bytes + have, (size_t)st.st_size - have);
+		must(n > 0);
+		have += (size_t)n;
+	}
+	close(fd);
+	return have;
+}
+
+void file_write(const struct place *place, const char *name, size_t offset, struct span bytes)
+{
+	int fd = openat(place->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	must(fd >= 0);
+	must(pwrite(fd, bytes.at, bytes.size, (off_t)offset) == (ssize_t)bytes.size);
+	close(fd);
+}
+
+void file_flip(const struct place *place, const char *name, size_t offset, uint8_t bits)
+{
+	uint8_t byte;
+	int fd = openat(place->fd, name, O_RDWR | O_CLOEXEC);
+	must(fd >= 0 && pread(fd, &byte, 1, (off_t)offset) == 1);
+	byte ^= bits;
+	must(pwrite(fd, &byte, 1, (off_t)offset) == 1);
+	close(fd);
+}
+
+/* Calls `visit` for every file of a place, by its name within it. LMDB's lock file holds no data. */
+struct visitor {
+	const struct place *from, *to;
+	unsigned files;
+	bool same;
+	void (*visit)(struct visitor *visitor, const char *name);
+};
+
+static void visit_files(struct visitor *visitor, const char *below)
+{
+	char name[512];
+	struct dirent *entry;
+	int fd = openat(visitor->from->fd, *below ? below : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fdopendir(fd);
+	must(list);
+	while ((entry = readdir(list))) {
+		struct stat st;
+		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "lock.mdb")) continue;
+		snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", entry->d_name);
+		if (fstatat(visitor->from->fd, name, &st, 0)) continue; /* a temporary file came to its end */
+		if (S_ISDIR(st.st_mode)) {
+			if (visitor->to) (void)mkdirat(visitor->to->fd, name, 0700);
+			visit_files(visitor, name);
+		} else {
+			visitor->files++;
+			visitor->visit(visitor, name);
+		}
+	}
+	closedir(list);
+}
+
+static void copy_file(struct visitor *visitor, const char *name)
+{
+	uint8_t *bytes;
+	if (strstr(name, ".tmp")) return;
+	size_t size = file_read(visitor->from, name, &bytes);
+	file_write(visitor->to, name, 0, span_of(bytes, size));
+	free(bytes);
+}
+
+void place_copy(const struct place *from, struct place *to)
+{
+	struct visitor visitor = {.from = from, .to = to, .visit = copy_file};
+	place_make(to);
+	visit_files(&visitor, "");
+}
+
+static void compare_file(struct visitor *visitor, const char *name)
+{
+	uint8_t *a, *b;
+	struct stat st;
+	if (fstatat(visitor->to->fd, name, &st, 0)) {
+		visitor->same = false;
+		return;
+	}
+	size_t a_size = file_read(visitor->from, name, &a), b_size = file_read(visitor->to, name, &b);
+	if (!span_equal(span_of(a, a_size), span_of(b, b_size))) visitor->same = false;
+	free(a);
+	free(b);
+}
+
+bool place_same(const struct place *a, const struct place *b)
+{
+	struct visitor there = {.from = a, .to = b, .same = true, .visit = compare_file};
+	struct visitor back = {.from = b, .to = a, .same = true, .visit = compare_file};
+	visit_files(&there, "");
+	visit_files(&back, "");
+	return there.same && back.same && there.files == back.files;
+}
+
+/* Chance, bytes, children ---------------------------------------------------------------------------------
+ */
+
+uint64_t chance_begin(void)
+{
+	const char *text = getenv("STAMPEDE_SEED");
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t seed = text ? strtoull(text, NULL, 10)
+	                     : (uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec;
+	fprintf(stderr, "STAMPEDE_SEED=%llu\n", (unsigned long long)seed);
+	return seed;
+}
+
+uint64_t chance(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+unsigned chance_below(uint64_t *state, unsigned bound)
+{
+	return (unsigned)(chance(state) % bound);
+}
+
+int in_child(int (*work)(void *user), void *user)
+{
+	int status;
+	pid_t parent = getpid(), pid = fork();
+	must(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) _exit(127);
+		_exit(work(user));
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+struct span filler(uint64_t tag, size_t size)
+{
+	enum { TURNS = 8 };
+	static uint8_t *kept[TURNS];
+	static unsigned turn;
+	uint64_t state = tag;
+	turn = (turn + 1) % TURNS;
+	must((kept[turn] = realloc(kept[turn], size + 8)));
+	for (size_t i = 0; i < size; i += 8) {
+		uint64_t bits = chance(&state);
+		memcpy(kept[turn] + i, &bits, 8);
+	}
+	return span_of(kept[turn], size);
+}
+
+/* A database without a journal ----------------------------------------------------------------------------
+ */
+
+static void scratch_begin(struct scratch *scratch)
+{
+	bool fresh;
+	int fd = dup(scratch->place.fd);
+	must(fd >= 0);
+	must(!db_open(fd, MAP_BYTES, &scratch->db, &fresh));
+	close(fd);
+	must(!db_begin(scratch->db));
+	scratch->staged = (struct writes){.arena = &scratch->arena};
+	scratch->view = db_view(scratch->db, &scratch->staged, &scratch->arena);
+}
+
+void scratch_open(struct scratch *scratch)
+{
+	*scratch = (struct scratch){.db = NULL};
+	place_make(&scratch->place);
+	scratch_begin(scratch);
+}
+
+void scratch_save(struct scratch *scratch)
+{
+	for (unsigned i = 0; i < scratch->staged.count; i++)
+		must(!db_apply(scratch->db, &scratch->staged.rows[i]));
+	scratch->staged.count = 0;
+	arena_reset(&scratch->arena);
+}
+
+void scratch_commit(struct scratch *scratch)
+{
+	struct applied applied = {.seq = 1};
+	scratch_save(scratch);
+	must(!db_commit(scratch->db, &applied));
+	must(!db_begin(scratch->db));
+}
+
+void scratch_reopen(struct scratch *scratch)
+{
+	db_close(&scratch->db);
+	scratch_begin(scratch);
+}
+
+void scratch_close(struct scratch *scratch)
+{
+	db_close(&scratch->db);
+	arena_free(&scratch->arena);
+	place_remove(&scratch->place);
+}
+
+/* A store -------------------------------------------------------------------------------------------------
+ */
+
+static struct arena shop_arena;
+
+struct store_place shop_place(const struct place *place, bool may_format)
+{
+	return (struct store_place){.dir_fd = place->fd,
+	                            .shard = 7,
+	                            .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1},
+	                            .may_format = may_format,
+	                            .segment_bytes = SEGMENT_BYTES,
+	                            .map_bytes = MAP_BYTES};
+}
+
+enum err shop_open(const struct place *place, bool may_format, struct store **store,
+                   struct store_report *report)
+{
+	struct store_place at = shop_place(place, may_format);
+	return store_open(&at, (wall_us){1}, store, report);
+}
+
+void shop_put(struct store *store, enum table table, struct span key, struct span value)
+{
+	struct writes writes = {.arena = &shop_arena};
+	arena_reset(&shop_arena);
+	must(!write_put(&writes, table, key, value));
+	must(!store_apply(store, &writes));
+}
+
+static void wait_for(struct store *store)
+{
+	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};
+	must(poll(&news, 1, 20000) == 1);
+	must(!store_settle(store));
+}
+
+void shop_submit(struct store *store, wall_us now)
+{
+	while (!store_can_submit(store))
+		wait_for(store);
+	store_submit(store, now);
+}
+
+void shop_settle(struct store *store)
+{
+	while (store_is_syncing(store))
+		wait_for(store);
+}
+
+void shop_save(struct store *store, enum table table, struct span key, struct span value)
+{
+	shop_put(store, table, key, value);
+	shop_submit(store, (wall_us){1});
+	shop_settle(store);
+}
+
+enum err shop_get(struct store *store, enum table table, struct span key, struct span *value)
+{
+	arena_reset(&shop_arena);
+	return view_get(store_view(store, NULL, &shop_arena), table, key, value);
+}
