@@ -11,9 +11,13 @@
 #include "schemas/crc32c.h"
 #include "schemas/bytes.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { CRC_BYTES = 4, TOTAL_BYTES = 4, PART_KEY_BYTES = 2, READERS_MAX = 16 };
 
@@ -320,6 +324,21 @@ enum err db_applied(struct db *db, struct applied *applied)
 enum err db_sync(struct db *db)
 {
 	return mdb_env_sync(db->env, 1) ? ERR_IO : OK;
+}
+
+/* LMDB's own descriptor: opening and closing the file again would drop its locks. */
+enum err db_reserve(struct db *db, uint64_t bytes)
+{
+	int         fd;
+	struct stat st;
+	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return ERR_IO;
+	return fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) && errno != EOPNOTSUPP ? ERR_STORAGE_FULL : OK;
+}
+
+enum err db_sync_data(struct db *db)
+{
+	int fd;
+	return mdb_env_get_fd(db->env, &fd) || fdatasync(fd) ? ERR_IO : OK;
 }
 
 /* Views --------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,11 @@ must_check enum err db_commit(struct db *db, const struct applied *applied); /* 
 must_check enum err db_applied(struct db *db, struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */
 must_check enum err db_sync(struct db *db);                             /* forces everything to disk */
 
+/* From any thread: space on disk for `bytes` beyond the file's end; what was written so far synced to disk,
+ * for the sake of the errors it may tell of. */
+must_check enum err db_reserve(struct db *db, uint64_t bytes);
+must_check enum err db_sync_data(struct db *db);
+
 /* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena);
 

@@ -18,6 +18,7 @@
 struct store {
 	struct db         *db;
 	struct journal    *journal;
+	struct caretaker  *caretaker;
 	struct journal_dir dir;
 	int                db_fd;
 	wall_us            now; /* of the newest record submitted */
@@ -69,7 +70,8 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
 	report->epoch = at.epoch;
 	report->seq = at.seq;
-	err = store_commit(store);
+	if ((err = store_commit(store))) goto out;
+	err = caretaker_open(store->db, store->db_fd, &store->caretaker);
 out:
 	if (err) store_close(&store);
 	*out = store;
@@ -80,6 +82,7 @@ void store_close(struct store **store_p)
 {
 	struct store *store = *store_p;
 	if (!store) return;
+	caretaker_close(&store->caretaker);
 	if (store->journal && store_open_bytes(store) == 0 && !journal_is_syncing(store->journal))
 		if (!store_commit(store)) (void)!db_sync(store->db); /* only a quicker next start is at stake */
 	journal_close(&store->journal);
@@ -125,7 +128,7 @@ void store_submit(struct store *store, wall_us now)
 
 enum err store_settle(struct store *store)
 {
-	return journal_settle(store->journal);
+	return caretaker_heard_error(store->caretaker) ? ERR_IO : journal_settle(store->journal);
 }
 
 int store_fd(const struct store *store)
@@ -148,9 +151,10 @@ uint64_t store_durable_seq(const struct store *store)
 	return journal_durable_seq(store->journal);
 }
 
-bool store_has_room(const struct store *store)
+enum room store_room(const struct store *store)
 {
-	return journal_has_room(store->journal);
+	enum room room = caretaker_room(store->caretaker);
+	return room == ROOM_FOR_ALL && !journal_has_room(store->journal) ? ROOM_TO_FINISH : room;
 }
 
 bool store_wants_commit(const struct store *store)

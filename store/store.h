@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/clock.h"
+#include "store/caretaker.h"
 #include "store/view.h"
 
 /* A shard's store: the journal is the truth, LMDB the working state. One writer thread calls everything here
@@ -46,7 +47,9 @@ int                 store_fd(const struct store *store); /* readable when store_
 bool     store_is_syncing(const struct store *store);
 uint64_t store_decided_seq(const struct store *store);
 uint64_t store_durable_seq(const struct store *store);
-bool     store_has_room(const struct store *store); /* false: writes should answer STORAGE_FULL */
+
+/* What the disk still has room for: what does not fit answers STORAGE_FULL before anything is written. */
+enum room store_room(const struct store *store);
 
 /* Is it time to commit (many records or rows), and is there anything to commit? */
 bool                store_wants_commit(const struct store *store);

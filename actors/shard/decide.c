@@ -31,8 +31,9 @@ static enum err admit(const struct engine *engine, const struct session *session
 	if (call->deadline.v <= engine->now.v) return ERR_OVERLOADED;
 	if (call->has_account && slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
 		return ERR_NOT_MINE;
-	if (row->effect == EFFECT_WRITE && !store_has_room(engine->store) && call->message != MSG_PASS_DELETE)
-		return ERR_STORAGE_FULL;
+	enum room needed = row->effect == EFFECT_WRITE ? ROOM_FOR_ALL : ROOM_FOR_NOTHING;
+	if (call->message == MSG_PASS_DELETE) needed = ROOM_TO_FINISH;
+	if (store_room(engine->store) > needed) return ERR_STORAGE_FULL;
 	return OK;
 }
 

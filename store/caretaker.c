@@ -1,0 +1,106 @@
+/* The look-out over the disk: a loop of small checks, woken only to stop. */
+#include "store/caretaker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+struct caretaker {
+	struct db      *db;
+	int             dir_fd;
+	atomic_int      room;
+	atomic_bool     error;
+	bool            stopping; /* under the mutex */
+	bool            started;
+	pthread_mutex_t mutex;
+	pthread_cond_t  stop;
+	pthread_t       thread;
+};
+
+/* Pure: what free space allows. */
+static enum room plan_room(uint64_t free_bytes, bool reserved)
+{
+	if (free_bytes < ROOM_HARD_FLOOR_BYTES) return ROOM_FOR_NOTHING;
+	return free_bytes < ROOM_SOFT_FLOOR_BYTES || !reserved ? ROOM_TO_FINISH : ROOM_FOR_ALL;
+}
+
+static void look(struct caretaker *caretaker)
+{
+	struct statvfs disk;
+	if (fstatvfs(caretaker->dir_fd, &disk)) return; /* what was known last still stands */
+	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES) == OK;
+	atomic_store(&caretaker->room, plan_room(free_bytes, reserved));
+}
+
+/* Sleeps one interval; false when it is time to end. */
+static bool rest(struct caretaker *caretaker)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += CARETAKER_LOOK_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&caretaker->mutex);
+	if (!caretaker->stopping) pthread_cond_timedwait(&caretaker->stop, &caretaker->mutex, &until);
+	bool go_on = !caretaker->stopping;
+	pthread_mutex_unlock(&caretaker->mutex);
+	return go_on;
+}
+
+static void *caretaker_main(void *data)
+{
+	struct caretaker *caretaker = data;
+	for (unsigned looks = 1; rest(caretaker); looks++) {
+		look(caretaker);
+		if (looks % (CARETAKER_SYNC_MS / CARETAKER_LOOK_MS) == 0 && db_sync_data(caretaker->db))
+			atomic_store(&caretaker->error, true);
+	}
+	return NULL;
+}
+
+enum err caretaker_open(struct db *db, int dir_fd, struct caretaker **out)
+{
+	pthread_condattr_t monotonic;
+	struct caretaker  *caretaker = calloc(1, sizeof *caretaker);
+	*out = caretaker;
+	if (!caretaker) return ERR_NO_MEMORY;
+	caretaker->db = db;
+	caretaker->dir_fd = dir_fd;
+	pthread_mutex_init(&caretaker->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&caretaker->stop, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	look(caretaker);
+	if (pthread_create(&caretaker->thread, NULL, caretaker_main, caretaker)) return ERR_NO_MEMORY;
+	caretaker->started = true;
+	return OK;
+}
+
+void caretaker_close(struct caretaker **caretaker_p)
+{
+	struct caretaker *caretaker = *caretaker_p;
+	if (!caretaker) return;
+	pthread_mutex_lock(&caretaker->mutex);
+	caretaker->stopping = true;
+	pthread_cond_signal(&caretaker->stop);
+	pthread_mutex_unlock(&caretaker->mutex);
+	if (caretaker->started) pthread_join(caretaker->thread, NULL);
+	pthread_cond_destroy(&caretaker->stop);
+	pthread_mutex_destroy(&caretaker->mutex);
+	free(caretaker);
+	*caretaker_p = NULL;
+}
+
+enum room caretaker_room(const struct caretaker *caretaker)
+{
+	return (enum room)atomic_load_explicit(&caretaker->room, memory_order_relaxed);
+}
+
+bool caretaker_heard_error(const struct caretaker *caretaker)
+{
+	return atomic_load_explicit(&caretaker->error, memory_order_relaxed);
+}

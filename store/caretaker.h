@@ -1,0 +1,30 @@
+#pragma once
+#include "schemas/err.h"
+#include "store/db.h"
+
+/* A thread that looks after the disk, so that the writer meets no surprise: it keeps space reserved ahead of
+ * data.mdb, knows how full the disk is, and syncs data.mdb now and then to hear of errors that writing through
+ * the page cache would not tell. Functions but open and close may be called from the writer at any time. */
+struct caretaker;
+
+/* What may still be accepted, given the free space: everything; only what frees or finishes something
+ * (deletions, leases, reports); nothing. */
+enum room { ROOM_FOR_ALL, ROOM_TO_FINISH, ROOM_FOR_NOTHING };
+
+enum {
+	CARETAKER_LOOK_MS = 250,
+	CARETAKER_SYNC_MS = 5000,
+	RESERVE_AHEAD_BYTES = 64 << 20, /* of data.mdb, beyond its end */
+	ROOM_SOFT_FLOOR_BYTES = 96 << 20, /* free below this: ROOM_TO_FINISH */
+	ROOM_HARD_FLOOR_BYTES = 32 << 20, /* free below this: ROOM_FOR_NOTHING */
+};
+
+/* `dir_fd` is any directory on the disk to watch. Looks once before it returns.
+ * Errors: ERR_NO_MEMORY. */
+must_check enum err caretaker_open(struct db *db, int dir_fd, struct caretaker **caretaker);
+void                caretaker_close(struct caretaker **caretaker);
+
+enum room caretaker_room(const struct caretaker *caretaker);
+
+/* Has a sync of data.mdb failed? Then the tables on disk are not to be believed: the process must exit. */
+bool caretaker_heard_error(const struct caretaker *caretaker);
