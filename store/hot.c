@@ -166,7 +166,8 @@ enum err hot_add(struct view *view, struct account_id account, uint32_t number, 
 	fill(b, index, pass);
 	b[hot_count(pass)]++;
 	b[HOT_COUNT_USED]++;
-	if (index == 0) put_le64(b + AT_OLDEST, (uint64_t)pass->updated.v);
+	if (index == 0 || pass->updated.v < wall_at(b + AT_OLDEST).v)
+		put_le64(b + AT_OLDEST, (uint64_t)pass->updated.v);
 	if (index == 0 || pass->updated.v > wall_at(b + AT_NEWEST).v)
 		put_le64(b + AT_NEWEST, (uint64_t)pass->updated.v);
 	return write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));

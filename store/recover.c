@@ -102,7 +102,7 @@ static enum err begin_at(struct db *db, bool fresh, uint64_t first, struct posit
 	enum err       err = db_applied(db, &applied);
 	*at = (struct position){0}; /* before the first record of segment 1 */
 	if (err == ERR_NOT_FOUND)
-		return fresh || first == 1 ? OK : damage(report, "tables without a position", first, 0, 0);
+		return fresh || first <= 1 ? OK : damage(report, "tables without a position", first, 0, 0);
 	if (err) return damage(report, "position of the tables unreadable", 0, 0, 0);
 	report->last_now = applied.now;
 	*at = (struct position){applied.segment, applied.offset, applied.seq, applied.epoch, applied.chain};

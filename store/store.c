@@ -7,6 +7,7 @@
 #include "store/db.h"
 #include "store/journal.h"
 #include "store/recover.h"
+#include "store/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@ struct store {
 	struct journal    *journal;
 	struct caretaker  *caretaker;
 	struct journal_dir dir;
-	int                db_fd;
+	int                db_fd, place_fd;
 	wall_us            now; /* of the newest record submitted */
 	uint64_t           committed_seq;
 	uint64_t           commits;
@@ -34,17 +35,28 @@ static enum err open_dir(int parent, const char *name, int *fd)
 	return *fd < 0 || fsync(parent) ? ERR_IO : OK;
 }
 
-/* Is this place empty, or whole? Half of a store is damage, unless the making of it was interrupted. */
-static enum err judge_place(const struct store_place *place, struct store_report *report)
+static enum err refuse(struct store_report *report, enum err err, unsigned shard, const char *what)
 {
-	struct stat st;
-	bool        has_journal = !fstatat(place->dir_fd, "journal/00000000000000000001.seg", &st, 0);
-	bool        has_db = !fstatat(place->dir_fd, "db/data.mdb", &st, 0);
-	report->formatted = !has_journal && !has_db;
-	if (place->may_format || (has_journal && has_db)) return OK;
-	snprintf(report->what, sizeof report->what, "shard %u: %s%s", place->shard, has_journal ? "" : "no journal ",
-		 has_db ? "" : "no tables");
-	return ERR_DAMAGED;
+	snprintf(report->what, sizeof report->what, "shard %u: %s", shard, what);
+	return err;
+}
+
+/* Tables that are missing or not to be believed are made anew from the journal, if it is whole; a journal that
+ * is missing is damage, unless this place has never been a store. Nothing is changed before that is clear. */
+static enum err judge_place(const struct store_place *place, const struct journal_dir *dir, struct store_report *report)
+{
+	bool     present, trusted;
+	uint64_t first, last;
+	enum err err = trust_read(place->dir_fd, &present, &trusted);
+	if (err || (err = segment_range(dir, &first, &last)))
+		return err == ERR_DAMAGED ? refuse(report, err, place->shard, "a journal segment is missing") : err;
+	report->formatted = !last && !present;
+	report->rebuilt = !trusted && last;
+	if (!last && !place->may_format) return refuse(report, ERR_DAMAGED, place->shard, "no journal");
+	if (trusted || !present) return first <= 1 || trusted ? OK : refuse(report, ERR_DAMAGED, place->shard, "no tables");
+	if (first > 1) return refuse(report, ERR_DAMAGED, place->shard, "tables not trusted, journal not whole");
+	(void)unlinkat(place->dir_fd, "db/lock.mdb", 0);
+	return unlinkat(place->dir_fd, "db/data.mdb", 0) || fsync(place->dir_fd) ? ERR_IO : OK;
 }
 
 enum err store_open(const struct store_place *place, wall_us now, struct store **out, struct store_report *report)
@@ -58,10 +70,11 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	store->db_fd = -1;
 	store->dir = (struct journal_dir){.fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
-	enum err err = judge_place(place, report);
-	if (err) goto out;
-	if ((err = open_dir(place->dir_fd, "journal", &store->dir.fd))) goto out;
-	if ((err = open_dir(place->dir_fd, "db", &store->db_fd))) goto out;
+	store->place_fd = place->dir_fd;
+	enum err err = open_dir(place->dir_fd, "journal", &store->dir.fd);
+	if (err || (err = open_dir(place->dir_fd, "db", &store->db_fd))) goto out;
+	if ((err = judge_place(place, &store->dir, report))) goto out;
+	if ((err = trust_write(place->dir_fd, false))) goto out;
 	if ((err = db_open(store->db_fd, place->map_bytes, &store->db, &fresh))) goto out;
 	if ((err = db_begin(store->db))) goto out;
 	if ((err = recover(&store->dir, store->db, fresh, &at, report))) goto out;
@@ -84,7 +97,7 @@ void store_close(struct store **store_p)
 	if (!store) return;
 	caretaker_close(&store->caretaker);
 	if (store->journal && store_open_bytes(store) == 0 && !journal_is_syncing(store->journal))
-		if (!store_commit(store)) (void)!db_sync(store->db); /* only a quicker next start is at stake */
+		if (!store_commit(store) && !db_sync(store->db)) (void)!trust_write(store->place_fd, true); /* for speed */
 	journal_close(&store->journal);
 	db_close(&store->db);
 	if (store->db_fd >= 0) close(store->db_fd);

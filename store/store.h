@@ -12,7 +12,7 @@
 struct store;
 
 struct store_place {
-	int      dir_fd; /* of shards/N, already locked */
+	int      dir_fd; /* of shards/N, already locked; stays open as long as the store */
 	uint16_t shard;
 	uint8_t  lineage[16];
 	bool     may_format; /* an empty place may be made into a store; otherwise it is damage */
@@ -23,6 +23,7 @@ struct store_report {
 	uint64_t epoch, seq;
 	uint64_t replayed_records;
 	bool     formatted, cut_tail;
+	bool     rebuilt; /* the tables were missing, or not to be believed, and were made anew from the journal */
 	wall_us  last_now;
 	char     what[160]; /* on failure: what was found where */
 };

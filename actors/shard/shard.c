@@ -52,9 +52,9 @@ static enum err open_store(struct shard *shard, const struct options *options)
 		log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
 		return err;
 	}
-	log_info("store_open", "epoch=%llu seq=%llu replayed=%llu cut_tail=%d formatted=%d",
+	log_info("store_open", "epoch=%llu seq=%llu replayed=%llu cut_tail=%d formatted=%d rebuilt=%d",
 		 (unsigned long long)report.epoch, (unsigned long long)report.seq,
-		 (unsigned long long)report.replayed_records, report.cut_tail, report.formatted);
+		 (unsigned long long)report.replayed_records, report.cut_tail, report.formatted, report.rebuilt);
 	shard->engine->facts.epoch = report.epoch;
 	service_clock_begin(&shard->engine->clock, report.last_now, wall, time_boot());
 	return OK;

@@ -137,6 +137,15 @@ static void announce(struct supervisor *self, mono_us now)
 	log_info("ready", "http=%s admin=%s shards=%u", self->listen, self->admin, self->options.shards);
 }
 
+/* Whoever comes from now on is refused instead of left waiting: http has the only other copies, and closes
+ * them as it begins to drain. */
+static void close_listeners(struct supervisor *self)
+{
+	if (self->listen_fd >= 0) close(self->listen_fd);
+	if (self->admin_fd >= 0) close(self->admin_fd);
+	self->listen_fd = self->admin_fd = -1;
+}
+
 static void watch(struct supervisor *self)
 {
 	for (;;) {
@@ -146,6 +155,7 @@ static void watch(struct supervisor *self)
 		take_signals(self, now);
 		if (desk_pump(self->desk)) announce(self, now);
 		sleep = children_tick(&self->children, now);
+		if (self->children.stopping) close_listeners(self);
 		if (children_are_gone(&self->children, now)) return;
 		loop_wait(&self->loop, sleep);
 	}
@@ -156,8 +166,7 @@ static void close_all(struct supervisor *self)
 	desk_close(&self->desk);
 	loop_close(&self->loop);
 	if (self->signal_fd >= 0) close(self->signal_fd);
-	if (self->listen_fd >= 0) close(self->listen_fd);
-	if (self->admin_fd >= 0) close(self->admin_fd);
+	close_listeners(self);
 	home_close(&self->home);
 }
 

@@ -191,6 +191,7 @@ def certificate(tmp_path):
     return cert, key
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
 def test_tls(new_service, certificate):
     cert, key = certificate
     service = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])

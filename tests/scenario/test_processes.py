@@ -203,7 +203,12 @@ def test_a_killed_supervisor_takes_all_along_and_a_new_one_serves(new_service):
     shop = Shop(service, ("balance",))
     pass_id = shop.create()["id"]
     shop.add(pass_id, 4)
-    for end in (service.kill, service.kill_everything):
+
+    def kill_with_a_stopped_child():
+        service.signal("shard", 0, signal.SIGSTOP)
+        service.kill()
+
+    for end in (service.kill, service.kill_everything, kill_with_a_stopped_child):
         end()
         begin = time.monotonic()
         service.start()

@@ -1,0 +1,241 @@
+/* The journal being written: what is submitted becomes durable in order, in segments that follow one another,
+ * and a failed write is the end. What was written is read back by the scan that recovery uses. */
+#include "tests/unit/support.h"
+
+#include "store/journal.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static struct place place;
+static struct journal_dir dir;
+static struct journal *journal;
+static struct position at; /* where the journal was opened */
+
+static void begin(void)
+{
+	place_make(&place);
+	dir = (struct journal_dir){
+	    .fd = place.fd, .shard = 3, .lineage = {1, 2, 3}, .segment_bytes = SEGMENT_BYTES};
+	at = (struct position){0};
+	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+}
+
+static void end(void)
+{
+	journal_close(&journal);
+	place_remove(&place);
+}
+
+TestSuite(journal, .init = begin, .fini = end);
+
+static enum err add(uint64_t tag, size_t size)
+{
+	struct write write = {
+	    .kind = WRITE_PUT, .table = TABLE_BODY, .key = span_str("key"), .value = filler(tag, size)};
+	return journal_add(journal, &write);
+}
+
+/* One turn of the writer's loop; twenty seconds of them are a hang. */
+static void turn(void)
+{
+	static unsigned turns;
+	struct pollfd news = {.fd = journal_fd(journal), .events = POLLIN};
+	(void)poll(&news, 1, 1);
+	cr_assert_eq(journal_settle(journal), OK);
+	cr_assert_lt(++turns, 20000);
+}
+
+static void save(uint64_t tag, size_t size)
+{
+	cr_assert_eq(add(tag, size), OK);
+	while (!journal_can_submit(journal))
+		turn();
+	journal_submit(journal, (wall_us){(int64_t)tag});
+	while (journal_is_syncing(journal))
+		turn();
+}
+
+/* Reads all records; those of kind WRITES hold filler(tag) with tag counting from 1, and its time. */
+static unsigned read_back(void)
+{
+	struct scan scan;
+	struct position from = {0};
+	struct record record;
+	struct arena arena = {0};
+	struct write write;
+	uint64_t first, last, tag = 0;
+	enum err err;
+	cr_assert_eq(segment_range(&dir, &first, &last), OK);
+	scan_begin(&scan, &dir, last);
+	while (!(err = scan_next(&scan, &from, &record))) {
+		cr_assert_eq(record.durable_seq, record.seq - 1, "one record at a time");
+		if (record.kind == RECORD_EPOCH) {
+			cr_assert_eq(record.writes.size, 0);
+			continue;
+		}
+		cr_assert_eq(record.now.v, (int64_t)++tag);
+		struct span left = record.writes;
+		while (!(err = record_next(&left, &arena, &write)))
+			cr_assert(span_equal(write.value, filler(tag, write.value.size)), "record %zu",
+			          (size_t)tag);
+		cr_assert_eq(err, ERR_NOT_FOUND);
+	}
+	cr_assert_eq(err, ERR_NOT_FOUND);
+	scan_end(&scan);
+	arena_free(&arena);
+	return (unsigned)tag;
+}
+
+Test(journal, begins_with_an_epoch_in_a_fresh_segment)
+{
+	cr_expect(at.segment == 1 && at.offset == 2 * RECORD_ALIGN && at.seq == 1 && at.epoch == 1);
+	cr_expect(journal_durable_seq(journal) == 1 && journal_decided_seq(journal) == 1);
+	cr_expect(journal_open_bytes(journal) == 0 && !journal_can_submit(journal) &&
+	          !journal_is_syncing(journal));
+	for (unsigned life = 2; life < 5; life++) {
+		journal_close(&journal);
+		cr_assert_null(journal);
+		cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+		cr_expect(at.segment == life && at.offset == 2 * RECORD_ALIGN && at.seq == life &&
+		          at.epoch == life);
+	}
+}
+
+Test(journal, a_record_is_open_then_syncing_then_durable)
+{
+	cr_assert_eq(add(1, 100), OK);
+	cr_assert_eq(add(1, 100), OK);
+	cr_expect_gt(journal_open_bytes(journal), RECORD_HEAD + 200);
+	cr_expect(journal_decided_seq(journal) == 2 && journal_durable_seq(journal) == 1);
+	cr_assert(journal_can_submit(journal));
+	journal_submit(journal, (wall_us){1});
+	cr_expect(journal_open_bytes(journal) == 0 && journal_decided_seq(journal) == 2);
+	cr_expect(journal_is_syncing(journal) &&
+	          journal_durable_seq(journal) == 1); /* nobody has settled yet */
+	cr_assert_eq(add(2, 100), OK);
+	cr_expect_eq(journal_decided_seq(journal), 3);
+	cr_expect_not(journal_can_submit(journal));
+	while (journal_is_syncing(journal))
+		turn();
+	cr_expect(journal_durable_seq(journal) == 2 && journal_syncs(journal) == 1);
+	cr_expect(journal_position(journal).seq == 2 && journal_position(journal).offset == 3 * RECORD_ALIGN);
+	cr_assert(journal_can_submit(journal));
+	journal_submit(journal, (wall_us){2});
+	while (journal_is_syncing(journal))
+		turn();
+	cr_expect_eq(journal_durable_seq(journal), 3);
+	cr_expect_eq(read_back(), 2);
+}
+
+Test(journal, records_of_all_sizes_roll_over_segments)
+{
+	uint64_t state = chance_begin();
+	enum { RECORDS = 150, OVERHEAD = RECORD_HEAD + 4 + 3 + 4 };
+	for (uint64_t i = 1; i <= RECORDS; i++) {
+		size_t size = chance_below(&state, SEGMENT_BYTES / 4 - OVERHEAD);
+		if (i % 10 == 0) size = SEGMENT_BYTES / 4 - OVERHEAD;      /* the largest there may be */
+		if (i % 10 == 5) size = RECORD_ALIGN - OVERHEAD + (i & 1); /* just a block, or just not */
+		save(i, size);
+	}
+	cr_expect_gt(journal_position(journal).segment, RECORDS / 10);
+	cr_expect_eq(journal_durable_seq(journal), RECORDS + 1);
+	cr_expect_eq(journal_syncs(journal), RECORDS);
+	cr_expect_eq(read_back(), RECORDS);
+}
+
+Test(journal, a_record_beyond_a_quarter_segment_is_refused)
+{
+	cr_expect_eq(add(1, SEGMENT_BYTES / 4), ERR_TOO_LARGE);
+	end();
+	begin();
+	cr_assert_eq(add(1, SEGMENT_BYTES / 8), OK);
+	cr_expect_eq(add(1, SEGMENT_BYTES / 8), ERR_TOO_LARGE);
+}
+
+Test(journal, keeps_the_size_of_segments_that_exist)
+{
+	journal_close(&journal);
+	dir.segment_bytes = 4 * SEGMENT_BYTES; /* the next one was made with the old size */
+	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+	for (uint64_t i = 1; i <= 60; i++)
+		save(i, SEGMENT_BYTES / 5);
+	cr_expect_eq(read_back(), 60);
+}
+
+Test(journal, closing_waits_for_what_was_submitted)
+{
+	cr_assert_eq(add(1, 5000), OK);
+	journal_submit(journal, (wall_us){1});
+	cr_assert_eq(add(2, 5000), OK); /* never submitted: never happened */
+	journal_close(&journal);
+	cr_expect_eq(read_back(), 1);
+}
+
+/* The next segment cannot be made, or is not ours: no room, and room again once that is mended. */
+Test(journal, has_no_room_without_a_next_segment)
+{
+	char name[SEGMENT_NAME];
+	uint64_t tag = 1;
+	segment_name(4, name);
+	file_write(&place, name, 0, span_str("not a segment"));
+	while (!journal_has_room(journal))
+		turn();
+	while (journal_position(journal).segment < 3)
+		save(tag++, SEGMENT_BYTES / 5);
+	while (journal_has_room(journal))
+		turn();
+	for (unsigned i = 0; i < 4; i++) /* four more fit into the present one, the epoch's block aside */
+		if (journal_position(journal).offset + SEGMENT_BYTES / 5 + RECORD_ALIGN <= SEGMENT_BYTES)
+			save(tag++, SEGMENT_BYTES / 5);
+	cr_assert_eq(add(tag, SEGMENT_BYTES / 5), OK);
+	cr_expect_not(journal_can_submit(journal));
+	cr_assert_eq(unlinkat(place.fd, name, 0), 0);
+	while (!journal_can_submit(journal))
+		turn();
+	cr_expect(journal_has_room(journal));
+	journal_submit(journal, (wall_us){(int64_t)tag});
+	while (journal_is_syncing(journal))
+		turn();
+	cr_expect_eq(journal_position(journal).segment, 4);
+	cr_expect_eq(read_back(), tag);
+}
+
+Test(journal, a_failed_write_is_never_retried)
+{
+	save(1, 100);
+	signal(SIGXFSZ, SIG_IGN);
+	struct rlimit limit = {3 * RECORD_ALIGN, RLIM_INFINITY}; /* behind the second record: EFBIG */
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_assert_eq(add(2, 100), OK);
+	journal_submit(journal, (wall_us){2});
+	enum err err = OK;
+	for (unsigned turn = 0; !err && turn < 20000; turn++) {
+		(void)poll(&(struct pollfd){journal_fd(journal), POLLIN, 0}, 1, 1);
+		err = journal_settle(journal);
+	}
+	cr_expect_eq(err, ERR_IO);
+	limit.rlim_cur = RLIM_INFINITY; /* too late: what reached the disk is not known */
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_expect_eq(journal_settle(journal), ERR_IO);
+	cr_expect(journal_is_syncing(journal) && !journal_can_submit(journal));
+	cr_expect_eq(journal_durable_seq(journal), 2);
+}
+
+Test(journal, that_cannot_begin_a_segment_does_not_open)
+{
+	struct position before;
+	journal_close(&journal);
+	signal(SIGXFSZ, SIG_IGN);
+	struct rlimit limit = {RECORD_ALIGN, RLIM_INFINITY};
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	at.segment += 10; /* a number that does not exist yet */
+	before = at;
+	cr_expect_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), ERR_IO);
+	cr_expect_null(journal);
+	cr_expect(at.segment == before.segment && at.seq == before.seq && at.epoch == before.epoch);
+}
