@@ -33,15 +33,13 @@ static bool take_line(struct span *rest, struct span *line)
 	return line->size == 0 || !memchr(line->at, '\r', line->size);
 }
 
-/* Origin form only, printable, and no NUL however it is spelled. */
+/* Origin form only, and printable. What is percent-encoded is the route's to judge: a %00 names nothing. */
 static bool target_is_plain(struct span target)
 {
 	if (target.size == 0 || target.at[0] != '/') return false;
 	for (size_t i = 0; i < target.size; i++) {
 		uint8_t c = target.at[i];
 		if (c <= ' ' || c == 0x7f) return false;
-		if (c == '%' && target.size - i > 2 && target.at[i + 1] == '0' && target.at[i + 2] == '0')
-			return false;
 	}
 	return true;
 }

@@ -36,7 +36,7 @@ static void put_be(uint8_t *to, uint64_t value, unsigned width)
 
 /* ---- writing ---- */
 
-static void begin_calls(struct frame_out *out)
+void frame_begin_calls(struct frame_out *out)
 {
 	uint8_t head[CALLS_HEAD_BYTES] = {MP_FIXARRAY | CALLS_ITEMS, FRAME_CALLS, MP_UINT64};
 	head[PLACEMENT_AT - 1] = MP_UINT32;
@@ -53,7 +53,7 @@ static void begin_replies(struct frame_out *out)
 
 void frame_call(struct frame_out *out, const struct call *head)
 {
-	begin_calls(out);
+	frame_begin_calls(out);
 	msgpack_packer packer = frame_out_packer(out);
 	msgpack_pack_array(&packer, CALL_ITEMS);
 	msgpack_pack_uint64(&packer, head->id);
@@ -106,7 +106,7 @@ void frame_drop(struct frame_out *out, struct frame_mark mark)
 
 struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version)
 {
-	begin_calls(out);
+	frame_begin_calls(out);
 	if (out->bytes.failed) return span_of(NULL, 0);
 	must(out->bytes.at[1] == FRAME_CALLS);
 	put_be(out->bytes.at + EPOCH_AT, epoch, 8);

@@ -69,6 +69,7 @@ struct frame_out {
 
 /* Begins one item; the caller then packs the array of arguments (message_fields() many), or the payload,
  * onto frame_out_packer(). `field` may be of size 0. frame_drop() takes back what was added since frame_mark(). */
+void           frame_begin_calls(struct frame_out *out); /* the head, so that a mark taken next is where the call begins */
 void           frame_call(struct frame_out *out, const struct call *head);
 void           frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
 msgpack_packer frame_out_packer(struct frame_out *out);

@@ -285,7 +285,7 @@ enum err db_begin(struct db *db)
 }
 
 static const struct span applied_key = {(const uint8_t *)"applied", 7};
-enum { APPLIED_BYTES = 44 };
+enum { APPLIED_BYTES = 52 };
 
 enum err db_commit(struct db *db, const struct applied *applied)
 {
@@ -295,7 +295,8 @@ enum err db_commit(struct db *db, const struct applied *applied)
 	put_le64(value + 16, applied->seq);
 	put_le64(value + 24, applied->epoch);
 	put_le64(value + 32, (uint64_t)applied->now.v);
-	put_le32(value + 40, applied->chain);
+	put_le64(value + 40, applied->record_offset);
+	put_le32(value + 48, applied->chain);
 	enum err err = row_put(db, TABLE_META, applied_key, span_of(NULL, 0), span_of(value, sizeof value));
 	drop_cursors(&db->writer);
 	if (err) return err;
@@ -316,7 +317,8 @@ enum err db_applied(struct db *db, struct applied *applied)
 	    .seq = get_le64(value.at + 16),
 	    .epoch = get_le64(value.at + 24),
 	    .now = {(int64_t)get_le64(value.at + 32)},
-	    .chain = get_le32(value.at + 40),
+	    .record_offset = get_le64(value.at + 40),
+	    .chain = get_le32(value.at + 48),
 	};
 	return OK;
 }

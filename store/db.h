@@ -10,6 +10,7 @@ struct db;
 /* How far the journal has been applied to the tables: in the same transaction as the rows. */
 struct applied {
 	uint64_t segment, offset; /* where the next record would be expected */
+	uint64_t record_offset;   /* where the newest applied one is */
 	uint64_t seq, epoch;
 	uint32_t chain;
 	wall_us  now;

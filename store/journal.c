@@ -86,7 +86,7 @@ static void *sync_main(void *data)
 		wait_for(&journal->flight.begun);
 		if (atomic_load(&journal->flight.state) != FLIGHT_BUSY) return NULL;
 #ifdef FAULT_ANSWER_EARLY
-		usleep(30000); /* the fault: see journal_submit() */
+		usleep(30000); /* the fault: the engine has let the answers go already */
 #endif
 		enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
 					    journal->flight.offset);
@@ -174,6 +174,7 @@ static void seal(struct journal *journal, struct buffer *bytes, enum record_kind
 	record_seal(bytes, &record);
 	uint64_t room = record_room(record.writes.size);
 	buffer_append(bytes, zeros, (size_t)room - bytes->size); /* whole blocks: nothing is read back to be merged */
+	at->record_offset = at->offset;
 	at->offset += room;
 	at->seq = record.seq;
 	at->chain = record.chain;
@@ -192,9 +193,6 @@ void journal_submit(struct journal *journal, wall_us now)
 	journal->open = idle;
 	journal->open_operations = 0;
 	journal->flight.after = journal->at;
-#ifdef FAULT_ANSWER_EARLY
-	journal->durable = journal->at; /* the fault: believed before it is written */
-#endif
 	atomic_store(&journal->flight.state, FLIGHT_BUSY);
 	sem_post(&journal->flight.begun);
 }

@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+struct applied applied_at(const struct position *at, wall_us now)
+{
+	return (struct applied){.segment = at->segment,
+				.offset = at->offset,
+				.record_offset = at->record_offset,
+				.seq = at->seq,
+				.epoch = at->epoch,
+				.chain = at->chain,
+				.now = now};
+}
+
 enum { REPLAY_CHUNK_RECORDS = 256 };
 
 static enum err damage(struct store_report *report, const char *what, uint64_t segment, uint64_t offset,
@@ -69,11 +80,6 @@ static enum err replay_record(struct db *db, const struct record *record, struct
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static struct applied applied_at(const struct position *at, wall_us now)
-{
-	return (struct applied){at->segment, at->offset, at->seq, at->epoch, at->chain, now};
-}
-
 static enum err commit_chunk(struct db *db, const struct position *at, wall_us now)
 {
 	struct applied applied = applied_at(at, now);
@@ -105,7 +111,12 @@ static enum err begin_at(struct db *db, bool fresh, uint64_t first, struct posit
 		return fresh || first <= 1 ? OK : damage(report, "tables without a position", first, 0, 0);
 	if (err) return damage(report, "position of the tables unreadable", 0, 0, 0);
 	report->last_now = applied.now;
-	*at = (struct position){applied.segment, applied.offset, applied.seq, applied.epoch, applied.chain};
+	*at = (struct position){.segment = applied.segment,
+				.offset = applied.offset,
+				.record_offset = applied.record_offset,
+				.seq = applied.seq,
+				.epoch = applied.epoch,
+				.chain = applied.chain};
 	return OK;
 }
 
@@ -123,6 +134,11 @@ enum err recover(const struct journal_dir *dir, struct db *db, bool fresh, struc
 		return damage(report, "the tables' journal segment is missing", at->segment, at->offset, at->seq);
 	struct position end = *at;
 	scan_begin(&scan, dir, last);
+	if ((err = scan_check(&scan, at))) {
+		if (err == ERR_DAMAGED)
+			damage(report, "the journal lacks a record the tables hold", at->segment, at->record_offset, at->seq);
+		goto out;
+	}
 	if ((err = find_end(&scan, &end, report, &vouched))) goto out;
 	if ((err = scan_tail(&scan, &end, &blank))) goto out;
 	report->cut_tail = !blank;

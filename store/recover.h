@@ -3,6 +3,9 @@
 #include "store/scan.h"
 #include "store/store.h"
 
+/* A position as the tables keep it. */
+struct applied applied_at(const struct position *at, wall_us now);
+
 /* Brings the tables up to the journal's end. On OK *at is where the journal goes on (after the last valid
  * record, whose bytes are now certainly on disk), and the journal behind it is blank.
  * Errors: as store_open(). */

@@ -56,6 +56,16 @@ static bool follows(const struct record *record, const struct position *at)
 	return record->seq == at->seq + 1 && record->chain_before == at->chain && record->epoch >= at->epoch;
 }
 
+enum err scan_check(struct scan *scan, const struct position *at)
+{
+	struct record record;
+	if (at->seq == 0) return OK;
+	enum err err = load(scan, at->segment);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if ((err = at_place(scan, at->record_offset, &record))) return err == ERR_UNSUPPORTED ? err : ERR_DAMAGED;
+	return record.seq == at->seq && record.chain == at->chain ? OK : ERR_DAMAGED;
+}
+
 enum err scan_next(struct scan *scan, struct position *at, struct record *record)
 {
 	uint64_t places[2][2] = {{at->segment, at->offset}, {at->segment + 1, RECORD_ALIGN}};
@@ -68,6 +78,7 @@ enum err scan_next(struct scan *scan, struct position *at, struct record *record
 		if (err == ERR_UNSUPPORTED) return err;
 		if (err || !follows(record, at)) continue;
 		at->segment = segment;
+		at->record_offset = offset;
 		at->offset = offset + record_room(record->writes.size);
 		at->seq = record->seq;
 		at->epoch = record->epoch;

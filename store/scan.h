@@ -14,12 +14,16 @@ struct scan {
 /* Where the chain of records stands: after the record with `seq`. All zero: before the first one. */
 struct position {
 	uint64_t segment, offset; /* of the next record, if it is in the same segment */
+	uint64_t record_offset;   /* of the record with `seq`, in this segment */
 	uint64_t seq, epoch;
 	uint32_t chain;
 };
 
 void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment);
 void scan_end(struct scan *scan);
+
+/* Is the record that `at` stands behind there, with its seq and chain? Errors: ERR_DAMAGED: it is not. */
+must_check enum err scan_check(struct scan *scan, const struct position *at);
 
 /* The record that follows `at`, in its segment or at the beginning of the next one; moves `at` behind it.
  * record->writes is borrowed until the next call. Errors: ERR_NOT_FOUND: there is no further valid record. */

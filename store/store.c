@@ -185,7 +185,7 @@ enum err store_commit(struct store *store)
 {
 	must(store_open_bytes(store) == 0 && store_durable_seq(store) == store_decided_seq(store));
 	struct position at = journal_position(store->journal);
-	struct applied  applied = {at.segment, at.offset, at.seq, at.epoch, at.chain, store->now};
+	struct applied  applied = applied_at(&at, store->now);
 	enum err        err = db_commit(store->db, &applied);
 	if (err) return err;
 	store->committed_seq = at.seq;

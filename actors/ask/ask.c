@@ -170,6 +170,7 @@ enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packe
 	call->user = user;
 	head->id = calls_id(&ask->calls, call);
 	ask->open = call;
+	frame_begin_calls(&ask->out);
 	ask->open_mark = frame_mark(&ask->out);
 	frame_call(&ask->out, head);
 	*packer = frame_out_packer(&ask->out);
