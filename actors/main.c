@@ -29,8 +29,8 @@ static bool has_internal(const struct options *options)
 static int serve(int argc, char **argv)
 {
 	struct options options;
-	char why[OPTION_WHY] = "an option of its children's is given";
-	int status = 2;
+	char           why[OPTION_WHY] = "an option of its children's is given";
+	int            status = 2;
 
 	if (wants_help(argc, argv)) {
 		cli_help(stdout, "serve");
@@ -57,11 +57,11 @@ static int (*main_of(const char *role))(const struct options *)
 static int actor(int argc, char **argv)
 {
 	struct options options = {0};
-	char why[OPTION_WHY] = "wants ROLE INDEX and its supervisor's options", name[16];
+	char           why[OPTION_WHY] = "wants ROLE INDEX and its supervisor's options", name[16];
 	int (*role_main)(const struct options *) = argc >= 2 ? main_of(argv[0]) : NULL;
 	char *end = NULL;
-	long index = argc >= 2 ? strtol(argv[1], &end, 10) : -1;
-	int status = 1;
+	long  index = argc >= 2 ? strtol(argv[1], &end, 10) : -1;
+	int   status = 1;
 
 	if (!role_main || index < 0 || index > INT16_MAX || *end ||
 	    options_read(argc - 2, argv + 2, &options, why)) {

@@ -23,12 +23,12 @@
 #include <unistd.h>
 
 enum {
-	THREADS_MAX        = 64,
-	ACCEPTS_PER_EVENT  = 16,
-	BACKLOG            = 1024,
-	ENTITY_BYTES_MAX   = 1 << 16,
-	IDLE_TIMEOUT_MS    = 3600 * 1000, /* a connection that waits for its turn in a benchmark is kept */
-	LOOP_WAIT_MS_MAX   = 1000,
+	THREADS_MAX = 64,
+	ACCEPTS_PER_EVENT = 16,
+	BACKLOG = 1024,
+	ENTITY_BYTES_MAX = 1 << 16,
+	IDLE_TIMEOUT_MS = 3600 * 1000, /* a connection that waits for its turn in a benchmark is kept */
+	LOOP_WAIT_MS_MAX = 1000,
 };
 
 static const char constant_pass[] =

@@ -13,8 +13,8 @@
 enum conn_state { CONN_DOWN, CONN_IDLE, CONN_BUSY };
 
 enum {
-	CONN_INPUT_BYTES  = 8192, /* a head must fit; a longer body is read past */
-	CONNECT_TIMEOUT_S = 1,    /* opening blocks at most this long, which on loopback is never seen */
+	CONN_INPUT_BYTES = 8192, /* a head must fit; a longer body is read past */
+	CONNECT_TIMEOUT_S = 1,   /* opening blocks at most this long, which on loopback is never seen */
 };
 
 struct conn {
@@ -23,7 +23,7 @@ struct conn {
 	bool            is_waiting;  /* stands in the ring of free connections */
 	bool            is_measured; /* the request in flight counts for the result */
 	bool            has_head;
-	mono_ns         meant_at;    /* of the request in flight: when it was due */
+	mono_ns         meant_at; /* of the request in flight: when it was due */
 	mono_ns         sent_at;
 	uint32_t        request_bytes, sent_bytes;
 	uint32_t        input_bytes;

@@ -24,8 +24,8 @@
 
 enum {
 	EVENTS_PER_TURN = 256,
-	TICK_MS         = 100, /* between looks for late answers and connections to open again */
-	GIVE_UP_FACTOR  = 2,   /* times the timeout without an answer or past the end: send no more */
+	TICK_MS = 100,      /* between looks for late answers and connections to open again */
+	GIVE_UP_FACTOR = 2, /* times the timeout without an answer or past the end: send no more */
 };
 
 struct driver {

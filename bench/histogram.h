@@ -6,10 +6,10 @@
  * Units: the caller's (here ns). Errors: none; a value of 2^40 (18 min in ns) or more counts as the last
  * step. */
 enum {
-	HISTOGRAM_STEP_BITS  = 7,
-	HISTOGRAM_STEPS      = 1 << HISTOGRAM_STEP_BITS,
+	HISTOGRAM_STEP_BITS = 7,
+	HISTOGRAM_STEPS = 1 << HISTOGRAM_STEP_BITS,
 	HISTOGRAM_VALUE_BITS = 40,
-	HISTOGRAM_SLOTS      = (HISTOGRAM_VALUE_BITS - HISTOGRAM_STEP_BITS + 1) * HISTOGRAM_STEPS,
+	HISTOGRAM_SLOTS = (HISTOGRAM_VALUE_BITS - HISTOGRAM_STEP_BITS + 1) * HISTOGRAM_STEPS,
 };
 
 struct histogram {

@@ -132,7 +132,11 @@ enum options_read options_read(struct options *options, int argc, char **argv)
 
 	*options = (struct options){
 	    .key = "sk_0123456789abcdef_0123456789abcdef0123456789abcdef0123456789abcdef0123",
-	    .id_prefix = "p", .op = OP_COUNT, .connection_count = 64, .seconds = 10, .timeout_s = 10,
+	    .id_prefix = "p",
+	    .op = OP_COUNT,
+	    .connection_count = 64,
+	    .seconds = 10,
+	    .timeout_s = 10,
 	    .choice = {.ids = PLAN_UNIFORM, .pass_count = 10000, .theta = 0.99, .seed = 1}};
 	while ((letter = getopt_long(argc, argv, "", long_options, &row)) != -1) {
 		if (letter == '?') return OPTIONS_WRONG;

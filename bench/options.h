@@ -7,9 +7,9 @@
 
 /* The command line of `load`, checked. Strings are borrowed from argv. */
 enum {
-	CONNECTIONS_MAX = 4096,    /* sockets; epoll slots and descriptors; refused */
-	SECONDS_MAX     = 86400,   /* s; a day; refused */
-	RATE_MAX        = 1 << 24, /* requests per second; refused */
+	CONNECTIONS_MAX = 4096, /* sockets; epoll slots and descriptors; refused */
+	SECONDS_MAX = 86400,    /* s; a day; refused */
+	RATE_MAX = 1 << 24,     /* requests per second; refused */
 };
 
 struct options {

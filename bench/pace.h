@@ -12,8 +12,8 @@ struct pace {
 	uint64_t rate_per_s; /* 0: closed loop */
 	uint64_t count_max;  /* requests in all */
 	mono_ns  start;
-	mono_ns  end;        /* nothing is meant for this instant or later */
-	uint64_t taken;      /* requests handed out */
+	mono_ns  end;   /* nothing is meant for this instant or later */
+	uint64_t taken; /* requests handed out */
 };
 
 /* True when every request was handed out (open), or none may be any more (closed). */

@@ -59,8 +59,7 @@ static uint64_t zipf_rank(struct plan *plan)
 		double rank = fmin(fmax(floor(x + 0.5), 1), (double)plan->choice.pass_count);
 
 		if (rank - x <= zipf->surely) return (uint64_t)rank - 1;
-		if (area >= curve_integral(theta, rank + 0.5) - curve(theta, rank))
-			return (uint64_t)rank - 1;
+		if (area >= curve_integral(theta, rank + 0.5) - curve(theta, rank)) return (uint64_t)rank - 1;
 	}
 }
 

@@ -42,12 +42,10 @@ void report_text(const struct options *options, const struct drive_result *resul
 	if (options->rate_per_s) printf("  (meant: %" PRIu64 ")", options->rate_per_s);
 	printf("\nanswers    ");
 	for (int status = 0; status < STATUS_END; status++)
-		if (tally->by_status[status])
-			printf(" %d: %" PRIu64, status, tally->by_status[status]);
+		if (tally->by_status[status]) printf(" %d: %" PRIu64, status, tally->by_status[status]);
 	printf("\nerrors      %" PRIu64, tally_fault_count(tally));
 	for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-		if (tally->faults[fault])
-			printf("  %s: %" PRIu64, fault_name(fault), tally->faults[fault]);
+		if (tally->faults[fault]) printf("  %s: %" PRIu64, fault_name(fault), tally->faults[fault]);
 	printf("  (warm-up: %" PRIu64 ", reconnects: %" PRIu64 ")%s\nlatency us ",
 	       tally_fault_count(&result->warmup), result->reconnect_count,
 	       result->gave_up ? "  GAVE UP" : "");
@@ -61,8 +59,8 @@ void report_json(const struct options *options, const struct drive_result *resul
 	const struct tally *tally = &result->measured;
 	const char         *comma = "";
 
-	printf("{\"op\":\"%s\",\"mode\":\"%s\",\"rate\":%" PRIu64 ",\"connections\":%u",
-	       op_name(options->op), mode_of(options), options->rate_per_s, options->connection_count);
+	printf("{\"op\":\"%s\",\"mode\":\"%s\",\"rate\":%" PRIu64 ",\"connections\":%u", op_name(options->op),
+	       mode_of(options), options->rate_per_s, options->connection_count);
 	printf(",\"measured_s\":%.6f,\"active_s\":%.6f", result->measured_s, result->active_s);
 	printf(",\"ok\":%" PRIu64 ",\"requests_per_s\":%.1f,\"status\":{", tally->good_count, per_s(result));
 	for (int status = 0; status < STATUS_END; status++) {

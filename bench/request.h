@@ -20,9 +20,9 @@ bool        op_is_good(enum op op, int status);
  * Units: bytes. Errors: request_form_make is false when host, key and prefix are too long for
  * REQUEST_BYTES_MAX. */
 enum {
-	REQUEST_BYTES_MAX  = 1024,
-	REQUEST_PIECES_MAX = 3,  /* texts between numbers */
-	NUMBER_DIGITS_MAX  = 20, /* of a uint64_t */
+	REQUEST_BYTES_MAX = 1024,
+	REQUEST_PIECES_MAX = 3, /* texts between numbers */
+	NUMBER_DIGITS_MAX = 20, /* of a uint64_t */
 };
 
 struct request_form {

@@ -8,14 +8,14 @@ enum { READY_DEADLINE_MS = 1000 }; /* a call ends CALL_DEADLINE_GRACE_MS after i
 
 /* GET /readyz under way: one call to every shard; the last answer decides. Lives in the request's pool. */
 struct probe {
-	struct pending pending; /* first */
+	struct pending    pending; /* first */
 	struct readiness *readiness;
 };
 struct readiness {
 	struct request *request;
-	unsigned waiting; /* probes not answered yet */
-	bool good;
-	struct probe probes[SHARDS_MAX];
+	unsigned        waiting; /* probes not answered yet */
+	bool            good;
+	struct probe    probes[SHARDS_MAX];
 };
 
 static void answer_json(struct request *request, int status, const char *json)
@@ -64,15 +64,15 @@ static void forget_probes(void *memory)
 static void begin_readiness(struct request *request)
 {
 	struct http_thread *thread = request->thread;
-	struct readiness *readiness = h2o_mem_alloc_shared(&request->req->pool, sizeof *readiness,
-	                                                   forget_probes);
+	struct readiness   *readiness = h2o_mem_alloc_shared(&request->req->pool, sizeof *readiness,
+	                                                     forget_probes);
 	*readiness = (struct readiness){.request = request, .good = true};
 	buffer_clear(&thread->arguments);
 	msgpack_packer packer = buffer_packer(&thread->arguments);
 	msgpack_pack_array(&packer, ARGS_SHARD_STATUS);
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		struct probe *probe = &readiness->probes[shard];
-		struct call head = {.message = MSG_SHARD_STATUS};
+		struct call   head = {.message = MSG_SHARD_STATUS};
 		head.deadline = mono_after(thread_now(thread), (dur_us){READY_DEADLINE_MS * US_PER_MS});
 		*probe = (struct probe){{.on_reply = on_status}, readiness};
 		if (thread_call(thread, &probe->pending, shard, &head, buffer_span(&thread->arguments)))
@@ -87,7 +87,7 @@ static void answer_metrics(struct request *request)
 {
 	const struct service *service = request->thread->service;
 	const struct metrics *threads[HTTP_THREADS_MAX];
-	struct buffer *body = &request->thread->body;
+	struct buffer        *body = &request->thread->body;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		threads[i] = &service->threads[i].metrics;
 	buffer_clear(body);
@@ -98,10 +98,10 @@ static void answer_metrics(struct request *request)
 int on_admin_request(h2o_handler_t *self, h2o_req_t *req)
 {
 	(void)self;
-	const struct span nothing = {0};
-	struct request *request;
+	const struct span      nothing = {0};
+	struct request        *request;
 	struct request_headers headers;
-	struct span path, query;
+	struct span            path, query;
 	if (request_begin(req, &request, &headers)) return 0;
 	request_target(req, &path, &query);
 	bool health = span_is(path, "/healthz"), ready = span_is(path, "/readyz"),

@@ -52,7 +52,7 @@ void answer_header(struct request *request, const char *name, struct span value)
 /* `size` SIZE_MAX: an answer that must not say its length, a 204. */
 static void finish(struct request *request, int status, h2o_iovec_t *parts, size_t count, size_t size)
 {
-	h2o_req_t *req = request->req;
+	h2o_req_t          *req = request->req;
 	struct http_thread *thread = request->thread;
 	add_header(request, "X-Request-Id", request->id);
 	if (thread->service->options->cors_origin_count) add_header(request, "Vary", span_str("Origin"));
@@ -72,7 +72,7 @@ static void finish(struct request *request, int status, h2o_iovec_t *parts, size
 
 void answer_text(struct request *request, int status, const char *content_type, struct span body)
 {
-	h2o_req_t *req = request->req;
+	h2o_req_t  *req = request->req;
 	h2o_iovec_t part = h2o_strdup(&req->pool, (const char *)body.at, body.size);
 	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, content_type,
 	               strlen(content_type));
@@ -113,8 +113,8 @@ static enum err shown(const struct request *request, enum err err)
 void answer_error(struct request *request, enum err err, struct span field, struct span message)
 {
 	struct buffer *body = &request->thread->body;
-	enum err told = shown(request, err);
-	int status = err_http(told);
+	enum err       told = shown(request, err);
+	int            status = err_http(told);
 	if (told != err) field = message = span_of("", 0);
 	buffer_clear(body);
 	error_body(body, told, field, message, request->id);
@@ -131,7 +131,7 @@ void answer_error(struct request *request, enum err err, struct span field, stru
 static void answer_object(struct request *request, const struct reply *reply)
 {
 	struct buffer *body = &request->thread->body;
-	int status = reply->flags & REPLY_ACCEPTED ? 202 : request->route->status;
+	int            status = reply->flags & REPLY_ACCEPTED ? 202 : request->route->status;
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
@@ -184,8 +184,8 @@ static enum err end_list(struct request *request, const msgpack_object *payload)
 static void answer_list(struct request *request, const struct reply *reply)
 {
 	h2o_req_t *req = request->req;
-	bool more = reply->flags & REPLY_MORE;
-	enum err err = more ? add_part(request, reply->payload, false) : end_list(request, reply->payload);
+	bool       more = reply->flags & REPLY_MORE;
+	enum err   err = more ? add_part(request, reply->payload, false) : end_list(request, reply->payload);
 	if (err) {
 		pending_forget(&request->pending);
 		answer_error(request, err, span_of("", 0), span_of("", 0));

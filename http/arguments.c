@@ -11,15 +11,15 @@
 enum { ARGUMENTS_BYTES_MAX = 2 * PASS_STORED_BYTES_MAX }; /* more than any pass can hold; PAYLOAD_TOO_LARGE */
 
 struct reading {
-	const struct field *fields;
-	unsigned count;
+	const struct field            *fields;
+	unsigned                       count;
 	const struct arguments_source *source;
-	struct arguments_memory *memory;
-	const struct json *body;              /* an object, or NULL: none given */
-	const struct json *members[ARGS_MAX]; /* of the body, by field */
-	struct span texts[ARGS_MAX];          /* decoded, of path and query, by field */
-	bool present[ARGS_MAX];               /* in path or query */
-	struct span field;                    /* at fault */
+	struct arguments_memory       *memory;
+	const struct json             *body;              /* an object, or NULL: none given */
+	const struct json             *members[ARGS_MAX]; /* of the body, by field */
+	struct span                    texts[ARGS_MAX];   /* decoded, of path and query, by field */
+	bool                           present[ARGS_MAX]; /* in path or query */
+	struct span                    field;             /* at fault */
 };
 
 static bool has_source(const struct field *fields, unsigned count, enum field_source source)
@@ -31,7 +31,7 @@ static bool has_source(const struct field *fields, unsigned count, enum field_so
 
 bool arguments_have_body(enum message message)
 {
-	unsigned count;
+	unsigned            count;
 	const struct field *fields = message_fields(message, &count);
 	return has_source(fields, count, FROM_BODY);
 }
@@ -63,7 +63,7 @@ static enum err read_body(struct reading *reading)
 		return OK;
 	}
 	struct json *body;
-	enum err err = json_parse(reading->source->body, &reading->memory->arena, &body);
+	enum err     err = json_parse(reading->source->body, &reading->memory->arena, &body);
 	if (err) return err;
 	if (body->kind != JSON_OBJECT) return ERR_INVALID_REQUEST;
 	reading->body = body;
@@ -110,7 +110,7 @@ static enum err sort_query(struct reading *reading)
 static bool integer_of(struct span text, int64_t *integer)
 {
 	struct json number = {.kind = JSON_NUMBER, .text = text};
-	bool digits = text.size > (size_t)(text.size && text.at[0] == '-');
+	bool        digits = text.size > (size_t)(text.size && text.at[0] == '-');
 	return digits && json_integer(&number, integer);
 }
 
@@ -141,9 +141,9 @@ static void pack_boolean(msgpack_packer *packer, bool truth)
 static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *packer)
 {
 	const struct field *field = &reading->fields[i];
-	struct span text = reading->texts[i];
-	int64_t integer;
-	bool truth;
+	struct span         text = reading->texts[i];
+	int64_t             integer;
+	bool                truth;
 	switch (field->type) {
 	case TYPE_INTEGER:
 		if (!integer_of(text, &integer) || !in_range(field, integer)) return false;
@@ -164,8 +164,8 @@ static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *pack
 static bool pack_member(struct reading *reading, unsigned i, msgpack_packer *packer)
 {
 	const struct field *field = &reading->fields[i];
-	const struct json *value = reading->members[i];
-	int64_t integer;
+	const struct json  *value = reading->members[i];
+	int64_t             integer;
 	switch (field->type) {
 	case TYPE_STRING:
 		if (value->kind != JSON_STRING || !fits(field, value->text)) return false;
@@ -211,7 +211,7 @@ static bool member_is_given(const struct reading *reading, unsigned i)
 static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *packer)
 {
 	const struct field *field = &reading->fields[i];
-	bool body = field->source == FROM_BODY;
+	bool                body = field->source == FROM_BODY;
 	if (body ? !member_is_given(reading, i) : !reading->present[i]) {
 		if (field->need == NEED_REQUIRED) return fault(reading, i, ERR_INVALID_INPUT);
 		msgpack_pack_nil(packer);
@@ -247,8 +247,8 @@ enum err arguments_pack(enum message message, const struct arguments_source *sou
 {
 	struct reading reading = {.source = source, .memory = memory};
 	msgpack_packer packer = buffer_packer(out);
-	size_t begin = out->size;
-	bool path_is_bad = false;
+	size_t         begin = out->size;
+	bool           path_is_bad = false;
 	reading.fields = message_fields(message, &reading.count);
 	enum err err;
 	if ((err = read_body(&reading))) goto out;

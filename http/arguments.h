@@ -8,13 +8,13 @@
 /* From a request to the arguments of its message, by the rows of message_fields() alone. Pure. */
 struct arguments_source {
 	const struct span *params; /* the path's values in the order of the PATH fields, still encoded */
-	struct span query;         /* without its `?` */
-	struct span body;
+	struct span        query;  /* without its `?` */
+	struct span        body;
 };
 
 /* Memory that is reused from one request to the next. Zeroed is empty. */
 struct arguments_memory {
-	struct arena arena; /* reset by whoever owns it, once the request's arguments are packed */
+	struct arena  arena; /* reset by whoever owns it, once the request's arguments are packed */
 	struct buffer scratch;
 };
 

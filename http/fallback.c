@@ -5,7 +5,7 @@
 
 struct replaced {
 	h2o_ostream_t super;
-	h2o_iovec_t body;
+	h2o_iovec_t   body;
 };
 
 static void send_ours(h2o_ostream_t *stream, h2o_req_t *req, h2o_iovec_t *parts, size_t count,
@@ -26,9 +26,9 @@ static void on_answer(h2o_filter_t *self, h2o_req_t *req, h2o_ostream_t **slot)
 {
 	(void)self;
 	if (req->res.status >= 400 && !is_ours(req)) {
-		const struct span nothing = {0};
+		const struct span   nothing = {0};
 		struct http_thread *thread = thread_of(req);
-		enum err err = req->res.status == 413 ? ERR_PAYLOAD_TOO_LARGE : ERR_INVALID_REQUEST;
+		enum err    err = req->res.status == 413 ? ERR_PAYLOAD_TOO_LARGE : ERR_INVALID_REQUEST;
 		struct span id = request_own_id(thread, req);
 		buffer_clear(&thread->body);
 		error_body(&thread->body, err, nothing, nothing, id);

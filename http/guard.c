@@ -11,7 +11,7 @@
 #include <strings.h>
 
 struct tally {
-	bool old; /* HTTP/1.0 */
+	bool     old; /* HTTP/1.0 */
 	unsigned lengths, encodings, hosts;
 };
 
@@ -48,7 +48,7 @@ static enum err check_request_line(struct span line, struct tally *tally)
 {
 	const uint8_t *space = line.size ? memchr(line.at, ' ', line.size) : NULL;
 	if (!space || space == line.at) return ERR_INVALID_REQUEST;
-	struct span rest = span_of(space + 1, line.size - (size_t)(space + 1 - line.at));
+	struct span    rest = span_of(space + 1, line.size - (size_t)(space + 1 - line.at));
 	const uint8_t *end = rest.size ? memchr(rest.at, ' ', rest.size) : NULL;
 	if (!end) return ERR_INVALID_REQUEST;
 	struct span target = span_of(rest.at, (size_t)(end - rest.at));
@@ -72,7 +72,7 @@ static enum err check_header(struct span line, struct tally *tally)
 enum err guard_head(struct span input)
 {
 	struct tally tally = {0};
-	struct span rest = input, line;
+	struct span  rest = input, line;
 	/* One empty line before a request is tolerated by every reader (RFC 9112, 2.2), so it is no trick. */
 	if (rest.size >= 2 && memcmp(rest.at, "\r\n", 2) == 0) rest = span_of(rest.at + 2, rest.size - 2);
 	if (!take_line(&rest, &line)) return ERR_INVALID_REQUEST;

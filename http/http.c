@@ -19,7 +19,7 @@ static h2o_hostconf_t *add_host(struct service *service, const char *name,
 {
 	h2o_hostconf_t *host = h2o_config_register_host(&service->config, h2o_iovec_init(name, strlen(name)),
 	                                                65535);
-	h2o_handler_t *handler = h2o_create_handler(&host->fallback_path, sizeof *handler);
+	h2o_handler_t  *handler = h2o_create_handler(&host->fallback_path, sizeof *handler);
 	handler->on_req = on_request;
 	host->fallback_path.error_log.emit_request_errors = 0;
 	fallback_register(&host->fallback_path);
@@ -29,7 +29,7 @@ static h2o_hostconf_t *add_host(struct service *service, const char *name,
 static void configure(struct service *service)
 {
 	h2o_globalconf_t *config = &service->config;
-	int64_t body_max = service->options->max_body_bytes;
+	int64_t           body_max = service->options->max_body_bytes;
 	h2o_config_init(config);
 	config->server_name = h2o_iovec_init(NULL, 0);
 	config->http1.upgrade_to_http2 = 0; /* neither by Upgrade nor by prior knowledge */
@@ -71,7 +71,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
 	service->connections_max = connections_per_thread(service->thread_count);
 	if (options->tls_cert && options->tls_key) {
-		char why[128] = "memory is out";
+		char     why[128] = "memory is out";
 		enum err err = tls_open(options->tls_cert, options->tls_key, &service->tls, why);
 		if (err) log_fatal("certificate_unusable", "file=%s why=\"%s\"", options->tls_cert, why);
 		if (err) return err;
@@ -108,8 +108,8 @@ static enum err report(struct service *service, struct child *child)
 {
 	enum { LOOK_OFTEN_MS = 5 };
 	struct loop loop = {-1};
-	bool ready = false;
-	enum err err = loop_open(&loop);
+	bool        ready = false;
+	enum err    err = loop_open(&loop);
 	if (!err) err = loop_watch(&loop, child_fd(child));
 	while (!err && !child_stopping(child) && !atomic_load(&service->failed)) {
 		bool up = all_sessions_up(service);
@@ -123,10 +123,10 @@ static enum err report(struct service *service, struct child *child)
 
 int http_main(const struct options *options)
 {
-	struct child child = {0};
+	struct child   child = {0};
 	struct service service = {0};
-	unsigned started = 0;
-	enum err err;
+	unsigned       started = 0;
+	enum err       err;
 	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
 	if ((err = open_service(&service, options, &child.datadir))) goto out;
 	if ((err = start_threads(&service, &started))) goto out;

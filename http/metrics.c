@@ -36,7 +36,7 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 
 __attribute__((format(printf, 2, 3))) static void line(struct buffer *out, const char *format, ...)
 {
-	char text[256];
+	char    text[256];
 	va_list list;
 	va_start(list, format);
 	int size = vsnprintf(text, sizeof text, format, list);
@@ -65,7 +65,7 @@ static void render_requests(const struct metrics *const *threads, unsigned count
 static void render_latency(const struct metrics *const *threads, unsigned count, struct buffer *out)
 {
 	static const char name[] = "stampede_http_request_seconds";
-	uint64_t below = 0, us_sum = 0;
+	uint64_t          below = 0, us_sum = 0;
 	line(out,
 	     "# HELP %s Operations, from their arrival in the loop to their answer.\n# TYPE %s histogram\n",
 	     name, name);

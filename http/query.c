@@ -32,7 +32,7 @@ bool percent_decode(struct span text, bool plus_is_space, uint8_t *out, size_t *
 static struct span take_until(struct span *rest, uint8_t mark)
 {
 	const uint8_t *end = rest->size ? memchr(rest->at, mark, rest->size) : NULL;
-	struct span taken = *rest;
+	struct span    taken = *rest;
 	if (end) taken.size = (size_t)(end - rest->at);
 	size_t used = taken.size + (end != NULL);
 	*rest = span_of(rest->at + used, rest->size - used);

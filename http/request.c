@@ -31,7 +31,7 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 	*headers = (struct request_headers){0};
 	for (size_t i = 0; i < req->headers.size; i++) {
 		const h2o_header_t *header = &req->headers.entries[i];
-		struct span value = span_of_iovec(header->value);
+		struct span         value = span_of_iovec(header->value);
 		if (header->name == &H2O_TOKEN_AUTHORIZATION->buf) {
 			headers->authorization = value;
 			headers->authorizations++;
@@ -60,8 +60,8 @@ static bool is_visible_ascii(struct span text)
 struct span request_own_id(struct http_thread *thread, h2o_req_t *req)
 {
 	static const char digits[] = "0123456789abcdef";
-	uint64_t number = thread->id_base + ++thread->id_count * UINT64_C(0x9e3779b97f4a7c15);
-	char *text = h2o_mem_alloc_pool(&req->pool, 16);
+	uint64_t          number = thread->id_base + ++thread->id_count * UINT64_C(0x9e3779b97f4a7c15);
+	char             *text = h2o_mem_alloc_pool(&req->pool, 16);
 	for (int i = 15; i >= 0; i--, number >>= 4)
 		text[i] = digits[number & 15];
 	return span_of(text, 16);
@@ -84,7 +84,7 @@ static void on_dispose(void *memory)
 enum err request_begin(h2o_req_t *req, struct request **begun, struct request_headers *headers)
 {
 	struct http_thread *thread = thread_of(req);
-	struct request *request = h2o_mem_alloc_shared(&req->pool, sizeof *request, on_dispose);
+	struct request     *request = h2o_mem_alloc_shared(&req->pool, sizeof *request, on_dispose);
 	*request = (struct request){.thread = thread, .req = req, .begun = thread_now(thread)};
 	request->without_body = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("HEAD"));
 	thread->in_flight++;
@@ -93,7 +93,7 @@ enum err request_begin(h2o_req_t *req, struct request **begun, struct request_he
 	request->id = choose_id(request, headers->request_id);
 	if (cors_allows(thread->service->options, headers->origin)) request->origin = headers->origin;
 	h2o_buffer_t *input = req->conn->callbacks->get_socket(req->conn)->input;
-	enum err err = guard_head(span_of(input->bytes, input->size));
+	enum err      err = guard_head(span_of(input->bytes, input->size));
 	if (err) {
 		req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
 		answer_error(request, err, nothing, nothing);
@@ -134,7 +134,7 @@ static bool read_key(const struct request_headers *headers, struct call *head)
 static bool is_json_type(struct span type)
 {
 	static const char json[] = "application/json";
-	size_t size = sizeof json - 1;
+	size_t            size = sizeof json - 1;
 	if (type.size < size || strncasecmp((const char *)type.at, json, size) != 0) return false;
 	while (size < type.size && (type.at[size] == ' ' || type.at[size] == '\t'))
 		size++;
@@ -146,9 +146,9 @@ static enum err read_operation(struct request *request, const struct request_hea
                                struct span *field)
 {
 	struct http_thread *thread = request->thread;
-	int64_t body_max = thread->service->options->max_body_bytes;
-	struct route_match match;
-	struct span path, query, body = span_of_iovec(request->req->entity);
+	int64_t             body_max = thread->service->options->max_body_bytes;
+	struct route_match  match;
+	struct span         path, query, body = span_of_iovec(request->req->entity);
 	request_target(request->req, &path, &query);
 	enum err err = route_find(span_of_iovec(request->req->method), path, &match);
 	request->route = match.route;
@@ -172,7 +172,7 @@ static void on_reply(struct pending *pending, const struct reply *reply)
 		return;
 	}
 	const msgpack_object *payload = reply->payload;
-	struct span message = nothing;
+	struct span           message = nothing;
 	if (payload->type == MSGPACK_OBJECT_STR)
 		message = span_of(payload->via.str.ptr, payload->via.str.size);
 	answer_error(request, reply->err, reply->field, message);
@@ -219,7 +219,7 @@ static void remember_edge(struct request *request, enum err edge, struct span fi
 static void begin_operation(struct request *request, const struct request_headers *headers, struct call *head)
 {
 	struct http_thread *thread = request->thread;
-	struct span field = nothing;
+	struct span         field = nothing;
 	arena_reset(&thread->memory.arena);
 	buffer_clear(&thread->memory.scratch);
 	buffer_clear(&thread->arguments);
@@ -249,10 +249,10 @@ static void answer_preflight(struct request *request)
 int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 {
 	(void)self;
-	struct request *request;
+	struct request        *request;
 	struct request_headers headers;
-	struct call head = {0};
-	struct span path, query;
+	struct call            head = {0};
+	struct span            path, query;
 	if (request_begin(req, &request, &headers)) return 0;
 	bool options = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("OPTIONS"));
 	request_target(req, &path, &query);

@@ -4,27 +4,27 @@
 /* One request from its arrival until its answer is written. Lives in h2o's pool of the request; when that is
  * disposed of, a call still under way is forgotten. */
 struct request {
-	struct pending pending; /* first */
+	struct pending      pending; /* first */
 	struct http_thread *thread;
-	h2o_req_t *req;
-	h2o_generator_t generator;
+	h2o_req_t          *req;
+	h2o_generator_t     generator;
 	const struct route *route; /* NULL: none found */
-	mono_us begun;
-	struct span id;     /* X-Request-Id */
-	struct span origin; /* an allowed CORS origin, or of size 0 */
-	bool without_body;  /* HEAD */
-	unsigned allow;     /* for 405 */
-	enum err edge;      /* found wrong here, told once AUTH has come back good */
-	struct span edge_field;
+	mono_us             begun;
+	struct span         id;           /* X-Request-Id */
+	struct span         origin;       /* an allowed CORS origin, or of size 0 */
+	bool                without_body; /* HEAD */
+	unsigned            allow;        /* for 405 */
+	enum err            edge;         /* found wrong here, told once AUTH has come back good */
+	struct span         edge_field;
 	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
 	size_t parts_bytes;
-	bool parts_have_items;
+	bool   parts_have_items;
 };
 
 /* What we look at among a request's headers; of size 0 when absent. */
 struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
-	unsigned authorizations; /* how many */
+	unsigned    authorizations; /* how many */
 };
 
 /* Begins a request of either listener: guards the head and reads the headers. On an error the request has

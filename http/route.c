@@ -26,7 +26,7 @@ static enum method method_of(struct span text)
 /* Does `path` have the form of `pattern`? A `{name}` takes one segment that is not empty. */
 static bool path_fits(const char *pattern, struct span path, struct span params[ROUTE_PARAMS_MAX])
 {
-	size_t i = 0;
+	size_t   i = 0;
 	unsigned count = 0;
 	for (; *pattern; pattern++) {
 		if (*pattern != '{') {
@@ -77,8 +77,8 @@ void route_allow_text(unsigned allow, char text[ALLOW_TEXT])
 	for (unsigned method = 0; method < METHOD_COUNT; method++) {
 		if (!(allow & 1u << method)) continue;
 		const char *head = method == METHOD_GET ? ", HEAD" : "";
-		int size = snprintf(text + used, ALLOW_TEXT - used, "%s%s%s", used ? ", " : "",
-		                    method_texts[method], head);
+		int         size = snprintf(text + used, ALLOW_TEXT - used, "%s%s%s", used ? ", " : "",
+		                            method_texts[method], head);
 		must(size > 0 && (size_t)size < ALLOW_TEXT - used);
 		used += (size_t)size;
 	}
@@ -86,9 +86,9 @@ void route_allow_text(unsigned allow, char text[ALLOW_TEXT])
 
 static bool row_is_sound(const struct route *row)
 {
-	unsigned count, params = 0;
+	unsigned            count, params = 0;
 	const struct field *fields = message_fields(row->message, &count);
-	const char *at = row->path;
+	const char         *at = row->path;
 	for (unsigned i = 0; i < count; i++) {
 		if (fields[i].source == FROM_SELF) return false;
 		if (fields[i].source != FROM_PATH) continue;

@@ -9,10 +9,10 @@ enum method { METHOD_GET, METHOD_POST, METHOD_PUT, METHOD_PATCH, METHOD_DELETE, 
 enum answer_kind { ANSWER_NONE, ANSWER_OBJECT, ANSWER_LIST };
 
 struct route {
-	enum method method;
-	const char *path; /* "/v1/passes/{pass_id}" */
-	enum message message;
-	int status;
+	enum method      method;
+	const char      *path; /* "/v1/passes/{pass_id}" */
+	enum message     message;
+	int              status;
 	enum answer_kind answer;
 };
 
@@ -27,7 +27,7 @@ enum { ROUTE_PARAMS_MAX = 4 };
 struct route_match {
 	const struct route *route;            /* NULL unless OK */
 	struct span params[ROUTE_PARAMS_MAX]; /* the segments that stand for `{name}`, still encoded */
-	unsigned allow; /* for ERR_METHOD_NOT_ALLOWED: 1 << method of every row with this path */
+	unsigned    allow; /* for ERR_METHOD_NOT_ALLOWED: 1 << method of every row with this path */
 };
 
 /* Finds the row of `method` and `path` (without its query).
@@ -35,7 +35,7 @@ struct route_match {
 must_check enum err route_find(struct span method, struct span path, struct route_match *match);
 
 const struct route *route_row(unsigned index); /* index < ROUTE_COUNT */
-unsigned route_index(const struct route *route);
+unsigned            route_index(const struct route *route);
 
 enum { ALLOW_TEXT = 64 };
 /* "GET, HEAD, PATCH": the value of an Allow header. */

@@ -49,7 +49,7 @@ enum err thread_call(struct http_thread *thread, struct pending *pending, uint32
                      struct span arguments)
 {
 	msgpack_packer packer;
-	struct ask *ask = thread->asks[shard];
+	struct ask    *ask = thread->asks[shard];
 	if (thread->arguments.failed) return ERR_OVERLOADED;
 	enum err err = ask_begin(ask, head, pending, &packer);
 	if (err) return err;
@@ -96,7 +96,7 @@ static enum err open_sessions(struct http_thread *thread)
 {
 	uint32_t index = (uint32_t)thread->service->options->index * HTTP_THREADS_MAX + thread->index;
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
-		char endpoint[ENDPOINT_TEXT];
+		char         endpoint[ENDPOINT_TEXT];
 		struct ask **ask = &thread->asks[shard];
 		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
 		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
@@ -220,7 +220,7 @@ static bool turn(struct http_thread *thread, bool at_once)
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
 		ask_flush(thread->asks[shard], thread_now(thread));
 	unsigned answered = thread->answered;
-	bool more = pump(thread);
+	bool     more = pump(thread);
 	publish_gauges(thread);
 	return more || thread->answered != answered;
 }
@@ -239,7 +239,7 @@ static void serve(struct http_thread *thread)
 static void drain(struct http_thread *thread)
 {
 	mono_us begun = time_mono(), now = begun;
-	bool more = true;
+	bool    more = true;
 	h2o_socket_close(thread->listener);
 	if (thread->admin_listener) h2o_socket_close(thread->admin_listener);
 	h2o_context_request_shutdown(&thread->context);
@@ -256,7 +256,7 @@ static void drain(struct http_thread *thread)
 
 static enum err open_thread(struct http_thread *thread)
 {
-	struct service *service = thread->service;
+	struct service    *service = thread->service;
 	struct random_pool pool = {0};
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
@@ -273,7 +273,7 @@ static enum err open_thread(struct http_thread *thread)
 void *thread_main(void *argument)
 {
 	struct http_thread *thread = argument;
-	enum err err = open_thread(thread);
+	enum err            err = open_thread(thread);
 	if (err) {
 		log_fatal("thread_not_started", "thread=%u code=%s", thread->index, err_code(err));
 		atomic_store(&thread->service->failed, true);

@@ -13,52 +13,52 @@
 struct service {
 	const struct options *options;
 	const struct datadir *datadir;
-	uint32_t shards;
-	unsigned thread_count;
-	unsigned connections_max; /* per thread */
-	h2o_globalconf_t config;
-	h2o_hostconf_t *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
-	SSL_CTX *tls;                                     /* NULL: in clear */
-	struct http_thread *threads;
-	atomic_bool stopping, failed;
+	uint32_t              shards;
+	unsigned              thread_count;
+	unsigned              connections_max; /* per thread */
+	h2o_globalconf_t      config;
+	h2o_hostconf_t       *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
+	SSL_CTX              *tls;                              /* NULL: in clear */
+	struct http_thread   *threads;
+	atomic_bool           stopping, failed;
 };
 
 /* One loop, its connections and its sessions with every shard. Nothing in it is touched by another thread but
  * `metrics`. */
 struct http_thread {
 	struct service *service;
-	unsigned index;
-	pthread_t id;
+	unsigned        index;
+	pthread_t       id;
 
-	h2o_context_t context;
+	h2o_context_t    context;
 	h2o_accept_ctx_t accept_public, accept_admin;
-	h2o_socket_t *listener, *admin_listener; /* the latter on thread 0 only */
-	unsigned connections, admin_connections;
-	mono_us accept_again; /* descriptors ran out: not before this */
+	h2o_socket_t    *listener, *admin_listener; /* the latter on thread 0 only */
+	unsigned         connections, admin_connections;
+	mono_us          accept_again; /* descriptors ran out: not before this */
 
-	struct ask *asks[SHARDS_MAX];
+	struct ask   *asks[SHARDS_MAX];
 	h2o_socket_t *wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */
-	unsigned answered;                    /* replies taken in, ever: to see whether a pump brought any */
+	unsigned      answered;               /* replies taken in, ever: to see whether a pump brought any */
 
-	mono_us now; /* of this turn */
-	bool now_is_known;
-	mono_us last_request;
+	mono_us  now; /* of this turn */
+	bool     now_is_known;
+	mono_us  last_request;
 	unsigned in_flight; /* requests begun and not yet disposed of */
 	uint64_t id_base, id_count;
 
 	/* Reused by every request. */
 	struct arguments_memory memory;
-	struct buffer arguments, body;
-	struct metrics metrics;
+	struct buffer           arguments, body;
+	struct metrics          metrics;
 };
 
 /* A call that is under way; embedded first in whatever waits for it. */
 struct pending {
 	void (*on_reply)(struct pending *pending, const struct reply *reply);
 	struct http_thread *thread;
-	struct ask *ask;
-	uint64_t id;
-	bool outstanding;
+	struct ask         *ask;
+	uint64_t            id;
+	bool                outstanding;
 };
 
 /* The thread's main function; `argument` is its struct http_thread. Sets service->failed when it cannot

@@ -17,8 +17,8 @@ static bool load(SSL_CTX *tls, const char *cert, const char *key)
 enum err tls_open(const char *cert, const char *key, SSL_CTX **tls, char why[128])
 {
 	static const h2o_iovec_t http11[] = {{H2O_STRLIT("http/1.1")}, {NULL, 0}};
-	static const uint8_t session_context[] = "stampede";
-	SSL_CTX *made = SSL_CTX_new(TLS_server_method());
+	static const uint8_t     session_context[] = "stampede";
+	SSL_CTX                 *made = SSL_CTX_new(TLS_server_method());
 	if (!made) return ERR_NO_MEMORY;
 	SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
 	/* h2o cannot write from inside a read, which a renegotiation would need. */

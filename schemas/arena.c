@@ -10,7 +10,7 @@ enum { ALIGNMENT = 16, BLOCK_BYTES = 16 * 1024 };
 
 struct arena_block {
 	struct arena_block *older;
-	size_t size; /* of `bytes` */
+	size_t              size; /* of `bytes` */
 	alignas(ALIGNMENT) uint8_t bytes[];
 };
 

@@ -26,11 +26,12 @@ enum err body_open(struct span bytes, struct body *body)
 	if (!take(&bytes, HEAD_BYTES, &head) || head.at[0] != BODY_VERSION) return ERR_DAMAGED;
 	memcpy(body->token, head.at + 1, sizeof body->token);
 	bool whole = take(&bytes, get_le16(head.at + 17), &body->pass_id) &&
-		     take(&bytes, get_le32(head.at + 19), &body->visible) &&
-		     take(&bytes, get_le32(head.at + 23), &body->hidden) &&
-		     take(&bytes, get_le32(head.at + 27), &body->appearance) &&
-		     take(&bytes, get_le32(head.at + 31), &body->creation_error);
-	return whole && bytes.size == 0 && body->visible.size >= 2 && body->hidden.size >= 2 ? OK : ERR_DAMAGED;
+	             take(&bytes, get_le32(head.at + 19), &body->visible) &&
+	             take(&bytes, get_le32(head.at + 23), &body->hidden) &&
+	             take(&bytes, get_le32(head.at + 27), &body->appearance) &&
+	             take(&bytes, get_le32(head.at + 31), &body->creation_error);
+	return whole && bytes.size == 0 && body->visible.size >= 2 && body->hidden.size >= 2 ? OK
+	                                                                                     : ERR_DAMAGED;
 }
 
 void body_pack(const struct body *body, struct buffer *out)
@@ -64,7 +65,8 @@ enum err object_open(struct span text, struct arena *arena, msgpack_zone *zone, 
 	json_pack_object(json, &pk, &scratch);
 	char *kept = packed.failed || scratch.failed ? NULL : arena_take(arena, packed.size);
 	if (kept) memcpy(kept, packed.at, packed.size);
-	if (!kept || msgpack_unpack(kept, packed.size, &at, zone, map) != MSGPACK_UNPACK_SUCCESS) err = ERR_NO_MEMORY;
+	if (!kept || msgpack_unpack(kept, packed.size, &at, zone, map) != MSGPACK_UNPACK_SUCCESS)
+		err = ERR_NO_MEMORY;
 	buffer_free(&packed);
 	buffer_free(&scratch);
 	return err;
@@ -106,8 +108,8 @@ static bool index_new(struct key_index *index, size_t keys, msgpack_zone *zone)
 }
 
 /* The position of `key` among the first `count` members, or `count`. With `add`, a key not found is entered. */
-static uint32_t index_find(struct key_index *index, const msgpack_object_kv *members, uint32_t count, struct span key,
-			   bool add)
+static uint32_t index_find(struct key_index *index, const msgpack_object_kv *members, uint32_t count,
+                           struct span key, bool add)
 {
 	if (!index->slots) {
 		for (uint32_t i = 0; i < count; i++)
@@ -116,13 +118,14 @@ static uint32_t index_find(struct key_index *index, const msgpack_object_kv *mem
 	}
 	uint32_t slot = crc32c(0, key.at, key.size) & index->mask;
 	for (; index->slots[slot]; slot = (slot + 1) & index->mask)
-		if (span_equal(object_text(&members[index->slots[slot] - 1].key), key)) return index->slots[slot] - 1;
+		if (span_equal(object_text(&members[index->slots[slot] - 1].key), key))
+			return index->slots[slot] - 1;
 	if (add) index->slots[slot] = count + 1;
 	return count;
 }
 
-enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null, msgpack_zone *zone,
-		   msgpack_object *merged)
+enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null,
+                   msgpack_zone *zone, msgpack_object *merged)
 {
 	uint32_t           base_count = base && is_map(base) ? base->via.map.size : 0, count = 0, kept = 0;
 	uint32_t           all = base_count + changes->via.map.size;
@@ -135,7 +138,7 @@ enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bo
 	}
 	for (uint32_t i = 0; i < changes->via.map.size; i++) {
 		const msgpack_object_kv *change = &changes->via.map.ptr[i];
-		uint32_t                 at = index_find(&index, members, count, object_text(&change->key), true);
+		uint32_t at = index_find(&index, members, count, object_text(&change->key), true);
 		members[at] = *change;
 		if (at == count) count++;
 	}
@@ -185,18 +188,22 @@ enum err visible_check(const struct template *template, const msgpack_object *ch
 	uint32_t                 count = changes->via.map.size;
 	const msgpack_object_kv *members = changes->via.map.ptr;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct template_field *field = template_field(template, *key = object_text(&members[i].key));
+		const struct template_field *field = template_field(template,
+		                                                    *key = object_text(&members[i].key));
 		if (!field || field->locked) return ERR_INVALID_INPUT;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		const struct template_field *field = template_field(template, *key = object_text(&members[i].key));
+		const struct template_field *field = template_field(template,
+		                                                    *key = object_text(&members[i].key));
 		bool                         removed = members[i].val.type == MSGPACK_OBJECT_NIL;
-		if (removed ? field->required : !value_fits(field, &members[i].val)) return ERR_PASS_TEMPLATE_DATA_INVALID;
+		if (removed ? field->required : !value_fits(field, &members[i].val))
+			return ERR_PASS_TEMPLATE_DATA_INVALID;
 	}
 	return OK;
 }
 
-enum err visible_check_required(const struct template *template, const msgpack_object *visible, struct span *key)
+enum err visible_check_required(const struct template *template, const msgpack_object *visible,
+                                struct span *key)
 {
 	for (unsigned i = 0; i < template->field_count; i++) {
 		const struct template_field *field = &template->fields[i];
@@ -216,10 +223,14 @@ enum err appearance_check(const msgpack_object *changes, struct span *key)
 		struct span           text = object_text(value);
 		bool                  text_value = value->type == MSGPACK_OBJECT_STR, fits = false;
 		*key = object_text(&changes->via.map.ptr[i].key);
-		if (span_is(*key, "title")) fits = text_value;
-		else if (span_is(*key, "background_color")) fits = text_value && is_colour(text);
-		else if (span_is(*key, "logo") || span_is(*key, "banner")) fits = text_value && is_web_url(text);
-		else return ERR_INVALID_INPUT;
+		if (span_is(*key, "title"))
+			fits = text_value;
+		else if (span_is(*key, "background_color"))
+			fits = text_value && is_colour(text);
+		else if (span_is(*key, "logo") || span_is(*key, "banner"))
+			fits = text_value && is_web_url(text);
+		else
+			return ERR_INVALID_INPUT;
 		if (!fits && value->type != MSGPACK_OBJECT_NIL) return ERR_INVALID_INPUT;
 	}
 	return OK;

@@ -21,22 +21,24 @@ void                body_pack(const struct body *body, struct buffer *out);
 
 /* An object's text as a map (str, or bin with JSON text, by key) in `zone`, and back again; the text of an empty
  * span is the empty object. Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
-must_check enum err object_open(struct span text, struct arena *arena, msgpack_zone *zone, msgpack_object *map);
+must_check enum err object_open(struct span text, struct arena *arena, msgpack_zone *zone,
+                                msgpack_object *map);
 must_check enum err object_text_of(const msgpack_object *map, struct arena *arena, struct span *text);
 
 /* `base` with the members of `changes` laid over it: replaced in place, added at the end, removed where null.
  * With `keep_null` a null is a value like any other. base may be NULL. Errors: ERR_NO_MEMORY. */
 must_check enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null,
-			      msgpack_zone *zone, msgpack_object *merged);
+                              msgpack_zone *zone, msgpack_object *merged);
 
 /* Holds what a caller wants in `visible` against the template: unknown and locked keys first, then types and
  * lengths. A null asks for the key's removal. `*key` is the offender.
  * Errors: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
-must_check enum err visible_check(const struct template *template, const msgpack_object *changes, struct span *key);
+must_check enum err visible_check(const struct template *template, const msgpack_object *changes,
+                                  struct span *key);
 
 /* Does a whole `visible` have every required field? Errors: ERR_PASS_TEMPLATE_DATA_INVALID. */
 must_check enum err visible_check_required(const struct template *template, const msgpack_object *visible,
-					   struct span *key);
+                                           struct span *key);
 
 /* Property names and forms of `appearance`; nulls pass. Errors: ERR_INVALID_INPUT. */
 must_check enum err appearance_check(const msgpack_object *changes, struct span *key);

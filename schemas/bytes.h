@@ -5,17 +5,17 @@
 
 /* Fixed-width integers in bytes of any alignment. Little-endian in values and journal, big-endian in keys
  * (so that memcmp orders them). Units: none. Errors: none; the caller has checked the room. */
-#define BYTES_ACCESS(name, type, to, from)                                                                   \
-	static inline void put_##name(void *at, type value)                                                  \
-	{                                                                                                    \
-		value = to(value);                                                                           \
-		memcpy(at, &value, sizeof value);                                                            \
-	}                                                                                                    \
-	static inline type get_##name(const void *at)                                                        \
-	{                                                                                                    \
-		type value;                                                                                  \
-		memcpy(&value, at, sizeof value);                                                            \
-		return from(value);                                                                          \
+#define BYTES_ACCESS(name, type, to, from)                  \
+	static inline void put_##name(void *at, type value) \
+	{                                                   \
+		value = to(value);                          \
+		memcpy(at, &value, sizeof value);           \
+	}                                                   \
+	static inline type get_##name(const void *at)       \
+	{                                                   \
+		type value;                                 \
+		memcpy(&value, at, sizeof value);           \
+		return from(value);                         \
 	}
 BYTES_ACCESS(le16, uint16_t, htole16, le16toh)
 BYTES_ACCESS(le32, uint32_t, htole32, le32toh)

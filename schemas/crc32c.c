@@ -12,7 +12,7 @@ enum { STRIP_BYTES = 256 };
 
 static uint32_t table[8][256]; /* table[k][b]: byte b, then k zero bytes */
 static uint32_t moved[4][256]; /* moved[k][b]: byte b of a sum, at place k, past STRIP_BYTES zero bytes */
-static bool has_instruction;
+static bool     has_instruction;
 
 static uint64_t load_le(const uint8_t *at)
 {
@@ -70,7 +70,7 @@ __attribute__((target("sse4.2"))) static uint32_t raw_by_instruction(uint32_t cr
 static void fill_moved(void)
 {
 	static const uint8_t zeros[STRIP_BYTES];
-	uint32_t bit_moved[32];
+	uint32_t             bit_moved[32];
 	for (int bit = 0; bit < 32; bit++)
 		bit_moved[bit] = raw_by_table(1u << bit, zeros, sizeof(zeros));
 	for (unsigned byte = 0; byte < 256; byte++)

@@ -16,11 +16,11 @@ static int64_t floor_div(int64_t value, int64_t by)
 
 static int64_t days_of(int64_t year, unsigned month, unsigned day)
 {
-	int64_t march_year = month > 2 ? year : year - 1;
-	int64_t era = floor_div(march_year, 400);
-	int64_t year_of_era = march_year - era * 400;
+	int64_t  march_year = month > 2 ? year : year - 1;
+	int64_t  era = floor_div(march_year, 400);
+	int64_t  year_of_era = march_year - era * 400;
 	unsigned day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-	int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+	int64_t  day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
 	return era * DAYS_PER_ERA + day_of_era - 719468;
 }
 
@@ -42,12 +42,12 @@ void rfc3339_text(wall_us at, char text[RFC3339_TEXT])
 {
 	int64_t us = at.v < YEAR_0001 ? YEAR_0001 : at.v > YEAR_9999_LAST ? YEAR_9999_LAST : at.v;
 	int64_t days = floor_div(us, US_PER_DAY);
-	int ms = (int)((us - days * US_PER_DAY) / US_PER_MS);
-	int year, month, day;
+	int     ms = (int)((us - days * US_PER_DAY) / US_PER_MS);
+	int     year, month, day;
 	day_parts(days, &year, &month, &day);
 	/* A list prints this a hundred times: digits by hand, where snprintf would be the costliest part. */
 	const struct {
-		int places, value;
+		int  places, value;
 		char after;
 	} parts[] = {{4, year, '-'},         {2, month, '-'},           {2, day, 'T'},
 	             {2, ms / 3600000, ':'}, {2, ms / 60000 % 60, ':'}, {2, ms / 1000 % 60, '.'},
@@ -66,7 +66,7 @@ void rfc3339_text(wall_us at, char text[RFC3339_TEXT])
 /* What is left to read; a reader that finds something else sets `bad` and reads on harmlessly. */
 struct reader {
 	struct span left;
-	bool bad;
+	bool        bad;
 };
 
 static uint8_t read_byte(struct reader *reader)
@@ -108,7 +108,7 @@ static int64_t read_fraction_us(struct reader *reader)
 	if (reader->left.size == 0 || *reader->left.at != '.') return 0;
 	read_byte(reader);
 	int64_t us = 0, weight = 100000;
-	int places = 0;
+	int     places = 0;
 	for (; next_is_digit(reader); places++, weight /= 10)
 		us += weight * (read_byte(reader) - '0');
 	if (places < 1 || places > 9) reader->bad = true;
@@ -121,7 +121,7 @@ static int64_t read_offset_us(struct reader *reader)
 		expect(reader, 'Z');
 		return 0;
 	}
-	int64_t sign = read_byte(reader) == '-' ? -1 : 1;
+	int64_t  sign = read_byte(reader) == '-' ? -1 : 1;
 	unsigned hours = read_number(reader, 2);
 	expect(reader, ':');
 	unsigned minutes = read_number(reader, 2);
@@ -140,7 +140,7 @@ static bool is_day(unsigned year, unsigned month, unsigned day)
 bool rfc3339_read(struct span text, wall_us *at)
 {
 	struct reader reader = {text, false};
-	unsigned year = read_number(&reader, 4);
+	unsigned      year = read_number(&reader, 4);
 	expect(&reader, '-');
 	unsigned month = read_number(&reader, 2);
 	expect(&reader, '-');
@@ -151,8 +151,8 @@ bool rfc3339_read(struct span text, wall_us *at)
 	unsigned minute = read_number(&reader, 2);
 	expect(&reader, ':');
 	unsigned second = read_number(&reader, 2);
-	int64_t fraction_us = read_fraction_us(&reader);
-	int64_t offset_us = read_offset_us(&reader);
+	int64_t  fraction_us = read_fraction_us(&reader);
+	int64_t  offset_us = read_offset_us(&reader);
 	if (reader.bad || reader.left.size > 0) return false;
 	if (!is_day(year, month, day) || hour > 23 || minute > 59 || second > 59) return false;
 	int64_t seconds = days_of(year, month, day) * 86400 + (hour * 60 + minute) * 60 + second;

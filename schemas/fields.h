@@ -13,53 +13,53 @@
  *           BYTES    msgpack bin
  * Absent optional arguments travel as nil. On the wire the arguments are one array in this order. */
 #define FIELDS_AUTH(F)
-#define FIELDS_PASS_CREATE(F)                                                                                \
-	F(PASS_CREATE, pass_id, BODY, STRING, REQUIRED, 0, 0)                                                \
-	F(PASS_CREATE, pass_template_id, BODY, STRING, OPTIONAL, 0, 0)                                       \
-	F(PASS_CREATE, visible, BODY, OBJECT, OPTIONAL, 0, 0)                                                \
-	F(PASS_CREATE, hidden, BODY, OBJECT, OPTIONAL, 0, 0)                                                 \
-	F(PASS_CREATE, appearance, BODY, OBJECT, OPTIONAL, 0, 0)                                             \
+#define FIELDS_PASS_CREATE(F)                                          \
+	F(PASS_CREATE, pass_id, BODY, STRING, REQUIRED, 0, 0)          \
+	F(PASS_CREATE, pass_template_id, BODY, STRING, OPTIONAL, 0, 0) \
+	F(PASS_CREATE, visible, BODY, OBJECT, OPTIONAL, 0, 0)          \
+	F(PASS_CREATE, hidden, BODY, OBJECT, OPTIONAL, 0, 0)           \
+	F(PASS_CREATE, appearance, BODY, OBJECT, OPTIONAL, 0, 0)       \
 	F(PASS_CREATE, initial_platform, BODY, PLATFORM, OPTIONAL, 0, 0)
-#define FIELDS_PASS_GET(F)                                                                                   \
-	F(PASS_GET, pass_id, PATH, STRING, REQUIRED, 0, 0)                                                   \
+#define FIELDS_PASS_GET(F)                                 \
+	F(PASS_GET, pass_id, PATH, STRING, REQUIRED, 0, 0) \
 	F(PASS_GET, include_deleted, QUERY, BOOLEAN, OPTIONAL, 0, 0)
-#define FIELDS_PASS_LIST(F)                                                                                  \
-	F(PASS_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX)                                     \
-	F(PASS_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)                                         \
+#define FIELDS_PASS_LIST(F)                                              \
+	F(PASS_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
+	F(PASS_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)     \
 	F(PASS_LIST, include_deleted, QUERY, BOOLEAN, OPTIONAL, 0, 0)
-#define FIELDS_PASS_PATCH(F)                                                                                 \
-	F(PASS_PATCH, pass_id, PATH, STRING, REQUIRED, 0, 0)                                                 \
-	F(PASS_PATCH, visible, BODY, OBJECT, OPTIONAL, 0, 0)                                                 \
-	F(PASS_PATCH, hidden, BODY, OBJECT, OPTIONAL, 0, 0)                                                  \
+#define FIELDS_PASS_PATCH(F)                                 \
+	F(PASS_PATCH, pass_id, PATH, STRING, REQUIRED, 0, 0) \
+	F(PASS_PATCH, visible, BODY, OBJECT, OPTIONAL, 0, 0) \
+	F(PASS_PATCH, hidden, BODY, OBJECT, OPTIONAL, 0, 0)  \
 	F(PASS_PATCH, appearance, BODY, NULLABLE, OPTIONAL, 0, 0)
 #define FIELDS_PASS_DELETE(F) F(PASS_DELETE, pass_id, PATH, STRING, REQUIRED, 0, 0)
-#define FIELDS_PASS_LOYALTY(F)                                                                               \
-	F(PASS_LOYALTY, pass_id, PATH, STRING, REQUIRED, 0, 0)                                               \
-	F(PASS_LOYALTY, balance_to_add, BODY, INTEGER, REQUIRED, -BALANCE_MAX, BALANCE_MAX)                  \
+#define FIELDS_PASS_LOYALTY(F)                                                              \
+	F(PASS_LOYALTY, pass_id, PATH, STRING, REQUIRED, 0, 0)                              \
+	F(PASS_LOYALTY, balance_to_add, BODY, INTEGER, REQUIRED, -BALANCE_MAX, BALANCE_MAX) \
 	F(PASS_LOYALTY, message, BODY, STRING, OPTIONAL, 0, 0)
 #define FIELDS_TEMPLATE_FIELDS(F) F(TEMPLATE_FIELDS, pass_template_id, QUERY, STRING, OPTIONAL, 0, 0)
 
-#define FIELDS_ACCOUNT_CREATE(F)                                                                             \
-	F(ACCOUNT_CREATE, name, SELF, STRING, REQUIRED, 1, 200)                                              \
-	F(ACCOUNT_CREATE, rewards, SELF, BOOLEAN, OPTIONAL, 0, 0)                                            \
-	F(ACCOUNT_CREATE, webhooks, SELF, BOOLEAN, OPTIONAL, 0, 0)                                           \
+#define FIELDS_ACCOUNT_CREATE(F)                                   \
+	F(ACCOUNT_CREATE, name, SELF, STRING, REQUIRED, 1, 200)    \
+	F(ACCOUNT_CREATE, rewards, SELF, BOOLEAN, OPTIONAL, 0, 0)  \
+	F(ACCOUNT_CREATE, webhooks, SELF, BOOLEAN, OPTIONAL, 0, 0) \
 	F(ACCOUNT_CREATE, key_hash, SELF, BYTES, REQUIRED, 32, 32)
-#define FIELDS_ACCOUNT_SET(F)                                                                                \
-	F(ACCOUNT_SET, rewards, SELF, BOOLEAN, OPTIONAL, 0, 0)                                               \
-	F(ACCOUNT_SET, webhooks, SELF, BOOLEAN, OPTIONAL, 0, 0)                                              \
-	F(ACCOUNT_SET, suspended, SELF, BOOLEAN, OPTIONAL, 0, 0)                                             \
-	F(ACCOUNT_SET, double_scan_window_seconds, SELF, INTEGER, OPTIONAL, 0, 31536000)                     \
+#define FIELDS_ACCOUNT_SET(F)                                                            \
+	F(ACCOUNT_SET, rewards, SELF, BOOLEAN, OPTIONAL, 0, 0)                           \
+	F(ACCOUNT_SET, webhooks, SELF, BOOLEAN, OPTIONAL, 0, 0)                          \
+	F(ACCOUNT_SET, suspended, SELF, BOOLEAN, OPTIONAL, 0, 0)                         \
+	F(ACCOUNT_SET, double_scan_window_seconds, SELF, INTEGER, OPTIONAL, 0, 31536000) \
 	F(ACCOUNT_SET, rate_limit, SELF, INTEGER, OPTIONAL, 0, 1000000)
 #define FIELDS_ACCOUNT_SHOW(F)
 #define FIELDS_ACCOUNT_LIST(F)
 #define FIELDS_KEY_CREATE(F) F(KEY_CREATE, key_hash, SELF, BYTES, REQUIRED, 32, 32)
 #define FIELDS_KEY_LIST(F)
-#define FIELDS_KEY_REVOKE(F)    F(KEY_REVOKE, key_id, SELF, STRING, REQUIRED, 0, 0)
-#define FIELDS_TEMPLATE_PUT(F)  F(TEMPLATE_PUT, file, SELF, OBJECT, REQUIRED, 0, 0)
+#define FIELDS_KEY_REVOKE(F)   F(KEY_REVOKE, key_id, SELF, STRING, REQUIRED, 0, 0)
+#define FIELDS_TEMPLATE_PUT(F) F(TEMPLATE_PUT, file, SELF, OBJECT, REQUIRED, 0, 0)
 #define FIELDS_TEMPLATE_LIST(F)
-#define FIELDS_PASS_EVENT(F)                                                                                 \
-	F(PASS_EVENT, pass_id, SELF, STRING, REQUIRED, 0, 0)                                                 \
-	F(PASS_EVENT, event, SELF, STRING, REQUIRED, 0, 0)                                                   \
+#define FIELDS_PASS_EVENT(F)                                 \
+	F(PASS_EVENT, pass_id, SELF, STRING, REQUIRED, 0, 0) \
+	F(PASS_EVENT, event, SELF, STRING, REQUIRED, 0, 0)   \
 	F(PASS_EVENT, block_reinstall, SELF, BOOLEAN, OPTIONAL, 0, 0)
 #define FIELDS_PASS_HISTORY(F) F(PASS_HISTORY, pass_id, SELF, STRING, REQUIRED, 0, 0)
 #define FIELDS_ISSUER_SET(F)   F(ISSUER_SET, paused, SELF, BOOLEAN, REQUIRED, 0, 0)
@@ -68,8 +68,8 @@
 #define FIELDS_HEARTBEAT(F)
 #define FIELDS_PREPARE(F) F(PREPARE, image_count, SELF, INTEGER, REQUIRED, 0, 2)
 
-#define FIELDS_REPORT(F)                                                                                     \
-	F(REPORT, state, SELF, STRING, REQUIRED, 0, 32)                                                      \
+#define FIELDS_REPORT(F)                                \
+	F(REPORT, state, SELF, STRING, REQUIRED, 0, 32) \
 	F(REPORT, epoch, SELF, INTEGER, REQUIRED, 0, INT64_MAX)
 #define FIELDS_STATUS(F)
 
@@ -97,7 +97,7 @@ struct field {
 
 /* Positions of the arguments: ARG_PASS_CREATE_visible and the like; ARGS_PASS_CREATE is how many. */
 #define FIELD_AS_ENUM(message, name, source, type, need, min, max) ARG_##message##_##name,
-#define M(name, receiver, effect, senders, suspended) enum { FIELDS_##name(FIELD_AS_ENUM) ARGS_##name };
+#define M(name, receiver, effect, senders, suspended)              enum { FIELDS_##name(FIELD_AS_ENUM) ARGS_##name };
 #include "schemas/messages.def"
 #undef M
 

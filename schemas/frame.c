@@ -252,7 +252,7 @@ static bool head_open(const msgpack_object *root, struct frame *frame)
 enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame)
 {
 	msgpack_object root;
-	enum err err;
+	enum err       err;
 	*frame = (struct frame){0};
 	if ((err = msgpack_check(bytes, FRAME_DEPTH_MAX, FRAME_NODES_MAX))) return err;
 	int result = msgpack_unpack((const char *)bytes.at, bytes.size, NULL, zone, &root);
@@ -292,7 +292,7 @@ static bool arg_fits(const msgpack_object *arg, const struct field *field)
 
 static bool args_open(const msgpack_object *item, struct call *call)
 {
-	unsigned count;
+	unsigned            count;
 	const struct field *fields = message_fields(call->message, &count);
 	if (item->type != MSGPACK_OBJECT_ARRAY || item->via.array.size != count) return false;
 	for (unsigned i = 0; i < count; i++)

@@ -17,7 +17,7 @@
 enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
 
 enum reply_flag {
-	REPLY_MORE     = 1, /* a part of a long answer; further replies with this id follow */
+	REPLY_MORE = 1,     /* a part of a long answer; further replies with this id follow */
 	REPLY_ACCEPTED = 2, /* begun but not completed: the interface's 202 */
 };
 
@@ -69,9 +69,10 @@ struct frame_out {
 
 /* Begins one item; the caller then packs the array of arguments (message_fields() many), or the payload,
  * onto frame_out_packer(). `field` may be of size 0. frame_drop() takes back what was added since frame_mark(). */
-void           frame_begin_calls(struct frame_out *out); /* the head, so that a mark taken next is where the call begins */
-void           frame_call(struct frame_out *out, const struct call *head);
-void           frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
+void frame_begin_calls(
+    struct frame_out *out); /* the head, so that a mark taken next is where the call begins */
+void frame_call(struct frame_out *out, const struct call *head);
+void frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
 msgpack_packer frame_out_packer(struct frame_out *out);
 struct frame_mark {
 	size_t   size;
@@ -90,7 +91,7 @@ void        frame_clear(struct frame_out *out);
 /* The two frames without items, appended to `out`. */
 void frame_hello(struct buffer *out, enum role role, uint32_t index);
 void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
-		   uint32_t placement_version);
+                   uint32_t placement_version);
 
 /* Arguments by position: nil gives false / the fallback. Types were checked by call_open(). */
 bool        arg_present(const msgpack_object *arg);

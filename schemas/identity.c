@@ -12,7 +12,7 @@ enum { VERSION = 1, LINE_BYTES = 64 };
 
 void identity_write(const struct identity *identity, struct buffer *out)
 {
-	char line[LINE_BYTES];
+	char   line[LINE_BYTES];
 	size_t begin = out->size;
 	snprintf(line, sizeof(line), "stampede-data=%d\nlineage=", VERSION);
 	buffer_text(out, line);
@@ -31,7 +31,7 @@ void identity_write(const struct identity *identity, struct buffer *out)
 /* Takes "<name>=<value>\n" off the front of `text`. */
 static bool take_line(struct span *text, const char *name, struct span *value)
 {
-	size_t name_size = strlen(name);
+	size_t         name_size = strlen(name);
 	const uint8_t *end = text->size > 0 ? memchr(text->at, '\n', text->size) : NULL;
 	if (!end) return false;
 	size_t size = (size_t)(end - text->at);
@@ -50,7 +50,7 @@ static bool read_number(struct span text, unsigned base, uint32_t *number)
 	if (text.size < 1 || text.size > 10 || (base == 10 && text.size > 1 && text.at[0] == '0'))
 		return false;
 	for (size_t i = 0; i < text.size; i++) {
-		uint8_t letter = text.at[i];
+		uint8_t  letter = text.at[i];
 		unsigned digit = base;
 		if (letter >= '0' && letter <= '9') digit = letter - '0';
 		if (letter >= 'a' && letter <= 'f') digit = letter - 'a' + 10u;
@@ -76,8 +76,8 @@ static bool read_lineage(struct span text, uint8_t lineage[16])
 static bool sum_holds(struct span text)
 {
 	const size_t last_size = sizeof("crc=00000000\n") - 1;
-	struct span value;
-	uint32_t sum;
+	struct span  value;
+	uint32_t     sum;
 	if (text.size < last_size) return false;
 	struct span last = span_of(text.at + text.size - last_size, last_size);
 	return take_line(&last, "crc", &value) && value.size == 8 && read_number(value, 16, &sum) &&
@@ -87,7 +87,7 @@ static bool sum_holds(struct span text)
 enum err identity_read(struct span text, struct identity *identity)
 {
 	struct span version_text, lineage, shards, formatted, sum;
-	uint32_t version;
+	uint32_t    version;
 	if (!sum_holds(text)) return ERR_DAMAGED;
 	if (!take_line(&text, "stampede-data", &version_text)) return ERR_DAMAGED;
 	if (!read_number(version_text, 10, &version)) return ERR_DAMAGED;

@@ -14,7 +14,7 @@ static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
 
 static size_t base32_write(const uint8_t *bytes, size_t size, char *text)
 {
-	size_t written = 0;
+	size_t   written = 0;
 	uint32_t bits = 0;
 	unsigned bit_count = 0;
 	for (size_t i = 0; i < size; i++) {
@@ -62,7 +62,7 @@ bool account_id_read(struct span text, struct account_id *id)
 	       account_part_read(text.at + 4, id);
 }
 
-static EVP_MD *sha256;
+static EVP_MD        *sha256;
 static pthread_once_t sha256_once = PTHREAD_ONCE_INIT;
 
 static void fetch_sha256(void)
@@ -132,7 +132,7 @@ bool template_id_read(struct span text, struct account_id *account, uint32_t *nu
 struct uuid uuid_v7(wall_us now, const uint8_t random[10])
 {
 	struct uuid id;
-	uint64_t ms = (uint64_t)(now.v / US_PER_MS);
+	uint64_t    ms = (uint64_t)(now.v / US_PER_MS);
 	for (int i = 0; i < 6; i++)
 		id.b[i] = (uint8_t)(ms >> (40 - 8 * i));
 	memcpy(id.b + 6, random, 10);
@@ -149,7 +149,7 @@ static bool hyphen_before(size_t byte)
 void uuid_text(struct uuid id, char text[UUID_TEXT])
 {
 	static const char digits[] = "0123456789abcdef";
-	char *to = text;
+	char             *to = text;
 	for (size_t i = 0; i < sizeof(id.b); i++) {
 		if (hyphen_before(i)) *to++ = '-';
 		*to++ = digits[id.b[i] >> 4];

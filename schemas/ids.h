@@ -13,10 +13,10 @@ struct account_id {
 	uint8_t b[10];
 };
 enum {
-	ACCOUNT_ID_TEXT  = 4 + 16 + 1,
-	API_KEY_TEXT     = 3 + 16 + 1 + 52 + 1,
+	ACCOUNT_ID_TEXT = 4 + 16 + 1,
+	API_KEY_TEXT = 3 + 16 + 1 + 52 + 1,
 	TEMPLATE_ID_TEXT = 4 + 16 + 1 + 10 + 1,
-	UUID_TEXT        = 36 + 1,
+	UUID_TEXT = 36 + 1,
 };
 
 struct uuid {

@@ -17,13 +17,13 @@ enum { LINEAR_KEYS_MAX = 8 }; /* members up to which comparing all pairs beats a
 
 struct reader {
 	struct arena *arena;
-	struct span text;
-	struct json *root;
-	struct json *open[JSON_DEPTH_MAX]; /* the containers we are inside of, outermost first */
-	struct json *last[JSON_DEPTH_MAX]; /* the newest member of each */
-	unsigned depth;
-	struct span key; /* read, its value not yet */
-	enum err err;
+	struct span   text;
+	struct json  *root;
+	struct json  *open[JSON_DEPTH_MAX]; /* the containers we are inside of, outermost first */
+	struct json  *last[JSON_DEPTH_MAX]; /* the newest member of each */
+	unsigned      depth;
+	struct span   key; /* read, its value not yet */
+	enum err      err;
 };
 
 /* --- memory for yajl: the arena, with each block's size in front, since an arena cannot grow a block --- */
@@ -61,7 +61,7 @@ static void free_nothing(void *arena, void *at)
 static size_t utf8_length(const uint8_t *at, size_t left)
 {
 	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+	size_t                size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
 	if (at[0] < 0x80) return 1;
 	if (at[0] < 0xc0 || at[0] > 0xf4) return 0;
 	if (left < size) return 0;
@@ -99,10 +99,10 @@ static int escape_unit(const uint8_t *at, const uint8_t *end)
 	int unit = 0;
 	for (int i = 2; i < 6; i++) {
 		uint8_t c = at[i];
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-		            : c >= 'a' && c <= 'f' ? c - 'a' + 10
-		            : c >= 'A' && c <= 'F' ? c - 'A' + 10
-		                                   : -1;
+		int     digit = c >= '0' && c <= '9'   ? c - '0'
+		                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+		                                       : -1;
 		if (digit < 0) return -1;
 		unit = unit << 4 | digit;
 	}
@@ -135,7 +135,7 @@ static uint64_t key_hash(struct span key, const uint64_t secret[2])
 	uint64_t hash = secret[0] ^ key.size;
 	for (size_t i = 0; i < key.size; i += sizeof(uint64_t)) {
 		uint64_t word = 0;
-		size_t left = key.size - i;
+		size_t   left = key.size - i;
 		memcpy(&word, key.at + i, left < sizeof word ? left : sizeof word);
 		unsigned __int128 product = (unsigned __int128)(hash ^ word) * (secret[1] | 1);
 		hash = (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -203,7 +203,7 @@ static struct json *add(struct reader *reader, enum json_kind kind)
 		reader->root = value;
 		return value;
 	}
-	unsigned top = reader->depth - 1;
+	unsigned     top = reader->depth - 1;
 	struct json *parent = reader->open[top];
 	if (parent->kind == JSON_OBJECT) value->key = reader->key;
 	if (reader->last[top])
@@ -266,7 +266,7 @@ static int on_key(void *context, const unsigned char *at, size_t size)
 static int on_end_object(void *context)
 {
 	struct reader *reader = context;
-	enum err err = check_keys(reader->open[--reader->depth], reader->arena);
+	enum err       err = check_keys(reader->open[--reader->depth], reader->arena);
 	return err ? stop(reader, err) : 1;
 }
 
@@ -297,8 +297,8 @@ enum err json_parse(struct span text, struct arena *arena, struct json **value)
 	if (text.size == 0 || !utf8_is_valid(text) || !surrogates_are_paired(text))
 		return ERR_INVALID_REQUEST;
 	yajl_alloc_funcs memory = {take_sized, grow_sized, free_nothing, arena};
-	struct reader reader = {.arena = arena, .text = text};
-	yajl_handle handle = yajl_alloc(&callbacks, &memory, &reader);
+	struct reader    reader = {.arena = arena, .text = text};
+	yajl_handle      handle = yajl_alloc(&callbacks, &memory, &reader);
 	if (!handle) return ERR_NO_MEMORY;
 	yajl_config(handle, yajl_dont_validate_strings, 1); /* done above, and better */
 	yajl_status status = yajl_parse(handle, text.at, text.size);
@@ -321,7 +321,7 @@ const struct json *json_member(const struct json *object, const char *key)
 bool json_integer(const struct json *value, int64_t *integer)
 {
 	if (value->kind != JSON_NUMBER) return false;
-	bool negative = value->text.at[0] == '-';
+	bool    negative = value->text.at[0] == '-';
 	int64_t sum = 0; /* counted downwards: the range below zero is the larger one */
 	for (size_t i = negative; i < value->text.size; i++) {
 		uint8_t c = value->text.at[i];
@@ -347,7 +347,7 @@ void json_quote(struct span text, struct buffer *out)
 		if (c >= 0x20 && c != '"' && c != '\\') continue;
 		buffer_append(out, text.at + begin, i - begin);
 		begin = i + 1;
-		char escape[6] = {'\\', (char)c};
+		char   escape[6] = {'\\', (char)c};
 		size_t size = 2;
 		if (c >= 8 && c <= 13 && c != 11) {
 			escape[1] = letters[c - 8];
@@ -412,7 +412,7 @@ void json_pack_object(const struct json *object, msgpack_packer *packer, struct 
 
 static void render_integer(uint64_t magnitude, bool negative, struct buffer *out)
 {
-	char digits[21];
+	char   digits[21];
 	size_t at = sizeof digits;
 	do {
 		digits[--at] = (char)('0' + magnitude % 10);

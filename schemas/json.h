@@ -11,11 +11,11 @@ enum json_kind { JSON_NULL, JSON_TRUE, JSON_FALSE, JSON_NUMBER, JSON_STRING, JSO
 
 struct json {
 	enum json_kind kind;
-	struct span text;   /* STRING: decoded UTF-8 (may hold NUL); NUMBER: as written */
-	struct span key;    /* of a member of an object: its decoded key */
-	struct json *child; /* ARRAY, OBJECT: the first member, in the order written */
-	struct json *next;  /* the next member of the same container */
-	size_t count;       /* members */
+	struct span    text;  /* STRING: decoded UTF-8 (may hold NUL); NUMBER: as written */
+	struct span    key;   /* of a member of an object: its decoded key */
+	struct json   *child; /* ARRAY, OBJECT: the first member, in the order written */
+	struct json   *next;  /* the next member of the same container */
+	size_t         count; /* members */
 };
 
 /* Parses `text`; the tree lives in `arena` and may point into `text`.

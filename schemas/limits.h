@@ -3,50 +3,50 @@
 /* Every limit, in one place: L-lines read `value, unit, why, what happens at the limit`. */
 enum {
 	/* Interface */
-	PASS_ID_BYTES_MAX       = 200,  /* bytes; key size; INVALID_INPUT */
-	PAGE_LIMIT_DEFAULT      = 25,   /* rows; document section 8 */
-	PAGE_LIMIT_MAX          = 100,  /* rows; document section 8; INVALID_INPUT */
-	JSON_DEPTH_MAX          = 32,   /* containers; stack of every reader; INVALID_REQUEST */
-	REQUEST_ID_BYTES_MAX    = 128,  /* bytes of a caller's X-Request-Id; a longer one is replaced by ours */
-	PASS_STORED_BYTES_MAX   = 1 << 20,  /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
-	BODY_BYTES_DEFAULT_MAX  = 16 << 20, /* bytes; --max-body; PAYLOAD_TOO_LARGE */
-	URI_BYTES_MAX           = 8192,     /* bytes of path and query; URI_TOO_LONG */
-	HEAD_BYTES_MAX          = 16384,    /* bytes of request line and headers; HEAD_TOO_LARGE */
-	TEMPLATE_FIELDS_MAX     = 64,       /* fields a template accepts; INVALID_INPUT */
-	TEMPLATES_PER_ACCOUNT_MAX = 1000,   /* INVALID_INPUT */
-	KEYS_PER_ACCOUNT_MAX    = 32,       /* unrevoked API keys; RESOURCE_CONFLICT */
+	PASS_ID_BYTES_MAX = 200,    /* bytes; key size; INVALID_INPUT */
+	PAGE_LIMIT_DEFAULT = 25,    /* rows; document section 8 */
+	PAGE_LIMIT_MAX = 100,       /* rows; document section 8; INVALID_INPUT */
+	JSON_DEPTH_MAX = 32,        /* containers; stack of every reader; INVALID_REQUEST */
+	REQUEST_ID_BYTES_MAX = 128, /* bytes of a caller's X-Request-Id; a longer one is replaced by ours */
+	PASS_STORED_BYTES_MAX = 1 << 20,   /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
+	BODY_BYTES_DEFAULT_MAX = 16 << 20, /* bytes; --max-body; PAYLOAD_TOO_LARGE */
+	URI_BYTES_MAX = 8192,              /* bytes of path and query; URI_TOO_LONG */
+	HEAD_BYTES_MAX = 16384,            /* bytes of request line and headers; HEAD_TOO_LARGE */
+	TEMPLATE_FIELDS_MAX = 64,          /* fields a template accepts; INVALID_INPUT */
+	TEMPLATES_PER_ACCOUNT_MAX = 1000,  /* INVALID_INPUT */
+	KEYS_PER_ACCOUNT_MAX = 32,         /* unrevoked API keys; RESOURCE_CONFLICT */
 
 	/* HTTP connections */
-	HTTP_THREADS_MAX        = 8,      /* --http-threads */
-	CONNECTIONS_MAX         = 10000,  /* a thread; fewer if descriptors are few; more wait in the listen queue */
-	CONNECTIONS_ADMIN_MAX   = 64,     /* likewise, on the admin listener */
-	DESCRIPTORS_RESERVED    = 256,    /* kept for everything that is no client's connection */
-	REQUEST_READ_MS         = 30000,  /* head and body must be here by then; also idle keep-alive; closed */
-	BODY_SLACK_BYTES        = 8 << 20,/* read beyond --max-body, so that a client is still told 413 */
-	STOP_WAIT_MS            = 15000,  /* answers still owed when a stop is asked for; then dropped */
+	HTTP_THREADS_MAX = 8,    /* --http-threads */
+	CONNECTIONS_MAX = 10000, /* a thread; fewer if descriptors are few; more wait in the listen queue */
+	CONNECTIONS_ADMIN_MAX = 64, /* likewise, on the admin listener */
+	DESCRIPTORS_RESERVED = 256, /* kept for everything that is no client's connection */
+	REQUEST_READ_MS = 30000,    /* head and body must be here by then; also idle keep-alive; closed */
+	BODY_SLACK_BYTES = 8 << 20, /* read beyond --max-body, so that a client is still told 413 */
+	STOP_WAIT_MS = 15000,       /* answers still owed when a stop is asked for; then dropped */
 
 	/* Placement */
-	SLOT_COUNT  = 4096, /* fixed for ever: the hash of an account id names one of these */
-	SHARDS_MAX  = 64,   /* processes; --shards */
+	SLOT_COUNT = 4096, /* fixed for ever: the hash of an account id names one of these */
+	SHARDS_MAX = 64,   /* processes; --shards */
 
 	/* Between processes */
-	SESSION_CREDIT_COMMANDS = 2048,    /* calls outstanding per session; OVERLOADED */
-	SESSION_CREDIT_BYTES    = 8 << 20, /* bytes of calls outstanding per session; OVERLOADED */
-	SESSIONS_MAX            = 512,     /* peers a shard keeps; the longest idle one is forgotten */
-	FRAME_BYTES_MAX         = 20 << 20,/* one message; larger ones are dropped by the socket */
-	FRAME_NODES_MAX         = 1 << 20, /* msgpack items in one message; MALFORMED */
-	FRAME_DEPTH_MAX         = 24,      /* msgpack containers nested; MALFORMED */
-	CALL_DEADLINE_MS        = 5000,    /* a shard drops a command not decided by then */
-	CALL_DEADLINE_GRACE_MS  = 1000,    /* the caller waits this much longer than the shard */
-	PREPARE_DEADLINE_MS     = 1500,    /* issuer's time to answer; PASS_PROVIDER_UNAVAILABLE */
-	HEARTBEAT_EVERY_MS      = 300,     /* timer to each shard */
-	HEARTBEAT_LOST_MS       = 1500,    /* without one for this long the issuer is gone */
+	SESSION_CREDIT_COMMANDS = 2048, /* calls outstanding per session; OVERLOADED */
+	SESSION_CREDIT_BYTES = 8 << 20, /* bytes of calls outstanding per session; OVERLOADED */
+	SESSIONS_MAX = 512,             /* peers a shard keeps; the longest idle one is forgotten */
+	FRAME_BYTES_MAX = 20 << 20,     /* one message; larger ones are dropped by the socket */
+	FRAME_NODES_MAX = 1 << 20,      /* msgpack items in one message; MALFORMED */
+	FRAME_DEPTH_MAX = 24,           /* msgpack containers nested; MALFORMED */
+	CALL_DEADLINE_MS = 5000,        /* a shard drops a command not decided by then */
+	CALL_DEADLINE_GRACE_MS = 1000,  /* the caller waits this much longer than the shard */
+	PREPARE_DEADLINE_MS = 1500,     /* issuer's time to answer; PASS_PROVIDER_UNAVAILABLE */
+	HEARTBEAT_EVERY_MS = 300,       /* timer to each shard */
+	HEARTBEAT_LOST_MS = 1500,       /* without one for this long the issuer is gone */
 
 	/* Batches (a batch is what one journal record holds) */
-	BATCH_COMMANDS_MAX = 256,     /* commands; the rest waits its turn */
-	BATCH_BYTES_MAX    = 1 << 20, /* bytes of operations after which a record is closed */
-	COMMIT_RECORDS_MAX = 8,       /* records applied before LMDB commits */
-	COMMIT_WRITES_MAX  = 256,     /* random row writes (about dirty pages) before LMDB commits */
-	STAGED_WRITES_MAX  = 64,      /* writes of one command; a bug if exceeded */
+	BATCH_COMMANDS_MAX = 256,       /* commands; the rest waits its turn */
+	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
+	COMMIT_RECORDS_MAX = 8,         /* records applied before LMDB commits */
+	COMMIT_WRITES_MAX = 256,        /* random row writes (about dirty pages) before LMDB commits */
+	STAGED_WRITES_MAX = 64,         /* writes of one command; a bug if exceeded */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
 };

@@ -25,8 +25,9 @@ bool is_colour(struct span text)
 {
 	if (text.size != 7 || text.at[0] != '#') return false;
 	for (size_t i = 1; i < text.size; i++) {
-		uint8_t c = text.at[i] | 0x20; /* folds upper case; moves no digit */
-		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f')) return false;
+		uint8_t c = text.at[i],
+		        folded = c | 0x20; /* which would also make digits of control characters */
+		if (!(c >= '0' && c <= '9') && !(folded >= 'a' && folded <= 'f')) return false;
 	}
 	return true;
 }
@@ -69,7 +70,7 @@ static bool read_flag(const struct json *object, const char *key, bool *to)
 }
 
 static bool read_choice(const struct json *object, const char *key, const char *const *texts, unsigned count,
-			unsigned *to)
+                        unsigned *to)
 {
 	const struct json *value = json_member(object, key);
 	if (!value || value->kind != JSON_STRING) return false;
@@ -106,7 +107,8 @@ static bool read_field(const struct json *value, struct template_field *field)
 	if (!read_text(value, "label", &field->label)) return false;
 	if (!read_choice(value, "type", kind_texts, FIELD_KINDS, &kind)) return false;
 	field->kind = (enum field_kind)kind;
-	if (!read_flag(value, "required", &field->required) || !read_flag(value, "locked", &field->locked)) return false;
+	if (!read_flag(value, "required", &field->required) || !read_flag(value, "locked", &field->locked))
+		return false;
 	return read_integer(value, "max_length", &field->max_length) && field->max_length >= 0;
 }
 
@@ -127,8 +129,8 @@ static bool read_fields(const struct json *file, struct template *template)
 
 static bool read_appearance(const struct json *file)
 {
-	const struct json *value = json_member(file, "appearance");
-	struct span        colour = {NULL, 0}, logo = {NULL, 0}, banner = {NULL, 0}, title = {NULL, 0};
+	const struct json       *value = json_member(file, "appearance");
+	struct span              colour = {NULL, 0}, logo = {NULL, 0}, banner = {NULL, 0}, title = {NULL, 0};
 	static const char *const keys[] = {"background_color", "logo", "banner", "title", NULL};
 	if (!value || value->kind == JSON_NULL) return true;
 	if (value->kind != JSON_OBJECT || !known_keys(value, keys)) return false;
@@ -157,9 +159,10 @@ static bool read_min_balance(const struct json *file, struct template *template)
 
 enum err template_read(const struct json *file, struct template *template, const char **field)
 {
-	static const char *const keys[] = {"pass_template_id", "name",   "loyalty_type", "qr",         "name_field",
-					   "fields",           "appearance", "min_balance",  NULL};
-	unsigned                 loyalty;
+	static const char *const keys[] = {
+	    "pass_template_id", "name",       "loyalty_type", "qr", "name_field",
+	    "fields",           "appearance", "min_balance",  NULL};
+	unsigned loyalty;
 	*template = (struct template){.name = {NULL, 0}};
 	*field = "file";
 	if (file->kind != JSON_OBJECT || !known_keys(file, keys)) return ERR_INVALID_INPUT;
@@ -182,7 +185,8 @@ enum err template_read(const struct json *file, struct template *template, const
 
 bool template_may_replace(const struct template *before, const struct template *after)
 {
-	bool same_counter = !before->counter || (after->counter && span_equal(before->counter->key, after->counter->key));
+	bool same_counter = !before->counter ||
+	                    (after->counter && span_equal(before->counter->key, after->counter->key));
 	return before->loyalty == after->loyalty && before->qr == after->qr && same_counter &&
 	       span_equal(before->name_field, after->name_field);
 }

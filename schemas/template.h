@@ -20,14 +20,15 @@ struct template_field {
 	int64_t         max_length; /* code points; 0: none */
 };
 
-struct template {
-	struct span           name;
-	enum loyalty          loyalty;
-	bool                  qr, has_min_balance;
-	int64_t               min_balance;
-	struct span           name_field; /* size 0: none */
-	unsigned              field_count;
-	struct template_field fields[TEMPLATE_FIELDS_MAX];
+struct template
+{
+	struct span                  name;
+	enum loyalty                 loyalty;
+	bool                         qr, has_min_balance;
+	int64_t                      min_balance;
+	struct span                  name_field; /* size 0: none */
+	unsigned                     field_count;
+	struct template_field        fields[TEMPLATE_FIELDS_MAX];
 	const struct template_field *counter; /* the locked one; NULL without loyalty */
 };
 

@@ -4,7 +4,14 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum { SWITCH_REWARDS = 1, SWITCH_WEBHOOKS = 2, SWITCH_SUSPENDED = 4, HEAD_BYTES = 21, NAME_BYTES_MAX = 1000, KEY_BYTES = 48 };
+enum {
+	SWITCH_REWARDS = 1,
+	SWITCH_WEBHOOKS = 2,
+	SWITCH_SUSPENDED = 4,
+	HEAD_BYTES = 21,
+	NAME_BYTES_MAX = 1000,
+	KEY_BYTES = 48
+};
 
 static enum err read_account(struct span value, struct account_row *row)
 {
@@ -36,13 +43,14 @@ enum err account_row_put(struct view *view, struct account_id id, const struct a
 	uint8_t        bytes[HEAD_BYTES + NAME_BYTES_MAX];
 	if (row->name.size > NAME_BYTES_MAX) return ERR_TOO_LARGE;
 	bytes[0] = (uint8_t)((row->rewards ? SWITCH_REWARDS : 0) | (row->webhooks ? SWITCH_WEBHOOKS : 0) |
-			     (row->suspended ? SWITCH_SUSPENDED : 0));
+	                     (row->suspended ? SWITCH_SUSPENDED : 0));
 	put_le32(bytes + 1, row->double_scan_window_s);
 	put_le32(bytes + 5, row->rate_limit);
 	put_le32(bytes + 9, row->template_count);
 	put_le64(bytes + 13, (uint64_t)row->created.v);
 	memcpy(bytes + HEAD_BYTES, row->name.at, row->name.size);
-	return write_put(view_writes(view), TABLE_ACCOUNT, key_span(&key), span_of(bytes, HEAD_BYTES + row->name.size));
+	return write_put(view_writes(view), TABLE_ACCOUNT, key_span(&key),
+	                 span_of(bytes, HEAD_BYTES + row->name.size));
 }
 
 enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row)
@@ -75,7 +83,8 @@ enum err key_row_next(struct view *view, struct account_id account, struct key_r
 	enum err err = view_from(view, TABLE_KEY, key_span(&key), &found);
 	if (err) return err;
 	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
-	if (found.key.size != begin.size + sizeof row->id || found.value.size != KEY_BYTES) return ERR_DAMAGED;
+	if (found.key.size != begin.size + sizeof row->id || found.value.size != KEY_BYTES)
+		return ERR_DAMAGED;
 	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id.b);
 	memcpy(row->hash, found.value.at, 32);
 	row->created.v = (int64_t)get_le64(found.value.at + 32);

@@ -172,7 +172,8 @@ static enum err parted_put(struct db *db, enum table table, struct span key, str
 	do {
 		size_t   room = PART_BYTES - head.size;
 		size_t   size = value.size < room ? value.size : room;
-		enum err err = row_put(db, table, part_key(&part, key, number++), head, span_of(value.at, size));
+		enum err err = row_put(db, table, part_key(&part, key, number++), head,
+		                       span_of(value.at, size));
 		if (err) return err;
 		value = span_of(value.at + size, value.size - size);
 		head = span_of(NULL, 0);
@@ -188,7 +189,8 @@ static enum err row_patch(struct db *db, const struct write *write)
 	enum err    err = row_get(&db->writer, write->table, write->key, &value);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	MDB_val k = val(write->key), room = {value.size + CRC_BYTES, NULL};
-	if (mdb_cursor_put(db->writer.cursors[write->table], &k, &room, MDB_CURRENT | MDB_RESERVE)) return ERR_IO;
+	if (mdb_cursor_put(db->writer.cursors[write->table], &k, &room, MDB_CURRENT | MDB_RESERVE))
+		return ERR_IO;
 	uint8_t *at = room.mv_data;
 	for (unsigned i = 0; i < write->patch_count; i++) {
 		const struct patch *patch = &write->patches[i];
@@ -334,7 +336,9 @@ enum err db_reserve(struct db *db, uint64_t bytes)
 	int         fd;
 	struct stat st;
 	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return ERR_IO;
-	return fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) && errno != EOPNOTSUPP ? ERR_STORAGE_FULL : OK;
+	return fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) && errno != EOPNOTSUPP
+	           ? ERR_STORAGE_FULL
+	           : OK;
 }
 
 enum err db_sync_data(struct db *db)
@@ -368,7 +372,7 @@ enum err view_get(struct view *view, enum table table, struct span key, struct s
 	struct span         base = {NULL, 0};
 	if (!write || write->kind == WRITE_PATCH) {
 		enum err err = tables[table].kind == KIND_PARTED ? parted_get(view, table, key, &base)
-								 : row_get(view, table, key, &base);
+		                                                 : row_get(view, table, key, &base);
 		if (err) return err;
 	}
 	if (write) return write_over(view->writes, write, base, value);
@@ -376,7 +380,8 @@ enum err view_get(struct view *view, enum table table, struct span key, struct s
 	return OK;
 }
 
-static enum err move(struct view *view, enum table table, MDB_val *key, MDB_cursor_op op, struct view_row *row)
+static enum err move(struct view *view, enum table table, MDB_val *key, MDB_cursor_op op,
+                     struct view_row *row)
 {
 	MDB_cursor *cursor;
 	MDB_val     stored;
@@ -398,8 +403,8 @@ enum err view_from(struct view *view, enum table table, struct span key, struct 
 
 enum err view_before(struct view *view, enum table table, struct span key, struct view_row *row)
 {
-	MDB_val  k = val(key), stored;
-	enum err err;
+	MDB_val     k = val(key), stored;
+	enum err    err;
 	MDB_cursor *cursor;
 	if ((err = cursor_of(view, table, &cursor))) return err;
 	int rc = mdb_cursor_get(cursor, &k, &stored, MDB_SET_RANGE);

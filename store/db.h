@@ -23,8 +23,9 @@ void                db_close(struct db **db); /* without a sync; an open transac
 must_check enum err db_begin(struct db *db); /* the write transaction */
 must_check enum err db_apply(struct db *db, const struct write *write);
 must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
-must_check enum err db_applied(struct db *db, struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */
-must_check enum err db_sync(struct db *db);                             /* forces everything to disk */
+must_check enum err db_applied(struct db      *db,
+                               struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */
+must_check enum err db_sync(struct db *db);              /* forces everything to disk */
 
 /* From any thread: space on disk for `bytes` beyond the file's end; what was written so far synced to disk,
  * for the sake of the errors it may tell of. */

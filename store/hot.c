@@ -77,8 +77,8 @@ struct patcher {
 static void patch(struct patcher *patcher, size_t offset, const void *bytes, size_t size)
 {
 	if (!patcher->err)
-		patcher->err = write_patch(patcher->writes, TABLE_HOT, key_span(&patcher->key), (uint16_t)offset,
-					   span_of(bytes, size));
+		patcher->err = write_patch(patcher->writes, TABLE_HOT, key_span(&patcher->key),
+		                           (uint16_t)offset, span_of(bytes, size));
 }
 
 static void patch_u64(struct patcher *patcher, size_t offset, uint64_t before, uint64_t after)
@@ -90,7 +90,7 @@ static void patch_u64(struct patcher *patcher, size_t offset, uint64_t before, u
 }
 
 static void patch_counts(struct patcher *patcher, struct span row, const struct hot *before,
-			 const struct hot *after)
+                         const struct hot *after)
 {
 	uint8_t counts[HOT_COUNTS];
 	if (hot_count(before) == hot_count(after)) return;
@@ -116,7 +116,8 @@ static void patch_bounds(struct patcher *patcher, struct span row, unsigned inde
 
 enum err hot_put(struct view *view, const struct hot_at *at, const struct hot *after)
 {
-	struct patcher    p = {.writes = view_writes(view), .key = key_u32(at->account, at->number / HOT_PASSES)};
+	struct patcher    p = {.writes = view_writes(view),
+	                       .key = key_u32(at->account, at->number / HOT_PASSES)};
 	const struct hot *before = &at->now;
 	size_t            i = at->number % HOT_PASSES;
 	uint8_t           bytes[4];

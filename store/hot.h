@@ -13,8 +13,8 @@ enum { HOT_PASSES = 40, HOT_COUNTS = 8, HOT_COUNT_DELETED = 6, HOT_COUNT_USED = 
 enum hot_flag { HOT_DELETED = 1, HOT_REINSTALL_BLOCKED = 2 };
 
 struct hot {
-	uint8_t  status; /* enum pass_status */
-	uint8_t  flags;
+	uint8_t status; /* enum pass_status */
+	uint8_t flags;
 	uint16_t template; /* number in the account */
 	uint32_t scan_count;
 	int64_t  balance;
@@ -44,7 +44,8 @@ must_check enum err hot_get(struct view *view, struct account_id account, uint32
 must_check enum err hot_put(struct view *view, const struct hot_at *at, const struct hot *after);
 
 /* Stages a new pass; `number` must be the next one of the account. */
-must_check enum err hot_add(struct view *view, struct account_id account, uint32_t number, const struct hot *pass);
+must_check enum err hot_add(struct view *view, struct account_id account, uint32_t number,
+                            const struct hot *pass);
 
 /* Reading a whole row (ROW of the table HOT): its counts, and the passes in it. */
 bool           hot_row_is_whole(struct span row);

@@ -89,7 +89,7 @@ static void *sync_main(void *data)
 		usleep(30000); /* the fault: the engine has let the answers go already */
 #endif
 		enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
-					    journal->flight.offset);
+		                            journal->flight.offset);
 		atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
 		wake_writer(journal);
 	}
@@ -102,10 +102,13 @@ static void *prepare_main(void *data)
 		wait_for(&journal->next.wanted);
 		while (!atomic_load(&journal->stopping)) {
 			enum err err = segment_open(&journal->dir, journal->next.number, &journal->next.fd,
-						    &journal->next.bytes);
-			if (err == ERR_NOT_FOUND) err = segment_create(&journal->dir, journal->next.number);
-			else if (!err) break;
-			if (err && atomic_fetch_add(&journal->next.failures, 1) >= 0) usleep(PREPARE_RETRY_US);
+			                            &journal->next.bytes);
+			if (err == ERR_NOT_FOUND)
+				err = segment_create(&journal->dir, journal->next.number);
+			else if (!err)
+				break;
+			if (err && atomic_fetch_add(&journal->next.failures, 1) >= 0)
+				usleep(PREPARE_RETRY_US);
 		}
 		if (atomic_load(&journal->stopping)) return NULL;
 		atomic_store(&journal->next.failures, 0);
@@ -120,7 +123,8 @@ enum err journal_add(struct journal *journal, const struct write *write)
 {
 	if (journal->open_operations == 0) record_begin(&journal->open);
 	record_add(&journal->open, write);
-	if (!buffer_reserve(&journal->open, RECORD_ALIGN)) return ERR_NO_MEMORY; /* the padding's, when it is sealed */
+	if (!buffer_reserve(&journal->open, RECORD_ALIGN))
+		return ERR_NO_MEMORY; /* the padding's, when it is sealed */
 	if (journal->open.size > journal->segment_bytes / 4) return ERR_TOO_LARGE;
 	journal->open_operations++;
 	return OK;
@@ -169,11 +173,12 @@ static void seal(struct journal *journal, struct buffer *bytes, enum record_kind
 	           .now = now,
 	           .operations = journal->open_operations,
 	           .chain_before = at->chain,
-	};
+        };
 	memcpy(record.lineage, journal->dir.lineage, sizeof record.lineage);
 	record_seal(bytes, &record);
 	uint64_t room = record_room(record.writes.size);
-	buffer_append(bytes, zeros, (size_t)room - bytes->size); /* whole blocks: nothing is read back to be merged */
+	buffer_append(bytes, zeros,
+	              (size_t)room - bytes->size); /* whole blocks: nothing is read back to be merged */
 	at->record_offset = at->offset;
 	at->offset += room;
 	at->seq = record.seq;

@@ -13,7 +13,7 @@ struct journal;
 /* Begins a fresh segment after `at` and makes an EPOCH record (epoch = at->epoch + 1) durable in it; *at is moved
  * behind it. `now` is service time. Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now,
-				 struct journal **journal);
+                                 struct journal **journal);
 void                journal_close(struct journal **journal); /* what was submitted is finished first */
 
 /* Adds an operation to the open record, which begins with its first. Errors: ERR_NO_MEMORY, ERR_TOO_LARGE (the
@@ -28,7 +28,7 @@ void journal_submit(struct journal *journal, wall_us now);
 
 /* Takes note of what the sync thread has done. Errors: ERR_IO: a write or sync failed. */
 must_check enum err journal_settle(struct journal *journal);
-int                 journal_fd(const struct journal *journal); /* readable when journal_settle() may find news */
+int journal_fd(const struct journal *journal); /* readable when journal_settle() may find news */
 
 bool            journal_is_syncing(const struct journal *journal);
 uint64_t        journal_decided_seq(const struct journal *journal); /* of the newest operation added */

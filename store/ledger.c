@@ -9,8 +9,9 @@ enum { EVENT_BYTES = 24, LOYALTY_BYTES = 40 };
 const char *ledger_what_text(enum ledger_what what)
 {
 	switch (what) {
-#define W(id, NAME, text)                                                                                    \
-	case LEDGER_##NAME: return text;
+#define W(id, NAME, text)   \
+	case LEDGER_##NAME: \
+		return text;
 #include "store/ledger.def"
 #undef W
 	}

@@ -24,9 +24,10 @@ struct ledger_row {
 
 const char *ledger_what_text(enum ledger_what what);
 
-must_check enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, struct ledger_row *row);
+must_check enum err ledger_get(struct view *view, struct account_id account, uint64_t seq,
+                               struct ledger_row *row);
 must_check enum err ledger_put(struct view *view, struct account_id account, uint64_t seq,
-			       const struct ledger_row *row);
+                               const struct ledger_row *row);
 
 /* The seq of the account's newest row; 0 when there is none. A range read: before any staged write. */
 must_check enum err ledger_last(struct view *view, struct account_id account, uint64_t *seq);

@@ -84,7 +84,8 @@ enum err record_open(struct span bytes, struct record *record)
 	crc = crc32c(crc, no_crc, sizeof no_crc);
 	crc = crc32c(crc, head + RECORD_HEAD, length);
 	if (crc != get_le32(head + 84)) return ERR_MALFORMED;
-	if (head[4] != RECORD_VERSION || (head[5] != RECORD_WRITES && head[5] != RECORD_EPOCH)) return ERR_UNSUPPORTED;
+	if (head[4] != RECORD_VERSION || (head[5] != RECORD_WRITES && head[5] != RECORD_EPOCH))
+		return ERR_UNSUPPORTED;
 	*record = (struct record){
 	    .kind = (enum record_kind)head[5],
 	    .shard = get_le16(head + 6),
@@ -137,7 +138,8 @@ enum err record_next(struct span *writes, struct arena *arena, struct write *wri
 	if (writes->size == 0) return ERR_NOT_FOUND;
 	if (!take(writes, 4, &part)) return ERR_MALFORMED;
 	unsigned kind = part.at[0], table = part.at[1];
-	if (kind < WRITE_PUT || kind > WRITE_PATCH || table == 0 || table >= TABLE_END) return ERR_UNSUPPORTED;
+	if (kind < WRITE_PUT || kind > WRITE_PATCH || table == 0 || table >= TABLE_END)
+		return ERR_UNSUPPORTED;
 	*write = (struct write){.kind = (enum write_kind)kind, .table = (enum table)table};
 	if (!take(writes, get_le16(part.at + 2), &write->key)) return ERR_MALFORMED;
 	if (write->key.size == 0 || write->key.size > KEY_BYTES_MAX) return ERR_MALFORMED;

@@ -10,8 +10,8 @@
  * An operation: kind u8 | table u8 | key size u16 | key, then
  *   PUT value size u32 | value      DEL nothing      PATCH count u8 | count times (offset u16 | size u16 | bytes) */
 enum {
-	RECORD_HEAD    = 88,
-	RECORD_ALIGN   = 4096, /* records begin here, so that a synced sector is never written again */
+	RECORD_HEAD = 88,
+	RECORD_ALIGN = 4096, /* records begin here, so that a synced sector is never written again */
 	RECORD_VERSION = 1,
 };
 enum record_kind { RECORD_WRITES = 1, RECORD_EPOCH = 2 };
@@ -25,8 +25,8 @@ struct record {
 	wall_us          now;
 	uint32_t         operations;
 	uint32_t         chain_before;
-	uint32_t         chain;   /* of this record: what the next one must carry */
-	struct span      writes;  /* the operations, undecoded */
+	uint32_t         chain;  /* of this record: what the next one must carry */
+	struct span      writes; /* the operations, undecoded */
 };
 
 /* The room a record of `length` bytes of operations takes in a segment. */

@@ -10,21 +10,21 @@
 struct applied applied_at(const struct position *at, wall_us now)
 {
 	return (struct applied){.segment = at->segment,
-				.offset = at->offset,
-				.record_offset = at->record_offset,
-				.seq = at->seq,
-				.epoch = at->epoch,
-				.chain = at->chain,
-				.now = now};
+	                        .offset = at->offset,
+	                        .record_offset = at->record_offset,
+	                        .seq = at->seq,
+	                        .epoch = at->epoch,
+	                        .chain = at->chain,
+	                        .now = now};
 }
 
 enum { REPLAY_CHUNK_RECORDS = 256 };
 
 static enum err damage(struct store_report *report, const char *what, uint64_t segment, uint64_t offset,
-		       uint64_t seq)
+                       uint64_t seq)
 {
 	snprintf(report->what, sizeof report->what, "%s: segment=%llu offset=%llu seq=%llu", what,
-		 (unsigned long long)segment, (unsigned long long)offset, (unsigned long long)seq);
+	         (unsigned long long)segment, (unsigned long long)offset, (unsigned long long)seq);
 	return ERR_DAMAGED;
 }
 
@@ -42,7 +42,8 @@ static enum err write_again(const struct scan *scan, uint64_t offset, const stru
 }
 
 /* The walk without replay: to the last valid record, and the durable_seq that it vouches for. */
-static enum err find_end(struct scan *scan, struct position *at, struct store_report *report, uint64_t *vouched)
+static enum err find_end(struct scan *scan, struct position *at, struct store_report *report,
+                         uint64_t *vouched)
 {
 	struct record record;
 	enum err      err;
@@ -102,7 +103,8 @@ static enum err replay(struct scan *scan, struct db *db, struct position *at, st
 }
 
 /* Where to begin: behind what the tables say they hold, or at the journal's beginning for new tables. */
-static enum err begin_at(struct db *db, bool fresh, uint64_t first, struct position *at, struct store_report *report)
+static enum err begin_at(struct db *db, bool fresh, uint64_t first, struct position *at,
+                         struct store_report *report)
 {
 	struct applied applied;
 	enum err       err = db_applied(db, &applied);
@@ -112,31 +114,37 @@ static enum err begin_at(struct db *db, bool fresh, uint64_t first, struct posit
 	if (err) return damage(report, "position of the tables unreadable", 0, 0, 0);
 	report->last_now = applied.now;
 	*at = (struct position){.segment = applied.segment,
-				.offset = applied.offset,
-				.record_offset = applied.record_offset,
-				.seq = applied.seq,
-				.epoch = applied.epoch,
-				.chain = applied.chain};
+	                        .offset = applied.offset,
+	                        .record_offset = applied.record_offset,
+	                        .seq = applied.seq,
+	                        .epoch = applied.epoch,
+	                        .chain = applied.chain};
 	return OK;
 }
 
 enum err recover(const struct journal_dir *dir, struct db *db, bool fresh, struct position *at,
-		 struct store_report *report)
+                 struct store_report *report)
 {
 	struct scan scan = {0};
 	uint64_t    first, last, vouched = 0;
 	bool        blank;
 	enum err    err = segment_range(dir, &first, &last);
-	if (err) return err == ERR_DAMAGED ? damage(report, "a journal segment is missing between", first, last, 0) : err;
+	if (err)
+		return err == ERR_DAMAGED
+		           ? damage(report, "a journal segment is missing between", first, last, 0)
+		           : err;
 	if ((err = begin_at(db, fresh, first, at, report))) return err;
-	if (last == 0) return at->seq == 0 ? OK : damage(report, "no journal", at->segment, at->offset, at->seq);
+	if (last == 0)
+		return at->seq == 0 ? OK : damage(report, "no journal", at->segment, at->offset, at->seq);
 	if (at->segment > last || (at->segment ? at->segment < first : first != 1))
-		return damage(report, "the tables' journal segment is missing", at->segment, at->offset, at->seq);
+		return damage(report, "the tables' journal segment is missing", at->segment, at->offset,
+		              at->seq);
 	struct position end = *at;
 	scan_begin(&scan, dir, last);
 	if ((err = scan_check(&scan, at))) {
 		if (err == ERR_DAMAGED)
-			damage(report, "the journal lacks a record the tables hold", at->segment, at->record_offset, at->seq);
+			damage(report, "the journal lacks a record the tables hold", at->segment,
+			       at->record_offset, at->seq);
 		goto out;
 	}
 	if ((err = find_end(&scan, &end, report, &vouched))) goto out;
@@ -148,7 +156,8 @@ enum err recover(const struct journal_dir *dir, struct db *db, bool fresh, struc
 	must(err || at->seq == end.seq);
 out:
 	if (err == ERR_DAMAGED && !report->what[0])
-		damage(report, "journal damaged before acknowledged records", end.segment, end.offset, end.seq + 1);
+		damage(report, "journal damaged before acknowledged records", end.segment, end.offset,
+		       end.seq + 1);
 	scan_end(&scan);
 	return err;
 }

@@ -10,4 +10,4 @@ struct applied applied_at(const struct position *at, wall_us now);
  * record, whose bytes are now certainly on disk), and the journal behind it is blank.
  * Errors: as store_open(). */
 must_check enum err recover(const struct journal_dir *dir, struct db *db, bool fresh, struct position *at,
-			    struct store_report *report);
+                            struct store_report *report);

@@ -30,8 +30,10 @@ static enum err load(struct scan *scan, uint64_t number)
 	if (!scan->bytes) err = ERR_NO_MEMORY;
 	while (!err && have < bytes) {
 		ssize_t n = pread(fd, scan->bytes + have, (size_t)(bytes - have), (off_t)have);
-		if (n <= 0) err = ERR_IO;
-		else have += (uint64_t)n;
+		if (n <= 0)
+			err = ERR_IO;
+		else
+			have += (uint64_t)n;
 	}
 	close(fd);
 	if (err) return err;
@@ -47,7 +49,7 @@ static enum err at_place(const struct scan *scan, uint64_t offset, struct record
 	enum err err = record_open(span_of(scan->bytes + offset, (size_t)(scan->size - offset)), record);
 	if (err) return err;
 	bool ours = record->shard == scan->dir->shard && !memcmp(record->lineage, scan->dir->lineage, 16) &&
-		    record->segment == scan->segment && record->offset == offset;
+	            record->segment == scan->segment && record->offset == offset;
 	return ours ? OK : ERR_NOT_FOUND;
 }
 
@@ -62,7 +64,8 @@ enum err scan_check(struct scan *scan, const struct position *at)
 	if (at->seq == 0) return OK;
 	enum err err = load(scan, at->segment);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if ((err = at_place(scan, at->record_offset, &record))) return err == ERR_UNSUPPORTED ? err : ERR_DAMAGED;
+	if ((err = at_place(scan, at->record_offset, &record)))
+		return err == ERR_UNSUPPORTED ? err : ERR_DAMAGED;
 	return record.seq == at->seq && record.chain == at->chain ? OK : ERR_DAMAGED;
 }
 
@@ -108,7 +111,8 @@ enum err scan_tail(struct scan *scan, const struct position *at, bool *blank)
 		if (is_blank(scan, offset)) continue;
 		*blank = false;
 		for (; offset < scan->size; offset += RECORD_ALIGN)
-			if (!at_place(scan, offset, &record) && record.durable_seq > at->seq) return ERR_DAMAGED;
+			if (!at_place(scan, offset, &record) && record.durable_seq > at->seq)
+				return ERR_DAMAGED;
 	}
 	return OK;
 }

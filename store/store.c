@@ -43,23 +43,28 @@ static enum err refuse(struct store_report *report, enum err err, unsigned shard
 
 /* Tables that are missing or not to be believed are made anew from the journal, if it is whole; a journal that
  * is missing is damage, unless this place has never been a store. Nothing is changed before that is clear. */
-static enum err judge_place(const struct store_place *place, const struct journal_dir *dir, struct store_report *report)
+static enum err judge_place(const struct store_place *place, const struct journal_dir *dir,
+                            struct store_report *report)
 {
 	bool     present, trusted;
 	uint64_t first, last;
 	enum err err = trust_read(place->dir_fd, &present, &trusted);
 	if (err || (err = segment_range(dir, &first, &last)))
-		return err == ERR_DAMAGED ? refuse(report, err, place->shard, "a journal segment is missing") : err;
+		return err == ERR_DAMAGED ? refuse(report, err, place->shard, "a journal segment is missing")
+		                          : err;
 	report->formatted = !last && !present;
 	report->rebuilt = !trusted && last;
 	if (!last && !place->may_format) return refuse(report, ERR_DAMAGED, place->shard, "no journal");
-	if (trusted || !present) return first <= 1 || trusted ? OK : refuse(report, ERR_DAMAGED, place->shard, "no tables");
-	if (first > 1) return refuse(report, ERR_DAMAGED, place->shard, "tables not trusted, journal not whole");
+	if (trusted || !present)
+		return first <= 1 || trusted ? OK : refuse(report, ERR_DAMAGED, place->shard, "no tables");
+	if (first > 1)
+		return refuse(report, ERR_DAMAGED, place->shard, "tables not trusted, journal not whole");
 	(void)unlinkat(place->dir_fd, "db/lock.mdb", 0);
 	return unlinkat(place->dir_fd, "db/data.mdb", 0) || fsync(place->dir_fd) ? ERR_IO : OK;
 }
 
-enum err store_open(const struct store_place *place, wall_us now, struct store **out, struct store_report *report)
+enum err store_open(const struct store_place *place, wall_us now, struct store **out,
+                    struct store_report *report)
 {
 	bool            fresh;
 	struct position at;
@@ -68,7 +73,8 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	*report = (struct store_report){0};
 	if (!store) return ERR_NO_MEMORY;
 	store->db_fd = -1;
-	store->dir = (struct journal_dir){.fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
+	store->dir = (struct journal_dir){
+	    .fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
 	store->place_fd = place->dir_fd;
 	enum err err = open_dir(place->dir_fd, "journal", &store->dir.fd);
@@ -97,7 +103,8 @@ void store_close(struct store **store_p)
 	if (!store) return;
 	caretaker_close(&store->caretaker);
 	if (store->journal && store_open_bytes(store) == 0 && !journal_is_syncing(store->journal))
-		if (!store_commit(store) && !db_sync(store->db)) (void)!trust_write(store->place_fd, true); /* for speed */
+		if (!store_commit(store) && !db_sync(store->db))
+			(void)!trust_write(store->place_fd, true); /* for speed */
 	journal_close(&store->journal);
 	db_close(&store->db);
 	if (store->db_fd >= 0) close(store->db_fd);

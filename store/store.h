@@ -23,15 +23,16 @@ struct store_report {
 	uint64_t epoch, seq;
 	uint64_t replayed_records;
 	bool     formatted, cut_tail;
-	bool     rebuilt; /* the tables were missing, or not to be believed, and were made anew from the journal */
-	wall_us  last_now;
-	char     what[160]; /* on failure: what was found where */
+	bool
+	    rebuilt; /* the tables were missing, or not to be believed, and were made anew from the journal */
+	wall_us last_now;
+	char    what[160]; /* on failure: what was found where */
 };
 
 /* Recovers: reads the journal behind the applied position, replays it, begins a new epoch durably.
  * Errors: ERR_DAMAGED (report->what names it; nothing was changed), ERR_UNSUPPORTED, ERR_IO, ERR_NO_MEMORY. */
 must_check enum err store_open(const struct store_place *place, wall_us now, struct store **store,
-			       struct store_report *report);
+                               struct store_report *report);
 /* Ends in an orderly way: waits for the journal, commits, syncs. */
 void store_close(struct store **store);
 

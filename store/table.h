@@ -13,5 +13,5 @@ enum table_kind { KIND_PLAIN, KIND_PARTED };
 enum {
 	KEY_BYTES_MAX = 511 - 2, /* LMDB's bound, less the part number of a PARTED table's row */
 	ROW_BYTES_MAX = 2000,    /* a larger value would leave its page */
-	PART_BYTES    = 1900,
+	PART_BYTES = 1900,
 };

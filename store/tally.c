@@ -31,7 +31,7 @@ enum err tally_put(struct view *view, struct account_id account, const struct ta
 }
 
 enum err tally_move(struct view *view, struct account_id account, const struct hot *before,
-		    const struct hot *after)
+                    const struct hot *after)
 {
 	struct tally tally;
 	if (hot_count(before) == hot_count(after)) return OK;

@@ -14,6 +14,6 @@ must_check enum err tally_put(struct view *view, struct account_id account, cons
 
 /* Stages the move of one pass from one count to the other. */
 must_check enum err tally_move(struct view *view, struct account_id account, const struct hot *before,
-			       const struct hot *after);
+                               const struct hot *after);
 
 uint32_t tally_live(const struct tally *tally);

@@ -30,8 +30,9 @@ static enum err mark_text(const struct stat *st, bool clean, char text[TEXT_MAX]
 	enum err err = boot_id(boot);
 	if (err) return err;
 	/* A clean file needs no boot: it is on disk. */
-	int n = snprintf(text, TEXT_MAX, "stampede-trust=1 state=%s boot=%s device=%ju inode=%ju", clean ? "clean" : "open",
-			 clean ? "any" : boot, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
+	int n = snprintf(text, TEXT_MAX, "stampede-trust=1 state=%s boot=%s device=%ju inode=%ju",
+	                 clean ? "clean" : "open", clean ? "any" : boot, (uintmax_t)st->st_dev,
+	                 (uintmax_t)st->st_ino);
 	snprintf(text + n, (size_t)(TEXT_MAX - n), " crc=%08" PRIx32 "\n", crc32c(0, text, (size_t)n));
 	return OK;
 }

@@ -14,14 +14,16 @@ static enum err copy(struct writes *writes, struct span from, struct span *to)
 static struct write *find(struct writes *writes, enum table table, struct span key)
 {
 	for (unsigned i = 0; i < writes->count; i++)
-		if (writes->rows[i].table == table && span_equal(writes->rows[i].key, key)) return &writes->rows[i];
+		if (writes->rows[i].table == table && span_equal(writes->rows[i].key, key))
+			return &writes->rows[i];
 	return NULL;
 }
 
 const struct write *writes_find(const struct writes *writes, enum table table, struct span key)
 {
 	for (unsigned i = 0; i < writes->count; i++)
-		if (writes->rows[i].table == table && span_equal(writes->rows[i].key, key)) return &writes->rows[i];
+		if (writes->rows[i].table == table && span_equal(writes->rows[i].key, key))
+			return &writes->rows[i];
 	return NULL;
 }
 
@@ -75,12 +77,13 @@ enum err write_del(struct writes *writes, enum table table, struct span key)
 static struct patch *find_patch(const struct write *write, uint16_t offset, size_t size)
 {
 	for (unsigned i = 0; i < write->patch_count; i++)
-		if (write->patches[i].offset == offset && write->patches[i].size == size) return &write->patches[i];
+		if (write->patches[i].offset == offset && write->patches[i].size == size)
+			return &write->patches[i];
 	return NULL;
 }
 
 enum err write_patch(struct writes *writes, enum table table, struct span key, uint16_t offset,
-		     struct span bytes)
+                     struct span bytes)
 {
 	struct write *write;
 	enum err      err = row(writes, table, key, &write);
@@ -92,7 +95,8 @@ enum err write_patch(struct writes *writes, enum table table, struct span key, u
 	}
 	must(write->kind != WRITE_DEL);
 	write->kind = WRITE_PATCH;
-	if (!write->patches && !(write->patches = arena_take(writes->arena, sizeof *write->patches * PATCHES_MAX)))
+	if (!write->patches &&
+	    !(write->patches = arena_take(writes->arena, sizeof *write->patches * PATCHES_MAX)))
 		return ERR_NO_MEMORY;
 	struct patch *patch = find_patch(write, offset, bytes.size);
 	if (!patch) {
@@ -106,7 +110,7 @@ enum err write_patch(struct writes *writes, enum table table, struct span key, u
 }
 
 enum err write_over(const struct writes *writes, const struct write *write, struct span base,
-		    struct span *value)
+                    struct span *value)
 {
 	if (write->kind == WRITE_PUT) {
 		*value = write->value;

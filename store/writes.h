@@ -35,7 +35,7 @@ struct writes {
 must_check enum err write_put(struct writes *writes, enum table table, struct span key, struct span value);
 must_check enum err write_del(struct writes *writes, enum table table, struct span key);
 must_check enum err write_patch(struct writes *writes, enum table table, struct span key, uint16_t offset,
-				struct span bytes);
+                                struct span bytes);
 
 /* The staged write of a row, or NULL. */
 const struct write *writes_find(const struct writes *writes, enum table table, struct span key);
@@ -43,4 +43,4 @@ const struct write *writes_find(const struct writes *writes, enum table table, s
 /* A row's value as it will be: `base` (size 0 when absent) with the staged write laid over it, in the arena if
  * it has to be made. Errors: ERR_NOT_FOUND (deleted, or patched but absent), ERR_NO_MEMORY. */
 must_check enum err write_over(const struct writes *writes, const struct write *write, struct span base,
-			       struct span *value);
+                               struct span *value);

@@ -33,38 +33,38 @@ _Static_assert(FRAME_FULL_BYTES + SESSION_CREDIT_BYTES < FRAME_BYTES_MAX,
 
 struct ask {
 	struct mailbox *mailbox;
-	enum role role;
-	uint32_t index;
-	ask_reply_fn on_reply;
-	ask_calls_fn on_calls;
-	void *serve_user;
+	enum role       role;
+	uint32_t        index;
+	ask_reply_fn    on_reply;
+	ask_calls_fn    on_calls;
+	void           *serve_user;
 
 	enum ask_state state;
-	bool link_is_up;
-	mono_us hello_due; /* while HELLO; no two within HELLO_AGAIN_MS on one connection */
-	uint64_t epoch;
-	uint32_t placement_version;
-	uint32_t credit_commands;
-	size_t credit_bytes;
+	bool           link_is_up;
+	mono_us        hello_due; /* while HELLO; no two within HELLO_AGAIN_MS on one connection */
+	uint64_t       epoch;
+	uint32_t       placement_version;
+	uint32_t       credit_commands;
+	size_t         credit_bytes;
 
-	struct calls calls;
-	struct frame_out out;
-	uint64_t frame;            /* the number of the frame being filled; those below were sent */
-	struct pending_call *open; /* between begin and commit or abort */
-	struct frame_mark open_mark;
-	mono_us look_due; /* for calls whose time is up */
-	bool has_refused; /* some calls wait to be told their refusal */
+	struct calls         calls;
+	struct frame_out     out;
+	uint64_t             frame; /* the number of the frame being filled; those below were sent */
+	struct pending_call *open;  /* between begin and commit or abort */
+	struct frame_mark    open_mark;
+	mono_us              look_due;    /* for calls whose time is up */
+	bool                 has_refused; /* some calls wait to be told their refusal */
 
 	struct letter letter;
-	msgpack_zone zone;
-	bool has_zone;
+	msgpack_zone  zone;
+	bool          has_zone;
 	struct buffer hello;
 };
 
 enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
                   ask_reply_fn on_reply)
 {
-	enum err err = ERR_NO_MEMORY;
+	enum err    err = ERR_NO_MEMORY;
 	struct ask *made = calloc(1, sizeof(*made));
 	if (!made) return ERR_NO_MEMORY;
 	made->role = role;
@@ -127,7 +127,7 @@ int ask_link_fd(const struct ask *ask)
 static void end_call(struct ask *ask, struct pending_call *call, const struct reply *reply)
 {
 	void *user = call->user;
-	bool wanted = !call->forgotten;
+	bool  wanted = !call->forgotten;
 	calls_give_back(&ask->calls, call);
 	if (wanted) ask->on_reply(user, reply);
 }
@@ -135,7 +135,7 @@ static void end_call(struct ask *ask, struct pending_call *call, const struct re
 static void fail_call(struct ask *ask, struct pending_call *call, enum err err)
 {
 	static const msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
-	const struct reply reply = {.id = calls_id(&ask->calls, call), .err = err, .payload = &nil};
+	const struct reply          reply = {.id = calls_id(&ask->calls, call), .err = err, .payload = &nil};
 	end_call(ask, call, &reply);
 }
 
@@ -253,7 +253,7 @@ enum err ask_send(struct ask *ask, struct span frame)
 
 /* Ends every call that `is_over` picks, with what is known of its fate. */
 static void fail_calls(struct ask *ask, bool (*is_over)(const struct pending_call *call, mono_us now),
-                       mono_us now)
+                       mono_us     now)
 {
 	if (ask->calls.outstanding == 0) return;
 	for (uint32_t i = 0; i < ask->calls.place_count; i++) {

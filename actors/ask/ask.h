@@ -20,7 +20,7 @@ enum ask_state { ASK_DOWN, ASK_HELLO, ASK_UP };
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
-			     ask_reply_fn on_reply);
+                             ask_reply_fn on_reply);
 void                ask_close(struct ask **ask); /* outstanding calls are dropped without a word */
 
 enum ask_state ask_state(const struct ask *ask);

@@ -46,7 +46,7 @@ static void on_reply(void *user, const struct reply *reply)
 enum err child_begin(struct child *child, const struct options *options, enum role role)
 {
 	enum err err;
-	char endpoint[ENDPOINT_TEXT];
+	char     endpoint[ENDPOINT_TEXT];
 	*child = (struct child){.datadir.fd = -1, .loop.epoll_fd = -1, .signal_fd = -1};
 	child->supervisor_pid = options->supervisor_pid;
 	log_open(role_text(role), options->index);
@@ -85,7 +85,7 @@ static void look_for_stop(struct child *child)
 
 static void send_report(struct child *child, mono_us now)
 {
-	struct call call = {.message = MSG_REPORT};
+	struct call    call = {.message = MSG_REPORT};
 	msgpack_packer packer;
 	call.deadline = mono_after(now, (dur_us){CHILD_REPORT_EVERY_MS * US_PER_MS});
 	if (ask_begin(child->ask, &call, NULL, &packer)) return;

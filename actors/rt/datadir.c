@@ -16,7 +16,7 @@ enum { IDENTITY_BYTES_MAX = 1024, LOCK_POLL_MS = 10 };
 /* Reads at most `room` bytes of a file into `to`. */
 static enum err read_file(int dir_fd, const char *name, void *to, size_t room, size_t *size)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	int     fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 	ssize_t got = 0;
 
 	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
@@ -29,8 +29,8 @@ static enum err read_file(int dir_fd, const char *name, void *to, size_t room, s
 
 static enum err read_identity(int dir_fd, struct identity *identity)
 {
-	char text[IDENTITY_BYTES_MAX];
-	size_t size;
+	char     text[IDENTITY_BYTES_MAX];
+	size_t   size;
 	enum err err = read_file(dir_fd, "identity", text, sizeof text, &size);
 
 	return err ? err : identity_read(span_of(text, size), identity);
@@ -73,8 +73,8 @@ void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOI
 
 enum err datadir_master_key(const struct datadir *datadir, uint8_t key[32])
 {
-	uint8_t bytes[33]; /* one more than there may be, to see that there is no more */
-	size_t size;
+	uint8_t  bytes[33]; /* one more than there may be, to see that there is no more */
+	size_t   size;
 	enum err err = read_file(datadir->fd, "master.key", bytes, sizeof bytes, &size);
 
 	if (!err && size != 32) err = ERR_DAMAGED;
@@ -87,10 +87,10 @@ enum err datadir_master_key(const struct datadir *datadir, uint8_t key[32])
 enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
 {
 	/* Of the open file, not of the process: it survives another open and close of the file in here. */
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock    whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct timespec poll = {.tv_nsec = LOCK_POLL_MS * 1000000L};
-	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	bool busy;
+	int             fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	bool            busy;
 
 	*lock_fd = -1;
 	if (fd < 0) return ERR_IO;

@@ -8,15 +8,15 @@
  * that names stay right whatever the working directory, and sockets' paths stay short.
  * Source of the layout: store/README.md. */
 struct datadir {
-	int fd;     /* of DIR */
-	int run_fd; /* of DIR/run, where the sockets are */
+	int             fd;     /* of DIR */
+	int             run_fd; /* of DIR/run, where the sockets are */
 	struct identity identity;
 };
 
 /* Opens an existing DIR and reads its identity. Errors: ERR_NOT_FOUND (no such DIR or no identity),
  * ERR_DAMAGED, ERR_UNSUPPORTED, ERR_IO. */
 must_check enum err datadir_open(const char *dir, struct datadir *datadir);
-void datadir_close(struct datadir *datadir);
+void                datadir_close(struct datadir *datadir);
 
 enum { ENDPOINT_TEXT = 64 };
 /* "ipc:///proc/self/fd/N/shard-0" and the like: where a process of this data directory listens. Valid while

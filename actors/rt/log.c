@@ -13,7 +13,7 @@
 enum { LINE_BYTES_MAX = 1024 };
 
 static const char *own_role = "stampede";
-static int own_index;
+static int         own_index;
 
 void log_open(const char *role, int index)
 {
@@ -30,10 +30,10 @@ static size_t advance(int printed, size_t room)
 
 static void write_line(const char *level, const char *event, const char *format, va_list values)
 {
-	char line[LINE_BYTES_MAX], at[RFC3339_TEXT];
+	char            line[LINE_BYTES_MAX], at[RFC3339_TEXT];
 	struct timespec now;
-	size_t size;
-	int saved_errno = errno;
+	size_t          size;
+	int             saved_errno = errno;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	rfc3339_text((wall_us){now.tv_sec * US_PER_SEC + now.tv_nsec / 1000}, at);

@@ -31,7 +31,7 @@ enum err loop_watch(struct loop *loop, int fd)
 void loop_wait(struct loop *loop, dur_us wait)
 {
 	/* Rounded up: waking a little before the time would make the caller turn idly until it has come. */
-	int64_t wait_ms = wait.v <= 0 ? 0 : (wait.v - 1) / US_PER_MS + 1;
+	int64_t            wait_ms = wait.v <= 0 ? 0 : (wait.v - 1) / US_PER_MS + 1;
 	struct epoll_event event;
 	(void)epoll_wait(loop->epoll_fd, &event, 1, wait_ms > INT_MAX ? INT_MAX : (int)wait_ms);
 }

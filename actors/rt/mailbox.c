@@ -20,9 +20,9 @@ enum {
 struct mailbox {
 	zsock_t *socket;
 	zsock_t *monitor; /* DEALER only: the reading end of its monitor */
-	void *raw;        /* libzmq's handle of `socket` */
-	bool is_router;
-	bool link_is_up; /* DEALER: as mailbox_link() said last */
+	void    *raw;     /* libzmq's handle of `socket` */
+	bool     is_router;
+	bool     link_is_up; /* DEALER: as mailbox_link() said last */
 };
 
 static void begin_process(void)
@@ -62,7 +62,7 @@ static enum err mailbox_new(int type, struct mailbox **made)
 static enum err monitor_begin(struct mailbox *mailbox)
 {
 	static atomic_uint number; /* every monitor in the process needs an endpoint of its own */
-	char endpoint[MONITOR_ENDPOINT_TEXT];
+	char               endpoint[MONITOR_ENDPOINT_TEXT];
 	snprintf(endpoint, sizeof(endpoint), "inproc://mailbox-monitor-%u", atomic_fetch_add(&number, 1));
 	int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
 	if (zmq_socket_monitor(mailbox->raw, endpoint, events) != 0) return ERR_IO;
@@ -75,7 +75,7 @@ static enum err monitor_begin(struct mailbox *mailbox)
 enum err mailbox_bind(struct mailbox **mailbox, const char *endpoint)
 {
 	struct mailbox *made = NULL;
-	enum err err;
+	enum err        err;
 	if ((err = mailbox_new(ZMQ_ROUTER, &made))) goto out;
 	if (zmq_bind(made->raw, endpoint) != 0) {
 		err = ERR_IO;
@@ -91,7 +91,7 @@ out:
 enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint)
 {
 	struct mailbox *made = NULL;
-	enum err err;
+	enum err        err;
 	if ((err = mailbox_new(ZMQ_DEALER, &made))) goto out;
 	if ((err = monitor_begin(made))) goto out;
 	if (zmq_connect(made->raw, endpoint) != 0) {
@@ -129,7 +129,7 @@ int mailbox_link_fd(const struct mailbox *mailbox)
 
 bool mailbox_waiting(struct mailbox *mailbox)
 {
-	int events = 0;
+	int    events = 0;
 	size_t size = sizeof(events);
 	(void)zmq_getsockopt(mailbox->raw, ZMQ_EVENTS, &events, &size);
 	return events & ZMQ_POLLIN;
@@ -183,7 +183,7 @@ static bool recv_address(struct mailbox *mailbox, struct peer *from, bool *known
 {
 	zmq_msg_t address;
 	zmq_msg_init(&address);
-	bool got = recv_part(mailbox, &address);
+	bool   got = recv_part(mailbox, &address);
 	size_t size = zmq_msg_size(&address);
 	*known = got && size <= sizeof(from->id);
 	if (*known) {
@@ -237,7 +237,7 @@ enum link mailbox_link(struct mailbox *mailbox)
 	must(mailbox->monitor != NULL);
 	/* Each report is two parts: the event with its value, and the endpoint, which we know. */
 	void *raw = zsock_resolve(mailbox->monitor);
-	int got = zmq_recv(raw, &news, sizeof(news), ZMQ_DONTWAIT);
+	int   got = zmq_recv(raw, &news, sizeof(news), ZMQ_DONTWAIT);
 	if (got < 0) return LINK_SAME;
 	char endpoint;
 	(void)zmq_recv(raw, &endpoint, sizeof(endpoint), ZMQ_DONTWAIT);

@@ -21,13 +21,13 @@ enum { CONFIG_BYTES_MAX = 1 << 20 };
 
 struct row {
 	const char *name; /* with its dashes; a file names it without */
-	enum kind kind;
-	size_t at;        /* of the value in struct options */
-	size_t count_at;  /* LIST: of its count */
-	int64_t min, max; /* NUMBER_* */
+	enum kind   kind;
+	size_t      at;       /* of the value in struct options */
+	size_t      count_at; /* LIST: of its count */
+	int64_t     min, max; /* NUMBER_* */
 	bool (*is_valid)(const char *value);
 	const char *form; /* what is_valid wants, for people */
-	bool internal;
+	bool        internal;
 };
 
 static bool is_host_port(const char *value);
@@ -66,8 +66,8 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 /* One reading in progress: where values go, and which rows the command line has spoken for. */
 struct reading {
 	struct options *options;
-	char *why;
-	bool given[ROW_COUNT];
+	char           *why;
+	bool            given[ROW_COUNT];
 };
 
 static const void *value_of(const struct options *options, size_t at)
@@ -88,8 +88,8 @@ static enum err refuse(struct reading *reading, const char *name, const char *wh
 
 static enum err set_number(struct reading *reading, const struct row *row, const char *value)
 {
-	void *place = place_of(reading->options, row->at);
-	char *end = NULL;
+	void   *place = place_of(reading->options, row->at);
+	char   *end = NULL;
 	int64_t number;
 
 	errno = 0;
@@ -161,11 +161,11 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 {
 	for (int i = 0; i < argc; i++) {
 		const char *name = argv[i];
-		size_t size = strcspn(name, "=");
+		size_t      size = strcspn(name, "=");
 		const char *value = name[size] ? name + size + 1 : NULL;
-		bool names_config = size == strlen("--config") && !memcmp(name, "--config", size);
+		bool        names_config = size == strlen("--config") && !memcmp(name, "--config", size);
 		const struct row *row = row_named(name, size, 0);
-		enum err err;
+		enum err          err;
 
 		if (!row && !names_config) return refuse(reading, name, "no such option");
 		if (!value && (names_config || row->kind != FLAG) && i + 1 < argc) value = argv[++i];
@@ -183,9 +183,9 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 /* The whole file, with a NUL behind it. */
 static enum err load(struct reading *reading, const char *path, char **text)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *room = NULL;
-	size_t size = 0;
+	int     fd = open(path, O_RDONLY | O_CLOEXEC);
+	char   *room = NULL;
+	size_t  size = 0;
 	ssize_t got = -1;
 
 	if (fd >= 0 && (room = malloc(CONFIG_BYTES_MAX + 1)))
@@ -230,7 +230,7 @@ static void cut_comment(char *line)
 static enum err read_line(struct reading *reading, char *line)
 {
 	const struct row *row;
-	char *name, *value;
+	char             *name, *value;
 
 	cut_comment(line);
 	name = trim(line);
@@ -249,7 +249,7 @@ static enum err read_line(struct reading *reading, char *line)
 static enum err read_config(struct reading *reading, const char *path)
 {
 	enum err err;
-	char *rest, *line;
+	char    *rest, *line;
 
 	if ((err = load(reading, path, &reading->options->config_text))) return err;
 	rest = reading->options->config_text;
@@ -261,8 +261,8 @@ static enum err read_config(struct reading *reading, const char *path)
 enum err options_read(int argc, char **argv, struct options *options, char why[128])
 {
 	struct reading reading = {.options = options, .why = why};
-	const char *config = NULL;
-	enum err err;
+	const char    *config = NULL;
+	enum err       err;
 
 	*options = (struct options){
 	    .listen = "127.0.0.1:8080",
@@ -318,7 +318,7 @@ static void add_list(struct option_args *args, const struct row *row, const stru
 void options_write(const struct options *options, struct option_args *args)
 {
 	unsigned numbers = 0;
-	int64_t number;
+	int64_t  number;
 
 	for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
 		if (row->kind == LIST) {
@@ -342,10 +342,10 @@ void options_write(const struct options *options, struct option_args *args)
 bool host_port_read(const char *text, char host[HOST_TEXT], uint16_t *port)
 {
 	const char *colon = strrchr(text, ':');
-	bool bracket = *text == '[';
-	size_t size;
-	char *end = NULL;
-	long number;
+	bool        bracket = *text == '[';
+	size_t      size;
+	char       *end = NULL;
+	long        number;
 
 	if (!colon || colon == text || !(colon[1] >= '0' && colon[1] <= '9')) return false;
 	if (bracket && colon[-1] != ']') return false;
@@ -361,7 +361,7 @@ bool host_port_read(const char *text, char host[HOST_TEXT], uint16_t *port)
 
 static bool is_host_port(const char *value)
 {
-	char host[HOST_TEXT];
+	char     host[HOST_TEXT];
 	uint16_t port;
 
 	return host_port_read(value, host, &port);
@@ -378,12 +378,12 @@ static bool is_url(const char *value)
 
 static bool is_cidr(const char *value)
 {
-	char text[INET6_ADDRSTRLEN + 1];
+	char          text[INET6_ADDRSTRLEN + 1];
 	unsigned char address[sizeof(struct in6_addr)];
-	const char *slash = strchr(value, '/');
-	size_t size = slash ? (size_t)(slash - value) : 0;
-	char *end = NULL;
-	long bits;
+	const char   *slash = strchr(value, '/');
+	size_t        size = slash ? (size_t)(slash - value) : 0;
+	char         *end = NULL;
+	long          bits;
 
 	if (!slash || size >= sizeof text || !(slash[1] >= '0' && slash[1] <= '9')) return false;
 	memcpy(text, value, size);

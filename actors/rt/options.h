@@ -18,17 +18,17 @@ struct options {
 	const char *egress_ca;
 	const char *cors_origins[OPTION_LIST_MAX];
 	const char *egress_allow[OPTION_LIST_MAX];
-	unsigned cors_origin_count, egress_allow_count;
-	uint32_t shards;       /* 0: not given */
-	uint32_t http_threads; /* 0: not given */
-	int64_t max_body_bytes;
-	bool egress_allow_private;
-	bool test_clock;
+	unsigned    cors_origin_count, egress_allow_count;
+	uint32_t    shards;       /* 0: not given */
+	uint32_t    http_threads; /* 0: not given */
+	int64_t     max_body_bytes;
+	bool        egress_allow_private;
+	bool        test_clock;
 
 	/* Only in children. */
-	int listen_fd, admin_fd; /* -1: none */
-	int supervisor_pid;
-	int index;
+	int  listen_fd, admin_fd; /* -1: none */
+	int  supervisor_pid;
+	int  index;
 	bool may_format; /* the data directory has never been complete: a shard without files makes them */
 
 	char *config_text; /* what the strings of a --config file point into */
@@ -39,7 +39,7 @@ struct options {
  * Errors: ERR_BAD_OPTION, ERR_NO_MEMORY. */
 enum { OPTION_WHY = 128 };
 must_check enum err options_read(int argc, char **argv, struct options *options, char why[128]);
-void options_free(struct options *options);
+void                options_free(struct options *options);
 
 /* The way back, for a child's command line: appends every option that is set to args->argv (its first
  * args->argc places are the caller's), ending with NULL. What a --config file said is spelled out, so that a
@@ -47,9 +47,9 @@ void options_free(struct options *options);
  */
 enum { OPTION_ARGS_MAX = 64 + 4 * OPTION_LIST_MAX };
 struct option_args {
-	int argc;
+	int         argc;
 	const char *argv[OPTION_ARGS_MAX];
-	char numbers[12][24]; /* the texts of numbers */
+	char        numbers[12][24]; /* the texts of numbers */
 };
 void options_write(const struct options *options, struct option_args *args);
 

@@ -23,7 +23,7 @@ void random_take(struct random_pool *pool, void *to, size_t size)
 	uint8_t *at = to;
 	while (size > 0) {
 		if (pool->left == 0) refill(pool);
-		size_t part = size < pool->left ? size : pool->left;
+		size_t   part = size < pool->left ? size : pool->left;
 		uint8_t *from = pool->bytes + sizeof(pool->bytes) - pool->left;
 		memcpy(at, from, part);
 		explicit_bzero(from, part);

@@ -23,12 +23,12 @@ static enum err load_keys(struct view *view, struct account *account)
 
 static enum err load_template(struct view *view, struct account *account, uint32_t number)
 {
-	struct row_key           key = key_u32(account->id, number);
+	struct row_key key = key_u32(account->id, number);
 	struct account_template *template = arena_take(&account->arena, sizeof *template);
-	const char              *field;
-	struct json             *json;
-	struct span              value;
-	enum err                 err = template ? view_get(view, TABLE_TEMPLATE, key_span(&key), &value) : ERR_NO_MEMORY;
+	const char  *field;
+	struct json *json;
+	struct span  value;
+	enum err     err = template ? view_get(view, TABLE_TEMPLATE, key_span(&key), &value) : ERR_NO_MEMORY;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	uint8_t *text = arena_take(&account->arena, value.size ? value.size : 1);
 	if (!text) return ERR_NO_MEMORY;
@@ -102,7 +102,8 @@ static struct account **slot_of(struct account_cache *cache, struct account_id i
 	return &cache->slots[crc32c(0, id.b, sizeof id.b) % ACCOUNT_CACHE_SLOTS];
 }
 
-enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id, struct account **out)
+enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id,
+                        struct account **out)
 {
 	struct account **slot = slot_of(cache, id);
 	for (*out = *slot; *out; *out = (*out)->next)

@@ -5,16 +5,16 @@
 /* An account as commands need it: its facts, valid key hashes and parsed templates, read from the tables once
  * and kept until one of those rows is written. Errors: ERR_NOT_FOUND (no such account), and as view.h. */
 struct account_template {
-	uint32_t        number;
-	struct span     json; /* the operator's file */
+	uint32_t    number;
+	struct span json; /* the operator's file */
 	struct template rules;
 };
 
 struct account {
-	struct account_id         id;
-	struct account_row        row; /* name in `arena` */
-	unsigned                  key_count;
-	uint8_t                 (*key_hashes)[32];
+	struct account_id  id;
+	struct account_row row; /* name in `arena` */
+	unsigned           key_count;
+	uint8_t (*key_hashes)[32];
 	unsigned                  template_count; /* template n is templates[n - 1] */
 	struct account_template **templates;
 	uint64_t                  ledger_last;
@@ -41,6 +41,6 @@ struct account_cache {
 	unsigned        count;
 };
 must_check enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id,
-				   struct account **account);
+                                   struct account **account);
 void                account_forget(struct account_cache *cache, struct account_id id);
 void                account_forget_all(struct account_cache *cache);

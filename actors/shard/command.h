@@ -23,12 +23,12 @@ struct shard_facts {
 };
 
 struct request {
-	const struct call        *call;
-	const msgpack_object     *args; /* call->args */
-	struct view              *view;
-	struct account           *account; /* NULL when the message names none, or (ACCOUNT_CREATE) it is new */
-	wall_us                   now;     /* service time */
-	struct random_pool       *random;
+	const struct call    *call;
+	const msgpack_object *args; /* call->args */
+	struct view          *view;
+	struct account       *account; /* NULL when the message names none, or (ACCOUNT_CREATE) it is new */
+	wall_us               now;     /* service time */
+	struct random_pool   *random;
 	const struct shard_facts *facts;
 	msgpack_zone             *zone;        /* for objects made on the way; the command's */
 	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
@@ -38,9 +38,9 @@ struct request {
 struct outcome {
 	struct buffer *payload; /* msgpack, one value; empty reads as nil. For an error it is ignored */
 	unsigned       flags;   /* enum reply_flag */
-	struct span    field;   /* of an error, when one argument is to blame; lives in the request or is static */
-	const char    *message; /* of an error, static; NULL: the error's own */
-	unsigned       image_count; /* with ERR_PARKED: what the issuer has to fetch */
+	struct span field; /* of an error, when one argument is to blame; lives in the request or is static */
+	const char *message;     /* of an error, static; NULL: the error's own */
+	unsigned    image_count; /* with ERR_PARKED: what the issuer has to fetch */
 
 	/* SCAN only: sends what is in `payload` as one part and empties it. */
 	void (*part)(void *user, struct buffer *payload);
@@ -53,7 +53,7 @@ typedef enum err (*handler_fn)(struct request *request, struct outcome *outcome)
 handler_fn handler_of(enum message message);
 
 /* All handlers, by the message table. */
-#define SHARD_HANDLER(name)      enum err on_##name(struct request *request, struct outcome *outcome);
+#define SHARD_HANDLER(name) enum err on_##name(struct request *request, struct outcome *outcome);
 #define SUPERVISOR_HANDLER(name)
 #define TIMER_HANDLER(name)
 #define M(name, receiver, effect, senders, suspended) receiver##_HANDLER(name)
@@ -70,11 +70,14 @@ static inline enum err blame(struct outcome *outcome, enum err err, struct span 
 /* The template that `arg` (a template id, or nil: the account's oldest) names. An id carries its account, so
  * another account's differs from one that does not exist.
  * Errors: ERR_PASS_TEMPLATE_NOT_FOUND, ERR_UNAUTHORIZED (another account's). */
-must_check enum err choose_template(const struct request *request, const msgpack_object *arg, uint32_t *number);
+must_check enum err choose_template(const struct request *request, const msgpack_object *arg,
+                                    uint32_t *number);
 
 static inline void pack_switch(msgpack_packer *packer, const char *key, bool on)
 {
 	pack_text(packer, key);
-	if (on) msgpack_pack_true(packer);
-	else msgpack_pack_false(packer);
+	if (on)
+		msgpack_pack_true(packer);
+	else
+		msgpack_pack_false(packer);
 }

@@ -10,7 +10,7 @@ static struct frame_out *outbox_of(struct engine *engine, struct session *sessio
 }
 
 void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
-		   const struct outcome *outcome)
+                   const struct outcome *outcome)
 {
 	struct frame_out *out = outbox_of(engine, session);
 	frame_reply(out, id, err, outcome ? outcome->flags : 0, outcome ? outcome->field : span_of(NULL, 0));
@@ -19,8 +19,10 @@ void engine_answer(struct engine *engine, struct session *session, uint64_t id, 
 		return;
 	}
 	msgpack_packer pk = frame_out_packer(out);
-	if (err && outcome && outcome->message) pack_text(&pk, outcome->message);
-	else msgpack_pack_nil(&pk);
+	if (err && outcome && outcome->message)
+		pack_text(&pk, outcome->message);
+	else
+		msgpack_pack_nil(&pk);
 }
 
 /* May this session send this, now? */
@@ -29,7 +31,8 @@ static enum err admit(const struct engine *engine, const struct session *session
 	const struct message_row *row = message_row(call->message);
 	if (row->receiver != ROLE_SHARD || !(row->senders & 1u << session->role)) return ERR_MALFORMED;
 	if (call->deadline.v <= engine->now.v) return ERR_OVERLOADED;
-	if (call->has_account && slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
+	if (call->has_account &&
+	    slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
 		return ERR_NOT_MINE;
 	enum room needed = row->effect == EFFECT_WRITE ? ROOM_FOR_ALL : ROOM_FOR_NOTHING;
 	if (call->message == MSG_PASS_DELETE) needed = ROOM_TO_FINISH;
@@ -39,7 +42,7 @@ static enum err admit(const struct engine *engine, const struct session *session
 
 /* The account of the call, and what the interface asks of its key and state. */
 static enum err enter(struct engine *engine, const struct session *session, const struct call *call,
-		      struct request *request)
+                      struct request *request)
 {
 	const struct message_row *row = message_row(call->message);
 	bool                      by_key = session->role == ROLE_HTTP && call->message != MSG_SHARD_STATUS;
@@ -50,7 +53,8 @@ static enum err enter(struct engine *engine, const struct session *session, cons
 		return by_key ? ERR_UNAUTHENTICATED : ERR_RESOURCE_NOT_FOUND;
 	}
 	if (err || !by_key) return err;
-	if (!call->has_key_hash || !account_has_key(request->account, call->key_hash)) return ERR_UNAUTHENTICATED;
+	if (!call->has_key_hash || !account_has_key(request->account, call->key_hash))
+		return ERR_UNAUTHENTICATED;
 	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
 	bool counts = call->message != MSG_AUTH && !request->prepared; /* a request counts once */
 	if (counts && !account_admit(request->account, engine->service_now)) return ERR_RATE_LIMITED;
@@ -65,8 +69,9 @@ static enum err check_ranges(const struct call *call, struct outcome *outcome)
 	for (unsigned i = 0; i < count; i++) {
 		const struct field *field = &fields[i];
 		if (!arg_present(&call->args[i])) continue;
-		int64_t value = field->type == TYPE_INTEGER ? arg_integer(&call->args[i], 0) : (int64_t)arg_span(&call->args[i]).size;
-		bool    bounded = field->type == TYPE_INTEGER || (field->type != TYPE_BOOLEAN && field->max > 0);
+		int64_t value = field->type == TYPE_INTEGER ? arg_integer(&call->args[i], 0)
+		                                            : (int64_t)arg_span(&call->args[i]).size;
+		bool bounded = field->type == TYPE_INTEGER || (field->type != TYPE_BOOLEAN && field->max > 0);
 		if (bounded && (value < field->min || value > field->max))
 			return blame(outcome, ERR_INVALID_INPUT, span_str(field->name));
 	}
@@ -96,34 +101,38 @@ static enum err save(struct engine *engine, struct request *request)
 	enum err err;
 	if (engine->writes.count == 0) return OK;
 	if ((err = store_apply(engine->store, &engine->writes))) {
-		log_fatal("save_failed", "message=%s code=%s", message_row(request->call->message)->name, err_code(err));
+		log_fatal("save_failed", "message=%s code=%s", message_row(request->call->message)->name,
+		          err_code(err));
 		return ERR_IO; /* half of it may be in the transaction: only recovery can undo that */
 	}
 	if (request->account) request->account->ledger_last = request->ledger_last;
 	forget_stale(engine, request->call);
 	if (request->call->message == MSG_ISSUER_SET)
-		atomic_store(&engine->facts.issuer_paused, arg_boolean(&request->args[ARG_ISSUER_SET_paused], false));
+		atomic_store(&engine->facts.issuer_paused,
+		             arg_boolean(&request->args[ARG_ISSUER_SET_paused], false));
 	return OK;
 }
 
-static enum err run(struct engine *engine, const struct session *session, const struct call *call, bool prepared,
-		    struct outcome *outcome)
+static enum err run(struct engine *engine, const struct session *session, const struct call *call,
+                    bool prepared, struct outcome *outcome)
 {
 	struct request request = {.call = call,
-				  .args = call->args,
-				  .view = store_view(engine->store, &engine->writes, &engine->arena),
-				  .now = engine->service_now,
-				  .random = &engine->random,
-				  .facts = &engine->facts,
-				  .zone = engine->zone,
-				  .prepared = prepared};
+	                          .args = call->args,
+	                          .view = store_view(engine->store, &engine->writes, &engine->arena),
+	                          .now = engine->service_now,
+	                          .random = &engine->random,
+	                          .facts = &engine->facts,
+	                          .zone = engine->zone,
+	                          .prepared = prepared};
 	arena_reset(&engine->arena);
 	engine->writes = (struct writes){.arena = &engine->arena};
 	buffer_clear(&engine->payload);
 	enum err err = enter(engine, session, call, &request);
 	if (err || (err = check_ranges(call, outcome))) return err;
 	if (message_row(call->message)->effect == EFFECT_SCAN)
-		return (err = readers_add(engine->readers, &session->peer, call, engine->service_now)) ? err : ERR_PARKED;
+		return (err = readers_add(engine->readers, &session->peer, call, engine->service_now))
+		           ? err
+		           : ERR_PARKED;
 	if (request.account) request.ledger_last = request.account->ledger_last;
 	if ((err = handler_of(call->message)(&request, outcome))) return err;
 	if (engine->payload.failed) return ERR_NO_MEMORY;
@@ -153,6 +162,7 @@ enum err engine_decide(struct engine *engine, struct session *session, const str
 enum err engine_decide_prepared(struct engine *engine, const struct parked *parked)
 {
 	struct session *session = session_find(&engine->sessions, &parked->peer);
-	if (!session) return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
+	if (!session)
+		return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
 	return decide(engine, session, &parked->kept.call, true);
 }

@@ -1,7 +1,7 @@
 /* From message to handler: the table is the message table, so a row without a handler does not link. */
 #include "actors/shard/command.h"
 
-#define SHARD_ROW(name)      [MSG_##name] = on_##name,
+#define SHARD_ROW(name) [MSG_##name] = on_##name,
 #define SUPERVISOR_ROW(name)
 #define TIMER_ROW(name)
 

@@ -50,7 +50,8 @@ static void on_hello(struct engine *engine, const struct peer *peer, const struc
 		engine->timer_known = true;
 		engine->timer_heard = engine->now;
 	}
-	frame_welcome(&welcome, engine->facts.epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES, PLACEMENT_VERSION);
+	frame_welcome(&welcome, engine->facts.epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES,
+	              PLACEMENT_VERSION);
 	if (welcome.failed || mailbox_send(engine->mailbox, peer, buffer_span(&welcome)))
 		session_close(&engine->sessions, session);
 	buffer_free(&welcome);
@@ -68,8 +69,10 @@ static void refuse_frame(struct engine *engine, const struct peer *peer, const s
 		msgpack_packer pk = frame_out_packer(&out);
 		msgpack_pack_nil(&pk);
 	}
-	struct span bytes = frame_seal_replies(&out, 0); /* nobody's epoch: the caller begins its session anew */
-	if (bytes.size) (void)!mailbox_send(engine->mailbox, peer, bytes); /* gone, or full: its deadline answers */
+	struct span bytes = frame_seal_replies(&out,
+	                                       0); /* nobody's epoch: the caller begins its session anew */
+	if (bytes.size)
+		(void)!mailbox_send(engine->mailbox, peer, bytes); /* gone, or full: its deadline answers */
 	buffer_free(&out.bytes);
 }
 
@@ -87,8 +90,10 @@ static enum err on_calls(struct engine *engine, const struct peer *peer, const s
 	for (uint32_t i = 0; !err && i < frame->count; i++) {
 		call.id = 0;
 		enum err malformed = call_open(&frame->items[i], &call);
-		if (malformed) engine_answer(engine, session, call.id, malformed, NULL);
-		else err = engine_decide(engine, session, &call);
+		if (malformed)
+			engine_answer(engine, session, call.id, malformed, NULL);
+		else
+			err = engine_decide(engine, session, &call);
 	}
 	return err;
 }
@@ -104,8 +109,8 @@ static enum err on_letter(struct engine *engine, const struct letter *letter)
 	}
 	if (frame.kind == FRAME_HELLO) on_hello(engine, &letter->from, &frame);
 	if (frame.kind == FRAME_CALLS) return on_calls(engine, &letter->from, &frame);
-	if (frame.kind == FRAME_REPLIES && engine->timer_known &&
-	    letter->from.size == engine->timer.size && !memcmp(letter->from.id, engine->timer.id, engine->timer.size)) {
+	if (frame.kind == FRAME_REPLIES && engine->timer_known && letter->from.size == engine->timer.size &&
+	    !memcmp(letter->from.id, engine->timer.id, engine->timer.size)) {
 		engine->timer_heard = engine->now;
 		return engine_on_prepared(engine, &frame);
 	}
@@ -125,8 +130,9 @@ static void flush(struct engine *engine)
 /* May more be decided? Not while a full record, or a due commit, waits for the disk. */
 static bool has_room(const struct engine *engine)
 {
-	return engine->open_commands < BATCH_COMMANDS_MAX && store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
-	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers);
+	return engine->open_commands < BATCH_COMMANDS_MAX &&
+	       store_open_bytes(engine->store) < BATCH_BYTES_MAX && !store_wants_commit(engine->store) &&
+	       !readers_waiting(engine->readers);
 }
 
 static enum err take_letters(struct engine *engine, bool *more)
@@ -208,8 +214,10 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = commit(engine, idle))) return err;
 	flush(engine);
 	note_facts(engine);
-	if (!has_room(engine)) *more = false; /* the journal's threads will wake us */
-	else if (!*more) *more = mailbox_waiting(engine->mailbox); /* sending may have swallowed the wake-up */
+	if (!has_room(engine))
+		*more = false; /* the journal's threads will wake us */
+	else if (!*more)
+		*more = mailbox_waiting(engine->mailbox); /* sending may have swallowed the wake-up */
 	return OK;
 }
 
@@ -221,5 +229,6 @@ dur_us engine_patience(const struct engine *engine)
 
 bool engine_is_idle(const struct engine *engine)
 {
-	return store_decided_seq(engine->store) == store_durable_seq(engine->store) && engine->parking.count == 0;
+	return store_decided_seq(engine->store) == store_durable_seq(engine->store) &&
+	       engine->parking.count == 0;
 }

@@ -59,11 +59,12 @@ bool engine_is_idle(const struct engine *engine);
 must_check enum err engine_decide(struct engine *engine, struct session *session, const struct call *call);
 /* The same again for a parked creation whose issuer has answered; and the refusal of one. */
 must_check enum err engine_decide_prepared(struct engine *engine, const struct parked *parked);
-void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err, const struct outcome *outcome);
+void                engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
+                                  const struct outcome *outcome);
 
 /* issue.c: the conversation with the issuer. */
-bool engine_issuer_up(const struct engine *engine);
+bool                engine_issuer_up(const struct engine *engine);
 must_check enum err engine_park(struct engine *engine, struct session *session, const struct call *call);
 must_check enum err engine_on_prepared(struct engine *engine, const struct frame *frame);
-void engine_expire_parked(struct engine *engine);
-void engine_ask_timer(struct engine *engine); /* sends the turn's PREPAREs */
+void                engine_expire_parked(struct engine *engine);
+void                engine_ask_timer(struct engine *engine); /* sends the turn's PREPAREs */

@@ -20,7 +20,8 @@ enum err engine_park(struct engine *engine, struct session *session, const struc
 {
 	struct parked *parked;
 	mono_us        due = {engine->now.v + PREPARE_DEADLINE_MS * US_PER_MS};
-	if (atomic_load(&engine->facts.issuer_paused) || !engine_issuer_up(engine)) return ERR_PASS_PROVIDER_UNAVAILABLE;
+	if (atomic_load(&engine->facts.issuer_paused) || !engine_issuer_up(engine))
+		return ERR_PASS_PROVIDER_UNAVAILABLE;
 	enum err err = parking_add(&engine->parking, &session->peer, call, due, &parked);
 	if (err) return err;
 	if (parked->ask_id) pack_prepare(engine, parked);
@@ -30,7 +31,8 @@ enum err engine_park(struct engine *engine, struct session *session, const struc
 static void refuse(struct engine *engine, struct parked *parked)
 {
 	struct session *session = session_find(&engine->sessions, &parked->peer);
-	if (session) engine_answer(engine, session, parked->kept.call.id, ERR_PASS_PROVIDER_UNAVAILABLE, NULL);
+	if (session)
+		engine_answer(engine, session, parked->kept.call.id, ERR_PASS_PROVIDER_UNAVAILABLE, NULL);
 	parked_free(&parked);
 }
 
@@ -46,8 +48,8 @@ static void refuse_all(struct engine *engine, struct parked *parked)
 /* Those behind see the pass that now holds the id, or take their own turn if it came to nothing. */
 static enum err grant(struct engine *engine, struct parked *parked)
 {
-	struct parked  *behind;
-	enum err        err = engine_decide_prepared(engine, parked);
+	struct parked *behind;
+	enum err       err = engine_decide_prepared(engine, parked);
 	while (!err && (behind = parking_take_behind(&engine->parking, parked))) {
 		err = engine_decide_prepared(engine, behind);
 		parked_free(&behind);
@@ -64,8 +66,10 @@ enum err engine_on_prepared(struct engine *engine, const struct frame *frame)
 		if (reply_open(&frame->items[i], &reply)) continue;
 		struct parked *parked = parking_take(&engine->parking, reply.id);
 		if (!parked) continue; /* its time was up */
-		if (reply.err || atomic_load(&engine->facts.issuer_paused)) refuse_all(engine, parked);
-		else err = grant(engine, parked);
+		if (reply.err || atomic_load(&engine->facts.issuer_paused))
+			refuse_all(engine, parked);
+		else
+			err = grant(engine, parked);
 	}
 	return err;
 }
@@ -81,6 +85,7 @@ void engine_ask_timer(struct engine *engine)
 {
 	if (engine->to_timer.count == 0) return;
 	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, 1);
-	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame)) engine->timer_known = false;
+	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame))
+		engine->timer_known = false;
 	frame_clear(&engine->to_timer); /* if it did not leave, the creations' time runs out */
 }

@@ -32,8 +32,10 @@ enum err list_end(struct list_out *list, uint64_t total, bool has_more)
 	msgpack_pack_array(&pk, 3);
 	pack_items(list);
 	msgpack_pack_uint64(&pk, total);
-	if (has_more) msgpack_pack_true(&pk);
-	else msgpack_pack_false(&pk);
+	if (has_more)
+		msgpack_pack_true(&pk);
+	else
+		msgpack_pack_false(&pk);
 	list_drop(list);
 	return failed || list->outcome->payload->failed ? ERR_NO_MEMORY : OK;
 }

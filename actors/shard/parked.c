@@ -42,7 +42,7 @@ static bool same_pass(const struct parked *a, const struct parked *b)
 }
 
 enum err parking_add(struct parking *parking, const struct peer *peer, const struct call *call, mono_us due,
-		     struct parked **out)
+                     struct parked **out)
 {
 	if (parking->count == PARKED_MAX) return ERR_OVERLOADED;
 	struct parked *parked = calloc(1, sizeof *parked);

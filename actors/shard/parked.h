@@ -27,7 +27,7 @@ void parking_close(struct parking *parking);
 /* Parks a copy of `call`, a PASS_CREATE. The issuer has to be asked with (*parked)->ask_id, unless that is 0.
  * Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */
 must_check enum err parking_add(struct parking *parking, const struct peer *peer, const struct call *call,
-				mono_us due, struct parked **parked);
+                                mono_us due, struct parked **parked);
 
 /* Takes out the one that asked `ask_id`, or whose time is up; NULL when there is none. The caller then frees it. */
 struct parked *parking_take(struct parking *parking, uint64_t ask_id);

@@ -84,7 +84,8 @@ static void put_result(struct answer *answer)
 	(void)n;
 }
 
-static void put_payload(struct answer *answer, enum err err, unsigned flags, struct span field, struct span payload)
+static void put_payload(struct answer *answer, enum err err, unsigned flags, struct span field,
+                        struct span payload)
 {
 	frame_reply(&answer->out, answer->job->kept.call.id, err, flags, field);
 	if (payload.size) {
@@ -104,15 +105,16 @@ static void on_part(void *user, struct buffer *payload)
 
 /* Work ---------------------------------------------------------------------------------------------------- */
 
-static enum err run_job(struct job *job, const struct shard_facts *facts, struct view *view, struct outcome *outcome)
+static enum err run_job(struct job *job, const struct shard_facts *facts, struct view *view,
+                        struct outcome *outcome)
 {
 	struct call   *call = &job->kept.call;
 	struct request request = {.call = call,
-				  .args = call->args,
-				  .view = view,
-				  .now = job->now,
-				  .facts = facts,
-				  .zone = job->kept.zone};
+	                          .args = call->args,
+	                          .view = view,
+	                          .now = job->now,
+	                          .facts = facts,
+	                          .zone = job->kept.zone};
 	enum err       err = store_reader_begin(view);
 	if (err) return err;
 	if (call->has_account) err = account_load(view, call->account, &request.account);
@@ -129,7 +131,8 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	buffer_clear(payload);
 	enum err err = run_job(job, readers->facts, view, &outcome);
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
-	put_payload(&answer, err, outcome.flags, outcome.field, err ? span_of(NULL, 0) : buffer_span(payload));
+	put_payload(&answer, err, outcome.flags, outcome.field,
+	            err ? span_of(NULL, 0) : buffer_span(payload));
 	buffer_free(&answer.out.bytes);
 }
 
@@ -211,7 +214,8 @@ int readers_fd(const struct readers *readers)
 bool readers_next(struct readers *readers, struct peer *peer, struct buffer *frame)
 {
 	uint64_t count;
-	ssize_t  n = read(readers->fd, &count, sizeof count); /* before the look: a later result signals anew */
+	ssize_t  n = read(readers->fd, &count,
+	                  sizeof count); /* before the look: a later result signals anew */
 	(void)n;
 	pthread_mutex_lock(&readers->mutex);
 	struct result *result = readers->done;

@@ -9,13 +9,15 @@
 struct readers;
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
-must_check enum err readers_open(struct store *store, const struct shard_facts *facts, struct readers **readers);
+must_check enum err readers_open(struct store *store, const struct shard_facts *facts,
+                                 struct readers **readers);
 void                readers_close(struct readers **readers);
 
 enum { READER_JOBS_MAX = 512 }; /* waiting or under way; OVERLOADED */
 
 /* Takes a copy of a SCAN call; it waits for readers_release(). Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */
-must_check enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now);
+must_check enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call,
+                                wall_us now);
 bool                readers_waiting(const struct readers *readers);
 void                readers_release(struct readers *readers); /* the writer has committed: they may begin */
 

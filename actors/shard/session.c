@@ -58,8 +58,10 @@ void sessions_flush(struct sessions *sessions, struct mailbox *mailbox, uint64_t
 		struct frame_out *out = &session->out[OUTBOX_NEXT];
 		if (out->count == 0) continue;
 		struct span frame = frame_seal_replies(out, epoch);
-		if (frame.size == 0 || mailbox_send(mailbox, &session->peer, frame)) session_close(sessions, session);
-		else frame_clear(out);
+		if (frame.size == 0 || mailbox_send(mailbox, &session->peer, frame))
+			session_close(sessions, session);
+		else
+			frame_clear(out);
 	}
 }
 

@@ -53,8 +53,9 @@ static enum err open_store(struct shard *shard, const struct options *options)
 		return err;
 	}
 	log_info("store_open", "epoch=%llu seq=%llu replayed=%llu cut_tail=%d formatted=%d rebuilt=%d",
-		 (unsigned long long)report.epoch, (unsigned long long)report.seq,
-		 (unsigned long long)report.replayed_records, report.cut_tail, report.formatted, report.rebuilt);
+	         (unsigned long long)report.epoch, (unsigned long long)report.seq,
+	         (unsigned long long)report.replayed_records, report.cut_tail, report.formatted,
+	         report.rebuilt);
 	shard->engine->facts.epoch = report.epoch;
 	service_clock_begin(&shard->engine->clock, report.last_now, wall, time_boot());
 	return OK;
@@ -75,7 +76,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	if ((err = mailbox_bind(&shard->mailbox, endpoint))) return err;
 	if ((err = engine_open(shard->engine, shard->store, shard->mailbox))) return err;
 	int fds[] = {mailbox_fd(shard->mailbox), store_fd(shard->store), readers_fd(shard->engine->readers),
-		     child_fd(&shard->child)};
+	             child_fd(&shard->child)};
 	if ((err = loop_open(&shard->loop))) return err;
 	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
 		if ((err = loop_watch(&shard->loop, fds[i]))) return err;

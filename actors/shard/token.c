@@ -27,7 +27,8 @@ void token_make(const uint8_t master_key[32], struct account_id account, uint32_
 	crypt_block(master_key, true, block, token);
 }
 
-bool token_read(const uint8_t master_key[32], const uint8_t token[16], struct account_id *account, uint32_t *number)
+bool token_read(const uint8_t master_key[32], const uint8_t token[16], struct account_id *account,
+                uint32_t *number)
 {
 	uint8_t block[16];
 	crypt_block(master_key, false, token, block);

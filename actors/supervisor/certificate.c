@@ -10,7 +10,7 @@
 static enum err refuse(const char *option, const char *path)
 {
 	unsigned long first = ERR_peek_error();
-	const char *reason = ERR_reason_error_string(first);
+	const char   *reason = ERR_reason_error_string(first);
 
 	if (ERR_SYSTEM_ERROR(first)) reason = strerror(ERR_GET_REASON(first));
 	log_fatal("bad_certificate", "option=%s file=\"%s\" error=\"%s\"", option, path,

@@ -89,7 +89,7 @@ static void keep_open(int fd)
 _Noreturn static void become(const struct options *options, bool is_http, const struct option_args *args)
 {
 	sigset_t none;
-	int empty;
+	int      empty;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != options->supervisor_pid) _exit(0);
@@ -111,8 +111,8 @@ _Noreturn static void become(const struct options *options, bool is_http, const 
 static void start(struct children *children, struct child *child, mono_us now)
 {
 	struct option_args args;
-	char index[12];
-	pid_t pid;
+	char               index[12];
+	pid_t              pid;
 
 	children->options.supervisor_pid = (int)getpid();
 	arguments(children, child, index, &args);
@@ -194,7 +194,7 @@ static dur_us start_due(struct children *children, mono_us now)
 
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
-		dur_us left = mono_since(child->at, now);
+		dur_us        left = mono_since(child->at, now);
 
 		if (child->state != CHILD_RESTARTING) continue;
 		if (left.v <= 0)
@@ -213,7 +213,7 @@ static void signal_due(struct children *children, mono_us now)
 		alive[children->of[i].role] |= children->of[i].pid != 0;
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
-		int due = plan_stop(child->role, alive, mono_since(now, children->stopping_since));
+		int           due = plan_stop(child->role, alive, mono_since(now, children->stopping_since));
 
 		if (!child->pid || !due || child->signalled == due) continue;
 		if (due == SIGKILL)

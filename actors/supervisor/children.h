@@ -24,25 +24,25 @@
 enum child_state { CHILD_STATES(CHILD_STATE_AS_ENUM) CHILD_STATE_COUNT };
 
 struct child {
-	enum role role;
-	uint32_t index;
+	enum role        role;
+	uint32_t         index;
 	enum child_state state;
-	pid_t pid;       /* 0: none runs */
-	uint64_t epoch;  /* as it reported; 0: not yet */
-	mono_us at;      /* RESTARTING: when to start it; else: when it was started */
-	uint32_t deaths; /* early ones in a row */
-	int signalled;   /* the last signal we sent it */
+	pid_t            pid;       /* 0: none runs */
+	uint64_t         epoch;     /* as it reported; 0: not yet */
+	mono_us          at;        /* RESTARTING: when to start it; else: when it was started */
+	uint32_t         deaths;    /* early ones in a row */
+	int              signalled; /* the last signal we sent it */
 };
 
 enum { CHILDREN_MAX = SHARDS_MAX + 2 }; /* the timer, http */
 
 struct children {
-	struct child of[CHILDREN_MAX];
-	uint32_t count;
+	struct child   of[CHILDREN_MAX];
+	uint32_t       count;
 	struct options options; /* theirs, complete; strings borrowed from the supervisor's */
-	bool stopping, was_ready;
-	mono_us stopping_since;
-	int exit_status; /* of the supervisor, once stopped */
+	bool           stopping, was_ready;
+	mono_us        stopping_since;
+	int            exit_status; /* of the supervisor, once stopped */
 };
 
 const char *child_state_text(enum child_state state);

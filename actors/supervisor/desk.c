@@ -14,28 +14,28 @@
 #include <string.h>
 
 struct session {
-	struct peer peer;
-	enum role role;
+	struct peer   peer;
+	enum role     role;
 	struct child *child; /* NULL: not a process of ours */
-	pid_t pid;           /* the child's when it said HELLO */
-	uint64_t used;       /* by the desk's count of messages; 0: free */
+	pid_t         pid;   /* the child's when it said HELLO */
+	uint64_t      used;  /* by the desk's count of messages; 0: free */
 };
 
 struct desk {
-	struct mailbox *mailbox;
+	struct mailbox  *mailbox;
 	struct children *children;
-	uint64_t epoch, messages;
-	struct session sessions[SESSIONS_MAX];
-	msgpack_zone *zone;
+	uint64_t         epoch, messages;
+	struct session   sessions[SESSIONS_MAX];
+	msgpack_zone    *zone;
 	struct frame_out replies;
-	struct buffer welcome;
-	bool all_ready; /* found out in this turn */
+	struct buffer    welcome;
+	bool             all_ready; /* found out in this turn */
 };
 
 enum err desk_open(struct desk **desk_p, const char *endpoint, uint64_t epoch, struct children *children)
 {
 	struct desk *desk = calloc(1, sizeof *desk);
-	enum err err = ERR_NO_MEMORY;
+	enum err     err = ERR_NO_MEMORY;
 
 	if (!desk || !(desk->zone = msgpack_zone_new(4096))) goto out;
 	desk->children = children;
@@ -96,7 +96,7 @@ static struct session *session_new(struct desk *desk)
 static void on_hello(struct desk *desk, const struct peer *peer, const struct frame *frame)
 {
 	struct session *session = session_of(desk, peer);
-	struct child *child = children_find(desk->children, frame->role, frame->index);
+	struct child   *child = children_find(desk->children, frame->role, frame->index);
 
 	if (!session) session = session_new(desk);
 	*session = (struct session){
@@ -109,8 +109,8 @@ static void on_hello(struct desk *desk, const struct peer *peer, const struct fr
 
 static void on_report(struct desk *desk, const struct session *session, const struct call *call)
 {
-	struct span state = arg_span(&call->args[ARG_REPORT_state]);
-	int64_t epoch = arg_integer(&call->args[ARG_REPORT_epoch], 0);
+	struct span    state = arg_span(&call->args[ARG_REPORT_state]);
+	int64_t        epoch = arg_integer(&call->args[ARG_REPORT_epoch], 0);
 	msgpack_packer packer;
 
 	if (session->child && session->pid && session->child->pid == session->pid &&
@@ -139,7 +139,7 @@ static void pack_child(msgpack_packer *packer, const struct child *child)
 static void on_status(struct desk *desk, const struct call *call)
 {
 	const struct children *children = desk->children;
-	msgpack_packer packer;
+	msgpack_packer         packer;
 
 	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
 	packer = frame_out_packer(&desk->replies);
@@ -184,7 +184,7 @@ static void on_calls(struct desk *desk, const struct peer *peer, const struct fr
 	frame_clear(&desk->replies);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call = {0};
-		enum err err = call_open(&frame->items[i], &call);
+		enum err    err = call_open(&frame->items[i], &call);
 
 		if (!err && frame->epoch != desk->epoch) err = ERR_SHARD_UNAVAILABLE;
 		if (err)
@@ -198,7 +198,7 @@ static void on_calls(struct desk *desk, const struct peer *peer, const struct fr
 static void on_letter(struct desk *desk, const struct letter *letter)
 {
 	struct frame frame;
-	enum err err;
+	enum err     err;
 
 	desk->messages++;
 	if ((err = frame_open(letter->bytes, desk->zone, &frame)))

@@ -8,8 +8,8 @@ struct desk;
 /* `children` is borrowed for the desk's life; `epoch` is this supervisor's. Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err desk_open(struct desk **desk, const char *endpoint, uint64_t epoch,
                               struct children *children);
-void desk_close(struct desk **desk);
-int desk_fd(const struct desk *desk); /* for the loop, with the mailbox's rule */
+void                desk_close(struct desk **desk);
+int                 desk_fd(const struct desk *desk); /* for the loop, with the mailbox's rule */
 
 /* Once a turn: answers what has arrived. true when with it every process became ready for the first time. */
 bool desk_pump(struct desk *desk);

@@ -47,8 +47,8 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 enum err home_open(const char *dir, struct home *home)
 {
 	struct stat identity;
-	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	enum err err = OK;
+	int         dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum err    err = OK;
 
 	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
 	if (dir_fd < 0 && errno == ENOENT) return ERR_NOT_FOUND;
@@ -89,10 +89,10 @@ static bool is_ours(const char *name)
 /* Is every entry one of those that an interrupted making leaves? */
 static enum err look_for_strangers(const char *dir, int dir_fd)
 {
-	int list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = list_fd < 0 ? NULL : fdopendir(list_fd);
+	int            list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *list = list_fd < 0 ? NULL : fdopendir(list_fd);
 	struct dirent *entry;
-	enum err err = OK;
+	enum err       err = OK;
 
 	if (!list) {
 		if (list_fd >= 0) close(list_fd);
@@ -111,10 +111,10 @@ static enum err look_for_strangers(const char *dir, int dir_fd)
 /* Replaces a file so that after a crash it is the old one or the new one, whole. */
 static enum err write_durably(int dir_fd, const char *name, struct span bytes)
 {
-	char fresh[32];
-	size_t done = 0;
+	char     fresh[32];
+	size_t   done = 0;
 	enum err err = ERR_IO;
-	int fd;
+	int      fd;
 
 	snprintf(fresh, sizeof fresh, "%s.new", name);
 	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -133,7 +133,7 @@ out:
 static enum err write_identity(int dir_fd, const struct identity *identity)
 {
 	struct buffer text = {0};
-	enum err err = ERR_NO_MEMORY;
+	enum err      err = ERR_NO_MEMORY;
 
 	identity_write(identity, &text);
 	if (!text.failed) err = write_durably(dir_fd, "identity", buffer_span(&text));
@@ -148,7 +148,7 @@ static enum err make_directory(int dir_fd, const char *name)
 
 static enum err sync_directory(int dir_fd, const char *name)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int      fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum err err = fd >= 0 && fsync(fd) == 0 ? OK : ERR_IO;
 
 	if (fd >= 0) close(fd);
@@ -157,7 +157,7 @@ static enum err sync_directory(int dir_fd, const char *name)
 
 static enum err make_key(int dir_fd)
 {
-	uint8_t key[32];
+	uint8_t  key[32];
 	enum err err = ERR_IO;
 
 	if (getrandom(key, sizeof key, 0) == (ssize_t)sizeof key)
@@ -170,8 +170,8 @@ static enum err make_key(int dir_fd)
 static enum err furnish(int dir_fd, uint32_t shards)
 {
 	struct identity identity = {.shards = shards};
-	char path[SHARD_PATH];
-	enum err err;
+	char            path[SHARD_PATH];
+	enum err        err;
 
 	if (getrandom(identity.lineage, sizeof identity.lineage, 0) != (ssize_t)sizeof identity.lineage)
 		return ERR_IO;
@@ -192,8 +192,8 @@ static enum err sync_parent(int dir_fd)
 
 enum err home_create(const char *dir, uint32_t shards, struct home *home)
 {
-	int dir_fd = -1;
-	enum err err;
+	int         dir_fd = -1;
+	enum err    err;
 	struct stat identity;
 
 	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
@@ -221,12 +221,12 @@ out:
 
 enum err home_await_orphans(const struct home *home)
 {
-	int left_ms = ORPHAN_WAIT_MS;
+	int      left_ms = ORPHAN_WAIT_MS;
 	enum err err;
 
 	for (uint32_t i = 0; i < home->datadir.identity.shards; i++) {
 		char path[SHARD_PATH];
-		int lock_fd;
+		int  lock_fd;
 
 		snprintf(path, sizeof path, "shards/%u/lock", i);
 		if (faccessat(home->datadir.fd, path, F_OK, 0) < 0) continue; /* never started */
@@ -247,7 +247,7 @@ enum err home_await_orphans(const struct home *home)
 enum err home_formatted(struct home *home)
 {
 	struct identity identity = home->datadir.identity;
-	enum err err;
+	enum err        err;
 
 	identity.formatted = true;
 	if ((err = write_identity(home->datadir.fd, &identity))) {

@@ -7,7 +7,7 @@
  */
 struct home {
 	struct datadir datadir;
-	int lock_fd;
+	int            lock_fd;
 };
 
 /* Opens an existing DIR and takes its lock. ERR_NOT_FOUND: there is none yet, nothing was touched;

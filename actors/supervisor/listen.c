@@ -46,7 +46,7 @@ static int bind_one(const struct addrinfo *to)
 static unsigned bound_port(int fd)
 {
 	struct sockaddr_storage own;
-	socklen_t size = sizeof own;
+	socklen_t               size = sizeof own;
 
 	if (getsockname(fd, (struct sockaddr *)&own, &size) < 0) return 0;
 	return ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
@@ -55,11 +55,11 @@ static unsigned bound_port(int fd)
 
 enum err listen_open(const char *option, const char *host_port, int *fd, char address[ADDRESS_TEXT])
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct addrinfo  hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
 	struct addrinfo *found = NULL;
-	char host[HOST_TEXT], service[8];
-	uint16_t port;
-	int problem;
+	char             host[HOST_TEXT], service[8];
+	uint16_t         port;
+	int              problem;
 
 	must(host_port_read(host_port, host, &port));
 	snprintf(service, sizeof service, "%u", port);

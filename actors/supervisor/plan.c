@@ -13,7 +13,7 @@ static const int64_t long_life_us = 10 * US_PER_SEC;
  * a shard has nothing to finish but its batch. */
 static const struct {
 	enum role role;
-	int64_t until_us; /* then SIGKILL */
+	int64_t   until_us; /* then SIGKILL */
 } stop_order[] = {
     {ROLE_HTTP, 12 * US_PER_SEC},
     {ROLE_TIMER, 13 * US_PER_SEC},

@@ -14,16 +14,16 @@ dur_us plan_backoff(uint32_t deaths);
 
 /* A process ended: what to do. `give_up` means stop everything and exit 1. */
 struct exit_seen {
-	bool stopping;   /* the service is being stopped */
-	bool was_ready;  /* every process has been ready at once, some time since the start */
-	bool by_itself;  /* it exited, as opposed to being killed by a signal */
-	int status;      /* by_itself: its exit status */
-	dur_us lived;    /* since it was started */
-	uint32_t deaths; /* early ones in a row before this one */
+	bool     stopping;  /* the service is being stopped */
+	bool     was_ready; /* every process has been ready at once, some time since the start */
+	bool     by_itself; /* it exited, as opposed to being killed by a signal */
+	int      status;    /* by_itself: its exit status */
+	dur_us   lived;     /* since it was started */
+	uint32_t deaths;    /* early ones in a row before this one */
 };
 struct exit_plan {
-	bool give_up, restart;
-	dur_us wait;     /* before the restart */
+	bool     give_up, restart;
+	dur_us   wait;   /* before the restart */
 	uint32_t deaths; /* to remember */
 };
 struct exit_plan plan_exit(const struct exit_seen *seen);

@@ -23,13 +23,13 @@
 #include <unistd.h>
 
 struct supervisor {
-	struct options options; /* completed: real ports, shards, public URL */
-	struct home home;
+	struct options  options; /* completed: real ports, shards, public URL */
+	struct home     home;
 	struct children children;
-	struct desk *desk;
-	struct loop loop;
-	int listen_fd, admin_fd, signal_fd;
-	char listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
+	struct desk    *desk;
+	struct loop     loop;
+	int             listen_fd, admin_fd, signal_fd;
+	char            listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
 };
 
 /* The number of shards was fixed when the directory was made. */
@@ -85,7 +85,7 @@ static void complete_options(struct supervisor *self)
 static enum err open_signals(struct supervisor *self)
 {
 	static const int signals[] = {SIGCHLD, SIGTERM, SIGINT};
-	sigset_t ours;
+	sigset_t         ours;
 
 	sigemptyset(&ours);
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -100,7 +100,7 @@ static enum err open_signals(struct supervisor *self)
 
 static enum err open_loop(struct supervisor *self)
 {
-	char endpoint[ENDPOINT_TEXT];
+	char     endpoint[ENDPOINT_TEXT];
 	enum err err;
 
 	datadir_supervisor_endpoint(&self->home.datadir, endpoint);
@@ -150,7 +150,7 @@ static void watch(struct supervisor *self)
 {
 	for (;;) {
 		mono_us now = time_mono();
-		dur_us sleep;
+		dur_us  sleep;
 
 		take_signals(self, now);
 		if (desk_pump(self->desk)) announce(self, now);

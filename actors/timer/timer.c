@@ -13,11 +13,11 @@
 enum { MESSAGES_A_TURN = 64 };
 
 struct timer {
-	struct child child;
-	struct loop loop;
-	struct ask *shards[SHARDS_MAX];
-	uint32_t shard_count;
-	mono_us heartbeat_due;
+	struct child     child;
+	struct loop      loop;
+	struct ask      *shards[SHARDS_MAX];
+	uint32_t         shard_count;
+	mono_us          heartbeat_due;
 	struct frame_out answers; /* of the frame being answered; kept for its memory */
 };
 
@@ -27,14 +27,19 @@ static void on_reply(void *user, const struct reply *reply)
 	(void)user, (void)reply;
 }
 
-static void answer(struct frame_out *answers, const struct call *call, enum err err)
+/* With nothing to fetch, yes is all there is to say. */
+static void on_PREPARE(const struct call *call, struct frame_out *answers)
 {
-	frame_reply(answers, call->id, err, 0, span_of(NULL, 0));
+	frame_reply(answers, call->id, OK, 0, span_of(NULL, 0));
 	msgpack_packer packer = frame_out_packer(answers);
-	if (err)
-		msgpack_pack_nil(&packer);
-	else
-		msgpack_pack_map(&packer, 0);
+	msgpack_pack_map(&packer, 0);
+}
+
+static void refuse(uint64_t id, struct frame_out *answers)
+{
+	frame_reply(answers, id, ERR_MALFORMED, 0, span_of(NULL, 0));
+	msgpack_packer packer = frame_out_packer(answers);
+	msgpack_pack_nil(&packer);
 }
 
 static void on_calls(void *user, struct ask *ask, const struct frame *frame)
@@ -43,9 +48,10 @@ static void on_calls(void *user, struct ask *ask, const struct frame *frame)
 	frame_clear(&timer->answers);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call;
-		enum err err = call_open(&frame->items[i], &call);
-		if (!err && call.message != MSG_PREPARE) err = ERR_MALFORMED;
-		answer(&timer->answers, &call, err);
+		if (!call_open(&frame->items[i], &call) && call.message == MSG_PREPARE)
+			on_PREPARE(&call, &timer->answers);
+		else
+			refuse(call.id, &timer->answers);
 	}
 	struct span replies = frame_seal_replies(&timer->answers, frame->epoch);
 	/* Lost answers need no word: the shard is gone, or stops waiting after PREPARE_DEADLINE_MS. */
@@ -60,7 +66,7 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
 	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX; shard++) {
 		struct ask *ask = NULL;
-		char endpoint[ENDPOINT_TEXT];
+		char        endpoint[ENDPOINT_TEXT];
 		datadir_shard_endpoint(&timer->child.datadir, shard, endpoint);
 		if ((err = ask_open(&ask, endpoint, ROLE_TIMER, (uint32_t)options->index, on_reply)))
 			return err;
@@ -91,7 +97,7 @@ static bool all_are_up(const struct timer *timer)
 /* A shard that is not there, or has no room, misses a beat: it counts those that come. */
 static void heartbeat(struct ask *ask, mono_us now)
 {
-	struct call call = {.message = MSG_HEARTBEAT};
+	struct call    call = {.message = MSG_HEARTBEAT};
 	msgpack_packer packer;
 	call.deadline = mono_after(now, (dur_us){HEARTBEAT_LOST_MS * US_PER_MS});
 	if (ask_begin(ask, &call, NULL, &packer)) return;
@@ -122,7 +128,7 @@ static bool turn(struct timer *timer, mono_us now)
 
 int timer_main(const struct options *options)
 {
-	enum err err;
+	enum err      err;
 	struct timer *timer = calloc(1, sizeof(*timer));
 	if (!timer) return 1;
 	timer->loop.epoll_fd = -1;

@@ -18,7 +18,7 @@ static enum outcome create(struct cli *cli, const struct account_id *account, co
 {
 	struct request request = {
 	    .message = MSG_ACCOUNT_CREATE, .account = account, .args = buffer_span(args)};
-	char id[ACCOUNT_ID_TEXT];
+	char         id[ACCOUNT_ID_TEXT];
 	enum outcome outcome = cli_call_parts(cli, &request, ignore_answer, cli);
 
 	if (outcome != DONE) return outcome;
@@ -33,16 +33,16 @@ static enum outcome create(struct cli *cli, const struct account_id *account, co
 
 enum outcome account_create(struct cli *cli)
 {
-	const char *name = args_option(&cli->args, "--name");
-	bool rewards = args_flag(&cli->args, "--rewards");
-	bool webhooks = args_flag(&cli->args, "--webhooks");
+	const char        *name = args_option(&cli->args, "--name");
+	bool               rewards = args_flag(&cli->args, "--rewards");
+	bool               webhooks = args_flag(&cli->args, "--webhooks");
 	struct random_pool pool = {0};
-	struct account_id account, same;
-	struct buffer args = {0};
-	msgpack_packer packer = buffer_packer(&args);
-	uint8_t secret[32], hash[32];
-	char key[API_KEY_TEXT];
-	enum outcome outcome;
+	struct account_id  account, same;
+	struct buffer      args = {0};
+	msgpack_packer     packer = buffer_packer(&args);
+	uint8_t            secret[32], hash[32];
+	char               key[API_KEY_TEXT];
+	enum outcome       outcome;
 
 	if (!args_end(&cli->args) || !name) return MISUSED;
 	random_take(&pool, account.b, sizeof account.b);
@@ -61,15 +61,15 @@ enum outcome account_create(struct cli *cli)
 
 enum outcome account_set(struct cli *cli)
 {
-	struct toggle rewards = args_toggle(&cli->args, "--rewards");
-	struct toggle webhooks = args_toggle(&cli->args, "--webhooks");
-	struct toggle suspended = args_toggle(&cli->args, "--suspended");
-	struct number window = args_duration(&cli->args, "--double-scan-window");
-	struct number rate = args_number(&cli->args, "--rate-limit");
-	const char *id = args_word(&cli->args);
+	struct toggle     rewards = args_toggle(&cli->args, "--rewards");
+	struct toggle     webhooks = args_toggle(&cli->args, "--webhooks");
+	struct toggle     suspended = args_toggle(&cli->args, "--suspended");
+	struct number     window = args_duration(&cli->args, "--double-scan-window");
+	struct number     rate = args_number(&cli->args, "--rate-limit");
+	const char       *id = args_word(&cli->args);
 	struct account_id account;
-	struct buffer args = {0};
-	msgpack_packer packer = buffer_packer(&args);
+	struct buffer     args = {0};
+	msgpack_packer    packer = buffer_packer(&args);
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
@@ -84,7 +84,7 @@ enum outcome account_set(struct cli *cli)
 
 enum outcome account_show(struct cli *cli)
 {
-	const char *id = args_word(&cli->args);
+	const char       *id = args_word(&cli->args);
 	struct account_id account;
 
 	if (!args_end(&cli->args)) return MISUSED;
@@ -95,20 +95,20 @@ enum outcome account_show(struct cli *cli)
 /* ---- list: every shard's accounts, put in one order ---- */
 
 struct row {
-	char created_at[32]; /* in our fixed form, which sorts as text */
-	size_t at, size;     /* of its JSON in the rows' buffer */
+	char   created_at[32]; /* in our fixed form, which sorts as text */
+	size_t at, size;       /* of its JSON in the rows' buffer */
 };
 
 struct rows {
-	struct cli *cli;
-	struct row *of;
-	size_t count, capacity;
+	struct cli   *cli;
+	struct row   *of;
+	size_t        count, capacity;
 	struct buffer json;
 };
 
 static bool rows_grow(struct rows *rows)
 {
-	size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
+	size_t      capacity = rows->capacity ? rows->capacity * 2 : 64;
 	struct row *of;
 
 	if (rows->count < rows->capacity) return true;
@@ -121,8 +121,8 @@ static bool rows_grow(struct rows *rows)
 static enum err rows_add(struct rows *rows, const msgpack_object *item)
 {
 	const msgpack_object *created_at = cli_member(item, "created_at");
-	struct row *row;
-	enum err err;
+	struct row           *row;
+	enum err              err;
 
 	if (!created_at || created_at->type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
 	if (!rows_grow(rows)) return ERR_NO_MEMORY;
@@ -137,9 +137,9 @@ static enum err rows_add(struct rows *rows, const msgpack_object *item)
 
 static void collect(void *user, uint32_t shard, const struct reply *reply)
 {
-	struct rows *rows = user;
+	struct rows                *rows = user;
 	const msgpack_object_array *items;
-	enum err err = OK;
+	enum err                    err = OK;
 
 	(void)shard;
 	if (!cli_part_ok(rows->cli, reply)) return;
@@ -157,8 +157,8 @@ static int by_creation(const void *a, const void *b)
 enum outcome account_list(struct cli *cli)
 {
 	struct request request = {.message = MSG_ACCOUNT_LIST};
-	struct rows rows = {.cli = cli};
-	enum outcome outcome;
+	struct rows    rows = {.cli = cli};
+	enum outcome   outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	outcome = cli_call_parts(cli, &request, collect, &rows);

@@ -26,7 +26,7 @@ static int find(const struct args *args, const char *name)
 
 const char *args_option(struct args *args, const char *name)
 {
-	int at = find(args, name);
+	int         at = find(args, name);
 	const char *value;
 
 	if (at < 0) return NULL;
@@ -84,7 +84,7 @@ bool args_end(struct args *args)
 
 struct toggle args_toggle(struct args *args, const char *name)
 {
-	const char *value = args_option(args, name);
+	const char   *value = args_option(args, name);
 	struct toggle toggle = {.given = value != NULL};
 
 	if (!value) return toggle;
@@ -95,9 +95,9 @@ struct toggle args_toggle(struct args *args, const char *name)
 
 struct number args_number(struct args *args, const char *name)
 {
-	const char *value = args_option(args, name);
+	const char   *value = args_option(args, name);
 	struct number number = {.given = value != NULL};
-	char *end = NULL;
+	char         *end = NULL;
 
 	if (!value) return number;
 	errno = 0;
@@ -108,9 +108,9 @@ struct number args_number(struct args *args, const char *name)
 
 struct number args_duration(struct args *args, const char *name)
 {
-	const char *value = args_option(args, name);
+	const char   *value = args_option(args, name);
 	struct number number = {.given = value != NULL};
-	dur_us duration = {0};
+	dur_us        duration = {0};
 
 	if (!value) return number;
 	if (!duration_read(span_str(value), &duration)) args->wrong = true;

@@ -8,22 +8,22 @@
  * missing, malformed or left over makes args_end() false, so a command looks only once.
  * Strings are borrowed from argv. Errors: args_end(). */
 struct args {
-	int count;
+	int    count;
 	char **words; /* taken ones are NULL */
-	bool wrong;
+	bool   wrong;
 };
 
 const char *args_option(struct args *args, const char *name); /* its value; NULL: not given */
-bool args_flag(struct args *args, const char *name);
+bool        args_flag(struct args *args, const char *name);
 const char *args_word(struct args *args); /* the next one; "" when it is missing */
-bool args_end(struct args *args);
+bool        args_end(struct args *args);
 
 /* Values of options, by form. `given` is false when the option was not. */
 struct toggle {
 	bool given, on;
 };
 struct number {
-	bool given;
+	bool    given;
 	int64_t value;
 };
 struct toggle args_toggle(struct args *args, const char *name);   /* on|off */

@@ -99,7 +99,7 @@ static enum outcome print_result(struct cli *cli)
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
-	struct cli cli = {.args = {.count = argc, .words = argv}};
+	struct cli   cli = {.args = {.count = argc, .words = argv}};
 	enum outcome outcome;
 
 	cli.data = args_option(&cli.args, "--data");
@@ -119,7 +119,7 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 int cli_main(int argc, char **argv)
 {
-	int words = 0;
+	int                words = 0;
 	const struct verb *verb = find(argc, argv, &words);
 
 	if (argc >= 1 && !strcmp(argv[0], "help")) {

@@ -17,12 +17,12 @@ void cli_help(FILE *to, const char *noun);
 
 /* One run of a command: it fills `out` with JSON, or fails. */
 struct cli {
-	struct args args;
-	const char *data;
+	struct args     args;
+	const char     *data;
 	struct service *service; /* open once cli_open() was called */
-	struct buffer out;
-	enum err err; /* the first failure */
-	char message[256];
+	struct buffer   out;
+	enum err        err; /* the first failure */
+	char            message[256];
 };
 
 enum outcome { DONE = 0, FAILED = 1, MISUSED = 2 };
@@ -47,7 +47,7 @@ enum outcome cli_call_parts(struct cli *cli, const struct request *request, serv
 bool cli_part_ok(struct cli *cli, const struct reply *reply);
 
 /* The value of `key` in a map, or NULL. The items of a list's part: an array, or [items, total, has_more]. */
-const msgpack_object *cli_member(const msgpack_object *map, const char *key);
+const msgpack_object       *cli_member(const msgpack_object *map, const char *key);
 const msgpack_object_array *cli_items(const msgpack_object *payload);
 
 /* Packs a flag: true, or absent; a toggle or number: its value, or absent. */

@@ -21,7 +21,7 @@ bool cli_account(struct cli *cli, const char *text, struct account_id *account)
 
 bool cli_part_ok(struct cli *cli, const struct reply *reply)
 {
-	char message[sizeof cli->message];
+	char                  message[sizeof cli->message];
 	const msgpack_object *text = reply->payload;
 
 	if (!reply->err) return true;
@@ -57,7 +57,7 @@ static void print_part(void *user, uint32_t shard, const struct reply *reply)
 
 static void print_items(void *user, uint32_t shard, const struct reply *reply)
 {
-	struct cli *cli = user;
+	struct cli                 *cli = user;
 	const msgpack_object_array *items;
 
 	(void)shard;
@@ -98,7 +98,7 @@ enum outcome cli_call_list(struct cli *cli, enum message message, const struct a
                            struct buffer *args)
 {
 	struct request request = {.message = message, .account = account};
-	enum outcome outcome;
+	enum outcome   outcome;
 
 	buffer_byte(&cli->out, '[');
 	outcome = call(cli, &request, args, print_items);

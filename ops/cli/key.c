@@ -10,8 +10,8 @@ struct made {
 
 static void on_created(void *user, uint32_t shard, const struct reply *reply)
 {
-	const struct made *made = user;
-	struct cli *cli = made->cli;
+	const struct made    *made = user;
+	struct cli           *cli = made->cli;
 	const msgpack_object *id;
 
 	(void)shard;
@@ -30,16 +30,16 @@ static void on_created(void *user, uint32_t shard, const struct reply *reply)
 
 enum outcome key_create(struct cli *cli)
 {
-	const char *id = args_word(&cli->args);
+	const char        *id = args_word(&cli->args);
 	struct random_pool pool = {0};
-	struct account_id account, same;
-	struct buffer args = {0};
-	msgpack_packer packer = buffer_packer(&args);
-	struct request request = {.message = MSG_KEY_CREATE, .account = &account};
-	uint8_t secret[32], hash[32];
-	char key[API_KEY_TEXT];
-	struct made made = {.cli = cli, .key = key};
-	enum outcome outcome;
+	struct account_id  account, same;
+	struct buffer      args = {0};
+	msgpack_packer     packer = buffer_packer(&args);
+	struct request     request = {.message = MSG_KEY_CREATE, .account = &account};
+	uint8_t            secret[32], hash[32];
+	char               key[API_KEY_TEXT];
+	struct made        made = {.cli = cli, .key = key};
+	enum outcome       outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
@@ -56,7 +56,7 @@ enum outcome key_create(struct cli *cli)
 
 enum outcome key_list(struct cli *cli)
 {
-	const char *id = args_word(&cli->args);
+	const char       *id = args_word(&cli->args);
 	struct account_id account;
 
 	if (!args_end(&cli->args)) return MISUSED;
@@ -66,10 +66,10 @@ enum outcome key_list(struct cli *cli)
 
 enum outcome key_revoke(struct cli *cli)
 {
-	const char *id = args_word(&cli->args), *key_id = args_word(&cli->args);
+	const char       *id = args_word(&cli->args), *key_id = args_word(&cli->args);
 	struct account_id account;
-	struct buffer args = {0};
-	msgpack_packer packer = buffer_packer(&args);
+	struct buffer     args = {0};
+	msgpack_packer    packer = buffer_packer(&args);
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;

@@ -14,12 +14,12 @@ static bool is_event(const char *word)
 
 enum outcome pass_event(struct cli *cli)
 {
-	bool block = args_flag(&cli->args, "--block-reinstall");
-	const char *id = args_word(&cli->args), *pass_id = args_word(&cli->args);
-	const char *event = args_word(&cli->args);
+	bool              block = args_flag(&cli->args, "--block-reinstall");
+	const char       *id = args_word(&cli->args), *pass_id = args_word(&cli->args);
+	const char       *event = args_word(&cli->args);
 	struct account_id account;
-	struct buffer args = {0};
-	msgpack_packer packer = buffer_packer(&args);
+	struct buffer     args = {0};
+	msgpack_packer    packer = buffer_packer(&args);
 
 	if (!args_end(&cli->args) || !is_event(event)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
@@ -32,10 +32,10 @@ enum outcome pass_event(struct cli *cli)
 
 enum outcome pass_history(struct cli *cli)
 {
-	const char *id = args_word(&cli->args), *pass_id = args_word(&cli->args);
+	const char       *id = args_word(&cli->args), *pass_id = args_word(&cli->args);
 	struct account_id account;
-	struct buffer args = {0};
-	msgpack_packer packer = buffer_packer(&args);
+	struct buffer     args = {0};
+	msgpack_packer    packer = buffer_packer(&args);
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;

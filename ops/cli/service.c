@@ -16,18 +16,18 @@ enum { SUPERVISOR_WAIT_MS = 2000, SHARD_WAIT_MS = 3000, TURN_MS = 50, PUMP_BUDGE
 
 struct service {
 	struct datadir datadir;
-	struct loop loop;
-	struct ask *supervisor;
-	struct ask *shards[SHARDS_MAX];
-	uint32_t shard_count;
-	struct buffer status;
+	struct loop    loop;
+	struct ask    *supervisor;
+	struct ask    *shards[SHARDS_MAX];
+	uint32_t       shard_count;
+	struct buffer  status;
 };
 
 /* One call in flight, by which its answer finds back. */
 struct waiting {
 	service_part_fn on_part;
-	void *user;
-	uint32_t shard;
+	void           *user;
+	uint32_t        shard;
 };
 
 static void on_reply(void *user, const struct reply *reply)
@@ -70,8 +70,8 @@ static void await_sessions(struct service *service, struct ask **asks, uint32_t 
 static void await_answers(struct service *service, struct ask **asks, uint32_t count)
 {
 	for (;;) {
-		mono_us now = time_mono();
-		bool more = false;
+		mono_us  now = time_mono();
+		bool     more = false;
 		uint32_t outstanding = 0;
 
 		for (uint32_t i = 0; i < count; i++) {
@@ -86,11 +86,11 @@ static void await_answers(struct service *service, struct ask **asks, uint32_t c
 
 static void call_one(struct ask *ask, const struct request *request, struct waiting *waiting)
 {
-	mono_us deadline = mono_after(time_mono(), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
-	struct call head = {.message = request->message, .deadline = deadline};
+	mono_us        deadline = mono_after(time_mono(), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
+	struct call    head = {.message = request->message, .deadline = deadline};
 	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
 	msgpack_packer packer;
-	enum err err;
+	enum err       err;
 
 	if (request->account) {
 		head.has_account = true;
@@ -112,9 +112,9 @@ enum err service_call(struct service *service, const struct request *request, se
                       void *user)
 {
 	struct waiting waiting[SHARDS_MAX];
-	uint32_t first = 0, count = service->shard_count;
-	char endpoint[ENDPOINT_TEXT];
-	enum err err;
+	uint32_t       first = 0, count = service->shard_count;
+	char           endpoint[ENDPOINT_TEXT];
+	enum err       err;
 
 	if (request->account) {
 		first = slot_shard(account_slot(*request->account), service->shard_count);
@@ -160,8 +160,8 @@ static enum err ask_supervisor(struct service *service)
 {
 	struct waiting waiting = {.on_part = on_status, .user = service};
 	struct request request = {.message = MSG_STATUS};
-	char endpoint[ENDPOINT_TEXT];
-	enum err err;
+	char           endpoint[ENDPOINT_TEXT];
+	enum err       err;
 
 	datadir_supervisor_endpoint(&service->datadir, endpoint);
 	if ((err = open_session(service, endpoint, &service->supervisor))) return err;
@@ -175,7 +175,7 @@ static enum err ask_supervisor(struct service *service)
 enum err service_open(const char *dir, struct service **service_p)
 {
 	struct service *service = calloc(1, sizeof *service);
-	enum err err;
+	enum err        err;
 
 	*service_p = NULL;
 	if (!service) return ERR_NO_MEMORY;

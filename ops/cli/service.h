@@ -8,16 +8,16 @@ struct service;
 /* Finds the service of data directory `dir` and asks it how many shards it has.
  * Errors: ERR_NOT_RUNNING (nobody answers within 2 s), ERR_NO_MEMORY, ERR_IO, ERR_DAMAGED. */
 must_check enum err service_open(const char *dir, struct service **service);
-void service_close(struct service **service);
+void                service_close(struct service **service);
 
-uint32_t service_shards(const struct service *service);
+uint32_t    service_shards(const struct service *service);
 struct span service_status(const struct service *service); /* the supervisor's answer to STATUS, as JSON */
 
 /* What to call, and where: on the account's shard, or without an account on every shard. */
 struct request {
-	enum message message;
+	enum message             message;
 	const struct account_id *account; /* NULL: on every shard */
-	struct span args;                 /* the packed array of arguments; size 0: there are none */
+	struct span              args;    /* the packed array of arguments; size 0: there are none */
 };
 
 /* Gets each part of each shard's answer, failures too; what it points to lives until it returns. */

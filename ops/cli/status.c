@@ -12,7 +12,7 @@ static void on_shard(void *user, uint32_t shard, const struct reply *reply)
 {
 	struct shards *shards = user;
 	struct buffer *json = &shards->of[shard];
-	char text[128];
+	char           text[128];
 
 	buffer_clear(json);
 	if (!reply->err && !json_render(reply->payload, json)) return;
@@ -39,8 +39,8 @@ static void print(struct cli *cli, const struct shards *shards)
 enum outcome status_alone(struct cli *cli)
 {
 	struct request request = {.message = MSG_SHARD_STATUS};
-	struct shards shards = {0};
-	enum outcome outcome;
+	struct shards  shards = {0};
+	enum outcome   outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	outcome = cli_call_parts(cli, &request, on_shard, &shards);

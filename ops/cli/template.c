@@ -11,8 +11,8 @@ enum { FILE_BYTES_MAX = 4 << 20, FILE_STEP = 64 << 10 };
 static enum outcome read_file(struct cli *cli, const char *path, struct buffer *text)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	char why[200];
-	bool bad;
+	char  why[200];
+	bool  bad;
 
 	if (!file) {
 		snprintf(why, sizeof why, "The file cannot be opened: %s.", strerror(errno));
@@ -32,11 +32,11 @@ static enum outcome read_file(struct cli *cli, const char *path, struct buffer *
 static enum outcome pack_file(struct cli *cli, struct span text, struct buffer *args)
 {
 	msgpack_packer packer = buffer_packer(args);
-	struct buffer scratch = {0};
-	struct arena arena = {0};
-	struct json *value = NULL;
-	enum outcome outcome = DONE;
-	enum err err = json_parse(text, &arena, &value);
+	struct buffer  scratch = {0};
+	struct arena   arena = {0};
+	struct json   *value = NULL;
+	enum outcome   outcome = DONE;
+	enum err       err = json_parse(text, &arena, &value);
 
 	if (err) {
 		outcome = cli_fail(cli, err, "The file is not JSON.");
@@ -57,10 +57,10 @@ out:
 
 enum outcome template_put(struct cli *cli)
 {
-	const char *id = args_word(&cli->args), *path = args_word(&cli->args);
+	const char       *id = args_word(&cli->args), *path = args_word(&cli->args);
 	struct account_id account;
-	struct buffer text = {0}, args = {0};
-	enum outcome outcome;
+	struct buffer     text = {0}, args = {0};
+	enum outcome      outcome;
 
 	if (!args_end(&cli->args) || !cli->data) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
@@ -74,7 +74,7 @@ enum outcome template_put(struct cli *cli)
 
 enum outcome template_list(struct cli *cli)
 {
-	const char *id = args_word(&cli->args);
+	const char       *id = args_word(&cli->args);
 	struct account_id account;
 
 	if (!args_end(&cli->args)) return MISUSED;

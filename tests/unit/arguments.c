@@ -6,13 +6,13 @@
 #include <criterion/criterion.h>
 
 static struct arguments_memory memory;
-static struct buffer packed;
-static struct span field;
-static msgpack_unpacked unpacked;
+static struct buffer           packed;
+static struct span             field;
+static msgpack_unpacked        unpacked;
 
 static enum err pack(enum message message, const char *param, const char *query, const char *body)
 {
-	struct span params[1] = {span_str(param)};
+	struct span             params[1] = {span_str(param)};
 	struct arguments_source source = {params, span_str(query), span_str(body)};
 	buffer_clear(&packed);
 	arena_reset(&memory.arena);
@@ -38,7 +38,7 @@ static bool argument_is_text(unsigned position, const char *want)
 
 struct row {
 	const char *param, *query, *body;
-	enum err want;
+	enum err    want;
 	const char *field; /* NULL: none */
 };
 
@@ -46,7 +46,7 @@ static void check_rows(enum message message, const struct row *rows, size_t coun
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct row *row = &rows[i];
-		enum err got = pack(message, row->param, row->query, row->body);
+		enum err          got = pack(message, row->param, row->query, row->body);
 		cr_expect_eq(got, row->want, "row %zu: got %s", i, err_code(got));
 		cr_expect(span_is(field, row->field ? row->field : ""), "row %zu: field %.*s", i,
 		          (int)field.size, (const char *)field.at);

@@ -46,7 +46,7 @@ Test(ask_session, repeats_its_hello_every_half_second)
 
 Test(ask, gathers_calls_into_one_message_and_gives_each_its_answer)
 {
-	uint64_t ids[3];
+	uint64_t    ids[3];
 	struct call got;
 	for (int i = 0; i < 3; i++)
 		ids[i] = call(MSG_PASS_GET, i);
@@ -71,7 +71,7 @@ Test(ask, gathers_calls_into_one_message_and_gives_each_its_answer)
 
 Test(ask, sends_nothing_for_an_aborted_call)
 {
-	struct call head = {.message = MSG_PASS_GET};
+	struct call    head = {.message = MSG_PASS_GET};
 	msgpack_packer packer;
 	(void)call(MSG_PASS_GET, 1);
 	cr_assert_eq(ask_begin(ask, &head, NULL, &packer), OK);
@@ -154,9 +154,9 @@ static void answer_calls(void *user, struct ask *from, const struct frame *calls
 
 Test(ask, serves_the_calls_of_the_other_side)
 {
-	unsigned served = 0;
+	unsigned         served = 0;
 	struct frame_out out = {0};
-	struct call head = {.id = 5, .message = MSG_PREPARE};
+	struct call      head = {.id = 5, .message = MSG_PREPARE};
 	ask_serve(ask, answer_calls, &served);
 	frame_call(&out, &head);
 	msgpack_packer packer = frame_out_packer(&out);
@@ -230,7 +230,7 @@ Test(ask_session, cuts_the_calls_of_a_turn_into_frames_that_can_be_read)
 
 Test(ask_session, refuses_a_call_of_too_many_items)
 {
-	struct call head = {.message = MSG_PASS_CREATE};
+	struct call    head = {.message = MSG_PASS_CREATE};
 	msgpack_packer packer;
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES);

@@ -85,7 +85,7 @@ Test(ask_end, a_frame_that_cannot_be_read_ends_the_session)
 {
 	static const struct {
 		const char *bytes;
-		size_t size;
+		size_t      size;
 	} rows[] = {{"\xc1", 1},
 	            {"", 0},
 	            {"\x93\x04\x29\x91\x01", 5},  /* REPLIES, one of which is none */

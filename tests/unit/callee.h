@@ -15,19 +15,19 @@ enum { EPOCH = 41, ENDS_MAX = 4096 };
 static char dir[] = "/tmp/stampede-ask-XXXXXX";
 static char endpoint[64];
 
-static struct ask *ask;
+static struct ask     *ask;
 static struct mailbox *callee;
-static struct letter letter; /* what the callee received last */
-static struct frame frame;   /* and as a frame */
-static msgpack_zone zone;
-static dur_us later; /* how far the test's time is ahead */
+static struct letter   letter; /* what the callee received last */
+static struct frame    frame;  /* and as a frame */
+static msgpack_zone    zone;
+static dur_us          later; /* how far the test's time is ahead */
 
 static struct {
-	int user;
+	int      user;
 	enum err err;
 	unsigned flags;
 } ends[ENDS_MAX]; /* what on_reply heard, in order */
-static int end_count;
+static int  end_count;
 static bool call_again; /* on_reply makes one more call */
 
 static inline mono_us now(void)
@@ -61,9 +61,9 @@ static inline bool pump_until_ends(int count)
 /* Begins a call with `size` bytes of argument; numbers serve as users. */
 static inline enum err call_sized(enum message message, int user, size_t size, uint64_t *id)
 {
-	struct call head = {.message = message, .deadline = mono_after(now(), (dur_us){US_PER_SEC})};
+	struct call    head = {.message = message, .deadline = mono_after(now(), (dur_us){US_PER_SEC})};
 	msgpack_packer packer;
-	enum err err = ask_begin(ask, &head, (void *)(intptr_t)user, &packer);
+	enum err       err = ask_begin(ask, &head, (void *)(intptr_t)user, &packer);
 	if (err) return err;
 	char *text = calloc(1, size + 1);
 	msgpack_pack_array(&packer, message == MSG_PASS_LOYALTY ? ARGS_PASS_LOYALTY : ARGS_PASS_GET);

@@ -23,8 +23,8 @@ Test(crc32c, gives_the_known_answers)
 		rising[i] = (uint8_t)i;
 	const struct {
 		const void *at;
-		size_t size;
-		uint32_t want;
+		size_t      size;
+		uint32_t    want;
 	} rows[] = {{"", 0, 0},
 	            {"123456789", 9, 0xe3069283},
 	            {zeros, 32, 0x8a9136aa},

@@ -13,7 +13,7 @@ static char dir[64];
 
 static void put(const char *name, const void *bytes, size_t size)
 {
-	char path[128];
+	char  path[128];
 	FILE *file;
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -32,8 +32,8 @@ static void make(void)
 static void furnish(void)
 {
 	struct identity identity = {.lineage = {1, 2, 3}, .shards = 2, .formatted = true};
-	struct buffer text = {0};
-	char run[128];
+	struct buffer   text = {0};
+	char            run[128];
 
 	identity_write(&identity, &text);
 	put("identity", text.at, text.size);
@@ -45,7 +45,7 @@ static void furnish(void)
 static void clear(void)
 {
 	static const char *const names[] = {"identity", "master.key", "held"};
-	char path[128];
+	char                     path[128];
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
@@ -95,9 +95,9 @@ Test(datadir, with_a_changed_identity_is_damaged)
 Test(datadir, names_endpoints_that_lead_into_its_run_directory)
 {
 	struct datadir datadir;
-	char endpoint[ENDPOINT_TEXT];
-	struct stat by_name, by_fd;
-	char *slash;
+	char           endpoint[ENDPOINT_TEXT];
+	struct stat    by_name, by_fd;
+	char          *slash;
 
 	furnish();
 	cr_assert_eq(datadir_open(dir, &datadir), OK);
@@ -118,8 +118,8 @@ Test(datadir, names_endpoints_that_lead_into_its_run_directory)
 Test(datadir, key_is_of_32_bytes_or_damaged)
 {
 	static const uint8_t bytes[33] = {9, 8, 7};
-	uint8_t key[32];
-	struct datadir datadir;
+	uint8_t              key[32];
+	struct datadir       datadir;
 
 	furnish();
 	cr_assert_eq(datadir_open(dir, &datadir), OK);
@@ -151,7 +151,7 @@ Test(datadir, lock_is_held_by_one_descriptor)
 
 Test(datadir, lock_waits_for_its_holder)
 {
-	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock;
+	int   dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock;
 	pid_t child = fork();
 
 	cr_assert_geq(child, 0);

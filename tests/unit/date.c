@@ -13,7 +13,7 @@ static wall_us read_ok(const char *text)
 Test(date, prints_milliseconds_rounded_down)
 {
 	static const struct {
-		int64_t us;
+		int64_t     us;
 		const char *want;
 	} rows[] = {
 	    {0, "1970-01-01T00:00:00.000Z"},
@@ -38,7 +38,7 @@ Test(date, reads_offsets_and_fractions)
 {
 	static const struct {
 		const char *text;
-		int64_t want;
+		int64_t     want;
 	} rows[] = {
 	    {"1970-01-01T00:00:00Z", 0},
 	    {"1970-01-01t00:00:00z", 0},
@@ -105,7 +105,7 @@ Test(date, reads_durations)
 {
 	static const struct {
 		const char *text;
-		int64_t want_s; /* -1: refused */
+		int64_t     want_s; /* -1: refused */
 	} rows[] = {
 	    {"90s", 90},
 	    {"5m", 300},
@@ -129,7 +129,7 @@ Test(date, reads_durations)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		dur_us got = {-1};
-		bool read = duration_read(span_str(rows[i].text), &got);
+		bool   read = duration_read(span_str(rows[i].text), &got);
 		cr_expect_eq(read, rows[i].want_s >= 0, "%s", rows[i].text);
 		if (read) cr_expect_eq(got.v, rows[i].want_s * US_PER_SEC, "%s", rows[i].text);
 	}

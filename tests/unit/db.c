@@ -53,7 +53,7 @@ static size_t raw_rows(const char *table)
 {
 	MDB_env *env;
 	MDB_txn *txn;
-	MDB_dbi dbi;
+	MDB_dbi  dbi;
 	MDB_stat stat;
 	scratch_commit(&s);
 	db_close(&s.db);
@@ -97,7 +97,7 @@ Test(db, parted_values_of_every_size_come_back_whole)
 Test(db, the_largest_value_a_command_may_stage_fits)
 {
 	struct row_key key = key_u32(account, 5);
-	struct span value = filler(1, 2 * PASS_STORED_BYTES_MAX);
+	struct span    value = filler(1, 2 * PASS_STORED_BYTES_MAX);
 	put(TABLE_TEMPLATE, key_span(&key), value);
 	cr_expect_eq(raw_rows("template"), parts_of(value.size));
 	cr_expect(holds(TABLE_TEMPLATE, key_span(&key), value));
@@ -107,7 +107,7 @@ Test(db, the_largest_value_a_command_may_stage_fits)
 Test(db, parted_values_shrink_and_grow_without_leftovers)
 {
 	struct row_key key = key_u32(account, 5), before = key_u32(account, 4), after = key_u32(account, 6);
-	struct span beside = filler(99, 4000);
+	struct span    beside = filler(99, 4000);
 	for (unsigned from = 0; from < SIZES; from++)
 		for (unsigned to = 0; to < SIZES; to++) {
 			put(TABLE_BODY, key_span(&before), beside);
@@ -165,11 +165,11 @@ Test(db, answers_what_cannot_be_applied)
 static void patch_over(size_t key_size, size_t size)
 {
 	struct span key = filler(7, key_size);
-	uint8_t want[ROW_BYTES_MAX];
+	uint8_t     want[ROW_BYTES_MAX];
 	memcpy(want, filler(size, size).at, size);
 	put(TABLE_HOT, key, span_of(want, size));
 	for (unsigned round = 0; round < 3; round++) {
-		uint8_t byte = (uint8_t)(round + 1);
+		uint8_t      byte = (uint8_t)(round + 1);
 		struct patch patches[] = {{0, 1, &byte}, {(uint16_t)(size - 1), 1, &byte}};
 		struct write write = {WRITE_PATCH, TABLE_HOT, key, {NULL, 0}, patches, 2};
 		cr_assert_eq(db_apply(s.db, &write), OK);
@@ -213,7 +213,7 @@ Test(db, staged_writes_lie_over_the_rows)
 Test(db, walks_a_table_in_both_directions)
 {
 	struct view_row row;
-	uint8_t key[2] = {0};
+	uint8_t         key[2] = {0};
 	cr_expect_eq(view_from(s.view, TABLE_LEDGER, span_str("a"), &row), ERR_NOT_FOUND);
 	cr_expect_eq(view_before(s.view, TABLE_LEDGER, span_str("a"), &row), ERR_NOT_FOUND);
 	for (unsigned i = 10; i < 200; i += 10) {
@@ -243,7 +243,7 @@ Test(db, walks_a_table_in_both_directions)
 Test(db, a_reader_sees_what_was_committed_when_it_began)
 {
 	struct arena arena = {0};
-	struct span key = span_str("key"), got;
+	struct span  key = span_str("key"), got;
 	struct view *reader;
 	put(TABLE_HOT, key, span_str("one"));
 	scratch_commit(&s);
@@ -299,10 +299,10 @@ static void put_rows(void)
 /* Flips a byte of a row's value wherever data.mdb has it: a page that was split may hold an older copy. */
 static unsigned flip_value(const uint8_t *file, size_t size, unsigned i)
 {
-	uint64_t state = i;
-	struct span value = filler(i, row_size(i));
-	size_t within = chance_below(&state, (unsigned)(value.size < 1800 ? value.size : 1800));
-	unsigned copies = 0;
+	uint64_t       state = i;
+	struct span    value = filler(i, row_size(i));
+	size_t         within = chance_below(&state, (unsigned)(value.size < 1800 ? value.size : 1800));
+	unsigned       copies = 0;
 	const uint8_t *at = file;
 	while ((at = memmem(at, size - (size_t)(at - file), value.at, 32))) {
 		file_flip(&s.place, "data.mdb", (size_t)(at - file) + within, (uint8_t)(1 << i % 8));
@@ -314,7 +314,7 @@ static unsigned flip_value(const uint8_t *file, size_t size, unsigned i)
 
 Test(db, any_flipped_byte_of_a_value_is_damage)
 {
-	uint8_t *file;
+	uint8_t    *file;
 	struct span got;
 	put_rows();
 	size_t size = file_read(&s.place, "data.mdb", &file);
@@ -366,7 +366,7 @@ Test(db, a_flipped_byte_anywhere_never_changes_a_value)
 	size_t size = file_read(&s.place, "data.mdb", &file);
 	free(file);
 	for (unsigned i = 0; i < 200; i++) {
-		size_t at = chance_below(&state, (unsigned)size);
+		size_t  at = chance_below(&state, (unsigned)size);
 		uint8_t bits = (uint8_t)(1 << chance_below(&state, 8));
 		file_flip(&s.place, "data.mdb", at, bits);
 		int seen = in_child(read_rows, NULL);

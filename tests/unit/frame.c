@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-static msgpack_zone zone;
+static msgpack_zone     zone;
 static struct frame_out out;
 
 static void begin(void)
@@ -128,7 +128,7 @@ Test(frame, refuses_heads_that_are_none)
 {
 	static const struct {
 		const char *bytes;
-		size_t size;
+		size_t      size;
 	} rows[] = {
 	    {"", 0},
 	    {"\x01", 1},
@@ -168,8 +168,8 @@ Test(frame, a_bad_call_still_tells_its_id)
 {
 	static const struct {
 		const char *bytes;
-		size_t size;
-		uint64_t want_id;
+		size_t      size;
+		uint64_t    want_id;
 	} rows[] = {
 	    {"\x01", 1, 0},
 	    {"\x90", 1, 0},
@@ -193,8 +193,8 @@ Test(frame, a_bad_call_still_tells_its_id)
 /* One value as the first argument of `message`, nil as all others; does it pass? */
 static bool fits(enum message message, unsigned position, const char *value, size_t size)
 {
-	struct call call, head = {.id = 1, .message = message};
-	unsigned count;
+	struct call         call, head = {.id = 1, .message = message};
+	unsigned            count;
 	const struct field *fields = message_fields(message, &count);
 	frame_clear(&out);
 	frame_call(&out, &head);
@@ -217,10 +217,10 @@ Test(frame, arguments_are_held_against_their_fields)
 {
 	static const struct {
 		enum message message;
-		unsigned position;
-		const char *value;
-		size_t size;
-		bool want;
+		unsigned     position;
+		const char  *value;
+		size_t       size;
+		bool         want;
 	} rows[] = {
 	    {MSG_PASS_GET, ARG_PASS_GET_pass_id, "\xa1x", 2, true},
 	    {MSG_PASS_GET, ARG_PASS_GET_pass_id, "\xc0", 1, false}, /* required */

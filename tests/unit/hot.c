@@ -9,10 +9,10 @@
 
 enum { PASSES = 2 * HOT_PASSES + 5 };
 
-static struct scratch s;
+static struct scratch          s;
 static const struct account_id account = {{'a'}}, neighbour = {{'b'}};
-static struct hot model[PASSES];
-static unsigned made;
+static struct hot              model[PASSES];
+static unsigned                made;
 
 static void begin(void)
 {
@@ -65,10 +65,10 @@ static void change(unsigned number, const struct hot *after)
 /* One row against the model: every pass, every count, both bounds. */
 static void expect_row(unsigned row)
 {
-	uint8_t counts[HOT_COUNTS] = {0};
-	int64_t oldest = INT64_MAX, newest = INT64_MIN;
+	uint8_t        counts[HOT_COUNTS] = {0};
+	int64_t        oldest = INT64_MAX, newest = INT64_MIN;
 	struct row_key key = key_u32(account, row);
-	struct span got;
+	struct span    got;
 	cr_assert_eq(view_get(s.view, TABLE_HOT, key_span(&key), &got), OK);
 	cr_assert(hot_row_is_whole(got));
 	for (unsigned i = row * HOT_PASSES; i < made && i < (row + 1) * HOT_PASSES; i++) {
@@ -114,7 +114,7 @@ Test(hot, passes_added_one_by_one_stand_in_rows_of_forty)
 /* One command after another: some fields of one pass, sometimes none, sometimes the bounds' own pass. */
 static struct hot any_change(uint64_t *state, struct hot pass)
 {
-	unsigned fields = (unsigned)chance(state);
+	unsigned   fields = (unsigned)chance(state);
 	struct hot other = any_pass(state);
 	if (fields & 1) pass.status = other.status;
 	if (fields & 2) pass.flags = other.flags;
@@ -137,7 +137,7 @@ Test(hot, changes_equal_a_model_of_plain_structs)
 		scratch_save(&s);
 	}
 	for (unsigned i = 0; i < 4000; i++) {
-		unsigned number = chance_below(&state, HOT_PASSES);
+		unsigned   number = chance_below(&state, HOT_PASSES);
 		struct hot after = any_change(&state, model[number]);
 		change(number, &after);
 		if (i % 4 == 0) expect_row(0); /* as staged */
@@ -150,7 +150,7 @@ Test(hot, changes_equal_a_model_of_plain_structs)
 
 Test(hot, a_pass_may_change_twice_in_one_command)
 {
-	uint64_t state = chance_begin();
+	uint64_t   state = chance_begin();
 	struct hot pass = any_pass(&state);
 	add(&pass);
 	add(&pass);
@@ -176,7 +176,7 @@ Test(hot, a_change_that_is_none_writes_nothing)
 
 Test(hot, a_delta_writes_little)
 {
-	size_t size = 0;
+	size_t     size = 0;
 	struct hot pass = {.status = 2, .updated = {5}, .balance = 10, .ledger_head = 1};
 	for (unsigned i = 0; i < HOT_PASSES; i++)
 		add(&pass);
@@ -204,9 +204,9 @@ Test(hot, numbers_are_dense)
 Test(hot, rows_of_another_form_are_damage)
 {
 	static const uint8_t zeros[1945];
-	struct row_key key = key_u32(account, 0);
-	struct hot_at at;
-	struct hot pass = {.status = 2};
+	struct row_key       key = key_u32(account, 0);
+	struct hot_at        at;
+	struct hot           pass = {.status = 2};
 	for (size_t size = 1943; size <= 1945; size += 2) {
 		cr_assert_eq(write_put(&s.staged, TABLE_HOT, key_span(&key), span_of(zeros, size)), OK);
 		cr_expect_eq(hot_get(s.view, account, 0, &at), ERR_DAMAGED);

@@ -33,7 +33,7 @@ Test(identity, is_damaged_by_any_other_byte)
 	const size_t size = sizeof(TEXT) - 1;
 	for (size_t i = 0; i < size; i++) {
 		struct identity got;
-		char text[sizeof(TEXT)];
+		char            text[sizeof(TEXT)];
 		memcpy(text, TEXT, sizeof(TEXT));
 		text[i] ^= 1;
 		cr_expect_eq(identity_read(span_str(text), &got), ERR_DAMAGED, "byte %zu", i);
@@ -48,7 +48,7 @@ Test(identity, refuses_other_contents)
 {
 	static const struct {
 		const char *lines;
-		enum err want;
+		enum err    want;
 	} rows[] = {
 	    {"stampede-data=1\n" LINEAGE "shards=64\nformatted=0\n", OK},
 	    {"stampede-data=2\nanything=else\n", ERR_UNSUPPORTED},
@@ -65,8 +65,8 @@ Test(identity, refuses_other_contents)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct identity got;
-		char text[256];
-		uint32_t sum = crc32c(0, rows[i].lines, strlen(rows[i].lines));
+		char            text[256];
+		uint32_t        sum = crc32c(0, rows[i].lines, strlen(rows[i].lines));
 		snprintf(text, sizeof(text), "%scrc=%08x\n", rows[i].lines, sum);
 		cr_expect_eq(identity_read(span_str(text), &got), rows[i].want, "row %zu", i);
 	}

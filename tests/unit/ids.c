@@ -10,7 +10,7 @@ static const struct account_id account = {{0x00, 0x44, 0x32, 0x14, 0xc7, 0x42, 0
 
 Test(ids, account_reads_as_it_was_written)
 {
-	char text[ACCOUNT_ID_TEXT];
+	char              text[ACCOUNT_ID_TEXT];
 	struct account_id got;
 	account_id_text(account, text);
 	cr_assert_str_eq(text, "acc_" ACCOUNT_PART);
@@ -42,9 +42,9 @@ Test(ids, key_carries_its_account_and_a_hash_of_its_secret)
 	static const uint8_t want[32] = {0x6c, 0x1b, 0x3d, 0xc7, 0xa7, 0x06, 0xb9, 0xdc, 0x81, 0x35, 0x2a,
 	                                 0x67, 0x16, 0xb9, 0xc6, 0x66, 0xc6, 0x08, 0xd8, 0x62, 0x62, 0x72,
 	                                 0xc6, 0x4b, 0x91, 0x4a, 0xb0, 0x55, 0x72, 0xfc, 0x6e, 0x84};
-	char text[API_KEY_TEXT];
-	uint8_t hash[32];
-	struct account_id got;
+	char                 text[API_KEY_TEXT];
+	uint8_t              hash[32];
+	struct account_id    got;
 	api_key_make(account, (const uint8_t[32]){0}, text);
 	cr_assert_str_eq(text, "sk_" ACCOUNT_PART "_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 	cr_assert(api_key_read(span_str(text), &got, hash));
@@ -63,7 +63,7 @@ Test(ids, template_carries_its_account_and_number)
 {
 	static const struct {
 		const char *tail;
-		uint32_t want; /* 0: refused */
+		uint32_t    want; /* 0: refused */
 	} rows[] = {{"1", 1},           {"4294967295", UINT32_MAX},
 	            {"4294967296", 0},  {"0", 0},
 	            {"01", 0},          {"", 0},
@@ -71,9 +71,9 @@ Test(ids, template_carries_its_account_and_number)
 	            {"99999999999", 0}, {" 1", 0},
 	            {"12", 12}};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[64], again[TEMPLATE_ID_TEXT];
+		char              text[64], again[TEMPLATE_ID_TEXT];
 		struct account_id got;
-		uint32_t number = 0;
+		uint32_t          number = 0;
 		snprintf(text, sizeof(text), "tpl_" ACCOUNT_PART "_%s", rows[i].tail);
 		bool read = template_id_read(span_str(text), &got, &number);
 		cr_expect_eq(read, rows[i].want > 0, "%s", text);
@@ -87,8 +87,8 @@ Test(ids, template_carries_its_account_and_number)
 Test(ids, uuid_is_of_version_7)
 {
 	static const uint8_t random[10] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
-	char text[UUID_TEXT];
-	struct uuid id = uuid_v7((wall_us){INT64_C(0x0123456789ab) * 1000 + 999}, random), got;
+	char                 text[UUID_TEXT];
+	struct uuid          id = uuid_v7((wall_us){INT64_C(0x0123456789ab) * 1000 + 999}, random), got;
 	uuid_text(id, text);
 	cr_assert_str_eq(text, "01234567-89ab-7fff-bfff-ffffffffff01");
 	cr_assert(uuid_read(span_str("01234567-89AB-7fff-BFFF-ffffffffff01"), &got));
@@ -102,7 +102,7 @@ Test(ids, takes_pass_ids_of_valid_utf8_without_controls)
 {
 	static const struct {
 		const char *text;
-		bool want;
+		bool        want;
 	} rows[] = {
 	    {"a", true},
 	    {"...", true},

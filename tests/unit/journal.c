@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static struct place place;
+static struct place       place;
 static struct journal_dir dir;
-static struct journal *journal;
-static struct position at; /* where the journal was opened */
+static struct journal    *journal;
+static struct position    at; /* where the journal was opened */
 
 static void begin(void)
 {
@@ -44,7 +44,7 @@ static enum err add(uint64_t tag, size_t size)
 static void turn(void)
 {
 	static unsigned turns;
-	struct pollfd news = {.fd = journal_fd(journal), .events = POLLIN};
+	struct pollfd   news = {.fd = journal_fd(journal), .events = POLLIN};
 	(void)poll(&news, 1, 1);
 	cr_assert_eq(journal_settle(journal), OK);
 	cr_assert_lt(++turns, 20000);
@@ -63,13 +63,13 @@ static void save(uint64_t tag, size_t size)
 /* Reads all records; those of kind WRITES hold filler(tag) with tag counting from 1, and its time. */
 static unsigned read_back(void)
 {
-	struct scan scan;
+	struct scan     scan;
 	struct position from = {0};
-	struct record record;
-	struct arena arena = {0};
-	struct write write;
-	uint64_t first, last, tag = 0;
-	enum err err;
+	struct record   record;
+	struct arena    arena = {0};
+	struct write    write;
+	uint64_t        first, last, tag = 0;
+	enum err        err;
 	cr_assert_eq(segment_range(&dir, &first, &last), OK);
 	scan_begin(&scan, &dir, last);
 	while (!(err = scan_next(&scan, &from, &record))) {
@@ -179,7 +179,7 @@ Test(journal, closing_waits_for_what_was_submitted)
 /* The next segment cannot be made, or is not ours: no room, and room again once that is mended. */
 Test(journal, has_no_room_without_a_next_segment)
 {
-	char name[SEGMENT_NAME];
+	char     name[SEGMENT_NAME];
 	uint64_t tag = 1;
 	segment_name(4, name);
 	file_write(&place, name, 0, span_str("not a segment"));

@@ -10,7 +10,7 @@ static struct arena arena;
 static struct json *parsed(struct span text)
 {
 	struct json *value = NULL;
-	enum err err = json_parse(text, &arena, &value);
+	enum err     err = json_parse(text, &arena, &value);
 	return err ? NULL : value;
 }
 
@@ -18,7 +18,7 @@ static struct json *parsed(struct span text)
 static const char *round_trip(const char *text)
 {
 	static struct buffer out;
-	struct json *value = parsed(span_str(text));
+	struct json         *value = parsed(span_str(text));
 	buffer_clear(&out);
 	if (value) json_text(value, &out);
 	buffer_byte(&out, '\0');
@@ -146,8 +146,8 @@ Test(json, integers_are_whole_and_fit)
 {
 	static const struct {
 		const char *text;
-		bool good;
-		int64_t want;
+		bool        good;
+		int64_t     want;
 	} rows[] = {
 	    {"0", true, 0},
 	    {"-0", true, 0},
@@ -185,9 +185,9 @@ Test(json, members_are_found_by_key)
 static const char *packed_and_rendered(const char *text)
 {
 	static struct buffer out;
-	struct buffer packed = {0}, scratch = {0};
-	msgpack_packer packer = buffer_packer(&packed);
-	msgpack_unpacked unpacked;
+	struct buffer        packed = {0}, scratch = {0};
+	msgpack_packer       packer = buffer_packer(&packed);
+	msgpack_unpacked     unpacked;
 	msgpack_unpacked_init(&unpacked);
 	json_pack_object(parsed(span_str(text)), &packer, &scratch);
 	cr_assert_eq(msgpack_unpack_next(&unpacked, (char *)packed.at, packed.size, NULL),
@@ -210,7 +210,7 @@ Test(json, an_object_survives_packing_to_the_digit)
 
 Test(json, renders_every_kind_and_refuses_others)
 {
-	struct buffer out = {0};
+	struct buffer  out = {0};
 	msgpack_object value = {.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = UINT64_MAX};
 	cr_expect_eq(json_render(&value, &out), OK);
 	value = (msgpack_object){.type = MSGPACK_OBJECT_NEGATIVE_INTEGER, .via.i64 = INT64_MIN};

@@ -76,8 +76,8 @@ Test(ledger, has_a_word_for_everything_that_can_happen)
 Test(ledger, finds_the_newest_row_of_each_account)
 {
 	const struct account_id accounts[] = {first, middle, last};
-	struct ledger_row row = {.what = LEDGER_LOYALTY};
-	uint64_t want[3] = {0};
+	struct ledger_row       row = {.what = LEDGER_LOYALTY};
+	uint64_t                want[3] = {0};
 	for (unsigned i = 0; i < 3; i++)
 		cr_expect_eq(newest(accounts[i]), 0);
 	for (unsigned step = 0; step < 900; step++) {
@@ -105,8 +105,8 @@ Test(ledger, finds_rows_by_account_and_seq_only)
 
 Test(ledger, rows_of_another_form_are_damage)
 {
-	struct row_key key = key_u64(middle, 1);
-	struct ledger_row row;
+	struct row_key      key = key_u64(middle, 1);
+	struct ledger_row   row;
 	static const size_t sizes[] = {0, 23, 25, 39, 41};
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		cr_assert_eq(write_put(&s.staged, TABLE_LEDGER, key_span(&key), filler(1, sizes[i])), OK);

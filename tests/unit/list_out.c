@@ -11,7 +11,7 @@ enum { PARTS_MAX = 64 };
 static struct buffer payload;
 static struct {
 	struct buffer bytes[PARTS_MAX];
-	unsigned count;
+	unsigned      count;
 } parts;
 
 static void keep_part(void *user, struct buffer *part)
@@ -36,7 +36,7 @@ TestSuite(list_out, .fini = end);
 static msgpack_object open_value(const struct buffer *bytes, msgpack_zone *zone)
 {
 	msgpack_object value;
-	size_t at = 0;
+	size_t         at = 0;
 	cr_assert_eq(msgpack_unpack((const char *)bytes->at, bytes->size, &at, zone, &value),
 	             MSGPACK_UNPACK_SUCCESS);
 	return value;
@@ -58,8 +58,8 @@ static unsigned expect_items(const msgpack_object *list, unsigned next, size_t s
 static void list_of(unsigned count, size_t size, unsigned want_parts)
 {
 	struct list_out list;
-	msgpack_zone zone;
-	unsigned next = 0;
+	msgpack_zone    zone;
+	unsigned        next = 0;
 	list_begin(&list, &outcome);
 	for (unsigned i = 0; i < count; i++) {
 		msgpack_packer pk = buffer_packer(list_item(&list));

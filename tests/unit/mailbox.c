@@ -13,7 +13,7 @@ static char dir[] = "/tmp/stampede-mailbox-XXXXXX";
 static char endpoint[64];
 
 static struct mailbox *router, *dealer;
-static struct letter letter;
+static struct letter   letter;
 
 static void begin(void)
 {

@@ -16,7 +16,7 @@ static enum err check(const char *bytes, size_t size)
 
 struct row {
 	const char *bytes;
-	size_t size;
+	size_t      size;
 };
 #define B(text)                        \
 	{                              \
@@ -105,7 +105,7 @@ Test(msgpack_check, survives_any_bytes)
 {
 	unsigned seed = 20261120;
 	for (int round = 0; round < 200000; round++) {
-		char bytes[24];
+		char   bytes[24];
 		size_t size = (size_t)rand_r(&seed) % sizeof(bytes);
 		for (size_t i = 0; i < size; i++)
 			bytes[i] = (char)rand_r(&seed);

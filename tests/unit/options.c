@@ -10,7 +10,7 @@
 enum { WORDS_MAX = 16 };
 
 static struct options options;
-static char why[OPTION_WHY];
+static char           why[OPTION_WHY];
 
 /* Reads words that end with NULL. */
 static enum err read_words(char **words)
@@ -27,7 +27,7 @@ static enum err read_words(char **words)
 static const char *write_config(const char *text)
 {
 	static char path[64];
-	FILE *file;
+	FILE       *file;
 
 	snprintf(path, sizeof path, "/tmp/stampede-options-%d", (int)getpid());
 	file = fopen(path, "w");
@@ -78,7 +78,7 @@ Test(options, gather_when_repeatable_and_take_the_last_otherwise)
 Test(options, are_refused_with_their_name)
 {
 	static const struct {
-		char *words[WORDS_MAX];
+		char       *words[WORDS_MAX];
 		const char *want;
 	} cases[] = {
 	    {{"--listen", "1.2.3.4:5"}, "--data"},
@@ -173,7 +173,7 @@ Test(options, of_a_file_are_refused_with_their_name)
 Test(options, survive_the_way_to_a_child)
 {
 	struct option_args args = {.argc = 1, .argv = {"stampede"}};
-	struct options before;
+	struct options     before;
 
 	cr_assert_eq(READ("--data", "d", "--shards", "2", "--cors-origin", "http://a", "--cors-origin",
 	                  "http://b", "--max-body", "0", "--test-clock", "--egress-allow", "::/0"),
@@ -222,9 +222,9 @@ Test(host_port, is_split)
 {
 	static const struct {
 		const char *text;
-		bool want;
+		bool        want;
 		const char *host;
-		uint16_t port;
+		uint16_t    port;
 	} cases[] = {
 	    {"127.0.0.1:80", true, "127.0.0.1", 80},
 	    {"[::1]:0", true, "::1", 0},
@@ -242,9 +242,9 @@ Test(host_port, is_split)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char host[HOST_TEXT];
+		char     host[HOST_TEXT];
 		uint16_t port;
-		bool got = host_port_read(cases[i].text, host, &port);
+		bool     got = host_port_read(cases[i].text, host, &port);
 
 		cr_expect_eq(got, cases[i].want, "%s", cases[i].text);
 		if (!got || !cases[i].want) continue;

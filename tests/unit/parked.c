@@ -8,7 +8,7 @@
 
 static struct parking parking;
 static msgpack_object args[ARGS_PASS_CREATE];
-static char pass_id[32];
+static char           pass_id[32];
 
 static void begin(void)
 {
@@ -129,7 +129,7 @@ Test(parked, comes_due_in_order_and_never_for_those_behind)
 Test(parked, has_a_bound)
 {
 	struct parked *parked;
-	char id[16];
+	char           id[16];
 	for (unsigned i = 0; i < PARKED_MAX; i++) {
 		snprintf(id, sizeof id, "%u", i);
 		cr_assert_eq(add('a', id, i + 1, i, &parked), OK);

@@ -7,7 +7,7 @@ Test(query, decodes_percent_and_plus)
 {
 	static const struct {
 		const char *text;
-		bool plus;
+		bool        plus;
 		const char *want; /* NULL: refused */
 	} rows[] = {
 	    {"", true, ""},       {"abc", false, "abc"},         {"a%2Fb%2fc", false, "a/b/c"},
@@ -18,13 +18,13 @@ Test(query, decodes_percent_and_plus)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint8_t out[32];
-		size_t size;
-		bool good = percent_decode(span_str(rows[i].text), rows[i].plus, out, &size);
+		size_t  size;
+		bool    good = percent_decode(span_str(rows[i].text), rows[i].plus, out, &size);
 		cr_assert_eq(good, rows[i].want != NULL, "%s", rows[i].text);
 		if (good) cr_expect(span_is(span_of(out, size), rows[i].want), "%s", rows[i].text);
 	}
 	uint8_t out[4];
-	size_t size;
+	size_t  size;
 	cr_expect_not(percent_decode(span_of("%41", 2), true, out, &size),
 	              "what lies beyond the text is not read");
 }

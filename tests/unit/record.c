@@ -10,7 +10,7 @@
 
 enum { CHAIN_AT = 80, CRC_AT = 84, PADDED = 2 * RECORD_ALIGN };
 
-static struct arena arena;
+static struct arena  arena;
 static struct buffer bytes;
 
 static void end(void)
@@ -21,7 +21,7 @@ static void end(void)
 
 TestSuite(record, .fini = end);
 
-static struct patch two_patches[] = {{3, 2, (const uint8_t *)"ab"}, {65000, 1, (const uint8_t *)"c"}};
+static struct patch       two_patches[] = {{3, 2, (const uint8_t *)"ab"}, {65000, 1, (const uint8_t *)"c"}};
 static const struct write operations[] = {
     {.kind = WRITE_PUT,
      .table = TABLE_HOT,
@@ -81,7 +81,7 @@ static void expect_operation(const struct write *got, const struct write *want)
 Test(record, reads_as_it_was_written)
 {
 	struct record want = write_sample(), got;
-	struct write write;
+	struct write  write;
 	cr_assert_eq(record_open(buffer_span(&bytes), &got), OK);
 	cr_expect_eq(got.kind, want.kind);
 	cr_expect_eq(got.shard, want.shard);
@@ -102,7 +102,7 @@ Test(record, reads_as_it_was_written)
 /* The layout is on disk: each field where the header says it stands. */
 Test(record, has_the_layout_its_header_describes)
 {
-	struct record record = write_sample();
+	struct record  record = write_sample();
 	const uint8_t *b = bytes.at;
 	cr_expect(!memcmp(b, "STRC", 4));
 	cr_expect(b[4] == RECORD_VERSION && b[5] == RECORD_WRITES && get_le16(b + 6) == record.shard);
@@ -121,7 +121,7 @@ Test(record, has_the_layout_its_header_describes)
 Test(record, with_any_bit_flipped_is_none)
 {
 	struct record got;
-	uint8_t padded[PADDED] = {0};
+	uint8_t       padded[PADDED] = {0};
 	write_sample();
 	memcpy(padded, bytes.at, bytes.size);
 	for (size_t i = 0; i < bytes.size * 8; i++) {
@@ -136,7 +136,7 @@ Test(record, with_any_bit_flipped_is_none)
 Test(record, torn_anywhere_is_none)
 {
 	struct record got;
-	uint8_t padded[PADDED] = {0};
+	uint8_t       padded[PADDED] = {0};
 	write_sample();
 	for (size_t size = 0; size < bytes.size; size++) {
 		uint8_t *exact = malloc(size + 1); /* so that a sanitizer sees a read behind the end */
@@ -175,7 +175,7 @@ Test(record, of_another_version_or_kind_is_unsupported_only_if_intact)
 Test(record, places_without_magic_hold_none)
 {
 	static const uint8_t zeros[PADDED];
-	struct record got;
+	struct record        got;
 	cr_expect_eq(record_open(span_of(zeros, sizeof zeros), &got), ERR_NOT_FOUND);
 	cr_expect_eq(record_open(span_of("STRC", 4), &got), ERR_NOT_FOUND);
 	cr_expect_eq(record_open(span_of(NULL, 0), &got), ERR_NOT_FOUND);
@@ -206,10 +206,10 @@ Test(record, room_is_whole_blocks)
 static enum err next_of(const void *raw, size_t size)
 {
 	struct write write;
-	uint8_t *exact = malloc(size + 1);
+	uint8_t     *exact = malloc(size + 1);
 	memcpy(exact, raw, size);
 	struct span left = span_of(exact, size);
-	enum err err = record_next(&left, &arena, &write);
+	enum err    err = record_next(&left, &arena, &write);
 	free(exact);
 	return err;
 }
@@ -234,13 +234,13 @@ Test(record, refuses_unknown_tables_and_operations)
 Test(record, refuses_operations_that_are_not_whole)
 {
 	struct record record = write_sample();
-	unsigned ends = 0;
+	unsigned      ends = 0;
 	for (size_t size = 0; size < record.writes.size; size++) {
 		uint8_t *exact = malloc(size + 1);
 		memcpy(exact, record.writes.at, size);
-		struct span left = span_of(exact, size);
+		struct span  left = span_of(exact, size);
 		struct write write;
-		enum err err;
+		enum err     err;
 		while (!(err = record_next(&left, &arena, &write)))
 			;
 		ends += err == ERR_NOT_FOUND;
@@ -252,7 +252,7 @@ Test(record, refuses_operations_that_are_not_whole)
 
 Test(record, refuses_counts_and_keys_that_none_of_ours_has)
 {
-	uint8_t raw[KEY_BYTES_MAX + 64] = {WRITE_PATCH, TABLE_HOT, 1, 0, 'k'};
+	uint8_t               raw[KEY_BYTES_MAX + 64] = {WRITE_PATCH, TABLE_HOT, 1, 0, 'k'};
 	static const unsigned counts[] = {0, PATCHES_MAX + 1, 255};
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
 		raw[5] = (uint8_t)counts[i];

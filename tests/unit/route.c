@@ -22,8 +22,8 @@ Test(route, every_row_is_found_by_its_own_path)
 	static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 	for (unsigned i = 0; i < ROUTE_COUNT; i++) {
 		const struct route *row = route_row(i);
-		char path[128];
-		size_t size = 0;
+		char                path[128];
+		size_t              size = 0;
 		for (const char *at = row->path; *at; at++) { /* `{name}` itself will do as a segment */
 			must(size + 1 < sizeof path);
 			path[size++] = *at;
@@ -73,7 +73,7 @@ Test(route, other_paths_are_not_found)
 
 Test(route, another_method_is_told_which_ones_there_are)
 {
-	char allow[ALLOW_TEXT];
+	char                     allow[ALLOW_TEXT];
 	static const char *const methods[] = {"PUT", "OPTIONS", "get", "", "PATCHX"};
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
 		cr_expect_eq(find(methods[i], "/v1/passes/x"), ERR_METHOD_NOT_ALLOWED, "%s", methods[i]);

@@ -151,6 +151,33 @@ Test(scan, goes_on_from_a_position)
 	}
 }
 
+/* Where the tables say they stand must be behind a record that is still there. */
+Test(scan, knows_whether_the_record_of_a_position_is_there)
+{
+	struct position at = {0}, other;
+	enum err err;
+	segments(2);
+	cr_expect_eq(scan_check(&scan, &at), OK);
+	add(1);
+	add(3);
+	next_segment();
+	struct record last = add(2);
+	cr_assert_eq(walk(&at, &err), 3);
+	cr_expect_eq(scan_check(&scan, &at), OK);
+	other = at;
+	other.chain++;
+	cr_expect_eq(scan_check(&scan, &other), ERR_DAMAGED);
+	other = at;
+	other.seq--;
+	cr_expect_eq(scan_check(&scan, &other), ERR_DAMAGED);
+	file_flip(&place, name_of(2), last.offset + 5000, 1);
+	reload(2);
+	cr_expect_eq(scan_check(&scan, &at), ERR_DAMAGED);
+	cr_assert_eq(segment_delete(&dir, 2), OK);
+	reload(2);
+	cr_expect_eq(scan_check(&scan, &at), ERR_DAMAGED);
+}
+
 Test(scan, does_not_follow_what_does_not_fit)
 {
 	static const char *const whats[] = {"seq", "chain", "epoch", "offset", "segment", "shard", "lineage"};

@@ -14,7 +14,7 @@
 
 enum { HEAD_BYTES = 52, VERSION_AT = 8, CRC_AT = 48 };
 
-static struct place place;
+static struct place       place;
 static struct journal_dir dir;
 
 static void begin(void)
@@ -45,7 +45,7 @@ static const char *name_of(uint64_t number)
 
 static enum err opens(const struct journal_dir *as, uint64_t number)
 {
-	int fd = -1;
+	int      fd = -1;
 	uint64_t bytes = 0;
 	enum err err = segment_open(as, number, &fd, &bytes);
 	if (!err) cr_expect_eq(bytes, dir.segment_bytes);

@@ -109,13 +109,13 @@ Test(service_clock, begins_where_it_was_with_an_offset)
 Test(service_clock, never_goes_back_whatever_the_host_does)
 {
 	uint64_t state = chance_begin();
-	int64_t wall = 1000 * SECOND, boot = 0, last = wall;
+	int64_t  wall = 1000 * SECOND, boot = 0, last = wall;
 	begin_at(0, wall, boot);
 	for (unsigned i = 0; i < 200000; i++) {
 		int64_t step = chance_below(&state, 4) ? chance_below(&state, 3000000)
 		                                       : chance_below(&state, 30);
 		int64_t offset = chance_below(&state, 50) ? 0 : chance_below(&state, 90000000);
-		bool anew = chance_below(&state, 200) == 0;
+		bool    anew = chance_below(&state, 200) == 0;
 		boot += step;
 		wall += step;
 		if (chance_below(&state, 20) == 0)

@@ -108,7 +108,7 @@ static struct found find_record(const struct place *in, uint64_t seq)
 
 Test(store, an_empty_place_is_damage_unless_it_may_be_formatted)
 {
-	expect_refused(&place, false, ERR_DAMAGED, "no journal no tables");
+	expect_refused(&place, false, ERR_DAMAGED, "no journal");
 	open_ok(&place);
 	cr_expect(report.formatted && report.epoch == 1 && report.seq == 1);
 	cr_expect(report.replayed_records == 0 && !report.cut_tail);
@@ -322,6 +322,18 @@ Test(store, a_flipped_byte_before_an_acknowledged_record_is_refused_and_nothing_
 	cr_expect_eq(report.replayed_records, 12);
 }
 
+Test(store, a_committed_record_that_the_journal_has_lost_is_refused)
+{
+	open_ok(&place);
+	save(1, 100);
+	save(2, 9000);
+	store_close(&store);
+	place_copy(&place, &copy);
+	struct found last = find_record(&copy, 3);
+	file_flip(&copy, last.name, last.at + 5000, 1);
+	expect_refused(&copy, false, ERR_DAMAGED, "the journal lacks a record the tables hold");
+}
+
 /* Missing pieces ------------------------------------------------------------------------------------------
  */
 
@@ -349,7 +361,7 @@ Test(store, a_missing_segment_is_refused)
 {
 	static const struct {
 		const char *name, *what;
-	} rows[] = {{"journal/00000000000000000001.seg", "no journal"},
+	} rows[] = {{"journal/00000000000000000001.seg", "the tables' journal segment is missing"},
 	            {"journal/00000000000000000002.seg", "a journal segment is missing"},
 	            {"journal/00000000000000000003.seg", "a journal segment is missing"}};
 	make_three_segments();
@@ -382,16 +394,20 @@ Test(store, tables_without_their_journal_are_refused)
 	expect_refused(&copy, true, ERR_DAMAGED, "no journal");
 }
 
-Test(store, lost_tables_are_rebuilt_from_a_whole_journal_only_where_one_may_format)
+Test(store, lost_tables_are_made_anew_from_a_whole_journal)
 {
 	make_three_segments();
 	lose("db/data.mdb");
-	expect_refused(&copy, false, ERR_DAMAGED, "no tables");
-	open_ok(&copy);
+	cr_assert_eq(shop_open(&copy, false, &store, &report), OK);
 	cr_expect_eq(report.replayed_records, 10); /* the epoch's too */
-	cr_expect_not(report.formatted);
+	cr_expect(report.rebuilt && !report.formatted);
 	for (unsigned i = 0; i < 9; i++)
 		cr_expect(holds(i, 60000));
+	store_close(&store);
+	lose("db/data.mdb");
+	lose("journal/00000000000000000001.seg");
+	expect_refused(&copy, false, ERR_DAMAGED, "no tables");
+	expect_refused(&copy, true, ERR_DAMAGED, "no tables");
 }
 
 Test(store, another_shard_s_or_lineage_s_store_is_refused)

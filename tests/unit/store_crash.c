@@ -28,21 +28,21 @@ static const enum table tables[TABLES] = {TABLE_HOT, TABLE_BODY, TABLE_LEDGER};
 
 /* The model: rows as bytes, by table and key. */
 static struct row {
-	bool there;
-	size_t size;
+	bool    there;
+	size_t  size;
 	uint8_t bytes[VALUE_MAX];
 } rows[TABLES][KEYS];
 
 static struct place place;
-static uint64_t round_seed;
+static uint64_t     round_seed;
 
 /* What a child says. */
 struct news {
 	enum { NEWS_OPENED = 1, NEWS_DURABLE, NEWS_REFUSED, NEWS_WRONG } kind;
-	int err;
-	bool cut;
+	int      err;
+	bool     cut;
 	uint64_t seq, epoch; /* OPENED: of its epoch record. DURABLE: the newest */
-	char what[100];
+	char     what[100];
 };
 
 static struct span key_of(unsigned key)
@@ -58,7 +58,7 @@ static void decide(uint64_t *state, struct writes *writes)
 	for (unsigned left = 1 + chance_below(state, 4); left; left--) {
 		unsigned t = chance_below(state, TABLES), k = chance_below(state, KEYS),
 		         what = chance_below(state, 8);
-		size_t size = t == 1 ? chance_below(state, VALUE_MAX) : HOT_BYTES;
+		size_t   size = t == 1 ? chance_below(state, VALUE_MAX) : HOT_BYTES;
 		uint64_t tag = chance(state);
 		uint16_t offset = (uint16_t)chance_below(state, HOT_BYTES - 8);
 		if (writes_find(writes, tables[t], key_of(k))) continue;
@@ -75,8 +75,8 @@ static void model_apply(const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
-		unsigned t = write->table == TABLE_HOT ? 0 : write->table == TABLE_BODY ? 1 : 2;
-		struct row *row = &rows[t][get_be16(write->key.at + 4)];
+		unsigned            t = write->table == TABLE_HOT ? 0 : write->table == TABLE_BODY ? 1 : 2;
+		struct row         *row = &rows[t][get_be16(write->key.at + 4)];
 		if (write->kind == WRITE_PUT) {
 			memcpy(row->bytes, write->value.at, write->value.size);
 			row->size = write->value.size;
@@ -112,11 +112,11 @@ static uint64_t life_seed(unsigned life)
  */
 
 struct life {
-	int pipe;
+	int           pipe;
 	struct store *store;
-	struct arena arena;
-	uint64_t chance, fate; /* of what it does, and of when it ends */
-	uint64_t told;         /* durable seq reported last */
+	struct arena  arena;
+	uint64_t      chance, fate; /* of what it does, and of when it ends */
+	uint64_t      told;         /* durable seq reported last */
 };
 
 static void tell(struct life *life, struct news news)
@@ -137,7 +137,7 @@ static void expect_rows(struct life *life)
 			struct row *row = &rows[t][k];
 			struct span got;
 			struct news wrong = {.kind = NEWS_WRONG};
-			enum err err = shop_get(life->store, tables[t], key_of(k), &got);
+			enum err    err = shop_get(life->store, tables[t], key_of(k), &got);
 			bool right = row->there ? !err && span_equal(got, span_of(row->bytes, row->size))
 			                        : err == ERR_NOT_FOUND;
 			snprintf(wrong.what, sizeof wrong.what, "table %u key %u: code %d", t, k, err);
@@ -193,9 +193,9 @@ static void live(struct life *life)
 /* Moves the model on by the records of an earlier life that are there. */
 static void catch_up(unsigned life, uint64_t records)
 {
-	struct arena arena = {0};
+	struct arena  arena = {0};
 	struct writes writes;
-	uint64_t state = life_seed(life);
+	uint64_t      state = life_seed(life);
 	for (; records; records--)
 		for (unsigned left = commands_in(&state); left; left--)
 			command(&state, &arena, &writes);
@@ -218,9 +218,9 @@ static uint64_t survivors(const struct history *before, uint64_t seq, uint64_t e
 static void child_main(const struct history *before, unsigned life_number, int pipe)
 {
 	struct store_report report;
-	struct life life = {
-	    .pipe = pipe, .chance = life_seed(life_number), .fate = life_seed(life_number) + 1};
-	enum err err = shop_open(&place, true, &life.store, &report);
+	struct life         life = {
+	            .pipe = pipe, .chance = life_seed(life_number), .fate = life_seed(life_number) + 1};
+	enum err    err = shop_open(&place, true, &life.store, &report);
 	struct news news = {.kind = err ? NEWS_REFUSED : NEWS_OPENED, .err = err, .cut = report.cut_tail};
 	snprintf(news.what, sizeof news.what, "%.99s", report.what);
 	news.seq = life.told = report.seq;
@@ -239,9 +239,9 @@ static void child_main(const struct history *before, unsigned life_number, int p
 static void tear(uint64_t *state, uint64_t durable)
 {
 	for (unsigned segment = 1;; segment++) {
-		char name[SEGMENT_NAME], path[64];
+		char          name[SEGMENT_NAME], path[64];
 		struct record record;
-		uint8_t *bytes;
+		uint8_t      *bytes;
 		segment_name(segment, name);
 		snprintf(path, sizeof path, "journal/%s", name);
 		if (faccessat(place.fd, path, F_OK, 0)) return;
@@ -249,7 +249,7 @@ static void tear(uint64_t *state, uint64_t durable)
 		for (size_t at = RECORD_ALIGN; at < size; at += RECORD_ALIGN) {
 			if (record_open(span_of(bytes + at, size - at), &record) || record.seq <= durable)
 				continue;
-			size_t sectors = (RECORD_HEAD + record.writes.size + 511) / 512;
+			size_t               sectors = (RECORD_HEAD + record.writes.size + 511) / 512;
 			static const uint8_t zeros[512];
 			for (size_t i = 0; i < sectors; i++)
 				if (chance_below(state, 3) == 0)
@@ -263,7 +263,7 @@ static void tear(uint64_t *state, uint64_t durable)
 static bool hear(int pipe, struct history *history, unsigned life)
 {
 	struct news news;
-	bool opened = false;
+	bool        opened = false;
 	while (read(pipe, &news, sizeof news) == sizeof news) {
 		cr_assert_neq(news.kind, NEWS_REFUSED, "life %u: code %d %s", life, news.err, news.what);
 		cr_assert_neq(news.kind, NEWS_WRONG, "life %u: %s", life, news.what);
@@ -308,8 +308,8 @@ static bool one_life(struct history *history, unsigned life, uint64_t *state)
 Test(store_crash, keeps_exactly_what_it_acknowledged_through_random_deaths)
 {
 	const char *wanted = getenv("STAMPEDE_CRASHES");
-	unsigned crashes = wanted ? (unsigned)strtoul(wanted, NULL, 10) : CRASHES_DEFAULT, opened = 0;
-	uint64_t state = chance_begin(), records = 0;
+	unsigned    crashes = wanted ? (unsigned)strtoul(wanted, NULL, 10) : CRASHES_DEFAULT, opened = 0;
+	uint64_t    state = chance_begin(), records = 0;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct history history = {.life = 0};
 		memset(rows, 0, sizeof rows);

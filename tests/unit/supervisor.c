@@ -122,7 +122,7 @@ Test(stop, is_for_processes_only)
 Test(shards, are_half_the_cores_within_one_and_eight)
 {
 	static const struct {
-		long cores;
+		long     cores;
 		uint32_t want;
 	} cases[] = {{-1, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 2}, {16, 8}, {17, 8}, {128, 8}};
 

@@ -2,6 +2,8 @@
  * run in children, where only an abort is heard. */
 #include "tests/unit/support.h"
 
+#include "store/trust.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +77,8 @@ void file_flip(const struct place *place, const char *name, size_t offset, uint8
 	close(fd);
 }
 
-/* Calls `visit` for every file of a place, by its name within it. LMDB's lock file holds no data. */
+/* Calls `visit` for every file of a place, by its name within it. LMDB's lock file holds no data, and the
+ * mark of trust is of one file only. */
 struct visitor {
 	const struct place *from, *to;
 	unsigned files;
@@ -93,6 +96,7 @@ static void visit_files(struct visitor *visitor, const char *below)
 	while ((entry = readdir(list))) {
 		struct stat st;
 		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "lock.mdb")) continue;
+		if (!strcmp(entry->d_name, "trust")) continue;
 		snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", entry->d_name);
 		if (fstatat(visitor->from->fd, name, &st, 0)) continue; /* a temporary file came to its end */
 		if (S_ISDIR(st.st_mode)) {
@@ -118,8 +122,10 @@ static void copy_file(struct visitor *visitor, const char *name)
 void place_copy(const struct place *from, struct place *to)
 {
 	struct visitor visitor = {.from = from, .to = to, .visit = copy_file};
+	struct stat st;
 	place_make(to);
 	visit_files(&visitor, "");
+	if (!fstatat(to->fd, "db/data.mdb", &st, 0)) must(!trust_write(to->fd, false));
 }
 
 static void compare_file(struct visitor *visitor, const char *name)

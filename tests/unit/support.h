@@ -13,7 +13,8 @@ struct place {
 };
 void place_make(struct place *place);
 void place_remove(struct place *place);
-void place_copy(const struct place *from, struct place *to); /* makes `to`; LMDB's lock file stays behind */
+/* Makes `to`, as if the process had died and the host lived on: its tables are to be believed. */
+void place_copy(const struct place *from, struct place *to);
 bool place_same(const struct place *a, const struct place *b);
 
 /* One file of a place: `name` may lead through subdirectories. */

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch s;
+static struct scratch          s;
 static const struct account_id account = {{'a'}}, neighbour = {{'b'}};
 
 static void begin(void)
@@ -59,7 +59,7 @@ Test(tally, moves_one_pass_between_any_two_counts)
 	for (unsigned from = 0; from < 2 * HOT_COUNT_DELETED; from++)
 		for (unsigned to = 0; to < 2 * HOT_COUNT_DELETED; to++) {
 			struct tally want = {.made = 9, .counts = {5, 5, 5, 5, 5, 5, 5}}, got;
-			struct hot before = {.status = (uint8_t)(from % HOT_COUNT_DELETED)}, after = before;
+			struct hot   before = {.status = (uint8_t)(from % HOT_COUNT_DELETED)}, after = before;
 			after.status = (uint8_t)(to % HOT_COUNT_DELETED);
 			before.flags = from < HOT_COUNT_DELETED ? HOT_REINSTALL_BLOCKED : HOT_DELETED;
 			after.flags = to < HOT_COUNT_DELETED ? 0 : HOT_DELETED | HOT_REINSTALL_BLOCKED;
@@ -87,7 +87,7 @@ Test(tally, that_would_fall_below_zero_is_damage)
 Test(tally, of_another_form_is_damage)
 {
 	struct row_key key = key_account(account);
-	struct tally tally;
+	struct tally   tally;
 	cr_assert_eq(write_put(&s.staged, TABLE_TALLY, key_span(&key), filler(1, 31)), OK);
 	cr_expect_eq(tally_get(s.view, account, &tally), ERR_DAMAGED);
 	cr_assert_eq(write_put(&s.staged, TABLE_TALLY, key_span(&key), filler(1, 33)), OK);

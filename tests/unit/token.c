@@ -14,8 +14,8 @@ Test(token, names_the_pass_it_was_made_for)
 	uint64_t state = chance_begin();
 	for (unsigned i = 0; i < 2000; i++) {
 		struct account_id account, got;
-		uint32_t number = i < 2 ? i - 1 : (uint32_t)chance(&state), read = 0;
-		uint8_t token[16], again[16];
+		uint32_t          number = i < 2 ? i - 1 : (uint32_t)chance(&state), read = 0;
+		uint8_t           token[16], again[16];
 		memcpy(account.b, filler(chance(&state), 10).at, 10);
 		token_make(key, account, number, token);
 		token_make(key, account, number, again);
@@ -30,8 +30,8 @@ Test(token, is_the_aes_of_account_and_number)
 {
 	static const uint8_t want[16] = {0x1b, 0xfb, 0xae, 0x7a, 0x31, 0xf1, 0x89, 0xb8,
 	                                 0x02, 0xa9, 0x9d, 0xeb, 0x7b, 0xf3, 0x38, 0x76};
-	struct account_id account = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
-	uint8_t token[16];
+	struct account_id    account = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
+	uint8_t              token[16];
 	token_make(key, account, 0x0a0b0c0d, token);
 	cr_expect(!memcmp(token, want, 16));
 }
@@ -39,9 +39,9 @@ Test(token, is_the_aes_of_account_and_number)
 Test(token, of_neighbours_have_nothing_in_common)
 {
 	struct account_id account = {{1}}, got;
-	uint8_t a[16], b[16];
-	uint32_t number;
-	unsigned read = 0;
+	uint8_t           a[16], b[16];
+	uint32_t          number;
+	unsigned          read = 0;
 	token_make(key, account, 1, a);
 	token_make(key, account, 2, b);
 	unsigned same = 0;
@@ -60,16 +60,16 @@ Test(token, of_neighbours_have_nothing_in_common)
 static void *read_with_other_key(void *token)
 {
 	struct account_id account;
-	uint32_t number;
+	uint32_t          number;
 	return token_read(other_key, token, &account, &number) ? token : NULL;
 }
 
 Test(token, of_another_key_is_none)
 {
 	struct account_id account = {{1}};
-	uint8_t token[16];
-	pthread_t thread;
-	void *ours;
+	uint8_t           token[16];
+	pthread_t         thread;
+	void             *ours;
 	token_make(key, account, 1, token);
 	cr_assert_eq(pthread_create(&thread, NULL, read_with_other_key, token), 0);
 	cr_assert_eq(pthread_join(thread, &ours), 0);

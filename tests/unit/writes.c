@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 
-static struct arena arena;
+static struct arena  arena;
 static struct writes writes;
 
 static void begin(void)
@@ -39,7 +39,7 @@ static void del(void)
 /* What the row will be over `base` (NULL: absent); NULL: it will be none. */
 static bool becomes(const char *base, const char *want)
 {
-	struct span got, under = base ? span_str(base) : span_of(NULL, 0);
+	struct span         got, under = base ? span_str(base) : span_of(NULL, 0);
 	const struct write *write = writes_find(&writes, TABLE_HOT, key);
 	cr_assert(write && writes.count == 1);
 	enum err err = write_over(&writes, write, under, &got);
@@ -142,8 +142,8 @@ Test(writes, beyond_their_bounds_are_refused)
 	static const uint8_t bytes[2 * PASS_STORED_BYTES_MAX + 1];
 	static const struct {
 		enum table table;
-		size_t key, value;
-		enum err want;
+		size_t     key, value;
+		enum err   want;
 	} rows[] = {
 	    {TABLE_HOT, 0, 1, ERR_TOO_LARGE},
 	    {TABLE_HOT, 1, 0, OK},
@@ -170,14 +170,14 @@ Test(writes, equal_a_naive_model)
 {
 	uint64_t state = chance_begin();
 	for (unsigned round = 0; round < 2000; round++) {
-		uint8_t base[16], want[16];
-		bool there = true, put_last = false;
+		uint8_t     base[16], want[16];
+		bool        there = true, put_last = false;
 		struct span got;
 		memcpy(base, filler(chance(&state), 16).at, 16);
 		memcpy(want, base, 16);
 		begin();
 		for (unsigned step = 0; step < 10; step++) {
-			unsigned what = chance_below(&state, 4), at = chance_below(&state, 8) * 2;
+			unsigned    what = chance_below(&state, 4), at = chance_below(&state, 8) * 2;
 			struct span bytes = filler(chance(&state), 16);
 			if (what == 0) {
 				cr_assert_eq(write_put(&writes, TABLE_HOT, key, bytes), OK);

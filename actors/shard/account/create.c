@@ -17,7 +17,8 @@ enum err on_ACCOUNT_CREATE(struct request *request, struct outcome *outcome)
 	enum err err = account_row_put(request->view, id, &row);
 	if (err) return err;
 	struct key_row key;
-	if ((err = key_make(request, arg_span(&request->args[ARG_ACCOUNT_CREATE_key_hash]), &key))) return err;
+	if ((err = key_make(request, arg_span(&request->args[ARG_ACCOUNT_CREATE_key_hash]), &key)))
+		return err;
 	account_pack(id, &row, &pk);
 	return OK;
 }

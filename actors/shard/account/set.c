@@ -9,8 +9,8 @@ enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
 	row.rewards = arg_boolean(&args[ARG_ACCOUNT_SET_rewards], row.rewards);
 	row.webhooks = arg_boolean(&args[ARG_ACCOUNT_SET_webhooks], row.webhooks);
 	row.suspended = arg_boolean(&args[ARG_ACCOUNT_SET_suspended], row.suspended);
-	row.double_scan_window_s =
-	    (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_double_scan_window_seconds], row.double_scan_window_s);
+	row.double_scan_window_s = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_double_scan_window_seconds],
+	                                                 row.double_scan_window_s);
 	row.rate_limit = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_rate_limit], row.rate_limit);
 	enum err err = account_row_put(request->view, request->account->id, &row);
 	if (!err) account_pack(request->account->id, &row, &pk);

@@ -8,7 +8,8 @@ enum err key_make(struct request *request, struct span hash, struct key_row *key
 	uint8_t random[10];
 	random_take(request->random, random, sizeof random);
 	*key = (struct key_row){.id = uuid_v7(request->now, random), .created = request->now};
-	must(hash.size == sizeof key->hash); /* fields.h says so, and the engine has held the call against it */
+	must(hash.size ==
+	     sizeof key->hash); /* fields.h says so, and the engine has held the call against it */
 	memcpy(key->hash, hash.at, sizeof key->hash);
 	return key_row_put(request->view, request->call->account, key);
 }
@@ -25,6 +26,8 @@ void key_pack(const struct key_row *key, msgpack_packer *pk)
 	pack_text(pk, "created_at");
 	pack_text(pk, created);
 	pack_text(pk, "revoked_at");
-	if (key->revoked.v) pack_text(pk, revoked);
-	else msgpack_pack_nil(pk);
+	if (key->revoked.v)
+		pack_text(pk, revoked);
+	else
+		msgpack_pack_nil(pk);
 }

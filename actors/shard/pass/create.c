@@ -15,9 +15,11 @@ static enum err take_plain(struct request *request, struct outcome *outcome, str
 	*body = (struct body){.pass_id = arg_span(&request->args[ARG_PASS_CREATE_pass_id])};
 	if (!pass_id_is_valid(body->pass_id)) return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
 	/* On creation a null in `hidden` is a value like any other: there is nothing to remove. */
-	enum err err = object_text_of(arg_present(hidden) ? hidden : &empty_map, view_arena(request->view), &body->hidden);
+	enum err err = object_text_of(arg_present(hidden) ? hidden : &empty_map, view_arena(request->view),
+	                              &body->hidden);
 	if (err || !arg_present(appearance)) return err;
-	if ((err = pass_take_appearance(request, outcome, appearance, body)) || body->appearance.size) return err;
+	if ((err = pass_take_appearance(request, outcome, appearance, body)) || body->appearance.size)
+		return err;
 	return blame(outcome, ERR_INVALID_INPUT, span_str("appearance"));
 }
 
@@ -36,7 +38,7 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	struct tally      tally;
 	struct ledger_row row = {.what = LEDGER_CREATED, .status = PASS_CREATING};
 	struct hot        hot = {.status = PASS_ISSUED,
-	                         .template = (uint16_t)template,
+	                         .template = (uint16_t) template,
 	                         .created = request->now,
 	                         .updated = request->now};
 	enum err          err = tally_get(request->view, account, &tally);
@@ -49,7 +51,8 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	token_make(request->facts->master_key, account, tally.made, body->token);
 	if ((err = pass_body_put(request, account, tally.made, body))) return err;
 	struct row_key key = key_pass_id(account, body->pass_id, tally.made);
-	if ((err = write_put(view_writes(request->view), TABLE_PASS_ID, key_span(&key), span_of(NULL, 0)))) return err;
+	if ((err = write_put(view_writes(request->view), TABLE_PASS_ID, key_span(&key), span_of(NULL, 0))))
+		return err;
 	if ((err = hot_add(request->view, account, tally.made, &hot))) return err;
 	tally.made++;
 	tally.counts[hot_count(&hot)]++;
@@ -58,10 +61,10 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 
 enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 {
-	uint32_t              number;
-	struct hot_at         pass;
-	struct body           body;
-	struct tally          tally;
+	uint32_t      number;
+	struct hot_at pass;
+	struct body   body;
+	struct tally  tally;
 	const msgpack_object *template = &request->args[ARG_PASS_CREATE_pass_template_id];
 	const msgpack_object *visible = &request->args[ARG_PASS_CREATE_visible];
 	enum err              err = take_plain(request, outcome, &body);

@@ -4,7 +4,7 @@
 enum err on_PASS_DELETE(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
-	enum err      err = pass_find(request, arg_span(&request->args[ARG_PASS_DELETE_pass_id]), false, &pass);
+	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_DELETE_pass_id]), false, &pass);
 	(void)outcome;
 	if (err) return err;
 	struct hot after = pass.now;

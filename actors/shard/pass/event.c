@@ -11,7 +11,7 @@ struct edge {
 };
 
 static const struct edge edges[] = {
-#define V(event, what, from, must_have, must_not_have, to, set, clear)                                       \
+#define V(event, what, from, must_have, must_not_have, to, set, clear) \
 	{event, LEDGER_##what, PASS_##from, must_have, must_not_have, PASS_##to, set, clear},
 #include "actors/shard/pass/event.def"
 #undef V
@@ -26,17 +26,19 @@ static const struct edge *plan_event(struct span event, const struct hot *pass, 
 		if (!span_is(event, edge->event)) continue;
 		*known = true;
 		if (edge->from != (enum pass_status)pass->status) continue;
-		if ((pass->flags & edge->must_have) == edge->must_have && !(pass->flags & edge->must_not_have)) return edge;
+		if ((pass->flags & edge->must_have) == edge->must_have &&
+		    !(pass->flags & edge->must_not_have))
+			return edge;
 	}
 	return NULL;
 }
 
 enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 {
-	struct hot_at  pass;
-	bool           known, block = arg_boolean(&request->args[ARG_PASS_EVENT_block_reinstall], false);
-	struct span    event = arg_span(&request->args[ARG_PASS_EVENT_event]);
-	enum err       err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
+	struct hot_at pass;
+	bool          known, block = arg_boolean(&request->args[ARG_PASS_EVENT_block_reinstall], false);
+	struct span   event = arg_span(&request->args[ARG_PASS_EVENT_event]);
+	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
 	if (err) return err;
 	const struct edge *edge = plan_event(event, &pass.now, &known);
 	if (!known) return blame(outcome, ERR_INVALID_INPUT, span_str("event"));
@@ -48,6 +50,7 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	after.flags = (uint8_t)((pass.now.flags | edge->set) & ~edge->clear);
 	if (block) after.flags |= HOT_REINSTALL_BLOCKED;
 	if ((err = pass_change(request, &pass, after, (struct ledger_row){.what = edge->what}))) return err;
-	if ((err = hot_get(request->view, pass.account, pass.number, &pass))) return err; /* with the change laid over */
+	if ((err = hot_get(request->view, pass.account, pass.number, &pass)))
+		return err; /* with the change laid over */
 	return pass_show(request, &pass, outcome->payload);
 }

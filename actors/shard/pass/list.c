@@ -12,11 +12,13 @@ struct page {
 
 static uint32_t matching(const struct page *page, const uint8_t *counts)
 {
-	return page->with_deleted ? counts[HOT_COUNT_USED] : (uint32_t)counts[HOT_COUNT_USED] - counts[HOT_COUNT_DELETED];
+	return page->with_deleted ? counts[HOT_COUNT_USED]
+	                          : (uint32_t)counts[HOT_COUNT_USED] - counts[HOT_COUNT_DELETED];
 }
 
 /* Shows what of one row belongs to the page. */
-static enum err show_row(struct request *request, struct page *page, struct hot_at *pass, struct list_out *list)
+static enum err show_row(struct request *request, struct page *page, struct hot_at *pass,
+                         struct list_out *list)
 {
 	uint32_t base = pass->number;
 	for (unsigned i = hot_row_counts(pass->row)[HOT_COUNT_USED]; i-- > 0 && page->left;) {
@@ -40,7 +42,8 @@ static enum err show_page(struct request *request, uint32_t made, struct page *p
 	for (uint32_t row = (made + HOT_PASSES - 1) / HOT_PASSES; row-- > 0 && page->left;) {
 		struct row_key key = key_u32(pass.account, row);
 		enum err       err = view_get(request->view, TABLE_HOT, key_span(&key), &pass.row);
-		if (err || !hot_row_is_whole(pass.row)) return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
+		if (err || !hot_row_is_whole(pass.row))
+			return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
 		uint32_t count = matching(page, hot_row_counts(pass.row));
 		if (page->skip >= count) {
 			page->skip -= count;
@@ -60,7 +63,7 @@ enum err on_PASS_LIST(struct request *request, struct outcome *outcome)
 	        .with_deleted = arg_boolean(&request->args[ARG_PASS_LIST_include_deleted], false),
 	        .skip = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_offset], 0),
 	        .left = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_limit], PAGE_LIMIT_DEFAULT),
-	};
+        };
 	enum err err = tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
 	uint64_t total = page.with_deleted ? tally.made : tally_live(&tally);

@@ -28,7 +28,8 @@ enum err pass_find(struct request *request, struct span pass_id, bool or_deleted
 	return pass->now.flags & HOT_DELETED && !or_deleted ? ERR_RESOURCE_NOT_FOUND : OK;
 }
 
-enum err pass_template(const struct account *account, const struct hot *pass, const struct template **template)
+enum err pass_template(const struct account *account, const struct hot *pass,
+                       const struct template **template)
 {
 	if (pass->template == 0 || pass->template > account->template_count) return ERR_DAMAGED;
 	*template = &account->templates[pass->template - 1]->rules;
@@ -44,14 +45,16 @@ enum err pass_body(struct request *request, const struct hot_at *pass, struct bo
 	return body_open(value, body);
 }
 
-enum err pass_body_put(struct request *request, struct account_id account, uint32_t number, const struct body *body)
+enum err pass_body_put(struct request *request, struct account_id account, uint32_t number,
+                       const struct body *body)
 {
 	struct row_key key = key_u32(account, number);
 	struct buffer  bytes = {0};
 	body_pack(body, &bytes);
 	enum err err = bytes.failed ? ERR_NO_MEMORY : OK;
 	if (!err && bytes.size > PASS_STORED_BYTES_MAX) err = ERR_PAYLOAD_TOO_LARGE;
-	if (!err) err = write_put(view_writes(request->view), TABLE_BODY, key_span(&key), buffer_span(&bytes));
+	if (!err)
+		err = write_put(view_writes(request->view), TABLE_BODY, key_span(&key), buffer_span(&bytes));
 	buffer_free(&bytes);
 	return err;
 }
@@ -65,7 +68,8 @@ enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *
 	return OK;
 }
 
-enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after, struct ledger_row row)
+enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
+                     struct ledger_row row)
 {
 	row.number = pass->number;
 	row.status = after.status;

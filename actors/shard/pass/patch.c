@@ -3,21 +3,25 @@
 #include "actors/shard/pass/pass.h"
 #include "store/keys.h"
 
-static enum err take_changes(struct request *request, struct outcome *outcome, const struct template *template,
-			     struct body *body)
+static enum err take_changes(struct request *request, struct outcome      *outcome,
+                             const struct template *template, struct body *body)
 {
 	const msgpack_object *hidden = &request->args[ARG_PASS_PATCH_hidden];
 	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
 	const msgpack_object *visible = &request->args[ARG_PASS_PATCH_visible];
 	enum err              err = OK;
-	if (arg_present(appearance) && appearance->type != MSGPACK_OBJECT_MAP) body->appearance = span_of(NULL, 0);
-	else if (arg_present(appearance) && (err = pass_take_appearance(request, outcome, appearance, body))) return err;
-	if (arg_present(visible) && (err = pass_take_visible(request, outcome, template, visible, body))) return err;
+	if (arg_present(appearance) && appearance->type != MSGPACK_OBJECT_MAP)
+		body->appearance = span_of(NULL, 0);
+	else if (arg_present(appearance) && (err = pass_take_appearance(request, outcome, appearance, body)))
+		return err;
+	if (arg_present(visible) && (err = pass_take_visible(request, outcome, template, visible, body)))
+		return err;
 	return arg_present(hidden) ? pass_take_hidden(request, hidden, body) : OK;
 }
 
 /* Is the body, packed anew, what is stored already? */
-static enum err is_stored(struct request *request, const struct hot_at *pass, const struct body *body, bool *same)
+static enum err is_stored(struct request *request, const struct hot_at *pass, const struct body *body,
+                          bool *same)
 {
 	struct row_key key = key_u32(pass->account, pass->number);
 	struct buffer  bytes = {0};
@@ -32,11 +36,11 @@ static enum err is_stored(struct request *request, const struct hot_at *pass, co
 
 enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 {
-	struct hot_at          pass;
+	struct hot_at pass;
 	const struct template *template;
-	struct body            body;
-	bool                   same;
-	enum err               err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
+	struct body body;
+	bool        same;
+	enum err    err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
 	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
 	if ((err = pass_body(request, &pass, &body))) return err;
 	if ((err = take_changes(request, outcome, template, &body))) return err;

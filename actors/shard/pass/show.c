@@ -43,7 +43,8 @@ static void put_date(struct buffer *out, wall_us at)
 	buffer_byte(out, '"');
 }
 
-static void put_visible(struct buffer *out, const struct template *template, const struct hot *hot, struct span visible)
+static void put_visible(struct buffer *out, const struct template *template, const struct hot *hot,
+                        struct span visible)
 {
 	LITERAL(out, ",\"visible\":");
 	if (!template->counter) {
@@ -60,12 +61,14 @@ static void put_visible(struct buffer *out, const struct template *template, con
 
 static void put_optional(struct buffer *out, struct span text)
 {
-	if (text.size) buffer_append(out, text.at, text.size);
-	else LITERAL(out, "null");
+	if (text.size)
+		buffer_append(out, text.at, text.size);
+	else
+		LITERAL(out, "null");
 }
 
 static void put_content(struct buffer *out, const struct template *template, const struct hot *hot,
-			const struct body *body)
+                        const struct body *body)
 {
 	LITERAL(out, "{\"id\":");
 	json_quote(body->pass_id, out);
@@ -75,8 +78,10 @@ static void put_content(struct buffer *out, const struct template *template, con
 	LITERAL(out, ",\"appearance\":");
 	put_optional(out, body->appearance);
 	LITERAL(out, ",\"qr_value\":");
-	if (template->qr) json_quote(body->pass_id, out);
-	else LITERAL(out, "null");
+	if (template->qr)
+		json_quote(body->pass_id, out);
+	else
+		LITERAL(out, "null");
 	LITERAL(out, ",\"status\":\"");
 	buffer_text(out, pass_status_text(hot->status));
 	buffer_byte(out, '"');
@@ -86,7 +91,7 @@ static void put_content(struct buffer *out, const struct template *template, con
 }
 
 static void put_facts(struct buffer *out, const char *public_url, const struct template *template,
-		      const struct hot *hot, const struct body *body)
+                      const struct hot *hot, const struct body *body)
 {
 	char token[TOKEN_TEXT + 1];
 	token_text(body->token, token);
@@ -117,8 +122,8 @@ static void put_facts(struct buffer *out, const char *public_url, const struct t
 enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out)
 {
 	const struct template *template;
-	struct body            body;
-	enum err               err = pass_template(request->account, &pass->now, &template);
+	struct body body;
+	enum err    err = pass_template(request->account, &pass->now, &template);
 	if (err || (err = pass_body(request, pass, &body))) return err;
 	size_t begin = bin_begin(out);
 	put_content(out, template, &pass->now, &body);

@@ -1,8 +1,8 @@
 /* What creation and PATCH share: a caller's `visible` and `appearance`, checked and laid over the body. */
 #include "actors/shard/pass/pass.h"
 
-static enum err blame_member(struct request *request, struct outcome *outcome, enum err err, const char *object,
-			     struct span key)
+static enum err blame_member(struct request *request, struct outcome *outcome, enum err err,
+                             const char *object, struct span key)
 {
 	size_t prefix = strlen(object), size = prefix + 1 + key.size;
 	char  *field = msgpack_zone_malloc(request->zone, size);
@@ -15,7 +15,7 @@ static enum err blame_member(struct request *request, struct outcome *outcome, e
 
 /* `changes` laid over the object whose text is *text; *members is what came of it. */
 static enum err lay_over(struct request *request, const msgpack_object *changes, struct span *text,
-			 msgpack_object *members)
+                         msgpack_object *members)
 {
 	struct arena  *arena = view_arena(request->view);
 	msgpack_object base;
@@ -25,7 +25,7 @@ static enum err lay_over(struct request *request, const msgpack_object *changes,
 }
 
 enum err pass_take_visible(struct request *request, struct outcome *outcome, const struct template *template,
-			   const msgpack_object *changes, struct body *body)
+                           const msgpack_object *changes, struct body *body)
 {
 	msgpack_object members;
 	struct span    key;
@@ -37,7 +37,7 @@ enum err pass_take_visible(struct request *request, struct outcome *outcome, con
 }
 
 enum err pass_take_appearance(struct request *request, struct outcome *outcome, const msgpack_object *changes,
-			      struct body *body)
+                              struct body *body)
 {
 	msgpack_object members;
 	struct span    key;

@@ -31,7 +31,9 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	msgpack_packer            pk = buffer_packer(outcome->payload);
 	enum err                  err = count_all(request->view, &accounts, &passes);
 	if (err) return err;
-	const char *issuer = !atomic_load(&facts->issuer_up) ? "down" : atomic_load(&facts->issuer_paused) ? "paused" : "up";
+	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
+	                     : atomic_load(&facts->issuer_paused) ? "paused"
+	                                                          : "up";
 	msgpack_pack_map(&pk, 13);
 	pack_count(&pk, "index", facts->index);
 	pack_count(&pk, "epoch", facts->epoch);

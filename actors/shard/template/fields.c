@@ -13,8 +13,10 @@ static void pack_field(msgpack_packer *pk, const struct template_field *field)
 	pack_switch(pk, "required", field->required);
 	pack_switch(pk, "locked", field->locked);
 	pack_text(pk, "max_length");
-	if (field->max_length) msgpack_pack_int64(pk, field->max_length);
-	else msgpack_pack_nil(pk);
+	if (field->max_length)
+		msgpack_pack_int64(pk, field->max_length);
+	else
+		msgpack_pack_nil(pk);
 }
 
 enum err on_TEMPLATE_FIELDS(struct request *request, struct outcome *outcome)
@@ -22,7 +24,8 @@ enum err on_TEMPLATE_FIELDS(struct request *request, struct outcome *outcome)
 	uint32_t       number;
 	char           id[TEMPLATE_ID_TEXT];
 	msgpack_packer pk = buffer_packer(outcome->payload);
-	enum err       err = choose_template(request, &request->args[ARG_TEMPLATE_FIELDS_pass_template_id], &number);
+	enum err       err = choose_template(request, &request->args[ARG_TEMPLATE_FIELDS_pass_template_id],
+	                                     &number);
 	if (err) return err;
 	const struct template *template = &request->account->templates[number - 1]->rules;
 	template_id_text(request->account->id, number, id);

@@ -9,7 +9,8 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	msgpack_pack_array(&pk, account->template_count);
 	for (unsigned i = 0; i < account->template_count; i++) {
-		struct span json = account->templates[i]->json; /* "{…}", never empty inside: a name is required */
+		struct span json =
+		    account->templates[i]->json; /* "{…}", never empty inside: a name is required */
 		template_id_text(account->id, account->templates[i]->number, id);
 		buffer_clear(&text);
 		buffer_text(&text, "{\"pass_template_id\":\"");

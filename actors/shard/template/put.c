@@ -14,9 +14,12 @@ static void file_text(const msgpack_object *file, struct buffer *out)
 		if (out->size > 1) buffer_byte(out, ',');
 		json_quote(object_text(&member->key), out);
 		buffer_byte(out, ':');
-		if (member->val.type == MSGPACK_OBJECT_STR) json_quote(object_text(&member->val), out);
-		else if (member->val.type == MSGPACK_OBJECT_NIL) buffer_text(out, "null");
-		else buffer_append(out, object_text(&member->val).at, object_text(&member->val).size);
+		if (member->val.type == MSGPACK_OBJECT_STR)
+			json_quote(object_text(&member->val), out);
+		else if (member->val.type == MSGPACK_OBJECT_NIL)
+			buffer_text(out, "null");
+		else
+			buffer_append(out, object_text(&member->val).at, object_text(&member->val).size);
 	}
 	buffer_byte(out, '}');
 }
@@ -29,9 +32,11 @@ static enum err choose_number(const struct request *request, const msgpack_objec
 	for (uint32_t i = 0; i < file->via.map.size; i++) {
 		const msgpack_object_kv *member = &file->via.map.ptr[i];
 		if (!span_is(object_text(&member->key), "pass_template_id")) continue;
-		if (!template_id_read(object_text(&member->val), &owner, number)) return ERR_PASS_TEMPLATE_NOT_FOUND;
+		if (!template_id_read(object_text(&member->val), &owner, number))
+			return ERR_PASS_TEMPLATE_NOT_FOUND;
 		if (memcmp(owner.b, request->account->id.b, sizeof owner.b)) return ERR_UNAUTHORIZED;
-		if (*number == 0 || *number > request->account->template_count) return ERR_PASS_TEMPLATE_NOT_FOUND;
+		if (*number == 0 || *number > request->account->template_count)
+			return ERR_PASS_TEMPLATE_NOT_FOUND;
 	}
 	return OK;
 }
@@ -50,13 +55,13 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *file = &request->args[ARG_TEMPLATE_PUT_file];
 	struct buffer         text = {0};
-	struct template       rules;
-	const char           *field;
-	struct json          *json;
-	uint32_t              number;
-	char                  id[TEMPLATE_ID_TEXT];
-	msgpack_packer        pk = buffer_packer(outcome->payload);
-	enum err              err = choose_number(request, file, &number);
+	struct template rules;
+	const char    *field;
+	struct json   *json;
+	uint32_t       number;
+	char           id[TEMPLATE_ID_TEXT];
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	enum err       err = choose_number(request, file, &number);
 	if (err) return err;
 	if (number > TEMPLATES_PER_ACCOUNT_MAX) return ERR_RESOURCE_CONFLICT;
 	file_text(file, &text);

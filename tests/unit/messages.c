@@ -1,0 +1,74 @@
+/* The message table: who may ask what of whom. */
+#include "actors/shard/command.h"
+#include "schemas/fields.h"
+
+#include <criterion/criterion.h>
+
+static unsigned bit(enum role role)
+{
+	return 1u << role;
+}
+
+Test(messages, every_message_of_a_shard_has_a_handler)
+{
+	for (unsigned message = 0; message < MSG_COUNT; message++) {
+		const struct message_row *row = message_row(message);
+		if (row->receiver == ROLE_SHARD)
+			cr_expect(handler_of((enum message)message), "%s", row->name);
+	}
+	cr_expect_null(message_row(MSG_COUNT),
+	               "a number beyond the table, as a peer may send it, has no row");
+}
+
+Test(messages, what_moves_no_data_is_no_write)
+{
+	static const enum message reads[] = {MSG_AUTH,    MSG_PASS_GET, MSG_HEARTBEAT,
+	                                     MSG_PREPARE, MSG_REPORT,   MSG_STATUS};
+	static const enum message scans[] = {MSG_PASS_LIST, MSG_PASS_HISTORY, MSG_ACCOUNT_LIST,
+	                                     MSG_SHARD_STATUS};
+	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+		cr_expect_eq(message_row(reads[i])->effect, EFFECT_READ, "%s", message_row(reads[i])->name);
+	for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
+		cr_expect_eq(message_row(scans[i])->effect, EFFECT_SCAN, "%s", message_row(scans[i])->name);
+}
+
+Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
+{
+	cr_expect_eq(message_row(MSG_HEARTBEAT)->senders, bit(ROLE_TIMER));
+	cr_expect_eq(message_row(MSG_PREPARE)->senders, bit(ROLE_SHARD));
+	cr_expect_eq(message_row(MSG_PREPARE)->receiver, ROLE_TIMER);
+	cr_expect_eq(message_row(MSG_REPORT)->receiver, ROLE_SUPERVISOR);
+	cr_expect_eq(message_row(MSG_SHARD_STATUS)->senders,
+	             bit(ROLE_CLI) | bit(ROLE_HTTP) | bit(ROLE_SUPERVISOR));
+}
+
+Test(messages, the_operator_s_messages_are_closed_to_http)
+{
+	static const enum message own[] = {MSG_ACCOUNT_CREATE, MSG_ACCOUNT_SET,  MSG_ACCOUNT_SHOW,
+	                                   MSG_ACCOUNT_LIST,   MSG_KEY_CREATE,   MSG_KEY_LIST,
+	                                   MSG_KEY_REVOKE,     MSG_TEMPLATE_PUT, MSG_TEMPLATE_LIST,
+	                                   MSG_PASS_EVENT,     MSG_PASS_HISTORY, MSG_ISSUER_SET};
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);
+}
+
+Test(messages, a_suspended_account_may_only_delete_passes)
+{
+	for (unsigned message = 0; message < MSG_COUNT; message++) {
+		const struct message_row *row = message_row(message);
+		if (row->senders != bit(ROLE_HTTP)) continue;
+		cr_expect_eq(row->works_suspended, message == MSG_PASS_DELETE, "%s", row->name);
+	}
+}
+
+Test(messages, fields_are_listed_in_the_order_of_the_arguments)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(MSG_PASS_LOYALTY, &count);
+	cr_assert_eq(count, ARGS_PASS_LOYALTY);
+	cr_expect_str_eq(fields[ARG_PASS_LOYALTY_pass_id].name, "pass_id");
+	cr_expect_str_eq(fields[ARG_PASS_LOYALTY_balance_to_add].name, "balance_to_add");
+	cr_expect_eq(fields[ARG_PASS_LOYALTY_balance_to_add].max, BALANCE_MAX);
+	(void)message_fields(MSG_AUTH, &count);
+	cr_expect_eq(count, 0);
+}

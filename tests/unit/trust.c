@@ -1,0 +1,215 @@
+/* The mark beside the tables: believed for one file in one boot, or once clean; otherwise the journal alone
+ * says what there is. */
+#include "tests/unit/support.h"
+
+#include "schemas/crc32c.h"
+#include "store/trust.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROWS = 20, SIZE = 3000 };
+
+static struct place place;
+static struct store *store;
+static struct store_report report;
+
+static void begin(void)
+{
+	place_make(&place);
+}
+
+static void end(void)
+{
+	store_close(&store);
+	place_remove(&place);
+}
+
+TestSuite(trust, .init = begin, .fini = end);
+
+static bool is_trusted(void)
+{
+	bool present, trusted;
+	cr_assert_eq(trust_read(place.fd, &present, &trusted), OK);
+	cr_expect(present || !trusted);
+	return trusted;
+}
+
+static void furnish(void)
+{
+	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
+	file_write(&place, "db/data.mdb", 0, span_str("tables"));
+}
+
+/* The mark with `from` made `to`, of the same length, and the checksum right again. */
+static void forge(const char *from, const char *to)
+{
+	char crc[9];
+	uint8_t *text;
+	size_t size = file_read(&place, "trust", &text);
+	uint8_t *at = memmem(text, size, from, strlen(from)), *sum = memmem(text, size, " crc=", 5);
+	cr_assert(at && sum);
+	memcpy(at, to, strlen(to));
+	snprintf(crc, sizeof crc, "%08x", crc32c(0, text, (size_t)(sum - text)));
+	memcpy(sum + 5, crc, 8);
+	file_write(&place, "trust", 0, span_of(text, size));
+	free(text);
+}
+
+/* As after a loss of power: the mark names an earlier boot. */
+static void reboot(void)
+{
+	char was[64], boot[] = "boot=00000000-0000-0000-0000-000000000000";
+	uint8_t *text;
+	size_t size = file_read(&place, "trust", &text);
+	uint8_t *at = memmem(text, size, "boot=", 5);
+	cr_assert_not_null(at);
+	snprintf(was, sizeof was, "%.41s", (const char *)at);
+	free(text);
+	forge(was, boot);
+}
+
+Test(trust, is_given_to_marked_tables_only)
+{
+	bool present, trusted;
+	cr_assert_eq(trust_read(place.fd, &present, &trusted), OK);
+	cr_expect(!present && !trusted);
+	furnish();
+	cr_expect_not(is_trusted());
+	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_expect(is_trusted());
+	cr_assert_eq(trust_write(place.fd, true), OK);
+	cr_expect(is_trusted());
+}
+
+Test(trust, makes_the_file_it_marks)
+{
+	struct stat st;
+	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
+	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_assert_eq(fstatat(place.fd, "db/data.mdb", &st, 0), 0);
+	cr_expect_eq(st.st_size, 0);
+	cr_expect(is_trusted());
+}
+
+Test(trust, ends_with_the_boot_unless_clean)
+{
+	furnish();
+	cr_assert_eq(trust_write(place.fd, false), OK);
+	reboot();
+	cr_expect_not(is_trusted());
+	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_expect(is_trusted());
+}
+
+Test(trust, is_of_one_file)
+{
+	for (int clean = 0; clean < 2; clean++) {
+		begin();
+		furnish();
+		cr_assert_eq(trust_write(place.fd, clean), OK);
+		file_write(&place, "db/other", 0, span_str("tables"));
+		cr_assert_eq(renameat(place.fd, "db/other", place.fd, "db/data.mdb"), 0);
+		cr_expect_not(is_trusted());
+		place_remove(&place);
+	}
+	begin();
+}
+
+Test(trust, is_lost_with_any_bit_of_the_mark)
+{
+	for (int clean = 0; clean < 2; clean++) {
+		uint8_t *text;
+		if (!clean) furnish();
+		cr_assert_eq(trust_write(place.fd, clean), OK);
+		size_t size = file_read(&place, "trust", &text);
+		free(text);
+		for (size_t i = 0; i < size * 8; i++) {
+			file_flip(&place, "trust", i / 8, (uint8_t)(1 << i % 8));
+			cr_expect_not(is_trusted(), "bit %zu", i);
+			file_flip(&place, "trust", i / 8, (uint8_t)(1 << i % 8));
+		}
+		cr_expect(is_trusted());
+	}
+}
+
+/* A store's tables ----------------------------------------------------------------------------------------
+ */
+
+static struct span key_of(unsigned i)
+{
+	static uint8_t key[1];
+	key[0] = (uint8_t)i;
+	return span_of(key, 1);
+}
+
+static int live_and_die(void *user)
+{
+	bool *orderly = user;
+	must(!shop_open(&place, true, &store, &report));
+	for (unsigned i = 0; i < ROWS; i++) {
+		shop_save(store, TABLE_BODY, key_of(i), filler(i, SIZE));
+		if (i == ROWS / 2) must(!store_commit(store));
+	}
+	if (*orderly) store_close(&store);
+	_exit(0);
+}
+
+static void expect_rows(void)
+{
+	struct span got;
+	for (unsigned i = 0; i < ROWS; i++) {
+		cr_assert_eq(shop_get(store, TABLE_BODY, key_of(i), &got), OK, "row %u", i);
+		cr_expect(span_equal(got, filler(i, SIZE)), "row %u", i);
+	}
+}
+
+/* A process dies, or stops; then the host may lose its page cache: half of data.mdb was never written. */
+static void expect_after(bool orderly, bool power_lost, uint64_t want_replayed)
+{
+	cr_assert_eq(in_child(live_and_die, &orderly), 0);
+	if (power_lost) {
+		file_write(&place, "db/data.mdb", 8192, filler(1, 32768));
+		reboot();
+	}
+	cr_assert_eq(shop_open(&place, false, &store, &report), OK, "%s", report.what);
+	cr_expect_eq(report.rebuilt, power_lost);
+	cr_expect_eq(report.replayed_records, want_replayed);
+	cr_expect_eq(report.epoch, 2);
+	expect_rows();
+}
+
+Test(trust, of_a_clean_stop_replays_nothing)
+{
+	expect_after(true, false, 0);
+}
+
+Test(trust, of_a_killed_process_replays_what_was_not_committed)
+{
+	expect_after(false, false, ROWS - ROWS / 2 - 1);
+}
+
+Test(trust, lost_with_the_page_cache_makes_the_tables_anew)
+{
+	expect_after(false, true, ROWS + 1); /* and the epoch */
+}
+
+Test(trust, lost_with_the_page_cache_needs_the_whole_journal)
+{
+	bool orderly = false;
+	struct place before;
+	cr_assert_eq(in_child(live_and_die, &orderly), 0);
+	cr_assert_eq(in_child(live_and_die, &orderly), 0);
+	cr_assert_eq(unlinkat(place.fd, "journal/00000000000000000001.seg", 0), 0);
+	reboot();
+	place_copy(&place, &before);
+	cr_expect_eq(shop_open(&place, false, &store, &report), ERR_DAMAGED);
+	cr_expect(strstr(report.what, "tables not trusted, journal not whole"), "%s", report.what);
+	cr_expect(place_same(&place, &before));
+	cr_expect_not(is_trusted());
+	place_remove(&before);
+}
