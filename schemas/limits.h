@@ -43,10 +43,12 @@ enum {
 	HEARTBEAT_LOST_MS = 1500,       /* without one for this long the issuer is gone */
 
 	/* Batches (a batch is what one journal record holds) */
-	BATCH_COMMANDS_MAX = 256,       /* commands; the rest waits its turn */
+	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */
+	FRAME_CALLS_FULL =
+	    16, /* calls after which a frame leaves before the turn ends, for the callee to begin */
 	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
-	COMMIT_RECORDS_MAX = 8,         /* records applied before LMDB commits */
-	COMMIT_WRITES_MAX = 256,        /* random row writes (about dirty pages) before LMDB commits */
+	COMMIT_RECORDS_MAX = 32,        /* records applied before LMDB commits */
+	COMMIT_WRITES_MAX = 1024,       /* random row writes (about dirty pages) before LMDB commits */
 	STAGED_WRITES_MAX = 64,         /* writes of one command; a bug if exceeded */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
 };

@@ -183,14 +183,21 @@ static enum err parted_put(struct db *db, enum table table, struct span key, str
 
 /* Writing ------------------------------------------------------------------------------------------------ */
 
-static enum err row_patch(struct db *db, const struct write *write)
+/* Where the row is, in a page that may be written. A row that a handler has read in this transaction was
+ * verified then; one that comes from the journal is verified here. */
+static enum err row_patch(struct db *db, const struct write *write, bool verified)
 {
+	MDB_cursor *cursor;
 	struct span value;
-	enum err    err = row_get(&db->writer, write->table, write->key, &value);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	MDB_val k = val(write->key), room = {value.size + CRC_BYTES, NULL};
-	if (mdb_cursor_put(db->writer.cursors[write->table], &k, &room, MDB_CURRENT | MDB_RESERVE))
-		return ERR_IO;
+	MDB_val     k = val(write->key), room;
+	enum err    err = cursor_of(&db->writer, write->table, &cursor);
+	if (err) return err;
+	int rc = mdb_cursor_get(cursor, &k, &room, MDB_SET);
+	if (rc) return rc == MDB_NOTFOUND ? ERR_DAMAGED : ERR_IO;
+	if (room.mv_size < CRC_BYTES) return ERR_DAMAGED;
+	if (!verified && (err = checked(write->table, write->key, room, &value))) return err;
+	value.size = room.mv_size - CRC_BYTES;
+	if (mdb_cursor_put(cursor, &k, &room, MDB_CURRENT | MDB_RESERVE)) return ERR_IO;
 	uint8_t *at = room.mv_data;
 	for (unsigned i = 0; i < write->patch_count; i++) {
 		const struct patch *patch = &write->patches[i];
@@ -201,7 +208,7 @@ static enum err row_patch(struct db *db, const struct write *write)
 	return OK;
 }
 
-enum err db_apply(struct db *db, const struct write *write)
+enum err db_apply(struct db *db, const struct write *write, bool verified)
 {
 	enum err err;
 	bool     parted = tables[write->table].kind == KIND_PARTED;
@@ -213,7 +220,7 @@ enum err db_apply(struct db *db, const struct write *write)
 		if (parted) return parted_cut(db, write->table, write->key, 0);
 		err = row_del(db, write->table, write->key);
 		return err == ERR_NOT_FOUND ? OK : err;
-	case WRITE_PATCH: return parted ? ERR_UNSUPPORTED : row_patch(db, write);
+	case WRITE_PATCH: return parted ? ERR_UNSUPPORTED : row_patch(db, write, verified);
 	}
 	return ERR_UNSUPPORTED;
 }

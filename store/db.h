@@ -21,7 +21,8 @@ must_check enum err db_open(int dir_fd, uint64_t map_bytes, struct db **db, bool
 void                db_close(struct db **db); /* without a sync; an open transaction is dropped */
 
 must_check enum err db_begin(struct db *db); /* the write transaction */
-must_check enum err db_apply(struct db *db, const struct write *write);
+/* `verified`: the rows patched have been read, and so verified, in this transaction. */
+must_check enum err db_apply(struct db *db, const struct write *write, bool verified);
 must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
 must_check enum err db_applied(struct db      *db,
                                struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */

@@ -122,7 +122,7 @@ enum err store_apply(struct store *store, const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
-		enum err            err = db_apply(store->db, write);
+		enum err            err = db_apply(store->db, write, true);
 		if (err) return err;
 		if ((err = journal_add(store->journal, write))) return err;
 		if (write->table != TABLE_LEDGER) store->random_writes++; /* the ledger grows at its end */

@@ -23,8 +23,7 @@ static void end(void)
 
 TestSuite(body, .init = begin, .fini = end);
 
-/* Stored form ---------------------------------------------------------------------------------------------
- */
+/* Stored form --------------------------------------------------------------------------------------------- */
 
 static const struct body sample = {.pass_id = {(const uint8_t *)"p 1", 3},
                                    .token = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
@@ -43,7 +42,7 @@ static bool equal(const struct body *a, const struct body *b)
 Test(body, reads_as_it_was_packed)
 {
 	struct buffer bytes = {0};
-	struct body got, bare = sample;
+	struct body   got, bare = sample;
 	body_pack(&sample, &bytes);
 	cr_assert_eq(body_open(buffer_span(&bytes), &got), OK);
 	cr_expect(equal(&got, &sample));
@@ -69,7 +68,7 @@ Test(body, has_the_layout_its_header_describes)
 Test(body, of_another_form_is_damage)
 {
 	struct buffer bytes = {0};
-	struct body got;
+	struct body   got;
 	body_pack(&sample, &bytes);
 	for (size_t size = 0; size <= bytes.size + 1; size++) {
 		uint8_t *exact = calloc(1, size + 1);
@@ -88,8 +87,7 @@ Test(body, of_another_form_is_damage)
 	buffer_free(&bytes);
 }
 
-/* Objects -------------------------------------------------------------------------------------------------
- */
+/* Objects ------------------------------------------------------------------------------------------------- */
 
 static msgpack_object object(const char *text)
 {
@@ -123,8 +121,7 @@ Test(body, objects_come_back_to_the_letter)
 	cr_expect_eq(object_open(span_str("{\"a\":"), &arena, &zone, &map), ERR_DAMAGED);
 }
 
-/* Merging -------------------------------------------------------------------------------------------------
- */
+/* Merging ------------------------------------------------------------------------------------------------- */
 
 static bool merges(const char *base, const char *changes, bool keep_null, const char *want)
 {
@@ -137,7 +134,7 @@ Test(body, merging_replaces_adds_and_removes)
 {
 	static const struct {
 		const char *base, *changes;
-		bool keep_null;
+		bool        keep_null;
 		const char *want;
 	} rows[] = {
 	    {NULL, "{}", false, "{}"},
@@ -206,7 +203,7 @@ static void pairs_text(const struct pairs *pairs, char text[8192])
 static struct pairs any_pairs(uint64_t *state, unsigned count, bool nulls)
 {
 	struct pairs pairs = {.count = 0};
-	bool used[KEYS] = {false};
+	bool         used[KEYS] = {false};
 	while (pairs.count < count) {
 		unsigned key = chance_below(state, KEYS);
 		if (used[key]) continue;
@@ -222,10 +219,10 @@ static struct pairs any_pairs(uint64_t *state, unsigned count, bool nulls)
 /* Sizes around the eight keys where the walk becomes a hash, and well beyond. */
 Test(body, merging_equals_a_naive_merge)
 {
-	uint64_t state = chance_begin();
+	uint64_t    state = chance_begin();
 	static char base_text[8192], changes_text[8192], want[8192];
 	for (unsigned round = 0; round < 3000; round++) {
-		unsigned bound = round % 2 ? 6 : KEYS;
+		unsigned     bound = round % 2 ? 6 : KEYS;
 		struct pairs base = any_pairs(&state, chance_below(&state, bound), false);
 		struct pairs changes = any_pairs(&state, chance_below(&state, bound), true);
 		pairs_text(&base, base_text);
@@ -238,8 +235,7 @@ Test(body, merging_equals_a_naive_merge)
 	}
 }
 
-/* Checks --------------------------------------------------------------------------------------------------
- */
+/* Checks -------------------------------------------------------------------------------------------------- */
 
 static const char template_file[] = "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"fields\":["
                                     "{\"key\":\"text\",\"type\":\"text\",\"required\":true,\"max_length\":3},"
@@ -252,7 +248,7 @@ static const char template_file[] = "{\"name\":\"n\",\"loyalty_type\":\"balance\
 static void read_template(struct template *template)
 {
 	struct json *json;
-	const char *field;
+	const char  *field;
 	cr_assert_eq(json_parse(span_str(template_file), &arena, &json), OK);
 	cr_assert_eq(template_read(json, template, &field), OK, "%s", field);
 }
@@ -260,7 +256,7 @@ static void read_template(struct template *template)
 Test(body, visible_is_held_against_the_template)
 {
 	static const struct {
-		enum err want;
+		enum err    want;
 		const char *key, *changes;
 	} rows[] = {
 	    {OK, "", "{}"},
@@ -302,7 +298,7 @@ Test(body, visible_is_held_against_the_template)
 	read_template(&template);
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		msgpack_object changes = object(rows[i].changes);
-		struct span key = {NULL, 0};
+		struct span    key = {NULL, 0};
 		cr_expect_eq(visible_check(&template, &changes, &key), rows[i].want, "row %u", i);
 		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
 	}
@@ -326,7 +322,7 @@ Test(body, visible_needs_what_the_template_requires)
 Test(body, appearance_has_four_properties)
 {
 	static const struct {
-		enum err want;
+		enum err    want;
 		const char *key, *changes;
 	} rows[] = {
 	    {OK, "", "{}"},
@@ -346,7 +342,7 @@ Test(body, appearance_has_four_properties)
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		msgpack_object changes = object(rows[i].changes);
-		struct span key = {NULL, 0};
+		struct span    key = {NULL, 0};
 		cr_expect_eq(appearance_check(&changes, &key), rows[i].want, "row %u", i);
 		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
 	}

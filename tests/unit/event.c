@@ -14,15 +14,15 @@ static struct scratch s;
 static struct account account = {.id = {{1, 2, 3}}, .template_count = 1};
 static struct account_template template = {.number = 1};
 static struct account_template *templates[] = {&template};
-static struct shard_facts facts = {.public_url = "https://example"};
-static msgpack_zone zone;
-static struct buffer payload;
-static struct outcome outcome;
+static struct shard_facts       facts = {.public_url = "https://example"};
+static msgpack_zone             zone;
+static struct buffer            payload;
+static struct outcome           outcome;
 
 static void begin(void)
 {
 	struct json *json;
-	const char *field;
+	const char  *field;
 	scratch_open(&s);
 	cr_assert(msgpack_zone_init(&zone, 8192));
 	account.templates = templates;
@@ -47,12 +47,12 @@ static void furnish(uint8_t status, uint8_t flags)
 {
 	struct hot pass = {
 	    .status = status, .flags = flags, .template = 1, .updated = {5}, .ledger_head = LEDGER_BEFORE};
-	struct body body = {.pass_id = span_str("p"), .visible = span_str("{}"), .hidden = span_str("{}")};
+	struct body    body = {.pass_id = span_str("p"), .visible = span_str("{}"), .hidden = span_str("{}")};
 	struct row_key id = key_pass_id(account.id, body.pass_id, NUMBER),
 	               number = key_u32(account.id, NUMBER);
 	struct row_key first = key_u32(account.id, 0);
-	struct tally tally = {.made = NUMBER + 1};
-	struct buffer bytes = {0};
+	struct tally   tally = {.made = NUMBER + 1};
+	struct buffer  bytes = {0};
 	tally.counts[hot_count(&pass)] = NUMBER + 1;
 	body_pack(&body, &bytes);
 	cr_assert_eq(write_del(&s.staged, TABLE_HOT, key_span(&first)), OK);
@@ -69,7 +69,7 @@ static void furnish(uint8_t status, uint8_t flags)
 static enum err happen(const char *event, bool block)
 {
 	msgpack_object args[ARGS_PASS_EVENT] = {{.type = MSGPACK_OBJECT_NIL}};
-	struct call call = {.message = MSG_PASS_EVENT, .args = args};
+	struct call    call = {.message = MSG_PASS_EVENT, .args = args};
 	struct request request = {.call = &call,
 	                          .args = args,
 	                          .view = s.view,
@@ -95,10 +95,10 @@ static enum err happen(const char *event, bool block)
  * -------------------------------------------------------------------------------------------------- */
 
 struct want {
-	enum err err;
-	const char *field;
+	enum err         err;
+	const char      *field;
 	enum ledger_what what;
-	uint8_t status, flags;
+	uint8_t          status, flags;
 };
 
 static const char *const events[] = {"installed", "uninstalled", "unblocked", "deactivated",
@@ -107,7 +107,7 @@ enum { EVENTS = sizeof events / sizeof *events, KNOWN_EVENTS = 4 };
 
 static struct want rule(unsigned event, bool block, uint8_t status, uint8_t flags)
 {
-	bool blocked = flags & HOT_REINSTALL_BLOCKED;
+	bool        blocked = flags & HOT_REINSTALL_BLOCKED;
 	struct want want = {.err = ERR_RESOURCE_CONFLICT, .status = status, .flags = flags};
 	if (flags & HOT_DELETED) return (struct want){.err = ERR_RESOURCE_NOT_FOUND};
 	if (event >= KNOWN_EVENTS) return (struct want){.err = ERR_INVALID_INPUT, .field = "event"};
@@ -127,10 +127,10 @@ static struct want rule(unsigned event, bool block, uint8_t status, uint8_t flag
 
 static void expect_change(const struct hot *before, const struct want *want, const char *what)
 {
-	struct hot_at at;
+	struct hot_at     at;
 	struct ledger_row row;
-	struct tally tally;
-	uint64_t seq = LEDGER_BEFORE + 3;
+	struct tally      tally;
+	uint64_t          seq = LEDGER_BEFORE + 3;
 	cr_assert_eq(hot_get(s.view, account.id, NUMBER, &at), OK);
 	cr_expect(at.now.status == want->status && at.now.flags == want->flags, "%s", what);
 	cr_expect(at.now.updated.v == NOW && at.now.ledger_head == seq, "%s", what);
@@ -155,8 +155,8 @@ static void expect_change(const struct hot *before, const struct want *want, con
 
 static void expect_rule(unsigned event, bool block, uint8_t status, uint8_t flags)
 {
-	char what[100];
-	struct hot before = {.status = status, .flags = flags};
+	char        what[100];
+	struct hot  before = {.status = status, .flags = flags};
 	struct want want = rule(event, block, status, flags);
 	snprintf(what, sizeof what, "%s%s from %s, flags %u", events[event], block ? " block" : "",
 	         pass_status_text(status), flags);

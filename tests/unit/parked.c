@@ -84,7 +84,8 @@ Test(parked, is_taken_by_what_was_asked)
 	cr_expect_eq(done(parking_take(&parking, second)), 0);
 	cr_expect_eq(done(parking_take(&parking, first)), 1);
 	cr_expect_eq(parking.count, 0);
-	cr_expect_neq(park('a', "p", 3, 30), 0);
+	cr_expect_eq(done(parking_take(&parking, park('a', "p", 3, 30))),
+	             3); /* the list goes on behind its new end */
 }
 
 Test(parked, those_behind_come_in_order_and_only_of_the_same_id)
@@ -102,7 +103,10 @@ Test(parked, those_behind_come_in_order_and_only_of_the_same_id)
 	cr_expect_eq(done(parking_take_behind(&parking, parked)), 0);
 	cr_expect_eq(done(parked), 1);
 	cr_expect_eq(parking.count, 3);
-	cr_expect_eq(park('a', "q", 7, 70), 0); /* what is left has kept its order and its end */
+	cr_expect_eq(park('a', "q", 7, 70), 0);
+	cr_expect_eq(done(parking_take_due(&parking, (mono_us){20})),
+	             2); /* what is left has kept its order and its end */
+	cr_expect_eq(done(parking_take(&parking, park('a', "r", 8, 80))), 8);
 }
 
 Test(parked, an_id_is_free_again_once_its_asker_is_gone)

@@ -9,11 +9,11 @@
 
 enum { BLOCKS = 16, SEGMENT = BLOCKS * RECORD_ALIGN };
 
-static struct place place;
+static struct place       place;
 static struct journal_dir dir;
-static struct scan scan;
-static struct record next; /* the record written next, as it would rightly be */
-static struct buffer bytes;
+static struct scan        scan;
+static struct record      next; /* the record written next, as it would rightly be */
+static struct buffer      bytes;
 
 static void begin(void)
 {
@@ -77,7 +77,7 @@ static void next_segment(void)
 static unsigned walk(struct position *at, enum err *err)
 {
 	struct record record;
-	unsigned count = 0;
+	unsigned      count = 0;
 	while (!(*err = scan_next(&scan, at, &record))) {
 		cr_expect_eq(record.seq, at->seq);
 		cr_expect(span_equal(record.writes, filler(record.seq, record.writes.size)), "seq %zu",
@@ -90,8 +90,8 @@ static unsigned walk(struct position *at, enum err *err)
 static void expect_walk(unsigned want, enum err want_tail, bool want_blank)
 {
 	struct position at = {0};
-	enum err err;
-	bool blank;
+	enum err        err;
+	bool            blank;
 	cr_expect_eq(walk(&at, &err), want);
 	cr_expect_eq(err, ERR_NOT_FOUND);
 	cr_expect_eq(scan_tail(&scan, &at, &blank), want_tail);
@@ -116,7 +116,7 @@ Test(scan, an_empty_journal_has_no_records)
 Test(scan, follows_the_chain_over_segments)
 {
 	struct position at = {0};
-	enum err err;
+	enum err        err;
 	segments(5);
 	add(1);
 	add(14); /* to the segment's last byte */
@@ -136,8 +136,8 @@ Test(scan, follows_the_chain_over_segments)
 Test(scan, goes_on_from_a_position)
 {
 	struct position at = {0}, from;
-	struct record record;
-	enum err err;
+	struct record   record;
+	enum err        err;
 	segments(3);
 	for (unsigned i = 0; i < 20; i++) {
 		if (i % 7 == 6) next_segment();
@@ -155,7 +155,7 @@ Test(scan, goes_on_from_a_position)
 Test(scan, knows_whether_the_record_of_a_position_is_there)
 {
 	struct position at = {0}, other;
-	enum err err;
+	enum err        err;
 	segments(2);
 	cr_expect_eq(scan_check(&scan, &at), OK);
 	add(1);
@@ -182,6 +182,7 @@ Test(scan, does_not_follow_what_does_not_fit)
 {
 	static const char *const whats[] = {"seq", "chain", "epoch", "offset", "segment", "shard", "lineage"};
 	for (unsigned what = 0; what < sizeof whats / sizeof *whats; what++) {
+		end();
 		begin();
 		segments(1);
 		next.epoch = 5;
@@ -199,14 +200,12 @@ Test(scan, does_not_follow_what_does_not_fit)
 		record_seal(&bytes, &record);
 		file_write(&place, name_of(1), next.offset, buffer_span(&bytes));
 		struct position at = {0};
-		enum err err;
-		bool blank;
+		enum err        err;
+		bool            blank;
 		cr_expect_eq(walk(&at, &err), 1, "%s", whats[what]);
 		cr_expect_eq(scan_tail(&scan, &at, &blank), OK, "%s", whats[what]);
 		cr_expect_not(blank);
-		end();
 	}
-	begin();
 }
 
 Test(scan, an_epoch_may_stay_or_rise)
@@ -222,7 +221,7 @@ Test(scan, an_epoch_may_stay_or_rise)
 Test(scan, a_record_of_another_version_ends_it_loudly)
 {
 	struct position at = {0};
-	enum err err;
+	enum err        err;
 	segments(1);
 	add(1);
 	next.kind = (enum record_kind)9;
@@ -234,7 +233,7 @@ Test(scan, a_record_of_another_version_ends_it_loudly)
 Test(scan, a_missing_segment_is_damage)
 {
 	struct position at = {0};
-	enum err err;
+	enum err        err;
 	segments(3);
 	add(1);
 	next_segment();
@@ -268,6 +267,7 @@ Test(scan, a_torn_last_record_is_a_tail)
 Test(scan, a_broken_record_with_a_later_one_is_damage)
 {
 	for (unsigned far = 0; far < 2; far++) {
+		end();
 		begin();
 		segments(3);
 		add(1);
@@ -283,15 +283,14 @@ Test(scan, a_broken_record_with_a_later_one_is_damage)
 		}
 		reload(3);
 		expect_walk(3, OK, true);
-		end();
 	}
-	begin();
 }
 
 /* A later record that does not know of the broken one being durable proves nothing. */
 Test(scan, durable_seq_decides)
 {
 	for (unsigned durable = 0; durable <= 2; durable++) {
+		end();
 		begin();
 		segments(1);
 		add(1);
@@ -300,9 +299,7 @@ Test(scan, durable_seq_decides)
 		add(1);
 		file_flip(&place, name_of(1), broken.offset + 100, 1);
 		expect_walk(1, durable >= 2 ? ERR_DAMAGED : OK, false);
-		end();
 	}
-	begin();
 }
 
 Test(scan, the_first_record_of_all_may_be_torn_or_damaged_too)
@@ -344,9 +341,9 @@ Test(scan, rubbish_behind_the_end_is_a_tail)
 Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
 {
 	struct position at = {0}, again = {0};
-	enum err err;
-	bool blank;
-	uint64_t first, last;
+	enum err        err;
+	bool            blank;
+	uint64_t        first, last;
 	segments(4);
 	add(1);
 	struct record torn = add(3);
@@ -359,6 +356,11 @@ Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
 	cr_assert_eq(scan_cut(&scan, &at), OK);
 	cr_assert_eq(segment_range(&dir, &first, &last), OK);
 	cr_expect(first == 1 && last == 1);
+	uint8_t *left;
+	(void)file_read(&place, name_of(1), &left);
+	for (size_t i = 0; i < RECORD_ALIGN; i++)
+		cr_assert_eq(left[torn.offset + i], 0);
+	free(left);
 	cr_expect_eq(walk(&again, &err), 1);
 	next = torn;
 	next.segment = 2; /* what comes is written to a fresh segment and follows */
@@ -373,8 +375,8 @@ Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
 Test(scan, a_cut_before_the_first_record_leaves_no_segment)
 {
 	struct position at = {0};
-	uint64_t first, last;
-	bool blank;
+	uint64_t        first, last;
+	bool            blank;
 	segments(2);
 	struct record torn = add(1);
 	file_flip(&place, name_of(1), torn.offset + 200, 1);

@@ -108,8 +108,7 @@ static uint64_t life_seed(unsigned life)
 	return chance(&state);
 }
 
-/* The child -----------------------------------------------------------------------------------------------
- */
+/* The child ----------------------------------------------------------------------------------------------- */
 
 struct life {
 	int           pipe;
@@ -232,8 +231,14 @@ static void child_main(const struct history *before, unsigned life_number, int p
 	live(&life);
 }
 
-/* The parent ----------------------------------------------------------------------------------------------
- */
+/* The parent ---------------------------------------------------------------------------------------------- */
+
+static void tear_record(uint64_t *state, const char *name, size_t at, size_t size)
+{
+	static const uint8_t zeros[512];
+	for (size_t end = at + size; at < end; at += sizeof zeros)
+		if (chance_below(state, 3) == 0) file_write(&place, name, at, span_of(zeros, sizeof zeros));
+}
 
 /* A loss of power: what was not reported durable may have reached the disk in part. */
 static void tear(uint64_t *state, uint64_t durable)
@@ -247,13 +252,9 @@ static void tear(uint64_t *state, uint64_t durable)
 		if (faccessat(place.fd, path, F_OK, 0)) return;
 		size_t size = file_read(&place, path, &bytes);
 		for (size_t at = RECORD_ALIGN; at < size; at += RECORD_ALIGN) {
-			if (record_open(span_of(bytes + at, size - at), &record) || record.seq <= durable)
-				continue;
-			size_t               sectors = (RECORD_HEAD + record.writes.size + 511) / 512;
-			static const uint8_t zeros[512];
-			for (size_t i = 0; i < sectors; i++)
-				if (chance_below(state, 3) == 0)
-					file_write(&place, path, at + i * 512, span_of(zeros, 512));
+			bool whole = !record_open(span_of(bytes + at, size - at), &record);
+			if (whole && record.seq > durable)
+				tear_record(state, path, at, RECORD_HEAD + record.writes.size);
 		}
 		free(bytes);
 	}

@@ -18,8 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Places --------------------------------------------------------------------------------------------------
- */
+/* Places -------------------------------------------------------------------------------------------------- */
 
 void place_make(struct place *place)
 {
@@ -46,8 +45,8 @@ void place_remove(struct place *place)
 size_t file_read(const struct place *place, const char *name, uint8_t **bytes)
 {
 	struct stat st;
-	size_t have = 0;
-	int fd = openat(place->fd, name, O_RDONLY | O_CLOEXEC);
+	size_t      have = 0;
+	int         fd = openat(place->fd, name, O_RDONLY | O_CLOEXEC);
 	must(fd >= 0 && fstat(fd, &st) == 0);
 	must((*bytes = malloc((size_t)st.st_size + 1)));
 	while (have < (size_t)st.st_size) {
@@ -70,7 +69,7 @@ void file_write(const struct place *place, const char *name, size_t offset, stru
 void file_flip(const struct place *place, const char *name, size_t offset, uint8_t bits)
 {
 	uint8_t byte;
-	int fd = openat(place->fd, name, O_RDWR | O_CLOEXEC);
+	int     fd = openat(place->fd, name, O_RDWR | O_CLOEXEC);
 	must(fd >= 0 && pread(fd, &byte, 1, (off_t)offset) == 1);
 	byte ^= bits;
 	must(pwrite(fd, &byte, 1, (off_t)offset) == 1);
@@ -81,16 +80,16 @@ void file_flip(const struct place *place, const char *name, size_t offset, uint8
  * mark of trust is of one file only. */
 struct visitor {
 	const struct place *from, *to;
-	unsigned files;
-	bool same;
+	unsigned            files;
+	bool                same;
 	void (*visit)(struct visitor *visitor, const char *name);
 };
 
 static void visit_files(struct visitor *visitor, const char *below)
 {
-	char name[512];
+	char           name[512];
 	struct dirent *entry;
-	int fd = openat(visitor->from->fd, *below ? below : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int  fd = openat(visitor->from->fd, *below ? below : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fdopendir(fd);
 	must(list);
 	while ((entry = readdir(list))) {
@@ -122,7 +121,7 @@ static void copy_file(struct visitor *visitor, const char *name)
 void place_copy(const struct place *from, struct place *to)
 {
 	struct visitor visitor = {.from = from, .to = to, .visit = copy_file};
-	struct stat st;
+	struct stat    st;
 	place_make(to);
 	visit_files(&visitor, "");
 	if (!fstatat(to->fd, "db/data.mdb", &st, 0)) must(!trust_write(to->fd, false));
@@ -130,7 +129,7 @@ void place_copy(const struct place *from, struct place *to)
 
 static void compare_file(struct visitor *visitor, const char *name)
 {
-	uint8_t *a, *b;
+	uint8_t    *a, *b;
 	struct stat st;
 	if (fstatat(visitor->to->fd, name, &st, 0)) {
 		visitor->same = false;
@@ -151,12 +150,11 @@ bool place_same(const struct place *a, const struct place *b)
 	return there.same && back.same && there.files == back.files;
 }
 
-/* Chance, bytes, children ---------------------------------------------------------------------------------
- */
+/* Chance, bytes, children --------------------------------------------------------------------------------- */
 
 uint64_t chance_begin(void)
 {
-	const char *text = getenv("STAMPEDE_SEED");
+	const char     *text = getenv("STAMPEDE_SEED");
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	uint64_t seed = text ? strtoull(text, NULL, 10)
@@ -180,7 +178,7 @@ unsigned chance_below(uint64_t *state, unsigned bound)
 
 int in_child(int (*work)(void *user), void *user)
 {
-	int status;
+	int   status;
 	pid_t parent = getpid(), pid = fork();
 	must(pid >= 0);
 	if (pid == 0) {
@@ -197,7 +195,7 @@ struct span filler(uint64_t tag, size_t size)
 	enum { TURNS = 8 };
 	static uint8_t *kept[TURNS];
 	static unsigned turn;
-	uint64_t state = tag;
+	uint64_t        state = tag;
 	turn = (turn + 1) % TURNS;
 	must((kept[turn] = realloc(kept[turn], size + 8)));
 	for (size_t i = 0; i < size; i += 8) {
@@ -207,13 +205,12 @@ struct span filler(uint64_t tag, size_t size)
 	return span_of(kept[turn], size);
 }
 
-/* A database without a journal ----------------------------------------------------------------------------
- */
+/* A database without a journal ---------------------------------------------------------------------------- */
 
 static void scratch_begin(struct scratch *scratch)
 {
 	bool fresh;
-	int fd = dup(scratch->place.fd);
+	int  fd = dup(scratch->place.fd);
 	must(fd >= 0);
 	must(!db_open(fd, MAP_BYTES, &scratch->db, &fresh));
 	close(fd);
@@ -232,7 +229,7 @@ void scratch_open(struct scratch *scratch)
 void scratch_save(struct scratch *scratch)
 {
 	for (unsigned i = 0; i < scratch->staged.count; i++)
-		must(!db_apply(scratch->db, &scratch->staged.rows[i]));
+		must(!db_apply(scratch->db, &scratch->staged.rows[i], false));
 	scratch->staged.count = 0;
 	arena_reset(&scratch->arena);
 }
@@ -258,8 +255,7 @@ void scratch_close(struct scratch *scratch)
 	place_remove(&scratch->place);
 }
 
-/* A store -------------------------------------------------------------------------------------------------
- */
+/* A store ------------------------------------------------------------------------------------------------- */
 
 static struct arena shop_arena;
 

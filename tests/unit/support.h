@@ -9,7 +9,7 @@
 /* A new directory below STAMPEDE_TEST_DIR, or below the current one: a real disk, never /tmp. */
 struct place {
 	char path[512];
-	int fd;
+	int  fd;
 };
 void place_make(struct place *place);
 void place_remove(struct place *place);
@@ -19,8 +19,8 @@ bool place_same(const struct place *a, const struct place *b);
 
 /* One file of a place: `name` may lead through subdirectories. */
 size_t file_read(const struct place *place, const char *name, uint8_t **bytes); /* the caller frees them */
-void file_write(const struct place *place, const char *name, size_t offset, struct span bytes);
-void file_flip(const struct place *place, const char *name, size_t offset, uint8_t bits);
+void   file_write(const struct place *place, const char *name, size_t offset, struct span bytes);
+void   file_flip(const struct place *place, const char *name, size_t offset, uint8_t bits);
 
 /* Chance: STAMPEDE_SEED, or the clock; printed, so that a failure can be repeated. */
 uint64_t chance_begin(void);
@@ -37,10 +37,10 @@ struct span filler(uint64_t tag, size_t size);
 /* A writer's view of a database of its own, with no journal: for what is built on views. `staged` is laid
  * over; scratch_save() applies it, scratch_commit() commits too and begins anew. */
 struct scratch {
-	struct place place;
-	struct db *db;
-	struct view *view;
-	struct arena arena;
+	struct place  place;
+	struct db    *db;
+	struct view  *view;
+	struct arena  arena;
 	struct writes staged;
 };
 void scratch_open(struct scratch *scratch);
@@ -52,8 +52,8 @@ void scratch_close(struct scratch *scratch);
 /* A store of small segments; opened, or the error. */
 enum { SEGMENT_BYTES = 256 << 10, MAP_BYTES = 256 << 20 };
 struct store_place shop_place(const struct place *place, bool may_format);
-enum err shop_open(const struct place *place, bool may_format, struct store **store,
-                   struct store_report *report);
+enum err           shop_open(const struct place *place, bool may_format, struct store **store,
+                             struct store_report *report);
 
 /* One write as one command; submit when the journal is free; wait until all submitted is durable. */
 void shop_put(struct store *store, enum table table, struct span key, struct span value);

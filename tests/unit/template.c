@@ -18,7 +18,7 @@ TestSuite(template, .fini = end);
 static const char *blamed(const char *text, struct template *template)
 {
 	struct json *json;
-	const char *field = NULL;
+	const char  *field = NULL;
 	cr_assert_eq(json_parse(span_str(text), &arena, &json), OK, "%s", text);
 	enum err err = template_read(json, template, &field);
 	cr_assert(err == OK || err == ERR_INVALID_INPUT);
@@ -74,7 +74,7 @@ Test(template, knows_every_type)
 {
 	static const char *const kinds[FIELD_KINDS] = {"text", "number", "date", "url", "boolean"};
 	static const char *const loyalties[] = {"none", "balance", "stamps"};
-	char text[300];
+	char                     text[300];
 	for (unsigned i = 0; i < FIELD_KINDS; i++) {
 		snprintf(
 		    text, sizeof text,
@@ -139,8 +139,8 @@ static void file_with(const char *member, char text[600])
 {
 	static const char *const members[] = {"\"name\":\"n\"", "\"loyalty_type\":\"none\"",
 	                                      "\"fields\":[{\"key\":\"k\",\"type\":\"text\"}]"};
-	size_t at = (size_t)snprintf(text, 600, "{%s", member);
-	size_t name = strcspn(member, ":");
+	size_t                   at = (size_t)snprintf(text, 600, "{%s", member);
+	size_t                   name = strcspn(member, ":");
 	for (unsigned i = 0; i < 3; i++)
 		if (strncmp(member, members[i], name))
 			at += (size_t)snprintf(text + at, 600 - at, "%s%s", at > 1 ? "," : "", members[i]);
@@ -191,7 +191,7 @@ Test(template, names_what_is_missing_or_wrong_together)
 	struct template template;
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *field = blamed(rows[i].text, &template);
-		bool right = rows[i].blame ? field && !strcmp(field, rows[i].blame) : !field;
+		bool        right = rows[i].blame ? field && !strcmp(field, rows[i].blame) : !field;
 		cr_expect(right, "%s blamed in %s", field ? field : "nothing", rows[i].text);
 	}
 }
@@ -223,7 +223,7 @@ Test(template, is_replaced_only_where_passes_do_not_depend)
 	    "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
 	    "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}";
 	static const struct {
-		bool may;
+		bool        may;
 		const char *after;
 	} rows[] = {
 	    {true, before},

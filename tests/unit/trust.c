@@ -14,8 +14,8 @@
 
 enum { ROWS = 20, SIZE = 3000 };
 
-static struct place place;
-static struct store *store;
+static struct place        place;
+static struct store       *store;
 static struct store_report report;
 
 static void begin(void)
@@ -48,9 +48,9 @@ static void furnish(void)
 /* The mark with `from` made `to`, of the same length, and the checksum right again. */
 static void forge(const char *from, const char *to)
 {
-	char crc[9];
+	char     crc[9];
 	uint8_t *text;
-	size_t size = file_read(&place, "trust", &text);
+	size_t   size = file_read(&place, "trust", &text);
 	uint8_t *at = memmem(text, size, from, strlen(from)), *sum = memmem(text, size, " crc=", 5);
 	cr_assert(at && sum);
 	memcpy(at, to, strlen(to));
@@ -63,9 +63,9 @@ static void forge(const char *from, const char *to)
 /* As after a loss of power: the mark names an earlier boot. */
 static void reboot(void)
 {
-	char was[64], boot[] = "boot=00000000-0000-0000-0000-000000000000";
+	char     was[64], boot[] = "boot=00000000-0000-0000-0000-000000000000";
 	uint8_t *text;
-	size_t size = file_read(&place, "trust", &text);
+	size_t   size = file_read(&place, "trust", &text);
 	uint8_t *at = memmem(text, size, "boot=", 5);
 	cr_assert_not_null(at);
 	snprintf(was, sizeof was, "%.41s", (const char *)at);
@@ -84,6 +84,20 @@ Test(trust, is_given_to_marked_tables_only)
 	cr_expect(is_trusted());
 	cr_assert_eq(trust_write(place.fd, true), OK);
 	cr_expect(is_trusted());
+}
+
+Test(trust, names_the_boot_it_is_of)
+{
+	char     boot[37] = {0};
+	uint8_t *text;
+	int      fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY);
+	cr_assert_eq(read(fd, boot, 36), 36);
+	close(fd);
+	furnish();
+	cr_assert_eq(trust_write(place.fd, false), OK);
+	size_t size = file_read(&place, "trust", &text);
+	cr_expect_not_null(memmem(text, size, boot, 36));
+	free(text);
 }
 
 Test(trust, makes_the_file_it_marks)
@@ -109,15 +123,14 @@ Test(trust, ends_with_the_boot_unless_clean)
 Test(trust, is_of_one_file)
 {
 	for (int clean = 0; clean < 2; clean++) {
+		end();
 		begin();
 		furnish();
 		cr_assert_eq(trust_write(place.fd, clean), OK);
 		file_write(&place, "db/other", 0, span_str("tables"));
 		cr_assert_eq(renameat(place.fd, "db/other", place.fd, "db/data.mdb"), 0);
 		cr_expect_not(is_trusted());
-		place_remove(&place);
 	}
-	begin();
 }
 
 Test(trust, is_lost_with_any_bit_of_the_mark)
@@ -137,8 +150,7 @@ Test(trust, is_lost_with_any_bit_of_the_mark)
 	}
 }
 
-/* A store's tables ----------------------------------------------------------------------------------------
- */
+/* A store's tables ---------------------------------------------------------------------------------------- */
 
 static struct span key_of(unsigned i)
 {
@@ -200,7 +212,7 @@ Test(trust, lost_with_the_page_cache_makes_the_tables_anew)
 
 Test(trust, lost_with_the_page_cache_needs_the_whole_journal)
 {
-	bool orderly = false;
+	bool         orderly = false;
 	struct place before;
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);

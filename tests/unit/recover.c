@@ -1,0 +1,187 @@
+/* Recovery after a crash: what was durable is there, what was not is gone, and damage is refused. A crash is made in two
+ * ways: the directory is copied while the store is open, or the process that has it open ends without a word. */
+#include "tests/unit/shop.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+TestSuite(recover, .init = begin, .fini = end);
+
+/* Crashes ------------------------------------------------------------------------------------------------- */
+
+Test(recover, durable_records_are_replayed_though_never_committed)
+{
+	open_ok(&place);
+	for (unsigned i = 0; i < 30; i++)
+		save(i, i * 300);
+	shop_put(store, TABLE_BODY, key_of(100), span_str("never submitted"));
+	place_copy(&place, &copy);
+	store_close(&store);
+	open_ok(&copy);
+	cr_expect_eq(report.replayed_records, 30);
+	cr_expect(report.epoch == 2 && report.seq == 32 && !report.cut_tail);
+	for (unsigned i = 0; i < 30; i++)
+		cr_expect(holds(i, i * 300), "row %u", i);
+	cr_expect(is_missing(100));
+}
+
+/* Durable, committed, or both for a part; then the process is gone. */
+static int die_after_thirty(void *user)
+{
+	unsigned committed = *(unsigned *)user;
+	must(!shop_open(&place, true, &store, &report));
+	for (unsigned i = 0; i < 30; i++) {
+		save(i, 2500);
+		if (i + 1 == committed) must(!store_commit(store));
+	}
+	_exit(33);
+}
+
+Test(recover, survives_the_end_of_its_process_between_journal_and_commit)
+{
+	static const unsigned committed[] = {0, 1, 17, 30};
+	for (unsigned i = 0; i < 4; i++) {
+		cr_assert_eq(in_child(die_after_thirty, (void *)(uintptr_t)&committed[i]), 33);
+		open_ok(&place);
+		cr_expect_eq(report.replayed_records, 30 - committed[i]);
+		for (unsigned k = 0; k < 30; k++)
+			cr_expect(holds(k, 2500), "row %u", k);
+		store_close(&store);
+	}
+}
+
+enum { MANY = 1500 };
+
+static int leave_much_to_replay(void *user)
+{
+	(void)user;
+	must(!shop_open(&place, true, &store, &report));
+	for (unsigned i = 0; i < MANY; i++)
+		save(i, 700);
+	_exit(0);
+}
+
+static int open_and_stop(void *user)
+{
+	struct rlimit limit = {*(rlim_t *)user, RLIM_INFINITY};
+	must(!setrlimit(RLIMIT_FSIZE, &limit)); /* the write that reaches it is short, one beyond it kills */
+	enum err err = shop_open(&place, false, &store, &report);
+	_exit(err == ERR_IO ? 1 : err ? 2 : 0);
+}
+
+static uint64_t applied_seq(void)
+{
+	struct applied applied;
+	struct db     *db;
+	bool           fresh;
+	int            fd = openat(place.fd, "db", O_RDONLY | O_DIRECTORY);
+	cr_assert_eq(db_open(fd, MAP_BYTES, &db, &fresh), OK);
+	cr_assert_eq(db_begin(db), OK);
+	cr_assert_eq(db_applied(db, &applied), OK);
+	db_close(&db);
+	close(fd);
+	return applied.seq;
+}
+
+/* A disk that ends ever later: replay fails within ever later commits, and each goes on from the one before.
+ */
+Test(recover, replay_that_dies_goes_on_where_it_was)
+{
+	unsigned deaths = 0, stages = 0;
+	uint64_t applied = 1;
+	rlim_t   limit = 600 << 10;
+	cr_assert_eq(in_child(leave_much_to_replay, NULL), 0);
+	for (int died; (died = in_child(open_and_stop, &limit)); limit += 64 << 10) {
+		cr_assert(died == 1 || died == -SIGXFSZ);
+		uint64_t now = applied_seq();
+		cr_assert_geq(now, applied);
+		stages += now > applied;
+		applied = now;
+		cr_assert_lt(++deaths, 200);
+	}
+	cr_expect_geq(stages, 3, "only %u of %u deaths were within the replay", stages, deaths);
+	open_ok(&place);
+	for (unsigned i = 0; i < MANY; i++)
+		cr_assert(holds(i, 700), "row %u", i);
+}
+
+/* Tails --------------------------------------------------------------------------------------------------- */
+
+Test(recover, an_unacknowledged_torn_record_is_cut)
+{
+	open_ok(&place);
+	save(1, 9000);
+	save(2, 9000);
+	place_copy(&place, &copy);
+	store_close(&store);
+	struct found torn = find_record(&copy, 3);
+	file_write(&copy, torn.name, torn.at + 4096, filler(1, 4096));
+	open_ok(&copy);
+	cr_expect(report.cut_tail && report.replayed_records == 1 && report.seq == 3);
+	cr_expect(holds(1, 9000) && is_missing(2));
+	save(2, 50);
+	store_close(&store);
+	open_ok(&copy);
+	cr_expect_not(report.cut_tail);
+	cr_expect(holds(1, 9000) && holds(2, 50));
+}
+
+/* A tail at the beginning of a segment: the segment goes with it, and what is written next stands in a blank one. */
+Test(recover, a_torn_record_at_a_segment_s_beginning_leaves_nothing_behind)
+{
+	uint8_t *bytes;
+	open_ok(&place);
+	for (unsigned i = 1; i <= 5; i++)
+		save(i, 60000); /* the fifth begins the second segment */
+	place_copy(&place, &copy);
+	store_close(&store);
+	struct found torn = find_record(&copy, 6);
+	cr_assert_str_eq(torn.name, "journal/00000000000000000002.seg");
+	cr_assert_eq(torn.at, RECORD_ALIGN);
+	file_flip(&copy, torn.name, torn.at + 30000, 1);
+	open_ok(&copy);
+	cr_expect(report.cut_tail && report.seq == 6);
+	cr_expect(holds(4, 60000) && is_missing(5));
+	save(5, 10);
+	size_t size = file_read(&copy, torn.name, &bytes);
+	for (size_t at = 3 * RECORD_ALIGN; at < size; at++) /* behind the epoch and the new fifth */
+		cr_assert_eq(bytes[at], 0, "byte %zu", at);
+	free(bytes);
+}
+
+Test(recover, a_flipped_byte_before_an_acknowledged_record_is_refused_and_nothing_changed)
+{
+	char where[64];
+	open_ok(&place);
+	for (unsigned i = 1; i <= 12; i++)
+		save(i, i * 900);
+	place_copy(&place, &copy);
+	store_close(&store);
+	for (unsigned seq = 2; seq <= 12; seq++) {
+		struct found found = find_record(&copy, seq);
+		size_t       flips[] = {found.at, found.at + 50, found.at + 84, found.at + RECORD_HEAD,
+		                        found.at + found.size - 1};
+		for (unsigned i = 0; i < 5; i++) {
+			file_flip(&copy, found.name, flips[i], 0x10);
+			snprintf(where, sizeof where, "offset=%zu seq=%u", found.at, seq);
+			expect_refused(&copy, false, ERR_DAMAGED, where);
+			file_flip(&copy, found.name, flips[i], 0x10);
+		}
+	}
+	open_ok(&copy);
+	cr_expect_eq(report.replayed_records, 12);
+}
+
+Test(recover, a_committed_record_that_the_journal_has_lost_is_refused)
+{
+	open_ok(&place);
+	save(1, 100);
+	save(2, 9000);
+	store_close(&store);
+	place_copy(&place, &copy);
+	struct found last = find_record(&copy, 3);
+	file_flip(&copy, last.name, last.at + 5000, 1);
+	expect_refused(&copy, false, ERR_DAMAGED, "the journal lacks a record the tables hold");
+}
