@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CRC_BYTES = 4, TOTAL_BYTES = 4, PART_KEY_BYTES = 2, READERS_MAX = 16 };
+enum { CRC_BYTES = 4, TOTAL_BYTES = 4, PART_KEY_BYTES = 2, READERS_MAX = 16, IN_PAGE_BYTES_MAX = 2030 };
 
 struct view {
 	struct db     *db;
@@ -183,6 +183,27 @@ static enum err parted_put(struct db *db, enum table table, struct span key, str
 
 /* Writing ------------------------------------------------------------------------------------------------ */
 
+static enum err patch_bytes(const struct write *write, uint8_t *at, size_t size)
+{
+	for (unsigned i = 0; i < write->patch_count; i++) {
+		const struct patch *patch = &write->patches[i];
+		if ((size_t)patch->offset + patch->size > size) return ERR_DAMAGED;
+		memcpy(at + patch->offset, patch->bytes, patch->size);
+	}
+	return OK;
+}
+
+/* A row on pages of its own is not copied when it is touched: it is written anew. */
+static enum err patch_copy(struct db *db, const struct write *write, struct span value)
+{
+	uint8_t copy[ROW_BYTES_MAX];
+	if (value.size > sizeof copy) return ERR_DAMAGED;
+	memcpy(copy, value.at, value.size);
+	enum err err = patch_bytes(write, copy, value.size);
+	if (err) return err;
+	return row_put(db, write->table, write->key, span_of(NULL, 0), span_of(copy, value.size));
+}
+
 /* Where the row is, in a page that may be written. A row that a handler has read in this transaction was
  * verified then; one that comes from the journal is verified here. */
 static enum err row_patch(struct db *db, const struct write *write, bool verified)
@@ -196,14 +217,11 @@ static enum err row_patch(struct db *db, const struct write *write, bool verifie
 	if (rc) return rc == MDB_NOTFOUND ? ERR_DAMAGED : ERR_IO;
 	if (room.mv_size < CRC_BYTES) return ERR_DAMAGED;
 	if (!verified && (err = checked(write->table, write->key, room, &value))) return err;
-	value.size = room.mv_size - CRC_BYTES;
+	value = span_of(room.mv_data, room.mv_size - CRC_BYTES);
+	if (write->key.size + room.mv_size > IN_PAGE_BYTES_MAX) return patch_copy(db, write, value);
 	if (mdb_cursor_put(cursor, &k, &room, MDB_CURRENT | MDB_RESERVE)) return ERR_IO;
 	uint8_t *at = room.mv_data;
-	for (unsigned i = 0; i < write->patch_count; i++) {
-		const struct patch *patch = &write->patches[i];
-		if ((size_t)patch->offset + patch->size > value.size) return ERR_DAMAGED;
-		memcpy(at + patch->offset, patch->bytes, patch->size);
-	}
+	if ((err = patch_bytes(write, at, value.size))) return err;
 	put_le32(at + value.size, row_crc(write->table, write->key, at, value.size));
 	return OK;
 }

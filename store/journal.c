@@ -151,6 +151,7 @@ static void next_segment(struct journal *journal)
 	close(journal->fd);
 	journal->fd = journal->next.fd;
 	journal->segment_bytes = journal->next.bytes;
+	journal->next.fd = -1;
 	journal->at.segment = journal->next.number++;
 	journal->at.offset = RECORD_ALIGN;
 	atomic_store(&journal->next.state, NEXT_WANTED);
@@ -325,7 +326,7 @@ void journal_close(struct journal **journal_p)
 		pthread_join(journal->sync_thread, NULL);
 		pthread_join(journal->prepare_thread, NULL);
 	}
-	if (journal->next.fd >= 0 && atomic_load(&journal->next.state) == NEXT_READY) close(journal->next.fd);
+	if (journal->next.fd >= 0) close(journal->next.fd);
 	if (journal->fd >= 0) close(journal->fd);
 	if (journal->wake_fd >= 0) close(journal->wake_fd);
 	sem_destroy(&journal->flight.begun);

@@ -6,14 +6,11 @@
 #include "schemas/limits.h"
 #include "store/db.h"
 #include "store/journal.h"
+#include "store/place.h"
 #include "store/recover.h"
 #include "store/trust.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct store {
@@ -25,48 +22,14 @@ struct store {
 	wall_us            now; /* of the newest record submitted */
 	uint64_t           committed_seq;
 	uint64_t           commits;
+	bool               broken;        /* tables and journal differ: nothing may be committed any more */
 	unsigned           random_writes; /* since the last commit: about as many dirty pages */
 };
-
-static enum err open_dir(int parent, const char *name, int *fd)
-{
-	if (mkdirat(parent, name, 0700) && errno != EEXIST) return ERR_IO;
-	*fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *fd < 0 || fsync(parent) ? ERR_IO : OK;
-}
-
-static enum err refuse(struct store_report *report, enum err err, unsigned shard, const char *what)
-{
-	snprintf(report->what, sizeof report->what, "shard %u: %s", shard, what);
-	return err;
-}
-
-/* Tables that are missing or not to be believed are made anew from the journal, if it is whole; a journal that
- * is missing is damage, unless this place has never been a store. Nothing is changed before that is clear. */
-static enum err judge_place(const struct store_place *place, const struct journal_dir *dir,
-                            struct store_report *report)
-{
-	bool     present, trusted;
-	uint64_t first, last;
-	enum err err = trust_read(place->dir_fd, &present, &trusted);
-	if (err || (err = segment_range(dir, &first, &last)))
-		return err == ERR_DAMAGED ? refuse(report, err, place->shard, "a journal segment is missing")
-		                          : err;
-	report->formatted = !last && !present;
-	report->rebuilt = !trusted && last;
-	if (!last && !place->may_format) return refuse(report, ERR_DAMAGED, place->shard, "no journal");
-	if (trusted || !present)
-		return first <= 1 || trusted ? OK : refuse(report, ERR_DAMAGED, place->shard, "no tables");
-	if (first > 1)
-		return refuse(report, ERR_DAMAGED, place->shard, "tables not trusted, journal not whole");
-	(void)unlinkat(place->dir_fd, "db/lock.mdb", 0);
-	return unlinkat(place->dir_fd, "db/data.mdb", 0) || fsync(place->dir_fd) ? ERR_IO : OK;
-}
 
 enum err store_open(const struct store_place *place, wall_us now, struct store **out,
                     struct store_report *report)
 {
-	bool            fresh;
+	bool            fresh, anew = false;
 	struct position at;
 	struct store   *store = calloc(1, sizeof *store);
 	*out = NULL;
@@ -77,13 +40,13 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	    .fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
 	store->place_fd = place->dir_fd;
-	enum err err = open_dir(place->dir_fd, "journal", &store->dir.fd);
-	if (err || (err = open_dir(place->dir_fd, "db", &store->db_fd))) goto out;
-	if ((err = judge_place(place, &store->dir, report))) goto out;
-	if ((err = trust_write(place->dir_fd, false))) goto out;
+	enum err err = place_open_dir(place->dir_fd, "journal", &store->dir.fd);
+	if (err || (err = place_judge(place, &store->dir, report, &anew))) goto out;
+	if ((err = place_open_tables(place->dir_fd, anew, &store->db_fd))) goto out;
 	if ((err = db_open(store->db_fd, place->map_bytes, &store->db, &fresh))) goto out;
 	if ((err = db_begin(store->db))) goto out;
 	if ((err = recover(&store->dir, store->db, fresh, &at, report))) goto out;
+	if (anew && (err = place_adopt_tables(place->dir_fd))) goto out;
 	if (report->last_now.v < now.v) report->last_now = now;
 	store->now = report->last_now;
 	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
@@ -102,7 +65,8 @@ void store_close(struct store **store_p)
 	struct store *store = *store_p;
 	if (!store) return;
 	caretaker_close(&store->caretaker);
-	if (store->journal && store_open_bytes(store) == 0 && !journal_is_syncing(store->journal))
+	if (store->journal && !store->broken && !store_open_bytes(store) &&
+	    !journal_is_syncing(store->journal))
 		if (!store_commit(store) && !db_sync(store->db))
 			(void)!trust_write(store->place_fd, true); /* for speed */
 	journal_close(&store->journal);
@@ -123,8 +87,9 @@ enum err store_apply(struct store *store, const struct writes *writes)
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
 		enum err            err = db_apply(store->db, write, true);
+		if (!err) err = journal_add(store->journal, write);
+		if (err) store->broken = true;
 		if (err) return err;
-		if ((err = journal_add(store->journal, write))) return err;
 		if (write->table != TABLE_LEDGER) store->random_writes++; /* the ledger grows at its end */
 	}
 	return OK;

@@ -7,7 +7,7 @@
  * but the reader functions. Order of a batch: handlers stage writes over store_view(); store_apply() puts them
  * into the open LMDB transaction and the open journal record; store_submit() hands the record to the disk;
  * when store_settle() has seen it durable, answers may leave; store_commit() when nothing is undurable.
- * After ERR_IO, ERR_DAMAGED or ERR_NO_MEMORY from anything but a view the process must exit without a further
+ * After ERR_IO, ERR_DAMAGED, ERR_TOO_LARGE or ERR_NO_MEMORY from anything but a view the process must exit without a further
  * word to anyone: recovery knows what happened. */
 struct store;
 

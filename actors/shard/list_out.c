@@ -11,6 +11,7 @@ static void pack_items(struct list_out *list)
 	msgpack_packer pk = buffer_packer(list->outcome->payload);
 	msgpack_pack_array(&pk, list->count);
 	buffer_append(list->outcome->payload, list->items.at, list->items.size);
+	list->failed |= list->items.failed;
 	buffer_clear(&list->items);
 	list->count = 0;
 }
@@ -19,7 +20,7 @@ struct buffer *list_item(struct list_out *list)
 {
 	if (list->items.size >= REPLY_PART_BYTES_MAX) {
 		pack_items(list);
-		list->outcome->part(list->outcome->part_user, list->outcome->payload);
+		if (!list->failed) list->outcome->part(list->outcome->part_user, list->outcome->payload);
 	}
 	list->count++;
 	return &list->items;
@@ -28,7 +29,6 @@ struct buffer *list_item(struct list_out *list)
 enum err list_end(struct list_out *list, uint64_t total, bool has_more)
 {
 	msgpack_packer pk = buffer_packer(list->outcome->payload);
-	bool           failed = list->items.failed;
 	msgpack_pack_array(&pk, 3);
 	pack_items(list);
 	msgpack_pack_uint64(&pk, total);
@@ -37,7 +37,7 @@ enum err list_end(struct list_out *list, uint64_t total, bool has_more)
 	else
 		msgpack_pack_false(&pk);
 	list_drop(list);
-	return failed || list->outcome->payload->failed ? ERR_NO_MEMORY : OK;
+	return list->failed || list->outcome->payload->failed ? ERR_NO_MEMORY : OK;
 }
 
 void list_drop(struct list_out *list)

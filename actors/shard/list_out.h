@@ -7,6 +7,7 @@ struct list_out {
 	struct outcome *outcome;
 	struct buffer   items;
 	uint32_t        count;
+	bool            failed; /* memory ran out for an item */
 };
 
 void           list_begin(struct list_out *list, struct outcome *outcome);

@@ -225,3 +225,19 @@ Test(trust, lost_with_the_page_cache_needs_the_whole_journal)
 	cr_expect_not(is_trusted());
 	place_remove(&before);
 }
+
+Test(trust, lost_with_a_damaged_journal_leaves_the_old_tables_as_they_were)
+{
+	bool     orderly = true;
+	uint8_t *before, *after;
+	cr_assert_eq(in_child(live_and_die, &orderly), 0);
+	unlinkat(place.fd, "trust", 0);
+	size_t size_before = file_read(&place, "db/data.mdb", &before);
+	file_flip(&place, "journal/00000000000000000001.seg", 3 * 4096 + 100, 1);
+	cr_expect_eq(shop_open(&place, false, &store, &report), ERR_DAMAGED);
+	cr_expect_neq(report.what[0], 0);
+	size_t size_after = file_read(&place, "db/data.mdb", &after);
+	cr_expect(span_equal(span_of(before, size_before), span_of(after, size_after)));
+	free(before);
+	free(after);
+}
