@@ -43,9 +43,7 @@ enum {
 	HEARTBEAT_LOST_MS = 1500,       /* without one for this long the issuer is gone */
 
 	/* Batches (a batch is what one journal record holds) */
-	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */
-	FRAME_CALLS_FULL =
-	    16, /* calls after which a frame leaves before the turn ends, for the callee to begin */
+	BATCH_COMMANDS_MAX = 256,       /* commands; the rest waits its turn */
 	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 32,        /* records applied before LMDB commits */
 	COMMIT_WRITES_MAX = 1024,       /* random row writes (about dirty pages) before LMDB commits */
