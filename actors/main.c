@@ -80,6 +80,7 @@ static int actor(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, like a full disk */
 	if (argc >= 2 && !strcmp(argv[1], "serve")) return serve(argc - 2, argv + 2);
 	if (argc >= 2 && !strcmp(argv[1], "actor")) return actor(argc - 2, argv + 2);
 	return cli_main(argc - 1, argv + 1);

@@ -49,4 +49,6 @@ enum {
 	COMMIT_WRITES_MAX = 1024,       /* random row writes (about dirty pages) before LMDB commits */
 	STAGED_WRITES_MAX = 64,         /* writes of one command; a bug if exceeded */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
+	ANSWERS_WAITING_BYTES_MAX =
+	    16 << 20, /* bytes of full answer frames not yet sent; nothing more is decided */
 };

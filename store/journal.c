@@ -249,9 +249,11 @@ uint64_t journal_syncs(const struct journal *journal)
 	return journal->syncs;
 }
 
-bool journal_has_room(const struct journal *journal)
+enum room journal_room(const struct journal *journal)
 {
-	return atomic_load(&journal->next.failures) == 0;
+	if (atomic_load(&journal->next.failures) == 0) return ROOM_FOR_ALL;
+	/* What is decided must fit the present segment: the next one may not come. */
+	return journal->at.offset < journal->segment_bytes / 2 ? ROOM_TO_FINISH : ROOM_FOR_NOTHING;
 }
 
 /* Opening and closing ------------------------------------------------------------------------------------ */

@@ -1,4 +1,5 @@
 #pragma once
+#include "store/caretaker.h"
 #include "store/record.h"
 #include "store/scan.h"
 #include "store/segment.h"
@@ -36,5 +37,5 @@ uint64_t        journal_durable_seq(const struct journal *journal);
 struct position journal_position(const struct journal *journal); /* behind the newest durable record */
 uint64_t        journal_syncs(const struct journal *journal);    /* since it was opened */
 
-/* false while the next segment cannot be made (a full disk): no further writes should be accepted. */
-bool journal_has_room(const struct journal *journal);
+/* Less than ROOM_FOR_ALL while the next segment cannot be made (a full disk). */
+enum room journal_room(const struct journal *journal);

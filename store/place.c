@@ -31,9 +31,8 @@ enum err place_judge(const struct store_place *place, const struct journal_dir *
 	report->rebuilt = !trusted && last;
 	*anew = !trusted;
 	if (!last && !place->may_format) return refuse(report, place->shard, "no journal");
-	if (trusted || first <= 1) return OK;
-	return refuse(report, place->shard,
-	              present ? "tables not trusted, journal not whole" : "no tables, journal not whole");
+	if (first > 1) return refuse(report, place->shard, "the journal's first segments are missing");
+	return OK;
 }
 
 enum err place_open_dir(int parent, const char *name, int *fd)

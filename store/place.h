@@ -7,7 +7,8 @@
  * interrupted attempt is simply begun again. Errors: ERR_IO. */
 
 /* Decides what becomes of the tables; changes nothing. *anew: they are to be made from the journal.
- * Errors: ERR_DAMAGED (report->what): the journal is missing, or not whole where it is needed whole. */
+ * Errors: ERR_DAMAGED (report->what): the journal is missing, or not whole: even good tables are then refused,
+ * because nothing could be made of it once they are lost. */
 must_check enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
                                 struct store_report *report, bool *anew);
 

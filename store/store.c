@@ -10,6 +10,7 @@
 #include "store/recover.h"
 #include "store/trust.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -55,6 +56,7 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	if ((err = store_commit(store))) goto out;
 	err = caretaker_open(store->db, store->db_fd, &store->caretaker);
 out:
+	if (err == ERR_IO && !report->what[0]) snprintf(report->what, sizeof report->what, "%m");
 	if (err) store_close(&store);
 	*out = store;
 	return err;
@@ -138,8 +140,8 @@ uint64_t store_durable_seq(const struct store *store)
 
 enum room store_room(const struct store *store)
 {
-	enum room room = caretaker_room(store->caretaker);
-	return room == ROOM_FOR_ALL && !journal_has_room(store->journal) ? ROOM_TO_FINISH : room;
+	enum room disk = caretaker_room(store->caretaker), journal = journal_room(store->journal);
+	return disk > journal ? disk : journal;
 }
 
 bool store_wants_commit(const struct store *store)

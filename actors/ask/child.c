@@ -31,6 +31,7 @@ static enum err take_signals(int *signal_fd)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, like a full disk */
 	/* Set, not added to: what the supervisor blocks for itself came along with exec. */
 	if (sigprocmask(SIG_SETMASK, &term, NULL) != 0) return ERR_IO;
 	*signal_fd = signalfd(-1, &term, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -4,15 +4,12 @@
 
 #include "actors/rt/log.h"
 
-static struct frame_out *outbox_of(struct engine *engine, struct session *session)
-{
-	return &session->out[store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT];
-}
-
 void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
                    const struct outcome *outcome)
 {
-	struct frame_out *out = outbox_of(engine, session);
+	enum outbox       box = store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT;
+	struct frame_out *out = session_outbox(&engine->sessions, session, box, engine->facts.epoch);
+	if (!out) return; /* no memory: the caller's own deadline answers */
 	frame_reply(out, id, err, outcome ? outcome->flags : 0, outcome ? outcome->field : span_of(NULL, 0));
 	if (!err && outcome && outcome->payload->size) {
 		buffer_append(&out->bytes, outcome->payload->at, outcome->payload->size);

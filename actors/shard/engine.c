@@ -27,6 +27,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 void engine_close(struct engine *engine)
 {
 	readers_close(&engine->readers);
+	letter_close(&engine->letter);
 	parking_close(&engine->parking);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
@@ -76,44 +77,50 @@ static void refuse_frame(struct engine *engine, const struct peer *peer, const s
 	buffer_free(&out.bytes);
 }
 
-static enum err on_calls(struct engine *engine, const struct peer *peer, const struct frame *frame)
+static bool is_timer(const struct engine *engine, const struct peer *peer)
 {
-	struct session *session = session_find(&engine->sessions, peer);
-	struct call     call;
-	enum err        err = OK;
-	if (!session || frame->epoch != engine->facts.epoch) {
-		refuse_frame(engine, peer, frame);
-		return OK;
-	}
-	session->heard = engine->now;
-	if (session->role == ROLE_TIMER) engine->timer_heard = engine->now;
-	for (uint32_t i = 0; !err && i < frame->count; i++) {
-		call.id = 0;
-		enum err malformed = call_open(&frame->items[i], &call);
-		if (malformed)
-			engine_answer(engine, session, call.id, malformed, NULL);
-		else
-			err = engine_decide(engine, session, &call);
-	}
-	return err;
+	return engine->timer_known && peer->size == engine->timer.size &&
+	       memcmp(peer->id, engine->timer.id, peer->size) == 0;
 }
 
-static enum err on_letter(struct engine *engine, const struct letter *letter)
+/* Takes the frame in; what it asks is seen to item by item. A frame of no use is empty afterwards. */
+static enum err begin_frame(struct engine *engine)
 {
-	struct frame frame;
-	enum err     err = frame_open(letter->bytes, engine->zone, &frame);
+	struct frame      *frame = &engine->frame;
+	const struct peer *from = &engine->letter.from;
+	enum err           err = frame_open(engine->letter.bytes, engine->zone, frame);
+	bool               useful = false;
 	if (err == ERR_NO_MEMORY) return err;
 	if (err) {
-		log_warn("malformed_frame", "bytes=%zu", letter->bytes.size);
-		return OK;
+		log_warn("malformed_frame", "bytes=%zu", engine->letter.bytes.size);
+	} else if (frame->kind == FRAME_HELLO) {
+		on_hello(engine, from, frame);
+	} else if (frame->kind == FRAME_CALLS) {
+		struct session *session = session_find(&engine->sessions, from);
+		useful = session && frame->epoch == engine->facts.epoch;
+		if (useful)
+			session->heard = engine->now;
+		else
+			refuse_frame(engine, from, frame);
+	} else if (frame->kind == FRAME_REPLIES) {
+		useful = is_timer(engine, from) && frame->epoch == engine->facts.epoch;
 	}
-	if (frame.kind == FRAME_HELLO) on_hello(engine, &letter->from, &frame);
-	if (frame.kind == FRAME_CALLS) return on_calls(engine, &letter->from, &frame);
-	if (frame.kind == FRAME_REPLIES && engine->timer_known && letter->from.size == engine->timer.size &&
-	    !memcmp(letter->from.id, engine->timer.id, engine->timer.size)) {
-		engine->timer_heard = engine->now;
-		return engine_on_prepared(engine, &frame);
-	}
+	if (useful && is_timer(engine, from)) engine->timer_heard = engine->now;
+	engine->frame_at = 0;
+	if (!useful) frame->count = 0;
+	return OK;
+}
+
+static enum err on_item(struct engine *engine, const msgpack_object *item)
+{
+	struct call     call = {.id = 0};
+	struct session *session;
+	if (engine->frame.kind == FRAME_REPLIES) return engine_on_prepared(engine, item);
+	if (!(session = session_find(&engine->sessions, &engine->letter.from)))
+		return OK; /* gone meanwhile */
+	enum err malformed = call_open(item, &call);
+	if (!malformed) return engine_decide(engine, session, &call);
+	engine_answer(engine, session, call.id, malformed, NULL);
 	return OK;
 }
 
@@ -127,28 +134,37 @@ static void flush(struct engine *engine)
 	sessions_flush(&engine->sessions, engine->mailbox, engine->facts.epoch);
 }
 
-/* May more be decided? Not while a full record, or a due commit, waits for the disk. */
+/* May more be decided? Not while a full record, a due commit or many answers wait for the disk. */
 static bool has_room(const struct engine *engine)
 {
+	const size_t *waiting = engine->sessions.full_bytes;
 	return engine->open_commands < BATCH_COMMANDS_MAX &&
-	       store_open_bytes(engine->store) < BATCH_BYTES_MAX && !store_wants_commit(engine->store) &&
-	       !readers_waiting(engine->readers);
+	       store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
+	       waiting[OUTBOX_NEXT] + waiting[OUTBOX_LATER] < ANSWERS_WAITING_BYTES_MAX &&
+	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers);
+}
+
+/* Sees to the rest of the frame at hand, as far as there is room. */
+static enum err go_through_frame(struct engine *engine)
+{
+	enum err err = OK;
+	while (!err && engine->frame_at < engine->frame.count && has_room(engine))
+		err = on_item(engine, &engine->frame.items[engine->frame_at++]);
+	if (engine->frame_at >= engine->frame.count) msgpack_zone_clear(engine->zone);
+	return err;
 }
 
 static enum err take_letters(struct engine *engine, bool *more)
 {
-	struct letter letter = {0};
-	enum err      err = OK;
+	enum err err = go_through_frame(engine);
 	*more = true;
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && has_room(engine); i++) {
-		if (mailbox_recv(engine->mailbox, &letter)) {
+		if (mailbox_recv(engine->mailbox, &engine->letter)) {
 			*more = false;
 			break;
 		}
-		err = on_letter(engine, &letter);
-		msgpack_zone_clear(engine->zone);
+		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
 	}
-	letter_close(&letter);
 	return err;
 }
 

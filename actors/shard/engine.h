@@ -21,7 +21,10 @@ struct engine {
 	struct random_pool   random;
 
 	/* One command's. */
-	msgpack_zone *zone; /* of the frame being read */
+	msgpack_zone *zone;   /* of the frame being read */
+	struct letter letter; /* the frame's bytes */
+	struct frame  frame;
+	uint32_t frame_at; /* items below have been seen to; a full record leaves the rest for later turns */
 	struct arena  arena;
 	struct writes writes;
 	struct buffer payload;
@@ -65,6 +68,6 @@ void                engine_answer(struct engine *engine, struct session *session
 /* issue.c: the conversation with the issuer. */
 bool                engine_issuer_up(const struct engine *engine);
 must_check enum err engine_park(struct engine *engine, struct session *session, const struct call *call);
-must_check enum err engine_on_prepared(struct engine *engine, const struct frame *frame);
+must_check enum err engine_on_prepared(struct engine *engine, const msgpack_object *item); /* one reply */
 void                engine_expire_parked(struct engine *engine);
 void                engine_ask_timer(struct engine *engine); /* sends the turn's PREPAREs */

@@ -58,20 +58,15 @@ static enum err grant(struct engine *engine, struct parked *parked)
 	return err;
 }
 
-enum err engine_on_prepared(struct engine *engine, const struct frame *frame)
+enum err engine_on_prepared(struct engine *engine, const msgpack_object *item)
 {
 	struct reply reply;
-	enum err     err = OK;
-	for (uint32_t i = 0; !err && i < frame->count; i++) {
-		if (reply_open(&frame->items[i], &reply)) continue;
-		struct parked *parked = parking_take(&engine->parking, reply.id);
-		if (!parked) continue; /* its time was up */
-		if (reply.err || atomic_load(&engine->facts.issuer_paused))
-			refuse_all(engine, parked);
-		else
-			err = grant(engine, parked);
-	}
-	return err;
+	if (reply_open(item, &reply)) return OK; /* its time will run out */
+	struct parked *parked = parking_take(&engine->parking, reply.id);
+	if (!parked) return OK; /* its time was up */
+	if (!reply.err && !atomic_load(&engine->facts.issuer_paused)) return grant(engine, parked);
+	refuse_all(engine, parked);
+	return OK;
 }
 
 void engine_expire_parked(struct engine *engine)

@@ -15,13 +15,49 @@ struct session *session_find(struct sessions *sessions, const struct peer *peer)
 	return NULL;
 }
 
+static void no_full(struct session *session, unsigned box)
+{
+	session->full[box] = NULL;
+	session->full_last[box] = &session->full[box];
+}
+
+static void drop_full(struct sessions *sessions, struct session *session, enum outbox box)
+{
+	struct full_frame *frame = session->full[box];
+	sessions->full_bytes[box] -= frame->bytes.size;
+	if (!(session->full[box] = frame->next)) no_full(session, box);
+	buffer_free(&frame->bytes);
+	free(frame);
+}
+
+struct frame_out *session_outbox(struct sessions *sessions, struct session *session, enum outbox box,
+                                 uint64_t epoch)
+{
+	struct frame_out *out = &session->out[box];
+	if (out->bytes.size < REPLY_PART_BYTES_MAX) return out;
+	struct full_frame *full = calloc(1, sizeof *full);
+	if (!full || frame_seal_replies(out, epoch).size == 0) {
+		free(full);
+		return NULL;
+	}
+	full->bytes = out->bytes;
+	*out = (struct frame_out){.count = 0};
+	*session->full_last[box] = full;
+	session->full_last[box] = &full->next;
+	sessions->full_bytes[box] += full->bytes.size;
+	return out;
+}
+
 void session_close(struct sessions *sessions, struct session *session)
 {
 	for (unsigned i = 0; i < sessions->count; i++) {
 		if (sessions->rows[i] != session) continue;
 		sessions->rows[i] = sessions->rows[--sessions->count];
-		for (unsigned box = 0; box < OUTBOXES; box++)
+		for (unsigned box = 0; box < OUTBOXES; box++) {
 			buffer_free(&session->out[box].bytes);
+			while (session->full[box])
+				drop_full(sessions, session, (enum outbox)box);
+		}
 		free(session);
 		return;
 	}
@@ -45,34 +81,52 @@ struct session *session_open(struct sessions *sessions, const struct peer *peer,
 		}
 		if (!(session = calloc(1, sizeof *session))) return NULL;
 		session->peer = *peer;
+		for (unsigned box = 0; box < OUTBOXES; box++)
+			no_full(session, box);
 		sessions->rows[sessions->count++] = session;
 	}
 	session->heard = now;
 	return session;
 }
 
+static enum err flush_session(struct sessions *sessions, struct session *session, struct mailbox *mailbox,
+                              uint64_t epoch)
+{
+	struct frame_out *out = &session->out[OUTBOX_NEXT];
+	enum err          err = OK;
+	while (!err && session->full[OUTBOX_NEXT]) {
+		err = mailbox_send(mailbox, &session->peer, buffer_span(&session->full[OUTBOX_NEXT]->bytes));
+		drop_full(sessions, session, OUTBOX_NEXT);
+	}
+	if (err || out->count == 0) return err;
+	struct span frame = frame_seal_replies(out, epoch);
+	err = frame.size ? mailbox_send(mailbox, &session->peer, frame) : ERR_NO_MEMORY;
+	frame_clear(out);
+	return err;
+}
+
 void sessions_flush(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch)
 {
 	for (unsigned i = sessions->count; i-- > 0;) {
-		struct session   *session = sessions->rows[i];
-		struct frame_out *out = &session->out[OUTBOX_NEXT];
-		if (out->count == 0) continue;
-		struct span frame = frame_seal_replies(out, epoch);
-		if (frame.size == 0 || mailbox_send(mailbox, &session->peer, frame))
-			session_close(sessions, session);
-		else
-			frame_clear(out);
+		struct session *session = sessions->rows[i];
+		if (flush_session(sessions, session, mailbox, epoch)) session_close(sessions, session);
 	}
 }
 
 void sessions_turn(struct sessions *sessions)
 {
+	must(sessions->full_bytes[OUTBOX_NEXT] == 0);
 	for (unsigned i = 0; i < sessions->count; i++) {
 		struct session *session = sessions->rows[i];
 		must(session->out[OUTBOX_NEXT].count == 0);
-		if (session->out[OUTBOX_LATER].count == 0) continue;
 		struct frame_out empty = session->out[OUTBOX_NEXT];
 		session->out[OUTBOX_NEXT] = session->out[OUTBOX_LATER];
 		session->out[OUTBOX_LATER] = empty;
+		if (!session->full[OUTBOX_LATER]) continue;
+		session->full[OUTBOX_NEXT] = session->full[OUTBOX_LATER];
+		session->full_last[OUTBOX_NEXT] = session->full_last[OUTBOX_LATER];
+		no_full(session, OUTBOX_LATER);
 	}
+	sessions->full_bytes[OUTBOX_NEXT] = sessions->full_bytes[OUTBOX_LATER];
+	sessions->full_bytes[OUTBOX_LATER] = 0;
 }

@@ -8,17 +8,25 @@
  * that need the open one. The writer thread owns all of it. */
 enum outbox { OUTBOX_NEXT, OUTBOX_LATER, OUTBOXES };
 
+/* Frames that are full and wait behind one another; what is being filled stands apart. */
+struct full_frame {
+	struct buffer      bytes;
+	struct full_frame *next;
+};
+
 struct session {
-	struct peer      peer;
-	enum role        role;
-	uint32_t         index;
-	mono_us          heard; /* when it last sent anything */
-	struct frame_out out[OUTBOXES];
+	struct peer        peer;
+	enum role          role;
+	uint32_t           index;
+	mono_us            heard; /* when it last sent anything */
+	struct frame_out   out[OUTBOXES];
+	struct full_frame *full[OUTBOXES], **full_last[OUTBOXES];
 };
 
 struct sessions {
 	unsigned        count;
-	struct session *rows[SESSIONS_MAX]; /* packed: the first `count` */
+	struct session *rows[SESSIONS_MAX];   /* packed: the first `count` */
+	size_t          full_bytes[OUTBOXES]; /* of all full frames: bounds what waits to be sent */
 };
 
 /* The session of a connection, or NULL. */
@@ -29,6 +37,11 @@ struct session *session_find(struct sessions *sessions, const struct peer *peer)
 struct session *session_open(struct sessions *sessions, const struct peer *peer, mono_us now);
 void            session_close(struct sessions *sessions, struct session *session);
 void            sessions_close(struct sessions *sessions);
+
+/* Where the next answer goes: a frame of at least REPLY_PART_BYTES_MAX is put behind the full ones first, so that
+ * none outgrows what a peer takes as one message. Errors: NULL: out of memory. */
+struct frame_out *session_outbox(struct sessions *sessions, struct session *session, enum outbox box,
+                                 uint64_t epoch);
 
 /* Sends every session's OUTBOX_NEXT. A session whose peer is gone, or takes in less than its credit lets it ask
  * for, ends here and its answers with it; the peer then hears of an unknown session and begins anew. */

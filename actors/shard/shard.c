@@ -70,7 +70,10 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->index = (uint32_t)options->index;
 	facts->shards = shard->child.datadir.identity.shards;
 	facts->public_url = options->public_url;
-	if ((err = datadir_master_key(&shard->child.datadir, facts->master_key))) return err;
+	if ((err = datadir_master_key(&shard->child.datadir, facts->master_key))) {
+		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
+		return err;
+	}
 	if ((err = open_place(shard, options)) || (err = open_store(shard, options))) return err;
 	datadir_shard_endpoint(&shard->child.datadir, facts->index, endpoint);
 	if ((err = mailbox_bind(&shard->mailbox, endpoint))) return err;

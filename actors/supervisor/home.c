@@ -108,6 +108,22 @@ static enum err look_for_strangers(const char *dir, int dir_fd)
 	return err;
 }
 
+/* A making that was interrupted has left the shards' directories empty; anything in one is somebody's data. */
+static enum err look_for_data(const char *dir, int dir_fd)
+{
+	char        path[SHARD_PATH];
+	struct stat st;
+
+	for (uint32_t i = 0; i < SHARDS_MAX; i++) {
+		snprintf(path, sizeof path, "shards/%u/journal", i);
+		if (fstatat(dir_fd, path, &st, 0) < 0) continue;
+		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
+		          path);
+		return ERR_EXISTS;
+	}
+	return OK;
+}
+
 /* Replaces a file so that after a crash it is the old one or the new one, whole. */
 static enum err write_durably(int dir_fd, const char *name, struct span bytes)
 {
@@ -155,11 +171,14 @@ static enum err sync_directory(int dir_fd, const char *name)
 	return err;
 }
 
+/* One that is there already is kept: it may be the only one of its kind. */
 static enum err make_key(int dir_fd)
 {
-	uint8_t  key[32];
-	enum err err = ERR_IO;
+	uint8_t     key[32];
+	struct stat st;
+	enum err    err = ERR_IO;
 
+	if (fstatat(dir_fd, "master.key", &st, 0) == 0) return OK;
 	if (getrandom(key, sizeof key, 0) == (ssize_t)sizeof key)
 		err = write_durably(dir_fd, "master.key", span_of(key, sizeof key));
 	explicit_bzero(key, sizeof key);
@@ -202,8 +221,8 @@ enum err home_create(const char *dir, uint32_t shards, struct home *home)
 		log_fatal("cannot_create", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
 		return ERR_IO;
 	}
-	if ((err = look_for_strangers(dir, dir_fd)) || (err = take_lock(dir, dir_fd, &home->lock_fd)))
-		goto out;
+	if ((err = look_for_strangers(dir, dir_fd)) || (err = look_for_data(dir, dir_fd))) goto out;
+	if ((err = take_lock(dir, dir_fd, &home->lock_fd))) goto out;
 	/* Another first start may have made it while we waited for the lock. */
 	if (fstatat(dir_fd, "identity", &identity, 0) < 0 &&
 	    ((err = furnish(dir_fd, shards)) || (err = sync_parent(dir_fd)))) {

@@ -109,7 +109,7 @@ Test(store, a_missing_segment_is_refused)
 {
 	static const struct {
 		const char *name, *what;
-	} rows[] = {{"journal/00000000000000000001.seg", "the tables' journal segment is missing"},
+	} rows[] = {{"journal/00000000000000000001.seg", "first segments are missing"},
 	            {"journal/00000000000000000002.seg", "a journal segment is missing"},
 	            {"journal/00000000000000000003.seg", "a journal segment is missing"}};
 	make_three_segments();
@@ -119,7 +119,7 @@ Test(store, a_missing_segment_is_refused)
 		lose(rows[i].name);
 		expect_refused(&copy, false, ERR_DAMAGED, rows[i].what);
 		if (i == 0)
-			expect_refused(&copy, true, ERR_DAMAGED, "the tables' journal segment is missing");
+			expect_refused(&copy, true, ERR_DAMAGED, "first segments are missing");
 		else
 			expect_refused(&copy, true, ERR_DAMAGED, rows[i].what);
 		file_write(&copy, rows[i].name, 0, span_of(kept, size));
@@ -154,8 +154,8 @@ Test(store, lost_tables_are_made_anew_from_a_whole_journal)
 	store_close(&store);
 	lose("db/data.mdb");
 	lose("journal/00000000000000000001.seg");
-	expect_refused(&copy, false, ERR_DAMAGED, "no tables");
-	expect_refused(&copy, true, ERR_DAMAGED, "no tables");
+	expect_refused(&copy, false, ERR_DAMAGED, "first segments are missing");
+	expect_refused(&copy, true, ERR_DAMAGED, "first segments are missing");
 }
 
 Test(store, another_shard_s_or_lineage_s_store_is_refused)
