@@ -21,6 +21,7 @@ struct shard {
 	struct mailbox *mailbox;
 	struct loop     loop;
 	int             dir_fd, lock_fd;
+	bool            told; /* why it did not start has been logged */
 };
 
 static enum err open_place(struct shard *shard, const struct options *options)
@@ -29,11 +30,15 @@ static enum err open_place(struct shard *shard, const struct options *options)
 	snprintf(name, sizeof name, "shards/%d", options->index);
 	shard->dir_fd = openat(shard->child.datadir.fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (shard->dir_fd < 0) {
+		shard->told = true;
 		log_fatal("shard_missing", "place=%s", name);
 		return ERR_DAMAGED;
 	}
 	enum err err = datadir_lock(shard->dir_fd, "lock", LOCK_WAIT_MS, &shard->lock_fd);
-	if (err) log_fatal("shard_locked", "place=%s code=%s", name, err_code(err));
+	if (err) {
+		shard->told = true;
+		log_fatal("shard_locked", "place=%s code=%s", name, err_code(err));
+	}
 	return err;
 }
 
@@ -49,6 +54,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	wall_us  wall = time_wall();
 	enum err err = store_open(&place, wall, &shard->store, &report);
 	if (err) {
+		shard->told = true;
 		log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
 		return err;
 	}
@@ -71,6 +77,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->shards = shard->child.datadir.identity.shards;
 	facts->public_url = options->public_url;
 	if ((err = datadir_master_key(&shard->child.datadir, facts->master_key))) {
+		shard->told = true;
 		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
 		return err;
 	}
@@ -110,12 +117,10 @@ int shard_main(const struct options *options)
 {
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
 	enum err            err = child_begin(&shard.child, options, ROLE_SHARD);
-	if (!err) err = open_all(&shard, options);
-	if (!err) err = run(&shard);
-	if (err) { /* not another word to anyone: recovery will tell what happened */
-		log_fatal("shard_failed", "code=%s", err_code(err));
-		_exit(1);
-	}
+	if (!err && (err = open_all(&shard, options)) && !shard.told)
+		log_fatal("shard_not_started", "code=%s", err_code(err));
+	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));
+	if (err) _exit(1); /* not another word to anyone: recovery will tell what happened */
 	if (shard.engine) engine_close(shard.engine);
 	mailbox_close(&shard.mailbox);
 	store_close(&shard.store);

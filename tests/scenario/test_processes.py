@@ -348,3 +348,33 @@ def test_a_public_url(new_service):
     shop = Shop(service, ("balance",))
     assert shop.create()["download_url"].startswith("https://passes.example/p/")
     shop.close()
+
+
+def test_a_lost_identity_is_refused_and_nothing_is_made_anew(new_service):
+    service = new_service(shards=1)
+    shop = Shop(service, ("balance",))
+    made = shop.create()
+    shop.close()
+    assert service.stop() == 0
+    identity, key = service.data / "identity", (service.data / "master.key").read_bytes()
+    kept = identity.read_bytes()
+    identity.unlink()
+    assert "identity" in refused_start(service)
+    assert not identity.exists() and (service.data / "master.key").read_bytes() == key
+    identity.write_bytes(kept)
+    service.start()
+    with service.client(shop.key) as client:
+        shown = client.get(path_of(made["id"])).json
+    assert shown["download_url"].rsplit("/", 1)[1] == made["download_url"].rsplit("/", 1)[1], "the same key"
+
+
+def test_a_journal_without_its_beginning_is_refused(new_service):
+    service = new_service(shards=1)
+    Shop(service, ("balance",)).close()
+    assert service.stop() == 0
+    service.start()
+    assert service.stop() == 0
+    (service.data / "shards/0/journal/00000000000000000001.seg").unlink()
+    done = service.run(*service.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "the journal's first segments are missing" in done.stderr

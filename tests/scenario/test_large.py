@@ -1,0 +1,41 @@
+"""Large passes, many at once: no frame between processes and no record may outgrow its bound, whatever gathers."""
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from shop import Shop, path_of
+
+BIG, MIDDLE = 900_000, 100_000
+
+
+def at_once(shop, count, method, path, body=lambda i: None):
+    """The same request from `count` connections at the same time; the statuses that came back."""
+    def ask(i):
+        with shop.service.client(shop.key) as client:
+            return client.request(method, path(i), body(i)).status
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(ask, range(count)))
+
+
+@pytest.fixture
+def own(new_service):
+    shop = Shop(new_service(shards=1), ("none",))
+    yield shop
+    shop.close()
+
+
+def test_reads_of_large_passes_at_once(own):
+    own.create("big", hidden={"x": "y" * BIG})
+    own.create("middle", hidden={"x": "y" * MIDDLE})
+    assert at_once(own, 32, "GET", lambda i: path_of("big")) == [200] * 32
+    assert at_once(own, 250, "GET", lambda i: path_of("middle")) == [200] * 250
+    assert own.client.get("/v1/passes?limit=2").status == 200
+
+
+def test_writes_of_large_passes_at_once(own):
+    own.create("big", hidden={"x": "y" * BIG})
+    change = lambda i: {"hidden": {str(i): i}}
+    assert at_once(own, 48, "PATCH", lambda i: path_of("big"), change) == [204] * 48
+    assert own.client.get(path_of("big")).json["hidden"].keys() == {"x", *map(str, range(48))}
+    body = lambda i: {"pass_id": f"n{i}", "visible": {"name": "A"}, "hidden": {"x": "y" * BIG}}
+    assert at_once(own, 16, "POST", lambda i: "/v1/passes", body) == [201] * 16
