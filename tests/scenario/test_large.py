@@ -38,4 +38,8 @@ def test_writes_of_large_passes_at_once(own):
     assert at_once(own, 48, "PATCH", lambda i: path_of("big"), change) == [204] * 48
     assert own.client.get(path_of("big")).json["hidden"].keys() == {"x", *map(str, range(48))}
     body = lambda i: {"pass_id": f"n{i}", "visible": {"name": "A"}, "hidden": {"x": "y" * BIG}}
-    assert at_once(own, 16, "POST", lambda i: "/v1/passes", body) == [201] * 16
+    statuses = at_once(own, 16, "POST", lambda i: "/v1/passes", body)
+    # Sixteen are more than a session's credit in bytes: what is beyond it is refused at once, and did not happen.
+    assert set(statuses) <= {201, 503} and statuses.count(201) >= 4, statuses
+    for i, status in enumerate(statuses):
+        assert own.client.get(path_of(f"n{i}")).status == (200 if status == 201 else 404)
