@@ -43,7 +43,10 @@ enum {
 	HEARTBEAT_LOST_MS = 1500,       /* without one for this long the issuer is gone */
 
 	/* Batches (a batch is what one journal record holds) */
-	BATCH_COMMANDS_MAX = 256,       /* commands; the rest waits its turn */
+	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */
+	/* calls after which a frame leaves before the turn ends, so that the callee begins; else all would wait for
+	 * each other in turn, one process at work and the others idle */
+	FRAME_CALLS_FULL = 24,
 	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 32,        /* records applied before LMDB commits */
 	COMMIT_WRITES_MAX = 1024,       /* random row writes (about dirty pages) before LMDB commits */

@@ -53,10 +53,10 @@ static bool rest(struct caretaker *caretaker)
 static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
-	for (unsigned looks = 1; rest(caretaker); looks++) {
+	uint64_t          at = 0;
+	while (rest(caretaker)) {
 		look(caretaker);
-		if (looks % (CARETAKER_SYNC_MS / CARETAKER_LOOK_MS) == 0 && db_sync_data(caretaker->db))
-			atomic_store(&caretaker->error, true);
+		if (db_push(caretaker->db, &at, PUSH_BYTES)) atomic_store(&caretaker->error, true);
 	}
 	return NULL;
 }

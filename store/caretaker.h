@@ -13,8 +13,8 @@ enum room { ROOM_FOR_ALL, ROOM_TO_FINISH, ROOM_FOR_NOTHING };
 
 enum {
 	CARETAKER_LOOK_MS = 250,
-	CARETAKER_SYNC_MS = 5000,
-	RESERVE_AHEAD_BYTES = 64 << 20,   /* of data.mdb, beyond its end */
+	PUSH_BYTES = 8 << 20,           /* of data.mdb, a look: all at once would stall the journal's syncs */
+	RESERVE_AHEAD_BYTES = 64 << 20, /* of data.mdb, beyond its end */
 	ROOM_SOFT_FLOOR_BYTES = 96 << 20, /* free below this: ROOM_TO_FINISH */
 	ROOM_HARD_FLOOR_BYTES = 32 << 20, /* free below this: ROOM_FOR_NOTHING */
 };

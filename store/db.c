@@ -366,10 +366,16 @@ enum err db_reserve(struct db *db, uint64_t bytes)
 	           : OK;
 }
 
-enum err db_sync_data(struct db *db)
+enum err db_push(struct db *db, uint64_t *at, uint64_t bytes)
 {
-	int fd;
-	return mdb_env_get_fd(db->env, &fd) || fdatasync(fd) ? ERR_IO : OK;
+	int         fd;
+	struct stat st;
+	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return ERR_IO;
+	if (sync_file_range(fd, (off_t)*at, (off_t)bytes, SYNC_FILE_RANGE_WRITE)) return ERR_IO;
+	*at += bytes;
+	if (*at < (uint64_t)st.st_size) return OK;
+	*at = 0;
+	return fdatasync(fd) ? ERR_IO : OK;
 }
 
 /* Views --------------------------------------------------------------------------------------------------- */

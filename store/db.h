@@ -28,10 +28,11 @@ must_check enum err db_applied(struct db      *db,
                                struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */
 must_check enum err db_sync(struct db *db);              /* forces everything to disk */
 
-/* From any thread: space on disk for `bytes` beyond the file's end; what was written so far synced to disk,
- * for the sake of the errors it may tell of. */
+/* From any thread: space on disk for `bytes` beyond the file's end; and the next `bytes` of what was written
+ * pushed towards the disk, from *at on. At the file's end, which sets *at to 0, all of it is synced, for the sake
+ * of the errors that may tell of. */
 must_check enum err db_reserve(struct db *db, uint64_t bytes);
-must_check enum err db_sync_data(struct db *db);
+must_check enum err db_push(struct db *db, uint64_t *at, uint64_t bytes);
 
 /* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena);

@@ -214,7 +214,7 @@ void ask_commit(struct ask *ask)
 		return;
 	}
 	calls_count_bytes(&ask->calls, call, ask->out.bytes.size - ask->open_mark.size);
-	if (ask->out.bytes.size >= FRAME_FULL_BYTES) send_gathered(ask);
+	if (ask->out.bytes.size >= FRAME_FULL_BYTES || ask->out.count >= FRAME_CALLS_FULL) send_gathered(ask);
 }
 
 void ask_abort(struct ask *ask)
