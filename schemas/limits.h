@@ -49,7 +49,7 @@ enum {
 	FRAME_CALLS_FULL = 24,
 	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 32,        /* records applied before LMDB commits */
-	COMMIT_WRITES_MAX = 1024,       /* random row writes (about dirty pages) before LMDB commits */
+	COMMIT_ROWS_MAX = 256,          /* different rows written (about dirty pages) before LMDB commits */
 	STAGED_WRITES_MAX = 64,         /* writes of one command; a bug if exceeded */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
 	ANSWERS_WAITING_BYTES_MAX =

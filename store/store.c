@@ -3,6 +3,7 @@
  * backward:   committed <= durable <= decided. */
 #include "store/store.h"
 
+#include "schemas/crc32c.h"
 #include "schemas/limits.h"
 #include "store/db.h"
 #include "store/journal.h"
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { ROW_MARKS = 4096 };
+
 struct store {
 	struct db         *db;
 	struct journal    *journal;
@@ -23,8 +26,9 @@ struct store {
 	wall_us            now; /* of the newest record submitted */
 	uint64_t           committed_seq;
 	uint64_t           commits;
-	bool               broken;        /* tables and journal differ: nothing may be committed any more */
-	unsigned           random_writes; /* since the last commit: about as many dirty pages */
+	bool               broken; /* tables and journal differ: nothing may be committed any more */
+	unsigned           rows; /* different ones written since the last commit: about as many dirty pages */
+	uint64_t           touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
 
 enum err store_open(const struct store_place *place, wall_us now, struct store **out,
@@ -84,6 +88,16 @@ struct view *store_view(struct store *store, struct writes *writes, struct arena
 	return db_view(store->db, writes, arena);
 }
 
+/* Rows of the ledger share the page at its end. Two rows with one mark count as one: it is an estimate. */
+static void count_row(struct store *store, const struct write *write)
+{
+	uint32_t mark = crc32c((uint32_t)write->table, write->key.at, write->key.size) % ROW_MARKS;
+	uint64_t bit = UINT64_C(1) << mark % 64;
+	if (write->table == TABLE_LEDGER || store->touched[mark / 64] & bit) return;
+	store->touched[mark / 64] |= bit;
+	store->rows++;
+}
+
 enum err store_apply(struct store *store, const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
@@ -92,7 +106,7 @@ enum err store_apply(struct store *store, const struct writes *writes)
 		if (!err) err = journal_add(store->journal, write);
 		if (err) store->broken = true;
 		if (err) return err;
-		if (write->table != TABLE_LEDGER) store->random_writes++; /* the ledger grows at its end */
+		count_row(store, write);
 	}
 	return OK;
 }
@@ -147,7 +161,7 @@ enum room store_room(const struct store *store)
 bool store_wants_commit(const struct store *store)
 {
 	return store_decided_seq(store) - store->committed_seq >= COMMIT_RECORDS_MAX ||
-	       store->random_writes >= COMMIT_WRITES_MAX;
+	       store->rows >= COMMIT_ROWS_MAX;
 }
 
 bool store_is_committed(const struct store *store)
@@ -163,7 +177,8 @@ enum err store_commit(struct store *store)
 	enum err        err = db_commit(store->db, &applied);
 	if (err) return err;
 	store->committed_seq = at.seq;
-	store->random_writes = 0;
+	store->rows = 0;
+	memset(store->touched, 0, sizeof store->touched);
 	store->commits++;
 	return db_begin(store->db);
 }
