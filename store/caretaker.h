@@ -3,8 +3,8 @@
 #include "store/db.h"
 
 /* A thread that looks after the disk, so that the writer meets no surprise: it keeps space reserved ahead of
- * data.mdb, knows how full the disk is, and syncs data.mdb now and then to hear of errors that writing through
- * the page cache would not tell. Functions but open and close may be called from the writer at any time. */
+ * data.mdb, knows how full the disk is, and pushes data.mdb to the disk little by little to hear of errors that
+ * writing through the page cache would not tell. Functions but open and close may be called from the writer at any time. */
 struct caretaker;
 
 /* What may still be accepted, given the free space: everything; only what frees or finishes something
