@@ -422,6 +422,11 @@ static void render_integer(uint64_t magnitude, bool negative, struct buffer *out
 	buffer_append(out, digits + at, sizeof digits - at);
 }
 
+void json_number(int64_t value, struct buffer *out)
+{
+	render_integer(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0, out);
+}
+
 static enum err render_map(const msgpack_object_map *map, struct buffer *out)
 {
 	enum err err = OK;

@@ -39,6 +39,9 @@ void json_text(const struct json *value, struct buffer *out);
 void json_pack_value(const struct json *value, msgpack_packer *packer, struct buffer *scratch);
 void json_pack_object(const struct json *object, msgpack_packer *packer, struct buffer *scratch);
 
+/* Appends a whole number. */
+void json_number(int64_t value, struct buffer *out);
+
 /* Appends `text` as a JSON string, quoted and escaped. */
 void json_quote(struct span text, struct buffer *out);
 

@@ -33,11 +33,9 @@ struct engine {
 	mono_us  now;
 	wall_us  service_now;
 	unsigned open_commands; /* decided since the open record was begun */
-	unsigned undecided;     /* calls of this turn, for the counters */
 
 	/* The issuer. */
 	struct peer      timer;
-	uint64_t         timer_epoch;
 	mono_us          timer_heard;
 	bool             timer_known;
 	struct frame_out to_timer;

@@ -22,18 +22,6 @@ static void token_text(const uint8_t token[16], char text[TOKEN_TEXT + 1])
 
 #define LITERAL(out, text) buffer_append(out, text, sizeof(text) - 1)
 
-static void put_integer(struct buffer *out, int64_t value)
-{
-	char     digits[20]; /* a sign and nineteen */
-	size_t   at = sizeof digits;
-	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-	do {
-		digits[--at] = (char)('0' + left % 10);
-	} while (left /= 10);
-	if (value < 0) digits[--at] = '-';
-	buffer_append(out, digits + at, sizeof digits - at);
-}
-
 static void put_date(struct buffer *out, wall_us at)
 {
 	char text[RFC3339_TEXT];
@@ -55,7 +43,7 @@ static void put_visible(struct buffer *out, const struct template *template, con
 	if (visible.size > 2) buffer_byte(out, ',');
 	json_quote(template->counter->key, out);
 	buffer_byte(out, ':');
-	put_integer(out, hot->balance);
+	json_number(hot->balance, out);
 	buffer_byte(out, '}');
 }
 
@@ -106,7 +94,7 @@ static void put_facts(struct buffer *out, const char *public_url, const struct t
 	buffer_byte(out, '"');
 	if (template->loyalty != LOYALTY_NONE) {
 		LITERAL(out, ",\"balance\":");
-		put_integer(out, hot->balance);
+		json_number(hot->balance, out);
 	}
 	LITERAL(out, ",\"created_at\":");
 	put_date(out, hot->created);
