@@ -1,5 +1,5 @@
 /* The one program. What it is to be is its first word: `serve` (the supervisor), `actor ROLE INDEX` (a
- * process that the supervisor starts; not for people), anything else a command of the operator's.
+ * process that the supervisor or a command starts; not for people), anything else a command of the operator's.
  *
  * No setlocale() here or anywhere: numbers are read and printed the C way. SIGPIPE is ignored in every
  * process: a peer that hung up is an error of a write, not our end. */
@@ -23,7 +23,7 @@ static bool wants_help(int argc, char **argv)
 static bool has_internal(const struct options *options)
 {
 	return options->listen_fd >= 0 || options->admin_fd >= 0 || options->supervisor_pid ||
-	       options->may_format;
+	       options->may_format || options->restored || options->from || options->lineage;
 }
 
 static int serve(int argc, char **argv)
@@ -51,6 +51,8 @@ static int (*main_of(const char *role))(const struct options *)
 	if (!strcmp(role, role_text(ROLE_HTTP))) return http_main;
 	if (!strcmp(role, role_text(ROLE_SHARD))) return shard_main;
 	if (!strcmp(role, role_text(ROLE_TIMER))) return timer_main;
+	if (!strcmp(role, "check")) return check_main;
+	if (!strcmp(role, "restore")) return restore_main;
 	return NULL;
 }
 

@@ -8,3 +8,8 @@ int supervisor_main(const struct options *options); /* `serve` */
 int http_main(const struct options *options);
 int shard_main(const struct options *options);
 int timer_main(const struct options *options);
+
+/* Work on a shard that is not served, by `stampede actor check|restore INDEX`, for the command line: see
+ * shard/offline.c. They end by themselves, and speak on standard output alone. */
+int check_main(const struct options *options);
+int restore_main(const struct options *options);

@@ -2,20 +2,26 @@
  * Served by thread 0, in clear, and meant for loopback or a private network. */
 #include "http/admin.h"
 #include "http/answer.h"
+#include "http/shard_metrics.h"
 #include "schemas/fields.h"
 
 enum { READY_DEADLINE_MS = 1000 }; /* a call ends CALL_DEADLINE_GRACE_MS after it: within 2 s in all */
 
-/* GET /readyz under way: one call to every shard; the last answer decides. Lives in the request's pool. */
+/* A question to every shard under way; when the last has answered, `finish` does. Lives in the request's pool. */
 struct probe {
-	struct pending    pending; /* first */
-	struct readiness *readiness;
+	struct pending pending; /* first */
+	struct survey *survey;
+	uint32_t       shard;
 };
-struct readiness {
+struct survey {
 	struct request *request;
 	unsigned        waiting; /* probes not answered yet */
-	bool            good;
-	struct probe    probes[SHARDS_MAX];
+	bool            good;    /* GET /readyz: so far */
+	void (*hear)(struct survey *survey, uint32_t shard,
+	             const msgpack_object *status); /* NULL: no answer */
+	void (*finish)(struct survey *survey);
+	struct shard_numbers *numbers; /* GET /metrics */
+	struct probe          probes[SHARDS_MAX];
 };
 
 static void answer_json(struct request *request, int status, const char *json)
@@ -23,76 +29,105 @@ static void answer_json(struct request *request, int status, const char *json)
 	answer_text(request, status, "application/json", span_str(json));
 }
 
-static void answer_readiness(const struct readiness *readiness)
-{
-	if (readiness->good)
-		answer_json(readiness->request, 200, "{\"status\":\"ready\"}");
-	else
-		answer_json(readiness->request, 503, "{\"status\":\"unavailable\"}");
-}
-
-/* Does a shard's SHARD_STATUS say that it hears its issuer? One that the operator has paused is heard. */
-static bool hears_issuer(const msgpack_object *status)
-{
-	if (status->type != MSGPACK_OBJECT_MAP) return false;
-	for (uint32_t i = 0; i < status->via.map.size; i++) {
-		const msgpack_object_kv *member = &status->via.map.ptr[i];
-		if (member->key.type != MSGPACK_OBJECT_STR || member->val.type != MSGPACK_OBJECT_STR)
-			continue;
-		if (!span_is(span_of(member->key.via.str.ptr, member->key.via.str.size), "issuer")) continue;
-		struct span value = span_of(member->val.via.str.ptr, member->val.via.str.size);
-		return span_is(value, "up") || span_is(value, "paused");
-	}
-	return false;
-}
-
 static void on_status(struct pending *pending, const struct reply *reply)
 {
-	struct readiness *readiness = ((struct probe *)pending)->readiness;
+	const struct probe *probe = (struct probe *)pending;
+	struct survey      *survey = probe->survey;
 	if (reply->flags & REPLY_MORE) return;
-	if (reply->err || !hears_issuer(reply->payload)) readiness->good = false;
-	if (--readiness->waiting == 0) answer_readiness(readiness);
+	survey->hear(survey, probe->shard, reply->err ? NULL : reply->payload);
+	if (--survey->waiting == 0) survey->finish(survey);
 }
 
 static void forget_probes(void *memory)
 {
-	struct readiness *readiness = memory;
+	struct survey *survey = memory;
 	for (unsigned i = 0; i < SHARDS_MAX; i++)
-		pending_forget(&readiness->probes[i].pending);
+		pending_forget(&survey->probes[i].pending);
 }
 
-static void begin_readiness(struct request *request)
+static struct survey *new_survey(struct request *request)
 {
-	struct http_thread *thread = request->thread;
-	struct readiness   *readiness = h2o_mem_alloc_shared(&request->req->pool, sizeof *readiness,
-	                                                     forget_probes);
-	*readiness = (struct readiness){.request = request, .good = true};
+	struct survey *survey = h2o_mem_alloc_shared(&request->req->pool, sizeof *survey, forget_probes);
+	*survey = (struct survey){.request = request, .good = true};
+	return survey;
+}
+
+static void ask_shards(struct survey *survey)
+{
+	struct http_thread *thread = survey->request->thread;
+	survey->waiting = 1; /* this function */
 	buffer_clear(&thread->arguments);
 	msgpack_packer packer = buffer_packer(&thread->arguments);
 	msgpack_pack_array(&packer, ARGS_SHARD_STATUS);
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
-		struct probe *probe = &readiness->probes[shard];
+		struct probe *probe = &survey->probes[shard];
 		struct call   head = {.message = MSG_SHARD_STATUS};
 		head.deadline = mono_after(thread_now(thread), (dur_us){READY_DEADLINE_MS * US_PER_MS});
-		*probe = (struct probe){{.on_reply = on_status}, readiness};
+		*probe = (struct probe){{.on_reply = on_status}, survey, shard};
 		if (thread_call(thread, &probe->pending, shard, &head, buffer_span(&thread->arguments)))
-			readiness->good = false;
+			survey->hear(survey, shard, NULL);
 		else
-			readiness->waiting++;
+			survey->waiting++;
 	}
-	if (readiness->waiting == 0) answer_readiness(readiness);
+	if (--survey->waiting == 0) survey->finish(survey);
 }
 
-static void answer_metrics(struct request *request)
+/* GET /readyz --------------------------------------------------------------------------------------------- */
+
+/* Does the shard hear its issuer? One that the operator has paused is heard. */
+static void hear_issuer(struct survey *survey, uint32_t shard, const msgpack_object *status)
 {
-	const struct service *service = request->thread->service;
+	const msgpack_object *issuer = status ? member_of(status, "issuer") : NULL;
+	(void)shard;
+	bool        known = issuer && issuer->type == MSGPACK_OBJECT_STR;
+	struct span value = known ? span_of(issuer->via.str.ptr, issuer->via.str.size) : span_of(NULL, 0);
+	if (!span_is(value, "up") && !span_is(value, "paused")) survey->good = false;
+}
+
+static void answer_readiness(struct survey *survey)
+{
+	if (survey->good)
+		answer_json(survey->request, 200, "{\"status\":\"ready\"}");
+	else
+		answer_json(survey->request, 503, "{\"status\":\"unavailable\"}");
+}
+
+static void begin_readiness(struct request *request)
+{
+	struct survey *survey = new_survey(request);
+	survey->hear = hear_issuer;
+	survey->finish = answer_readiness;
+	ask_shards(survey);
+}
+
+/* GET /metrics -------------------------------------------------------------------------------------------- */
+
+static void hear_numbers(struct survey *survey, uint32_t shard, const msgpack_object *status)
+{
+	shard_numbers_take(&survey->numbers[shard], status);
+}
+
+static void answer_metrics(struct survey *survey)
+{
+	const struct service *service = survey->request->thread->service;
 	const struct metrics *threads[HTTP_THREADS_MAX];
-	struct buffer        *body = &request->thread->body;
+	struct buffer        *body = &survey->request->thread->body;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		threads[i] = &service->threads[i].metrics;
 	buffer_clear(body);
 	metrics_render(threads, service->thread_count, body);
-	answer_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", buffer_span(body));
+	shard_numbers_render(survey->numbers, service->shards, body);
+	answer_text(survey->request, 200, "text/plain; version=0.0.4; charset=utf-8", buffer_span(body));
+}
+
+static void begin_metrics(struct request *request)
+{
+	struct survey *survey = new_survey(request);
+	survey->hear = hear_numbers;
+	survey->finish = answer_metrics;
+	survey->numbers = h2o_mem_alloc_pool(&request->req->pool,
+	                                     sizeof *survey->numbers * request->thread->service->shards);
+	ask_shards(survey);
 }
 
 int on_admin_request(h2o_handler_t *self, h2o_req_t *req)
@@ -116,6 +151,6 @@ int on_admin_request(h2o_handler_t *self, h2o_req_t *req)
 	else if (ready)
 		begin_readiness(request);
 	else
-		answer_metrics(request);
+		begin_metrics(request);
 	return 0;
 }

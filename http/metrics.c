@@ -34,7 +34,7 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 	add(&metrics->latency_us_sum, elapsed.v > 0 ? (uint64_t)elapsed.v : 0);
 }
 
-__attribute__((format(printf, 2, 3))) static void line(struct buffer *out, const char *format, ...)
+void metrics_line(struct buffer *out, const char *format, ...)
 {
 	char    text[256];
 	va_list list;
@@ -47,8 +47,8 @@ __attribute__((format(printf, 2, 3))) static void line(struct buffer *out, const
 
 static void render_requests(const struct metrics *const *threads, unsigned count, struct buffer *out)
 {
-	line(out, "# HELP stampede_http_requests_total Requests answered, by route and status.\n"
-	          "# TYPE stampede_http_requests_total counter\n");
+	metrics_line(out, "# HELP stampede_http_requests_total Requests answered, by route and status.\n"
+	                  "# TYPE stampede_http_requests_total counter\n");
 	for (unsigned row = 0; row <= ROUTE_COUNT; row++) {
 		const char *route = row < ROUTE_COUNT ? message_row(route_row(row)->message)->name : "none";
 		for (unsigned status = 0; status <= STATUS_LAST - STATUS_FIRST; status++) {
@@ -56,8 +56,9 @@ static void render_requests(const struct metrics *const *threads, unsigned count
 			for (unsigned i = 0; i < count; i++)
 				sum += look(&threads[i]->requests[row][status]);
 			if (!sum) continue;
-			line(out, "stampede_http_requests_total{route=\"%s\",status=\"%u\"} %" PRIu64 "\n",
-			     route, status + STATUS_FIRST, sum);
+			metrics_line(out,
+			             "stampede_http_requests_total{route=\"%s\",status=\"%u\"} %" PRIu64 "\n",
+			             route, status + STATUS_FIRST, sum);
 		}
 	}
 }
@@ -66,20 +67,21 @@ static void render_latency(const struct metrics *const *threads, unsigned count,
 {
 	static const char name[] = "stampede_http_request_seconds";
 	uint64_t          below = 0, us_sum = 0;
-	line(out,
-	     "# HELP %s Operations, from their arrival in the loop to their answer.\n# TYPE %s histogram\n",
-	     name, name);
+	metrics_line(
+	    out,
+	    "# HELP %s Operations, from their arrival in the loop to their answer.\n# TYPE %s histogram\n",
+	    name, name);
 	for (unsigned bucket = 0; bucket <= LATENCY_BUCKETS; bucket++) {
 		for (unsigned i = 0; i < count; i++)
 			below += look(&threads[i]->latency[bucket]);
 		if (bucket < LATENCY_BUCKETS)
-			line(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[bucket] / 1e6,
-			     below);
+			metrics_line(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
+			             (double)bounds_us[bucket] / 1e6, below);
 	}
 	for (unsigned i = 0; i < count; i++)
 		us_sum += look(&threads[i]->latency_us_sum);
-	line(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, below);
-	line(out, "%s_sum %.6f\n%s_count %" PRIu64 "\n", name, (double)us_sum / 1e6, name, below);
+	metrics_line(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, below);
+	metrics_line(out, "%s_sum %.6f\n%s_count %" PRIu64 "\n", name, (double)us_sum / 1e6, name, below);
 }
 
 void metrics_render(const struct metrics *const *threads, unsigned count, struct buffer *out)
@@ -90,15 +92,16 @@ void metrics_render(const struct metrics *const *threads, unsigned count, struct
 		sessions += look(&threads[i]->sessions_up);
 		calls += look(&threads[i]->outstanding_calls);
 	}
-	line(out, "# TYPE stampede_build_info gauge\nstampede_build_info{protocol=\"%d\"} 1\n",
-	     PROTOCOL_VERSION);
-	line(out, "# TYPE stampede_http_threads gauge\nstampede_http_threads %u\n", count);
-	line(out, "# TYPE stampede_http_connections gauge\nstampede_http_connections %" PRIu64 "\n",
-	     connections);
-	line(out, "# HELP stampede_http_sessions_up Sessions with shards that are up, over all threads.\n");
-	line(out, "# TYPE stampede_http_sessions_up gauge\nstampede_http_sessions_up %" PRIu64 "\n",
-	     sessions);
-	line(out, "# TYPE stampede_http_calls gauge\nstampede_http_calls %" PRIu64 "\n", calls);
+	metrics_line(out, "# TYPE stampede_build_info gauge\nstampede_build_info{protocol=\"%d\"} 1\n",
+	             PROTOCOL_VERSION);
+	metrics_line(out, "# TYPE stampede_http_threads gauge\nstampede_http_threads %u\n", count);
+	metrics_line(out, "# TYPE stampede_http_connections gauge\nstampede_http_connections %" PRIu64 "\n",
+	             connections);
+	metrics_line(
+	    out, "# HELP stampede_http_sessions_up Sessions with shards that are up, over all threads.\n");
+	metrics_line(out, "# TYPE stampede_http_sessions_up gauge\nstampede_http_sessions_up %" PRIu64 "\n",
+	             sessions);
+	metrics_line(out, "# TYPE stampede_http_calls gauge\nstampede_http_calls %" PRIu64 "\n", calls);
 	render_requests(threads, count, out);
 	render_latency(threads, count, out);
 }

@@ -21,3 +21,6 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 
 /* Appends all threads' numbers, summed, in the Prometheus text format. */
 void metrics_render(const struct metrics *const *threads, unsigned count, struct buffer *out);
+
+/* Appends text of at most 255 bytes. */
+__attribute__((format(printf, 2, 3))) void metrics_line(struct buffer *out, const char *format, ...);

@@ -1,13 +1,16 @@
 #pragma once
 #include "schemas/buffer.h"
 
-/* DIR/identity: what a data directory is. Text, one `name=value` a line, the last line a CRC-32C of the rest:
- *   stampede-data=1 / lineage=<32 hex> / shards=<n> / formatted=<0|1> / crc=<8 hex>
- * formatted is 1 once every shard has made its files: from then on a missing or empty shard is damage. */
+/* DIR/identity: what a data directory is. Text in lines (lines.h):
+ *   stampede-data=1 / lineage=<32 hex> / shards=<n> / formatted=<0|1|2> / crc=<8 hex>
+ * `formatted` is the state: 0, new: a shard without files makes them; 1, whole: every shard has made its files, and a
+ * missing or empty shard is damage; 2, restored: every shard has its snapshot, and no journal yet. */
+enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };
+
 struct identity {
-	uint8_t  lineage[16];
-	uint32_t shards;
-	bool     formatted;
+	uint8_t             lineage[16];
+	uint32_t            shards;
+	enum identity_state state;
 };
 
 void identity_write(const struct identity *identity, struct buffer *out);

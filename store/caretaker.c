@@ -80,19 +80,21 @@ enum err caretaker_open(struct db *db, int dir_fd, struct caretaker **out)
 	return OK;
 }
 
-void caretaker_close(struct caretaker **caretaker_p)
+enum err caretaker_close(struct caretaker **caretaker_p)
 {
 	struct caretaker *caretaker = *caretaker_p;
-	if (!caretaker) return;
+	if (!caretaker) return OK;
 	pthread_mutex_lock(&caretaker->mutex);
 	caretaker->stopping = true;
 	pthread_cond_signal(&caretaker->stop);
 	pthread_mutex_unlock(&caretaker->mutex);
 	if (caretaker->started) pthread_join(caretaker->thread, NULL);
+	bool error = caretaker_heard_error(caretaker);
 	pthread_cond_destroy(&caretaker->stop);
 	pthread_mutex_destroy(&caretaker->mutex);
 	free(caretaker);
 	*caretaker_p = NULL;
+	return error ? ERR_IO : OK;
 }
 
 enum room caretaker_room(const struct caretaker *caretaker)

@@ -22,7 +22,8 @@ enum {
 /* `dir_fd` is any directory on the disk to watch. Looks once before it returns.
  * Errors: ERR_NO_MEMORY. */
 must_check enum err caretaker_open(struct db *db, int dir_fd, struct caretaker **caretaker);
-void                caretaker_close(struct caretaker **caretaker);
+/* Errors: ERR_IO: it has heard an error. */
+must_check enum err caretaker_close(struct caretaker **caretaker);
 
 enum room caretaker_room(const struct caretaker *caretaker);
 

@@ -1,39 +1,20 @@
-/* LMDB behind the tables of tables.def.
- *
- * A stored row is the value followed by a CRC-32C over table, key and value. A PARTED value lies in rows whose
- * key has two bytes more, the part number; the first part begins with the size of the whole. Patching works in
- * place: the page was copied when it was first touched in this transaction, and the size does not change.
+/* LMDB behind the tables of tables.def: the environment, its transactions, its views. What a row looks like is
+ * row.c's.
  *
  * Lifetimes: the environment lives from db_open() to db_close(); the write transaction from db_begin() to
  * db_commit(); the write cursors with it. A reader's transaction is renewed, its cursors with it. */
-#include "store/db.h"
+#include "store/db_inside.h"
 
-#include "schemas/crc32c.h"
 #include "schemas/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CRC_BYTES = 4, TOTAL_BYTES = 4, PART_KEY_BYTES = 2, READERS_MAX = 16, IN_PAGE_BYTES_MAX = 2030 };
-
-struct view {
-	struct db     *db;
-	MDB_txn       *txn;
-	MDB_cursor    *cursors[TABLE_END];
-	struct writes *writes;
-	struct arena  *arena;
-};
-
-struct db {
-	MDB_env    *env;
-	MDB_dbi     dbis[TABLE_END];
-	struct view writer;
-};
+enum { READERS_MAX = 16 };
 
 static const struct {
 	const char     *name;
@@ -44,203 +25,44 @@ static const struct {
 #undef T
 };
 
-static MDB_val val(struct span span)
+enum table_kind table_kind(enum table table)
 {
-	return (MDB_val){span.size, (void *)(uintptr_t)span.at};
+	return tables[table].kind;
 }
 
-static enum err cursor_of(struct view *view, enum table table, MDB_cursor **cursor)
+bool table_exists(enum table table)
 {
-	if (!view->cursors[table] && mdb_cursor_open(view->txn, view->db->dbis[table], &view->cursors[table]))
-		return ERR_IO;
+	return tables[table].name != NULL;
+}
+
+const char *table_name(enum table table)
+{
+	return tables[table].name ? tables[table].name : "?";
+}
+
+enum err db_err(int rc)
+{
+	switch (rc) {
+	case MDB_SUCCESS: return OK;
+	case MDB_NOTFOUND: return ERR_NOT_FOUND;
+	case ENOMEM: return ERR_NO_MEMORY;
+	case MDB_CORRUPTED:
+	case MDB_PAGE_NOTFOUND:
+	case MDB_INVALID:
+	case MDB_VERSION_MISMATCH: return ERR_DAMAGED;
+	default: return ERR_IO;
+	}
+}
+
+enum err view_cursor(struct view *view, enum table table, MDB_cursor **cursor)
+{
+	if (!view->db->dbis[table]) return ERR_NOT_FOUND; /* tables made before this one was known */
+	if (!view->cursors[table]) {
+		int rc = mdb_cursor_open(view->txn, view->db->dbis[table], &view->cursors[table]);
+		if (rc) return db_err(rc);
+	}
 	*cursor = view->cursors[table];
 	return OK;
-}
-
-static uint32_t row_crc(enum table table, struct span key, const void *value, size_t size)
-{
-	uint8_t  id = (uint8_t)table;
-	uint32_t crc = crc32c(0, &id, 1);
-	return crc32c(crc32c(crc, key.at, key.size), value, size);
-}
-
-static enum err checked(enum table table, struct span key, MDB_val stored, struct span *value)
-{
-	if (stored.mv_size < CRC_BYTES) return ERR_DAMAGED;
-	size_t         size = stored.mv_size - CRC_BYTES;
-	const uint8_t *at = stored.mv_data;
-	if (get_le32(at + size) != row_crc(table, key, at, size)) return ERR_DAMAGED;
-	*value = span_of(at, size);
-	return OK;
-}
-
-static enum err row_get(struct view *view, enum table table, struct span key, struct span *value)
-{
-	MDB_cursor *cursor;
-	enum err    err = cursor_of(view, table, &cursor);
-	if (err) return err;
-	MDB_val k = val(key), stored;
-	int     rc = mdb_cursor_get(cursor, &k, &stored, MDB_SET);
-	if (rc == MDB_NOTFOUND) return ERR_NOT_FOUND;
-	return rc ? ERR_IO : checked(table, key, stored, value);
-}
-
-/* A row is written where LMDB makes room for it: no copy on the way. */
-static enum err row_put(struct db *db, enum table table, struct span key, struct span head, struct span body)
-{
-	MDB_cursor *cursor;
-	enum err    err = cursor_of(&db->writer, table, &cursor);
-	if (err) return err;
-	size_t  size = head.size + body.size;
-	MDB_val k = val(key), room = {size + CRC_BYTES, NULL};
-	if (mdb_cursor_put(cursor, &k, &room, MDB_RESERVE)) return ERR_IO;
-	uint8_t *at = room.mv_data;
-	if (head.size) memcpy(at, head.at, head.size);
-	if (body.size) memcpy(at + head.size, body.at, body.size);
-	put_le32(at + size, row_crc(table, key, at, size));
-	return OK;
-}
-
-static enum err row_del(struct db *db, enum table table, struct span key)
-{
-	MDB_val k = val(key);
-	int     rc = mdb_del(db->writer.txn, db->dbis[table], &k, NULL);
-	if (rc == MDB_NOTFOUND) return ERR_NOT_FOUND;
-	return rc ? ERR_IO : OK;
-}
-
-/* Parts ------------------------------------------------------------------------------------------------- */
-
-struct part_key {
-	uint8_t bytes[KEY_BYTES_MAX + PART_KEY_BYTES];
-	size_t  size;
-};
-
-static struct span part_key(struct part_key *part, struct span key, unsigned number)
-{
-	if (number == 0) memcpy(part->bytes, key.at, key.size);
-	part->size = key.size + PART_KEY_BYTES;
-	put_be16(part->bytes + key.size, (uint16_t)number);
-	return span_of(part->bytes, part->size);
-}
-
-static enum err parted_get(struct view *view, enum table table, struct span key, struct span *value)
-{
-	struct part_key part;
-	struct span     row;
-	enum err        err = row_get(view, table, part_key(&part, key, 0), &row);
-	if (err) return err;
-	if (row.size < TOTAL_BYTES) return ERR_DAMAGED;
-	size_t total = get_le32(row.at), have = row.size - TOTAL_BYTES;
-	if (have == total) {
-		*value = span_of(row.at + TOTAL_BYTES, total);
-		return OK;
-	}
-	if (have > total) return ERR_DAMAGED;
-	uint8_t *whole = arena_take(view->arena, total);
-	if (!whole) return ERR_NO_MEMORY;
-	memcpy(whole, row.at + TOTAL_BYTES, have);
-	for (unsigned number = 1; have < total; number++) {
-		if ((err = row_get(view, table, part_key(&part, key, number), &row)))
-			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		if (row.size == 0 || row.size > total - have) return ERR_DAMAGED;
-		memcpy(whole + have, row.at, row.size);
-		have += row.size;
-	}
-	*value = span_of(whole, total);
-	return OK;
-}
-
-/* Removes the parts from `number` on; it is no error when there are none. */
-static enum err parted_cut(struct db *db, enum table table, struct span key, unsigned number)
-{
-	struct part_key part;
-	enum err        err = OK;
-	part_key(&part, key, 0);
-	for (; !err; number++)
-		err = row_del(db, table, part_key(&part, key, number));
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err parted_put(struct db *db, enum table table, struct span key, struct span value)
-{
-	struct part_key part;
-	uint8_t         total[TOTAL_BYTES];
-	struct span     head = span_of(total, sizeof total);
-	unsigned        number = 0;
-	put_le32(total, (uint32_t)value.size);
-	do {
-		size_t   room = PART_BYTES - head.size;
-		size_t   size = value.size < room ? value.size : room;
-		enum err err = row_put(db, table, part_key(&part, key, number++), head,
-		                       span_of(value.at, size));
-		if (err) return err;
-		value = span_of(value.at + size, value.size - size);
-		head = span_of(NULL, 0);
-	} while (value.size);
-	return parted_cut(db, table, key, number);
-}
-
-/* Writing ------------------------------------------------------------------------------------------------ */
-
-static enum err patch_bytes(const struct write *write, uint8_t *at, size_t size)
-{
-	for (unsigned i = 0; i < write->patch_count; i++) {
-		const struct patch *patch = &write->patches[i];
-		if ((size_t)patch->offset + patch->size > size) return ERR_DAMAGED;
-		memcpy(at + patch->offset, patch->bytes, patch->size);
-	}
-	return OK;
-}
-
-/* A row on pages of its own is not copied when it is touched: it is written anew. */
-static enum err patch_copy(struct db *db, const struct write *write, struct span value)
-{
-	uint8_t copy[ROW_BYTES_MAX];
-	if (value.size > sizeof copy) return ERR_DAMAGED;
-	memcpy(copy, value.at, value.size);
-	enum err err = patch_bytes(write, copy, value.size);
-	if (err) return err;
-	return row_put(db, write->table, write->key, span_of(NULL, 0), span_of(copy, value.size));
-}
-
-/* Where the row is, in a page that may be written. A row that a handler has read in this transaction was
- * verified then; one that comes from the journal is verified here. */
-static enum err row_patch(struct db *db, const struct write *write, bool verified)
-{
-	MDB_cursor *cursor;
-	struct span value;
-	MDB_val     k = val(write->key), room;
-	enum err    err = cursor_of(&db->writer, write->table, &cursor);
-	if (err) return err;
-	int rc = mdb_cursor_get(cursor, &k, &room, MDB_SET);
-	if (rc) return rc == MDB_NOTFOUND ? ERR_DAMAGED : ERR_IO;
-	if (room.mv_size < CRC_BYTES) return ERR_DAMAGED;
-	if (!verified && (err = checked(write->table, write->key, room, &value))) return err;
-	value = span_of(room.mv_data, room.mv_size - CRC_BYTES);
-	if (write->key.size + room.mv_size > IN_PAGE_BYTES_MAX) return patch_copy(db, write, value);
-	if (mdb_cursor_put(cursor, &k, &room, MDB_CURRENT | MDB_RESERVE)) return ERR_IO;
-	uint8_t *at = room.mv_data;
-	if ((err = patch_bytes(write, at, value.size))) return err;
-	put_le32(at + value.size, row_crc(write->table, write->key, at, value.size));
-	return OK;
-}
-
-enum err db_apply(struct db *db, const struct write *write, bool verified)
-{
-	enum err err;
-	bool     parted = tables[write->table].kind == KIND_PARTED;
-	switch (write->kind) {
-	case WRITE_PUT:
-		if (parted) return parted_put(db, write->table, write->key, write->value);
-		return row_put(db, write->table, write->key, span_of(NULL, 0), write->value);
-	case WRITE_DEL:
-		if (parted) return parted_cut(db, write->table, write->key, 0);
-		err = row_del(db, write->table, write->key);
-		return err == ERR_NOT_FOUND ? OK : err;
-	case WRITE_PATCH: return parted ? ERR_UNSUPPORTED : row_patch(db, write, verified);
-	}
-	return ERR_UNSUPPORTED;
 }
 
 /* Opening and transactions -------------------------------------------------------------------------------- */
@@ -253,45 +75,74 @@ static void drop_cursors(struct view *view)
 	}
 }
 
-static enum err open_tables(struct db *db)
+/* A table beyond those that were opened is damage: one of ours has lost its name. */
+static int only_known(MDB_txn *txn, unsigned known)
+{
+	MDB_dbi  all;
+	MDB_stat stat;
+	int      rc = mdb_dbi_open(txn, NULL, 0, &all);
+	if (rc || (rc = mdb_stat(txn, all, &stat))) return rc;
+	return stat.ms_entries == known ? 0 : MDB_CORRUPTED;
+}
+
+/* In one transaction. `still`: of tables that may only be read. */
+static enum err open_tables(struct db *db, bool still)
 {
 	MDB_txn *txn = NULL;
-	if (mdb_txn_begin(db->env, NULL, 0, &txn)) return ERR_IO;
-	for (unsigned i = 1; i < TABLE_END; i++) {
-		if (tables[i].name && mdb_dbi_open(txn, tables[i].name, MDB_CREATE, &db->dbis[i])) {
-			mdb_txn_abort(txn);
-			return ERR_IO;
-		}
+	int      rc = mdb_txn_begin(db->env, NULL, still ? MDB_RDONLY : 0, &txn);
+	if (rc) return db_err(rc);
+	unsigned known = 0;
+	for (unsigned i = 1; i < TABLE_END && !rc; i++) {
+		if (!tables[i].name) continue;
+		rc = mdb_dbi_open(txn, tables[i].name, still ? 0 : MDB_CREATE, &db->dbis[i]);
+		known += rc == 0;
+		if (still && rc == MDB_NOTFOUND) rc = 0; /* older than the table */
 	}
-	return mdb_txn_commit(txn) ? ERR_IO : OK;
+	if (!rc) rc = only_known(txn, known);
+	if (!rc) return db_err(mdb_txn_commit(txn));
+	mdb_txn_abort(txn);
+	return rc == MDB_INCOMPATIBLE ? ERR_DAMAGED : db_err(rc);
 }
 
-static bool is_fresh(MDB_env *env)
+static enum err open_env(struct db *db, int dir_fd, uint64_t map_bytes, unsigned flags)
 {
-	MDB_envinfo info;
-	return mdb_env_info(env, &info) == 0 && info.me_last_txnid == 0;
+	char path[64];
+	int  rc;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", dir_fd);
+	if ((rc = mdb_env_create(&db->env))) return db_err(rc);
+	if ((rc = mdb_env_set_maxdbs(db->env, TABLE_END))) return db_err(rc);
+	if ((rc = mdb_env_set_maxreaders(db->env, READERS_MAX))) return db_err(rc);
+	if (map_bytes && (rc = mdb_env_set_mapsize(db->env, (size_t)map_bytes))) return db_err(rc);
+	return db_err(mdb_env_open(db->env, path, flags | MDB_NOTLS, 0600));
 }
 
-enum err db_open(int dir_fd, uint64_t map_bytes, struct db **out, bool *fresh)
+static enum err open_any(int dir_fd, uint64_t map_bytes, bool still, struct db **out)
 {
-	char       path[64];
 	int        stale = 0;
-	enum err   err = ERR_IO;
 	struct db *db = calloc(1, sizeof *db);
+	*out = NULL;
 	if (!db) return ERR_NO_MEMORY;
 	db->writer.db = db;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", dir_fd);
-	if (mdb_env_create(&db->env)) goto out;
-	if (mdb_env_set_maxdbs(db->env, TABLE_END) || mdb_env_set_maxreaders(db->env, READERS_MAX)) goto out;
-	if (mdb_env_set_mapsize(db->env, (size_t)map_bytes)) goto out;
-	if (mdb_env_open(db->env, path, MDB_NOSYNC | MDB_NOTLS, 0600)) goto out;
-	mdb_reader_check(db->env, &stale); /* slots of a killed process would pin its pages */
-	*fresh = is_fresh(db->env);
-	err = open_tables(db);
+	enum err err = open_env(db, dir_fd, map_bytes, still ? MDB_RDONLY | MDB_NOLOCK : MDB_NOSYNC);
+	if (err) goto out;
+	if (!still) mdb_reader_check(db->env, &stale); /* slots of a killed process would pin its pages */
+	err = open_tables(db, still);
 out:
 	if (err) db_close(&db);
 	*out = db;
 	return err;
+}
+
+enum err db_open(int dir_fd, uint64_t map_bytes, struct db **out)
+{
+	return open_any(dir_fd, map_bytes, false, out);
+}
+
+enum err db_open_still(int dir_fd, struct db **out)
+{
+	struct stat st;
+	if (fstatat(dir_fd, "data.mdb", &st, 0)) return errno == ENOENT ? ERR_DAMAGED : ERR_IO;
+	return st.st_size ? open_any(dir_fd, 0, true, out) : ERR_DAMAGED;
 }
 
 void db_close(struct db **db_p)
@@ -308,7 +159,7 @@ void db_close(struct db **db_p)
 enum err db_begin(struct db *db)
 {
 	must(!db->writer.txn);
-	return mdb_txn_begin(db->env, NULL, 0, &db->writer.txn) ? ERR_IO : OK;
+	return db_err(mdb_txn_begin(db->env, NULL, 0, &db->writer.txn));
 }
 
 static const struct span applied_key = {(const uint8_t *)"applied", 7};
@@ -329,13 +180,13 @@ enum err db_commit(struct db *db, const struct applied *applied)
 	if (err) return err;
 	MDB_txn *txn = db->writer.txn;
 	db->writer.txn = NULL;
-	return mdb_txn_commit(txn) ? ERR_IO : OK;
+	return db_err(mdb_txn_commit(txn));
 }
 
-enum err db_applied(struct db *db, struct applied *applied)
+enum err db_applied(struct view *view, struct applied *applied)
 {
 	struct span value;
-	enum err    err = row_get(&db->writer, TABLE_META, applied_key, &value);
+	enum err    err = row_get(view, TABLE_META, applied_key, &value);
 	if (err) return err;
 	if (value.size != APPLIED_BYTES) return ERR_DAMAGED;
 	*applied = (struct applied){
@@ -378,6 +229,17 @@ enum err db_push(struct db *db, uint64_t *at, uint64_t bytes)
 	return fdatasync(fd) ? ERR_IO : OK;
 }
 
+void db_write_back(struct db *db)
+{
+	int fd;
+	if (!mdb_env_get_fd(db->env, &fd)) (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+bool db_is_applied_row(enum table table, const struct raw_row *row)
+{
+	return table == TABLE_META && span_equal(row->key, applied_key);
+}
+
 /* Views --------------------------------------------------------------------------------------------------- */
 
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena)
@@ -402,8 +264,7 @@ enum err view_get(struct view *view, enum table table, struct span key, struct s
 	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
 	struct span         base = {NULL, 0};
 	if (!write || write->kind == WRITE_PATCH) {
-		enum err err = tables[table].kind == KIND_PARTED ? parted_get(view, table, key, &base)
-		                                                 : row_get(view, table, key, &base);
+		enum err err = row_get_whole(view, table, key, &base);
 		if (err) return err;
 	}
 	if (write) return write_over(view->writes, write, base, value);
@@ -416,14 +277,13 @@ static enum err move(struct view *view, enum table table, MDB_val *key, MDB_curs
 {
 	MDB_cursor *cursor;
 	MDB_val     stored;
-	enum err    err = cursor_of(view, table, &cursor);
+	enum err    err = view_cursor(view, table, &cursor);
 	if (err) return err;
 	must(tables[table].kind == KIND_PLAIN && (!view->writes || view->writes->count == 0));
 	int rc = mdb_cursor_get(cursor, key, &stored, op);
-	if (rc == MDB_NOTFOUND) return ERR_NOT_FOUND;
-	if (rc) return ERR_IO;
+	if (rc) return db_err(rc);
 	row->key = span_of(key->mv_data, key->mv_size);
-	return checked(table, row->key, stored, &row->value);
+	return row_checked(table, row->key, stored, &row->value);
 }
 
 enum err view_from(struct view *view, enum table table, struct span key, struct view_row *row)
@@ -437,9 +297,9 @@ enum err view_before(struct view *view, enum table table, struct span key, struc
 	MDB_val     k = val(key), stored;
 	enum err    err;
 	MDB_cursor *cursor;
-	if ((err = cursor_of(view, table, &cursor))) return err;
+	if ((err = view_cursor(view, table, &cursor))) return err;
 	int rc = mdb_cursor_get(cursor, &k, &stored, MDB_SET_RANGE);
-	if (rc && rc != MDB_NOTFOUND) return ERR_IO;
+	if (rc && rc != MDB_NOTFOUND) return db_err(rc);
 	return move(view, table, &k, rc ? MDB_LAST : MDB_PREV, row);
 }
 

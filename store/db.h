@@ -16,23 +16,23 @@ struct applied {
 	wall_us  now;
 };
 
-/* `dir_fd` is the directory that holds data.mdb. `fresh` says that it held nothing. */
-must_check enum err db_open(int dir_fd, uint64_t map_bytes, struct db **db, bool *fresh);
+/* `dir_fd` is the directory that holds data.mdb; an empty one gets it. */
+must_check enum err db_open(int dir_fd, uint64_t map_bytes, struct db **db);
 void                db_close(struct db **db); /* without a sync; an open transaction is dropped */
 
 must_check enum err db_begin(struct db *db); /* the write transaction */
 /* `verified`: the rows patched have been read, and so verified, in this transaction. */
 must_check enum err db_apply(struct db *db, const struct write *write, bool verified);
 must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
-must_check enum err db_applied(struct db      *db,
-                               struct applied *applied); /* in the open transaction; NOT_FOUND: fresh */
-must_check enum err db_sync(struct db *db);              /* forces everything to disk */
+must_check enum err db_applied(struct view *view, struct applied *applied);  /* NOT_FOUND: fresh */
+must_check enum err db_sync(struct db *db);                                  /* forces everything to disk */
 
 /* From any thread: space on disk for `bytes` beyond the file's end; and the next `bytes` of what was written
  * pushed towards the disk, from *at on. At the file's end, which sets *at to 0, all of it is synced, for the sake
  * of the errors that may tell of. */
 must_check enum err db_reserve(struct db *db, uint64_t bytes);
 must_check enum err db_push(struct db *db, uint64_t *at, uint64_t bytes);
+void                db_write_back(struct db *db); /* all of it, begun and not awaited */
 
 /* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
 struct view *db_view(struct db *db, struct writes *writes, struct arena *arena);
@@ -42,3 +42,23 @@ must_check enum err db_reader_open(struct db *db, struct arena *arena, struct vi
 must_check enum err db_reader_begin(struct view *view);
 void                db_reader_end(struct view *view);
 void                db_reader_close(struct view **view);
+
+/* Tables that nobody changes: opened for reading alone, without lock files, and nothing is written to their place.
+ * Errors: ERR_DAMAGED (no tables, or not whole), ERR_IO. */
+must_check enum err db_open_still(int dir_fd, struct db **db);
+
+/* Rows as they lie in a reader's tables, in the order of their keys: META's too, the parts of PARTED values one by one.
+ * From the first at or after `key` (size 0: the table's first); then the one after the last. Nothing is verified.
+ * Errors: ERR_NOT_FOUND: no more. */
+struct raw_row {
+	struct span key, stored; /* stored: the value, then its checksum */
+};
+must_check enum err view_raw_from(struct view *reader, enum table table, struct span key,
+                                  struct raw_row *row);
+must_check enum err view_raw_next(struct view *reader, enum table table, struct raw_row *row);
+bool                raw_row_holds(enum table table, const struct raw_row *row); /* its checksum */
+uint64_t            view_used_bytes(struct view *reader); /* of the tables' file: pages in use */
+
+/* Puts one behind the last row of its table. Errors: ERR_DAMAGED (it does not come after it), ERR_IO. */
+bool                db_is_applied_row(enum table table, const struct raw_row *row);
+must_check enum err db_append_raw(struct db *db, enum table table, const struct raw_row *row);

@@ -63,6 +63,9 @@ static enum err write_synced(int fd, struct span bytes, uint64_t offset)
 		bytes = span_of(bytes.at + n, bytes.size - (size_t)n);
 		offset += (uint64_t)n;
 	}
+#ifdef FAULT_NO_SYNC
+	return OK; /* the fault: what is only in the page cache is called durable */
+#endif
 	return fdatasync(fd) ? ERR_IO : OK;
 }
 
@@ -266,6 +269,14 @@ static enum err first_segment(struct journal *journal, uint64_t number)
 	return segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
 }
 
+static int sync_names(const struct journal_dir *dir)
+{
+#ifdef FAULT_NO_NAME_SYNC
+	return 0; /* the fault: a segment that is there is believed to have a durable name */
+#endif
+	return fsync(dir->fd);
+}
+
 static enum err write_epoch(struct journal *journal, wall_us now)
 {
 	struct buffer *bytes = &journal->flight.bytes;
@@ -298,7 +309,8 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	sem_init(&journal->flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);
 	journal->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	err = journal->wake_fd < 0 ? ERR_IO : first_segment(journal, at->segment + 1);
+	/* A segment that a killed process had just made may have its name in the page cache only. */
+	err = journal->wake_fd < 0 || sync_names(dir) ? ERR_IO : first_segment(journal, at->segment + 1);
 	if (err) goto out;
 	journal->durable = *at; /* recovery made sure of it */
 	journal->at = *at;

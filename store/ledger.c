@@ -39,7 +39,11 @@ enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, 
 	struct row_key key = key_u64(account, seq);
 	struct span    value;
 	enum err       err = view_get(view, TABLE_LEDGER, key_span(&key), &value);
-	if (err) return err;
+	return err ? err : ledger_row_read(value, row);
+}
+
+enum err ledger_row_read(struct span value, struct ledger_row *row)
+{
 	if (value.size != EVENT_BYTES && value.size != LOYALTY_BYTES) return ERR_DAMAGED;
 	*row = (struct ledger_row){
 	    .number = get_le32(value.at),

@@ -26,6 +26,8 @@ const char *ledger_what_text(enum ledger_what what);
 
 must_check enum err ledger_get(struct view *view, struct account_id account, uint64_t seq,
                                struct ledger_row *row);
+/* The row of a stored value. Errors: ERR_DAMAGED. */
+must_check enum err ledger_row_read(struct span value, struct ledger_row *row);
 must_check enum err ledger_put(struct view *view, struct account_id account, uint64_t seq,
                                const struct ledger_row *row);
 

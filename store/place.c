@@ -1,15 +1,22 @@
 /* What a shard finds on its disk, and how new tables come into being beside old ones. */
 #include "store/place.h"
 
+#include "store/file.h"
 #include "store/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
+#ifndef CIFS_SUPER_MAGIC
+#define CIFS_SUPER_MAGIC 0xff534d42
+#endif
+
 static const char tables[] = "db", unfinished[] = "db.new", replaced[] = "db.old";
+enum { SNAPSHOTS_LOOKED_AT = 8 };
 
 static enum err refuse(struct store_report *report, unsigned shard, const char *what)
 {
@@ -17,59 +24,146 @@ static enum err refuse(struct store_report *report, unsigned shard, const char *
 	return ERR_DAMAGED;
 }
 
-enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
-                     struct store_report *report, bool *anew)
+/* Where a sync may mean nothing, or two machines may write, nothing can be promised. */
+static enum err judge_file_system(int place_fd, struct store_report *report)
 {
-	bool     present, trusted;
-	uint64_t first, last;
-	enum err err = trust_read(place->dir_fd, &present, &trusted);
-	if (err) return err;
-	if ((err = segment_range(dir, &first, &last)))
-		return err == ERR_DAMAGED ? refuse(report, place->shard, "a journal segment is missing")
-		                          : err;
-	report->formatted = !last && !present;
-	report->rebuilt = !trusted && last;
-	*anew = !trusted;
-	if (!last && !place->may_format) return refuse(report, place->shard, "no journal");
-	if (first > 1) return refuse(report, place->shard, "the journal's first segments are missing");
+	static const struct {
+		uint32_t    magic;
+		const char *name;
+		bool        refused;
+	} kinds[] = {
+	    {NFS_SUPER_MAGIC, "nfs", true},
+	    {CIFS_SUPER_MAGIC, "cifs", true},
+	    {SMB_SUPER_MAGIC, "smb", true},
+	    {0xfe534d42, "smb", true},
+	    {OVERLAYFS_SUPER_MAGIC, "overlay", true},
+	    {BTRFS_SUPER_MAGIC, "btrfs", false},
+	    {0x2fc12fc1, "zfs", false},
+	};
+	struct statfs disk;
+	if (fstatfs(place_fd, &disk)) return ERR_IO;
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if ((uint32_t)disk.f_type != kinds[i].magic) continue;
+		snprintf(report->file_system, sizeof report->file_system, "%s", kinds[i].name);
+		if (!kinds[i].refused) return OK;
+		snprintf(report->what, sizeof report->what,
+		         "the data directory is on %s: use a local ext4 or xfs", kinds[i].name);
+		return ERR_UNSUPPORTED;
+	}
 	return OK;
 }
 
-enum err place_open_dir(int parent, const char *name, int *fd)
+struct found {
+	bool            present; /* tables */
+	enum trust      trust;
+	uint64_t        first, last; /* segments */
+	struct snapshot snapshots[SNAPSHOTS_LOOKED_AT];
+	unsigned        snapshot_count, broken;
+};
+
+static enum err look(const struct store_place *place, const struct journal_dir *dir,
+                     struct store_report *report, struct found *found)
 {
-	if (mkdirat(parent, name, 0700) && errno != EEXIST) return ERR_IO;
-	*fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *fd < 0 || fsync(parent) ? ERR_IO : OK;
+	enum err err = trust_read(place->dir_fd, &found->present, &found->trust);
+	if (err) return err;
+	if ((err = segment_range(dir, &found->first, &found->last)))
+		return err == ERR_DAMAGED ? refuse(report, place->shard, "a journal segment is missing")
+		                          : err;
+	found->snapshot_count = SNAPSHOTS_LOOKED_AT;
+	return snapshot_list(place->dir_fd, dir, found->snapshots, &found->snapshot_count, &found->broken);
 }
 
-static enum err remove_tables(int place_fd, const char *name)
+/* Does the journal reach back to the snapshot? */
+static bool is_joined(const struct found *found, const struct snapshot *snapshot)
 {
-	static const char *const files[] = {"data.mdb", "lock.mdb"};
-	char                     path[32];
-	for (unsigned i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "%s/%s", name, files[i]);
-		if (unlinkat(place_fd, path, 0) && errno != ENOENT) return ERR_IO;
+	uint64_t segment = snapshot->at.segment;
+	if (segment == 0) return found->first <= 1;
+	return segment >= found->first && segment <= found->last;
+}
+
+/* Is there anything that the tables could be made of, by what the manifests say? */
+static enum err judge_sources(const struct store_place *place, const struct found *found,
+                              struct store_report *report)
+{
+	unsigned joined = 0;
+	for (unsigned i = 0; i < found->snapshot_count; i++)
+		joined += is_joined(found, &found->snapshots[i]);
+	bool nothing = !found->last && !found->snapshot_count && !found->broken;
+	if (place->restored && !joined)
+		return refuse(report, place->shard, "the restored snapshot is missing");
+	if (nothing && !place->may_format) return refuse(report, place->shard, "no journal");
+	if (!found->last && !nothing && !place->restored) return refuse(report, place->shard, "no journal");
+	if (found->first > 1 && !joined)
+		return refuse(report, place->shard,
+		              "the journal's first segments are missing, and no snapshot replaces them");
+	return OK;
+}
+
+/* The newest snapshot that is whole; without one, the journal from its beginning. */
+static enum err choose_source(const struct store_place *place, const struct found *found,
+                              struct store_report *report, struct snapshot *from)
+{
+	*from = (struct snapshot){.made = {0}};
+	for (unsigned i = 0; i < found->snapshot_count; i++) {
+		if (!is_joined(found, &found->snapshots[i])) continue;
+		enum err err = snapshot_check(place->dir_fd, &found->snapshots[i], NULL);
+		if (!err) *from = found->snapshots[i];
+		if (err != ERR_DAMAGED) return err;
+		report->snapshots_refused++;
 	}
-	return unlinkat(place_fd, name, AT_REMOVEDIR) && errno != ENOENT ? ERR_IO : OK;
+	if (found->first <= 1 && !place->restored) return OK;
+	return refuse(report, place->shard,
+	              "the snapshots are damaged, and the journal does not begin with the first segment");
 }
 
-enum err place_open_tables(int place_fd, bool anew, int *db_fd)
+enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
+                     struct store_report *report, struct place_plan *plan)
+{
+	struct found found = {.present = false};
+	enum err     err = judge_file_system(place->dir_fd, report);
+	*plan = (struct place_plan){.anew = false};
+	if (err || (err = look(place, dir, report, &found))) return err;
+	if ((err = judge_sources(place, &found, report))) return err;
+	report->trust = found.trust;
+	report->formatted = !found.last && !found.present && !found.snapshot_count;
+	plan->anew = found.trust == TRUST_NONE;
+	report->rebuilt = plan->anew && !report->formatted;
+	return plan->anew ? choose_source(place, &found, report, &plan->from) : OK;
+}
+
+static enum err copy_snapshot(int place_fd, const struct snapshot *from, int db_fd)
+{
+	char name[SNAPSHOT_NAME], path[64];
+	snapshot_name(from->at.seq, name);
+	snprintf(path, sizeof path, "snapshots/%s/data.mdb", name);
+	int      to = -1, source = openat(place_fd, path, O_RDONLY | O_CLOEXEC);
+	enum err err = source < 0 ? ERR_IO : OK;
+	if (!err) to = openat(db_fd, "data.mdb", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (!err && to < 0) err = ERR_IO;
+	if (!err) err = file_copy(source, to, NULL);
+	if (to >= 0) close(to);
+	if (source >= 0) close(source);
+	return err;
+}
+
+enum err place_open_tables(int place_fd, const struct place_plan *plan, int *db_fd)
 {
 	enum err err;
-	if (anew)
-		return (err = remove_tables(place_fd, unfinished))
-		           ? err
-		           : place_open_dir(place_fd, unfinished, db_fd);
-	return (err = place_open_dir(place_fd, tables, db_fd)) ? err : trust_write(place_fd, false);
+	if (!plan->anew)
+		return (err = file_open_dir(place_fd, tables, db_fd)) ? err : trust_write(place_fd, false);
+	if ((err = file_remove_dir(place_fd, unfinished))) return err;
+	if ((err = file_open_dir(place_fd, unfinished, db_fd))) return err;
+	return plan->from.at.seq ? copy_snapshot(place_fd, &plan->from, *db_fd) : OK;
 }
 
 /* Killed between any two of these, the next start finds tables without a mark of theirs, and begins again. */
 enum err place_adopt_tables(int place_fd)
 {
-	enum err err = remove_tables(place_fd, replaced);
+	enum err err = file_remove_dir(place_fd, replaced);
 	if (err) return err;
 	if (renameat(place_fd, tables, place_fd, replaced) && errno != ENOENT) return ERR_IO;
-	if (renameat(place_fd, unfinished, place_fd, tables) || fsync(place_fd)) return ERR_IO;
+	if (renameat(place_fd, unfinished, place_fd, tables) || (err = file_sync_dir(place_fd)))
+		return ERR_IO;
 	if ((err = trust_write(place_fd, false))) return err;
-	return remove_tables(place_fd, replaced);
+	return file_remove_dir(place_fd, replaced);
 }

@@ -1,22 +1,25 @@
 #pragma once
 #include "store/segment.h"
+#include "store/snapshot.h"
 #include "store/store.h"
 
-/* A shard's place on disk: journal/, db/, trust. Tables that are missing or not to be believed are made anew in
- * db.new/, which takes the place of db/ only when they are complete: until then nothing old is touched, and an
- * interrupted attempt is simply begun again. Errors: ERR_IO. */
+/* A shard's place on disk: journal/, snapshots/, db/, trust. Tables that are missing or not to be believed are made
+ * anew in db.new/, from a snapshot and the journal behind it, or from the whole journal; db.new/ takes the place of
+ * db/ only when it is complete: until then nothing old is touched, and an interrupted attempt is simply begun again. */
+struct place_plan {
+	bool            anew; /* the tables are to be made */
+	struct snapshot from; /* out of this; at.seq 0: out of the journal alone */
+};
 
-/* Decides what becomes of the tables; changes nothing. *anew: they are to be made from the journal.
- * Errors: ERR_DAMAGED (report->what): the journal is missing, or not whole: even good tables are then refused,
- * because nothing could be made of it once they are lost. */
+/* Decides what becomes of the tables; changes nothing.
+ * Errors: ERR_DAMAGED (report->what): what there is does not suffice to make the tables, or would not if they were lost;
+ * ERR_UNSUPPORTED: a file system that cannot be relied on; ERR_IO. */
 must_check enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
-                                struct store_report *report, bool *anew);
+                                struct store_report *report, struct place_plan *plan);
 
-/* Opens the directory of the tables for LMDB, ready to be written to: db/ with its mark, or an empty db.new/. */
-must_check enum err place_open_tables(int place_fd, bool anew, int *db_fd);
+/* Opens the directory of the tables for LMDB, ready to be written to: db/ with its mark, or db.new/, empty or with the
+ * snapshot's tables. Errors: ERR_IO, ERR_STORAGE_FULL. */
+must_check enum err place_open_tables(int place_fd, const struct place_plan *plan, int *db_fd);
 
-/* db.new/ becomes db/, with its mark. Its descriptor stays right. */
+/* db.new/ becomes db/, with its mark. Its descriptor stays right. Errors: ERR_IO. */
 must_check enum err place_adopt_tables(int place_fd);
-
-/* A directory in `parent`, made if need be, durably. */
-must_check enum err place_open_dir(int parent, const char *name, int *fd);

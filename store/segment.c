@@ -4,6 +4,7 @@
 
 #include "schemas/crc32c.h"
 #include "schemas/bytes.h"
+#include "store/file.h"
 #include "store/record.h"
 
 #include <dirent.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char magic[8] = "STMPJSEG";
+static const char magic[8] = "STMPJSEG", unfinished[] = "next.tmp";
 enum { VERSION = 1, HEAD_BYTES = 52, ZERO_BYTES = 1 << 18 };
 
 void segment_name(uint64_t number, char name[SEGMENT_NAME])
@@ -32,20 +33,6 @@ static void head_write(const struct journal_dir *dir, uint64_t number, uint8_t h
 	put_le32(head + 48, crc32c(0, head, 48));
 }
 
-static enum err write_all(int fd, const void *bytes, size_t size, uint64_t offset)
-{
-	const uint8_t *at = bytes;
-	while (size) {
-		ssize_t n = pwrite(fd, at, size, (off_t)offset);
-		if (n < 0 && errno == EINTR) continue;
-		if (n <= 0) return ERR_IO;
-		at += n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return OK;
-}
-
 /* Zeros in pieces, each pushed towards the disk at once: one large flush would stall the journal's own. */
 static enum err write_zeros(int fd, uint64_t bytes)
 {
@@ -53,7 +40,7 @@ static enum err write_zeros(int fd, uint64_t bytes)
 	enum err err = zeros ? OK : ERR_NO_MEMORY;
 	for (uint64_t at = 0; !err && at < bytes; at += ZERO_BYTES) {
 		uint64_t left = bytes - at;
-		err = write_all(fd, zeros, left < ZERO_BYTES ? (size_t)left : (size_t)ZERO_BYTES, at);
+		err = file_write_all(fd, zeros, left < ZERO_BYTES ? (size_t)left : (size_t)ZERO_BYTES, at);
 		if (!err) (void)sync_file_range(fd, (off_t)at, ZERO_BYTES, SYNC_FILE_RANGE_WRITE);
 	}
 	free(zeros);
@@ -62,16 +49,15 @@ static enum err write_zeros(int fd, uint64_t bytes)
 
 enum err segment_create(const struct journal_dir *dir, uint64_t number)
 {
-	static const char unfinished[] = "next.tmp";
-	char              name[SEGMENT_NAME];
-	uint8_t           head[HEAD_BYTES];
-	enum err          err = ERR_IO;
+	char     name[SEGMENT_NAME];
+	uint8_t  head[HEAD_BYTES];
+	enum err err = ERR_IO;
 	segment_name(number, name);
 	head_write(dir, number, head);
 	int fd = openat(dir->fd, unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0) return ERR_IO;
 	if ((err = write_zeros(fd, dir->segment_bytes))) goto out;
-	if ((err = write_all(fd, head, sizeof head, 0))) goto out;
+	if ((err = file_write_all(fd, head, sizeof head, 0))) goto out;
 	err = ERR_IO;
 	if (fsync(fd)) goto out;
 	if (linkat(dir->fd, unfinished, dir->fd, name, 0)) goto out; /* unlike rename, never replaces */
@@ -124,21 +110,41 @@ static bool number_of(const char *name, uint64_t *number)
 	return end == name + 20 && *number > 0;
 }
 
-enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
+static enum err list_segments(const struct journal_dir *dir, bool tidy, uint64_t bounds[2], uint64_t *count)
 {
-	uint64_t       count = 0, number;
+	uint64_t       number;
 	struct dirent *entry;
 	int            fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
-	*first = *last = 0;
+	bounds[0] = bounds[1] = *count = 0;
+	if (!list && fd >= 0) close(fd);
 	if (!list) return ERR_IO;
 	while ((entry = readdir(list))) {
-		if (!strcmp(entry->d_name, "next.tmp")) (void)unlinkat(dir->fd, entry->d_name, 0);
+		if (tidy && !strcmp(entry->d_name, unfinished)) (void)unlinkat(dir->fd, entry->d_name, 0);
 		if (!number_of(entry->d_name, &number)) continue;
-		if (!*first || number < *first) *first = number;
-		if (number > *last) *last = number;
-		count++;
+		if (!bounds[0] || number < bounds[0]) bounds[0] = number;
+		if (number > bounds[1]) bounds[1] = number;
+		++*count;
 	}
 	closedir(list);
+	return OK;
+}
+
+enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
+{
+	uint64_t bounds[2], count;
+	enum err err = list_segments(dir, true, bounds, &count);
+	*first = bounds[0];
+	*last = bounds[1];
+	if (err) return err;
 	return count && *last - *first + 1 != count ? ERR_DAMAGED : OK;
+}
+
+enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
+{
+	uint64_t bounds[2], count;
+	enum err err = list_segments(dir, false, bounds, &count);
+	*first = bounds[0];
+	*last = bounds[1];
+	return err;
 }

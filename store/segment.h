@@ -29,3 +29,6 @@ must_check enum err segment_delete(const struct journal_dir *dir, uint64_t numbe
 /* The lowest and highest number there is; both 0 when there is none. Unfinished files are removed.
  * Errors: ERR_DAMAGED (a gap in the numbers). */
 must_check enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last);
+
+/* The same while the journal is being written to: nothing is removed, and no gap is looked for. */
+must_check enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last);

@@ -6,21 +6,24 @@
 #include "schemas/crc32c.h"
 #include "schemas/limits.h"
 #include "store/db.h"
+#include "store/file.h"
 #include "store/journal.h"
 #include "store/place.h"
 #include "store/recover.h"
-#include "store/trust.h"
+#include "store/walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { ROW_MARKS = 4096 };
+static const uint64_t WALK_BYTES_MAX = UINT64_C(1) << 30;
 
 struct store {
 	struct db         *db;
 	struct journal    *journal;
 	struct caretaker  *caretaker;
+	struct keeper     *keeper;
 	struct journal_dir dir;
 	int                db_fd, place_fd;
 	wall_us            now; /* of the newest record submitted */
@@ -31,12 +34,74 @@ struct store {
 	uint64_t           touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
 
+/* Tables that a killed process left are whole if the page cache kept them; that is looked at, unless it would take
+ * too long. What the walk finds is told by *refused. */
+static enum err walk_at_start(struct store *store, struct store_report *report)
+{
+	struct faults faults = {0};
+	struct view  *view = NULL;
+	struct arena  arena = {0};
+	enum err      err = db_reader_open(store->db, &arena, &view);
+	if (err || (err = db_reader_begin(view))) goto out;
+	if (view_used_bytes(view) <= WALK_BYTES_MAX) err = walk_tables(view, &faults, NULL);
+	db_reader_end(view);
+	if (!err && faults.count) {
+		snprintf(report->refused, sizeof report->refused, "%.159s", faults.texts[0]);
+		err = ERR_DAMAGED;
+	}
+out:
+	db_reader_close(&view);
+	arena_free(&arena);
+	return err;
+}
+
+static void close_tables(struct store *store)
+{
+	db_close(&store->db);
+	if (store->db_fd >= 0) close(store->db_fd);
+	store->db_fd = -1;
+}
+
+static enum err try_tables(struct store *store, const struct store_place *place, struct store_report *report,
+                           const struct place_plan *plan)
+{
+	struct applied applied;
+	enum err       err = place_open_tables(place->dir_fd, plan, &store->db_fd);
+	if (err || (err = db_open(store->db_fd, place->map_bytes, &store->db))) return err;
+	if (report->trust == TRUST_OPEN && !plan->anew && (err = walk_at_start(store, report))) return err;
+	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
+	/* A restored snapshot stands at the beginning of a journal that its tables know nothing of. */
+	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) return err;
+	if (applied.seq != plan->from.at.seq || applied.chain != plan->from.at.chain) return ERR_DAMAGED;
+	return (err = db_commit(store->db, &plan->from.at)) ? err : db_begin(store->db);
+}
+
+/* Believed tables that turn out to be damaged are made anew like those that were not believed. */
+static enum err open_tables(struct store *store, const struct store_place *place, struct store_report *report,
+                            struct place_plan *plan)
+{
+	enum err err = try_tables(store, place, report, plan);
+	if (err != ERR_DAMAGED || plan->anew) return err;
+	close_tables(store);
+	if (!report->refused[0])
+		snprintf(report->refused, sizeof report->refused, "the tables cannot be opened");
+	trust_withdraw(place->dir_fd);
+	if ((err = place_judge(place, &store->dir, report, plan))) return err;
+	return try_tables(store, place, report, plan);
+}
+
+static enum err open_helpers(struct store *store, const struct store_place *place)
+{
+	enum err err = caretaker_open(store->db, store->db_fd, &store->caretaker);
+	return err ? err : keeper_open(place, &store->dir, store->db, &store->keeper);
+}
+
 enum err store_open(const struct store_place *place, wall_us now, struct store **out,
                     struct store_report *report)
 {
-	bool            fresh, anew = false;
-	struct position at;
-	struct store   *store = calloc(1, sizeof *store);
+	struct place_plan plan;
+	struct position   at;
+	struct store     *store = calloc(1, sizeof *store);
 	*out = NULL;
 	*report = (struct store_report){0};
 	if (!store) return ERR_NO_MEMORY;
@@ -45,42 +110,57 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	    .fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
 	store->place_fd = place->dir_fd;
-	enum err err = place_open_dir(place->dir_fd, "journal", &store->dir.fd);
-	if (err || (err = place_judge(place, &store->dir, report, &anew))) goto out;
-	if ((err = place_open_tables(place->dir_fd, anew, &store->db_fd))) goto out;
-	if ((err = db_open(store->db_fd, place->map_bytes, &store->db, &fresh))) goto out;
-	if ((err = db_begin(store->db))) goto out;
-	if ((err = recover(&store->dir, store->db, fresh, &at, report))) goto out;
-	if (anew && (err = place_adopt_tables(place->dir_fd))) goto out;
+	enum err err = file_open_dir(place->dir_fd, "journal", &store->dir.fd);
+	if (err || (err = place_judge(place, &store->dir, report, &plan))) goto out;
+	if ((err = open_tables(store, place, report, &plan))) goto out;
+	report->snapshot_seq = plan.from.at.seq;
+	if ((err = recover(&store->dir, store->db, &at, report))) goto out;
+	if (plan.anew && (err = place_adopt_tables(place->dir_fd))) goto out;
 	if (report->last_now.v < now.v) report->last_now = now;
 	store->now = report->last_now;
 	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
 	report->epoch = at.epoch;
 	report->seq = at.seq;
 	if ((err = store_commit(store))) goto out;
-	err = caretaker_open(store->db, store->db_fd, &store->caretaker);
+	err = open_helpers(store, place);
 out:
-	if (err == ERR_IO && !report->what[0]) snprintf(report->what, sizeof report->what, "%m");
+	if (err && !report->what[0]) snprintf(report->what, sizeof report->what, "%s: %m", err_message(err));
 	if (err) store_close(&store);
 	*out = store;
 	return err;
+}
+
+/* Everything is decided, durable and committed: then the tables can be believed as they are on the disk. */
+static void close_clean(struct store *store)
+{
+	if (!store->journal || store->broken) return;
+	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
+	if (store_commit(store) || db_sync(store->db)) return;
+	close_tables(store);
+	(void)!trust_write(store->place_fd, true); /* for speed: without it they are made anew */
 }
 
 void store_close(struct store **store_p)
 {
 	struct store *store = *store_p;
 	if (!store) return;
-	caretaker_close(&store->caretaker);
-	if (store->journal && !store->broken && !store_open_bytes(store) &&
-	    !journal_is_syncing(store->journal))
-		if (!store_commit(store) && !db_sync(store->db))
-			(void)!trust_write(store->place_fd, true); /* for speed */
+	keeper_close(&store->keeper);
+	if (!caretaker_close(&store->caretaker)) close_clean(store);
 	journal_close(&store->journal);
-	db_close(&store->db);
-	if (store->db_fd >= 0) close(store->db_fd);
+	close_tables(store);
 	if (store->dir.fd >= 0) close(store->dir.fd);
 	free(store);
 	*store_p = NULL;
+}
+
+struct keeper *store_keeper(struct store *store)
+{
+	return store->keeper;
+}
+
+bool store_blames_tables(const struct store *store, enum err err)
+{
+	return err == ERR_DAMAGED || caretaker_heard_error(store->caretaker);
 }
 
 struct view *store_view(struct store *store, struct writes *writes, struct arena *arena)

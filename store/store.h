@@ -1,6 +1,8 @@
 #pragma once
 #include "schemas/clock.h"
 #include "store/caretaker.h"
+#include "store/keeper.h"
+#include "store/trust.h"
 #include "store/view.h"
 
 /* A shard's store: the journal is the truth, LMDB the working state. One writer thread calls everything here
@@ -16,23 +18,33 @@ struct store_place {
 	uint16_t shard;
 	uint8_t  lineage[16];
 	bool     may_format; /* an empty place may be made into a store; otherwise it is damage */
+	bool     restored;   /* from a backup: a snapshot has to be there, and there may be no journal yet */
 	uint64_t segment_bytes, map_bytes;
+	uint64_t snapshot_after_bytes; /* of journal; 0: by the rule of keeper.h */
+	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of keeper.h */
 };
 
 struct store_report {
-	uint64_t epoch, seq;
-	uint64_t replayed_records;
-	bool     formatted, cut_tail;
-	bool
-	    rebuilt; /* the tables were missing, or not to be believed, and were made anew from the journal */
-	wall_us last_now;
-	char    what[160]; /* on failure: what was found where */
+	uint64_t   epoch, seq;
+	uint64_t   replayed_records;
+	enum trust trust; /* as the tables were found */
+	bool       formatted, cut_tail;
+	bool       rebuilt;           /* the tables were missing, or not to be believed, and were made anew */
+	uint64_t   snapshot_seq;      /* rebuilt: out of this snapshot; 0: out of the journal alone */
+	unsigned   snapshots_refused; /* rebuilt: newer ones that are damaged */
+	wall_us    last_now;
+	char       refused[160];    /* why tables with a good mark were made anew all the same */
+	char       file_system[16]; /* one that deserves a warning, or is refused */
+	char       what[160];       /* on failure: what was found where */
 };
 
 /* Recovers: reads the journal behind the applied position, replays it, begins a new epoch durably.
  * Errors: ERR_DAMAGED (report->what names it; nothing was changed), ERR_UNSUPPORTED, ERR_IO, ERR_NO_MEMORY. */
 must_check enum err store_open(const struct store_place *place, wall_us now, struct store **store,
                                struct store_report *report);
+/* Is it the tables that cannot be relied on any more, given the error that ends the process? Then they are not to be
+ * believed again: trust_withdraw(). */
+bool store_blames_tables(const struct store *store, enum err err);
 /* Ends in an orderly way: waits for the journal, commits, syncs. */
 void store_close(struct store **store);
 
@@ -49,6 +61,8 @@ int                 store_fd(const struct store *store); /* readable when store_
 bool     store_is_syncing(const struct store *store);
 uint64_t store_decided_seq(const struct store *store);
 uint64_t store_durable_seq(const struct store *store);
+
+struct keeper *store_keeper(struct store *store); /* snapshots, backups, verification */
 
 /* What the disk still has room for: what does not fit answers STORAGE_FULL before anything is written. */
 enum room store_room(const struct store *store);

@@ -2,12 +2,16 @@
  *
  * A socket's path may hold about a hundred bytes, and a data directory may lie deeper than that or be given
  * relative to a working directory; so endpoints are named through /proc/self/fd, by the descriptor of
- * DIR/run. Only the supervisor makes directories and changes the identity (actors/supervisor/home.c). */
+ * DIR/run. Only the supervisor and a restore make directories and write the identity. */
 #include "actors/rt/datadir.h"
 
+#include "schemas/limits.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +40,7 @@ static enum err read_identity(int dir_fd, struct identity *identity)
 	return err ? err : identity_read(span_of(text, size), identity);
 }
 
-enum err datadir_open(const char *dir, struct datadir *datadir)
+enum err datadir_look(const char *dir, struct datadir *datadir)
 {
 	enum err err;
 
@@ -46,10 +50,19 @@ enum err datadir_open(const char *dir, struct datadir *datadir)
 		err = errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO;
 		goto out;
 	}
-	if ((err = read_identity(datadir->fd, &datadir->identity))) goto out;
+	err = read_identity(datadir->fd, &datadir->identity);
+out:
+	if (err) datadir_close(datadir);
+	return err;
+}
+
+enum err datadir_open(const char *dir, struct datadir *datadir)
+{
+	enum err err = datadir_look(dir, datadir);
+
+	if (err) return err;
 	datadir->run_fd = openat(datadir->fd, "run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (datadir->run_fd < 0) err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
-out:
 	if (err) datadir_close(datadir);
 	return err;
 }
@@ -73,9 +86,14 @@ void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOI
 
 enum err datadir_master_key(const struct datadir *datadir, uint8_t key[32])
 {
+	return datadir_read_key(datadir->fd, key);
+}
+
+enum err datadir_read_key(int dir_fd, uint8_t key[32])
+{
 	uint8_t  bytes[33]; /* one more than there may be, to see that there is no more */
 	size_t   size;
-	enum err err = read_file(datadir->fd, "master.key", bytes, sizeof bytes, &size);
+	enum err err = read_file(dir_fd, "master.key", bytes, sizeof bytes, &size);
 
 	if (!err && size != 32) err = ERR_DAMAGED;
 	for (size_t i = 0; !err && i < 32; i++)
@@ -105,4 +123,109 @@ enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
 	}
 	*lock_fd = fd;
 	return OK;
+}
+
+/* ---- making ---- */
+
+static enum err failed(void)
+{
+	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
+}
+
+void datadir_shard_path(uint32_t shard, const char *name, char path[DATADIR_PATH])
+{
+	snprintf(path, DATADIR_PATH, "shards/%u%s%s", shard, name ? "/" : "", name ? name : "");
+}
+
+enum err datadir_sync(int dir_fd, const char *name)
+{
+	int      fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum err err = fd >= 0 && fsync(fd) == 0 ? OK : ERR_IO;
+
+	if (fd >= 0) close(fd);
+	return err;
+}
+
+enum err datadir_mkdir(int dir_fd, const char *name)
+{
+	char        parent[DATADIR_PATH];
+	const char *slash = strrchr(name, '/');
+
+	if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST) return failed();
+	snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
+	return datadir_sync(dir_fd, parent);
+}
+
+enum err datadir_write(int dir_fd, const char *name, struct span bytes)
+{
+	char     fresh[DATADIR_PATH];
+	size_t   done = 0;
+	enum err err = ERR_IO;
+	int      fd;
+
+	snprintf(fresh, sizeof fresh, "%s.new", name);
+	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0) return failed();
+	while (done < bytes.size) {
+		ssize_t put = write(fd, bytes.at + done, bytes.size - done);
+		if (put <= 0) goto out;
+		done += (size_t)put;
+	}
+	if (fsync(fd) == 0 && renameat(dir_fd, fresh, dir_fd, name) == 0 && fsync(dir_fd) == 0) err = OK;
+out:
+	if (err) err = failed();
+	close(fd);
+	return err;
+}
+
+enum err datadir_write_identity(int dir_fd, const struct identity *identity)
+{
+	struct buffer text = {0};
+	enum err      err = ERR_NO_MEMORY;
+
+	identity_write(identity, &text);
+	if (!text.failed) err = datadir_write(dir_fd, "identity", buffer_span(&text));
+	buffer_free(&text);
+	return err;
+}
+
+enum err datadir_read(int dir_fd, const char *name, size_t max, struct buffer *out)
+{
+	uint8_t *room = buffer_reserve(out, max + 1);
+	size_t   size = 0;
+	enum err err = room ? read_file(dir_fd, name, room, max + 1, &size) : ERR_NO_MEMORY;
+
+	if (!err && size > max) err = ERR_DAMAGED;
+	if (!err) out->size += size;
+	return err;
+}
+
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = {
+	    ".", "..", "lock", "run", "shards", "master.key", "master.key.new", "identity.new", "lost+found"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i])) return true;
+	return false;
+}
+
+enum err datadir_has_strangers(int dir_fd, char stranger[DATADIR_NAME])
+{
+	int            list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *list = list_fd < 0 ? NULL : fdopendir(list_fd);
+	struct dirent *entry;
+	enum err       err = OK;
+
+	if (!list) {
+		if (list_fd >= 0) close(list_fd);
+		return ERR_IO;
+	}
+	while (!err && (entry = readdir(list))) {
+		if (is_ours(entry->d_name)) continue;
+		snprintf(stranger, DATADIR_NAME, "%.60s", entry->d_name);
+		err = ERR_EXISTS;
+	}
+	closedir(list);
+	return err;
 }

@@ -7,6 +7,8 @@
 /* The data directory: DIR/{identity, lock, master.key, run/, shards/N/}. Handles hold file descriptors, so
  * that names stay right whatever the working directory, and sockets' paths stay short.
  * Source of the layout: store/README.md. */
+enum { DATADIR_PATH = 64 }; /* of a shard's directory or file, within DIR */
+
 struct datadir {
 	int             fd;     /* of DIR */
 	int             run_fd; /* of DIR/run, where the sockets are */
@@ -16,6 +18,8 @@ struct datadir {
 /* Opens an existing DIR and reads its identity. Errors: ERR_NOT_FOUND (no such DIR or no identity),
  * ERR_DAMAGED, ERR_UNSUPPORTED, ERR_IO. */
 must_check enum err datadir_open(const char *dir, struct datadir *datadir);
+/* The same for who only looks: no place for sockets is asked for, and there is none (run_fd -1). */
+must_check enum err datadir_look(const char *dir, struct datadir *datadir);
 void                datadir_close(struct datadir *datadir);
 
 enum { ENDPOINT_TEXT = 64 };
@@ -27,6 +31,26 @@ void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOI
 /* Reads DIR/master.key: 32 bytes that encrypt what must not lie in clear. Errors: ERR_NOT_FOUND, ERR_DAMAGED,
  * ERR_IO. */
 must_check enum err datadir_master_key(const struct datadir *datadir, uint8_t key[32]);
+/* The same of any directory that may hold one. */
+must_check enum err datadir_read_key(int dir_fd, uint8_t key[32]);
+
+/* "shards/N" and, unless `name` is NULL, "/name" behind it. */
+void datadir_shard_path(uint32_t shard, const char *name, char path[DATADIR_PATH]);
+
+/* For who makes a data directory, or a backup of one; each is durable when it returns. Errors: ERR_IO (errno says
+ * more), ERR_STORAGE_FULL, ERR_NO_MEMORY. */
+must_check enum err datadir_mkdir(int dir_fd, const char *name); /* one that is there already is fine */
+must_check enum err datadir_sync(int dir_fd, const char *name);  /* a directory's entries */
+/* Replaces a small file so that after a crash it is the old one or the new one, whole. */
+must_check enum err datadir_write(int dir_fd, const char *name, struct span bytes);
+must_check enum err datadir_write_identity(int dir_fd, const struct identity *identity);
+/* Reads at most `max` bytes of a small file. Errors: ERR_NOT_FOUND, ERR_DAMAGED (longer), ERR_IO, ERR_NO_MEMORY. */
+must_check enum err datadir_read(int dir_fd, const char *name, size_t max, struct buffer *out);
+
+/* Is every entry of a directory without an identity one of those that an interrupted making or restore leaves?
+ * `stranger` gets the name of the first that is not. Errors: ERR_EXISTS, ERR_IO. */
+enum { DATADIR_NAME = 64 };
+must_check enum err datadir_has_strangers(int dir_fd, char stranger[DATADIR_NAME]);
 
 /* Takes an OFD write lock on DIR/<name> for the life of the descriptor returned (close-on-exec).
  * Waits at most `wait_ms`. Errors: ERR_LOCKED, ERR_IO. */

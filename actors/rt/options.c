@@ -60,6 +60,9 @@ static const struct row rows[] = {
     {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX, .internal = true},
     {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX, .internal = true},
     {"--may-format", FLAG, AT(may_format), .internal = true},
+    {"--restored", FLAG, AT(restored), .internal = true},
+    {"--from", TEXT, AT(from), .internal = true},
+    {"--lineage", TEXT, AT(lineage), .internal = true},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 

@@ -30,6 +30,11 @@ struct options {
 	int  supervisor_pid;
 	int  index;
 	bool may_format; /* the data directory has never been complete: a shard without files makes them */
+	bool restored;   /* it was restored and not served since: a shard has its snapshot alone */
+
+	/* Only in processes that do offline work. */
+	const char *from;    /* a backup */
+	const char *lineage; /* of the directory being restored, 32 hexadecimal digits */
 
 	char *config_text; /* what the strings of a --config file point into */
 };

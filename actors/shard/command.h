@@ -3,7 +3,7 @@
 #include "actors/shard/account.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
-#include "store/view.h"
+#include "store/store.h"
 
 #include <stdatomic.h>
 
@@ -18,7 +18,13 @@ struct shard_facts {
 	const char *public_url;
 	uint8_t     master_key[32];
 
+	struct keeper *keeper; /* the store's, as long as it is open */
+
+	enum trust     tables_found; /* as they were at the start */
+	bool           tables_rebuilt;
+
 	atomic_bool          issuer_paused, issuer_up;
+	atomic_int           room; /* enum room */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
 };
 

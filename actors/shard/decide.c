@@ -146,7 +146,10 @@ static enum err decide(struct engine *engine, struct session *session, const str
 	if (is_fatal(err)) return err;
 	if (err == ERR_PARKED && message_row(call->message)->effect == EFFECT_SCAN) return OK;
 	if (err == ERR_PARKED && !(err = engine_park(engine, session, call))) return OK;
-	if (err == ERR_DAMAGED) log_fatal("damaged_row", "message=%s", message_row(call->message)->name);
+	if (err == ERR_DAMAGED) {
+		log_fatal("damaged_row", "message=%s", message_row(call->message)->name);
+		if (engine->now.v >= engine->mend_again_at.v) return err;
+	}
 	engine_answer(engine, session, call->id, err, &outcome);
 	return OK;
 }

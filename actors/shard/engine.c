@@ -15,6 +15,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 {
 	bool paused;
 	engine->store = store;
+	engine->facts.keeper = store_keeper(store);
 	engine->mailbox = mailbox;
 	parking_open(&engine->parking);
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
@@ -211,7 +212,15 @@ static void note_facts(struct engine *engine)
 	atomic_store_explicit(&engine->facts.syncs, counters.syncs, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.commits, counters.commits, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.sessions, engine->sessions.count, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.room, (int)store_room(engine->store), memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
+}
+
+/* Readers and the keeper look at the tables too. */
+static enum err look_for_damage(const struct engine *engine)
+{
+	bool found = keeper_found_damage(engine->facts.keeper) || readers_found_damage(engine->readers);
+	return found && engine->now.v >= engine->mend_again_at.v ? ERR_DAMAGED : OK;
 }
 
 enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more)
@@ -220,7 +229,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	engine->now = now;
 	engine->service_now = service_now;
 	enum err err = store_settle(engine->store);
-	if (err) return err;
+	if (err || (err = look_for_damage(engine))) return err;
 	flush(engine);
 	send_results(engine);
 	engine_expire_parked(engine);

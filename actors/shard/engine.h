@@ -30,8 +30,10 @@ struct engine {
 	struct buffer payload;
 
 	/* The turn's. */
-	mono_us  now;
-	wall_us  service_now;
+	mono_us now;
+	wall_us service_now;
+	mono_us
+	    mend_again_at; /* damaged tables end the process, so that they are made anew; not before this */
 	unsigned open_commands; /* decided since the open record was begun */
 
 	/* The issuer. */

@@ -43,6 +43,7 @@ struct readers {
 	pthread_cond_t            work;
 	struct job               *first, **last;
 	struct result            *done, **done_last;
+	atomic_bool               damage;
 	unsigned                  jobs; /* held, queued and under way */
 	bool                      stopping;
 	unsigned                  started;
@@ -131,6 +132,7 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	buffer_clear(payload);
 	enum err err = run_job(job, readers->facts, view, &outcome);
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
+	if (err == ERR_DAMAGED) atomic_store(&readers->damage, true);
 	put_payload(&answer, err, outcome.flags, outcome.field,
 	            err ? span_of(NULL, 0) : buffer_span(payload));
 	buffer_free(&answer.out.bytes);
@@ -187,6 +189,11 @@ enum err readers_add(struct readers *readers, const struct peer *peer, const str
 	*readers->held_last = job;
 	readers->held_last = &job->next;
 	return OK;
+}
+
+bool readers_found_damage(const struct readers *readers)
+{
+	return atomic_load_explicit(&readers->damage, memory_order_relaxed);
 }
 
 bool readers_waiting(const struct readers *readers)

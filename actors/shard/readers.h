@@ -21,6 +21,9 @@ must_check enum err readers_add(struct readers *readers, const struct peer *peer
 bool                readers_waiting(const struct readers *readers);
 void                readers_release(struct readers *readers); /* the writer has committed: they may begin */
 
+/* Has one met a damaged row? (Its caller was told; what is to become of the tables is the writer's affair.) */
+bool readers_found_damage(const struct readers *readers);
+
 int readers_fd(const struct readers *readers); /* readable when readers_next() may find something */
 
 /* The next finished frame of replies for `peer`; the caller frees `frame`. false: none. */

@@ -5,14 +5,19 @@
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
 #include "actors/shard/engine.h"
+#include "actors/shard/pages.h"
+#include "actors/shard/place.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LOCK_WAIT_MS = 5000, DRAIN_MS = 3000 };
-static const uint64_t segment_bytes = UINT64_C(16) << 20, map_bytes = UINT64_C(1) << 40;
+enum {
+	LOCK_WAIT_MS = 5000,
+	DRAIN_MS = 3000,
+	MEND_AGAIN_MS = 60000, /* tables made anew are not made anew again before */
+};
 
 struct shard {
 	struct child    child;
@@ -42,15 +47,27 @@ static enum err open_place(struct shard *shard, const struct options *options)
 	return err;
 }
 
+static void log_opened(const struct store_report *report)
+{
+	log_info("store_open",
+	         "epoch=%llu seq=%llu replayed=%llu cut_tail=%d formatted=%d rebuilt=%d snapshot_seq=%llu",
+	         (unsigned long long)report->epoch, (unsigned long long)report->seq,
+	         (unsigned long long)report->replayed_records, report->cut_tail, report->formatted,
+	         report->rebuilt, (unsigned long long)report->snapshot_seq);
+	if (report->refused[0]) log_warn("tables_refused", "what=\"%s\" next=\"made anew\"", report->refused);
+	if (report->snapshots_refused) log_warn("snapshots_refused", "count=%u", report->snapshots_refused);
+	if (report->file_system[0])
+		log_warn("file_system", "kind=%s reason=\"syncs may mean less than on ext4 or xfs\"",
+		         report->file_system);
+}
+
 static enum err open_store(struct shard *shard, const struct options *options)
 {
 	struct store_report report;
-	struct store_place  place = {.dir_fd = shard->dir_fd,
-	                             .shard = (uint16_t)options->index,
-	                             .may_format = options->may_format,
-	                             .segment_bytes = segment_bytes,
-	                             .map_bytes = map_bytes};
-	memcpy(place.lineage, shard->child.datadir.identity.lineage, sizeof place.lineage);
+	struct store_place  place = shard_place(&shard->child.datadir, (uint32_t)options->index,
+	                                        shard->dir_fd);
+	place.may_format = options->may_format; /* once all have been ready, no longer */
+	place.restored = options->restored;
 	wall_us  wall = time_wall();
 	enum err err = store_open(&place, wall, &shard->store, &report);
 	if (err) {
@@ -58,11 +75,11 @@ static enum err open_store(struct shard *shard, const struct options *options)
 		log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
 		return err;
 	}
-	log_info("store_open", "epoch=%llu seq=%llu replayed=%llu cut_tail=%d formatted=%d rebuilt=%d",
-	         (unsigned long long)report.epoch, (unsigned long long)report.seq,
-	         (unsigned long long)report.replayed_records, report.cut_tail, report.formatted,
-	         report.rebuilt);
+	log_opened(&report);
+	if (report.rebuilt) shard->engine->mend_again_at.v = time_mono().v + MEND_AGAIN_MS * US_PER_MS;
 	shard->engine->facts.epoch = report.epoch;
+	shard->engine->facts.tables_found = report.trust;
+	shard->engine->facts.tables_rebuilt = report.rebuilt;
 	service_clock_begin(&shard->engine->clock, report.last_now, wall, time_boot());
 	return OK;
 }
@@ -81,7 +98,9 @@ static enum err open_all(struct shard *shard, const struct options *options)
 		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
 		return err;
 	}
-	if ((err = open_place(shard, options)) || (err = open_store(shard, options))) return err;
+	if ((err = open_place(shard, options))) return err;
+	pages_watch(shard->dir_fd);
+	if ((err = open_store(shard, options))) return err;
 	datadir_shard_endpoint(&shard->child.datadir, facts->index, endpoint);
 	if ((err = mailbox_bind(&shard->mailbox, endpoint))) return err;
 	if ((err = engine_open(shard->engine, shard->store, shard->mailbox))) return err;
@@ -113,6 +132,16 @@ static enum err run(struct shard *shard)
 	}
 }
 
+/* Not another word to anyone: recovery will tell what happened. */
+static _Noreturn void die(const struct shard *shard, enum err err)
+{
+	if (shard->store && store_blames_tables(shard->store, err)) {
+		log_fatal("tables_withdrawn", "next=\"made anew from snapshot and journal\"");
+		trust_withdraw(shard->dir_fd);
+	}
+	_exit(1);
+}
+
 int shard_main(const struct options *options)
 {
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
@@ -120,7 +149,7 @@ int shard_main(const struct options *options)
 	if (!err && (err = open_all(&shard, options)) && !shard.told)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));
-	if (err) _exit(1); /* not another word to anyone: recovery will tell what happened */
+	if (err) die(&shard, err);
 	if (shard.engine) engine_close(shard.engine);
 	mailbox_close(&shard.mailbox);
 	store_close(&shard.store);

@@ -68,7 +68,7 @@ static void arguments(const struct children *children, const struct child *child
 	struct options options = children->options;
 
 	if (child->role != ROLE_HTTP) options.listen_fd = options.admin_fd = -1;
-	if (child->role != ROLE_SHARD) options.may_format = false;
+	if (child->role != ROLE_SHARD) options.may_format = options.restored = false;
 	options.supervisor_pid = (int)getpid();
 	snprintf(index, 12, "%u", child->index);
 	args->argv[0] = "stampede";

@@ -7,7 +7,6 @@
 #include "actors/rt/log.h"
 #include "schemas/limits.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000, SHARD_PATH = 32 };
+enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000 };
 
 /* A supervisor killed a moment ago may not have let go of its lock yet, hence the short wait. */
 static enum err take_lock(const char *dir, int dir_fd, int *lock_fd)
@@ -76,99 +75,36 @@ out:
 
 /* ---- the first start ---- */
 
-static bool is_ours(const char *name)
-{
-	static const char *const names[] = {
-	    ".", "..", "lock", "run", "shards", "master.key", "master.key.new", "identity.new", "lost+found"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(name, names[i])) return true;
-	return false;
-}
-
 /* Is every entry one of those that an interrupted making leaves? */
 static enum err look_for_strangers(const char *dir, int dir_fd)
 {
-	int            list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR           *list = list_fd < 0 ? NULL : fdopendir(list_fd);
-	struct dirent *entry;
-	enum err       err = OK;
+	char     stranger[DATADIR_NAME];
+	enum err err = datadir_has_strangers(dir_fd, stranger);
 
-	if (!list) {
-		if (list_fd >= 0) close(list_fd);
+	if (err == ERR_EXISTS)
+		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
+		          stranger);
+	else if (err)
 		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
-		return ERR_IO;
-	}
-	while (!err && (entry = readdir(list)))
-		if (!is_ours(entry->d_name)) err = ERR_EXISTS;
-	if (err)
-		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %.60s\"", dir,
-		          entry->d_name);
-	closedir(list);
 	return err;
 }
 
-/* A making that was interrupted has left the shards' directories empty; anything in one is somebody's data. */
+/* A making that was interrupted has left the shards' directories empty; anything in one is somebody's data, or what a
+ * restore has left that did not come to its end. */
 static enum err look_for_data(const char *dir, int dir_fd)
 {
-	char        path[SHARD_PATH];
-	struct stat st;
+	static const char *const names[] = {"journal", "snapshots", "db"};
+	char                     path[DATADIR_PATH];
+	struct stat              st;
 
-	for (uint32_t i = 0; i < SHARDS_MAX; i++) {
-		snprintf(path, sizeof path, "shards/%u/journal", i);
+	for (uint32_t i = 0; i < SHARDS_MAX * 3; i++) {
+		datadir_shard_path(i / 3, names[i % 3], path);
 		if (fstatat(dir_fd, path, &st, 0) < 0) continue;
 		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
 		          path);
 		return ERR_EXISTS;
 	}
 	return OK;
-}
-
-/* Replaces a file so that after a crash it is the old one or the new one, whole. */
-static enum err write_durably(int dir_fd, const char *name, struct span bytes)
-{
-	char     fresh[32];
-	size_t   done = 0;
-	enum err err = ERR_IO;
-	int      fd;
-
-	snprintf(fresh, sizeof fresh, "%s.new", name);
-	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0) return ERR_IO;
-	while (done < bytes.size) {
-		ssize_t put = write(fd, bytes.at + done, bytes.size - done);
-		if (put < 0) goto out;
-		done += (size_t)put;
-	}
-	if (fsync(fd) == 0 && renameat(dir_fd, fresh, dir_fd, name) == 0 && fsync(dir_fd) == 0) err = OK;
-out:
-	close(fd);
-	return err;
-}
-
-static enum err write_identity(int dir_fd, const struct identity *identity)
-{
-	struct buffer text = {0};
-	enum err      err = ERR_NO_MEMORY;
-
-	identity_write(identity, &text);
-	if (!text.failed) err = write_durably(dir_fd, "identity", buffer_span(&text));
-	buffer_free(&text);
-	return err;
-}
-
-static enum err make_directory(int dir_fd, const char *name)
-{
-	return mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST ? ERR_IO : OK;
-}
-
-static enum err sync_directory(int dir_fd, const char *name)
-{
-	int      fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	enum err err = fd >= 0 && fsync(fd) == 0 ? OK : ERR_IO;
-
-	if (fd >= 0) close(fd);
-	return err;
 }
 
 /* One that is there already is kept: it may be the only one of its kind. */
@@ -180,7 +116,7 @@ static enum err make_key(int dir_fd)
 
 	if (fstatat(dir_fd, "master.key", &st, 0) == 0) return OK;
 	if (getrandom(key, sizeof key, 0) == (ssize_t)sizeof key)
-		err = write_durably(dir_fd, "master.key", span_of(key, sizeof key));
+		err = datadir_write(dir_fd, "master.key", span_of(key, sizeof key));
 	explicit_bzero(key, sizeof key);
 	return err;
 }
@@ -189,24 +125,23 @@ static enum err make_key(int dir_fd)
 static enum err furnish(int dir_fd, uint32_t shards)
 {
 	struct identity identity = {.shards = shards};
-	char            path[SHARD_PATH];
+	char            path[DATADIR_PATH];
 	enum err        err;
 
 	if (getrandom(identity.lineage, sizeof identity.lineage, 0) != (ssize_t)sizeof identity.lineage)
 		return ERR_IO;
-	if ((err = make_directory(dir_fd, "run")) || (err = make_directory(dir_fd, "shards"))) return err;
+	if ((err = datadir_mkdir(dir_fd, "run")) || (err = datadir_mkdir(dir_fd, "shards"))) return err;
 	for (uint32_t i = 0; i < shards; i++) {
-		snprintf(path, sizeof path, "shards/%u", i);
-		if ((err = make_directory(dir_fd, path))) return err;
+		datadir_shard_path(i, NULL, path);
+		if ((err = datadir_mkdir(dir_fd, path))) return err;
 	}
-	if ((err = sync_directory(dir_fd, "shards")) || (err = make_key(dir_fd))) return err;
-	return write_identity(dir_fd, &identity);
+	return (err = make_key(dir_fd)) ? err : datadir_write_identity(dir_fd, &identity);
 }
 
 /* So that DIR itself is still there after a crash of the machine. */
 static enum err sync_parent(int dir_fd)
 {
-	return sync_directory(dir_fd, "..");
+	return datadir_sync(dir_fd, "..");
 }
 
 enum err home_create(const char *dir, uint32_t shards, struct home *home)
@@ -244,10 +179,10 @@ enum err home_await_orphans(const struct home *home)
 	enum err err;
 
 	for (uint32_t i = 0; i < home->datadir.identity.shards; i++) {
-		char path[SHARD_PATH];
+		char path[DATADIR_PATH];
 		int  lock_fd;
 
-		snprintf(path, sizeof path, "shards/%u/lock", i);
+		datadir_shard_path(i, "lock", path);
 		if (faccessat(home->datadir.fd, path, F_OK, 0) < 0) continue; /* never started */
 		while ((err = datadir_lock(home->datadir.fd, path, 100, &lock_fd)) == ERR_LOCKED &&
 		       left_ms > 0)
@@ -268,8 +203,8 @@ enum err home_formatted(struct home *home)
 	struct identity identity = home->datadir.identity;
 	enum err        err;
 
-	identity.formatted = true;
-	if ((err = write_identity(home->datadir.fd, &identity))) {
+	identity.state = IDENTITY_WHOLE;
+	if ((err = datadir_write_identity(home->datadir.fd, &identity))) {
 		log_fatal("identity_not_written", "error=\"%s\"", strerror(errno));
 		return err;
 	}

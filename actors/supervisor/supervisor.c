@@ -75,7 +75,8 @@ static void complete_options(struct supervisor *self)
 	options->admin = self->admin;
 	options->listen_fd = self->listen_fd;
 	options->admin_fd = self->admin_fd;
-	options->may_format = !self->home.datadir.identity.formatted;
+	options->may_format = self->home.datadir.identity.state == IDENTITY_NEW;
+	options->restored = self->home.datadir.identity.state == IDENTITY_RESTORED;
 	snprintf(self->public_url, sizeof self->public_url, "%s://%s", options->tls_cert ? "https" : "http",
 	         self->listen);
 	if (!options->public_url) options->public_url = self->public_url;
@@ -127,11 +128,11 @@ static void take_signals(struct supervisor *self, mono_us now)
 /* All are ready for the first time: the directory is whole, and whoever waits for us may begin. */
 static void announce(struct supervisor *self, mono_us now)
 {
-	if (!self->home.datadir.identity.formatted && home_formatted(&self->home)) {
+	if (self->home.datadir.identity.state != IDENTITY_WHOLE && home_formatted(&self->home)) {
 		children_stop(&self->children, now, 1);
 		return;
 	}
-	self->children.options.may_format = false;
+	self->children.options.may_format = self->children.options.restored = false;
 	printf("ready http=%s admin=%s pid=%d\n", self->listen, self->admin, (int)getpid());
 	fflush(stdout);
 	log_info("ready", "http=%s admin=%s shards=%u", self->listen, self->admin, self->options.shards);

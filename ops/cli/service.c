@@ -119,6 +119,9 @@ enum err service_call(struct service *service, const struct request *request, se
 	if (request->account) {
 		first = slot_shard(account_slot(*request->account), service->shard_count);
 		count = 1;
+	} else if (request->shard) {
+		first = *request->shard;
+		count = 1;
 	}
 	for (uint32_t i = first; i < first + count; i++) {
 		datadir_shard_endpoint(&service->datadir, i, endpoint);

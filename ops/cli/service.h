@@ -13,10 +13,11 @@ void                service_close(struct service **service);
 uint32_t    service_shards(const struct service *service);
 struct span service_status(const struct service *service); /* the supervisor's answer to STATUS, as JSON */
 
-/* What to call, and where: on the account's shard, or without an account on every shard. */
+/* What to call, and where: on the account's shard, on the one that is named, or on every shard. */
 struct request {
 	enum message             message;
-	const struct account_id *account; /* NULL: on every shard */
+	const struct account_id *account; /* NULL: on `shard` */
+	const uint32_t          *shard;   /* NULL as well: on every shard */
 	struct span              args;    /* the packed array of arguments; size 0: there are none */
 };
 

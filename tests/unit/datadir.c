@@ -31,7 +31,7 @@ static void make(void)
 
 static void furnish(void)
 {
-	struct identity identity = {.lineage = {1, 2, 3}, .shards = 2, .formatted = true};
+	struct identity identity = {.lineage = {1, 2, 3}, .shards = 2, .state = IDENTITY_WHOLE};
 	struct buffer   text = {0};
 	char            run[128];
 
@@ -65,7 +65,7 @@ Test(datadir, opens_with_its_identity)
 	furnish();
 	cr_assert_eq(datadir_open(dir, &datadir), OK);
 	cr_expect_eq(datadir.identity.shards, 2);
-	cr_expect(datadir.identity.formatted);
+	cr_expect_eq(datadir.identity.state, IDENTITY_WHOLE);
 	cr_expect_eq(datadir.identity.lineage[2], 3);
 	cr_expect_neq(fcntl(datadir.fd, F_GETFD) & FD_CLOEXEC, 0);
 	cr_expect_neq(fcntl(datadir.run_fd, F_GETFD) & FD_CLOEXEC, 0);

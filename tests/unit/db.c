@@ -142,10 +142,10 @@ Test(db, what_is_not_committed_is_not_there_after)
 Test(db, remembers_how_far_the_journal_was_applied)
 {
 	struct applied got, want = {.segment = 1, .offset = 2, .seq = 3, .epoch = 4, .chain = 5, .now = {-6}};
-	cr_expect_eq(db_applied(s.db, &got), ERR_NOT_FOUND);
+	cr_expect_eq(db_applied(s.view, &got), ERR_NOT_FOUND);
 	cr_assert_eq(db_commit(s.db, &want), OK);
 	scratch_reopen(&s);
-	cr_assert_eq(db_applied(s.db, &got), OK);
+	cr_assert_eq(db_applied(s.view, &got), OK);
 	cr_expect(got.segment == 1 && got.offset == 2 && got.seq == 3);
 	cr_expect(got.epoch == 4 && got.chain == 5 && got.now.v == -6);
 }

@@ -9,7 +9,7 @@
 #define TEXT    "stampede-data=1\n" LINEAGE "shards=4\nformatted=1\ncrc=e93b9f22\n"
 
 static const struct identity identity = {
-    .lineage = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, .shards = 4, .formatted = true};
+    .lineage = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, .shards = 4, .state = IDENTITY_WHOLE};
 
 Test(identity, writes_this_text)
 {
@@ -25,7 +25,7 @@ Test(identity, reads_as_it_was_written)
 	cr_assert_eq(identity_read(span_str(TEXT), &got), OK);
 	cr_expect_arr_eq(got.lineage, identity.lineage, sizeof(got.lineage));
 	cr_expect_eq(got.shards, 4);
-	cr_expect(got.formatted);
+	cr_expect_eq(got.state, IDENTITY_WHOLE);
 }
 
 Test(identity, is_damaged_by_any_other_byte)
@@ -51,13 +51,14 @@ Test(identity, refuses_other_contents)
 		enum err    want;
 	} rows[] = {
 	    {"stampede-data=1\n" LINEAGE "shards=64\nformatted=0\n", OK},
+	    {"stampede-data=1\n" LINEAGE "shards=1\nformatted=2\n", OK},
 	    {"stampede-data=2\nanything=else\n", ERR_UNSUPPORTED},
 	    {"stampede-data=one\n" LINEAGE "shards=1\nformatted=0\n", ERR_DAMAGED},
 	    {"stampede-data=1\n" LINEAGE "shards=0\nformatted=0\n", ERR_DAMAGED},
 	    {"stampede-data=1\n" LINEAGE "shards=65\nformatted=0\n", ERR_DAMAGED},
 	    {"stampede-data=1\n" LINEAGE "shards=04\nformatted=0\n", ERR_DAMAGED},
 	    {"stampede-data=1\n" LINEAGE "shards=4294967297\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=2\n", ERR_DAMAGED},
+	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=3\n", ERR_DAMAGED},
 	    {"stampede-data=1\n" LINEAGE "formatted=1\nshards=4\n", ERR_DAMAGED},
 	    {"stampede-data=1\nlineage=00\nshards=4\nformatted=1\n", ERR_DAMAGED},
 	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=1\nmore=1\n", ERR_DAMAGED},

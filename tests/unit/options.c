@@ -180,7 +180,8 @@ Test(options, survive_the_way_to_a_child)
 	             OK, "%s", why);
 	options.listen_fd = 7;
 	options.supervisor_pid = 42;
-	options.may_format = true;
+	options.may_format = options.restored = true;
+	options.from = "b";
 	before = options;
 	options_write(&before, &args);
 	cr_expect_null(args.argv[args.argc]);
@@ -195,7 +196,9 @@ Test(options, survive_the_way_to_a_child)
 	cr_expect_eq(options.listen_fd, 7);
 	cr_expect_eq(options.admin_fd, -1);
 	cr_expect_eq(options.supervisor_pid, 42);
-	cr_expect(options.may_format && options.test_clock && !options.egress_allow_private);
+	cr_expect(options.may_format && options.restored && options.test_clock && !options.egress_allow_private);
+	cr_expect_str_eq(options.from, "b");
+	cr_expect_null(options.lineage);
 }
 
 Test(options, fit_a_child_when_every_list_is_full)
@@ -213,7 +216,8 @@ Test(options, fit_a_child_when_every_list_is_full)
 		options.egress_allow[options.egress_allow_count] = "::/0";
 	options.egress_ca = options.public_url = "x";
 	options.listen_fd = options.admin_fd = options.supervisor_pid = 1;
-	options.may_format = options.test_clock = options.egress_allow_private = true;
+	options.may_format = options.restored = options.test_clock = options.egress_allow_private = true;
+	options.from = options.lineage = "x";
 	options_write(&options, &args);
 	cr_expect_lt(args.argc, OPTION_ARGS_MAX);
 }

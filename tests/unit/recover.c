@@ -75,11 +75,10 @@ static uint64_t applied_seq(void)
 {
 	struct applied applied;
 	struct db     *db;
-	bool           fresh;
 	int            fd = openat(place.fd, "db", O_RDONLY | O_DIRECTORY);
-	cr_assert_eq(db_open(fd, MAP_BYTES, &db, &fresh), OK);
+	cr_assert_eq(db_open(fd, MAP_BYTES, &db), OK);
 	cr_assert_eq(db_begin(db), OK);
-	cr_assert_eq(db_applied(db, &applied), OK);
+	cr_assert_eq(db_applied(db_view(db, NULL, NULL), &applied), OK);
 	db_close(&db);
 	close(fd);
 	return applied.seq;

@@ -209,10 +209,9 @@ struct span filler(uint64_t tag, size_t size)
 
 static void scratch_begin(struct scratch *scratch)
 {
-	bool fresh;
-	int  fd = dup(scratch->place.fd);
+	int fd = dup(scratch->place.fd);
 	must(fd >= 0);
-	must(!db_open(fd, MAP_BYTES, &scratch->db, &fresh));
+	must(!db_open(fd, MAP_BYTES, &scratch->db));
 	close(fd);
 	must(!db_begin(scratch->db));
 	scratch->staged = (struct writes){.arena = &scratch->arena};

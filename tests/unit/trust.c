@@ -33,10 +33,11 @@ TestSuite(trust, .init = begin, .fini = end);
 
 static bool is_trusted(void)
 {
-	bool present, trusted;
-	cr_assert_eq(trust_read(place.fd, &present, &trusted), OK);
-	cr_expect(present || !trusted);
-	return trusted;
+	bool       present;
+	enum trust trust;
+	cr_assert_eq(trust_read(place.fd, &present, &trust), OK);
+	cr_expect(present || trust == TRUST_NONE);
+	return trust != TRUST_NONE;
 }
 
 static void furnish(void)
@@ -75,9 +76,10 @@ static void reboot(void)
 
 Test(trust, is_given_to_marked_tables_only)
 {
-	bool present, trusted;
-	cr_assert_eq(trust_read(place.fd, &present, &trusted), OK);
-	cr_expect(!present && !trusted);
+	bool       present;
+	enum trust trust;
+	cr_assert_eq(trust_read(place.fd, &present, &trust), OK);
+	cr_expect(!present && trust == TRUST_NONE);
 	furnish();
 	cr_expect_not(is_trusted());
 	cr_assert_eq(trust_write(place.fd, false), OK);

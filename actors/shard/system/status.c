@@ -24,6 +24,51 @@ static enum err count_all(struct view *view, uint64_t *accounts, uint64_t *passe
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+static const char *tables_text(const struct shard_facts *facts)
+{
+	if (facts->tables_rebuilt) return "rebuilt";
+	switch (facts->tables_found) {
+	case TRUST_CLEAN: return "clean";
+	case TRUST_OPEN: return "open";
+	case TRUST_NONE: break;
+	}
+	return "new";
+}
+
+static const char *room_text(int room)
+{
+	switch ((enum room)room) {
+	case ROOM_FOR_ALL: return "all";
+	case ROOM_TO_FINISH: return "deletions";
+	case ROOM_FOR_NOTHING: break;
+	}
+	return "none";
+}
+
+/* The disk: what is kept, how old the newest snapshot is, what is left. */
+enum { DISK_MEMBERS = 10 };
+static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
+{
+	struct keeper_state state;
+	keeper_state(facts->keeper, &state);
+	pack_text(pk, "tables");
+	pack_text(pk, tables_text(facts));
+	pack_count(pk, "data_bytes", state.data_bytes);
+	pack_count(pk, "journal_bytes", state.journal_bytes);
+	pack_count(pk, "journal_first_segment", state.journal_first_segment);
+	pack_count(pk, "snapshots", state.snapshots);
+	pack_count(pk, "snapshot_seq", state.snapshot_seq);
+	pack_text(pk, "snapshot_age_seconds");
+	if (state.snapshots)
+		pack_int(pk, state.snapshot_age_s);
+	else
+		msgpack_pack_nil(pk);
+	pack_count(pk, "snapshot_failures", state.failures);
+	pack_count(pk, "free_bytes", state.free_bytes);
+	pack_text(pk, "accepts");
+	pack_text(pk, room_text(atomic_load(&facts->room)));
+}
+
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
@@ -34,7 +79,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
 	                                                          : "up";
-	msgpack_pack_map(&pk, 13);
+	msgpack_pack_map(&pk, 13 + DISK_MEMBERS);
 	pack_count(&pk, "index", facts->index);
 	pack_count(&pk, "epoch", facts->epoch);
 	pack_count(&pk, "accounts", accounts);
@@ -49,5 +94,6 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	pack_count(&pk, "sessions", atomic_load(&facts->sessions));
 	pack_text(&pk, "issuer");
 	pack_text(&pk, issuer);
+	pack_disk(facts, &pk);
 	return OK;
 }

@@ -1,0 +1,325 @@
+/* A shard's offline work, each a process of its own that the command line starts, so that damage which kills its reader
+ * kills no more than that:
+ *   actor check N --data DIR                              looks at everything of shard N
+ *   actor restore N --data DIR --from BACKUP              looks whether the backup's files are what its manifest says
+ *   actor restore N --data DIR --from BACKUP --lineage L  and copies them to where shard N's store finds them
+ * They speak on standard output, a JSON object a line: {"done","total"} on the way, the outcome last; that is
+ * {"code","message"} with status 1 when the work could not be done. */
+#include "actors/roles.h"
+#include "actors/shard/place.h"
+#include "schemas/backup.h"
+#include "schemas/json.h"
+#include "schemas/lines.h"
+#include "store/file.h"
+#include "store/verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOCK_WAIT_MS = 5000, TELL_EVERY_MS = 100, WHY_TEXT = 200 };
+
+/* Telling ------------------------------------------------------------------------------------------------- */
+
+static void print_line(struct buffer *line)
+{
+	buffer_byte(line, '\n');
+	for (size_t done = 0; !line->failed && done < line->size;) {
+		ssize_t n = write(STDOUT_FILENO, line->at + done, line->size - done);
+		if (n < 0 && errno == EINTR) continue;
+		if (n <= 0) break; /* whoever listened has gone */
+		done += (size_t)n;
+	}
+	buffer_free(line);
+}
+
+static void add_number(struct buffer *line, const char *key, uint64_t value)
+{
+	buffer_byte(line, line->size ? ',' : '{');
+	json_quote(span_str(key), line);
+	buffer_byte(line, ':');
+	json_number(value > INT64_MAX ? INT64_MAX : (int64_t)value, line);
+}
+
+static void add_flag(struct buffer *line, const char *key, bool on)
+{
+	buffer_byte(line, line->size ? ',' : '{');
+	json_quote(span_str(key), line);
+	buffer_text(line, on ? ":true" : ":false");
+}
+
+static int refuse(enum err err, const char *why)
+{
+	struct buffer line = {0};
+	buffer_text(&line, "{\"code\":");
+	json_quote(span_str(err_code(err)), &line);
+	buffer_text(&line, ",\"message\":");
+	json_quote(span_str(why[0] ? why : err_message(err)), &line);
+	buffer_byte(&line, '}');
+	print_line(&line);
+	return 1;
+}
+
+/* A thread that tells how far the work is. */
+struct teller {
+	struct progress progress;
+	pthread_mutex_t mutex;
+	pthread_cond_t  wake;
+	pthread_t       thread;
+	bool            started, ending;
+};
+
+static void *tell(void *user)
+{
+	struct teller  *teller = user;
+	struct timespec until;
+	pthread_mutex_lock(&teller->mutex);
+	while (!teller->ending) {
+		struct buffer line = {0};
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += TELL_EVERY_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		pthread_cond_timedwait(&teller->wake, &teller->mutex, &until);
+		if (teller->ending) break;
+		add_number(&line, "done", atomic_load(&teller->progress.done));
+		add_number(&line, "total", atomic_load(&teller->progress.total));
+		buffer_byte(&line, '}');
+		print_line(&line);
+	}
+	pthread_mutex_unlock(&teller->mutex);
+	return NULL;
+}
+
+static void teller_begin(struct teller *teller)
+{
+	pthread_mutex_init(&teller->mutex, NULL);
+	pthread_cond_init(&teller->wake, NULL);
+	teller->started = !pthread_create(&teller->thread, NULL, tell, teller); /* the work goes on without */
+}
+
+static void teller_end(struct teller *teller)
+{
+	pthread_mutex_lock(&teller->mutex);
+	teller->ending = true;
+	pthread_cond_signal(&teller->wake);
+	pthread_mutex_unlock(&teller->mutex);
+	if (teller->started) pthread_join(teller->thread, NULL);
+	pthread_cond_destroy(&teller->wake);
+	pthread_mutex_destroy(&teller->mutex);
+}
+
+/* Check --------------------------------------------------------------------------------------------------- */
+
+static void print_report(uint32_t index, const struct verify_report *report)
+{
+	struct buffer        line = {0};
+	const struct faults *faults = &report->faults;
+	char                 more[64];
+	add_number(&line, "index", index);
+	add_flag(&line, "ok", faults->count == 0);
+	add_number(&line, "seq", report->seq);
+	add_number(&line, "accounts", report->audit.accounts);
+	add_number(&line, "passes", report->audit.passes);
+	add_number(&line, "ledger_rows", report->audit.ledger_rows);
+	add_number(&line, "rows", report->audit.rows);
+	add_number(&line, "records", report->records);
+	add_number(&line, "segments", report->segments);
+	add_number(&line, "snapshots", report->snapshots);
+	add_flag(&line, "tables", report->tables);
+	buffer_text(&line, ",\"faults\":[");
+	for (size_t i = 0; i < faults->count && i < FAULTS_KEPT; i++) {
+		if (i) buffer_byte(&line, ',');
+		json_quote(span_str(faults->texts[i]), &line);
+	}
+	if (faults->count > FAULTS_KEPT) {
+		snprintf(more, sizeof more, ",\"and %" PRIu64 " more\"", faults->count - FAULTS_KEPT);
+		buffer_text(&line, more);
+	}
+	buffer_text(&line, "]}");
+	print_line(&line);
+}
+
+/* A shard whose supervisor was killed a moment ago may still be there; a lock that nobody made is not asked for, since
+ * nothing is to be changed. */
+static enum err take_lock(int place_fd)
+{
+	int lock_fd; /* held until the process ends */
+	if (faccessat(place_fd, "lock", F_OK, 0)) return OK;
+	return datadir_lock(place_fd, "lock", LOCK_WAIT_MS, &lock_fd);
+}
+
+int check_main(const struct options *options)
+{
+	static struct verify_report report;
+	struct datadir              datadir;
+	struct teller               teller = {.started = false};
+	char                        path[DATADIR_PATH];
+	enum err                    err = datadir_look(options->data, &datadir);
+	if (err) return refuse(err, "");
+	datadir_shard_path((uint32_t)options->index, NULL, path);
+	int place_fd = openat(datadir.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place_fd < 0) {
+		fault(&report.faults, "its directory %s is missing", path);
+		print_report((uint32_t)options->index, &report);
+		return 0;
+	}
+	struct store_place  place = shard_place(&datadir, (uint32_t)options->index, place_fd);
+	struct verify_order order = {.place = &place, .progress = &teller.progress};
+	if ((err = take_lock(place_fd))) return refuse(err, "");
+	teller_begin(&teller);
+	err = verify_place(&order, &report);
+	teller_end(&teller);
+	if (err) return refuse(err, "");
+	print_report((uint32_t)options->index, &report);
+	return 0;
+}
+
+/* Restore ------------------------------------------------------------------------------------------------- */
+
+struct restoring {
+	const struct options *options;
+	struct backup         backup;
+	struct snapshot       snapshot;
+	int                   from_fd, place_fd; /* BACKUP/shards/N; DIR/shards/N */
+	struct teller         teller;
+	char                  why[WHY_TEXT];
+};
+
+/* Says which of the backup's files is not what it should be. */
+static enum err blame(struct restoring *self, const char *file, const char *what)
+{
+	snprintf(self->why, sizeof self->why, "The backup's shards/%d/%s %s.", self->options->index, file, what);
+	return ERR_DAMAGED;
+}
+
+static enum err open_backup(struct restoring *self)
+{
+	struct buffer text = {0};
+	char          path[DATADIR_PATH];
+	int           fd = open(self->options->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum err      err = fd < 0 ? ERR_IO : file_load(fd, "manifest", BACKUP_MANIFEST_BYTES_MAX, &text);
+	if (!err) err = backup_read(buffer_span(&text), &self->backup);
+	if (!err && (uint32_t)self->options->index >= self->backup.shards) err = ERR_DAMAGED;
+	if (!err) {
+		datadir_shard_path((uint32_t)self->options->index, NULL, path);
+		self->from_fd = openat(fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (self->from_fd < 0) err = errno == ENOENT ? blame(self, "manifest", "is missing") : ERR_IO;
+	}
+	buffer_free(&text);
+	if (fd >= 0) close(fd);
+	return err;
+}
+
+/* The shard's own manifest, which must say what the backup's says. */
+static enum err read_snapshot(struct restoring *self)
+{
+	const struct backup_shard *want = &self->backup.of[self->options->index];
+	struct snapshot           *got = &self->snapshot;
+	struct buffer              text = {0};
+	enum err                   err = file_load(self->from_fd, "manifest", MANIFEST_BYTES_MAX, &text);
+	if (!err) err = snapshot_manifest_read(buffer_span(&text), got);
+	buffer_free(&text);
+	if (err == ERR_NOT_FOUND) return blame(self, "manifest", "is missing");
+	if (err) return err == ERR_DAMAGED ? blame(self, "manifest", "is damaged") : err;
+	bool same = got->shard == self->options->index && got->at.seq == want->seq && got->at.epoch == want->epoch &&
+	            got->bytes == want->bytes && !memcmp(got->sha256, want->sha256, sizeof want->sha256) &&
+	            !memcmp(got->lineage, self->backup.lineage, sizeof got->lineage);
+	return same ? OK : blame(self, "manifest", "is of another backup");
+}
+
+static enum err check_data(struct restoring *self)
+{
+	struct stat st;
+	uint8_t     sha256[32];
+	int         fd = openat(self->from_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
+	enum err    err = OK;
+	if (fd < 0) return errno == ENOENT ? blame(self, "data.mdb", "is missing") : ERR_IO;
+	if (fstat(fd, &st)) err = ERR_IO;
+	if (!err && (uint64_t)st.st_size != self->snapshot.bytes) err = blame(self, "data.mdb", "is of another size");
+	if (!err) err = file_sha256(fd, sha256, &self->teller.progress);
+	if (!err && memcmp(sha256, self->snapshot.sha256, sizeof sha256)) err = blame(self, "data.mdb", "is damaged");
+	close(fd);
+	return err;
+}
+
+static enum err copy_data(struct restoring *self, int to_dir)
+{
+	int from = openat(self->from_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
+	int to = openat(to_dir, "data.mdb", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	enum err err = from < 0 || to < 0 ? ERR_IO : file_copy(from, to, &self->teller.progress);
+	if (!err && fsync(to)) err = ERR_IO;
+	if (from >= 0) close(from);
+	if (to >= 0) close(to);
+	return err;
+}
+
+/* The copy is read again before its manifest makes a snapshot of it. What an interrupted restore left goes first. */
+static enum err copy_snapshot(struct restoring *self)
+{
+	struct journal_dir dir = {.fd = -1, .shard = self->snapshot.shard};
+	struct buffer      text = {0};
+	char               name[SNAPSHOT_NAME];
+	int                all_fd = -1, to_fd = -1;
+	enum err           err = snapshot_prune(self->place_fd, &dir, 0);
+	snapshot_name(self->snapshot.at.seq, name);
+	if (err || (err = file_open_dir(self->place_fd, "snapshots", &all_fd))) goto out;
+	if ((err = file_open_dir(all_fd, name, &to_fd)) || (err = copy_data(self, to_fd))) goto out;
+	if ((err = snapshot_check(self->place_fd, &self->snapshot, &self->teller.progress))) goto out;
+	snapshot_manifest_write(&self->snapshot, &text);
+	err = text.failed ? ERR_NO_MEMORY : file_replace(to_fd, "manifest", buffer_span(&text));
+out:
+	buffer_free(&text);
+	if (to_fd >= 0) close(to_fd);
+	if (all_fd >= 0) close(all_fd);
+	return err;
+}
+
+/* The snapshot becomes one of the new directory's: its journal begins anew behind it. */
+static enum err settle(struct restoring *self)
+{
+	char path[DATADIR_PATH];
+	int  dir_fd;
+	self->snapshot.at.segment = self->snapshot.at.offset = self->snapshot.at.record_offset = 0;
+	if (!hex_read(span_str(self->options->lineage), self->snapshot.lineage, sizeof self->snapshot.lineage))
+		return ERR_BAD_OPTION;
+	if ((dir_fd = open(self->options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) return ERR_IO;
+	datadir_shard_path((uint32_t)self->options->index, NULL, path);
+	self->place_fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(dir_fd);
+	return self->place_fd < 0 ? ERR_IO : copy_snapshot(self);
+}
+
+static enum err restore(struct restoring *self)
+{
+	unsigned passes = self->options->lineage ? 3 : 1; /* read; copied; read again */
+	enum err err;
+	if ((err = open_backup(self)) || (err = read_snapshot(self))) return err;
+	atomic_store(&self->teller.progress.total, passes * self->snapshot.bytes);
+	if ((err = check_data(self))) return err;
+	return self->options->lineage ? settle(self) : OK;
+}
+
+int restore_main(const struct options *options)
+{
+	static struct restoring self = {.from_fd = -1, .place_fd = -1};
+	struct buffer           line = {0};
+	self.options = options;
+	if (!options->from) return refuse(ERR_BAD_OPTION, "");
+	teller_begin(&self.teller);
+	enum err err = restore(&self);
+	if (err && !self.why[0] && err == ERR_IO) snprintf(self.why, sizeof self.why, "Shard %d: %m.", options->index);
+	teller_end(&self.teller);
+	if (err) return refuse(err, self.why);
+	add_number(&line, "index", (uint64_t)options->index);
+	add_number(&line, "seq", self.snapshot.at.seq);
+	buffer_byte(&line, '}');
+	print_line(&line);
+	return 0;
+}

@@ -1,0 +1,20 @@
+#pragma once
+#include "schemas/buffer.h"
+
+#include <stdbool.h>
+
+/* The shards' part of /metrics: taken from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard that
+ * did not answer has stampede_shard_up 0 and no other line. Errors: none. */
+enum { SHARD_NUMBERS_MAX = 32 };
+
+struct shard_numbers {
+	bool    up;
+	bool    known[SHARD_NUMBERS_MAX]; /* a member may be null */
+	int64_t values[SHARD_NUMBERS_MAX];
+};
+
+void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status); /* NULL: no answer */
+void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, struct buffer *out);
+
+/* A member of a map, or NULL. */
+const msgpack_object *member_of(const msgpack_object *map, const char *name);

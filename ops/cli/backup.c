@@ -1,0 +1,202 @@
+/* backup TO_DIR: a copy of a running service, each shard as of one of its records.
+ *
+ * The shards write their own files; this process makes the directories, adds the master key, and writes the manifest last:
+ * a directory without one is no backup. When anything fails, what was written is taken away again. */
+#include "schemas/backup.h"
+#include "actors/rt/datadir.h"
+#include "actors/rt/time.h"
+#include "ops/cli/keep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TO_PATH = 1024 };
+
+struct backing {
+	struct cli    *cli;
+	struct backup  backup;
+	struct datadir datadir;
+	char           to[TO_PATH]; /* absolute */
+	int            to_fd;
+	bool           made; /* the directory is ours */
+	uint8_t        key[32];
+};
+
+static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
+{
+	char message[256];
+
+	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
+	return cli_fail(cli, errno == ENOSPC ? ERR_STORAGE_FULL : ERR_IO, message);
+}
+
+/* The shards have working directories of their own. */
+static enum outcome make_absolute(struct backing *self, const char *to)
+{
+	char here[TO_PATH];
+	int  size;
+
+	if (*to == '/') {
+		size = snprintf(self->to, sizeof self->to, "%s", to);
+	} else {
+		if (!getcwd(here, sizeof here)) return fail_at(self->cli, "Cannot name", to);
+		size = snprintf(self->to, sizeof self->to, "%s/%s", here, to);
+	}
+	if (size < 0 || (size_t)size >= sizeof self->to)
+		return cli_fail(self->cli, ERR_INVALID_INPUT, "The directory's name is too long.");
+	return DONE;
+}
+
+static bool is_empty(int dir_fd)
+{
+	int            fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool           empty = list != NULL;
+
+	while (empty && (entry = readdir(list)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
+	return empty;
+}
+
+static enum outcome open_target(struct backing *self, const char *to)
+{
+	enum outcome outcome = make_absolute(self, to);
+
+	if (outcome != DONE) return outcome;
+	self->made = mkdir(self->to, 0700) == 0;
+	if (!self->made && errno != EEXIST) return fail_at(self->cli, "Cannot make", self->to);
+	self->to_fd = open(self->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self->to_fd < 0) return fail_at(self->cli, "Cannot open", self->to);
+	if (self->made || is_empty(self->to_fd)) return DONE;
+	close(self->to_fd); /* not ours: it stays as it is */
+	self->to_fd = -1;
+	return cli_fail(self->cli, ERR_EXISTS, "The directory is not empty: a backup wants a new or an empty one.");
+}
+
+static enum outcome make_directories(struct backing *self)
+{
+	char     path[DATADIR_PATH];
+	enum err err = datadir_mkdir(self->to_fd, "shards");
+
+	for (uint32_t i = 0; !err && i < self->backup.shards; i++) {
+		datadir_shard_path(i, NULL, path);
+		err = datadir_mkdir(self->to_fd, path);
+	}
+	return err ? fail_at(self->cli, "Cannot write to", self->to) : DONE;
+}
+
+static void on_end(void *user, uint32_t shard, enum err err, const msgpack_object *state)
+{
+	struct backing       *self = user;
+	struct backup_shard  *of = &self->backup.of[shard];
+	const msgpack_object *sha256 = cli_member(state, "sha256");
+	char                  message[160];
+
+	if (!err && (!sha256 || sha256->type != MSGPACK_OBJECT_BIN || sha256->via.bin.size != sizeof of->sha256))
+		err = ERR_MALFORMED;
+	if (err) {
+		snprintf(message, sizeof message, "Shard %u: %s", shard, err_message(err));
+		cli_fail(self->cli, err, message);
+		return;
+	}
+	of->seq = cli_number(state, "seq");
+	of->epoch = cli_number(state, "made_epoch");
+	of->bytes = cli_number(state, "bytes");
+	memcpy(of->sha256, sha256->via.bin.ptr, sizeof of->sha256);
+}
+
+static enum outcome write_rest(struct backing *self)
+{
+	struct buffer text = {0};
+	enum err      err = datadir_write(self->to_fd, "master.key", span_of(self->key, sizeof self->key));
+
+	backup_write(&self->backup, &text);
+	if (!err && text.failed) err = ERR_NO_MEMORY;
+	if (!err && self->made) err = datadir_sync(self->to_fd, "..");
+	if (!err) err = datadir_write(self->to_fd, "manifest", buffer_span(&text));
+	buffer_free(&text);
+	if (err == ERR_NO_MEMORY) return cli_fail(self->cli, err, NULL);
+	return err ? fail_at(self->cli, "Cannot write to", self->to) : DONE;
+}
+
+static void take_away(struct backing *self)
+{
+	static const char *const files[] = {"manifest", "manifest.new", "master.key", "master.key.new"};
+	static const char *const of_shard[] = {"data.mdb", "manifest"};
+	char                     path[DATADIR_PATH];
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		(void)unlinkat(self->to_fd, files[i], 0);
+	for (uint32_t i = 0; i < self->backup.shards; i++) {
+		for (size_t k = 0; k < sizeof of_shard / sizeof *of_shard; k++) {
+			datadir_shard_path(i, of_shard[k], path);
+			(void)unlinkat(self->to_fd, path, 0);
+		}
+		datadir_shard_path(i, NULL, path);
+		(void)unlinkat(self->to_fd, path, AT_REMOVEDIR);
+	}
+	(void)unlinkat(self->to_fd, "shards", AT_REMOVEDIR);
+	if (self->made) (void)rmdir(self->to);
+}
+
+/* What the manifest says of the whole. */
+static enum outcome describe(struct backing *self)
+{
+	enum err err = datadir_open(self->cli->data, &self->datadir);
+
+	if (!err) err = datadir_master_key(&self->datadir, self->key);
+	if (err) return cli_fail(self->cli, err, "The data directory's identity or master.key cannot be read.");
+	memcpy(self->backup.lineage, self->datadir.identity.lineage, sizeof self->backup.lineage);
+	self->backup.shards = service_shards(self->cli->service);
+	self->backup.created = time_wall();
+	backup_key_id(self->key, self->backup.key_id);
+	return DONE;
+}
+
+static enum outcome copy(struct backing *self)
+{
+	struct bar        bar;
+	struct keep_order order = {
+	    .what = "backup", .dir = self->to, .bar = &bar, .on_end = on_end, .user = self};
+	enum outcome outcome;
+
+	bar_begin(&bar, "backup");
+	outcome = cli_keep(self->cli, &order);
+	bar_end(&bar);
+	return outcome == DONE ? write_rest(self) : outcome;
+}
+
+enum outcome backup_alone(struct cli *cli)
+{
+	struct backing *self;
+	const char     *to = args_word(&cli->args);
+	enum outcome    outcome;
+	enum err        err;
+
+	if (!args_end(&cli->args) || !cli->data || !*to) return MISUSED;
+	if ((err = service_open(cli->data, &cli->service))) return cli_fail(cli, err, NULL);
+	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
+	self->cli = cli;
+	self->to_fd = self->datadir.fd = self->datadir.run_fd = -1;
+	if ((outcome = describe(self)) == DONE && (outcome = open_target(self, to)) == DONE) {
+		outcome = make_directories(self);
+		if (outcome == DONE) outcome = copy(self);
+		if (outcome != DONE) take_away(self);
+	}
+	if (outcome == DONE) buffer_text(&cli->out, "{}");
+	if (self->to_fd >= 0) close(self->to_fd);
+	datadir_close(&self->datadir);
+	explicit_bzero(self->key, sizeof self->key);
+	free(self);
+	return outcome;
+}

@@ -1,0 +1,161 @@
+/* Asking the keepers and waiting for them. A shard that is busy with another job is asked again for a while. A shard that
+ * was killed meanwhile has forgotten its job, which shows in its epoch. */
+#include "ops/cli/keep.h"
+#include "actors/rt/time.h"
+#include "schemas/limits.h"
+
+#include <time.h>
+
+enum { ASK_EVERY_MS = 100, BUSY_WAIT_MS = 120000, STALL_WAIT_MS = 300000 };
+
+struct job {
+	struct keeping *keeping;
+	bool            asked, ended;
+	enum err        refused; /* by the last KEEP */
+	uint64_t        number, epoch, done, total;
+};
+
+struct keeping {
+	struct cli              *cli;
+	const struct keep_order *order;
+	struct job               jobs[SHARDS_MAX];
+	uint32_t                 count;
+	mono_us                  moved; /* when anything was last seen to go on */
+};
+
+uint64_t cli_number(const msgpack_object *map, const char *key)
+{
+	const msgpack_object *value = cli_member(map, key);
+
+	return value && value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? value->via.u64 : 0;
+}
+
+static void fail(struct job *job, uint32_t shard, enum err err, const char *what)
+{
+	char message[160];
+
+	snprintf(message, sizeof message, "Shard %u: %s", shard, what ? what : err_message(err));
+	cli_fail(job->keeping->cli, err, message);
+	job->ended = true;
+}
+
+static void on_asked(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct job *job = user;
+
+	job->refused = reply->err;
+	if (reply->err == ERR_RESOURCE_CONFLICT) return;
+	if (reply->err) {
+		fail(job, shard, reply->err, NULL);
+		return;
+	}
+	job->asked = true;
+	job->number = cli_number(reply->payload, "number");
+	job->epoch = cli_number(reply->payload, "epoch");
+}
+
+static enum err code_read(const msgpack_object *state)
+{
+	const msgpack_object *code = cli_member(state, "code");
+
+	if (!code || code->type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
+	if (code->via.str.size == 0) return OK;
+	for (unsigned err = 1; err < ERR_COUNT; err++)
+		if (span_is(span_of(code->via.str.ptr, code->via.str.size), err_code((enum err)err)))
+			return (enum err)err;
+	return ERR_MALFORMED;
+}
+
+static void on_state(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct job           *job = user;
+	const msgpack_object *running;
+	uint64_t              done;
+
+	if (reply->err) {
+		fail(job, shard, reply->err, NULL);
+		return;
+	}
+	if (cli_number(reply->payload, "epoch") != job->epoch || cli_number(reply->payload, "number") != job->number) {
+		fail(job, shard, ERR_SHARD_UNAVAILABLE, "It was restarted meanwhile.");
+		return;
+	}
+	running = cli_member(reply->payload, "running");
+	done = cli_number(reply->payload, "done");
+	if (done != job->done) job->keeping->moved = time_mono();
+	job->done = done;
+	job->total = cli_number(reply->payload, "total");
+	if (running && running->type == MSGPACK_OBJECT_BOOLEAN && running->via.boolean) return;
+	job->ended = true;
+	job->keeping->moved = time_mono();
+	job->keeping->order->on_end(job->keeping->order->user, shard, code_read(reply->payload), reply->payload);
+}
+
+static void ask(struct keeping *keeping, uint32_t shard, struct span args)
+{
+	struct job    *job = &keeping->jobs[shard];
+	struct request request = {.message = job->asked ? MSG_KEEPING : MSG_KEEP, .shard = &shard};
+	enum err       err;
+
+	if (job->ended) return;
+	if (!job->asked) request.args = args;
+	err = service_call(keeping->cli->service, &request, job->asked ? on_state : on_asked, job);
+	if (err) fail(job, shard, err, NULL);
+}
+
+/* Shows how far all are; false when all have ended. */
+static bool look(struct keeping *keeping)
+{
+	uint64_t done = 0, total = 0;
+	bool     all_ended = true;
+
+	for (uint32_t i = 0; i < keeping->count; i++) {
+		const struct job *job = &keeping->jobs[i];
+		done += job->done;
+		total += job->total;
+		all_ended &= job->ended;
+	}
+	bar_show(keeping->order->bar, done, total);
+	return !all_ended;
+}
+
+/* Gives up on shards that stay busy, or whose job does not go on. */
+static void give_up(struct keeping *keeping, mono_us now)
+{
+	int64_t waited = mono_since(now, keeping->moved).v / US_PER_MS;
+
+	for (uint32_t i = 0; i < keeping->count; i++) {
+		struct job *job = &keeping->jobs[i];
+		if (job->ended) continue;
+		if (!job->asked && waited > BUSY_WAIT_MS) fail(job, i, ERR_RESOURCE_CONFLICT, "It is busy with another job.");
+		if (job->asked && waited > STALL_WAIT_MS) fail(job, i, ERR_SHARD_UNAVAILABLE, "Its job does not go on.");
+	}
+}
+
+enum outcome cli_keep(struct cli *cli, const struct keep_order *order)
+{
+	struct timespec pause = {.tv_nsec = ASK_EVERY_MS * 1000000L};
+	struct keeping  keeping = {.cli = cli, .order = order, .count = service_shards(cli->service)};
+	struct buffer   args = {0};
+	msgpack_packer  packer = buffer_packer(&args);
+
+	msgpack_pack_array(&packer, ARGS_KEEP);
+	pack_text(&packer, order->what);
+	if (order->dir)
+		pack_text(&packer, order->dir);
+	else
+		msgpack_pack_nil(&packer);
+	if (args.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
+	keeping.moved = time_mono();
+	for (uint32_t i = 0; i < keeping.count; i++)
+		keeping.jobs[i].keeping = &keeping;
+	for (;;) {
+		for (uint32_t i = 0; i < keeping.count; i++)
+			ask(&keeping, i, buffer_span(&args));
+		give_up(&keeping, time_mono());
+		if (!look(&keeping)) break;
+		nanosleep(&pause, NULL);
+	}
+	buffer_free(&args);
+	return cli->err ? FAILED : DONE;
+}

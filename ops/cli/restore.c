@@ -1,0 +1,243 @@
+/* restore --data DIR --from BACKUP_DIR: a data directory made of a backup.
+ *
+ * Everything of the backup is read and held against its manifest before anything is written. The new directory gets a
+ * lineage of its own, so that nothing of it can ever be taken for something of the old one's, and its identity last: until
+ * then it is no data directory, nobody serves it, and another restore may begin again over it. */
+#include "actors/rt/datadir.h"
+#include "ops/cli/cli.h"
+#include "ops/cli/offline.h"
+#include "schemas/backup.h"
+#include "schemas/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct restoring {
+	struct cli     *cli;
+	const char     *from;
+	struct backup   backup;
+	struct identity identity;
+	char            lineage[33];
+	uint8_t         key[32];
+	int             from_fd, dir_fd, lock_fd;
+	struct bar      bar;
+	struct buffer   shards; /* what became of each, as JSON */
+};
+
+static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
+{
+	char message[256];
+
+	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
+	return cli_fail(cli, errno == ENOSPC ? ERR_STORAGE_FULL : ERR_IO, message);
+}
+
+/* The backup ---------------------------------------------------------------------------------------------- */
+
+static enum outcome read_manifest(struct restoring *self)
+{
+	struct buffer text = {0};
+	enum err      err;
+
+	self->from_fd = open(self->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self->from_fd < 0) return fail_at(self->cli, "Cannot open the backup", self->from);
+	err = datadir_read(self->from_fd, "manifest", BACKUP_MANIFEST_BYTES_MAX, &text);
+	if (!err) err = backup_read(buffer_span(&text), &self->backup);
+	buffer_free(&text);
+	switch (err) {
+	case OK: return DONE;
+	case ERR_NOT_FOUND: return cli_fail(self->cli, err, "The backup's manifest is missing: it is none, or was not finished.");
+	case ERR_DAMAGED: return cli_fail(self->cli, err, "The backup's manifest is damaged.");
+	case ERR_UNSUPPORTED: return cli_fail(self->cli, err, "The backup's manifest was written by another version.");
+	default: return cli_fail(self->cli, err, "The backup's manifest cannot be read.");
+	}
+}
+
+static bool is_its_key(const struct restoring *self)
+{
+	uint8_t id[BACKUP_KEY_ID];
+
+	backup_key_id(self->key, id);
+	return !memcmp(id, self->backup.key_id, sizeof id);
+}
+
+/* The key lies with the backup, or was brought to the new directory by hand. */
+static enum outcome find_key(struct restoring *self)
+{
+	int         fd;
+	const char *whose = "The backup's";
+	char        message[160];
+	enum err    err = datadir_read_key(self->from_fd, self->key);
+
+	if (err == ERR_NOT_FOUND && (fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0) {
+		whose = "The data directory's";
+		err = datadir_read_key(fd, self->key);
+		close(fd);
+	}
+	if (err == ERR_NOT_FOUND)
+		return cli_fail(self->cli, err,
+		                "There is no master.key, neither in the backup nor in the data directory: without it the "
+		                "backup is of no use.");
+	if (!err && is_its_key(self)) return DONE;
+	snprintf(message, sizeof message, "%s master.key %s.", whose,
+	         err && err != ERR_DAMAGED ? "cannot be read" : "is not the one that belongs to this backup");
+	return cli_fail(self->cli, err ? err : ERR_DAMAGED, message);
+}
+
+/* The work on one shard's files, in a process of its own. */
+static enum outcome work_on(struct restoring *self, uint32_t shard, const char *lineage)
+{
+	struct offline work = {
+	    .role = "restore", .index = shard, .data = self->cli->data, .from = self->from, .lineage = lineage};
+	struct buffer outcome = {0};
+	bool          done = false;
+	int           signal;
+	char          message[96];
+	enum err      err = offline_run(&work, &self->bar, &outcome, &done, &signal);
+
+	self->bar.part++;
+	if (err) {
+		snprintf(message, sizeof message, "The work on shard %u did not come to its end.", shard);
+		cli_fail(self->cli, err, message);
+	} else if (!done) {
+		offline_fail(self->cli, buffer_span(&outcome));
+	} else if (lineage) {
+		if (self->shards.size) buffer_byte(&self->shards, ',');
+		buffer_append(&self->shards, outcome.at, outcome.size);
+	}
+	buffer_free(&outcome);
+	return self->cli->err ? FAILED : DONE;
+}
+
+static enum outcome work_on_all(struct restoring *self, const char *lineage)
+{
+	enum outcome outcome = DONE;
+
+	for (uint32_t i = 0; outcome == DONE && i < self->backup.shards; i++)
+		outcome = work_on(self, i, lineage);
+	return outcome;
+}
+
+/* The directory ------------------------------------------------------------------------------------------- */
+
+static enum outcome refuse_target(struct restoring *self, const char *holds)
+{
+	char message[200];
+
+	snprintf(message, sizeof message, "The data directory holds %.60s: a restore wants a new or an empty one.", holds);
+	return cli_fail(self->cli, ERR_EXISTS, message);
+}
+
+/* May this directory become one? What an interrupted restore left may; anything that was ever served may not. */
+static enum outcome look_at_target(struct restoring *self)
+{
+	static const char *const names[] = {"journal", "db", "trust"};
+	char                     path[DATADIR_PATH], stranger[DATADIR_NAME];
+	enum err                 err;
+	int                      fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum outcome             outcome = DONE;
+
+	if (fd < 0 && errno == ENOENT) return DONE;
+	if (fd < 0) return fail_at(self->cli, "Cannot open", self->cli->data);
+	err = datadir_has_strangers(fd, stranger);
+	if (err) outcome = err == ERR_EXISTS ? refuse_target(self, stranger) : fail_at(self->cli, "Cannot read", self->cli->data);
+	for (uint32_t i = 0; outcome == DONE && i < SHARDS_MAX * 3; i++) {
+		datadir_shard_path(i / 3, names[i % 3], path);
+		if (!faccessat(fd, path, F_OK, 0)) outcome = refuse_target(self, path);
+	}
+	close(fd);
+	return outcome;
+}
+
+static enum outcome take_target(struct restoring *self)
+{
+	const char *data = self->cli->data;
+	enum err    err;
+
+	if (mkdir(data, 0700) && errno != EEXIST) return fail_at(self->cli, "Cannot make", data);
+	self->dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self->dir_fd < 0) return fail_at(self->cli, "Cannot open", data);
+	if ((err = datadir_lock(self->dir_fd, "lock", 0, &self->lock_fd)))
+		return cli_fail(self->cli, err, err == ERR_LOCKED ? NULL : "The data directory cannot be locked.");
+	return look_at_target(self); /* again, now that nobody else may come */
+}
+
+static enum outcome furnish(struct restoring *self)
+{
+	char     path[DATADIR_PATH];
+	enum err err = datadir_write(self->dir_fd, "master.key", span_of(self->key, sizeof self->key));
+
+	if (!err) err = datadir_mkdir(self->dir_fd, "run");
+	if (!err) err = datadir_mkdir(self->dir_fd, "shards");
+	for (uint32_t i = 0; !err && i < self->backup.shards; i++) {
+		datadir_shard_path(i, NULL, path);
+		err = datadir_mkdir(self->dir_fd, path);
+	}
+	return err ? fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
+}
+
+static enum outcome finish(struct restoring *self)
+{
+	enum err err = datadir_sync(self->dir_fd, "..");
+
+	if (!err) err = datadir_write_identity(self->dir_fd, &self->identity);
+	return err ? fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
+}
+
+/* All together -------------------------------------------------------------------------------------------- */
+
+static enum outcome restore(struct restoring *self)
+{
+	enum outcome outcome;
+
+	if ((outcome = read_manifest(self)) != DONE || (outcome = look_at_target(self)) != DONE ||
+	    (outcome = find_key(self)) != DONE)
+		return outcome;
+	self->identity = (struct identity){.shards = self->backup.shards, .state = IDENTITY_RESTORED};
+	if (getrandom(self->identity.lineage, sizeof self->identity.lineage, 0) != (ssize_t)sizeof self->identity.lineage)
+		return cli_fail(self->cli, ERR_IO, NULL);
+	hex_text(self->identity.lineage, sizeof self->identity.lineage, self->lineage);
+	self->bar.parts = 2 * self->backup.shards;
+	if ((outcome = work_on_all(self, NULL)) != DONE || (outcome = take_target(self)) != DONE ||
+	    (outcome = furnish(self)) != DONE || (outcome = work_on_all(self, self->lineage)) != DONE)
+		return outcome;
+	return finish(self);
+}
+
+static void print(struct cli *cli, const struct restoring *self)
+{
+	buffer_text(&cli->out, "{\"lineage\":\"");
+	buffer_text(&cli->out, self->lineage);
+	buffer_text(&cli->out, "\",\"shards\":[");
+	buffer_append(&cli->out, self->shards.at, self->shards.size);
+	buffer_text(&cli->out, "]}");
+}
+
+enum outcome restore_alone(struct cli *cli)
+{
+	struct restoring *self;
+	const char       *from = args_option(&cli->args, "--from");
+	enum outcome      outcome;
+
+	if (!args_end(&cli->args) || !cli->data || !from) return MISUSED;
+	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
+	self->cli = cli;
+	self->from = from;
+	self->from_fd = self->dir_fd = self->lock_fd = -1;
+	bar_begin(&self->bar, "restore");
+	outcome = restore(self);
+	bar_end(&self->bar);
+	if (outcome == DONE) print(cli, self);
+	if (self->lock_fd >= 0) close(self->lock_fd);
+	if (self->dir_fd >= 0) close(self->dir_fd);
+	if (self->from_fd >= 0) close(self->from_fd);
+	buffer_free(&self->shards);
+	explicit_bzero(self->key, sizeof self->key);
+	free(self);
+	return outcome;
+}

@@ -1,0 +1,244 @@
+/* verify: everything that can be recomputed, recomputed. Of a running service each shard looks at its journal and at a
+ * snapshot made for it; of a directory that is not served, a process for each shard looks at all of its files. The answer
+ * is printed either way; with faults the status is 1. */
+#include "actors/rt/datadir.h"
+#include "ops/cli/keep.h"
+#include "ops/cli/offline.h"
+#include "schemas/json.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAULT_TEXT_MAX = 256 };
+
+struct verifying {
+	struct cli   *cli;
+	struct bar    bar;
+	struct buffer shards; /* one object a shard */
+	struct buffer faults; /* of all, as JSON strings */
+	int           lock_fd;
+};
+
+static void add_fault(struct verifying *self, const char *text)
+{
+	if (self->faults.size) buffer_byte(&self->faults, ',');
+	json_quote(span_str(text), &self->faults);
+}
+
+static void add_shard_fault(struct verifying *self, uint32_t shard, struct span text)
+{
+	char line[FAULT_TEXT_MAX];
+
+	snprintf(line, sizeof line, "shard %u: %.*s", shard, (int)text.size, (const char *)text.at);
+	add_fault(self, line);
+}
+
+/* The directory ------------------------------------------------------------------------------------------- */
+
+/* What concerns no shard. false when there is no identity to go by; nothing at all there is no fault but a mistake. */
+static bool look_at_directory(struct verifying *self, struct datadir *datadir)
+{
+	uint8_t  key[32];
+	int      fd = open(self->cli->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum err err = datadir_look(self->cli->data, datadir);
+
+	if (fd < 0 || (err == ERR_NOT_FOUND && faccessat(fd, "shards", F_OK, 0)))
+		cli_fail(self->cli, ERR_NOT_FOUND, "There is no data directory.");
+	else if (err)
+		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"
+		                : err == ERR_UNSUPPORTED ? "identity: written by another version"
+		                : err == ERR_DAMAGED     ? "identity: damaged"
+		                                         : "identity: cannot be read");
+	if (fd >= 0) close(fd);
+	if (err) return false;
+	err = datadir_master_key(datadir, key);
+	explicit_bzero(key, sizeof key);
+	if (err) add_fault(self, err == ERR_NOT_FOUND ? "master.key: missing" : "master.key: damaged, or cannot be read");
+	return true;
+}
+
+/* Whoever serves the directory holds its lock; nobody may come to meanwhile. Where nobody ever did there is none, and
+ * none is made. Errors: ERR_LOCKED: it is served. */
+static enum err take_lock(struct verifying *self, const struct datadir *datadir)
+{
+	if (faccessat(datadir->fd, "lock", F_OK, 0)) return OK;
+	return datadir_lock(datadir->fd, "lock", 0, &self->lock_fd);
+}
+
+/* Offline ------------------------------------------------------------------------------------------------- */
+
+/* Takes the faults out of a shard's object into the list of all. */
+static void gather_faults(struct verifying *self, uint32_t shard, struct span object)
+{
+	struct arena       arena = {0};
+	struct json       *value;
+	const struct json *faults;
+
+	if (json_parse(object, &arena, &value) || value->kind != JSON_OBJECT || !(faults = json_member(value, "faults")))
+		add_shard_fault(self, shard, span_str("its reader gave no report"));
+	else
+		for (const struct json *one = faults->child; one; one = one->next)
+			add_shard_fault(self, shard, one->text);
+	arena_free(&arena);
+}
+
+static void add_silent_shard(struct verifying *self, uint32_t shard, int signal)
+{
+	char text[160];
+
+	if (signal)
+		snprintf(text, sizeof text, "the tables crash their reader (signal %d)", signal);
+	else
+		snprintf(text, sizeof text, "its reader ended without a report");
+	add_shard_fault(self, shard, span_str(text));
+	snprintf(text, sizeof text, "{\"index\":%u,\"ok\":false,\"faults\":[", shard);
+	buffer_text(&self->shards, text);
+	snprintf(text, sizeof text, signal ? "the tables crash their reader" : "its reader ended without a report");
+	json_quote(span_str(text), &self->shards);
+	buffer_text(&self->shards, "]}");
+}
+
+static enum outcome check_shard(struct verifying *self, uint32_t shard)
+{
+	struct offline work = {.role = "check", .index = shard, .data = self->cli->data};
+	struct buffer  object = {0};
+	bool           done = false;
+	int            signal = 0;
+	enum err       err = offline_run(&work, &self->bar, &object, &done, &signal);
+	enum outcome   outcome = DONE;
+
+	self->bar.part++;
+	if (self->shards.size) buffer_byte(&self->shards, ',');
+	if (err == ERR_PEER_GONE) {
+		add_silent_shard(self, shard, signal);
+	} else if (err) {
+		outcome = cli_fail(self->cli, err, NULL);
+	} else if (!done) {
+		outcome = offline_fail(self->cli, buffer_span(&object));
+	} else {
+		gather_faults(self, shard, buffer_span(&object));
+		buffer_append(&self->shards, object.at, object.size);
+	}
+	buffer_free(&object);
+	return outcome;
+}
+
+static enum outcome verify_offline(struct verifying *self, const struct datadir *datadir)
+{
+	enum outcome outcome = DONE;
+
+	self->bar.parts = datadir->identity.shards;
+	for (uint32_t i = 0; outcome == DONE && i < datadir->identity.shards; i++)
+		outcome = check_shard(self, i);
+	return outcome;
+}
+
+/* Online -------------------------------------------------------------------------------------------------- */
+
+static void print_numbers(const msgpack_object *state, struct buffer *out)
+{
+	static const char *const keys[] = {"seq",     "accounts", "passes",  "ledger_rows",
+	                                   "rows", "records",  "segments", "snapshots"};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		buffer_text(out, ",\"");
+		buffer_text(out, keys[i]);
+		buffer_text(out, "\":");
+		json_number((int64_t)cli_number(state, keys[i]), out);
+	}
+	buffer_text(out, ",\"tables\":false,\"faults\":");
+}
+
+static void on_end(void *user, uint32_t shard, enum err err, const msgpack_object *state)
+{
+	struct verifying     *self = user;
+	const msgpack_object *faults = cli_member(state, "faults");
+	uint64_t              count = cli_number(state, "fault_count");
+	char                  text[64];
+
+	if (err && err != ERR_DAMAGED) {
+		snprintf(text, sizeof text, "Shard %u: %.40s", shard, err_message(err));
+		cli_fail(self->cli, err, text);
+		return;
+	}
+	if (self->shards.size) buffer_byte(&self->shards, ',');
+	snprintf(text, sizeof text, "{\"index\":%u,\"ok\":%s", shard, count || err ? "false" : "true");
+	buffer_text(&self->shards, text);
+	print_numbers(state, &self->shards);
+	if (!faults || faults->type != MSGPACK_OBJECT_ARRAY || json_render(faults, &self->shards)) {
+		cli_fail(self->cli, ERR_MALFORMED, NULL);
+		return;
+	}
+	buffer_byte(&self->shards, '}');
+	for (uint32_t i = 0; i < faults->via.array.size; i++) {
+		const msgpack_object *one = &faults->via.array.ptr[i];
+		if (one->type == MSGPACK_OBJECT_STR)
+			add_shard_fault(self, shard, span_of(one->via.str.ptr, one->via.str.size));
+	}
+	if (count > faults->via.array.size || (err && !count))
+		add_shard_fault(self, shard, span_str(count ? "and more" : "its tables cannot be copied"));
+}
+
+static enum outcome verify_online(struct verifying *self)
+{
+	struct keep_order order = {.what = "verify", .bar = &self->bar, .on_end = on_end, .user = self};
+	enum err          err = service_open(self->cli->data, &self->cli->service);
+
+	if (err == ERR_NOT_RUNNING) err = ERR_LOCKED; /* somebody is there who does not answer */
+	return err ? cli_fail(self->cli, err, NULL) : cli_keep(self->cli, &order);
+}
+
+/* Either -------------------------------------------------------------------------------------------------- */
+
+/* Printed here, because a command that fails prints nothing by itself. */
+static enum outcome print(struct verifying *self)
+{
+	struct buffer *out = &self->cli->out;
+	bool           ok = self->faults.size == 0;
+
+	buffer_text(out, ok ? "{\"ok\":true,\"shards\":[" : "{\"ok\":false,\"shards\":[");
+	buffer_append(out, self->shards.at, self->shards.size);
+	buffer_text(out, "],\"faults\":[");
+	buffer_append(out, self->faults.at, self->faults.size);
+	buffer_text(out, "]}");
+	if (self->shards.failed || self->faults.failed) return cli_fail(self->cli, ERR_NO_MEMORY, NULL);
+	if (ok) return DONE;
+	buffer_byte(out, '\n');
+	if (out->failed || fwrite(out->at, 1, out->size, stdout) != out->size || fflush(stdout))
+		return cli_fail(self->cli, ERR_IO, "The answer cannot be written to standard output.");
+	return cli_fail(self->cli, ERR_DAMAGED, "What was found is on standard output.");
+}
+
+static enum outcome verify(struct verifying *self)
+{
+	struct datadir datadir;
+	enum outcome   outcome;
+	enum err       err;
+
+	if (!look_at_directory(self, &datadir)) return self->cli->err ? FAILED : print(self);
+	err = take_lock(self, &datadir);
+	if (err && err != ERR_LOCKED)
+		outcome = cli_fail(self->cli, err, NULL);
+	else
+		outcome = err ? verify_online(self) : verify_offline(self, &datadir);
+	datadir_close(&datadir);
+	bar_end(&self->bar);
+	return outcome == DONE ? print(self) : outcome;
+}
+
+enum outcome verify_alone(struct cli *cli)
+{
+	struct verifying self = {.cli = cli, .lock_fd = -1};
+	enum outcome     outcome;
+
+	if (!args_end(&cli->args) || !cli->data) return MISUSED;
+	bar_begin(&self.bar, "verify");
+	outcome = verify(&self);
+	bar_end(&self.bar);
+	if (self.lock_fd >= 0) close(self.lock_fd);
+	buffer_free(&self.shards);
+	buffer_free(&self.faults);
+	return outcome;
+}

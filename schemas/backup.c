@@ -1,0 +1,73 @@
+/* The manifest of a backup. */
+#include "schemas/backup.h"
+
+#include "schemas/date.h"
+#include "schemas/lines.h"
+
+#include <openssl/sha.h>
+#include <stdio.h>
+
+enum { VERSION = 1, NAME_TEXT = 32 };
+static const char kind[] = "stampede-backup";
+
+static const char *shard_line(uint32_t shard, const char *what, char name[NAME_TEXT])
+{
+	snprintf(name, NAME_TEXT, "shard.%u.%s", shard, what);
+	return name;
+}
+
+void backup_write(const struct backup *backup, struct buffer *out)
+{
+	char name[NAME_TEXT], created[RFC3339_TEXT];
+	rfc3339_text(backup->created, created);
+	buffer_clear(out);
+	lines_number(out, kind, VERSION);
+	lines_hex(out, "lineage", backup->lineage, sizeof backup->lineage);
+	lines_number(out, "shards", backup->shards);
+	lines_number(out, "placement", PLACEMENT_VERSION_1);
+	lines_hex(out, "master_key", backup->key_id, sizeof backup->key_id);
+	lines_text(out, "created", created);
+	for (uint32_t i = 0; i < backup->shards; i++) {
+		const struct backup_shard *shard = &backup->of[i];
+		lines_number(out, shard_line(i, "seq", name), shard->seq);
+		lines_number(out, shard_line(i, "epoch", name), shard->epoch);
+		lines_number(out, shard_line(i, "bytes", name), shard->bytes);
+		lines_hex(out, shard_line(i, "sha256", name), shard->sha256, sizeof shard->sha256);
+	}
+	lines_end(out);
+}
+
+static void read_shard(struct lines *lines, uint32_t i, struct backup_shard *shard)
+{
+	char name[NAME_TEXT];
+	shard->seq = lines_take_number(lines, shard_line(i, "seq", name));
+	shard->epoch = lines_take_number(lines, shard_line(i, "epoch", name));
+	shard->bytes = lines_take_number(lines, shard_line(i, "bytes", name));
+	lines_take_hex(lines, shard_line(i, "sha256", name), shard->sha256, sizeof shard->sha256);
+}
+
+enum err backup_read(struct span text, struct backup *backup)
+{
+	struct lines lines;
+	enum err     err = lines_begin(&lines, text, kind, VERSION);
+	*backup = (struct backup){.shards = 0};
+	if (err) return err;
+	lines_take_hex(&lines, "lineage", backup->lineage, sizeof backup->lineage);
+	uint64_t shards = lines_take_number(&lines, "shards");
+	uint64_t placement = lines_take_number(&lines, "placement");
+	lines_take_hex(&lines, "master_key", backup->key_id, sizeof backup->key_id);
+	if (!rfc3339_read(lines_take_text(&lines, "created"), &backup->created)) return ERR_DAMAGED;
+	if (lines.failed || shards < 1 || shards > SHARDS_MAX) return ERR_DAMAGED;
+	backup->shards = (uint32_t)shards;
+	for (uint32_t i = 0; i < backup->shards; i++)
+		read_shard(&lines, i, &backup->of[i]);
+	if ((err = lines_finish(&lines))) return err;
+	return placement == PLACEMENT_VERSION_1 ? OK : ERR_UNSUPPORTED;
+}
+
+void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID])
+{
+	uint8_t sha256[SHA256_DIGEST_LENGTH];
+	SHA256(key, 32, sha256);
+	memcpy(id, sha256, BACKUP_KEY_ID);
+}

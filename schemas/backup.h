@@ -1,0 +1,33 @@
+#pragma once
+#include "schemas/buffer.h"
+#include "schemas/clock.h"
+#include "schemas/limits.h"
+
+/* BACKUP/manifest: what a backup is, written last. A backup holds
+ *   manifest, master.key, shards/N/{manifest, data.mdb}
+ * and is as consistent as its shards are, each as of its own record. Text in lines (lines.h):
+ *   stampede-backup=1 / lineage=<32 hex> / shards=<n> / placement=1 / master_key=<16 hex> / created=<RFC 3339>
+ *   then for each shard N: shard.N.seq / shard.N.epoch / shard.N.bytes / shard.N.sha256=<64 hex> (both of its data.mdb)
+ *   crc=<8 hex> */
+struct backup_shard {
+	uint64_t seq, epoch;
+	uint64_t bytes;
+	uint8_t  sha256[32];
+};
+
+enum { BACKUP_KEY_ID = 8, BACKUP_MANIFEST_BYTES_MAX = 16 << 10, PLACEMENT_VERSION_1 = 1 };
+struct backup {
+	uint8_t             lineage[16]; /* of the data directory it was made of */
+	uint32_t            shards;
+	uint8_t             key_id[BACKUP_KEY_ID];
+	wall_us             created;
+	struct backup_shard of[SHARDS_MAX];
+};
+
+void backup_write(const struct backup *backup, struct buffer *out);
+
+/* Errors: ERR_DAMAGED (not this form, wrong sum), ERR_UNSUPPORTED (another version or placement). */
+must_check enum err backup_read(struct span text, struct backup *backup);
+
+/* What tells one master key from another without telling anything of it: the first bytes of its SHA-256. */
+void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID]);

@@ -1,0 +1,215 @@
+/* The audit of a shard's tables: first their structure (walk.h), and only if that holds, what the rows mean.
+ *
+ * Accounts are taken in the order of their ids, an id being whatever begins a key in any table: so rows of an account
+ * that does not exist are met as well. Of each account, everything that is kept twice is computed from the one and held
+ * against the other; the memory this takes is that of one account's passes. */
+#include "store/audit.h"
+
+#include "schemas/bytes.h"
+#include "schemas/template.h"
+#include "store/account_row.h"
+#include "store/auditor.h"
+#include "store/walk.h"
+
+#include <stdlib.h>
+
+enum { KEY_REST = 16, KEY_VALUE = 48, APPLIED_VALUE = 52, SWITCHES_KNOWN = 7 };
+
+/* The tables whose keys begin with an account. */
+static bool is_account_table(enum table table)
+{
+	switch (table) {
+#define T(id, NAME, name, kind) case TABLE_##NAME:
+#include "store/tables.def"
+#undef T
+		return table != TABLE_META;
+	case TABLE_END: break;
+	}
+	return false;
+}
+
+/* META ---------------------------------------------------------------------------------------------------- */
+
+static enum err audit_meta(struct auditor *auditor)
+{
+	static const struct {
+		const char *name;
+		size_t      size;
+	} known[] = {{"applied", APPLIED_VALUE}, {"issuer_paused", 1}};
+	struct raw_row row;
+	enum err       err = view_raw_from(auditor->reader, TABLE_META, span_of(NULL, 0), &row);
+	for (; !err; err = view_raw_next(auditor->reader, TABLE_META, &row)) {
+		bool found = false;
+		auditor->audit->rows++;
+		for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+			found |= span_is(row.key, known[i].name) && row.stored.size == known[i].size + 4;
+		if (!found) fault(auditor->faults, "table meta: an unknown row, or one of a wrong size");
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* One account -------------------------------------------------------------------------------------------- */
+
+static enum err audit_keys(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_KEY};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != KEY_REST || rows.value.size != KEY_VALUE) {
+			audit_fault(auditor, TABLE_KEY, "a row of a wrong size");
+			continue;
+		}
+		int64_t created = (int64_t)get_le64(rows.value.at + 32);
+		int64_t revoked = (int64_t)get_le64(rows.value.at + 40);
+		if (created < 0 || revoked < 0) audit_fault(auditor, TABLE_KEY, "a key with an impossible time");
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static bool is_template(struct span text, struct arena *arena)
+{
+	static struct template template; /* large; an audit runs on one thread of a process */
+	const char  *field;
+	struct json *json;
+	return !json_parse(text, arena, &json) && !template_read(json, &template, &field);
+}
+
+static enum err audit_templates(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_TEMPLATE};
+	struct audit_whole found;
+	struct arena       arena = {0};
+	uint32_t           next = 1;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		for (; next < found.number && next <= auditor->template_count; next++)
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", next);
+		if (found.number == 0 || found.number > auditor->template_count)
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u, but the account has %u", found.number,
+			            auditor->template_count);
+		else
+			next = found.number + 1;
+		if (!is_template(found.value, &arena))
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u cannot be read", found.number);
+		arena_reset(&arena);
+	}
+	arena_free(&arena);
+	for (; err == ERR_NOT_FOUND && next <= auditor->template_count; next++)
+		audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", next);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* The account's own row. *there says whether the rest of it can be judged. */
+static enum err audit_account_row(struct auditor *auditor, bool *there)
+{
+	struct audit_rows  rows = {.table = TABLE_ACCOUNT};
+	struct account_row account;
+	enum err           err;
+	*there = false;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size)
+			audit_fault(auditor, TABLE_ACCOUNT, "a key of %zu bytes", rows.row.key.size);
+		else if (rows.value.size && rows.value.at[0] & ~SWITCHES_KNOWN)
+			audit_fault(auditor, TABLE_ACCOUNT, "an unknown switch");
+	}
+	if (err != ERR_NOT_FOUND) return err;
+	err = account_row_get(auditor->reader, auditor->account, &account);
+	if (err == ERR_NOT_FOUND) return OK;
+	if (err == ERR_DAMAGED) {
+		audit_fault(auditor, TABLE_ACCOUNT, "its row cannot be read");
+		return OK;
+	}
+	if (err) return err;
+	auditor->template_count = account.template_count;
+	*there = true;
+	auditor->audit->accounts++;
+	return OK;
+}
+
+/* Rows that no account owns. */
+static enum err audit_strays(struct auditor *auditor)
+{
+	for (unsigned table = 1; table < TABLE_END; table++) {
+		struct audit_rows rows = {.table = (enum table)table};
+		if (!is_account_table((enum table)table) || table == TABLE_ACCOUNT) continue;
+		enum err err = audit_row(auditor, &rows);
+		if (!err)
+			audit_fault(auditor, (enum table)table, "rows of an account that does not exist");
+		else if (err != ERR_NOT_FOUND)
+			return err;
+	}
+	return OK;
+}
+
+static enum err audit_account(struct auditor *auditor)
+{
+	bool     there;
+	enum err err;
+	account_id_text(auditor->account, auditor->account_text);
+	if ((err = audit_account_row(auditor, &there))) return err;
+	if (!there) return audit_strays(auditor);
+	if ((err = audit_keys(auditor)) || (err = audit_templates(auditor))) return err;
+	return audit_passes(auditor);
+}
+
+/* All accounts -------------------------------------------------------------------------------------------- */
+
+/* The least id at or after *id that any table knows. Errors: ERR_NOT_FOUND: none. */
+static enum err next_account(struct auditor *auditor, struct account_id *id)
+{
+	struct row_key    key = key_account(*id);
+	struct account_id least;
+	bool              found = false;
+	for (unsigned table = 1; table < TABLE_END; table++) {
+		struct account_id here = {{0}};
+		struct raw_row    row;
+		if (!is_account_table((enum table)table)) continue;
+		enum err err = view_raw_from(auditor->reader, (enum table)table, key_span(&key), &row);
+		if (err == ERR_NOT_FOUND) continue;
+		if (err) return err;
+		if (row.key.size < sizeof here)
+			fault(auditor->faults, "table %u: a key of %zu bytes", table, row.key.size);
+		memcpy(here.b, row.key.at, row.key.size < sizeof here ? row.key.size : sizeof here);
+		if (!found || memcmp(here.b, least.b, sizeof here) < 0) least = here;
+		found = true;
+	}
+	if (!found) return ERR_NOT_FOUND;
+	*id = least;
+	return OK;
+}
+
+/* The id after this one; false behind the last that can be. */
+static bool step(struct account_id *id)
+{
+	for (size_t i = sizeof id->b; i-- > 0;)
+		if (++id->b[i]) return true;
+	return false;
+}
+
+static enum err audit_accounts(struct auditor *auditor)
+{
+	enum err err;
+	while (!(err = next_account(auditor, &auditor->account))) {
+		if ((err = audit_account(auditor))) return err;
+		if (!step(&auditor->account)) return OK;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Rows that are damaged or out of place make everything computed from them wrong as well: what is wrong with the
+ * tables themselves is then all that is told. */
+enum err audit_tables(struct view *reader, struct audit *audit, struct faults *faults, struct progress *progress)
+{
+	struct auditor auditor = {.reader = reader, .audit = audit, .faults = faults, .progress = progress};
+	uint64_t       before = faults->count;
+	*audit = (struct audit){0};
+	enum err err = walk_tables(reader, faults, progress);
+	if (err || faults->count != before) return err;
+	if (!(err = audit_meta(&auditor))) err = audit_accounts(&auditor);
+	buffer_free(&auditor.whole);
+	free(auditor.passes);
+	if (err != ERR_DAMAGED) return err;
+	fault(faults, "the tables contradict themselves");
+	return OK;
+}

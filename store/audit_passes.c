@@ -1,0 +1,320 @@
+/* The passes of one account, recomputed.
+ *
+ * The hot rows come first and say how many passes there are; then bodies, ids and ledger are gone through once each, in
+ * their own order, and what they say of a pass is gathered beside what its hot row says. At the end the two must agree. */
+#include "store/auditor.h"
+
+#include "schemas/body.h"
+#include "schemas/bytes.h"
+#include "schemas/fields.h"
+#include "store/hot.h"
+#include "store/ledger.h"
+#include "store/tally.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED, EVENT_BYTES = 24, LOYALTY_BYTES = 40, ROOM_FIRST = 1024 };
+enum { STATUS_DEACTIVATED = 5 };
+
+struct pass_seen {
+	int64_t  hot_balance, balance; /* as the hot row says; the sum of the ledger */
+	uint64_t hot_head, head;       /* its newest ledger row */
+	uint64_t id_sum;               /* of the body's pass_id: stands for it, to keep memory small */
+	uint8_t  hot_status, status;
+	uint8_t  hot_flags, flags;
+	bool     has_body, has_id;
+};
+
+/* FNV-1a: two ids of one account that share it are not to be expected. */
+static uint64_t sum_of(struct span text)
+{
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	for (size_t i = 0; i < text.size; i++)
+		sum = (sum ^ text.at[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+/* Hot rows ------------------------------------------------------------------------------------------------ */
+
+static enum err add_pass(struct auditor *auditor, const struct hot *hot)
+{
+	if (auditor->pass_count == auditor->pass_room) {
+		size_t            room = auditor->pass_room ? auditor->pass_room * 2 : ROOM_FIRST;
+		struct pass_seen *passes = realloc(auditor->passes, room * sizeof *passes);
+		if (!passes) return ERR_NO_MEMORY;
+		auditor->passes = passes;
+		auditor->pass_room = room;
+	}
+	auditor->passes[auditor->pass_count++] = (struct pass_seen){
+	    .hot_balance = hot->balance,
+	    .hot_head = hot->ledger_head,
+	    .hot_status = hot->status,
+	    .hot_flags = hot->flags,
+	};
+	return OK;
+}
+
+static void judge_pass(struct auditor *auditor, size_t number, const struct hot *hot)
+{
+	bool deleted = hot->flags & HOT_DELETED;
+	if (hot->status >= HOT_COUNT_DELETED)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown status %u", number, hot->status);
+	else if (deleted && hot->status != STATUS_DEACTIVATED)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: deleted, but of status %u", number, hot->status);
+	if (hot->flags & ~FLAGS_KNOWN)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown flags %u", number, hot->flags);
+	if (hot->template == 0 || hot->template > auditor->template_count)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number, hot->template);
+}
+
+/* The head of a row against its members. */
+static void judge_row_head(struct auditor *auditor, struct span row, size_t first)
+{
+	const uint8_t *counts = hot_row_counts(row);
+	unsigned       used = counts[HOT_COUNT_USED], want[HOT_COUNTS] = {0};
+	int64_t        oldest = INT64_MAX, newest = INT64_MIN;
+	for (unsigned i = 0; i < used; i++) {
+		struct hot hot = hot_row_pass(row, i);
+		if (hot_count(&hot) < HOT_COUNT_USED) want[hot_count(&hot)]++;
+		if (hot.updated.v < oldest) oldest = hot.updated.v;
+		if (hot.updated.v > newest) newest = hot.updated.v;
+	}
+	want[HOT_COUNT_USED] = used;
+	for (unsigned i = 0; i < HOT_COUNTS; i++)
+		if (counts[i] != want[i])
+			audit_fault(auditor, TABLE_HOT, "passes from %zu: count %u is %u, there are %u", first, i,
+			            counts[i], want[i]);
+	if ((int64_t)get_le64(row.at + HOT_COUNTS) != oldest || (int64_t)get_le64(row.at + HOT_COUNTS + 8) != newest)
+		audit_fault(auditor, TABLE_HOT, "passes from %zu: oldest or newest change is wrong", first);
+}
+
+static enum err take_hot_row(struct auditor *auditor, struct span row)
+{
+	size_t   first = auditor->pass_count;
+	enum err err = OK;
+	judge_row_head(auditor, row, first);
+	for (unsigned i = 0; !err && i < hot_row_counts(row)[HOT_COUNT_USED]; i++) {
+		struct hot hot = hot_row_pass(row, i);
+		judge_pass(auditor, first + i, &hot);
+		if (!(hot.flags & HOT_DELETED)) auditor->audit->passes++;
+		err = add_pass(auditor, &hot);
+	}
+	return err;
+}
+
+static enum err audit_hot(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_HOT};
+	enum err          err;
+	auditor->pass_count = 0;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != 4 || !hot_row_is_whole(rows.value) || !hot_row_counts(rows.value)[HOT_COUNT_USED]) {
+			audit_fault(auditor, TABLE_HOT, "a row of a wrong form, behind pass %zu", auditor->pass_count);
+			continue;
+		}
+		uint64_t first = (uint64_t)get_be32(rows.rest.at) * HOT_PASSES;
+		if (first != auditor->pass_count) {
+			audit_fault(auditor, TABLE_HOT, "passes from %zu to %" PRIu64 " are missing", auditor->pass_count,
+			            first);
+			continue;
+		}
+		if ((err = take_hot_row(auditor, rows.value))) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Tally --------------------------------------------------------------------------------------------------- */
+
+static enum err audit_tally(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_TALLY};
+	uint32_t          want[HOT_COUNT_DELETED + 1] = {0};
+	struct tally      tally;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows)))
+		if (rows.rest.size) audit_fault(auditor, TABLE_TALLY, "a key of %zu bytes", rows.row.key.size);
+	if (err != ERR_NOT_FOUND) return err;
+	if ((err = tally_get(auditor->reader, auditor->account, &tally))) {
+		if (err == ERR_DAMAGED) audit_fault(auditor, TABLE_TALLY, "its row cannot be read");
+		return err == ERR_DAMAGED ? OK : err;
+	}
+	for (size_t i = 0; i < auditor->pass_count; i++) {
+		const struct pass_seen *pass = &auditor->passes[i];
+		unsigned count = pass->hot_flags & HOT_DELETED ? (unsigned)HOT_COUNT_DELETED : pass->hot_status;
+		if (count <= HOT_COUNT_DELETED) want[count]++;
+	}
+	if (tally.made != auditor->pass_count)
+		audit_fault(auditor, TABLE_TALLY, "%u passes made, but there are %zu", tally.made, auditor->pass_count);
+	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
+		if (tally.counts[i] != want[i])
+			audit_fault(auditor, TABLE_TALLY, "count %u is %u, there are %u", i, tally.counts[i], want[i]);
+	return OK;
+}
+
+/* Bodies and ids ------------------------------------------------------------------------------------------ */
+
+static void judge_body(struct auditor *auditor, uint32_t number, struct span value)
+{
+	struct body body;
+	if (number >= auditor->pass_count) {
+		audit_fault(auditor, TABLE_BODY, "pass %u does not exist", number);
+		return;
+	}
+	struct pass_seen *pass = &auditor->passes[number];
+	pass->has_body = true;
+	if (body_open(value, &body) || !pass_id_is_valid(body.pass_id)) {
+		audit_fault(auditor, TABLE_BODY, "pass %u: its body cannot be read", number);
+		return;
+	}
+	pass->id_sum = sum_of(body.pass_id);
+}
+
+static enum err audit_bodies(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_BODY};
+	struct audit_whole found;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found)))
+		if (found.whole) judge_body(auditor, found.number, found.value);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* One row of the index; *live becomes whether it leads to a pass that is not deleted. */
+static void judge_id(struct auditor *auditor, const struct audit_rows *rows, struct span id, bool *live)
+{
+	uint32_t number = ~get_be32(rows->rest.at + id.size + 1);
+	*live = false;
+	if (rows->rest.at[id.size] || rows->value.size)
+		audit_fault(auditor, TABLE_PASS_ID, "pass %u: a row of a wrong form", number);
+	if (number >= auditor->pass_count) {
+		audit_fault(auditor, TABLE_PASS_ID, "pass %u does not exist", number);
+		return;
+	}
+	struct pass_seen *pass = &auditor->passes[number];
+	if (pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %u has two ids", number);
+	if (pass->has_body && pass->id_sum != sum_of(id))
+		audit_fault(auditor, TABLE_PASS_ID, "pass %u: another id than in its body", number);
+	pass->has_id = true;
+	*live = !(pass->hot_flags & HOT_DELETED);
+}
+
+/* Rows of one id stand together, the newest pass first. */
+static enum err audit_ids(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_PASS_ID};
+	struct span       before = {NULL, 0};
+	bool              live, live_before = false;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size < 6) {
+			audit_fault(auditor, TABLE_PASS_ID, "a key of %zu bytes", rows.row.key.size);
+			continue;
+		}
+		struct span id = span_of(rows.rest.at, rows.rest.size - 5);
+		bool        same = span_equal(id, before);
+		judge_id(auditor, &rows, id, &live);
+		if (same && live && live_before)
+			audit_fault(auditor, TABLE_PASS_ID, "two live passes of one id: pass %u is one",
+			            ~get_be32(rows.rest.at + id.size + 1));
+		live_before = live || (same && live_before);
+		before = id;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Ledger -------------------------------------------------------------------------------------------------- */
+
+static void judge_event(struct auditor *auditor, uint64_t seq, const struct ledger_row *row)
+{
+	struct pass_seen *pass = &auditor->passes[row->number];
+	if (row->previous != pass->head)
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": the one before is %" PRIu64 ", not %" PRIu64, seq,
+		            pass->head, row->previous);
+	if (pass->head == 0 && row->what != LEDGER_CREATED)
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u begins without its creation", seq, row->number);
+	if (row->status >= HOT_COUNT_DELETED || row->flags & ~FLAGS_KNOWN)
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": unknown status or flags", seq);
+	pass->head = seq;
+	pass->status = row->status;
+	pass->flags = row->flags;
+	if (row->what != LEDGER_LOYALTY) return;
+	if (__builtin_add_overflow(pass->balance, row->delta, &pass->balance) || pass->balance != row->balance ||
+	    pass->balance > BALANCE_MAX || pass->balance < -BALANCE_MAX)
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": balance %" PRId64 ", the sum is %" PRId64, seq,
+		            row->balance, pass->balance);
+}
+
+static bool is_known(enum ledger_what what)
+{
+	switch (what) {
+#define W(id, NAME, text) case LEDGER_##NAME:
+#include "store/ledger.def"
+#undef W
+		return true;
+	}
+	return false;
+}
+
+static void judge_ledger_row(struct auditor *auditor, uint64_t seq, struct span value)
+{
+	struct ledger_row row;
+	unsigned          what = value.size >= EVENT_BYTES ? value.at[4] : 0;
+	size_t            want = what == LEDGER_LOYALTY ? LOYALTY_BYTES : EVENT_BYTES;
+	if (!is_known((enum ledger_what)what) || value.size != want || ledger_row_read(value, &row))
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": of a wrong form", seq);
+	else if (row.number >= auditor->pass_count)
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u does not exist", seq, row.number);
+	else
+		judge_event(auditor, seq, &row);
+}
+
+static enum err audit_ledger(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_LEDGER};
+	uint64_t          expected = 1;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != 8) {
+			audit_fault(auditor, TABLE_LEDGER, "a key of %zu bytes", rows.row.key.size);
+			continue;
+		}
+		uint64_t seq = get_be64(rows.rest.at);
+		if (seq != expected)
+			audit_fault(auditor, TABLE_LEDGER, "rows from %" PRIu64 " to %" PRIu64 " are missing", expected,
+			            seq - 1);
+		expected = seq + 1;
+		auditor->audit->ledger_rows++;
+		judge_ledger_row(auditor, seq, rows.value);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* All together -------------------------------------------------------------------------------------------- */
+
+static void compare(struct auditor *auditor, size_t number)
+{
+	const struct pass_seen *pass = &auditor->passes[number];
+	if (!pass->has_body) audit_fault(auditor, TABLE_BODY, "pass %zu has none", number);
+	if (!pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %zu has none", number);
+	if (pass->hot_head != pass->head)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: its last event is %" PRIu64 ", the ledger's %" PRIu64, number,
+		            pass->hot_head, pass->head);
+	if (pass->hot_balance != pass->balance)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: its balance is %" PRId64 ", the ledger's sum %" PRId64, number,
+		            pass->hot_balance, pass->balance);
+	if (pass->head && (pass->hot_status != pass->status || pass->hot_flags != pass->flags))
+		audit_fault(auditor, TABLE_HOT, "pass %zu: status %u and flags %u, the ledger's %u and %u", number,
+		            pass->hot_status, pass->hot_flags, pass->status, pass->flags);
+}
+
+enum err audit_passes(struct auditor *auditor)
+{
+	enum err err;
+	if ((err = audit_hot(auditor)) || (err = audit_tally(auditor))) return err;
+	if ((err = audit_bodies(auditor)) || (err = audit_ids(auditor))) return err;
+	if ((err = audit_ledger(auditor))) return err;
+	for (size_t i = 0; i < auditor->pass_count; i++)
+		compare(auditor, i);
+	return OK;
+}

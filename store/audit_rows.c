@@ -1,0 +1,100 @@
+/* An account's rows of one table, read as they lie there, so that one that is wrong hides none of the others. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "schemas/limits.h"
+#include "store/file.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { SUM_BYTES = 4, SIZE_BYTES = 4, PARTED_REST = 6 };
+
+static const char *const names[TABLE_END] = {
+#define T(id, NAME, name, kind) [id] = name,
+#include "store/tables.def"
+#undef T
+};
+
+void audit_fault(struct auditor *auditor, enum table table, const char *format, ...)
+{
+	char    text[FAULT_TEXT];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fault(auditor->faults, "table %s, account %s: %.140s", names[table], auditor->account_text, text);
+}
+
+enum err audit_row(struct auditor *auditor, struct audit_rows *rows)
+{
+	struct row_key prefix = key_account(auditor->account);
+	enum err       err;
+	if (rows->kept) {
+		rows->kept = false;
+		return OK;
+	}
+	err = rows->begun ? view_raw_next(auditor->reader, rows->table, &rows->row)
+	                  : view_raw_from(auditor->reader, rows->table, key_span(&prefix), &rows->row);
+	rows->begun = true;
+	if (err) return err;
+	struct span key = rows->row.key, stored = rows->row.stored;
+	if (!key_has_prefix(key, key_span(&prefix))) return ERR_NOT_FOUND;
+	rows->rest = span_of(key.at + prefix.size, key.size - prefix.size);
+	rows->value = span_of(stored.at, stored.size < SUM_BYTES ? 0 : stored.size - SUM_BYTES);
+	auditor->audit->rows++;
+	return progress_add(auditor->progress, key.size + stored.size) ? OK : ERR_STOPPED;
+}
+
+static bool is_part(const struct audit_rows *rows, uint32_t number, unsigned part)
+{
+	return rows->rest.size == PARTED_REST && get_be32(rows->rest.at) == number &&
+	       get_be16(rows->rest.at + 4) == part;
+}
+
+/* The first part, which tells the size of the whole. */
+static bool begin_whole(struct auditor *auditor, struct audit_rows *rows, uint32_t *number, size_t *total)
+{
+	struct span value = rows->value;
+	if (rows->rest.size != PARTED_REST) {
+		audit_fault(auditor, rows->table, "a key of %zu bytes", rows->row.key.size);
+		return false;
+	}
+	*number = get_be32(rows->rest.at);
+	if (!is_part(rows, *number, 0)) {
+		audit_fault(auditor, rows->table, "number %u: part %u without the one before", *number,
+		            get_be16(rows->rest.at + 4));
+		return false;
+	}
+	*total = value.size < SIZE_BYTES ? SIZE_MAX : get_le32(value.at);
+	if (*total > PASS_STORED_BYTES_MAX || value.size - SIZE_BYTES > *total) {
+		audit_fault(auditor, rows->table, "number %u: its size is wrong", *number);
+		return false;
+	}
+	buffer_clear(&auditor->whole);
+	buffer_append(&auditor->whole, value.at + SIZE_BYTES, value.size - SIZE_BYTES);
+	return true;
+}
+
+enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found)
+{
+	size_t   total;
+	enum err err = audit_row(auditor, rows);
+	found->whole = false;
+	if (err || !begin_whole(auditor, rows, &found->number, &total)) return err;
+	for (unsigned part = 1; auditor->whole.size < total && !auditor->whole.failed; part++) {
+		if ((err = audit_row(auditor, rows)) && err != ERR_NOT_FOUND) return err;
+		bool follows = !err && is_part(rows, found->number, part);
+		if (!follows || rows->value.size == 0 || rows->value.size > total - auditor->whole.size) {
+			audit_fault(auditor, rows->table, "number %u: part %u is missing or wrong", found->number,
+			            part);
+			rows->kept = !err && !follows;
+			return OK;
+		}
+		buffer_append(&auditor->whole, rows->value.at, rows->value.size);
+	}
+	if (auditor->whole.failed) return ERR_NO_MEMORY;
+	found->value = buffer_span(&auditor->whole);
+	found->whole = true;
+	return OK;
+}

@@ -1,0 +1,50 @@
+#pragma once
+#include "store/db.h"
+
+#include <lmdb.h>
+
+/* What the files that touch LMDB share; nobody else includes this. */
+struct view {
+	struct db     *db;
+	MDB_txn       *txn;
+	MDB_cursor    *cursors[TABLE_END];
+	struct writes *writes;
+	struct arena  *arena;
+};
+
+struct db {
+	MDB_env    *env;
+	MDB_dbi     dbis[TABLE_END];
+	struct view writer;
+};
+
+enum {
+	CRC_BYTES = 4,            /* behind every stored value */
+	IN_PAGE_BYTES_MAX = 2030, /* of key and stored value: what is larger may lie on pages of its own */
+};
+
+static inline MDB_val val(struct span span)
+{
+	return (MDB_val){span.size, (void *)(uintptr_t)span.at};
+}
+
+/* LMDB's word as ours. ERR_NOT_FOUND; ERR_DAMAGED: its pages contradict each other; ERR_IO: anything else. */
+enum err db_err(int rc);
+
+/* The view's cursor on a table, opened when it is first wanted. Errors: ERR_IO. */
+must_check enum err view_cursor(struct view *view, enum table table, MDB_cursor **cursor);
+
+enum table_kind table_kind(enum table table);
+bool            table_exists(enum table table); /* numbers have gaps */
+const char     *table_name(enum table table);
+
+/* Over table, key and value. */
+uint32_t row_crc(enum table table, struct span key, const void *value, size_t size);
+
+/* One value, checked. Errors: ERR_NOT_FOUND, ERR_DAMAGED, ERR_IO, ERR_NO_MEMORY. */
+must_check enum err row_get(struct view *view, enum table table, struct span key, struct span *value);
+must_check enum err row_get_whole(struct view *view, enum table table, struct span key, struct span *value);
+must_check enum err row_put(struct db *db, enum table table, struct span key, struct span head,
+                            struct span body);
+/* Takes the checksum off a stored value. Errors: ERR_DAMAGED. */
+must_check enum err row_checked(enum table table, struct span key, MDB_val stored, struct span *value);

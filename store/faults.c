@@ -1,0 +1,15 @@
+/* A bounded list of findings: the first ones are told, the rest is only counted, so that a ruined disk costs no
+ * more memory than a sound one. */
+#include "store/faults.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void fault(struct faults *faults, const char *format, ...)
+{
+	va_list args;
+	if (faults->count++ >= FAULTS_KEPT) return;
+	va_start(args, format);
+	vsnprintf(faults->texts[faults->count - 1], FAULT_TEXT, format, args);
+	va_end(args);
+}

@@ -1,0 +1,12 @@
+#pragma once
+#include <stdint.h>
+
+/* What was found wrong, one line of text each; beyond FAULTS_KEPT they are only counted. Zeroed is empty.
+ * Errors: none. */
+enum { FAULTS_KEPT = 32, FAULT_TEXT = 200 };
+struct faults {
+	uint64_t count;
+	char     texts[FAULTS_KEPT][FAULT_TEXT];
+};
+
+__attribute__((format(printf, 2, 3))) void fault(struct faults *faults, const char *format, ...);

@@ -1,0 +1,57 @@
+#pragma once
+#include "store/audit.h"
+#include "store/faults.h"
+#include "store/snapshot.h"
+
+/* The thread that makes snapshots: by itself when the journal has outgrown the tables, and when it is asked for a
+ * backup or a verification, which both read a snapshot made for them. One job at a time. After each it removes what is
+ * no longer needed: older snapshots, and the journal's segments before the oldest kept. Functions but open and close
+ * may be called from any thread.
+ *
+ * The rule: a snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables,
+ * but never more than a sixteenth of the disk. */
+struct keeper;
+struct store_place;
+
+enum keep { KEEP_SNAPSHOT, KEEP_BACKUP, KEEP_VERIFY };
+enum {
+	KEEP_DIR_MAX = 1024,
+	KEEP_JOURNAL_BYTES = 1 << 30,
+	KEEP_BYTES_PER_S = 48 << 20, /* of a snapshot's copying */
+	KEEP_RETRY_S = 60,           /* after one of its own accord has failed */
+	KEEP_LOOK_MS = 1000,
+};
+
+/* Errors: ERR_NO_MEMORY, ERR_IO. */
+must_check enum err keeper_open(const struct store_place *place, const struct journal_dir *dir, struct db *db,
+                                struct keeper **keeper);
+void                keeper_close(struct keeper **keeper); /* a job under way is stopped */
+
+/* Asks for a job; `dir` (BACKUP): an existing, empty directory for this shard's files, an absolute path.
+ * *number identifies it in keeper_state. Errors: ERR_RESOURCE_CONFLICT (one is under way), ERR_INVALID_INPUT. */
+must_check enum err keeper_ask(struct keeper *keeper, enum keep what, struct span dir, uint64_t *number);
+
+struct keeper_state {
+	uint64_t        number; /* of the job under way, or of the last one that was asked for; 0: none yet */
+	enum keep       what;
+	bool            running;
+	enum err        err;         /* of one that has ended */
+	uint64_t        done, total; /* bytes */
+	struct snapshot made;        /* what it made, or found to be made already */
+	struct faults   faults;      /* what was found damaged */
+	struct audit    audit;       /* VERIFY: what was gone through */
+	uint64_t        records, segments;
+
+	/* As of now. */
+	unsigned snapshots;
+	uint64_t snapshot_seq;
+	wall_us  snapshot_made;  /* real time; 0: there is none */
+	int64_t  snapshot_age_s; /* by the same clock */
+	uint64_t journal_bytes, journal_first_segment;
+	uint64_t data_bytes, free_bytes; /* of the tables, used; of the disk */
+	uint64_t failures;               /* snapshots of its own accord in a row that failed */
+	enum err failure;                /* of the last of them */
+	bool     damage;                 /* the live tables have been found damaged: the process is to exit */
+};
+void keeper_state(struct keeper *keeper, struct keeper_state *state);
+bool keeper_found_damage(const struct keeper *keeper);

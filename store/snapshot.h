@@ -1,0 +1,62 @@
+#pragma once
+#include "schemas/buffer.h"
+#include "store/db.h"
+#include "store/faults.h"
+#include "store/progress.h"
+#include "store/segment.h"
+
+/* A snapshot: a shard's tables as of one record, in a directory of its own that never changes once it has its name:
+ *   shards/N/snapshots/<20 digits of seq>/data.mdb, and `manifest`, which is written last
+ * A snapshot counts when its manifest's sum, place and file hash hold. Two are kept, and the journal back to the
+ * older. */
+struct snapshot {
+	struct applied
+	    at; /* the record behind which it stands. segment 0: restored, the journal begins anew behind it */
+	wall_us  made;       /* real time */
+	uint64_t bytes;      /* of data.mdb */
+	uint8_t  sha256[32]; /* of data.mdb */
+	uint8_t  lineage[16];
+	uint16_t shard;
+};
+
+enum { SNAPSHOTS_KEPT = 2, SNAPSHOT_NAME = 24, MANIFEST_BYTES_MAX = 4096 };
+void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME]); /* of its directory */
+
+/* The manifest: text, `name=value` a line, the last one a sum. Errors: ERR_DAMAGED, ERR_UNSUPPORTED. */
+void                snapshot_manifest_write(const struct snapshot *snapshot, struct buffer *out);
+must_check enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot);
+
+/* The snapshots of a place (`place_fd`: shards/N) that have a good manifest of this shard and lineage, newest first, at
+ * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none. Errors: ERR_IO, ERR_NO_MEMORY. */
+must_check enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list,
+                                  unsigned *count, unsigned *broken);
+
+/* Opens its directory. Errors: ERR_DAMAGED (not there), ERR_IO. */
+must_check enum err snapshot_open_dir(int place_fd, const struct snapshot *snapshot, int *fd);
+
+/* Reads all of data.mdb. Errors: ERR_DAMAGED (missing, or not the bytes that the manifest tells), ERR_IO, ERR_STOPPED. */
+must_check enum err snapshot_check(int place_fd, const struct snapshot *snapshot, struct progress *progress);
+
+/* Makes one of the tables that `reader` sees, which go on changing meanwhile: copies them in pieces, brings the copy
+ * up to one record from the journal, walks it, and gives it its name only then. `faults` tells what was found damaged.
+ * Errors: ERR_DAMAGED (a row, or the journal), ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED: nothing stays behind. */
+struct snapshot_order {
+	int                       place_fd;
+	const struct journal_dir *dir;
+	struct view              *reader; /* of the live tables; not begun */
+	uint64_t                  map_bytes;
+	uint64_t                  bytes_per_s; /* at most; 0: as fast as it goes */
+	wall_us                   now;         /* real time, for `made` */
+	struct progress          *progress;    /* counts SNAPSHOT_PASSES times the bytes in use */
+	struct faults            *faults;
+	atomic_bool *tables_damaged; /* set when it is a row of the live tables that is damaged */
+};
+enum { SNAPSHOT_PASSES = 3 }; /* copied, walked, hashed */
+must_check enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made);
+
+/* Removes all but the newest `keep`, and unfinished ones. Errors: ERR_IO, ERR_NO_MEMORY. */
+must_check enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep);
+
+/* Copies one's files to `to_fd`, an empty directory, durably. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_STOPPED. */
+must_check enum err snapshot_export(int place_fd, const struct snapshot *snapshot, int to_fd,
+                                    struct progress *progress);

@@ -1,0 +1,188 @@
+/* The snapshots of a place: which there are, whether one is whole, and taking away those that are no longer needed. */
+#include "store/snapshot.h"
+
+#include "store/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char all[] = "snapshots";
+
+static bool is_digits(const char *name)
+{
+	return strlen(name) == 20 && strspn(name, "0123456789") == 20;
+}
+
+/* By its manifest alone; also the name has to agree. */
+static enum err read_one(int all_fd, const char *name, const struct journal_dir *dir,
+                         struct snapshot *snapshot)
+{
+	struct buffer text = {0};
+	char          path[SNAPSHOT_NAME + 16], own[SNAPSHOT_NAME];
+	snprintf(path, sizeof path, "%.20s/manifest", name);
+	enum err err = file_load(all_fd, path, MANIFEST_BYTES_MAX, &text);
+	if (!err) err = snapshot_manifest_read(buffer_span(&text), snapshot);
+	buffer_free(&text);
+	if (err) return err == ERR_NOT_FOUND || err == ERR_UNSUPPORTED ? ERR_DAMAGED : err;
+	snapshot_name(snapshot->at.seq, own);
+	bool ours = snapshot->shard == dir->shard &&
+	            !memcmp(snapshot->lineage, dir->lineage, sizeof dir->lineage);
+	return ours && !strcmp(own, name) ? OK : ERR_DAMAGED;
+}
+
+/* Keeps the list sorted, newest first, and no longer than `max`. */
+static void insert(struct snapshot *list, unsigned *count, unsigned max, const struct snapshot *snapshot)
+{
+	unsigned at = *count;
+	while (at > 0 && list[at - 1].at.seq < snapshot->at.seq)
+		at--;
+	if (at >= max) return;
+	unsigned moved = (*count < max ? *count : max - 1) - at;
+	memmove(&list[at + 1], &list[at], moved * sizeof *list);
+	list[at] = *snapshot;
+	if (*count < max) ++*count;
+}
+
+static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapshot *list, unsigned *count,
+                        unsigned *broken)
+{
+	struct dirent  *entry;
+	struct snapshot one;
+	enum err        err = OK;
+	unsigned        max = *count;
+	int             fd = openat(all_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR            *names = fd < 0 ? NULL : fdopendir(fd);
+	*count = 0;
+	if (!names && fd >= 0) close(fd);
+	if (!names) return ERR_IO;
+	while (!err && (entry = readdir(names))) {
+		if (!is_digits(entry->d_name)) continue;
+		err = read_one(all_fd, entry->d_name, dir, &one);
+		if (!err) insert(list, count, max, &one);
+		if (err == ERR_DAMAGED && broken) ++*broken;
+		if (err == ERR_DAMAGED) err = OK;
+	}
+	closedir(names);
+	return err;
+}
+
+enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list, unsigned *count,
+                       unsigned *broken)
+{
+	int fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (broken) *broken = 0;
+	if (fd < 0) {
+		*count = 0;
+		return errno == ENOENT ? OK : ERR_IO;
+	}
+	enum err err = list_in(fd, dir, list, count, broken);
+	close(fd);
+	return err;
+}
+
+enum err snapshot_open_dir(int place_fd, const struct snapshot *snapshot, int *fd)
+{
+	char name[SNAPSHOT_NAME], path[48];
+	snapshot_name(snapshot->at.seq, name);
+	snprintf(path, sizeof path, "%s/%s", all, name);
+	*fd = openat(place_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd >= 0) return OK;
+	return errno == ENOENT || errno == ENOTDIR ? ERR_DAMAGED : ERR_IO;
+}
+
+enum err snapshot_check(int place_fd, const struct snapshot *snapshot, struct progress *progress)
+{
+	struct stat st;
+	uint8_t     sha256[32];
+	int         dir_fd = -1, fd = -1;
+	enum err    err = snapshot_open_dir(place_fd, snapshot, &dir_fd);
+	if (err) return err;
+	fd = openat(dir_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		err = fd < 0 && errno == ENOENT ? ERR_DAMAGED : ERR_IO;
+		goto out;
+	}
+	if ((uint64_t)st.st_size != snapshot->bytes) err = ERR_DAMAGED;
+	if (!err && !(err = file_sha256(fd, sha256, progress)) &&
+	    memcmp(sha256, snapshot->sha256, sizeof sha256))
+		err = ERR_DAMAGED;
+out:
+	if (fd >= 0) close(fd);
+	close(dir_fd);
+	return err;
+}
+
+static bool is_kept(const char *name, const struct snapshot *list, unsigned count)
+{
+	char own[SNAPSHOT_NAME];
+	for (unsigned i = 0; i < count; i++) {
+		snapshot_name(list[i].at.seq, own);
+		if (!strcmp(own, name)) return true;
+	}
+	return false;
+}
+
+/* A manifest goes first: without it what is left is no snapshot. */
+static enum err remove_one(int all_fd, const char *name)
+{
+	char path[300];
+	snprintf(path, sizeof path, "%s/manifest", name);
+	if (unlinkat(all_fd, path, 0) && errno != ENOENT) return ERR_IO;
+	return file_remove_dir(all_fd, name);
+}
+
+static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count)
+{
+	struct dirent *entry;
+	enum err       err = OK;
+	int            fd = openat(all_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *names = fd < 0 ? NULL : fdopendir(fd);
+	if (!names && fd >= 0) close(fd);
+	if (!names) return ERR_IO;
+	while (!err && (entry = readdir(names)))
+		if (entry->d_name[0] != '.' && !is_kept(entry->d_name, list, count))
+			err = remove_one(all_fd, entry->d_name);
+	closedir(names);
+	return err ? err : file_sync_dir(all_fd);
+}
+
+enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep)
+{
+	struct snapshot list[SNAPSHOTS_KEPT];
+	unsigned        count = keep < SNAPSHOTS_KEPT ? keep : SNAPSHOTS_KEPT;
+	int             fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) return errno == ENOENT ? OK : ERR_IO;
+	enum err err = list_in(fd, dir, list, &count, NULL);
+	if (!err) err = prune_in(fd, list, count);
+	close(fd);
+	return err;
+}
+
+static enum err export_file(int from_dir, int to_dir, const char *name, struct progress *progress)
+{
+	int      to = -1, from = openat(from_dir, name, O_RDONLY | O_CLOEXEC);
+	enum err err = from < 0 ? ERR_IO : OK;
+	if (!err && (to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+		err = ERR_IO;
+	if (!err) err = file_copy(from, to, progress);
+	if (!err && fsync(to)) err = ERR_IO;
+	if (to >= 0) close(to);
+	if (from >= 0) close(from);
+	return err;
+}
+
+enum err snapshot_export(int place_fd, const struct snapshot *snapshot, int to_fd, struct progress *progress)
+{
+	int      fd;
+	enum err err = snapshot_open_dir(place_fd, snapshot, &fd);
+	if (err) return err;
+	if (!(err = export_file(fd, to_fd, "data.mdb", progress)))
+		err = export_file(fd, to_fd, "manifest", NULL);
+	close(fd);
+	return err ? err : file_sync_dir(to_fd);
+}

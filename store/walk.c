@@ -1,0 +1,219 @@
+/* The walk through everything that LMDB keeps, by what its interface lets be seen.
+ *
+ * A cursor that goes from row to row follows the pages' pointers, not the keys in the pages above: it would not
+ * notice that a search goes astray. So the first and the last row of every page are searched for as well, and
+ * must be found at the very address where the walk met them. A row's address tells its page, and a page begins
+ * with its own number, so all pages must agree on where the file is mapped. Pages are marked, and the list of free
+ * pages must keep away from those. */
+#include "store/walk.h"
+
+#include "store/db_inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAIN_DBI = 1, FREE_DBI = 0, TEXT_OF_KEY = 64 };
+
+struct walk {
+	struct view     *view;
+	struct faults   *faults;
+	struct progress *progress;
+	uintptr_t        map; /* where the file is mapped; 0: not known yet */
+	uint64_t         page_bytes, pages;
+	uint8_t         *seen; /* a bit a page */
+	MDB_cursor      *search;
+	enum table       table;
+	struct raw_row   last;      /* of the table, in a page that it shares */
+	uint64_t         accounted; /* pages that belong to a tree, by the trees' own counts */
+};
+
+static void key_text(struct span key, char text[TEXT_OF_KEY])
+{
+	size_t at = 0;
+	for (size_t i = 0; i < key.size && at + 3 < TEXT_OF_KEY; i++, at += 2)
+		snprintf(text + at, 3, "%02x", key.at[i]);
+	text[at] = 0;
+}
+
+static void row_fault(const struct walk *walk, const char *what, struct span key)
+{
+	char text[TEXT_OF_KEY];
+	key_text(key, text);
+	fault(walk->faults, "table %s: %s, key %s", table_name(walk->table), what, text);
+}
+
+static uintptr_t page_address(const struct walk *walk, struct span row)
+{
+	return (uintptr_t)row.at & ~(uintptr_t)(walk->page_bytes - 1);
+}
+
+/* The number that the page gives itself; SIZE_MAX when it is not where that page should be. */
+static uint64_t page_number(struct walk *walk, struct span row)
+{
+	uintptr_t at = page_address(walk, row);
+	size_t    number;
+	memcpy(&number, (const void *)at, sizeof number);
+	if (!walk->map) walk->map = at - number * walk->page_bytes;
+	return number < walk->pages && walk->map + number * walk->page_bytes == at ? number : SIZE_MAX;
+}
+
+/* Marks a page; false when it was marked before. */
+static bool mark(const struct walk *walk, uint64_t page)
+{
+	uint8_t bit = (uint8_t)(1u << page % 8);
+	if (walk->seen[page / 8] & bit) return false;
+	walk->seen[page / 8] |= bit;
+	return true;
+}
+
+static enum err expect_found(const struct walk *walk, const struct raw_row *row)
+{
+	MDB_val k = val(row->key), stored;
+	int     rc = mdb_cursor_get(walk->search, &k, &stored, MDB_SET);
+	if (rc && rc != MDB_NOTFOUND) return db_err(rc);
+	if (rc || stored.mv_data != row->stored.at)
+		row_fault(walk, "a search does not find the row", row->key);
+	return OK;
+}
+
+static int compare(struct span a, struct span b)
+{
+	int order = memcmp(a.at, b.at, a.size < b.size ? a.size : b.size);
+	return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/* A row whose page differs from that of the row before begins a page, which the one before has ended. */
+static enum err on_page(struct walk *walk, const struct raw_row *row)
+{
+	enum err err = OK;
+	if (walk->last.key.size && page_address(walk, walk->last.stored) == page_address(walk, row->stored))
+		return OK;
+	uint64_t page = page_number(walk, row->stored);
+	if (page == SIZE_MAX)
+		row_fault(walk, "its page is not where its number says", row->key);
+	else if (!mark(walk, page))
+		row_fault(walk, "its page is used twice", row->key);
+	if (walk->last.key.size) err = expect_found(walk, &walk->last);
+	return err ? err : expect_found(walk, row);
+}
+
+static enum err on_row(struct walk *walk, const struct raw_row *row, struct span key_before)
+{
+	if (!raw_row_holds(walk->table, row)) row_fault(walk, "checksum does not hold", row->key);
+	if (key_before.size && compare(key_before, row->key) >= 0)
+		row_fault(walk, "rows out of order", row->key);
+	if (row->key.size + row->stored.size > IN_PAGE_BYTES_MAX)
+		return expect_found(walk, row); /* a page of its own */
+	enum err err = on_page(walk, row);
+	walk->last = *row;
+	return err;
+}
+
+static enum err stat_of(struct walk *walk, MDB_dbi dbi, MDB_stat *stat)
+{
+	int rc = mdb_stat(walk->view->txn, dbi, stat);
+	if (rc) return db_err(rc);
+	walk->accounted += stat->ms_branch_pages + stat->ms_leaf_pages + stat->ms_overflow_pages;
+	return OK;
+}
+
+static enum err walk_rows(struct walk *walk)
+{
+	struct raw_row row;
+	struct span    key_before = {NULL, 0};
+	uint64_t       count = 0;
+	enum err       err = view_raw_from(walk->view, walk->table, span_of(NULL, 0), &row);
+	for (; !err; err = view_raw_next(walk->view, walk->table, &row)) {
+		if ((err = on_row(walk, &row, key_before))) return err;
+		if (!progress_add(walk->progress, row.key.size + row.stored.size)) return ERR_STOPPED;
+		key_before = row.key;
+		if (walk->faults->count > FAULTS_KEPT) return ERR_DAMAGED;
+		count++;
+	}
+	if (err != ERR_NOT_FOUND) return err;
+	if (walk->last.key.size && (err = expect_found(walk, &walk->last))) return err;
+	MDB_stat stat;
+	if ((err = stat_of(walk, walk->view->db->dbis[walk->table], &stat))) return err;
+	if (stat.ms_entries != count)
+		fault(walk->faults, "table %s: %" PRIu64 " rows, but it says %zu", table_name(walk->table),
+		      count, stat.ms_entries);
+	return OK;
+}
+
+static enum err walk_table(struct walk *walk, enum table table)
+{
+	MDB_dbi dbi = walk->view->db->dbis[table];
+	walk->table = table;
+	walk->last = (struct raw_row){.key = {NULL, 0}};
+	if (!dbi) return OK; /* made by a program that did not know this table */
+	int rc = mdb_cursor_open(walk->view->txn, dbi, &walk->search);
+	if (rc) return db_err(rc);
+	enum err err = walk_rows(walk);
+	mdb_cursor_close(walk->search);
+	return err;
+}
+
+/* One list of the free ones: how many, then their numbers, descending. */
+static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
+{
+	const size_t *numbers = list.mv_data;
+	size_t        count = list.mv_size >= sizeof *numbers ? numbers[0] : SIZE_MAX;
+	if (list.mv_size % sizeof *numbers || count > list.mv_size / sizeof *numbers - 1) {
+		fault(walk->faults, "the list of free pages is malformed");
+		return;
+	}
+	for (size_t i = 1; i <= count; i++) {
+		if (numbers[i] < 2 || numbers[i] >= walk->pages)
+			fault(walk->faults, "page %zu is free but does not exist", numbers[i]);
+		else if (!mark(walk, numbers[i]))
+			fault(walk->faults, "page %zu is free and in use", numbers[i]);
+	}
+	*free_pages += count;
+}
+
+/* Every page but the two heads is free or belongs to one tree. */
+static enum err walk_free(struct walk *walk)
+{
+	MDB_cursor *cursor;
+	MDB_val     key, list;
+	MDB_stat    stat;
+	uint64_t    free_pages = 0;
+	enum err    err;
+	int         rc = mdb_cursor_open(walk->view->txn, FREE_DBI, &cursor);
+	if (rc) return db_err(rc);
+	while (!(rc = mdb_cursor_get(cursor, &key, &list, MDB_NEXT)))
+		on_free_list(walk, list, &free_pages);
+	mdb_cursor_close(cursor);
+	if (rc != MDB_NOTFOUND) return db_err(rc);
+	if ((err = stat_of(walk, FREE_DBI, &stat)) || (err = stat_of(walk, MAIN_DBI, &stat))) return err;
+	uint64_t total = walk->accounted + free_pages + 2;
+	if (total != walk->pages)
+		fault(walk->faults, "%" PRIu64 " pages, but %" PRIu64 " are free or in use", walk->pages,
+		      total);
+	return OK;
+}
+
+static enum err walk_all(struct walk *walk)
+{
+	enum err err = OK;
+	for (unsigned i = 1; !err && i < TABLE_END; i++)
+		if (table_exists((enum table)i)) err = walk_table(walk, (enum table)i);
+	return err ? err : walk_free(walk);
+}
+
+enum err walk_tables(struct view *reader, struct faults *faults, struct progress *progress)
+{
+	MDB_envinfo info;
+	MDB_stat    stat;
+	struct walk walk = {.view = reader, .faults = faults, .progress = progress};
+	if (mdb_env_info(reader->db->env, &info) || mdb_env_stat(reader->db->env, &stat)) return ERR_IO;
+	walk.page_bytes = stat.ms_psize;
+	walk.pages = info.me_last_pgno + 1;
+	walk.seen = calloc(1, walk.pages / 8 + 1);
+	enum err err = walk.seen ? walk_all(&walk) : ERR_NO_MEMORY;
+	free(walk.seen);
+	if (err != ERR_DAMAGED) return err;
+	fault(faults, "the walk through the tables ended early");
+	return OK;
+}

@@ -1,0 +1,589 @@
+/* The audit: sound tables have no fault; and each rule, broken alone in an otherwise sound shop, is told with table,
+ * account and number. The shop is made with the very codecs that the handlers use. */
+#include "tests/unit/support.h"
+
+#include "schemas/body.h"
+#include "schemas/bytes.h"
+#include "store/account_row.h"
+#include "store/audit.h"
+#include "store/db_inside.h"
+#include "store/hot.h"
+#include "store/keys.h"
+#include "store/ledger.h"
+#include "store/tally.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { PASSES = 45, DELTAS = 3, LARGE_PASS = 7, DELETED_PASS = 4, ISSUED = 2, DEACTIVATED = 5 };
+enum { AT_STATUS = 24, AT_FLAGS = 64, AT_TEMPLATE = 104, AT_BALANCE = 344, AT_HEAD = 1624 };
+
+static struct scratch          s;
+static const struct account_id account = {{'a', 'c'}}, other = {{'b'}}, nobody = {{'n'}};
+static struct faults           faults;
+static struct audit            audit;
+static uint64_t                ledger_seq;
+
+static const char template_text[] =
+    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"qr\":true,\"fields\":["
+    "{\"key\":\"points\",\"label\":\"Points\",\"type\":\"number\",\"locked\":true}]}";
+
+/* Making ------------------------------------------------------------------------------------------------- */
+
+static void put(enum table table, struct row_key key, struct span value)
+{
+	must(!write_put(&s.staged, table, key_span(&key), value));
+	scratch_save(&s);
+}
+
+static void del(enum table table, struct row_key key)
+{
+	must(!write_del(&s.staged, table, key_span(&key)));
+	scratch_save(&s);
+}
+
+static void patch(enum table table, struct row_key key, size_t offset, const void *bytes, size_t size)
+{
+	must(!write_patch(&s.staged, table, key_span(&key), (uint16_t)offset, span_of(bytes, size)));
+	scratch_save(&s);
+}
+
+static void put_account(struct account_id id, uint32_t templates)
+{
+	struct account_row row = {
+	    .webhooks = true, .template_count = templates, .created = {1}, .name = span_str("Shop")};
+	struct key_row key = {.id = {{id.b[0], 9}}, .created = {1}};
+	must(!account_row_put(s.view, id, &row));
+	must(!key_row_put(s.view, id, &key));
+	scratch_save(&s);
+	for (uint32_t number = 1; number <= templates; number++)
+		put(TABLE_TEMPLATE, key_u32(id, number), span_str(template_text));
+}
+
+static void put_event(struct ledger_row row, struct hot *hot)
+{
+	row.status = hot->status;
+	row.flags = hot->flags;
+	row.previous = hot->ledger_head;
+	row.balance = hot->balance;
+	row.at = hot->updated;
+	must(!ledger_put(s.view, account, ++ledger_seq, &row));
+	scratch_save(&s);
+	hot->ledger_head = ledger_seq;
+}
+
+static void put_body(uint32_t number, const char *pass_id, size_t size)
+{
+	char         *visible = malloc(size + 16);
+	struct buffer bytes = {0};
+	must(visible);
+	int         n = snprintf(visible, size + 16, "{\"x\":\"%0*d\"}", (int)size, 0);
+	struct body body = {
+	    .pass_id = span_str(pass_id), .visible = span_of(visible, (size_t)n), .hidden = span_str("{}")};
+	body_pack(&body, &bytes);
+	put(TABLE_BODY, key_u32(account, number), buffer_span(&bytes));
+	buffer_free(&bytes);
+	free(visible);
+}
+
+static const char *id_of(uint32_t number)
+{
+	static char text[32];
+	if (number == LARGE_PASS) number = DELETED_PASS; /* it took the deleted one's id */
+	snprintf(text, sizeof text, "pass-%u", number);
+	return text;
+}
+
+static void put_pass(uint32_t number)
+{
+	struct hot    hot = {.template = 1, .status = 0, .created = {number + 1}, .updated = {number + 1}};
+	struct hot_at at;
+	put_event((struct ledger_row){.number = number, .what = LEDGER_CREATED}, &hot);
+	hot.status = ISSUED;
+	put_event((struct ledger_row){.number = number, .what = LEDGER_ISSUED}, &hot);
+	must(!hot_add(s.view, account, number, &hot));
+	scratch_save(&s);
+	for (int64_t i = 1; i <= DELTAS; i++) {
+		must(!hot_get(s.view, account, number, &at));
+		hot.balance += 10 * i;
+		hot.updated.v += 100;
+		put_event((struct ledger_row){.number = number, .what = LEDGER_LOYALTY, .delta = 10 * i}, &hot);
+		must(!hot_get(s.view, account, number, &at));
+		must(!hot_put(s.view, &at, &hot));
+		scratch_save(&s);
+	}
+	put_body(number, id_of(number), number == LARGE_PASS ? 5000 : 20);
+	put(TABLE_PASS_ID, key_pass_id(account, span_str(id_of(number)), number), span_of(NULL, 0));
+}
+
+static void delete_pass(uint32_t number)
+{
+	struct hot_at at;
+	must(!hot_get(s.view, account, number, &at));
+	struct hot after = at.now;
+	after.status = DEACTIVATED;
+	after.flags |= HOT_DELETED;
+	put_event((struct ledger_row){.number = number, .what = LEDGER_DELETED}, &after);
+	must(!hot_get(s.view, account, number, &at));
+	must(!hot_put(s.view, &at, &after));
+	scratch_save(&s);
+}
+
+static void make_shop(void)
+{
+	struct tally tally = {.made = PASSES, .counts = {[ISSUED] = PASSES - 1, [HOT_COUNT_DELETED] = 1}};
+	uint8_t      paused = 1;
+	struct span  paused_key = span_str("issuer_paused");
+	scratch_open(&s);
+	ledger_seq = 0;
+	put_account(account, 2);
+	put_account(other, 0);
+	for (uint32_t number = 0; number < PASSES; number++)
+		put_pass(number);
+	delete_pass(DELETED_PASS);
+	must(!tally_put(s.view, account, &tally));
+	must(!write_put(&s.staged, TABLE_META, paused_key, span_of(&paused, 1)));
+	scratch_commit(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(audit, .init = make_shop, .fini = end);
+
+/* Looking ------------------------------------------------------------------------------------------------- */
+
+static void look(void)
+{
+	struct view    *reader;
+	struct arena    arena = {0};
+	struct progress progress = {.done = 0};
+	scratch_commit(&s);
+	faults = (struct faults){.count = 0};
+	must(!db_reader_open(s.db, &arena, &reader));
+	must(!db_reader_begin(reader));
+	cr_assert_eq(audit_tables(reader, &audit, &faults, &progress), OK);
+	db_reader_end(reader);
+	db_reader_close(&reader);
+	arena_free(&arena);
+}
+
+static bool is_told(const char *want)
+{
+	for (uint64_t i = 0; i < faults.count && i < FAULTS_KEPT; i++)
+		if (strstr(faults.texts[i], want)) return true;
+	return false;
+}
+
+static void expect_fault(const char *breakage, const char *want)
+{
+	look();
+	cr_expect(is_told(want), "%s: no \"%s\" among %llu faults, the first: %s", breakage, want,
+	          (unsigned long long)faults.count, faults.count ? faults.texts[0] : "none");
+}
+
+Test(audit, finds_nothing_wrong_with_a_sound_shop_and_counts_what_is_there)
+{
+	look();
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+	cr_expect_eq(audit.accounts, 2);
+	cr_expect_eq(audit.passes, PASSES - 1);
+	cr_expect_eq(audit.ledger_rows, PASSES * (2 + DELTAS) + 1);
+	/* Bodies and ids; two more parts of the large body; hot rows, tally, accounts, keys, templates, META. */
+	cr_expect_eq(audit.rows, audit.ledger_rows + 2 * PASSES + 2 + 2 + 1 + 2 + 2 + 2 + 2, "%llu",
+	             (unsigned long long)audit.rows);
+}
+
+Test(audit, finds_nothing_wrong_with_empty_tables)
+{
+	scratch_close(&s);
+	scratch_open(&s);
+	look();
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+	cr_expect_eq(audit.accounts, 0);
+}
+
+Test(audit, stops_when_it_is_told_to)
+{
+	struct view    *reader;
+	struct arena    arena = {0};
+	struct progress progress = {.stop = true};
+	must(!db_reader_open(s.db, &arena, &reader));
+	must(!db_reader_begin(reader));
+	cr_expect_eq(audit_tables(reader, &audit, &faults, &progress), ERR_STOPPED);
+	db_reader_end(reader);
+	db_reader_close(&reader);
+	arena_free(&arena);
+}
+
+/* Breaking ------------------------------------------------------------------------------------------------- */
+
+static void patch_hot(uint32_t number, size_t column, size_t width, uint64_t value)
+{
+	uint8_t bytes[8];
+	put_le64(bytes, value);
+	patch(TABLE_HOT, key_u32(account, number / HOT_PASSES), column + width * (number % HOT_PASSES), bytes, width);
+}
+
+static void break_hot_count(void)
+{
+	patch(TABLE_HOT, key_u32(account, 0), ISSUED, "\x07", 1);
+}
+static void break_hot_oldest(void)
+{
+	patch(TABLE_HOT, key_u32(account, 0), 8, "\x55", 1);
+}
+static void break_hot_newest(void)
+{
+	patch(TABLE_HOT, key_u32(account, 0), 16, "\x01", 1);
+}
+static void break_hot_status(void)
+{
+	patch_hot(3, AT_STATUS, 1, 9);
+}
+static void break_hot_flags(void)
+{
+	patch_hot(3, AT_FLAGS, 1, 128);
+}
+static void break_hot_flags_of_ledger(void)
+{
+	patch_hot(3, AT_FLAGS, 1, HOT_REINSTALL_BLOCKED);
+}
+static void break_hot_deleted_status(void)
+{
+	patch_hot(DELETED_PASS, AT_STATUS, 1, ISSUED);
+}
+static void break_hot_template(void)
+{
+	patch_hot(44, AT_TEMPLATE, 2, 3);
+}
+static void break_hot_balance(void)
+{
+	patch_hot(41, AT_BALANCE, 8, 61);
+}
+static void break_hot_head(void)
+{
+	patch_hot(41, AT_HEAD, 8, 1);
+}
+static void break_hot_missing(void)
+{
+	del(TABLE_HOT, key_u32(account, 0));
+}
+static void break_hot_form(void)
+{
+	put(TABLE_HOT, key_u32(account, 2), span_str("no row"));
+}
+static void break_hot_key(void)
+{
+	put(TABLE_HOT, key_u64(account, 9), span_str("no row"));
+}
+static void break_tally_made(void)
+{
+	patch(TABLE_TALLY, key_account(account), 0, "\x2e", 1);
+}
+static void break_tally_count(void)
+{
+	patch(TABLE_TALLY, key_account(account), 4 + 4 * HOT_COUNT_DELETED, "\x02", 1);
+}
+static void break_tally_missing(void)
+{
+	del(TABLE_TALLY, key_account(account));
+}
+static void break_tally_form(void)
+{
+	put(TABLE_TALLY, key_account(account), span_str("x"));
+}
+static void break_tally_key(void)
+{
+	put(TABLE_TALLY, key_u32(account, 1), span_str("x"));
+}
+static void break_body_missing(void)
+{
+	del(TABLE_BODY, key_u32(account, 12));
+}
+static void break_body_form(void)
+{
+	put(TABLE_BODY, key_u32(account, 12), span_str("\x02 no body at all, and of another version"));
+}
+static void break_body_stray(void)
+{
+	put_body(PASSES + 3, "pass-48", 20);
+}
+static void break_body_id(void)
+{
+	put_body(12, "pass-999", 20);
+}
+static void break_body_bad_id(void)
+{
+	put_body(12, "..", 20);
+}
+
+/* One part of a body, as it lies in the tables. */
+static void put_part(uint32_t number, uint16_t part, const void *bytes, size_t size)
+{
+	struct row_key key = key_u32(account, number);
+	put_be16(key.bytes + key.size, part);
+	key.size += 2;
+	must(!row_put(s.db, TABLE_BODY, key_span(&key), span_of(NULL, 0), span_of(bytes, size)));
+}
+
+static void break_part_empty(void)
+{
+	put_part(LARGE_PASS, 1, NULL, 0);
+}
+static void break_part_long(void)
+{
+	put_part(LARGE_PASS, 2, filler(1, 1900).at, 1900);
+}
+static void break_part_stray(void)
+{
+	put_part(12, 5, "x", 1);
+}
+static void break_part_size(void)
+{
+	put_part(12, 0, "\xff\xff\xff\xff", 4);
+}
+static void break_part_short(void)
+{
+	put_part(12, 0, "\x04", 1);
+}
+static void break_part_next(void)
+{
+	put_part(12, 0, "\xff\x00\x00\x00 more was announced than there is", 38);
+}
+
+static void break_id_missing(void)
+{
+	del(TABLE_PASS_ID, key_pass_id(account, span_str("pass-9"), 9));
+}
+static void break_id_twice(void)
+{
+	put(TABLE_PASS_ID, key_pass_id(account, span_str("another"), 9), span_of(NULL, 0));
+}
+static void break_id_stray(void)
+{
+	put(TABLE_PASS_ID, key_pass_id(account, span_str("pass-9"), PASSES), span_of(NULL, 0));
+}
+static void break_id_value(void)
+{
+	put(TABLE_PASS_ID, key_pass_id(account, span_str("pass-9"), 9), span_str("x"));
+}
+static void break_id_key(void)
+{
+	put(TABLE_PASS_ID, key_u32(account, 1), span_of(NULL, 0));
+}
+static void break_id_live_twice(void)
+{
+	del(TABLE_PASS_ID, key_pass_id(account, span_str("pass-9"), 9));
+	put(TABLE_PASS_ID, key_pass_id(account, span_str("pass-8"), 9), span_of(NULL, 0));
+	put_body(9, "pass-8", 20);
+}
+static void break_ledger_gap(void)
+{
+	del(TABLE_LEDGER, key_u64(account, 7));
+}
+static void break_ledger_first(void)
+{
+	del(TABLE_LEDGER, key_u64(account, 1));
+}
+static void break_ledger_previous(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 8), 16, "\x06", 1);
+}
+static void break_ledger_balance(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 3), 32, "\x0b", 1);
+}
+static void break_ledger_delta(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 5), 24, "\x1f", 1);
+}
+static void break_ledger_number(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 3), 0, "\xff", 1);
+}
+static void break_ledger_status(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 5), 5, "\x03", 1);
+}
+static void break_ledger_unknown_status(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 5), 5, "\x09", 1);
+}
+static void break_ledger_what(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 2), 4, "\x63", 1);
+}
+static void break_ledger_size(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 2), 4, "\x09", 1);
+}
+static void break_ledger_creation(void)
+{
+	patch(TABLE_LEDGER, key_u64(account, 1), 4, "\x02", 1);
+}
+static void break_ledger_key(void)
+{
+	put(TABLE_LEDGER, key_u32(account, 1), span_str("x"));
+}
+static void break_template_missing(void)
+{
+	del(TABLE_TEMPLATE, key_u32(account, 1));
+}
+static void break_template_last(void)
+{
+	del(TABLE_TEMPLATE, key_u32(account, 2));
+}
+static void break_template_more(void)
+{
+	put(TABLE_TEMPLATE, key_u32(account, 3), span_str(template_text));
+}
+static void break_template_text(void)
+{
+	put(TABLE_TEMPLATE, key_u32(account, 2), span_str("{\"name\":1}"));
+}
+static void break_key_size(void)
+{
+	put(TABLE_KEY, key_uuid(account, (struct uuid){{1}}), span_str("x"));
+}
+static void break_key_key(void)
+{
+	put(TABLE_KEY, key_u32(account, 1), span_str("x"));
+}
+static void break_account_missing(void)
+{
+	del(TABLE_ACCOUNT, key_account(account));
+}
+static void break_account_form(void)
+{
+	put(TABLE_ACCOUNT, key_account(account), span_str("x"));
+}
+static void break_account_switch(void)
+{
+	patch(TABLE_ACCOUNT, key_account(account), 0, "\x80", 1);
+}
+static void break_account_key(void)
+{
+	put(TABLE_ACCOUNT, key_u32(account, 1), span_str("x"));
+}
+static void break_stray_rows(void)
+{
+	put(TABLE_LEDGER, key_u64(nobody, 1), span_str("x"));
+}
+static void break_short_key(void)
+{
+	struct row_key key = {.bytes = {'z'}, .size = 1};
+	put(TABLE_LEDGER, key, span_str("x"));
+}
+static void break_meta_name(void)
+{
+	must(!write_put(&s.staged, TABLE_META, span_str("surprise"), span_str("x")));
+	scratch_save(&s);
+}
+static void break_meta_size(void)
+{
+	must(!write_put(&s.staged, TABLE_META, span_str("issuer_paused"), span_str("xx")));
+	scratch_save(&s);
+}
+
+#define ACCOUNT "account acc_mfrqaaaaaaaaaaaa: "
+#define NOBODY  "account acc_nyaaaaaaaaaaaaaa: "
+#define B(name, want) {#name, break_##name, want}
+
+static const struct {
+	const char *name;
+	void (*work)(void);
+	const char *want;
+} breakages[] = {
+    B(hot_count, "table hot, " ACCOUNT "passes from 0: count 2 is 7, there are 39"),
+    B(hot_oldest, "table hot, " ACCOUNT "passes from 0: oldest or newest change is wrong"),
+    B(hot_newest, "table hot, " ACCOUNT "passes from 0: oldest or newest change is wrong"),
+    B(hot_status, "table hot, " ACCOUNT "pass 3: unknown status 9"),
+    B(hot_flags, "table hot, " ACCOUNT "pass 3: unknown flags 128"),
+    B(hot_flags_of_ledger, "table hot, " ACCOUNT "pass 3: status 2 and flags 2, the ledger's 2 and 0"),
+    B(hot_deleted_status, "table hot, " ACCOUNT "pass 4: deleted, but of status 2"),
+    B(hot_template, "table hot, " ACCOUNT "pass 44: template 3 does not exist"),
+    B(hot_balance, "table hot, " ACCOUNT "pass 41: its balance is 61, the ledger's sum 60"),
+    B(hot_head, "table hot, " ACCOUNT "pass 41: its last event is 1, the ledger's 210"),
+    B(hot_missing, "table hot, " ACCOUNT "passes from 0 to 40 are missing"),
+    B(hot_form, "table hot, " ACCOUNT "a row of a wrong form, behind pass 45"),
+    B(hot_key, "table hot, " ACCOUNT "a row of a wrong form"),
+    B(tally_made, "table tally, " ACCOUNT "46 passes made, but there are 45"),
+    B(tally_count, "table tally, " ACCOUNT "count 6 is 2, there are 1"),
+    B(tally_missing, "table tally, " ACCOUNT "0 passes made, but there are 45"),
+    B(tally_form, "table tally, " ACCOUNT "its row cannot be read"),
+    B(tally_key, "table tally, " ACCOUNT "a key of 14 bytes"),
+    B(body_missing, "table body, " ACCOUNT "pass 12 has none"),
+    B(body_form, "table body, " ACCOUNT "pass 12: its body cannot be read"),
+    B(body_stray, "table body, " ACCOUNT "pass 48 does not exist"),
+    B(body_id, "table pass_id, " ACCOUNT "pass 12: another id than in its body"),
+    B(body_bad_id, "table body, " ACCOUNT "pass 12: its body cannot be read"),
+    B(part_empty, "table body, " ACCOUNT "number 7: part 1 is missing or wrong"),
+    B(part_long, "table body, " ACCOUNT "number 7: part 2 is missing or wrong"),
+    B(part_stray, "table body, " ACCOUNT "number 12: part 5 without the one before"),
+    B(part_size, "table body, " ACCOUNT "number 12: its size is wrong"),
+    B(part_short, "table body, " ACCOUNT "number 12: its size is wrong"),
+    B(part_next, "table body, " ACCOUNT "number 12: part 1 is missing or wrong"),
+    B(id_missing, "table pass_id, " ACCOUNT "pass 9 has none"),
+    B(id_twice, "table pass_id, " ACCOUNT "pass 9 has two ids"),
+    B(id_stray, "table pass_id, " ACCOUNT "pass 45 does not exist"),
+    B(id_value, "table pass_id, " ACCOUNT "pass 9: a row of a wrong form"),
+    B(id_key, "table pass_id, " ACCOUNT "a key of 14 bytes"),
+    B(id_live_twice, "table pass_id, " ACCOUNT "two live passes of one id: pass 8 is one"),
+    B(ledger_gap, "table ledger, " ACCOUNT "rows from 7 to 7 are missing"),
+    B(ledger_first, "table ledger, " ACCOUNT "rows from 1 to 1 are missing"),
+    B(ledger_previous, "table ledger, " ACCOUNT "row 8: the one before is 7, not 6"),
+    B(ledger_balance, "table ledger, " ACCOUNT "row 3: balance 11, the sum is 10"),
+    B(ledger_delta, "table ledger, " ACCOUNT "row 5: balance 60, the sum is 61"),
+    B(ledger_number, "table ledger, " ACCOUNT "row 3: pass 255 does not exist"),
+    B(ledger_status, "table hot, " ACCOUNT "pass 0: status 2 and flags 0, the ledger's 3 and 0"),
+    B(ledger_unknown_status, "table ledger, " ACCOUNT "row 5: unknown status or flags"),
+    B(ledger_what, "table ledger, " ACCOUNT "row 2: of a wrong form"),
+    B(ledger_size, "table ledger, " ACCOUNT "row 2: of a wrong form"),
+    B(ledger_creation, "table ledger, " ACCOUNT "row 1: pass 0 begins without its creation"),
+    B(ledger_key, "table ledger, " ACCOUNT "a key of 14 bytes"),
+    B(template_missing, "table template, " ACCOUNT "template 1 is missing"),
+    B(template_last, "table template, " ACCOUNT "template 2 is missing"),
+    B(template_more, "table template, " ACCOUNT "template 3, but the account has 2"),
+    B(template_text, "table template, " ACCOUNT "template 2 cannot be read"),
+    B(key_size, "table key, " ACCOUNT "a row of a wrong size"),
+    B(key_key, "table key, " ACCOUNT "a row of a wrong size"),
+    B(account_missing, "table hot, " ACCOUNT "rows of an account that does not exist"),
+    B(account_form, "table account, " ACCOUNT "its row cannot be read"),
+    B(account_switch, "table account, " ACCOUNT "an unknown switch"),
+    B(account_key, "table account, " ACCOUNT "a key of 14 bytes"),
+    B(stray_rows, "table ledger, " NOBODY "rows of an account that does not exist"),
+    B(short_key, "a key of 1 bytes"),
+    B(meta_name, "table meta: an unknown row, or one of a wrong size"),
+    B(meta_size, "table meta: an unknown row, or one of a wrong size"),
+};
+
+Test(audit, tells_each_rule_that_is_broken)
+{
+	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
+		scratch_close(&s);
+		make_shop();
+		breakages[i].work();
+		expect_fault(breakages[i].name, breakages[i].want);
+	}
+}
+
+Test(audit, takes_a_large_body_of_fewer_parts_as_it_is)
+{
+	put_body(LARGE_PASS, id_of(LARGE_PASS), 1700);
+	look();
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+}
+
+Test(audit, keeps_a_bounded_list_of_faults_but_counts_all)
+{
+	for (uint32_t number = 0; number < PASSES; number++)
+		patch_hot(number, AT_BALANCE, 8, 1000 + number);
+	look();
+	cr_expect_eq(faults.count, PASSES);
+	cr_expect_gt(faults.count, FAULTS_KEPT);
+	cr_expect(is_told("pass 0: its balance is 1000"));
+	cr_expect_not(is_told("pass 44: "));
+}

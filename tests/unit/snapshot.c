@@ -1,0 +1,262 @@
+/* Snapshots: made while the tables change, chosen at a start, kept two at a time, and never believed when a bit of them
+ * is wrong. */
+#include "tests/unit/shop.h"
+
+#include "store/file.h"
+#include "store/snapshot.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+TestSuite(snapshot, .init = begin, .fini = end);
+
+enum { ROWS = 60, SIZE = 3000 };
+
+static struct store_place small(bool may_format)
+{
+	struct store_place at = shop_place(&place, may_format);
+	at.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
+	return at;
+}
+
+static void open_small(void)
+{
+	struct store_place at = small(true);
+	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
+}
+
+static struct keeper_state done(void)
+{
+	struct keeper_state state;
+	for (unsigned i = 0; i < 20000; i++) {
+		keeper_state(store_keeper(store), &state);
+		if (!state.running) return state;
+		usleep(1000);
+	}
+	cr_assert_fail("the keeper does not come to an end");
+	return state;
+}
+
+static struct keeper_state make(enum keep what, const char *dir)
+{
+	uint64_t number;
+	cr_assert_eq(keeper_ask(store_keeper(store), what, span_str(dir), &number), OK);
+	return done();
+}
+
+static struct snapshot snap(void)
+{
+	struct keeper_state state = make(KEEP_SNAPSHOT, "");
+	cr_assert_eq(state.err, OK, "code %d: %s", state.err, state.faults.texts[0]);
+	return state.made;
+}
+
+/* A generation of all rows, in records of its own. */
+static void save_all(unsigned generation)
+{
+	for (unsigned i = 0; i < ROWS; i++)
+		shop_save(store, TABLE_BODY, key_of(i), filler(generation * 1000 + i, SIZE));
+	cr_assert_eq(store_commit(store), OK);
+}
+
+static void expect_all(unsigned generation)
+{
+	struct span got;
+	for (unsigned i = 0; i < ROWS; i++) {
+		cr_assert_eq(shop_get(store, TABLE_BODY, key_of(i), &got), OK, "row %u", i);
+		cr_expect(span_equal(got, filler(generation * 1000 + i, SIZE)), "row %u", i);
+	}
+}
+
+static void close_and_distrust(void)
+{
+	store_close(&store);
+	cr_assert_eq(unlinkat(place.fd, "trust", 0), 0);
+}
+
+static void path_of(const struct snapshot *made, const char *file, char path[64])
+{
+	char name[SNAPSHOT_NAME];
+	snapshot_name(made->at.seq, name);
+	snprintf(path, 64, "snapshots/%s/%s", name, file);
+}
+
+Test(snapshot, replaces_the_journal_before_it)
+{
+	open_small();
+	save_all(1);
+	struct snapshot made = snap();
+	save_all(2);
+	close_and_distrust();
+	open_small();
+	cr_expect(report.rebuilt);
+	cr_expect_eq(report.snapshot_seq, made.at.seq);
+	cr_expect_eq(report.replayed_records, ROWS);
+	expect_all(2);
+}
+
+Test(snapshot, two_are_kept_and_the_journal_back_to_the_older)
+{
+	struct snapshot made[4];
+	open_small();
+	for (unsigned i = 0; i < 4; i++) {
+		save_all(i);
+		made[i] = snap();
+	}
+	struct keeper_state state;
+	for (unsigned i = 0; i < 5000; i++) {
+		keeper_state(store_keeper(store), &state);
+		if (state.snapshot_seq == made[3].at.seq) break;
+		usleep(1000);
+	}
+	cr_expect_eq(state.snapshots, 2);
+	cr_expect_eq(state.snapshot_seq, made[3].at.seq);
+	cr_expect_eq(state.journal_first_segment, made[2].at.segment);
+	cr_expect_gt(made[2].at.segment, 1);
+	save_all(4);
+	close_and_distrust();
+	open_small();
+	cr_expect_eq(report.snapshot_seq, made[3].at.seq);
+	expect_all(4);
+}
+
+Test(snapshot, is_not_made_twice_of_the_same)
+{
+	open_small();
+	save_all(1);
+	struct snapshot first = snap(), second = snap();
+	cr_expect_eq(first.at.seq, second.at.seq);
+	cr_expect_eq(first.made.v, second.made.v);
+}
+
+/* Every generation is a state that a snapshot may catch half of: the journal makes it whole. */
+Test(snapshot, of_tables_that_change_is_of_one_record)
+{
+	uint64_t           number;
+	struct store_place at = small(true);
+	at.snapshot_bytes_per_s = 2 << 20; /* slow: dozens of records while it is copied */
+	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
+	save_all(0);
+	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+	struct keeper_state state = {.running = true};
+	unsigned            generation = 0;
+	while (state.running) {
+		save_all(++generation);
+		keeper_state(store_keeper(store), &state);
+	}
+	cr_assert_eq(state.err, OK);
+	cr_expect_gt(generation, 1);
+	cr_expect_gt(state.made.at.seq, 1 + ROWS, "it caught up with what was written meanwhile");
+	close_and_distrust();
+	open_small();
+	cr_expect_eq(report.snapshot_seq, state.made.at.seq);
+	expect_all(generation);
+}
+
+Test(snapshot, that_is_damaged_is_passed_over)
+{
+	char path[64];
+	open_small();
+	save_all(1);
+	struct snapshot older = snap();
+	save_all(2);
+	struct snapshot newer = snap();
+	close_and_distrust();
+	path_of(&newer, "data.mdb", path);
+	file_flip(&place, path, 4096 * 5 + 77, 4);
+	open_small();
+	cr_expect_eq(report.snapshot_seq, older.at.seq);
+	cr_expect_eq(report.snapshots_refused, 1);
+	expect_all(2);
+	close_and_distrust();
+	path_of(&older, "manifest", path);
+	file_flip(&place, path, 30, 1); /* now the journal alone, which is whole still */
+	open_small();
+	cr_expect_eq(report.snapshot_seq, 0);
+	expect_all(2);
+}
+
+Test(snapshot, that_is_the_only_source_and_damaged_is_a_refusal)
+{
+	struct snapshot made[3];
+	char            path[64];
+	open_small();
+	for (unsigned i = 0; i < 3; i++) {
+		save_all(i);
+		made[i] = snap();
+	}
+	close_and_distrust();
+	for (unsigned i = 1; i < 3; i++) {
+		path_of(&made[i], "data.mdb", path);
+		file_flip(&place, path, 8192, 1);
+	}
+	expect_refused(&place, false, ERR_DAMAGED, "snapshots are damaged");
+}
+
+Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
+{
+	char            path[64];
+	struct snapshot list[2];
+	unsigned        count, broken;
+	uint8_t        *text;
+	open_small();
+	save_all(1);
+	struct snapshot made = snap();
+	store_close(&store);
+	struct store_place at = small(false);
+	struct journal_dir dir = {.fd = -1, .shard = at.shard, .segment_bytes = at.segment_bytes};
+	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
+	path_of(&made, "manifest", path);
+	size_t size = file_read(&place, path, &text);
+	free(text);
+	for (size_t i = 0; i < size * 8; i++) {
+		file_flip(&place, path, i / 8, (uint8_t)(1 << i % 8));
+		count = 2;
+		cr_assert_eq(snapshot_list(place.fd, &dir, list, &count, &broken), OK);
+		cr_expect(count == 0 && broken == 1, "bit %zu", i);
+		file_flip(&place, path, i / 8, (uint8_t)(1 << i % 8));
+	}
+	count = 2;
+	cr_assert_eq(snapshot_list(place.fd, &dir, list, &count, &broken), OK);
+	cr_expect(count == 1 && broken == 0);
+	cr_expect(list[0].at.seq == made.at.seq && !memcmp(list[0].sha256, made.sha256, 32));
+}
+
+Test(snapshot, leaves_nothing_when_it_is_stopped)
+{
+	uint64_t           number;
+	struct store_place at = small(true);
+	at.snapshot_bytes_per_s = 100 << 10;
+	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
+	save_all(1);
+	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+	cr_expect_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number),
+	             ERR_RESOURCE_CONFLICT);
+	store_close(&store);
+	cr_expect_neq(faccessat(place.fd, "snapshots/new", F_OK, 0), 0);
+	open_small();
+	cr_expect_not(report.rebuilt);
+	expect_all(1);
+}
+
+Test(snapshot, as_a_backup_is_a_copy_elsewhere)
+{
+	struct place elsewhere;
+	char         dir[PATH_MAX];
+	uint8_t     *bytes;
+	place_make(&elsewhere);
+	cr_assert_not_null(realpath(elsewhere.path, dir));
+	open_small();
+	save_all(1);
+	uint64_t number;
+	cr_expect_eq(keeper_ask(store_keeper(store), KEEP_BACKUP, span_str("relative"), &number),
+	             ERR_INVALID_INPUT);
+	struct keeper_state state = make(KEEP_BACKUP, dir);
+	cr_assert_eq(state.err, OK, "code %d", state.err);
+	size_t size = file_read(&elsewhere, "data.mdb", &bytes);
+	cr_expect_eq(size, state.made.bytes);
+	free(bytes);
+	cr_expect_eq(make(KEEP_BACKUP, "/nowhere/at/all").err, ERR_INVALID_INPUT);
+	place_remove(&elsewhere);
+}
