@@ -61,7 +61,8 @@ static enum err audit_keys(struct auditor *auditor)
 		}
 		int64_t created = (int64_t)get_le64(rows.value.at + 32);
 		int64_t revoked = (int64_t)get_le64(rows.value.at + 40);
-		if (created < 0 || revoked < 0) audit_fault(auditor, TABLE_KEY, "a key with an impossible time");
+		if (created < 0 || revoked < 0)
+			audit_fault(auditor, TABLE_KEY, "a key with an impossible time");
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -86,8 +87,8 @@ static enum err audit_templates(struct auditor *auditor)
 		for (; next < found.number && next <= auditor->template_count; next++)
 			audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", next);
 		if (found.number == 0 || found.number > auditor->template_count)
-			audit_fault(auditor, TABLE_TEMPLATE, "template %u, but the account has %u", found.number,
-			            auditor->template_count);
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u, but the account has %u",
+			            found.number, auditor->template_count);
 		else
 			next = found.number + 1;
 		if (!is_template(found.value, &arena))
@@ -199,7 +200,8 @@ static enum err audit_accounts(struct auditor *auditor)
 
 /* Rows that are damaged or out of place make everything computed from them wrong as well: what is wrong with the
  * tables themselves is then all that is told. */
-enum err audit_tables(struct view *reader, struct audit *audit, struct faults *faults, struct progress *progress)
+enum err audit_tables(struct view *reader, struct audit *audit, struct faults *faults,
+                      struct progress *progress)
 {
 	struct auditor auditor = {.reader = reader, .audit = audit, .faults = faults, .progress = progress};
 	uint64_t       before = faults->count;

@@ -14,7 +14,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED, EVENT_BYTES = 24, LOYALTY_BYTES = 40, ROOM_FIRST = 1024 };
+enum {
+	FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED,
+	EVENT_BYTES = 24,
+	LOYALTY_BYTES = 40,
+	ROOM_FIRST = 1024
+};
 enum { STATUS_DEACTIVATED = 5 };
 
 struct pass_seen {
@@ -65,7 +70,8 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 	if (hot->flags & ~FLAGS_KNOWN)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown flags %u", number, hot->flags);
 	if (hot->template == 0 || hot->template > auditor->template_count)
-		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number, hot->template);
+		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number,
+		            hot->template);
 }
 
 /* The head of a row against its members. */
@@ -83,9 +89,10 @@ static void judge_row_head(struct auditor *auditor, struct span row, size_t firs
 	want[HOT_COUNT_USED] = used;
 	for (unsigned i = 0; i < HOT_COUNTS; i++)
 		if (counts[i] != want[i])
-			audit_fault(auditor, TABLE_HOT, "passes from %zu: count %u is %u, there are %u", first, i,
-			            counts[i], want[i]);
-	if ((int64_t)get_le64(row.at + HOT_COUNTS) != oldest || (int64_t)get_le64(row.at + HOT_COUNTS + 8) != newest)
+			audit_fault(auditor, TABLE_HOT, "passes from %zu: count %u is %u, there are %u",
+			            first, i, counts[i], want[i]);
+	if ((int64_t)get_le64(row.at + HOT_COUNTS) != oldest ||
+	    (int64_t)get_le64(row.at + HOT_COUNTS + 8) != newest)
 		audit_fault(auditor, TABLE_HOT, "passes from %zu: oldest or newest change is wrong", first);
 }
 
@@ -109,14 +116,16 @@ static enum err audit_hot(struct auditor *auditor)
 	enum err          err;
 	auditor->pass_count = 0;
 	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size != 4 || !hot_row_is_whole(rows.value) || !hot_row_counts(rows.value)[HOT_COUNT_USED]) {
-			audit_fault(auditor, TABLE_HOT, "a row of a wrong form, behind pass %zu", auditor->pass_count);
+		if (rows.rest.size != 4 || !hot_row_is_whole(rows.value) ||
+		    !hot_row_counts(rows.value)[HOT_COUNT_USED]) {
+			audit_fault(auditor, TABLE_HOT, "a row of a wrong form, behind pass %zu",
+			            auditor->pass_count);
 			continue;
 		}
 		uint64_t first = (uint64_t)get_be32(rows.rest.at) * HOT_PASSES;
 		if (first != auditor->pass_count) {
-			audit_fault(auditor, TABLE_HOT, "passes from %zu to %" PRIu64 " are missing", auditor->pass_count,
-			            first);
+			audit_fault(auditor, TABLE_HOT, "passes from %zu to %" PRIu64 " are missing",
+			            auditor->pass_count, first);
 			continue;
 		}
 		if ((err = take_hot_row(auditor, rows.value))) return err;
@@ -133,7 +142,8 @@ static enum err audit_tally(struct auditor *auditor)
 	struct tally      tally;
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows)))
-		if (rows.rest.size) audit_fault(auditor, TABLE_TALLY, "a key of %zu bytes", rows.row.key.size);
+		if (rows.rest.size)
+			audit_fault(auditor, TABLE_TALLY, "a key of %zu bytes", rows.row.key.size);
 	if (err != ERR_NOT_FOUND) return err;
 	if ((err = tally_get(auditor->reader, auditor->account, &tally))) {
 		if (err == ERR_DAMAGED) audit_fault(auditor, TABLE_TALLY, "its row cannot be read");
@@ -141,14 +151,17 @@ static enum err audit_tally(struct auditor *auditor)
 	}
 	for (size_t i = 0; i < auditor->pass_count; i++) {
 		const struct pass_seen *pass = &auditor->passes[i];
-		unsigned count = pass->hot_flags & HOT_DELETED ? (unsigned)HOT_COUNT_DELETED : pass->hot_status;
+		unsigned                count = pass->hot_flags & HOT_DELETED ? (unsigned)HOT_COUNT_DELETED
+		                                                              : pass->hot_status;
 		if (count <= HOT_COUNT_DELETED) want[count]++;
 	}
 	if (tally.made != auditor->pass_count)
-		audit_fault(auditor, TABLE_TALLY, "%u passes made, but there are %zu", tally.made, auditor->pass_count);
+		audit_fault(auditor, TABLE_TALLY, "%u passes made, but there are %zu", tally.made,
+		            auditor->pass_count);
 	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
 		if (tally.counts[i] != want[i])
-			audit_fault(auditor, TABLE_TALLY, "count %u is %u, there are %u", i, tally.counts[i], want[i]);
+			audit_fault(auditor, TABLE_TALLY, "count %u is %u, there are %u", i, tally.counts[i],
+			            want[i]);
 	return OK;
 }
 
@@ -229,20 +242,23 @@ static void judge_event(struct auditor *auditor, uint64_t seq, const struct ledg
 {
 	struct pass_seen *pass = &auditor->passes[row->number];
 	if (row->previous != pass->head)
-		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": the one before is %" PRIu64 ", not %" PRIu64, seq,
-		            pass->head, row->previous);
+		audit_fault(auditor, TABLE_LEDGER,
+		            "row %" PRIu64 ": the one before is %" PRIu64 ", not %" PRIu64, seq, pass->head,
+		            row->previous);
 	if (pass->head == 0 && row->what != LEDGER_CREATED)
-		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u begins without its creation", seq, row->number);
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u begins without its creation",
+		            seq, row->number);
 	if (row->status >= HOT_COUNT_DELETED || row->flags & ~FLAGS_KNOWN)
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": unknown status or flags", seq);
 	pass->head = seq;
 	pass->status = row->status;
 	pass->flags = row->flags;
 	if (row->what != LEDGER_LOYALTY) return;
-	if (__builtin_add_overflow(pass->balance, row->delta, &pass->balance) || pass->balance != row->balance ||
-	    pass->balance > BALANCE_MAX || pass->balance < -BALANCE_MAX)
-		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": balance %" PRId64 ", the sum is %" PRId64, seq,
-		            row->balance, pass->balance);
+	if (__builtin_add_overflow(pass->balance, row->delta, &pass->balance) ||
+	    pass->balance != row->balance || pass->balance > BALANCE_MAX || pass->balance < -BALANCE_MAX)
+		audit_fault(auditor, TABLE_LEDGER,
+		            "row %" PRIu64 ": balance %" PRId64 ", the sum is %" PRId64, seq, row->balance,
+		            pass->balance);
 }
 
 static bool is_known(enum ledger_what what)
@@ -264,7 +280,8 @@ static void judge_ledger_row(struct auditor *auditor, uint64_t seq, struct span 
 	if (!is_known((enum ledger_what)what) || value.size != want || ledger_row_read(value, &row))
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": of a wrong form", seq);
 	else if (row.number >= auditor->pass_count)
-		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u does not exist", seq, row.number);
+		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": pass %u does not exist", seq,
+		            row.number);
 	else
 		judge_event(auditor, seq, &row);
 }
@@ -281,8 +298,8 @@ static enum err audit_ledger(struct auditor *auditor)
 		}
 		uint64_t seq = get_be64(rows.rest.at);
 		if (seq != expected)
-			audit_fault(auditor, TABLE_LEDGER, "rows from %" PRIu64 " to %" PRIu64 " are missing", expected,
-			            seq - 1);
+			audit_fault(auditor, TABLE_LEDGER, "rows from %" PRIu64 " to %" PRIu64 " are missing",
+			            expected, seq - 1);
 		expected = seq + 1;
 		auditor->audit->ledger_rows++;
 		judge_ledger_row(auditor, seq, rows.value);
@@ -298,14 +315,16 @@ static void compare(struct auditor *auditor, size_t number)
 	if (!pass->has_body) audit_fault(auditor, TABLE_BODY, "pass %zu has none", number);
 	if (!pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %zu has none", number);
 	if (pass->hot_head != pass->head)
-		audit_fault(auditor, TABLE_HOT, "pass %zu: its last event is %" PRIu64 ", the ledger's %" PRIu64, number,
+		audit_fault(auditor, TABLE_HOT,
+		            "pass %zu: its last event is %" PRIu64 ", the ledger's %" PRIu64, number,
 		            pass->hot_head, pass->head);
 	if (pass->hot_balance != pass->balance)
-		audit_fault(auditor, TABLE_HOT, "pass %zu: its balance is %" PRId64 ", the ledger's sum %" PRId64, number,
+		audit_fault(auditor, TABLE_HOT,
+		            "pass %zu: its balance is %" PRId64 ", the ledger's sum %" PRId64, number,
 		            pass->hot_balance, pass->balance);
 	if (pass->head && (pass->hot_status != pass->status || pass->hot_flags != pass->flags))
-		audit_fault(auditor, TABLE_HOT, "pass %zu: status %u and flags %u, the ledger's %u and %u", number,
-		            pass->hot_status, pass->hot_flags, pass->status, pass->flags);
+		audit_fault(auditor, TABLE_HOT, "pass %zu: status %u and flags %u, the ledger's %u and %u",
+		            number, pass->hot_status, pass->hot_flags, pass->status, pass->flags);
 }
 
 enum err audit_passes(struct auditor *auditor)

@@ -86,8 +86,8 @@ enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct au
 		if ((err = audit_row(auditor, rows)) && err != ERR_NOT_FOUND) return err;
 		bool follows = !err && is_part(rows, found->number, part);
 		if (!follows || rows->value.size == 0 || rows->value.size > total - auditor->whole.size) {
-			audit_fault(auditor, rows->table, "number %u: part %u is missing or wrong", found->number,
-			            part);
+			audit_fault(auditor, rows->table, "number %u: part %u is missing or wrong",
+			            found->number, part);
 			rows->kept = !err && !follows;
 			return OK;
 		}

@@ -16,14 +16,14 @@ struct auditor {
 	struct account_id account; /* the one at hand */
 	char              account_text[ACCOUNT_ID_TEXT];
 	uint32_t          template_count;
-	struct buffer     whole; /* a value put together from its parts */
+	struct buffer     whole;  /* a value put together from its parts */
 	struct pass_seen *passes; /* of the account, by number */
 	size_t            pass_count, pass_room;
 };
 
 /* Adds a fault of the account at hand in `table`. */
-__attribute__((format(printf, 3, 4))) void audit_fault(struct auditor *auditor, enum table table, const char *format,
-                                                       ...);
+__attribute__((format(printf, 3, 4))) void audit_fault(struct auditor *auditor, enum table table,
+                                                       const char *format, ...);
 
 /* The account's rows of one table, in order. Begin with the table alone set. `rest` is the key behind the account,
  * `value` comes without its checksum. Errors: ERR_NOT_FOUND: no more; ERR_STOPPED. */

@@ -4,6 +4,7 @@
  * into `state` under the mutex. Progress is counted in atomics meanwhile. */
 #include "store/keeper.h"
 
+#include "store/caretaker.h"
 #include "store/file.h"
 #include "store/store.h"
 #include "store/verify.h"
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 10, DISK_SHARE = 16, SEGMENTS_LEAST = 4 };
+enum { NICE = 10, DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
 
 struct keeper {
 	struct store_place        place;
@@ -93,20 +94,27 @@ static void note(struct keeper *keeper, const struct ground *ground)
 	pthread_mutex_unlock(&keeper->mutex);
 }
 
-static bool is_due(const struct keeper *keeper, const struct ground *ground)
+/* How much journal may lie behind the newest snapshot. A disk that gets short is better off with snapshots. */
+static uint64_t journal_limit(const struct keeper *keeper, const struct ground *ground)
 {
 	struct statvfs disk;
-	uint64_t       segment = keeper->dir->segment_bytes, limit = KEEP_JOURNAL_BYTES;
-	uint64_t       from = ground->count && ground->list[0].at.segment ? ground->list[0].at.segment
-	                                                                  : ground->first;
+	uint64_t       least = SEGMENTS_LEAST * keeper->dir->segment_bytes, limit = KEEP_JOURNAL_BYTES;
+	if (keeper->place.snapshot_after_bytes) return keeper->place.snapshot_after_bytes;
 	if (limit < ground->used_bytes / 2) limit = ground->used_bytes / 2;
 	if (!fstatvfs(keeper->place.dir_fd, &disk)) {
 		uint64_t share = (uint64_t)disk.f_blocks * disk.f_frsize / DISK_SHARE;
 		if (limit > share) limit = share;
+		if ((uint64_t)disk.f_bavail * disk.f_frsize < FREE_BYTES_SHORT) limit = least;
 	}
-	if (limit < SEGMENTS_LEAST * segment) limit = SEGMENTS_LEAST * segment;
-	if (keeper->place.snapshot_after_bytes) limit = keeper->place.snapshot_after_bytes;
-	return (ground->at.segment - from) * segment >= limit && monotonic_s() >= keeper->retry_at_s;
+	return limit > least ? limit : least;
+}
+
+static bool is_due(const struct keeper *keeper, const struct ground *ground)
+{
+	uint64_t from = ground->count && ground->list[0].at.segment ? ground->list[0].at.segment
+	                                                            : ground->first;
+	uint64_t behind = (ground->at.segment - from) * keeper->dir->segment_bytes;
+	return behind >= journal_limit(keeper, ground) && monotonic_s() >= keeper->retry_at_s;
 }
 
 /* Work ---------------------------------------------------------------------------------------------------- */

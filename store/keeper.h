@@ -9,7 +9,7 @@
  * may be called from any thread.
  *
  * The rule: a snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables,
- * but never more than a sixteenth of the disk. */
+ * but never more than a sixteenth of the disk; and on a disk that gets short, with every four segments. */
 struct keeper;
 struct store_place;
 

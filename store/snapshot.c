@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 enum {
-	PIECE_BYTES = 128 << 10,     /* of rows, in one view */
-	FREE_BYTES_LEFT = 128 << 20, /* no snapshot is begun that would leave less */
+	PIECE_BYTES = 128 << 10,    /* of rows, in one view */
+	FREE_BYTES_LEFT = 48 << 20, /* no snapshot is begun that would leave less: above the hard floor */
 	WRITE_BACK_BYTES = 4 << 20,
 	REST_MS_MAX = 500,
 };

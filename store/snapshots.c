@@ -18,7 +18,7 @@ static bool is_digits(const char *name)
 	return strlen(name) == 20 && strspn(name, "0123456789") == 20;
 }
 
-/* By its manifest alone; also the name has to agree. */
+/* By its manifest alone; also the name has to agree. NOT_FOUND: its removal was begun, and is taken up by the next one. */
 static enum err read_one(int all_fd, const char *name, const struct journal_dir *dir,
                          struct snapshot *snapshot)
 {
@@ -28,7 +28,7 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	enum err err = file_load(all_fd, path, MANIFEST_BYTES_MAX, &text);
 	if (!err) err = snapshot_manifest_read(buffer_span(&text), snapshot);
 	buffer_free(&text);
-	if (err) return err == ERR_NOT_FOUND || err == ERR_UNSUPPORTED ? ERR_DAMAGED : err;
+	if (err) return err == ERR_UNSUPPORTED ? ERR_DAMAGED : err;
 	snapshot_name(snapshot->at.seq, own);
 	bool ours = snapshot->shard == dir->shard &&
 	            !memcmp(snapshot->lineage, dir->lineage, sizeof dir->lineage);
@@ -65,7 +65,7 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 		err = read_one(all_fd, entry->d_name, dir, &one);
 		if (!err) insert(list, count, max, &one);
 		if (err == ERR_DAMAGED && broken) ++*broken;
-		if (err == ERR_DAMAGED) err = OK;
+		if (err == ERR_DAMAGED || err == ERR_NOT_FOUND) err = OK;
 	}
 	closedir(names);
 	return err;
@@ -127,13 +127,14 @@ static bool is_kept(const char *name, const struct snapshot *list, unsigned coun
 	return false;
 }
 
-/* A manifest goes first: without it what is left is no snapshot. */
+/* A manifest goes first, durably: without it what is left is no snapshot. */
 static enum err remove_one(int all_fd, const char *name)
 {
-	char path[300];
-	snprintf(path, sizeof path, "%s/manifest", name);
-	if (unlinkat(all_fd, path, 0) && errno != ENOENT) return ERR_IO;
-	return file_remove_dir(all_fd, name);
+	int fd = openat(all_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) return ERR_IO;
+	enum err err = unlinkat(fd, "manifest", 0) && errno != ENOENT ? ERR_IO : file_sync_dir(fd);
+	close(fd);
+	return err ? err : file_remove_dir(all_fd, name);
 }
 
 static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count)

@@ -103,13 +103,23 @@ static enum err write_mark(int place_fd, const char text[TEXT_MAX])
 	return err ? err : file_sync_dir(place_fd);
 }
 
+/* A mark that is there already may be so in the page cache only, if who wrote it was killed. */
+static enum err sync_mark(int place_fd)
+{
+	int fd = openat(place_fd, mark, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) return ERR_IO;
+	enum err err = fsync(fd) ? ERR_IO : file_sync_dir(place_fd);
+	close(fd);
+	return err;
+}
+
 enum err trust_write(int place_fd, bool clean)
 {
 	struct stat st;
 	char        text[TEXT_MAX] = {0}, there[TEXT_MAX];
 	enum err    err = fstatat(place_fd, tables, &st, 0) ? make_tables(place_fd, &st) : OK;
 	if (err || (err = mark_text(place_fd, &st, clean, text))) return err;
-	if (!read_mark(place_fd, there) && !memcmp(there, text, TEXT_MAX)) return OK;
+	if (!read_mark(place_fd, there) && !memcmp(there, text, TEXT_MAX)) return sync_mark(place_fd);
 	return write_mark(place_fd, text);
 }
 

@@ -26,9 +26,9 @@ struct verifying {
 	struct faults             *faults;
 	struct journal_dir         dir;
 	struct scan                scan;
-	uint64_t                   first, last; /* segments; 0: none */
-	struct position            begin;       /* before the journal's first record */
-	bool                       begun;       /* there is one */
+	uint64_t                   first, last;              /* segments; 0: none */
+	struct position            begin;                    /* before the journal's first record */
+	bool                       begun;                    /* there is one */
 	struct snapshot            snapshots[SNAPSHOTS_MAX]; /* newest first */
 	unsigned                   snapshot_count;
 	struct arena               arena;
@@ -136,7 +136,8 @@ static enum err check_operations(struct verifying *v, const struct record *recor
 	arena_reset(&v->arena);
 	if (err == ERR_NO_MEMORY) return err;
 	if (err != ERR_NOT_FOUND || count != record->operations)
-		fault(v->faults, "journal segment %" PRIu64 ": record %" PRIu64 " holds operations of a wrong form",
+		fault(v->faults,
+		      "journal segment %" PRIu64 ": record %" PRIu64 " holds operations of a wrong form",
 		      record->segment, record->seq);
 	return OK;
 }
@@ -154,8 +155,11 @@ static enum err judge_end(struct verifying *v, const struct position *at)
 	if (is_far_enough(v, at)) return OK;
 	if (!v->order->served) err = scan_tail(&v->scan, at, &blank);
 	if (!v->order->served && err != ERR_DAMAGED) return err;
-	fault(v->faults, "journal segment %" PRIu64 ": record %" PRIu64 " is damaged or missing, at or after byte %" PRIu64,
-	      at->segment ? at->segment : v->first, at->seq + 1, at->segment ? at->offset : (uint64_t)RECORD_ALIGN);
+	fault(v->faults,
+	      "journal segment %" PRIu64 ": record %" PRIu64
+	      " is damaged or missing, at or after byte %" PRIu64,
+	      at->segment ? at->segment : v->first, at->seq + 1,
+	      at->segment ? at->offset : (uint64_t)RECORD_ALIGN);
 	return OK;
 }
 
@@ -166,7 +170,8 @@ static enum err walk_records(struct verifying *v)
 	enum err        err = OK;
 	while (!is_far_enough(v, &at) && !(err = scan_next(&v->scan, &at, &record))) {
 		v->report->records++;
-		if ((err = check_operations(v, &record)) || (err = go_on(v, record_room(record.writes.size)))) return err;
+		if ((err = check_operations(v, &record)) || (err = go_on(v, record_room(record.writes.size))))
+			return err;
 	}
 	v->report->seq = at.seq;
 	if (err == ERR_UNSUPPORTED) {
@@ -174,7 +179,8 @@ static enum err walk_records(struct verifying *v)
 		return OK;
 	}
 	if (err == ERR_DAMAGED) {
-		fault(v->faults, "journal segment %" PRIu64 ": cannot be read on behind record %" PRIu64, at.segment, at.seq);
+		fault(v->faults, "journal segment %" PRIu64 ": cannot be read on behind record %" PRIu64,
+		      at.segment, at.seq);
 		return OK;
 	}
 	return err && err != ERR_NOT_FOUND ? err : judge_end(v, &at);
@@ -196,14 +202,14 @@ static enum err verify_journal(struct verifying *v)
 /* Whether tables or a snapshot that stand at `at` can go on from the journal that is there. */
 static enum err verify_joined(struct verifying *v, const struct applied *at, const char *what)
 {
-	struct position position = {.segment = at->segment,
-	                            .record_offset = at->record_offset,
-	                            .seq = at->seq,
-	                            .chain = at->chain};
-	bool            joined;
+	struct position position = {
+	    .segment = at->segment, .record_offset = at->record_offset, .seq = at->seq, .chain = at->chain};
+	bool joined;
 	if (at->seq == 0) return OK;
 	if (at->segment == 0) { /* restored: the journal begins behind it, or has not begun */
-		joined = !v->last || (v->first == 1 && (!v->begun || (v->begin.seq == at->seq && v->begin.chain == at->chain)));
+		joined = !v->last ||
+		         (v->first == 1 &&
+		          (!v->begun || (v->begin.seq == at->seq && v->begin.chain == at->chain)));
 	} else {
 		enum err err = v->last && at->segment >= v->first && at->segment <= v->last
 		                   ? scan_check(&v->scan, &position)
@@ -212,8 +218,9 @@ static enum err verify_joined(struct verifying *v, const struct applied *at, con
 		joined = !err;
 	}
 	if (!joined)
-		fault(v->faults, "%s: stands at record %" PRIu64 ", which the journal does not hold (segment %" PRIu64
-		                 ", byte %" PRIu64 ")",
+		fault(v->faults,
+		      "%s: stands at record %" PRIu64 ", which the journal does not hold (segment %" PRIu64
+		      ", byte %" PRIu64 ")",
 		      what, at->seq, at->segment, at->record_offset);
 	return OK;
 }
@@ -301,9 +308,11 @@ static enum err verify_snapshots(struct verifying *v)
 		step_done(v, 3 * v->snapshots[i].bytes);
 	}
 	v->report->snapshots = v->snapshot_count;
-	if (v->snapshot_count && v->report->seq < v->snapshots[0].at.seq) v->report->seq = v->snapshots[0].at.seq;
+	if (v->snapshot_count && v->report->seq < v->snapshots[0].at.seq)
+		v->report->seq = v->snapshots[0].at.seq;
 	if (!v->snapshot_count && v->begun && v->begin.seq)
-		fault(v->faults, "journal: begins with record %" PRIu64 ", and there is no snapshot of what was before",
+		fault(v->faults,
+		      "journal: begins with record %" PRIu64 ", and there is no snapshot of what was before",
 		      v->begin.seq + 1);
 	return err;
 }
@@ -313,7 +322,8 @@ static enum err list_snapshots(struct verifying *v)
 {
 	unsigned broken = 0;
 	v->snapshot_count = SNAPSHOTS_MAX;
-	enum err err = snapshot_list(v->order->place->dir_fd, &v->dir, v->snapshots, &v->snapshot_count, &broken);
+	enum err err = snapshot_list(v->order->place->dir_fd, &v->dir, v->snapshots, &v->snapshot_count,
+	                             &broken);
 	if (broken) fault(v->faults, "snapshots: %u without a manifest that can be read", broken);
 	return err;
 }
@@ -332,8 +342,9 @@ static enum err judge_mark(struct verifying *v)
 	buffer_byte(&text, 0);
 	if (err || text.failed || text.size == 1) goto out;
 	char *crc = strstr((char *)text.at, " crc=");
-	snprintf(sum, sizeof sum, " crc=%08" PRIx32 "\n", crc ? crc32c(0, text.at, (size_t)(crc - (char *)text.at)) : 0);
-	if (!crc || strcmp(crc, sum)) {
+	snprintf(sum, sizeof sum, " crc=%08" PRIx32,
+	         crc ? crc32c(0, text.at, (size_t)(crc - (char *)text.at)) : 0);
+	if (!crc || strncmp(crc, sum, strlen(sum))) {
 		fault(v->faults, "trust: the mark is damaged");
 		goto out;
 	}
@@ -374,7 +385,8 @@ static void plan(struct verifying *v)
 	v->planned = atomic_load(&v->order->progress->done);
 	for (unsigned i = 0; i < v->snapshot_count; i++)
 		total += 3 * v->snapshots[i].bytes;
-	if (!v->order->served && !fstatat(v->order->place->dir_fd, "db/data.mdb", &st, 0)) total += 2 * (uint64_t)st.st_size;
+	if (!v->order->served && !fstatat(v->order->place->dir_fd, "db/data.mdb", &st, 0))
+		total += 2 * (uint64_t)st.st_size;
 	atomic_store(&v->order->progress->total, v->planned + total);
 }
 
@@ -382,7 +394,8 @@ static void plan(struct verifying *v)
 static void judge_presence(struct verifying *v)
 {
 	const struct store_place *place = v->order->place;
-	if (v->last || (place->may_format && !v->snapshot_count) || (place->restored && v->snapshot_count)) return;
+	if (v->last || (place->may_format && !v->snapshot_count) || (place->restored && v->snapshot_count))
+		return;
 	fault(v->faults, v->snapshot_count ? "journal: missing" : "journal and snapshots: missing");
 }
 

@@ -7,15 +7,15 @@
  * its snapshots and journal alone). Errors: as audit_tables(). */
 struct verify_order {
 	const struct store_place *place;
-	bool     served;      /* by the caller: the tables are not looked at */
-	uint64_t durable_seq; /* served: the journal is read up to this record */
-	struct progress *progress;
+	bool                      served;      /* by the caller: the tables are not looked at */
+	uint64_t                  durable_seq; /* served: the journal is read up to this record */
+	struct progress          *progress;
 };
 struct verify_report {
-	uint64_t      seq;     /* of the newest record */
+	uint64_t      seq; /* of the newest record */
 	uint64_t      records, segments, snapshots;
 	bool          tables; /* were audited */
-	struct audit  audit;   /* of the tables, else of the newest snapshot */
+	struct audit  audit;  /* of the tables, else of the newest snapshot */
 	struct faults faults;
 };
 must_check enum err verify_place(const struct verify_order *order, struct verify_report *report);

@@ -1,0 +1,155 @@
+/* Every thread of the store at its work at once: the writer decides and commits, the journal's threads sync and make
+ * segments, the caretaker looks after the disk, the keeper makes, verifies and exports snapshots, and a reader reads.
+ * A program of its own, without a test framework, so that it also runs under a thread sanitizer, which is what it is
+ * for; on its own account it checks that a reader sees whole commands only, and that nothing is missing at the end. */
+#include "tests/unit/support.h"
+
+#include "schemas/bytes.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ROWS = 300, RECORDS = 1500, SIZE = 700, JOBS_LEAST = 6 };
+
+static struct place  place, elsewhere;
+static struct store *store;
+static atomic_bool   done;
+static atomic_uint   looks;
+
+static struct span key_of(unsigned i, uint8_t bytes[4])
+{
+	put_be32(bytes, i);
+	return span_of(bytes, 4);
+}
+
+static void value_of(uint32_t round, uint8_t bytes[SIZE])
+{
+	for (unsigned i = 0; i < SIZE; i += 4)
+		put_le32(bytes + i, round + i);
+}
+
+/* Rows 2n and 2n + 1 are always written by one command, with the same value. */
+static void *read_on(void *data)
+{
+	struct arena arena = {0};
+	struct view *view;
+	uint8_t      key[4];
+	(void)data;
+	must(!store_reader_open(store, &arena, &view));
+	while (!atomic_load(&done)) {
+		must(!store_reader_begin(view));
+		for (unsigned i = 0; i < ROWS; i += 2) {
+			struct span a, b;
+			enum err    err = view_get(view, TABLE_HOT, key_of(i, key), &a);
+			must(err == view_get(view, TABLE_HOT, key_of(i + 1, key), &b));
+			must(err == ERR_NOT_FOUND || (!err && span_equal(a, b)));
+		}
+		store_reader_end(view);
+		arena_reset(&arena);
+		atomic_fetch_add(&looks, 1);
+	}
+	store_reader_close(&view);
+	arena_free(&arena);
+	return NULL;
+}
+
+static void write_pair(unsigned pair, uint32_t round)
+{
+	struct arena  arena = {0};
+	struct writes writes = {.arena = &arena};
+	uint8_t       key[4], value[SIZE];
+	value_of(round, value);
+	for (unsigned i = 0; i < 2; i++)
+		must(!write_put(&writes, TABLE_HOT, key_of(2 * pair + i, key), span_of(value, SIZE)));
+	must(!store_apply(store, &writes));
+	arena_free(&arena);
+}
+
+/* The turns of a shard: submit when the journal is free, commit when nothing is undurable. */
+static void turn(uint32_t round)
+{
+	while (store_open_bytes(store) && !store_can_submit(store)) {
+		must(!store_settle(store));
+		usleep(20);
+	}
+	if (store_open_bytes(store)) store_submit(store, (wall_us){round});
+	if (round % 3) return;
+	while (store_is_syncing(store)) {
+		must(!store_settle(store));
+		usleep(20);
+	}
+	must(!store_commit(store));
+	must(store_room(store) == ROOM_FOR_ALL);
+}
+
+/* Asks for the next job when the last one is done; counts those that were. */
+static unsigned ask(unsigned jobs, const char *dir)
+{
+	static const enum keep kinds[] = {KEEP_SNAPSHOT, KEEP_VERIFY, KEEP_BACKUP};
+	struct keeper_state    state;
+	uint64_t               number;
+	keeper_state(store_keeper(store), &state);
+	if (state.running) return jobs;
+	must(state.number == 0 || !state.err || state.what == KEEP_BACKUP);
+	if (kinds[jobs % 3] == KEEP_BACKUP) {
+		place_remove(&elsewhere);
+		place_make(&elsewhere);
+		must(realpath(elsewhere.path, (char *)(uintptr_t)dir));
+	}
+	must(!keeper_ask(store_keeper(store), kinds[jobs % 3],
+	                 span_str(kinds[jobs % 3] == KEEP_BACKUP ? dir : ""), &number));
+	return jobs + 1;
+}
+
+static void expect_all(const uint32_t rounds[ROWS / 2])
+{
+	uint8_t     key[4], value[SIZE];
+	struct span got;
+	for (unsigned i = 0; i < ROWS; i++) {
+		value_of(rounds[i / 2], value);
+		must(!shop_get(store, TABLE_HOT, key_of(i, key), &got) &&
+		     span_equal(got, span_of(value, SIZE)));
+	}
+}
+
+int main(void)
+{
+	struct store_report report;
+	pthread_t           reader;
+	uint32_t            rounds[ROWS / 2] = {0};
+	unsigned            jobs = 0;
+	char                dir[PATH_MAX];
+	uint64_t            state = chance_begin();
+	place_make(&place);
+	place_make(&elsewhere);
+	struct store_place at = shop_place(&place, true);
+	at.snapshot_after_bytes = 1 << 20;
+	must(!store_open(&at, (wall_us){1}, &store, &report));
+	must(!pthread_create(&reader, NULL, read_on, NULL));
+	for (uint32_t round = 1; round <= RECORDS || jobs < JOBS_LEAST; round++) {
+		unsigned pair = chance_below(&state, ROWS / 2);
+		write_pair(pair, round);
+		rounds[pair] = round;
+		turn(round);
+		jobs = ask(jobs, dir);
+	}
+	atomic_store(&done, true);
+	must(!pthread_join(reader, NULL));
+	shop_settle(store);
+	for (unsigned i = 0; i < ROWS / 2; i++)
+		if (!rounds[i]) write_pair(i, 0);
+	turn(3);
+	expect_all(rounds);
+	store_close(&store);
+	must(!store_open(&at, (wall_us){1}, &store, &report));
+	expect_all(rounds);
+	store_close(&store);
+	place_remove(&place);
+	place_remove(&elsewhere);
+	printf("%u jobs, %u looks\n", jobs, atomic_load(&looks));
+	return 0;
+}
