@@ -1,5 +1,5 @@
 /* The end of a process that was led astray by its tables: the next one makes them anew. Whoever handled the signal
- * before (the kernel, a sanitizer) goes on: the instruction is simply tried again. */
+ * before (the kernel, a sanitizer) goes on: the instruction is simply tried again. LMDB's own assertions abort. */
 #include "actors/shard/pages.h"
 
 #include "store/trust.h"
@@ -7,13 +7,14 @@
 #include <signal.h>
 
 static int              place = -1;
-static const int        numbers[] = {SIGBUS, SIGSEGV};
+static const int        numbers[] = {SIGBUS, SIGSEGV, SIGABRT};
 static struct sigaction before[sizeof numbers / sizeof *numbers];
 
 static void on_page(int number)
 {
 	trust_withdraw(place);
-	sigaction(number, &before[number == numbers[1]], NULL);
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (numbers[i] == number) sigaction(number, &before[i], NULL);
 }
 
 void pages_watch(int place_fd)

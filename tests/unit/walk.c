@@ -1,0 +1,185 @@
+/* The walk against damage: bytes of the tables' file are flipped at random places, one at a time, in pages of every
+ * kind. Whatever the walk passes over must be harmless: every row is still found by its key and in its order, and no
+ * page that is in use can be taken for a free one. */
+#include "tests/unit/support.h"
+
+#include "schemas/bytes.h"
+#include "store/walk.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROWS = 900, FLIPS = 1500, SIZE_MAX_OF_ROW = 1200 };
+
+static struct scratch s;
+
+static void begin(void)
+{
+	scratch_open(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(walk, .init = begin, .fini = end);
+
+static struct span key_of(unsigned i)
+{
+	static uint8_t bytes[14];
+	put_be32(bytes + 10, i);
+	return span_of(bytes, sizeof bytes);
+}
+
+static size_t size_of(unsigned i)
+{
+	return 20 + i * 37 % SIZE_MAX_OF_ROW;
+}
+
+static void put_row(enum table table, unsigned i, unsigned generation)
+{
+	must(!write_put(&s.staged, table, key_of(i), filler(generation * 10000 + i, size_of(i))));
+	scratch_save(&s);
+}
+
+/* Written, deleted and written again, so that there are free pages, in use by a table of several levels. */
+static void furnish(void)
+{
+	for (unsigned i = 0; i < ROWS; i++) {
+		put_row(TABLE_HOT, i, 1);
+		put_row(TABLE_BODY, i, 1);
+		if (i % 100 == 99) scratch_commit(&s);
+	}
+	for (unsigned i = 0; i < ROWS; i += 3) {
+		must(!write_del(&s.staged, TABLE_BODY, key_of(i)));
+		scratch_save(&s);
+		put_row(TABLE_HOT, i, 2);
+		if (i % 90 == 0) scratch_commit(&s);
+	}
+	scratch_commit(&s);
+}
+
+static unsigned generation_of(unsigned i)
+{
+	return i % 3 == 0 ? 2 : 1;
+}
+
+/* Everything by its key, and in its order. */
+static bool is_as_written(struct view *view)
+{
+	struct span     value;
+	struct view_row row;
+	enum err        err = view_from(view, TABLE_HOT, key_of(0), &row);
+	for (unsigned i = 0; i < ROWS; i++, err = view_next(view, TABLE_HOT, &row)) {
+		if (err || !span_equal(row.key, key_of(i))) return false;
+		if (view_get(view, TABLE_HOT, key_of(i), &value)) return false;
+		if (!span_equal(value, filler(generation_of(i) * 10000 + i, size_of(i)))) return false;
+		enum err want = i % 3 == 0 ? ERR_NOT_FOUND : OK;
+		if (view_get(view, TABLE_BODY, key_of(i), &value) != want) return false;
+		if (!want && !span_equal(value, filler(10000 + i, size_of(i)))) return false;
+	}
+	return err == ERR_NOT_FOUND;
+}
+
+enum verdict { SOUND, FOUND, MISSED, OTHERWISE };
+
+static enum verdict look(struct faults *faults)
+{
+	struct db   *still;
+	struct view *view;
+	struct arena arena = {0};
+	enum err     err = db_open_still(s.place.fd, &still);
+	if (err) return FOUND;
+	if (db_reader_open(still, &arena, &view) || db_reader_begin(view)) return FOUND;
+	err = walk_tables(view, faults, NULL);
+	if (err) return err == ERR_IO ? FOUND : OTHERWISE;
+	if (faults->count) return FOUND;
+	return is_as_written(view) ? SOUND : MISSED;
+}
+
+static int look_in_child(void *user)
+{
+	struct faults faults = {0};
+	(void)user;
+	_exit((int)look(&faults));
+}
+
+Test(walk, finds_nothing_wrong_with_sound_tables)
+{
+	struct faults faults = {0};
+	furnish();
+	cr_expect_eq(look(&faults), SOUND, "%s", faults.texts[0]);
+}
+
+Test(walk, finds_nothing_wrong_with_empty_tables)
+{
+	struct faults faults = {0};
+	struct db    *still;
+	struct view  *view;
+	struct arena  arena = {0};
+	cr_assert_eq(db_open_still(s.place.fd, &still), OK);
+	cr_assert_eq(db_reader_open(still, &arena, &view), OK);
+	cr_assert_eq(db_reader_begin(view), OK);
+	cr_expect_eq(walk_tables(view, &faults, NULL), OK);
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+}
+
+Test(walk, misses_no_flipped_bit_that_matters)
+{
+	uint64_t state = chance_begin();
+	unsigned found = 0;
+	uint8_t *bytes;
+	furnish();
+	size_t size = file_read(&s.place, "data.mdb", &bytes);
+	free(bytes);
+	for (unsigned i = 0; i < FLIPS; i++) {
+		size_t page = chance_below(&state, (unsigned)(size / 4096));
+		/* The heads of pages, where the structure is, more often than their share. */
+		size_t  at = page * 4096 + chance_below(&state, chance_below(&state, 2) ? 64 : 4096);
+		uint8_t bit = (uint8_t)(1u << chance_below(&state, 8));
+		file_flip(&s.place, "data.mdb", at, bit);
+		int verdict = in_child(look_in_child, NULL);
+		cr_expect(verdict != MISSED && verdict != OTHERWISE, "byte %zu of page %zu, bit %x: %d",
+		          at % 4096, page, bit, verdict);
+		found += verdict != SOUND; /* a child that died is a finding, too */
+		file_flip(&s.place, "data.mdb", at, bit);
+	}
+	fprintf(stderr, "%u of %u flips found, the others changed nothing\n", found, FLIPS);
+	cr_expect_gt(found, FLIPS / 8);
+	cr_expect_eq(in_child(look_in_child, NULL), SOUND);
+}
+
+/* A page that the list of free ones names although a row lies in it would be overwritten by and by. */
+Test(walk, finds_a_page_that_is_free_and_in_use)
+{
+	struct faults faults = {0};
+	uint8_t      *bytes;
+	furnish();
+	size_t size = file_read(&s.place, "data.mdb", &bytes);
+	/* A list begins with its length; its numbers descend. Any number in it becomes the page of the first row. */
+	size_t  leaf = 0;
+	uint8_t want[8];
+	for (size_t page = 2; page < size / 4096 && !leaf; page++)
+		if (memmem(bytes + page * 4096, 4096, filler(20000, size_of(0)).at, size_of(0))) leaf = page;
+	cr_assert_gt(leaf, 0);
+	put_le64(want, leaf);
+	unsigned changed = 0;
+	for (size_t at = 8192; at + 24 < size; at += 2) {
+		uint64_t count = get_le64(bytes + at), first = get_le64(bytes + at + 8),
+		         second = get_le64(bytes + at + 16);
+		bool is_list = count > 1 && count < 200 && first < size / 4096 && second < first &&
+		               second > 1;
+		if (!is_list || at + 8 + count * 8 > size) continue;
+		file_write(&s.place, "data.mdb", at + 8 + (count - 1) * 8, span_of(want, 8));
+		changed++;
+	}
+	free(bytes);
+	cr_assert_gt(changed, 0);
+	cr_expect_eq(look(&faults), FOUND);
+}
