@@ -64,7 +64,7 @@
 #define FIELDS_PASS_HISTORY(F) F(PASS_HISTORY, pass_id, SELF, STRING, REQUIRED, 0, 0)
 #define FIELDS_ISSUER_SET(F)   F(ISSUER_SET, paused, SELF, BOOLEAN, REQUIRED, 0, 0)
 #define FIELDS_SHARD_STATUS(F)
-#define FIELDS_KEEP(F)                            \
+#define FIELDS_KEEP(F)                               \
 	F(KEEP, what, SELF, STRING, REQUIRED, 1, 16) \
 	F(KEEP, dir, SELF, STRING, OPTIONAL, 0, 1023)
 #define FIELDS_KEEPING(F)

@@ -20,8 +20,8 @@ struct shard_facts {
 
 	struct keeper *keeper; /* the store's, as long as it is open */
 
-	enum trust     tables_found; /* as they were at the start */
-	bool           tables_rebuilt;
+	enum trust tables_found; /* as they were at the start */
+	bool       tables_rebuilt;
 
 	atomic_bool          issuer_paused, issuer_up;
 	atomic_int           room; /* enum room */

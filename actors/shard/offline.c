@@ -195,7 +195,8 @@ struct restoring {
 /* Says which of the backup's files is not what it should be. */
 static enum err blame(struct restoring *self, const char *file, const char *what)
 {
-	snprintf(self->why, sizeof self->why, "The backup's shards/%d/%s %s.", self->options->index, file, what);
+	snprintf(self->why, sizeof self->why, "The backup's shards/%d/%s %s.", self->options->index, file,
+	         what);
 	return ERR_DAMAGED;
 }
 
@@ -228,8 +229,9 @@ static enum err read_snapshot(struct restoring *self)
 	buffer_free(&text);
 	if (err == ERR_NOT_FOUND) return blame(self, "manifest", "is missing");
 	if (err) return err == ERR_DAMAGED ? blame(self, "manifest", "is damaged") : err;
-	bool same = got->shard == self->options->index && got->at.seq == want->seq && got->at.epoch == want->epoch &&
-	            got->bytes == want->bytes && !memcmp(got->sha256, want->sha256, sizeof want->sha256) &&
+	bool same = got->shard == self->options->index && got->at.seq == want->seq &&
+	            got->at.epoch == want->epoch && got->bytes == want->bytes &&
+	            !memcmp(got->sha256, want->sha256, sizeof want->sha256) &&
 	            !memcmp(got->lineage, self->backup.lineage, sizeof got->lineage);
 	return same ? OK : blame(self, "manifest", "is of another backup");
 }
@@ -242,17 +244,19 @@ static enum err check_data(struct restoring *self)
 	enum err    err = OK;
 	if (fd < 0) return errno == ENOENT ? blame(self, "data.mdb", "is missing") : ERR_IO;
 	if (fstat(fd, &st)) err = ERR_IO;
-	if (!err && (uint64_t)st.st_size != self->snapshot.bytes) err = blame(self, "data.mdb", "is of another size");
+	if (!err && (uint64_t)st.st_size != self->snapshot.bytes)
+		err = blame(self, "data.mdb", "is of another size");
 	if (!err) err = file_sha256(fd, sha256, &self->teller.progress);
-	if (!err && memcmp(sha256, self->snapshot.sha256, sizeof sha256)) err = blame(self, "data.mdb", "is damaged");
+	if (!err && memcmp(sha256, self->snapshot.sha256, sizeof sha256))
+		err = blame(self, "data.mdb", "is damaged");
 	close(fd);
 	return err;
 }
 
 static enum err copy_data(struct restoring *self, int to_dir)
 {
-	int from = openat(self->from_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
-	int to = openat(to_dir, "data.mdb", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int      from = openat(self->from_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
+	int      to = openat(to_dir, "data.mdb", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	enum err err = from < 0 || to < 0 ? ERR_IO : file_copy(from, to, &self->teller.progress);
 	if (!err && fsync(to)) err = ERR_IO;
 	if (from >= 0) close(from);
@@ -287,7 +291,8 @@ static enum err settle(struct restoring *self)
 	char path[DATADIR_PATH];
 	int  dir_fd;
 	self->snapshot.at.segment = self->snapshot.at.offset = self->snapshot.at.record_offset = 0;
-	if (!hex_read(span_str(self->options->lineage), self->snapshot.lineage, sizeof self->snapshot.lineage))
+	if (!hex_read(span_str(self->options->lineage), self->snapshot.lineage,
+	              sizeof self->snapshot.lineage))
 		return ERR_BAD_OPTION;
 	if ((dir_fd = open(self->options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) return ERR_IO;
 	datadir_shard_path((uint32_t)self->options->index, NULL, path);
@@ -314,7 +319,8 @@ int restore_main(const struct options *options)
 	if (!options->from) return refuse(ERR_BAD_OPTION, "");
 	teller_begin(&self.teller);
 	enum err err = restore(&self);
-	if (err && !self.why[0] && err == ERR_IO) snprintf(self.why, sizeof self.why, "Shard %d: %m.", options->index);
+	if (err && !self.why[0] && err == ERR_IO)
+		snprintf(self.why, sizeof self.why, "Shard %d: %m.", options->index);
 	teller_end(&self.teller);
 	if (err) return refuse(err, self.why);
 	add_number(&line, "index", (uint64_t)options->index);

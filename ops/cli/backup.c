@@ -80,7 +80,8 @@ static enum outcome open_target(struct backing *self, const char *to)
 	if (self->made || is_empty(self->to_fd)) return DONE;
 	close(self->to_fd); /* not ours: it stays as it is */
 	self->to_fd = -1;
-	return cli_fail(self->cli, ERR_EXISTS, "The directory is not empty: a backup wants a new or an empty one.");
+	return cli_fail(self->cli, ERR_EXISTS,
+	                "The directory is not empty: a backup wants a new or an empty one.");
 }
 
 static enum outcome make_directories(struct backing *self)
@@ -102,7 +103,8 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 	const msgpack_object *sha256 = cli_member(state, "sha256");
 	char                  message[160];
 
-	if (!err && (!sha256 || sha256->type != MSGPACK_OBJECT_BIN || sha256->via.bin.size != sizeof of->sha256))
+	if (!err &&
+	    (!sha256 || sha256->type != MSGPACK_OBJECT_BIN || sha256->via.bin.size != sizeof of->sha256))
 		err = ERR_MALFORMED;
 	if (err) {
 		snprintf(message, sizeof message, "Shard %u: %s", shard, err_message(err));
@@ -155,7 +157,9 @@ static enum outcome describe(struct backing *self)
 	enum err err = datadir_open(self->cli->data, &self->datadir);
 
 	if (!err) err = datadir_master_key(&self->datadir, self->key);
-	if (err) return cli_fail(self->cli, err, "The data directory's identity or master.key cannot be read.");
+	if (err)
+		return cli_fail(self->cli, err,
+		                "The data directory's identity or master.key cannot be read.");
 	memcpy(self->backup.lineage, self->datadir.identity.lineage, sizeof self->backup.lineage);
 	self->backup.shards = service_shards(self->cli->service);
 	self->backup.created = time_wall();

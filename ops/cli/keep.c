@@ -1,10 +1,13 @@
-/* Asking the keepers and waiting for them. A shard that is busy with another job is asked again for a while. A shard that
- * was killed meanwhile has forgotten its job, which shows in its epoch. */
+/* Asking the keepers and waiting for them. A keeper remembers only the last job it was asked for, so commands take turns by
+ * a lock; a job whose command was killed is waited for. A shard that was killed meanwhile has forgotten its job, which shows
+ * in its epoch. */
 #include "ops/cli/keep.h"
+#include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
 #include "schemas/limits.h"
 
 #include <time.h>
+#include <unistd.h>
 
 enum { ASK_EVERY_MS = 100, BUSY_WAIT_MS = 120000, STALL_WAIT_MS = 300000 };
 
@@ -76,7 +79,8 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 		fail(job, shard, reply->err, NULL);
 		return;
 	}
-	if (cli_number(reply->payload, "epoch") != job->epoch || cli_number(reply->payload, "number") != job->number) {
+	if (cli_number(reply->payload, "epoch") != job->epoch ||
+	    cli_number(reply->payload, "number") != job->number) {
 		fail(job, shard, ERR_SHARD_UNAVAILABLE, "It was restarted meanwhile.");
 		return;
 	}
@@ -88,7 +92,8 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 	if (running && running->type == MSGPACK_OBJECT_BOOLEAN && running->via.boolean) return;
 	job->ended = true;
 	job->keeping->moved = time_mono();
-	job->keeping->order->on_end(job->keeping->order->user, shard, code_read(reply->payload), reply->payload);
+	job->keeping->order->on_end(job->keeping->order->user, shard, code_read(reply->payload),
+	                            reply->payload);
 }
 
 static void ask(struct keeping *keeping, uint32_t shard, struct span args)
@@ -127,35 +132,55 @@ static void give_up(struct keeping *keeping, mono_us now)
 	for (uint32_t i = 0; i < keeping->count; i++) {
 		struct job *job = &keeping->jobs[i];
 		if (job->ended) continue;
-		if (!job->asked && waited > BUSY_WAIT_MS) fail(job, i, ERR_RESOURCE_CONFLICT, "It is busy with another job.");
-		if (job->asked && waited > STALL_WAIT_MS) fail(job, i, ERR_SHARD_UNAVAILABLE, "Its job does not go on.");
+		if (!job->asked && waited > BUSY_WAIT_MS)
+			fail(job, i, ERR_RESOURCE_CONFLICT, "It is busy with another job.");
+		if (job->asked && waited > STALL_WAIT_MS)
+			fail(job, i, ERR_SHARD_UNAVAILABLE, "Its job does not go on.");
 	}
 }
 
-enum outcome cli_keep(struct cli *cli, const struct keep_order *order)
+static enum outcome ask_and_wait(struct keeping *keeping)
 {
 	struct timespec pause = {.tv_nsec = ASK_EVERY_MS * 1000000L};
-	struct keeping  keeping = {.cli = cli, .order = order, .count = service_shards(cli->service)};
 	struct buffer   args = {0};
 	msgpack_packer  packer = buffer_packer(&args);
 
 	msgpack_pack_array(&packer, ARGS_KEEP);
-	pack_text(&packer, order->what);
-	if (order->dir)
-		pack_text(&packer, order->dir);
+	pack_text(&packer, keeping->order->what);
+	if (keeping->order->dir)
+		pack_text(&packer, keeping->order->dir);
 	else
 		msgpack_pack_nil(&packer);
-	if (args.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
-	keeping.moved = time_mono();
-	for (uint32_t i = 0; i < keeping.count; i++)
-		keeping.jobs[i].keeping = &keeping;
+	if (args.failed) return cli_fail(keeping->cli, ERR_NO_MEMORY, NULL);
+	keeping->moved = time_mono();
 	for (;;) {
-		for (uint32_t i = 0; i < keeping.count; i++)
-			ask(&keeping, i, buffer_span(&args));
-		give_up(&keeping, time_mono());
-		if (!look(&keeping)) break;
+		for (uint32_t i = 0; i < keeping->count; i++)
+			ask(keeping, i, buffer_span(&args));
+		give_up(keeping, time_mono());
+		if (!look(keeping)) break;
 		nanosleep(&pause, NULL);
 	}
 	buffer_free(&args);
-	return cli->err ? FAILED : DONE;
+	return keeping->cli->err ? FAILED : DONE;
+}
+
+enum outcome cli_keep(struct cli *cli, const struct keep_order *order)
+{
+	struct keeping keeping = {.cli = cli, .order = order, .count = service_shards(cli->service)};
+	struct datadir datadir;
+	int            lock_fd = -1;
+	enum outcome   outcome;
+	enum err       err = datadir_open(cli->data, &datadir);
+
+	for (uint32_t i = 0; i < keeping.count; i++)
+		keeping.jobs[i].keeping = &keeping;
+	if (!err) err = datadir_lock(datadir.run_fd, "keep.lock", BUSY_WAIT_MS, &lock_fd);
+	if (err == ERR_LOCKED)
+		outcome = cli_fail(cli, ERR_RESOURCE_CONFLICT,
+		                   "Another backup or verification is under way.");
+	else
+		outcome = err ? cli_fail(cli, err, NULL) : ask_and_wait(&keeping);
+	if (lock_fd >= 0) close(lock_fd);
+	datadir_close(&datadir);
+	return outcome;
 }

@@ -92,7 +92,8 @@ static enum err listen_to(int fd, struct bar *bar, struct buffer *outcome)
 	return n == 0 ? OK : ERR_IO;
 }
 
-enum err offline_run(const struct offline *work, struct bar *bar, struct buffer *outcome, bool *done, int *signal)
+enum err offline_run(const struct offline *work, struct bar *bar, struct buffer *outcome, bool *done,
+                     int *signal)
 {
 	const char *argv[ARGUMENTS_MAX];
 	char        index[12];
@@ -125,8 +126,8 @@ enum outcome offline_fail(struct cli *cli, struct span refusal)
 	char               text[sizeof cli->message];
 	enum err           err = ERR_IO;
 
-	if (json_parse(refusal, &arena, &value) || value->kind != JSON_OBJECT || !(code = json_member(value, "code")) ||
-	    !(message = json_member(value, "message"))) {
+	if (json_parse(refusal, &arena, &value) || value->kind != JSON_OBJECT ||
+	    !(code = json_member(value, "code")) || !(message = json_member(value, "message"))) {
 		cli_fail(cli, ERR_MALFORMED, NULL);
 	} else {
 		for (unsigned i = 1; i < ERR_COUNT; i++)

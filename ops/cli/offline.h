@@ -14,8 +14,8 @@ struct offline {
 /* Runs it to its end. *outcome becomes the JSON object it ended with; `done` says that it is its result, and not
  * {"code","message"}. Errors: ERR_IO (it could not be run), ERR_PEER_GONE (it was killed by *signal, 0: it ended without a
  * word), ERR_NO_MEMORY. */
-must_check enum err offline_run(const struct offline *work, struct bar *bar, struct buffer *outcome, bool *done,
-                                int *signal);
+must_check enum err offline_run(const struct offline *work, struct bar *bar, struct buffer *outcome,
+                                bool *done, int *signal);
 
 /* FAILED, with the {"code","message"} that it ended with. */
 enum outcome offline_fail(struct cli *cli, struct span refusal);

@@ -14,5 +14,6 @@ struct bar {
 };
 
 void bar_begin(struct bar *bar, const char *what);
-void bar_show(struct bar *bar, uint64_t done, uint64_t total); /* of the part at hand; total 0: not known yet */
-void bar_end(struct bar *bar);                                 /* takes it off the screen */
+void bar_show(struct bar *bar, uint64_t done,
+              uint64_t total); /* of the part at hand; total 0: not known yet */
+void bar_end(struct bar *bar); /* takes it off the screen */

@@ -51,9 +51,12 @@ static enum outcome read_manifest(struct restoring *self)
 	buffer_free(&text);
 	switch (err) {
 	case OK: return DONE;
-	case ERR_NOT_FOUND: return cli_fail(self->cli, err, "The backup's manifest is missing: it is none, or was not finished.");
+	case ERR_NOT_FOUND:
+		return cli_fail(self->cli, err,
+		                "The backup's manifest is missing: it is none, or was not finished.");
 	case ERR_DAMAGED: return cli_fail(self->cli, err, "The backup's manifest is damaged.");
-	case ERR_UNSUPPORTED: return cli_fail(self->cli, err, "The backup's manifest was written by another version.");
+	case ERR_UNSUPPORTED:
+		return cli_fail(self->cli, err, "The backup's manifest was written by another version.");
 	default: return cli_fail(self->cli, err, "The backup's manifest cannot be read.");
 	}
 }
@@ -80,9 +83,10 @@ static enum outcome find_key(struct restoring *self)
 		close(fd);
 	}
 	if (err == ERR_NOT_FOUND)
-		return cli_fail(self->cli, err,
-		                "There is no master.key, neither in the backup nor in the data directory: without it the "
-		                "backup is of no use.");
+		return cli_fail(
+		    self->cli, err,
+		    "There is no master.key, neither in the backup nor in the data directory: without it the "
+		    "backup is of no use.");
 	if (!err && is_its_key(self)) return DONE;
 	snprintf(message, sizeof message, "%s master.key %s.", whose,
 	         err && err != ERR_DAMAGED ? "cannot be read" : "is not the one that belongs to this backup");
@@ -92,13 +96,16 @@ static enum outcome find_key(struct restoring *self)
 /* The work on one shard's files, in a process of its own. */
 static enum outcome work_on(struct restoring *self, uint32_t shard, const char *lineage)
 {
-	struct offline work = {
-	    .role = "restore", .index = shard, .data = self->cli->data, .from = self->from, .lineage = lineage};
-	struct buffer outcome = {0};
-	bool          done = false;
-	int           signal;
-	char          message[96];
-	enum err      err = offline_run(&work, &self->bar, &outcome, &done, &signal);
+	struct offline work = {.role = "restore",
+	                       .index = shard,
+	                       .data = self->cli->data,
+	                       .from = self->from,
+	                       .lineage = lineage};
+	struct buffer  outcome = {0};
+	bool           done = false;
+	int            signal;
+	char           message[96];
+	enum err       err = offline_run(&work, &self->bar, &outcome, &done, &signal);
 
 	self->bar.part++;
 	if (err) {
@@ -129,7 +136,8 @@ static enum outcome refuse_target(struct restoring *self, const char *holds)
 {
 	char message[200];
 
-	snprintf(message, sizeof message, "The data directory holds %.60s: a restore wants a new or an empty one.", holds);
+	snprintf(message, sizeof message,
+	         "The data directory holds %.60s: a restore wants a new or an empty one.", holds);
 	return cli_fail(self->cli, ERR_EXISTS, message);
 }
 
@@ -145,7 +153,9 @@ static enum outcome look_at_target(struct restoring *self)
 	if (fd < 0 && errno == ENOENT) return DONE;
 	if (fd < 0) return fail_at(self->cli, "Cannot open", self->cli->data);
 	err = datadir_has_strangers(fd, stranger);
-	if (err) outcome = err == ERR_EXISTS ? refuse_target(self, stranger) : fail_at(self->cli, "Cannot read", self->cli->data);
+	if (err)
+		outcome = err == ERR_EXISTS ? refuse_target(self, stranger)
+		                            : fail_at(self->cli, "Cannot read", self->cli->data);
 	for (uint32_t i = 0; outcome == DONE && i < SHARDS_MAX * 3; i++) {
 		datadir_shard_path(i / 3, names[i % 3], path);
 		if (!faccessat(fd, path, F_OK, 0)) outcome = refuse_target(self, path);
@@ -163,7 +173,8 @@ static enum outcome take_target(struct restoring *self)
 	self->dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->dir_fd < 0) return fail_at(self->cli, "Cannot open", data);
 	if ((err = datadir_lock(self->dir_fd, "lock", 0, &self->lock_fd)))
-		return cli_fail(self->cli, err, err == ERR_LOCKED ? NULL : "The data directory cannot be locked.");
+		return cli_fail(self->cli, err,
+		                err == ERR_LOCKED ? NULL : "The data directory cannot be locked.");
 	return look_at_target(self); /* again, now that nobody else may come */
 }
 
@@ -199,7 +210,8 @@ static enum outcome restore(struct restoring *self)
 	    (outcome = find_key(self)) != DONE)
 		return outcome;
 	self->identity = (struct identity){.shards = self->backup.shards, .state = IDENTITY_RESTORED};
-	if (getrandom(self->identity.lineage, sizeof self->identity.lineage, 0) != (ssize_t)sizeof self->identity.lineage)
+	if (getrandom(self->identity.lineage, sizeof self->identity.lineage, 0) !=
+	    (ssize_t)sizeof self->identity.lineage)
 		return cli_fail(self->cli, ERR_IO, NULL);
 	hex_text(self->identity.lineage, sizeof self->identity.lineage, self->lineage);
 	self->bar.parts = 2 * self->backup.shards;

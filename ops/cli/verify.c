@@ -55,7 +55,9 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	if (err) return false;
 	err = datadir_master_key(datadir, key);
 	explicit_bzero(key, sizeof key);
-	if (err) add_fault(self, err == ERR_NOT_FOUND ? "master.key: missing" : "master.key: damaged, or cannot be read");
+	if (err)
+		add_fault(self, err == ERR_NOT_FOUND ? "master.key: missing"
+		                                     : "master.key: damaged, or cannot be read");
 	return true;
 }
 
@@ -76,7 +78,8 @@ static void gather_faults(struct verifying *self, uint32_t shard, struct span ob
 	struct json       *value;
 	const struct json *faults;
 
-	if (json_parse(object, &arena, &value) || value->kind != JSON_OBJECT || !(faults = json_member(value, "faults")))
+	if (json_parse(object, &arena, &value) || value->kind != JSON_OBJECT ||
+	    !(faults = json_member(value, "faults")))
 		add_shard_fault(self, shard, span_str("its reader gave no report"));
 	else
 		for (const struct json *one = faults->child; one; one = one->next)
@@ -95,7 +98,8 @@ static void add_silent_shard(struct verifying *self, uint32_t shard, int signal)
 	add_shard_fault(self, shard, span_str(text));
 	snprintf(text, sizeof text, "{\"index\":%u,\"ok\":false,\"faults\":[", shard);
 	buffer_text(&self->shards, text);
-	snprintf(text, sizeof text, signal ? "the tables crash their reader" : "its reader ended without a report");
+	snprintf(text, sizeof text,
+	         signal ? "the tables crash their reader" : "its reader ended without a report");
 	json_quote(span_str(text), &self->shards);
 	buffer_text(&self->shards, "]}");
 }
@@ -139,7 +143,7 @@ static enum outcome verify_offline(struct verifying *self, const struct datadir 
 
 static void print_numbers(const msgpack_object *state, struct buffer *out)
 {
-	static const char *const keys[] = {"seq",     "accounts", "passes",  "ledger_rows",
+	static const char *const keys[] = {"seq",  "accounts", "passes",   "ledger_rows",
 	                                   "rows", "records",  "segments", "snapshots"};
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -1,155 +1,16 @@
 /* The audit: sound tables have no fault; and each rule, broken alone in an otherwise sound shop, is told with table,
  * account and number. The shop is made with the very codecs that the handlers use. */
-#include "tests/unit/support.h"
+#include "tests/unit/audit_shop.h"
 
-#include "schemas/body.h"
-#include "schemas/bytes.h"
-#include "store/account_row.h"
 #include "store/audit.h"
 #include "store/db_inside.h"
-#include "store/hot.h"
-#include "store/keys.h"
-#include "store/ledger.h"
-#include "store/tally.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 
-enum { PASSES = 45, DELTAS = 3, LARGE_PASS = 7, DELETED_PASS = 4, ISSUED = 2, DEACTIVATED = 5 };
 enum { AT_STATUS = 24, AT_FLAGS = 64, AT_TEMPLATE = 104, AT_BALANCE = 344, AT_HEAD = 1624 };
 
-static struct scratch          s;
-static const struct account_id account = {{'a', 'c'}}, other = {{'b'}}, nobody = {{'n'}};
-static struct faults           faults;
-static struct audit            audit;
-static uint64_t                ledger_seq;
-
-static const char template_text[] =
-    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"qr\":true,\"fields\":["
-    "{\"key\":\"points\",\"label\":\"Points\",\"type\":\"number\",\"locked\":true}]}";
-
-/* Making ------------------------------------------------------------------------------------------------- */
-
-static void put(enum table table, struct row_key key, struct span value)
-{
-	must(!write_put(&s.staged, table, key_span(&key), value));
-	scratch_save(&s);
-}
-
-static void del(enum table table, struct row_key key)
-{
-	must(!write_del(&s.staged, table, key_span(&key)));
-	scratch_save(&s);
-}
-
-static void patch(enum table table, struct row_key key, size_t offset, const void *bytes, size_t size)
-{
-	must(!write_patch(&s.staged, table, key_span(&key), (uint16_t)offset, span_of(bytes, size)));
-	scratch_save(&s);
-}
-
-static void put_account(struct account_id id, uint32_t templates)
-{
-	struct account_row row = {
-	    .webhooks = true, .template_count = templates, .created = {1}, .name = span_str("Shop")};
-	struct key_row key = {.id = {{id.b[0], 9}}, .created = {1}};
-	must(!account_row_put(s.view, id, &row));
-	must(!key_row_put(s.view, id, &key));
-	scratch_save(&s);
-	for (uint32_t number = 1; number <= templates; number++)
-		put(TABLE_TEMPLATE, key_u32(id, number), span_str(template_text));
-}
-
-static void put_event(struct ledger_row row, struct hot *hot)
-{
-	row.status = hot->status;
-	row.flags = hot->flags;
-	row.previous = hot->ledger_head;
-	row.balance = hot->balance;
-	row.at = hot->updated;
-	must(!ledger_put(s.view, account, ++ledger_seq, &row));
-	scratch_save(&s);
-	hot->ledger_head = ledger_seq;
-}
-
-static void put_body(uint32_t number, const char *pass_id, size_t size)
-{
-	char         *visible = malloc(size + 16);
-	struct buffer bytes = {0};
-	must(visible);
-	int         n = snprintf(visible, size + 16, "{\"x\":\"%0*d\"}", (int)size, 0);
-	struct body body = {
-	    .pass_id = span_str(pass_id), .visible = span_of(visible, (size_t)n), .hidden = span_str("{}")};
-	body_pack(&body, &bytes);
-	put(TABLE_BODY, key_u32(account, number), buffer_span(&bytes));
-	buffer_free(&bytes);
-	free(visible);
-}
-
-static const char *id_of(uint32_t number)
-{
-	static char text[32];
-	if (number == LARGE_PASS) number = DELETED_PASS; /* it took the deleted one's id */
-	snprintf(text, sizeof text, "pass-%u", number);
-	return text;
-}
-
-static void put_pass(uint32_t number)
-{
-	struct hot    hot = {.template = 1, .status = 0, .created = {number + 1}, .updated = {number + 1}};
-	struct hot_at at;
-	put_event((struct ledger_row){.number = number, .what = LEDGER_CREATED}, &hot);
-	hot.status = ISSUED;
-	put_event((struct ledger_row){.number = number, .what = LEDGER_ISSUED}, &hot);
-	must(!hot_add(s.view, account, number, &hot));
-	scratch_save(&s);
-	for (int64_t i = 1; i <= DELTAS; i++) {
-		must(!hot_get(s.view, account, number, &at));
-		hot.balance += 10 * i;
-		hot.updated.v += 100;
-		put_event((struct ledger_row){.number = number, .what = LEDGER_LOYALTY, .delta = 10 * i}, &hot);
-		must(!hot_get(s.view, account, number, &at));
-		must(!hot_put(s.view, &at, &hot));
-		scratch_save(&s);
-	}
-	put_body(number, id_of(number), number == LARGE_PASS ? 5000 : 20);
-	put(TABLE_PASS_ID, key_pass_id(account, span_str(id_of(number)), number), span_of(NULL, 0));
-}
-
-static void delete_pass(uint32_t number)
-{
-	struct hot_at at;
-	must(!hot_get(s.view, account, number, &at));
-	struct hot after = at.now;
-	after.status = DEACTIVATED;
-	after.flags |= HOT_DELETED;
-	put_event((struct ledger_row){.number = number, .what = LEDGER_DELETED}, &after);
-	must(!hot_get(s.view, account, number, &at));
-	must(!hot_put(s.view, &at, &after));
-	scratch_save(&s);
-}
-
-static void make_shop(void)
-{
-	struct tally tally = {.made = PASSES, .counts = {[ISSUED] = PASSES - 1, [HOT_COUNT_DELETED] = 1}};
-	uint8_t      paused = 1;
-	struct span  paused_key = span_str("issuer_paused");
-	scratch_open(&s);
-	ledger_seq = 0;
-	put_account(account, 2);
-	put_account(other, 0);
-	for (uint32_t number = 0; number < PASSES; number++)
-		put_pass(number);
-	delete_pass(DELETED_PASS);
-	must(!tally_put(s.view, account, &tally));
-	must(!write_put(&s.staged, TABLE_META, paused_key, span_of(&paused, 1)));
-	scratch_commit(&s);
-}
-
-static void end(void)
-{
-	scratch_close(&s);
-}
+static struct faults faults;
+static struct audit  audit;
 
 TestSuite(audit, .init = make_shop, .fini = end);
 
@@ -224,7 +85,8 @@ static void patch_hot(uint32_t number, size_t column, size_t width, uint64_t val
 {
 	uint8_t bytes[8];
 	put_le64(bytes, value);
-	patch(TABLE_HOT, key_u32(account, number / HOT_PASSES), column + width * (number % HOT_PASSES), bytes, width);
+	patch(TABLE_HOT, key_u32(account, number / HOT_PASSES), column + width * (number % HOT_PASSES), bytes,
+	      width);
 }
 
 static void break_hot_count(void)
@@ -329,6 +191,11 @@ static void put_part(uint32_t number, uint16_t part, const void *bytes, size_t s
 	must(!row_put(s.db, TABLE_BODY, key_span(&key), span_of(NULL, 0), span_of(bytes, size)));
 }
 
+static void break_part_key(void)
+{
+	struct row_key key = key_account(account);
+	must(!row_put(s.db, TABLE_TEMPLATE, key_span(&key), span_of(NULL, 0), span_str("x")));
+}
 static void break_part_empty(void)
 {
 	put_part(LARGE_PASS, 1, NULL, 0);
@@ -448,6 +315,11 @@ static void break_key_size(void)
 {
 	put(TABLE_KEY, key_uuid(account, (struct uuid){{1}}), span_str("x"));
 }
+static void break_key_time(void)
+{
+	uint8_t value[48] = {[39] = 0x80};
+	put(TABLE_KEY, key_uuid(account, (struct uuid){{1}}), span_of(value, sizeof value));
+}
 static void break_key_key(void)
 {
 	put(TABLE_KEY, key_u32(account, 1), span_str("x"));
@@ -490,7 +362,10 @@ static void break_meta_size(void)
 
 #define ACCOUNT "account acc_mfrqaaaaaaaaaaaa: "
 #define NOBODY  "account acc_nyaaaaaaaaaaaaaa: "
-#define B(name, want) {#name, break_##name, want}
+#define B(name, want)                     \
+	{                                 \
+#name, break_##name, want \
+	}
 
 static const struct {
 	const char *name;
@@ -520,6 +395,7 @@ static const struct {
     B(body_stray, "table body, " ACCOUNT "pass 48 does not exist"),
     B(body_id, "table pass_id, " ACCOUNT "pass 12: another id than in its body"),
     B(body_bad_id, "table body, " ACCOUNT "pass 12: its body cannot be read"),
+    B(part_key, "table template, " ACCOUNT "a key of 10 bytes"),
     B(part_empty, "table body, " ACCOUNT "number 7: part 1 is missing or wrong"),
     B(part_long, "table body, " ACCOUNT "number 7: part 2 is missing or wrong"),
     B(part_stray, "table body, " ACCOUNT "number 12: part 5 without the one before"),
@@ -549,6 +425,7 @@ static const struct {
     B(template_more, "table template, " ACCOUNT "template 3, but the account has 2"),
     B(template_text, "table template, " ACCOUNT "template 2 cannot be read"),
     B(key_size, "table key, " ACCOUNT "a row of a wrong size"),
+    B(key_time, "table key, " ACCOUNT "a key with an impossible time"),
     B(key_key, "table key, " ACCOUNT "a row of a wrong size"),
     B(account_missing, "table hot, " ACCOUNT "rows of an account that does not exist"),
     B(account_form, "table account, " ACCOUNT "its row cannot be read"),

@@ -8,7 +8,7 @@
 #define LINEAGE "lineage=000102030405060708090a0b0c0d0e0f\n"
 #define ZEROS   "0000000000000000000000000000000000000000000000000000000000000"
 #define HEAD    "stampede-backup=1\n" LINEAGE "shards=2\nplacement=1\nmaster_key=0102030405060708\n"
-#define SHARDS                                                                       \
+#define SHARDS                                                                              \
 	"shard.0.seq=7\nshard.0.epoch=3\nshard.0.bytes=4096\nshard.0.sha256=aa0" ZEROS "\n" \
 	"shard.1.seq=18446744073709551615\nshard.1.epoch=1\nshard.1.bytes=0\nshard.1.sha256=bb0" ZEROS "\n"
 #define BODY HEAD "created=2026-11-21T03:04:05.678Z\n" SHARDS
@@ -83,13 +83,17 @@ Test(backup, refuses_other_contents)
 	    {HEAD "created=yesterday\n" SHARDS, ERR_DAMAGED},
 	    {BODY "shard.2.seq=1\n", ERR_DAMAGED},
 	    {"stampede-backup=1\n" LINEAGE "shards=0\nplacement=1\nmaster_key=0102030405060708\n"
-	     "created=2026-11-21T03:04:05.678Z\n", ERR_DAMAGED},
+	     "created=2026-11-21T03:04:05.678Z\n",
+	     ERR_DAMAGED},
 	    {"stampede-backup=1\n" LINEAGE "shards=65\nplacement=1\nmaster_key=0102030405060708\n"
-	     "created=2026-11-21T03:04:05.678Z\n", ERR_DAMAGED},
+	     "created=2026-11-21T03:04:05.678Z\n",
+	     ERR_DAMAGED},
 	    {"stampede-backup=1\n" LINEAGE "shards=2\nplacement=2\nmaster_key=0102030405060708\n"
-	     "created=2026-11-21T03:04:05.678Z\n" SHARDS, ERR_UNSUPPORTED},
+	     "created=2026-11-21T03:04:05.678Z\n" SHARDS,
+	     ERR_UNSUPPORTED},
 	    {"stampede-backup=1\n" LINEAGE "shards=2\nplacement=1\nmaster_key=01020304050607\n"
-	     "created=2026-11-21T03:04:05.678Z\n" SHARDS, ERR_DAMAGED},
+	     "created=2026-11-21T03:04:05.678Z\n" SHARDS,
+	     ERR_DAMAGED},
 	    {"", ERR_DAMAGED},
 	};
 	static struct backup got;
@@ -119,8 +123,8 @@ Test(backup, names_a_key_by_the_first_bytes_of_its_hash)
 	uint8_t              key[32], id[BACKUP_KEY_ID];
 	memset(key, '0', sizeof key);
 	backup_key_id(key, id);
-	cr_expect_arr_eq(id, want, sizeof id, "%02x%02x%02x%02x%02x%02x%02x%02x", id[0], id[1], id[2], id[3], id[4],
-	                 id[5], id[6], id[7]);
+	cr_expect_arr_eq(id, want, sizeof id, "%02x%02x%02x%02x%02x%02x%02x%02x", id[0], id[1], id[2], id[3],
+	                 id[4], id[5], id[6], id[7]);
 }
 
 Test(lines, take_numbers_only_as_they_were_written)

@@ -196,7 +196,8 @@ Test(options, survive_the_way_to_a_child)
 	cr_expect_eq(options.listen_fd, 7);
 	cr_expect_eq(options.admin_fd, -1);
 	cr_expect_eq(options.supervisor_pid, 42);
-	cr_expect(options.may_format && options.restored && options.test_clock && !options.egress_allow_private);
+	cr_expect(options.may_format && options.restored && options.test_clock &&
+	          !options.egress_allow_private);
 	cr_expect_str_eq(options.from, "b");
 	cr_expect_null(options.lineage);
 }

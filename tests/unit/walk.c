@@ -182,4 +182,8 @@ Test(walk, finds_a_page_that_is_free_and_in_use)
 	free(bytes);
 	cr_assert_gt(changed, 0);
 	cr_expect_eq(look(&faults), FOUND);
+	bool told = false;
+	for (unsigned i = 0; i < FAULTS_KEPT; i++)
+		told |= strstr(faults.texts[i], "is free and in use") != NULL;
+	cr_expect(told, "%s", faults.texts[0]);
 }

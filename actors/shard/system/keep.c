@@ -25,10 +25,13 @@ enum err on_KEEP(struct request *request, struct outcome *outcome)
 	char           own[KEEP_DIR_MAX + 32] = "";
 	if (!keep_read(arg_span(&request->args[ARG_KEEP_what]), &what))
 		return blame(outcome, ERR_INVALID_INPUT, span_str("what"));
-	if ((what == KEEP_BACKUP) != (dir.size > 0)) return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
+	if ((what == KEEP_BACKUP) != (dir.size > 0))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
 	if (dir.size)
-		snprintf(own, sizeof own, "%.*s/shards/%u", (int)dir.size, (const char *)dir.at, request->facts->index);
-	if (dir.size && memchr(dir.at, 0, dir.size)) return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
+		snprintf(own, sizeof own, "%.*s/shards/%u", (int)dir.size, (const char *)dir.at,
+		         request->facts->index);
+	if (dir.size && memchr(dir.at, 0, dir.size))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
 	enum err err = keeper_ask(request->facts->keeper, what, span_str(own), &number);
 	if (err) return err;
 	msgpack_pack_map(&pk, 2);
