@@ -155,14 +155,27 @@ Test(walk, misses_no_flipped_bit_that_matters)
 	cr_expect_eq(in_child(look_in_child, NULL), SOUND);
 }
 
+/* Is this a list of free pages: its length, then numbers that descend? */
+static bool is_free_list(const uint8_t *at, const uint8_t *end, uint64_t pages)
+{
+	if (end - at < 8) return false;
+	uint64_t count = get_le64(at), last = pages;
+	if (count < 3 || count > 200 || (uint64_t)(end - at) < 8 + count * 8) return false;
+	for (uint64_t i = 1; i <= count; i++) {
+		uint64_t number = get_le64(at + 8 * i);
+		if (number < 2 || number >= last) return false;
+		last = number;
+	}
+	return true;
+}
+
 /* A page that the list of free ones names although a row lies in it would be overwritten by and by. */
 Test(walk, finds_a_page_that_is_free_and_in_use)
 {
 	struct faults faults = {0};
 	uint8_t      *bytes;
 	furnish();
-	size_t size = file_read(&s.place, "data.mdb", &bytes);
-	/* A list begins with its length; its numbers descend. Any number in it becomes the page of the first row. */
+	size_t  size = file_read(&s.place, "data.mdb", &bytes);
 	size_t  leaf = 0;
 	uint8_t want[8];
 	for (size_t page = 2; page < size / 4096 && !leaf; page++)
@@ -170,13 +183,9 @@ Test(walk, finds_a_page_that_is_free_and_in_use)
 	cr_assert_gt(leaf, 0);
 	put_le64(want, leaf);
 	unsigned changed = 0;
-	for (size_t at = 8192; at + 24 < size; at += 2) {
-		uint64_t count = get_le64(bytes + at), first = get_le64(bytes + at + 8),
-		         second = get_le64(bytes + at + 16);
-		bool is_list = count > 1 && count < 200 && first < size / 4096 && second < first &&
-		               second > 1;
-		if (!is_list || at + 8 + count * 8 > size) continue;
-		file_write(&s.place, "data.mdb", at + 8 + (count - 1) * 8, span_of(want, 8));
+	for (size_t at = 8192; at < size; at += 2) {
+		if (!is_free_list(bytes + at, bytes + size, size / 4096)) continue;
+		file_write(&s.place, "data.mdb", at + 8 * get_le64(bytes + at), span_of(want, 8));
 		changed++;
 	}
 	free(bytes);
