@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -163,6 +164,9 @@ int check_main(const struct options *options)
 	char                        path[DATADIR_PATH];
 	enum err                    err = datadir_look(options->data, &datadir);
 	if (err) return refuse(err, "");
+	/* Damaged tables may end this process: then plainly, also where something else watches for these. */
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
 	datadir_shard_path((uint32_t)options->index, NULL, path);
 	int place_fd = openat(datadir.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (place_fd < 0) {
@@ -275,13 +279,20 @@ static enum err copy_snapshot(struct restoring *self)
 	snapshot_name(self->snapshot.at.seq, name);
 	if (err || (err = file_open_dir(self->place_fd, "snapshots", &all_fd))) goto out;
 	if ((err = file_open_dir(all_fd, name, &to_fd)) || (err = copy_data(self, to_fd))) goto out;
-	if ((err = snapshot_check(self->place_fd, &self->snapshot, &self->teller.progress))) goto out;
+	err = snapshot_check(self->place_fd, &self->snapshot, &self->teller.progress);
+	if (err == ERR_DAMAGED)
+		snprintf(self->why, sizeof self->why, "The copy of shard %d is not what was written.",
+		         self->options->index);
+	if (err) goto out;
 	snapshot_manifest_write(&self->snapshot, &text);
 	err = text.failed ? ERR_NO_MEMORY : file_replace(to_fd, "manifest", buffer_span(&text));
 out:
 	buffer_free(&text);
 	if (to_fd >= 0) close(to_fd);
 	if (all_fd >= 0) close(all_fd);
+	int kept = errno;
+	if (err) (void)!snapshot_prune(self->place_fd, &dir, 0); /* the room it took is missed elsewhere */
+	errno = kept;
 	return err;
 }
 
@@ -319,6 +330,8 @@ int restore_main(const struct options *options)
 	if (!options->from) return refuse(ERR_BAD_OPTION, "");
 	teller_begin(&self.teller);
 	enum err err = restore(&self);
+	if (err == ERR_STORAGE_FULL)
+		snprintf(self.why, sizeof self.why, "There is no room left for shard %d.", options->index);
 	if (err && !self.why[0] && err == ERR_IO)
 		snprintf(self.why, sizeof self.why, "Shard %d: %m.", options->index);
 	teller_end(&self.teller);

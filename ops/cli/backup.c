@@ -107,7 +107,8 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 	    (!sha256 || sha256->type != MSGPACK_OBJECT_BIN || sha256->via.bin.size != sizeof of->sha256))
 		err = ERR_MALFORMED;
 	if (err) {
-		snprintf(message, sizeof message, "Shard %u: %s", shard, err_message(err));
+		snprintf(message, sizeof message, "Shard %u: %s", shard,
+		         err == ERR_STORAGE_FULL ? "There is no room left for its files." : err_message(err));
 		cli_fail(self->cli, err, message);
 		return;
 	}

@@ -5,6 +5,7 @@
 #include "ops/cli/keep.h"
 #include "ops/cli/offline.h"
 #include "schemas/json.h"
+#include "schemas/limits.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@ enum { FAULT_TEXT_MAX = 256 };
 struct verifying {
 	struct cli   *cli;
 	struct bar    bar;
-	struct buffer shards; /* one object a shard */
-	struct buffer faults; /* of all, as JSON strings */
+	struct buffer shards[SHARDS_MAX]; /* one object a shard; they end in any order */
+	struct buffer faults;             /* of all, as JSON strings */
 	int           lock_fd;
 };
 
@@ -97,11 +98,11 @@ static void add_silent_shard(struct verifying *self, uint32_t shard, int signal)
 		snprintf(text, sizeof text, "its reader ended without a report");
 	add_shard_fault(self, shard, span_str(text));
 	snprintf(text, sizeof text, "{\"index\":%u,\"ok\":false,\"faults\":[", shard);
-	buffer_text(&self->shards, text);
+	buffer_text(&self->shards[shard], text);
 	snprintf(text, sizeof text,
 	         signal ? "the tables crash their reader" : "its reader ended without a report");
-	json_quote(span_str(text), &self->shards);
-	buffer_text(&self->shards, "]}");
+	json_quote(span_str(text), &self->shards[shard]);
+	buffer_text(&self->shards[shard], "]}");
 }
 
 static enum outcome check_shard(struct verifying *self, uint32_t shard)
@@ -114,7 +115,6 @@ static enum outcome check_shard(struct verifying *self, uint32_t shard)
 	enum outcome   outcome = DONE;
 
 	self->bar.part++;
-	if (self->shards.size) buffer_byte(&self->shards, ',');
 	if (err == ERR_PEER_GONE) {
 		add_silent_shard(self, shard, signal);
 	} else if (err) {
@@ -123,7 +123,7 @@ static enum outcome check_shard(struct verifying *self, uint32_t shard)
 		outcome = offline_fail(self->cli, buffer_span(&object));
 	} else {
 		gather_faults(self, shard, buffer_span(&object));
-		buffer_append(&self->shards, object.at, object.size);
+		buffer_append(&self->shards[shard], object.at, object.size);
 	}
 	buffer_free(&object);
 	return outcome;
@@ -160,6 +160,7 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 	struct verifying     *self = user;
 	const msgpack_object *faults = cli_member(state, "faults");
 	uint64_t              count = cli_number(state, "fault_count");
+	struct buffer        *out = &self->shards[shard];
 	char                  text[64];
 
 	if (err && err != ERR_DAMAGED) {
@@ -167,15 +168,14 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 		cli_fail(self->cli, err, text);
 		return;
 	}
-	if (self->shards.size) buffer_byte(&self->shards, ',');
 	snprintf(text, sizeof text, "{\"index\":%u,\"ok\":%s", shard, count || err ? "false" : "true");
-	buffer_text(&self->shards, text);
-	print_numbers(state, &self->shards);
-	if (!faults || faults->type != MSGPACK_OBJECT_ARRAY || json_render(faults, &self->shards)) {
+	buffer_text(out, text);
+	print_numbers(state, out);
+	if (!faults || faults->type != MSGPACK_OBJECT_ARRAY || json_render(faults, out)) {
 		cli_fail(self->cli, ERR_MALFORMED, NULL);
 		return;
 	}
-	buffer_byte(&self->shards, '}');
+	buffer_byte(out, '}');
 	for (uint32_t i = 0; i < faults->via.array.size; i++) {
 		const msgpack_object *one = &faults->via.array.ptr[i];
 		if (one->type == MSGPACK_OBJECT_STR)
@@ -203,11 +203,16 @@ static enum outcome print(struct verifying *self)
 	bool           ok = self->faults.size == 0;
 
 	buffer_text(out, ok ? "{\"ok\":true,\"shards\":[" : "{\"ok\":false,\"shards\":[");
-	buffer_append(out, self->shards.at, self->shards.size);
+	for (uint32_t i = 0, printed = 0; i < SHARDS_MAX; i++) {
+		if (!self->shards[i].size) continue;
+		if (printed++) buffer_byte(out, ',');
+		buffer_append(out, self->shards[i].at, self->shards[i].size);
+		out->failed |= self->shards[i].failed;
+	}
 	buffer_text(out, "],\"faults\":[");
 	buffer_append(out, self->faults.at, self->faults.size);
 	buffer_text(out, "]}");
-	if (self->shards.failed || self->faults.failed) return cli_fail(self->cli, ERR_NO_MEMORY, NULL);
+	if (out->failed || self->faults.failed) return cli_fail(self->cli, ERR_NO_MEMORY, NULL);
 	if (ok) return DONE;
 	buffer_byte(out, '\n');
 	if (out->failed || fwrite(out->at, 1, out->size, stdout) != out->size || fflush(stdout))
@@ -242,7 +247,8 @@ enum outcome verify_alone(struct cli *cli)
 	outcome = verify(&self);
 	bar_end(&self.bar);
 	if (self.lock_fd >= 0) close(self.lock_fd);
-	buffer_free(&self.shards);
+	for (uint32_t i = 0; i < SHARDS_MAX; i++)
+		buffer_free(&self.shards[i]);
 	buffer_free(&self.faults);
 	return outcome;
 }

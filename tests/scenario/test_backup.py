@@ -1,0 +1,416 @@
+"""backup and restore: what was acknowledged before a backup began is in it, whatever goes on meanwhile; a restored
+directory is a service of its own; and what is not whole is refused by name."""
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+from harness import CliError, wait_for
+from history import deltas_of
+from shop import Shop, path_of
+
+SHOPS = 4
+FILES = ["manifest", "master.key", "shards/0/manifest", "shards/0/data.mdb", "shards/1/manifest", "shards/1/data.mdb"]
+
+
+class Customer(threading.Thread):
+    """The only client of one shop: it does one thing after the other, so a copy of the shop can only be what was there
+    after the first k of them."""
+
+    def __init__(self, shop):
+        super().__init__(daemon=True)
+        self.shop = shop
+        self.client = shop.service.client(shop.key)
+        self.done = []  # (pass, amount); amount None: its creation
+        self.passes = []
+        self.over = threading.Event()
+        self.failure = None
+
+    def run(self):
+        try:
+            while not self.over.is_set():
+                self.step(len(self.done))
+        except Exception as failure:  # looked at by the test's thread
+            self.failure = failure
+        finally:
+            self.client.close()
+
+    def step(self, number):
+        if number % 5 == 0:
+            pass_id = f"p-{number}"
+            answer = self.client.post("/v1/passes", {"pass_id": pass_id, "visible": {"name": pass_id}})
+            assert answer.status == 201, answer
+            self.done.append((pass_id, None))
+            self.passes.append(pass_id)
+            return
+        pass_id = self.passes[number * 7 % len(self.passes)]
+        answer = self.client.post(path_of(pass_id, "/loyalty"), {"balance_to_add": number})
+        assert answer.status == 202, answer
+        self.done.append((pass_id, number))
+
+    def await_steps(self, more):
+        want = len(self.done) + more
+        wait_for(lambda: self.failure or len(self.done) >= want, 30, "the customers to go on")
+        assert self.failure is None, self.failure
+
+
+def balances(shop):
+    """Every pass of the shop and its balance, by the list."""
+    shown, total = {}, None
+    while total is None or len(shown) < total:
+        page, total, _ = shop.list(f"?limit=100&offset={len(shown)}")
+        shown.update({entry["id"]: entry["balance"] for entry in page})
+    return shown
+
+
+def steps_in(done, shown):
+    """After how many of the steps the shop was as shown; None: never."""
+    state = {}
+    if state == shown:
+        return 0
+    for count, (pass_id, amount) in enumerate(done, 1):
+        state[pass_id] = 0 if amount is None else state[pass_id] + amount
+        if amount is None and len(state) > len(shown):
+            return None
+        if state == shown:
+            return count
+    return None
+
+
+def clone(shop, service):
+    """The same shop on another service."""
+    other = object.__new__(Shop)
+    other.__dict__.update(shop.__dict__)
+    other.service = service
+    other.client = service.client(shop.key)
+    return other
+
+
+@pytest.fixture
+def restore(new_service):
+    """restore(backup): a service on a directory made of it, started."""
+
+    def make(backup):
+        service = new_service(start=False)
+        restored = service.cli("restore", "--from", backup)
+        assert len(restored["lineage"]) == 32 and [one["index"] for one in restored["shards"]] == [0, 1]
+        return service.start()
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def backup(shared_service):
+    """A backup of a small service, for tests that only read it, or a copy of it."""
+    shop = Shop(shared_service)
+    shop.create("kept")
+    shop.add("kept", 5)
+    to = shared_service.home / "module-backup"
+    assert shared_service.cli("backup", to) == {}
+    yield to
+    shop.close()
+    shutil.rmtree(to)
+
+
+@pytest.fixture
+def own_backup(backup, tmp_path):
+    shutil.copytree(backup, tmp_path / "backup")
+    return tmp_path / "backup"
+
+
+def refusal(service, *arguments):
+    with pytest.raises(CliError) as refused:
+        service.cli(*arguments)
+    return refused.value
+
+
+# The way there and back
+
+
+def test_a_backup_under_load_holds_all_that_was_acknowledged_before_it(new_service, restore):
+    service = new_service()
+    shops = [Shop(service) for _ in range(SHOPS)]
+    customers = [Customer(shop) for shop in shops]
+    for customer in customers:
+        customer.start()
+    for customer in customers:
+        customer.await_steps(60)
+    before = [len(customer.done) for customer in customers]
+    assert service.cli("backup", service.home / "backup") == {}
+    after = [len(customer.done) + 1 for customer in customers]  # one may have been on its way
+    for customer in customers:
+        customer.await_steps(20)
+
+    other = restore(service.home / "backup")
+    for customer in customers:  # both are at work, side by side
+        customer.await_steps(20)
+        customer.over.set()
+        customer.join()
+    for shop, customer, least, most in zip(shops, customers, before, after):
+        copy = clone(shop, other)
+        steps = steps_in(customer.done, balances(copy))
+        assert steps is not None, "the copy is what the shop never was"
+        assert least <= steps <= most
+        assert steps_in(customer.done, balances(shop)) == len(customer.done)
+        copy.close()
+        shop.close()
+    assert service.cli("verify")["ok"] and other.cli("verify")["ok"]
+
+
+def test_a_restored_service_is_whole_and_goes_on_by_itself(new_service, restore):
+    service = new_service()
+    shop = Shop(service, ("balance", "stamps"))
+    made = shop.create("one", "stamps", hidden={"secret": [1, 2.50]})
+    shop.add("one", 3)
+    shop.event("one", "installed")
+    shop.create("gone")
+    shop.delete("gone")
+    second = service.cli("key", "create", shop.account)
+    service.cli("key", "revoke", shop.account, second["key_id"])
+    service.cli("backup", service.home / "backup")
+    shop.add("one", 100)
+
+    other = restore(service.home / "backup")
+    copy = clone(shop, other)
+    assert copy.get("one")["balance"] == 3 and copy.get("one")["hidden"] == {"secret": [1, 2.50]}
+    assert copy.get("one")["download_url"].rsplit("/", 1)[1] == made["download_url"].rsplit("/", 1)[1]
+    assert copy.history("one") == shop.history("one")[:-1]
+    copy.client.get(path_of("gone")).is_error(404, "RESOURCE_NOT_FOUND")
+    assert copy.get("gone", "?include_deleted=true")["status"] == "deactivated"
+    assert other.cli("template", "list", shop.account) == service.cli("template", "list", shop.account)
+    assert other.cli("key", "list", shop.account) == service.cli("key", "list", shop.account)
+    with other.client(second["api_key"]) as client:
+        client.get(path_of("one")).is_error(401, "UNAUTHENTICATED")
+
+    copy.add("one", 7)  # the two have parted
+    copy.create("gone")
+    assert (copy.get("one")["balance"], shop.get("one")["balance"]) == (10, 103)
+    other.restart()
+    copy.client.address = other.http
+    assert deltas_of(copy.history("one")) == [3, 7]
+    assert other.cli("verify")["ok"]
+    other.cli("backup", other.home / "next")
+    third = clone(shop, restore(other.home / "next"))
+    assert third.get("one")["balance"] == 10
+    for one in (shop, copy, third):
+        one.close()
+
+
+def test_a_restored_directory_outlives_kills_from_its_first_moment_on(backup, new_service):
+    service = new_service(start=False)
+    service.expect_log("level=warn")
+    service.cli("restore", "--from", backup)
+    for lines in (1, 3, 5, 6, 7, 8):  # a start logs about nine
+        want = len(service.log_lines()) + lines
+        service.start(wait=False)
+        wait_for(lambda: len(service.log_lines()) >= want, 20, "the start to come so far")
+        service.kill_everything()
+    service.start()
+    assert service.cli("verify")["ok"]
+    service.kill_everything()
+    assert service.cli("verify")["ok"]
+
+
+def test_a_restored_shard_without_its_snapshot_is_damage(backup, new_service):
+    service = new_service(start=False)
+    service.expect_log("level=fatal|level=warn")
+    service.cli("restore", "--from", backup)
+    shutil.rmtree(service.data / "shards" / "1" / "snapshots")
+    service.start(wait=False)
+    assert service.process.wait(20) == 1
+    service.process = None
+    assert "the restored snapshot is missing" in service.log_tail()
+
+
+# The command's own refusals
+
+
+def test_a_backup_wants_a_new_or_an_empty_directory(shared_service, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert shared_service.cli("backup", tmp_path / "empty") == {}
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    assert refusal(shared_service, "backup", tmp_path / "empty").code == "EXISTS"
+    assert refusal(shared_service, "backup", tmp_path / "empty" / "manifest").code == "IO"
+    assert refusal(shared_service, "backup", tmp_path / "no" / "where").code == "IO"
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+    assert shared_service.run("backup").returncode == 2
+    assert (tmp_path / "empty" / "master.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_backup_may_be_named_from_where_one_stands(shared_service, tmp_path):
+    done = subprocess.run([shared_service.program, "backup", "here", "--data", shared_service.data], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=20, env=shared_service.environment(), check=False)
+    assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["manifest", "master.key", "shards"]
+
+
+def test_a_backup_wants_a_running_service(new_service, tmp_path):
+    service = new_service()
+    service.stop()
+    assert refusal(service, "backup", tmp_path / "backup").code == "NOT_RUNNING"
+    assert not (tmp_path / "backup").exists()
+
+
+def begin_backup(service, to):
+    return subprocess.Popen([service.program, "backup", to, "--data", service.data], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=service.environment())
+
+
+def expect_failure(command, shard, to):
+    out, err = command.communicate(timeout=30)
+    assert (command.returncode, out) == (1, "")
+    refused = json.loads(err)
+    assert refused["code"] == "SHARD_UNAVAILABLE" and refused["message"].startswith(f"Shard {shard}: "), err
+    assert not to.exists(), "what was written is still there"
+    return refused["message"]
+
+
+def test_a_backup_of_which_a_shard_does_not_answer_fails_and_leaves_nothing(new_service, tmp_path):
+    service = new_service()
+    pid = service.signal("shard", 1, signal.SIGSTOP)
+    expect_failure(begin_backup(service, tmp_path / "backup"), 1, tmp_path / "backup")
+    os.kill(pid, signal.SIGCONT)
+    assert service.cli("backup", tmp_path / "backup") == {}
+
+
+def test_a_backup_of_which_a_shard_dies_fails_and_leaves_nothing(new_service, tmp_path):
+    service = new_service(shards=1)
+    service.expect_log("event=died")
+    shop = Shop(service)
+    for number in range(150):  # so that a snapshot takes a while
+        shop.create(hidden={"load": f"{number}" * 100000})
+    shop.close()
+    pid = service.pid_of("shard")
+    command = begin_backup(service, tmp_path / "backup")
+    snapshots = service.data / "shards" / "0" / "snapshots"
+    wait_for(lambda: snapshots.exists() and list(snapshots.iterdir()), 10, "the snapshot to begin")
+    os.kill(pid, signal.SIGKILL)
+    expect_failure(command, 0, tmp_path / "backup")
+    wait_for(service.is_ready, 20, "the shard's successor")
+    assert service.cli("backup", tmp_path / "again") == {}
+    assert service.cli("verify")["ok"]
+
+
+def test_backups_at_the_same_time_wait_for_each_other(shared_service, tmp_path):
+    commands = [begin_backup(shared_service, tmp_path / name) for name in "abcd"]
+    for command in commands:
+        assert command.communicate(timeout=60) == ("{}\n", "")
+    assert all((tmp_path / name / "manifest").exists() for name in "abcd")
+
+
+def test_a_backup_shows_its_progress_on_a_terminal_and_nowhere_else(shared_service, tmp_path):
+    ours, theirs = pty.openpty()
+    done = subprocess.run([shared_service.program, "backup", tmp_path / "one", "--data", shared_service.data],
+                          stdout=subprocess.PIPE, stderr=theirs, timeout=20, env=shared_service.environment(), check=True)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.stdout == b"{}\n"
+    assert "\rbackup [" in shown and shown.endswith("\r\x1b[K"), repr(shown)
+    assert shared_service.run("backup", tmp_path / "two").stderr == ""
+
+
+# Backups that are not what they were
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x20
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def lose(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize("damage", [flip, cut, lose])
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_backup_is_refused_by_the_name_of_the_file(own_backup, new_service, name, damage):
+    damage(own_backup / name)
+    service = new_service(start=False)
+    refused = refusal(service, "restore", "--from", own_backup)
+    assert name in refused.message, refused.message
+    assert refused.code in ("DAMAGED", "NOT_FOUND")
+    assert not service.data.exists()
+
+
+@pytest.mark.parametrize("before, after", [(b"shards=2", b"shards=1"), (b"seq=", b"seq=1"), (b"placement=1", b"placement=2")])
+def test_an_edited_manifest_is_refused(own_backup, new_service, before, after):
+    manifest = own_backup / "manifest"
+    manifest.write_bytes(manifest.read_bytes().replace(before, after, 1))
+    refused = refusal(new_service(start=False), "restore", "--from", own_backup)
+    assert refused.code == "DAMAGED" and "manifest" in refused.message
+
+
+def test_files_of_two_backups_do_not_mix(own_backup, shared_service, new_service, tmp_path):
+    shared_service.cli("account", "create", "--name", "later")  # so that one of the shards has moved on
+    shared_service.cli("backup", tmp_path / "later")
+    moved = next(n for n in "01" if (own_backup / "shards" / n / "data.mdb").read_bytes() !=
+                 (tmp_path / "later" / "shards" / n / "data.mdb").read_bytes())
+    shutil.rmtree(own_backup / "shards" / moved)
+    shutil.copytree(tmp_path / "later" / "shards" / moved, own_backup / "shards" / moved)
+    refused = refusal(new_service(start=False), "restore", "--from", own_backup)
+    assert f"shards/{moved}/manifest is of another backup" in refused.message
+
+
+# Directories that are no place for one
+
+
+def test_a_restore_wants_a_new_or_an_empty_directory(backup, new_service):
+    service = new_service(start=False)
+    service.data.mkdir()
+    service.cli("restore", "--from", backup)
+    refused = refusal(service, "restore", "--from", backup)
+    assert (refused.code, "identity" in refused.message) == ("EXISTS", True)
+    other = new_service(start=False)
+    other.data.mkdir()
+    (other.data / "letter").write_text("mine")
+    assert "letter" in refusal(other, "restore", "--from", backup).message
+    assert [path.name for path in other.data.iterdir()] == ["letter"]
+    assert refusal(other, "restore", "--from", other.home / "none").code == "IO"
+    assert other.run("restore").returncode == 2
+
+
+def test_a_directory_that_was_served_is_never_restored_over(backup, new_service):
+    service = new_service()
+    service.stop()
+    (service.data / "identity").unlink()
+    assert "shards/0/journal" in refusal(service, "restore", "--from", backup).message
+
+
+def test_an_interrupted_restore_is_not_served_and_may_be_begun_again(backup, new_service):
+    service = new_service(start=False)
+    service.expect_log("has no identity but holds")
+    service.cli("restore", "--from", backup)
+    (service.data / "identity").unlink()  # it is written last
+    service.start(wait=False)
+    assert service.process.wait(20) == 1
+    service.process = None
+    next(service.data.glob("shards/0/snapshots/*/manifest")).unlink()
+    service.cli("restore", "--from", backup)
+    service.start()
+    assert service.cli("verify")["ok"]
+
+
+def test_a_restore_wants_the_key_and_no_other(own_backup, new_service):
+    key = (own_backup / "master.key").read_bytes()
+    (own_backup / "master.key").unlink()
+    service = new_service(start=False)
+    refused = refusal(service, "restore", "--from", own_backup)
+    assert refused.code == "NOT_FOUND" and "master.key" in refused.message
+    service.data.mkdir()
+    (service.data / "master.key").write_bytes(bytes(32))
+    refused = refusal(service, "restore", "--from", own_backup)
+    assert refused.code == "DAMAGED" and "master.key" in refused.message
+    (service.data / "master.key").write_bytes(key)
+    service.cli("restore", "--from", own_backup)
+    assert (service.data / "master.key").read_bytes() == key
+    service.start()

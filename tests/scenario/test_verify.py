@@ -1,0 +1,324 @@
+"""verify: a sound directory has no fault, served or not, and looking changes nothing; a byte changed anywhere that counts is
+found, and told by its place."""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import threading
+
+import pytest
+from harness import CliError, Service, wait_for
+from shop import Shop, new_id
+
+RECORD = b"STRC"
+SHARD = "shards/0"
+SEGMENT_1 = SHARD + "/journal/00000000000000000001.seg"
+SEGMENT_2 = SHARD + "/journal/00000000000000000002.seg"
+
+
+def tree(root):
+    """Everything below: names, contents and times."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        stat = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path.relative_to(root))] = (stat.st_mode, stat.st_size, stat.st_mtime_ns, content)
+    return found
+
+
+def faults_of(service):
+    """verify must find something; returns its faults."""
+    done = service.run("verify")
+    assert done.returncode == 1, done.stdout
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is False and answer["faults"], answer
+    assert json.loads(done.stderr)["code"] == "DAMAGED"
+    return answer["faults"]
+
+
+def flip(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 0x10]))
+
+
+def records_in(segment):
+    """Where the records of a segment begin."""
+    content = segment.read_bytes()
+    return [at for at in range(4096, len(content), 4096) if content[at:at + 4] == RECORD]
+
+
+def fill(service, passes=60):
+    shop = Shop(service)
+    for _ in range(passes):
+        pass_id = new_id("verify")
+        shop.create(pass_id)
+        shop.add(pass_id, 7)
+    shop.close()
+
+
+@pytest.fixture(scope="module")
+def left():
+    """Directories as a clean stop and a kill leave them: each with a snapshot and journal beyond it."""
+    services = {}
+    for way in ("stopped", "killed"):
+        service = Service(shards=1).start()
+        fill(service)
+        assert service.cli("verify")["ok"]
+        fill(service, 20)
+        service.stop() if way == "stopped" else service.kill_everything()
+        service.kept = copy_of(service, service.home / "kept")
+        services[way] = service
+    yield services
+    for service in services.values():
+        assert service.close() == []
+
+
+@pytest.fixture
+def damaged(left):
+    """damaged(way): that directory, to be damaged. The mark of trust names the very file of the tables, so no copy will do:
+    at the test's end every file gets back what it held."""
+    taken = []
+
+    def take(way):
+        taken.append(left[way])
+        return left[way]
+
+    yield take
+    for service in taken:
+        for path in service.kept.rglob("*"):
+            target = service.data / path.relative_to(service.kept)
+            if path.is_file() and (not target.exists() or target.read_bytes() != path.read_bytes()):
+                with open(target, "r+b" if target.exists() else "wb") as file:
+                    file.write(path.read_bytes())
+                    file.truncate()
+        assert service.cli("verify")["ok"], "the place was not made whole again"
+
+
+def copy_of(service, to):
+    shutil.copytree(service.data, to, ignore=shutil.ignore_patterns("run"))
+    return to
+
+
+# Sound
+
+
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+def test_a_sound_directory_has_no_fault_and_stays_as_it_is(left, way):
+    service = left[way]
+    before = tree(service.data)
+    answer = service.cli("verify")
+    assert tree(service.data) == before
+    shard, = answer["shards"]
+    assert answer == {"ok": True, "shards": [shard], "faults": []}
+    assert {"index": 0, "ok": True, "accounts": 2, "snapshots": 1, "tables": True, "faults": []}.items() <= shard.items()
+    assert shard["seq"] == shard["records"] and shard["segments"] >= 2
+    if way == "stopped":
+        assert (shard["passes"], shard["ledger_rows"]) == (80, 240)
+    else:  # the tables may be behind the journal
+        assert 60 <= shard["passes"] <= 80 and 180 <= shard["ledger_rows"] <= 240
+    assert shard["rows"] > shard["ledger_rows"] + 2 * shard["passes"]
+
+
+def test_a_served_directory_has_no_fault_under_load(new_service):
+    service = new_service()
+    over = threading.Event()
+    failures = []
+
+    def load():
+        try:
+            while not over.is_set():
+                fill(service, 3)
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=load) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for(lambda: failures or sum(one["passes"] for one in service.status()["shards"]) > 30, 20, "some load")
+        answers = [service.cli("verify") for _ in range(4)]
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    for answer in answers:
+        assert answer["ok"] and answer["faults"] == []
+        assert [shard["index"] for shard in answer["shards"]] == [0, 1]
+    assert sum(one["passes"] for one in answers[-1]["shards"]) >= 30
+    passes = sum(one["passes"] for one in service.status()["shards"])
+    assert sum(one["passes"] for one in service.cli("verify")["shards"]) == passes
+    service.stop()
+    assert sum(one["passes"] for one in service.cli("verify")["shards"]) == passes
+
+
+def test_damage_below_a_running_service_is_found_and_does_not_disturb_it(new_service):
+    service = new_service(shards=1)
+    fill(service, 20)
+    assert service.cli("verify")["ok"]
+    fill(service, 5)
+    assert service.cli("verify")["shards"][0]["snapshots"] == 2
+    segment = service.data / SEGMENT_1
+    record = records_in(segment)[9]
+    flip(segment, record + 50)
+    assert any(fault.startswith("shard 0: journal segment 1: record 10 is damaged or missing") for fault in faults_of(service))
+    flip(segment, record + 50)
+    older = sorted((service.data / SHARD / "snapshots").iterdir())[0]
+    flip(older / "data.mdb", 9000)
+    assert faults_of(service) == [f"shard 0: snapshot {int(older.name)}: data.mdb is missing, or not the bytes that its "
+                                  "manifest tells"]
+    flip(older / "data.mdb", 9000)
+    assert service.cli("verify")["ok"]
+    fill(service, 2)
+    assert service.status()["shards"][0]["passes"] == 27
+
+
+def test_a_directory_of_another_boot_is_judged_by_journal_and_snapshots(damaged):
+    service = damaged("killed")
+    (service.data / SHARD / "trust").unlink()  # as good as one of another boot
+    answer = service.cli("verify")
+    assert answer["ok"] and answer["shards"][0]["tables"] is False
+    assert answer["shards"][0]["passes"] == 60  # of the snapshot
+
+
+# Mistakes
+
+
+def test_verify_wants_a_data_directory_and_the_right_words(new_service):
+    service = new_service(start=False)
+    with pytest.raises(CliError) as refused:
+        service.cli("verify")
+    assert refused.value.code == "NOT_FOUND"
+    assert service.run("verify", "everything").returncode == 2
+
+
+def test_a_directory_whose_supervisor_does_not_answer_is_locked(new_service):
+    service = new_service()
+    os.kill(service.process.pid, signal.SIGSTOP)
+    with pytest.raises(CliError) as refused:
+        service.cli("verify")
+    os.kill(service.process.pid, signal.SIGCONT)
+    assert refused.value.code == "LOCKED"
+    assert service.cli("verify")["ok"]
+
+
+# Damage, by the file that has it
+
+def snapshot_file(service, name):
+    return next((service.data / SHARD / "snapshots").glob(f"*/{name}"))
+
+
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+@pytest.mark.parametrize("file, at, want", [
+    ("identity", 20, "identity: damaged"),
+    (SEGMENT_1, 3, "shard 0: journal segment 1: its head or size is damaged"),
+    (SEGMENT_1, 40, "shard 0: journal segment 1: its head or size is damaged"),
+    (SEGMENT_2, 3, "shard 0: journal segment 2: its head or size is damaged"),
+])
+def test_a_changed_byte_in_a_head_is_found(damaged, way, file, at, want):
+    service = damaged(way)
+    flip(service.data / file, at)
+    assert want in faults_of(service)
+
+
+@pytest.mark.parametrize("place", range(0, 120, 9))
+def test_a_changed_byte_in_any_record_is_found(damaged, place):
+    service = damaged("stopped")
+    segment = service.data / SEGMENT_1
+    records = records_in(segment)
+    number = place * (len(records) - 1) // 119
+    flip(segment, records[number] + 10 + place)
+    faults = faults_of(service)
+    assert any(fault.startswith(f"shard 0: journal segment 1: record {number + 1} is damaged or missing, at or after byte")
+               for fault in faults), faults
+
+
+def test_a_lost_last_record_is_found_by_the_tables_that_hold_it(damaged):
+    service = damaged("stopped")
+    segment = service.data / SEGMENT_1
+    flip(segment, records_in(segment)[-1])
+    assert any(fault.startswith("shard 0: tables: stands at record") for fault in faults_of(service))
+
+
+@pytest.mark.parametrize("name, want", [
+    ("data.mdb", "data.mdb is missing, or not the bytes that its manifest tells"),
+    ("manifest", "shard 0: snapshots: 1 without a manifest that can be read"),
+])
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.99])
+def test_a_changed_byte_in_a_snapshot_is_found(damaged, name, want, part):
+    service = damaged("stopped")
+    path = snapshot_file(service, name)
+    flip(path, int(path.stat().st_size * part))
+    assert any(want in fault for fault in faults_of(service))
+
+
+@pytest.mark.parametrize("part", [0.0, 0.2, 0.4, 0.6, 0.8, 0.99])
+def test_a_changed_byte_in_the_tables_of_a_clean_stop_is_found(damaged, part):
+    service = damaged("stopped")
+    path = service.data / SHARD / "db" / "data.mdb"
+    flip(path, int(path.stat().st_size * part))
+    assert "shard 0: tables: db/data.mdb is not what a clean stop has left" in faults_of(service)
+
+
+@pytest.mark.parametrize("text", [b"verify-", b"Shop", b'"loyalty_type"'])
+def test_a_changed_row_in_the_tables_of_a_killed_shard_is_found(damaged, text):
+    service = damaged("killed")
+    path = service.data / SHARD / "db" / "data.mdb"
+    content = path.read_bytes()
+    changed = content.replace(text, bytes([text[0] ^ 1]) + text[1:])
+    assert changed != content
+    with open(path, "r+b") as file:
+        file.write(changed)
+    faults = faults_of(service)
+    assert any(fault.startswith("shard 0: tables: ") for fault in faults), faults
+
+
+def test_tables_of_garbage_do_not_take_the_command_along(damaged):
+    service = damaged("killed")
+    path = service.data / SHARD / "db" / "data.mdb"
+    size = path.stat().st_size
+    with open(path, "r+b") as file:
+        file.seek(2 * 4096)
+        file.write(b"\xa5" * (size - 2 * 4096))
+    faults = faults_of(service)
+    assert any("tables" in fault for fault in faults), faults
+
+
+def test_tables_that_crash_their_reader_are_a_fault_of_theirs(damaged):
+    service = damaged("killed")
+    with open(service.data / SHARD / "db" / "data.mdb", "r+b") as file:
+        file.truncate(3 * 4096)
+    faults = faults_of(service)
+    assert any("the tables crash their reader" in fault for fault in faults), faults
+
+
+@pytest.mark.parametrize("file, want", [
+    ("master.key", "master.key: missing"),
+    (SEGMENT_1, "shard 0: "),
+    (SHARD + "/journal", "shard 0: journal: missing"),
+    (SHARD, "shard 0: its directory shards/0 is missing"),
+    ("identity", "identity: missing"),
+])
+def test_what_is_missing_is_told(left, new_service, tmp_path, file, want):
+    service = new_service(start=False)
+    copy_of(left["stopped"], service.data)
+    path = service.data / file
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert any(fault.startswith(want) for fault in faults_of(service)), faults_of(service)
+
+
+def test_a_missing_segment_in_the_middle_is_told(left, new_service):
+    service = new_service(start=False)
+    copy_of(left["stopped"], service.data)
+    (service.data / SEGMENT_2).rename(service.data / SEGMENT_2.replace("2.seg", "4.seg"))
+    assert any(fault.startswith("shard 0: journal: 2 segments are missing") for fault in faults_of(service))
+
+
+def test_a_changed_mark_of_trust_is_told(damaged):
+    service = damaged("stopped")
+    flip(service.data / SHARD / "trust", 45)
+    assert "shard 0: trust: the mark is damaged" in faults_of(service)

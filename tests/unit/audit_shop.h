@@ -1,0 +1,150 @@
+/* A shop of two accounts in a database of its own, made with the very codecs that the handlers use: passes with events and
+ * deltas, one of them deleted, one with a body of several parts. Criterion runs each test in a process of its own, so these
+ * can be static. */
+#pragma once
+#include "tests/unit/support.h"
+
+#include "schemas/body.h"
+#include "schemas/bytes.h"
+#include "store/account_row.h"
+#include "store/hot.h"
+#include "store/keys.h"
+#include "store/ledger.h"
+#include "store/tally.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PASSES = 45, DELTAS = 3, LARGE_PASS = 7, DELETED_PASS = 4, ISSUED = 2, DEACTIVATED = 5 };
+
+static struct scratch          s;
+static const struct account_id account = {{'a', 'c'}}, other = {{'b'}}, nobody = {{'n'}};
+static uint64_t                ledger_seq;
+
+static const char template_text[] =
+    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"qr\":true,\"fields\":["
+    "{\"key\":\"points\",\"label\":\"Points\",\"type\":\"number\",\"locked\":true}]}";
+
+/* Making ------------------------------------------------------------------------------------------------- */
+
+static inline void put(enum table table, struct row_key key, struct span value)
+{
+	must(!write_put(&s.staged, table, key_span(&key), value));
+	scratch_save(&s);
+}
+
+static inline void del(enum table table, struct row_key key)
+{
+	must(!write_del(&s.staged, table, key_span(&key)));
+	scratch_save(&s);
+}
+
+static inline void patch(enum table table, struct row_key key, size_t offset, const void *bytes, size_t size)
+{
+	must(!write_patch(&s.staged, table, key_span(&key), (uint16_t)offset, span_of(bytes, size)));
+	scratch_save(&s);
+}
+
+static inline void put_account(struct account_id id, uint32_t templates)
+{
+	struct account_row row = {
+	    .webhooks = true, .template_count = templates, .created = {1}, .name = span_str("Shop")};
+	struct key_row key = {.id = {{id.b[0], 9}}, .created = {1}};
+	must(!account_row_put(s.view, id, &row));
+	must(!key_row_put(s.view, id, &key));
+	scratch_save(&s);
+	for (uint32_t number = 1; number <= templates; number++)
+		put(TABLE_TEMPLATE, key_u32(id, number), span_str(template_text));
+}
+
+static inline void put_event(struct ledger_row row, struct hot *hot)
+{
+	row.status = hot->status;
+	row.flags = hot->flags;
+	row.previous = hot->ledger_head;
+	row.balance = hot->balance;
+	row.at = hot->updated;
+	must(!ledger_put(s.view, account, ++ledger_seq, &row));
+	scratch_save(&s);
+	hot->ledger_head = ledger_seq;
+}
+
+static inline void put_body(uint32_t number, const char *pass_id, size_t size)
+{
+	char         *visible = malloc(size + 16);
+	struct buffer bytes = {0};
+	must(visible);
+	int         n = snprintf(visible, size + 16, "{\"x\":\"%0*d\"}", (int)size, 0);
+	struct body body = {
+	    .pass_id = span_str(pass_id), .visible = span_of(visible, (size_t)n), .hidden = span_str("{}")};
+	body_pack(&body, &bytes);
+	put(TABLE_BODY, key_u32(account, number), buffer_span(&bytes));
+	buffer_free(&bytes);
+	free(visible);
+}
+
+static inline const char *id_of(uint32_t number)
+{
+	static char text[32];
+	if (number == LARGE_PASS) number = DELETED_PASS; /* it took the deleted one's id */
+	snprintf(text, sizeof text, "pass-%u", number);
+	return text;
+}
+
+static inline void put_pass(uint32_t number)
+{
+	struct hot    hot = {.template = 1, .status = 0, .created = {number + 1}, .updated = {number + 1}};
+	struct hot_at at;
+	put_event((struct ledger_row){.number = number, .what = LEDGER_CREATED}, &hot);
+	hot.status = ISSUED;
+	put_event((struct ledger_row){.number = number, .what = LEDGER_ISSUED}, &hot);
+	must(!hot_add(s.view, account, number, &hot));
+	scratch_save(&s);
+	for (int64_t i = 1; i <= DELTAS; i++) {
+		must(!hot_get(s.view, account, number, &at));
+		hot.balance += 10 * i;
+		hot.updated.v += 100;
+		put_event((struct ledger_row){.number = number, .what = LEDGER_LOYALTY, .delta = 10 * i},
+		          &hot);
+		must(!hot_get(s.view, account, number, &at));
+		must(!hot_put(s.view, &at, &hot));
+		scratch_save(&s);
+	}
+	put_body(number, id_of(number), number == LARGE_PASS ? 5000 : 20);
+	put(TABLE_PASS_ID, key_pass_id(account, span_str(id_of(number)), number), span_of(NULL, 0));
+}
+
+static inline void delete_pass(uint32_t number)
+{
+	struct hot_at at;
+	must(!hot_get(s.view, account, number, &at));
+	struct hot after = at.now;
+	after.status = DEACTIVATED;
+	after.flags |= HOT_DELETED;
+	put_event((struct ledger_row){.number = number, .what = LEDGER_DELETED}, &after);
+	must(!hot_get(s.view, account, number, &at));
+	must(!hot_put(s.view, &at, &after));
+	scratch_save(&s);
+}
+
+static inline void make_shop(void)
+{
+	struct tally tally = {.made = PASSES, .counts = {[ISSUED] = PASSES - 1, [HOT_COUNT_DELETED] = 1}};
+	uint8_t      paused = 1;
+	struct span  paused_key = span_str("issuer_paused");
+	scratch_open(&s);
+	ledger_seq = 0;
+	put_account(account, 2);
+	put_account(other, 0);
+	for (uint32_t number = 0; number < PASSES; number++)
+		put_pass(number);
+	delete_pass(DELETED_PASS);
+	must(!tally_put(s.view, account, &tally));
+	must(!write_put(&s.staged, TABLE_META, paused_key, span_of(&paused, 1)));
+	scratch_commit(&s);
+}
+
+static inline void end(void)
+{
+	scratch_close(&s);
+}

@@ -1,0 +1,467 @@
+/* Verification of a whole place: sound ones of every kind have no fault, each part that is damaged is told by its name, and
+ * nothing is changed by looking. */
+#include "tests/unit/shop.h"
+
+#include "schemas/crc32c.h"
+#include "store/keys.h"
+#include "store/verify.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 900, RECORDS_A_SEGMENT = 63 };
+
+static struct verify_report seen;
+static unsigned             accounts;
+
+TestSuite(verify, .init = begin, .fini = end);
+
+/* Making -------------------------------------------------------------------------------------------------- */
+
+static void open_here(void)
+{
+	struct store_place at = shop_place(&place, true);
+	at.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
+	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
+}
+
+static void stop(void)
+{
+	store_close(&store);
+}
+
+/* One more account, by a record of its own, as long as its row may be. */
+static void save_account(void)
+{
+	uint8_t           value[21 + NAME_BYTES] = {0};
+	struct account_id id = {.b = {1}};
+	put_be32(id.b + 4, ++accounts);
+	memset(value + 21, 'x', NAME_BYTES);
+	struct row_key key = key_account(id);
+	shop_save(store, TABLE_ACCOUNT, key_span(&key), span_of(value, sizeof value));
+}
+
+static void save_accounts(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		save_account();
+	cr_assert_eq(store_commit(store), OK);
+}
+
+static struct snapshot snap(void)
+{
+	struct keeper_state state;
+	uint64_t            number;
+	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_of(NULL, 0), &number), OK);
+	for (keeper_state(store_keeper(store), &state); state.running;
+	     keeper_state(store_keeper(store), &state))
+		usleep(1000);
+	cr_assert_eq(state.err, OK, "%s", err_code(state.err));
+	return state.made;
+}
+
+/* Two snapshots, and of the journal only what is behind the older one. */
+static void make_pruned(void)
+{
+	open_here();
+	save_accounts(3 * RECORDS_A_SEGMENT);
+	snap();
+	save_accounts(RECORDS_A_SEGMENT);
+	snap();
+	save_accounts(RECORDS_A_SEGMENT);
+}
+
+/* Looking ------------------------------------------------------------------------------------------------- */
+
+static enum err look_at(const struct store_place *at, bool served, uint64_t durable_seq)
+{
+	struct progress     progress = {.done = 0};
+	struct verify_order order = {
+	    .place = at, .served = served, .durable_seq = durable_seq, .progress = &progress};
+	return verify_place(&order, &seen);
+}
+
+static void look(const struct place *there)
+{
+	struct store_place at = shop_place(there, false);
+	struct place       before;
+	place_copy(there, &before);
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect(place_same(there, &before), "looking has changed something");
+	place_remove(&before);
+}
+
+static void expect_sound(const struct place *there)
+{
+	look(there);
+	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
+}
+
+static bool is_told(const char *want)
+{
+	for (uint64_t i = 0; i < seen.faults.count && i < FAULTS_KEPT; i++)
+		if (strstr(seen.faults.texts[i], want)) return true;
+	return false;
+}
+
+static void expect_fault(const struct place *there, const char *want)
+{
+	look(there);
+	cr_expect(is_told(want), "no \"%s\" among %" PRIu64 " faults, the first: %s", want, seen.faults.count,
+	          seen.faults.count ? seen.faults.texts[0] : "none");
+}
+
+/* Sound --------------------------------------------------------------------------------------------------- */
+
+Test(verify, finds_nothing_wrong_with_a_place_just_made)
+{
+	open_here();
+	stop();
+	expect_sound(&place);
+	cr_expect(seen.seq == 1 && seen.records == 1 && seen.tables && seen.snapshots == 0);
+}
+
+Test(verify, finds_nothing_wrong_after_a_stop_a_kill_and_many_starts)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		open_here();
+		save_accounts(20);
+		if (i == 2) place_copy(&place, &copy);
+		stop();
+	}
+	expect_sound(&copy);
+	cr_expect_eq(seen.audit.accounts, 60);
+	expect_sound(&place);
+	cr_expect_eq(seen.audit.accounts, 80);
+	cr_expect_eq(seen.records, 84);
+	cr_expect_eq(seen.seq, 84);
+	cr_expect(seen.tables);
+}
+
+Test(verify, finds_nothing_wrong_with_a_journal_that_begins_behind_snapshots)
+{
+	make_pruned();
+	place_copy(&place, &copy);
+	stop();
+	expect_sound(&copy);
+	expect_sound(&place);
+	cr_expect_eq(seen.snapshots, 2);
+	cr_expect_eq(seen.seq, 5 * RECORDS_A_SEGMENT + 1);
+	cr_expect_lt(seen.records, seen.seq);
+	cr_expect_eq(seen.audit.accounts, 5 * RECORDS_A_SEGMENT);
+}
+
+Test(verify, takes_an_unfinished_tail_for_what_it_is)
+{
+	open_here();
+	save_accounts(10);
+	place_copy(&place, &copy);
+	stop();
+	struct found last = find_record(&copy, 11);
+	file_write(&copy, last.name, last.at + 3 * RECORD_ALIGN, filler(1, 500));
+	expect_sound(&copy);
+}
+
+Test(verify, judges_tables_that_are_not_to_be_believed_by_what_they_are_made_of)
+{
+	make_pruned();
+	place_copy(&place, &copy);
+	stop();
+	cr_assert_eq(unlinkat(copy.fd, "trust", 0), 0);
+	file_flip(&copy, "db/data.mdb", 3 * 4096 + 20, 1);
+	struct store_place at = shop_place(&copy, false);
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
+	cr_expect_not(seen.tables);
+	cr_expect_eq(seen.audit.accounts, 4 * RECORDS_A_SEGMENT, "of the newest snapshot");
+}
+
+Test(verify, reads_a_served_place_as_far_as_it_is_known_to_be_durable)
+{
+	make_pruned();
+	struct store_place at = shop_place(&place, false);
+	uint64_t           seq = store_durable_seq(store);
+	cr_assert_eq(look_at(&at, true, seq - 7), OK);
+	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
+	cr_expect_eq(seen.seq, seq - 7);
+	cr_assert_eq(look_at(&at, true, seq + 1), OK);
+	cr_expect(is_told("is damaged or missing"), "%s", seen.faults.texts[0]);
+}
+
+Test(verify, stops_when_it_is_told_to)
+{
+	make_pruned();
+	stop();
+	struct progress     progress = {.stop = true};
+	struct store_place  at = shop_place(&place, false);
+	struct verify_order order = {.place = &at, .progress = &progress};
+	cr_expect_eq(verify_place(&order, &seen), ERR_STOPPED);
+}
+
+Test(verify, counts_its_work_up_to_what_it_announced)
+{
+	make_pruned();
+	stop();
+	struct progress     progress = {.done = 5};
+	struct store_place  at = shop_place(&place, false);
+	struct verify_order order = {.place = &at, .progress = &progress};
+	cr_assert_eq(verify_place(&order, &seen), OK);
+	uint64_t total = atomic_load(&progress.total), done = atomic_load(&progress.done);
+	cr_expect_gt(done, total / 2);
+	cr_expect_leq(done, total);
+}
+
+/* Damage -------------------------------------------------------------------------------------------------- */
+
+Test(verify, names_the_place_of_any_damaged_record_but_an_unfinished_last_one)
+{
+	open_here();
+	save_accounts(2 * RECORDS_A_SEGMENT + 5);
+	place_copy(&place, &copy);
+	stop();
+	for (uint64_t seq = 1; seq < 2 * RECORDS_A_SEGMENT + 5; seq += 7) {
+		struct found at = find_record(&copy, seq);
+		char         want[96];
+		snprintf(want, sizeof want, "record %" PRIu64 " is damaged or missing", seq);
+		file_flip(&copy, at.name, at.at + seq % at.size, 4);
+		expect_fault(&copy, want);
+		file_flip(&copy, at.name, at.at + seq % at.size, 4);
+	}
+	expect_sound(&copy);
+}
+
+Test(verify, tells_a_damaged_beginning_behind_snapshots)
+{
+	make_pruned();
+	stop();
+	char name[SEGMENT_NAME], path[64];
+	segment_name(4, name);
+	snprintf(path, sizeof path, "journal/%s", name);
+	file_flip(&place, path, RECORD_ALIGN + 60, 1);
+	expect_fault(&place, "journal segment 4: its first record is damaged");
+}
+
+/* The last record, made anew by `change` with a sum that holds. */
+static void change_last_record(void (*change)(uint8_t *head))
+{
+	struct found last = find_record(&place, 11);
+	uint8_t     *bytes;
+	file_read(&place, last.name, &bytes);
+	uint8_t *head = bytes + last.at;
+	change(head);
+	put_le32(head + 84, 0);
+	put_le32(head + 84, crc32c(0, head, last.size));
+	file_write(&place, last.name, last.at, span_of(head, last.size));
+	free(bytes);
+}
+
+static void count_more(uint8_t *head)
+{
+	put_le32(head + 76, get_le32(head + 76) + 1);
+}
+
+static void raise_version(uint8_t *head)
+{
+	head[4] = RECORD_VERSION + 1;
+}
+
+Test(verify, tells_a_record_whose_operations_are_not_what_it_says)
+{
+	open_here();
+	save_accounts(10);
+	stop();
+	change_last_record(count_more);
+	expect_fault(&place, "record 11 holds operations of a wrong form");
+}
+
+Test(verify, tells_a_record_of_another_version)
+{
+	open_here();
+	save_accounts(10);
+	stop();
+	change_last_record(raise_version);
+	expect_fault(&place, "journal segment 1: written by another version");
+}
+
+Test(verify, misses_a_last_record_that_the_tables_hold)
+{
+	open_here();
+	save_accounts(10);
+	stop();
+	struct found last = find_record(&place, 11);
+	file_flip(&place, last.name, last.at, 1);
+	expect_fault(&place, "tables: stands at record 11, which the journal does not hold");
+}
+
+Test(verify, tells_damaged_and_missing_segments)
+{
+	make_pruned();
+	stop();
+	char name[SEGMENT_NAME], path[64], want[96];
+	segment_name(5, name);
+	snprintf(path, sizeof path, "journal/%s", name);
+	file_flip(&place, path, 30, 1);
+	snprintf(want, sizeof want, "journal segment 5: its head or size is damaged");
+	expect_fault(&place, want);
+	cr_expect(is_told("cannot be read on behind record"));
+	file_flip(&place, path, 30, 1);
+	expect_sound(&place);
+	cr_assert_eq(renameat(place.fd, path, place.fd, "aside"), 0);
+	expect_fault(&place, "journal: 1 segments are missing between 4 and ");
+	cr_assert_eq(renameat(place.fd, "aside", place.fd, path), 0);
+	expect_sound(&place);
+}
+
+static void path_of(const struct snapshot *snapshot, const char *file, char path[64])
+{
+	char name[SNAPSHOT_NAME];
+	snapshot_name(snapshot->at.seq, name);
+	snprintf(path, 64, "snapshots/%s/%s", name, file);
+}
+
+Test(verify, tells_damaged_snapshots)
+{
+	char path[64], want[96];
+	make_pruned();
+	struct snapshot made = snap();
+	stop();
+	path_of(&made, "data.mdb", path);
+	file_flip(&place, path, 5000, 1);
+	snprintf(want, sizeof want, "snapshot %" PRIu64 ": data.mdb is missing, or not the bytes",
+	         made.at.seq);
+	expect_fault(&place, want);
+	file_flip(&place, path, 5000, 1);
+	expect_sound(&place);
+	path_of(&made, "manifest", path);
+	file_flip(&place, path, 50, 1);
+	expect_fault(&place, "snapshots: 1 without a manifest that can be read");
+}
+
+Test(verify, tells_a_snapshot_that_stands_elsewhere_than_its_manifest_says)
+{
+	struct buffer text = {0};
+	char          path[64];
+	open_here();
+	save_accounts(5);
+	struct snapshot made = snap();
+	stop();
+	made.at.epoch += 8;
+	snapshot_manifest_write(&made, &text);
+	path_of(&made, "manifest", path);
+	file_write(&place, path, 0, buffer_span(&text));
+	buffer_free(&text);
+	expect_fault(&place, "snapshot 6: its tables stand at record 6");
+}
+
+Test(verify, tells_damaged_tables_of_a_killed_shard)
+{
+	open_here();
+	save_accounts(10);
+	place_copy(&place, &copy);
+	stop();
+	uint8_t *bytes;
+	size_t   size = file_read(&copy, "db/data.mdb", &bytes);
+	for (size_t at = 0; at + 8 < size; at++) /* every page's copy of it */
+		if (!memcmp(bytes + at, "applied", 7)) file_flip(&copy, "db/data.mdb", at + 7 + 16, 1);
+	free(bytes);
+	expect_fault(&copy, "tables: its position cannot be read");
+	cr_expect(is_told("tables: table meta: "));
+	file_write(&copy, "db/data.mdb", 0, filler(1, 8192));
+	expect_fault(&copy, "tables: data.mdb cannot be opened");
+	cr_expect_not(seen.tables);
+}
+
+Test(verify, tells_what_became_of_a_clean_stop)
+{
+	open_here();
+	save_accounts(10);
+	stop();
+	struct store_place at = shop_place(&place, false);
+	file_flip(&place, "db/data.mdb", 5000, 1);
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect(is_told("tables: db/data.mdb is not what a clean stop has left"));
+	file_flip(&place, "db/data.mdb", 5000, 1);
+	file_flip(&place, "trust", 40, 1);
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect(is_told("trust: the mark is damaged"));
+	file_flip(&place, "trust", 40, 1);
+	expect_sound(&place);
+}
+
+Test(verify, misses_the_journal_of_a_snapshot)
+{
+	make_pruned();
+	struct snapshot newest = snap();
+	stop();
+	char     name[SEGMENT_NAME], path[64];
+	uint64_t first = newest.at.segment;
+	for (uint64_t number = 1; number < first; number++) {
+		segment_name(number, name);
+		snprintf(path, sizeof path, "journal/%s", name);
+		(void)unlinkat(place.fd, path, 0);
+	}
+	expect_fault(&place, "which the journal does not hold");
+}
+
+Test(verify, misses_the_snapshots_of_a_journal)
+{
+	make_pruned();
+	stop();
+	struct journal_dir dir = {.shard = 7, .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1}};
+	cr_assert_eq(snapshot_prune(place.fd, &dir, 0), OK);
+	expect_fault(&place, ", and there is no snapshot of what was before");
+}
+
+Test(verify, misses_a_journal_only_where_one_must_be)
+{
+	struct store_place at = shop_place(&place, true);
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect_eq(seen.faults.count, 0, "a place that may be made into a store: %s", seen.faults.texts[0]);
+	at.may_format = false;
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect(is_told("journal and snapshots: missing"), "%s", seen.faults.texts[0]);
+}
+
+/* As a restore makes it: the snapshot alone, with its journal to begin behind it. */
+Test(verify, takes_a_restored_place_that_was_never_served)
+{
+	open_here();
+	save_accounts(30);
+	struct snapshot made = snap();
+	place_copy(&place, &copy);
+	stop();
+	char          name[SNAPSHOT_NAME], path[64];
+	struct buffer text = {0};
+	snapshot_name(made.at.seq, name);
+	snprintf(path, sizeof path, "snapshots/%s/manifest", name);
+	made.at.segment = made.at.offset = made.at.record_offset = 0;
+	snapshot_manifest_write(&made, &text);
+	int fd = openat(copy.fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	cr_assert(fd >= 0 && write(fd, text.at, text.size) == (ssize_t)text.size);
+	close(fd);
+	buffer_free(&text);
+	for (uint64_t number = 1; number < 3; number++) {
+		char segment[SEGMENT_NAME];
+		segment_name(number, segment);
+		snprintf(path, sizeof path, "journal/%s", segment);
+		(void)unlinkat(copy.fd, path, 0);
+	}
+	cr_assert_eq(unlinkat(copy.fd, "trust", 0), 0);
+	struct store_place at = shop_place(&copy, false);
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect(is_told("journal: missing"), "%s", seen.faults.texts[0]);
+	at.restored = true;
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
+	cr_expect_eq(seen.seq, made.at.seq);
+
+	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
+	save_accounts(5);
+	stop();
+	at.restored = false;
+	cr_assert_eq(look_at(&at, false, 0), OK);
+	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
+	cr_expect_eq(seen.audit.accounts, 35);
+}
