@@ -1,0 +1,266 @@
+"""What the measuring programs share: processes and their end, the service, the load generator, facts and tables.
+
+A program calls main() with what it needs; whatever it then starts with start() or in the background, and its
+directory, is gone when it ends, however it ends.
+"""
+
+import ctypes
+import json
+import os
+import platform
+import select
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+READY_SECONDS_MAX = 30
+DRAIN_SECONDS_MAX = 20
+TEMPLATE = {
+    "name": "Bench card",
+    "loyalty_type": "balance",
+    "qr": True,
+    "name_field": "name",
+    "fields": [
+        {"key": "name", "label": "Name", "type": "text", "required": True, "max_length": 80},
+        {"key": "points", "label": "Points", "type": "number", "locked": True},
+    ],
+    "appearance": {"background_color": "#112233", "title": "Bench card"},
+}
+
+
+class Failed(Exception):
+    """What stopped the run, in words for the person who started it."""
+
+
+# ---- processes -------------------------------------------------------------------------------------------------
+
+children = []
+
+
+def before_exec():
+    """A child ends with this program, even if this program is killed outright."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def start(command, log_path, seconds_max=READY_SECONDS_MAX):
+    """Starts a server in a process group of its own and returns it with the fields of its `ready` line."""
+    with open(log_path, "wb") as log:
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
+                                 preexec_fn=before_exec)
+    children.append(child)
+    deadline = time.monotonic() + seconds_max
+    line = b""
+    while not line.endswith(b"\n"):
+        readable, _, _ = select.select([child.stdout], [], [], max(0, deadline - time.monotonic()))
+        byte = os.read(child.stdout.fileno(), 1) if readable else b""
+        if not byte:
+            with open(log_path, encoding="utf-8", errors="replace") as log:
+                raise Failed(f"{command[0]} does not get ready:\n" + "".join(log.readlines()[-20:]))
+        line += byte
+    words = line.decode().split()
+    if words[:1] != ["ready"]:
+        raise Failed(f"{command[0]} says {line!r}, not `ready`")
+    return child, dict(word.split("=", 1) for word in words[1:])
+
+
+def stop(child):
+    """Ends a child and what it started. It is only reaped at the end, so that its group's number stays its own."""
+    if child.returncode is not None:
+        return
+    deadline = time.monotonic() + DRAIN_SECONDS_MAX
+    os.kill(child.pid, signal.SIGTERM)  # terminate() would reap a child that is dead already
+    while not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    if os.getpgid(child.pid) == child.pid:
+        os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()
+    child.wait()
+
+
+def command_json(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+# ---- the service -------------------------------------------------------------------------------------------------
+
+
+class Stampede:
+    """One `stampede serve` with one shard and one HTTP thread, on an empty directory with an account and a template."""
+
+    def __init__(self, build, directory):
+        self.program = f"{build}/stampede"
+        self.data = f"{directory}/data"
+        self.log_path = f"{directory}/serve.log"
+        self.child, self.target = None, None
+        self.begin()
+        account = self.ask("account", "create", "--name", "bench")
+        template_path = f"{directory}/template.json"
+        with open(template_path, "w", encoding="utf-8") as file:
+            json.dump(TEMPLATE, file)
+        self.ask("template", "put", account["account_id"], template_path)
+        self.api_key = account["api_key"]
+        self.key = ["--key", self.api_key]
+
+    def begin(self, seconds_max=READY_SECONDS_MAX):
+        """Serves the directory as it is, from another port than before; its log begins anew."""
+        self.child, fields = start([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
+                                    "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1"],
+                                   self.log_path, seconds_max)
+        self.target = fields["http"]
+
+    def ask(self, *words):
+        return command_json([self.program, *words, "--data", self.data])
+
+    def counters(self):
+        """Since the start, over all shards; a counter that a shard does not have is missing here."""
+        shards = self.ask("status")["shards"]
+        names = ("syncs", "batches", "commands")
+        return {name: sum(shard[name] for shard in shards)
+                for name in names if all(name in shard for shard in shards)}
+
+    def pids(self):
+        pids = {}
+        for process in self.ask("status")["processes"]:
+            pids.setdefault(process["role"], []).append(process["pid"])
+        return pids
+
+
+# ---- load ------------------------------------------------------------------------------------------------------
+
+
+def load_begin(build, server, words):
+    command = [f"{build}/bench/load", "--target", server.target, "--json", *server.key, *words]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=before_exec)
+    children.append(child)
+    return child
+
+
+def load(build, server, words):
+    """Runs the load generator and returns its report, with failures in it; without a report there is no going on."""
+    child = load_begin(build, server, words)
+    out, _ = child.communicate()
+    children.remove(child)
+    if not out:
+        raise Failed(f"load has no result: {' '.join(words)}")
+    return json.loads(out)
+
+
+def fill(options, stampede, have, want):
+    """Creates passes have .. want-1, each exactly once."""
+    report = load(options.build, stampede, ["--op", "create", "--first", str(have), "--requests", str(want - have),
+                                            "--connections", str(options.connections)])
+    if report["errors"]:
+        raise Failed(f"filling {want} passes failed: {report['status']} {report['error_kinds']}")
+    print(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s", file=sys.stderr, flush=True)
+    return {"passes": want, "report": report}
+
+
+# ---- the result ------------------------------------------------------------------------------------------------
+
+
+def output_of(*command):
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def file_system_of(path):
+    """Type and device of the mount that holds `path`: the longest mount point that is a prefix of it."""
+    best = ("", "unknown", "unknown")
+    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            device, point, kind = line.split()[:3]
+            if os.path.commonpath([path, point]) == point and len(point) >= len(best[0]):
+                best = (point, kind, device)
+    return f"{best[1]} on {best[2]}"
+
+
+def cpu_model():
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as info:
+        names = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def facts(directory):
+    commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
+    if output_of("git", "status", "--porcelain"):
+        commit += " and changes"
+    return {
+        "machine": f"{len(os.sched_getaffinity(0))} x {cpu_model()}",
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
+        "kernel": platform.release(),
+        "disk": file_system_of(os.path.realpath(directory)),
+        "commit": commit,
+        "begun": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "load before": f"{os.getloadavg()[0]:.2f}",
+    }
+
+
+def print_facts(about):
+    for name, fact in about.items():
+        print(f"{name + ':':<12} {fact}", flush=True)
+
+
+def median_text(values, pattern, with_spread=False):
+    if not values:
+        return "-"
+    text = pattern.format(statistics.median(values))
+    if with_spread and len(values) > 1:
+        text += f" ({pattern.format(min(values))} to {pattern.format(max(values))})"
+    return text
+
+
+def print_table(heads, lines):
+    """Markdown, so that it can be put into a document as it is."""
+    print("| " + " | ".join(heads) + " |")
+    print("|" + " ---: |" * len(heads))
+    for cells in lines:
+        print("| " + " | ".join(cells) + " |")
+
+
+def write_json(path, result):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+
+
+# ---- the program -------------------------------------------------------------------------------------------------
+
+
+def add_common_options(parser):
+    parser.add_argument("--json", metavar="FILE", help="write everything measured to FILE")
+    parser.add_argument("--build", default=f"{ROOT}/build", help="where the programs are")
+    parser.add_argument("--dir", help="where the data directory is made (default: the build directory)")
+
+
+def main(name, needed, options, run):
+    """Calls run(options, directory), and ends the program with what came of it."""
+    options.build = os.path.abspath(options.build)
+    for program in needed:
+        if not os.access(f"{options.build}/{program}", os.X_OK):
+            sys.exit(f"{name}: {options.build}/{program} is missing; build first: "
+                     "meson setup build --buildtype=release && ninja -C build")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))
+    directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
+    try:
+        run(options, directory)
+    except Failed as why:
+        sys.exit(f"{name}: {why}")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        for child in reversed(children):
+            stop(child)
+        shutil.rmtree(directory, ignore_errors=True)
