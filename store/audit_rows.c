@@ -43,7 +43,7 @@ enum err audit_row(struct auditor *auditor, struct audit_rows *rows)
 	rows->rest = span_of(key.at + prefix.size, key.size - prefix.size);
 	rows->value = span_of(stored.at, stored.size < SUM_BYTES ? 0 : stored.size - SUM_BYTES);
 	auditor->audit->rows++;
-	return progress_add(auditor->progress, key.size + stored.size) ? OK : ERR_STOPPED;
+	return progress_step(auditor->progress, key.size + stored.size) ? OK : ERR_STOPPED;
 }
 
 static bool is_part(const struct audit_rows *rows, uint32_t number, unsigned part)

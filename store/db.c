@@ -201,6 +201,22 @@ enum err db_applied(struct view *view, struct applied *applied)
 	return OK;
 }
 
+uint64_t db_newest_applied(struct span pages)
+{
+	uint64_t newest = 0;
+	size_t   row = applied_key.size + APPLIED_BYTES + CRC_BYTES;
+	while (pages.size >= row) {
+		const uint8_t *at = memmem(pages.at, pages.size, applied_key.at, applied_key.size);
+		if (!at || (size_t)(pages.at + pages.size - at) < row) break;
+		const uint8_t *value = at + applied_key.size;
+		bool           holds = get_le32(value + APPLIED_BYTES) ==
+		             row_crc(TABLE_META, applied_key, value, APPLIED_BYTES);
+		if (holds && get_le64(value + 16) > newest) newest = get_le64(value + 16);
+		pages = span_of(value, (size_t)(pages.at + pages.size - value));
+	}
+	return newest;
+}
+
 enum err db_sync(struct db *db)
 {
 	return mdb_env_sync(db->env, 1) ? ERR_IO : OK;

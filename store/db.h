@@ -25,7 +25,9 @@ must_check enum err db_begin(struct db *db); /* the write transaction */
 must_check enum err db_apply(struct db *db, const struct write *write, bool verified);
 must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
 must_check enum err db_applied(struct view *view, struct applied *applied);  /* NOT_FOUND: fresh */
-must_check enum err db_sync(struct db *db);                                  /* forces everything to disk */
+/* The highest seq of an applied position that stands in these pages of some data.mdb with its checksum; 0: none. */
+uint64_t            db_newest_applied(struct span pages);
+must_check enum err db_sync(struct db *db); /* forces everything to disk */
 
 /* From any thread: space on disk for `bytes` beyond the file's end; and the next `bytes` of what was written
  * pushed towards the disk, from *at on. At the file's end, which sets *at to 0, all of it is synced, for the sake

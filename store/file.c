@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1 << 18, NAME_BYTES = 64 };
+enum { PIECE_BYTES = 1 << 18, RELEASE_BYTES = 2 << 20, NAME_BYTES = 64 };
 
 static enum err failed(void)
 {
@@ -101,7 +101,7 @@ static enum err each_piece(int fd, struct progress *progress, piece_fn piece, vo
 		if (n < 0)
 			err = ERR_IO;
 		else if (n > 0 && !(err = piece(user, bytes, (size_t)n, at)))
-			err = progress_add(progress, (uint64_t)n) ? OK : ERR_STOPPED;
+			err = progress_step(progress, (uint64_t)n) ? OK : ERR_STOPPED;
 	}
 	free(bytes);
 	return err;
@@ -149,6 +149,16 @@ enum err file_sha256(int fd, uint8_t sha256[32], struct progress *progress)
 	if (!err && !EVP_DigestFinal_ex(digest, sha256, NULL)) err = ERR_NO_MEMORY;
 	EVP_MD_CTX_free(digest);
 	return err;
+}
+
+void file_release(int fd, struct progress *progress)
+{
+	struct stat st;
+	if (fstat(fd, &st)) return; /* what is left goes with the descriptor */
+	for (off_t left = st.st_size; left > 0; left -= RELEASE_BYTES) {
+		if (ftruncate(fd, left > RELEASE_BYTES ? left - RELEASE_BYTES : 0)) return;
+		if (!progress_step(progress, RELEASE_BYTES)) return;
+	}
 }
 
 enum err file_remove_dir(int parent, const char *name)

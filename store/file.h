@@ -25,5 +25,9 @@ must_check enum err file_copy(int from_fd, int to_fd, struct progress *progress)
 must_check enum err file_crc32c(int fd, uint32_t *crc);
 must_check enum err file_sha256(int fd, uint8_t sha256[32], struct progress *progress);
 
+/* Gives the space of a file that has no name any more back piece by piece, at the pace of `progress`: all at once it may
+ * hold up everybody's syncs. */
+void file_release(int fd, struct progress *progress);
+
 /* Removes a directory of ours and the files in it; it is no error when it is not there. */
 must_check enum err file_remove_dir(int parent, const char *name);

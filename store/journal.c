@@ -20,7 +20,7 @@
 
 enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY };
-enum { PREPARE_RETRY_US = 200000 };
+enum { PREPARE_RETRY_US = 200000, RECORD_SHARE = 4 /* of a segment, at most */ };
 
 struct journal {
 	struct journal_dir dir;
@@ -52,7 +52,7 @@ struct journal {
 
 	atomic_bool stopping;
 	pthread_t   sync_thread, prepare_thread;
-	bool        started;
+	bool        sync_started, prepare_started;
 };
 
 static enum err write_synced(int fd, struct span bytes, uint64_t offset)
@@ -128,7 +128,7 @@ enum err journal_add(struct journal *journal, const struct write *write)
 	record_add(&journal->open, write);
 	if (!buffer_reserve(&journal->open, RECORD_ALIGN))
 		return ERR_NO_MEMORY; /* the padding's, when it is sealed */
-	if (journal->open.size > journal->segment_bytes / 4) return ERR_TOO_LARGE;
+	if (journal->open.size > journal->segment_bytes / RECORD_SHARE) return ERR_TOO_LARGE;
 	journal->open_operations++;
 	return OK;
 }
@@ -252,9 +252,26 @@ uint64_t journal_syncs(const struct journal *journal)
 	return journal->syncs;
 }
 
+/* Could the present segment take one more record of any size? */
+static bool takes_largest(const struct journal *journal)
+{
+	return journal->at.offset + journal->segment_bytes / RECORD_SHARE + RECORD_ALIGN <=
+	       journal->segment_bytes;
+}
+
+static bool has_next(const struct journal *journal)
+{
+	return atomic_load(&journal->next.state) == NEXT_READY;
+}
+
+bool journal_must_wait(const struct journal *journal)
+{
+	return !takes_largest(journal) && !has_next(journal) && atomic_load(&journal->next.failures) == 0;
+}
+
 enum room journal_room(const struct journal *journal)
 {
-	if (atomic_load(&journal->next.failures) == 0) return ROOM_FOR_ALL;
+	if (has_next(journal) || atomic_load(&journal->next.failures) == 0) return ROOM_FOR_ALL;
 	/* What is decided must fit the present segment: the next one may not come. */
 	return journal->at.offset < journal->segment_bytes / 2 ? ROOM_TO_FINISH : ROOM_FOR_NOTHING;
 }
@@ -292,11 +309,26 @@ static enum err write_epoch(struct journal *journal, wall_us now)
 
 static enum err start_threads(struct journal *journal)
 {
-	if (pthread_create(&journal->sync_thread, NULL, sync_main, journal)) return ERR_NO_MEMORY;
-	if (pthread_create(&journal->prepare_thread, NULL, prepare_main, journal)) return ERR_NO_MEMORY;
-	journal->started = true;
+	journal->sync_started = !pthread_create(&journal->sync_thread, NULL, sync_main, journal);
+	if (!journal->sync_started) return ERR_NO_MEMORY;
+	journal->prepare_started = !pthread_create(&journal->prepare_thread, NULL, prepare_main, journal);
+	if (!journal->prepare_started) return ERR_NO_MEMORY;
 	sem_post(&journal->next.wanted);
 	return OK;
+}
+
+/* A fresh one; but on a full disk the last one is gone on with, behind what recovery has judged and synced: better than
+ * not to start. */
+static enum err begin_segment(struct journal *journal, const struct position *at)
+{
+	enum err err = first_segment(journal, at->segment + 1);
+	journal->at = *at;
+	if (err == ERR_STORAGE_FULL && at->segment &&
+	    !segment_open(&journal->dir, at->segment, &journal->fd, &journal->segment_bytes))
+		return at->offset + RECORD_ALIGN <= journal->segment_bytes ? OK : err;
+	journal->at.segment++;
+	journal->at.offset = RECORD_ALIGN;
+	return err;
 }
 
 enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now, struct journal **out)
@@ -310,12 +342,9 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	sem_init(&journal->next.wanted, 0, 0);
 	journal->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	/* A segment that a killed process had just made may have its name in the page cache only. */
-	err = journal->wake_fd < 0 || sync_names(dir) ? ERR_IO : first_segment(journal, at->segment + 1);
+	err = journal->wake_fd < 0 || sync_names(dir) ? ERR_IO : begin_segment(journal, at);
 	if (err) goto out;
 	journal->durable = *at; /* recovery made sure of it */
-	journal->at = *at;
-	journal->at.segment++;
-	journal->at.offset = RECORD_ALIGN;
 	journal->at.epoch++;
 	journal->next.number = journal->at.segment + 1;
 	if ((err = write_epoch(journal, now))) goto out;
@@ -331,15 +360,13 @@ void journal_close(struct journal **journal_p)
 {
 	struct journal *journal = *journal_p;
 	if (!journal) return;
-	if (journal->started) {
-		while (atomic_load(&journal->flight.state) == FLIGHT_BUSY)
-			usleep(1000); /* bounded by the disk */
-		atomic_store(&journal->stopping, true);
-		sem_post(&journal->flight.begun);
-		sem_post(&journal->next.wanted);
-		pthread_join(journal->sync_thread, NULL);
-		pthread_join(journal->prepare_thread, NULL);
-	}
+	while (atomic_load(&journal->flight.state) == FLIGHT_BUSY)
+		usleep(1000); /* bounded by the disk */
+	atomic_store(&journal->stopping, true);
+	sem_post(&journal->flight.begun);
+	sem_post(&journal->next.wanted);
+	if (journal->sync_started) pthread_join(journal->sync_thread, NULL);
+	if (journal->prepare_started) pthread_join(journal->prepare_thread, NULL);
 	if (journal->next.fd >= 0) close(journal->next.fd);
 	if (journal->fd >= 0) close(journal->fd);
 	if (journal->wake_fd >= 0) close(journal->wake_fd);

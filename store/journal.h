@@ -11,8 +11,8 @@
  * All functions are the writer's; after ERR_IO the process must exit without another word to anyone. */
 struct journal;
 
-/* Begins a fresh segment after `at` and makes an EPOCH record (epoch = at->epoch + 1) durable in it; *at is moved
- * behind it. `now` is service time. Errors: ERR_IO, ERR_NO_MEMORY. */
+/* Begins a fresh segment after `at` (on a full disk: goes on behind `at`) and makes an EPOCH record (epoch = at->epoch + 1) durable in it; *at is moved
+ * behind it. `now` is service time. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_NO_MEMORY. */
 must_check enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now,
                                  struct journal **journal);
 void                journal_close(struct journal **journal); /* what was submitted is finished first */
@@ -36,6 +36,10 @@ uint64_t        journal_decided_seq(const struct journal *journal); /* of the ne
 uint64_t        journal_durable_seq(const struct journal *journal);
 struct position journal_position(const struct journal *journal); /* behind the newest durable record */
 uint64_t        journal_syncs(const struct journal *journal);    /* since it was opened */
+
+/* Is nothing more to be decided for the moment, because the next segment is not there yet and what is decided might not
+ * fit the present one? It ends by itself: with the segment, or with less room. */
+bool journal_must_wait(const struct journal *journal);
 
 /* Less than ROOM_FOR_ALL while the next segment cannot be made (a full disk). */
 enum room journal_room(const struct journal *journal);

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 10, DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
+enum { NICE = 19, DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
 
 struct keeper {
 	struct store_place        place;
@@ -127,7 +127,7 @@ static enum err recycle(struct keeper *keeper)
 	if (err || ground.count < SNAPSHOTS_KEPT) return err;
 	uint64_t keep_from = ground.list[ground.count - 1].at.segment;
 	for (uint64_t number = ground.first; !err && number && number < keep_from; number++)
-		err = segment_delete(keeper->dir, number);
+		err = segment_remove(keeper->dir, number, &keeper->progress);
 	return err;
 }
 
@@ -139,8 +139,6 @@ static enum err make(struct keeper *keeper, struct snapshot *made, struct faults
 	    .dir = keeper->dir,
 	    .reader = keeper->reader,
 	    .map_bytes = keeper->place.map_bytes,
-	    .bytes_per_s = keeper->place.snapshot_bytes_per_s ? keeper->place.snapshot_bytes_per_s
-	                                                      : KEEP_BYTES_PER_S,
 	    .now = real_time(),
 	    .progress = &keeper->progress,
 	    .faults = faults,
@@ -155,7 +153,8 @@ static enum err make(struct keeper *keeper, struct snapshot *made, struct faults
 	}
 	if (err && err != ERR_DAMAGED) return err;
 	if ((err = snapshot_make(&order, made))) return err;
-	if ((err = snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT))) return err;
+	err = snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT, &keeper->progress);
+	if (err) return err;
 	return recycle(keeper);
 }
 
@@ -310,6 +309,8 @@ enum err keeper_open(const struct store_place *place, const struct journal_dir *
 	*out = keeper;
 	if (!keeper) return ERR_NO_MEMORY;
 	keeper->place = *place;
+	keeper->progress.bytes_per_s = place->snapshot_bytes_per_s ? place->snapshot_bytes_per_s
+	                                                           : KEEP_BYTES_PER_S;
 	keeper->dir = dir;
 	pthread_mutex_init(&keeper->mutex, NULL);
 	pthread_condattr_init(&monotonic);

@@ -17,7 +17,7 @@ enum keep { KEEP_SNAPSHOT, KEEP_BACKUP, KEEP_VERIFY };
 enum {
 	KEEP_DIR_MAX = 1024,
 	KEEP_JOURNAL_BYTES = 1 << 30,
-	KEEP_BYTES_PER_S = 48 << 20, /* of a snapshot's copying */
+	KEEP_BYTES_PER_S = 32 << 20, /* copied, walked, hashed, verified or removed */
 	KEEP_RETRY_S = 60,           /* after one of its own accord has failed */
 	KEEP_LOOK_MS = 1000,
 };

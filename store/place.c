@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 #endif
 
 static const char tables[] = "db", unfinished[] = "db.new", replaced[] = "db.old";
-enum { SNAPSHOTS_LOOKED_AT = 8 };
+enum { SNAPSHOTS_LOOKED_AT = 8, FLOOR_PIECE = 1 << 20 };
 
 static enum err refuse(struct store_report *report, unsigned shard, const char *what)
 {
@@ -116,6 +117,26 @@ static enum err choose_source(const struct store_place *place, const struct foun
 	              "the snapshots are damaged, and the journal does not begin with the first segment");
 }
 
+/* Tables that are not believed still prove what had been acknowledged: a row with their applied position may stand in
+ * any of their pages, and its checksum vouches for it. LMDB is not asked. */
+static enum err find_floor(int place_fd, uint64_t *floor_seq)
+{
+	uint8_t *page = malloc(FLOOR_PIECE);
+	int      fd = openat(place_fd, "db/data.mdb", O_RDONLY | O_CLOEXEC);
+	ssize_t  n = 1;
+	if (fd >= 0 && page) {
+		for (off_t at = 0; n > 0; at += n) {
+			n = pread(fd, page, FLOOR_PIECE, at);
+			uint64_t seq = n > 0 ? db_newest_applied(span_of(page, (size_t)n)) : 0;
+			if (seq > *floor_seq) *floor_seq = seq;
+		}
+	}
+	if (fd >= 0) close(fd);
+	free(page);
+	if (!page) return ERR_NO_MEMORY;
+	return fd < 0 && errno != ENOENT ? ERR_IO : OK;
+}
+
 enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
                      struct store_report *report, struct place_plan *plan)
 {
@@ -128,7 +149,10 @@ enum err place_judge(const struct store_place *place, const struct journal_dir *
 	report->formatted = !found.last && !found.present && !found.snapshot_count;
 	plan->anew = found.trust == TRUST_NONE;
 	report->rebuilt = plan->anew && !report->formatted;
-	return plan->anew ? choose_source(place, &found, report, &plan->from) : OK;
+	if (found.snapshot_count) plan->floor_seq = found.snapshots[0].at.seq;
+	if (!plan->anew) return OK;
+	if (found.present && (err = find_floor(place->dir_fd, &plan->floor_seq))) return err;
+	return choose_source(place, &found, report, &plan->from);
 }
 
 static enum err copy_snapshot(int place_fd, const struct snapshot *from, int db_fd)
@@ -149,11 +173,23 @@ static enum err copy_snapshot(int place_fd, const struct snapshot *from, int db_
 enum err place_open_tables(int place_fd, const struct place_plan *plan, int *db_fd)
 {
 	enum err err;
-	if (!plan->anew)
-		return (err = file_open_dir(place_fd, tables, db_fd)) ? err : trust_write(place_fd, false);
+	if (!plan->anew) return file_open_dir(place_fd, tables, db_fd);
 	if ((err = file_remove_dir(place_fd, unfinished))) return err;
 	if ((err = file_open_dir(place_fd, unfinished, db_fd))) return err;
 	return plan->from.at.seq ? copy_snapshot(place_fd, &plan->from, *db_fd) : OK;
+}
+
+enum err place_open_journal(const struct store_place *place, struct store_report *report, int *fd)
+{
+	if (place->may_format || place->restored) return file_open_dir(place->dir_fd, "journal", fd);
+	*fd = openat(place->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd >= 0) return OK;
+	return errno == ENOENT ? refuse(report, place->shard, "no journal") : ERR_IO;
+}
+
+void place_forget_tables(int place_fd)
+{
+	(void)!file_remove_dir(place_fd, unfinished);
 }
 
 /* Killed between any two of these, the next start finds tables without a mark of theirs, and begins again. */

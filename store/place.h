@@ -7,8 +7,9 @@
  * anew in db.new/, from a snapshot and the journal behind it, or from the whole journal; db.new/ takes the place of
  * db/ only when it is complete: until then nothing old is touched, and an interrupted attempt is simply begun again. */
 struct place_plan {
-	bool            anew; /* the tables are to be made */
-	struct snapshot from; /* out of this; at.seq 0: out of the journal alone */
+	bool            anew;      /* the tables are to be made */
+	struct snapshot from;      /* out of this; at.seq 0: out of the journal alone */
+	uint64_t        floor_seq; /* this record has been acknowledged: the journal must reach it */
 };
 
 /* Decides what becomes of the tables; changes nothing.
@@ -17,9 +18,15 @@ struct place_plan {
 must_check enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
                                 struct store_report *report, struct place_plan *plan);
 
-/* Opens the directory of the tables for LMDB, ready to be written to: db/ with its mark, or db.new/, empty or with the
- * snapshot's tables. Errors: ERR_IO, ERR_STORAGE_FULL. */
+/* Opens the directory of the tables: db/ (its mark is the caller's to write before anything is written there), or
+ * db.new/, empty or with the snapshot's tables. Errors: ERR_IO, ERR_STORAGE_FULL. */
 must_check enum err place_open_tables(int place_fd, const struct place_plan *plan, int *db_fd);
+
+/* Opens journal/; only a place that may be without one gets it. Errors: ERR_DAMAGED (report->what), ERR_IO. */
+must_check enum err place_open_journal(const struct store_place *place, struct store_report *report, int *fd);
+
+/* The start was refused: takes away a db.new/ of its own. */
+void place_forget_tables(int place_fd);
 
 /* db.new/ becomes db/, with its mark. Its descriptor stays right. Errors: ERR_IO. */
 must_check enum err place_adopt_tables(int place_fd);

@@ -164,34 +164,71 @@ static enum err check_joint(struct scan *scan, const struct position *at, uint64
 	                          : err;
 }
 
-enum err recover(const struct journal_dir *dir, struct db *db, struct position *at,
-                 struct store_report *report)
+static enum err damage_of_others(struct store_report *report, uint64_t segment)
 {
-	struct scan scan;
-	uint64_t    first, last, vouched = 0;
-	bool        blank;
-	enum err    err = segment_range(dir, &first, &last);
+	char name[SEGMENT_NAME];
+	segment_name(segment, name);
+	snprintf(report->what, sizeof report->what,
+	         "journal/%s belongs to another shard, place or data directory", name);
+	return ERR_DAMAGED;
+}
+
+static enum err check_floor(const struct position *end, uint64_t floor_seq, struct store_report *report)
+{
+	if (end->seq >= floor_seq) return OK;
+	snprintf(report->what, sizeof report->what,
+	         "the journal ends with record %llu, but record %llu had been acknowledged: its newest "
+	         "segments are missing",
+	         (unsigned long long)end->seq, (unsigned long long)floor_seq);
+	return ERR_DAMAGED;
+}
+
+static enum err judge_tail(struct recovery *recovery, uint64_t floor_seq, struct store_report *report)
+{
+	enum err err = find_end(&recovery->scan, &recovery->end, report, &recovery->vouched);
+	if (!err) err = scan_tail(&recovery->scan, &recovery->end, &recovery->blank);
+	return err ? err : check_floor(&recovery->end, floor_seq, report);
+}
+
+enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t floor_seq,
+                       struct recovery *recovery, struct store_report *report)
+{
+	struct position *at = &recovery->at, *end = &recovery->end;
+	uint64_t         first, last;
+	enum err         err = segment_range(dir, &first, &last);
+	*recovery = (struct recovery){.blank = true};
 	if (err)
 		return err == ERR_DAMAGED
 		           ? damage(report, "a journal segment is missing between", first, last, 0)
 		           : err;
+	scan_begin(&recovery->scan, dir, last);
 	if ((err = begin_at(db, first, at, report))) return err;
-	if (last == 0)
-		return at->segment == 0 ? OK : damage(report, "no journal", at->segment, at->offset, at->seq);
-	struct position end = *at;
-	scan_begin(&scan, dir, last);
-	if ((err = check_joint(&scan, at, first, report))) goto out;
-	if ((err = find_end(&scan, &end, report, &vouched))) goto out;
-	if ((err = scan_tail(&scan, &end, &blank))) goto out;
-	report->cut_tail = !blank;
-	if ((err = harden(&scan, *at, vouched))) goto out;
-	if (!blank && (err = scan_cut(&scan, &end))) goto out;
-	err = replay(&scan, db, at, report);
-	must(err || at->seq == end.seq);
-out:
+	*end = *at;
+	if (last == 0 && at->segment) return damage(report, "no journal", at->segment, at->offset, at->seq);
+	if (last == 0) return check_floor(end, floor_seq, report);
+	if (!(err = check_joint(&recovery->scan, at, first, report)))
+		err = judge_tail(recovery, floor_seq, report);
+	if (err == ERR_NOT_MINE) return damage_of_others(report, recovery->scan.refused);
 	if (err == ERR_DAMAGED && !report->what[0])
-		damage(report, "journal damaged before acknowledged records", end.segment, end.offset,
-		       end.seq + 1);
-	scan_end(&scan);
+		damage(report, "journal damaged before acknowledged records", end->segment, end->offset,
+		       end->seq + 1);
+	report->cut_tail = !err && !recovery->blank;
 	return err;
+}
+
+enum err recover_finish(struct recovery *recovery, struct db *db, struct store_report *report)
+{
+	struct scan *scan = &recovery->scan;
+	enum err     err;
+	if (scan->last_segment == 0) return OK;
+	if ((err = harden(scan, recovery->at, recovery->vouched))) return err;
+	if (!recovery->blank && (err = scan_cut(scan, &recovery->end))) return err;
+	if ((err = replay(scan, db, &recovery->at, report))) return err;
+	must(recovery->at.seq == recovery->end.seq);
+	return OK;
+}
+
+void recover_end(struct recovery *recovery)
+{
+	scan_end(&recovery->scan);
 }

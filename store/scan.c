@@ -23,6 +23,7 @@ static enum err load(struct scan *scan, uint64_t number)
 	uint64_t bytes, have = 0;
 	if (scan->segment == number) return OK;
 	enum err err = segment_open(scan->dir, number, &fd, &bytes);
+	if (err) scan->refused = number;
 	if (err) return err;
 	scan->segment = 0;
 	free(scan->bytes);

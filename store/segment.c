@@ -47,25 +47,35 @@ static enum err write_zeros(int fd, uint64_t bytes)
 	return err;
 }
 
+/* Room for all of it first: a disk without it is not filled to the brim in vain. */
+static enum err reserve(int fd, uint64_t bytes)
+{
+	if (!fallocate(fd, 0, 0, (off_t)bytes) || errno == EOPNOTSUPP) return OK;
+	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
+}
+
+static enum err fill(const struct journal_dir *dir, uint64_t number, int fd)
+{
+	uint8_t  head[HEAD_BYTES];
+	enum err err = reserve(fd, dir->segment_bytes);
+	head_write(dir, number, head);
+	if (!err) err = write_zeros(fd, dir->segment_bytes);
+	if (!err) err = file_write_all(fd, head, sizeof head, 0);
+	return !err && fsync(fd) ? ERR_IO : err;
+}
+
 enum err segment_create(const struct journal_dir *dir, uint64_t number)
 {
-	char     name[SEGMENT_NAME];
-	uint8_t  head[HEAD_BYTES];
-	enum err err = ERR_IO;
+	char name[SEGMENT_NAME];
 	segment_name(number, name);
-	head_write(dir, number, head);
 	int fd = openat(dir->fd, unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0) return ERR_IO;
-	if ((err = write_zeros(fd, dir->segment_bytes))) goto out;
-	if ((err = file_write_all(fd, head, sizeof head, 0))) goto out;
-	err = ERR_IO;
-	if (fsync(fd)) goto out;
-	if (linkat(dir->fd, unfinished, dir->fd, name, 0)) goto out; /* unlike rename, never replaces */
-	if (unlinkat(dir->fd, unfinished, 0) || fsync(dir->fd)) goto out;
-	err = OK;
-out:
+	if (fd < 0) return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
+	enum err err = fill(dir, number, fd);
 	close(fd);
-	return err;
+	if (!err && linkat(dir->fd, unfinished, dir->fd, name, 0))
+		err = ERR_IO; /* unlike rename, never replaces */
+	if (unlinkat(dir->fd, unfinished, 0) && !err) err = ERR_IO;
+	return err ? err : file_sync_dir(dir->fd);
 }
 
 enum err segment_open(const struct journal_dir *dir, uint64_t number, int *out, uint64_t *bytes)
@@ -86,7 +96,8 @@ enum err segment_open(const struct journal_dir *dir, uint64_t number, int *out, 
 	struct journal_dir same = *dir;
 	same.segment_bytes = get_le64(head + 40); /* may differ: the size is an option */
 	head_write(&same, number, want);
-	if (memcmp(head, want, sizeof head) || end < 0 || (uint64_t)end != same.segment_bytes) goto out;
+	err = memcmp(head, want, sizeof head) ? ERR_NOT_MINE : ERR_DAMAGED;
+	if (err == ERR_NOT_MINE || end < 0 || (uint64_t)end != same.segment_bytes) goto out;
 	*bytes = same.segment_bytes;
 	*out = fd;
 	return OK;
@@ -100,6 +111,17 @@ enum err segment_delete(const struct journal_dir *dir, uint64_t number)
 	char name[SEGMENT_NAME];
 	segment_name(number, name);
 	return unlinkat(dir->fd, name, 0) || fsync(dir->fd) ? ERR_IO : OK;
+}
+
+enum err segment_remove(const struct journal_dir *dir, uint64_t number, struct progress *progress)
+{
+	char name[SEGMENT_NAME];
+	segment_name(number, name);
+	int      fd = openat(dir->fd, name, O_RDWR | O_CLOEXEC);
+	enum err err = segment_delete(dir, number);
+	if (fd >= 0 && !err) file_release(fd, progress);
+	if (fd >= 0) close(fd);
+	return err;
 }
 
 static bool number_of(const char *name, uint64_t *number)

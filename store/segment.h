@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/err.h"
+#include "store/progress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,14 +18,17 @@ struct journal_dir {
 enum { SEGMENT_NAME = 32 };
 void segment_name(uint64_t number, char name[SEGMENT_NAME]);
 
-/* Makes a segment: zeros written, synced, named, directory synced. A file of that name must not exist. */
+/* Makes a segment: zeros written, synced, named, directory synced. A file of that name must not exist.
+ * Errors: ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY. */
 must_check enum err segment_create(const struct journal_dir *dir, uint64_t number);
 
-/* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head; or of another shard or lineage);
- * ERR_UNSUPPORTED (version). */
+/* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head, or size); ERR_NOT_MINE (whole, but of
+ * another shard, lineage or number); ERR_UNSUPPORTED (version). */
 must_check enum err segment_open(const struct journal_dir *dir, uint64_t number, int *fd, uint64_t *bytes);
 
 must_check enum err segment_delete(const struct journal_dir *dir, uint64_t number);
+/* The same, at the pace of `progress`. */
+must_check enum err segment_remove(const struct journal_dir *dir, uint64_t number, struct progress *progress);
 
 /* The lowest and highest number there is; both 0 when there is none. Unfinished files are removed.
  * Errors: ERR_DAMAGED (a gap in the numbers). */

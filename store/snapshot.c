@@ -18,14 +18,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
 	PIECE_BYTES = 128 << 10,    /* of rows, in one view */
 	FREE_BYTES_LEFT = 48 << 20, /* no snapshot is begun that would leave less: above the hard floor */
 	WRITE_BACK_BYTES = 4 << 20,
-	REST_MS_MAX = 500,
 };
 static const char unfinished[] = "new";
 
@@ -84,22 +82,15 @@ static enum err copy_piece(struct making *making, enum table table, struct place
 	return db_begin(making->copy);
 }
 
-/* Keeps to the rate, and lets what was written reach the disk little by little. */
-static enum err rest(struct making *making, uint64_t bytes)
+/* Keeps to the pace, and lets what was written reach the disk little by little. */
+static enum err after_piece(struct making *making, uint64_t bytes)
 {
-	const struct snapshot_order *order = making->order;
-	if (!progress_add(order->progress, bytes)) return ERR_STOPPED;
 	making->unpushed += bytes;
 	if (making->unpushed >= WRITE_BACK_BYTES) {
 		db_write_back(making->copy);
 		making->unpushed = 0;
 	}
-	if (!order->bytes_per_s) return OK;
-	uint64_t        ns = bytes * UINT64_C(1000000000) / order->bytes_per_s;
-	uint64_t        most = UINT64_C(1000000) * REST_MS_MAX;
-	struct timespec pause = {.tv_nsec = (long)(ns < most ? ns : most)};
-	nanosleep(&pause, NULL);
-	return OK;
+	return progress_step(making->order->progress, bytes) ? OK : ERR_STOPPED;
 }
 
 static enum err copy_tables(struct making *making)
@@ -110,7 +101,7 @@ static enum err copy_tables(struct making *making)
 		struct place_in_table at = {.size = 0};
 		while (!err && !at.done)
 			if (!(err = copy_piece(making, (enum table)i, &at, &bytes)))
-				err = rest(making, bytes);
+				err = after_piece(making, bytes);
 	}
 	return err;
 }

@@ -45,9 +45,8 @@ struct snapshot_order {
 	const struct journal_dir *dir;
 	struct view              *reader; /* of the live tables; not begun */
 	uint64_t                  map_bytes;
-	uint64_t                  bytes_per_s; /* at most; 0: as fast as it goes */
-	wall_us                   now;         /* real time, for `made` */
-	struct progress          *progress;    /* counts SNAPSHOT_PASSES times the bytes in use */
+	wall_us                   now;      /* real time, for `made` */
+	struct progress          *progress; /* counts SNAPSHOT_PASSES times the bytes in use */
 	struct faults            *faults;
 	atomic_bool *tables_damaged; /* set when it is a row of the live tables that is damaged */
 };
@@ -55,7 +54,8 @@ enum { SNAPSHOT_PASSES = 3 }; /* copied, walked, hashed */
 must_check enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made);
 
 /* Removes all but the newest `keep`, and unfinished ones. Errors: ERR_IO, ERR_NO_MEMORY. */
-must_check enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep);
+must_check enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep,
+                                   struct progress *progress);
 
 /* Copies one's files to `to_fd`, an empty directory, durably. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_STOPPED. */
 must_check enum err snapshot_export(int place_fd, const struct snapshot *snapshot, int to_fd,

@@ -128,16 +128,20 @@ static bool is_kept(const char *name, const struct snapshot *list, unsigned coun
 }
 
 /* A manifest goes first, durably: without it what is left is no snapshot. */
-static enum err remove_one(int all_fd, const char *name)
+static enum err remove_one(int all_fd, const char *name, struct progress *progress)
 {
 	int fd = openat(all_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return ERR_IO;
+	int      tables = openat(fd, "data.mdb", O_RDWR | O_CLOEXEC);
 	enum err err = unlinkat(fd, "manifest", 0) && errno != ENOENT ? ERR_IO : file_sync_dir(fd);
 	close(fd);
-	return err ? err : file_remove_dir(all_fd, name);
+	if (!err) err = file_remove_dir(all_fd, name);
+	if (!err && tables >= 0) file_release(tables, progress);
+	if (tables >= 0) close(tables);
+	return err;
 }
 
-static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count)
+static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count, struct progress *progress)
 {
 	struct dirent *entry;
 	enum err       err = OK;
@@ -147,19 +151,19 @@ static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count
 	if (!names) return ERR_IO;
 	while (!err && (entry = readdir(names)))
 		if (entry->d_name[0] != '.' && !is_kept(entry->d_name, list, count))
-			err = remove_one(all_fd, entry->d_name);
+			err = remove_one(all_fd, entry->d_name, progress);
 	closedir(names);
 	return err ? err : file_sync_dir(all_fd);
 }
 
-enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep)
+enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep, struct progress *progress)
 {
 	struct snapshot list[SNAPSHOTS_KEPT];
 	unsigned        count = keep < SNAPSHOTS_KEPT ? keep : SNAPSHOTS_KEPT;
 	int             fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT ? OK : ERR_IO;
 	enum err err = list_in(fd, dir, list, &count, NULL);
-	if (!err) err = prune_in(fd, list, count);
+	if (!err) err = prune_in(fd, list, count, progress);
 	close(fd);
 	return err;
 }

@@ -96,26 +96,50 @@ static enum err open_helpers(struct store *store, const struct store_place *plac
 	return err ? err : keeper_open(place, &store->dir, store->db, &store->keeper);
 }
 
-enum err store_open(const struct store_place *place, wall_us now, struct store **out,
-                    struct store_report *report)
+static void plan_dir(struct store *store, const struct store_place *place)
 {
-	struct place_plan plan;
-	struct position   at;
-	struct store     *store = calloc(1, sizeof *store);
-	*out = NULL;
-	*report = (struct store_report){0};
-	if (!store) return ERR_NO_MEMORY;
 	store->db_fd = -1;
+	store->place_fd = place->dir_fd;
 	store->dir = (struct journal_dir){
 	    .fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
-	store->place_fd = place->dir_fd;
-	enum err err = file_open_dir(place->dir_fd, "journal", &store->dir.fd);
-	if (err || (err = place_judge(place, &store->dir, report, &plan))) goto out;
-	if ((err = open_tables(store, place, report, &plan))) goto out;
+}
+
+/* Up to the point where nothing has been changed yet; then the tables are marked, and brought up to the journal's end. */
+static enum err recover(struct store *store, const struct store_place *place, struct store_report *report,
+                        struct position *end)
+{
+	struct place_plan plan = {.anew = false};
+	struct recovery   recovery = {.blank = true};
+	enum err          err = place_judge(place, &store->dir, report, &plan);
+	if (err || (err = open_tables(store, place, report, &plan))) goto out;
 	report->snapshot_seq = plan.from.at.seq;
-	if ((err = recover(&store->dir, store->db, &at, report))) goto out;
+	if ((err = recover_judge(&store->dir, store->db, plan.floor_seq, &recovery, report))) goto out;
+	if (!plan.anew && (err = trust_write(place->dir_fd, false))) goto out;
+	if ((err = recover_finish(&recovery, store->db, report))) goto out;
 	if (plan.anew && (err = place_adopt_tables(place->dir_fd))) goto out;
+	*end = recovery.end;
+out:
+	recover_end(&recovery);
+	if (err && plan.anew) {
+		close_tables(store);
+		place_forget_tables(place->dir_fd);
+	}
+	return err;
+}
+
+enum err store_open(const struct store_place *place, wall_us now, struct store **out,
+                    struct store_report *report)
+{
+	struct position at;
+	struct store   *store = calloc(1, sizeof *store);
+	enum err        err = store ? OK : ERR_NO_MEMORY;
+	*out = NULL;
+	*report = (struct store_report){0};
+	if (err) goto out;
+	plan_dir(store, place);
+	if ((err = place_open_journal(place, report, &store->dir.fd))) goto out;
+	if ((err = recover(store, place, report, &at))) goto out;
 	if (report->last_now.v < now.v) report->last_now = now;
 	store->now = report->last_now;
 	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
@@ -232,8 +256,17 @@ uint64_t store_durable_seq(const struct store *store)
 	return journal_durable_seq(store->journal);
 }
 
+bool store_must_wait(const struct store *store)
+{
+	return journal_must_wait(store->journal);
+}
+
 enum room store_room(const struct store *store)
 {
+#ifdef FAULT_NO_FLOORS
+	(void)store;
+	return ROOM_FOR_ALL; /* the fault: a full disk is met only when it is written to */
+#endif
 	enum room disk = caretaker_room(store->caretaker), journal = journal_room(store->journal);
 	return disk > journal ? disk : journal;
 }

@@ -64,6 +64,9 @@ uint64_t store_durable_seq(const struct store *store);
 
 struct keeper *store_keeper(struct store *store); /* snapshots, backups, verification */
 
+/* Is nothing to be decided for the moment? It ends by itself, with store_fd() or within a second. */
+bool store_must_wait(const struct store *store);
+
 /* What the disk still has room for: what does not fit answers STORAGE_FULL before anything is written. */
 enum room store_room(const struct store *store);
 

@@ -44,7 +44,7 @@ static void step_done(struct verifying *v, uint64_t bytes)
 
 static enum err go_on(struct verifying *v, uint64_t bytes)
 {
-	return progress_add(v->order->progress, bytes) ? OK : ERR_STOPPED;
+	return progress_step(v->order->progress, bytes) ? OK : ERR_STOPPED;
 }
 
 /* Segments ------------------------------------------------------------------------------------------------ */
@@ -91,6 +91,9 @@ static enum err check_heads(struct verifying *v)
 		enum err err = segment_open(&v->dir, number, &fd, &bytes);
 		if (err == ERR_DAMAGED || err == ERR_UNSUPPORTED)
 			fault(v->faults, "journal segment %" PRIu64 ": its head or size is damaged", number);
+		else if (err == ERR_NOT_MINE)
+			fault(v->faults, "journal segment %" PRIu64 ": of another shard or data directory",
+			      number);
 		else if (err && err != ERR_NOT_FOUND)
 			return err;
 		if (fd >= 0) close(fd);

@@ -126,7 +126,7 @@ static enum err walk_rows(struct walk *walk)
 	enum err       err = view_raw_from(walk->view, walk->table, span_of(NULL, 0), &row);
 	for (; !err; err = view_raw_next(walk->view, walk->table, &row)) {
 		if ((err = on_row(walk, &row, key_before))) return err;
-		if (!progress_add(walk->progress, row.key.size + row.stored.size)) return ERR_STOPPED;
+		if (!progress_step(walk->progress, row.key.size + row.stored.size)) return ERR_STOPPED;
 		key_before = row.key;
 		if (walk->faults->count > FAULTS_KEPT) return ERR_DAMAGED;
 		count++;

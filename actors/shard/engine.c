@@ -142,7 +142,8 @@ static bool has_room(const struct engine *engine)
 	return engine->open_commands < BATCH_COMMANDS_MAX &&
 	       store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
 	       waiting[OUTBOX_NEXT] + waiting[OUTBOX_LATER] < ANSWERS_WAITING_BYTES_MAX &&
-	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers);
+	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers) &&
+	       !store_must_wait(engine->store);
 }
 
 /* Sees to the rest of the frame at hand, as far as there is room. */

@@ -275,7 +275,7 @@ static enum err copy_snapshot(struct restoring *self)
 	struct buffer      text = {0};
 	char               name[SNAPSHOT_NAME];
 	int                all_fd = -1, to_fd = -1;
-	enum err           err = snapshot_prune(self->place_fd, &dir, 0);
+	enum err           err = snapshot_prune(self->place_fd, &dir, 0, NULL);
 	snapshot_name(self->snapshot.at.seq, name);
 	if (err || (err = file_open_dir(self->place_fd, "snapshots", &all_fd))) goto out;
 	if ((err = file_open_dir(all_fd, name, &to_fd)) || (err = copy_data(self, to_fd))) goto out;
@@ -291,7 +291,9 @@ out:
 	if (to_fd >= 0) close(to_fd);
 	if (all_fd >= 0) close(all_fd);
 	int kept = errno;
-	if (err) (void)!snapshot_prune(self->place_fd, &dir, 0); /* the room it took is missed elsewhere */
+	if (err)
+		(void)!snapshot_prune(self->place_fd, &dir, 0,
+		                      NULL); /* the room it took is missed elsewhere */
 	errno = kept;
 	return err;
 }

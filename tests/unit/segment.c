@@ -112,10 +112,10 @@ Test(segment, of_another_shard_or_lineage_is_refused)
 	struct journal_dir other = dir;
 	create(1);
 	other.shard = 4;
-	cr_expect_eq(opens(&other, 1), ERR_DAMAGED);
+	cr_expect_eq(opens(&other, 1), ERR_NOT_MINE);
 	other = dir;
 	other.lineage[15] = 1;
-	cr_expect_eq(opens(&other, 1), ERR_DAMAGED);
+	cr_expect_eq(opens(&other, 1), ERR_NOT_MINE);
 }
 
 Test(segment, under_another_number_is_refused)
@@ -124,7 +124,7 @@ Test(segment, under_another_number_is_refused)
 	create(1);
 	segment_name(1, from);
 	cr_assert_eq(renameat(place.fd, from, place.fd, name_of(2)), 0);
-	cr_expect_eq(opens(&dir, 2), ERR_DAMAGED);
+	cr_expect_eq(opens(&dir, 2), ERR_NOT_MINE);
 }
 
 Test(segment, with_a_head_flipped_anywhere_is_refused)

@@ -178,7 +178,7 @@ Test(snapshot, of_tables_that_change_is_of_one_record)
 	struct view       *view;
 	struct arena       arena = {0};
 	int                fd;
-	at.snapshot_bytes_per_s = 2 << 20; /* slow: hundreds of records while it is copied */
+	at.snapshot_bytes_per_s = 6 << 20; /* slow: hundreds of records while it is copied */
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	for (unsigned i = 0; i < 2 * MANY; i++)
 		write_some(&state);

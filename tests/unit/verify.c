@@ -410,7 +410,7 @@ Test(verify, misses_the_snapshots_of_a_journal)
 	make_pruned();
 	stop();
 	struct journal_dir dir = {.shard = 7, .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1}};
-	cr_assert_eq(snapshot_prune(place.fd, &dir, 0), OK);
+	cr_assert_eq(snapshot_prune(place.fd, &dir, 0, NULL), OK);
 	expect_fault(&place, ", and there is no snapshot of what was before");
 }
 

@@ -1,0 +1,280 @@
+/* The work: one account with one template, whose passes are created, given points, edited and deleted, in the rows
+ * that a shard would write. Commands gather in records while the record before is on its way to the disk. */
+#include "tests/crash/life.h"
+
+#include "tests/crash/contents.h"
+#include "tests/crash/recorder.h"
+
+#include "schemas/body.h"
+#include "store/account_row.h"
+#include "store/hot.h"
+#include "store/keys.h"
+#include "store/ledger.h"
+#include "store/tally.h"
+#include "tests/unit/support.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+	PASSES_MAX = 120,
+	LARGE_BYTES_MAX = 9000,
+	COMMANDS_MAX = 4,
+	RECORD_FULL_BYTES = 4000,
+	SNAPSHOT_IN = 10,
+	TEMPLATE = 1
+};
+
+enum pass_status {
+#define S(name, text) PASS_##name,
+#include "schemas/states.def"
+#undef S
+};
+
+static const struct account_id account = {{'c', 'r', 'a', 's', 'h'}};
+
+struct life {
+	struct store *store;
+	struct arena  arena;
+	struct writes writes;
+	struct view  *view;
+	uint64_t      luck, told;
+	uint64_t      ledger_last;
+	wall_us       now;
+};
+
+struct store_place setting_place(const struct setting *setting, int dir_fd, enum beginning beginning)
+{
+	struct store_place place = {.dir_fd = dir_fd,
+	                            .shard = setting->shard,
+	                            .may_format = beginning == BEGINS_EMPTY,
+	                            .restored = beginning == BEGINS_RESTORED,
+	                            .segment_bytes = setting->segment_bytes,
+	                            .map_bytes = setting->map_bytes};
+	memcpy(place.lineage, setting->lineage, sizeof place.lineage);
+	return place;
+}
+
+/* Commands ------------------------------------------------------------------------------------------------ */
+
+static void begin_command(struct life *life)
+{
+	arena_reset(&life->arena);
+	life->writes = (struct writes){.arena = &life->arena};
+	life->view = store_view(life->store, &life->writes, &life->arena);
+	must(!ledger_last(life->view, account, &life->ledger_last));
+	life->now.v += 1000;
+}
+
+static void put(struct life *life, enum table table, struct row_key key, struct span value)
+{
+	must(!write_put(&life->writes, table, key_span(&key), value));
+}
+
+static void make_account(struct life *life)
+{
+	static const char text[] =
+	    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"fields\":"
+	    "[{\"key\":\"points\",\"label\":\"Points\",\"type\":\"number\",\"locked\":true}]}";
+	struct account_row row = {
+	    .created = life->now, .template_count = TEMPLATE, .name = span_str("Crash")};
+	must(!account_row_put(life->view, account, &row));
+	put(life, TABLE_TEMPLATE, key_u32(account, TEMPLATE), span_str(text));
+}
+
+static void put_body(struct life *life, uint32_t number)
+{
+	char          id[32], visible[64];
+	size_t        large = chance_below(&life->luck, 8) ? 20 : chance_below(&life->luck, LARGE_BYTES_MAX);
+	struct buffer hidden = {0}, bytes = {0};
+	struct body   body = {.token = {1}};
+	snprintf(id, sizeof id, "pass-%u", number);
+	snprintf(visible, sizeof visible, "{\"name\":\"%llx\"}", (unsigned long long)chance(&life->luck));
+	buffer_text(&hidden, "{\"text\":\"");
+	for (size_t i = 0; i < large; i++)
+		buffer_byte(&hidden, (uint8_t)('a' + chance_below(&life->luck, 26)));
+	buffer_text(&hidden, "\"}");
+	body.pass_id = span_str(id);
+	body.visible = span_str(visible);
+	body.hidden = buffer_span(&hidden);
+	body_pack(&body, &bytes);
+	must(!bytes.failed && !hidden.failed);
+	put(life, TABLE_BODY, key_u32(account, number), buffer_span(&bytes));
+	buffer_free(&bytes);
+	buffer_free(&hidden);
+}
+
+static void put_event(struct life *life, struct ledger_row row, struct hot *hot)
+{
+	row.status = hot->status;
+	row.flags = hot->flags;
+	row.at = life->now;
+	row.previous = hot->ledger_head;
+	row.balance = row.what == LEDGER_LOYALTY ? hot->balance : 0;
+	hot->ledger_head = ++life->ledger_last;
+	must(!ledger_put(life->view, account, hot->ledger_head, &row));
+}
+
+static void create(struct life *life, struct tally *tally)
+{
+	char       id[32];
+	struct hot hot = {
+	    .status = PASS_CREATING, .template = TEMPLATE, .created = life->now, .updated = life->now};
+	uint32_t number = tally->made;
+	snprintf(id, sizeof id, "pass-%u", number);
+	put_event(life, (struct ledger_row){.number = number, .what = LEDGER_CREATED}, &hot);
+	hot.status = PASS_ISSUED;
+	put_event(life, (struct ledger_row){.number = number, .what = LEDGER_ISSUED}, &hot);
+	put_body(life, number);
+	put(life, TABLE_PASS_ID, key_pass_id(account, span_str(id), number), span_of(NULL, 0));
+	must(!hot_add(life->view, account, number, &hot));
+	tally->made++;
+	tally->counts[hot_count(&hot)]++;
+	must(!tally_put(life->view, account, tally));
+}
+
+static void change(struct life *life, uint32_t number)
+{
+	struct hot_at     pass;
+	struct ledger_row row = {.number = number, .what = LEDGER_LOYALTY};
+	unsigned          what = chance_below(&life->luck, 16);
+	must(!hot_get(life->view, account, number, &pass));
+	struct hot after = pass.now;
+	after.updated = life->now;
+	if (what == 0 || after.flags & HOT_DELETED) {
+		put_body(life, number);
+		must(!hot_put(life->view, &pass, &after));
+		return;
+	}
+	if (what == 1) {
+		after.flags |= HOT_DELETED;
+		after.status = PASS_DEACTIVATED;
+		row.what = LEDGER_DELETED;
+	} else {
+		row.delta = (int64_t)chance_below(&life->luck, 1000) - 300;
+		after.balance += row.delta;
+	}
+	put_event(life, row, &after);
+	must(!hot_put(life->view, &pass, &after));
+	must(!tally_move(life->view, account, &pass.now, &after));
+}
+
+static void command(struct life *life)
+{
+	struct account_row row;
+	struct tally       tally;
+	begin_command(life);
+	enum err err = account_row_get(life->view, account, &row);
+	must(!err || err == ERR_NOT_FOUND);
+	must(!tally_get(life->view, account, &tally));
+	if (err)
+		make_account(life);
+	else if (!tally.made || (tally.made < PASSES_MAX && chance_below(&life->luck, 4) == 0))
+		create(life, &tally);
+	else
+		change(life, chance_below(&life->luck, tally.made));
+	must(!store_apply(life->store, &life->writes));
+}
+
+/* The turn ------------------------------------------------------------------------------------------------ */
+
+/* What is durable is told at once. */
+static void settle(struct life *life)
+{
+	must(!store_settle(life->store));
+	uint64_t durable = store_durable_seq(life->store);
+	if (durable != life->told) recorder_mark(MARK_SEQ, durable, 0);
+	life->told = durable;
+}
+
+static void wait_for(struct life *life)
+{
+	struct pollfd news = {.fd = store_fd(life->store), .events = POLLIN};
+	must(poll(&news, 1, 20000) == 1);
+	settle(life);
+}
+
+static void commit_if_idle(struct life *life)
+{
+	while (store_is_syncing(life->store))
+		wait_for(life);
+	if (store_open_bytes(life->store) == 0 && chance_below(&life->luck, 3) == 0)
+		must(!store_commit(life->store));
+}
+
+/* Snapshots are made beside the work, and then the journal before them goes. */
+static void ask_for_snapshot(struct life *life)
+{
+	uint64_t number;
+	enum err err = keeper_ask(store_keeper(life->store), KEEP_SNAPSHOT, span_of(NULL, 0), &number);
+	must(!err || err == ERR_RESOURCE_CONFLICT);
+}
+
+static void wait_for_snapshot(struct life *life)
+{
+	static struct keeper_state state;
+	for (;;) {
+		keeper_state(store_keeper(life->store), &state);
+		if (!state.running) break;
+		usleep(200);
+	}
+	must(!state.err);
+}
+
+static void live(struct life *life, unsigned records)
+{
+	for (; records; records--) {
+		for (unsigned left = 1 + chance_below(&life->luck, COMMANDS_MAX); left; left--)
+			if (store_open_bytes(life->store) < RECORD_FULL_BYTES) command(life);
+		while (!store_can_submit(life->store))
+			wait_for(life);
+		store_submit(life->store, life->now);
+		if (chance_below(&life->luck, 2)) commit_if_idle(life);
+		if (chance_below(&life->luck, SNAPSHOT_IN) == 0) ask_for_snapshot(life);
+		if (chance_below(&life->luck, SNAPSHOT_IN) == 0) wait_for_snapshot(life);
+	}
+	while (store_is_syncing(life->store))
+		wait_for(life);
+	wait_for_snapshot(life);
+}
+
+/* The tables read whole, so that the record at which they stand is tried against what was written. */
+static void mark_digest(struct life *life, uint64_t seq)
+{
+	struct view *reader = NULL;
+	uint64_t     digest;
+	must(!store_reader_open(life->store, &life->arena, &reader) && !store_reader_begin(reader));
+	must(!contents_of_view(reader, &digest));
+	store_reader_end(reader);
+	store_reader_close(&reader);
+	recorder_mark(MARK_DIGEST, seq, digest);
+}
+
+enum err life_run(const struct life_order *order, char what[160])
+{
+	struct store_report report;
+	struct life         life = {.luck = order->seed};
+	int                 fd = open(order->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(fd >= 0);
+	struct store_place place = setting_place(order->setting, fd, order->beginning);
+	enum err           err = store_open(&place, (wall_us){1}, &life.store, &report);
+	snprintf(what, 160, "%.159s", report.what);
+	if (err) goto out;
+	recorder_mark(MARK_OPENED, report.seq, 0);
+	mark_digest(&life, report.seq);
+	life.told = report.seq;
+	life.now = report.last_now;
+	live(&life, order->records);
+	if (order->snapshot) {
+		if (!store_is_committed(life.store)) must(!store_commit(life.store));
+		ask_for_snapshot(&life);
+		wait_for_snapshot(&life);
+	}
+	if (order->end == LIFE_CLOSED) store_close(&life.store);
+out:
+	arena_free(&life.arena);
+	close(fd);
+	return err;
+}
