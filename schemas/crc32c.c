@@ -105,6 +105,9 @@ uint32_t crc32c_by_table(uint32_t crc, const void *bytes, size_t size)
 
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t size)
 {
+#ifdef FAULT_NO_CHECKS
+	size = 0; /* the fault: a sum that fits whatever it is held against */
+#endif
 #if defined(__x86_64__)
 	if (has_instruction) return ~raw_by_instruction(~crc, bytes, size);
 #endif

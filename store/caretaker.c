@@ -19,11 +19,12 @@ struct caretaker {
 	pthread_t       thread;
 };
 
-/* Pure: what free space allows. */
-static enum room plan_room(uint64_t free_bytes, bool reserved)
+/* Pure: what free space allows, and what is reserved ahead of data.mdb: that is there for finishing and freeing. */
+static enum room plan_room(uint64_t free_bytes, bool reserved, uint64_t ahead_bytes)
 {
-	if (free_bytes < ROOM_HARD_FLOOR_BYTES) return ROOM_FOR_NOTHING;
-	return free_bytes < ROOM_SOFT_FLOOR_BYTES || !reserved ? ROOM_TO_FINISH : ROOM_FOR_ALL;
+	if (free_bytes >= ROOM_SOFT_FLOOR_BYTES && reserved) return ROOM_FOR_ALL;
+	return free_bytes >= ROOM_HARD_FLOOR_BYTES || ahead_bytes >= ROOM_HARD_FLOOR_BYTES ? ROOM_TO_FINISH
+	                                                                                   : ROOM_FOR_NOTHING;
 }
 
 static void look(struct caretaker *caretaker)
@@ -32,7 +33,7 @@ static void look(struct caretaker *caretaker)
 	if (fstatvfs(caretaker->dir_fd, &disk)) return; /* what was known last still stands */
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES) == OK;
-	atomic_store(&caretaker->room, plan_room(free_bytes, reserved));
+	atomic_store(&caretaker->room, plan_room(free_bytes, reserved, db_ahead(caretaker->db)));
 }
 
 /* Sleeps one interval; false when it is time to end. */

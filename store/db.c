@@ -233,6 +233,15 @@ enum err db_reserve(struct db *db, uint64_t bytes)
 	           : OK;
 }
 
+uint64_t db_ahead(struct db *db)
+{
+	int         fd;
+	struct stat st;
+	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return 0;
+	uint64_t has = (uint64_t)st.st_blocks * 512, size = (uint64_t)st.st_size;
+	return has > size ? has - size : 0;
+}
+
 enum err db_push(struct db *db, uint64_t *at, uint64_t bytes)
 {
 	int         fd;
@@ -343,8 +352,12 @@ enum err db_reader_open(struct db *db, struct arena *arena, struct view **out)
 enum err db_reader_begin(struct view *view)
 {
 	if (mdb_txn_renew(view->txn)) return ERR_IO;
-	for (unsigned i = 0; i < TABLE_END; i++)
-		if (view->cursors[i] && mdb_cursor_renew(view->txn, view->cursors[i])) return ERR_IO;
+	for (unsigned i = 0; i < TABLE_END; i++) {
+		if (!view->cursors[i] || !mdb_cursor_renew(view->txn, view->cursors[i])) continue;
+		/* Left begun, it would keep its pages for ever and could not be begun again. */
+		mdb_txn_reset(view->txn);
+		return ERR_IO;
+	}
 	return OK;
 }
 

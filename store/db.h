@@ -33,6 +33,7 @@ must_check enum err db_sync(struct db *db); /* forces everything to disk */
  * pushed towards the disk, from *at on. At the file's end, which sets *at to 0, all of it is synced, for the sake
  * of the errors that may tell of. */
 must_check enum err db_reserve(struct db *db, uint64_t bytes);
+uint64_t            db_ahead(struct db *db); /* bytes of disk that belong to the file beyond its end */
 must_check enum err db_push(struct db *db, uint64_t *at, uint64_t bytes);
 void                db_write_back(struct db *db); /* all of it, begun and not awaited */
 

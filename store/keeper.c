@@ -38,7 +38,8 @@ struct keeper {
 	struct keeper_state state;
 
 	/* The thread's. */
-	int64_t retry_at_s; /* monotonic */
+	int64_t             retry_at_s; /* monotonic */
+	struct keeper_state job;        /* the one at work */
 };
 
 static int64_t monotonic_s(void)
@@ -131,6 +132,20 @@ static enum err recycle(struct keeper *keeper)
 	return err;
 }
 
+/* Too little room for one more: the older of two goes, if the newer is whole, and the journal before the newer. */
+static enum err make_room(struct keeper *keeper)
+{
+	struct ground ground;
+	enum err      err = survey(keeper, &ground);
+	if (err || ground.count < SNAPSHOTS_KEPT || ground.list[0].at.segment == 0)
+		return err ? err : ERR_STORAGE_FULL;
+	if ((err = snapshot_check(keeper->place.dir_fd, &ground.list[0], &keeper->progress))) return err;
+	if ((err = snapshot_prune(keeper->place.dir_fd, keeper->dir, 1, &keeper->progress))) return err;
+	for (uint64_t number = ground.first; !err && number < ground.list[0].at.segment; number++)
+		err = segment_remove(keeper->dir, number, &keeper->progress);
+	return err;
+}
+
 static enum err make(struct keeper *keeper, struct snapshot *made, struct faults *faults)
 {
 	struct ground         ground;
@@ -152,7 +167,9 @@ static enum err make(struct keeper *keeper, struct snapshot *made, struct faults
 		return OK;
 	}
 	if (err && err != ERR_DAMAGED) return err;
-	if ((err = snapshot_make(&order, made))) return err;
+	err = snapshot_make(&order, made);
+	if (err == ERR_STORAGE_FULL && !(err = make_room(keeper))) err = snapshot_make(&order, made);
+	if (err) return err;
 	err = snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT, &keeper->progress);
 	if (err) return err;
 	return recycle(keeper);
@@ -238,11 +255,13 @@ static bool next(struct keeper *keeper, bool *asked, struct keeper_state *job)
 static void *keeper_main(void *data)
 {
 	struct keeper       *keeper = data;
-	struct keeper_state *job = malloc(sizeof *job);
+	struct keeper_state *job = &keeper->job;
 	struct ground        ground;
 	bool                 asked;
 	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
-	while (job && next(keeper, &asked, job)) {
+	(void)!snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT,
+	                      NULL); /* what a killed one has left */
+	while (next(keeper, &asked, job)) {
 		atomic_store(&keeper->progress.done, 0);
 		atomic_store(&keeper->progress.total, 0);
 		if (asked) {
@@ -253,7 +272,6 @@ static void *keeper_main(void *data)
 		}
 		if (!survey(keeper, &ground)) note(keeper, &ground);
 	}
-	free(job);
 	return NULL;
 }
 

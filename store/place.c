@@ -109,7 +109,7 @@ static enum err choose_source(const struct store_place *place, const struct foun
 		if (!is_joined(found, &found->snapshots[i])) continue;
 		enum err err = snapshot_check(place->dir_fd, &found->snapshots[i], NULL);
 		if (!err) *from = found->snapshots[i];
-		if (err != ERR_DAMAGED) return err;
+		if (err != ERR_DAMAGED && err != ERR_IO) return err;
 		report->snapshots_refused++;
 	}
 	if (found->first <= 1 && !place->restored) return OK;
@@ -119,11 +119,12 @@ static enum err choose_source(const struct store_place *place, const struct foun
 
 /* Tables that are not believed still prove what had been acknowledged: a row with their applied position may stand in
  * any of their pages, and its checksum vouches for it. LMDB is not asked. */
-static enum err find_floor(int place_fd, uint64_t *floor_seq)
+enum err place_find_floor(int place_fd, uint64_t *floor_seq)
 {
 	uint8_t *page = malloc(FLOOR_PIECE);
 	int      fd = openat(place_fd, "db/data.mdb", O_RDONLY | O_CLOEXEC);
 	ssize_t  n = 1;
+	*floor_seq = 0;
 	if (fd >= 0 && page) {
 		for (off_t at = 0; n > 0; at += n) {
 			n = pread(fd, page, FLOOR_PIECE, at);
@@ -134,6 +135,7 @@ static enum err find_floor(int place_fd, uint64_t *floor_seq)
 	if (fd >= 0) close(fd);
 	free(page);
 	if (!page) return ERR_NO_MEMORY;
+	if (n < 0) return OK; /* pages that cannot be read prove nothing */
 	return fd < 0 && errno != ENOENT ? ERR_IO : OK;
 }
 
@@ -142,16 +144,19 @@ enum err place_judge(const struct store_place *place, const struct journal_dir *
 {
 	struct found found = {.present = false};
 	enum err     err = judge_file_system(place->dir_fd, report);
-	*plan = (struct place_plan){.anew = false};
+	*plan = (struct place_plan){.distrusted = plan->distrusted};
 	if (err || (err = look(place, dir, report, &found))) return err;
 	if ((err = judge_sources(place, &found, report))) return err;
+	if (plan->distrusted) found.trust = TRUST_NONE;
 	report->trust = found.trust;
 	report->formatted = !found.last && !found.present && !found.snapshot_count;
 	plan->anew = found.trust == TRUST_NONE;
 	report->rebuilt = plan->anew && !report->formatted;
-	if (found.snapshot_count) plan->floor_seq = found.snapshots[0].at.seq;
+	uint64_t newest = found.snapshot_count ? found.snapshots[0].at.seq : 0;
+	if (plan->anew && found.present && (err = place_find_floor(place->dir_fd, &plan->floor_seq)))
+		return err;
+	if (plan->floor_seq < newest) plan->floor_seq = newest;
 	if (!plan->anew) return OK;
-	if (found.present && (err = find_floor(place->dir_fd, &plan->floor_seq))) return err;
 	return choose_source(place, &found, report, &plan->from);
 }
 
@@ -190,6 +195,7 @@ enum err place_open_journal(const struct store_place *place, struct store_report
 void place_forget_tables(int place_fd)
 {
 	(void)!file_remove_dir(place_fd, unfinished);
+	(void)!file_remove_dir(place_fd, replaced);
 }
 
 /* Killed between any two of these, the next start finds tables without a mark of theirs, and begins again. */

@@ -7,9 +7,10 @@
  * anew in db.new/, from a snapshot and the journal behind it, or from the whole journal; db.new/ takes the place of
  * db/ only when it is complete: until then nothing old is touched, and an interrupted attempt is simply begun again. */
 struct place_plan {
-	bool            anew;      /* the tables are to be made */
-	struct snapshot from;      /* out of this; at.seq 0: out of the journal alone */
-	uint64_t        floor_seq; /* this record has been acknowledged: the journal must reach it */
+	bool            distrusted; /* in: the tables are not to be believed, whatever their mark says */
+	bool            anew;       /* the tables are to be made */
+	struct snapshot from;       /* out of this; at.seq 0: out of the journal alone */
+	uint64_t        floor_seq;  /* this record has been acknowledged: the journal must reach it */
 };
 
 /* Decides what becomes of the tables; changes nothing.
@@ -25,8 +26,12 @@ must_check enum err place_open_tables(int place_fd, const struct place_plan *pla
 /* Opens journal/; only a place that may be without one gets it. Errors: ERR_DAMAGED (report->what), ERR_IO. */
 must_check enum err place_open_journal(const struct store_place *place, struct store_report *report, int *fd);
 
-/* The start was refused: takes away a db.new/ of its own. */
+/* Takes away what is no longer needed: db.new/ of a start that was refused or died, db.old/ of one that died. */
 void place_forget_tables(int place_fd);
+
+/* The newest record that tables which are not believed prove to have been acknowledged; 0: none, or no tables.
+ * Errors: ERR_IO, ERR_NO_MEMORY. */
+must_check enum err place_find_floor(int place_fd, uint64_t *floor_seq);
 
 /* db.new/ becomes db/, with its mark. Its descriptor stays right. Errors: ERR_IO. */
 must_check enum err place_adopt_tables(int place_fd);

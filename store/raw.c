@@ -31,13 +31,15 @@ bool raw_row_holds(enum table table, const struct raw_row *row)
 	return !row_checked(table, row->key, val(row->stored), &value);
 }
 
-/* The newest page that has ever been used: what lies behind it is only reserved. */
+/* What a copy would take: not the pages that are free to be used again. */
 uint64_t view_used_bytes(struct view *reader)
 {
-	MDB_envinfo info;
-	MDB_stat    stat;
-	if (mdb_env_info(reader->db->env, &info) || mdb_env_stat(reader->db->env, &stat)) return 0;
-	return (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
+	MDB_stat stat;
+	uint64_t pages = 2 + TABLE_END;
+	for (unsigned i = 1; i < TABLE_END; i++)
+		if (reader->db->dbis[i] && !mdb_stat(reader->txn, reader->db->dbis[i], &stat))
+			pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+	return mdb_env_stat(reader->db->env, &stat) ? 0 : pages * stat.ms_psize;
 }
 
 enum err db_append_raw(struct db *db, enum table table, const struct raw_row *row)

@@ -208,7 +208,7 @@ enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t fl
 	if (last == 0) return check_floor(end, floor_seq, report);
 	if (!(err = check_joint(&recovery->scan, at, first, report)))
 		err = judge_tail(recovery, floor_seq, report);
-	if (err == ERR_NOT_MINE) return damage_of_others(report, recovery->scan.refused);
+	if (recovery->scan.foreign) return damage_of_others(report, recovery->scan.refused);
 	if (err == ERR_DAMAGED && !report->what[0])
 		damage(report, "journal damaged before acknowledged records", end->segment, end->offset,
 		       end->seq + 1);

@@ -24,7 +24,8 @@ static enum err load(struct scan *scan, uint64_t number)
 	if (scan->segment == number) return OK;
 	enum err err = segment_open(scan->dir, number, &fd, &bytes);
 	if (err) scan->refused = number;
-	if (err) return err;
+	if (err == ERR_NOT_MINE) scan->foreign = true;
+	if (err) return err == ERR_NOT_MINE ? ERR_DAMAGED : err;
 	scan->segment = 0;
 	free(scan->bytes);
 	scan->bytes = malloc((size_t)bytes);

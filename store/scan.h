@@ -11,6 +11,7 @@ struct scan {
 	uint64_t                  size;
 	uint64_t                  last_segment; /* the highest there is */
 	uint64_t                  refused;      /* the one that could not be opened */
+	bool                      foreign;      /* because it is of another shard, lineage or number */
 };
 
 /* Where the chain of records stands: after the record with `seq`. All zero: before the first one. */

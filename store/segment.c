@@ -68,7 +68,9 @@ enum err segment_create(const struct journal_dir *dir, uint64_t number)
 {
 	char name[SEGMENT_NAME];
 	segment_name(number, name);
-	int fd = openat(dir->fd, unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* What is there may be a second name of a segment in use: unlinked, never truncated. */
+	if (unlinkat(dir->fd, unfinished, 0) && errno != ENOENT) return ERR_IO;
+	int fd = openat(dir->fd, unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0) return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 	enum err err = fill(dir, number, fd);
 	close(fd);

@@ -10,6 +10,7 @@
  *   copy ─▶ replay ─▶ sync ─▶ walk ─▶ hash ─▶ manifest ─▶ its name       anything fails: the unfinished one is removed */
 #include "store/snapshot.h"
 
+#include "store/caretaker.h"
 #include "store/file.h"
 #include "store/recover.h"
 #include "store/walk.h"
@@ -189,15 +190,18 @@ static enum err has_space(const struct snapshot_order *order)
 	db_reader_end(order->reader);
 	if (order->progress) atomic_store(&order->progress->total, used * SNAPSHOT_PASSES);
 	if (fstatvfs(order->place_fd, &disk)) return ERR_IO;
-	return (uint64_t)disk.f_bavail * disk.f_frsize < used + FREE_BYTES_LEFT ? ERR_STORAGE_FULL : OK;
+	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	/* Nobody is to be refused because of it; who is refused already is helped by the journal that it frees. */
+	uint64_t left = free_bytes < ROOM_SOFT_FLOOR_BYTES ? FREE_BYTES_LEFT : ROOM_SOFT_FLOOR_BYTES;
+	return free_bytes < used + left ? ERR_STORAGE_FULL : OK;
 }
 
 enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made)
 {
 	struct making making = {.order = order, .all_fd = -1, .fd = -1};
-	enum err      err = has_space(order);
-	if (err || (err = file_open_dir(order->place_fd, "snapshots", &making.all_fd))) goto out;
-	if ((err = file_remove_dir(making.all_fd, unfinished))) goto out;
+	enum err      err = file_open_dir(order->place_fd, "snapshots", &making.all_fd);
+	if (err || (err = file_remove_dir(making.all_fd, unfinished))) goto out; /* its room first */
+	if ((err = has_space(order))) goto out;
 	if ((err = file_open_dir(making.all_fd, unfinished, &making.fd))) goto out;
 	if ((err = fill(&making))) goto out;
 	err = finish(&making, made);

@@ -18,6 +18,12 @@ static bool is_digits(const char *name)
 	return strlen(name) == 20 && strspn(name, "0123456789") == 20;
 }
 
+/* Anything else is somebody's, and left alone. */
+static bool is_ours(const char *name)
+{
+	return is_digits(name) || !strcmp(name, "new");
+}
+
 /* By its manifest alone; also the name has to agree. NOT_FOUND: its removal was begun, and is taken up by the next one. */
 static enum err read_one(int all_fd, const char *name, const struct journal_dir *dir,
                          struct snapshot *snapshot)
@@ -28,7 +34,8 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	enum err err = file_load(all_fd, path, MANIFEST_BYTES_MAX, &text);
 	if (!err) err = snapshot_manifest_read(buffer_span(&text), snapshot);
 	buffer_free(&text);
-	if (err) return err == ERR_UNSUPPORTED ? ERR_DAMAGED : err;
+	/* What cannot be read is no better than what is wrong: there is another one, or the journal. */
+	if (err) return err == ERR_UNSUPPORTED || err == ERR_IO ? ERR_DAMAGED : err;
 	snapshot_name(snapshot->at.seq, own);
 	bool ours = snapshot->shard == dir->shard &&
 	            !memcmp(snapshot->lineage, dir->lineage, sizeof dir->lineage);
@@ -150,7 +157,7 @@ static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count
 	if (!names && fd >= 0) close(fd);
 	if (!names) return ERR_IO;
 	while (!err && (entry = readdir(names)))
-		if (entry->d_name[0] != '.' && !is_kept(entry->d_name, list, count))
+		if (is_ours(entry->d_name) && !is_kept(entry->d_name, list, count))
 			err = remove_one(all_fd, entry->d_name, progress);
 	closedir(names);
 	return err ? err : file_sync_dir(all_fd);

@@ -105,26 +105,49 @@ static void plan_dir(struct store *store, const struct store_place *place)
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
 }
 
+/* Before anything else changes errno. */
+static void say_why(struct store_report *report, enum err err)
+{
+	if (err && !report->what[0]) snprintf(report->what, sizeof report->what, "%s: %m", err_message(err));
+}
+
 /* Up to the point where nothing has been changed yet; then the tables are marked, and brought up to the journal's end. */
+static enum err recover_with(struct store *store, const struct store_place *place,
+                             struct store_report *report, struct place_plan *plan, struct position *end)
+{
+	struct recovery recovery = {.blank = true};
+	enum err        err = open_tables(store, place, report, plan);
+	if (err) goto out;
+	report->snapshot_seq = plan->from.at.seq;
+	if ((err = recover_judge(&store->dir, store->db, plan->floor_seq, &recovery, report))) goto out;
+	if (!plan->anew && (err = trust_write(place->dir_fd, false))) goto out;
+	if ((err = recover_finish(&recovery, store->db, report))) goto out;
+	if (plan->anew && (err = place_adopt_tables(place->dir_fd))) goto out;
+	*end = recovery.end;
+out:
+	say_why(report, err);
+	recover_end(&recovery);
+	if (err) close_tables(store);
+	if (!err || plan->anew) place_forget_tables(place->dir_fd);
+	return err;
+}
+
+/* Believed tables that do not go with the journal may be somebody's own repair: they are tried without. */
 static enum err recover(struct store *store, const struct store_place *place, struct store_report *report,
                         struct position *end)
 {
-	struct place_plan plan = {.anew = false};
-	struct recovery   recovery = {.blank = true};
-	enum err          err = place_judge(place, &store->dir, report, &plan);
-	if (err || (err = open_tables(store, place, report, &plan))) goto out;
-	report->snapshot_seq = plan.from.at.seq;
-	if ((err = recover_judge(&store->dir, store->db, plan.floor_seq, &recovery, report))) goto out;
-	if (!plan.anew && (err = trust_write(place->dir_fd, false))) goto out;
-	if ((err = recover_finish(&recovery, store->db, report))) goto out;
-	if (plan.anew && (err = place_adopt_tables(place->dir_fd))) goto out;
-	*end = recovery.end;
-out:
-	recover_end(&recovery);
-	if (err && plan.anew) {
-		close_tables(store);
-		place_forget_tables(place->dir_fd);
-	}
+	struct place_plan   plan = {.anew = false};
+	struct store_report before;
+	enum err            err = place_judge(place, &store->dir, report, &plan);
+	if (err || (err = recover_with(store, place, report, &plan, end)) != ERR_DAMAGED || plan.anew)
+		return err;
+	before = *report;
+	*report = (struct store_report){.trust = TRUST_NONE};
+	snprintf(report->refused, sizeof report->refused, "%s", before.what);
+	plan = (struct place_plan){.distrusted = true};
+	if (!(err = place_judge(place, &store->dir, report, &plan)))
+		err = recover_with(store, place, report, &plan, end);
+	if (err) *report = before; /* the first refusal says more */
 	return err;
 }
 
@@ -148,7 +171,7 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	if ((err = store_commit(store))) goto out;
 	err = open_helpers(store, place);
 out:
-	if (err && !report->what[0]) snprintf(report->what, sizeof report->what, "%s: %m", err_message(err));
+	say_why(report, err);
 	if (err) store_close(&store);
 	*out = store;
 	return err;

@@ -7,6 +7,7 @@
 #include "schemas/crc32c.h"
 #include "store/file.h"
 #include "store/scan.h"
+#include "store/place.h"
 #include "store/trust.h"
 
 #include <dirent.h>
@@ -361,6 +362,19 @@ out:
 	return err == ERR_NOT_FOUND || err == ERR_DAMAGED ? OK : err;
 }
 
+/* Tables that are not believed still prove how far the journal must reach. */
+static enum err judge_floor(struct verifying *v)
+{
+	uint64_t floor_seq;
+	enum err err = place_find_floor(v->order->place->dir_fd, &floor_seq);
+	if (!err && floor_seq > v->report->seq)
+		fault(v->faults,
+		      "journal: ends with record %" PRIu64 ", but db/ proves that record %" PRIu64
+		      " had been acknowledged",
+		      v->report->seq, floor_seq);
+	return err;
+}
+
 static enum err verify_tables(struct verifying *v)
 {
 	struct applied at;
@@ -368,7 +382,7 @@ static enum err verify_tables(struct verifying *v)
 	enum trust     trust;
 	enum err       err = trust_read(v->order->place->dir_fd, &present, &trust);
 	if (err || !present) return err;
-	if (trust == TRUST_NONE) return judge_mark(v);
+	if (trust == TRUST_NONE) return (err = judge_floor(v)) ? err : judge_mark(v);
 	int fd = openat(v->order->place->dir_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return ERR_IO;
 	err = audit_dir(v, fd, &at, "tables");

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -125,6 +126,18 @@ enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
 	return OK;
 }
 
+enum err datadir_lock_dir(int dir_fd, int wait_ms)
+{
+	struct timespec poll = {.tv_nsec = LOCK_POLL_MS * 1000000L};
+
+	while (flock(dir_fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK || wait_ms <= 0) return errno == EWOULDBLOCK ? ERR_LOCKED : ERR_IO;
+		nanosleep(&poll, NULL);
+		wait_ms -= LOCK_POLL_MS;
+	}
+	return OK;
+}
+
 /* ---- making ---- */
 
 static enum err failed(void)
@@ -210,7 +223,7 @@ static bool is_ours(const char *name)
 	return false;
 }
 
-enum err datadir_has_strangers(int dir_fd, char stranger[DATADIR_NAME])
+enum err datadir_has_strangers(int dir_fd, const char *but, char stranger[DATADIR_NAME])
 {
 	int            list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR           *list = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -222,7 +235,7 @@ enum err datadir_has_strangers(int dir_fd, char stranger[DATADIR_NAME])
 		return ERR_IO;
 	}
 	while (!err && (entry = readdir(list))) {
-		if (is_ours(entry->d_name)) continue;
+		if (is_ours(entry->d_name) || (but && !strcmp(entry->d_name, but))) continue;
 		snprintf(stranger, DATADIR_NAME, "%.60s", entry->d_name);
 		err = ERR_EXISTS;
 	}

@@ -22,6 +22,7 @@ must_check enum err datadir_open(const char *dir, struct datadir *datadir);
 must_check enum err datadir_look(const char *dir, struct datadir *datadir);
 void                datadir_close(struct datadir *datadir);
 
+#define DATADIR_RESTORING "restoring" /* a file in DIR while a restore is under way, or was interrupted */
 enum { ENDPOINT_TEXT = 64 };
 /* "ipc:///proc/self/fd/N/shard-0" and the like: where a process of this data directory listens. Valid while
  * the datadir is open, in this process. */
@@ -50,8 +51,11 @@ must_check enum err datadir_read(int dir_fd, const char *name, size_t max, struc
 /* Is every entry of a directory without an identity one of those that an interrupted making or restore leaves?
  * `stranger` gets the name of the first that is not. Errors: ERR_EXISTS, ERR_IO. */
 enum { DATADIR_NAME = 64 };
-must_check enum err datadir_has_strangers(int dir_fd, char stranger[DATADIR_NAME]);
+must_check enum err datadir_has_strangers(int dir_fd, const char *but, char stranger[DATADIR_NAME]);
 
 /* Takes an OFD write lock on DIR/<name> for the life of the descriptor returned (close-on-exec).
  * Waits at most `wait_ms`. Errors: ERR_LOCKED, ERR_IO. */
 must_check enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd);
+
+/* The same on the directory itself, as long as `dir_fd` is open: nobody can delete that lock. */
+must_check enum err datadir_lock_dir(int dir_fd, int wait_ms);

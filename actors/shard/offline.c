@@ -151,8 +151,9 @@ static void print_report(uint32_t index, const struct verify_report *report)
  * nothing is to be changed. */
 static enum err take_lock(int place_fd)
 {
-	int lock_fd; /* held until the process ends */
-	if (faccessat(place_fd, "lock", F_OK, 0)) return OK;
+	int      lock_fd; /* held until the process ends */
+	enum err err = datadir_lock_dir(place_fd, LOCK_WAIT_MS);
+	if (err || faccessat(place_fd, "lock", F_OK, 0)) return err;
 	return datadir_lock(place_fd, "lock", LOCK_WAIT_MS, &lock_fd);
 }
 

@@ -40,6 +40,7 @@ static enum err open_place(struct shard *shard, const struct options *options)
 		return ERR_DAMAGED;
 	}
 	enum err err = datadir_lock(shard->dir_fd, "lock", LOCK_WAIT_MS, &shard->lock_fd);
+	if (!err) err = datadir_lock_dir(shard->dir_fd, LOCK_WAIT_MS);
 	if (err) {
 		shard->told = true;
 		log_fatal("shard_locked", "place=%s code=%s", name, err_code(err));

@@ -79,9 +79,12 @@ out:
 static enum err look_for_strangers(const char *dir, int dir_fd)
 {
 	char     stranger[DATADIR_NAME];
-	enum err err = datadir_has_strangers(dir_fd, stranger);
+	enum err err = datadir_has_strangers(dir_fd, NULL, stranger);
 
-	if (err == ERR_EXISTS)
+	if (err == ERR_EXISTS && !strcmp(stranger, DATADIR_RESTORING))
+		log_fatal("bad_data_directory",
+		          "data=\"%s\" reason=\"an unfinished restore: run restore again\"", dir);
+	else if (err == ERR_EXISTS)
 		log_fatal("bad_data_directory", "data=\"%s\" reason=\"has no identity but holds %s\"", dir,
 		          stranger);
 	else if (err)

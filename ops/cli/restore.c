@@ -152,7 +152,7 @@ static enum outcome look_at_target(struct restoring *self)
 
 	if (fd < 0 && errno == ENOENT) return DONE;
 	if (fd < 0) return fail_at(self->cli, "Cannot open", self->cli->data);
-	err = datadir_has_strangers(fd, stranger);
+	err = datadir_has_strangers(fd, DATADIR_RESTORING, stranger);
 	if (err)
 		outcome = err == ERR_EXISTS ? refuse_target(self, stranger)
 		                            : fail_at(self->cli, "Cannot read", self->cli->data);
@@ -181,8 +181,10 @@ static enum outcome take_target(struct restoring *self)
 static enum outcome furnish(struct restoring *self)
 {
 	char     path[DATADIR_PATH];
-	enum err err = datadir_write(self->dir_fd, "master.key", span_of(self->key, sizeof self->key));
+	enum err err = datadir_write(self->dir_fd, DATADIR_RESTORING,
+	                             span_str("\n")); /* before anything else */
 
+	if (!err) err = datadir_write(self->dir_fd, "master.key", span_of(self->key, sizeof self->key));
 	if (!err) err = datadir_mkdir(self->dir_fd, "run");
 	if (!err) err = datadir_mkdir(self->dir_fd, "shards");
 	for (uint32_t i = 0; !err && i < self->backup.shards; i++) {
@@ -197,6 +199,7 @@ static enum outcome finish(struct restoring *self)
 	enum err err = datadir_sync(self->dir_fd, "..");
 
 	if (!err) err = datadir_write_identity(self->dir_fd, &self->identity);
+	if (!err && (unlinkat(self->dir_fd, DATADIR_RESTORING, 0) || fsync(self->dir_fd))) err = ERR_IO;
 	return err ? fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
 }
 

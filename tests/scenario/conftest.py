@@ -15,7 +15,8 @@ from shop import Shop  # noqa: E402
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes minutes; runs only with STAMPEDE_SLOW=1")
+    config.addinivalue_line("markers", "slow: says little beyond its neighbours; runs only with STAMPEDE_SLOW=1")
+    config.addinivalue_line("markers", "plain: about time or disks; the sanitizers have nothing to say of it")
 
 
 def pytest_collection_modifyitems(items):

@@ -23,6 +23,11 @@ class Known:
     had_unknown: bool = False
     exists: bool = False  # acknowledged, or of unknown fate and seen
 
+    def unknown_since(self):
+        """When each of its commands of unknown fate was told to be so."""
+        creation = [self.created_at] if self.fate == "unknown" and not self.exists else []
+        return [*creation, *(at for _, at in self.unknown)]
+
     def settle(self, now, seconds):
         """Unknown deltas that were looked for after their deadline will not come any more."""
         self.unknown = [(amount, at) for amount, at in self.unknown if now - at <= seconds]
@@ -85,9 +90,9 @@ class Book:
     # Compared with the service
 
     def is_settled(self):
+        """Nothing of unknown fate can come to pass any more."""
         now = time.monotonic()
-        return all(now - at > self.settle_seconds for known in self.passes.values()
-                   for at in [known.created_at, *(at for _, at in known.unknown)])
+        return all(now - at > self.settle_seconds for known in self.passes.values() for at in known.unknown_since())
 
     def look(self, everything):
         """Reads the passes touched since the last look, or all; yields what cannot be."""

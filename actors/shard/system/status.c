@@ -46,7 +46,7 @@ static const char *room_text(int room)
 }
 
 /* The disk: what is kept, how old the newest snapshot is, what is left. */
-enum { DISK_MEMBERS = 10 };
+enum { DISK_MEMBERS = 12 };
 static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
 {
 	struct keeper_state state;
@@ -65,6 +65,8 @@ static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
 		msgpack_pack_nil(pk);
 	pack_count(pk, "snapshot_failures", state.failures);
 	pack_count(pk, "free_bytes", state.free_bytes);
+	pack_count(pk, "tables_rebuilt", facts->tables_rebuilt);
+	pack_count(pk, "room", (uint64_t)(ROOM_FOR_NOTHING - atomic_load(&facts->room)));
 	pack_text(pk, "accepts");
 	pack_text(pk, room_text(atomic_load(&facts->room)));
 }

@@ -1,0 +1,451 @@
+/* The works, and how their outcome is judged.
+ *
+ * Every command writes row n whole, sets `newest` to n, and takes row n - 8 away: so one look tells how far the tables
+ * have come, and that they are as one command left them. Some rows are large: then segments change every few
+ * commands. When the store says that there is no room the client is refused, as the shard refuses it. */
+#include "tests/fault/works.h"
+
+#include "schemas/bytes.h"
+#include "store/file.h"
+#include "store/keeper.h"
+#include "store/walk.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	ROWS_BEFORE = 24,  /* in a prepared place */
+	ROWS_OF_WORK = 14, /* decided while calls fail */
+	ROWS_AFTER = 4,    /* when they no longer do */
+	ROWS_KEPT = 8,
+	LARGE_EVERY = 2,
+	LARGE_BYTES = 48000,
+	COMMIT_EVERY = 3,
+	LOOK_MS = 4,
+	PATIENCE_MS = 2000,
+	SNAPSHOT_ROWS = 8,   /* between two snapshots of a prepared place */
+	ROWS_BESIDE_JOB = 6, /* at most, while a job is at work */
+	JOB_PATIENCE_MS = 5000,
+	JOB_LOOK_US = 400,
+};
+
+static struct arena arena;
+
+const char *work_text(enum work work)
+{
+	static const char *const texts[WORK_COUNT] = {
+#define WORK_TEXT(name, text) [WORK_##name] = text,
+	    WORKS(WORK_TEXT)
+#undef WORK_TEXT
+	};
+	return texts[work];
+}
+
+bool work_distrusts(enum work work)
+{
+	return work == WORK_start_rebuild || work == WORK_start_snapshot;
+}
+
+static bool is_start(enum work work)
+{
+	return work <= WORK_start_snapshot;
+}
+
+static bool is_job(enum work work)
+{
+	return work >= WORK_job_snapshot;
+}
+
+/* Rows ------------------------------------------------------------------------------------------------------ */
+
+static struct span row_key(unsigned number)
+{
+	static uint8_t bytes[8] = "row";
+	put_be32(bytes + 4, number);
+	return span_of(bytes, sizeof bytes);
+}
+
+/* Without memory of its own: that is for the store to take, or to be denied. Lives until the next call. */
+static struct span row_value(unsigned number)
+{
+	static uint8_t bytes[LARGE_BYTES];
+	uint64_t       state = number;
+	size_t         size = number % LARGE_EVERY ? 96 + number / 8 * 8 : LARGE_BYTES;
+	for (size_t i = 0; i < size; i += 8)
+		put_le64(bytes + i, chance(&state));
+	return span_of(bytes, size);
+}
+
+static const struct span newest_key = {(const uint8_t *)"newest", 6};
+
+static enum err stage(struct writes *writes, unsigned number)
+{
+	uint8_t  bytes[8];
+	enum err err;
+	put_le64(bytes, number);
+	struct span newest = span_of(bytes, sizeof bytes);
+	if ((err = write_put(writes, TABLE_BODY, row_key(number), row_value(number)))) return err;
+	if (number == 1) return write_put(writes, TABLE_TALLY, newest_key, newest);
+	if ((err = write_patch(writes, TABLE_TALLY, newest_key, 0, newest))) return err;
+	return number > ROWS_KEPT ? write_del(writes, TABLE_BODY, row_key(number - ROWS_KEPT)) : OK;
+}
+
+/* The number of the newest row; ERR_DAMAGED when the rows are not as its command left them. */
+static enum err look(struct view *view, unsigned *newest)
+{
+	struct span value;
+	enum err    err = view_get(view, TABLE_TALLY, newest_key, &value);
+	*newest = 0;
+	if (err == ERR_NOT_FOUND) return OK;
+	if (err) return err;
+	if (value.size != 8) return ERR_DAMAGED;
+	*newest = (unsigned)get_le64(value.at);
+	unsigned oldest = *newest > ROWS_KEPT ? *newest - ROWS_KEPT : 0;
+	for (unsigned number = oldest; number <= *newest + 1; number++) {
+		bool is_there = number > oldest && number <= *newest;
+		if ((err = view_get(view, TABLE_BODY, row_key(number), &value)) && err != ERR_NOT_FOUND)
+			return err;
+		if (!err != is_there || (!err && !span_equal(value, row_value(number)))) return ERR_DAMAGED;
+		arena_reset(&arena);
+	}
+	return OK;
+}
+
+/* Steps of a store -------------------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* As a shard waits: for news, but not for long; here, not beyond `end_ms` either. */
+static enum err await_news(struct store *store, struct story *story, int64_t end_ms)
+{
+	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};
+	(void)poll(&news, 1, LOOK_MS);
+	story->stuck = now_ms() >= end_ms;
+	return store_settle(store);
+}
+
+/* Submits the open record and waits until all is durable. */
+static enum err save(struct store *store, struct story *story)
+{
+	int64_t  end_ms = now_ms() + PATIENCE_MS;
+	enum err err = OK;
+	while (!err && !story->stuck && !store_can_submit(store))
+		err = await_news(store, story, end_ms);
+	if (err || story->stuck) return err;
+	store_submit(store, (wall_us){1});
+	while (!err && !story->stuck && store_is_syncing(store))
+		err = await_news(store, story, end_ms);
+	if (!err && !story->stuck) story->durable = story->decided;
+	return err;
+}
+
+/* Decides and saves the next row, if there is room for it. */
+static enum err write_row(struct store *store, struct story *story)
+{
+	struct writes writes = {.arena = &arena};
+	int64_t       end_ms = now_ms() + PATIENCE_MS;
+	enum err      err = OK;
+	arena_reset(&arena);
+	while (!err && !story->stuck && store_must_wait(store))
+		err = await_news(store, story, end_ms);
+	if (err || story->stuck || store_room(store) != ROOM_FOR_ALL) return err;
+	if (stage(&writes, story->decided + 1)) return OK; /* refused: nothing of it was applied */
+	story->decided++;
+	if ((err = store_apply(store, &writes)) || (err = save(store, story)) || story->stuck) return err;
+	return story->decided % COMMIT_EVERY == 0 ? store_commit(store) : OK;
+}
+
+static enum err write_rows(struct store *store, struct story *story, unsigned count)
+{
+	enum err err = OK;
+	for (unsigned i = 0; i < count && !err && !story->stuck; i++)
+		err = write_row(store, story);
+	return err;
+}
+
+/* Jobs of the keeper ------------------------------------------------------------------------------------------ */
+
+static bool says(struct story *story, const char *what, unsigned number)
+{
+	snprintf(story->what, sizeof story->what, "%s %u; durable %u, decided %u", what, number,
+	         story->durable, story->decided);
+	return false;
+}
+
+/* Asks for a job and waits for its end, while up to `rows` are written beside it. `to`: where a backup goes, else "". */
+static void run_job(struct store *store, enum keep what, const char *to, unsigned rows, struct story *story)
+{
+	struct keeper_state state = {.running = true};
+	uint64_t            number;
+	int64_t             end_ms = now_ms() + JOB_PATIENCE_MS;
+	story->err = keeper_ask(store_keeper(store), what, span_str(to), &number);
+	while (!story->err && !story->stuck && state.running) {
+		if (rows && rows--) story->err = write_row(store, story);
+		usleep(JOB_LOOK_US);
+		keeper_state(store_keeper(store), &state);
+		if (now_ms() > end_ms) story->stuck = true;
+	}
+	story->job = state.err;
+}
+
+/* Makes the directory for a backup, in the place. */
+static void backup_dir(const struct place *place, const char *name, char path[PATH_MAX])
+{
+	char home[PATH_MAX];
+	must(realpath(place->path, home) && !mkdirat(place->fd, name, 0700));
+	must(snprintf(path, PATH_MAX, "%s/%s", home, name) < PATH_MAX);
+}
+
+/* A backup without a good manifest is none; with one it has to be whole. */
+static bool backup_is_sound(const struct place *place, const char *dir, bool must_be)
+{
+	char            name[64];
+	struct buffer   text = {0};
+	struct snapshot said;
+	struct stat     st;
+	uint8_t         sum[32];
+	snprintf(name, sizeof name, "%s/manifest", dir);
+	enum err err = file_load(place->fd, name, MANIFEST_BYTES_MAX, &text);
+	if (!err) err = snapshot_manifest_read(buffer_span(&text), &said);
+	buffer_free(&text);
+	if (err) return !must_be;
+	snprintf(name, sizeof name, "%s/data.mdb", dir);
+	int  fd = openat(place->fd, name, O_RDONLY | O_CLOEXEC);
+	bool sound = fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_size == said.bytes &&
+	             !file_sha256(fd, sum, NULL) && !memcmp(sum, said.sha256, sizeof sum);
+	if (fd >= 0) close(fd);
+	return sound;
+}
+
+/* Every snapshot that counts, and no unfinished one. */
+static bool snapshots_are_sound(const struct place *place)
+{
+	struct store_place at = shop_place(place, false);
+	struct journal_dir dir = {.fd = -1, .shard = at.shard, .segment_bytes = at.segment_bytes};
+	struct snapshot    list[SNAPSHOTS_KEPT + 1];
+	unsigned           count = SNAPSHOTS_KEPT + 1, broken;
+	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
+	if (snapshot_list(place->fd, &dir, list, &count, &broken)) return false;
+	for (unsigned i = 0; i < count; i++)
+		if (snapshot_check(place->fd, &list[i], NULL)) return false;
+	return count > 0 && count <= SNAPSHOTS_KEPT && !broken &&
+	       faccessat(place->fd, "snapshots/new", F_OK, 0);
+}
+
+/* The job with calls failing, and then the same once more without: the service has to go on, and what failed leaves
+ * nothing behind that counts. */
+static void do_job(struct store *store, enum work work, const struct place *place,
+                   const struct injection *injection, struct story *story)
+{
+	static const enum keep kinds[WORK_COUNT] = {[WORK_job_snapshot] = KEEP_SNAPSHOT,
+	                                            [WORK_job_backup] = KEEP_BACKUP,
+	                                            [WORK_job_verify] = KEEP_VERIFY};
+	struct injection       of_keeper = *injection;
+	char                   path[PATH_MAX] = "";
+	of_keeper.newest_thread = true;
+	if (kinds[work] == KEEP_BACKUP) backup_dir(place, "backup", path);
+	inject_arm(&of_keeper);
+	run_job(store, kinds[work], path, ROWS_BESIDE_JOB, story);
+	story->fired = inject_fired();
+	inject_disarm();
+	enum err told = story->job;
+	if (story->err || story->stuck) return;
+	if (kinds[work] == KEEP_BACKUP) story->half = !backup_is_sound(place, "backup", told == OK);
+	if ((story->err = write_rows(store, story, ROWS_AFTER)) || story->stuck) return;
+	if (kinds[work] == KEEP_BACKUP) backup_dir(place, "again", path);
+	run_job(store, kinds[work], path, ROWS_BESIDE_JOB, story);
+	if (story->err || story->stuck) return;
+	if (story->job) story->half = !says(story, "the next job fails too:", (unsigned)story->job);
+	if (kinds[work] == KEEP_BACKUP) story->half |= !backup_is_sound(place, "again", true);
+	story->half |= !snapshots_are_sound(place);
+	story->job = told;
+}
+
+/* Preparing ------------------------------------------------------------------------------------------------------ */
+
+struct preparing {
+	const struct place *place;
+	bool                stop, snapshots;
+};
+
+/* Two lives, so that there are several segments; the second one dies, or stops. With snapshots the journal does not
+ * reach back to its beginning any more. */
+static int write_before(void *user)
+{
+	struct preparing   *preparing = user;
+	struct story        story = {.fired = false};
+	struct store       *store;
+	struct store_report report;
+	for (unsigned life = 0; life < 2; life++) {
+		must(!shop_open(preparing->place, true, &store, &report));
+		for (unsigned i = 0; i < ROWS_BEFORE / 2; i++) {
+			must(!write_row(store, &story) && !story.stuck);
+			if (!preparing->snapshots || story.decided % SNAPSHOT_ROWS) continue;
+			must(!store_commit(store));
+			run_job(store, KEEP_SNAPSHOT, "", 0, &story);
+			must(!story.err && !story.job && !story.stuck);
+		}
+		if (life == 0 || preparing->stop) store_close(&store);
+	}
+	return 0;
+}
+
+unsigned work_prepare(enum work work, struct place *place)
+{
+	struct preparing preparing = {
+	    .place = place, .stop = work != WORK_start_replay, .snapshots = work == WORK_start_snapshot};
+	place_make(place);
+	if (work == WORK_start_new) return 0;
+	must(in_child(write_before, &preparing) == 0);
+	return ROWS_BEFORE;
+}
+
+/* Doing ------------------------------------------------------------------------------------------------------------ */
+
+struct held {
+	unsigned memory, files, threads;
+};
+
+static struct held held_now(void)
+{
+	return (struct held){inject_memory_held(), inject_files_held(), inject_threads_held()};
+}
+
+/* A thread that was joined is seen a moment longer. */
+static void compare_held(struct held before, struct story *story)
+{
+	struct held after = held_now();
+	for (unsigned looks = 100; looks && after.threads > before.threads; looks--) {
+		usleep(1000);
+		after = held_now();
+	}
+	if (after.memory == before.memory && after.files == before.files && after.threads == before.threads)
+		return;
+	story->kept = true;
+	snprintf(story->what, sizeof story->what,
+	         "kept: memory %u, was %u; files %u, were %u; threads %u, were %u", after.memory,
+	         before.memory, after.files, before.files, after.threads, before.threads);
+}
+
+/* A start; false when there is nothing to go on with. */
+static bool start(const struct place *place, struct story *story, struct store **store)
+{
+	struct store_report report;
+	struct held         before = held_now();
+	struct store_place  at = shop_place(place, true);
+	at.snapshot_bytes_per_s = UINT64_MAX; /* nobody else wants the disk */
+	story->err = store_open(&at, (wall_us){1}, store, &report);
+	story->opened = story->err == OK;
+	story->silent = story->err && !report.what[0];
+	if (story->err && !story->silent) snprintf(story->what, sizeof story->what, "%s", report.what);
+	if (story->err && !*store) compare_held(before, story);
+	return story->opened;
+}
+
+/* Reads everything by another view, twice, while calls fail. */
+static void read_all(struct store *store, struct story *story)
+{
+	struct view *view = NULL;
+	unsigned     newest;
+	enum err     err = store_reader_open(store, &arena, &view);
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		if ((err = store_reader_begin(view))) break;
+		err = look(view, &newest);
+		story->wrong |= (!err && newest != story->durable) || (err == ERR_DAMAGED && !inject_fired());
+		store_reader_end(view);
+	}
+	if (view) store_reader_close(&view);
+	story->err = err;
+}
+
+static void after_start(struct store *store, struct held before, struct story *story)
+{
+	inject_disarm();
+	if ((story->err = write_rows(store, story, ROWS_AFTER))) return;
+	if (story->stuck) return;
+	store_close(&store);
+	arena_free(&arena);
+	compare_held(before, story);
+}
+
+void work_do(enum work work, const struct place *place, const struct injection *injection,
+             struct story *story)
+{
+	struct held   before = held_now();
+	struct store *store = NULL;
+	if (is_start(work)) inject_arm(injection);
+	if (start(place, story, &store)) {
+		if (is_start(work)) {
+			after_start(store, before, story);
+		} else if (is_job(work)) {
+			do_job(store, work, place, injection, story);
+			if (!story->err && !story->stuck) store_close(&store);
+		} else {
+			inject_arm(injection);
+			if (work == WORK_batches) story->err = write_rows(store, story, ROWS_OF_WORK);
+			if (work == WORK_readers) read_all(store, story);
+			if (!story->err && !story->stuck) store_close(&store);
+		}
+	}
+	story->fired |= inject_fired();
+	inject_disarm();
+	if (is_start(work) || story->err || story->stuck) return;
+	arena_free(&arena);
+	compare_held(before, story);
+}
+
+/* Judging ------------------------------------------------------------------------------------------------------------- */
+
+/* Every page and row; `faults` is large and lives until the process ends. */
+static bool is_sound(struct store *store, struct story *story)
+{
+	static struct faults faults;
+	struct view         *view = NULL;
+	enum err             err = store_reader_open(store, &arena, &view);
+	if (err || (err = store_reader_begin(view))) return says(story, "cannot be walked:", err);
+	err = walk_tables(view, &faults, NULL);
+	store_reader_end(view);
+	store_reader_close(&view);
+	if (!err && !faults.count) return true;
+	snprintf(story->what, sizeof story->what, "the walk (%d): %.150s", (int)err, faults.texts[0]);
+	return false;
+}
+
+bool work_judge(const struct place *place, struct story *story)
+{
+	struct store       *store = NULL;
+	struct store_report report;
+	struct story        after = {.fired = false};
+	unsigned            newest;
+	enum err            err = shop_open(place, story->decided == 0, &store, &report);
+	if (err) {
+		snprintf(story->what, sizeof story->what, "the next start: %s: %s", err_code(err),
+		         report.what);
+		return false;
+	}
+	if ((err = look(store_view(store, NULL, &arena), &newest)))
+		return says(story, "rows are not whole:", err);
+	if (!is_sound(store, story)) return false;
+	if (newest < story->durable) return says(story, "lost: the newest is", newest);
+	if (newest > story->decided) return says(story, "never decided: the newest is", newest);
+	after.decided = after.durable = newest;
+	if (write_rows(store, &after, ROWS_AFTER) || after.stuck || after.durable != newest + ROWS_AFTER)
+		return says(story, "it does not work afterwards, from", newest);
+	if ((err = look(store_view(store, NULL, &arena), &newest)) || newest != after.durable)
+		return says(story, "rows are not whole after it worked:", err);
+	store_close(&store);
+	return true;
+}

@@ -1,0 +1,143 @@
+"""Data directories as files: copied, compared, and changed in ways that only their format explains.
+
+What is written here about the formats is what store/README.md says; nothing is taken from the program.
+"""
+import hashlib
+import re
+import stat
+import subprocess
+
+from harness import wait_for
+
+BLOCK = 4096
+NO_DATA = ("lock", "run", "lock.mdb")  # what a directory may have or not: locks and sockets
+
+
+def crc32c(data, crc=0):
+    crc ^= 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def crc32c_table():
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+TABLE = crc32c_table()
+
+
+# The whole
+
+def copy(source, to):
+    subprocess.run(["cp", "-a", "--sparse=always", source, to], check=True)
+
+
+def copy_by_tar(source, to):
+    """By other means: nothing but names, bytes and modes."""
+    to.mkdir()
+    archive = to.with_suffix(".tar")
+    subprocess.run(["tar", "-C", source, "-S", "-cf", archive, "."], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["tar", "-C", to, "-xf", archive], check=True)
+    archive.unlink()
+
+
+def tree(root):
+    """What lies there, byte for byte: {path: (mode, digest of the content)}; without locks and sockets."""
+    shown = {}
+    for path in sorted(root.rglob("*")):
+        inside = path.relative_to(root)
+        if set(inside.parts) & set(NO_DATA) or not (path.is_file() or path.is_dir()):
+            continue
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "directory"
+        shown[str(inside)] = (stat.S_IMODE(path.stat().st_mode), content)
+    return shown
+
+
+def difference(before, after):
+    return sorted(path for path in set(before) | set(after) if before.get(path) != after.get(path))
+
+
+def refusal(service, **options):
+    """Starts a serve that must refuse, naming one thing, and change nothing: returns the line that names it."""
+    before = tree(service.data) if service.data.is_dir() else {}
+    done = subprocess.run(service.command(), capture_output=True, text=True, timeout=30, check=False,
+                          env=service.environment(), **options)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    wait_for(lambda: not service.processes_alive(), 5, "everybody to end")
+    after = tree(service.data) if service.data.is_dir() else {}
+    assert difference(before, after) == []
+    named = [line for line in done.stderr.splitlines() if "level=fatal" in line and "event=start_failed" not in line]
+    assert len(named) == 1, done.stderr
+    return named[0]
+
+
+def refuses(service, *words, **options):
+    line = refusal(service, **options)
+    for word in words:
+        assert re.search(word, line), f"{line} does not name {word}"
+
+
+# The parts
+
+def shard(service, index=0):
+    return service.data / "shards" / str(index)
+
+
+def segments(service, index=0):
+    return sorted((shard(service, index) / "journal").glob("*.seg"))
+
+
+def is_blank(segment):
+    """Nothing behind its head."""
+    return not any(segment.read_bytes()[BLOCK:])
+
+
+def used_segments(service, index=0):
+    return [segment for segment in segments(service, index) if not is_blank(segment)]
+
+
+def record_offsets(segment):
+    """Where its records begin."""
+    data = segment.read_bytes()
+    return [at for at in range(BLOCK, len(data), BLOCK) if data[at:at + 4] == b"STRC"]
+
+
+def set_trust(service, index=0, **changes):
+    """The mark of trust with other facts and the right sum."""
+    mark = shard(service, index) / "trust"
+    size = mark.stat().st_size
+    facts = dict(fact.split("=", 1) for fact in mark.read_text().split() if "=" in fact)
+    del facts["crc"]
+    facts.update(changes)
+    text = " ".join(f"{name}={value}" for name, value in facts.items())
+    mark.write_text(f"{text} crc={crc32c(text.encode()):08x}".ljust(size - 1) + "\n")
+
+
+def set_identity(service, **changes):
+    """The identity with other facts and the right sum; `name_` stands for `stampede-data`."""
+    file = service.data / "identity"
+    lines = dict(line.split("=", 1) for line in file.read_text().splitlines())
+    del lines["crc"]
+    lines.update({{"version": "stampede-data"}.get(name, name): value for name, value in changes.items()})
+    text = "".join(f"{name}={value}\n" for name, value in lines.items())
+    file.write_text(f"{text}crc={crc32c(text.encode()):08x}\n")
+
+
+def flip(file, offset, bits=0x10):
+    with open(file, "r+b") as opened:
+        opened.seek(offset)
+        byte = opened.read(1)[0]
+        opened.seek(offset)
+        opened.write(bytes([byte ^ bits]))
+
+
+def byte_at(file, offset):
+    with open(file, "rb") as opened:
+        opened.seek(offset)
+        return opened.read(1)

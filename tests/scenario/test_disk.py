@@ -1,0 +1,186 @@
+"""A disk that fills up under load: writes are refused with 507, everything else goes on, nothing acknowledged is lost.
+
+The floors that the answers depend on are the operator's to know: below 96 MiB of free space only deletions are
+taken; on a full disk they live on what has been reserved for them.
+"""
+import pytest
+from crowd import DECIDED, Crowd
+from disk import MIB, Ballast, Disk, NotPermitted
+from harness import wait_for
+from shop import Shop, path_of
+
+pytestmark = pytest.mark.plain
+
+DISK_MIB = 288
+BETWEEN_THE_FLOORS = 60 * MIB
+
+
+@pytest.fixture
+def disks():
+    """Mounts disks, and unmounts them when the services on them have ended."""
+    mounted = []
+
+    def mount(kind, at):
+        disk = Disk(kind, at, DISK_MIB)
+        mounted.append(disk)
+        try:
+            return disk.mount()
+        except NotPermitted as error:
+            pytest.skip(f"cannot mount a file system here: {error}")
+
+    yield mount
+    for disk in mounted:
+        disk.unmount()
+
+
+@pytest.fixture(params=["tmpfs", pytest.param("ext4", marks=pytest.mark.slow)])
+def on_small_disk(request, disks, new_service):
+    """(service, disk), not started."""
+    service = new_service(start=False, shards=1)
+    return service, disks(request.param, service.data)
+
+
+def pids(service):
+    return {(one["role"], one["index"]): one["pid"] for one in service.status()["processes"]}
+
+
+def reads_answer(crowd):
+    for book in crowd.books:
+        shop = book.shop
+        _, total, _ = shop.list("?limit=1")
+        assert total > 0
+        shop.get(book.usable[0])
+
+
+def writes_are_refused(shop, pass_id):
+    shop.try_add(pass_id, 1).is_error(507, "STORAGE_FULL")
+    shop.client.post("/v1/passes", {"pass_id": "more", "visible": {"name": "A"}}).is_error(507, "STORAGE_FULL")
+    shop.client.patch(path_of(pass_id), {"hidden": {"a": 1}}).is_error(507, "STORAGE_FULL")
+
+
+def test_filled_to_the_last_byte_under_load(on_small_disk):
+    service, disk = on_small_disk
+    service.start()
+    with Crowd(service) as crowd:
+        ballast = Ballast(Shop(service, ("balance",)))
+        for _ in range(5):
+            assert ballast.try_create().status == 201
+        crowd.await_deltas()
+        before = pids(service)
+        for _ in range(2):
+            disk.fill()
+            crowd.await_answers(507, 100)
+            assert disk.free_bytes() < MIB
+            writes_are_refused(crowd.books[0].shop, crowd.books[0].usable[0])
+            ballast.delete_one()  # out of what is reserved
+            reads_answer(crowd)
+            crowd.look()
+            crowd.work()
+            disk.drain()
+            crowd.await_deltas()
+        assert pids(service) == before, "nobody died"
+        ballast.look()
+        crowd.look_settled()
+
+
+def test_between_the_floors_deletions_are_taken(on_small_disk):
+    service, disk = on_small_disk
+    service.start()
+    with Crowd(service) as crowd:
+        ballast = Ballast(Shop(service, ("balance",)))
+        for _ in range(4):
+            assert ballast.try_create().status == 201
+        crowd.await_deltas()
+        disk.fill(leave=BETWEEN_THE_FLOORS)
+        crowd.await_answers(507, 100)
+        ballast.delete_one()
+        writes_are_refused(ballast.shop, ballast.kept[0])
+        disk.drain()
+        crowd.await_deltas()
+        ballast.look()
+        crowd.look_settled()
+
+
+def test_the_load_itself_fills_the_disk(on_small_disk):
+    """The service takes passes until it refuses; then it can still free what it holds, and serves on."""
+    service, disk = on_small_disk
+    service.start()
+    with Crowd(service) as crowd:
+        ballast = Ballast(Shop(service, ("balance",)))
+        ballast.until_full().is_error(507, "STORAGE_FULL")
+        assert disk.free_bytes() > 0
+        crowd.await_answers(507, 100)
+        while len(ballast.kept) > 10:
+            ballast.delete_one()
+        ballast.look()
+        crowd.look_settled()
+        assert service.stop() == 0
+        service.start()
+        crowd.turn_to(service)
+        ballast.shop.client.address = service.http
+        ballast.look()
+        crowd.look(lists=True)
+
+
+def test_killed_on_a_full_disk(on_small_disk):
+    """It comes up again on the full disk, as often as need be, and serves reads; and goes on when there is room."""
+    service, disk = on_small_disk
+    service.start()
+    with Crowd(service, settle_seconds=DECIDED) as crowd:
+        crowd.await_deltas()
+        disk.fill()
+        crowd.await_answers(507, 100)
+        for _ in range(3):
+            service.kill_everything()
+            service.start()
+            crowd.look()
+            writes_are_refused(crowd.books[0].shop, crowd.books[0].usable[0])
+            reads_answer(crowd)
+            crowd.work()
+            crowd.await_answers(507, 10)
+            disk.fill()
+        crowd.rest()
+        disk.drain()
+        wait_for(lambda: crowd.books[0].shop.try_add(crowd.books[0].usable[0], 0).status == 202, 5, "writes again")
+        crowd.work()
+        crowd.await_deltas()
+        crowd.look_settled()
+
+
+def test_stopped_on_a_full_disk(on_small_disk):
+    """The same for an orderly stop."""
+    service, disk = on_small_disk
+    service.start()
+    with Crowd(service) as crowd:
+        crowd.await_deltas()
+        disk.fill()
+        crowd.await_answers(507, 100)
+        for _ in range(3):
+            crowd.rest()
+            assert service.stop() == 0
+            service.start()
+            crowd.look(lists=True)
+            disk.fill()
+        disk.drain()
+        crowd.work()
+        crowd.await_deltas()
+        crowd.look_settled()
+
+
+def test_killed_while_it_fills_up(on_small_disk):
+    """kill -9 in the very moment the last byte goes."""
+    service, disk = on_small_disk
+    service.expect_log("level=warn")
+    service.start()
+    with Crowd(service, settle_seconds=DECIDED) as crowd:
+        for _ in range(2):
+            crowd.await_deltas()
+            disk.fill()
+            service.kill_everything()
+            disk.fill()
+            service.start()
+            crowd.look()
+            crowd.work()
+            disk.drain()
+        crowd.await_deltas()
+        crowd.look_settled()

@@ -1,0 +1,443 @@
+"""Moves and mistakes: a data directory that was copied, restored by other means, lost a part, got another's part, or
+meets another boot, another clock, another version, another user.
+
+Each has one of two answers: everything acknowledged is there; or one line that names what is wrong, exit status 1,
+and not a byte changed.
+"""
+import os
+import re
+import shutil
+import subprocess
+from datetime import datetime
+
+import places
+import pytest
+from crowd import DECIDED, Crowd
+from harness import Service, wait_for
+from shop import Shop, new_id
+
+DAY_SECONDS = 86400
+NOBODY = 65534
+
+
+class Origin:
+    """A stopped service's directory and what its clients know of it: its journal has several segments."""
+
+    def __init__(self, shards, runs):
+        self.service = Service(shards=shards).start()
+        with Crowd(self.service) as crowd:
+            self.crowd = crowd
+            for _ in range(runs):
+                crowd.await_deltas(40)
+                crowd.rest()
+                assert self.service.stop() == 0
+                self.service.start()
+                crowd.turn_to(self.service)
+                crowd.work()
+            crowd.await_deltas(40)
+            crowd.look()
+        assert self.service.stop() == 0
+
+    def close(self):
+        assert self.service.close() == []
+
+
+@pytest.fixture(scope="module")
+def origin():
+    made = Origin(shards=1, runs=3)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def origin_of_two():
+    made = Origin(shards=2, runs=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def moved(origin, new_service):
+    """A service on a copy of the origin, not started."""
+    service = new_service(start=False, shards=1)
+    places.copy(origin.service.data, service.data)
+    return service
+
+
+@pytest.fixture
+def moved_two(origin_of_two, new_service):
+    service = new_service(start=False, shards=2)
+    places.copy(origin_of_two.service.data, service.data)
+    return service
+
+
+def holds_everything(origin, service):
+    """Starts it; everything is there, and stays over kill -9 and another start; then writes go on."""
+    service.start()
+    origin.crowd.turn_to(service)
+    origin.crowd.look(lists=True)
+    service.kill_everything()
+    service.start()
+    origin.crowd.turn_to(service)
+    origin.crowd.look(lists=True)
+    shop = Shop(service, ("balance",))
+    shop.add(shop.create()["id"], 1)
+    shop.close()
+
+
+def was_rebuilt(service):
+    return [line for line in service.log_lines() if "event=store_open" in line and "rebuilt=1" in line]
+
+
+# Moves
+
+@pytest.mark.parametrize("how", [places.copy, places.copy_by_tar])
+def test_a_copied_directory(origin, new_service, how):
+    service = new_service(start=False, shards=1)
+    how(origin.service.data, service.data)
+    holds_everything(origin, service)
+
+
+def test_a_renamed_directory(origin, moved):
+    moved.start()
+    assert moved.stop() == 0
+    other = moved.home / "elsewhere"
+    moved.data.rename(other)
+    moved.data = other
+    holds_everything(origin, moved)
+
+
+def starts_or_is_refused(service, words):
+    """True when it serves; a refusal has to name one of the words."""
+    service.expect_log("level=(warn|fatal)")
+    service.start(wait=False)
+    process = service.process
+    wait_for(lambda: process.poll() is not None or service.out_path.read_text(), 30, "a word")
+    if process.poll() is None:
+        service.wait_ready()
+        return True
+    service.process = None
+    assert process.returncode == 1
+    assert any("level=fatal" in line and re.search(words, line) for line in service.log_lines()), service.log_tail()
+    return False
+
+
+def test_a_directory_copied_while_it_is_served(new_service):
+    """What was acknowledged before the copy began is there, or the copy is refused; it is never a little short."""
+    service = new_service(shards=1)
+    with Crowd(service) as crowd:
+        crowd.await_deltas(200)
+        crowd.look()
+        known, crowd.by_shard = crowd.books[:], {}
+        with Crowd(service) as load:
+            load.await_deltas(100)
+            for _ in range(3):
+                copied = new_service(start=False, shards=1)
+                places.copy(service.data, copied.data)
+                if starts_or_is_refused(copied, "acknowledged|journal"):
+                    crowd.turn_to(copied)
+                    crowd.look(lists=True)
+                    assert known == crowd.books
+                copied.close()
+            load.look_settled()
+
+
+def test_a_copy_serves_beside_its_origin(origin, moved, new_service):
+    other = new_service(start=False, shards=1)
+    places.copy(origin.service.data, other.data)
+    moved.start()
+    other.start()
+    for service in (moved, other):
+        origin.crowd.turn_to(service)
+        origin.crowd.look(lists=True)
+
+
+# What may be missing
+
+def remove_directory(*parts):
+    return lambda service: shutil.rmtree(service.data.joinpath(*parts))
+
+
+def remove_file(*parts):
+    return lambda service: service.data.joinpath(*parts).unlink()
+
+
+def write_file(*parts, text="rubbish"):
+    def write(service):
+        service.data.joinpath(*parts).parent.mkdir(exist_ok=True)
+        service.data.joinpath(*parts).write_text(text)
+    return write
+
+
+def remove_blank_segment(service):
+    blank = [segment for segment in places.segments(service) if places.is_blank(segment)]
+    assert len(blank) == 1 and blank[0] == places.segments(service)[-1]
+    blank[0].unlink()
+
+
+def another_boot(service):
+    places.set_trust(service, state="open", boot="01234567-89ab-cdef-0123-456789abcdef",
+                     device=os.stat(places.shard(service) / "db/data.mdb").st_dev,
+                     inode=os.stat(places.shard(service) / "db/data.mdb").st_ino)
+
+
+HARMLESS = {
+    "no-sockets": remove_directory("run"),
+    "no-tables": remove_directory("shards", "0", "db"),
+    "no-data-mdb": remove_file("shards", "0", "db", "data.mdb"),
+    "no-mark": remove_file("shards", "0", "trust"),
+    "rubbish-as-mark": write_file("shards", "0", "trust"),
+    "another-boot": another_boot,
+    "stale-lock": write_file("lock", text="4711\n"),
+    "stale-shard-lock": write_file("shards", "0", "lock", text="4711\n"),
+    "stale-lmdb-lock": write_file("shards", "0", "db", "lock.mdb", text="4711\n"),
+    "no-blank-segment": remove_blank_segment,
+    "half-a-segment": write_file("shards", "0", "journal", "next.tmp"),
+    "half-made-tables": write_file("shards", "0", "db.new", "data.mdb"),
+    "half-a-mark": write_file("shards", "0", "trust.tmp"),
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_is_not_needed(origin, moved, what):
+    HARMLESS[what](moved)
+    holds_everything(origin, moved)
+
+
+def test_another_boot_is_not_trusted(origin, moved):
+    """The tables of a process that another boot interrupted were whole only in memory."""
+    moved.start()
+    moved.kill_everything()
+    another_boot(moved)
+    before = len(was_rebuilt(moved))
+    holds_everything(origin, moved)
+    assert len(was_rebuilt(moved)) == before + 1
+
+
+# What must not be missing
+
+def remove_segment(number):
+    """-1: the last that was written to."""
+    return lambda service: places.used_segments(service)[number].unlink()
+
+
+def remove_last_segments(service):
+    """What a copy lacks that was broken off: the newest records, and the blank segment behind them."""
+    for segment in places.segments(service)[-2:]:
+        segment.unlink()
+
+
+def empty_directory(*parts):
+    def empty(service):
+        shutil.rmtree(service.data.joinpath(*parts))
+        service.data.joinpath(*parts).mkdir(mode=0o700)
+    return empty
+
+
+MISSING = {
+    "shard": (remove_directory("shards", "0"), "shard"),
+    "shards": (remove_directory("shards"), "shard"),
+    "all-in-the-shard": (empty_directory("shards", "0"), "no journal"),
+    "journal": (remove_directory("shards", "0", "journal"), "no journal"),
+    "all-in-the-journal": (empty_directory("shards", "0", "journal"), "no journal"),
+    "first-segment": (remove_segment(0), "first segment"),
+    "middle-segment": (remove_segment(1), "segment is missing"),
+    "last-segment": (remove_segment(-1), "segment is missing"),
+    "last-two-segments": (remove_last_segments, "journal"),
+    "identity": (remove_file("identity"), "identity"),
+    "master-key": (remove_file("master.key"), "master.key"),
+    "half-the-master-key": (write_file("master.key", text="x" * 16), "master.key"),
+    "a-longer-master-key": (write_file("master.key", text="x" * 33), "master.key"),
+}
+
+
+@pytest.mark.parametrize("what", MISSING)
+def test_what_is_missing_is_named(moved, what):
+    change, word = MISSING[what]
+    change(moved)
+    places.refuses(moved, word)
+
+
+@pytest.mark.parametrize("what", MISSING)
+def test_what_is_missing_is_named_where_it_was_served(origin, new_service, what):
+    """The same where the tables are this directory's own, and believed."""
+    service = new_service(start=False, shards=1)
+    places.copy(origin.service.data, service.data)
+    service.start()
+    Shop(service, ("balance",)).close()
+    assert service.stop() == 0
+    change, word = MISSING[what]
+    change(service)
+    places.refuses(service, word)
+
+
+# What is another's
+
+def swap_journals(service):
+    journals = [places.shard(service, index) / "journal" for index in (0, 1)]
+    aside = journals[0].with_name("aside")
+    journals[0].rename(aside)
+    journals[1].rename(journals[0])
+    aside.rename(journals[1])
+
+
+def test_the_journals_of_two_shards_swapped(origin_of_two, moved_two):
+    swap_journals(moved_two)
+    done = moved_two.run(*moved_two.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "another shard" in done.stderr
+    swap_journals(moved_two)
+    holds_everything(origin_of_two, moved_two)
+
+
+@pytest.mark.parametrize("what", ["missing", "emptied"])
+def test_one_of_two_shards(origin_of_two, moved_two, what):
+    """The other one's place is as good as before."""
+    place, kept = places.shard(moved_two, 1), moved_two.home / "kept"
+    before = places.tree(place)
+    place.rename(kept)
+    if what == "emptied":
+        place.mkdir()
+    done = moved_two.run(*moved_two.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "shard" in done.stderr and "level=fatal" in done.stderr
+    assert what != "emptied" or places.tree(place) == {}
+    shutil.rmtree(place, ignore_errors=True)
+    kept.rename(place)
+    assert places.tree(place) == before
+    holds_everything(origin_of_two, moved_two)
+
+
+def test_another_directorys_journal(origin_of_two, moved):
+    shutil.rmtree(places.shard(moved) / "journal")
+    places.copy(places.shard(origin_of_two.service) / "journal", places.shard(moved) / "journal")
+    places.refuses(moved, "another")
+
+
+def test_one_segment_of_another_directory(origin_of_two, moved):
+    segment = places.used_segments(moved)[1]
+    shutil.copy(places.shard(origin_of_two.service) / "journal" / segment.name, segment)
+    places.refuses(moved, "another", segment.name)
+
+
+def test_a_segment_in_anothers_place(moved):
+    first, second, *_ = places.used_segments(moved)
+    shutil.copy(first, second)
+    places.refuses(moved, second.name)
+
+
+# Versions, locks, users, clocks
+
+def test_a_newer_format(origin, moved):
+    places.set_identity(moved, version="2")
+    places.refuses(moved, "identity", "UNSUPPORTED")
+    places.set_identity(moved, version="1")
+    holds_everything(origin, moved)
+
+
+def test_an_identity_that_knows_more_shards(moved):
+    places.set_identity(moved, shards="2")
+    done = moved.run(*moved.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "shard" in done.stderr and "level=fatal" in done.stderr
+    assert not places.shard(moved, 1).exists()
+
+
+def test_a_second_instance_by_another_path(moved):
+    moved.start()
+    name = moved.home / "another-name"
+    name.symlink_to(moved.data)
+    line = moved.run("serve", "--data", name, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", data=False)
+    assert (line.returncode, line.stdout) == (1, ""), line
+    assert "locked" in line.stderr and line.stderr.count("\n") == 1
+    assert moved.is_ready()
+
+
+UNREADABLE = {
+    ".": "ermission", "identity": "identity", "master.key": "master.key", "lock": "ermission", "shards": "shard",
+    "shards/0": "shard", "shards/0/lock": "shard", "shards/0/journal": "ermission", "shards/0/db": "ermission",
+    "shards/0/journal/00000000000000000001.seg": "ermission",
+}
+
+
+@pytest.mark.parametrize("path", UNREADABLE)
+def test_a_part_that_this_user_may_not_read(moved, path):
+    try:
+        subprocess.run([moved.program, "version"], check=True, capture_output=True, user=NOBODY, group=NOBODY)
+    except (PermissionError, subprocess.SubprocessError):
+        pytest.skip("no other user can run the program here")
+    subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", moved.data], check=True)
+    target = moved.data / path
+    os.chown(target, 0, 0)
+    target.chmod(0o700 if target.is_dir() else 0o600)
+    places.refuses(moved, UNREADABLE[path], user=NOBODY, group=NOBODY)
+
+
+def millis(text):
+    return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+class ClockService(Service):
+    """Its processes see a wall clock that is `set_clock()` seconds off."""
+
+    @property
+    def offset(self):
+        return self.home / "clock"
+
+    def environment(self):
+        checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        return {**super().environment(), "LD_PRELOAD": str(self.build / "tests" / "fault" / "clock.so"),
+                "ASAN_OPTIONS": checks, "CLOCK_OFFSET_FILE": str(self.offset)}
+
+    def set_clock(self, seconds):
+        fresh = self.offset.with_suffix(".new")
+        fresh.write_text(str(seconds))
+        fresh.rename(self.offset)
+
+
+@pytest.fixture
+def clock_service():
+    service = ClockService(shards=1)
+    yield service
+    assert service.close() == []
+
+
+def jumps():
+    """Every second one in the ordinary run."""
+    all_of_them = [(how, seconds) for how in ("served", "stopped", "killed") for seconds in (-DAY_SECONDS, DAY_SECONDS)]
+    return [pytest.param(*one, marks=pytest.mark.slow if number % 2 else ()) for number, one in enumerate(all_of_them)]
+
+
+@pytest.mark.parametrize("how,seconds", jumps())
+def test_a_clock_that_jumps(clock_service, how, seconds):
+    """Time goes on from where it was: no pass and no history entry is older than the one before it."""
+    service = clock_service
+    service.set_clock(0)
+    service.start()
+    with Crowd(service, settle_seconds=DECIDED) as crowd:
+        shop = Shop(service, ("balance",))
+        made = [shop.create(new_id("before"))]
+        for jump in (seconds, 0):
+            crowd.await_deltas()
+            if how == "served":
+                service.set_clock(jump)
+            else:
+                crowd.rest()
+                service.stop() if how == "stopped" else service.kill_everything()
+                service.set_clock(jump)
+                service.start()
+                crowd.turn_to(service)
+                shop.client.address = service.http
+                crowd.work()
+            shop.client.close()  # the jump may have been too long a silence
+            made.append(shop.create(new_id("after")))
+            shop.add(made[0]["id"], 1)
+            crowd.await_deltas()
+        created = [millis(one["created_at"]) for one in made]
+        assert created == sorted(created), created
+        moments = [millis(entry["at"]) for entry in shop.history(made[0]["id"])]
+        assert len(moments) >= 3 and moments == sorted(moments), moments
+        newest_first = [entry["id"] for entry in shop.list()[0]]
+        assert newest_first == [one["id"] for one in reversed(made)]
+        shop.close()
+        crowd.look_settled()

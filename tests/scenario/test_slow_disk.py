@@ -1,0 +1,193 @@
+"""A disk that takes seconds to sync: whoever needs it waits for a bounded time and gets a true answer, nobody else
+notices, memory stays bounded, and afterwards everything goes on by itself.
+
+The disk of one shard's journal is made slow from outside: a library in front of the C library lets its syncs wait
+as long as a file exists.
+"""
+import os
+import time
+from pathlib import Path
+
+import pytest
+from crowd import DECIDED, Crowd
+from flood import Flood
+from harness import Service, wait_for
+from shop import path_of
+from test_issuer import shops_on_every_shard
+from test_processes import NEVER_LONGER, send_and_leave, send_delta_and_leave
+
+pytestmark = pytest.mark.plain
+
+FAST_SECONDS = 3.0  # an answer of a shard whose disk is well, on a busy machine
+STALL_SECONDS = 5.0
+STUCK_SECONDS = 0.5  # without an answer: everybody waits for the disk
+SLOW, WELL = 0, 1  # the shards
+GROWTH_MIB = 64  # of any process, while the disk stands still: what the credits allow, and some slack
+MIB = 1 << 20
+
+
+class SlowService(Service):
+    """`service.stall()`: from now on no sync of shard SLOW's journal returns, or none in less than `ms`."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.stalled = self.home / "stalled"
+        self.library = self.build / "tests" / "fault" / "slow.so"
+        assert self.library.exists(), "it is built with the tests"
+
+    def environment(self):
+        # A sanitizer's own library wants to be the first one; ours stands in nobody's way.
+        checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        return {**super().environment(), "LD_PRELOAD": str(self.library), "ASAN_OPTIONS": checks,
+                "SLOW_SYNC_BELOW": f"{self.data}/shards/{SLOW}/journal/", "SLOW_SYNC_WHILE": str(self.stalled)}
+
+    def stall(self, ms=0):
+        self.stalled.write_text(str(ms or ""))
+
+    def recover(self):
+        self.stalled.unlink()
+
+
+@pytest.fixture
+def slow_service():
+    service = SlowService(shards=2).start()
+    yield service
+    service.stalled.unlink(missing_ok=True)
+    assert service.close() == []
+
+
+def memory_of(service):
+    """Resident bytes of each process."""
+    shown = {}
+    for one in service.status()["processes"]:
+        for line in Path(f"/proc/{one['pid']}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                shown[one["role"], one["index"]] = int(line.split()[1]) * 1024
+    return shown
+
+
+@pytest.mark.slow
+def test_one_stall_of_five_seconds(slow_service):
+    """Shorter than any deadline: everybody waits, and is told the truth in the end."""
+    with Crowd(slow_service) as crowd:
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        crowd.forget_counts()
+        slow_service.stall()
+        begin = time.monotonic()
+        wait_for(lambda: time.monotonic() - begin > STALL_SECONDS, STALL_SECONDS + 1, "the stall to last")
+        slow_service.recover()
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        assert crowd.count(202, crowd.by_shard[WELL]) > 100
+        assert crowd.slowest[crowd.by_shard[WELL]] < FAST_SECONDS
+        assert STALL_SECONDS - 1 < crowd.slowest[crowd.by_shard[SLOW]] < NEVER_LONGER
+        crowd.look_settled()
+
+
+def test_a_stall_longer_than_the_deadlines(slow_service):
+    """Writes get 504, reads behind them 503; as soon as the disk is back all goes on, without a restart."""
+    service = slow_service
+    with Crowd(service) as crowd:
+        for book in crowd.by_shard.values():
+            crowd.await_deltas(book=book)
+        before = {(one["role"], one["index"]): one["pid"] for one in service.status()["processes"]}
+        crowd.forget_counts()
+        service.stall()
+        crowd.await_silence(crowd.by_shard[SLOW], STUCK_SECONDS)
+        shop, pass_id = crowd.by_shard[SLOW].shop, crowd.by_shard[SLOW].usable[0]
+        read = send_and_leave(shop, "GET", path_of(pass_id))
+        listed = send_and_leave(shop, "GET", "/v1/passes?limit=1")
+        for client in (read, listed):
+            answer = client.receive()
+            answer.is_error(503, "SHARD_UNAVAILABLE")
+            assert answer.headers["retry-after"] == "1" and answer.seconds < NEVER_LONGER
+            client.close()
+        crowd.await_answers(504, 2, crowd.by_shard[SLOW], NEVER_LONGER)
+        assert crowd.count(202, crowd.by_shard[SLOW]) + crowd.count(201, crowd.by_shard[SLOW]) <= len(crowd.workers)
+        assert crowd.slowest[crowd.by_shard[WELL]] < FAST_SECONDS
+        assert crowd.count(202, crowd.by_shard[WELL]) > 100
+        service.recover()
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        assert crowd.slowest[crowd.by_shard[SLOW]] < NEVER_LONGER
+        assert {(one["role"], one["index"]): one["pid"] for one in service.status()["processes"]} == before
+        crowd.look_settled()
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_more_than_may_wait_is_refused_at_once(slow_service, rounds):
+    """A flood on the stalled shard: the queue is bounded, the rest hears 503 at once, memory stays, the other
+    shard's clients notice nothing."""
+    service = slow_service
+    with Crowd(service) as crowd:
+        crowd.await_answers(201, 400, crowd.by_shard[SLOW], 60)
+        crowd.rest()
+        slow = crowd.by_shard[SLOW]
+        crowd.workers = [worker for worker in crowd.workers if worker.book is not slow] + []
+        with Flood(slow, service.http, 2600, 400) as flood:
+            wait_for(lambda: flood.statuses[202] > 10000, 60, "the flood to run")
+            assert flood.statuses[504] == 0
+            before = memory_of(service)
+            crowd.forget_counts()
+            crowd.work()
+            service.stall()
+            wait_for(lambda: flood.statuses[503] > 1000, 5, "refusals")
+            wait_for(lambda: flood.statuses[504] > 2000 * rounds, (1 + rounds) * NEVER_LONGER, "deadlines to pass")
+            after = memory_of(service)
+            grown = {who: (after[who] - before[who]) // MIB for who in before}
+            assert max(grown.values()) < GROWTH_MIB, grown
+            assert crowd.slowest[crowd.by_shard[WELL]] < FAST_SECONDS
+            crowd.rest()
+            service.recover()
+            applied = flood.statuses[202]
+            wait_for(lambda: flood.statuses[202] > applied + 5000, 20, "the flood to run again")
+        assert flood.wrong == []
+        assert flood.slowest[503] < NEVER_LONGER and flood.slowest[504] < NEVER_LONGER
+        crowd.look_settled()
+
+
+@pytest.mark.slow
+def test_a_disk_that_stays_slow(slow_service):
+    """Every sync takes 300 ms: slower, but nothing fails."""
+    service = slow_service
+    with Crowd(service) as crowd:
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        crowd.forget_counts()
+        service.stall(ms=300)
+        crowd.await_answers(202, 10, crowd.by_shard[SLOW], 20)
+        assert crowd.count(503) + crowd.count(504) == 0
+        assert crowd.slowest[crowd.by_shard[WELL]] < FAST_SECONDS
+        service.recover()
+        crowd.look_settled()
+
+
+def test_killed_while_the_disk_stands_still(slow_service):
+    """What was waiting for the disk was not acknowledged: it may be there or not, everything else is."""
+    service = slow_service
+    with Crowd(service, settle_seconds=DECIDED) as crowd:
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        service.stall()
+        crowd.await_answers(504, 2, crowd.by_shard[SLOW], NEVER_LONGER)
+        service.kill_everything()
+        service.recover()
+        service.start()
+        crowd.await_deltas(book=crowd.by_shard[SLOW])
+        crowd.look_settled()
+
+
+@pytest.mark.slow
+def test_a_stop_does_not_wait_for_a_disk_for_ever(slow_service):
+    service = slow_service
+    shops = shops_on_every_shard(service)
+    ids = [shop.create()["id"] for shop in shops]
+    for shop, pass_id in zip(shops, ids, strict=True):
+        shop.add(pass_id, 1)
+    service.stall()
+    client = send_delta_and_leave(shops[SLOW], ids[SLOW], 2)
+    service.expect_log("killed child=shard-0|died child=shard-0")
+    service.stop()
+    client.close()
+    service.recover()
+    service.start()
+    for index, (shop, pass_id) in enumerate(zip(shops, ids, strict=True)):
+        with service.client(shop.key) as reader:
+            assert reader.get(path_of(pass_id)).json["balance"] in ((1, 3) if index == SLOW else (1,))
+        shop.close()
