@@ -37,6 +37,11 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 		datadir_close(datadir);
 		err = ERR_DAMAGED;
 	}
+	if (!err && (err = datadir_lock_dir(datadir->fd, LOCK_WAIT_MS))) {
+		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
+		datadir_close(datadir);
+		return err;
+	}
 	if (err)
 		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
 		          err_code(err), err_message(err));

@@ -400,6 +400,22 @@ def test_an_interrupted_restore_is_not_served_and_may_be_begun_again(backup, new
     assert service.cli("verify")["ok"]
 
 
+def test_a_restore_interrupted_before_anything_of_a_shard_was_there_is_not_served_either(backup, new_service):
+    service = new_service(start=False)
+    service.expect_log("an unfinished restore: run restore again")
+    service.data.mkdir()
+    (service.data / "restoring").write_text("\n")
+    (service.data / "master.key").write_bytes((backup / "master.key").read_bytes())
+    (service.data / "shards/0").mkdir(parents=True)
+    service.start(wait=False)
+    assert service.process.wait(20) == 1
+    service.process = None
+    service.cli("restore", "--from", backup)
+    assert not (service.data / "restoring").exists()
+    service.start()
+    assert service.cli("verify")["ok"]
+
+
 def test_a_restore_wants_the_key_and_no_other(own_backup, new_service):
     key = (own_backup / "master.key").read_bytes()
     (own_backup / "master.key").unlink()

@@ -14,7 +14,7 @@ import places
 import pytest
 from crowd import DECIDED, Crowd
 from harness import Service, wait_for
-from shop import Shop, new_id
+from shop import Shop, new_id, path_of
 
 DAY_SECONDS = 86400
 NOBODY = 65534
@@ -351,6 +351,28 @@ def test_a_second_instance_by_another_path(moved):
     assert (line.returncode, line.stdout) == (1, ""), line
     assert "locked" in line.stderr and line.stderr.count("\n") == 1
     assert moved.is_ready()
+
+
+def test_a_second_instance_where_somebody_deleted_the_lock_files(moved):
+    """The directories themselves are locked too, and that lock cannot be deleted."""
+    moved.start()
+    shop = Shop(moved, ("balance",))
+    shop.create("mine")
+    shop.add("mine", 5)
+    for name in ("lock", "shards/0/lock", "shards/0/db/lock.mdb"):
+        (moved.data / name).unlink()
+    second = moved.run("serve", "--data", moved.data, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", data=False)
+    assert (second.returncode, second.stdout) == (1, ""), second
+    assert "locked" in second.stderr and second.stderr.count("\n") == 1
+    assert moved.is_ready() and moved.cli("status")["processes"]
+    shop.add("mine", 7)
+    assert shop.get("mine")["balance"] == 12
+    shop.close()
+    moved.kill_everything()
+    moved.start()
+    again = moved.client(shop.key)
+    assert again.get(path_of("mine")).json["balance"] == 12
+    again.close()
 
 
 UNREADABLE = {

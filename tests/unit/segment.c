@@ -107,6 +107,22 @@ Test(segment, is_never_replaced)
 	free(bytes);
 }
 
+/* What lies under the unfinished name may be a second name of a segment in use, if it could not be removed. */
+Test(segment, is_never_made_out_of_another_one)
+{
+	uint8_t *bytes;
+	create(1);
+	file_write(&place, name_of(1), RECORD_ALIGN, span_str("mine"));
+	cr_assert_eq(linkat(place.fd, name_of(1), place.fd, "next.tmp", 0), 0);
+	create(2);
+	size_t size = file_read(&place, name_of(1), &bytes);
+	cr_expect(size == dir.segment_bytes && !memcmp(bytes + RECORD_ALIGN, "mine", 4));
+	cr_expect_eq(get_le64(bytes + 32), 1);
+	free(bytes);
+	cr_expect_eq(opens(&dir, 1), OK);
+	cr_expect_eq(opens(&dir, 2), OK);
+}
+
 Test(segment, of_another_shard_or_lineage_is_refused)
 {
 	struct journal_dir other = dir;

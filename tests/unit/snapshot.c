@@ -4,9 +4,11 @@
 
 #include "store/file.h"
 #include "store/snapshot.h"
+#include "store/trust.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 TestSuite(snapshot, .init = begin, .fini = end);
@@ -309,4 +311,50 @@ Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 	free(bytes);
 	cr_expect_eq(make(KEEP_BACKUP, "/nowhere/at/all").err, ERR_INVALID_INPUT);
 	place_remove(&elsewhere);
+}
+
+/* What a killed process has left is in the way of nobody; what is not ours stays. */
+Test(snapshot, left_unfinished_is_removed_and_strangers_are_left_alone)
+{
+	open_small();
+	save_all(1);
+	snap();
+	store_close(&store);
+	cr_assert_eq(mkdirat(place.fd, "snapshots/new", 0700), 0);
+	file_write(&place, "snapshots/new/data.mdb", 0, filler(1, 5000));
+	file_write(&place, "snapshots/README", 0, span_str("ours"));
+	cr_assert_eq(mkdirat(place.fd, "snapshots/kept", 0700), 0);
+	file_write(&place, "snapshots/kept/data.mdb", 0, filler(1, 5000));
+	open_small();
+	for (unsigned i = 2; i < 5; i++) {
+		save_all(i);
+		snap();
+	}
+	cr_expect_neq(faccessat(place.fd, "snapshots/new", F_OK, 0), 0);
+	cr_expect_eq(faccessat(place.fd, "snapshots/README", F_OK, 0), 0);
+	cr_expect_eq(faccessat(place.fd, "snapshots/kept/data.mdb", F_OK, 0), 0);
+	struct keeper_state state = make(KEEP_VERIFY, "");
+	cr_expect_eq(state.snapshots, 2);
+}
+
+/* An operator's own repair: older tables in the place of believed ones. */
+Test(snapshot, makes_up_for_tables_that_do_not_go_with_the_journal)
+{
+	uint8_t *bytes;
+	open_small();
+	save_all(1);
+	store_close(&store);
+	size_t size = file_read(&place, "db/data.mdb", &bytes);
+	for (unsigned i = 2; i < 6; i++) {
+		open_small();
+		save_all(i);
+		snap();
+		store_close(&store);
+	}
+	file_write(&place, "db/data.mdb", 0, span_of(bytes, size));
+	free(bytes);
+	cr_assert_eq(trust_write(place.fd, false), OK); /* as a killed process leaves it */
+	open_small();
+	cr_expect(report.rebuilt);
+	expect_all(5);
 }
