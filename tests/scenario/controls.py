@@ -34,7 +34,7 @@ FLIPS = "8"  # of one bit only now and then, by chance, somebody sees something
 
 def build(directory, fault):
     if not (directory / "build.ninja").exists():
-        subprocess.run(["meson", "setup", directory, f"-Dc_args=-D{fault}"], cwd=ROOT, check=True,
+        subprocess.run(["meson", "setup", directory, "--buildtype=debug", f"-Dc_args=-D{fault}"], cwd=ROOT, check=True,
                        stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", directory, "stampede", "tests/fault/slow.so"], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)

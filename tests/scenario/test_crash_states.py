@@ -7,8 +7,11 @@ import struct
 import subprocess
 import threading
 
+import pytest
 from harness import wait_for
 from shop import Shop, path_of
+
+pytestmark = pytest.mark.plain
 
 HEAD = struct.Struct("=IHHQQQQQ")  # struct trace_head
 MARK, MARK_OPENED, MARK_BALANCE = 10, 2, 4

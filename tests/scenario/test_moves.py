@@ -16,6 +16,8 @@ from crowd import DECIDED, Crowd
 from harness import Service, wait_for
 from shop import Shop, new_id, path_of
 
+pytestmark = pytest.mark.plain
+
 DAY_SECONDS = 86400
 NOBODY = 65534
 

@@ -89,18 +89,29 @@ static bool is_as_written(struct view *view)
 
 enum verdict { SOUND, FOUND, MISSED, OTHERWISE };
 
-static enum verdict look(struct faults *faults)
+static enum verdict judge(struct view *view, struct faults *faults)
 {
-	struct db   *still;
-	struct view *view;
-	struct arena arena = {0};
-	enum err     err = db_open_still(s.place.fd, &still);
-	if (err) return FOUND;
-	if (db_reader_open(still, &arena, &view) || db_reader_begin(view)) return FOUND;
-	err = walk_tables(view, faults, NULL);
+	enum err err = walk_tables(view, faults, NULL);
 	if (err) return err == ERR_IO ? FOUND : OTHERWISE;
 	if (faults->count) return FOUND;
 	return is_as_written(view) ? SOUND : MISSED;
+}
+
+static enum verdict look(struct faults *faults)
+{
+	struct db   *still = NULL;
+	struct view *view = NULL;
+	struct arena arena = {0};
+	enum verdict verdict = FOUND;
+	if (!db_open_still(s.place.fd, &still) && !db_reader_open(still, &arena, &view) &&
+	    !db_reader_begin(view)) {
+		verdict = judge(view, faults);
+		db_reader_end(view);
+	}
+	db_reader_close(&view);
+	db_close(&still);
+	arena_free(&arena);
+	return verdict;
 }
 
 static int look_in_child(void *user)
@@ -128,6 +139,9 @@ Test(walk, finds_nothing_wrong_with_empty_tables)
 	cr_assert_eq(db_reader_begin(view), OK);
 	cr_expect_eq(walk_tables(view, &faults, NULL), OK);
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+	db_reader_end(view);
+	db_reader_close(&view);
+	db_close(&still);
 }
 
 Test(walk, misses_no_flipped_bit_that_matters)
