@@ -239,7 +239,7 @@ class Run:
                 yield from book.compare_amounts(pass_id, amounts)
 
     def summary(self):
-        total = {key: sum(book.counts[key] for book in self.books) for key in self.books[0].counts}
+        total = {key: sum(book.counts.get(key, 0) for book in self.books) for key in self.books[0].counts}
         return (f"durability: acknowledged={total['creations'] + total['deltas']} (creations={total['creations']} "
                 f"deltas={total['deltas']}) unknown={total['unknown']} (found={total['found']}) "
                 f"refused={total['refused']} kills={self.kills} violations={len(self.violations)} seed={self.seed}")
