@@ -32,13 +32,13 @@ class SlowService(Service):
     def __init__(self, **options):
         super().__init__(**options)
         self.stalled = self.home / "stalled"
-        self.library = self.build / "tests" / "fault" / "slow.so"
-        assert self.library.exists(), "it is built with the tests"
+        self.preload = self.build / "tests" / "fault" / "slow.so"
+        assert self.preload.exists(), "it is built with the tests"
 
     def environment(self):
         # A sanitizer's own library wants to be the first one; ours stands in nobody's way.
         checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        return {**super().environment(), "LD_PRELOAD": str(self.library), "ASAN_OPTIONS": checks,
+        return {**super().environment(), "LD_PRELOAD": str(self.preload), "ASAN_OPTIONS": checks,
                 "SLOW_SYNC_BELOW": f"{self.data}/shards/{SLOW}/journal/", "SLOW_SYNC_WHILE": str(self.stalled)}
 
     def stall(self, ms=0):
