@@ -175,7 +175,8 @@ static enum err make(struct keeper *keeper, struct snapshot *made, struct faults
 	return recycle(keeper);
 }
 
-static enum err export(struct keeper *keeper, const struct snapshot *made) {
+static enum err copy_out(struct keeper *keeper, const struct snapshot *made)
+{
 	int fd = open(keeper->export_to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? ERR_INVALID_INPUT : ERR_IO;
 	enum err err = snapshot_export(keeper->place.dir_fd, made, fd, &keeper->progress);
@@ -206,7 +207,7 @@ static enum err verify(struct keeper *keeper, struct keeper_state *state)
 static void run(struct keeper *keeper, struct keeper_state *state)
 {
 	enum err err = make(keeper, &state->made, &state->faults);
-	if (!err && state->what == KEEP_BACKUP) err = export(keeper, &state->made);
+	if (!err && state->what == KEEP_BACKUP) err = copy_out(keeper, &state->made);
 	if (!err && state->what == KEEP_VERIFY) err = verify(keeper, state);
 	state->err = err;
 }

@@ -192,10 +192,10 @@ enum err place_open_journal(const struct store_place *place, struct store_report
 	return errno == ENOENT ? refuse(report, place->shard, "no journal") : ERR_IO;
 }
 
-void place_forget_tables(int place_fd)
+void place_forget_tables(int place_fd, bool refused)
 {
 	(void)!file_remove_dir(place_fd, unfinished);
-	(void)!file_remove_dir(place_fd, replaced);
+	if (!refused) (void)!file_remove_dir(place_fd, replaced);
 }
 
 /* Killed between any two of these, the next start finds tables without a mark of theirs, and begins again. */

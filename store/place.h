@@ -26,8 +26,9 @@ must_check enum err place_open_tables(int place_fd, const struct place_plan *pla
 /* Opens journal/; only a place that may be without one gets it. Errors: ERR_DAMAGED (report->what), ERR_IO. */
 must_check enum err place_open_journal(const struct store_place *place, struct store_report *report, int *fd);
 
-/* Takes away what is no longer needed: db.new/ of a start that was refused or died, db.old/ of one that died. */
-void place_forget_tables(int place_fd);
+/* Takes away what is no longer needed: db.new/ of a start that was `refused` or died, and, once a start has
+ * succeeded, db.old/ of one that died: until then it may be all that is left of the tables. */
+void place_forget_tables(int place_fd, bool refused);
 
 /* The newest record that tables which are not believed prove to have been acknowledged; 0: none, or no tables.
  * Errors: ERR_IO, ERR_NO_MEMORY. */

@@ -128,7 +128,7 @@ out:
 	say_why(report, err);
 	recover_end(&recovery);
 	if (err) close_tables(store);
-	if (!err || plan->anew) place_forget_tables(place->dir_fd);
+	if (!err || plan->anew) place_forget_tables(place->dir_fd, err != OK);
 	return err;
 }
 
