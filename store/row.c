@@ -118,9 +118,9 @@ static enum err parted_put(struct db *db, enum table table, struct span key, str
 {
 	struct part_key part;
 	uint8_t         total[TOTAL_BYTES];
-	struct span     head = span_of(total, sizeof total);
 	unsigned        number = 0;
 	put_le32(total, (uint32_t)value.size);
+	struct span head = span_of(total, sizeof total);
 	do {
 		size_t   room = PART_BYTES - head.size;
 		size_t   size = value.size < room ? value.size : room;

@@ -36,7 +36,7 @@ def build(directory, fault):
         subprocess.run(["meson", "setup", directory, "--buildtype=debug", f"-Dc_args=-D{fault}"], cwd=ROOT, check=True,
                        stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", directory, "stampede", "tests/fault/slow.so"], cwd=ROOT, check=True,
-                   stdout=subprocess.DEVNULL)
+                   stdout=sys.stderr)
 
 
 def found_by_kills(directory, fault, kills):
