@@ -7,6 +7,7 @@
 #include "actors/shard/engine.h"
 
 #include "actors/rt/log.h"
+#include "actors/rt/time.h"
 #include "actors/shard/system/issuer_set.h"
 
 enum { FRAMES_PER_TURN = 64, PLACEMENT_VERSION = 1, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000 };
@@ -165,6 +166,8 @@ static enum err take_letters(struct engine *engine, bool *more)
 			*more = false;
 			break;
 		}
+		engine->now =
+		    time_mono(); /* a turn may have been stopped for long: the letter's deadlines are real */
 		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
 	}
 	return err;

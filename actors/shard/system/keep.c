@@ -1,5 +1,6 @@
 /* KEEP: asks the shard's keeper for a snapshot, a backup or a verification. It only begins it; KEEPING tells what
- * became of it. A backup's directory is the whole one's: the shard's own is shards/N in it. */
+ * became of it. A backup's directory is the whole one's: the shard's own is shards/N in it. It comes to a reader, so
+ * that everything acknowledged before it is in the tables that the snapshot is made of. */
 #include "actors/shard/command.h"
 
 #include <stdio.h>
