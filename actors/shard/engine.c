@@ -166,8 +166,7 @@ static enum err take_letters(struct engine *engine, bool *more)
 			*more = false;
 			break;
 		}
-		engine->now =
-		    time_mono(); /* a turn may have been stopped for long: the letter's deadlines are real */
+		engine->now = time_mono(); /* the process may have been stopped since the turn began */
 		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
 	}
 	return err;
