@@ -4,22 +4,29 @@
  * state allows) are the handler's, in the shard. */
 #include "http/arguments.h"
 #include "http/query.h"
+#include "schemas/date.h"
 #include "schemas/fields.h"
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 
 enum { ARGUMENTS_BYTES_MAX = 2 * PASS_STORED_BYTES_MAX }; /* more than any pass can hold; PAYLOAD_TOO_LARGE */
 
+struct repeated {
+	struct span      text;
+	struct repeated *next;
+};
+
 struct reading {
 	const struct field            *fields;
 	unsigned                       count;
 	const struct arguments_source *source;
 	struct arguments_memory       *memory;
-	const struct json             *body;              /* an object, or NULL: none given */
-	const struct json             *members[ARGS_MAX]; /* of the body, by field */
-	struct span                    texts[ARGS_MAX];   /* decoded, of path and query, by field */
-	bool                           present[ARGS_MAX]; /* in path or query */
-	struct span                    field;             /* at fault */
+	const struct json             *body;               /* an object, or NULL: none given */
+	const struct json             *members[ARGS_MAX];  /* of the body, by field */
+	struct span                    texts[ARGS_MAX];    /* decoded, of path and query, by field */
+	bool                           present[ARGS_MAX];  /* in path or query */
+	struct repeated               *repeated[ARGS_MAX]; /* a query's STRINGS, the last one first */
+	struct span                    field;              /* at fault */
 };
 
 static bool has_source(const struct field *fields, unsigned count, enum field_source source)
@@ -91,6 +98,15 @@ static bool decode(struct reading *reading, struct span text, bool in_query, str
 	return at && percent_decode(text, in_query, at, &decoded->size);
 }
 
+static enum err repeat(struct reading *reading, unsigned i, struct span text)
+{
+	struct repeated *one = arena_take(&reading->memory->arena, sizeof *one);
+	if (!one) return ERR_NO_MEMORY;
+	*one = (struct repeated){text, reading->repeated[i]};
+	reading->repeated[i] = one;
+	return OK;
+}
+
 static enum err sort_query(struct reading *reading)
 {
 	struct span rest = reading->source->query, name, value, decoded;
@@ -99,10 +115,12 @@ static enum err sort_query(struct reading *reading)
 		if (!decode(reading, name, true, &decoded)) continue; /* not one of ours, whatever it is */
 		unsigned i = find_field(reading, decoded, FROM_QUERY);
 		if (i == reading->count) continue;
-		if (reading->present[i]) return fault(reading, i, ERR_INVALID_INPUT);
+		bool may_repeat = reading->fields[i].type == TYPE_STRINGS;
+		if (reading->present[i] && !may_repeat) return fault(reading, i, ERR_INVALID_INPUT);
 		reading->present[i] = true;
 		if (!decode(reading, value, true, &reading->texts[i]))
 			return fault(reading, i, ERR_INVALID_INPUT);
+		if (may_repeat && repeat(reading, i, reading->texts[i])) return ERR_NO_MEMORY;
 	}
 	return OK;
 }
@@ -138,6 +156,30 @@ static void pack_boolean(msgpack_packer *packer, bool truth)
 		msgpack_pack_false(packer);
 }
 
+/* A form's space was a `+` before it was decoded: the sign of an offset. */
+static bool pack_time(struct reading *reading, struct span text, msgpack_packer *packer)
+{
+	wall_us  at;
+	uint8_t *copy = arena_take(&reading->memory->arena, text.size + 1);
+	if (!copy) return false;
+	for (size_t i = 0; i < text.size; i++)
+		copy[i] = text.at[i] == ' ' ? '+' : text.at[i];
+	if (!rfc3339_read(span_of(copy, text.size), &at)) return false;
+	msgpack_pack_int64(packer, at.v);
+	return true;
+}
+
+static bool pack_strings(const struct repeated *list, msgpack_packer *packer)
+{
+	uint32_t count = 0;
+	for (const struct repeated *one = list; one; one = one->next, count++)
+		if (!utf8_is_valid(one->text)) return false;
+	msgpack_pack_array(packer, count);
+	for (; list; list = list->next)
+		pack_str(packer, list->text);
+	return true;
+}
+
 static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *packer)
 {
 	const struct field *field = &reading->fields[i];
@@ -157,6 +199,8 @@ static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *pack
 		if (!fits(field, text) || !utf8_is_valid(text)) return false;
 		pack_str(packer, text);
 		return true;
+	case TYPE_TIME: return pack_time(reading, text, packer);
+	case TYPE_STRINGS: return pack_strings(reading->repeated[i], packer);
 	default: return false;
 	}
 }
@@ -194,7 +238,9 @@ static bool pack_member(struct reading *reading, unsigned i, msgpack_packer *pac
 		if (!span_is(value->text, "ios") && !span_is(value->text, "android")) return false;
 		pack_str(packer, value->text);
 		return true;
-	case TYPE_BYTES: return false;
+	case TYPE_BYTES:
+	case TYPE_STRINGS:
+	case TYPE_TIME: return false;
 	}
 	return false;
 }

@@ -11,6 +11,8 @@
  *           OBJECT   msgpack map of key -> str (a string) | bin (any other value, as its JSON text) | nil
  *           NULLABLE an OBJECT for which an explicit null means something: an empty bin is that null
  *           BYTES    msgpack bin
+ *           STRINGS  a query's parameter that may be repeated: msgpack array of str
+ *           TIME     RFC 3339; travels as int, microseconds since 1970
  * Absent optional arguments travel as nil. On the wire the arguments are one array in this order. */
 #define FIELDS_AUTH(F)
 #define FIELDS_PASS_CREATE(F)                                          \
@@ -26,7 +28,15 @@
 #define FIELDS_PASS_LIST(F)                                              \
 	F(PASS_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
 	F(PASS_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)     \
-	F(PASS_LIST, include_deleted, QUERY, BOOLEAN, OPTIONAL, 0, 0)
+	F(PASS_LIST, include_deleted, QUERY, BOOLEAN, OPTIONAL, 0, 0)    \
+	F(PASS_LIST, q, QUERY, STRING, OPTIONAL, 0, 0)                   \
+	F(PASS_LIST, status, QUERY, STRINGS, OPTIONAL, 0, 0)             \
+	F(PASS_LIST, sort_by, QUERY, STRING, OPTIONAL, 0, 0)             \
+	F(PASS_LIST, sort_dir, QUERY, STRING, OPTIONAL, 0, 0)            \
+	F(PASS_LIST, created_from, QUERY, TIME, OPTIONAL, 0, 0)          \
+	F(PASS_LIST, created_to, QUERY, TIME, OPTIONAL, 0, 0)            \
+	F(PASS_LIST, updated_from, QUERY, TIME, OPTIONAL, 0, 0)          \
+	F(PASS_LIST, updated_to, QUERY, TIME, OPTIONAL, 0, 0)
 #define FIELDS_PASS_PATCH(F)                                 \
 	F(PASS_PATCH, pass_id, PATH, STRING, REQUIRED, 0, 0) \
 	F(PASS_PATCH, visible, BODY, OBJECT, OPTIONAL, 0, 0) \
@@ -87,6 +97,8 @@ enum field_type {
 	TYPE_OBJECT,
 	TYPE_NULLABLE,
 	TYPE_BYTES,
+	TYPE_STRINGS,
+	TYPE_TIME,
 	TYPE_PLATFORM, /* "ios" or "android": any other value, null too, is INVALID_REQUEST; travels as str */
 };
 enum field_need { NEED_OPTIONAL, NEED_REQUIRED };

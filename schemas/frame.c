@@ -274,18 +274,28 @@ static bool is_object(const msgpack_object *arg)
 	return true;
 }
 
+static bool is_strings(const msgpack_object *arg)
+{
+	if (arg->type != MSGPACK_OBJECT_ARRAY) return false;
+	for (uint32_t i = 0; i < arg->via.array.size; i++)
+		if (arg->via.array.ptr[i].type != MSGPACK_OBJECT_STR) return false;
+	return true;
+}
+
 static bool arg_fits(const msgpack_object *arg, const struct field *field)
 {
 	if (arg->type == MSGPACK_OBJECT_NIL) return field->need == NEED_OPTIONAL;
 	switch (field->type) {
 	case TYPE_STRING:
 	case TYPE_PLATFORM: return arg->type == MSGPACK_OBJECT_STR;
-	case TYPE_INTEGER: return is_int64(arg);
+	case TYPE_INTEGER:
+	case TYPE_TIME: return is_int64(arg);
 	case TYPE_BOOLEAN: return arg->type == MSGPACK_OBJECT_BOOLEAN;
 	case TYPE_OBJECT: return is_object(arg);
 	case TYPE_NULLABLE:
 		return is_object(arg) || (arg->type == MSGPACK_OBJECT_BIN && arg->via.bin.size == 0);
 	case TYPE_BYTES: return arg->type == MSGPACK_OBJECT_BIN;
+	case TYPE_STRINGS: return is_strings(arg);
 	}
 	return false;
 }

@@ -1,0 +1,13 @@
+#pragma once
+#include "schemas/buffer.h"
+
+/* Text as searching and sorting by name compare it: decomposed by compatibility (NFKD), marks stripped, case folded;
+ * of two such texts the order of bytes is the order of code points. Source: decisions on `q` and `sort_by=name`.
+ * Units: bytes of UTF-8, and code points. */
+
+/* Appends the folded text. Valid UTF-8 is the caller's to see to. Errors: the buffer's `failed`. */
+void fold_text(struct span text, struct buffer *out);
+
+/* The first `count` code points of a text. */
+struct span utf8_first(struct span text, size_t count);
+size_t      utf8_length(struct span text); /* code points */

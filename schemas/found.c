@@ -1,0 +1,58 @@
+/* Names and searched text of a pass. A value that is no string is searched as JSON writes it. */
+#include "schemas/found.h"
+
+#include "schemas/fold.h"
+#include "schemas/json.h"
+
+static enum err open_visible(const struct body *body, struct arena *arena, const struct json **first)
+{
+	struct json *visible;
+	*first = NULL;
+	if (body->visible.size == 0) return OK;
+	enum err err = json_parse(body->visible, arena, &visible);
+	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
+	if (visible->kind != JSON_OBJECT) return ERR_DAMAGED;
+	*first = visible->child;
+	return OK;
+}
+
+static void fold_value(const struct json *value, struct buffer *out)
+{
+	struct buffer text = {0};
+	if (value->kind == JSON_STRING) {
+		fold_text(value->text, out);
+		return;
+	}
+	json_text(value, &text);
+	fold_text(buffer_span(&text), out); /* an exponent may be written as E */
+	out->failed |= text.failed;
+	buffer_free(&text);
+}
+
+enum err found_name(const struct body *body, struct span name_field, struct arena *arena, struct buffer *out)
+{
+	const struct json *member;
+	size_t             begin = out->size;
+	if (name_field.size == 0) return OK;
+	enum err err = open_visible(body, arena, &member);
+	if (err) return err;
+	for (; member; member = member->next)
+		if (span_equal(member->key, name_field)) fold_value(member, out);
+	if (out->failed) return ERR_NO_MEMORY;
+	struct span whole = span_of(out->at + begin, out->size - begin);
+	out->size = begin + utf8_first(whole, NAME_CODE_POINTS_MAX).size;
+	return OK;
+}
+
+enum err found_text(const struct body *body, struct arena *arena, struct buffer *out)
+{
+	const struct json *member;
+	enum err           err = open_visible(body, arena, &member);
+	if (err) return err;
+	fold_text(body->pass_id, out);
+	for (; member; member = member->next) {
+		buffer_byte(out, FOUND_SEPARATOR);
+		fold_value(member, out);
+	}
+	return out->failed ? ERR_NO_MEMORY : OK;
+}

@@ -1,0 +1,46 @@
+/* Substring search. Sixteen places are looked at together: those where the first and the last byte of what is sought
+ * are both right are compared in full. Rare ones remain, so the speed is that of reading the text. */
+#include "schemas/search.h"
+
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+enum { PLACES = 16 };
+
+static inline __m128i load(const uint8_t *at)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
+/* From *at on, as long as PLACES more can be looked at without reading behind the text. */
+static bool holds_by_places(struct span text, struct span what, size_t *at)
+{
+	const __m128i first = _mm_set1_epi8((char)what.at[0]),
+	              last = _mm_set1_epi8((char)what.at[what.size - 1]);
+	for (; *at + what.size - 1 + PLACES <= text.size; *at += PLACES) {
+		const uint8_t *here = text.at + *at;
+		__m128i        both = _mm_and_si128(_mm_cmpeq_epi8(load(here), first),
+		                                    _mm_cmpeq_epi8(load(here + what.size - 1), last));
+		for (unsigned bits = (unsigned)_mm_movemask_epi8(both); bits; bits &= bits - 1)
+			if (!memcmp(here + __builtin_ctz(bits), what.at, what.size)) return true;
+	}
+	return false;
+}
+#else
+static bool holds_by_places(struct span text, struct span what, size_t *at)
+{
+	(void)text, (void)what, (void)at;
+	return false;
+}
+#endif
+
+bool span_holds(struct span text, struct span what)
+{
+	size_t at = 0;
+	if (what.size == 0) return true;
+	if (what.size > text.size) return false;
+	if (holds_by_places(text, what, &at)) return true;
+	return memmem(text.at + at, text.size - at, what.at, what.size) != NULL;
+}

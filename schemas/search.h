@@ -1,0 +1,5 @@
+#pragma once
+#include "schemas/span.h"
+
+/* Does `text` hold `what`, byte for byte? The empty span is in everything. For short texts and for megabytes alike. */
+bool span_holds(struct span text, struct span what);
