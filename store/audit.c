@@ -67,12 +67,14 @@ static enum err audit_keys(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static bool is_template(struct span text, struct arena *arena)
+static bool is_template(struct auditor *auditor, struct span text, struct arena *arena)
 {
 	static struct template template; /* large; an audit runs on one thread of a process */
 	const char  *field;
 	struct json *json;
-	return !json_parse(text, arena, &json) && !template_read(json, &template, &field);
+	if (json_parse(text, arena, &json) || template_read(json, &template, &field)) return false;
+	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
+	return true;
 }
 
 static enum err audit_templates(struct auditor *auditor)
@@ -82,6 +84,7 @@ static enum err audit_templates(struct auditor *auditor)
 	struct arena       arena = {0};
 	uint32_t           next = 1;
 	enum err           err;
+	buffer_clear(&auditor->name_fields);
 	while (!(err = audit_whole(auditor, &rows, &found))) {
 		if (!found.whole) continue;
 		for (; next < found.number && next <= auditor->template_count; next++)
@@ -91,8 +94,9 @@ static enum err audit_templates(struct auditor *auditor)
 			            found.number, auditor->template_count);
 		else
 			next = found.number + 1;
-		if (!is_template(found.value, &arena))
+		if (!is_template(auditor, found.value, &arena))
 			audit_fault(auditor, TABLE_TEMPLATE, "template %u cannot be read", found.number);
+		buffer_byte(&auditor->name_fields, 0);
 		arena_reset(&arena);
 	}
 	arena_free(&arena);
@@ -210,7 +214,11 @@ enum err audit_tables(struct view *reader, struct audit *audit, struct faults *f
 	if (err || faults->count != before) return err;
 	if (!(err = audit_meta(&auditor))) err = audit_accounts(&auditor);
 	buffer_free(&auditor.whole);
+	buffer_free(&auditor.name_fields);
+	buffer_free(&auditor.text);
+	arena_free(&auditor.arena);
 	free(auditor.passes);
+	free(auditor.order);
 	if (err != ERR_DAMAGED) return err;
 	fault(faults, "the tables contradict themselves");
 	return OK;

@@ -1,6 +1,6 @@
 /* The passes of one account, recomputed.
  *
- * The hot rows come first and say how many passes there are; then bodies, ids and ledger are gone through once each, in
+ * The hot rows come first and say how many passes there are; then bodies, indexes and ledger are gone through once each, in
  * their own order, and what they say of a pass is gathered beside what its hot row says. At the end the two must agree. */
 #include "store/auditor.h"
 
@@ -9,6 +9,7 @@
 #include "schemas/fields.h"
 #include "store/hot.h"
 #include "store/ledger.h"
+#include "store/status.h"
 #include "store/tally.h"
 
 #include <inttypes.h>
@@ -21,24 +22,6 @@ enum {
 	ROOM_FIRST = 1024
 };
 enum { STATUS_DEACTIVATED = 5 };
-
-struct pass_seen {
-	int64_t  hot_balance, balance; /* as the hot row says; the sum of the ledger */
-	uint64_t hot_head, head;       /* its newest ledger row */
-	uint64_t id_sum;               /* of the body's pass_id: stands for it, to keep memory small */
-	uint8_t  hot_status, status;
-	uint8_t  hot_flags, flags;
-	bool     has_body, has_id;
-};
-
-/* FNV-1a: two ids of one account that share it are not to be expected. */
-static uint64_t sum_of(struct span text)
-{
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
-	for (size_t i = 0; i < text.size; i++)
-		sum = (sum ^ text.at[i]) * UINT64_C(0x100000001b3);
-	return sum;
-}
 
 /* Hot rows ------------------------------------------------------------------------------------------------ */
 
@@ -56,6 +39,7 @@ static enum err add_pass(struct auditor *auditor, const struct hot *hot)
 	    .hot_head = hot->ledger_head,
 	    .hot_status = hot->status,
 	    .hot_flags = hot->flags,
+	    .template = hot->template,
 	};
 	return OK;
 }
@@ -104,6 +88,10 @@ static enum err take_hot_row(struct auditor *auditor, struct span row)
 	for (unsigned i = 0; !err && i < hot_row_counts(row)[HOT_COUNT_USED]; i++) {
 		struct hot hot = hot_row_pass(row, i);
 		judge_pass(auditor, first + i, &hot);
+		if (first + i && hot.created.v < auditor->last_created.v)
+			audit_fault(auditor, TABLE_HOT, "pass %zu was created before the one before it",
+			            first + i);
+		auditor->last_created = hot.created;
 		if (!(hot.flags & HOT_DELETED)) auditor->audit->passes++;
 		err = add_pass(auditor, &hot);
 	}
@@ -140,6 +128,7 @@ static enum err audit_tally(struct auditor *auditor)
 	struct audit_rows rows = {.table = TABLE_TALLY};
 	uint32_t          want[HOT_COUNT_DELETED + 1] = {0};
 	struct tally      tally;
+	bool              told = false;
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows)))
 		if (rows.rest.size)
@@ -154,6 +143,11 @@ static enum err audit_tally(struct auditor *auditor)
 		unsigned                count = pass->hot_flags & HOT_DELETED ? (unsigned)HOT_COUNT_DELETED
 		                                                              : pass->hot_status;
 		if (count <= HOT_COUNT_DELETED) want[count]++;
+		bool too_wide = pass->hot_balance && balance_width(pass->hot_balance) > tally.width;
+		if (too_wide && !told)
+			audit_fault(auditor, TABLE_TALLY, "pass %zu: a counter of more than %u characters", i,
+			            tally.width);
+		told |= too_wide;
 	}
 	if (tally.made != auditor->pass_count)
 		audit_fault(auditor, TABLE_TALLY, "%u passes made, but there are %zu", tally.made,
@@ -165,22 +159,56 @@ static enum err audit_tally(struct auditor *auditor)
 	return OK;
 }
 
-/* Bodies and ids ------------------------------------------------------------------------------------------ */
+/* Statuses ------------------------------------------------------------------------------------------------ */
 
-static void judge_body(struct auditor *auditor, uint32_t number, struct span value)
+static void judge_statuses(struct auditor *auditor, struct span row, size_t first)
 {
-	struct body body;
+	for (size_t i = 0; i < STATUS_PASSES; i++) {
+		uint8_t want = STATUS_NOBODY;
+		if (first + i < auditor->pass_count) {
+			const struct pass_seen *pass = &auditor->passes[first + i];
+			want = pass->hot_flags & HOT_DELETED ? pass->hot_status | STATUS_DELETED
+			                                     : pass->hot_status;
+		}
+		if (row.at[i] != want)
+			audit_fault(auditor, TABLE_STATUS, "pass %zu: %u, its hot row says %u", first + i,
+			            row.at[i], want);
+	}
+}
+
+static enum err audit_statuses(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_STATUS};
+	size_t            first = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != 4 || !status_row_is_whole(rows.value) ||
+		    (uint64_t)get_be32(rows.rest.at) * STATUS_PASSES != first)
+			audit_fault(auditor, TABLE_STATUS, "the row of passes from %zu is missing or wrong",
+			            first);
+		else
+			judge_statuses(auditor, rows.value, first);
+		first += STATUS_PASSES;
+	}
+	size_t rows_wanted = (auditor->pass_count + STATUS_PASSES - 1) / STATUS_PASSES;
+	if (err == ERR_NOT_FOUND && first != rows_wanted * STATUS_PASSES)
+		audit_fault(auditor, TABLE_STATUS, "%zu rows, there must be %zu", first / STATUS_PASSES,
+		            rows_wanted);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Bodies -------------------------------------------------------------------------------------------------- */
+
+static enum err judge_body(struct auditor *auditor, uint32_t number, struct span value)
+{
+	bool readable;
 	if (number >= auditor->pass_count) {
 		audit_fault(auditor, TABLE_BODY, "pass %u does not exist", number);
-		return;
+		return OK;
 	}
-	struct pass_seen *pass = &auditor->passes[number];
-	pass->has_body = true;
-	if (body_open(value, &body) || !pass_id_is_valid(body.pass_id)) {
-		audit_fault(auditor, TABLE_BODY, "pass %u: its body cannot be read", number);
-		return;
-	}
-	pass->id_sum = sum_of(body.pass_id);
+	enum err err = audit_body(auditor, &auditor->passes[number], value, &readable);
+	if (!err && !readable) audit_fault(auditor, TABLE_BODY, "pass %u: its body cannot be read", number);
+	return err;
 }
 
 static enum err audit_bodies(struct auditor *auditor)
@@ -189,50 +217,7 @@ static enum err audit_bodies(struct auditor *auditor)
 	struct audit_whole found;
 	enum err           err;
 	while (!(err = audit_whole(auditor, &rows, &found)))
-		if (found.whole) judge_body(auditor, found.number, found.value);
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-/* One row of the index; *live becomes whether it leads to a pass that is not deleted. */
-static void judge_id(struct auditor *auditor, const struct audit_rows *rows, struct span id, bool *live)
-{
-	uint32_t number = ~get_be32(rows->rest.at + id.size + 1);
-	*live = false;
-	if (rows->rest.at[id.size] || rows->value.size)
-		audit_fault(auditor, TABLE_PASS_ID, "pass %u: a row of a wrong form", number);
-	if (number >= auditor->pass_count) {
-		audit_fault(auditor, TABLE_PASS_ID, "pass %u does not exist", number);
-		return;
-	}
-	struct pass_seen *pass = &auditor->passes[number];
-	if (pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %u has two ids", number);
-	if (pass->has_body && pass->id_sum != sum_of(id))
-		audit_fault(auditor, TABLE_PASS_ID, "pass %u: another id than in its body", number);
-	pass->has_id = true;
-	*live = !(pass->hot_flags & HOT_DELETED);
-}
-
-/* Rows of one id stand together, the newest pass first. */
-static enum err audit_ids(struct auditor *auditor)
-{
-	struct audit_rows rows = {.table = TABLE_PASS_ID};
-	struct span       before = {NULL, 0};
-	bool              live, live_before = false;
-	enum err          err;
-	while (!(err = audit_row(auditor, &rows))) {
-		if (rows.rest.size < 6) {
-			audit_fault(auditor, TABLE_PASS_ID, "a key of %zu bytes", rows.row.key.size);
-			continue;
-		}
-		struct span id = span_of(rows.rest.at, rows.rest.size - 5);
-		bool        same = span_equal(id, before);
-		judge_id(auditor, &rows, id, &live);
-		if (same && live && live_before)
-			audit_fault(auditor, TABLE_PASS_ID, "two live passes of one id: pass %u is one",
-			            ~get_be32(rows.rest.at + id.size + 1));
-		live_before = live || (same && live_before);
-		before = id;
-	}
+		if (found.whole && (err = judge_body(auditor, found.number, found.value))) return err;
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -314,6 +299,7 @@ static void compare(struct auditor *auditor, size_t number)
 	const struct pass_seen *pass = &auditor->passes[number];
 	if (!pass->has_body) audit_fault(auditor, TABLE_BODY, "pass %zu has none", number);
 	if (!pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %zu has none", number);
+	if (!pass->has_name) audit_fault(auditor, TABLE_NAME, "pass %zu has none", number);
 	if (pass->hot_head != pass->head)
 		audit_fault(auditor, TABLE_HOT,
 		            "pass %zu: its last event is %" PRIu64 ", the ledger's %" PRIu64, number,
@@ -331,7 +317,8 @@ enum err audit_passes(struct auditor *auditor)
 {
 	enum err err;
 	if ((err = audit_hot(auditor)) || (err = audit_tally(auditor))) return err;
-	if ((err = audit_bodies(auditor)) || (err = audit_ids(auditor))) return err;
+	if ((err = audit_statuses(auditor))) return err;
+	if ((err = audit_bodies(auditor)) || (err = audit_index(auditor))) return err;
 	if ((err = audit_ledger(auditor))) return err;
 	for (size_t i = 0; i < auditor->pass_count; i++)
 		compare(auditor, i);

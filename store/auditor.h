@@ -1,12 +1,25 @@
 #pragma once
+#include "schemas/arena.h"
 #include "schemas/buffer.h"
 #include "schemas/ids.h"
 #include "store/audit.h"
 #include "store/keys.h"
 
 /* What the parts of an audit share: audit.c goes from account to account, audit_rows.c takes an account's rows of one
- * table apart, audit_passes.c recomputes what an account's passes must add up to. Nobody else includes this. */
-struct pass_seen;
+ * table apart, audit_passes.c recomputes what an account's passes must add up to, audit_index.c what they are found by.
+ * Nobody else includes this. */
+
+/* What the tables say of one pass: its hot row, and beside it what the others must agree to. */
+struct pass_seen {
+	int64_t  hot_balance, balance; /* as the hot row says; the sum of the ledger */
+	uint64_t hot_head, head;       /* its newest ledger row */
+	uint64_t id_sum, name_sum,
+	    text_sum; /* of what its body is found by: they stand for it, to keep memory small */
+	uint16_t template;
+	uint8_t hot_status, status;
+	uint8_t hot_flags, flags;
+	bool    has_body, has_id, has_name;
+};
 
 struct auditor {
 	struct view      *reader;
@@ -16,9 +29,15 @@ struct auditor {
 	struct account_id account; /* the one at hand */
 	char              account_text[ACCOUNT_ID_TEXT];
 	uint32_t          template_count;
-	struct buffer     whole;  /* a value put together from its parts */
-	struct pass_seen *passes; /* of the account, by number */
+	struct buffer     name_fields; /* of its templates, by number: each ends in 0 */
+	struct arena      arena;       /* of one body */
+	struct buffer     text;        /* a name or text made of it */
+	struct buffer     whole;       /* a value put together from its parts */
+	struct pass_seen *passes;      /* of the account, by number */
 	size_t            pass_count, pass_room;
+	wall_us           last_created;
+	uint32_t         *order; /* numbers of passes, as the rows of an index name them */
+	size_t            order_count;
 };
 
 /* Adds a fault of the account at hand in `table`. */
@@ -44,5 +63,11 @@ struct audit_whole {
 };
 must_check enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found);
 
-/* The passes of the account at hand: rows of HOT, TALLY, BODY, PASS_ID and LEDGER. */
+/* The passes of the account at hand: rows of HOT, STATUS, TALLY, BODY and LEDGER. */
 must_check enum err audit_passes(struct auditor *auditor);
+
+/* What passes are found by: rows of PASS_ID, NAME, TEXT, ID_ORDER and NAME_ORDER. audit_body() notes what a body asks for,
+ * and comes first; false if it cannot be read. */
+must_check enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value,
+                               bool *readable);
+must_check enum err audit_index(struct auditor *auditor);

@@ -334,6 +334,35 @@ enum err view_next(struct view *view, enum table table, struct view_row *row)
 	return move(view, table, &k, MDB_NEXT, row);
 }
 
+enum err view_previous(struct view *view, enum table table, struct view_row *row)
+{
+	MDB_val k = {0, NULL};
+	return move(view, table, &k, MDB_PREV, row);
+}
+
+/* Rows are far apart in memory: while the first is looked at, the others are on their way. */
+enum err view_next_many(struct view *view, enum table table, struct view_row *rows, unsigned room,
+                        unsigned *count)
+{
+	enum { LINE_BYTES = 64 };
+	MDB_cursor *cursor;
+	MDB_val     key, stored;
+	int         rc = 0;
+	enum err    err = view_cursor(view, table, &cursor);
+	if (err) return err;
+	must(tables[table].kind == KIND_PLAIN && (!view->writes || view->writes->count == 0));
+	for (*count = 0; *count < room && !(rc = mdb_cursor_get(cursor, &key, &stored, MDB_NEXT)); ++*count) {
+		rows[*count] = (struct view_row){span_of(key.mv_data, key.mv_size),
+		                                 span_of(stored.mv_data, stored.mv_size)};
+		for (size_t at = 0; at < stored.mv_size; at += LINE_BYTES)
+			__builtin_prefetch(rows[*count].value.at + at);
+	}
+	if (rc && rc != MDB_NOTFOUND) return db_err(rc);
+	for (unsigned i = 0; !err && i < *count; i++)
+		err = row_checked(table, rows[i].key, val(rows[i].value), &rows[i].value);
+	return err;
+}
+
 enum err db_reader_open(struct db *db, struct arena *arena, struct view **out)
 {
 	struct view *view = calloc(1, sizeof *view);

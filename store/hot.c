@@ -4,6 +4,8 @@
 
 #include "schemas/bytes.h"
 #include "store/keys.h"
+#include "store/status.h"
+#include "store/tally.h"
 
 enum {
 	AT_COUNTS = 0,
@@ -42,6 +44,73 @@ struct hot hot_row_pass(struct span row, unsigned i)
 	    .last_scan = wall_at(b + AT_LAST_SCAN + 8 * i),
 	    .ledger_head = get_le64(b + AT_LEDGER_HEAD + 8 * i),
 	};
+}
+
+int64_t hot_row_oldest(struct span row)
+{
+	return (int64_t)get_le64(row.at + AT_OLDEST);
+}
+
+int64_t hot_row_newest(struct span row)
+{
+	return (int64_t)get_le64(row.at + AT_NEWEST);
+}
+
+void hot_row_updated(struct span row, int64_t updated[HOT_PASSES])
+{
+	for (unsigned i = 0; i < HOT_PASSES; i++)
+		updated[i] = (int64_t)get_le64(row.at + AT_UPDATED + 8 * i);
+}
+
+int64_t hot_row_balance(struct span row, unsigned i)
+{
+	return (int64_t)get_le64(row.at + AT_BALANCE + 8 * i);
+}
+
+unsigned hot_row_template(struct span row, unsigned i)
+{
+	return get_le16(row.at + AT_TEMPLATE + 2 * i);
+}
+
+/* By status: counts first, then pass by pass. */
+static uint64_t mask_by_status(struct span row, const struct hot_wanted *wanted, uint64_t all)
+{
+	const uint8_t *status = row.at + AT_STATUS, *flags = row.at + AT_FLAGS;
+	uint8_t        is_wanted[2][8]; /* by deleted, status */
+	unsigned       count = wanted->deleted ? row.at[HOT_COUNT_DELETED] : 0;
+	uint64_t       mask = 0;
+	for (unsigned i = 0; i < HOT_COUNT_DELETED; i++)
+		if (wanted->statuses >> i & 1) count += row.at[i];
+	if (count == 0) return 0;
+	if (count == row.at[HOT_COUNT_USED]) return all;
+	for (unsigned i = 0; i < 8; i++) {
+		is_wanted[0][i] = wanted->statuses >> i & 1;
+		is_wanted[1][i] = wanted->deleted;
+	}
+	for (unsigned i = 0; i < row.at[HOT_COUNT_USED]; i++)
+		mask |= (uint64_t)is_wanted[flags[i] & HOT_DELETED][status[i] & 7] << i;
+	return mask;
+}
+
+static uint64_t mask_by_update(struct span row, const struct hot_wanted *wanted, uint64_t all)
+{
+	int64_t  from = wanted->updated_from.v, to = wanted->updated_to.v;
+	int64_t  oldest = hot_row_oldest(row), newest = hot_row_newest(row);
+	uint64_t mask = 0;
+	if (oldest >= from && newest < to) return all;
+	if (newest < from || oldest >= to) return 0;
+	for (unsigned i = 0; i < row.at[HOT_COUNT_USED]; i++) {
+		int64_t updated = wall_at(row.at + AT_UPDATED + 8 * i).v;
+		mask |= (uint64_t)(updated >= from && updated < to) << i;
+	}
+	return mask;
+}
+
+uint64_t hot_row_mask(struct span row, const struct hot_wanted *wanted)
+{
+	uint64_t all = (UINT64_C(1) << row.at[HOT_COUNT_USED]) - 1;
+	uint64_t mask = mask_by_status(row, wanted, all);
+	return mask ? mask & mask_by_update(row, wanted, all) : 0;
 }
 
 bool hot_row_is_whole(struct span row)
@@ -134,7 +203,10 @@ enum err hot_put(struct view *view, const struct hot_at *at, const struct hot *a
 	patch_u64(&p, AT_LEDGER_HEAD + 8 * i, before->ledger_head, after->ledger_head);
 	patch_counts(&p, at->row, before, after);
 	if (before->updated.v != after->updated.v) patch_bounds(&p, at->row, (unsigned)i, after->updated);
-	return p.err;
+	if (!p.err && before->balance != after->balance)
+		p.err = tally_widen(view, at->account, before->balance, after->balance);
+	if (p.err || hot_count(before) == hot_count(after)) return p.err;
+	return status_put(view, at->account, at->number, after, false);
 }
 
 static void fill(uint8_t *b, unsigned i, const struct hot *pass)
@@ -171,5 +243,6 @@ enum err hot_add(struct view *view, struct account_id account, uint32_t number, 
 		put_le64(b + AT_OLDEST, (uint64_t)pass->updated.v);
 	if (index == 0 || pass->updated.v > wall_at(b + AT_NEWEST).v)
 		put_le64(b + AT_NEWEST, (uint64_t)pass->updated.v);
-	return write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));
+	err = write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));
+	return err ? err : status_put(view, account, number, pass, true);
 }

@@ -5,8 +5,11 @@
 
 /* How the keys of tables.def are made: the account's 10 bytes first, then what orders the table. A key is a
  * value; key_span() borrows it. Units: bytes. Errors: none (sizes are bounded by their types). */
+enum { NAME_KEY_BYTES_MAX = 4 * 100 }; /* of a folded name: 100 code points */
+_Static_assert((int)NAME_KEY_BYTES_MAX > (int)PASS_ID_BYTES_MAX, "the longest key is a name's");
+
 struct row_key {
-	uint8_t bytes[sizeof(struct account_id) + PASS_ID_BYTES_MAX + 8];
+	uint8_t bytes[sizeof(struct account_id) + NAME_KEY_BYTES_MAX + 8];
 	size_t  size;
 };
 
@@ -55,6 +58,24 @@ static inline struct row_key key_pass_id(struct account_id account, struct span 
 	key.size += size;
 	key.bytes[key.size++] = 0;
 	put_be32(key.bytes + key.size, ~number);
+	key.size += 4;
+	return key;
+}
+
+/* The place of a pass in the order of ids: passes of one id in the order of their creation. */
+static inline struct row_key key_id_order(struct account_id account, struct span pass_id, uint32_t number)
+{
+	return key_pass_id(account, pass_id, ~number);
+}
+
+/* Of a NAME row, and the place of a pass in the order of names: `name` is folded, and no longer than NAME_KEY_BYTES_MAX. In it, 0 stands for the end alone. */
+static inline struct row_key key_name(struct account_id account, struct span name, uint32_t number)
+{
+	struct row_key key = key_account(account);
+	for (size_t i = 0; i < name.size && i < NAME_KEY_BYTES_MAX; i++)
+		key.bytes[key.size++] = name.at[i] ? name.at[i] : 1;
+	key.bytes[key.size++] = 0;
+	put_be32(key.bytes + key.size, number);
 	key.size += 4;
 	return key;
 }

@@ -4,7 +4,7 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum { TALLY_BYTES = 4 * (1 + HOT_COUNT_DELETED + 1) };
+enum { AT_COUNTS = 4, AT_WIDTH = AT_COUNTS + 4 * (HOT_COUNT_DELETED + 1), TALLY_BYTES = AT_WIDTH + 4 };
 
 enum err tally_get(struct view *view, struct account_id account, struct tally *tally)
 {
@@ -16,7 +16,8 @@ enum err tally_get(struct view *view, struct account_id account, struct tally *t
 	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
 	tally->made = get_le32(value.at);
 	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
-		tally->counts[i] = get_le32(value.at + 4 + 4 * i);
+		tally->counts[i] = get_le32(value.at + AT_COUNTS + 4 * i);
+	tally->width = get_le32(value.at + AT_WIDTH);
 	return OK;
 }
 
@@ -26,7 +27,8 @@ enum err tally_put(struct view *view, struct account_id account, const struct ta
 	uint8_t        bytes[TALLY_BYTES];
 	put_le32(bytes, tally->made);
 	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
-		put_le32(bytes + 4 + 4 * i, tally->counts[i]);
+		put_le32(bytes + AT_COUNTS + 4 * i, tally->counts[i]);
+	put_le32(bytes + AT_WIDTH, tally->width);
 	return write_put(view_writes(view), TABLE_TALLY, key_span(&key), span_of(bytes, sizeof bytes));
 }
 
@@ -40,6 +42,26 @@ enum err tally_move(struct view *view, struct account_id account, const struct h
 	if (tally.counts[hot_count(before)] == 0) return ERR_DAMAGED;
 	tally.counts[hot_count(before)]--;
 	tally.counts[hot_count(after)]++;
+	return tally_put(view, account, &tally);
+}
+
+uint32_t balance_width(int64_t balance)
+{
+	uint32_t width = balance < 0 ? 2 : 1;
+	for (; balance / 10; balance /= 10)
+		width++;
+	return width;
+}
+
+/* A delta seldom lengthens its own pass's counter: only then is there anything to look up. */
+enum err tally_widen(struct view *view, struct account_id account, int64_t before, int64_t after)
+{
+	struct tally tally;
+	uint32_t     width = balance_width(after);
+	if (before != 0 && width <= balance_width(before)) return OK;
+	enum err err = tally_get(view, account, &tally);
+	if (err || width <= tally.width) return err;
+	tally.width = width;
 	return tally_put(view, account, &tally);
 }
 

@@ -3,10 +3,11 @@
 #include "store/hot.h"
 
 /* How many passes an account has: one row, exact at every commit. Little-endian: made u32 (ever; the next
- * pass's number) | live u32[6] by status | deleted u32. Errors: as view.h; an absent row reads as zeros. */
+ * pass's number) | live u32[6] by status | deleted u32 | width u32. Errors: as view.h; an absent row reads as zeros. */
 struct tally {
 	uint32_t made;
 	uint32_t counts[HOT_COUNT_DELETED + 1]; /* as in a hot row: by status, then the deleted ones */
+	uint32_t width; /* characters of the longest balance there ever was but 0: no counter is longer */
 };
 
 must_check enum err tally_get(struct view *view, struct account_id account, struct tally *tally);
@@ -15,5 +16,9 @@ must_check enum err tally_put(struct view *view, struct account_id account, cons
 /* Stages the move of one pass from one count to the other. */
 must_check enum err tally_move(struct view *view, struct account_id account, const struct hot *before,
                                const struct hot *after);
+
+/* Characters of a balance as it is shown; and the staging of a change that may be wider than all before. */
+uint32_t            balance_width(int64_t balance);
+must_check enum err tally_widen(struct view *view, struct account_id account, int64_t before, int64_t after);
 
 uint32_t tally_live(const struct tally *tally);

@@ -1,4 +1,5 @@
 #pragma once
+#include "schemas/buffer.h"
 #include "store/writes.h"
 
 /* What a handler sees: the tables as of one moment, with its own staged writes laid over them. Spans returned
@@ -12,11 +13,24 @@ must_check enum err view_get(struct view *view, enum table table, struct span ke
 struct view_row {
 	struct span key, value;
 };
-/* The first row at or after `key`; the last row before `key`; the row after the one found last in `table`.
+/* The first row at or after `key`; the last row before `key`; the row after, or before, the one found last in `table`.
  * PLAIN tables only. The caller looks whether the key is still in its range. */
 must_check enum err view_from(struct view *view, enum table table, struct span key, struct view_row *row);
 must_check enum err view_before(struct view *view, enum table table, struct span key, struct view_row *row);
 must_check enum err view_next(struct view *view, enum table table, struct view_row *row);
+must_check enum err view_previous(struct view *view, enum table table, struct view_row *row);
+
+/* The next rows in `table`, up to `room` of them, asked from memory all at once: for going through many. Fewer are the
+ * last ones; none is no error. */
+must_check enum err view_next_many(struct view *view, enum table table, struct view_row *rows, unsigned room,
+                                   unsigned *count);
+
+/* Of a PARTED table: the first value at or after `key`, the value after the one found last. A value in several
+ * parts is put together in `room`; both are the caller's until its next call. */
+must_check enum err view_whole_from(struct view *view, enum table table, struct span key, struct buffer *room,
+                                    struct view_row *row);
+must_check enum err view_whole_next(struct view *view, enum table table, struct buffer *room,
+                                    struct view_row *row);
 
 /* Memory that lives as long as the command (the view's own arena). */
 struct arena  *view_arena(struct view *view);

@@ -8,6 +8,7 @@
 #include "schemas/body.h"
 #include "store/account_row.h"
 #include "store/hot.h"
+#include "store/index.h"
 #include "store/keys.h"
 #include "store/ledger.h"
 #include "store/tally.h"
@@ -76,12 +77,28 @@ static void put(struct life *life, enum table table, struct row_key key, struct 
 static void make_account(struct life *life)
 {
 	static const char text[] =
-	    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"fields\":"
-	    "[{\"key\":\"points\",\"label\":\"Points\",\"type\":\"number\",\"locked\":true}]}";
+	    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"name_field\":\"name\",\"fields\":"
+	    "[{\"key\":\"name\",\"label\":\"Name\",\"type\":\"text\"},{\"key\":\"points\",\"label\":"
+	    "\"Points\",\"type\":\"number\",\"locked\":true}]}";
 	struct account_row row = {
 	    .created = life->now, .template_count = TEMPLATE, .name = span_str("Crash")};
 	must(!account_row_put(life->view, account, &row));
 	put(life, TABLE_TEMPLATE, key_u32(account, TEMPLATE), span_str(text));
+}
+
+/* The body as it is now, and the rows that the pass is found by: before anything else is staged. */
+static void put_index(struct life *life, uint32_t number, const struct body *body)
+{
+	struct row_key      key = key_u32(account, number);
+	struct body         before;
+	struct span         value;
+	struct index_change change = {
+	    .account = account, .number = number, .name_field = span_str("name"), .after = body};
+	enum err err = view_get(life->view, TABLE_BODY, key_span(&key), &value);
+	must(!err || err == ERR_NOT_FOUND);
+	if (!err) must(!body_open(value, &before));
+	if (!err) change.before = &before;
+	must(!index_put(life->view, &change));
 }
 
 static void put_body(struct life *life, uint32_t number)
@@ -101,6 +118,7 @@ static void put_body(struct life *life, uint32_t number)
 	body.hidden = buffer_span(&hidden);
 	body_pack(&body, &bytes);
 	must(!bytes.failed && !hidden.failed);
+	put_index(life, number, &body);
 	put(life, TABLE_BODY, key_u32(account, number), buffer_span(&bytes));
 	buffer_free(&bytes);
 	buffer_free(&hidden);
@@ -119,16 +137,13 @@ static void put_event(struct life *life, struct ledger_row row, struct hot *hot)
 
 static void create(struct life *life, struct tally *tally)
 {
-	char       id[32];
 	struct hot hot = {
 	    .status = PASS_CREATING, .template = TEMPLATE, .created = life->now, .updated = life->now};
 	uint32_t number = tally->made;
-	snprintf(id, sizeof id, "pass-%u", number);
+	put_body(life, number);
 	put_event(life, (struct ledger_row){.number = number, .what = LEDGER_CREATED}, &hot);
 	hot.status = PASS_ISSUED;
 	put_event(life, (struct ledger_row){.number = number, .what = LEDGER_ISSUED}, &hot);
-	put_body(life, number);
-	put(life, TABLE_PASS_ID, key_pass_id(account, span_str(id), number), span_of(NULL, 0));
 	must(!hot_add(life->view, account, number, &hot));
 	tally->made++;
 	tally->counts[hot_count(&hot)]++;

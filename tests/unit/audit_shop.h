@@ -8,6 +8,7 @@
 #include "schemas/bytes.h"
 #include "store/account_row.h"
 #include "store/hot.h"
+#include "store/index.h"
 #include "store/keys.h"
 #include "store/ledger.h"
 #include "store/tally.h"
@@ -22,7 +23,8 @@ static const struct account_id account = {{'a', 'c'}}, other = {{'b'}}, nobody =
 static uint64_t                ledger_seq;
 
 static const char template_text[] =
-    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"qr\":true,\"fields\":["
+    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"x\",\"fields\":["
+    "{\"key\":\"x\",\"label\":\"X\",\"type\":\"text\"},"
     "{\"key\":\"points\",\"label\":\"Points\",\"type\":\"number\",\"locked\":true}]}";
 
 /* Making ------------------------------------------------------------------------------------------------- */
@@ -69,6 +71,20 @@ static inline void put_event(struct ledger_row row, struct hot *hot)
 	hot->ledger_head = ledger_seq;
 }
 
+/* The rows it is found by, as it changes from the body that is there to `after`. */
+static inline void put_index(uint32_t number, const struct body *after)
+{
+	struct row_key      key = key_u32(account, number);
+	struct span         value;
+	struct body         before;
+	struct index_change change = {
+	    .account = account, .number = number, .name_field = span_str("x"), .after = after};
+	bool is_there = !view_get(s.view, TABLE_BODY, key_span(&key), &value);
+	if (is_there && !body_open(value, &before)) change.before = &before;
+	must(!index_put(s.view, &change));
+	scratch_save(&s);
+}
+
 static inline void put_body(uint32_t number, const char *pass_id, size_t size)
 {
 	char         *visible = malloc(size + 16);
@@ -77,6 +93,7 @@ static inline void put_body(uint32_t number, const char *pass_id, size_t size)
 	int         n = snprintf(visible, size + 16, "{\"x\":\"%0*d\"}", (int)size, 0);
 	struct body body = {
 	    .pass_id = span_str(pass_id), .visible = span_of(visible, (size_t)n), .hidden = span_str("{}")};
+	put_index(number, &body);
 	body_pack(&body, &bytes);
 	put(TABLE_BODY, key_u32(account, number), buffer_span(&bytes));
 	buffer_free(&bytes);
@@ -111,7 +128,6 @@ static inline void put_pass(uint32_t number)
 		scratch_save(&s);
 	}
 	put_body(number, id_of(number), number == LARGE_PASS ? 5000 : 20);
-	put(TABLE_PASS_ID, key_pass_id(account, span_str(id_of(number)), number), span_of(NULL, 0));
 }
 
 static inline void delete_pass(uint32_t number)
@@ -129,9 +145,10 @@ static inline void delete_pass(uint32_t number)
 
 static inline void make_shop(void)
 {
-	struct tally tally = {.made = PASSES, .counts = {[ISSUED] = PASSES - 1, [HOT_COUNT_DELETED] = 1}};
-	uint8_t      paused = 1;
-	struct span  paused_key = span_str("issuer_paused");
+	struct tally tally = {
+	    .made = PASSES, .counts = {[ISSUED] = PASSES - 1, [HOT_COUNT_DELETED] = 1}, .width = 2};
+	uint8_t     paused = 1;
+	struct span paused_key = span_str("issuer_paused");
 	scratch_open(&s);
 	ledger_seq = 0;
 	put_account(account, 2);

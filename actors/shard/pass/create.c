@@ -2,7 +2,7 @@
  * with `prepared` set), and only its yes lets the pass be stored. With nothing to fetch it is issued at once. */
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/token.h"
-#include "store/keys.h"
+#include "store/index.h"
 #include "store/tally.h"
 
 static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
@@ -43,6 +43,12 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	                         .updated = request->now};
 	enum err          err = tally_get(request->view, account, &tally);
 	if (err) return err;
+	struct index_change change = {
+	    .account = account,
+	    .number = tally.made,
+	    .name_field = request->account->templates[template - 1]->rules.name_field,
+	    .after = body};
+	if ((err = index_put(request->view, &change))) return err;
 	row.number = tally.made;
 	if ((err = pass_ledger(request, &row, &row.previous))) return err;
 	row.what = LEDGER_ISSUED;
@@ -50,9 +56,6 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	if ((err = pass_ledger(request, &row, &hot.ledger_head))) return err;
 	token_make(request->facts->master_key, account, tally.made, body->token);
 	if ((err = pass_body_put(request, account, tally.made, body))) return err;
-	struct row_key key = key_pass_id(account, body->pass_id, tally.made);
-	if ((err = write_put(view_writes(request->view), TABLE_PASS_ID, key_span(&key), span_of(NULL, 0))))
-		return err;
 	if ((err = hot_add(request->view, account, tally.made, &hot))) return err;
 	tally.made++;
 	tally.counts[hot_count(&hot)]++;

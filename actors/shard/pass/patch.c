@@ -1,6 +1,7 @@
 /* PATCH /v1/passes/{id}: members given are merged, null removes one, a PATCH that changes nothing leaves
  * updated_at where it was. The counter is not written here. */
 #include "actors/shard/pass/pass.h"
+#include "store/index.h"
 #include "store/keys.h"
 
 static enum err take_changes(struct request *request, struct outcome      *outcome,
@@ -38,13 +39,21 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
 	const struct template *template;
-	struct body body;
+	struct body body, before;
 	bool        same;
 	enum err    err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
 	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
 	if ((err = pass_body(request, &pass, &body))) return err;
+	before = body;
 	if ((err = take_changes(request, outcome, template, &body))) return err;
 	if ((err = is_stored(request, &pass, &body, &same)) || same) return err;
+	struct index_change change = {.account = pass.account,
+	                              .number = pass.number,
+	                              .name_field = template->name_field,
+	                              .before = &before,
+	                              .after = &body};
+	if (!span_equal(before.visible, body.visible) && (err = index_put(request->view, &change)))
+		return err;
 	if ((err = pass_body_put(request, pass.account, pass.number, &body))) return err;
 	struct hot after = pass.now;
 	after.updated = request->now;

@@ -1,0 +1,289 @@
+/* What the passes of one account are found by, held against their bodies.
+ *
+ * Of each body the id, the name and the searched text are noted as sums. The rows of PASS_ID and NAME then have to
+ * agree, and, as they come in order, also say what the chunks of the two orders have to be. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "schemas/found.h"
+#include "schemas/fields.h"
+#include "store/chunk.h"
+#include "store/hot.h"
+#include "store/text.h"
+
+#include <stdlib.h>
+
+enum { KEY_END = 5 }; /* of a PASS_ID or NAME row: 0, and the number */
+
+/* FNV-1a: two texts of one account that share it are not to be expected. */
+static uint64_t sum_of(struct span text)
+{
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	for (size_t i = 0; i < text.size; i++)
+		sum = (sum ^ text.at[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+/* Bodies -------------------------------------------------------------------------------------------------- */
+
+static struct span name_field(const struct auditor *auditor, unsigned template)
+{
+	const uint8_t *at = auditor->name_fields.at, *end = at + auditor->name_fields.size;
+	for (unsigned number = 1; at < end; number++) {
+		const uint8_t *zero = memchr(at, 0, (size_t)(end - at));
+		if (!zero) break;
+		if (number == template) return span_of(at, (size_t)(zero - at));
+		at = zero + 1;
+	}
+	return span_of(NULL, 0);
+}
+
+/* As it is in the key of its NAME row: without the account and the end. */
+static enum err make_name(struct auditor *auditor, const struct body *body, unsigned template,
+                          struct row_key *key)
+{
+	buffer_clear(&auditor->text);
+	enum err err = found_name(body, name_field(auditor, template), &auditor->arena, &auditor->text);
+	if (!err) *key = key_name(auditor->account, buffer_span(&auditor->text), 0);
+	return err;
+}
+
+static struct span name_in(const struct row_key *key)
+{
+	return span_of(key->bytes + sizeof(struct account_id),
+	               key->size - sizeof(struct account_id) - KEY_END);
+}
+
+enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value, bool *readable)
+{
+	struct body    body;
+	struct row_key name;
+	pass->has_body = true;
+	*readable = !body_open(value, &body) && pass_id_is_valid(body.pass_id);
+	if (!*readable) return OK;
+	enum err err = make_name(auditor, &body, pass->template, &name);
+	buffer_clear(&auditor->text);
+	if (!err) err = found_text(&body, &auditor->arena, &auditor->text);
+	arena_reset(&auditor->arena);
+	if (err == ERR_DAMAGED) *readable = false;
+	if (err) return err == ERR_DAMAGED ? OK : err;
+	pass->id_sum = sum_of(body.pass_id);
+	pass->name_sum = sum_of(name_in(&name));
+	pass->text_sum = sum_of(buffer_span(&auditor->text));
+	return OK;
+}
+
+/* One row a pass ------------------------------------------------------------------------------------------ */
+
+/* The pass that a row of PASS_ID or NAME is of, noted as the next in its order. NULL: a fault was added. */
+static struct pass_seen *seen(struct auditor *auditor, const struct audit_rows *rows, uint32_t number)
+{
+	if (rows->rest.at[rows->rest.size - KEY_END] || rows->value.size)
+		audit_fault(auditor, rows->table, "pass %u: a row of a wrong form", number);
+	if (number >= auditor->pass_count) {
+		audit_fault(auditor, rows->table, "pass %u does not exist", number);
+		return NULL;
+	}
+	if (auditor->order_count < auditor->pass_count) auditor->order[auditor->order_count++] = number;
+	return &auditor->passes[number];
+}
+
+/* *live becomes whether the row leads to a pass that is not deleted. */
+static void judge_id(struct auditor *auditor, const struct audit_rows *rows, struct span id, bool *live)
+{
+	uint32_t          number = ~get_be32(rows->rest.at + id.size + 1);
+	struct pass_seen *pass = seen(auditor, rows, number);
+	*live = pass && !(pass->hot_flags & HOT_DELETED);
+	if (!pass) return;
+	if (pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %u has two ids", number);
+	if (pass->has_body && pass->id_sum != sum_of(id))
+		audit_fault(auditor, TABLE_PASS_ID, "pass %u: another id than in its body", number);
+	pass->has_id = true;
+}
+
+/* The newest pass of an id comes first among the rows, and last in the order of ids. */
+static void turn_around(struct auditor *auditor, size_t from)
+{
+	for (size_t to = auditor->order_count; from + 1 < to; from++, to--) {
+		uint32_t kept = auditor->order[from];
+		auditor->order[from] = auditor->order[to - 1];
+		auditor->order[to - 1] = kept;
+	}
+}
+
+static enum err audit_ids(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_PASS_ID};
+	struct span       before = {NULL, 0};
+	bool              live, live_before = false;
+	size_t            first = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size <= KEY_END) {
+			audit_fault(auditor, TABLE_PASS_ID, "a key of %zu bytes", rows.row.key.size);
+			continue;
+		}
+		struct span id = span_of(rows.rest.at, rows.rest.size - KEY_END);
+		bool        same = span_equal(id, before);
+		if (!same) {
+			turn_around(auditor, first);
+			first = auditor->order_count;
+		}
+		judge_id(auditor, &rows, id, &live);
+		if (same && live && live_before)
+			audit_fault(auditor, TABLE_PASS_ID, "two live passes of one id: pass %u is one",
+			            ~get_be32(rows.rest.at + id.size + 1));
+		live_before = live || (same && live_before);
+		before = id;
+	}
+	turn_around(auditor, first);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err audit_names(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_NAME};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size < KEY_END) {
+			audit_fault(auditor, TABLE_NAME, "a key of %zu bytes", rows.row.key.size);
+			continue;
+		}
+		struct span       name = span_of(rows.rest.at, rows.rest.size - KEY_END);
+		uint32_t          number = get_be32(rows.rest.at + name.size + 1);
+		struct pass_seen *pass = seen(auditor, &rows, number);
+		if (!pass) continue;
+		if (pass->has_name) audit_fault(auditor, TABLE_NAME, "pass %u has two names", number);
+		if (pass->has_body && pass->name_sum != sum_of(name))
+			audit_fault(auditor, TABLE_NAME, "pass %u: another name than in its body", number);
+		pass->has_name = true;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Chunks -------------------------------------------------------------------------------------------------- */
+
+/* Where a pass stands in the order of `table`. *known false: its body cannot tell, and has been named. */
+static enum err place_of(struct auditor *auditor, enum table table, uint32_t number, struct row_key *place,
+                         bool *known)
+{
+	struct row_key  key = key_u32(auditor->account, number);
+	struct view_row row;
+	struct body     body;
+	enum err err = view_whole_from(auditor->reader, TABLE_BODY, key_span(&key), &auditor->whole, &row);
+	*known = false;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (!span_equal(row.key, key_span(&key)) || body_open(row.value, &body)) return OK;
+	*place = key_id_order(auditor->account, body.pass_id, number);
+	if (table == TABLE_NAME_ORDER) {
+		err = make_name(auditor, &body, auditor->passes[number].template, place);
+		arena_reset(&auditor->arena);
+		put_be32(place->bytes + place->size - 4, number);
+	}
+	*known = !err;
+	return err == ERR_DAMAGED ? OK : err;
+}
+
+static bool is_before(struct span a, struct span b)
+{
+	size_t size = a.size < b.size ? a.size : b.size;
+	int    less = memcmp(a.at, b.at, size);
+	return less ? less < 0 : a.size < b.size;
+}
+
+/* The bound of a row that begins at place `at` of the order: behind the one before, not behind its own first. */
+static enum err judge_bound(struct auditor *auditor, const struct audit_rows *rows, size_t at)
+{
+	struct row_key place;
+	bool           known, wrong = rows->rest.size > 0 && at == 0;
+	enum err       err = OK;
+	if (at > 0) err = place_of(auditor, rows->table, auditor->order[at - 1], &place, &known);
+	if (!err && at > 0 && known) wrong |= !is_before(key_span(&place), rows->row.key);
+	if (!err && at < auditor->order_count) {
+		err = place_of(auditor, rows->table, auditor->order[at], &place, &known);
+		if (!err && known) wrong |= is_before(key_span(&place), rows->row.key);
+	}
+	if (!err && wrong)
+		audit_fault(auditor, rows->table, "the row from place %zu on has a wrong bound", at);
+	return err;
+}
+
+static enum err audit_order(struct auditor *auditor, enum table table)
+{
+	struct audit_rows rows = {.table = table};
+	size_t            at = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		unsigned count = chunk_row_count(rows.value);
+		if (!chunk_row_is_whole(rows.value) || (count == 0 && rows.rest.size)) {
+			audit_fault(auditor, table, "a row of a wrong form, from place %zu on", at);
+			return OK;
+		}
+		if ((err = judge_bound(auditor, &rows, at))) return err;
+		for (unsigned i = 0; i < count; i++, at++) {
+			if (at < auditor->order_count &&
+			    chunk_row_number(rows.value, i) == auditor->order[at])
+				continue;
+			audit_fault(auditor, table, "place %zu is wrong", at);
+			return OK; /* one fault of order brings all behind it out of place */
+		}
+	}
+	if (err == ERR_NOT_FOUND && at != auditor->order_count)
+		audit_fault(auditor, table, "%zu passes, there are %zu", at, auditor->order_count);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Texts --------------------------------------------------------------------------------------------------- */
+
+static void judge_texts(struct auditor *auditor, uint32_t row, struct span value)
+{
+	struct text_row texts;
+	if (text_row_read(value, &texts)) {
+		audit_fault(auditor, TABLE_TEXT, "row %u: of a wrong form", row);
+		return;
+	}
+	for (unsigned i = 0; i < TEXT_PASSES; i++) {
+		uint64_t number = (uint64_t)row * TEXT_PASSES + i;
+		bool     is_kept = !(texts.elsewhere >> i & 1);
+		if (number >= auditor->pass_count) {
+			if (!is_kept || texts.of[i].size)
+				audit_fault(auditor, TABLE_TEXT, "pass %u does not exist", (unsigned)number);
+		} else if (is_kept && auditor->passes[number].text_sum != sum_of(texts.of[i])) {
+			audit_fault(auditor, TABLE_TEXT, "pass %u: another text than its body's",
+			            (unsigned)number);
+		}
+	}
+}
+
+static enum err audit_texts(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_TEXT};
+	struct audit_whole found;
+	size_t             want = (auditor->pass_count + TEXT_PASSES - 1) / TEXT_PASSES, count = 0;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		count++;
+		if (found.number >= want)
+			audit_fault(auditor, TABLE_TEXT, "row %u: there is no such pass", found.number);
+		else
+			judge_texts(auditor, found.number, found.value);
+	}
+	if (err == ERR_NOT_FOUND && count != want)
+		audit_fault(auditor, TABLE_TEXT, "%zu rows, there must be %zu", count, want);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* All together -------------------------------------------------------------------------------------------- */
+
+enum err audit_index(struct auditor *auditor)
+{
+	enum err err;
+	free(auditor->order);
+	auditor->order_count = 0;
+	if (!(auditor->order = calloc(auditor->pass_count + 1, sizeof *auditor->order))) return ERR_NO_MEMORY;
+	if ((err = audit_ids(auditor)) || (err = audit_order(auditor, TABLE_ID_ORDER))) return err;
+	auditor->order_count = 0;
+	if ((err = audit_names(auditor)) || (err = audit_order(auditor, TABLE_NAME_ORDER))) return err;
+	return audit_texts(auditor);
+}

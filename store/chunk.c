@@ -1,0 +1,75 @@
+/* Chunks of an order. Where a member stands among the others is not looked up in the chunk, which has no names: the
+ * caller knows who comes before it. */
+#include "store/chunk.h"
+
+enum err chunk_at(struct view *view, enum table table, const struct row_key *place, struct chunk *chunk)
+{
+	struct row_key  behind = *place;
+	size_t          prefix = sizeof(struct account_id);
+	struct view_row row;
+	*chunk = (struct chunk){.table = table, .key = {.size = prefix}};
+	memcpy(chunk->key.bytes, place->bytes, prefix);
+	behind.bytes[behind.size++] = 0; /* the least key behind the place */
+	enum err err = view_before(view, table, key_span(&behind), &row);
+	if (err == ERR_NOT_FOUND || (!err && !key_has_prefix(row.key, key_span(&chunk->key)))) return OK;
+	if (err) return err;
+	if (!chunk_row_is_whole(row.value) || row.key.size > sizeof chunk->key.bytes) return ERR_DAMAGED;
+	memcpy(chunk->key.bytes, row.key.at, row.key.size);
+	chunk->key.size = row.key.size;
+	chunk->count = chunk_row_count(row.value);
+	for (unsigned i = 0; i < chunk->count; i++)
+		chunk->numbers[i] = chunk_row_number(row.value, i);
+	return OK;
+}
+
+/* The index of a member; `count` if it is none. */
+static unsigned find(const struct chunk *chunk, uint32_t number)
+{
+	unsigned i = 0;
+	while (i < chunk->count && chunk->numbers[i] != number)
+		i++;
+	return i;
+}
+
+void chunk_insert(struct chunk *chunk, uint32_t before, uint32_t number)
+{
+	unsigned at = find(chunk, before);
+	at = at < chunk->count ? at + 1 : 0;
+	must(chunk->count <= CHUNK_PASSES);
+	memmove(chunk->numbers + at + 1, chunk->numbers + at, (chunk->count - at) * sizeof *chunk->numbers);
+	chunk->numbers[at] = number;
+	chunk->count++;
+}
+
+void chunk_remove(struct chunk *chunk, uint32_t number)
+{
+	unsigned at = find(chunk, number);
+	if (at == chunk->count) return;
+	chunk->count--;
+	memmove(chunk->numbers + at, chunk->numbers + at + 1, (chunk->count - at) * sizeof *chunk->numbers);
+}
+
+/* In two halves; but members that come one behind the other leave full rows behind them. */
+unsigned chunk_middle(const struct chunk *chunk, uint32_t added)
+{
+	return chunk->numbers[chunk->count - 1] == added ? chunk->count - 1 : chunk->count / 2;
+}
+
+struct chunk chunk_part(struct chunk *chunk, unsigned middle, const struct row_key *bound)
+{
+	struct chunk rest = {.table = chunk->table, .key = *bound, .count = chunk->count - middle};
+	memcpy(rest.numbers, chunk->numbers + middle, rest.count * sizeof *rest.numbers);
+	chunk->count = middle;
+	return rest;
+}
+
+enum err chunk_put(struct view *view, const struct chunk *chunk)
+{
+	uint8_t bytes[4 * CHUNK_PASSES];
+	if (chunk->count == 0 && chunk->key.size > sizeof(struct account_id))
+		return write_del(view_writes(view), chunk->table, key_span(&chunk->key));
+	for (unsigned i = 0; i < chunk->count; i++)
+		put_le32(bytes + (size_t)4 * i, chunk->numbers[i]);
+	return write_put(view_writes(view), chunk->table, key_span(&chunk->key),
+	                 span_of(bytes, (size_t)4 * chunk->count));
+}

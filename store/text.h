@@ -1,0 +1,21 @@
+#pragma once
+#include "schemas/buffer.h"
+#include "schemas/ids.h"
+#include "store/view.h"
+
+/* What `q` searches: the folded id and visible values of TEXT_PASSES passes a row, one behind the other, so that a
+ * search goes through memory in order. Row: sizes u16[TEXT_PASSES], little-endian, then the texts. Within a text what
+ * was separate is kept apart by FOUND_SEPARATOR. A text above TEXT_BYTES_MAX is not kept: its size
+ * is TEXT_ELSEWHERE, and the body has to be looked at. Errors: as view.h. */
+enum { TEXT_PASSES = 32, TEXT_BYTES_MAX = 1000, TEXT_ELSEWHERE = 0xffff };
+
+/* Stages the text of one pass. */
+must_check enum err text_put(struct view *view, struct account_id account, uint32_t number, struct span text);
+
+/* The texts of one row, in it. Errors: ERR_DAMAGED. */
+struct text_row {
+	struct span all;             /* all of them, side by side */
+	struct span of[TEXT_PASSES]; /* each one */
+	uint32_t    elsewhere;       /* a bit a pass: its text is not kept here */
+};
+must_check enum err text_row_read(struct span value, struct text_row *texts);
