@@ -5,6 +5,7 @@
  * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
 #include "actors/shard/readers.h"
 
+#include "actors/rt/time.h"
 #include "actors/shard/kept_call.h"
 
 #include <pthread.h>
@@ -116,7 +117,8 @@ static enum err run_job(struct job *job, const struct shard_facts *facts, struct
 	                          .now = job->now,
 	                          .facts = facts,
 	                          .zone = job->kept.zone};
-	enum err       err = store_reader_begin(view);
+	if (call->deadline.v <= time_mono().v) return ERR_OVERLOADED; /* its caller has given it up */
+	enum err err = store_reader_begin(view);
 	if (err) return err;
 	if (call->has_account) err = account_load(view, call->account, &request.account);
 	if (!err) err = handler_of(call->message)(&request, outcome);

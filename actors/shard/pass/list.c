@@ -1,76 +1,183 @@
-/* GET /v1/passes: newest first. Rows of hot columns are skipped by their counts alone until the offset is
- * reached, so a page in the middle of a million passes reads some 25,000 row heads and 100 bodies. */
+/* GET /v1/passes: filters, four orders, exact counts. What has no filter is counted already; everything else goes
+ * through a selection (select.h), of which the page is taken in order (order.h). */
 #include "actors/shard/list_out.h"
-#include "actors/shard/pass/pass.h"
+#include "actors/shard/pass/order.h"
+#include "schemas/fold.h"
 #include "store/keys.h"
 #include "store/tally.h"
 
-struct page {
-	bool     with_deleted;
-	uint64_t skip, left; /* rows still to pass over, rows still to show */
-};
+enum { Q_CODE_POINTS_MAX = 200 };
 
-static uint32_t matching(const struct page *page, const uint8_t *counts)
+/* What is asked for ---------------------------------------------------------------------------------------- */
+
+static enum err take_statuses(const msgpack_object *arg, struct pass_filter *filter)
 {
-	return page->with_deleted ? counts[HOT_COUNT_USED]
-	                          : (uint32_t)counts[HOT_COUNT_USED] - counts[HOT_COUNT_DELETED];
+	if (!arg_present(arg)) return OK;
+	for (uint32_t i = 0; i < arg->via.array.size; i++) {
+		struct span text = arg_span(&arg->via.array.ptr[i]);
+		unsigned    status = 0;
+		while (status < PASS_STATUSES && !span_is(text, pass_status_text(status)))
+			status++;
+		if (status == PASS_STATUSES) return ERR_INVALID_INPUT;
+		filter->statuses |= 1u << status;
+	}
+	return OK;
 }
 
-/* Shows what of one row belongs to the page. */
-static enum err show_row(struct request *request, struct page *page, struct hot_at *pass,
-                         struct list_out *list)
+static enum err take_range(const msgpack_object *from, const msgpack_object *to, wall_us bounds[2])
 {
-	uint32_t base = pass->number;
-	for (unsigned i = hot_row_counts(pass->row)[HOT_COUNT_USED]; i-- > 0 && page->left;) {
-		pass->now = hot_row_pass(pass->row, i);
-		pass->number = base + i;
-		if (pass->now.flags & HOT_DELETED && !page->with_deleted) continue;
-		if (page->skip) {
+	bounds[0].v = arg_integer(from, INT64_MIN);
+	bounds[1].v = arg_integer(to, INT64_MAX);
+	return bounds[0].v > bounds[1].v ? ERR_INVALID_INPUT : OK;
+}
+
+static enum err take_q(struct request *request, const msgpack_object *arg, struct pass_filter *filter)
+{
+	struct buffer folded = {0};
+	struct span   q = arg_span(arg);
+	if (!arg_present(arg) || q.size == 0) return OK;
+	if (utf8_length(q) > Q_CODE_POINTS_MAX) return ERR_INVALID_INPUT;
+	fold_text(q, &folded);
+	uint8_t *kept = folded.failed ? NULL : arena_take(view_arena(request->view), folded.size + 1);
+	if (kept && folded.size) memcpy(kept, folded.at, folded.size);
+	filter->q = span_of(kept, folded.size);
+	buffer_free(&folded);
+	return kept ? OK : ERR_NO_MEMORY;
+}
+
+static enum err take_filter(struct request *request, struct outcome *outcome, struct pass_filter *filter)
+{
+	const msgpack_object *args = request->args;
+	wall_us               created[2], updated[2];
+	enum err              err;
+	filter->with_deleted = arg_boolean(&args[ARG_PASS_LIST_include_deleted], false);
+	if ((err = take_q(request, &args[ARG_PASS_LIST_q], filter)))
+		return blame(outcome, err, span_str("q"));
+	if ((err = take_statuses(&args[ARG_PASS_LIST_status], filter)))
+		return blame(outcome, err, span_str("status"));
+	err = take_range(&args[ARG_PASS_LIST_created_from], &args[ARG_PASS_LIST_created_to], created);
+	if (err) return blame(outcome, err, span_str("created_from"));
+	err = take_range(&args[ARG_PASS_LIST_updated_from], &args[ARG_PASS_LIST_updated_to], updated);
+	if (err) return blame(outcome, err, span_str("updated_from"));
+	filter->created_from = created[0];
+	filter->created_to = created[1];
+	filter->updated_from = updated[0];
+	filter->updated_to = updated[1];
+	return OK;
+}
+
+static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
+{
+	static const char *const orders[] = {[ORDER_CREATED] = "created_at",
+	                                     [ORDER_UPDATED] = "updated_at",
+	                                     [ORDER_ID] = "id",
+	                                     [ORDER_NAME] = "name"};
+	const msgpack_object    *by = &request->args[ARG_PASS_LIST_sort_by],
+	                     *dir = &request->args[ARG_PASS_LIST_sort_dir];
+	page->order = ORDER_CREATED;
+	if (arg_present(by)) {
+		unsigned i = 0;
+		while (i < 4 && !span_is(arg_span(by), orders[i]))
+			i++;
+		if (i == 4) return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
+		page->order = (enum pass_order)i;
+	}
+	page->ascending = arg_present(dir) && span_is(arg_span(dir), "asc");
+	if (arg_present(dir) && !page->ascending && !span_is(arg_span(dir), "desc"))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("sort_dir"));
+	page->skip = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_offset], 0);
+	page->limit = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_limit], PAGE_LIMIT_DEFAULT);
+	return OK;
+}
+
+/* Unfiltered, by creation: rows are passed over by their counts until the page begins ---------------------------- */
+
+static void take_row(struct span row, uint32_t first, const struct hot_wanted *wanted, struct page *page)
+{
+	uint64_t mask = hot_row_mask(row, wanted);
+	unsigned count = (unsigned)__builtin_popcountll(mask);
+	if (page->skip >= count) {
+		page->skip -= count;
+		return;
+	}
+	for (; mask && page->count < page->limit;) {
+		unsigned i = page->ascending ? (unsigned)__builtin_ctzll(mask)
+		                             : 63 - (unsigned)__builtin_clzll(mask);
+		mask &= ~(UINT64_C(1) << i);
+		if (page->skip)
 			page->skip--;
-			continue;
-		}
-		enum err err = pass_show(request, pass, list_item(list));
-		if (err) return err;
-		page->left--;
+		else
+			page->numbers[page->count++] = first + i;
 	}
-	return OK;
 }
 
-static enum err show_page(struct request *request, uint32_t made, struct page *page, struct list_out *list)
+static enum err by_rows(struct request *request, uint32_t made, const struct pass_filter *filter,
+                        struct page *page)
 {
-	struct hot_at pass = {.account = request->account->id};
-	for (uint32_t row = (made + HOT_PASSES - 1) / HOT_PASSES; row-- > 0 && page->left;) {
-		struct row_key key = key_u32(pass.account, row);
-		enum err       err = view_get(request->view, TABLE_HOT, key_span(&key), &pass.row);
-		if (err || !hot_row_is_whole(pass.row))
-			return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
-		uint32_t count = matching(page, hot_row_counts(pass.row));
-		if (page->skip >= count) {
-			page->skip -= count;
-			continue;
-		}
-		pass.number = row * HOT_PASSES;
-		if ((err = show_row(request, page, &pass, list))) return err;
+	struct hot_wanted wanted = filter_wanted(filter);
+	uint32_t          rows = (made + HOT_PASSES - 1) / HOT_PASSES;
+	struct row_key    key = key_u32(request->account->id, page->ascending ? 0 : rows);
+	struct view_row   row;
+	enum err          err = page->ascending ? view_from(request->view, TABLE_HOT, key_span(&key), &row)
+	                                        : view_before(request->view, TABLE_HOT, key_span(&key), &row);
+	for (uint32_t i = 0; !err && i < rows && page->count < page->limit; i++) {
+		uint32_t number = page->ascending ? i : rows - 1 - i;
+		key = key_u32(request->account->id, number);
+		if (!span_equal(row.key, key_span(&key)) || !hot_row_is_whole(row.value)) return ERR_DAMAGED;
+		take_row(row.value, number * HOT_PASSES, &wanted, page);
+		if (i + 1 < rows)
+			err = page->ascending ? view_next(request->view, TABLE_HOT, &row)
+			                      : view_previous(request->view, TABLE_HOT, &row);
 	}
-	return OK;
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- */
+
+static enum err find(struct request *request, const struct pass_filter *filter, struct page *page,
+                     uint64_t *total)
+{
+	struct tally     tally;
+	struct selection selection;
+	enum err         err = tally_get(request->view, request->account->id, &tally);
+	if (err) return err;
+	bool plain = filter_is_plain(filter);
+	*total = filter->with_deleted ? tally.made : tally_live(&tally);
+	selection = (struct selection){
+	    .all = plain && *total == tally.made, .made = tally.made, .total = *total};
+	if (plain && page->order == ORDER_CREATED && !selection.all)
+		return page->skip < *total ? by_rows(request, tally.made, filter, page) : OK;
+	if (!selection.all || page->order == ORDER_UPDATED) {
+		if ((err = select_passes(request, filter, &tally, &selection))) return err;
+		*total = selection.total;
+	}
+	return order_page(request, &selection, page);
+}
+
+static enum err show(struct request *request, const struct page *page, struct list_out *list)
+{
+	struct hot_at pass;
+	enum err      err = OK;
+	for (uint32_t i = 0; !err && i < page->count; i++)
+		if (!(err = hot_get(request->view, request->account->id, page->numbers[i], &pass)))
+			err = pass_show(request, &pass, list_item(list));
+	return err;
 }
 
 enum err on_PASS_LIST(struct request *request, struct outcome *outcome)
 {
-	struct tally    tally;
-	struct list_out list;
-	struct page     page = {
-	        .with_deleted = arg_boolean(&request->args[ARG_PASS_LIST_include_deleted], false),
-	        .skip = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_offset], 0),
-	        .left = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_limit], PAGE_LIMIT_DEFAULT),
-        };
-	enum err err = tally_get(request->view, request->account->id, &tally);
-	if (err) return err;
-	uint64_t total = page.with_deleted ? tally.made : tally_live(&tally);
-	uint64_t end = page.skip > total ? total : page.skip + page.left;
+	struct list_out    list;
+	struct pass_filter filter = {.statuses = 0};
+	struct page        page = {.count = 0};
+	uint64_t           total;
+	enum err           err = take_filter(request, outcome, &filter);
+	if (err || (err = take_order(request, outcome, &page))) return err;
+	filter.keep_updated = page.order == ORDER_UPDATED;
+	uint64_t skipped = page.skip;
+	if ((err = find(request, &filter, &page, &total))) return err;
 	list_begin(&list, outcome);
-	if (page.skip < total) err = show_page(request, tally.made, &page, &list);
-	if (!err) err = list_end(&list, total, end < total);
+	if (!(err = show(request, &page, &list)))
+		err = list_end(&list, total, total > skipped && total - skipped > page.count);
 	list_drop(&list);
 	return err;
 }

@@ -1,0 +1,243 @@
+/* Four orders. Numbers are the order of creation. Orders by id and name lie in chunks of numbers. The order of updates is
+ * kept nowhere, because every delta changes it: the page is picked out of all that are selected, by counting how many
+ * fall into each of many spans of time and looking closer only at those where the page begins and ends. */
+#include "actors/shard/pass/order.h"
+
+#include "store/chunk.h"
+
+#include <stdlib.h>
+
+static bool is_full(const struct page *page)
+{
+	return page->count >= page->limit;
+}
+
+/* One more in order; passed over while there is something to skip. */
+static void take(struct page *page, uint32_t number)
+{
+	if (page->skip)
+		page->skip--;
+	else if (!is_full(page))
+		page->numbers[page->count++] = number;
+}
+
+/* By creation -------------------------------------------------------------------------------------------- */
+
+static void take_word(uint64_t bits, uint32_t word, struct page *page)
+{
+	unsigned count = (unsigned)__builtin_popcountll(bits);
+	if (page->skip >= count) {
+		page->skip -= count;
+		return;
+	}
+	for (; bits && !is_full(page);) {
+		unsigned bit = page->ascending ? (unsigned)__builtin_ctzll(bits)
+		                               : 63 - (unsigned)__builtin_clzll(bits);
+		bits &= ~(UINT64_C(1) << bit);
+		take(page, word * 64 + bit);
+	}
+}
+
+static void by_creation(const struct selection *selection, struct page *page)
+{
+	uint32_t words = (selection->made + 63) / 64;
+	if (selection->all) {
+		for (uint64_t i = page->skip; i < selection->made && !is_full(page); i++)
+			page->numbers[page->count++] = (uint32_t)(page->ascending ? i
+			                                                          : selection->made - 1 - i);
+		return;
+	}
+	for (uint32_t i = 0; i < words && !is_full(page); i++) {
+		uint32_t word = page->ascending ? i : words - 1 - i;
+		take_word(selection->bits[word], word, page);
+	}
+}
+
+/* By update ---------------------------------------------------------------------------------------------- */
+
+struct updated {
+	int64_t  at;
+	uint32_t number;
+};
+
+enum { SPANS = 4096, SORTED_AT_ONCE = 2048, LOOKS_MAX = 8 };
+
+/* Equal spans of time from `from` on, each of 2^shift µs, and how many are in each. */
+struct spans {
+	int64_t  from;
+	unsigned shift;
+	uint32_t counts[SPANS];
+};
+
+static void spans_begin(struct spans *spans, int64_t oldest, int64_t newest)
+{
+	uint64_t width = (uint64_t)newest - (uint64_t)oldest;
+	memset(spans->counts, 0, sizeof spans->counts);
+	spans->from = oldest;
+	spans->shift = 0;
+	while (width >> spans->shift >= SPANS)
+		spans->shift++;
+}
+
+static unsigned span_index(const struct spans *spans, int64_t at)
+{
+	return (unsigned)(((uint64_t)at - (uint64_t)spans->from) >> spans->shift);
+}
+
+/* Which spans hold places from .. to - 1 of the order, and how many passes are in front of those, and in them. */
+struct cut {
+	unsigned first, last;
+	uint64_t before, inside;
+};
+
+static struct cut spans_cut(const struct spans *spans, uint64_t from, uint64_t to)
+{
+	struct cut cut = {.first = 0};
+	while (cut.first < SPANS - 1 && cut.before + spans->counts[cut.first] <= from)
+		cut.before += spans->counts[cut.first++];
+	cut.last = cut.first;
+	cut.inside = spans->counts[cut.first];
+	while (cut.last < SPANS - 1 && cut.before + cut.inside < to)
+		cut.inside += spans->counts[++cut.last];
+	return cut;
+}
+
+static bool is_in(const struct spans *spans, const struct cut *cut, int64_t at)
+{
+	unsigned index = span_index(spans, at);
+	return index >= cut->first && index <= cut->last;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct updated *x = a, *y = b;
+	if (x->at != y->at) return x->at < y->at ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+struct pick {
+	struct updated *list; /* in the order of numbers until it is sorted */
+	uint64_t        count;
+	uint64_t        from, to; /* places in it that make the page */
+	struct spans    spans;
+};
+
+/* Every selected pass is counted, then those that matter are listed. */
+static enum err pick_begin(const struct selection *selection, struct pick *pick)
+{
+	uint32_t words = (selection->made + 63) / 64;
+	spans_begin(&pick->spans, selection->oldest, selection->newest);
+	for (uint32_t word = 0; word < words; word++)
+		for (uint64_t bits = selection->bits[word]; bits; bits &= bits - 1)
+			pick->spans.counts[span_index(
+			    &pick->spans, selection->updated[word * 64 + (uint32_t)__builtin_ctzll(bits)])]++;
+	struct cut cut = spans_cut(&pick->spans, pick->from, pick->to);
+	pick->from -= cut.before;
+	pick->to -= cut.before;
+	if (!(pick->list = malloc((cut.inside + 1) * sizeof *pick->list))) return ERR_NO_MEMORY;
+	for (uint32_t word = 0; word < words; word++)
+		for (uint64_t bits = selection->bits[word]; bits; bits &= bits - 1) {
+			uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(bits);
+			int64_t  at = selection->updated[number];
+			if (is_in(&pick->spans, &cut, at))
+				pick->list[pick->count++] = (struct updated){at, number};
+		}
+	return OK;
+}
+
+/* The same among those listed; false: they are all of one moment, and in order. */
+static bool pick_closer(struct pick *pick)
+{
+	int64_t  oldest = INT64_MAX, newest = INT64_MIN;
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < pick->count; i++) {
+		if (pick->list[i].at < oldest) oldest = pick->list[i].at;
+		if (pick->list[i].at > newest) newest = pick->list[i].at;
+	}
+	if (oldest >= newest) return false;
+	spans_begin(&pick->spans, oldest, newest);
+	for (uint64_t i = 0; i < pick->count; i++)
+		pick->spans.counts[span_index(&pick->spans, pick->list[i].at)]++;
+	struct cut cut = spans_cut(&pick->spans, pick->from, pick->to);
+	for (uint64_t i = 0; i < pick->count; i++)
+		if (is_in(&pick->spans, &cut, pick->list[i].at)) pick->list[kept++] = pick->list[i];
+	pick->count = kept;
+	pick->from -= cut.before;
+	pick->to -= cut.before;
+	return true;
+}
+
+static enum err by_update(const struct selection *selection, struct page *page)
+{
+	struct pick pick = {.from = page->skip};
+	uint64_t    count = selection->total - page->skip < page->limit ? selection->total - page->skip
+	                                                                : page->limit;
+	bool        differ = true;
+	if (!page->ascending) pick.from = selection->total - page->skip - count;
+	pick.to = pick.from + count;
+	enum err err = pick_begin(selection, &pick);
+	if (err) return err;
+	for (unsigned i = 0; differ && pick.count > SORTED_AT_ONCE && i < LOOKS_MAX; i++)
+		differ = pick_closer(&pick);
+	if (differ) qsort(pick.list, pick.count, sizeof *pick.list, compare);
+	for (uint64_t i = 0; i < count; i++)
+		page->numbers[page->count++] =
+		    pick.list[page->ascending ? pick.from + i : pick.to - 1 - i].number;
+	free(pick.list);
+	return OK;
+}
+
+/* By id and by name -------------------------------------------------------------------------------------- */
+
+static unsigned count_selected(const struct selection *selection, struct span row)
+{
+	unsigned count = chunk_row_count(row), found = 0;
+	if (selection->all) return count;
+	for (unsigned i = 0; i < count; i++)
+		found += is_selected(selection, chunk_row_number(row, i));
+	return found;
+}
+
+static void take_chunk(const struct selection *selection, struct span row, struct page *page)
+{
+	unsigned count = chunk_row_count(row), found = count_selected(selection, row);
+	if (page->skip >= found) {
+		page->skip -= found;
+		return;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t number = chunk_row_number(row, page->ascending ? i : count - 1 - i);
+		if (is_selected(selection, number)) take(page, number);
+	}
+}
+
+static enum err by_chunks(struct request *request, enum table table, const struct selection *selection,
+                          struct page *page)
+{
+	struct view    *view = request->view;
+	struct row_key  account = key_account(request->account->id), end = account;
+	struct view_row row;
+	memset(end.bytes + end.size, 0xff, 8);
+	end.size += 8; /* behind every bound: no UTF-8 begins so */
+	enum err err = page->ascending ? view_from(view, table, key_span(&account), &row)
+	                               : view_before(view, table, key_span(&end), &row);
+	while (!err && key_has_prefix(row.key, key_span(&account)) && !is_full(page)) {
+		if (!chunk_row_is_whole(row.value)) return ERR_DAMAGED;
+		take_chunk(selection, row.value, page);
+		err = page->ascending ? view_next(view, table, &row) : view_previous(view, table, &row);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err order_page(struct request *request, const struct selection *selection, struct page *page)
+{
+	page->count = 0;
+	if (page->skip >= selection->total) return OK;
+	switch (page->order) {
+	case ORDER_CREATED: by_creation(selection, page); return OK;
+	case ORDER_UPDATED: return by_update(selection, page);
+	case ORDER_ID: return by_chunks(request, TABLE_ID_ORDER, selection, page);
+	case ORDER_NAME: return by_chunks(request, TABLE_NAME_ORDER, selection, page);
+	}
+	return OK;
+}
