@@ -106,7 +106,7 @@ class Crowd:
         with self.lock:
             self.statuses = defaultdict(Counter)
             self.slowest = defaultdict(float)
-            self.last_heard = defaultdict(float)
+            self.last_heard = defaultdict(time.monotonic)  # before the first answer: since the first look
 
     def count(self, status, book=None):
         with self.lock:
