@@ -32,7 +32,7 @@ enum {
 	/* Between processes */
 	SESSION_CREDIT_COMMANDS = 2048, /* calls outstanding per session; OVERLOADED */
 	SESSION_CREDIT_BYTES = 8 << 20, /* bytes of calls outstanding per session; OVERLOADED */
-	SESSIONS_MAX = 512,             /* peers a shard keeps; the longest idle one is forgotten */
+	SESSIONS_MAX = 512,             /* peers a shard keeps; a command's, else the longest idle one, is forgotten */
 	FRAME_BYTES_MAX = 20 << 20,     /* one message; larger ones are dropped by the socket */
 	FRAME_NODES_MAX = 1 << 20,      /* msgpack items in one message; MALFORMED */
 	FRAME_DEPTH_MAX = 24,           /* msgpack containers nested; MALFORMED */

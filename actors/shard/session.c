@@ -69,15 +69,24 @@ void sessions_close(struct sessions *sessions)
 		session_close(sessions, sessions->rows[0]);
 }
 
+/* Commands come and go without a word; a process that stays would be refused when it next asks. */
+static struct session *dispensable(const struct sessions *sessions)
+{
+	struct session *found = sessions->rows[0];
+	for (unsigned i = 1; i < sessions->count; i++) {
+		struct session *session = sessions->rows[i];
+		bool            is_cli = session->role == ROLE_CLI, was_cli = found->role == ROLE_CLI;
+		if (is_cli == was_cli ? session->heard.v < found->heard.v : is_cli) found = session;
+	}
+	return found;
+}
+
 struct session *session_open(struct sessions *sessions, const struct peer *peer, mono_us now)
 {
 	struct session *session = session_find(sessions, peer);
 	if (!session) {
 		if (sessions->count == SESSIONS_MAX) {
-			struct session *oldest = sessions->rows[0];
-			for (unsigned i = 1; i < sessions->count; i++)
-				if (sessions->rows[i]->heard.v < oldest->heard.v) oldest = sessions->rows[i];
-			session_close(sessions, oldest);
+			session_close(sessions, dispensable(sessions));
 		}
 		if (!(session = calloc(1, sizeof *session))) return NULL;
 		session->peer = *peer;

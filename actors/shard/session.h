@@ -32,7 +32,7 @@ struct sessions {
 /* The session of a connection, or NULL. */
 struct session *session_find(struct sessions *sessions, const struct peer *peer);
 
-/* Makes it, or begins it anew. When there are SESSIONS_MAX the one unheard the longest goes.
+/* Makes it, or begins it anew. When there are SESSIONS_MAX a command's goes, else any, the one unheard the longest.
  * Errors: NULL: out of memory. */
 struct session *session_open(struct sessions *sessions, const struct peer *peer, mono_us now);
 void            session_close(struct sessions *sessions, struct session *session);
