@@ -2,8 +2,8 @@
 #include "schemas/body.h"
 
 #include "schemas/bytes.h"
-#include "schemas/crc32c.h"
 #include "schemas/date.h"
+#include "schemas/keyed_hash.h"
 
 enum { BODY_VERSION = 1, HEAD_BYTES = 35, LINEAR_KEYS_MAX = 8 };
 
@@ -116,7 +116,7 @@ static uint32_t index_find(struct key_index *index, const msgpack_object_kv *mem
 			if (span_equal(object_text(&members[i].key), key)) return i;
 		return count;
 	}
-	uint32_t slot = crc32c(0, key.at, key.size) & index->mask;
+	uint32_t slot = (uint32_t)keyed_hash(key) & index->mask;
 	for (; index->slots[slot]; slot = (slot + 1) & index->mask)
 		if (span_equal(object_text(&members[index->slots[slot] - 1].key), key))
 			return index->slots[slot] - 1;

@@ -8,9 +8,9 @@
  *
  * Writing: straight into a buffer, from our tree or from msgpack. */
 #include "schemas/json.h"
+#include "schemas/keyed_hash.h"
 #include "schemas/limits.h"
 
-#include <sys/auxv.h>
 #include <yajl/yajl_parse.h>
 
 enum { LINEAR_KEYS_MAX = 8 }; /* members up to which comparing all pairs beats a table */
@@ -22,7 +22,8 @@ struct reader {
 	struct json  *open[JSON_DEPTH_MAX]; /* the containers we are inside of, outermost first */
 	struct json  *last[JSON_DEPTH_MAX]; /* the newest member of each */
 	unsigned      depth;
-	struct span   key; /* read, its value not yet */
+	unsigned      values; /* made so far */
+	struct span   key;    /* read, its value not yet */
 	enum err      err;
 };
 
@@ -128,25 +129,8 @@ static bool surrogates_are_paired(struct span text)
 	return true;
 }
 
-/* A hash that a sender cannot aim at: keyed with the kernel's random bytes of this process, which need no
- * system call. It never leaves the process. */
-static uint64_t key_hash(struct span key, const uint64_t secret[2])
-{
-	uint64_t hash = secret[0] ^ key.size;
-	for (size_t i = 0; i < key.size; i += sizeof(uint64_t)) {
-		uint64_t word = 0;
-		size_t   left = key.size - i;
-		memcpy(&word, key.at + i, left < sizeof word ? left : sizeof word);
-		unsigned __int128 product = (unsigned __int128)(hash ^ word) * (secret[1] | 1);
-		hash = (uint64_t)product ^ (uint64_t)(product >> 64);
-	}
-	return hash;
-}
-
 static enum err check_keys_by_table(const struct json *object, struct arena *arena)
 {
-	uint64_t secret[2];
-	memcpy(secret, (const void *)getauxval(AT_RANDOM), sizeof secret);
 	size_t room = 16;
 	while (room < object->count * 2)
 		room *= 2;
@@ -154,7 +138,7 @@ static enum err check_keys_by_table(const struct json *object, struct arena *are
 	if (!table) return ERR_NO_MEMORY;
 	memset(table, 0, room * sizeof *table);
 	for (const struct json *member = object->child; member; member = member->next) {
-		size_t place = key_hash(member->key, secret) & (room - 1);
+		size_t place = keyed_hash(member->key) & (room - 1);
 		while (table[place]) {
 			if (span_equal(table[place]->key, member->key)) return ERR_INVALID_REQUEST;
 			place = (place + 1) & (room - 1);
@@ -194,9 +178,14 @@ static bool keep_bytes(struct reader *reader, const void *at, size_t size, struc
 	return true;
 }
 
+/* NULL: the reason is in reader->err. */
 static struct json *add(struct reader *reader, enum json_kind kind)
 {
-	struct json *value = arena_take(reader->arena, sizeof *value);
+	struct json *value = NULL;
+	if (reader->values++ == JSON_VALUES_MAX)
+		reader->err = ERR_PAYLOAD_TOO_LARGE;
+	else if (!(value = arena_take(reader->arena, sizeof *value)))
+		reader->err = ERR_NO_MEMORY;
 	if (!value) return NULL;
 	*value = (struct json){.kind = kind};
 	if (reader->depth == 0) {
@@ -218,15 +207,15 @@ static struct json *add(struct reader *reader, enum json_kind kind)
 static int add_text(struct reader *reader, enum json_kind kind, const void *at, size_t size)
 {
 	struct json *value = add(reader, kind);
-	if (!value || !keep_bytes(reader, at, size, &value->text)) return stop(reader, ERR_NO_MEMORY);
-	return 1;
+	if (!value) return 0;
+	return keep_bytes(reader, at, size, &value->text) ? 1 : stop(reader, ERR_NO_MEMORY);
 }
 
 static int add_container(struct reader *reader, enum json_kind kind)
 {
 	if (reader->depth == JSON_DEPTH_MAX) return stop(reader, ERR_INVALID_REQUEST);
 	struct json *value = add(reader, kind);
-	if (!value) return stop(reader, ERR_NO_MEMORY);
+	if (!value) return 0;
 	reader->open[reader->depth] = value;
 	reader->last[reader->depth++] = NULL;
 	return 1;
@@ -234,12 +223,12 @@ static int add_container(struct reader *reader, enum json_kind kind)
 
 static int on_null(void *reader)
 {
-	return add(reader, JSON_NULL) ? 1 : stop(reader, ERR_NO_MEMORY);
+	return add(reader, JSON_NULL) != NULL;
 }
 
 static int on_boolean(void *reader, int truth)
 {
-	return add(reader, truth ? JSON_TRUE : JSON_FALSE) ? 1 : stop(reader, ERR_NO_MEMORY);
+	return add(reader, truth ? JSON_TRUE : JSON_FALSE) != NULL;
 }
 
 static int on_number(void *reader, const char *at, size_t size)

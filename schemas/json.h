@@ -6,7 +6,7 @@
 
 /* JSON in and out. Reading is strict: valid UTF-8, no lone surrogates, no duplicate keys in one object, at
  * most JSON_DEPTH_MAX containers nested, nothing after the value. Numbers keep the text they were written in.
- */
+ * A value in the tree takes many times the room of its text, so there may be JSON_VALUES_MAX of them. */
 enum json_kind { JSON_NULL, JSON_TRUE, JSON_FALSE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json {
@@ -19,7 +19,7 @@ struct json {
 };
 
 /* Parses `text`; the tree lives in `arena` and may point into `text`.
- * Errors: ERR_INVALID_REQUEST (not such JSON), ERR_NO_MEMORY. */
+ * Errors: ERR_INVALID_REQUEST (not such JSON), ERR_PAYLOAD_TOO_LARGE (too many values), ERR_NO_MEMORY. */
 must_check enum err json_parse(struct span text, struct arena *arena, struct json **value);
 
 /* Is this well-formed UTF-8: shortest forms only, no surrogates, nothing beyond U+10FFFF? Errors: none. */

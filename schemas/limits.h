@@ -15,6 +15,8 @@ enum {
 	TEMPLATE_FIELDS_MAX = 64,          /* fields a template accepts; INVALID_INPUT */
 	TEMPLATES_PER_ACCOUNT_MAX = 1000,  /* INVALID_INPUT */
 	KEYS_PER_ACCOUNT_MAX = 32,         /* unrevoked API keys; RESOURCE_CONFLICT */
+	/* values in a body; more fit no pass, since each is two bytes of text or more; PAYLOAD_TOO_LARGE */
+	JSON_VALUES_MAX = 1 << 19,
 
 	/* HTTP connections */
 	HTTP_THREADS_MAX = 8,    /* --http-threads */

@@ -125,6 +125,21 @@ static void write_object(struct buffer *out, unsigned members, unsigned twice)
 	buffer_byte(out, '}');
 }
 
+Test(json, holds_so_many_values_and_no_more)
+{
+	static char text[2 * JSON_VALUES_MAX + 2];
+	for (size_t members = JSON_VALUES_MAX - 1; members <= JSON_VALUES_MAX; members++) {
+		struct json *value = NULL;
+		for (size_t i = 0; i < members; i++)
+			memcpy(text + 2 * i, i ? ",1" : "[1", 2);
+		text[2 * members] = ']';
+		enum err err = json_parse(span_of(text, 2 * members + 1), &arena, &value);
+		cr_expect_eq(err, members < JSON_VALUES_MAX ? OK : ERR_PAYLOAD_TOO_LARGE, "%zu members",
+		             members);
+		arena_reset(&arena);
+	}
+}
+
 Test(json, finds_duplicate_keys_in_objects_of_every_size)
 {
 	struct buffer text = {0};
