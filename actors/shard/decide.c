@@ -53,8 +53,9 @@ static enum err enter(struct engine *engine, const struct session *session, cons
 	if (!call->has_key_hash || !account_has_key(request->account, call->key_hash))
 		return ERR_UNAUTHENTICATED;
 	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
-	bool counts = call->message != MSG_AUTH && !request->prepared; /* a request counts once */
-	if (counts && !account_admit(request->account, engine->service_now)) return ERR_RATE_LIMITED;
+	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
+	if (!request->prepared && !account_admit(request->account, engine->service_now))
+		return ERR_RATE_LIMITED;
 	return OK;
 }
 
