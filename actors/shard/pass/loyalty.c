@@ -20,11 +20,12 @@ enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 	enum err    err = pass_find(request, pass_id, false, &pass);
 	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
 	if (template->loyalty == LOYALTY_NONE) return ERR_NO_LOYALTY_PROGRAM;
-	if (pass.now.status == PASS_DEACTIVATED || pass.now.status == PASS_CREATION_FAILED)
-		return ERR_RESOURCE_CONFLICT;
 	struct hot after = pass.now;
-	if ((err = plan_balance(template, pass.now.balance, delta, &after.balance)))
-		return err == ERR_INVALID_INPUT ? blame(outcome, err, span_str("balance_to_add")) : err;
+	err = plan_balance(template, pass.now.balance, delta, &after.balance);
+	if (err == ERR_INVALID_INPUT) return blame(outcome, err, span_str("balance_to_add"));
+	if (pass.now.status == PASS_DEACTIVATED || pass.now.status == PASS_CREATION_FAILED)
+		return ERR_RESOURCE_CONFLICT; /* after what is wrong with the amount: 400 comes before 409 */
+	if (err) return err;
 	return pass_change(request, &pass, after,
 	                   (struct ledger_row){.what = LEDGER_LOYALTY, .delta = delta});
 }
