@@ -183,10 +183,13 @@ enum err template_read(const struct json *file, struct template *template, const
 	return read_min_balance(file, template) ? OK : ERR_INVALID_INPUT;
 }
 
-bool template_may_replace(const struct template *before, const struct template *after)
+const char *template_fixed(const struct template *before, const struct template *after)
 {
-	bool same_counter = !before->counter ||
-	                    (after->counter && span_equal(before->counter->key, after->counter->key));
-	return before->loyalty == after->loyalty && before->qr == after->qr && same_counter &&
-	       span_equal(before->name_field, after->name_field);
+	if (before->loyalty != after->loyalty) return "A template's loyalty_type is fixed for good.";
+	if (before->qr != after->qr) return "A template's qr is fixed for good.";
+	if (!span_equal(before->name_field, after->name_field))
+		return "A template's name_field is fixed for good.";
+	if (before->counter && !span_equal(before->counter->key, after->counter->key))
+		return "The key of a template's locked field is fixed for good.";
+	return NULL;
 }

@@ -39,8 +39,9 @@ const char *field_kind_text(enum field_kind kind);
  * Errors: ERR_INVALID_INPUT. */
 must_check enum err template_read(const struct json *file, struct template *template, const char **field);
 
-/* May `after` replace `before`? What passes depend on stays: loyalty_type, qr, name_field, the counter's key. */
-bool template_may_replace(const struct template *before, const struct template *after);
+/* What forbids that `after` replaces `before`, for people; NULL: nothing does. What passes depend on stays:
+ * loyalty_type, qr, name_field, the counter's key. */
+const char *template_fixed(const struct template *before, const struct template *after);
 
 const struct template_field *template_field(const struct template *template, struct span key);
 

@@ -223,31 +223,35 @@ Test(template, is_replaced_only_where_passes_do_not_depend)
 	    "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
 	    "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}";
 	static const struct {
-		bool        may;
-		const char *after;
+		const char *fixed, *after;
 	} rows[] = {
-	    {true, before},
-	    {true,
+	    {NULL, before},
+	    {NULL,
 	     "{\"name\":\"other\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"a\",\"min_"
 	     "balance\":0,\"fields\":["
 	     "{\"key\":\"b\",\"type\":\"url\"},{\"key\":\"a\",\"type\":\"text\",\"required\":true}," COUNTER
 	     "]}"},
-	    {false,
+	    {"loyalty_type",
 	     "{\"name\":\"n\",\"loyalty_type\":\"stamps\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
 	     "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}"},
-	    {false, "{\"name\":\"n\",\"loyalty_type\":\"none\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
-	            "{\"key\":\"a\",\"type\":\"text\"}]}"},
-	    {false, "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"name_field\":\"a\",\"fields\":["
-	            "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}"},
-	    {false, "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"qr\":true,\"fields\":["
-	            "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}"},
-	    {false,
+	    {"loyalty_type",
+	     "{\"name\":\"n\",\"loyalty_type\":\"none\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
+	     "{\"key\":\"a\",\"type\":\"text\"}]}"},
+	    {"qr", "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"name_field\":\"a\",\"fields\":["
+	           "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}"},
+	    {"name_field", "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"qr\":true,\"fields\":["
+	                   "{\"key\":\"a\",\"type\":\"text\"}," COUNTER "]}"},
+	    {"locked",
 	     "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"a\",\"fields\":["
 	     "{\"key\":\"a\",\"type\":\"text\"},{\"key\":\"p\",\"type\":\"number\",\"locked\":true}]}"},
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct template *was = good(before), *is = good(rows[i].after);
-		cr_expect_eq(template_may_replace(was, is), rows[i].may, "row %u", i);
+		const char            *fixed = template_fixed(was, is);
+		if (rows[i].fixed)
+			cr_expect(fixed && strstr(fixed, rows[i].fixed), "row %u: %s", i, fixed);
+		else
+			cr_expect_null(fixed, "row %u: %s", i, fixed);
 	}
 }
 

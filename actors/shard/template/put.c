@@ -69,7 +69,7 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if (!err) err = json_parse(buffer_span(&text), view_arena(request->view), &json);
 	if (!err && (err = template_read(json, &rules, &field))) outcome->field = span_str(field);
 	if (!err && number <= request->account->template_count &&
-	    !template_may_replace(&request->account->templates[number - 1]->rules, &rules))
+	    (outcome->message = template_fixed(&request->account->templates[number - 1]->rules, &rules)))
 		err = ERR_RESOURCE_CONFLICT;
 	if (!err) err = store_template(request, number, buffer_span(&text));
 	buffer_free(&text);
