@@ -34,6 +34,12 @@ enum err body_open(struct span bytes, struct body *body)
 	                                                                                     : ERR_DAMAGED;
 }
 
+size_t body_size(const struct body *body)
+{
+	return HEAD_BYTES + body->pass_id.size + body->visible.size + body->hidden.size +
+	       body->appearance.size + body->creation_error.size;
+}
+
 void body_pack(const struct body *body, struct buffer *out)
 {
 	uint8_t head[HEAD_BYTES] = {BODY_VERSION};

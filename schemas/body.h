@@ -19,6 +19,9 @@ struct body {
 must_check enum err body_open(struct span bytes, struct body *body);
 void                body_pack(const struct body *body, struct buffer *out);
 
+/* Bytes that body_pack() writes. */
+size_t body_size(const struct body *body);
+
 /* An object's text as a map (str, or bin with JSON text, by key) in `zone`, and back again; the text of an empty
  * span is the empty object. Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
 must_check enum err object_open(struct span text, struct arena *arena, msgpack_zone *zone,

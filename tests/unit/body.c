@@ -44,6 +44,7 @@ Test(body, reads_as_it_was_packed)
 	struct buffer bytes = {0};
 	struct body   got, bare = sample;
 	body_pack(&sample, &bytes);
+	cr_expect_eq(body_size(&sample), bytes.size);
 	cr_assert_eq(body_open(buffer_span(&bytes), &got), OK);
 	cr_expect(equal(&got, &sample));
 	bare.appearance = bare.creation_error = span_of(NULL, 0);

@@ -18,8 +18,8 @@ static enum err take_plain(struct request *request, struct outcome *outcome, str
 	enum err err = object_text_of(arg_present(hidden) ? hidden : &empty_map, view_arena(request->view),
 	                              &body->hidden);
 	if (err || !arg_present(appearance)) return err;
-	if ((err = pass_take_appearance(request, outcome, appearance, body)) || body->appearance.size)
-		return err;
+	if ((err = pass_check_appearance(request, outcome, appearance))) return err;
+	if ((err = pass_take_appearance(request, appearance, body)) || body->appearance.size) return err;
 	return blame(outcome, ERR_INVALID_INPUT, span_str("appearance"));
 }
 
@@ -75,6 +75,7 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	const struct template *rules = &request->account->templates[number - 1]->rules;
 	if (!arg_present(visible)) visible = &empty_map;
 	if ((err = pass_take_visible(request, outcome, rules, visible, &body))) return err;
+	if (body_size(&body) > PASS_STORED_BYTES_MAX) return ERR_PAYLOAD_TOO_LARGE;
 	if ((err = check_free(request, body.pass_id))) return err;
 	if (!request->prepared) return ERR_PARKED;
 	if ((err = tally_get(request->view, request->account->id, &tally))) return err;

@@ -50,9 +50,9 @@ enum err pass_body_put(struct request *request, struct account_id account, uint3
 {
 	struct row_key key = key_u32(account, number);
 	struct buffer  bytes = {0};
+	if (body_size(body) > PASS_STORED_BYTES_MAX) return ERR_PAYLOAD_TOO_LARGE;
 	body_pack(body, &bytes);
 	enum err err = bytes.failed ? ERR_NO_MEMORY : OK;
-	if (!err && bytes.size > PASS_STORED_BYTES_MAX) err = ERR_PAYLOAD_TOO_LARGE;
 	if (!err)
 		err = write_put(view_writes(request->view), TABLE_BODY, key_span(&key), buffer_span(&bytes));
 	buffer_free(&bytes);

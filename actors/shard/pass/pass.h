@@ -41,15 +41,21 @@ must_check enum err pass_ledger(struct request *request, struct ledger_row *row,
 /* The pass as the interface shows it: one msgpack bin with the JSON text, appended to `out`. */
 must_check enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out);
 
-/* Checks the caller's `visible` (a map) against the template and lays it over body->visible; the whole must then
- * have every required field. Errors name the field: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
+/* Checks the caller's `visible` (a map) against the template and lays it over body->visible. With nothing there
+ * yet the whole must have every required field; a pass that is older than such a field may go on without it.
+ * Errors name the field: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
 must_check enum err pass_take_visible(struct request *request, struct outcome               *outcome,
                                       const struct template *template, const msgpack_object *changes,
                                       struct body *body);
 
-/* The same for `appearance` (a map): null when no property is left. Errors: ERR_INVALID_INPUT. */
-must_check enum err pass_take_appearance(struct request *request, struct outcome *outcome,
-                                         const msgpack_object *changes, struct body *body);
+/* Holds `appearance` (a map) against its rules, which need no pass to be known. Errors: ERR_INVALID_INPUT, with
+ * the field. */
+must_check enum err pass_check_appearance(struct request *request, struct outcome *outcome,
+                                          const msgpack_object *changes);
+
+/* Lays a checked `appearance` over the body's: null when no property is left. */
+must_check enum err pass_take_appearance(struct request *request, const msgpack_object *changes,
+                                         struct body *body);
 
 /* The same for `hidden` (a map), which takes anything. */
 must_check enum err pass_take_hidden(struct request *request, const msgpack_object *changes,

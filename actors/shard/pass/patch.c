@@ -11,10 +11,11 @@ static enum err take_changes(struct request *request, struct outcome      *outco
 	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
 	const msgpack_object *visible = &request->args[ARG_PASS_PATCH_visible];
 	enum err              err = OK;
-	if (arg_present(appearance) && appearance->type != MSGPACK_OBJECT_MAP)
+	if (appearance->type == MSGPACK_OBJECT_MAP)
+		err = pass_take_appearance(request, appearance, body);
+	else if (arg_present(appearance))
 		body->appearance = span_of(NULL, 0);
-	else if (arg_present(appearance) && (err = pass_take_appearance(request, outcome, appearance, body)))
-		return err;
+	if (err) return err;
 	if (arg_present(visible) && (err = pass_take_visible(request, outcome, template, visible, body)))
 		return err;
 	return arg_present(hidden) ? pass_take_hidden(request, hidden, body) : OK;
@@ -39,9 +40,13 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 {
 	struct hot_at pass;
 	const struct template *template;
-	struct body body, before;
-	bool        same;
-	enum err    err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
+	struct body           body, before;
+	bool                  same;
+	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
+	enum err              err = OK;
+	/* What is wrong without looking at the pass is told before that there is none. */
+	if (appearance->type == MSGPACK_OBJECT_MAP) err = pass_check_appearance(request, outcome, appearance);
+	if (!err) err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
 	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
 	if ((err = pass_body(request, &pass, &body))) return err;
 	before = body;

@@ -29,21 +29,27 @@ enum err pass_take_visible(struct request *request, struct outcome *outcome, con
 {
 	msgpack_object members;
 	struct span    key;
+	bool           creation = body->visible.size == 0;
 	enum err       err = visible_check(template, changes, &key);
 	if (err) return blame_member(request, outcome, err, "visible", key);
-	if ((err = lay_over(request, changes, &body->visible, &members))) return err;
+	if ((err = lay_over(request, changes, &body->visible, &members)) || !creation) return err;
 	err = visible_check_required(template, &members, &key);
 	return err ? blame_member(request, outcome, err, "visible", key) : OK;
 }
 
-enum err pass_take_appearance(struct request *request, struct outcome *outcome, const msgpack_object *changes,
-                              struct body *body)
+enum err pass_check_appearance(struct request *request, struct outcome *outcome,
+                               const msgpack_object *changes)
+{
+	struct span key;
+	enum err    err = appearance_check(changes, &key);
+	return err ? blame_member(request, outcome, err, "appearance", key) : OK;
+}
+
+enum err pass_take_appearance(struct request *request, const msgpack_object *changes, struct body *body)
 {
 	msgpack_object members;
-	struct span    key;
-	enum err       err = appearance_check(changes, &key);
-	if (err) return blame_member(request, outcome, err, "appearance", key);
-	if ((err = lay_over(request, changes, &body->appearance, &members))) return err;
+	enum err       err = lay_over(request, changes, &body->appearance, &members);
+	if (err) return err;
 	if (members.via.map.size == 0) body->appearance = span_of(NULL, 0);
 	return OK;
 }
