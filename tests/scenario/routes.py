@@ -1,0 +1,23 @@
+"""The routes of http/routes.def: what tests that must leave none out go through."""
+import re
+
+from harness import ROOT
+
+ROW = re.compile(r'^R\((\w+), "([^"]+)", (\w+), (\d+), (\w+)\)$', re.M)
+
+
+class Route:
+    def __init__(self, method, path, message, status, answer):
+        self.method, self.path, self.message, self.status, self.answer = method, path, message, int(status), answer
+        self.ids = re.findall(r"{(\w+)}", path)
+
+    def at(self, **ids):
+        """The path with its ids in place, as they are: percent-encoding is the caller's."""
+        return self.path.format(**ids)
+
+    def __repr__(self):
+        return f"{self.method} {self.path}"
+
+
+ROUTES = [Route(*row) for row in ROW.findall((ROOT / "http" / "routes.def").read_text())]
+assert len(ROUTES) >= 7

@@ -1,0 +1,499 @@
+"""Passes and loyalty, clause by clause, where the other files leave a clause untold: what a null means for every
+field and state, what each change moves, limits to the character, and what a template's replacement leaves alone."""
+
+import pytest
+from exact import exact
+from harness import CliError, wait_for
+from shop import COUNTER, FIELDS, new_id, path_of, template_file
+from test_passes import wait_a_tick
+
+MOST = 2**53 - 1
+
+
+def body_for(**fields):
+    return {"pass_id": new_id(), "visible": {"name": "Ada"}, **fields}
+
+
+def hidden_of(client, pass_id):
+    return dict(exact(client.get(path_of(pass_id)).body))["hidden"]
+
+
+# Null on creation
+
+@pytest.mark.parametrize("body, shown", [
+    ({"hidden": None}, {"hidden": {}}),
+    ({"hidden": {"a": None, "b": {"c": None}}}, {"hidden": {"a": None, "b": {"c": None}}}),
+    ({"appearance": None}, {"appearance": None}),
+    ({"appearance": {"title": "T", "logo": None}}, {"appearance": {"title": "T"}}),
+    ({"visible": {"name": "A", "vip": None}}, {"visible": {"name": "A", "points": 0}}),
+])
+def test_null_where_a_value_is_optional(till, body, shown):
+    made = till.create(**body)
+    assert {key: made[key] for key in shown} == shown
+    assert till.get(made["id"]) == made
+
+
+@pytest.mark.parametrize("body, status, code", [
+    ({"pass_id": None}, 400, "INVALID_INPUT"),
+    ({"initial_platform": None}, 400, "INVALID_REQUEST"),
+    ({"appearance": {"title": None}}, 400, "INVALID_INPUT"),
+    ({"appearance": {"font": None}}, 400, "INVALID_INPUT"),
+    ({"visible": {"name": "A", "points": None}}, 400, "INVALID_INPUT"),
+    ({"visible": {"name": "A", "nobody": None}}, 400, "INVALID_INPUT"),
+    ({"visible": {"name": None}}, 422, "PASS_TEMPLATE_DATA_INVALID"),
+])
+def test_null_where_a_value_is_needed(till, body, status, code):
+    total = till.list("?include_deleted=1")[1]
+    till.client.post("/v1/passes", body_for(**body)).is_error(status, code)
+    assert till.list("?include_deleted=1")[1] == total
+
+
+# Fields to the character
+
+@pytest.mark.parametrize("letter", ["a", "é", "日", "\U0001f600"])
+def test_max_length_counts_characters(till, letter):
+    made = till.create(visible={"name": letter * 80})
+    too_long = {"visible": {"name": letter * 81}}
+    till.client.post("/v1/passes", body_for(**too_long)).is_error(422, "PASS_TEMPLATE_DATA_INVALID")
+    till.client.patch(path_of(made["id"]), too_long).is_error(422, "PASS_TEMPLATE_DATA_INVALID")
+    assert till.get(made["id"]) == made
+
+
+@pytest.mark.parametrize("pass_id, good", [
+    ("a" * 199, True), ("a" * 200, True), ("a" * 201, False), ("é" * 99 + "a", True), ("é" * 100 + "a", False),
+    ("日" * 66, True), ("日" * 66 + "ab", True), ("日" * 67, False), ("\U0001f600" * 50, True),
+    ("\U0001f600" * 50 + "a", False), ("...", True), ("a\x80", False), ("\x9fa", False), ("\xa0", True),
+    ("\u200b\ufeff", True), ("\ufffe\uffff", True),
+])
+def test_an_id_to_the_byte(till, pass_id, good):
+    answer = till.client.post("/v1/passes", body_for(pass_id=pass_id))
+    if good:
+        assert answer.status == 201, answer
+        assert till.get(pass_id)["id"] == pass_id
+    else:
+        answer.is_error(400, "INVALID_INPUT", "pass_id")
+        till.client.get(path_of(pass_id)).is_error(404, "RESOURCE_NOT_FOUND")
+
+
+@pytest.mark.parametrize("value, good", [
+    ("0001-01-01", True), ("9999-12-31", True), ("2000-02-29", True), ("1900-02-29", False), ("2026-1-01", False),
+    ("2026-11-20T20:43:00", False), ("2026-11-20T20:43:00.123456789Z", True), ("2026-11-20T20:43:00.1234567890Z", False),
+    ("2026-11-20T20:43:00.Z", False), ("2026-11-20T20:43:00-00:00", True), ("2026-11-20T20:43:00+24:00", False),
+    ("2026-11-20T20:43:00+0200", False), ("2026-11-20T24:00:00Z", False), ("2026-11-20T20:60:00Z", False),
+    ("2026-11-20 20:43:00Z", False), ("2026-11-20Z", False), (" 2026-11-20", False), ("2026-11-20\n", False),
+    ("2026-11-20\0", False), ("+2026-11-20", False), ("２０２６-11-20", False),
+])
+def test_a_date_to_the_character(till, value, good):
+    answer = till.client.post("/v1/passes", body_for(visible={"name": "A", "birthday": value}))
+    if good:
+        assert answer.status == 201 and answer.json["visible"]["birthday"] == value, answer
+    else:
+        answer.is_error(422, "PASS_TEMPLATE_DATA_INVALID")
+
+
+@pytest.mark.parametrize("colour, good", [
+    ("#000000", True), ("#FFFfff", True), ("#12345G", False), ("#1234567", False), ("#12 456", False), ("#123", False),
+    ("#１２３４５６", False), ("#12345\0", False), ("##12345", False), (" #123456", False), ("", False),
+])
+def test_a_colour_to_the_character(till, colour, good):
+    answer = till.client.post("/v1/passes", body_for(appearance={"background_color": colour}))
+    assert answer.status == (201 if good else 400), answer
+
+
+def test_text_comes_back_as_it_was_sent(till):
+    text = "".join(map(chr, [*range(0x20), 0x22, 0x5c, 0x7f, 0x80, 0x9f, 0xa0, 0x2028, 0xd7ff, 0xe000, 0xffff, 0x10ffff]))
+    made = till.create(visible={"name": text}, hidden={text: text, "": {text: [text]}}, appearance={"title": text})
+    assert (made["visible"]["name"], made["appearance"]["title"]) == (text, text)
+    assert made["hidden"] == {text: text, "": {text: [text]}}
+    assert till.get(made["id"]) == made
+    assert [entry for entry in till.list()[0] if entry["id"] == made["id"]] == [made]
+
+
+# What a PATCH means, in every state that a pass can be in
+
+STATES = {"issued": [], "active": ["installed"], "removed": ["installed", "uninstalled"], "deactivated": ["deactivated"]}
+FULL = {"hidden": {"a": 1, "b": 2}, "appearance": {"title": "T", "background_color": "#112233"}}
+CHANGES = [  # (a change, what it does to a pass made with FULL)
+    ({"visible": None}, {}),
+    ({"hidden": None}, {}),
+    ({"appearance": None}, {"appearance": None}),
+    ({"visible": None, "hidden": None, "appearance": {}}, {}),
+    ({"hidden": {"a": None}}, {"hidden": {"b": 2}}),
+    ({"hidden": {"a": {"x": None}}}, {"hidden": {"a": {"x": None}, "b": 2}}),
+    ({"hidden": {"c": []}, "appearance": {"title": None}},
+     {"hidden": {"a": 1, "b": 2, "c": []}, "appearance": {"background_color": "#112233"}}),
+    ({"appearance": {"title": None, "background_color": None}}, {"appearance": None}),
+    ({"visible": {"name": "B", "visits": 1}}, {"visible": {"name": "B", "visits": 1, "points": 0}}),
+]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_an_edit_in_every_state(till, state):
+    for change, effect in CHANGES:
+        made = till.create(**FULL)
+        for event in STATES[state]:
+            till.event(made["id"], event)
+        before = till.get(made["id"])
+        assert before["status"] == state
+        till.client.patch(path_of(made["id"]), change).is_empty(204)
+        after = till.get(made["id"])
+        assert after == {**before, **effect, "updated_at": after["updated_at"]}, change
+        if not effect:
+            assert after == before, change
+
+
+def test_an_edit_needs_no_type_without_a_body(till):
+    made = till.create()
+    for headers in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/json"}):
+        till.client.request("PATCH", path_of(made["id"]), headers=headers).is_empty(204)
+    assert till.get(made["id"]) == made
+
+
+def test_hidden_keeps_places_and_digits_through_edits(till):
+    made = till.create(hidden={"a": 1, "b": 2, "c": 3})
+    path = path_of(made["id"])
+    for change, want in [
+            ('{"b":2.0}', '{"a":1,"b":2.0,"c":3}'),
+            ('{"d":-0,"a":1e5}', '{"a":1e5,"b":2.0,"c":3,"d":-0}'),
+            ('{"b":null}', '{"a":1e5,"c":3,"d":-0}'),
+            ('{"b":[1.10,{"z":0.0,"y":null}]}', '{"a":1e5,"c":3,"d":-0,"b":[1.10,{"z":0.0,"y":null}]}'),
+            ('{"d":0,"c":3.00}', '{"a":1e5,"c":3.00,"d":0,"b":[1.10,{"z":0.0,"y":null}]}'),
+            ('{"a":"1e5","B":1}', '{"a":"1e5","c":3.00,"d":0,"b":[1.10,{"z":0.0,"y":null}],"B":1}'),
+    ]:
+        till.client.post_raw(path, f'{{"hidden":{change}}}', "PATCH").is_empty(204)
+        assert hidden_of(till.client, made["id"]) == exact(want), change
+
+
+def test_hidden_of_many_keys(till):
+    """More keys than a walk should go through, set, changed and removed again, in their order."""
+    first = {f"k{n}": n for n in range(5000)}
+    made = till.create(hidden=first)
+    change = {f"k{n}": None if n % 3 else -n for n in range(2500, 7500)}
+    till.client.patch(path_of(made["id"]), {"hidden": change}).is_empty(204)
+    want = {key: value for key, value in {**first, **change}.items() if value is not None}
+    got = till.get(made["id"])["hidden"]
+    assert got == want and list(got) == list(want)
+
+
+# What moves updated_at
+
+def test_what_moves_updated_at(till):
+    pass_id = till.create()["id"]
+    path = path_of(pass_id)
+    for change, moves in [
+            (lambda: till.client.get(path), False), (lambda: till.client.head(path), False),
+            (lambda: till.list(), False), (lambda: till.history(pass_id), False),
+            (lambda: till.client.patch(path, {}), False),
+            (lambda: till.client.patch(path, {"visible": {"name": "Ada"}}), False),
+            (lambda: till.client.patch(path, {"visible": {"nobody": 1}}), False),
+            (lambda: till.try_add(pass_id, MOST + 1), False),
+            (lambda: till.add(pass_id, 1), True), (lambda: till.add(pass_id, -1), True),
+            (lambda: till.try_add(pass_id, MOST) and till.try_add(pass_id, MOST), True),
+            (lambda: till.try_add(pass_id, MOST), False),
+            (lambda: till.event(pass_id, "installed"), True),
+            (lambda: till.event(pass_id, "uninstalled", "--block-reinstall"), True),
+            (lambda: till.event(pass_id, "unblocked"), True), (lambda: till.event(pass_id, "installed"), True),
+            (lambda: till.event(pass_id, "deactivated"), True), (lambda: till.try_add(pass_id, 1), False),
+            (lambda: till.client.patch(path, {"hidden": {"a": 1}}), True),
+            (lambda: till.delete(pass_id), True), (lambda: till.client.delete(path), False),
+    ]:
+        before = till.get(pass_id, "?include_deleted=1")
+        wait_a_tick(before)
+        change()
+        after = till.get(pass_id, "?include_deleted=1")
+        assert (after["updated_at"] > before["updated_at"]) == moves, (before, after)
+        assert after["created_at"] == before["created_at"]
+    assert after["updated_at"] == after["deleted_at"]
+
+
+# Deletion in every state
+
+@pytest.mark.parametrize("state", STATES)
+def test_deletion_in_every_state(till, state):
+    made = till.create()
+    for event in STATES[state]:
+        till.event(made["id"], event)
+    till.delete(made["id"])
+    gone = till.get(made["id"], "?include_deleted=true")
+    assert (gone["status"], gone["download_url"]) == ("deactivated", made["download_url"])
+    for query in ("", "?include_deleted=true"):
+        till.client.delete(path_of(made["id"]) + query).is_error(404, "RESOURCE_NOT_FOUND")
+        till.client.patch(path_of(made["id"]) + query, {}).is_error(404, "RESOURCE_NOT_FOUND")
+        till.client.post(path_of(made["id"], "/loyalty") + query, {"balance_to_add": 1}).is_error(
+            404, "RESOURCE_NOT_FOUND")
+    for event in ("installed", "uninstalled", "deactivated", "unblocked"):
+        with pytest.raises(CliError) as refused:
+            till.event(made["id"], event)
+        assert refused.value.code == "RESOURCE_NOT_FOUND"
+    assert till.get(made["id"], "?include_deleted=true") == gone
+
+
+def test_many_lives_of_one_id(shop):
+    pass_id = new_id()
+    urls = []
+    for life in range(4):
+        made = shop.create(pass_id, hidden={"life": life})
+        assert (made["balance"], made["hidden"]) == (0, {"life": life})
+        assert shop.history(pass_id)[0]["what"] == "created" and len(shop.history(pass_id)) == 2
+        shop.add(pass_id, life + 1)
+        urls.append(made["download_url"])
+        shop.delete(pass_id)
+        assert shop.get(pass_id, "?include_deleted=t")["hidden"] == {"life": life}
+    everything, total, _ = shop.list("?include_deleted=t")
+    assert (total, len(set(urls))) == (4, 4)
+    assert [(entry["hidden"]["life"], entry["balance"], entry["download_url"]) for entry in everything] == \
+        [(life, life + 1, urls[life]) for life in (3, 2, 1, 0)]
+    assert shop.list() == ([], 0, False)
+
+
+# Loyalty
+
+@pytest.mark.parametrize("amount, good", [
+    ("0", True), ("-0", True), (str(MOST), True), (str(-MOST), True), (str(MOST + 1), False), (str(-MOST - 1), False),
+    (str(MOST + 2), False), (str(2**63 - 1), False), (str(2**63), False), (str(-2**63), False), (str(-2**63 - 1), False),
+    (str(2**64), False), (str(2**64 + 1), False), ("1e0", False), ("1E0", False), ("0e0", False), ("0.0", False),
+    ("-0.0", False), ("1e400", False), ("1" + "0" * 400, False), ('"5"', False), ("false", False),
+])
+def test_an_amount_at_every_edge(till, amount, good):
+    made = till.create()
+    answer = till.client.post_raw(path_of(made["id"], "/loyalty"), f'{{"balance_to_add":{amount}}}')
+    if good:
+        answer.is_empty(202)
+        assert till.get(made["id"])["balance"] == int(amount)
+    else:
+        answer.is_error(400, "INVALID_INPUT", "balance_to_add")
+        assert till.get(made["id"]) == made
+
+
+def test_refusals_of_a_delta_in_their_order(till):
+    """Of two faults the earlier of the order of checks is told: 400 of the pass, then 409."""
+    none, full = till.create(kind="none")["id"], till.create()["id"]
+    till.add(full, MOST)
+    for pass_id in (none, full):
+        till.event(pass_id, "deactivated")
+    till.try_add(none, 1).is_error(400, "NO_LOYALTY_PROGRAM")
+    till.try_add(full, 1).is_error(400, "INVALID_INPUT", "balance_to_add")
+    till.try_add(full, -1).is_error(409, "RESOURCE_CONFLICT")
+    till.try_add("nobody", MOST + 1).is_error(400, "INVALID_INPUT", "balance_to_add")
+    till.try_add("nobody", 1, colour="red").is_error(400, "INVALID_INPUT", "colour")
+
+
+def test_a_minimum_that_comes_later(new_shop):
+    """A counter that is already lower may rise; it may not fall further."""
+    shop = new_shop("balance")
+    pass_id = shop.create()["id"]
+    shop.add(pass_id, -50)
+    shop.put_template(template_file(pass_template_id=shop.templates["balance"], min_balance=-10))
+    shop.try_add(pass_id, -1).is_error(409, "INSUFFICIENT_BALANCE")
+    for amount in (0, 5, 40):
+        shop.add(pass_id, amount)
+    shop.try_add(pass_id, -6).is_error(409, "INSUFFICIENT_BALANCE")
+    shop.add(pass_id, -5)
+    assert shop.get(pass_id)["balance"] == -10
+    shop.put_template(template_file(pass_template_id=shop.templates["balance"]))
+    shop.add(pass_id, -100)
+    assert shop.get(pass_id)["balance"] == -110
+
+
+# The template of a pass
+
+def test_a_given_template_is_used_and_not_the_first(till):
+    for kind, template in till.templates.items():
+        made = till.create(pass_template_id=template)
+        assert made["loyalty_type"] == kind
+
+
+def test_ids_that_look_like_templates(till):
+    real = till.templates["balance"]
+    account, number = real.rsplit("_", 1)
+    for template in (account + "_0", account + "_0" + number, account + "_", account, account + "_-1", account + "_1e0",
+                     account + "_4294967297", account + "_99999999999999999999", real + " ", " " + real, real.upper(),
+                     real + "\0", "tpl_é"):
+        answer = till.client.post("/v1/passes", body_for(pass_template_id=template))
+        answer.is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+
+
+@pytest.mark.parametrize("word, changes", [
+    ("loyalty_type", {"loyalty_type": "stamps"}),
+    ("qr", {"qr": False}), ("qr", {"qr": None}),
+    ("name_field", {"name_field": None}),
+    ("name_field", {"name_field": "nick", "fields": [*FIELDS, {"key": "nick", "type": "text"}, COUNTER]}),
+    ("stars", {"fields": [*FIELDS, {**COUNTER, "key": "stars"}]}),
+])
+def test_a_replacement_says_what_is_fixed(till, word, changes):
+    before = till.client.get(f"/v1/pass-templates/accepted-fields?pass_template_id={till.templates['balance']}").body
+    with pytest.raises(CliError) as refused:
+        till.put_template(template_file(**{"pass_template_id": till.templates["balance"], **changes}))
+    assert refused.value.code == "RESOURCE_CONFLICT"
+    fixed = "locked" if word == "stars" else word
+    assert fixed in refused.value.message, refused.value.message
+    after = till.client.get(f"/v1/pass-templates/accepted-fields?pass_template_id={till.templates['balance']}").body
+    assert after == before
+
+
+def test_passes_from_before_a_replacement(new_shop):
+    """`required` is checked on creation: an older pass that lacks a new required key can still be edited. What it
+    holds stays as it is until somebody writes it."""
+    shop = new_shop("balance")
+    template = shop.templates["balance"]
+    old = shop.create(visible={"name": "Ada", "visits": 3, "site": "http://a.example"})
+    fields = [{**FIELDS[0], "max_length": 2}, *FIELDS[1:3], {"key": "tier", "type": "text", "required": True}, COUNTER]
+    shop.put_template(template_file(pass_template_id=template, fields=fields))
+    assert shop.get(old["id"]) == old
+    path = path_of(old["id"])
+    shop.client.patch(path, {"visible": {"visits": 4}}).is_empty(204)
+    assert shop.get(old["id"])["visible"] == {**old["visible"], "visits": 4}
+    for change, status in [({"tier": None}, 422), ({"name": "Bob"}, 422), ({"site": "http://b.example"}, 400),
+                           ({"tier": "gold"}, 204), ({"tier": None}, 422), ({"name": "Bo"}, 204)]:
+        answer = shop.client.patch(path, {"visible": change})
+        assert answer.status == status, (change, answer)
+    shop.client.post("/v1/passes", body_for(visible={"name": "Al"})).is_error(422, "PASS_TEMPLATE_DATA_INVALID")
+    assert shop.create(visible={"name": "Al", "tier": "x"})["visible"] == {"name": "Al", "tier": "x", "points": 0}
+    shop.put_template(template_file(pass_template_id=template))
+    assert shop.get(old["id"])["visible"]["name"] == "Bo"
+
+
+# The order of checks, two faults at a time
+
+def test_the_earlier_of_two_faults(new_shop):
+    shop, other = new_shop("balance"), new_shop("balance")
+    taken, foreign = shop.create()["id"], other.templates["balance"]
+    unknown = shop.templates["balance"].rsplit("_", 1)[0] + "_99"
+    big = "x" * (1 << 20)
+
+    def create(**fields):
+        return shop.client.post("/v1/passes", {"pass_id": taken, "visible": {"name": "A"}, **fields})
+
+    def patch(**fields):
+        return shop.client.patch("/v1/passes/nobody", fields)
+
+    for answer, status, code in [
+            (shop.client.request("POST", "/v1/passes", body=b"{", headers={"Content-Type": "a/b"}), 415,
+             "UNSUPPORTED_MEDIA_TYPE"),
+            (shop.client.request("PATCH", "/v1/passes/%00", body=b"{", headers={"Content-Type": "a/b"}), 415,
+             "UNSUPPORTED_MEDIA_TYPE"),
+            (shop.client.post_raw("/v1/passes", '{"pass_id":5,"x":[}'), 400, "INVALID_REQUEST"),
+            (shop.client.post_raw("/v1/passes/nobody/loyalty", "[]"), 400, "INVALID_REQUEST"),
+            (shop.client.post_raw("/v1/passes/%00", "[]", "PATCH"), 400, "INVALID_REQUEST"),
+            (create(initial_platform="web", pass_template_id=foreign), 400, "INVALID_REQUEST"),
+            (create(pass_id="", pass_template_id=foreign), 400, "INVALID_INPUT"),
+            (create(appearance={"font": "x"}, pass_template_id=foreign), 400, "INVALID_INPUT"),
+            (create(appearance={}, pass_template_id=unknown), 400, "INVALID_INPUT"),
+            (create(colour="red", pass_template_id=unknown), 400, "INVALID_INPUT"),
+            (create(pass_template_id=foreign, visible={"nobody": 1}), 403, "UNAUTHORIZED"),
+            (create(pass_template_id=unknown, visible={"name": 5}), 422, "PASS_TEMPLATE_NOT_FOUND"),
+            (create(visible={"name": 5, "nobody": 1}), 400, "INVALID_INPUT"),
+            (create(visible={"nobody": 1}), 400, "INVALID_INPUT"),
+            (create(visible={}), 422, "PASS_TEMPLATE_DATA_INVALID"),
+            (create(hidden={"a": big}), 413, "PAYLOAD_TOO_LARGE"),
+            (create(), 409, "RESOURCE_CONFLICT"),
+            (patch(colour="red"), 400, "INVALID_INPUT"),
+            (patch(appearance={"font": "x"}), 400, "INVALID_INPUT"),
+            (patch(appearance={"logo": "x"}, visible={"name": 5}), 400, "INVALID_INPUT"),
+            (patch(visible={"name": 5}), 404, "RESOURCE_NOT_FOUND"),
+            (shop.client.patch(path_of(taken), {"visible": {"name": 5}, "appearance": {"logo": 1}}), 400,
+             "INVALID_INPUT"),
+            (shop.client.get("/v1/passes/%00?include_deleted=x"), 400, "INVALID_INPUT"),
+    ]:
+        answer.is_error(status, code)
+
+
+# Accounts
+
+def test_a_suspended_account_hears_402_before_all_but_401(shop):
+    made = shop.create()
+    shop.set("--suspended", "on")
+    path = path_of(made["id"])
+    for method, target, body in [("HEAD", "/v1/passes", None), ("HEAD", path, None), ("POST", "/v1/passes", b"{"),
+                                 ("PATCH", "/v1/passes/nobody", b"{"), ("GET", "/v1/nowhere", None),
+                                 ("DELETE", "/v1/passes", None), ("POST", path, None), ("GET", "/v1/passes?limit=0", None),
+                                 ("GET", "/v1/pass-templates/accepted-fields?pass_template_id=x", None)]:
+        answer = shop.client.request(method, target, body=body)
+        assert answer.status == 402, (method, target, answer)
+        if method != "HEAD":
+            answer.is_error(402, "ACCOUNT_SUSPENDED")
+    shop.client.get("/v1/passes", key=shop.key[:-1]).is_error(401, "UNAUTHENTICATED")
+    shop.client.delete("/v1/passes/nobody").is_error(404, "RESOURCE_NOT_FOUND")
+    shop.client.delete(path).is_empty(204)
+    shop.set("--suspended", "off")
+    assert shop.get(made["id"], "?include_deleted=1")["status"] == "deactivated"
+
+
+def exhausted(shop, key=None):
+    """Sends good requests until the rate is used up; returns the refusal."""
+    for _ in range(500):
+        answer = shop.client.get("/v1/pass-templates/accepted-fields", key=key)
+        if answer.status != 200:
+            return answer
+    raise AssertionError("500 requests at once, and no limit")
+
+
+def test_a_rate_limit(new_shop, service):
+    shop, other = new_shop("balance"), new_shop("balance")
+    pass_id = shop.create()["id"]
+    assert shop.set("--rate-limit", "2")["rate_limit"] == 2
+    refusal = exhausted(shop)
+    refusal.is_error(429, "RATE_LIMITED")
+    assert int(refusal.headers["retry-after"]) >= 1
+    exhausted(shop, service.cli("key", "create", shop.account)["api_key"]).is_error(429, "RATE_LIMITED")
+    with service.client(shop.key) as second:
+        wait_for(lambda: exhausted(shop) and second.get("/v1/passes").status == 429, 5, "a refusal elsewhere")
+    for _ in range(20):
+        assert other.client.get("/v1/passes").status == 200
+    done = 0
+    while True:
+        answer = shop.try_add(pass_id, 1)
+        if answer.status == 429:
+            break
+        answer.is_empty(202)
+        done += 1
+    wait_for(lambda: shop.client.get("/v1/passes").status == 200, 5, "the account to be heard again")
+    shop.set("--rate-limit", "0")
+    assert shop.get(pass_id)["balance"] == done
+    for _ in range(100):
+        assert shop.client.get("/v1/passes").status == 200
+
+
+def test_the_rate_in_the_order_of_checks(shop):
+    """After 401, 402, 404 and 405; before all that is wrong with body, fields and resource."""
+    pass_id = shop.create()["id"]
+    shop.set("--rate-limit", "1")
+    json_type, text = {"Content-Type": "application/json"}, {"Content-Type": "text/plain"}
+
+    def when_exhausted(status, method, path, body=None, headers=None, key=None):
+        wait_for(lambda: exhausted(shop).status == 429 and
+                 shop.client.request(method, path, body=body, headers=headers, key=key).status == status, 5,
+                 f"{status} to {method} {path}")
+
+    exhausted(shop)
+    for _ in range(5):
+        shop.client.get("/v1/passes", key="bad").is_error(401, "UNAUTHENTICATED")
+        shop.client.get("/v1/nowhere").is_error(404, "ROUTE_NOT_FOUND")
+        shop.client.delete("/v1/passes").is_error(405, "METHOD_NOT_ALLOWED")
+    when_exhausted(429, "POST", "/v1/passes", b"{", text)
+    when_exhausted(429, "POST", "/v1/passes", b"{", json_type)
+    when_exhausted(429, "POST", path_of(pass_id, "/loyalty"), b'{"balance_to_add":"x"}', json_type)
+    when_exhausted(429, "GET", "/v1/passes?limit=0")
+    when_exhausted(429, "GET", "/v1/passes/%00")
+    when_exhausted(429, "HEAD", "/v1/passes/nobody")
+    when_exhausted(429, "DELETE", "/v1/passes/nobody")
+
+
+# HEAD
+
+def test_head_on_every_get(till):
+    from routes import ROUTES
+    made = till.create()
+    ids = {"pass_id": made["id"]}
+    for route in ROUTES:
+        path = route.at(**{name: ids[name] for name in route.ids})
+        whole, head = till.client.request(route.method, path), till.client.head(path)
+        if route.method == "GET":
+            assert (whole.status, head.status, head.body) == (route.status, route.status, b""), route
+            varying = {"date", "x-request-id"}
+            assert {k: v for k, v in head.headers.items() if k not in varying} == \
+                {k: v for k, v in whole.headers.items() if k not in varying}, route
+        elif not any(other.method == "GET" and other.path == route.path for other in ROUTES):
+            assert head.status == 405, route
+        if route.message == "PASS_DELETE":
+            till.create(made["id"])
