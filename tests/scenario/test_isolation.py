@@ -1,0 +1,270 @@
+"""What one account can learn of another: nothing. For every route and every id in it, another account's thing is
+answered exactly as one that does not exist, byte for byte and header for header, but for request id and date. The
+one exception is the interface's: another account's template is 403. And whoever shows no good key is told one thing.
+
+The routes are http/routes.def's: one without a case here fails."""
+import json
+
+import pytest
+from routes import ROUTES
+from shop import Shop, path_of
+
+VARYING = {"date", "x-request-id"}
+ROUTES_BY_MESSAGE = {route.message: route for route in ROUTES}
+ACCEPTED = "/v1/pass-templates/accepted-fields?pass_template_id="
+
+# For each operation the requests that carry an id: (which id, request with that id in its place). An id is a pass's
+# or a template's; `body` may be None. Everything else in the request is right.
+GOOD = {"pass_id": "fresh", "visible": {"name": "A"}}
+CASES = {
+    "PASS_CREATE": [("template", lambda i: ("POST", "/v1/passes", {**GOOD, "pass_template_id": i}))],
+    "PASS_LIST": [],  # no id; see the tests of lists
+    "PASS_GET": [("pass", lambda i: ("GET", path_of(i), None)), ("pass", lambda i: ("HEAD", path_of(i), None)),
+                 ("pass", lambda i: ("GET", path_of(i, "?include_deleted=true"), None))],
+    "PASS_PATCH": [("pass", lambda i: ("PATCH", path_of(i), {"hidden": {"a": 1}})),
+                   ("pass", lambda i: ("PATCH", path_of(i), {})), ("pass", lambda i: ("PATCH", path_of(i), None)),
+                   ("pass", lambda i: ("PATCH", path_of(i), {"visible": {"points": 1}})),
+                   ("pass", lambda i: ("PATCH", path_of(i), {"visible": {"name": 5}, "appearance": None}))],
+    "PASS_DELETE": [("pass", lambda i: ("DELETE", path_of(i), None))],
+    "PASS_LOYALTY": [("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": 1})),
+                     ("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": -(2**53 - 1)}))],
+    "TEMPLATE_FIELDS": [("template", lambda i: ("GET", ACCEPTED + i, None))],
+}
+
+
+def told(answer):
+    """All of an answer that may not differ between two requests of the same meaning."""
+    body = answer.body.replace(answer.headers["x-request-id"].encode(), b"ID")
+    return answer.status, body, {name: value for name, value in answer.headers.items() if name not in VARYING}
+
+
+def ask(shop, request):
+    method, path, body = request
+    return shop.client.request(method, path, body, headers={"X-Request-Id": "same"})
+
+
+def accounts_per_shard(service):
+    return [shard["accounts"] for shard in sorted(service.status()["shards"], key=lambda one: one["index"])]
+
+
+class Neighbours:
+    """An account, one on its shard, and one on the other; each with passes in every state under ids of its own."""
+
+    def __init__(self, service):
+        self.shops = []
+        self.mine = self.add(service)
+        self.near = self.far = None
+        while not (self.near and self.far):
+            shop = self.add(service)
+            if shop.shard == self.mine.shard:
+                self.near = self.near or shop
+            else:
+                self.far = self.far or shop
+        for name, shop in (("near", self.near), ("far", self.far)):
+            fill(shop, name)
+
+    def add(self, service):
+        before = accounts_per_shard(service)
+        shop = Shop(service, ("balance",))
+        after = accounts_per_shard(service)
+        shop.shard = next(index for index, count in enumerate(after) if count != before[index])
+        self.shops.append(shop)
+        return shop
+
+
+def fill(shop, name):
+    """Passes in every state, their ids all of one length, so that no answer may differ even in that."""
+    shop.ids = {state: f"{name:.>4}-{state:.>8}" for state in ("issued", "active", "inactive", "deleted")}
+    shop.nobody = f"{name:.>4}-{'never':.>8}"
+    for pass_id in shop.ids.values():
+        shop.create(pass_id, hidden={"of": name})
+        shop.add(pass_id, 7)
+    shop.event(shop.ids["active"], "installed")
+    shop.event(shop.ids["inactive"], "deactivated")
+    shop.delete(shop.ids["deleted"])
+
+
+@pytest.fixture(scope="module")
+def everyone(shared_service):
+    neighbours = Neighbours(shared_service)
+    yield neighbours
+    for shop in neighbours.shops:
+        shop.close()
+
+
+@pytest.fixture(params=["near", "far"])
+def other(request, everyone, service):
+    """Another account, on the shard of everyone.mine and on the other one; what it has must stay as it is."""
+    shop = getattr(everyone, request.param)
+    before = everything(shop)
+    yield shop
+    assert everything(shop) == before
+
+
+def everything(shop):
+    return shop.list("?include_deleted=1&limit=100"), [shop.history(pass_id) for pass_id in shop.ids.values()]
+
+
+def test_every_route_has_its_cases():
+    assert set(CASES) == set(ROUTES_BY_MESSAGE)
+    for message, cases in CASES.items():
+        route = ROUTES_BY_MESSAGE[message]
+        assert not route.ids or cases, f"{route} has an id and no case"
+        for _, request in cases:
+            method, path, _ = request("x")
+            fits = path.split("?")[0] == route.at(**{name: "x" for name in route.ids})
+            assert fits and method in (route.method, "HEAD"), (route, method, path)
+
+
+@pytest.mark.parametrize("message", CASES)
+def test_anothers_pass_is_no_pass(everyone, other, message):
+    for kind, request in CASES[message]:
+        if kind != "pass":
+            continue
+        never = told(ask(everyone.mine, request(other.nobody)))
+        assert never[0] in (400, 404), never
+        for pass_id in other.ids.values():
+            assert told(ask(everyone.mine, request(pass_id))) == never, request(pass_id)
+
+
+@pytest.mark.parametrize("message", CASES)
+def test_anothers_template_is_forbidden_and_says_no_more(everyone, other, message):
+    """403 whether that account has such a template or not, and even whether there is such an account."""
+    real = other.templates["balance"]
+    account, number = real.rsplit("_", 1)
+    nobody = "tpl_" + account.removeprefix("tpl_")[::-1]
+    for kind, request in CASES[message]:
+        if kind != "template":
+            continue
+        forbidden = told(ask(everyone.mine, request(real)))
+        assert (forbidden[0], json.loads(forbidden[1])["code"]) == (403, "UNAUTHORIZED")
+        for template in (account + "_9", f"{nobody}_{number}"):
+            assert told(ask(everyone.mine, request(template))) == forbidden, template
+        own = everyone.mine.templates["balance"].rsplit("_", 1)[0] + "_9"
+        answer = ask(everyone.mine, request(own))
+        answer.is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+
+
+def test_lists_and_counts_show_ones_own(everyone, other):
+    mine = everyone.mine
+    queries = ["", "?include_deleted=1", "?limit=1", "?offset=1", "?sort_by=id&sort_dir=asc", "?sort_by=name",
+               "?sort_by=updated_at", "?q=" + other.ids["issued"], "?q=7", "?status=active",
+               "?status=deactivated&include_deleted=1", "?created_from=2020-01-01T00:00:00Z"]
+    nothing = [told(mine.client.get("/v1/passes" + query)) for query in queries]
+    for status, body, headers in nothing:
+        assert (status, body, headers["x-total-count"], headers["x-has-more"]) == (200, b"[]", "0", "false")
+    assert other.list()[1] == 3 and other.list("?include_deleted=1")[1] == 4
+    for query, before in zip(queries, nothing, strict=True):
+        assert told(mine.client.head("/v1/passes" + query)) == (200, b"", before[2])
+
+
+def test_the_same_id_in_two_accounts(other, service):
+    """Whoever has a pass of that id meets that one and no other."""
+    mine, pass_id = Shop(service, ("balance",)), other.ids["issued"]
+    theirs = other.get(pass_id)
+    made = mine.create(pass_id, hidden={"of": "mine"})
+    assert made["download_url"] != theirs["download_url"] and made["balance"] == 0
+    mine.add(pass_id, 100)
+    mine.client.patch(path_of(pass_id), {"visible": {"name": "Mine"}}).is_empty(204)
+    mine.event(pass_id, "installed")
+    assert (other.get(pass_id), mine.get(pass_id)["balance"]) == (theirs, 100)
+    assert [entry["id"] for entry in mine.list()[0]] == [pass_id]
+    mine.delete(pass_id)
+    assert other.get(pass_id) == theirs
+    assert mine.get(pass_id, "?include_deleted=1")["visible"]["name"] == "Mine"
+    mine.close()
+
+
+def test_taken_elsewhere_is_free_here(everyone, other, service):
+    shop = Shop(service, ("balance",))
+    for pass_id in other.ids.values():
+        assert shop.create(pass_id)["status"] == "issued"
+    assert shop.list()[1] == len(other.ids)
+    shop.close()
+
+
+def test_a_suspension_and_a_rate_are_ones_own(everyone, other):
+    mine = everyone.mine
+    before = told(mine.client.get("/v1/passes"))
+    other.set("--suspended", "on", "--rate-limit", "1")
+    try:
+        for _ in range(20):
+            assert told(mine.client.get("/v1/passes")) == before
+        assert told(ask(mine, ("GET", path_of(other.ids["issued"]), None))) == \
+            told(ask(mine, ("GET", path_of(other.nobody), None)))
+    finally:
+        other.set("--suspended", "off", "--rate-limit", "0")
+
+
+# Keys
+
+def flipped(key, at):
+    return key[:at] + ("a" if key[at] != "a" else "b") + key[at + 1:]
+
+
+def bad_keys(everyone, service):
+    mine, near, far = everyone.mine, everyone.near, everyone.far
+    prefix, account, secret = mine.key.split("_")
+    revoked = service.cli("key", "create", mine.account)
+    service.cli("key", "revoke", mine.account, revoked["key_id"])
+    all_revoked = Shop(service, ())
+    for key in service.cli("key", "list", all_revoked.account):
+        service.cli("key", "revoke", all_revoked.account, key["key_id"])
+    all_revoked.close()
+    return {
+        "none": None,
+        "revoked": revoked["api_key"],
+        "an account without keys": all_revoked.key,
+        "its neighbour's secret": f"{prefix}_{account}_{near.key.split('_')[2]}",
+        "a secret of the other shard": f"{prefix}_{account}_{far.key.split('_')[2]}",
+        "its secret at a neighbour": f"{prefix}_{near.key.split('_')[1]}_{secret}",
+        "its secret on the other shard": f"{prefix}_{far.key.split('_')[1]}_{secret}",
+        "its secret at nobody's": f"{prefix}_{account[::-1]}_{secret}",
+        "one letter off": flipped(mine.key, len(mine.key) - 1),
+        "one letter off at the front": flipped(mine.key, len(prefix) + len(account) + 2),
+        "too short": mine.key[:-1], "too long": mine.key + "a", "upper case": mine.key.upper(),
+        "another prefix": mine.key.replace("sk_", "pk_"), "no prefix": mine.key[3:], "its account": mine.account,
+        "letters that are none": mine.key[:-1] + "1", "a word": "x", "empty": " ", "two": f"{mine.key} {mine.key}",
+        "very long": "sk_" + "a" * 4000, "a comma": mine.key + ",",
+    }
+
+
+def every_request():
+    """One right request for each route, and some that are wrong in ways a stranger must not learn of."""
+    for message, route in ROUTES_BY_MESSAGE.items():
+        cases = [request("x") for _, request in CASES[message]] or [(route.method, route.path, None)]
+        yield cases[0]
+    yield from [("HEAD", "/v1/passes", None), ("GET", "/v1/nowhere", None), ("PUT", "/v1/passes", None),
+                ("GET", "/v1", None), ("GET", "/v1/", None), ("GET", "/v1/passes?limit=0", None),
+                ("GET", "/v1/passes/%00", None), ("POST", "/v1/passes", {"colour": 5})]
+
+
+def test_bad_keys_are_told_one_thing(everyone, service):
+    keys = bad_keys(everyone, service)
+    everyone.near.set("--suspended", "on")
+    try:
+        with service.client() as client:
+            for method, path, body in every_request():
+                want = None
+                for name, key in keys.items():
+                    head = {"Authorization": f"Bearer {key}"} if key else {}
+                    answer = client.request(method, path, body, headers=head)
+                    assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer"), (name, method, path)
+                    if method != "HEAD":
+                        answer.is_error(401, "UNAUTHENTICATED")
+                    want = want or told(answer)
+                    assert told(answer) == want, (name, method, path)
+    finally:
+        everyone.near.set("--suspended", "off")
+
+
+def test_every_key_of_an_account_sees_the_same(everyone, other, service):
+    second = service.cli("key", "create", other.account)
+    for message, cases in CASES.items():
+        for kind, request in cases:
+            method, path, body = request(other.ids["inactive"] if kind == "pass" else other.templates["balance"])
+            if method not in ("GET", "HEAD"):
+                continue
+            assert told(other.client.request(method, path, body)) == \
+                told(other.client.request(method, path, body, key=second["api_key"])), message
+    service.cli("key", "revoke", other.account, second["key_id"])
