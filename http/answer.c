@@ -84,6 +84,15 @@ void answer_empty(struct request *request, int status)
 	finish(request, status, NULL, 0, status == 204 ? SIZE_MAX : 0);
 }
 
+struct span field_shown(struct span field)
+{
+	if (field.size <= ERROR_FIELD_BYTES_MAX) return field;
+	size_t size = ERROR_FIELD_BYTES_MAX;
+	while ((field.at[size] & 0xc0) == 0x80)
+		size--;
+	return span_of(field.at, size);
+}
+
 void error_body(struct buffer *out, enum err err, struct span field, struct span message,
                 struct span request_id)
 {
@@ -91,9 +100,9 @@ void error_body(struct buffer *out, enum err err, struct span field, struct span
 	buffer_text(out, err_code(err));
 	buffer_text(out, "\",\"message\":");
 	json_quote(message.size ? message : span_str(err_message(err)), out);
-	if (field.size) {
+	if (field.at) {
 		buffer_text(out, ",\"field\":");
-		json_quote(field, out);
+		json_quote(field_shown(field), out);
 	}
 	buffer_text(out, ",\"request_id\":");
 	json_quote(request_id, out);
@@ -115,7 +124,7 @@ void answer_error(struct request *request, enum err err, struct span field, stru
 	struct buffer *body = &request->thread->body;
 	enum err       told = shown(request, err);
 	int            status = err_http(told);
-	if (told != err) field = message = span_of("", 0);
+	if (told != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
 	error_body(body, told, field, message, request->id);
 	if (status == 401) add_header(request, "WWW-Authenticate", span_str("Bearer"));
@@ -136,7 +145,7 @@ static void answer_object(struct request *request, const struct reply *reply)
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
 	if (err)
-		answer_error(request, err, span_of("", 0), span_of("", 0));
+		answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
 	else
 		answer_text(request, status, json_type, buffer_span(body));
 }
@@ -188,7 +197,7 @@ static void answer_list(struct request *request, const struct reply *reply)
 	enum err   err = more ? add_part(request, reply->payload, false) : end_list(request, reply->payload);
 	if (err) {
 		pending_forget(&request->pending);
-		answer_error(request, err, span_of("", 0), span_of("", 0));
+		answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
 		return;
 	}
 	if (more) return;

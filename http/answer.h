@@ -5,7 +5,7 @@
  * copied. */
 
 /* {"code","message","field"?,"request_id"}. An error that is ours alone is logged and shown as INTERNAL.
- * `field` and `message` of size 0: none, and the table's. */
+ * `field` at NULL: none is to blame; `message` of size 0: the table's. */
 void answer_error(struct request *request, enum err err, struct span field, struct span message);
 
 /* The kinds of routes.def, from a shard's good reply. */
@@ -19,6 +19,9 @@ void answer_empty(struct request *request, int status);
 
 /* Adds a header to the answer to come. `name` is static; `value` is copied and must be visible ASCII. */
 void answer_header(struct request *request, const char *name, struct span value);
+
+/* As much of a field's name as an error shows: a caller may have made it a megabyte long. Cut between characters. */
+struct span field_shown(struct span field);
 
 /* The body of an error, for answer_error() and for h2o's own refusals. */
 void error_body(struct buffer *out, enum err err, struct span field, struct span message,

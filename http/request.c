@@ -13,7 +13,7 @@
 
 #include <strings.h>
 
-static const struct span nothing = {(const uint8_t *)"", 0};
+static const struct span nothing = {NULL, 0};
 
 static struct span span_of_iovec(h2o_iovec_t bytes)
 {
@@ -198,14 +198,14 @@ static void on_auth_reply(struct pending *pending, const struct reply *reply)
 		on_reply(pending, reply);
 }
 
-/* Puts AUTH in the operation's place. The field's name is in memory that the next request reuses: it is
- * copied, but for one of absurd length, which only a caller can have thought up. */
+/* Puts AUTH in the operation's place. The field's name is in memory that the next request reuses: as much of it
+ * as will be shown is copied. */
 static void remember_edge(struct request *request, enum err edge, struct span field, struct call *head)
 {
-	enum { FIELD_NAME_BYTES_MAX = 200 };
 	request->edge = edge;
 	request->edge_field = nothing;
-	if (field.size && field.size <= FIELD_NAME_BYTES_MAX) {
+	if (field.at) {
+		field = field_shown(field);
 		h2o_iovec_t copy = h2o_strdup(&request->req->pool, (const char *)field.at, field.size);
 		request->edge_field = span_of_iovec(copy);
 	}

@@ -3,8 +3,8 @@
  * Reading: yajl finds the tokens, and this file builds the tree from its callbacks. yajl is given the arena
  * for its own memory, so that once the arena's first block exists a small body costs no malloc at all.
  * Strings without escapes and all numbers are left where they are in the caller's text. yajl is laxer than we
- * promise in three things, so they are checked here: UTF-8 (it looks at lead bytes only), lone surrogates (it
- * writes a question mark), and duplicate keys (it does not look).
+ * promise in four things, so they are checked here: UTF-8 (it looks at lead bytes only), lone surrogates (it
+ * writes a question mark), duplicate keys (it does not look), and white space (it knows two kinds too many).
  *
  * Writing: straight into a buffer, from our tree or from msgpack. */
 #include "schemas/json.h"
@@ -108,6 +108,12 @@ static int escape_unit(const uint8_t *at, const uint8_t *end)
 		unit = unit << 4 | digit;
 	}
 	return unit;
+}
+
+/* yajl takes a vertical tab and a form feed for white space. They may stand nowhere in JSON: not in a string either. */
+static bool has_odd_space(struct span text)
+{
+	return memchr(text.at, '\v', text.size) || memchr(text.at, '\f', text.size);
 }
 
 /* Do surrogate escapes come in pairs, high then low? A backslash is legal only inside strings, so that the
@@ -283,7 +289,7 @@ enum err json_parse(struct span text, struct arena *arena, struct json **value)
 	    .yajl_start_array = on_start_array,
 	    .yajl_end_array = on_end_array,
 	};
-	if (text.size == 0 || !utf8_is_valid(text) || !surrogates_are_paired(text))
+	if (text.size == 0 || !utf8_is_valid(text) || has_odd_space(text) || !surrogates_are_paired(text))
 		return ERR_INVALID_REQUEST;
 	yajl_alloc_funcs memory = {take_sized, grow_sized, free_nothing, arena};
 	struct reader    reader = {.arena = arena, .text = text};

@@ -10,6 +10,7 @@ enum {
 	REQUEST_ID_BYTES_MAX = 128, /* bytes of a caller's X-Request-Id; a longer one is replaced by ours */
 	PASS_STORED_BYTES_MAX = 1 << 20,   /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
 	BODY_BYTES_DEFAULT_MAX = 16 << 20, /* bytes; --max-body; PAYLOAD_TOO_LARGE */
+	ERROR_FIELD_BYTES_MAX = 200,       /* bytes of a field's name in an error; the rest is cut off */
 	URI_BYTES_MAX = 8192,              /* bytes of path and query; URI_TOO_LONG */
 	HEAD_BYTES_MAX = 16384,            /* bytes of request line and headers; HEAD_TOO_LARGE */
 	TEMPLATE_FIELDS_MAX = 64,          /* fields a template accepts; INVALID_INPUT */

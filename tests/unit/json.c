@@ -56,6 +56,8 @@ Test(json, refuses_what_is_not_strict_json)
 	    "",
 	    " ",
 	    "{",
+	    "\v1",
+	    "[\f]",
 	    "[1,]",
 	    "{\"a\":1,}",
 	    "{a:1}",
