@@ -359,7 +359,7 @@ def test_the_earlier_of_two_faults(new_shop):
     shop, other = new_shop("balance"), new_shop("balance")
     taken, foreign = shop.create()["id"], other.templates["balance"]
     unknown = shop.templates["balance"].rsplit("_", 1)[0] + "_99"
-    big = "x" * (1 << 20)
+    big, huge = "x" * (1 << 20), b"{" * ((16 << 20) + 1)
 
     def create(**fields):
         return shop.client.post("/v1/passes", {"pass_id": taken, "visible": {"name": "A"}, **fields})
@@ -368,6 +368,9 @@ def test_the_earlier_of_two_faults(new_shop):
         return shop.client.patch("/v1/passes/nobody", fields)
 
     for answer, status, code in [
+            (shop.client.post_raw("/v1/nowhere", huge), 404, "ROUTE_NOT_FOUND"),
+            (shop.client.post_raw("/v1/passes", huge, "PUT"), 405, "METHOD_NOT_ALLOWED"),
+            (shop.client.post_raw("/v1/passes", huge), 413, "PAYLOAD_TOO_LARGE"),
             (shop.client.request("POST", "/v1/passes", body=b"{", headers={"Content-Type": "a/b"}), 415,
              "UNSUPPORTED_MEDIA_TYPE"),
             (shop.client.request("PATCH", "/v1/passes/%00", body=b"{", headers={"Content-Type": "a/b"}), 415,

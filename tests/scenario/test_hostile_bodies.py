@@ -18,7 +18,7 @@ from shop import Shop, new_id, path_of
 
 JSON = {"Content-Type": "application/json"}
 MB = 1 << 20
-RESIDENT_KB_MAX = 300_000
+RESIDENT_KB_MAX = 200_000  # of any process, at its most
 
 
 class Operation:
@@ -26,6 +26,9 @@ class Operation:
 
     def __init__(self, method, path, fields, good):
         self.method, self.path, self.fields, self.good = method, path, fields, good
+
+    def required(self):
+        return [field for field, kinds in self.fields.items() if "null" not in kinds and field in self.good]
 
     def body(self, field, value):
         """The good body with a field's value replaced by any text or bytes."""
@@ -62,9 +65,11 @@ def victim(shared_service):
     shop = Shop(shared_service, ("balance",))
     shop.create("victim", hidden={"a": 1.50}, appearance={"title": "T"})
     shop.add("victim", 3)
-    epochs = processes(shared_service)
+    before = processes(shared_service)
+    for pid, _ in before.values():
+        Path(f"/proc/{pid}/clear_refs").write_text("5")  # the most that was ever resident is counted from here
     yield shop
-    assert processes(shared_service) == epochs
+    assert processes(shared_service) == before
     verdict = shared_service.cli("verify")
     assert verdict["ok"] is True and verdict["faults"] == []
     shop.close()
@@ -136,13 +141,12 @@ def test_wrong_types(verdicts, operation):
 
 @each_operation
 def test_required_fields_left_out(verdicts, operation):
-    required = [field for field, kinds in operation.fields.items() if "null" not in kinds and field in operation.good]
-    for field in required:
+    for field in operation.required():
         rest = {name: value for name, value in operation.good.items() if name != field}
         verdicts.send(operation, json.dumps(rest), 400, "INVALID_INPUT", field)
         verdicts.send(operation, "{}", 400, "INVALID_INPUT", field)
         verdicts.send(operation, "", 400, "INVALID_REQUEST")
-    if not required:
+    if not operation.required():
         verdicts.send(operation, "[]", 400, "INVALID_REQUEST")
 
 
@@ -206,6 +210,23 @@ def test_bodies_that_are_no_object(verdicts, operation):
         verdicts.send(operation, body, 400, "INVALID_REQUEST")
 
 
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_bodies_where_none_is_read(untouched, route):
+    """An operation without a body ignores one; an empty body is no JSON, and needs no type, where one is wanted."""
+    if route.method in ("GET", "DELETE"):
+        path = route.at(**dict.fromkeys(route.ids, "nobody"))
+        bare = untouched.client.request(route.method, path)
+        for body in (b"{", b"\0" * 1000, b"[" * 100_000):
+            for headers in ({}, {"Content-Type": "a/b"}, JSON):
+                answer = untouched.client.request(route.method, path, body=body, headers=headers)
+                assert (answer.status, len(answer.body)) == (bare.status, len(bare.body)), (body[:10], headers, answer)
+    elif OPERATIONS[route.message].required():
+        operation = OPERATIONS[route.message]
+        for headers in ({}, {"Content-Type": "a/b"}, JSON):
+            answer = untouched.client.request(operation.method, operation.path, headers=headers)
+            answer.is_error(400, "INVALID_REQUEST")
+
+
 @each_operation
 def test_fields_given_twice(verdicts, operation):
     for field in operation.good:
@@ -222,15 +243,15 @@ def test_depth_to_the_level(verdicts, operation):
     """The body is the first level. What nests 32 deep can be read, and is then held against the field's type."""
     for field, kinds in {**operation.fields, "unknown": []}.items():
         code = "INVALID_REQUEST" if field == "initial_platform" else "INVALID_INPUT"
-        for opening, closing in (("[", "]"), ('{"x":', "}")):
+        for opening, ending in (("[", "]"), ('{"x":', "}")):
             if opening != "[" and "object" in kinds:
                 continue
             inside = "" if opening == "[" else "1"
             for depth in (30, 31):
-                value = opening * depth + inside + closing * depth
+                value = opening * depth + inside + ending * depth
                 verdicts.send(operation, operation.body(field, value), 400, code, field)
             for depth in (32, 33, 64):
-                value = opening * depth + inside + closing * depth
+                value = opening * depth + inside + ending * depth
                 verdicts.send(operation, operation.body(field, value), 400, "INVALID_REQUEST")
 
 
@@ -322,10 +343,11 @@ def test_huge_bodies_are_not_kept(victim, service):
 
 def test_keys_chosen_to_meet(untouched):
     """Keys that are one to a checksum cost what others cost: the shard answers before it loses patience."""
-    keys = keys_that_meet(120_000)
-    untouched.client.patch("/v1/passes/victim", {"hidden": dict.fromkeys(keys)}).is_empty(204)
-    body = json.dumps({"pass_id": "hostile", "colour": dict.fromkeys(keys)})
-    untouched.client.post_raw("/v1/passes", body).is_error(400, "INVALID_INPUT", "colour")
+    chosen = json.dumps(dict.fromkeys(keys_that_meet(120_000)))
+    for body, method, path, status in [('{"hidden":%s}', "PATCH", "/v1/passes/victim", 204),
+                                       ('{"pass_id":"hostile","colour":%s}', "POST", "/v1/passes", 400)]:
+        answer = untouched.client.post_raw(path, body % chosen, method)
+        assert answer.status == status, answer
 
 
 # What looks bad and is good
@@ -391,7 +413,7 @@ def test_an_id_of_any_character_is_found_again(new_shop):
     letters = [chr(point) for point in range(0x20, 0x100) if not 0x7f <= point <= 0x9f and chr(point) != "."]
     ids = ["".join(letters[at:at + 3]) for at in range(0, len(letters), 3)]
     ids += ["a/b", "/", "//", "a/../b", "/..", "%2F", "%2e%2e", "a%00", "a b", "+", "a+b", "?x=1", "#x", "a;b", "a&b=c", " ", "  ", "...",
-            "a" * 199, "a" * 200, "é" * 100, "日" * 66 + "ab", "\U0001f600" * 50, "\u202e\u200b", "loyalty", "a/loyalty", "\\", "\"", "null"]
+            "a" * 199, "a" * 200, "é" * 100, "日" * 66 + "ab", "\U0001f600" * 50, "\u202e\u200b", "e\u0301", "loyalty", "a/loyalty", "\\", "\"", "null"]
     for pass_id in ids:
         made = shop.create(pass_id)
         every_byte = "".join(f"%{byte:02x}" for byte in pass_id.encode())
