@@ -3,9 +3,8 @@
 #include "schemas/ids.h"
 #include "schemas/crc32c.h"
 #include "schemas/limits.h"
+#include "schemas/sha256.h"
 
-#include <openssl/evp.h>
-#include <pthread.h>
 #include <stdio.h>
 
 enum { ACCOUNT_PART = 16, SECRET_PART = 52, NUMBER_DIGITS_MAX = 10 };
@@ -62,28 +61,6 @@ bool account_id_read(struct span text, struct account_id *id)
 	       account_part_read(text.at + 4, id);
 }
 
-static EVP_MD        *sha256;
-static pthread_once_t sha256_once = PTHREAD_ONCE_INIT;
-
-static void fetch_sha256(void)
-{
-	/* Looking an algorithm up by name takes longer than a short hash: once a process. */
-	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-	must(sha256 != NULL);
-}
-
-static void sha256_of(const uint8_t *at, size_t size, uint8_t hash[32])
-{
-	/* Every request hashes its key here: each thread keeps its context instead of allocating one. */
-	static _Thread_local EVP_MD_CTX *context;
-	pthread_once(&sha256_once, fetch_sha256);
-	if (!context) context = EVP_MD_CTX_new();
-	must(context != NULL);
-	must(EVP_DigestInit_ex2(context, sha256, NULL) == 1);
-	must(EVP_DigestUpdate(context, at, size) == 1);
-	must(EVP_DigestFinal_ex(context, hash, NULL) == 1);
-}
-
 void api_key_make(struct account_id account, const uint8_t random[32], char text[API_KEY_TEXT])
 {
 	char *to = text;
@@ -102,7 +79,8 @@ bool api_key_read(struct span text, struct account_id *account, uint8_t hash[32]
 	if (!account_part_read(text.at + 3, account) || text.at[secret_at - 1] != '_') return false;
 	for (size_t i = secret_at; i < text.size; i++)
 		if (base32_value(text.at[i]) < 0) return false;
-	sha256_of(text.at + secret_at, SECRET_PART, hash);
+	struct span secret = span_of(text.at + secret_at, SECRET_PART);
+	sha256_of(&secret, 1, hash);
 	return true;
 }
 
