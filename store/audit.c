@@ -155,7 +155,7 @@ static enum err audit_account(struct auditor *auditor)
 	if ((err = audit_account_row(auditor, &there))) return err;
 	if (!there) return audit_strays(auditor);
 	if ((err = audit_keys(auditor)) || (err = audit_templates(auditor))) return err;
-	return audit_passes(auditor);
+	return (err = audit_passes(auditor)) ? err : audit_idempotency(auditor);
 }
 
 /* All accounts -------------------------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include "store/keys.h"
 
 /* What the parts of an audit share: audit.c goes from account to account, audit_rows.c takes an account's rows of one
- * table apart, audit_passes.c recomputes what an account's passes must add up to, audit_index.c what they are found by.
- * Nobody else includes this. */
+ * table apart, audit_passes.c recomputes what an account's passes must add up to, audit_index.c what they are found by,
+ * audit_idempotency.c holds keys against their order. Nobody else includes this. */
 
 /* What the tables say of one pass: its hot row, and beside it what the others must agree to. */
 struct pass_seen {
@@ -71,3 +71,6 @@ must_check enum err audit_passes(struct auditor *auditor);
 must_check enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value,
                                bool *readable);
 must_check enum err audit_index(struct auditor *auditor);
+
+/* Its idempotency keys; after its passes, whose count is used. */
+must_check enum err audit_idempotency(struct auditor *auditor);

@@ -132,14 +132,24 @@ static enum err next_patches(struct span *writes, struct arena *arena, struct wr
 	return OK;
 }
 
+/* Numbers may have gaps. */
+static bool is_known(unsigned table)
+{
+	static const bool known[TABLE_END] = {
+#define T(id, NAME, name, kind) [id] = true,
+#include "store/tables.def"
+#undef T
+	};
+	return table < TABLE_END && known[table];
+}
+
 enum err record_next(struct span *writes, struct arena *arena, struct write *write)
 {
 	struct span part;
 	if (writes->size == 0) return ERR_NOT_FOUND;
 	if (!take(writes, 4, &part)) return ERR_MALFORMED;
 	unsigned kind = part.at[0], table = part.at[1];
-	if (kind < WRITE_PUT || kind > WRITE_PATCH || table == 0 || table >= TABLE_END)
-		return ERR_UNSUPPORTED;
+	if (kind < WRITE_PUT || kind > WRITE_PATCH || !is_known(table)) return ERR_UNSUPPORTED;
 	*write = (struct write){.kind = (enum write_kind)kind, .table = (enum table)table};
 	if (!take(writes, get_le16(part.at + 2), &write->key)) return ERR_MALFORMED;
 	if (write->key.size == 0 || write->key.size > KEY_BYTES_MAX) return ERR_MALFORMED;

@@ -1,5 +1,5 @@
 /* A shop of two accounts in a database of its own, made with the very codecs that the handlers use: passes with events and
- * deltas, one of them deleted, one with a body of several parts. Criterion runs each test in a process of its own, so these
+ * deltas, one of them deleted, one with a body of several parts; two idempotency keys. Criterion runs each test in a process of its own, so these
  * can be static. */
 #pragma once
 #include "tests/unit/support.h"
@@ -8,6 +8,7 @@
 #include "schemas/bytes.h"
 #include "store/account_row.h"
 #include "store/hot.h"
+#include "store/idempotency.h"
 #include "store/index.h"
 #include "store/keys.h"
 #include "store/ledger.h"
@@ -143,6 +144,17 @@ static inline void delete_pass(uint32_t number)
 	scratch_save(&s);
 }
 
+/* Idempotency key number `order`, by which pass `number` was created. */
+static inline void put_idempotency(uint64_t order, uint32_t number)
+{
+	uint8_t                key[32] = {(uint8_t)order};
+	struct idempotency_row row = {.recipe = {.what = RECIPE_PASS, .number = number}};
+	row.order = order;
+	row.at.v = (int64_t)order * 10;
+	must(!idempotency_put(s.view, account, key, &row));
+	scratch_save(&s);
+}
+
 static inline void make_shop(void)
 {
 	struct tally tally = {
@@ -156,6 +168,8 @@ static inline void make_shop(void)
 	for (uint32_t number = 0; number < PASSES; number++)
 		put_pass(number);
 	delete_pass(DELETED_PASS);
+	put_idempotency(3, DELETED_PASS);
+	put_idempotency(5, PASSES - 1);
 	must(!tally_put(s.view, account, &tally));
 	must(!write_put(&s.staged, TABLE_META, paused_key, span_of(&paused, 1)));
 	scratch_commit(&s);

@@ -202,6 +202,17 @@ Test(record, room_is_whole_blocks)
 		cr_expect_eq(record_room(rows[i][0]), rows[i][1], "row %u", i);
 }
 
+static bool table_exists(unsigned table)
+{
+	switch (table) {
+#define T(id, NAME, name, kind) case id:
+#include "store/tables.def"
+#undef T
+		return true;
+	default: return false;
+	}
+}
+
 /* Operations that no writer of ours makes: `raw` alone, as the rest of a record. */
 static enum err next_of(const void *raw, size_t size)
 {
@@ -226,8 +237,8 @@ Test(record, refuses_unknown_tables_and_operations)
 	raw[0] = WRITE_DEL;
 	for (unsigned table = 0; table < 256; table++) {
 		raw[1] = (uint8_t)table;
-		cr_expect_eq(next_of(raw, sizeof raw), table && table < TABLE_END ? OK : ERR_UNSUPPORTED,
-		             "table %u", table);
+		cr_expect_eq(next_of(raw, sizeof raw), table_exists(table) ? OK : ERR_UNSUPPORTED, "table %u",
+		             table);
 	}
 }
 

@@ -1,0 +1,95 @@
+/* The idempotency keys of one account: each has its row in both tables, the two say the same, and the order is that of
+ * time. Every row is looked up in the other table, so this takes no memory. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "store/idempotency.h"
+
+#include <inttypes.h>
+
+enum { KEY_REST = 32, ORDER_REST = 8 };
+
+static void judge_row(struct auditor *auditor, const struct idempotency_row *row)
+{
+	bool of_a_pass = row->recipe.what == RECIPE_PASS;
+	if (row->recipe.what > RECIPE_PASS || row->recipe.flags & ~RECIPE_FLAGS_KNOWN)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", row->order);
+	if (of_a_pass ? row->recipe.number >= auditor->pass_count : row->recipe.number != 0)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", row->order,
+		            row->recipe.number);
+	if (row->order == 0 || row->at.v < 0)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an impossible number or time",
+		            row->order);
+}
+
+/* Is there, at the row's number, the same key of the same time? */
+static enum err audit_place(struct auditor *auditor, const uint8_t *key, const struct idempotency_row *row)
+{
+	struct row_key           at = key_u64(auditor->account, row->order);
+	struct idempotency_order place;
+	struct span              value;
+	enum err err = view_get(auditor->reader, TABLE_IDEMPOTENCY_ORDER, key_span(&at), &value);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err || idempotency_order_read(value, &place) || memcmp(place.key, key, sizeof place.key))
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": it is not in the order",
+		            row->order);
+	else if (place.at.v != row->at.v)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": another time than in the order",
+		            row->order);
+	return OK;
+}
+
+static enum err audit_keys(struct auditor *auditor)
+{
+	struct audit_rows      rows = {.table = TABLE_IDEMPOTENCY};
+	struct idempotency_row row;
+	enum err               err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != KEY_REST || idempotency_row_read(rows.value, &row)) {
+			audit_fault(auditor, TABLE_IDEMPOTENCY, "a row of a wrong form");
+			continue;
+		}
+		judge_row(auditor, &row);
+		if ((err = audit_place(auditor, rows.rest.at, &row))) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* A row of the order against its key's. */
+static enum err audit_its_key(struct auditor *auditor, const struct idempotency_order *place)
+{
+	struct idempotency_row row;
+	enum err               err = idempotency_get(auditor->reader, auditor->account, place->key, &row);
+	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err || row.order != place->order)
+		audit_fault(auditor, TABLE_IDEMPOTENCY_ORDER, "number %" PRIu64 " leads to no key",
+		            place->order);
+	return OK;
+}
+
+static enum err audit_order(struct auditor *auditor)
+{
+	struct audit_rows        rows = {.table = TABLE_IDEMPOTENCY_ORDER};
+	struct idempotency_order place;
+	int64_t                  before = 0;
+	enum err                 err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != ORDER_REST || idempotency_order_read(rows.value, &place)) {
+			audit_fault(auditor, TABLE_IDEMPOTENCY_ORDER, "a row of a wrong form");
+			continue;
+		}
+		place.order = get_be64(rows.rest.at);
+		if (place.at.v < before)
+			audit_fault(auditor, TABLE_IDEMPOTENCY_ORDER,
+			            "number %" PRIu64 " is older than the one before", place.order);
+		before = place.at.v;
+		if ((err = audit_its_key(auditor, &place))) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err audit_idempotency(struct auditor *auditor)
+{
+	enum err err = audit_keys(auditor);
+	return err ? err : audit_order(auditor);
+}

@@ -1,0 +1,97 @@
+/* Rows of the tables IDEMPOTENCY and IDEMPOTENCY_ORDER. */
+#include "store/idempotency.h"
+
+#include "schemas/bytes.h"
+#include "store/keys.h"
+
+enum { KEY_HASH_BYTES = 32, ROW_BYTES = 24 + KEY_HASH_BYTES, ORDER_BYTES = KEY_HASH_BYTES + 8 };
+
+static struct row_key key_hash(struct account_id account, const uint8_t hash[32])
+{
+	struct row_key key = key_account(account);
+	memcpy(key.bytes + key.size, hash, KEY_HASH_BYTES);
+	key.size += KEY_HASH_BYTES;
+	return key;
+}
+
+enum err idempotency_row_read(struct span value, struct idempotency_row *row)
+{
+	if (value.size != ROW_BYTES) return ERR_DAMAGED;
+	row->recipe = (struct recipe){value.at[0], value.at[1], get_le32(value.at + 4)};
+	row->at.v = (int64_t)get_le64(value.at + 8);
+	row->order = get_le64(value.at + 16);
+	memcpy(row->request, value.at + 24, sizeof row->request);
+	return OK;
+}
+
+enum err idempotency_order_read(struct span value, struct idempotency_order *row)
+{
+	if (value.size != ORDER_BYTES) return ERR_DAMAGED;
+	memcpy(row->key, value.at, sizeof row->key);
+	row->at.v = (int64_t)get_le64(value.at + KEY_HASH_BYTES);
+	return OK;
+}
+
+enum err idempotency_get(struct view *view, struct account_id account, const uint8_t hash[32],
+                         struct idempotency_row *row)
+{
+	struct row_key key = key_hash(account, hash);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_IDEMPOTENCY, key_span(&key), &value);
+	return err ? err : idempotency_row_read(value, row);
+}
+
+enum err idempotency_put(struct view *view, struct account_id account, const uint8_t hash[32],
+                         const struct idempotency_row *row)
+{
+	struct writes *writes = view_writes(view);
+	struct row_key key = key_hash(account, hash), order = key_u64(account, row->order);
+	uint8_t        value[ROW_BYTES] = {row->recipe.what, row->recipe.flags}, place[ORDER_BYTES];
+	put_le32(value + 4, row->recipe.number);
+	put_le64(value + 8, (uint64_t)row->at.v);
+	put_le64(value + 16, row->order);
+	memcpy(value + 24, row->request, sizeof row->request);
+	memcpy(place, hash, KEY_HASH_BYTES);
+	put_le64(place + KEY_HASH_BYTES, (uint64_t)row->at.v);
+	enum err err = write_put(writes, TABLE_IDEMPOTENCY, key_span(&key), span_of(value, sizeof value));
+	if (err) return err;
+	return write_put(writes, TABLE_IDEMPOTENCY_ORDER, key_span(&order), span_of(place, sizeof place));
+}
+
+enum err idempotency_del(struct view *view, struct account_id account, const struct idempotency_order *old)
+{
+	struct row_key key = key_hash(account, old->key), order = key_u64(account, old->order);
+	enum err       err = write_del(view_writes(view), TABLE_IDEMPOTENCY, key_span(&key));
+	return err ? err : write_del(view_writes(view), TABLE_IDEMPOTENCY_ORDER, key_span(&order));
+}
+
+/* A row of the order table that has been found, if it is the account's. */
+static enum err take_place(struct account_id account, const struct view_row *found,
+                           struct idempotency_order *row)
+{
+	struct row_key begin = key_account(account);
+	if (!key_has_prefix(found->key, key_span(&begin))) return ERR_NOT_FOUND;
+	if (found->key.size != begin.size + 8) return ERR_DAMAGED;
+	row->order = get_be64(found->key.at + begin.size);
+	return idempotency_order_read(found->value, row);
+}
+
+enum err idempotency_after(struct view *view, struct account_id account, uint64_t order,
+                           struct idempotency_order *row)
+{
+	struct row_key  key = key_u64(account, order + 1);
+	struct view_row found;
+	enum err        err = view_from(view, TABLE_IDEMPOTENCY_ORDER, key_span(&key), &found);
+	return err ? err : take_place(account, &found, row);
+}
+
+enum err idempotency_last(struct view *view, struct account_id account, uint64_t *order)
+{
+	struct row_key           end = key_u64(account, UINT64_MAX);
+	struct idempotency_order last = {.order = 0};
+	struct view_row          found;
+	enum err                 err = view_before(view, TABLE_IDEMPOTENCY_ORDER, key_span(&end), &found);
+	if (!err) err = take_place(account, &found, &last);
+	*order = err ? 0 : last.order;
+	return err == ERR_NOT_FOUND ? OK : err;
+}

@@ -1,0 +1,57 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/ids.h"
+#include "store/view.h"
+
+/* What an account's clients have asked with an idempotency key, and how to answer it again. Each key has a row in
+ * either of two tables, put and deleted together: IDEMPOTENCY finds it by the SHA-256 of the key, IDEMPOTENCY_ORDER
+ * lists the account's keys as they came, so that the oldest can be forgotten without a search.
+ * IDEMPOTENCY row, little-endian: what u8 | flags u8 | 0 u16 | number u32 | at i64 | order u64 | SHA-256 of the
+ * request, 32. IDEMPOTENCY_ORDER row: SHA-256 of the key, 32 | at i64.
+ * Order numbers rise by one from 1; there is a gap only where a key came again after its time, and then everything
+ * before the gap is past its time as well. Errors: as view.h. */
+
+/* What an answer is made of when it is given again; numbers are on disk. */
+enum recipe_what {
+	RECIPE_EMPTY = 0, /* an answer without a body */
+	RECIPE_PASS = 1,  /* the pass of that number, as it then is */
+};
+enum { RECIPE_FLAGS_KNOWN = 2 }; /* REPLY_ACCEPTED of frame.h */
+
+struct recipe {
+	uint8_t  what; /* enum recipe_what */
+	uint8_t  flags;
+	uint32_t number;
+};
+
+struct idempotency_row {
+	struct recipe recipe;
+	wall_us       at; /* service time */
+	uint64_t      order;
+	uint8_t       request[32];
+};
+
+struct idempotency_order {
+	uint64_t order;
+	uint8_t  key[32];
+	wall_us  at;
+};
+
+/* The row of a key (its hash). Errors: ERR_NOT_FOUND. */
+must_check enum err idempotency_get(struct view *view, struct account_id account, const uint8_t key[32],
+                                    struct idempotency_row *row);
+/* Stages both rows of a key; and the end of both. */
+must_check enum err idempotency_put(struct view *view, struct account_id account, const uint8_t key[32],
+                                    const struct idempotency_row *row);
+must_check enum err idempotency_del(struct view *view, struct account_id account,
+                                    const struct idempotency_order *old);
+
+/* The account's keys as they came: the first after `*order` (0: of all), and the number of the last (0: there is
+ * none). Range reads. Errors: ERR_NOT_FOUND: no more. */
+must_check enum err idempotency_after(struct view *view, struct account_id account, uint64_t order,
+                                      struct idempotency_order *found);
+must_check enum err idempotency_last(struct view *view, struct account_id account, uint64_t *order);
+
+/* The rows of stored values; of the second without the number, which is in its key. Errors: ERR_DAMAGED. */
+must_check enum err idempotency_row_read(struct span value, struct idempotency_row *row);
+must_check enum err idempotency_order_read(struct span value, struct idempotency_order *row);

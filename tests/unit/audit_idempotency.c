@@ -1,0 +1,160 @@
+/* The audit of idempotency keys: either of the two tables, broken alone in an otherwise sound shop, is told. */
+#include "tests/unit/audit_shop.h"
+
+#include "store/audit.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(audit_idempotency, .init = make_shop, .fini = end);
+
+static const uint8_t third[32] = {3};
+
+static struct row_key key_of(uint8_t first)
+{
+	struct row_key key = key_account(account);
+	memset(key.bytes + key.size, 0, 32);
+	key.bytes[key.size] = first;
+	key.size += 32;
+	return key;
+}
+
+static void patch_key(size_t offset, uint8_t byte)
+{
+	patch(TABLE_IDEMPOTENCY, key_of(3), offset, &byte, 1);
+}
+
+static void break_what(void)
+{
+	patch_key(0, 9);
+}
+static void break_flags(void)
+{
+	patch_key(1, 64);
+}
+static void break_number(void)
+{
+	patch_key(4, PASSES);
+}
+static void break_number_of_nothing(void)
+{
+	patch_key(0, RECIPE_EMPTY);
+}
+static void break_time(void)
+{
+	patch_key(8, 31);
+}
+static void break_sign(void)
+{
+	patch_key(15, 0x80);
+}
+static void break_order(void)
+{
+	patch_key(16, 4);
+}
+static void break_order_of_another(void)
+{
+	patch_key(16, 5);
+}
+static void break_form(void)
+{
+	put(TABLE_IDEMPOTENCY, key_of(3), span_str("x"));
+}
+static void break_key(void)
+{
+	put(TABLE_IDEMPOTENCY, key_u64(account, 3), span_of(filler(1, 56).at, 56));
+}
+static void break_missing(void)
+{
+	del(TABLE_IDEMPOTENCY, key_of(3));
+}
+static void break_place_missing(void)
+{
+	del(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 3));
+}
+static void break_place_key(void)
+{
+	patch(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 3), 31, "\x01", 1);
+}
+static void break_place_twice(void)
+{
+	uint8_t place[40] = {3, [32] = 60};
+	put(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 6), span_of(place, sizeof place));
+}
+static void break_place_time(void)
+{
+	patch(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 3), 32, "\x40", 1);
+}
+static void break_place_form(void)
+{
+	put(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 3), span_of(third, sizeof third));
+}
+static void break_place_size(void)
+{
+	put(TABLE_IDEMPOTENCY_ORDER, key_u32(account, 3), span_of(filler(1, 40).at, 40));
+}
+static void break_account(void)
+{
+	put(TABLE_IDEMPOTENCY, key_u32(nobody, 1), span_str("x"));
+}
+
+#define B(name, want)                     \
+	{                                 \
+#name, break_##name, want \
+	}
+
+static const struct {
+	const char *name;
+	void (*work)(void);
+	const char *want;
+} breakages[] = {
+    B(what, "table idempotency, account acc_mfrqaaaaaaaaaaaa: key 3: an unknown answer"),
+    B(flags, "key 3: an unknown answer"),
+    B(number, "key 3: pass 45 does not exist"),
+    B(number_of_nothing, "key 3: pass 4 does not exist"),
+    B(time, "key 3: another time than in the order"),
+    B(sign, "key 3: an impossible number or time"),
+    B(order, "table idempotency, account acc_mfrqaaaaaaaaaaaa: key 4: it is not in the order"),
+    B(order_of_another, "key 5: it is not in the order"),
+    B(form, "table idempotency, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
+    B(key, "table idempotency, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
+    B(missing, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: number 3 leads to no key"),
+    B(place_missing, "key 3: it is not in the order"),
+    B(place_key, "key 3: it is not in the order"),
+    B(place_twice, "number 6 leads to no key"),
+    B(place_time, "number 5 is older than the one before"),
+    B(place_form, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
+    B(place_size, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
+    B(account, "account acc_nyaaaaaaaaaaaaaa: rows of an account that does not exist"),
+};
+
+static bool is_told(const struct faults *faults, const char *want)
+{
+	for (uint64_t i = 0; i < faults->count && i < FAULTS_KEPT; i++)
+		if (strstr(faults->texts[i], want)) return true;
+	return false;
+}
+
+Test(audit_idempotency, tells_each_rule_that_is_broken)
+{
+	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
+		struct faults   faults = {.count = 0};
+		struct progress progress = {.done = 0};
+		struct audit    audit;
+		struct view    *reader;
+		struct arena    arena = {0};
+		scratch_close(&s);
+		make_shop();
+		breakages[i].work();
+		scratch_commit(&s);
+		must(!db_reader_open(s.db, &arena, &reader));
+		must(!db_reader_begin(reader));
+		cr_assert_eq(audit_tables(reader, &audit, &faults, &progress), OK);
+		db_reader_end(reader);
+		db_reader_close(&reader);
+		arena_free(&arena);
+		cr_expect(is_told(&faults, breakages[i].want),
+		          "%s: no \"%s\" among %llu faults, the first: %s", breakages[i].name,
+		          breakages[i].want, (unsigned long long)faults.count,
+		          faults.count ? faults.texts[0] : "none");
+	}
+}
