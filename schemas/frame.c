@@ -24,7 +24,7 @@ enum {
 	WELCOME_ITEMS = 6,
 	CALLS_ITEMS = 4,
 	REPLIES_ITEMS = 3,
-	CALL_ITEMS = 6,
+	CALL_ITEMS = 6, /* one more with idempotency */
 	REPLY_ITEMS = 5
 };
 
@@ -55,7 +55,7 @@ void frame_call(struct frame_out *out, const struct call *head)
 {
 	frame_begin_calls(out);
 	msgpack_packer packer = frame_out_packer(out);
-	msgpack_pack_array(&packer, CALL_ITEMS);
+	msgpack_pack_array(&packer, head->idempotency ? CALL_ITEMS + 1 : CALL_ITEMS);
 	msgpack_pack_uint64(&packer, head->id);
 	msgpack_pack_uint32(&packer, (uint32_t)head->message);
 	msgpack_pack_int64(&packer, head->deadline.v);
@@ -67,6 +67,7 @@ void frame_call(struct frame_out *out, const struct call *head)
 		pack_bin(&packer, span_of(head->key_hash, sizeof(head->key_hash)));
 	else
 		msgpack_pack_nil(&packer);
+	if (head->idempotency) pack_bin(&packer, span_of(head->idempotency, sizeof(*head->idempotency)));
 	out->count++;
 }
 
@@ -311,6 +312,15 @@ static bool args_open(const msgpack_object *item, struct call *call)
 	return true;
 }
 
+/* Left where it lies: bytes have no alignment to keep. */
+static bool take_idempotency(const msgpack_object *item, struct call *call)
+{
+	if (item->type != MSGPACK_OBJECT_BIN || item->via.bin.size != sizeof(*call->idempotency))
+		return false;
+	call->idempotency = (const struct idempotency *)item->via.bin.ptr;
+	return true;
+}
+
 enum err call_open(const msgpack_object *item, struct call *call)
 {
 	uint32_t message;
@@ -318,14 +328,16 @@ enum err call_open(const msgpack_object *item, struct call *call)
 	if (item->type != MSGPACK_OBJECT_ARRAY || item->via.array.size < 1) return ERR_MALFORMED;
 	const msgpack_object *parts = item->via.array.ptr;
 	if (!take_u64(&parts[0], UINT64_MAX, &call->id)) return ERR_MALFORMED;
-	if (item->via.array.size != CALL_ITEMS) return ERR_MALFORMED;
+	const msgpack_object *args = &parts[item->via.array.size - 1];
+	if (item->via.array.size < CALL_ITEMS || item->via.array.size > CALL_ITEMS + 1) return ERR_MALFORMED;
 	if (!take_u32(&parts[1], MSG_COUNT - 1, &message) || !is_int64(&parts[2])) return ERR_MALFORMED;
 	call->message = (enum message)message;
 	call->deadline.v = parts[2].via.i64;
 	if (!take_bytes_or_nil(&parts[3], call->account.b, sizeof(call->account.b), &call->has_account) ||
 	    !take_bytes_or_nil(&parts[4], call->key_hash, sizeof(call->key_hash), &call->has_key_hash))
 		return ERR_MALFORMED;
-	return args_open(&parts[5], call) ? OK : ERR_MALFORMED;
+	if (item->via.array.size > CALL_ITEMS && !take_idempotency(&parts[5], call)) return ERR_MALFORMED;
+	return args_open(args, call) ? OK : ERR_MALFORMED;
 }
 
 enum err reply_open(const msgpack_object *item, struct reply *reply)
@@ -336,7 +348,7 @@ enum err reply_open(const msgpack_object *item, struct reply *reply)
 	const msgpack_object *parts = item->via.array.ptr;
 	if (!take_u64(&parts[0], UINT64_MAX, &reply->id)) return ERR_MALFORMED;
 	if (!take_u32(&parts[1], ERR_COUNT - 1, &err)) return ERR_MALFORMED;
-	if (!take_u32(&parts[2], REPLY_MORE | REPLY_ACCEPTED, &flags)) return ERR_MALFORMED;
+	if (!take_u32(&parts[2], REPLY_MORE | REPLY_ACCEPTED | REPLY_REPLAYED, &flags)) return ERR_MALFORMED;
 	if (parts[3].type != MSGPACK_OBJECT_NIL && parts[3].type != MSGPACK_OBJECT_STR) return ERR_MALFORMED;
 	reply->err = (enum err)err;
 	reply->flags = flags;

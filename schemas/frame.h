@@ -9,8 +9,9 @@
  *   [WELCOME, protocol version, epoch, credit in commands, credit in bytes, placement version]   the answer
  *   [CALLS, epoch, placement version, [call...]]                          whichever side asks
  *   [REPLIES, epoch, [reply...]]                                          the other side
- * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, [argument...]]
+ * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, idempotency bin ?, [argument...]]
  * reply = [id, error, flags, field str | nil, payload]
+ * Idempotency is left out where the request came without such a key; else it is a struct idempotency, as its bytes.
  * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
  * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; calls
  * of a caller without a session are refused in REPLIES of epoch 0, so that the caller says HELLO. */
@@ -19,6 +20,8 @@ enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REP
 enum reply_flag {
 	REPLY_MORE = 1,     /* a part of a long answer; further replies with this id follow */
 	REPLY_ACCEPTED = 2, /* begun but not completed: the interface's 202 */
+	REPLY_REPLAYED =
+	    4, /* the answer to an earlier call with the same idempotency; nothing was done now */
 };
 
 struct frame {
@@ -33,6 +36,13 @@ struct frame {
 	uint32_t              count;
 };
 
+/* What makes a command that is sent again happen once: SHA-256 of the key that the client chose for it, and of the
+ * request that the key came with, as it was sent. */
+struct idempotency {
+	uint8_t key[32], request[32];
+};
+_Static_assert(sizeof(struct idempotency) == 64, "travels as its bytes");
+
 struct call {
 	uint64_t          id;
 	enum message      message;
@@ -41,7 +51,8 @@ struct call {
 	struct account_id account;
 	uint8_t           key_hash[32]; /* SHA-256 of the API key's secret */
 
-	const msgpack_object *args; /* message_fields() many; count and types checked by call_open() */
+	const struct idempotency *idempotency; /* NULL: none; borrowed like args */
+	const msgpack_object     *args; /* message_fields() many; count and types checked by call_open() */
 };
 
 struct reply {

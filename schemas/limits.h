@@ -18,6 +18,12 @@ enum {
 	KEYS_PER_ACCOUNT_MAX = 32,         /* unrevoked API keys; RESOURCE_CONFLICT */
 	/* values in a body; more fit no pass, since each is two bytes of text or more; PAYLOAD_TOO_LARGE */
 	JSON_VALUES_MAX = 1 << 19,
+	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
+	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
+	IDEMPOTENCY_KEYS_DEFAULT =
+	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
+	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */
+	IDEMPOTENCY_FORGOTTEN_MAX = 4,    /* old keys that go when a new one comes; more wait for the next */
 
 	/* HTTP connections */
 	HTTP_THREADS_MAX = 8,    /* --http-threads */
@@ -35,15 +41,15 @@ enum {
 	/* Between processes */
 	SESSION_CREDIT_COMMANDS = 2048, /* calls outstanding per session; OVERLOADED */
 	SESSION_CREDIT_BYTES = 8 << 20, /* bytes of calls outstanding per session; OVERLOADED */
-	SESSIONS_MAX = 512,             /* peers a shard keeps; a command's, else the longest idle one, is forgotten */
-	FRAME_BYTES_MAX = 20 << 20,     /* one message; larger ones are dropped by the socket */
-	FRAME_NODES_MAX = 1 << 20,      /* msgpack items in one message; MALFORMED */
-	FRAME_DEPTH_MAX = 24,           /* msgpack containers nested; MALFORMED */
-	CALL_DEADLINE_MS = 5000,        /* a shard drops a command not decided by then */
-	CALL_DEADLINE_GRACE_MS = 1000,  /* the caller waits this much longer than the shard */
-	PREPARE_DEADLINE_MS = 1500,     /* issuer's time to answer; PASS_PROVIDER_UNAVAILABLE */
-	HEARTBEAT_EVERY_MS = 300,       /* timer to each shard */
-	HEARTBEAT_LOST_MS = 1500,       /* without one for this long the issuer is gone */
+	SESSIONS_MAX = 512, /* peers a shard keeps; a command's, else the longest idle one, is forgotten */
+	FRAME_BYTES_MAX = 20 << 20,    /* one message; larger ones are dropped by the socket */
+	FRAME_NODES_MAX = 1 << 20,     /* msgpack items in one message; MALFORMED */
+	FRAME_DEPTH_MAX = 24,          /* msgpack containers nested; MALFORMED */
+	CALL_DEADLINE_MS = 5000,       /* a shard drops a command not decided by then */
+	CALL_DEADLINE_GRACE_MS = 1000, /* the caller waits this much longer than the shard */
+	PREPARE_DEADLINE_MS = 1500,    /* issuer's time to answer; PASS_PROVIDER_UNAVAILABLE */
+	HEARTBEAT_EVERY_MS = 300,      /* timer to each shard */
+	HEARTBEAT_LOST_MS = 1500,      /* without one for this long the issuer is gone */
 
 	/* Batches (a batch is what one journal record holds) */
 	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */

@@ -51,6 +51,7 @@ static const struct row rows[] = {
     {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .is_valid = is_url,
      .form = "http(s)://HOST[:PORT]"},
     {"--max-body", NUMBER_I64, AT(max_body_bytes), .min = 0, .max = INT64_MAX},
+    {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .min = 1, .max = IDEMPOTENCY_KEYS_MAX},
     {"--egress-allow-private", FLAG, AT(egress_allow_private)},
     {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .is_valid = is_cidr,
      .form = "ADDRESS/BITS"},
@@ -271,6 +272,7 @@ enum err options_read(int argc, char **argv, struct options *options, char why[1
 	    .listen = "127.0.0.1:8080",
 	    .admin = "127.0.0.1:9090",
 	    .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
+	    .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
 	    .listen_fd = -1,
 	    .admin_fd = -1,
 	};

@@ -22,6 +22,7 @@ struct options {
 	uint32_t    shards;       /* 0: not given */
 	uint32_t    http_threads; /* 0: not given */
 	int64_t     max_body_bytes;
+	uint32_t    idempotency_keys; /* kept per account */
 	bool        egress_allow_private;
 	bool        test_clock;
 

@@ -3,6 +3,7 @@
 #include "actors/shard/account.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
+#include "store/idempotency.h"
 #include "store/store.h"
 
 #include <stdatomic.h>
@@ -17,6 +18,7 @@ struct shard_facts {
 	uint64_t    epoch;
 	const char *public_url;
 	uint8_t     master_key[32];
+	uint32_t    idempotency_keys; /* kept per account */
 
 	struct keeper *keeper; /* the store's, as long as it is open */
 
@@ -47,6 +49,9 @@ struct outcome {
 	struct span field; /* of an error, when one argument is to blame; lives in the request or is static */
 	const char *message;     /* of an error, static; NULL: the error's own */
 	unsigned    image_count; /* with ERR_PARKED: what the issuer has to fetch */
+
+	struct recipe
+	    recipe; /* of a WRITE that the interface offers and that has a payload: what it is made of */
 
 	/* SCAN only: sends what is in `payload` as one part and empties it. */
 	void (*part)(void *user, struct buffer *payload);

@@ -3,6 +3,7 @@
 #include "actors/shard/engine.h"
 
 #include "actors/rt/log.h"
+#include "actors/shard/once.h"
 
 void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
                    const struct outcome *outcome)
@@ -22,6 +23,21 @@ void engine_answer(struct engine *engine, struct session *session, uint64_t id, 
 		msgpack_pack_nil(&pk);
 }
 
+/* Is this a command that happens once, however often it comes? */
+static bool happens_once(const struct session *session, const struct call *call)
+{
+	return call->idempotency && session->role == ROLE_HTTP &&
+	       message_row(call->message)->effect == EFFECT_WRITE;
+}
+
+static enum err check_disk(const struct engine *engine, const struct call *call)
+{
+	enum room needed = message_row(call->message)->effect == EFFECT_WRITE ? ROOM_FOR_ALL
+	                                                                      : ROOM_FOR_NOTHING;
+	if (call->message == MSG_PASS_DELETE) needed = ROOM_TO_FINISH;
+	return store_room(engine->store) > needed ? ERR_STORAGE_FULL : OK;
+}
+
 /* May this session send this, now? */
 static enum err admit(const struct engine *engine, const struct session *session, const struct call *call)
 {
@@ -31,10 +47,8 @@ static enum err admit(const struct engine *engine, const struct session *session
 	if (call->has_account &&
 	    slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
 		return ERR_NOT_MINE;
-	enum room needed = row->effect == EFFECT_WRITE ? ROOM_FOR_ALL : ROOM_FOR_NOTHING;
-	if (call->message == MSG_PASS_DELETE) needed = ROOM_TO_FINISH;
-	if (store_room(engine->store) > needed) return ERR_STORAGE_FULL;
-	return OK;
+	return happens_once(session, call) ? OK
+	                                   : check_disk(engine, call); /* answering it again needs no room */
 }
 
 /* The account of the call, and what the interface asks of its key and state. */
@@ -111,6 +125,22 @@ static enum err save(struct engine *engine, struct request *request)
 	return OK;
 }
 
+static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)
+{
+	enum err err = handler_of(request->call->message)(request, outcome);
+	return !err && engine->payload.failed ? ERR_NO_MEMORY : err;
+}
+
+static enum err handle_once(struct engine *engine, struct request *request, struct outcome *outcome)
+{
+	struct once once;
+	enum err    err = once_begin(request, outcome, &once);
+	if (err || once.replayed) return !err && engine->payload.failed ? ERR_NO_MEMORY : err;
+	if ((err = check_disk(engine, request->call))) return err;
+	if ((err = handle(engine, request, outcome))) return err;
+	return once_end(request, outcome, &once);
+}
+
 static enum err run(struct engine *engine, const struct session *session, const struct call *call,
                     bool prepared, struct outcome *outcome)
 {
@@ -132,9 +162,9 @@ static enum err run(struct engine *engine, const struct session *session, const 
 		           ? err
 		           : ERR_PARKED;
 	if (request.account) request.ledger_last = request.account->ledger_last;
-	if ((err = handler_of(call->message)(&request, outcome))) return err;
-	if (engine->payload.failed) return ERR_NO_MEMORY;
-	return save(engine, &request);
+	err = happens_once(session, call) ? handle_once(engine, &request, outcome)
+	                                  : handle(engine, &request, outcome);
+	return err ? err : save(engine, &request);
 }
 
 static enum err decide(struct engine *engine, struct session *session, const struct call *call, bool prepared)

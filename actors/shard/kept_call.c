@@ -3,6 +3,16 @@
 
 #include "schemas/fields.h"
 
+static enum err keep_idempotency(struct kept_call *kept)
+{
+	if (!kept->call.idempotency) return OK;
+	struct idempotency *copy = msgpack_zone_malloc(kept->zone, sizeof *copy);
+	if (!copy) return ERR_NO_MEMORY;
+	*copy = *kept->call.idempotency;
+	kept->call.idempotency = copy;
+	return OK;
+}
+
 enum err kept_call_make(struct kept_call *kept, const struct call *call)
 {
 	unsigned        count;
@@ -20,7 +30,7 @@ enum err kept_call_make(struct kept_call *kept, const struct call *call)
 	    MSGPACK_UNPACK_SUCCESS)
 		return ERR_NO_MEMORY;
 	kept->call.args = root->via.array.ptr;
-	return OK;
+	return keep_idempotency(kept);
 }
 
 void kept_call_free(struct kept_call *kept)

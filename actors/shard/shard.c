@@ -94,6 +94,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->index = (uint32_t)options->index;
 	facts->shards = shard->child.datadir.identity.shards;
 	facts->public_url = options->public_url;
+	facts->idempotency_keys = options->idempotency_keys;
 	if ((err = datadir_master_key(&shard->child.datadir, facts->master_key))) {
 		shard->told = true;
 		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));

@@ -24,9 +24,8 @@ enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 static const char serve_usage[] =
     "  stampede serve --data DIR [--listen HOST:PORT] [--admin HOST:PORT] [--shards N] [--http-threads N]\n"
     "                 [--public-url URL] [--tls-cert FILE --tls-key FILE] [--cors-origin ORIGIN]...\n"
-    "                 [--max-body BYTES] [--egress-allow-private] [--egress-allow CIDR]... [--egress-ca "
-    "FILE]\n"
-    "                 [--test-clock] [--config FILE]\n"
+    "                 [--max-body BYTES] [--idempotency-keys N] [--egress-allow-private]\n"
+    "                 [--egress-allow CIDR]... [--egress-ca FILE] [--test-clock] [--config FILE]\n"
     "      runs the service in the foreground; --config names a file of the same options, `name = value`\n";
 
 static void print_verb(FILE *to, const struct verb *verb)

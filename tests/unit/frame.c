@@ -62,13 +62,34 @@ Test(frame, calls_read_as_they_were_written)
 	cr_expect_eq(arg_integer(&call.args[ARG_PASS_LOYALTY_balance_to_add], 0), BALANCE_MAX);
 }
 
+Test(frame, a_call_may_have_idempotency)
+{
+	struct idempotency idempotency;
+	struct call        call, head = {.id = 3, .message = MSG_AUTH, .has_account = true};
+	for (unsigned i = 0; i < sizeof idempotency; i++)
+		((uint8_t *)&idempotency)[i] = (uint8_t)(i * 3);
+	for (unsigned i = 0; i < 2; i++) {
+		head.idempotency = i ? &idempotency : NULL;
+		frame_call(&out, &head);
+		msgpack_packer packer = frame_out_packer(&out);
+		msgpack_pack_array(&packer, ARGS_AUTH);
+	}
+	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
+	cr_assert_eq(call_open(&frame.items[0], &call), OK);
+	cr_expect_null(call.idempotency);
+	cr_assert_eq(call_open(&frame.items[1], &call), OK);
+	cr_assert_not_null(call.idempotency);
+	cr_expect_arr_eq(call.idempotency, &idempotency, sizeof idempotency);
+	cr_expect(call.id == 3 && call.has_account);
+}
+
 Test(frame, replies_read_as_they_were_written)
 {
 	struct reply reply;
 	frame_reply(&out, 9, ERR_INVALID_INPUT, 0, span_str("visible.name"));
 	msgpack_packer packer = frame_out_packer(&out);
 	pack_text(&packer, "No.");
-	frame_reply(&out, 10, OK, REPLY_MORE | REPLY_ACCEPTED, span_of(NULL, 0));
+	frame_reply(&out, 10, OK, REPLY_MORE | REPLY_ACCEPTED | REPLY_REPLAYED, span_of(NULL, 0));
 	packer = frame_out_packer(&out);
 	msgpack_pack_nil(&packer);
 	struct frame frame = open_ok(frame_seal_replies(&out, 3));
@@ -81,7 +102,7 @@ Test(frame, replies_read_as_they_were_written)
 	cr_expect(span_is(reply.field, "visible.name"));
 	cr_expect(span_is(arg_span(reply.payload), "No."));
 	cr_assert_eq(reply_open(&frame.items[1], &reply), OK);
-	cr_expect_eq(reply.flags, (unsigned)(REPLY_MORE | REPLY_ACCEPTED));
+	cr_expect_eq(reply.flags, (unsigned)(REPLY_MORE | REPLY_ACCEPTED | REPLY_REPLAYED));
 	cr_expect_eq(reply.field.size, 0);
 	cr_expect(!arg_present(reply.payload));
 }
@@ -175,12 +196,15 @@ Test(frame, a_bad_call_still_tells_its_id)
 	    {"\x90", 1, 0},
 	    {"\x96\xff\x00\x00\xc0\xc0\x90", 7, 0},
 	    {"\x95\x08\x00\x00\xc0\xc0", 6, 8},
-	    {"\x96\x08\x7f\x00\xc0\xc0\x90", 7, 8},      /* no such message */
-	    {"\x96\x08\x00\xc0\xc0\xc0\x90", 7, 8},      /* no deadline */
-	    {"\x96\x08\x00\x00\xc4\x01x\xc0\x90", 9, 8}, /* an account of one byte */
-	    {"\x96\x08\x00\x00\xc0\xc4\x00\x90", 8, 8},  /* a key hash of none */
-	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},      /* no arguments */
-	    {"\x96\x08\x00\x00\xc0\xc0\x91\x01", 8, 8},  /* too many */
+	    {"\x96\x08\x7f\x00\xc0\xc0\x90", 7, 8},            /* no such message */
+	    {"\x96\x08\x00\xc0\xc0\xc0\x90", 7, 8},            /* no deadline */
+	    {"\x96\x08\x00\x00\xc4\x01x\xc0\x90", 9, 8},       /* an account of one byte */
+	    {"\x96\x08\x00\x00\xc0\xc4\x00\x90", 8, 8},        /* a key hash of none */
+	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},            /* no arguments */
+	    {"\x96\x08\x00\x00\xc0\xc0\x91\x01", 8, 8},        /* too many */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x90", 8, 8},        /* idempotency of nothing */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x02xy\x90", 11, 8}, /* of two bytes */
+	    {"\x98\x08\x00\x00\xc0\xc0\xc0\x90\xc0", 9, 8},
 	};
 	struct call call;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -55,12 +55,14 @@ Test(options, have_defaults)
 
 Test(options, take_a_value_as_the_next_word_or_behind_an_equals_sign)
 {
-	cr_assert_eq(READ("--data=d", "--shards", "3", "--http-threads=2", "--test-clock", "--max-body=0"),
+	cr_assert_eq(READ("--data=d", "--shards", "3", "--http-threads=2", "--test-clock", "--max-body=0",
+	                  "--idempotency-keys=7"),
 	             OK, "%s", why);
 	cr_expect_str_eq(options.data, "d");
 	cr_expect_eq(options.shards, 3);
 	cr_expect_eq(options.http_threads, 2);
 	cr_expect_eq(options.max_body_bytes, 0);
+	cr_expect_eq(options.idempotency_keys, 7);
 	cr_expect(options.test_clock);
 }
 
@@ -92,6 +94,8 @@ Test(options, are_refused_with_their_name)
 	    {{"--data", "d", "--shards", "2x"}, "--shards"},
 	    {{"--data", "d", "--shards", ""}, "--shards"},
 	    {{"--data", "d", "--max-body", "-1"}, "--max-body"},
+	    {{"--data", "d", "--idempotency-keys", "0"}, "--idempotency-keys"},
+	    {{"--data", "d", "--idempotency-keys", "100000001"}, "--idempotency-keys"},
 	    {{"--data", "d", "--max-body", "99999999999999999999"}, "--max-body"},
 	    {{"--data", "d", "--listen", "nowhere"}, "--listen"},
 	    {{"--data", "d", "--public-url", "ftp://x"}, "--public-url"},
@@ -176,7 +180,8 @@ Test(options, survive_the_way_to_a_child)
 	struct options     before;
 
 	cr_assert_eq(READ("--data", "d", "--shards", "2", "--cors-origin", "http://a", "--cors-origin",
-	                  "http://b", "--max-body", "0", "--test-clock", "--egress-allow", "::/0"),
+	                  "http://b", "--max-body", "0", "--idempotency-keys", "12", "--test-clock",
+	                  "--egress-allow", "::/0"),
 	             OK, "%s", why);
 	options.listen_fd = 7;
 	options.supervisor_pid = 42;
@@ -193,6 +198,7 @@ Test(options, survive_the_way_to_a_child)
 	cr_expect_eq(options.cors_origin_count, 2);
 	cr_expect_eq(options.egress_allow_count, 1);
 	cr_expect_eq(options.max_body_bytes, 0);
+	cr_expect_eq(options.idempotency_keys, 12);
 	cr_expect_eq(options.listen_fd, 7);
 	cr_expect_eq(options.admin_fd, -1);
 	cr_expect_eq(options.supervisor_pid, 42);

@@ -64,6 +64,19 @@ Test(parked, keeps_the_whole_call)
 	cr_expect(parked->due.v == 5 && parked->peer.size == 3 && parking.count == 1);
 }
 
+Test(parked, keeps_what_makes_the_call_happen_once)
+{
+	struct parked     *parked;
+	struct idempotency idempotency = {.key = {1, 2}, .request = {3}};
+	struct call call = {.id = 7, .message = MSG_PASS_CREATE, .args = args, .idempotency = &idempotency};
+	struct peer peer = {.size = 1};
+	cr_assert_eq(parking_add(&parking, &peer, &call, (mono_us){5}, &parked), OK);
+	struct idempotency want = idempotency;
+	memset(&idempotency, '?', sizeof idempotency); /* the frame it came in is gone */
+	cr_assert_not_null(parked->kept.call.idempotency);
+	cr_expect_arr_eq(parked->kept.call.idempotency, &want, sizeof want);
+}
+
 Test(parked, asks_once_for_each_id_of_each_account)
 {
 	uint64_t first = park('a', "p", 1, 10), second = park('a', "q", 2, 20), third = park('b', "p", 3, 30);

@@ -80,6 +80,7 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	if (!request->prepared) return ERR_PARKED;
 	if ((err = tally_get(request->view, request->account->id, &tally))) return err;
 	if ((err = store_pass(request, &body, number))) return err;
+	outcome->recipe = (struct recipe){.what = RECIPE_PASS, .number = tally.made};
 	if ((err = hot_get(request->view, request->account->id, tally.made, &pass))) return err;
 	return pass_show(request, &pass, outcome->payload);
 }

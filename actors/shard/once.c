@@ -1,0 +1,95 @@
+/* Idempotency keys in the shard.
+ *
+ * Life of a key: stored with the writes of the command that first succeeded with it; found by every later command of
+ * the account with the same key for 24 hours of service time; then as good as absent. Rows are removed when others
+ * come, at most a few at a time: those past their time and those beyond the account's number, the oldest first. So an
+ * account that stops using keys keeps its last ones, unheeded.
+ *
+ * Nothing is reserved while a creation waits for its issuer. It is decided a second time after that, and looks again:
+ * of several that came with one key the first to be stored has it, and the others find it. */
+#include "actors/shard/once.h"
+
+#include "actors/shard/pass/pass.h"
+
+_Static_assert((int)RECIPE_FLAGS_KNOWN == (int)REPLY_ACCEPTED, "a reply's flag is on disk");
+
+static const int64_t kept_us = (int64_t)IDEMPOTENCY_KEPT_HOURS * 3600 * US_PER_SEC;
+
+static bool is_past(wall_us at, wall_us now)
+{
+	return now.v - at.v >= kept_us;
+}
+
+static void forget(struct once *once, const struct idempotency_order *old)
+{
+	must(once->old_count < sizeof once->old / sizeof *once->old);
+	once->old[once->old_count++] = *old;
+}
+
+/* What has to go so that the new row may come. The number of rows is judged by their numbers: a gap among those makes
+ * it too large, but what is before a gap goes anyway. */
+static enum err plan_row(struct request *request, struct once *once)
+{
+	struct account_id        account = request->account->id;
+	struct idempotency_order oldest = {.order = 0};
+	enum err                 err = idempotency_last(request->view, account, &once->order);
+	if (err) return err;
+	once->order++;
+	for (unsigned i = 0; i < IDEMPOTENCY_FORGOTTEN_MAX; i++) {
+		err = idempotency_after(request->view, account, oldest.order, &oldest);
+		if (err) return err == ERR_NOT_FOUND ? OK : err;
+		uint64_t count = once->order - oldest.order + 1;
+		if (!is_past(oldest.at, request->now) && count <= request->facts->idempotency_keys) return OK;
+		forget(once, &oldest);
+	}
+	return OK;
+}
+
+/* The answer that was given before, made of what it was about. */
+static enum err replay(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+{
+	struct hot_at pass;
+	outcome->flags = recipe->flags | REPLY_REPLAYED;
+	if (recipe->what == RECIPE_EMPTY) return OK;
+	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
+	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return pass_show(request, &pass, outcome->payload);
+}
+
+enum err once_begin(struct request *request, struct outcome *outcome, struct once *once)
+{
+	const struct idempotency *asked = request->call->idempotency;
+	struct idempotency_row    row;
+	*once = (struct once){.replayed = false};
+	enum err err = idempotency_get(request->view, request->account->id, asked->key, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (!err && !is_past(row.at, request->now)) {
+		if (memcmp(row.request, asked->request, sizeof row.request))
+			return ERR_IDEMPOTENCY_KEY_REUSED;
+		once->replayed = true;
+		return replay(request, &row.recipe, outcome);
+	}
+	if (!err) {
+		struct idempotency_order old = {.order = row.order, .at = row.at};
+		memcpy(old.key, asked->key, sizeof old.key);
+		forget(once, &old);
+	}
+	return plan_row(request, once);
+}
+
+enum err once_end(struct request *request, const struct outcome *outcome, const struct once *once)
+{
+	struct account_id         account = request->account->id;
+	const struct idempotency *asked = request->call->idempotency;
+	struct idempotency_row    row = {.recipe = outcome->recipe, .at = request->now, .order = once->order};
+	must(outcome->payload->size == 0 ||
+	     outcome->recipe.what != RECIPE_EMPTY); /* or it could not be repeated */
+	for (unsigned i = 0; i < once->old_count; i++) {
+		enum err err = idempotency_del(request->view, account, &once->old[i]);
+		if (err) return err;
+	}
+	row.recipe.flags = (uint8_t)(outcome->flags & RECIPE_FLAGS_KNOWN);
+	memcpy(row.request, asked->request, sizeof row.request);
+	return idempotency_put(request->view, account, asked->key, &row);
+}

@@ -1,0 +1,291 @@
+/* Idempotency keys in the shard: rows come back, the same request is answered again, another is refused, and what is
+ * old or too much is forgotten, a few rows at a time. */
+#include "actors/shard/once.h"
+#include "tests/unit/support.h"
+
+#include "store/keys.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { KEYS = 5 };
+static const int64_t day_us = (int64_t)IDEMPOTENCY_KEPT_HOURS * 3600 * US_PER_SEC;
+
+static struct scratch     s;
+static struct account     account, before = {.id = {{'a'}}}, after = {.id = {{'c'}}};
+static struct shard_facts facts;
+static struct idempotency asked;
+static struct call        call;
+static struct request     request;
+static struct outcome     outcome;
+static struct buffer      payload;
+static struct once        once;
+
+static void begin(void)
+{
+	scratch_open(&s);
+	account.id = (struct account_id){{'b'}};
+	facts.idempotency_keys = KEYS;
+	call.idempotency = &asked;
+	request = (struct request){
+	    .call = &call, .view = s.view, .account = &account, .facts = &facts, .now = {1000}};
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(once, .init = begin, .fini = end);
+
+static void ask(unsigned key, uint8_t body)
+{
+	memset(asked.key, 0, sizeof asked.key);
+	put_be32(asked.key, key);
+	memset(asked.request, body, sizeof asked.request);
+	outcome = (struct outcome){.payload = &payload};
+}
+
+/* A command with that key: what is said of it, and if nothing is, it is carried out. */
+static enum err run(unsigned key, uint8_t body)
+{
+	ask(key, body);
+	enum err err = once_begin(&request, &outcome, &once);
+	if (err || once.replayed) return err;
+	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	scratch_save(&s);
+	return OK;
+}
+
+static bool is_replayed(unsigned key, uint8_t body)
+{
+	return run(key, body) == OK && once.replayed;
+}
+
+static bool is_run(unsigned key, uint8_t body)
+{
+	return run(key, body) == OK && !once.replayed;
+}
+
+/* What there is of the account, and that either table has it. */
+static unsigned count_rows(void)
+{
+	struct idempotency_order found = {.order = 0};
+	struct idempotency_row   row;
+	struct row_key           begin = key_account(account.id);
+	struct view_row          any;
+	unsigned                 count = 0, keys = 0;
+	while (!idempotency_after(s.view, account.id, found.order, &found)) {
+		cr_expect_eq(idempotency_get(s.view, account.id, found.key, &row), OK);
+		cr_expect(row.order == found.order && row.at.v == found.at.v);
+		count++;
+	}
+	enum err err = view_from(s.view, TABLE_IDEMPOTENCY, key_span(&begin), &any);
+	for (; !err && key_has_prefix(any.key, key_span(&begin));
+	     err = view_next(s.view, TABLE_IDEMPOTENCY, &any))
+		keys++;
+	cr_expect_eq(keys, count);
+	return count;
+}
+
+Test(once, rows_read_as_they_were_put)
+{
+	struct idempotency_row row = {.recipe = {RECIPE_PASS, REPLY_ACCEPTED, UINT32_MAX},
+	                              .at = {INT64_MAX},
+	                              .order = UINT64_MAX - 1},
+	                       got;
+	struct idempotency_order place = {.order = 0};
+	ask(7, 9);
+	memcpy(row.request, asked.request, sizeof row.request);
+	cr_assert_eq(idempotency_put(s.view, account.id, asked.key, &row), OK);
+	scratch_save(&s);
+	cr_assert_eq(idempotency_get(s.view, account.id, asked.key, &got), OK);
+	cr_expect(got.recipe.what == RECIPE_PASS && got.recipe.flags == REPLY_ACCEPTED);
+	cr_expect(got.recipe.number == UINT32_MAX && got.at.v == INT64_MAX && got.order == row.order);
+	cr_expect_arr_eq(got.request, row.request, sizeof row.request);
+	cr_assert_eq(idempotency_after(s.view, account.id, 0, &place), OK);
+	cr_expect(place.order == row.order && place.at.v == INT64_MAX);
+	cr_expect_arr_eq(place.key, asked.key, sizeof asked.key);
+	cr_expect_eq(idempotency_after(s.view, account.id, place.order, &place), ERR_NOT_FOUND);
+	cr_assert_eq(idempotency_del(s.view, account.id, &place), OK);
+	scratch_save(&s);
+	cr_expect_eq(idempotency_get(s.view, account.id, asked.key, &got), ERR_NOT_FOUND);
+	cr_expect_eq(count_rows(), 0);
+	cr_expect_eq(idempotency_row_read(span_str("x"), &got), ERR_DAMAGED);
+	cr_expect_eq(idempotency_order_read(span_str("x"), &place), ERR_DAMAGED);
+}
+
+Test(once, the_last_number_is_the_accounts_own)
+{
+	uint64_t last = 77;
+	cr_expect(idempotency_last(s.view, account.id, &last) == OK && last == 0);
+	request.account = &before;
+	cr_expect(is_run(1, 1) && is_run(2, 1));
+	request.account = &after;
+	cr_expect(is_run(1, 1));
+	cr_expect(idempotency_last(s.view, account.id, &last) == OK && last == 0);
+	request.account = &account;
+	cr_expect(is_run(1, 1) && is_run(2, 1) && is_run(3, 1));
+	cr_expect(idempotency_last(s.view, account.id, &last) == OK && last == 3);
+	cr_expect(idempotency_last(s.view, before.id, &last) == OK && last == 2);
+}
+
+Test(once, the_same_request_is_answered_again_and_another_refused)
+{
+	cr_expect(is_run(1, 1));
+	cr_expect(is_replayed(1, 1));
+	cr_expect_eq(outcome.flags, (unsigned)REPLY_REPLAYED);
+	cr_expect_eq(run(1, 2), ERR_IDEMPOTENCY_KEY_REUSED);
+	cr_expect(is_run(2, 2));
+	cr_expect(is_replayed(1, 1));
+	cr_expect_eq(count_rows(), 2);
+}
+
+Test(once, what_was_only_begun_is_answered_as_such)
+{
+	ask(1, 1);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	outcome.flags = REPLY_ACCEPTED;
+	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	scratch_save(&s);
+	cr_expect(is_replayed(1, 1));
+	cr_expect_eq(outcome.flags, (unsigned)(REPLY_ACCEPTED | REPLY_REPLAYED));
+}
+
+Test(once, a_handler_that_fails_leaves_no_key)
+{
+	ask(1, 1);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_expect_eq(s.staged.count, 0); /* what would be staged is staged at the end */
+	cr_expect(is_run(1, 2));
+}
+
+Test(once, a_pass_that_is_not_there_is_damage)
+{
+	ask(1, 1);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	outcome.recipe = (struct recipe){.what = RECIPE_PASS, .number = 5};
+	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	scratch_save(&s);
+	cr_expect_eq(run(1, 1), ERR_DAMAGED);
+}
+
+Test(once, an_answer_of_an_unknown_kind_is_damage)
+{
+	ask(1, 1);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	outcome.recipe.what = 200;
+	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	scratch_save(&s);
+	cr_expect_eq(run(1, 1), ERR_DAMAGED);
+}
+
+Test(once, a_key_is_good_for_a_day_to_the_microsecond)
+{
+	cr_expect(is_run(1, 1));
+	request.now.v += day_us - 1;
+	cr_expect(is_replayed(1, 1));
+	cr_expect_eq(run(1, 2), ERR_IDEMPOTENCY_KEY_REUSED);
+	request.now.v += 1;
+	cr_expect(is_run(1, 2));
+	cr_expect(is_replayed(1, 2));
+	cr_expect_eq(count_rows(), 1);
+}
+
+Test(once, the_oldest_go_when_there_are_too_many)
+{
+	for (unsigned key = 1; key <= KEYS; key++)
+		cr_expect(is_run(key, 1));
+	cr_expect(is_replayed(1, 1));
+	for (unsigned key = KEYS + 1; key <= 40; key++) {
+		cr_expect(is_run(key, 1));
+		cr_expect_eq(count_rows(), KEYS);
+		for (unsigned kept = key - KEYS + 1; kept <= key; kept++)
+			cr_expect(is_replayed(kept, 1));
+	}
+	cr_expect(is_run(40 - KEYS, 1));
+}
+
+Test(once, one_key_is_the_least_that_can_be_kept)
+{
+	facts.idempotency_keys = 1;
+	for (unsigned key = 1; key <= 10; key++) {
+		cr_expect(is_run(key, 1));
+		cr_expect(is_replayed(key, 1));
+		cr_expect_eq(count_rows(), 1);
+	}
+}
+
+Test(once, those_past_their_time_go_a_few_at_a_time)
+{
+	facts.idempotency_keys = 100;
+	for (unsigned key = 1; key <= 20; key++)
+		cr_expect(is_run(key, 1));
+	request.now.v += day_us;
+	for (unsigned added = 1; added <= 5; added++) {
+		cr_expect(is_run(100 + added, 1));
+		cr_expect_eq(count_rows(), 20 - IDEMPOTENCY_FORGOTTEN_MAX * added + added);
+	}
+	cr_expect(is_run(200, 1));
+	cr_expect_eq(count_rows(), 6);
+}
+
+Test(once, a_number_made_smaller_is_come_down_to)
+{
+	facts.idempotency_keys = 100;
+	for (unsigned key = 1; key <= 30; key++)
+		cr_expect(is_run(key, 1));
+	facts.idempotency_keys = KEYS;
+	for (unsigned key = 31; key <= 39; key++)
+		cr_expect(is_run(key, 1));
+	cr_expect_eq(count_rows(), KEYS);
+}
+
+Test(once, an_old_key_that_comes_again_leaves_a_gap_that_costs_no_young_one_its_place)
+{
+	for (unsigned key = 1; key <= KEYS; key++)
+		cr_expect(is_run(key, 1));
+	request.now.v += day_us;
+	cr_expect(is_run(KEYS, 1)); /* the last one: the gap it leaves is behind what goes at once */
+	cr_expect_eq(count_rows(), 1);
+	for (unsigned key = 11; key < 10 + KEYS; key++)
+		cr_expect(is_run(key, 1));
+	for (unsigned key = 11; key < 10 + KEYS; key++)
+		cr_expect(is_replayed(key, 1));
+	cr_expect(is_replayed(KEYS, 1));
+	cr_expect_eq(count_rows(), KEYS);
+}
+
+/* Against the plainest model there is: a list of what came when. */
+struct kept {
+	unsigned key;
+	uint8_t  body;
+	int64_t  at;
+};
+static struct kept model[4096];
+static unsigned    model_count;
+
+static struct kept *model_find(unsigned key)
+{
+	unsigned from = model_count > KEYS ? model_count - KEYS : 0;
+	for (unsigned i = from; i < model_count; i++)
+		if (model[i].key == key && request.now.v - model[i].at < day_us) return &model[i];
+	return NULL;
+}
+
+Test(once, chance_finds_nothing_that_a_list_would_not_say)
+{
+	uint64_t seed = chance_begin();
+	for (unsigned i = 0; i < 4000; i++) {
+		unsigned     key = chance_below(&seed, 9);
+		uint8_t      body = (uint8_t)chance_below(&seed, 2);
+		struct kept *kept;
+		if (chance_below(&seed, 4) == 0) request.now.v += day_us / (1 + chance_below(&seed, 8));
+		kept = model_find(key);
+		enum err err = run(key, body);
+		cr_assert_eq(err, kept && kept->body != body ? ERR_IDEMPOTENCY_KEY_REUSED : OK, "step %u", i);
+		cr_assert_eq(once.replayed, kept && kept->body == body, "step %u", i);
+		if (!kept) model[model_count++] = (struct kept){key, body, request.now.v};
+		if (i % 50 == 0) cr_expect_leq(count_rows(), KEYS);
+	}
+}
