@@ -209,6 +209,7 @@ static void answer_list(struct request *request, const struct reply *reply)
 
 void answer_reply(struct request *request, const struct reply *reply)
 {
+	if (reply->flags & REPLY_REPLAYED) add_header(request, "Idempotency-Replayed", span_str("true"));
 	switch (request->route->answer) {
 	case ANSWER_NONE: answer_empty(request, request->route->status); break;
 	case ANSWER_OBJECT: answer_object(request, reply); break;

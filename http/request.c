@@ -9,6 +9,7 @@
 #include "http/cors.h"
 #include "http/guard.h"
 #include "http/hold.h"
+#include "http/idempotency_key.h"
 #include "schemas/fields.h"
 
 #include <strings.h>
@@ -41,6 +42,9 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->request_id = value;
 		} else if (name_is(header->name, H2O_STRLIT("origin"))) {
 			headers->origin = value;
+		} else if (name_is(header->name, H2O_STRLIT("idempotency-key"))) {
+			headers->idempotency_key = value;
+			headers->idempotency_keys++;
 		} else if (name_is(header->name, H2O_STRLIT("access-control-request-method"))) {
 			headers->preflight_method = value;
 		}
@@ -141,6 +145,12 @@ static bool is_json_type(struct span type)
 	return size == type.size || type.at[size] == ';';
 }
 
+/* Every operation that may change something takes such a key. */
+static bool heeds_key(const struct request *request, const struct request_headers *headers)
+{
+	return headers->idempotency_keys && request->route->method != METHOD_GET;
+}
+
 /* Checks and packs all that can be judged here, in the order that the interface fixes. */
 static enum err read_operation(struct request *request, const struct request_headers *headers,
                                struct span *field)
@@ -159,7 +169,11 @@ static enum err read_operation(struct request *request, const struct request_hea
 	if (body.size && arguments_have_body(message) && !is_json_type(headers->content_type))
 		return ERR_UNSUPPORTED_MEDIA_TYPE;
 	struct arguments_source source = {match.params, query, body};
-	return arguments_pack(message, &source, &thread->memory, &thread->arguments, field);
+	err = arguments_pack(message, &source, &thread->memory, &thread->arguments, field);
+	if ((err && err != ERR_RESOURCE_NOT_FOUND) || !heeds_key(request, headers)) return err;
+	if (headers->idempotency_keys == 1 && idempotency_key_is_valid(headers->idempotency_key)) return err;
+	*field = span_str("Idempotency-Key");
+	return ERR_INVALID_INPUT;
 }
 
 /* --- the shard's word --- */
@@ -220,6 +234,7 @@ static void begin_operation(struct request *request, const struct request_header
 {
 	struct http_thread *thread = request->thread;
 	struct span         field = nothing;
+	struct idempotency  idempotency;
 	arena_reset(&thread->memory.arena);
 	buffer_clear(&thread->memory.scratch);
 	buffer_clear(&thread->arguments);
@@ -229,6 +244,13 @@ static void begin_operation(struct request *request, const struct request_header
 		remember_edge(request, err, field, head);
 	else
 		head->message = request->route->message;
+	if (!err && heeds_key(request, headers)) {
+		const h2o_req_t  *req = request->req;
+		const struct span sent[] = {span_of_iovec(req->method), span_of_iovec(req->path),
+		                            span_of_iovec(req->entity)};
+		idempotency_of(headers->idempotency_key, sent, &idempotency);
+		head->idempotency = &idempotency;
+	}
 	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
 	uint32_t shard = slot_shard(account_slot(head->account), thread->service->shards);
 	err = thread_call(thread, &request->pending, shard, head, buffer_span(&thread->arguments));

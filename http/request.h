@@ -24,7 +24,8 @@ struct request {
 /* What we look at among a request's headers; of size 0 when absent. */
 struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
-	unsigned    authorizations; /* how many */
+	struct span idempotency_key;
+	unsigned    authorizations, idempotency_keys; /* how many */
 };
 
 /* Begins a request of either listener: guards the head and reads the headers. On an error the request has

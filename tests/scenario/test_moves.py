@@ -12,13 +12,13 @@ from datetime import datetime
 
 import places
 import pytest
+from clocks import DAY_SECONDS, ClockService
 from crowd import DECIDED, Crowd
 from harness import Service, wait_for
 from shop import Shop, new_id, path_of
 
 pytestmark = pytest.mark.plain
 
-DAY_SECONDS = 86400
 NOBODY = 65534
 
 
@@ -399,24 +399,6 @@ def test_a_part_that_this_user_may_not_read(moved, path):
 
 def millis(text):
     return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
-
-
-class ClockService(Service):
-    """Its processes see a wall clock that is `set_clock()` seconds off."""
-
-    @property
-    def offset(self):
-        return self.home / "clock"
-
-    def environment(self):
-        checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        return {**super().environment(), "LD_PRELOAD": str(self.build / "tests" / "fault" / "clock.so"),
-                "ASAN_OPTIONS": checks, "CLOCK_OFFSET_FILE": str(self.offset)}
-
-    def set_clock(self, seconds):
-        fresh = self.offset.with_suffix(".new")
-        fresh.write_text(str(seconds))
-        fresh.rename(self.offset)
 
 
 @pytest.fixture

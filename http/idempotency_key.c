@@ -1,0 +1,32 @@
+/* A key, and the request that came with it, by their hashes. Two requests are the same when their bytes are: what is
+ * written differently is another request, even if it would mean the same. Neither a method nor a target can hold a
+ * blank or a line's end, so what is hashed can be taken apart in one way only. */
+#include "http/idempotency_key.h"
+
+#include "schemas/limits.h"
+#include "schemas/sha256.h"
+
+/* h2o takes the blanks in front away, and leaves those behind. */
+static struct span key_in(struct span value)
+{
+	while (value.size && (value.at[value.size - 1] == ' ' || value.at[value.size - 1] == '\t'))
+		value.size--;
+	return value;
+}
+
+bool idempotency_key_is_valid(struct span value)
+{
+	struct span key = key_in(value);
+	if (key.size == 0 || key.size > IDEMPOTENCY_KEY_BYTES_MAX) return false;
+	for (size_t i = 0; i < key.size; i++)
+		if (key.at[i] <= ' ' || key.at[i] >= 0x7f) return false;
+	return true;
+}
+
+void idempotency_of(struct span value, const struct span request[3], struct idempotency *idempotency)
+{
+	struct span       key = key_in(value);
+	const struct span pieces[] = {request[0], span_str(" "), request[1], span_str("\n"), request[2]};
+	sha256_of(&key, 1, idempotency->key);
+	sha256_of(pieces, sizeof pieces / sizeof *pieces, idempotency->request);
+}
