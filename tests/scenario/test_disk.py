@@ -58,6 +58,17 @@ def writes_are_refused(shop, pass_id):
     shop.client.patch(path_of(pass_id), {"hidden": {"a": 1}}).is_error(507, "STORAGE_FULL")
 
 
+def add_once(shop, pass_id, key):
+    return shop.client.post(path_of(pass_id, "/loyalty"), {"balance_to_add": 0}, headers={"Idempotency-Key": key})
+
+
+def what_was_done_is_answered_again(shop, pass_id):
+    """A full disk takes nothing new, but a retry is told what has become of the first try."""
+    again = add_once(shop, pass_id, "kept")
+    assert (again.status, again.headers.get("idempotency-replayed")) == (202, "true"), again
+    add_once(shop, pass_id, "new").is_error(507, "STORAGE_FULL")
+
+
 def test_filled_to_the_last_byte_under_load(on_small_disk):
     service, disk = on_small_disk
     service.start()
@@ -66,12 +77,14 @@ def test_filled_to_the_last_byte_under_load(on_small_disk):
         for _ in range(5):
             assert ballast.try_create().status == 201
         crowd.await_deltas()
+        assert add_once(ballast.shop, ballast.kept[0], "kept").status == 202
         before = pids(service)
         for _ in range(2):
             disk.fill()
             crowd.await_answers(507, 100)
             assert disk.free_bytes() < MIB
             writes_are_refused(crowd.books[0].shop, crowd.books[0].usable[0])
+            what_was_done_is_answered_again(ballast.shop, ballast.kept[0])
             ballast.delete_one()  # out of what is reserved
             reads_answer(crowd)
             crowd.look()
