@@ -239,14 +239,15 @@ def test_the_header_comes_last_of_the_fields_and_before_the_resource(till):
 # Accounts
 
 def test_a_key_is_the_accounts_own(new_shop):
-    one, two, pass_id, key = new_shop("balance"), new_shop("balance"), new_id(), new_key()
-    first, other = is_first(create(one, pass_id, key), 201), is_first(create(two, pass_id, key), 201)
-    assert first.json["download_url"] != other.json["download_url"]
-    is_replay_of(first, create(one, pass_id, key))
-    is_replay_of(other, create(two, pass_id, key))
-    is_first(add(two, pass_id, 3, "mine"), 202)
-    is_first(add(one, pass_id, 4, "mine"), 202)
-    assert (one.get(pass_id)["balance"], two.get(pass_id)["balance"]) == (4, 3)
+    """Of three accounts two live on one of the two shards."""
+    shops, pass_id, key = [new_shop("balance") for _ in range(3)], new_id(), new_key()
+    made = [is_first(create(shop, pass_id, key), 201) for shop in shops]
+    assert len({answer.json["download_url"] for answer in made}) == 3
+    for shop, first in zip(shops, made, strict=True):
+        is_replay_of(first, create(shop, pass_id, key))
+    for amount, shop in enumerate(shops):
+        is_first(add(shop, pass_id, amount, "mine"), 202)
+    assert [shop.get(pass_id)["balance"] for shop in shops] == [0, 1, 2]
 
 
 def test_keys_of_one_account_serve_all_its_api_keys(service, shop):
@@ -332,8 +333,8 @@ def test_a_creation_that_the_issuer_refused_may_be_tried_again(new_service):
     shop.close()
 
 
-def until_answered(client, service, request):
-    """Sends until the answer is one that says what happened; how often that took."""
+def until_done(client, service, status, request):
+    """Sends until the answer says what happened, which must be `status`; how often that took."""
     for tries in count(1):
         client.address = service.http
         try:
@@ -341,44 +342,61 @@ def until_answered(client, service, request):
         except (OSError, HTTPException):
             continue
         if answer.status < 500:
-            assert answer.status == 202, answer
+            assert answer.status == status, answer
             return tries
     return None
 
 
-def test_retried_deltas_are_exact_over_kills(new_service):
-    """kill -9 of shard and http process while clients retry every delta until it is acknowledged."""
-    service, rng = new_service(shards=1, http_threads=2), random.Random(11)
+class Retrier:
+    """A client that repeats each request until it is told what became of it. Most are deltas, some creations."""
+
+    def __init__(self, shop, pass_id, seed):
+        self.shop, self.pass_id, self.chance = shop, pass_id, random.Random(seed)
+        self.amounts, self.made, self.tries = [], [], []
+
+    def work(self, ended):
+        with self.shop.service.client(self.shop.key, seconds=10) as client:
+            while not ended.is_set():
+                if self.chance.randrange(8):
+                    self.amounts.append(self.chance.randrange(1, 1 << 40))
+                    request = path_of(self.pass_id, "/loyalty"), {"balance_to_add": self.amounts[-1]}, 202
+                else:
+                    self.made.append(new_id("retried"))
+                    request = "/v1/passes", {"pass_id": self.made[-1], "visible": {"name": "Ada"}}, 201
+                self.repeat(client, *request, once(new_key()))
+
+    def repeat(self, client, path, document, status, headers):
+        self.tries.append(until_done(client, self.shop.service, status,
+                                     lambda: client.post(path, document, headers=headers)))
+
+
+def test_retries_are_exact_over_kills(new_service):
+    """kill -9 of shard and http process while clients retry every delta and creation until it is acknowledged."""
+    service, rng, ended = new_service(shards=1, http_threads=2), random.Random(11), threading.Event()
     service.expect_log("level=warn")
     shop = Shop(service, ("balance",))
     pass_id = shop.create()["id"]
-    wanted, tries, ended, lock = [], [], threading.Event(), threading.Lock()
+    retriers = [Retrier(shop, pass_id, seed) for seed in range(6)]
 
-    def work(seed):
-        chance = random.Random(seed)
-        with service.client(shop.key, seconds=10) as client:
-            while not ended.is_set():
-                amount, key = chance.randrange(1, 1 << 40), new_key()
-                took = until_answered(client, service, lambda a=amount, k=key: add(shop, pass_id, a, k, client))
-                with lock:
-                    wanted.append(amount)
-                    tries.append(took)
+    def done():
+        return sum(len(one.tries) for one in retriers)
 
     with ThreadPoolExecutor(6) as pool:
-        workers = [pool.submit(work, seed) for seed in range(6)]
+        workers = [pool.submit(one.work, ended) for one in retriers]
         try:
             for role in ("shard", "http", "shard", "shard", "http"):
-                done = len(wanted)
-                wait_for(lambda at=done + rng.randrange(30, 300): len(wanted) >= at, 20, "deltas")
+                wait_for(lambda at=done() + rng.randrange(30, 300): done() >= at, 20, "answers")
                 service.kill_child(role)
         finally:
             ended.set()
         for worker in workers:
             worker.result()
-    assert max(tries) > 1, "no request met a kill"
+    assert max(max(one.tries) for one in retriers) > 1, "no request met a kill"
     shop.client.close()
-    assert shop.get(pass_id)["balance"] == sum(wanted)
-    assert sorted(deltas_of(shop.history(pass_id))) == sorted(wanted)
+    amounts = [amount for one in retriers for amount in one.amounts]
+    assert shop.get(pass_id)["balance"] == sum(amounts)
+    assert sorted(deltas_of(shop.history(pass_id))) == sorted(amounts)
+    assert shop.list("?include_deleted=1")[1] == 1 + sum(len(one.made) for one in retriers)
     assert service.cli("verify")["faults"] == []
     shop.close()
 
