@@ -50,8 +50,7 @@ struct outcome {
 	const char *message;     /* of an error, static; NULL: the error's own */
 	unsigned    image_count; /* with ERR_PARKED: what the issuer has to fetch */
 
-	struct recipe
-	    recipe; /* of a WRITE that the interface offers and that has a payload: what it is made of */
+	struct recipe recipe; /* of a WRITE over HTTP whose answer has a body: what that is made of */
 
 	/* SCAN only: sends what is in `payload` as one part and empties it. */
 	void (*part)(void *user, struct buffer *payload);
