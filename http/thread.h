@@ -2,7 +2,7 @@
 #include "actors/ask/ask.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/options.h"
-#include "http/arguments.h"
+#include "schemas/arguments.h"
 #include "http/metrics.h"
 #include "schemas/limits.h"
 

@@ -1,5 +1,5 @@
-/* http/arguments.h: a request held against its message's fields. */
-#include "http/arguments.h"
+/* schemas/arguments.h: a request held against its message's fields. */
+#include "schemas/arguments.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 

@@ -1,5 +1,5 @@
-/* http/query.h: percent-encoding and query strings. */
-#include "http/query.h"
+/* schemas/query.h: percent-encoding and query strings. */
+#include "schemas/query.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* Percent-encoding and query strings, as browsers write forms. Pure. */
-#include "http/query.h"
+#include "schemas/query.h"
 
 static int hex_digit(uint8_t c)
 {

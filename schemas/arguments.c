@@ -2,9 +2,9 @@
  * rows in tables and no code here. Each field is taken from the place its row names, checked for type and
  * range, and packed at once; the finished array is what travels. Finer rules (what a template accepts, what a
  * state allows) are the handler's, in the shard. */
-#include "http/arguments.h"
-#include "http/query.h"
+#include "schemas/arguments.h"
 #include "schemas/date.h"
+#include "schemas/query.h"
 #include "schemas/fields.h"
 #include "schemas/ids.h"
 #include "schemas/limits.h"
