@@ -63,12 +63,12 @@ static enum err enter(struct engine *engine, const struct session *session, cons
 		if (call->message == MSG_ACCOUNT_CREATE) return OK;
 		return by_key ? ERR_UNAUTHENTICATED : ERR_RESOURCE_NOT_FOUND;
 	}
-	if (err || !by_key) return err;
-	if (!call->has_key_hash || !account_has_key(request->account, call->key_hash))
+	if (err) return err;
+	if (by_key && (!call->has_key_hash || !account_has_key(request->account, call->key_hash)))
 		return ERR_UNAUTHENTICATED;
 	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
 	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
-	if (!request->prepared && !account_admit(request->account, engine->service_now))
+	if (by_key && !request->prepared && !account_admit(request->account, engine->service_now))
 		return ERR_RATE_LIMITED;
 	return OK;
 }
