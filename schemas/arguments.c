@@ -259,6 +259,11 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 	const struct field *field = &reading->fields[i];
 	bool                body = field->source == FROM_BODY;
 	if (body ? !member_is_given(reading, i) : !reading->present[i]) {
+		const struct span *defaults = reading->source->defaults;
+		if (body && defaults && defaults[i].size) {
+			pack_str(packer, defaults[i]);
+			return OK;
+		}
 		if (field->need == NEED_REQUIRED) return fault(reading, i, ERR_INVALID_INPUT);
 		msgpack_pack_nil(packer);
 		return OK;

@@ -10,6 +10,8 @@ struct arguments_source {
 	const struct span *params; /* the path's values in the order of the PATH fields, still encoded */
 	struct span        query;  /* without its `?` */
 	struct span        body;
+	const struct span
+	    *defaults; /* by field: strings that stand for absent members of the body; NULL: none */
 };
 
 /* Memory that is reused from one request to the next. Zeroed is empty. */

@@ -23,13 +23,6 @@ struct service {
 	struct buffer  status;
 };
 
-/* One call in flight, by which its answer finds back. */
-struct waiting {
-	service_part_fn on_part;
-	void           *user;
-	uint32_t        shard;
-};
-
 static void on_reply(void *user, const struct reply *reply)
 {
 	const struct waiting *waiting = user;
@@ -86,7 +79,8 @@ static void await_answers(struct service *service, struct ask **asks, uint32_t c
 
 static void call_one(struct ask *ask, const struct request *request, struct waiting *waiting)
 {
-	mono_us        deadline = mono_after(time_mono(), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
+	int64_t        wait_ms = request->wait_ms ? request->wait_ms : CALL_DEADLINE_MS;
+	mono_us        deadline = mono_after(time_mono(), (dur_us){wait_ms * US_PER_MS});
 	struct call    head = {.message = request->message, .deadline = deadline};
 	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
 	msgpack_packer packer;
@@ -134,6 +128,44 @@ enum err service_call(struct service *service, const struct request *request, se
 	}
 	await_answers(service, service->shards + first, count);
 	return OK;
+}
+
+/* ---- many calls at once ---- */
+
+enum err service_connect(struct service *service, const struct account_id *account, uint32_t *shard)
+{
+	char     endpoint[ENDPOINT_TEXT];
+	enum err err;
+
+	*shard = slot_shard(account_slot(*account), service->shard_count);
+	datadir_shard_endpoint(&service->datadir, *shard, endpoint);
+	if ((err = open_session(service, endpoint, &service->shards[*shard]))) return err;
+	await_sessions(service, service->shards + *shard, 1, SHARD_WAIT_MS);
+	return OK;
+}
+
+uint64_t service_epoch(const struct service *service, uint32_t shard)
+{
+	return ask_epoch(service->shards[shard]);
+}
+
+void service_begin(struct service *service, const struct request *request, struct waiting *waiting)
+{
+	call_one(service->shards[waiting->shard], request, waiting);
+}
+
+void service_turn(struct service *service, uint32_t shard, dur_us wait)
+{
+	struct ask *ask = service->shards[shard];
+	mono_us     now = time_mono();
+	uint32_t    outstanding = ask_outstanding(ask);
+	uint64_t    epoch = ask_epoch(ask);
+
+	ask_flush(ask, now);
+	/* Whatever came in is for the caller to look at first: there may be room for more calls. */
+	if (ask_pump(ask, now, PUMP_BUDGET) || ask_outstanding(ask) != outstanding || ask_epoch(ask) != epoch)
+		return;
+	loop_wait(&service->loop, wait);
 }
 
 /* ---- the supervisor ---- */

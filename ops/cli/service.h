@@ -19,6 +19,7 @@ struct request {
 	const struct account_id *account; /* NULL: on `shard` */
 	const uint32_t          *shard;   /* NULL as well: on every shard */
 	struct span              args;    /* the packed array of arguments; size 0: there are none */
+	int64_t                  wait_ms; /* how long the callee has to decide it; 0: CALL_DEADLINE_MS */
 };
 
 /* Gets each part of each shard's answer, failures too; what it points to lives until it returns. */
@@ -28,3 +29,22 @@ typedef void (*service_part_fn)(void *user, uint32_t shard, const struct reply *
  * Errors: ERR_NO_MEMORY, ERR_IO (nothing was called). */
 must_check enum err service_call(struct service *service, const struct request *request,
                                  service_part_fn on_part, void *user);
+
+/* Many calls at once, to the shard of one account. One of them in flight, by which its answer finds back. */
+struct waiting {
+	service_part_fn on_part;
+	void           *user;
+	uint32_t        shard;
+};
+
+/* Opens the session with the account's shard, *shard, and gives it a little time to come up, which it may not do.
+ * Errors: ERR_NO_MEMORY, ERR_IO. */
+must_check enum err service_connect(struct service *service, const struct account_id *account,
+                                    uint32_t *shard);
+uint64_t service_epoch(const struct service *service, uint32_t shard); /* of the session; 0: it is not up */
+
+/* Begins one call; waiting->on_part hears how it ended, of a refusal for want of a session or credit before this
+ * returns. The call leaves with the next service_turn() at the latest, which also takes in answers and waits for
+ * more of them, at most `wait`. */
+void service_begin(struct service *service, const struct request *request, struct waiting *waiting);
+void service_turn(struct service *service, uint32_t shard, dur_us wait);

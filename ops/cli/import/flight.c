@@ -1,0 +1,319 @@
+/* Rows under way: a ring, from the oldest row that is not yet taken off to the newest that was put in.
+ *
+ *   READY -> SENT -> ENDED                 the shard has answered for good
+ *     ^        |---> READY                 refused for now: certainly not done
+ *     |        '---> UNKNOWN -> ENDED      it was created
+ *     '----------------'                   it was not
+ *
+ * Anything but an answer for good makes the flight hold: see flight.h. */
+#include "ops/cli/import/flight.h"
+#include "actors/rt/time.h"
+#include "ops/cli/import/flight_inside.h"
+#include "ops/cli/import/settle.h"
+
+#include <stdlib.h>
+
+enum {
+	DECIDE_MS = 20000, /* for the shard to decide one: many wait for each sync of a slow disk */
+	PAUSE_MS = 20,     /* before what was refused is sent again; doubles */
+	PAUSE_MS_MAX = 1000,
+	STOP_WAIT_MS_MAX = 3000, /* for answers, once a stop is asked for */
+	TURN_MS = 50,
+	FIELD_BYTES_MAX = 200,
+	KEPT_BYTES = 64 << 10, /* a row's buffer that is larger is not kept for the next row */
+	/* After a call's time is up while its shard lives on, the shard may still be waiting for the issuer; then not. */
+	SETTLE_MS = PREPARE_DEADLINE_MS + 500,
+};
+
+static dur_us ms(int64_t count)
+{
+	return (dur_us){count * US_PER_MS};
+}
+
+enum err flight_open(struct flight **flight_p, struct service *service, const struct account_id *account,
+                     int64_t wait_ms)
+{
+	struct flight *flight = calloc(1, sizeof *flight);
+	enum err       err;
+
+	*flight_p = NULL;
+	if (!flight) return ERR_NO_MEMORY;
+	flight->service = service;
+	flight->account = *account;
+	flight->wait_ms = wait_ms;
+	if ((err = service_connect(service, account, &flight->shard))) goto out;
+	if ((err = settle_begin(flight))) goto out;
+	*flight_p = flight;
+	flight = NULL;
+out:
+	flight_close(&flight);
+	return err;
+}
+
+void flight_close(struct flight **flight_p)
+{
+	struct flight *flight = *flight_p;
+
+	*flight_p = NULL;
+	if (!flight) return;
+	for (unsigned i = 0; i < FLIGHT_ROWS_MAX; i++) {
+		buffer_free(&flight->rows[i].args);
+		buffer_free(&flight->rows[i].reason);
+	}
+	buffer_free(&flight->newest);
+	free(flight);
+}
+
+void row_blame(struct row *row, enum err err, struct span message, struct span field)
+{
+	row->err = err;
+	buffer_clear(&row->reason);
+	buffer_text(&row->reason, err_code(err));
+	buffer_byte(&row->reason, ' ');
+	if (message.size == 0) message = span_str(err_message(err));
+	buffer_append(&row->reason, message.at, message.size);
+	if (field.size == 0) return;
+	buffer_text(&row->reason, " (");
+	/* A field's name may be of the file's own making. */
+	for (size_t i = 0; i < field.size && i < FIELD_BYTES_MAX; i++)
+		buffer_byte(&row->reason, field.at[i] < ' ' || field.at[i] == 0x7f ? '?' : field.at[i]);
+	buffer_byte(&row->reason, ')');
+}
+
+/* ---- the ring ---- */
+
+struct row *flight_room(struct flight *flight)
+{
+	if (flight->stopping || flight->end - flight->first == FLIGHT_ROWS_MAX) return NULL;
+	if (flight->held_bytes >= FLIGHT_BYTES_MAX) return NULL;
+	struct row *row = flight_row(flight, flight->end);
+	buffer_clear(&row->args);
+	buffer_clear(&row->reason);
+	row->err = OK;
+	row->in_doubt = false;
+	return row;
+}
+
+void flight_add(struct flight *flight)
+{
+	struct row *row = flight_row(flight, flight->end);
+
+	if (flight_is_empty(flight)) flight->moved = time_mono();
+	row->state = row->err ? ROW_ENDED : ROW_READY;
+	row->flight = flight;
+	flight->held_bytes += row->args.size;
+	flight->end++;
+}
+
+struct row *flight_ended(struct flight *flight)
+{
+	struct row *row = flight_row(flight, flight->first);
+
+	/* What was never sent waits its turn even if it failed: a stop must find all before it tried, and none behind. */
+	if (flight_is_empty(flight) || row->state != ROW_ENDED || flight->first >= flight->tried) return NULL;
+	return row;
+}
+
+void flight_drop(struct flight *flight)
+{
+	struct row *row = flight_row(flight, flight->first++);
+
+	flight->held_bytes -= row->args.size;
+	if (row->args.capacity > KEPT_BYTES) buffer_free(&row->args);
+}
+
+bool flight_is_empty(const struct flight *flight)
+{
+	return flight->first == flight->end;
+}
+
+/* ---- fates ---- */
+
+void flight_end_row(struct flight *flight, struct row *row, enum err err)
+{
+	static const struct span none = {(const uint8_t *)"", 0};
+
+	row->state = ROW_ENDED;
+	if (err && (err != row->err || !row->reason.size)) row_blame(row, err, none, none);
+	row->err = err;
+	flight->moved = time_mono();
+}
+
+static void hold(struct flight *flight)
+{
+	int64_t longer = flight->pause.v ? flight->pause.v * 2 : PAUSE_MS * US_PER_MS;
+
+	if (flight->holding) return;
+	flight->holding = true;
+	flight->pause.v = longer < PAUSE_MS_MAX * US_PER_MS ? longer : PAUSE_MS_MAX * US_PER_MS;
+	flight->again = mono_after(time_mono(), flight->pause);
+}
+
+static bool is_for_now(enum err err)
+{
+	return err == ERR_OVERLOADED || err == ERR_SHARD_UNAVAILABLE ||
+	       err == ERR_PASS_PROVIDER_UNAVAILABLE || err == ERR_STORAGE_FULL;
+}
+
+static void become_unknown(struct flight *flight, struct row *row)
+{
+	row->state = ROW_UNKNOWN;
+	row->in_doubt = true;
+	flight->unknown++;
+	flight->lost = time_mono();
+	hold(flight);
+}
+
+static void on_created(struct flight *flight, struct row *row, const msgpack_object *pass)
+{
+	/* A row of unknown fate may stand before this pass in the list: it is looked for behind an older one. */
+	if (!flight->unknown && pass->type == MSGPACK_OBJECT_BIN) {
+		buffer_clear(&flight->newest);
+		buffer_append(&flight->newest, pass->via.bin.ptr, pass->via.bin.size);
+	}
+	flight->pause.v = 0;
+	flight_end_row(flight, row, OK);
+}
+
+static void on_answer(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct row           *row = user;
+	struct flight        *flight = row->flight;
+	const msgpack_object *text = reply->payload;
+	struct span           message = {(const uint8_t *)"", 0};
+
+	(void)shard;
+	flight->sent--;
+	flight->sent_bytes -= row->args.size;
+	row->state = ROW_READY;
+	if (!reply->err) {
+		on_created(flight, row, reply->payload);
+		return;
+	}
+	if (text->type == MSGPACK_OBJECT_STR) message = span_of(text->via.str.ptr, text->via.str.size);
+	row_blame(row, reply->err, message, reply->field);
+	if (reply->err == ERR_OUTCOME_UNKNOWN || (reply->err == ERR_RESOURCE_CONFLICT && row->in_doubt)) {
+		become_unknown(flight, row);
+	} else if (is_for_now(reply->err)) {
+		hold(flight);
+	} else {
+		if (reply->err == ERR_ACCOUNT_SUSPENDED) flight->trouble = reply->err;
+		flight_end_row(flight, row, reply->err);
+	}
+}
+
+/* ---- turns ---- */
+
+static void send_row(struct flight *flight, struct row *row)
+{
+	struct request request = {.message = MSG_PASS_CREATE,
+	                          .account = &flight->account,
+	                          .args = buffer_span(&row->args),
+	                          .wait_ms = DECIDE_MS};
+
+	row->state = ROW_SENT;
+	row->waiting = (struct waiting){.on_part = on_answer, .user = row, .shard = flight->shard};
+	flight->sent++;
+	flight->sent_bytes += row->args.size;
+	service_begin(flight->service, &request, &row->waiting);
+}
+
+static void send_rows(struct flight *flight)
+{
+	uint64_t epoch = service_epoch(flight->service, flight->shard);
+
+	if (epoch == 0) hold(flight);
+	while (flight->next < flight->end && !flight->holding) {
+		struct row *row = flight_row(flight, flight->next);
+		if (row->state == ROW_READY) {
+			if (flight->sent && flight->sent_bytes + row->args.size > FLIGHT_BYTES_MAX) return;
+			flight->sent_epoch = epoch;
+			send_row(flight, row);
+		}
+		if (++flight->next > flight->tried) flight->tried = flight->next;
+	}
+}
+
+/* Ends what will not be sent any more with what is known of it. */
+static void end_all(struct flight *flight)
+{
+	for (uint64_t n = flight->first; n < flight->end; n++) {
+		struct row *row = flight_row(flight, n);
+		if (row->state == ROW_READY) flight_end_row(flight, row, row->err);
+		if (row->state != ROW_ENDED) flight_end_row(flight, row, ERR_OUTCOME_UNKNOWN);
+	}
+	flight->unknown = 0;
+}
+
+/* Once nothing is on its way: settles what is unknown, and sends again what was refused. */
+static void release(struct flight *flight, mono_us now)
+{
+	uint64_t epoch = service_epoch(flight->service, flight->shard);
+	bool     may_come_late = flight->unknown && epoch == flight->sent_epoch;
+
+	if (flight->sent) return;
+	if (flight->unknown || !flight->stopping) {
+		if (now.v < flight->again.v || epoch == 0) return;
+		if (may_come_late && mono_since(now, flight->lost).v < ms(SETTLE_MS).v) return;
+	}
+	flight->holding = false;
+	if (flight->unknown && settle(flight)) {
+		hold(flight);
+		return;
+	}
+	flight->next = flight->first;
+	if (flight->stopping) end_all(flight);
+}
+
+static bool is_stuck(const struct flight *flight, mono_us now)
+{
+	int64_t wait_ms = flight->wait_ms;
+
+	if (flight->stopping && wait_ms > STOP_WAIT_MS_MAX) wait_ms = STOP_WAIT_MS_MAX;
+	return mono_since(now, flight->moved).v >= ms(wait_ms).v;
+}
+
+/* What keeps the first row that has not ended from ending. */
+static enum err what_is_wrong(struct flight *flight)
+{
+	uint64_t n = flight->first;
+
+	while (n < flight->end && flight_row(flight, n)->state == ROW_ENDED)
+		n++;
+	const struct row *row = flight_row(flight, n);
+	if (n == flight->end || row->state == ROW_SENT || row->state == ROW_UNKNOWN || !row->err)
+		return ERR_SHARD_UNAVAILABLE;
+	return row->err;
+}
+
+void flight_turn(struct flight *flight)
+{
+	mono_us now = time_mono();
+
+	if (flight->holding) release(flight, now);
+	if (!flight->holding && !flight->stopping) send_rows(flight);
+	if (flight->trouble && !flight->stopping) flight_stop(flight);
+	if (flight_is_empty(flight) || flight_ended(flight)) return;
+	if (is_stuck(flight, now)) {
+		if (!flight->trouble && !flight->stopping) flight->trouble = what_is_wrong(flight);
+		flight_stop(flight);
+		end_all(
+		    flight); /* answers that are still to come find nobody: the sessions are not listened to again */
+		return;
+	}
+	service_turn(flight->service, flight->shard, ms(TURN_MS));
+}
+
+void flight_stop(struct flight *flight)
+{
+	if (flight->stopping) return;
+	flight->stopping = flight->holding = true;
+	flight->moved = flight->again = time_mono();
+	while (flight->end > flight->tried)
+		flight->held_bytes -= flight_row(flight, --flight->end)->args.size;
+}
+
+enum err flight_trouble(const struct flight *flight)
+{
+	return flight->trouble;
+}

@@ -1,0 +1,57 @@
+#pragma once
+#include "ops/cli/import/rows.h"
+#include "ops/cli/service.h"
+
+/* Creations on their way to one account's shard: rows go in at one end and come out at the other in the same order,
+ * each with its outcome. They are sent in that order and many at a time, and the shard creates them in that order too.
+ *
+ * A row that was refused for now (no session, no room, no issuer) is sent again. Nothing new is sent before all that is
+ * on its way has ended: so what the shard did and what it did not do are each in order. A row whose shard died with it
+ * in hand is looked for in the account first (settle.h), so that it is created once and counted once. */
+struct flight;
+
+enum { FLIGHT_ROWS_MAX = 512, FLIGHT_BYTES_MAX = 4 << 20 }; /* both well within the credit of a session */
+
+struct row {
+	/* The owner's, from flight_room() to flight_add() */
+	struct place  place;
+	struct buffer args;   /* of PASS_CREATE */
+	enum err      err;    /* the outcome; not OK before it is sent: it is not sent */
+	struct buffer reason; /* of a failure: CODE message (field) */
+
+	/* The flight's */
+	enum { ROW_READY, ROW_SENT, ROW_UNKNOWN, ROW_ENDED } state;
+	struct waiting waiting;
+	struct flight *flight;
+	bool           in_doubt; /* its fate was unknown once: a conflict may be with itself */
+};
+
+/* Opens the session with the account's shard, and learns which pass of the account is the newest. With nothing accepted
+ * and nothing refused for good for `wait_ms` the flight stops by itself.
+ * Errors: ERR_NO_MEMORY, ERR_IO, and what the shard answers. */
+must_check enum err flight_open(struct flight **flight, struct service *service,
+                                const struct account_id *account, int64_t wait_ms);
+void                flight_close(struct flight **flight);
+
+/* An empty row to fill, NULL: there is no room now, or nothing is to be sent any more. flight_add() puts it behind the
+ * others. */
+struct row *flight_room(struct flight *flight);
+void        flight_add(struct flight *flight);
+
+/* Sends, listens, and waits a little when there is nothing else to do. */
+void flight_turn(struct flight *flight);
+
+/* The oldest row, once its fate is settled, else NULL; flight_drop() takes it off. */
+struct row *flight_ended(struct flight *flight);
+void        flight_drop(struct flight *flight);
+bool        flight_is_empty(const struct flight *flight);
+
+/* Nothing new is sent from now on; rows that never were are dropped, those on their way get a few seconds. */
+void flight_stop(struct flight *flight);
+/* Why the flight has stopped by itself: the shard took nothing for a long time, or refuses the account. OK: it has not.
+ */
+enum err flight_trouble(const struct flight *flight);
+
+/* Writes "CODE message (field)"; an empty message is the error's own, an empty field none; no control
+ * characters. */
+void row_blame(struct row *row, enum err err, struct span message, struct span field);

@@ -1,0 +1,130 @@
+/* The rows of a file. A CSV row that cannot be read ends with the line in which that shows, and the next line begins a new
+ * one: so a quote that was never closed costs the rows up to the next quote, and not the rest of the file. */
+#include "ops/cli/import/rows.h"
+
+#include <stdio.h>
+
+static bool is_blank(struct span line)
+{
+	for (size_t i = 0; i < line.size; i++)
+		if (line.at[i] != ' ' && line.at[i] != '\t' && line.at[i] != '\r') return false;
+	return true;
+}
+
+static enum err fault(struct rows *rows, struct row_read *row, enum err err, const char *why)
+{
+	row->err = err;
+	snprintf(rows->why, sizeof rows->why, "%s", why);
+	return OK;
+}
+
+static enum err next_line(struct rows *rows, struct row_read *row)
+{
+	struct feed_line line;
+	enum err         err;
+
+	do
+		if ((err = feed_next(&rows->feed, &line))) return err;
+	while (!line.is_too_long && is_blank(line.text));
+	row->place = (struct place){line.number, line.at, line.size};
+	row->body = line.text;
+	return line.is_too_long ? fault(rows, row, ERR_PAYLOAD_TOO_LARGE, "The line is longer than 16 MiB.")
+	                        : OK;
+}
+
+/* ---- CSV ---- */
+
+/* Adds the line at hand, with the LF that stands behind its text. */
+static enum err add_line(struct rows *rows, const struct feed_line *line, bool *whole)
+{
+	struct span text = line->text;
+
+	if (line->ends_with_lf) text.size++;
+	return csv_line(&rows->cells, text, !line->ends_with_lf, whole);
+}
+
+/* Gathers the lines of one row. */
+static enum err read_cells(struct rows *rows, struct row_read *row)
+{
+	struct feed_line line;
+	bool             whole = false, begun = false;
+	enum err         err = csv_begin(&rows->cells);
+
+	while (!err && !whole) {
+		err = feed_next(&rows->feed, &line);
+		if (err == ERR_NOT_FOUND && begun) break; /* inside quotes: said below */
+		if (err) return err;
+		if (!begun && !line.is_too_long && is_blank(line.text)) continue;
+		if (!begun) row->place = (struct place){.line = line.number, .at = line.at};
+		begun = true;
+		row->place.size = line.at + line.size - row->place.at;
+		if (line.is_too_long || row->place.size > ROW_BYTES_MAX)
+			return fault(rows, row, ERR_PAYLOAD_TOO_LARGE,
+			             "The row is longer than 16 MiB. Is a quote not closed?");
+		err = add_line(rows, &line, &whole);
+	}
+	if (err == ERR_NO_MEMORY || err == OK) return err;
+	return fault(
+	    rows, row, ERR_INVALID_REQUEST,
+	    "The row is not CSV: a quote is not closed, or stands within a cell without being doubled.");
+}
+
+static enum err next_cells(struct rows *rows, struct row_read *row)
+{
+	char     why[100];
+	enum err err = read_cells(rows, row);
+
+	if (err || row->err) return err;
+	if (rows->cells.count != rows->columns.count) {
+		snprintf(why, sizeof why, "The row has %u cells, the header has %u.", rows->cells.count,
+		         rows->columns.count);
+		return fault(rows, row, ERR_INVALID_REQUEST, why);
+	}
+	buffer_clear(&rows->body);
+	csv_body(&rows->columns, &rows->cells, &rows->body);
+	row->body = buffer_span(&rows->body);
+	return rows->body.failed ? ERR_NO_MEMORY : OK;
+}
+
+static enum err read_header(struct rows *rows, const struct template *template)
+{
+	struct row_read header = {0};
+	enum err        err = read_cells(rows, &header);
+
+	if (err == ERR_NOT_FOUND) {
+		snprintf(rows->why, sizeof rows->why, "The file is empty: a CSV file begins with a header.");
+		return ERR_INVALID_INPUT;
+	}
+	if (err) return err;
+	if (header.err) return ERR_INVALID_INPUT;
+	rows->header_size = header.place.at + header.place.size;
+	return csv_columns_read(&rows->columns, &rows->cells, template, rows->why);
+}
+
+/* ---- both ---- */
+
+enum err rows_open(struct rows *rows, enum format format, int fd, const struct template *template)
+{
+	enum err err;
+
+	*rows = (struct rows){.format = format};
+	if ((err = feed_open(&rows->feed, fd)) || format != FORMAT_CSV) return err;
+	if ((err = csv_open(&rows->cells))) return err;
+	return read_header(rows, template);
+}
+
+void rows_close(struct rows *rows)
+{
+	if (rows->format == FORMAT_CSV) {
+		csv_close(&rows->cells);
+		csv_columns_free(&rows->columns);
+	}
+	feed_close(&rows->feed);
+	buffer_free(&rows->body);
+}
+
+enum err rows_next(struct rows *rows, struct row_read *row)
+{
+	*row = (struct row_read){.err = OK};
+	return rows->format == FORMAT_CSV ? next_cells(rows, row) : next_line(rows, row);
+}

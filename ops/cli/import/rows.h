@@ -1,0 +1,38 @@
+#pragma once
+#include "ops/cli/import/csv.h"
+#include "ops/cli/import/feed.h"
+
+/* An import file as rows, each with the JSON body that it stands for. JSONL: a line is a body. CSV: a header, then rows
+ * of one or more lines. Lines without anything are passed over. One row is in memory at a time. */
+enum format { FORMAT_JSONL, FORMAT_CSV };
+
+struct rows {
+	enum format        format;
+	struct feed        feed;
+	struct csv_row     cells;
+	struct csv_columns columns;
+	struct buffer      body;
+	uint64_t
+	     header_size; /* bytes at the beginning of the file: header and byte order mark, without the LF */
+	char why[256];    /* of a failure, or of a row's err */
+};
+
+/* Where a row stands in the file: its first line (from 1), and its bytes, without the LF at their end. */
+struct place {
+	uint64_t line, at, size;
+};
+
+/* What is to be found out about a row. */
+struct row_read {
+	struct place place;
+	struct span  body; /* until the next row is read */
+	enum err     err;  /* not OK: there is no body; rows->why tells more */
+};
+
+/* Reads the header of a CSV file against the template. rows_close() is right after a failure too.
+ * Errors: ERR_INVALID_INPUT (the header; rows->why says what), ERR_IO (see errno), ERR_NO_MEMORY. */
+must_check enum err rows_open(struct rows *rows, enum format format, int fd, const struct template *template);
+void                rows_close(struct rows *rows);
+
+/* Errors: ERR_NOT_FOUND (there are no more), ERR_IO (see errno), ERR_NO_MEMORY. */
+must_check enum err rows_next(struct rows *rows, struct row_read *row);
