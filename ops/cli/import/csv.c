@@ -62,6 +62,14 @@ enum err csv_begin(struct csv_row *row)
 	return OK;
 }
 
+enum err csv_begin_quoted(struct csv_row *row)
+{
+	enum err err = csv_begin(row);
+
+	if (!err && csv_parse(&row->parser, "\"", 1, on_cell, on_row, row) != 1) err = ERR_NO_MEMORY;
+	return err;
+}
+
 enum err csv_line(struct csv_row *row, struct span line, bool is_last, bool *whole)
 {
 	struct csv_parser *parser = &row->parser;

@@ -28,6 +28,9 @@ must_check enum err csv_open(struct csv_row *row);
 void                csv_close(struct csv_row *row);
 must_check enum err csv_begin(struct csv_row *row); /* the next row, whatever has become of the last one */
 
+/* Forgets the row at hand but for this: it has not ended, so its next line begins inside quotes. */
+must_check enum err csv_begin_quoted(struct csv_row *row);
+
 /* Adds a line, with or without its LF; `is_last`: nothing follows it. *whole: the row ends with it. */
 must_check enum err csv_line(struct csv_row *row, struct span line, bool is_last, bool *whole);
 struct span         csv_cell(const struct csv_row *row, uint32_t index);

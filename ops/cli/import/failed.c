@@ -86,7 +86,7 @@ static enum err copy(struct failed *failed, uint64_t at, uint64_t size)
 	return fputc('\n', failed->rows) == EOF ? fail(failed, rows_suffix) : OK;
 }
 
-enum err failed_add(struct failed *failed, const struct place *place, struct span reason)
+enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason)
 {
 	char     line[40];
 	int      size = snprintf(line, sizeof line, "line %llu: ", (unsigned long long)place->line);

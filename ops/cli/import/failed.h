@@ -19,6 +19,6 @@ struct failed {
 /* Makes both files. `path` and the descriptor are borrowed until failed_close(), which is right after a failure too.
  * Errors: ERR_IO, ERR_STORAGE_FULL; failed->why is a sentence for people. */
 must_check enum err failed_open(struct failed *failed, const char *path, int from, uint64_t header_size);
-must_check enum err failed_add(struct failed *failed, const struct place *place, struct span reason);
+must_check enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason);
 void                failed_print(const struct failed *failed); /* the first reasons, to standard error */
 must_check enum err failed_close(struct failed *failed);

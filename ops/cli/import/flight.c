@@ -109,9 +109,11 @@ struct row *flight_ended(struct flight *flight)
 {
 	struct row *row = flight_row(flight, flight->first);
 
+	if (flight_is_empty(flight) || row->state != ROW_ENDED) return NULL;
 	/* What was never sent waits its turn even if it failed: a stop must find all before it tried, and none behind. */
-	if (flight_is_empty(flight) || row->state != ROW_ENDED || flight->first >= flight->tried) return NULL;
-	return row;
+	if (flight->first >= flight->tried) return NULL;
+	/* Those who look for rows of unknown fate must see whose passes the others are. */
+	return flight->unknown ? NULL : row;
 }
 
 void flight_drop(struct flight *flight)

@@ -14,10 +14,10 @@ enum { FLIGHT_ROWS_MAX = 512, FLIGHT_BYTES_MAX = 4 << 20 }; /* both well within 
 
 struct row {
 	/* The owner's, from flight_room() to flight_add() */
-	struct place  place;
-	struct buffer args;   /* of PASS_CREATE */
-	enum err      err;    /* the outcome; not OK before it is sent: it is not sent */
-	struct buffer reason; /* of a failure: CODE message (field) */
+	struct row_place place;
+	struct buffer    args;   /* of PASS_CREATE */
+	enum err         err;    /* the outcome; not OK before it is sent: it is not sent */
+	struct buffer    reason; /* of a failure: CODE message (field) */
 
 	/* The flight's */
 	enum { ROW_READY, ROW_SENT, ROW_UNKNOWN, ROW_ENDED } state;

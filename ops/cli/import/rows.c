@@ -1,5 +1,6 @@
 /* The rows of a file. A CSV row that cannot be read ends with the line in which that shows, and the next line begins a new
- * one: so a quote that was never closed costs the rows up to the next quote, and not the rest of the file. */
+ * one: so a quote that was never closed costs the rows up to the next quote, and not the rest of the file. The same goes
+ * for a row one of whose lines is too long, since nobody has looked for quotes in there. */
 #include "ops/cli/import/rows.h"
 
 #include <stdio.h>
@@ -11,11 +12,10 @@ static bool is_blank(struct span line)
 	return true;
 }
 
-static enum err fault(struct rows *rows, struct row_read *row, enum err err, const char *why)
+static void fault(struct rows *rows, struct row_read *row, enum err err, const char *why)
 {
 	row->err = err;
 	snprintf(rows->why, sizeof rows->why, "%s", why);
-	return OK;
 }
 
 static enum err next_line(struct rows *rows, struct row_read *row)
@@ -26,10 +26,10 @@ static enum err next_line(struct rows *rows, struct row_read *row)
 	do
 		if ((err = feed_next(&rows->feed, &line))) return err;
 	while (!line.is_too_long && is_blank(line.text));
-	row->place = (struct place){line.number, line.at, line.size};
+	row->place = (struct row_place){line.number, line.at, line.size};
 	row->body = line.text;
-	return line.is_too_long ? fault(rows, row, ERR_PAYLOAD_TOO_LARGE, "The line is longer than 16 MiB.")
-	                        : OK;
+	if (line.is_too_long) fault(rows, row, ERR_PAYLOAD_TOO_LARGE, "The line is longer than 16 MiB.");
+	return OK;
 }
 
 /* ---- CSV ---- */
@@ -43,7 +43,7 @@ static enum err add_line(struct rows *rows, const struct feed_line *line, bool *
 	return csv_line(&rows->cells, text, !line->ends_with_lf, whole);
 }
 
-/* Gathers the lines of one row. */
+/* Gathers the lines of one row. Of one that is too long only the end is looked for. */
 static enum err read_cells(struct rows *rows, struct row_read *row)
 {
 	struct feed_line line;
@@ -55,18 +55,22 @@ static enum err read_cells(struct rows *rows, struct row_read *row)
 		if (err == ERR_NOT_FOUND && begun) break; /* inside quotes: said below */
 		if (err) return err;
 		if (!begun && !line.is_too_long && is_blank(line.text)) continue;
-		if (!begun) row->place = (struct place){.line = line.number, .at = line.at};
+		if (!begun) row->place = (struct row_place){.line = line.number, .at = line.at};
 		begun = true;
 		row->place.size = line.at + line.size - row->place.at;
-		if (line.is_too_long || row->place.size > ROW_BYTES_MAX)
-			return fault(rows, row, ERR_PAYLOAD_TOO_LARGE,
-			             "The row is longer than 16 MiB. Is a quote not closed?");
+		if (row->place.size > ROW_BYTES_MAX)
+			fault(rows, row, ERR_PAYLOAD_TOO_LARGE,
+			      "The row is longer than 16 MiB. Is a quote not closed?");
+		if (line.is_too_long) return OK;
 		err = add_line(rows, &line, &whole);
+		if (!err && !whole && row->err) err = csv_begin_quoted(&rows->cells);
 	}
 	if (err == ERR_NO_MEMORY || err == OK) return err;
-	return fault(
-	    rows, row, ERR_INVALID_REQUEST,
-	    "The row is not CSV: a quote is not closed, or stands within a cell without being doubled.");
+	if (!row->err)
+		fault(rows, row, ERR_INVALID_REQUEST,
+		      "The row is not CSV: a quote is not closed, or stands within a cell without being "
+		      "doubled.");
+	return OK;
 }
 
 static enum err next_cells(struct rows *rows, struct row_read *row)
@@ -78,7 +82,8 @@ static enum err next_cells(struct rows *rows, struct row_read *row)
 	if (rows->cells.count != rows->columns.count) {
 		snprintf(why, sizeof why, "The row has %u cells, the header has %u.", rows->cells.count,
 		         rows->columns.count);
-		return fault(rows, row, ERR_INVALID_REQUEST, why);
+		fault(rows, row, ERR_INVALID_REQUEST, why);
+		return OK;
 	}
 	buffer_clear(&rows->body);
 	csv_body(&rows->columns, &rows->cells, &rows->body);

@@ -18,15 +18,15 @@ struct rows {
 };
 
 /* Where a row stands in the file: its first line (from 1), and its bytes, without the LF at their end. */
-struct place {
+struct row_place {
 	uint64_t line, at, size;
 };
 
 /* What is to be found out about a row. */
 struct row_read {
-	struct place place;
-	struct span  body; /* until the next row is read */
-	enum err     err;  /* not OK: there is no body; rows->why tells more */
+	struct row_place place;
+	struct span      body; /* until the next row is read */
+	enum err         err;  /* not OK: there is no body; rows->why tells more */
 };
 
 /* Reads the header of a CSV file against the template. rows_close() is right after a failure too.

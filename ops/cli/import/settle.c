@@ -19,9 +19,9 @@ struct search {
 	struct span    newest;                /* its token: the end of its link, which no other pass has */
 	struct span    ids[FLIGHT_ROWS_MAX];  /* by row, like the ring */
 	bool           mine[FLIGHT_ROWS_MAX]; /* found */
-	bool           met_newest, has_more;
+	bool           met_newest, has_more, only_first;
 	enum err       err;
-	struct buffer *first; /* gets the first pass; NULL: wants to look at all */
+	struct buffer  first; /* the account's newest pass now */
 	uint8_t        token[TOKEN_BYTES_MAX];
 };
 
@@ -74,10 +74,9 @@ static enum err take_item(struct search *search, const msgpack_object *item)
 	enum err    err;
 
 	if (item->type != MSGPACK_OBJECT_BIN) return ERR_MALFORMED;
-	if (search->first) {
-		buffer_append(search->first, text.at, text.size);
-		return search->first->failed ? ERR_NO_MEMORY : OK;
-	}
+	if (search->first.size == 0) buffer_append(&search->first, text.at, text.size);
+	if (search->first.failed) return ERR_NO_MEMORY;
+	if (search->only_first) return OK;
 	if ((err = read_pass(text, &search->arena, &id, &token))) return err;
 	search->met_newest = span_equal(token, search->newest);
 	if (!search->met_newest) match(search, id);
@@ -159,6 +158,22 @@ static enum err read_newest(struct search *search)
 	return OK;
 }
 
+static void keep_first(struct search *search)
+{
+	struct buffer before = search->flight->newest;
+
+	search->flight->newest = search->first;
+	search->first = before;
+}
+
+static void search_free(struct search *search)
+{
+	if (!search) return;
+	arena_free(&search->arena);
+	buffer_free(&search->first);
+	free(search);
+}
+
 /* A row found is created; one that is not there may be sent again, unless it was refused as being there already: then
  * that was another's pass. */
 static void apply(struct search *search)
@@ -192,9 +207,9 @@ enum err settle(struct flight *flight)
 	for (uint64_t page = 0; page < PAGES_MAX && search->has_more && !search->met_newest; page++)
 		if ((err = read_page(search, page * PAGE_LIMIT_MAX, PAGE_LIMIT_MAX))) goto out;
 	apply(search);
+	keep_first(search); /* all up to there has been told from whom it is */
 out:
-	if (search) arena_free(&search->arena);
-	free(search);
+	search_free(search);
 	if (zone) msgpack_zone_free(zone);
 	return err;
 }
@@ -206,8 +221,9 @@ enum err settle_begin(struct flight *flight)
 
 	if (!search) return ERR_NO_MEMORY;
 	search->flight = flight;
-	search->first = &flight->newest;
+	search->only_first = true;
 	err = read_page(search, 0, 1);
-	free(search);
+	keep_first(search);
+	search_free(search);
 	return err;
 }

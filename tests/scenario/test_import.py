@@ -1,0 +1,451 @@
+"""pass import: files of rows become passes, each row once, in the order of the file."""
+import csv
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from client import Client
+from harness import wait_for
+from shop import Shop, template_file
+
+ERRORS_SHOWN = 20
+
+
+class Import:
+    """A file, and what importing it said and left behind."""
+
+    def __init__(self, shop, path, done):
+        self.path = path
+        self.status = done.returncode
+        self.stdout, self.stderr = done.stdout, done.stderr
+        self.counts = json.loads(done.stdout) if done.returncode == 0 else None
+        self.failed = read(path, ".failed")
+        self.errors = read(path, ".errors")
+        if self.counts is not None:
+            assert set(self.counts) == {"created", "failed"}
+            assert (self.counts["failed"] == 0) == (self.failed is None) == (self.errors is None)
+
+    @property
+    def refusal(self):
+        assert (self.status, self.stdout) == (1, ""), self.stderr
+        refusal = json.loads(self.stderr)
+        assert set(refusal) == {"code", "message"}
+        return refusal
+
+
+def read(path, suffix):
+    file = Path(f"{path}{suffix}")
+    return file.read_bytes() if file.is_file() else None
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def run(shop, path, *options):
+    done = shop.service.run("pass", "import", shop.account, path, *options, seconds=100)
+    return Import(shop, path, done)
+
+
+def jsonl(bodies):
+    return "".join(json.dumps(body) + "\n" for body in bodies)
+
+
+def bodies(count, prefix="r"):
+    return [{"pass_id": f"{prefix}{i}", "visible": {"name": f"Ada {i}", "visits": i}} for i in range(count)]
+
+
+def ids_in_order(shop):
+    """Every pass of the account, oldest first."""
+    ids, more = [], True
+    while more:
+        passes, _, more = shop.list(f"?limit=100&offset={len(ids)}")
+        ids += [made["id"] for made in passes]
+    return ids[::-1]
+
+
+# Rows
+
+def test_rows_become_passes_in_the_order_of_the_file(shop, tmp_path):
+    rows = bodies(1500)
+    got = run(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
+    assert got.counts == {"created": 1500, "failed": 0} and got.stderr == ""
+    assert ids_in_order(shop) == [row["pass_id"] for row in rows]
+    shown = shop.get("r7")
+    assert (shown["status"], shown["visible"]) == ("issued", {"name": "Ada 7", "visits": 7, "points": 0})
+    assert [entry["what"] for entry in shop.history("r7")] == ["created", "issued"]
+
+
+def test_a_row_is_a_body_of_the_interface(shop, tmp_path):
+    """The same words are refused with the same code, whether they come by HTTP or in a file."""
+    wrong = ['{"pass_id":"x"', "[]", '"x"', '{"pass_id":"x","pass_id":"y","visible":{"name":"a"}}', "{}",
+             '{"pass_id":5}', '{"pass_id":""}', '{"pass_id":"x","colour":1}', '{"pass_id":"x","visible":{"nme":"a"}}',
+             '{"pass_id":"x","visible":{"name":"a","points":3}}', '{"pass_id":"x","visible":{"name":5}}',
+             '{"pass_id":"x"}', '{"pass_id":"x","visible":{"name":"a"},"initial_platform":"palm"}',
+             '{"pass_id":"x","visible":{"name":"a"},"appearance":{}}',
+             '{"pass_id":"x","visible":{"name":"a"},"pass_template_id":"tpl_nonsense"}',
+             '{"pass_id":"x","visible":{"name":"\\ud800"}}', '{"pass_id":"x","visible":{"name":"a"}} trailing']
+    right = ['{"pass_id":"ok1","visible":{"name":"a","visits":1.50},"hidden":{"n":1e2,"deep":{"a":[1]}}}',
+             '  {"pass_id":"ok2","visible":{"name":"a"},"initial_platform":"ios"}\r']
+    wanted = []
+    for body in wrong:
+        answer = shop.client.post_raw("/v1/passes", body)
+        wanted.append((answer.json["code"], answer.json.get("field")))
+    lines = [right[0], *wrong, "", right[1]]
+    got = run(shop, write(tmp_path / "a.jsonl", "\n".join(lines) + "\n"))
+    assert got.counts == {"created": 2, "failed": len(wrong)}
+    assert got.failed == ("\n".join(wrong) + "\n").encode(), "as they are in the file"
+    found = []
+    for number, line in enumerate(got.errors.decode().splitlines(), 2):
+        start, code, *rest = line.split(" ")
+        assert (start, line.startswith(f"line {number}: ")) == ("line", True)
+        field = line[line.rindex("(") + 1:-1] if line.endswith(")") else None
+        found.append((rest[0], field))
+    assert found == wanted
+    assert got.stderr == got.errors.decode()
+    assert shop.get("ok1")["hidden"] == {"n": 100.0, "deep": {"a": [1]}}
+    assert ids_in_order(shop) == ["ok1", "ok2"]
+    # What failed can be corrected where it lies and imported again.
+    fixed = write(Path(f"{got.path}.failed"), '{"pass_id":"fixed","visible":{"name":"a"}}\n')
+    assert run(shop, fixed).counts == {"created": 1, "failed": 0}
+
+
+def test_a_table_becomes_passes(shop, tmp_path):
+    rows = [["a", "Ada, \"the\" first", "12.50", "TRUE", "1990-01-02", "line one\r\nline two", "ios"],
+            ["b", "Çağrı", "", "false", "", "", ""], ["c", " spaces ", "-3e2", "", "", "007", "android"]]
+    header = ["pass_id", "visible.name", "visible.visits", "visible.vip", "visible.birthday", "hidden.note",
+              "initial_platform"]
+    for end, mark in (("\n", b""), ("\r\n", b"\xef\xbb\xbf")):
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator=end)
+        writer.writerow(header)
+        writer.writerows(rows)
+        got = run(shop, write(tmp_path / "A.CSV", mark + text.getvalue().encode()))
+        assert got.counts == {"created": 3, "failed": 0}, got.stderr
+        shown = [shop.get(row[0]) for row in rows]
+        assert [made["visible"] for made in shown] == [
+            {"name": "Ada, \"the\" first", "visits": 12.5, "vip": True, "birthday": "1990-01-02", "points": 0},
+            {"name": "Çağrı", "vip": False, "points": 0}, {"name": " spaces ", "visits": -300, "points": 0}]
+        assert [made["hidden"] for made in shown] == [{"note": "line one\r\nline two"}, {}, {"note": "007"}]
+        for row in rows:
+            shop.delete(row[0])
+
+
+def test_rows_of_a_table_that_fail(shop, tmp_path):
+    header = b"\xef\xbb\xbfpass_id,visible.name,visible.visits,hidden.note\r\n"
+    bad = [b"a,Ada,many,\r\n", b",Ada,1,\r\n", b"c,Ada,1\r\n", b"d,Ada,1,,\r\n", b"e,,1,\r\n", b"f,\"Ada\" x,1,\r\n",
+           b"g,Ada,1,\"two\r\nlines \xff\"\r\n", b"h,5\" disk,1,\r\n"]
+    good = [b"A,Ada,1,x\r\n", b"\r\n", b"B,\"Ada\r\n\",1,\"\"\r\n", b"C,Ada,,\r\n"]
+    got = run(shop, write(tmp_path / "a.csv", header + good[0] + b"".join(bad) + b"".join(good[1:])))
+    assert got.counts == {"created": 3, "failed": len(bad)}, got.stderr
+    assert got.failed == header + b"".join(bad)
+    assert ids_in_order(shop) == ["A", "B", "C"]
+    lines = got.errors.decode().splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"line {n}" for n in (3, 4, 5, 6, 7, 8, 9, 11)]
+    for line, want in zip(lines, ["PASS_TEMPLATE_DATA_INVALID", "INVALID_INPUT", "INVALID_REQUEST", "INVALID_REQUEST",
+                                  "PASS_TEMPLATE_DATA_INVALID", "INVALID_REQUEST", "INVALID_REQUEST",
+                                  "INVALID_REQUEST"], strict=True):
+        assert line.split(": ")[1].startswith(want + " "), line
+    assert lines[0].endswith("(visible.visits)") and lines[1].endswith("(pass_id)")
+    assert "3 cells" in lines[2] and "4" in lines[2]
+
+
+def test_a_quote_that_is_never_closed_costs_only_what_it_swallows(shop, tmp_path):
+    text = "pass_id,visible.name\na,Ada\nb,\"Ada\nc,Ada\nd,\"Ada\"\ne,Ada\nf,\"Ada"
+    got = run(shop, write(tmp_path / "a.csv", text))
+    assert got.counts == {"created": 2, "failed": 2}, got.stderr
+    assert got.failed.decode() == "pass_id,visible.name\nb,\"Ada\nc,Ada\nd,\"Ada\"\nf,\"Ada\n"
+    assert ids_in_order(shop) == ["a", "e"]
+
+
+@pytest.mark.parametrize("header, says", [
+    ("pass_id,visible.name,visible.nme", "visible.nme"), ("pass_id,visible.name,colour", "colour"),
+    ("pass_id,visible.name,visible.points", "visible.points"), ("visible.name", "pass_id"),
+    ("pass_id,visible.name,visible.name", "visible.name"), ("pass_id,hidden.a,hidden.a", "hidden.a"),
+    ("pass_id,hidden.", "hidden."), ("pass_id;visible.name", "pass_id;visible.name"), ("pass_id,", ""), ("", "empty"),
+    ("PASS_ID,visible.name", "PASS_ID"), ("pass_id,\"visible.name", "quote")])
+def test_a_header_is_refused_as_a_whole(till, tmp_path, header, says):
+    got = run(till, write(tmp_path / "a.csv", header + "\nx,y,z\n" if header else ""))
+    assert got.refusal["code"] == "INVALID_INPUT" and says in got.refusal["message"]
+    assert (got.failed, got.errors) == (None, None)
+
+
+def test_the_template(new_shop, tmp_path):
+    shop, other = new_shop("balance", "none"), new_shop("balance")
+    template = shop.templates["none"]
+    path = write(tmp_path / "a.jsonl", jsonl([
+        {"pass_id": "default", "visible": {"name": "a"}}, {"pass_id": "null", "visible": {"name": "a"},
+                                                            "pass_template_id": None},
+        {"pass_id": "own", "visible": {"name": "a"}, "pass_template_id": shop.templates["balance"]}]))
+    assert run(shop, path, "--template", template).counts == {"created": 3, "failed": 0}
+    assert [shop.get(name)["loyalty_type"] for name in ("default", "null", "own")] == ["none", "none", "balance"]
+    assert run(shop, write(path, jsonl(bodies(1)))).counts["created"] == 1
+    assert shop.get("r0")["loyalty_type"] == "balance", "the account's first"
+    fields = [{"key": "n", "label": "N", "type": "text"}]
+    template = shop.put_template({"name": "T", "loyalty_type": "none", "fields": fields})
+    table = write(tmp_path / "a.csv", "pass_id,visible.n\nt,x\n")
+    assert run(shop, table).refusal["message"].count("visible.n") == 1
+    assert run(shop, table, "--template", template).counts == {"created": 1, "failed": 0}
+    for unknown, code in ((other.templates["balance"], "UNAUTHORIZED"), (template[:-1] + "9", "PASS_TEMPLATE_NOT_FOUND"),
+                          ("x", "PASS_TEMPLATE_NOT_FOUND"), ("", "PASS_TEMPLATE_NOT_FOUND")):
+        assert run(shop, table, "--template", unknown).refusal["code"] == code
+    assert run(new_shop(), path).refusal["code"] == "PASS_TEMPLATE_NOT_FOUND", "an account without any"
+
+
+def test_the_same_id_twice(shop, tmp_path):
+    rows = bodies(300)
+    twice = [row for row in rows for _ in range(2)] + rows[:5]
+    got = run(shop, write(tmp_path / "a.jsonl", jsonl(twice)))
+    assert got.counts == {"created": 300, "failed": 305}
+    assert got.failed.decode() == jsonl(rows + rows[:5])
+    assert all("RESOURCE_CONFLICT" in line for line in got.errors.decode().splitlines())
+    assert ids_in_order(shop) == [row["pass_id"] for row in rows]
+    shown = got.stderr.splitlines()
+    assert len(shown) == ERRORS_SHOWN + 1 and "285 more" in shown[-1] and ".errors" in shown[-1]
+    again = run(shop, write(got.path, jsonl(bodies(1, "new"))))
+    assert again.counts == {"created": 1, "failed": 0}, "and what an earlier run left is gone"
+
+
+def test_a_row_that_is_too_long(shop, tmp_path):
+    long = b'{"pass_id":"x","hidden":{"a":"' + b"a" * (17 << 20) + b'"}}\n'
+    fits = b'{"pass_id":"f","visible":{"name":"a"},"hidden":{"a":"' + b"a" * (900 << 10) + b'"}}\n'
+    stored = b'{"pass_id":"s","visible":{"name":"a"},"hidden":{"a":"' + b"a" * (1200 << 10) + b'"}}\n'
+    small = jsonl(bodies(2)).encode()
+    got = run(shop, write(tmp_path / "a.jsonl", small[:small.index(b"\n") + 1] + long + fits + stored + long[:-1]))
+    assert got.counts == {"created": 2, "failed": 3}, got.stderr
+    assert got.failed == long + stored + long
+    assert [line.split(" ")[2] for line in got.errors.decode().splitlines()] == ["PAYLOAD_TOO_LARGE"] * 3
+    table = b"pass_id,visible.name\na,Ada\nb,\"" + b"x\n" * (9 << 20) + b"\"\nc,Ada\n"
+    got = run(shop, write(tmp_path / "a.csv", table))
+    assert got.counts == {"created": 2, "failed": 1} and ids_in_order(shop)[-2:] == ["a", "c"], got.counts
+    assert got.failed == table[:table.index(b"a,")] + table[table.index(b"b,"):table.index(b"c,")]
+
+
+# Refusals
+
+def test_refused_before_anything_happens(shop, tmp_path):
+    good = write(tmp_path / "a.jsonl", jsonl(bodies(1)))
+    fifo = tmp_path / "f.jsonl"
+    os.mkfifo(fifo)
+    (tmp_path / "d.jsonl").mkdir()
+    for path, says in ((tmp_path / "none.jsonl", "No such file"), (tmp_path / "d.jsonl", "directory"), (fifo, "regular"),
+                       (write(tmp_path / "a.txt", ""), ".jsonl or .csv"), (tmp_path / "a", ".jsonl or .csv")):
+        assert says in run(shop, path).refusal["message"], path
+    blocked = Path(f"{good}.failed")
+    blocked.mkdir()
+    assert "a.jsonl.failed" in run(shop, good).refusal["message"]
+    blocked.rmdir()
+    blocked = Path(f"{good}.errors")
+    blocked.mkdir()
+    assert "a.jsonl.errors" in run(shop, good).refusal["message"]
+    assert not Path(f"{good}.failed").exists()
+    blocked.rmdir()
+    account, shop.account = shop.account, "acc_aaaaaaaaaaaaaaaa"
+    assert run(shop, good).refusal["code"] == "RESOURCE_NOT_FOUND"
+    shop.account = account
+    shop.set("--suspended", "on")
+    assert run(shop, good).refusal["code"] == "ACCOUNT_SUSPENDED"
+    shop.set("--suspended", "off")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.jsonl", "a.txt", "d.jsonl", "f.jsonl"]
+    assert shop.list()[1] == 0
+    assert run(shop, good).counts == {"created": 1, "failed": 0}
+
+
+def test_files_with_nothing_in_them(shop, tmp_path):
+    for name, content in (("a.jsonl", ""), ("a.jsonl", "\n\r\n  \n"), ("a.jsonl", b"\xef\xbb\xbf"),
+                          ("a.csv", "pass_id,visible.name"), ("a.csv", "\npass_id\r\n\r\n")):
+        assert run(shop, write(tmp_path / name, content)).counts == {"created": 0, "failed": 0}, (name, content)
+
+
+def test_failed_rows_never_go_through_a_link(shop, tmp_path):
+    path = write(tmp_path / "a.jsonl", "wrong\n")
+    Path(f"{path}.failed").symlink_to(path)
+    assert run(shop, path).counts == {"created": 0, "failed": 1}
+    assert (path.read_bytes(), Path(f"{path}.failed").is_symlink()) == (b"wrong\n", False)
+
+
+@pytest.mark.parametrize("arguments", [[], ["a.jsonl", "b.jsonl"], ["a.jsonl", "--colour", "red"],
+                                       ["a.jsonl", "--template"], ["a.jsonl", "--wait", "long"]])
+def test_wrong_usage(shop, arguments):
+    done = shop.service.run("pass", "import", shop.account, *arguments)
+    assert (done.returncode, done.stdout) == (2, "") and "import" in done.stderr
+
+
+def test_a_service_that_is_not_there(new_service, tmp_path):
+    service = new_service(start=False)
+    done = service.run("pass", "import", "acc_aaaaaaaaaaaaaaaa", write(tmp_path / "a.jsonl", jsonl(bodies(1))))
+    assert json.loads(done.stderr)["code"] == "NOT_RUNNING"
+
+
+# While it runs
+
+class Running:
+    """An import at work."""
+
+    def __init__(self, shop, path, *options, **popen):
+        self.shop, self.path = shop, path
+        command = [shop.service.program, "pass", "import", shop.account, path, "--data", shop.service.data, *options]
+        # Without the mark of the service's processes, so that it outlives them.
+        self.process = subprocess.Popen(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **popen})
+
+    def created(self):
+        with Client(self.shop.service.http, self.shop.key) as client:
+            answer = client.get("/v1/passes?limit=1")
+            return int(answer.headers["x-total-count"]) if answer.status == 200 else 0
+
+    def wait_created(self, count):
+        wait_for(lambda: self.created() >= count, 60, f"{count} passes of the import")
+
+    def end(self, seconds=60):
+        stdout, stderr = self.process.communicate(timeout=seconds)
+        done = subprocess.CompletedProcess((), self.process.returncode, stdout, stderr)
+        return Import(self.shop, self.path, done)
+
+
+def rows_with_doubles(count):
+    """Every tenth row repeats the one before it, every hundredth repeats one of long ago, every fiftieth is wrong."""
+    rows, wrong = [], []
+    for i in range(count):
+        row = {"pass_id": f"k{i}", "visible": {"name": "Ada"}}
+        if i % 10 == 9:
+            row = dict(rows[-1])
+        if i % 100 == 60:
+            row = dict(rows[i // 2 // 10 * 10])
+        if i % 50 == 25:
+            row = {"pass_id": f"k{i}", "visible": {"nme": "Ada"}}
+        rows.append(row)
+        if i % 10 == 9 or i % 100 == 60 or i % 50 == 25:
+            wrong.append(row)
+    return rows, wrong
+
+
+def check_whole(shop, got, rows, wrong, in_order=True):
+    """Every row once: the right ones created, in order; the wrong ones in the file of failures, in order."""
+    assert got.status == 0, got.stderr
+    assert got.counts == {"created": len(rows) - len(wrong), "failed": len(wrong)}
+    assert got.failed.decode() == jsonl(wrong)
+    failed = [row["pass_id"] for row in wrong if "nme" in row["visible"]]
+    want = [name for name in dict.fromkeys(row["pass_id"] for row in rows) if name not in failed]
+    assert ids_in_order(shop) == want if in_order else sorted(ids_in_order(shop)) == sorted(want)
+    assert shop.list("?limit=1&include_deleted=true")[1] == len(want), "none twice"
+
+
+@pytest.mark.parametrize("role", ["shard", "timer"])
+def test_processes_killed_meanwhile(new_service, tmp_path, role):
+    service = new_service(shards=1)
+    service.expect_log(".")
+    shop = Shop(service, ("balance",))
+    rows, wrong = rows_with_doubles(30000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
+    for part in (1, 2, 3):
+        running.wait_created(part * 4000)
+        old = service.signal(role, 0, signal.SIGKILL)
+        running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the next kill
+        service.await_successor(role, 0, old)
+        running.process.send_signal(signal.SIGCONT)
+    # What the issuer died with in hand is refused in the end, when later rows have been issued by its successor.
+    check_whole(shop, running.end(), rows, wrong, in_order=role == "shard")
+    shop.close()
+
+
+def test_a_service_that_comes_back_goes_on(new_service, tmp_path):
+    service = new_service(shards=1)
+    service.expect_log(".")
+    shop = Shop(service, ("balance",))
+    rows, wrong = rows_with_doubles(20000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
+    running.wait_created(4000)
+    service.kill_everything()
+    service.start()
+    shop.client.address = service.http
+    check_whole(shop, running.end(), rows, wrong)
+    shop.close()
+
+
+@pytest.mark.parametrize("how, code", [("stop", "SHARD_UNAVAILABLE"), ("pause", "PASS_PROVIDER_UNAVAILABLE"),
+                                       ("suspend", "ACCOUNT_SUSPENDED"), ("interrupt", "STOPPED")])
+def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, how, code):
+    service = new_service(shards=1)
+    service.expect_log(".")
+    shop = Shop(service, ("balance",))
+    rows = bodies(60000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "1s")
+    running.wait_created(3000)
+    if how == "stop":
+        assert service.stop() == 0
+    elif how == "pause":
+        service.cli("issuer", "pause")
+    elif how == "suspend":
+        shop.set("--suspended", "on")
+    else:
+        running.process.send_signal(signal.SIGINT)
+    got = running.end()
+    refusal = got.refusal
+    assert refusal["code"] == code
+    words = refusal["message"].replace(",", " ").split()
+    line, created, failed = int(words[words.index("line") + 1]), int(words[words.index("rows") - 1]), int(
+        words[words.index("failed:") - 1])
+    assert line == created + failed < len(rows)
+    assert (got.failed or b"").decode().count("\n") == failed
+    if how == "stop":
+        service.start()
+        shop.client.address = service.http
+    service.cli("issuer", "resume")
+    shop.set("--suspended", "off")
+    made = ids_in_order(shop)
+    assert made[:created] == [row["pass_id"] for row in rows[:created]] or failed
+    if how in ("interrupt", "suspend", "pause"):
+        assert len(made) == created
+    # The rest: what failed, and what was not tried.
+    rest = write(tmp_path / "rest.jsonl", (got.failed or b"").decode() + jsonl(rows[line:]))
+    again = run(shop, rest)
+    assert sorted(ids_in_order(shop)) == sorted(row["pass_id"] for row in rows)
+    assert again.counts["created"] + created >= len(rows) - failed
+    shop.close()
+
+
+def test_two_imports_of_one_file_at_once(service, shop, tmp_path):
+    path = write(tmp_path / "a.jsonl", jsonl(bodies(30000)))
+    running = Running(shop, path)
+    running.wait_created(1)
+    assert "under way" in run(shop, path).refusal["message"]
+    assert running.end().counts == {"created": 30000, "failed": 0}
+
+
+def test_a_terminal_sees_how_far_it_is(shop, tmp_path):
+    path = write(tmp_path / "a.jsonl", jsonl(bodies(20000)) + "wrong\n")
+    ours, theirs = pty.openpty()
+    running = Running(shop, path, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            seen += chunk
+    except OSError:
+        pass  # how the end of a terminal shows
+    os.close(ours)
+    assert json.loads(running.process.communicate(timeout=20)[0]) == {"created": 20000, "failed": 1}
+    assert b"\rimport [#" in seen and b" %" in seen
+    assert seen.split(b"\033[K")[-1].startswith(b"line 20001: INVALID_REQUEST ")
+
+
+def test_a_file_is_not_read_into_memory(shop, tmp_path):
+    path = write(tmp_path / "a.jsonl", b"[" + b"x" * 500_000 + b"\n" + b"")
+    with open(path, "ab") as file:
+        for _ in range(300):
+            file.write(b'{"pass_id":5,"hidden":{"a":"' + b"y" * 500_000 + b'"}}\n')
+    running, peak_kb = Running(shop, path), 0
+    while running.process.poll() is None:
+        peak = [line for line in Path(f"/proc/{running.process.pid}/status").read_text().splitlines() if "VmHWM" in line]
+        peak_kb = max([peak_kb, *(int(line.split()[1]) for line in peak)])
+    assert running.end().counts == {"created": 0, "failed": 301}
+    if "asan" not in str(shop.service.build):
+        assert 0 < peak_kb < 64 << 10, f"{peak_kb} KB for a file of {path.stat().st_size >> 10} KB"
+    path.unlink()
+    Path(f"{path}.failed").unlink()
