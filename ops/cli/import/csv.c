@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <strings.h>
 
+/* libcsv's cell grows by so much; its own 128 bytes would make work of the square of a long cell. */
+enum { CELL_STEP_BYTES = 64 << 10 };
+
 /* ---- rows ---- */
 
 static int is_never_space(unsigned char byte)
@@ -39,7 +42,7 @@ static void on_row(int terminator, void *user)
 
 enum err csv_open(struct csv_row *row)
 {
-	*row = (struct csv_row){0};
+	*row = (struct csv_row){.inside = true};
 	return csv_begin(row);
 }
 
@@ -50,23 +53,32 @@ void csv_close(struct csv_row *row)
 	arena_free(&row->arena);
 }
 
-enum err csv_begin(struct csv_row *row)
+static enum err parser_begin(struct csv_row *row)
 {
 	csv_free(&row->parser);
 	if (csv_init(&row->parser, CSV_STRICT | CSV_STRICT_FINI)) return ERR_NO_MEMORY;
 	csv_set_space_func(&row->parser, is_never_space);
+	csv_set_blk_size(&row->parser, CELL_STEP_BYTES);
+	row->inside = false;
+	return OK;
+}
+
+enum err csv_begin(struct csv_row *row)
+{
 	buffer_clear(&row->text);
 	row->count = 0;
 	row->ended = 0;
 	row->beyond = false;
-	return OK;
+	return row->inside ? parser_begin(row) : OK;
 }
 
 enum err csv_begin_quoted(struct csv_row *row)
 {
-	enum err err = csv_begin(row);
+	enum err err;
 
-	if (!err && csv_parse(&row->parser, "\"", 1, on_cell, on_row, row) != 1) err = ERR_NO_MEMORY;
+	row->inside = true; /* of the row that is forgotten */
+	if (!(err = csv_begin(row)) && csv_parse(&row->parser, "\"", 1, on_cell, on_row, row) != 1)
+		err = ERR_NO_MEMORY;
 	return err;
 }
 
@@ -75,12 +87,14 @@ enum err csv_line(struct csv_row *row, struct span line, bool is_last, bool *who
 	struct csv_parser *parser = &row->parser;
 
 	*whole = false;
+	row->inside = true;
 	if (csv_parse(parser, line.at, line.size, on_cell, on_row, row) != line.size) goto failed;
 	if (is_last && csv_fini(parser, on_cell, on_row, row)) goto failed;
 	if (row->text.failed) return ERR_NO_MEMORY;
 	*whole = row->ended > 0;
+	row->inside = !*whole || row->ended > 1 || row->beyond;
 	/* A lone CR has ended a row in the middle of the line. */
-	return row->ended > 1 || row->beyond ? ERR_INVALID_REQUEST : OK;
+	return *whole && row->inside ? ERR_INVALID_REQUEST : OK;
 failed:
 	return csv_error(parser) == CSV_EPARSE ? ERR_INVALID_REQUEST : ERR_NO_MEMORY;
 }

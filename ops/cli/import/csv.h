@@ -21,6 +21,7 @@ struct csv_row {
 	uint32_t          count;  /* of cells; those beyond CSV_COLUMNS_MAX are only counted */
 	unsigned          ended;  /* how many rows the text so far has ended */
 	bool              beyond; /* a cell stands behind the row's end */
+	bool              inside; /* the parser stands inside a row, or nowhere */
 };
 
 /* Units: bytes. Errors: ERR_NO_MEMORY; line: ERR_INVALID_REQUEST (that is no CSV; begin anew with the next line). */
