@@ -154,10 +154,6 @@ static enum err read_column(const struct template *template, struct span name, s
 {
 	*key = name;
 	*what = "is unknown: pass_id, visible.KEY, hidden.KEY and initial_platform are known";
-	if (!utf8_is_valid(name)) {
-		*what = "is not UTF-8";
-		return ERR_INVALID_INPUT;
-	}
 	if (has_prefix(key, "visible.")) return read_visible(template, *key, column, what);
 	column->kind = CSV_HIDDEN;
 	if (has_prefix(key, "hidden.")) return OK;
@@ -188,6 +184,10 @@ enum err csv_columns_read(struct csv_columns *columns, const struct csv_row *hea
 		struct csv_column *column = &columns->of[i];
 		struct span        name = csv_cell(header, i), key;
 		const char        *what;
+		if (!utf8_is_valid(name)) {
+			snprintf(why, 256, "The header is not UTF-8 text.");
+			return ERR_INVALID_INPUT;
+		}
 		if (read_column(template, name, column, &key, &what)) return blame(what, name, why);
 		if (is_twice(header, i)) return blame("is there twice", name, why);
 		has_pass_id |= column->kind == CSV_PASS_ID;

@@ -41,7 +41,7 @@ struct import {
 	struct bar              bar;
 
 	bool     at_end; /* no more rows are read */
-	uint64_t created, line;
+	uint64_t created, failures, line;
 	enum err err; /* why it does not go on to the end of the file */
 	char     why[256];
 };
@@ -239,9 +239,9 @@ static void take_off_ended(struct import *self)
 
 	while ((row = flight_ended(self->flight))) {
 		self->line = row->place.line;
-		if (!row->err)
-			self->created++;
-		else if ((err = failed_add(&self->failed, &row->place, buffer_span(&row->reason))))
+		self->created += !row->err;
+		self->failures += row->err != OK;
+		if (row->err && (err = failed_add(&self->failed, &row->place, buffer_span(&row->reason))))
 			stop(self, err, self->failed.why);
 		bar_show(&self->bar, row->place.at + row->place.size, self->size);
 		flight_drop(self->flight);
@@ -270,7 +270,7 @@ static void run(struct import *self)
 
 static enum outcome tell(struct import *self)
 {
-	unsigned long long created = self->created, failed = self->failed.count, line = self->line;
+	unsigned long long created = self->created, failed = self->failures, line = self->line;
 	char               message[400];
 	enum err           err;
 
