@@ -271,7 +271,8 @@ def test_failed_rows_never_go_through_a_link(shop, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [[], ["a.jsonl", "b.jsonl"], ["a.jsonl", "--colour", "red"],
-                                       ["a.jsonl", "--template"], ["a.jsonl", "--wait", "long"]])
+                                       ["a.jsonl", "--template"], ["a.jsonl", "--wait", "long"],
+                                       ["a.jsonl", "--wait", "0s"]])
 def test_wrong_usage(shop, arguments):
     done = shop.service.run("pass", "import", shop.account, *arguments)
     assert (done.returncode, done.stdout) == (2, "") and "import" in done.stderr
