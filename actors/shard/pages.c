@@ -1,5 +1,6 @@
 /* The end of a process that was led astray by its tables: the next one makes them anew. Whoever handled the signal
- * before (the kernel, a sanitizer) goes on: the instruction is simply tried again. LMDB's own assertions abort. */
+ * before (the kernel, a sanitizer) goes on: the instruction is simply tried again. LMDB's own assertions abort;
+ * a page that gives its size as nothing divides by it. */
 #include "actors/shard/pages.h"
 
 #include "store/trust.h"
@@ -7,7 +8,7 @@
 #include <signal.h>
 
 static int              place = -1;
-static const int        numbers[] = {SIGBUS, SIGSEGV, SIGABRT};
+static const int        numbers[] = {SIGBUS, SIGSEGV, SIGFPE, SIGABRT};
 static struct sigaction before[sizeof numbers / sizeof *numbers];
 
 static void on_page(int number)

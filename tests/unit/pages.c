@@ -1,0 +1,95 @@
+/* actors/shard/pages.h: a process that its tables lead astray dies of it, and nobody believes them afterwards. */
+#include "actors/shard/pages.h"
+
+#include "store/trust.h"
+#include "tests/unit/support.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where LMDB's two heads say how large a page is: behind the page's own head and four other fields. */
+enum { PAGE = 4096, HEADS = 2, PAGE_SIZE_AT = 16 + 24 };
+
+static struct place place;
+static int          db_fd;
+
+static enum err open_tables(struct db **db)
+{
+	return db_open(db_fd, MAP_BYTES, db);
+}
+
+static void begin(void)
+{
+	struct db *db;
+	place_make(&place);
+	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
+	cr_assert((db_fd = openat(place.fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+	cr_assert_eq(open_tables(&db), OK);
+	db_close(&db);
+	cr_assert_eq(trust_write(place.fd, false), OK);
+}
+
+static void end(void)
+{
+	close(db_fd);
+	place_remove(&place);
+}
+
+TestSuite(pages, .init = begin, .fini = end);
+
+static enum trust trust_now(void)
+{
+	bool       present;
+	enum trust trust;
+	cr_assert_eq(trust_read(place.fd, &present, &trust), OK);
+	cr_assert(present);
+	return trust;
+}
+
+/* A sanitizer's handlers would only tell of it. */
+static void watch(void)
+{
+	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		signal(numbers[i], SIG_DFL);
+	pages_watch(place.fd);
+}
+
+static int open_in_child(void *user)
+{
+	struct db *db;
+	(void)user;
+	watch();
+	return (int)open_tables(&db);
+}
+
+static int abort_in_child(void *user)
+{
+	(void)user;
+	watch();
+	abort();
+}
+
+Test(pages, sound_tables_stay_believed)
+{
+	cr_expect_eq(in_child(open_in_child, NULL), OK);
+	cr_expect_eq(trust_now(), TRUST_OPEN);
+}
+
+Test(pages, a_page_size_of_nothing_kills_once_and_not_again)
+{
+	for (size_t head = 0; head < HEADS; head++)
+		file_write(&place, "db/data.mdb", head * PAGE + PAGE_SIZE_AT, span_of("\0\0\0\0", 4));
+	cr_expect_eq(in_child(open_in_child, NULL), -SIGFPE);
+	cr_expect_eq(trust_now(), TRUST_NONE, "the next start would die of it again");
+}
+
+Test(pages, an_assertion_that_fails_ends_the_belief_too)
+{
+	cr_expect_eq(in_child(abort_in_child, NULL), -SIGABRT);
+	cr_expect_eq(trust_now(), TRUST_NONE);
+}
