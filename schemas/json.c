@@ -337,6 +337,7 @@ void json_quote(struct span text, struct buffer *out)
 	static const char letters[] = "btn?fr"; /* for 8 to 13; 11 has none */
 	buffer_byte(out, '"');
 	size_t begin = 0;
+	if (!text.at) text = span_str(""); /* nothing may be added to no pointer, not even nothing */
 	for (size_t i = 0; i < text.size; i++) {
 		uint8_t c = text.at[i];
 		if (c >= 0x20 && c != '"' && c != '\\') continue;

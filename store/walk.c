@@ -79,7 +79,8 @@ static enum err expect_found(const struct walk *walk, const struct raw_row *row)
 
 static int compare(struct span a, struct span b)
 {
-	int order = memcmp(a.at, b.at, a.size < b.size ? a.size : b.size);
+	size_t both = a.size < b.size ? a.size : b.size;
+	int    order = both ? memcmp(a.at, b.at, both) : 0; /* a damaged page may give no key at all */
 	return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
@@ -154,20 +155,28 @@ static enum err walk_table(struct walk *walk, enum table table)
 	return err;
 }
 
+/* The i-th number of a list; a damaged page may give one that is not aligned. */
+static size_t listed(MDB_val list, size_t i)
+{
+	size_t number;
+	memcpy(&number, (const uint8_t *)list.mv_data + i * sizeof number, sizeof number);
+	return number;
+}
+
 /* One list of the free ones: how many, then their numbers, descending. */
 static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
 {
-	const size_t *numbers = list.mv_data;
-	size_t        count = list.mv_size >= sizeof *numbers ? numbers[0] : SIZE_MAX;
-	if (list.mv_size % sizeof *numbers || count > list.mv_size / sizeof *numbers - 1) {
+	size_t count = list.mv_size >= sizeof(size_t) ? listed(list, 0) : SIZE_MAX;
+	if (list.mv_size % sizeof(size_t) || count > list.mv_size / sizeof(size_t) - 1) {
 		fault(walk->faults, "the list of free pages is malformed");
 		return;
 	}
 	for (size_t i = 1; i <= count; i++) {
-		if (numbers[i] < 2 || numbers[i] >= walk->pages)
-			fault(walk->faults, "page %zu is free but does not exist", numbers[i]);
-		else if (!mark(walk, numbers[i]))
-			fault(walk->faults, "page %zu is free and in use", numbers[i]);
+		size_t page = listed(list, i);
+		if (page < 2 || page >= walk->pages)
+			fault(walk->faults, "page %zu is free but does not exist", page);
+		else if (!mark(walk, page))
+			fault(walk->faults, "page %zu is free and in use", page);
 	}
 	*free_pages += count;
 }

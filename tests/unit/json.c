@@ -238,6 +238,9 @@ Test(json, renders_every_kind_and_refuses_others)
 	msgpack_object_kv pair = {.key.type = MSGPACK_OBJECT_NIL, .val.type = MSGPACK_OBJECT_NIL};
 	value = (msgpack_object){.type = MSGPACK_OBJECT_MAP, .via.map = {1, &pair}};
 	cr_expect_eq(json_render(&value, &out), ERR_MALFORMED);
+	buffer_clear(&out);
+	json_quote(span_of(NULL, 0), &out);
+	cr_expect(span_is(buffer_span(&out), "\"\""));
 	buffer_free(&out);
 }
 
