@@ -1,0 +1,111 @@
+/* From a request to a command: path, query and body against the fields of a message, and what comes out of it through the
+ * codec of frames into the stored body of a pass. The first byte picks the message, the rest is `param \n query \n body`.
+ * What is accepted must be accepted by the receiver too, and objects must be shown again as they were written. */
+#include "tests/fuzz/fuzz.h"
+
+#include "http/arguments.h"
+#include "schemas/body.h"
+#include "schemas/fields.h"
+#include "schemas/frame.h"
+
+static const enum message messages[] = {MSG_PASS_CREATE,     MSG_PASS_PATCH, MSG_PASS_LOYALTY,
+                                        MSG_PASS_GET,        MSG_PASS_LIST,  MSG_PASS_DELETE,
+                                        MSG_TEMPLATE_FIELDS, MSG_ACCOUNT_SET};
+
+static struct arguments_memory memory;
+static struct buffer           packed, text, stored;
+static struct frame_out        out;
+static msgpack_zone           *zone;
+
+static struct span take_line(struct feed *feed)
+{
+	const uint8_t *end = feed->left.size ? memchr(feed->left.at, '\n', feed->left.size) : NULL;
+	struct span    line = end ? feed_bytes(feed, (size_t)(end - feed->left.at)) : feed_rest(feed);
+	(void)feed_byte(feed);
+	return line;
+}
+
+/* The object that was asked to be stored, as the pass's body keeps it. */
+static void check_stored(const msgpack_object *map, struct span want)
+{
+	struct body    body = {.pass_id = span_str("p"), .visible = span_str("{}")}, read;
+	msgpack_object again, merged;
+	struct span    shown;
+	must(object_text_of(map, &memory.arena, &body.hidden) == OK);
+	must(span_equal(body.hidden, want));
+	buffer_clear(&stored);
+	body_pack(&body, &stored);
+	must(body_open(buffer_span(&stored), &read) == OK && span_equal(read.hidden, want));
+	must(object_open(read.hidden, &memory.arena, zone, &again) == OK);
+	must(object_text_of(&again, &memory.arena, &shown) == OK && span_equal(shown, want));
+	/* Laid over itself nothing changes, unless it holds nulls, which remove. */
+	must(map_merge(&again, map, true, zone, &merged) == OK);
+	must(object_text_of(&merged, &memory.arena, &shown) == OK && span_equal(shown, want));
+	must(map_merge(&again, map, false, zone, &merged) == OK);
+	for (uint32_t i = 0; i < merged.via.map.size; i++)
+		must(merged.via.map.ptr[i].val.type != MSGPACK_OBJECT_NIL);
+}
+
+static void check_member(const struct field *field, const msgpack_object *arg, const struct json *member)
+{
+	int64_t integer;
+	must(member != NULL);
+	switch (field->type) {
+	case TYPE_STRING:
+	case TYPE_PLATFORM: must(span_equal(arg_span(arg), member->text)); return;
+	case TYPE_INTEGER:
+		must(json_integer(member, &integer) && integer == arg_integer(arg, integer - 1));
+		must(integer >= field->min && integer <= field->max);
+		return;
+	case TYPE_BOOLEAN: must(arg_boolean(arg, false) == (member->kind == JSON_TRUE)); return;
+	case TYPE_NULLABLE:
+	case TYPE_OBJECT:
+		if (arg->type != MSGPACK_OBJECT_MAP) {
+			must(member->kind == JSON_NULL);
+			return;
+		}
+		buffer_clear(&text);
+		json_text(member, &text);
+		check_stored(arg, buffer_span(&text));
+		return;
+	case TYPE_BYTES: must(field->source != FROM_BODY);
+	}
+}
+
+/* As the shard takes it in. */
+static void check_received(enum message message, struct span body)
+{
+	struct call         head = {.id = 7, .message = message, .deadline = {1}}, call;
+	struct frame        frame;
+	struct json        *tree = NULL;
+	unsigned            count;
+	const struct field *fields = message_fields(message, &count);
+	frame_clear(&out);
+	frame_call(&out, &head);
+	buffer_append(&out.bytes, packed.at, packed.size);
+	must(frame_open(frame_seal_calls(&out, 1, 1), zone, &frame) == OK && frame.count == 1);
+	must(call_open(&frame.items[0], &call) == OK && call.message == message);
+	if (arguments_have_body(message) && body.size)
+		must(json_parse(body, &memory.arena, &tree) == OK && tree->kind == JSON_OBJECT);
+	for (unsigned i = 0; i < count; i++)
+		if (fields[i].source == FROM_BODY && arg_present(&call.args[i]))
+			check_member(&fields[i], &call.args[i], json_member(tree, fields[i].name));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct feed             feed = {span_of(bytes, size)};
+	enum message            message = messages[feed_byte(&feed) % (sizeof messages / sizeof *messages)];
+	struct span             params[1] = {take_line(&feed)}, query = take_line(&feed), field = {NULL, 0};
+	struct arguments_source source = {params, query, feed_rest(&feed)};
+	if (!zone) must((zone = msgpack_zone_new(8192)));
+	buffer_clear(&packed);
+	enum err err = arguments_pack(message, &source, &memory, &packed, &field);
+	must(err == OK || err == ERR_INVALID_REQUEST || err == ERR_INVALID_INPUT ||
+	     err == ERR_RESOURCE_NOT_FOUND);
+	if (err == ERR_INVALID_INPUT) must(utf8_is_valid(field));
+	if (!err) check_received(message, source.body);
+	arena_reset(&memory.arena);
+	msgpack_zone_clear(zone);
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* Arguments by name where a name says more than its type, else by type. */
+#include "tests/fuzz/asks.h"
+
+#include "schemas/ids.h"
+#include "schemas/json.h"
+
+#include <stdio.h>
+
+static struct arena  arena;
+static struct buffer scratch;
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static const char long_text[] =
+    "a text of some length, which together with others of its kind fills more than one row";
+
+struct account_id ask_account(unsigned account)
+{
+	return (struct account_id){{(uint8_t)(account + 1), 2, 3}};
+}
+
+void ask_key_hash(unsigned account, unsigned which, uint8_t hash[32])
+{
+	memset(hash, (int)(account * 16 + which + 1), 32);
+}
+
+struct span ask_pass_id(unsigned pass)
+{
+	static const char *const ids[ASK_PASSES] = {"ada",     "bob", "a/b", "\xc3\xa9t\xc3\xa9",
+	                                            long_text, "ad"};
+	return span_str(ids[pass]);
+}
+
+static const char *const objects[] = {
+    "{}",
+    "{\"holder\":\"Ada\"}",
+    "{\"holder\":null}",
+    "{\"holder\":\"\",\"born\":\"2026-01-31\"}",
+    "{\"born\":\"2026-02-30\"}",
+    "{\"points\":3}",
+    "{\"n\":1e400,\"link\":\"https://example/x\"}",
+    "{\"n\":\"1\"}",
+    "{\"a\":[1,{\"b\":null}],\"c\":-0.10,\"d\":\"\\u0000\\\"\"}",
+    "{\"a\":null,\"c\":null,\"z\":123456789012345678901234567890}",
+    "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9,\"j\":null}",
+    "{\"title\":\"T\",\"background_color\":\"#00ff7F\"}",
+    "{\"title\":null,\"background_color\":null}",
+    "{\"logo\":\"https://example/l.png\"}",
+    "{\"logo\":\"ftp://example\"}",
+};
+
+static const char *const templates[] = {
+    "{\"name\":\"Card\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"holder\",\"fields\":["
+    "{\"key\":\"holder\",\"type\":\"text\",\"max_length\":20},{\"key\":\"born\",\"type\":\"date\"},"
+    "{\"key\":\"points\",\"type\":\"number\",\"locked\":true}]}",
+    "{\"name\":\"Stamps\",\"loyalty_type\":\"stamps\",\"min_balance\":-5,\"fields\":["
+    "{\"key\":\"points\",\"type\":\"number\",\"locked\":true},{\"key\":\"n\",\"type\":\"number\"},"
+    "{\"key\":\"link\",\"type\":\"url\"}]}",
+    "{\"name\":\"Plain\",\"loyalty_type\":\"none\",\"fields\":[{\"key\":\"holder\",\"type\":\"text\","
+    "\"required\":true}]}",
+    "{\"name\":\"Wrong\",\"loyalty_type\":\"balance\",\"fields\":[]}",
+    "{\"name\":\"Other\",\"loyalty_type\":\"balance\",\"qr\":true,\"name_field\":\"holder\",\"fields\":["
+    "{\"key\":\"holder\",\"type\":\"text\"},{\"key\":\"points\",\"type\":\"number\",\"locked\":true}]}",
+};
+
+static const char *const texts[] = {"installed", "uninstalled", "deactivated", "unblocked",
+                                    "snapshot",  "verify",      "backup",      "nothing",
+                                    "",          long_text,     "0",           "ios"};
+
+static void pack_json(msgpack_packer *packer, const char *text)
+{
+	struct json *tree;
+	must(json_parse(span_str(text), &arena, &tree) == OK);
+	json_pack_object(tree, packer, &scratch);
+	arena_reset(&arena);
+}
+
+/* Text by a letter: one of the list, or the fuzzer's own, kept to what may stand in JSON as it is. */
+static void pack_any_text(struct feed *feed, msgpack_packer *packer)
+{
+	uint8_t how = feed_byte(feed);
+	char    own[48];
+	if (how < 200) {
+		pack_text(packer, texts[how % COUNT(texts)]);
+		return;
+	}
+	struct span bytes = feed_bytes(feed, how % sizeof own);
+	for (size_t i = 0; i < bytes.size; i++)
+		own[i] = (char)(' ' + bytes.at[i] % 95);
+	pack_str(packer, span_of(own, bytes.size));
+}
+
+static void pack_pass_id(struct feed *feed, msgpack_packer *packer, struct ask *ask)
+{
+	uint8_t how = feed_byte(feed);
+	if (how < 240) {
+		ask->pass = how % ASK_PASSES;
+		pack_str(packer, ask_pass_id((unsigned)ask->pass));
+	} else if (how < 248) {
+		pack_str(packer, span_of("\xff\x00..", how % 5));
+	} else {
+		pack_text(packer, ".");
+	}
+}
+
+static void pack_template_id(struct feed *feed, msgpack_packer *packer, const struct ask *ask)
+{
+	uint8_t how = feed_byte(feed);
+	char    id[TEMPLATE_ID_TEXT];
+	template_id_text(ask_account(how & 128 ? ask->account : how % ASK_ACCOUNTS), how % 4, id);
+	pack_text(packer, how == 127 ? "tpl_" : id);
+}
+
+static void pack_string(struct feed *feed, const struct field *field, msgpack_packer *packer, struct ask *ask)
+{
+	if (!strcmp(field->name, "pass_id"))
+		pack_pass_id(feed, packer, ask);
+	else if (!strcmp(field->name, "pass_template_id"))
+		pack_template_id(feed, packer, ask);
+	else
+		pack_any_text(feed, packer);
+}
+
+static void pack_integer(struct feed *feed, const struct field *field, msgpack_packer *packer,
+                         struct ask *ask)
+{
+	uint8_t how = feed_byte(feed);
+	int64_t value = how < 32 ? field->min - (how == 0) : how < 64 ? field->max : feed_integer(feed);
+	if (how == 32 && field->max < INT64_MAX) value++;
+	if (how >= 192) value %= 1000;
+	if (!strcmp(field->name, "balance_to_add")) ask->delta = value;
+	pack_int(packer, value);
+}
+
+static void pack_bytes(struct feed *feed, msgpack_packer *packer, const struct ask *ask)
+{
+	uint8_t hash[32], how = feed_byte(feed);
+	ask_key_hash(ask->account, how % 4, hash);
+	pack_bin(packer, span_of(hash, how == 255 ? 31 : sizeof hash));
+}
+
+static void pack_argument(struct feed *feed, const struct field *field, msgpack_packer *packer,
+                          struct ask *ask)
+{
+	uint8_t how = feed_byte(feed);
+	if (how % 8 == 7 && (field->need == NEED_OPTIONAL || how == 255)) {
+		msgpack_pack_nil(packer);
+		return;
+	}
+	switch (field->type) {
+	case TYPE_STRING: pack_string(feed, field, packer, ask); return;
+	case TYPE_INTEGER: pack_integer(feed, field, packer, ask); return;
+	case TYPE_BOOLEAN:
+		if (!strcmp(field->name, "include_deleted")) ask->include_deleted = how & 1;
+		if (how & 1)
+			msgpack_pack_true(packer);
+		else
+			msgpack_pack_false(packer);
+		return;
+	case TYPE_NULLABLE:
+		if (how < 32) {
+			pack_bin(packer, span_of("", 0));
+			return;
+		}
+		/* fallthrough */
+	case TYPE_OBJECT:
+		pack_json(packer, strcmp(field->name, "file") ? objects[how / 8 % COUNT(objects)]
+		                                              : templates[how / 8 % COUNT(templates)]);
+		return;
+	case TYPE_BYTES: pack_bytes(feed, packer, ask); return;
+	case TYPE_PLATFORM: pack_text(packer, how & 1 ? "ios" : "android"); return;
+	}
+}
+
+void ask_make(struct feed *feed, struct call *head, struct frame_out *out, struct ask *ask)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(head->message, &count);
+	*ask = (struct ask){.message = head->message, .account = ask->account, .pass = -1};
+	frame_call(out, head);
+	msgpack_packer packer = frame_out_packer(out);
+	msgpack_pack_array(&packer, count);
+	for (unsigned i = 0; i < count; i++)
+		pack_argument(feed, &fields[i], &packer, ask);
+}

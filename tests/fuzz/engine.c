@@ -1,0 +1,403 @@
+/* A shard's engine, driven by random commands of every message, from a frontend, a command line, the timer and a stranger
+ * who sends anything, with restarts in between: orderly ones, and ones that leave everything as a killed process would.
+ * Judged by: every call gets one answer; a pass is there if and only if it was created and not deleted; its balance is the
+ * sum of the deltas that were accepted; a restart changes no answer; and the audit finds nothing in the tables. */
+#include "tests/fuzz/asks.h"
+#include "tests/fuzz/post.h"
+#include "tests/unit/support.h"
+
+#include "actors/shard/engine.h"
+#include "schemas/json.h"
+#include "store/audit.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STEPS_MAX = 120, ASKS_MAX = 4096, RESTARTS_MAX = 3, TURNS_MAX = 3000, ANSWERS_KEPT = 64 };
+enum who { FRONTEND, COMMAND_LINE, TIMER, STRANGER, WHO_COUNT };
+
+static const struct peer peers[WHO_COUNT] = {{1, "f"}, {1, "c"}, {1, "t"}, {1, "s"}};
+static const enum role   roles[WHO_COUNT] = {ROLE_HTTP, ROLE_CLI, ROLE_TIMER, ROLE_CLI};
+static struct place      place;
+static struct store     *store;
+static struct engine    *engine;
+static mono_us           now;
+static wall_us           service_now;
+static struct frame_out  filling[WHO_COUNT];
+static struct ask        asks[ASKS_MAX]; /* by id */
+static bool              answered[ASKS_MAX];
+static unsigned          asked, waiting;
+static bool              timer_is_deaf;
+static uint8_t           timer_says; /* 0: yes */
+static struct buffer     heard;      /* while it is being kept: every answer, in order */
+static bool              keeping;
+static struct arena      arena;
+static struct pass_model {
+	bool    is_live;
+	int64_t balance;
+} model[ASK_ACCOUNTS][ASK_PASSES];
+
+/* The process --------------------------------------------------------------------------------------------- */
+
+static void hello(enum who who)
+{
+	struct buffer bytes = {0};
+	frame_hello(&bytes, roles[who], 0);
+	post_in(&peers[who], buffer_span(&bytes));
+	buffer_free(&bytes);
+}
+
+static void start(void)
+{
+	struct store_report report;
+	must(shop_open(&place, true, &store, &report) == OK);
+	must((engine = calloc(1, sizeof *engine)));
+	engine->facts.shards = 1;
+	engine->facts.public_url = "https://example";
+	engine->facts.epoch = report.epoch;
+	must(engine_open(engine, store, NULL) == OK);
+	for (enum who who = 0; who < WHO_COUNT; who++)
+		hello(who);
+}
+
+static void stop(void)
+{
+	engine_close(engine);
+	free(engine);
+	store_close(&store);
+}
+
+/* Answers ------------------------------------------------------------------------------------------------- */
+
+static int64_t balance_of(const struct reply *reply)
+{
+	struct json *pass;
+	int64_t      balance = 0;
+	must(reply->payload->type == MSGPACK_OBJECT_BIN);
+	must(json_parse(arg_span(reply->payload), &arena, &pass) == OK && pass->kind == JSON_OBJECT);
+	const struct json *member = json_member(pass, "balance");
+	if (member) must(json_integer(member, &balance));
+	arena_reset(&arena);
+	return balance;
+}
+
+/* An answer that says whether the pass is there must agree with the model. */
+static void check_presence(const struct ask *ask, const struct pass_model *pass, enum err err)
+{
+	if (ask->include_deleted) return;
+	if (err == OK) must(pass->is_live);
+	if (err == ERR_RESOURCE_NOT_FOUND && ask->message != MSG_PASS_EVENT) must(!pass->is_live);
+}
+
+static void note_answer(const struct ask *ask, const struct reply *reply)
+{
+	if (ask->pass < 0) return;
+	struct pass_model *pass = &model[ask->account][ask->pass];
+	switch (ask->message) {
+	case MSG_PASS_CREATE:
+		if (reply->err == ERR_RESOURCE_CONFLICT) must(pass->is_live);
+		if (reply->err) return;
+		must(!pass->is_live && balance_of(reply) == 0);
+		*pass = (struct pass_model){.is_live = true};
+		return;
+	case MSG_PASS_LOYALTY:
+		check_presence(ask, pass, reply->err);
+		if (!reply->err) pass->balance += ask->delta;
+		must(pass->balance <= BALANCE_MAX && pass->balance >= -BALANCE_MAX);
+		return;
+	case MSG_PASS_GET:
+		check_presence(ask, pass, reply->err);
+		if (!reply->err && pass->is_live) must(balance_of(reply) == pass->balance);
+		return;
+	case MSG_PASS_PATCH: check_presence(ask, pass, reply->err); return;
+	case MSG_PASS_DELETE:
+		check_presence(ask, pass, reply->err);
+		if (!reply->err) pass->is_live = false;
+		return;
+	default: return;
+	}
+}
+
+static void keep_answer(const struct reply *reply)
+{
+	msgpack_packer packer = buffer_packer(&heard);
+	msgpack_pack_uint32(&packer, (uint32_t)reply->err);
+	msgpack_pack_object(&packer, *reply->payload);
+}
+
+static void on_reply(const struct reply *reply)
+{
+	must(reply->id > 0 && reply->id <= asked);
+	must(!answered[reply->id - 1]); /* one final answer each */
+	if (keeping) keep_answer(reply);
+	if (reply->flags & REPLY_MORE) return;
+	answered[reply->id - 1] = true;
+	waiting--;
+	must(reply->err != ERR_INTERNAL && reply->err != ERR_IO && reply->err != ERR_DAMAGED);
+	note_answer(&asks[reply->id - 1], reply);
+}
+
+/* The timer's part: yes, no, or nothing to what it is asked. */
+static void answer_prepare(const struct frame *frame)
+{
+	struct frame_out out = {.count = 0};
+	for (uint32_t i = 0; i < frame->count; i++) {
+		struct call call;
+		must(call_open(&frame->items[i], &call) == OK && call.message == MSG_PREPARE);
+		enum err err = timer_says == 1 ? ERR_PASS_PROVIDER_UNAVAILABLE : OK;
+		frame_reply(&out, call.id, err, 0, span_of(NULL, 0));
+		msgpack_packer packer = frame_out_packer(&out);
+		msgpack_pack_nil(&packer);
+	}
+	if (timer_says != 2) post_in(&peers[TIMER], frame_seal_replies(&out, engine->facts.epoch));
+	buffer_free(&out.bytes);
+}
+
+static void take_answers(void)
+{
+	struct peer  to;
+	struct span  bytes;
+	struct frame frame;
+	struct reply reply;
+	while (post_out(&to, &bytes)) {
+		msgpack_zone *zone = msgpack_zone_new(1024);
+		must(zone && frame_open(bytes, zone, &frame) == OK);
+		if (frame.kind == FRAME_CALLS) answer_prepare(&frame);
+		for (uint32_t i = 0; frame.kind == FRAME_REPLIES && i < frame.count; i++) {
+			must(reply_open(&frame.items[i], &reply) == OK);
+			if (to.id[0] != peers[STRANGER].id[0]) on_reply(&reply);
+		}
+		msgpack_zone_free(zone);
+	}
+}
+
+/* Turns --------------------------------------------------------------------------------------------------- */
+
+static void send_filled(void)
+{
+	for (enum who who = 0; who < WHO_COUNT; who++) {
+		if (!filling[who].count) continue;
+		post_in(&peers[who], frame_seal_calls(&filling[who], engine->facts.epoch, 1));
+		frame_clear(&filling[who]);
+	}
+}
+
+static void turn(void)
+{
+	bool more;
+	must(engine_turn(engine, now, service_now, &more) == OK);
+	take_answers();
+}
+
+static bool is_quiet(void)
+{
+	return !waiting && !mailbox_waiting(NULL) && engine_is_idle(engine) && !store_open_bytes(store) &&
+	       engine->frame_at >= engine->frame.count;
+}
+
+/* Until every call has its answer. What nobody does within turns that take seconds of the engine's time, nobody will. */
+static void settle(void)
+{
+	send_filled();
+	for (unsigned i = 0; !is_quiet() || i < 2; i++) {
+		struct pollfd news[] = {{.fd = store_fd(store), .events = POLLIN},
+		                        {.fd = readers_fd(engine->readers), .events = POLLIN}};
+		must(i < TURNS_MAX);
+		turn();
+		bool threads_work = store_is_syncing(store) || waiting > engine->parking.count;
+		/* More than an idle engine waits before it commits; faster while only the timer is waited for. */
+		int64_t us = threads_work ? 4000 : 40000;
+		now.v += us;
+		service_now.v += us;
+		if (threads_work && i > 1) (void)poll(news, 2, 5);
+	}
+}
+
+/* Steps --------------------------------------------------------------------------------------------------- */
+
+/* Who may send it, and now and then who may not. */
+static enum who sender_of(enum message message, uint8_t how)
+{
+	unsigned senders = message_row(message)->senders;
+	if (how >= 250) return (enum who)(how % STRANGER);
+	if (senders & 1u << ROLE_HTTP && (how & 1 || !(senders & 1u << ROLE_CLI))) return FRONTEND;
+	return senders & 1u << ROLE_TIMER ? TIMER : COMMAND_LINE;
+}
+
+static void ask(struct feed *feed, enum message message, uint8_t how, unsigned account)
+{
+	enum who    who = sender_of(message, how);
+	struct call head = {.id = asked + 1,
+	                    .message = message,
+	                    .deadline = {now.v + CALL_DEADLINE_MS * US_PER_MS},
+	                    .has_account = how != 249,
+	                    .account = ask_account(account)};
+	if (asked == ASKS_MAX) return;
+	struct ask *made = &asks[asked];
+	made->account = account;
+	if (how == 248) head.deadline = now;
+	if ((head.has_key_hash = who == FRONTEND && how != 247))
+		ask_key_hash(account, how == 246, head.key_hash);
+	ask_make(feed, &head, &filling[who], made);
+	if (!head.has_account) made->pass = -1;
+	answered[asked++] = false;
+	waiting++;
+}
+
+static void ask_plainly(enum message message, unsigned account, struct span arguments)
+{
+	struct feed feed = {arguments};
+	ask(&feed, message, message_row(message)->senders & 1u << ROLE_HTTP, account);
+}
+
+/* An account with its templates, without which little else would happen. */
+static void open_account(unsigned account)
+{
+	static const uint8_t first[] = {0, 0}, second[] = {8, 0};
+	ask_plainly(MSG_ACCOUNT_CREATE, account, span_of(NULL, 0));
+	ask_plainly(MSG_TEMPLATE_PUT, account, span_of(first, sizeof first));
+	ask_plainly(MSG_TEMPLATE_PUT, account, span_of(second, sizeof second));
+}
+
+static void beat(void)
+{
+	if (!timer_is_deaf) ask_plainly(MSG_HEARTBEAT, 0, span_of(NULL, 0));
+}
+
+/* What can be asked without changing anything, kept as it is answered. */
+static void ask_all(struct buffer *answers)
+{
+	static const enum message messages[] = {MSG_ACCOUNT_SHOW, MSG_KEY_LIST, MSG_TEMPLATE_LIST,
+	                                        MSG_TEMPLATE_FIELDS};
+	settle();
+	now.v += 10 * US_PER_SEC; /* accounts with a rate have all of it again */
+	service_now.v += 10 * US_PER_SEC;
+	buffer_clear(&heard);
+	keeping = true;
+	for (unsigned account = 0; account < ASK_ACCOUNTS; account++) {
+		for (unsigned i = 0; i < sizeof messages / sizeof *messages; i++)
+			ask_plainly(messages[i], account, span_of("\x07", 1));
+		for (uint8_t pass = 0; pass < ASK_PASSES; pass++) {
+			uint8_t get[] = {0, pass, 7};
+			ask_plainly(MSG_PASS_GET, account, span_of(get, sizeof get));
+			ask_plainly(MSG_PASS_HISTORY, account, span_of(get, sizeof get));
+			settle();
+		}
+	}
+	ask_plainly(MSG_ACCOUNT_LIST, 0, span_of(NULL, 0));
+	settle();
+	keeping = false;
+	buffer_clear(answers);
+	buffer_append(answers, heard.at, heard.size);
+}
+
+static void restart(bool killed)
+{
+	static struct buffer before, after;
+	struct place         copy;
+	ask_all(&before);
+	if (killed) place_copy(&place, &copy);
+	stop();
+	post_reset();
+	if (killed) {
+		place_remove(&place);
+		place = copy;
+	}
+	start();
+	ask_all(&after);
+	must(span_equal(buffer_span(&before), buffer_span(&after)));
+}
+
+static void step_raw(struct feed *feed)
+{
+	post_in(&peers[STRANGER], feed_bytes(feed, feed_byte(feed)));
+}
+
+static void step_time(struct feed *feed)
+{
+	uint8_t how = feed_byte(feed);
+	int64_t us = how < 128 ? how * 1000 : (how - 127) * US_PER_SEC / 8;
+	now.v += us;
+	if (how & 1) service_now.v += us;
+}
+
+static void step_timer(struct feed *feed)
+{
+	uint8_t how = feed_byte(feed);
+	timer_says = how % 3;
+	timer_is_deaf = how > 200;
+}
+
+static void step_ask(struct feed *feed, uint8_t what)
+{
+	static const enum message often[] = {MSG_PASS_CREATE, MSG_PASS_LOYALTY, MSG_PASS_LOYALTY,
+	                                     MSG_PASS_GET,    MSG_PASS_PATCH,   MSG_PASS_DELETE,
+	                                     MSG_PASS_EVENT,  MSG_PASS_LIST};
+	enum message              message = what < 160 ? often[what % 8] : (enum message)(what % MSG_COUNT);
+	uint8_t                   how = feed_byte(feed);
+	if (message_row(message)->receiver == ROLE_SHARD) ask(feed, message, how, how / 2 % ASK_ACCOUNTS);
+}
+
+static void drive(struct feed *feed)
+{
+	unsigned restarts = 0;
+	for (unsigned i = 0; i < STEPS_MAX && feed->left.size; i++) {
+		uint8_t what = feed_byte(feed);
+		beat();
+		if (what < 224)
+			step_ask(feed, what);
+		else if (what < 232)
+			settle();
+		else if (what < 236)
+			step_time(feed);
+		else if (what < 240)
+			step_timer(feed);
+		else if (what < 246)
+			step_raw(feed);
+		else if (what < 252)
+			send_filled(), turn();
+		else if (restarts++ < RESTARTS_MAX)
+			restart(what & 1);
+	}
+}
+
+static void audit(void)
+{
+	static struct faults faults;
+	struct audit         audit;
+	struct view         *view;
+	faults.count = 0;
+	settle();
+	must(store_is_committed(store) || store_commit(store) == OK);
+	must(store_reader_open(store, &arena, &view) == OK && store_reader_begin(view) == OK);
+	must(audit_tables(view, &audit, &faults, NULL) == OK);
+	if (faults.count) fprintf(stderr, "%s\n", faults.texts[0]);
+	must(faults.count == 0);
+	store_reader_end(view);
+	store_reader_close(&view);
+	arena_reset(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct feed feed = {span_of(bytes, size)};
+	memset(model, 0, sizeof model);
+	asked = waiting = 0;
+	timer_is_deaf = false;
+	timer_says = 0;
+	now.v = service_now.v = 1000 * US_PER_SEC;
+	post_reset();
+	place_make(&place);
+	start();
+	beat();
+	for (unsigned account = 0; account < ASK_ACCOUNTS - 1; account++)
+		open_account(account);
+	settle();
+	drive(&feed);
+	settle();
+	audit();
+	stop();
+	place_remove(&place);
+	return 0;
+}

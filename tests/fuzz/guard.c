@@ -1,0 +1,163 @@
+/* http/guard.h beside the parser that h2o has. What the guard lets through must mean one thing only: the parser finds the
+ * head's end where the guard found it, however the bytes were split into reads, and a strict reading of the body's
+ * length agrees with h2o's. */
+#include "tests/fuzz/fuzz.h"
+
+#include "http/guard.h"
+#include "schemas/limits.h"
+
+#include <h2o.h>
+#include <strings.h>
+
+enum { HEADERS_MAX = 100, SPLITS = 12 };
+
+/* The parser's own words; its header is not installed, its functions are. */
+struct phr_header {
+	const char *name;
+	size_t      name_len;
+	const char *value;
+	size_t      value_len;
+};
+struct phr_request {
+	const char       *method, *path;
+	size_t            method_len, path_len, header_count;
+	int               minor_version;
+	struct phr_header headers[HEADERS_MAX];
+};
+typedef int     parse_fn(const char *, size_t, const char **, size_t *, const char **, size_t *, int *,
+                         struct phr_header *, size_t *, size_t);
+extern parse_fn phr_parse_request;
+
+enum { NOT_YET = -2, REFUSED = -1 };
+
+/* `seen` bytes were there at the last try. The head's size, NOT_YET or REFUSED. */
+static int parse(struct span input, size_t seen, struct phr_request *request)
+{
+	request->header_count = HEADERS_MAX;
+	return phr_parse_request((const char *)input.at, input.size, &request->method, &request->method_len,
+	                         &request->path, &request->path_len, &request->minor_version,
+	                         request->headers, &request->header_count, seen);
+}
+
+static bool is_named(const struct phr_header *header, const char *name)
+{
+	return header->name && header->name_len == strlen(name) &&
+	       !strncasecmp(header->name, name, header->name_len);
+}
+
+/* As h2o reads it: the last of the two kinds wins, and nothing is an empty body. */
+struct length {
+	bool   chunked, refused;
+	size_t bytes;
+};
+
+static struct length length_of_h2o(const struct phr_request *request)
+{
+	struct length length = {.bytes = 0};
+	for (size_t i = 0; i < request->header_count; i++) {
+		const struct phr_header *header = &request->headers[i];
+		if (is_named(header, "transfer-encoding")) {
+			length.chunked = header->value_len == 7 && !strncasecmp(header->value, "chunked", 7);
+			length.refused = !length.chunked;
+		} else if (is_named(header, "content-length") && !length.chunked) {
+			length.bytes = h2o_strtosize(header->value, header->value_len);
+			length.refused = length.bytes == SIZE_MAX;
+		}
+	}
+	return length;
+}
+
+static struct span trimmed(struct span text)
+{
+	while (text.size && (text.at[0] == ' ' || text.at[0] == '\t'))
+		text = span_of(text.at + 1, text.size - 1);
+	while (text.size && (text.at[text.size - 1] == ' ' || text.at[text.size - 1] == '\t'))
+		text.size--;
+	return text;
+}
+
+static struct length length_of_digits(struct span value)
+{
+	struct length length = {.refused = value.size == 0};
+	for (size_t i = 0; i < value.size; i++) {
+		bool digit = value.at[i] >= '0' && value.at[i] <= '9';
+		if (!digit || __builtin_mul_overflow(length.bytes, (size_t)10, &length.bytes) ||
+		    __builtin_add_overflow(length.bytes, (size_t)(value.at[i] - '0'), &length.bytes))
+			return (struct length){.refused = true};
+	}
+	return length;
+}
+
+/* As any other reader does: by lines, with nothing of the parser above. */
+static struct length length_by_lines(struct span head)
+{
+	struct length length = {.bytes = 0};
+	size_t request_line = (size_t)((const uint8_t *)memchr(head.at + 2, '\n', head.size - 2) - head.at) +
+	                      1;
+	head = span_of(head.at + request_line, head.size - request_line);
+	while (head.size) {
+		const uint8_t *end = memchr(head.at, '\n', head.size);
+		struct span    line = span_of(head.at, (size_t)(end - head.at));
+		const uint8_t *colon = line.size ? memchr(line.at, ':', line.size) : NULL;
+		head = span_of(end + 1, head.size - line.size - 1);
+		if (!colon) continue;
+		size_t      name = (size_t)(colon - line.at);
+		struct span value = trimmed(span_of(colon + 1, line.size - name - 2)); /* without the CR */
+		if (name == 14 && !strncasecmp((const char *)line.at, "content-length", 14))
+			length = length_of_digits(value);
+		if (name == 17 && !strncasecmp((const char *)line.at, "transfer-encoding", 17)) {
+			length.chunked = value.size == 7 &&
+			                 !strncasecmp((const char *)value.at, "chunked", 7);
+			length.refused = !length.chunked;
+		}
+	}
+	return length;
+}
+
+/* Where an accepted head ends: at the first empty line that is not its very first. */
+static size_t end_of_head(struct span input)
+{
+	size_t         skip = input.size >= 2 && !memcmp(input.at, "\r\n", 2) ? 2 : 0;
+	const uint8_t *end = memmem(input.at + skip, input.size - skip, "\r\n\r\n", 4);
+	must(end != NULL);
+	return (size_t)(end - input.at) + 4;
+}
+
+/* Reads that ended anywhere: no more and no less is let through, and the parser is of one mind. */
+static void check_splits(struct span input, size_t head, int whole)
+{
+	struct phr_request request;
+	for (size_t i = 0; i < SPLITS; i++) {
+		size_t at = i < 4 ? head - i : (head * i + i * i) % (input.size + 1);
+		must((guard_head(span_of(input.at, at)) == OK) == (at >= head));
+		int first = parse(span_of(input.at, at), 0, &request);
+		if (at >= head) {
+			must(first == whole);
+		} else if (first == NOT_YET) {
+			must(parse(input, at, &request) == whole);
+		} else {
+			must(first == REFUSED && whole == REFUSED);
+		}
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct span        input = span_of(bytes, size);
+	struct phr_request request;
+	enum err           verdict = guard_head(input);
+	int                whole = parse(input, 0, &request);
+	must(verdict == OK || verdict == ERR_INVALID_REQUEST || verdict == ERR_URI_TOO_LONG ||
+	     verdict == ERR_HEAD_TOO_LARGE);
+	/* The guard is asked when the parser has seen a whole head: what lies behind it must not matter. */
+	if (whole > 0) must(guard_head(span_of(bytes, (size_t)whole)) == verdict);
+	if (verdict) return 0;
+	size_t head = end_of_head(input);
+	must(head <= HEAD_BYTES_MAX);
+	must(whole == REFUSED || whole == (int)head);
+	check_splits(input, head, whole);
+	if (whole == REFUSED) return 0;
+	struct length a = length_of_h2o(&request), b = length_by_lines(span_of(bytes, head));
+	must(a.refused || (!b.refused && a.chunked == b.chunked && a.bytes == b.bytes));
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* The small text files that say what other files are: identity, snapshot manifest, backup manifest, mark of trust. The
+ * first byte says which, and whether the sum is made to hold. What is believed is, to the byte, what would be written. */
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/support.h"
+
+#include "schemas/backup.h"
+#include "schemas/crc32c.h"
+#include "schemas/identity.h"
+#include "schemas/lines.h"
+#include "store/snapshot.h"
+#include "store/trust.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LAST_LINE = 13, MARK_BYTES = 256, MARK_CRC = 13 };
+
+static struct buffer text, again;
+
+/* As text.at, but of its own size: the sanitizer sees a byte too many. */
+static uint8_t *copy_of(struct span bytes)
+{
+	uint8_t *copy = malloc(bytes.size ? bytes.size : 1);
+	must(copy);
+	if (bytes.size) memcpy(copy, bytes.at, bytes.size);
+	return copy;
+}
+
+static void check_identity(struct span bytes)
+{
+	struct identity identity;
+	enum err        err = identity_read(bytes, &identity);
+	must(err == OK || err == ERR_DAMAGED || err == ERR_UNSUPPORTED);
+	if (err) return;
+	identity_write(&identity, &again);
+	must(span_equal(buffer_span(&again), bytes));
+}
+
+static void check_snapshot(struct span bytes)
+{
+	struct snapshot snapshot;
+	enum err        err = snapshot_manifest_read(bytes, &snapshot);
+	must(err == OK || err == ERR_DAMAGED || err == ERR_UNSUPPORTED);
+	if (err) return;
+	snapshot_manifest_write(&snapshot, &again);
+	must(span_equal(buffer_span(&again), bytes));
+}
+
+static void check_backup(struct span bytes)
+{
+	static struct backup backup, other;
+	enum err             err = backup_read(bytes, &backup);
+	must(err == OK || err == ERR_DAMAGED || err == ERR_UNSUPPORTED);
+	if (err) return;
+	must(backup.shards >= 1 && backup.shards <= SHARDS_MAX);
+	backup_write(&backup, &again);
+	must(backup_read(buffer_span(&again), &other) == OK);
+	must(backup.created.v - other.created.v < US_PER_MS); /* the one line with more than one form */
+	other.created = backup.created;
+	must(!memcmp(&backup, &other, sizeof backup));
+}
+
+static void check_trust(struct span bytes)
+{
+	static struct place place;
+	bool                present;
+	enum trust          trust;
+	uint8_t            *left;
+	if (!place.fd) {
+		place_make(&place);
+		must(!mkdirat(place.fd, "db", 0700));
+		file_write(&place, "db/data.mdb", 0, span_str("tables"));
+	}
+	(void)unlinkat(place.fd, "trust", 0);
+	file_write(&place, "trust", 0, bytes);
+	must(trust_read(place.fd, &present, &trust) == OK && present);
+	if (trust == TRUST_NONE) return;
+	must(trust_write(place.fd, trust == TRUST_CLEAN) == OK);
+	size_t size = file_read(&place, "trust", &left);
+	must(span_equal(span_of(left, size), bytes));
+	free(left);
+}
+
+/* The sum of all that comes before it, in the form that each kind gives it. */
+static struct span mend_lines(struct span bytes)
+{
+	buffer_clear(&text);
+	buffer_append(&text, bytes.at, bytes.size);
+	lines_end(&text);
+	return buffer_span(&text);
+}
+
+static struct span mend_mark(struct span bytes)
+{
+	char   mark[MARK_BYTES] = {0};
+	size_t room = MARK_BYTES - MARK_CRC - 2, size = bytes.size < room ? bytes.size : room;
+	memcpy(mark, bytes.at, size);
+	uint32_t crc = crc32c(0, mark, size);
+	int      n = snprintf(mark + size, MARK_BYTES - size, " crc=%08x", crc);
+	size += (size_t)n;
+	snprintf(mark + size, MARK_BYTES - size, "%*s\n", (int)(MARK_BYTES - 2 - size), "");
+	buffer_clear(&text);
+	buffer_append(&text, mark, sizeof mark);
+	return buffer_span(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static void (*const checks[])(struct span bytes) = {check_identity, check_snapshot, check_backup,
+	                                                    check_trust};
+	struct feed feed = {span_of(bytes, size)};
+	uint8_t     how = feed_byte(&feed);
+	unsigned    which = how / 2 % 4;
+	struct span input = feed_rest(&feed);
+	if (how & 1) input = which == 3 ? mend_mark(input) : mend_lines(input);
+	uint8_t *copy = copy_of(input);
+	checks[which](span_of(copy, input.size));
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,190 @@
+/* The engine's surroundings, made of two queues. Being linked into the program itself, these functions are taken instead
+ * of the library's: all of them must be here, or none. */
+#include "tests/fuzz/post.h"
+
+#include "actors/rt/log.h"
+#include "actors/rt/random.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct message {
+	struct peer     peer;
+	struct buffer   bytes;
+	struct message *next;
+};
+struct queue {
+	struct message *first, *last;
+};
+
+static struct queue    in, out;
+static struct message *taken; /* by post_out() */
+static uint64_t        random_state;
+
+static void put(struct queue *queue, const struct peer *peer, struct span bytes)
+{
+	struct message *message = calloc(1, sizeof *message);
+	must(message);
+	message->peer = *peer;
+	buffer_append(&message->bytes, bytes.at, bytes.size);
+	if (queue->last)
+		queue->last->next = message;
+	else
+		queue->first = message;
+	queue->last = message;
+}
+
+static struct message *take(struct queue *queue)
+{
+	struct message *message = queue->first;
+	if (!message) return NULL;
+	queue->first = message->next;
+	if (!queue->first) queue->last = NULL;
+	return message;
+}
+
+static void drop(struct message **message)
+{
+	if (!*message) return;
+	buffer_free(&(*message)->bytes);
+	free(*message);
+	*message = NULL;
+}
+
+void post_reset(void)
+{
+	struct message *message;
+	while ((message = take(&in)) || (message = take(&out)))
+		drop(&message);
+	drop(&taken);
+	random_state = 0;
+}
+
+void post_in(const struct peer *from, struct span bytes)
+{
+	put(&in, from, bytes);
+}
+
+bool post_out(struct peer *to, struct span *bytes)
+{
+	drop(&taken);
+	if (!(taken = take(&out))) return false;
+	*to = taken->peer;
+	*bytes = buffer_span(&taken->bytes);
+	return true;
+}
+
+/* actors/rt/mailbox.h ------------------------------------------------------------------------------------- */
+
+enum err mailbox_bind(struct mailbox **mailbox, const char *endpoint)
+{
+	(void)mailbox, (void)endpoint;
+	return ERR_IO;
+}
+
+enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint)
+{
+	(void)mailbox, (void)endpoint;
+	return ERR_IO;
+}
+
+void mailbox_close(struct mailbox **mailbox)
+{
+	(void)mailbox;
+}
+
+int mailbox_fd(const struct mailbox *mailbox)
+{
+	(void)mailbox;
+	return -1;
+}
+
+bool mailbox_waiting(struct mailbox *mailbox)
+{
+	(void)mailbox;
+	return in.first != NULL;
+}
+
+enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+{
+	(void)mailbox;
+	put(&out, to, bytes);
+	return OK;
+}
+
+enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
+{
+	(void)mailbox;
+	struct message *message = take(&in);
+	if (!message) return ERR_WOULD_BLOCK;
+	letter_close(letter);
+	letter->from = message->peer;
+	letter->bytes = buffer_span(&message->bytes);
+	letter->hold = message;
+	return OK;
+}
+
+void letter_close(struct letter *letter)
+{
+	struct message *message = letter->hold;
+	drop(&message);
+	letter->hold = NULL;
+}
+
+enum link mailbox_link(struct mailbox *mailbox)
+{
+	(void)mailbox;
+	return LINK_SAME;
+}
+
+int mailbox_link_fd(const struct mailbox *mailbox)
+{
+	(void)mailbox;
+	return -1;
+}
+
+/* actors/rt/random.h -------------------------------------------------------------------------------------- */
+
+void random_take(struct random_pool *pool, void *to, size_t size)
+{
+	uint8_t *at = to;
+	(void)pool;
+	for (size_t i = 0; i < size; i++) {
+		random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407;
+		at[i] = (uint8_t)(random_state >> 56);
+	}
+}
+
+/* actors/rt/log.h ----------------------------------------------------------------------------------------- */
+
+void log_open(const char *role, int index)
+{
+	(void)role, (void)index;
+}
+
+void log_info(const char *event, const char *format, ...)
+{
+	(void)event, (void)format;
+}
+
+void log_warn(const char *event, const char *format, ...)
+{
+	(void)event, (void)format; /* of malformed frames, which are sent on purpose */
+}
+
+void log_fatal(const char *event, const char *format, ...)
+{
+	(void)format;
+	must_failed(event, __FILE__, __LINE__);
+}
+
+/* The disk --------------------------------------------------------------------------------------------------- */
+
+/* Space is not reserved: in memory, where the tests' places are, that takes longer than all the rest. */
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t size);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t size)
+{
+	(void)fd, (void)mode, (void)at, (void)size;
+	errno = EOPNOTSUPP;
+	return -1;
+}

@@ -1,0 +1,84 @@
+/* store/record.h: one record of the journal, as it lies there and, in every second run, with a checksum that holds. A
+ * record is taken only with a good sum; its operations, written again, are the same bytes; and one bit more or less is
+ * not taken. */
+#include "tests/fuzz/fuzz.h"
+
+#include "schemas/crc32c.h"
+#include "store/record.h"
+
+#include <stdlib.h>
+
+static struct arena  arena;
+static struct buffer again;
+
+enum { AT_LENGTH = 72, AT_CRC = 84 };
+
+static void mend(uint8_t *record, size_t size)
+{
+	static const uint8_t start[6] = {'S', 'T', 'R', 'C', RECORD_VERSION, RECORD_WRITES};
+	if (size < RECORD_HEAD) return;
+	memcpy(record, start, sizeof start);
+	put_le32(record + AT_LENGTH, (uint32_t)(size - RECORD_HEAD));
+	put_le32(record + AT_CRC, 0);
+	put_le32(record + AT_CRC, crc32c_by_table(0, record, size));
+}
+
+static bool sum_holds(const uint8_t *record, size_t size)
+{
+	uint8_t *copy = malloc(size);
+	must(copy);
+	memcpy(copy, record, size);
+	put_le32(copy + AT_CRC, 0);
+	bool holds = crc32c_by_table(0, copy, size) == get_le32(record + AT_CRC);
+	free(copy);
+	return holds;
+}
+
+static void check_operations(struct record record, struct span bytes)
+{
+	struct span  left = record.writes;
+	struct write write;
+	enum err     err;
+	record_begin(&again);
+	while (!(err = record_next(&left, &arena, &write)))
+		record_add(&again, &write);
+	must(err == ERR_NOT_FOUND || err == ERR_MALFORMED || err == ERR_UNSUPPORTED);
+	if (err != ERR_NOT_FOUND) return;
+	uint32_t chain = record.chain;
+	record_seal(&again, &record);
+	must(record.chain == chain && span_equal(buffer_span(&again), bytes));
+}
+
+static void check_flip(uint8_t *bytes, size_t size, uint32_t where)
+{
+	struct record record;
+	size_t        bit = where % (size * 8);
+	bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	must(record_open(span_of(bytes, size), &record) != OK);
+	bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct feed   feed = {span_of(bytes, size)};
+	bool          mended = feed_byte(&feed) & 1;
+	uint32_t      where = (uint32_t)feed_number(&feed, 3);
+	struct record record;
+	struct span   input = feed_rest(&feed);
+	uint8_t      *copy = malloc(input.size);
+	must(copy || !input.size);
+	if (input.size) memcpy(copy, input.at, input.size);
+	if (mended) mend(copy, input.size);
+	enum err err = record_open(span_of(copy, input.size), &record);
+	must(err == OK || err == ERR_NOT_FOUND || err == ERR_MALFORMED || err == ERR_UNSUPPORTED);
+	if (mended && input.size >= RECORD_HEAD) must(err == OK);
+	if (!err) {
+		size_t whole = RECORD_HEAD + record.writes.size;
+		must(whole <= input.size && sum_holds(copy, whole));
+		check_operations(record, span_of(copy, whole));
+		check_flip(copy, whole, where);
+	}
+	free(copy);
+	arena_reset(&arena);
+	return 0;
+}

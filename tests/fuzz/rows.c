@@ -1,0 +1,173 @@
+/* The codecs of rows: first any bytes as a stored value, then commands on hot rows held against a model. What a codec
+ * accepts it writes again so that it reads the same; and the counts and bounds of a hot row are those of its passes. */
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/support.h"
+
+#include "schemas/body.h"
+#include "store/account_row.h"
+#include "store/hot.h"
+#include "store/keys.h"
+#include "store/ledger.h"
+#include "store/tally.h"
+
+enum { MODEL_PASSES = 90, STEPS_MAX = 400 };
+
+static struct scratch          s;
+static const struct account_id account = {{7, 1}};
+static struct buffer           packed;
+
+static void put(enum table table, struct row_key key, struct span value)
+{
+	must(!write_put(&s.staged, table, key_span(&key), value));
+}
+
+static void check_hot_row(struct span bytes)
+{
+	struct hot_at at;
+	put(TABLE_HOT, key_u32(account, 0), bytes);
+	for (uint32_t number = 0; number < HOT_PASSES; number += 13) {
+		enum err err = hot_get(s.view, account, number, &at);
+		must(err == OK || err == ERR_DAMAGED || err == ERR_NOT_FOUND);
+		if (err) continue;
+		must(hot_put(s.view, &at, &at.now) == OK);
+		struct hot after = at.now;
+		after.balance ^= 1;
+		must(hot_put(s.view, &at, &after) == OK);
+		must(hot_get(s.view, account, number, &at) == OK && at.now.balance == after.balance);
+	}
+	(void)!hot_add(s.view, account, HOT_PASSES - 1, &(struct hot){.status = 1});
+}
+
+static void check_tally(struct span bytes)
+{
+	struct tally tally, again;
+	put(TABLE_TALLY, key_account(account), bytes);
+	enum err err = tally_get(s.view, account, &tally);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(tally_put(s.view, account, &tally) == OK && tally_get(s.view, account, &again) == OK);
+	must(!memcmp(&tally, &again, sizeof tally));
+	struct hot from = {.status = 1}, to = {.flags = HOT_DELETED};
+	(void)!tally_move(s.view, account, &from, &to);
+}
+
+static void check_ledger(struct span bytes)
+{
+	struct ledger_row row, again;
+	put(TABLE_LEDGER, key_u64(account, 3), bytes);
+	enum err err = ledger_get(s.view, account, 3, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	(void)ledger_what_text(row.what);
+	must(ledger_put(s.view, account, 3, &row) == OK && ledger_get(s.view, account, 3, &again) == OK);
+	must(row.number == again.number && row.what == again.what && row.at.v == again.at.v);
+	must(row.previous == again.previous && row.status == again.status && row.flags == again.flags);
+	if (row.what == LEDGER_LOYALTY) must(row.delta == again.delta && row.balance == again.balance);
+}
+
+static void check_account(struct span bytes)
+{
+	struct account_row row, again;
+	put(TABLE_ACCOUNT, key_account(account), bytes);
+	enum err err = account_row_get(s.view, account, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err || (err = account_row_put(s.view, account, &row)) == ERR_TOO_LARGE) return;
+	must(err == OK && account_row_get(s.view, account, &again) == OK);
+	must(row.suspended == again.suspended && row.rewards == again.rewards);
+	must(row.rate_limit == again.rate_limit && row.template_count == again.template_count);
+	must(span_equal(row.name, again.name) && row.created.v == again.created.v);
+}
+
+static void check_body(struct span bytes)
+{
+	struct body    body, read;
+	msgpack_object map;
+	msgpack_zone  *zone;
+	enum err       err = body_open(bytes, &body);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	buffer_clear(&packed);
+	body_pack(&body, &packed);
+	must(span_equal(buffer_span(&packed), bytes) && body_open(buffer_span(&packed), &read) == OK);
+	must((zone = msgpack_zone_new(1024)));
+	err = object_open(body.hidden, &s.arena, zone, &map);
+	must(err == OK || err == ERR_DAMAGED);
+	msgpack_zone_free(zone);
+}
+
+/* The model ----------------------------------------------------------------------------------------------- */
+
+static struct hot model[MODEL_PASSES];
+static uint32_t   made;
+
+static struct hot change_of(struct feed *feed, struct hot hot)
+{
+	uint8_t what = feed_byte(feed);
+	if (what & 1) hot.balance += (int16_t)feed_number(feed, 2);
+	if (what & 2) hot.status = feed_byte(feed) % HOT_COUNT_DELETED;
+	if (what & 4) hot.flags = feed_byte(feed) & (HOT_DELETED | HOT_REINSTALL_BLOCKED);
+	if (what & 8) hot.updated.v = feed_integer(feed);
+	if (what & 16) hot.ledger_head = feed_number(feed, 8);
+	if (what & 32) hot.scan_count++, hot.last_scan.v = feed_integer(feed);
+	return hot;
+}
+
+static bool same_pass(const struct hot *a, const struct hot *b)
+{
+	return a->status == b->status && a->flags == b->flags && a->template == b->template &&
+	       a->scan_count == b->scan_count && a->balance == b->balance && a->created.v == b->created.v &&
+	       a->updated.v == b->updated.v && a->last_scan.v == b->last_scan.v &&
+	       a->ledger_head == b->ledger_head;
+}
+
+static void check_row(uint32_t first)
+{
+	struct hot_at at;
+	uint8_t       counts[HOT_COUNTS] = {0};
+	int64_t       oldest = INT64_MAX, newest = INT64_MIN;
+	for (uint32_t number = first; number < made && number < first + HOT_PASSES; number++) {
+		must(hot_get(s.view, account, number, &at) == OK && same_pass(&at.now, &model[number]));
+		counts[hot_count(&at.now)]++;
+		counts[HOT_COUNT_USED]++;
+		if (at.now.updated.v < oldest) oldest = at.now.updated.v;
+		if (at.now.updated.v > newest) newest = at.now.updated.v;
+	}
+	must(!memcmp(hot_row_counts(at.row), counts, sizeof counts));
+	must((int64_t)get_le64(at.row.at + 8) == oldest && (int64_t)get_le64(at.row.at + 16) == newest);
+}
+
+static void check_commands(struct span bytes)
+{
+	struct feed   feed = {bytes};
+	struct hot_at at;
+	made = 0;
+	for (unsigned i = 0; i < STEPS_MAX && feed.left.size; i++) {
+		uint8_t which = feed_byte(&feed);
+		if (!made || (which < 96 && made < MODEL_PASSES)) {
+			model[made] = change_of(&feed, (struct hot){.status = 2, .template = which});
+			must(hot_add(s.view, account, made, &model[made]) == OK);
+			must(hot_add(s.view, account, made, &model[made]) != OK); /* numbers are dense */
+			made++;
+			continue;
+		}
+		uint32_t number = which % made;
+		must(hot_get(s.view, account, number, &at) == OK);
+		model[number] = change_of(&feed, model[number]);
+		must(hot_put(s.view, &at, &model[number]) == OK);
+	}
+	for (uint32_t first = 0; first < made; first += HOT_PASSES)
+		check_row(first);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static void (*const checks[])(struct span bytes) = {check_hot_row, check_tally, check_ledger,
+	                                                    check_account, check_body,  check_commands};
+	struct feed feed = {span_of(bytes, size)};
+	unsigned    which = feed_byte(&feed) % (sizeof checks / sizeof *checks);
+	if (!s.db) scratch_open(&s);
+	if (feed.left.size <= ROW_BYTES_MAX || which > 3) checks[which](feed_rest(&feed));
+	s.staged.count = 0;
+	arena_reset(&s.arena);
+	return 0;
+}
