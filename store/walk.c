@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { MAIN_DBI = 1, FREE_DBI = 0, TEXT_OF_KEY = 64 };
 
@@ -20,7 +21,7 @@ struct walk {
 	struct faults   *faults;
 	struct progress *progress;
 	uintptr_t        map; /* where the file is mapped; 0: not known yet */
-	uint64_t         page_bytes, pages;
+	uint64_t         page_bytes, pages, file_bytes;
 	uint8_t         *seen; /* a bit a page */
 	MDB_cursor      *search;
 	enum table       table;
@@ -56,6 +57,13 @@ static uint64_t page_number(struct walk *walk, struct span row)
 	memcpy(&number, (const void *)at, sizeof number);
 	if (!walk->map) walk->map = at - number * walk->page_bytes;
 	return number < walk->pages && walk->map + number * walk->page_bytes == at ? number : SIZE_MAX;
+}
+
+/* Does it lie within the file? A damaged page may point to anywhere. Before the first page is known everything does. */
+static bool is_in_file(const struct walk *walk, const void *at, size_t size)
+{
+	uintptr_t from = (uintptr_t)at - walk->map; /* from the file's beginning; huge when it lies before */
+	return !walk->map || (from <= walk->file_bytes && size <= walk->file_bytes - from);
 }
 
 /* Marks a page; false when it was marked before. */
@@ -101,6 +109,11 @@ static enum err on_page(struct walk *walk, const struct raw_row *row)
 
 static enum err on_row(struct walk *walk, const struct raw_row *row, struct span key_before)
 {
+	if (!is_in_file(walk, row->key.at, row->key.size) ||
+	    !is_in_file(walk, row->stored.at, row->stored.size)) {
+		fault(walk->faults, "table %s: a row beyond the file", table_name(walk->table));
+		return ERR_DAMAGED;
+	}
 	if (!raw_row_holds(walk->table, row)) row_fault(walk, "checksum does not hold", row->key);
 	if (key_before.size && compare(key_before, row->key) >= 0)
 		row_fault(walk, "rows out of order", row->key);
@@ -166,7 +179,8 @@ static size_t listed(MDB_val list, size_t i)
 /* One list of the free ones: how many, then their numbers, descending. */
 static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
 {
-	size_t count = list.mv_size >= sizeof(size_t) ? listed(list, 0) : SIZE_MAX;
+	bool   readable = list.mv_size >= sizeof(size_t) && is_in_file(walk, list.mv_data, list.mv_size);
+	size_t count = readable ? listed(list, 0) : SIZE_MAX;
 	if (list.mv_size % sizeof(size_t) || count > list.mv_size / sizeof(size_t) - 1) {
 		fault(walk->faults, "the list of free pages is malformed");
 		return;
@@ -215,8 +229,12 @@ enum err walk_tables(struct view *reader, struct faults *faults, struct progress
 {
 	MDB_envinfo info;
 	MDB_stat    stat;
+	struct stat file;
+	int         fd;
 	struct walk walk = {.view = reader, .faults = faults, .progress = progress};
 	if (mdb_env_info(reader->db->env, &info) || mdb_env_stat(reader->db->env, &stat)) return ERR_IO;
+	if (mdb_env_get_fd(reader->db->env, &fd) || fstat(fd, &file)) return ERR_IO;
+	walk.file_bytes = (uint64_t)file.st_size;
 	walk.page_bytes = stat.ms_psize;
 	walk.pages = info.me_last_pgno + 1;
 	walk.seen = calloc(1, walk.pages / 8 + 1);

@@ -17,11 +17,11 @@ static struct buffer           packed, text, stored;
 static struct frame_out        out;
 static msgpack_zone           *zone;
 
-static struct span take_line(struct feed *feed)
+static struct span take_line(struct supply *supply)
 {
-	const uint8_t *end = feed->left.size ? memchr(feed->left.at, '\n', feed->left.size) : NULL;
-	struct span    line = end ? feed_bytes(feed, (size_t)(end - feed->left.at)) : feed_rest(feed);
-	(void)feed_byte(feed);
+	const uint8_t *end = supply->left.size ? memchr(supply->left.at, '\n', supply->left.size) : NULL;
+	struct span line = end ? supply_bytes(supply, (size_t)(end - supply->left.at)) : supply_rest(supply);
+	(void)supply_byte(supply);
 	return line;
 }
 
@@ -94,10 +94,10 @@ static void check_received(enum message message, struct span body)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct feed             feed = {span_of(bytes, size)};
-	enum message            message = messages[feed_byte(&feed) % (sizeof messages / sizeof *messages)];
-	struct span             params[1] = {take_line(&feed)}, query = take_line(&feed), field = {NULL, 0};
-	struct arguments_source source = {params, query, feed_rest(&feed)};
+	struct supply supply = {span_of(bytes, size)};
+	enum message  message = messages[supply_byte(&supply) % (sizeof messages / sizeof *messages)];
+	struct span   params[1] = {take_line(&supply)}, query = take_line(&supply), field = {NULL, 0};
+	struct arguments_source source = {params, query, supply_rest(&supply)};
 	if (!zone) must((zone = msgpack_zone_new(8192)));
 	buffer_clear(&packed);
 	enum err err = arguments_pack(message, &source, &memory, &packed, &field);

@@ -76,23 +76,23 @@ static void pack_json(msgpack_packer *packer, const char *text)
 }
 
 /* Text by a letter: one of the list, or the fuzzer's own, kept to what may stand in JSON as it is. */
-static void pack_any_text(struct feed *feed, msgpack_packer *packer)
+static void pack_any_text(struct supply *supply, msgpack_packer *packer)
 {
-	uint8_t how = feed_byte(feed);
+	uint8_t how = supply_byte(supply);
 	char    own[48];
 	if (how < 200) {
 		pack_text(packer, texts[how % COUNT(texts)]);
 		return;
 	}
-	struct span bytes = feed_bytes(feed, how % sizeof own);
+	struct span bytes = supply_bytes(supply, how % sizeof own);
 	for (size_t i = 0; i < bytes.size; i++)
 		own[i] = (char)(' ' + bytes.at[i] % 95);
 	pack_str(packer, span_of(own, bytes.size));
 }
 
-static void pack_pass_id(struct feed *feed, msgpack_packer *packer, struct ask *ask)
+static void pack_pass_id(struct supply *supply, msgpack_packer *packer, struct ask *ask)
 {
-	uint8_t how = feed_byte(feed);
+	uint8_t how = supply_byte(supply);
 	if (how < 240) {
 		ask->pass = how % ASK_PASSES;
 		pack_str(packer, ask_pass_id((unsigned)ask->pass));
@@ -103,53 +103,54 @@ static void pack_pass_id(struct feed *feed, msgpack_packer *packer, struct ask *
 	}
 }
 
-static void pack_template_id(struct feed *feed, msgpack_packer *packer, const struct ask *ask)
+static void pack_template_id(struct supply *supply, msgpack_packer *packer, const struct ask *ask)
 {
-	uint8_t how = feed_byte(feed);
+	uint8_t how = supply_byte(supply);
 	char    id[TEMPLATE_ID_TEXT];
 	template_id_text(ask_account(how & 128 ? ask->account : how % ASK_ACCOUNTS), how % 4, id);
 	pack_text(packer, how == 127 ? "tpl_" : id);
 }
 
-static void pack_string(struct feed *feed, const struct field *field, msgpack_packer *packer, struct ask *ask)
+static void pack_string(struct supply *supply, const struct field *field, msgpack_packer *packer,
+                        struct ask *ask)
 {
 	if (!strcmp(field->name, "pass_id"))
-		pack_pass_id(feed, packer, ask);
+		pack_pass_id(supply, packer, ask);
 	else if (!strcmp(field->name, "pass_template_id"))
-		pack_template_id(feed, packer, ask);
+		pack_template_id(supply, packer, ask);
 	else
-		pack_any_text(feed, packer);
+		pack_any_text(supply, packer);
 }
 
-static void pack_integer(struct feed *feed, const struct field *field, msgpack_packer *packer,
+static void pack_integer(struct supply *supply, const struct field *field, msgpack_packer *packer,
                          struct ask *ask)
 {
-	uint8_t how = feed_byte(feed);
-	int64_t value = how < 32 ? field->min - (how == 0) : how < 64 ? field->max : feed_integer(feed);
+	uint8_t how = supply_byte(supply);
+	int64_t value = how < 32 ? field->min - (how == 0) : how < 64 ? field->max : supply_integer(supply);
 	if (how == 32 && field->max < INT64_MAX) value++;
 	if (how >= 192) value %= 1000;
 	if (!strcmp(field->name, "balance_to_add")) ask->delta = value;
 	pack_int(packer, value);
 }
 
-static void pack_bytes(struct feed *feed, msgpack_packer *packer, const struct ask *ask)
+static void pack_bytes(struct supply *supply, msgpack_packer *packer, const struct ask *ask)
 {
-	uint8_t hash[32], how = feed_byte(feed);
+	uint8_t hash[32], how = supply_byte(supply);
 	ask_key_hash(ask->account, how % 4, hash);
 	pack_bin(packer, span_of(hash, how == 255 ? 31 : sizeof hash));
 }
 
-static void pack_argument(struct feed *feed, const struct field *field, msgpack_packer *packer,
+static void pack_argument(struct supply *supply, const struct field *field, msgpack_packer *packer,
                           struct ask *ask)
 {
-	uint8_t how = feed_byte(feed);
+	uint8_t how = supply_byte(supply);
 	if (how % 8 == 7 && (field->need == NEED_OPTIONAL || how == 255)) {
 		msgpack_pack_nil(packer);
 		return;
 	}
 	switch (field->type) {
-	case TYPE_STRING: pack_string(feed, field, packer, ask); return;
-	case TYPE_INTEGER: pack_integer(feed, field, packer, ask); return;
+	case TYPE_STRING: pack_string(supply, field, packer, ask); return;
+	case TYPE_INTEGER: pack_integer(supply, field, packer, ask); return;
 	case TYPE_BOOLEAN:
 		if (!strcmp(field->name, "include_deleted")) ask->include_deleted = how & 1;
 		if (how & 1)
@@ -167,12 +168,12 @@ static void pack_argument(struct feed *feed, const struct field *field, msgpack_
 		pack_json(packer, strcmp(field->name, "file") ? objects[how / 8 % COUNT(objects)]
 		                                              : templates[how / 8 % COUNT(templates)]);
 		return;
-	case TYPE_BYTES: pack_bytes(feed, packer, ask); return;
+	case TYPE_BYTES: pack_bytes(supply, packer, ask); return;
 	case TYPE_PLATFORM: pack_text(packer, how & 1 ? "ios" : "android"); return;
 	}
 }
 
-void ask_make(struct feed *feed, struct call *head, struct frame_out *out, struct ask *ask)
+void ask_make(struct supply *supply, struct call *head, struct frame_out *out, struct ask *ask)
 {
 	unsigned            count;
 	const struct field *fields = message_fields(head->message, &count);
@@ -181,5 +182,5 @@ void ask_make(struct feed *feed, struct call *head, struct frame_out *out, struc
 	msgpack_packer packer = frame_out_packer(out);
 	msgpack_pack_array(&packer, count);
 	for (unsigned i = 0; i < count; i++)
-		pack_argument(feed, &fields[i], &packer, ask);
+		pack_argument(supply, &fields[i], &packer, ask);
 }

@@ -23,4 +23,4 @@ void ask_key_hash(unsigned account, unsigned which, uint8_t hash[32]);
 struct span ask_pass_id(unsigned pass);
 
 /* Appends a call to `out`, and tells in `ask` what of it a model needs to know. `head` is filled in but for its message. */
-void ask_make(struct feed *feed, struct call *head, struct frame_out *out, struct ask *ask);
+void ask_make(struct supply *supply, struct call *head, struct frame_out *out, struct ask *ask);

@@ -196,8 +196,10 @@ static bool is_quiet(void)
 	       engine->frame_at >= engine->frame.count;
 }
 
-/* Until every call has its answer. What nobody does within turns that take seconds of the engine's time, nobody will. */
-static void settle(void)
+/* Until every call has its answer. What nobody does within turns that take seconds of the engine's time, nobody will. At a
+ * pace of IDLE_US the engine commits in between; at less it leaves what is durable in the journal alone. */
+enum { IDLE_US = 4000, BUSY_US = 100 };
+static void settle_at(int64_t pace_us)
 {
 	send_filled();
 	for (unsigned i = 0; !is_quiet() || i < 2; i++) {
@@ -205,13 +207,18 @@ static void settle(void)
 		                        {.fd = readers_fd(engine->readers), .events = POLLIN}};
 		must(i < TURNS_MAX);
 		turn();
-		bool threads_work = store_is_syncing(store) || waiting > engine->parking.count;
-		/* More than an idle engine waits before it commits; faster while only the timer is waited for. */
-		int64_t us = threads_work ? 4000 : 40000;
+		bool    threads_work = store_is_syncing(store) || waiting > engine->parking.count;
+		int64_t us = threads_work || !waiting ? pace_us
+		                                      : 10 * IDLE_US; /* for the timer, that is silent */
 		now.v += us;
 		service_now.v += us;
 		if (threads_work && i > 1) (void)poll(news, 2, 5);
 	}
+}
+
+static void settle(void)
+{
+	settle_at(IDLE_US);
 }
 
 /* Steps --------------------------------------------------------------------------------------------------- */
@@ -225,7 +232,7 @@ static enum who sender_of(enum message message, uint8_t how)
 	return senders & 1u << ROLE_TIMER ? TIMER : COMMAND_LINE;
 }
 
-static void ask(struct feed *feed, enum message message, uint8_t how, unsigned account)
+static void ask(struct supply *supply, enum message message, uint8_t how, unsigned account)
 {
 	enum who    who = sender_of(message, how);
 	struct call head = {.id = asked + 1,
@@ -239,7 +246,7 @@ static void ask(struct feed *feed, enum message message, uint8_t how, unsigned a
 	if (how == 248) head.deadline = now;
 	if ((head.has_key_hash = who == FRONTEND && how != 247))
 		ask_key_hash(account, how == 246, head.key_hash);
-	ask_make(feed, &head, &filling[who], made);
+	ask_make(supply, &head, &filling[who], made);
 	if (!head.has_account) made->pass = -1;
 	answered[asked++] = false;
 	waiting++;
@@ -247,8 +254,8 @@ static void ask(struct feed *feed, enum message message, uint8_t how, unsigned a
 
 static void ask_plainly(enum message message, unsigned account, struct span arguments)
 {
-	struct feed feed = {arguments};
-	ask(&feed, message, message_row(message)->senders & 1u << ROLE_HTTP, account);
+	struct supply supply = {arguments};
+	ask(&supply, message, message_row(message)->senders & 1u << ROLE_HTTP, account);
 }
 
 /* An account with its templates, without which little else would happen. */
@@ -296,8 +303,9 @@ static void restart(bool killed)
 {
 	static struct buffer before, after;
 	struct place         copy;
-	ask_all(&before);
+	settle_at(killed ? BUSY_US : IDLE_US);
 	if (killed) place_copy(&place, &copy);
+	ask_all(&before);
 	stop();
 	post_reset();
 	if (killed) {
@@ -309,52 +317,52 @@ static void restart(bool killed)
 	must(span_equal(buffer_span(&before), buffer_span(&after)));
 }
 
-static void step_raw(struct feed *feed)
+static void step_raw(struct supply *supply)
 {
-	post_in(&peers[STRANGER], feed_bytes(feed, feed_byte(feed)));
+	post_in(&peers[STRANGER], supply_bytes(supply, supply_byte(supply)));
 }
 
-static void step_time(struct feed *feed)
+static void step_time(struct supply *supply)
 {
-	uint8_t how = feed_byte(feed);
+	uint8_t how = supply_byte(supply);
 	int64_t us = how < 128 ? how * 1000 : (how - 127) * US_PER_SEC / 8;
 	now.v += us;
 	if (how & 1) service_now.v += us;
 }
 
-static void step_timer(struct feed *feed)
+static void step_timer(struct supply *supply)
 {
-	uint8_t how = feed_byte(feed);
+	uint8_t how = supply_byte(supply);
 	timer_says = how % 3;
 	timer_is_deaf = how > 200;
 }
 
-static void step_ask(struct feed *feed, uint8_t what)
+static void step_ask(struct supply *supply, uint8_t what)
 {
 	static const enum message often[] = {MSG_PASS_CREATE, MSG_PASS_LOYALTY, MSG_PASS_LOYALTY,
 	                                     MSG_PASS_GET,    MSG_PASS_PATCH,   MSG_PASS_DELETE,
 	                                     MSG_PASS_EVENT,  MSG_PASS_LIST};
 	enum message              message = what < 160 ? often[what % 8] : (enum message)(what % MSG_COUNT);
-	uint8_t                   how = feed_byte(feed);
-	if (message_row(message)->receiver == ROLE_SHARD) ask(feed, message, how, how / 2 % ASK_ACCOUNTS);
+	uint8_t                   how = supply_byte(supply);
+	if (message_row(message)->receiver == ROLE_SHARD) ask(supply, message, how, how / 2 % ASK_ACCOUNTS);
 }
 
-static void drive(struct feed *feed)
+static void drive(struct supply *supply)
 {
 	unsigned restarts = 0;
-	for (unsigned i = 0; i < STEPS_MAX && feed->left.size; i++) {
-		uint8_t what = feed_byte(feed);
+	for (unsigned i = 0; i < STEPS_MAX && supply->left.size; i++) {
+		uint8_t what = supply_byte(supply);
 		beat();
 		if (what < 224)
-			step_ask(feed, what);
+			step_ask(supply, what);
 		else if (what < 232)
 			settle();
 		else if (what < 236)
-			step_time(feed);
+			step_time(supply);
 		else if (what < 240)
-			step_timer(feed);
+			step_timer(supply);
 		else if (what < 246)
-			step_raw(feed);
+			step_raw(supply);
 		else if (what < 252)
 			send_filled(), turn();
 		else if (restarts++ < RESTARTS_MAX)
@@ -381,7 +389,7 @@ static void audit(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct feed feed = {span_of(bytes, size)};
+	struct supply supply = {span_of(bytes, size)};
 	memset(model, 0, sizeof model);
 	asked = waiting = 0;
 	timer_is_deaf = false;
@@ -394,7 +402,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	for (unsigned account = 0; account < ASK_ACCOUNTS - 1; account++)
 		open_account(account);
 	settle();
-	drive(&feed);
+	drive(&supply);
 	settle();
 	audit();
 	stop();

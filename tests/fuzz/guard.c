@@ -88,28 +88,35 @@ static struct length length_of_digits(struct span value)
 	return length;
 }
 
-/* As any other reader does: by lines, with nothing of the parser above. */
+static bool line_is_named(struct span line, const char *name)
+{
+	size_t size = strlen(name);
+	return line.size > size && line.at[size] == ':' && !strncasecmp((const char *)line.at, name, size);
+}
+
+/* As a strict reader does: by lines, with nothing of the parser above; two words about the length are one too many. */
 static struct length length_by_lines(struct span head)
 {
 	struct length length = {.bytes = 0};
-	size_t request_line = (size_t)((const uint8_t *)memchr(head.at + 2, '\n', head.size - 2) - head.at) +
-	                      1;
-	head = span_of(head.at + request_line, head.size - request_line);
-	while (head.size) {
+	unsigned      told = 0;
+	bool          request_line = true;
+	if (!memcmp(head.at, "\r\n", 2)) head = span_of(head.at + 2, head.size - 2);
+	for (; head.size; request_line = false) {
 		const uint8_t *end = memchr(head.at, '\n', head.size);
 		struct span    line = span_of(head.at, (size_t)(end - head.at));
-		const uint8_t *colon = line.size ? memchr(line.at, ':', line.size) : NULL;
 		head = span_of(end + 1, head.size - line.size - 1);
-		if (!colon) continue;
-		size_t      name = (size_t)(colon - line.at);
-		struct span value = trimmed(span_of(colon + 1, line.size - name - 2)); /* without the CR */
-		if (name == 14 && !strncasecmp((const char *)line.at, "content-length", 14))
-			length = length_of_digits(value);
-		if (name == 17 && !strncasecmp((const char *)line.at, "transfer-encoding", 17)) {
+		if (!line.size || line.at[line.size - 1] != '\r') return (struct length){.refused = true};
+		line.size--;
+		bool is_length = line_is_named(line, "content-length");
+		if (request_line || (!is_length && !line_is_named(line, "transfer-encoding"))) continue;
+		size_t      name = (size_t)((const uint8_t *)memchr(line.at, ':', line.size) - line.at);
+		struct span value = trimmed(span_of(line.at + name + 1, line.size - name - 1));
+		if (told++) return (struct length){.refused = true};
+		if (is_length) length = length_of_digits(value);
+		if (!is_length)
 			length.chunked = value.size == 7 &&
 			                 !strncasecmp((const char *)value.at, "chunked", 7);
-			length.refused = !length.chunked;
-		}
+		if (!is_length) length.refused = !length.chunked;
 	}
 	return length;
 }

@@ -86,19 +86,19 @@ static void read_disk(uint8_t to[SEGMENTS][SEGMENT])
 
 /* Steps --------------------------------------------------------------------------------------------------- */
 
-static void add_operations(struct feed *feed)
+static void add_operations(struct supply *supply)
 {
-	unsigned count = feed_byte(feed) % 6;
+	unsigned count = supply_byte(supply) % 6;
 	for (unsigned i = 0; i < count; i++) {
-		uint8_t      what = feed_byte(feed), key = (uint8_t)('a' + what % MODEL_KEYS);
+		uint8_t      what = supply_byte(supply), key = (uint8_t)('a' + what % MODEL_KEYS);
 		struct patch patch = {
-		    .offset = feed_byte(feed) % 8, .size = 2, .bytes = (const uint8_t *)"xy"};
+		    .offset = supply_byte(supply) % 8, .size = 2, .bytes = (const uint8_t *)"xy"};
 		struct write write = {.kind = (enum write_kind)(1 + what / MODEL_KEYS % 3),
-		                      .table = (enum table)(1 + feed_byte(feed) % TABLE_END),
+		                      .table = (enum table)(1 + supply_byte(supply) % TABLE_END),
 		                      .key = span_of(&key, 1),
 		                      .patches = &patch,
 		                      .patch_count = 1};
-		if (write.kind == WRITE_PUT) write.value = feed_bytes(feed, feed_byte(feed));
+		if (write.kind == WRITE_PUT) write.value = supply_bytes(supply, supply_byte(supply));
 		record_add(&bytes_out, &write);
 		next.operations++;
 	}
@@ -115,23 +115,23 @@ static void place_record(const struct record *record, bool moves)
 	next.chain_before = record->chain;
 }
 
-static void step_record(struct feed *feed, bool rightly)
+static void step_record(struct supply *supply, bool rightly)
 {
 	next.operations = 0;
 	record_begin(&bytes_out);
-	if (feed_byte(feed) & 1)
-		add_operations(feed);
+	if (supply_byte(supply) & 1)
+		add_operations(supply);
 	else
-		buffer_append(&bytes_out, feed->left.at, feed_bytes(feed, feed_byte(feed)).size);
+		buffer_append(&bytes_out, supply->left.at, supply_bytes(supply, supply_byte(supply)).size);
 	struct record record = next;
 	if (!rightly) {
-		uint8_t what = feed_byte(feed);
-		if (what & 1) record.seq = feed_number(feed, 1);
-		if (what & 2) record.durable_seq = feed_number(feed, 1);
-		if (what & 4) record.segment = feed_number(feed, 1) % 5;
-		if (what & 8) record.offset = feed_number(feed, 1) % BLOCKS * RECORD_ALIGN;
-		if (what & 16) record.epoch = feed_number(feed, 1);
-		if (what & 32) record.kind = (enum record_kind)feed_byte(feed);
+		uint8_t what = supply_byte(supply);
+		if (what & 1) record.seq = supply_number(supply, 1);
+		if (what & 2) record.durable_seq = supply_number(supply, 1);
+		if (what & 4) record.segment = supply_number(supply, 1) % 5;
+		if (what & 8) record.offset = supply_number(supply, 1) % BLOCKS * RECORD_ALIGN;
+		if (what & 16) record.epoch = supply_number(supply, 1);
+		if (what & 32) record.kind = (enum record_kind)supply_byte(supply);
 		if (what & 64) record.chain_before ^= 1;
 		if (what & 128) record.shard++;
 	}
@@ -146,45 +146,45 @@ static void step_segment(void)
 	next.offset = RECORD_ALIGN;
 }
 
-static void step_rubbish(struct feed *feed)
+static void step_rubbish(struct supply *supply)
 {
-	unsigned    segment = feed_byte(feed) % SEGMENTS;
-	size_t      at = feed_number(feed, 2) % SEGMENT;
-	struct span rubbish = feed_bytes(feed, feed_byte(feed));
+	unsigned    segment = supply_byte(supply) % SEGMENTS;
+	size_t      at = supply_number(supply, 2) % SEGMENT;
+	struct span rubbish = supply_bytes(supply, supply_byte(supply));
 	if (at + rubbish.size <= SEGMENT && rubbish.size)
 		memcpy(disk[segment] + at, rubbish.at, rubbish.size);
 }
 
-static void step_flip(struct feed *feed)
+static void step_flip(struct supply *supply)
 {
-	unsigned segment = feed_byte(feed) % SEGMENTS;
-	disk[segment][feed_number(feed, 2) % SEGMENT] ^= (uint8_t)(1u << feed_byte(feed) % 8);
+	unsigned segment = supply_byte(supply) % SEGMENTS;
+	disk[segment][supply_number(supply, 2) % SEGMENT] ^= (uint8_t)(1u << supply_byte(supply) % 8);
 }
 
 /* The length, version or number in a segment's head, with a sum that holds. */
-static void step_head(struct feed *feed)
+static void step_head(struct supply *supply)
 {
-	uint8_t *head = disk[feed_byte(feed) % SEGMENTS];
-	head[8 + feed_byte(feed) % 40] = feed_byte(feed);
+	uint8_t *head = disk[supply_byte(supply) % SEGMENTS];
+	head[8 + supply_byte(supply) % 40] = supply_byte(supply);
 	put_le32(head + 48, crc32c(0, head, 48));
 }
 
-static void make(struct feed *feed)
+static void make(struct supply *supply)
 {
-	for (unsigned i = 0; i < STEPS_MAX && feed->left.size; i++) {
-		switch (feed_byte(feed) % 8) {
+	for (unsigned i = 0; i < STEPS_MAX && supply->left.size; i++) {
+		switch (supply_byte(supply) % 8) {
 		case 0:
 		case 1:
-		case 2: step_record(feed, true); break;
-		case 3: step_record(feed, false); break;
+		case 2: step_record(supply, true); break;
+		case 3: step_record(supply, false); break;
 		case 4: step_segment(); break;
-		case 5: step_rubbish(feed); break;
-		case 6: step_flip(feed); break;
+		case 5: step_rubbish(supply); break;
+		case 6: step_flip(supply); break;
 		default:
-			if (feed_byte(feed) & 1)
-				step_head(feed);
+			if (supply_byte(supply) & 1)
+				step_head(supply);
 			else
-				lost[feed_byte(feed) % SEGMENTS] = true;
+				lost[supply_byte(supply) % SEGMENTS] = true;
 		}
 	}
 }
@@ -244,6 +244,10 @@ static void check_again(uint64_t seq)
 	while (!(err = scan_next(&scan, &at, &record)))
 		;
 	must(err == ERR_NOT_FOUND && scan_tail(&scan, &at, &is_blank) == OK);
+	/* Where the next record would begin there is nothing, and no segment behind that was written to. */
+	for (size_t i = 0; at.segment && at.offset < SEGMENT && i < RECORD_ALIGN; i++)
+		must(disk[at.segment - 1][at.offset + i] == 0);
+	must(is_blank || at.segment == last);
 	scan_end(&scan);
 }
 
@@ -271,13 +275,13 @@ out:
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct feed feed = {span_of(bytes, size)};
-	struct scan scan;
-	struct db  *db = NULL;
-	uint64_t    first, last;
+	struct supply supply = {span_of(bytes, size)};
+	struct scan   scan;
+	struct db    *db = NULL;
+	uint64_t      first, last;
 	if (!dir.fd) begin();
 	blank();
-	make(&feed);
+	make(&supply);
 	write_disk();
 	for (unsigned i = 0; i < SEGMENTS; i++)
 		if (lost[i]) memset(disk[i], 0, SEGMENT);

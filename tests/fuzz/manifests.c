@@ -110,10 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {check_identity, check_snapshot, check_backup,
 	                                                    check_trust};
-	struct feed feed = {span_of(bytes, size)};
-	uint8_t     how = feed_byte(&feed);
-	unsigned    which = how / 2 % 4;
-	struct span input = feed_rest(&feed);
+	struct supply supply = {span_of(bytes, size)};
+	uint8_t       how = supply_byte(&supply);
+	unsigned      which = how / 2 % 4;
+	struct span   input = supply_rest(&supply);
 	if (how & 1) input = which == 3 ? mend_mark(input) : mend_lines(input);
 	uint8_t *copy = copy_of(input);
 	checks[which](span_of(copy, input.size));

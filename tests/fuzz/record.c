@@ -40,8 +40,12 @@ static void check_operations(struct record record, struct span bytes)
 	struct write write;
 	enum err     err;
 	record_begin(&again);
-	while (!(err = record_next(&left, &arena, &write)))
+	while (!(err = record_next(&left, &arena, &write))) {
+		must(write.key.size >= 1 && write.key.size <= KEY_BYTES_MAX &&
+		     write.patch_count <= PATCHES_MAX);
+		must(write.table > 0 && write.table < TABLE_END);
 		record_add(&again, &write);
+	}
 	must(err == ERR_NOT_FOUND || err == ERR_MALFORMED || err == ERR_UNSUPPORTED);
 	if (err != ERR_NOT_FOUND) return;
 	uint32_t chain = record.chain;
@@ -60,11 +64,11 @@ static void check_flip(uint8_t *bytes, size_t size, uint32_t where)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct feed   feed = {span_of(bytes, size)};
-	bool          mended = feed_byte(&feed) & 1;
-	uint32_t      where = (uint32_t)feed_number(&feed, 3);
+	struct supply supply = {span_of(bytes, size)};
+	bool          mended = supply_byte(&supply) & 1;
+	uint32_t      where = (uint32_t)supply_number(&supply, 3);
 	struct record record;
-	struct span   input = feed_rest(&feed);
+	struct span   input = supply_rest(&supply);
 	uint8_t      *copy = malloc(input.size);
 	must(copy || !input.size);
 	if (input.size) memcpy(copy, input.at, input.size);

@@ -100,15 +100,15 @@ static void check_body(struct span bytes)
 static struct hot model[MODEL_PASSES];
 static uint32_t   made;
 
-static struct hot change_of(struct feed *feed, struct hot hot)
+static struct hot change_of(struct supply *supply, struct hot hot)
 {
-	uint8_t what = feed_byte(feed);
-	if (what & 1) hot.balance += (int16_t)feed_number(feed, 2);
-	if (what & 2) hot.status = feed_byte(feed) % HOT_COUNT_DELETED;
-	if (what & 4) hot.flags = feed_byte(feed) & (HOT_DELETED | HOT_REINSTALL_BLOCKED);
-	if (what & 8) hot.updated.v = feed_integer(feed);
-	if (what & 16) hot.ledger_head = feed_number(feed, 8);
-	if (what & 32) hot.scan_count++, hot.last_scan.v = feed_integer(feed);
+	uint8_t what = supply_byte(supply);
+	if (what & 1) hot.balance += (int16_t)supply_number(supply, 2);
+	if (what & 2) hot.status = supply_byte(supply) % HOT_COUNT_DELETED;
+	if (what & 4) hot.flags = supply_byte(supply) & (HOT_DELETED | HOT_REINSTALL_BLOCKED);
+	if (what & 8) hot.updated.v = supply_integer(supply);
+	if (what & 16) hot.ledger_head = supply_number(supply, 8);
+	if (what & 32) hot.scan_count++, hot.last_scan.v = supply_integer(supply);
 	return hot;
 }
 
@@ -138,13 +138,13 @@ static void check_row(uint32_t first)
 
 static void check_commands(struct span bytes)
 {
-	struct feed   feed = {bytes};
+	struct supply supply = {bytes};
 	struct hot_at at;
 	made = 0;
-	for (unsigned i = 0; i < STEPS_MAX && feed.left.size; i++) {
-		uint8_t which = feed_byte(&feed);
+	for (unsigned i = 0; i < STEPS_MAX && supply.left.size; i++) {
+		uint8_t which = supply_byte(&supply);
 		if (!made || (which < 96 && made < MODEL_PASSES)) {
-			model[made] = change_of(&feed, (struct hot){.status = 2, .template = which});
+			model[made] = change_of(&supply, (struct hot){.status = 2, .template = which});
 			must(hot_add(s.view, account, made, &model[made]) == OK);
 			must(hot_add(s.view, account, made, &model[made]) != OK); /* numbers are dense */
 			made++;
@@ -152,7 +152,7 @@ static void check_commands(struct span bytes)
 		}
 		uint32_t number = which % made;
 		must(hot_get(s.view, account, number, &at) == OK);
-		model[number] = change_of(&feed, model[number]);
+		model[number] = change_of(&supply, model[number]);
 		must(hot_put(s.view, &at, &model[number]) == OK);
 	}
 	for (uint32_t first = 0; first < made; first += HOT_PASSES)
@@ -163,10 +163,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {check_hot_row, check_tally, check_ledger,
 	                                                    check_account, check_body,  check_commands};
-	struct feed feed = {span_of(bytes, size)};
-	unsigned    which = feed_byte(&feed) % (sizeof checks / sizeof *checks);
+	struct supply supply = {span_of(bytes, size)};
+	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);
-	if (feed.left.size <= ROW_BYTES_MAX || which > 3) checks[which](feed_rest(&feed));
+	if (supply.left.size <= ROW_BYTES_MAX || which > 3) checks[which](supply_rest(&supply));
 	s.staged.count = 0;
 	arena_reset(&s.arena);
 	return 0;

@@ -61,9 +61,9 @@ static void check_changes(const struct template *template, struct span changes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct feed    feed = {span_of(bytes, size)};
+	struct supply  supply = {span_of(bytes, size)};
 	const uint8_t *end = size ? memchr(bytes, '\n', size) : NULL;
-	struct span    file = feed_bytes(&feed, end ? (size_t)(end - bytes) : size);
+	struct span    file = supply_bytes(&supply, end ? (size_t)(end - bytes) : size);
 	struct json   *tree, *again;
 	struct template template, stored;
 	const char *field;
@@ -74,8 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		must(json_parse(buffer_span(&text), &arena, &again) == OK);
 		must(template_read(again, &stored, &field) == OK);
 		check_same(&template, &stored);
-		(void)feed_byte(&feed);
-		check_changes(&template, feed_rest(&feed));
+		(void)supply_byte(&supply);
+		check_changes(&template, supply_rest(&supply));
 	}
 	arena_reset(&arena);
 	return 0;

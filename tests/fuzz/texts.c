@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static void check_printed(wall_us at)
 {
@@ -23,11 +24,29 @@ static void check_printed(wall_us at)
 	must(again.v <= at.v && at.v - again.v < US_PER_MS);
 }
 
+/* The seconds by the C library's calendar. */
+static int64_t seconds_of(struct span text)
+{
+	char      copy[64], zone[16] = "";
+	struct tm tm = {0};
+	int       hours = 0, minutes = 0, used = 0;
+	snprintf(copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.at);
+	must(sscanf(copy, "%4d-%2d-%2d%*c%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+	            &tm.tm_min, &tm.tm_sec, &used) == 6);
+	if (copy[used] == '.') used += 1 + (int)strspn(copy + used + 1, "0123456789");
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	if (sscanf(copy + used, "%1[+-]%2d:%2d", zone, &hours, &minutes) != 3) hours = minutes = 0;
+	return timegm(&tm) - (zone[0] == '-' ? -1 : 1) * (hours * 60 + minutes) * 60;
+}
+
 static void check_date(struct span text)
 {
 	wall_us at;
 	char    printed[RFC3339_TEXT];
 	if (!rfc3339_read(text, &at)) return;
+	int64_t since = at.v - seconds_of(text) * US_PER_SEC;
+	must(since >= 0 && since < US_PER_SEC);
 	check_printed(at);
 	/* Written as we write it, it is its own print. */
 	rfc3339_text(at, printed);
@@ -39,8 +58,8 @@ static void check_any_time(struct span text)
 {
 	static const int64_t last = INT64_C(253402300799999999); /* the end of 9999 */
 	static const int64_t first = INT64_C(-62135596800000000);
-	struct feed          feed = {text};
-	int64_t              us = (int64_t)feed_number(&feed, 8);
+	struct supply        supply = {text};
+	int64_t              us = (int64_t)supply_number(&supply, 8);
 	char                 printed[RFC3339_TEXT];
 	rfc3339_text((wall_us){us}, printed); /* any number is printed somehow */
 	if (us >= first && us <= last) check_printed((wall_us){us});
@@ -160,8 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static void (*const checks[])(struct span text) = {
 	    check_date, check_any_time,    check_duration, check_percent, check_query, check_account,
 	    check_key,  check_template_id, check_uuid,     check_pass_id, check_small};
-	struct feed feed = {span_of(bytes, size)};
-	unsigned    which = feed_byte(&feed) % (sizeof checks / sizeof *checks);
-	checks[which](feed_rest(&feed));
+	struct supply supply = {span_of(bytes, size)};
+	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
+	checks[which](supply_rest(&supply));
 	return 0;
 }

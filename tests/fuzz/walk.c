@@ -173,17 +173,17 @@ static void spare_lmdb(uint8_t *page)
 }
 
 /* A byte, two or eight, most often where a page has its structure. */
-static void change(struct feed *feed)
+static void change(struct supply *supply)
 {
 	memcpy(changed, sound, size_of_file);
-	for (unsigned i = 0; i < CHANGES_MAX && feed->left.size; i++) {
-		uint8_t  how = feed_byte(feed);
-		uint8_t *page = changed + feed_byte(feed) % (size_of_file / PAGE) * PAGE;
-		size_t   at = how & 1 ? feed_number(feed, 2) % PAGE : feed_byte(feed) % 64;
+	for (unsigned i = 0; i < CHANGES_MAX && supply->left.size; i++) {
+		uint8_t  how = supply_byte(supply);
+		uint8_t *page = changed + supply_byte(supply) % (size_of_file / PAGE) * PAGE;
+		size_t   at = how & 1 ? supply_number(supply, 2) % PAGE : supply_byte(supply) % 64;
 		size_t   width = how & 2 ? 1 : how & 4 ? 2 : 8;
 		if (at + width > PAGE) continue;
 		uint8_t bytes[8];
-		put_le64(bytes, feed_number(feed, (unsigned)width));
+		put_le64(bytes, supply_number(supply, (unsigned)width));
 		memcpy(page + at, bytes, width);
 		spare_lmdb(page);
 	}
@@ -235,9 +235,9 @@ static void read_all(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct feed feed = {span_of(bytes, size)};
+	struct supply supply = {span_of(bytes, size)};
 	if (!sound) furnish();
-	change(&feed);
+	change(&supply);
 	write_changed();
 	passed = false;
 	told = OK;
