@@ -79,7 +79,8 @@ static enum err replay_record(struct db *db, const struct record *record, struct
 	return OK; /* the fault: the journal is read, but nothing comes of it */
 #endif
 	while (!(err = record_next(&left, arena, &write)))
-		if ((err = db_apply(db, &write, false))) return err;
+		if ((err = db_apply(db, &write, false)))
+			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* that would mean: no more */
 	arena_reset(arena);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
