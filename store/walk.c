@@ -55,7 +55,7 @@ static uint64_t page_number(struct walk *walk, struct span row)
 	uintptr_t at = page_address(walk, row);
 	size_t    number;
 	memcpy(&number, (const void *)at, sizeof number);
-	if (!walk->map) walk->map = at - number * walk->page_bytes;
+	if (!walk->map && number < walk->pages) walk->map = at - number * walk->page_bytes;
 	return number < walk->pages && walk->map + number * walk->page_bytes == at ? number : SIZE_MAX;
 }
 
@@ -222,7 +222,8 @@ static enum err walk_all(struct walk *walk)
 	enum err err = OK;
 	for (unsigned i = 1; !err && i < TABLE_END; i++)
 		if (table_exists((enum table)i)) err = walk_table(walk, (enum table)i);
-	return err ? err : walk_free(walk);
+	/* Where pages are is known only when nothing was wrong so far. */
+	return err || walk->faults->count ? err : walk_free(walk);
 }
 
 enum err walk_tables(struct view *reader, struct faults *faults, struct progress *progress)
