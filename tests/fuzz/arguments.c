@@ -68,6 +68,8 @@ static void check_member(const struct field *field, const msgpack_object *arg, c
 		json_text(member, &text);
 		check_stored(arg, buffer_span(&text));
 		return;
+	case TYPE_STRINGS:
+	case TYPE_TIME:
 	case TYPE_BYTES: must(field->source != FROM_BODY);
 	}
 }

@@ -63,6 +63,18 @@ static const char *const templates[] = {
     "{\"key\":\"holder\",\"type\":\"text\"},{\"key\":\"points\",\"type\":\"number\",\"locked\":true}]}",
 };
 
+/* Words that a parameter of this name knows, and one that it does not. */
+static const struct words {
+	const char *name, *words[6];
+} known_words[] = {
+    {"event", {"installed", "uninstalled", "deactivated", "unblocked", "deleted"}},
+    {"what", {"snapshot", "verify", "backup", "nothing"}},
+    {"status", {"issued", "active", "removed", "deactivated", "creating", "gone"}},
+    {"sort_by", {"created_at", "updated_at", "id", "name", "balance"}},
+    {"sort_dir", {"asc", "desc", "up"}},
+    {"q", {"ad", "3", "-", "\xc3\xa9", "b", ""}},
+};
+
 static const char *const texts[] = {"installed", "uninstalled", "deactivated", "unblocked",
                                     "snapshot",  "verify",      "backup",      "nothing",
                                     "",          long_text,     "0",           "ios"};
@@ -111,6 +123,20 @@ static void pack_template_id(struct supply *supply, msgpack_packer *packer, cons
 	pack_text(packer, how == 127 ? "tpl_" : id);
 }
 
+static bool pack_word(struct supply *supply, const char *name, msgpack_packer *packer)
+{
+	for (size_t i = 0; i < COUNT(known_words); i++) {
+		const struct words *known = &known_words[i];
+		unsigned            count = 0;
+		if (strcmp(name, known->name)) continue;
+		while (count < COUNT(known->words) && known->words[count])
+			count++;
+		pack_text(packer, known->words[supply_byte(supply) % count]);
+		return true;
+	}
+	return false;
+}
+
 static void pack_string(struct supply *supply, const struct field *field, msgpack_packer *packer,
                         struct ask *ask)
 {
@@ -118,8 +144,24 @@ static void pack_string(struct supply *supply, const struct field *field, msgpac
 		pack_pass_id(supply, packer, ask);
 	else if (!strcmp(field->name, "pass_template_id"))
 		pack_template_id(supply, packer, ask);
-	else
+	else if (!pack_word(supply, field->name, packer))
 		pack_any_text(supply, packer);
+}
+
+static void pack_strings(struct supply *supply, const struct field *field, msgpack_packer *packer)
+{
+	unsigned count = supply_byte(supply) % 4;
+	msgpack_pack_array(packer, count);
+	for (unsigned i = 0; i < count; i++)
+		if (!pack_word(supply, field->name, packer)) pack_any_text(supply, packer);
+}
+
+/* About when the passes are made, before, after, or any time. */
+static void pack_time(struct supply *supply, msgpack_packer *packer)
+{
+	uint8_t how = supply_byte(supply);
+	pack_int(packer,
+	         how < 200 ? 1000 * US_PER_SEC + (how - 100) * US_PER_SEC / 20 : supply_integer(supply));
 }
 
 static void pack_integer(struct supply *supply, const struct field *field, msgpack_packer *packer,
@@ -168,6 +210,8 @@ static void pack_argument(struct supply *supply, const struct field *field, msgp
 		pack_json(packer, strcmp(field->name, "file") ? objects[how / 8 % COUNT(objects)]
 		                                              : templates[how / 8 % COUNT(templates)]);
 		return;
+	case TYPE_STRINGS: pack_strings(supply, field, packer); return;
+	case TYPE_TIME: pack_time(supply, packer); return;
 	case TYPE_BYTES: pack_bytes(supply, packer, ask); return;
 	case TYPE_PLATFORM: pack_text(packer, how & 1 ? "ios" : "android"); return;
 	}

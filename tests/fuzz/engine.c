@@ -186,6 +186,7 @@ static void send_filled(void)
 static void turn(void)
 {
 	bool more;
+	post_set_time(now);
 	must(engine_turn(engine, now, service_now, &more) == OK);
 	take_answers();
 }

@@ -4,6 +4,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/rt/random.h"
+#include "actors/rt/time.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -141,6 +142,30 @@ int mailbox_link_fd(const struct mailbox *mailbox)
 {
 	(void)mailbox;
 	return -1;
+}
+
+/* actors/rt/time.h ---------------------------------------------------------------------------------------- */
+
+static mono_us now;
+
+void post_set_time(mono_us time)
+{
+	now = time;
+}
+
+wall_us time_wall(void)
+{
+	return (wall_us){now.v};
+}
+
+mono_us time_mono(void)
+{
+	return now;
+}
+
+dur_us time_boot(void)
+{
+	return (dur_us){now.v};
 }
 
 /* actors/rt/random.h -------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 #include "actors/rt/mailbox.h"
 #include "schemas/buffer.h"
 
-/* In place of actors/rt's mailbox, randomness and log, so that a shard's engine runs in one process, by the fuzzer's bytes
- * alone: letters are put in and taken out by hand, random bytes are a row that begins anew with each run, and a log line
+/* In place of actors/rt's mailbox, clocks, randomness and log, so that a shard's engine runs in one process, by the fuzzer's bytes
+ * alone: letters are put in and taken out by hand, time is what was set, random bytes are a row that begins anew with each run, and a log line
  * that wants the operator is a finding. */
 void post_reset(void);
 
@@ -12,3 +12,6 @@ void post_in(const struct peer *from, struct span bytes);
 
 /* The next letter that the engine has sent; false: none. The bytes live until the next call. */
 bool post_out(struct peer *to, struct span *bytes);
+
+/* The time of all clocks. */
+void post_set_time(mono_us now);
