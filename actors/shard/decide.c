@@ -51,13 +51,28 @@ static enum err admit(const struct engine *engine, const struct session *session
 	                                   : check_disk(engine, call); /* answering it again needs no room */
 }
 
+/* What concerns the shard as a whole; every other message is of one account, and its handler relies on that. */
+static bool is_of_shard(enum message message)
+{
+	switch (message) {
+	case MSG_ACCOUNT_LIST:
+	case MSG_ISSUER_SET:
+	case MSG_SHARD_STATUS:
+	case MSG_KEEP:
+	case MSG_KEEPING:
+	case MSG_HEARTBEAT: return true;
+	default: return false;
+	}
+}
+
 /* The account of the call, and what the interface asks of its key and state. */
 static enum err enter(struct engine *engine, const struct session *session, const struct call *call,
                       struct request *request)
 {
 	const struct message_row *row = message_row(call->message);
 	bool                      by_key = session->role == ROLE_HTTP && call->message != MSG_SHARD_STATUS;
-	if (!call->has_account) return by_key ? ERR_UNAUTHENTICATED : OK;
+	if (!call->has_account && by_key) return ERR_UNAUTHENTICATED;
+	if (!call->has_account) return is_of_shard(call->message) ? OK : ERR_MALFORMED;
 	enum err err = account_cached(&engine->accounts, request->view, call->account, &request->account);
 	if (err == ERR_NOT_FOUND) {
 		if (call->message == MSG_ACCOUNT_CREATE) return OK;
