@@ -301,7 +301,7 @@ static enum err move(struct view *view, enum table table, MDB_val *key, MDB_curs
                      struct view_row *row)
 {
 	MDB_cursor *cursor;
-	MDB_val     stored;
+	MDB_val     stored = {0, NULL}; /* a damaged page may leave it as it was */
 	enum err    err = view_cursor(view, table, &cursor);
 	if (err) return err;
 	must(tables[table].kind == KIND_PLAIN && (!view->writes || view->writes->count == 0));
@@ -319,7 +319,7 @@ enum err view_from(struct view *view, enum table table, struct span key, struct 
 
 enum err view_before(struct view *view, enum table table, struct span key, struct view_row *row)
 {
-	MDB_val     k = val(key), stored;
+	MDB_val     k = val(key), stored = {0, NULL};
 	enum err    err;
 	MDB_cursor *cursor;
 	if ((err = view_cursor(view, table, &cursor))) return err;

@@ -5,7 +5,7 @@ static enum err raw_move(struct view *reader, enum table table, MDB_val *key, MD
                          struct raw_row *row)
 {
 	MDB_cursor *cursor;
-	MDB_val     stored;
+	MDB_val     stored = {0, NULL}; /* a damaged page may leave it as it was */
 	enum err    err = view_cursor(reader, table, &cursor);
 	if (err || (err = db_err(mdb_cursor_get(cursor, key, &stored, op)))) return err;
 	row->key = span_of(key->mv_data, key->mv_size);

@@ -32,7 +32,7 @@ enum err row_get(struct view *view, enum table table, struct span key, struct sp
 	MDB_cursor *cursor;
 	enum err    err = view_cursor(view, table, &cursor);
 	if (err) return err;
-	MDB_val k = val(key), stored;
+	MDB_val k = val(key), stored = {0, NULL};
 	int     rc = mdb_cursor_get(cursor, &k, &stored, MDB_SET);
 	return rc ? db_err(rc) : row_checked(table, key, stored, value);
 }

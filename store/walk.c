@@ -63,7 +63,7 @@ static uint64_t page_number(struct walk *walk, struct span row)
 static bool is_in_file(const struct walk *walk, const void *at, size_t size)
 {
 	uintptr_t from = (uintptr_t)at - walk->map; /* from the file's beginning; huge when it lies before */
-	return !walk->map || (from <= walk->file_bytes && size <= walk->file_bytes - from);
+	return at && (!walk->map || (from <= walk->file_bytes && size <= walk->file_bytes - from));
 }
 
 /* Marks a page; false when it was marked before. */
@@ -77,7 +77,7 @@ static bool mark(const struct walk *walk, uint64_t page)
 
 static enum err expect_found(const struct walk *walk, const struct raw_row *row)
 {
-	MDB_val k = val(row->key), stored;
+	MDB_val k = val(row->key), stored = {0, NULL};
 	int     rc = mdb_cursor_get(walk->search, &k, &stored, MDB_SET);
 	if (rc && rc != MDB_NOTFOUND) return db_err(rc);
 	if (rc || stored.mv_data != row->stored.at)
@@ -180,8 +180,8 @@ static size_t listed(MDB_val list, size_t i)
 static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
 {
 	bool   readable = list.mv_size >= sizeof(size_t) && is_in_file(walk, list.mv_data, list.mv_size);
-	size_t count = readable ? listed(list, 0) : SIZE_MAX;
-	if (list.mv_size % sizeof(size_t) || count > list.mv_size / sizeof(size_t) - 1) {
+	size_t count = readable ? listed(list, 0) : 0;
+	if (!readable || list.mv_size % sizeof(size_t) || count > list.mv_size / sizeof(size_t) - 1) {
 		fault(walk->faults, "the list of free pages is malformed");
 		return;
 	}
@@ -199,14 +199,16 @@ static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
 static enum err walk_free(struct walk *walk)
 {
 	MDB_cursor *cursor;
-	MDB_val     key, list;
+	MDB_val     key, list = {0, NULL};
 	MDB_stat    stat;
 	uint64_t    free_pages = 0;
 	enum err    err;
 	int         rc = mdb_cursor_open(walk->view->txn, FREE_DBI, &cursor);
 	if (rc) return db_err(rc);
-	while (!(rc = mdb_cursor_get(cursor, &key, &list, MDB_NEXT)))
+	while (!(rc = mdb_cursor_get(cursor, &key, &list, MDB_NEXT))) {
 		on_free_list(walk, list, &free_pages);
+		list = (MDB_val){0, NULL}; /* a damaged page may leave it as it is */
+	}
 	mdb_cursor_close(cursor);
 	if (rc != MDB_NOTFOUND) return db_err(rc);
 	if ((err = stat_of(walk, FREE_DBI, &stat)) || (err = stat_of(walk, MAIN_DBI, &stat))) return err;
