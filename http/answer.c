@@ -2,7 +2,6 @@
  * a length that is always known, since h2o would otherwise close the connection or chunk. */
 #include "http/answer.h"
 #include "actors/rt/log.h"
-#include "http/hold.h"
 
 #include <stdio.h>
 
@@ -65,8 +64,8 @@ static void finish(struct request *request, int status, h2o_iovec_t *parts, size
 	if (request->without_body) count = 0;
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
+	gate_answering(request->gate, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &request->generator);
-	hold_end(req);
 	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);
 }
 
@@ -144,10 +143,32 @@ static void answer_object(struct request *request, const struct reply *reply)
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
+	if (!err) err = gate_charge_answer(request->gate, body->size);
 	if (err)
 		answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
 	else
 		answer_text(request, status, json_type, buffer_span(body));
+}
+
+/* The parts are not the pool's: a list that is given up gives its memory back at once. */
+void answer_forget(struct request *request)
+{
+	for (size_t i = 0; i < request->parts.size; i++)
+		free(request->parts.entries[i].base);
+	request->parts.size = request->parts_bytes = 0;
+}
+
+static enum err keep_part(struct request *request, struct span part)
+{
+	enum err err = gate_charge_answer(request->gate, part.size);
+	if (err) return err;
+	void *copy = malloc(part.size);
+	if (!copy) return ERR_NO_MEMORY;
+	memcpy(copy, part.at, part.size);
+	h2o_vector_reserve(&request->req->pool, &request->parts, request->parts.size + 1);
+	request->parts.entries[request->parts.size++] = h2o_iovec_init(copy, part.size);
+	request->parts_bytes += part.size;
+	return OK;
 }
 
 /* Renders the items of one part and keeps them with the request. */
@@ -166,11 +187,7 @@ static enum err add_part(struct request *request, const msgpack_object *items, b
 	if (last) buffer_byte(body, ']');
 	if (body->failed) return ERR_NO_MEMORY;
 	if (body->size == 0) return OK; /* h2o takes an empty piece for one it has yet to write */
-	h2o_mem_pool_t *pool = &request->req->pool;
-	h2o_vector_reserve(pool, &request->parts, request->parts.size + 1);
-	request->parts.entries[request->parts.size++] = h2o_strdup(pool, (const char *)body->at, body->size);
-	request->parts_bytes += body->size;
-	return OK;
+	return keep_part(request, buffer_span(body));
 }
 
 /* The last part is [items, total, has_more]. */
@@ -197,6 +214,7 @@ static void answer_list(struct request *request, const struct reply *reply)
 	enum err   err = more ? add_part(request, reply->payload, false) : end_list(request, reply->payload);
 	if (err) {
 		pending_forget(&request->pending);
+		answer_forget(request);
 		answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
 		return;
 	}

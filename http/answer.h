@@ -11,6 +11,9 @@ void answer_error(struct request *request, enum err err, struct span field, stru
 /* The kinds of routes.def, from a shard's good reply. */
 void answer_reply(struct request *request, const struct reply *reply);
 
+/* Frees what has come of a list. Any request is fine. */
+void answer_forget(struct request *request);
+
 /* A body as it is. */
 void answer_text(struct request *request, int status, const char *content_type, struct span body);
 

@@ -1,91 +1,209 @@
-/* The guard before the parser's word is believed.
+/* The guard: the raw head of a request, read strictly, before any parser has seen it.
  *
  * The packaged h2o reads HTTP/1 leniently: bare line feeds, folded headers, two lengths, a length beside a
  * chunked body, none or two Host headers. Behind a proxy that reads the same bytes differently, each of these
- * lets one client put words into another's mouth. h2o drops those very headers from its list, but the bytes
- * as they came are still in the connection's buffer: here they are read again, strictly. Pure: bytes in,
- * verdict out. */
+ * lets one client put words into another's mouth. So a head goes line by line through here first, and h2o gets
+ * only what can be read in one way. Pure: bytes in, verdict out. */
 #include "http/guard.h"
 #include "schemas/limits.h"
 
 #include <strings.h>
 
-struct tally {
-	bool     old; /* HTTP/1.0 */
-	unsigned lengths, encodings, hosts;
-};
+enum { METHOD_BYTES_MAX = 32, LENGTH_DIGITS_MAX = 19 };
 
-static bool is_header(struct span line, const char *name)
+static bool is_alphanumeric(uint8_t c)
 {
-	size_t size = strlen(name);
-	return line.size > size && line.at[size] == ':' &&
-	       strncasecmp((const char *)line.at, name, size) == 0;
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The next line without its CR LF; false when there is none that ends so, or it holds another CR. */
-static bool take_line(struct span *rest, struct span *line)
+static bool is_one_of(uint8_t c, const char *set)
 {
-	const uint8_t *end = rest->size ? memchr(rest->at, '\n', rest->size) : NULL;
-	if (!end || end == rest->at || end[-1] != '\r') return false;
-	*line = span_of(rest->at, (size_t)(end - rest->at) - 1);
-	rest->size -= (size_t)(end - rest->at) + 1;
-	rest->at = end + 1;
-	return line->size == 0 || !memchr(line->at, '\r', line->size);
+	return c != '\0' && strchr(set, c);
 }
+
+static bool is_token(struct span text)
+{
+	for (size_t i = 0; i < text.size; i++)
+		if (!is_alphanumeric(text.at[i]) && !is_one_of(text.at[i], "!#$%&'*+-.^_`|~")) return false;
+	return text.size > 0;
+}
+
+static bool is_control(uint8_t c)
+{
+	return (c < ' ' && c != '\t') || c == 0x7f;
+}
+
+/* --- the request line --- */
 
 /* Origin form only, and printable. What is percent-encoded is the route's to judge: a %00 names nothing. */
 static bool target_is_plain(struct span target)
 {
 	if (target.size == 0 || target.at[0] != '/') return false;
-	for (size_t i = 0; i < target.size; i++) {
-		uint8_t c = target.at[i];
-		if (c <= ' ' || c == 0x7f) return false;
-	}
+	for (size_t i = 0; i < target.size; i++)
+		if (target.at[i] <= ' ' || target.at[i] == 0x7f) return false;
 	return true;
 }
 
-static enum err check_request_line(struct span line, struct tally *tally)
+static enum err take_request_line(struct head *head, struct span line)
 {
 	const uint8_t *space = line.size ? memchr(line.at, ' ', line.size) : NULL;
-	if (!space || space == line.at) return ERR_INVALID_REQUEST;
-	struct span    rest = span_of(space + 1, line.size - (size_t)(space + 1 - line.at));
+	if (!space) return ERR_INVALID_REQUEST;
+	struct span method = span_of(line.at, (size_t)(space - line.at));
+	if (method.size > METHOD_BYTES_MAX || !is_token(method)) return ERR_INVALID_REQUEST;
+	struct span    rest = span_of(space + 1, line.size - method.size - 1);
 	const uint8_t *end = rest.size ? memchr(rest.at, ' ', rest.size) : NULL;
 	if (!end) return ERR_INVALID_REQUEST;
 	struct span target = span_of(rest.at, (size_t)(end - rest.at));
 	struct span version = span_of(end + 1, rest.size - target.size - 1);
+	head->old = span_is(version, "HTTP/1.0");
+	if (!head->old && !span_is(version, "HTTP/1.1")) return ERR_INVALID_REQUEST;
 	if (target.size > URI_BYTES_MAX) return ERR_URI_TOO_LONG;
-	tally->old = span_is(version, "HTTP/1.0");
-	if (!tally->old && !span_is(version, "HTTP/1.1")) return ERR_INVALID_REQUEST;
+	head->has_request_line = true;
 	return target_is_plain(target) ? OK : ERR_INVALID_REQUEST;
 }
 
-static enum err check_header(struct span line, struct tally *tally)
+/* --- headers --- */
+
+enum err guard_field(struct span line, struct span *name, struct span *value)
 {
-	const uint8_t *colon = memchr(line.at, ':', line.size);
-	if (!colon || colon == line.at || line.at[0] == ' ' || line.at[0] == '\t') return ERR_INVALID_REQUEST;
-	tally->lengths += is_header(line, "content-length");
-	tally->encodings += is_header(line, "transfer-encoding");
-	tally->hosts += is_header(line, "host");
+	const uint8_t *colon = line.size ? memchr(line.at, ':', line.size) : NULL;
+	if (!colon) return ERR_INVALID_REQUEST;
+	*name = span_of(line.at, (size_t)(colon - line.at));
+	*value = span_of(colon + 1, line.size - name->size - 1);
+	if (!is_token(*name)) return ERR_INVALID_REQUEST;
+	while (value->size && is_one_of(value->at[0], " \t"))
+		*value = span_of(value->at + 1, value->size - 1);
+	while (value->size && is_one_of(value->at[value->size - 1], " \t"))
+		value->size--;
+	for (size_t i = 0; i < value->size; i++)
+		if (is_control(value->at[i])) return ERR_INVALID_REQUEST;
 	return OK;
+}
+
+static bool is_caseless(struct span text, const char *other)
+{
+	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
+}
+
+/* Digits and nothing else. So many that no body could be meant are refused, not cut. */
+static enum err take_length(struct head *head, struct span value)
+{
+	if (value.size == 0 || value.size > LENGTH_DIGITS_MAX) return ERR_INVALID_REQUEST;
+	head->length = 0;
+	for (size_t i = 0; i < value.size; i++) {
+		if (value.at[i] < '0' || value.at[i] > '9') return ERR_INVALID_REQUEST;
+		head->length = head->length * 10 + (uint64_t)(value.at[i] - '0');
+	}
+	head->has_length = true;
+	return OK;
+}
+
+/* A name, an address, perhaps a port; nothing that a proxy could take for the end of one host and the begin of
+ * another. An empty one is allowed: some clients that were given no name send it. */
+static bool is_host(struct span value)
+{
+	for (size_t i = 0; i < value.size; i++)
+		if (!is_alphanumeric(value.at[i]) && !is_one_of(value.at[i], "-._~%:[]!$&'()*+;="))
+			return false;
+	return true;
+}
+
+static void hide(struct head *head, size_t line)
+{
+	if (head->hidden_count < sizeof head->hidden / sizeof *head->hidden)
+		head->hidden[head->hidden_count++] = (uint16_t)line;
+}
+
+static enum err take_field(struct head *head, struct span line)
+{
+	struct span name, value;
+	if (guard_field(line, &name, &value)) return ERR_INVALID_REQUEST;
+	if (++head->headers > HEADERS_MAX) return ERR_HEAD_TOO_LARGE;
+	if (is_caseless(name, "host")) {
+		head->hosts++;
+		return is_host(value) ? OK : ERR_INVALID_REQUEST;
+	}
+	if (is_caseless(name, "content-length")) {
+		head->lengths++;
+		hide(head, head->line);
+		return take_length(head, value);
+	}
+	if (is_caseless(name, "transfer-encoding")) {
+		head->encodings++;
+		hide(head, head->line);
+		head->chunked = is_caseless(value, "chunked");
+		return head->chunked ? OK : ERR_INVALID_REQUEST;
+	}
+	if (is_caseless(name, "expect")) {
+		head->expectations++;
+		hide(head, head->line);
+		return is_caseless(value, "100-continue") ? OK : ERR_INVALID_REQUEST;
+	}
+	return OK;
+}
+
+/* --- lines --- */
+
+static enum err end_head(struct head *head, size_t size)
+{
+	if (head->lengths + head->encodings > 1 || head->expectations > 1) return ERR_INVALID_REQUEST;
+	if (head->encodings && head->old) return ERR_INVALID_REQUEST;
+	if (head->hosts > 1 || (head->hosts == 0 && !head->old)) return ERR_INVALID_REQUEST;
+	head->expects = head->expectations && !head->old;
+	head->size = size;
+	return OK;
+}
+
+/* The line from head->line up to `end`, where its CR LF stands. */
+static enum err take_line(struct head *head, struct span input, size_t end)
+{
+	struct span line = span_of(input.at + head->line, end - head->line);
+	enum err    err = OK;
+	if (end + 2 > HEAD_BYTES_MAX && head->has_request_line) return ERR_HEAD_TOO_LARGE;
+	if (!head->has_request_line) {
+		/* One empty line before a request is tolerated by every reader (RFC 9112, 2.2), so it is no trick. */
+		if (line.size > 0 || head->line > 0) err = take_request_line(head, line);
+	} else if (line.size == 0) {
+		err = end_head(head, end + 2);
+	} else {
+		err = take_field(head, line);
+	}
+	head->line = end + 2;
+	return err;
+}
+
+/* What a line that has no end yet already shows: it is too long, or can be no request line. */
+static enum err judge_rest(const struct head *head, struct span input)
+{
+	struct span rest = span_of(input.at + head->line, input.size - head->line);
+	if (head->has_request_line) return input.size > HEAD_BYTES_MAX ? ERR_HEAD_TOO_LARGE : OK;
+	size_t some = rest.size < METHOD_BYTES_MAX + 1 ? rest.size : METHOD_BYTES_MAX + 1;
+	bool   begun = some && memchr(rest.at, ' ', some);
+	if (!begun && some > METHOD_BYTES_MAX) return ERR_INVALID_REQUEST;
+	return rest.size > URI_BYTES_MAX + REQUEST_LINE_SLACK_BYTES ? ERR_URI_TOO_LONG : OK;
+}
+
+enum err guard_take(struct head *head, struct span input)
+{
+	while (head->seen < input.size && !head->size) {
+		uint8_t c = input.at[head->seen];
+		if (!is_control(c)) {
+			head->seen++;
+			continue;
+		}
+		if (c != '\r') return ERR_INVALID_REQUEST;
+		if (head->seen + 1 == input.size) break;
+		if (input.at[head->seen + 1] != '\n') return ERR_INVALID_REQUEST;
+		enum err err = take_line(head, input, head->seen);
+		if (err) return err;
+		head->seen = head->line;
+	}
+	return head->size ? OK : judge_rest(head, input);
 }
 
 enum err guard_head(struct span input)
 {
-	struct tally tally = {0};
-	struct span  rest = input, line;
-	/* One empty line before a request is tolerated by every reader (RFC 9112, 2.2), so it is no trick. */
-	if (rest.size >= 2 && memcmp(rest.at, "\r\n", 2) == 0) rest = span_of(rest.at + 2, rest.size - 2);
-	if (!take_line(&rest, &line)) return ERR_INVALID_REQUEST;
-	enum err err = check_request_line(line, &tally);
-	while (!err) {
-		if (!take_line(&rest, &line)) return ERR_INVALID_REQUEST;
-		if ((size_t)(rest.at - input.at) > HEAD_BYTES_MAX) return ERR_HEAD_TOO_LARGE;
-		if (line.size == 0) break;
-		err = check_header(line, &tally);
-	}
-	if (err) return err;
-	if (tally.lengths + tally.encodings > 1) return ERR_INVALID_REQUEST;
-	if (tally.encodings && tally.old) return ERR_INVALID_REQUEST;
-	if (tally.hosts > 1 || (tally.hosts == 0 && !tally.old)) return ERR_INVALID_REQUEST;
-	return OK;
+	struct head head = {0};
+	enum err    err = guard_take(&head, input);
+	return err || head.size ? err : ERR_INVALID_REQUEST;
 }

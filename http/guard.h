@@ -2,7 +2,32 @@
 #include "schemas/err.h"
 #include "schemas/span.h"
 
-/* Looks over the raw head of a request, `input` being the connection's bytes from the head on (a body may
- * follow). Refuses every shape that two parsers could read differently, and whatever exceeds our limits.
- * Errors: ERR_INVALID_REQUEST, ERR_URI_TOO_LONG, ERR_HEAD_TOO_LARGE; the connection must then be closed. */
+/* What the guard has learnt of the head of a request so far. Zeroed: nothing yet. */
+struct head {
+	size_t size; /* with its empty line; 0: it is not whole yet */
+	/* How the body is marked off: not at all (neither), by its length, or in chunks. */
+	bool     chunked, has_length;
+	uint64_t length;
+	bool     expects; /* the client waits for "100 Continue" */
+	/* Where the lines begin that say so (and Expect): whoever hands the head on may want to hide them. */
+	uint16_t hidden[3];
+	unsigned hidden_count;
+
+	size_t   line, seen;            /* begin of the first line not yet taken; bytes looked at */
+	bool     has_request_line, old; /* HTTP/1.0 */
+	unsigned headers, lengths, encodings, hosts, expectations;
+};
+
+/* Looks over the raw head of a request, as far as it has come: `input` is the connection's bytes from the head on,
+ * each time more of them (a body may follow), and `head` is carried from call to call. However the bytes are split,
+ * the verdict is the same. Refuses every shape that two parsers could read differently, and whatever exceeds our
+ * limits, as soon as it can be seen. Pure. Errors: ERR_INVALID_REQUEST, ERR_URI_TOO_LONG, ERR_HEAD_TOO_LARGE; the
+ * connection must then be closed. OK with head->size 0: more is needed. */
+must_check enum err guard_take(struct head *head, struct span input);
+
+/* The verdict on a head that is there as a whole; one that is not is an ERR_INVALID_REQUEST. */
 must_check enum err guard_head(struct span input);
+
+/* One line of a header's form: a name that is a token, a colon right behind it, and a value without control
+ * characters. Errors: ERR_INVALID_REQUEST. */
+must_check enum err guard_field(struct span line, struct span *name, struct span *value);

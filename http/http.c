@@ -22,19 +22,22 @@ static h2o_hostconf_t *add_host(struct service *service, const char *name,
 	h2o_handler_t  *handler = h2o_create_handler(&host->fallback_path, sizeof *handler);
 	handler->on_req = on_request;
 	host->fallback_path.error_log.emit_request_errors = 0;
-	fallback_register(&host->fallback_path);
 	return host;
 }
 
 static void configure(struct service *service)
 {
+	enum { NEVER_MS = 24 * 3600 * 1000 };
 	h2o_globalconf_t *config = &service->config;
-	int64_t           body_max = service->options->max_body_bytes;
+
 	h2o_config_init(config);
 	config->server_name = h2o_iovec_init(NULL, 0);
 	config->http1.upgrade_to_http2 = 0; /* neither by Upgrade nor by prior knowledge */
-	config->http1.req_timeout = REQUEST_READ_MS;
-	config->max_request_entity_size = body_max > 0 ? (size_t)body_max + BODY_SLACK_BYTES : SIZE_MAX / 4;
+	/* How long reading may take is the gates' to judge, and no body ever reaches h2o. */
+	config->http1.req_timeout = NEVER_MS;
+	config->max_request_entity_size = 0;
+	/* Large buffers would go to files below /tmp; ours have a limit together. */
+	h2o_socket_buffer_mmap_settings.threshold = SIZE_MAX;
 	service->public_hosts[0] = add_host(service, "public", on_public_request);
 	service->admin_hosts[0] = add_host(service, "admin", on_admin_request);
 }

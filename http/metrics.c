@@ -34,6 +34,12 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 	add(&metrics->latency_us_sum, elapsed.v > 0 ? (uint64_t)elapsed.v : 0);
 }
 
+void metrics_closed(struct metrics *metrics, unsigned kind)
+{
+	must(kind < CLOSED_KINDS);
+	add(&metrics->closed[kind], 1);
+}
+
 void metrics_line(struct buffer *out, const char *format, ...)
 {
 	char    text[256];

@@ -1,4 +1,4 @@
-/* A request of the public listener, hop by hop: guard the head; find the route; read the key; hold path,
+/* A request of the public listener, hop by hop: a gate has let it in; find the route; read the key; hold path,
  * query and body against the message's fields; pass it to the account's shard; answer what comes back.
  *
  * Whether a key is good only the shard knows, and a stranger is told nothing but 401. So whatever is found
@@ -7,8 +7,6 @@
 #include "http/request.h"
 #include "http/answer.h"
 #include "http/cors.h"
-#include "http/guard.h"
-#include "http/hold.h"
 #include "http/idempotency_key.h"
 #include "schemas/fields.h"
 
@@ -82,28 +80,29 @@ static void on_dispose(void *memory)
 {
 	struct request *request = memory;
 	pending_forget(&request->pending);
+	answer_forget(request);
 	request->thread->in_flight--;
+	gate_done(request->gate, request->req->http1_is_persistent);
 }
 
 enum err request_begin(h2o_req_t *req, struct request **begun, struct request_headers *headers)
 {
 	struct http_thread *thread = thread_of(req);
 	struct request     *request = h2o_mem_alloc_shared(&req->pool, sizeof *request, on_dispose);
-	*request = (struct request){.thread = thread, .req = req, .begun = thread_now(thread)};
+	struct gate        *gate = gate_of(req);
+	*request = (struct request){.thread = thread, .gate = gate, .req = req, .begun = thread_now(thread)};
 	request->without_body = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("HEAD"));
 	thread->in_flight++;
 	thread->last_request = request->begun;
 	read_headers(req, headers);
 	request->id = choose_id(request, headers->request_id);
 	if (cors_allows(thread->service->options, headers->origin)) request->origin = headers->origin;
-	h2o_buffer_t *input = req->conn->callbacks->get_socket(req->conn)->input;
-	enum err      err = guard_head(span_of(input->bytes, input->size));
-	if (err) {
-		req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
-		answer_error(request, err, nothing, nothing);
-	}
 	*begun = request;
-	return err;
+	if (!gate->refusal) return OK;
+	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
+	if (gate->refusal == ERR_PAYLOAD_TOO_LARGE) return OK;
+	answer_error(request, gate->refusal, nothing, nothing);
+	return gate->refusal;
 }
 
 void request_target(const h2o_req_t *req, struct span *path, struct span *query)
@@ -156,15 +155,14 @@ static enum err read_operation(struct request *request, const struct request_hea
                                struct span *field)
 {
 	struct http_thread *thread = request->thread;
-	int64_t             body_max = thread->service->options->max_body_bytes;
 	struct route_match  match;
-	struct span         path, query, body = span_of_iovec(request->req->entity);
+	struct span         path, query, body = gate_body(request->gate);
 	request_target(request->req, &path, &query);
 	enum err err = route_find(span_of_iovec(request->req->method), path, &match);
 	request->route = match.route;
 	request->allow = match.allow;
 	if (err) return err;
-	if (body_max > 0 && body.size > (size_t)body_max) return ERR_PAYLOAD_TOO_LARGE;
+	if (request->gate->refusal) return request->gate->refusal;
 	enum message message = match.route->message;
 	if (body.size && arguments_have_body(message) && !is_json_type(headers->content_type))
 		return ERR_UNSUPPORTED_MEDIA_TYPE;
@@ -247,7 +245,7 @@ static void begin_operation(struct request *request, const struct request_header
 	if (!err && heeds_key(request, headers)) {
 		const h2o_req_t  *req = request->req;
 		const struct span sent[] = {span_of_iovec(req->method), span_of_iovec(req->path),
-		                            span_of_iovec(req->entity)};
+		                            gate_body(request->gate)};
 		idempotency_of(headers->idempotency_key, sent, &idempotency);
 		head->idempotency = &idempotency;
 	}
@@ -257,7 +255,7 @@ static void begin_operation(struct request *request, const struct request_header
 	if (err)
 		answer_error(request, err, nothing, nothing);
 	else
-		hold_begin(request->req);
+		gate_hold(request->gate);
 }
 
 static void answer_preflight(struct request *request)

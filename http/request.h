@@ -1,11 +1,12 @@
 #pragma once
-#include "http/thread.h"
+#include "http/gate.h"
 
 /* One request from its arrival until its answer is written. Lives in h2o's pool of the request; when that is
  * disposed of, a call still under way is forgotten. */
 struct request {
 	struct pending      pending; /* first */
 	struct http_thread *thread;
+	struct gate        *gate;
 	h2o_req_t          *req;
 	h2o_generator_t     generator;
 	const struct route *route; /* NULL: none found */
@@ -28,8 +29,9 @@ struct request_headers {
 	unsigned    authorizations, idempotency_keys; /* how many */
 };
 
-/* Begins a request of either listener: guards the head and reads the headers. On an error the request has
- * been answered. Errors: those of guard_head(). */
+/* Begins a request of either listener and reads its headers. On an error, which the gate has found, the request has
+ * been answered; but of too large a body only the gate's `refusal` tells, since other errors come first. Errors:
+ * those of guard_take(), ERR_OVERLOADED. */
 must_check enum err request_begin(h2o_req_t *req, struct request **request, struct request_headers *headers);
 
 /* The target without, and its part after, the question mark. */
@@ -40,6 +42,3 @@ struct span request_own_id(struct http_thread *thread, h2o_req_t *req);
 
 /* The handler of the public listener, for h2o. */
 int on_public_request(h2o_handler_t *self, h2o_req_t *req);
-
-/* Gives `path` our own answers where h2o answers before any handler (a body over its cap, an odd Expect). */
-void fallback_register(h2o_pathconf_t *path);

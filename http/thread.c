@@ -1,7 +1,8 @@
 /* The loop of one thread, and what it waits for: its listener, its clients' connections, and the descriptors
  * of its sessions with the shards.
  *
- *   turn:  run h2o (reads requests, whose handlers only append calls; writes; times out)
+ *   turn:  run h2o (gates read; the handlers of whole requests only append calls; writes; times out)
+ *          -> let in what came behind requests that are answered now
  *          -> flush every session: one message per shard, whatever the number of requests
  *          -> pump every session: replies in, answers out
  *
@@ -11,13 +12,13 @@
  * woken by it or not. And h2o must neither read nor close that descriptor: it gets a duplicate, and is told
  * not to read. */
 #include "http/thread.h"
+#include "http/gate.h"
 #include "actors/rt/log.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <h2o/http1.h>
 #include <unistd.h>
 
 enum {
@@ -119,16 +120,6 @@ static void close_sessions(struct http_thread *thread)
 
 /* --- connections --- */
 
-static void on_public_close(void *thread)
-{
-	((struct http_thread *)thread)->connections--;
-}
-
-static void on_admin_close(void *thread)
-{
-	((struct http_thread *)thread)->admin_connections--;
-}
-
 /* Takes one connection. Without descriptors the listener would stay readable for ever: it is left alone a
  * while. */
 static h2o_socket_t *take_connection(struct http_thread *thread, h2o_socket_t *listener)
@@ -149,10 +140,7 @@ static void on_public_connection(h2o_socket_t *listener, const char *error)
 		if (thread->connections >= thread->service->connections_max) return;
 		h2o_socket_t *socket = take_connection(thread, listener);
 		if (!socket) return;
-		thread->connections++;
-		socket->on_close.cb = on_public_close;
-		socket->on_close.data = thread;
-		h2o_accept(&thread->accept_public, socket);
+		gate_open(thread, socket, false);
 	}
 }
 
@@ -161,11 +149,7 @@ static void on_admin_connection(h2o_socket_t *listener, const char *error)
 	struct http_thread *thread = listener->data;
 	if (error || thread->admin_connections >= CONNECTIONS_ADMIN_MAX) return;
 	h2o_socket_t *socket = take_connection(thread, listener);
-	if (!socket) return;
-	thread->admin_connections++;
-	socket->on_close.cb = on_admin_close;
-	socket->on_close.data = thread;
-	h2o_accept(&thread->accept_admin, socket);
+	if (socket) gate_open(thread, socket, true);
 }
 
 static h2o_socket_t *listen_on(struct http_thread *thread, int fd)
@@ -217,12 +201,14 @@ static bool turn(struct http_thread *thread, bool at_once)
 {
 	thread->now_is_known = false;
 	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : TURN_MS) != 0) must(errno == EINTR);
+	bool fed = gates_feed(thread);
+	gates_sweep(thread, thread_now(thread));
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
 		ask_flush(thread->asks[shard], thread_now(thread));
 	unsigned answered = thread->answered;
 	bool     more = pump(thread);
 	publish_gauges(thread);
-	return more || thread->answered != answered;
+	return more || fed || thread->answered != answered;
 }
 
 static void serve(struct http_thread *thread)
@@ -259,10 +245,11 @@ static enum err open_thread(struct http_thread *thread)
 	struct service    *service = thread->service;
 	struct random_pool pool = {0};
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
+	h2o_linklist_init_anchor(&thread->gates);
+	h2o_linklist_init_anchor(&thread->ready);
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;
 	thread->accept_public.hosts = service->public_hosts;
-	thread->accept_public.ssl_ctx = service->tls;
 	thread->accept_admin.hosts = service->admin_hosts;
 	if (!(thread->listener = listen_on(thread, service->options->listen_fd))) return ERR_IO;
 	if (thread->index == 0 && service->options->admin_fd >= 0)
@@ -281,6 +268,7 @@ void *thread_main(void *argument)
 		serve(thread);
 		drain(thread);
 	}
+	gates_free(thread);
 	close_sessions(thread);
 	arena_free(&thread->memory.arena);
 	buffer_free(&thread->memory.scratch);

@@ -35,6 +35,9 @@ struct http_thread {
 	h2o_socket_t    *listener, *admin_listener; /* the latter on thread 0 only */
 	unsigned         connections, admin_connections;
 	mono_us          accept_again; /* descriptors ran out: not before this */
+	h2o_linklist_t   gates;        /* all connections, see gate.h */
+	h2o_linklist_t   ready;        /* those whose next request may be looked at */
+	mono_us          swept;        /* when it was last seen which take too long */
 
 	struct ask   *asks[SHARDS_MAX];
 	h2o_socket_t *wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */

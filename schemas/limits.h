@@ -28,11 +28,29 @@ enum {
 	/* HTTP connections */
 	HTTP_THREADS_MAX = 8,    /* --http-threads */
 	CONNECTIONS_MAX = 10000, /* a thread; fewer if descriptors are few; more wait in the listen queue */
-	CONNECTIONS_ADMIN_MAX = 64, /* likewise, on the admin listener */
-	DESCRIPTORS_RESERVED = 256, /* kept for everything that is no client's connection */
-	REQUEST_READ_MS = 30000,    /* head and body must be here by then; also idle keep-alive; closed */
-	BODY_SLACK_BYTES = 8 << 20, /* read beyond --max-body, so that a client is still told 413 */
-	STOP_WAIT_MS = 15000,       /* answers still owed when a stop is asked for; then dropped */
+	CONNECTIONS_ADMIN_MAX = 64,     /* likewise, on the admin listener */
+	DESCRIPTORS_RESERVED = 256,     /* kept for everything that is no client's connection */
+	HEADERS_MAX = 100,              /* lines of a head; h2o has no room for more; HEAD_TOO_LARGE */
+	REQUEST_LINE_SLACK_BYTES = 128, /* of a request line, beside its path and query */
+	CHUNK_LINE_BYTES_MAX = 256,     /* a chunk's size with its extensions; INVALID_REQUEST */
+	TRAILER_BYTES_MAX = 4096,       /* what follows the last chunk; INVALID_REQUEST */
+	KEEP_ALIVE_MS = 30000,          /* a connection between two requests; closed */
+	HANDSHAKE_MS = 10000,           /* a TLS handshake; closed */
+	HEAD_READ_MS = 10000,           /* from a head's first byte to its last; closed */
+	BODY_READ_MS = 60000,           /* from a head's end to its body's; closed */
+	PACE_MS = 10000, /* within so long a body or an answer moves on by PACE_BYTES; else closed */
+	PACE_BYTES = 16384,
+	/* bytes of bodies in memory, over all connections, until their requests are answered; OVERLOADED. One body that
+	 * is larger by itself: PAYLOAD_TOO_LARGE */
+	BODIES_BYTES_MAX = 128 << 20,
+	/* bytes of answers that wait for their last part or for their reader, over all connections; who has not read for
+	 * EVICT_AFTER_MS is closed, then large answers are OVERLOADED */
+	ANSWERS_BYTES_MAX = 256 << 20,
+	ANSWER_SMALL_BYTES = 64 << 10, /* an answer that is always given */
+	EVICT_AFTER_MS = 1000,
+	LINGER_MS = 2000, /* after a refusal, for the client to stop sending and read it; then closed */
+	LINGER_BYTES = 64 << 20, /* likewise, in what it still sends */
+	STOP_WAIT_MS = 15000,    /* answers still owed when a stop is asked for; then dropped */
 
 	/* Placement */
 	SLOT_COUNT = 4096, /* fixed for ever: the hash of an account id names one of these */

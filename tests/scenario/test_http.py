@@ -1,11 +1,10 @@
-"""HTTP itself: routes and methods, HEAD, sizes, and requests that only an attacker or a very old client sends."""
+"""HTTP itself: routes and methods, HEAD, sizes, TLS. What only an attacker or a very old client sends is in test_heads.py."""
 import json
-import socket
 import ssl
 import subprocess
-from contextlib import closing
 
 import pytest
+from raw import take_answers, talk
 from shop import Shop, new_id, path_of
 
 ALLOWED = {
@@ -15,20 +14,6 @@ ALLOWED = {
     "/v1/pass-templates/accepted-fields": {"GET"},
 }
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FROB"]
-
-
-def talk(address, data, seconds=10):
-    """Sends bytes, and returns all that comes until the server closes or nothing more comes for a while."""
-    with closing(socket.create_connection(address, seconds)) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
-        answer = b""
-        try:
-            while part := connection.recv(65536):
-                answer += part
-        except ConnectionResetError:
-            pass
-    return answer
 
 
 def head_of(till, line="GET /v1/passes HTTP/1.1", **headers):
@@ -81,10 +66,9 @@ def test_empty_answers_have_no_body_and_keep_the_connection(till):
         "Content-Type": "application/json", "Content-Length": len(loyalty)}) + "\r\n" + loyalty
     second = head_of(till, f"PATCH /v1/passes/{pass_id} HTTP/1.1") + "\r\n"
     third = head_of(till, f"GET /v1/passes/{pass_id} HTTP/1.1", Connection="close") + "\r\n"
-    answers = talk(till.service.http, (first + second + third).encode())
-    assert answers.count(b"HTTP/1.1 ") == 3, answers
-    assert answers.startswith(b"HTTP/1.1 202 ") and b"HTTP/1.1 204 " in answers and b"HTTP/1.1 200 " in answers
-    assert b'"balance":2' in answers.replace(b" ", b"")
+    answers = take_answers(talk(till.service.http, [(first + second + third).encode()]))
+    assert [answer.status for answer in answers] == [202, 204, 200], answers
+    assert json.loads(answers[2].body)["balance"] == 2
 
 
 # Sizes
@@ -120,64 +104,6 @@ def test_chunked_bodies_are_read(till):
     chunks = [big_body(300)[i:i + 7] for i in range(0, 300, 7)]
     body = {"body": iter(chunks), "headers": {"Content-Type": "application/json"}}
     assert till.client.request("POST", "/v1/passes", **body).status == 201
-
-
-def test_long_heads(till):
-    till.client.get("/v1/passes/" + "a" * 9000).is_error(414, "URI_TOO_LONG")
-    till.client.get("/v1/passes", headers={"X-Long": "a" * 20_000}).is_error(431, "HEAD_TOO_LARGE")
-    assert till.client.get("/v1/passes?limit=1&x=" + "a" * 4000).status == 200
-
-
-# Hostile and old
-
-CHUNKS = "0\r\n\r\n"
-
-
-@pytest.mark.parametrize("line, extra, body", [
-    ("POST /v1/passes HTTP/1.1", "Content-Length: 2\r\nContent-Length: 3\r\n", "{}"),
-    ("POST /v1/passes HTTP/1.1", "Content-Length: 2\r\nContent-Length: 2\r\n", "{}"),
-    ("POST /v1/passes HTTP/1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", CHUNKS),
-    ("POST /v1/passes HTTP/1.1", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", CHUNKS),
-    ("POST /v1/passes HTTP/1.0", "Transfer-Encoding: chunked\r\n", CHUNKS),
-    ("POST /v1/passes HTTP/1.1", "Content-Length: +2\r\n", "{}"),
-    ("POST /v1/passes HTTP/1.1", "Content-Length : 2\r\n", "{}"),
-    ("GET /v1/passes HTTP/1.1", "X-A: b\r\n folded\r\n", ""),
-    ("GET /v1/passes HTTP/1.1", "X-A: b\nX-C: d\r\n", ""),
-    ("GET /v1/passes HTTP/1.1", "Host: y\r\n", ""),
-    ("GET http://other/v1/passes HTTP/1.1", "", ""),
-])
-def test_shapes_that_smuggle_are_refused_and_the_connection_is_closed(till, line, extra, body):
-    smuggled = head_of(till, "GET /v1/passes?limit=1 HTTP/1.1") + "\r\n"
-    data = head_of(till, line) + extra + "\r\n" + body + smuggled
-    answer = talk(till.service.http, data.encode())
-    assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ")), answer
-    assert answer.count(b"HTTP/1.") == 1, "nothing more is read from such a connection"
-
-
-def test_http_2_is_not_spoken(till):
-    upgrade = head_of(till, **{"Connection": "Upgrade, HTTP2-Settings, close", "Upgrade": "h2c",
-                               "HTTP2-Settings": "AAMAAABkAAQAAP__"}) + "\r\n"
-    assert b" 101 " not in talk(till.service.http, upgrade.encode()).split(b"\r\n")[0]
-    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
-    answer = talk(till.service.http, preface)
-    assert answer == b"" or answer.startswith(b"HTTP/1.")
-
-
-def test_http_1_0_and_a_missing_host(till):
-    old = f"GET /v1/passes?limit=1 HTTP/1.0\r\nAuthorization: Bearer {till.key}\r\n\r\n"
-    assert b" 200 " in talk(till.service.http, old.encode()).split(b"\r\n")[0]
-    bare = f"GET /v1/passes HTTP/1.1\r\nAuthorization: Bearer {till.key}\r\n\r\n"
-    assert b" 400 " in talk(till.service.http, bare.encode()).split(b"\r\n")[0]
-
-
-@pytest.mark.parametrize("data", [
-    b"\0" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", b"\r\n" * 50, b"\x16\x03\x01",
-    b"GET /%zz%00 HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-])
-def test_noise_harms_nobody(till, data):
-    talk(till.service.http, data)
-    assert till.client.get("/v1/passes?limit=1").status == 200
 
 
 # TLS

@@ -59,6 +59,15 @@ Test(guard, every_ambiguous_shape_is_refused)
 	    "GET /\r\n\r\n",
 	    "GET /a\x01 HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "GET /a\x7f HTTP/1.1\r\nHost: x\r\n\r\n",
+	    GET "Host: a b\r\n\r\n",
+	    GET "Host: a,b\r\n\r\n",
+	    GET "Host: x\r\nA\tb: c\r\n\r\n",
+	    GET "Host: x\r\nA: b\x0b\r\n\r\n",
+	    GET "Host: x\r\nContent-Length: +5\r\n\r\n",
+	    GET "Host: x\r\nContent-Length:\r\n\r\n",
+	    GET "Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+	    GET "Host: x\r\nExpect: 200-ok\r\n\r\n",
+	    "G(T / HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "",
 	    "\r\n",
 	    GET "Host: x\r\n",
@@ -66,6 +75,63 @@ Test(guard, every_ambiguous_shape_is_refused)
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		cr_expect_eq(guard_head(span_str(heads[i])), ERR_INVALID_REQUEST, "row %zu: %s", i, heads[i]);
 	cr_expect_eq(guard_head(span_of("GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", 28)), ERR_INVALID_REQUEST);
+}
+
+/* Whatever the pieces, the verdict and the head's end are the same. */
+static void expect_same_in_pieces(struct span bytes)
+{
+	struct head whole = {0};
+	enum err    want = guard_take(&whole, bytes);
+	for (size_t step = 1; step < bytes.size; step++) {
+		struct head head = {0};
+		enum err    got = OK;
+		for (size_t come = step; !got && !head.size; come += step) {
+			got = guard_take(&head, span_of(bytes.at, come < bytes.size ? come : bytes.size));
+			if (come >= bytes.size) break;
+		}
+		cr_expect_eq(got, want, "%.*s in pieces of %zu", (int)bytes.size, (const char *)bytes.at,
+		             step);
+		cr_expect_eq(head.size, whole.size, "%.*s in pieces of %zu", (int)bytes.size,
+		             (const char *)bytes.at, step);
+	}
+}
+
+Test(guard, pieces_make_no_difference)
+{
+	static const char *const heads[] = {
+	    GET "Host: x\r\nA: b\r\n\r\nbody\n",
+	    "\r\n" GET "Host: x\r\n\r\n",
+	    GET "Host: x\r\nA b: c\r\n\r\n",
+	    GET "Host: x\r\nA: b\n\r\n",
+	    GET "Host: x\r\n",
+	    "GET /\r\n\r\n",
+	    "\x16\x03\x01 ",
+	    "\r\n\r\n" GET,
+	    GET "Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+	};
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		expect_same_in_pieces(span_str(heads[i]));
+}
+
+Test(guard, tells_how_the_body_is_marked_off)
+{
+	struct head head = {0};
+	struct span bytes = span_str(
+	    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:  0017\t\r\nExpect: 100-Continue\r\n\r\n");
+	cr_assert_eq(guard_take(&head, bytes), OK);
+	cr_expect(head.has_length && !head.chunked && head.expects);
+	cr_expect_eq(head.length, 17);
+	cr_expect_eq(head.hidden_count, 2);
+	cr_expect(memcmp(bytes.at + head.hidden[0], "Content-Length", 14) == 0);
+	cr_expect(memcmp(bytes.at + head.hidden[1], "Expect", 6) == 0);
+	head = (struct head){0};
+	bytes = span_str("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:Chunked\r\n\r\n");
+	cr_assert_eq(guard_take(&head, bytes), OK);
+	cr_expect(head.chunked && !head.has_length && !head.expects);
+	cr_expect_eq(head.hidden_count, 1);
+	head = (struct head){0};
+	cr_assert_eq(guard_take(&head, span_str("GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n")), OK);
+	cr_expect_not(head.expects, "HTTP/1.0 knows of no interim answer");
 }
 
 /* A head whose target, or whose one header, is filled up with `fill` letters. */

@@ -1,0 +1,19 @@
+#pragma once
+#include "schemas/err.h"
+#include "schemas/span.h"
+
+/* A chunked body as it comes in. Zeroed: at its begin. */
+enum chunk_state { CHUNK_SIZE, CHUNK_DATA, CHUNK_DATA_END, CHUNK_TRAILER, CHUNK_DONE };
+
+struct chunks {
+	enum chunk_state state;
+	uint64_t         left;    /* of the chunk's data */
+	size_t           trailer; /* bytes of trailer lines so far */
+};
+
+/* Decodes what has come of a chunked body, in place: `*size` bytes at `bytes`, of which the first `*taken` are used up
+ * afterwards and have become the first `*made`. A line that is not whole is left for the next call, which begins at
+ * what was not taken. Extensions and trailers of the right form are passed over. Pure.
+ * Errors: ERR_INVALID_REQUEST: another form than RFC 9112 gives, bare line feeds included. */
+must_check enum err chunks_decode(struct chunks *chunks, struct span bytes, uint8_t *out, size_t *taken,
+                                  size_t *made);

@@ -1,0 +1,314 @@
+/* A connection's requests, from the first byte to where h2o takes over.
+ *
+ * h2o's parser cannot be made strict, answers in plain text what it refuses, reads a body without end before anybody is
+ * asked, and offers no hook before all that. But a socket calls whatever read callback is set: here it is ours. The
+ * bytes are gathered in the socket's own buffer, where h2o expects them, and its callback is called when a request is
+ * whole. Of a head that must not be parsed h2o sees a harmless one in its place, so that every refusal takes the way of
+ * every answer.
+ *
+ * Connections in clear are read by us, as much as the request at hand wants; h2o has the order not to touch them. With
+ * TLS only h2o can read; what comes too early is put aside.
+ *
+ * While a shard is asked, reading is not stopped but answered by a callback that does nothing: taking the connection
+ * out of epoll and putting it back would be two system calls a request, a seventh of this process' time. A client that
+ * does send meanwhile is dropped from epoll then. */
+#include "http/gate.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+enum { READ_BYTES = 16384, FEED_BYTES = 4096, BODY_READ_BYTES_MAX = 1 << 20 };
+
+static const char standing_in[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+static const char standing_in_head[] = "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+static void look(struct gate *gate);
+static void on_readable(h2o_socket_t *socket, const char *error);
+
+static mono_us now_of(struct gate *gate)
+{
+	return thread_now(gate->thread);
+}
+
+/* --- handing over --- */
+
+/* h2o takes the request that lies in the buffer. false: the connection, and with it the gate, is gone. */
+static bool hand_over(struct gate *gate)
+{
+	bool gone = false;
+	gate->gone = &gone;
+	gate->state = GATE_WAITING;
+	gate->h2o_reads(gate->socket, NULL);
+	if (gone) return false;
+	gate->gone = NULL;
+	/* h2o does not know of the body: to it, this would be the next request. */
+	gate->socket->input->size = gate->head.size;
+	return true;
+}
+
+static bool append_input(struct gate *gate, const void *bytes, size_t size)
+{
+	h2o_iovec_t room = h2o_buffer_reserve(&gate->socket->input, size);
+	if (!room.base) return false;
+	memcpy(room.base, bytes, size);
+	gate->socket->input->size += size;
+	return true;
+}
+
+static void refuse(struct gate *gate, enum err err)
+{
+	h2o_socket_t *socket = gate->socket;
+	bool          is_head = socket->input->size >= 5 && memcmp(socket->input->bytes, "HEAD ", 5) == 0;
+	const char   *instead = is_head ? standing_in_head : standing_in;
+	gate->refusal = err;
+	h2o_buffer_consume(&socket->input, socket->input->size);
+	gate->head = (struct head){.size = strlen(instead)};
+	gate->body_size = 0;
+	if (append_input(gate, instead, gate->head.size))
+		hand_over(gate);
+	else
+		gate->h2o_reads(socket, h2o_socket_error_out_of_memory);
+}
+
+/* A name that begins with x means nothing to h2o. */
+static void hide_fields(struct gate *gate)
+{
+	for (unsigned i = 0; i < gate->head.hidden_count; i++)
+		gate->socket->input->bytes[gate->head.hidden[i]] = 'x';
+}
+
+/* What lies behind the request at hand: back to where it was fed from, or aside. */
+static bool put_aside(struct gate *gate, size_t whole)
+{
+	h2o_buffer_t *input = gate->socket->input;
+	size_t        surplus = input->size - whole;
+	input->size = whole;
+	if (gate->ahead_at >= surplus && gate->ahead_at > 0) {
+		gate->ahead_at -= surplus;
+		return true;
+	}
+	buffer_clear(&gate->ahead);
+	gate->ahead_at = 0;
+	buffer_append(&gate->ahead, input->bytes + whole, surplus);
+	return !gate->ahead.failed && (surplus <= READ_BYTES || gate_charge_body(gate, surplus));
+}
+
+static void hand_over_whole(struct gate *gate)
+{
+	if (!put_aside(gate, gate->head.size + gate->body_size)) {
+		refuse(gate, ERR_OVERLOADED);
+		return;
+	}
+	hide_fields(gate);
+	hand_over(gate);
+}
+
+/* Whoever has no key, or means no such route, hears of that first: so the head goes on, without its body. */
+static void refuse_body(struct gate *gate)
+{
+	gate->refusal = ERR_PAYLOAD_TOO_LARGE;
+	gate->body_size = 0;
+	gate->socket->input->size = gate->head.size;
+	hide_fields(gate);
+	hand_over(gate);
+}
+
+/* --- the body --- */
+
+static void on_continue_sent(h2o_socket_t *socket, const char *error)
+{
+	struct gate *gate = socket->on_close.data;
+	gate->writing = false;
+	if (error) {
+		gate->h2o_reads(socket, error);
+		return;
+	}
+	h2o_socket_read_start(socket, on_readable);
+	look(gate);
+}
+
+static void say_continue(struct gate *gate)
+{
+	h2o_iovec_t text = {H2O_STRLIT("HTTP/1.1 100 Continue\r\n\r\n")};
+	gate->head.expects = false;
+	gate->writing = true;
+	h2o_socket_read_stop(gate->socket);
+	h2o_socket_write(gate->socket, &text, 1, on_continue_sent);
+}
+
+static bool is_too_large(const struct gate *gate, uint64_t size)
+{
+	int64_t max = gate->thread->service->options->max_body_bytes;
+	return (max > 0 && size > (uint64_t)max) || size > BODIES_BYTES_MAX / 2;
+}
+
+static enum err decode(struct gate *gate)
+{
+	h2o_buffer_t *input = gate->socket->input;
+	uint8_t      *begin = (uint8_t *)input->bytes + gate->head.size + gate->body_size;
+	size_t        taken, made, come = input->size - gate->head.size - gate->body_size;
+	enum err      err = chunks_decode(&gate->chunks, span_of(begin, come), begin, &taken, &made);
+	if (err) return err;
+	memmove(begin + made, begin + taken, come - taken);
+	input->size -= taken - made;
+	gate->body_size += made;
+	return OK;
+}
+
+/* How the body stands: true when it is whole. A refusal has been given then, or the request handed over. */
+static bool look_at_body(struct gate *gate)
+{
+	size_t come = gate->socket->input->size - gate->head.size;
+	if (gate->head.chunked) {
+		if (decode(gate)) {
+			refuse(gate, ERR_INVALID_REQUEST);
+			return true;
+		}
+	} else {
+		gate->body_size = come < gate->head.length ? come : (size_t)gate->head.length;
+	}
+	bool whole = gate->head.chunked ? gate->chunks.state == CHUNK_DONE
+	                                : gate->body_size == gate->head.length;
+	if (is_too_large(gate, gate->head.chunked ? gate->body_size : gate->head.length))
+		refuse_body(gate);
+	else if (whole)
+		hand_over_whole(gate);
+	else if (!gate_charge_body(gate, gate->socket->input->capacity))
+		refuse(gate, ERR_OVERLOADED);
+	else
+		return false;
+	return true;
+}
+
+/* --- looking at what has come --- */
+
+static bool feed(struct gate *gate)
+{
+	size_t size = gate->ahead.size - gate->ahead_at;
+	if (size == 0) {
+		buffer_clear(&gate->ahead);
+		gate->ahead_at = 0;
+		return false;
+	}
+	if (size > FEED_BYTES) size = FEED_BYTES;
+	if (!append_input(gate, gate->ahead.at + gate->ahead_at, size)) return false;
+	gate->ahead_at += size;
+	return true;
+}
+
+static void begin_body(struct gate *gate)
+{
+	gate->state = GATE_BODY;
+	gate->since = now_of(gate);
+	pace_begin(&gate->pace, gate->since, 0);
+}
+
+/* One step with the bytes at hand; true when the request has left, or been refused. */
+static bool step(struct gate *gate)
+{
+	h2o_buffer_t *input = gate->socket->input;
+	if (input->size == 0) return false;
+	if (gate->state == GATE_IDLE) {
+		gate->state = GATE_HEAD;
+		gate->since = now_of(gate);
+	}
+	if (gate->state == GATE_HEAD) {
+		enum err err = guard_take(&gate->head, span_of(input->bytes, input->size));
+		if (err) {
+			refuse(gate, err);
+			return true;
+		}
+		if (gate->head.size == 0) return false;
+		begin_body(gate);
+	}
+	return look_at_body(gate);
+}
+
+static void look(struct gate *gate)
+{
+	while (!gate->writing) {
+		if (step(gate)) return;
+		if (feed(gate)) continue;
+		if (gate->state != GATE_BODY || !gate->head.expects || gate->body_size) return;
+		say_continue(gate);
+	}
+}
+
+/* --- reading --- */
+
+/* No more than the request at hand wants: what is behind it waits in the kernel. */
+static size_t wanted(const struct gate *gate)
+{
+	if (gate->state != GATE_BODY) return READ_BYTES;
+	size_t so_far = gate->socket->input->size;
+	size_t size = so_far < READ_BYTES ? READ_BYTES : so_far;
+	if (size > BODY_READ_BYTES_MAX) size = BODY_READ_BYTES_MAX;
+	uint64_t left = gate->head.length - gate->body_size;
+	return !gate->head.chunked && left < size ? (size_t)left : size;
+}
+
+static const char *read_clear(struct gate *gate)
+{
+	h2o_socket_t *socket = gate->socket;
+	size_t        size = wanted(gate);
+	h2o_iovec_t   room = h2o_buffer_reserve(&socket->input, size);
+	if (!room.base) return h2o_socket_error_out_of_memory;
+	ssize_t got = recv(h2o_socket_get_fd(socket), room.base, size, 0);
+	if (got == 0) return h2o_socket_error_closed;
+	if (got < 0) return errno == EAGAIN || errno == EINTR ? NULL : h2o_socket_error_io;
+	socket->input->size += (size_t)got;
+	return NULL;
+}
+
+static void on_readable(h2o_socket_t *socket, const char *error)
+{
+	struct gate *gate = socket->on_close.data;
+	if (!error && !socket->ssl) error = read_clear(gate);
+	if (error)
+		gate->h2o_reads(socket, error);
+	else
+		look(gate);
+}
+
+/* Something comes while the request at hand is seen to. Its head lies in the buffer, which must not move; but once it
+ * is answered the client may be quick with its next one, which is read at once and put aside. */
+static void on_early_bytes(h2o_socket_t *socket, const char *error)
+{
+	struct gate *gate = socket->on_close.data;
+	bool         may_read = !error && gate->state == GATE_ANSWERING && gate->ahead_at == gate->ahead.size;
+	if (may_read) {
+		buffer_clear(&gate->ahead);
+		gate->ahead_at = 0;
+		uint8_t *room = buffer_reserve(&gate->ahead, READ_BYTES);
+		ssize_t  got = room ? recv(h2o_socket_get_fd(socket), room, READ_BYTES, 0) : -1;
+		if (got > 0) gate->ahead.size = (size_t)got;
+		if (got > 0) return;
+	}
+	h2o_socket_read_stop(socket);
+}
+
+/* --- the course of a request, as its handler tells it --- */
+
+struct span gate_body(const struct gate *gate)
+{
+	return span_of(gate->socket->input->bytes + gate->head.size, gate->body_size);
+}
+
+void gate_hold(struct gate *gate)
+{
+	if (!gate->socket->ssl) h2o_socket_read_start(gate->socket, on_early_bytes);
+}
+
+/* h2o has begun to read for the next request, or is about to: it will have set its own callback. */
+void gate_start(struct gate *gate)
+{
+	gate->state = GATE_IDLE;
+	gate->since = now_of(gate);
+	gate->head = (struct head){0};
+	gate->chunks = (struct chunks){0};
+	gate->body_size = 0;
+	gate->h2o_reads = gate->socket->_cb.read;
+	gate->socket->_cb.read = on_readable;
+	if (!gate->socket->ssl) h2o_socket_dont_read(gate->socket, 1);
+	look(gate);
+}

@@ -1,0 +1,87 @@
+#pragma once
+#include "http/chunks.h"
+#include "http/guard.h"
+#include "http/pace.h"
+#include "http/thread.h"
+
+/* One connection between the client and h2o. It reads, guards and gathers a request until that is whole, and only then
+ * lets h2o see it: exactly one, whose head can be read in one way. h2o is told of no body; the handler gets that from
+ * here. What came too early waits here for its turn. It also knows how long everything takes.
+ *
+ *   HANDSHAKE -> IDLE -> HEAD -> BODY -> WAITING (for a shard) -> ANSWERING -> IDLE …
+ *                                                                          '-> CLOSING -> LINGERING
+ */
+enum gate_state {
+	GATE_HANDSHAKE,
+	GATE_IDLE,
+	GATE_HEAD,
+	GATE_BODY,
+	GATE_WAITING,
+	GATE_ANSWERING,
+	GATE_CLOSING,
+	GATE_LINGERING
+};
+
+struct gate {
+	struct http_thread *thread;
+	h2o_socket_t       *socket;
+	h2o_socket_cb       h2o_reads; /* h2o's own callback, in whose place ours stands */
+	h2o_linklist_t      all, ready;
+	enum gate_state     state;
+	bool                admin;
+	bool                writing; /* "100 Continue" is on its way */
+	bool               *gone;    /* set when the gate ends while h2o is called */
+	mono_us             since;   /* the state, or (BODY) the head's end */
+	struct pace         pace;    /* of a body coming in, of an answer going out */
+
+	struct head   head;
+	struct chunks chunks;
+	size_t        body_size; /* come so far, decoded */
+	enum err refusal;    /* of the request at hand: to be answered without a further look, then closed */
+	struct buffer ahead; /* bytes behind the request at hand */
+	size_t        ahead_at; /* of which so many have been fed */
+
+	size_t body_charge, answer_charge; /* in the thread's sums */
+	int    linger_fd;                  /* -1, or the connection once more, to outlive h2o's closing it */
+	size_t lingered;
+};
+
+/* A connection just accepted on the public (or `admin`) listener. The gate owns the socket; it ends with it.
+ * Errors: none that the caller hears; without memory the connection is closed. */
+void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin);
+
+static inline struct gate *gate_of(h2o_req_t *req)
+{
+	return req->conn->callbacks->get_socket(req->conn)->on_close.data;
+}
+
+/* The body of the request at hand, whole; valid while its handler runs. */
+struct span gate_body(const struct gate *gate);
+
+/* The request goes to a shard: the connection stays with the poller meanwhile, which saves two system calls. */
+void gate_hold(struct gate *gate);
+
+/* An answer of `size` bytes is about to be sent; not `persistent`: it is the connection's last. */
+void gate_answering(struct gate *gate, size_t size, bool persistent);
+
+/* The request is disposed of; `persistent`: another may follow. */
+void gate_done(struct gate *gate, bool persistent);
+
+/* Counts `size` bytes of an answer that is being put together. Errors: ERR_OVERLOADED: all answers together would be
+ * beyond ANSWERS_BYTES_MAX (an answer of up to ANSWER_SMALL_BYTES is always taken). */
+must_check enum err gate_charge_answer(struct gate *gate, size_t size);
+
+/* Lets the requests in that follow an answered one; once a turn. true: some may have been answered. */
+bool gates_feed(struct http_thread *thread);
+
+/* Closes what takes too long; a few times a second. */
+void gates_sweep(struct http_thread *thread, mono_us now);
+
+/* Frees what is left when the loop has ended. */
+void gates_free(struct http_thread *thread);
+
+/* Between gate.c and gates.c. */
+void gate_start(struct gate *gate);                     /* h2o has just been given the connection */
+void gate_end(struct gate *gate);                       /* the socket is gone */
+void gate_linger(struct gate *gate);                    /* keeps the connection beyond h2o's closing it */
+bool gate_charge_body(struct gate *gate, size_t bytes); /* false: beyond BODIES_BYTES_MAX in all */

@@ -1,0 +1,247 @@
+/* The gates of a thread: how they begin and end, what they hold together, and what takes too long.
+ *
+ * A gate ends with its socket. A connection that is closed after an answer outlives that: if it were closed with bytes
+ * unread, the kernel would send a reset, and the client might never read its answer. So a duplicate of the descriptor
+ * is kept, told that no more comes from us, and read until the client is done, for a bounded while.
+ *
+ * To end a connection that h2o holds there is no call. Shutting the socket down makes its next read or write fail, upon
+ * which h2o lets go by itself. */
+#include "http/gate.h"
+
+#include <fcntl.h>
+#include <h2o/http1.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct gate *gate_of_link(h2o_linklist_t *link)
+{
+	return H2O_STRUCT_FROM_MEMBER(struct gate, all, link);
+}
+
+/* --- what all hold together --- */
+
+/* Each thread writes its own sum; whoever is about to add much looks at all of them. */
+static uint64_t sum_of(const struct service *service, size_t member)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < service->thread_count; i++) {
+		const char *metrics = (const char *)&service->threads[i].metrics;
+		sum += atomic_load_explicit((const _Atomic uint64_t *)(metrics + member),
+		                            memory_order_relaxed);
+	}
+	return sum;
+}
+
+static void move_sum(_Atomic uint64_t *sum, size_t *charge, size_t to)
+{
+	uint64_t now = atomic_load_explicit(sum, memory_order_relaxed);
+	atomic_store_explicit(sum, now - *charge + to, memory_order_relaxed);
+	*charge = to;
+}
+
+bool gate_charge_body(struct gate *gate, size_t bytes)
+{
+	struct http_thread *thread = gate->thread;
+	move_sum(&thread->metrics.body_bytes, &gate->body_charge, bytes);
+	if (sum_of(thread->service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX) return true;
+	move_sum(&thread->metrics.body_bytes, &gate->body_charge, 0);
+	return false;
+}
+
+enum err gate_charge_answer(struct gate *gate, size_t size)
+{
+	struct http_thread *thread = gate->thread;
+	size_t              to = gate->answer_charge + size;
+	if (to > ANSWER_SMALL_BYTES) {
+		uint64_t sum = sum_of(thread->service, offsetof(struct metrics, answer_bytes));
+		if (sum + size > ANSWERS_BYTES_MAX) return ERR_OVERLOADED;
+	}
+	move_sum(&thread->metrics.answer_bytes, &gate->answer_charge, to);
+	return OK;
+}
+
+void gate_answering(struct gate *gate, size_t size, bool persistent)
+{
+	if (!persistent) gate_linger(gate);
+	gate->state = GATE_ANSWERING;
+	gate->since = thread_now(gate->thread);
+	pace_begin(&gate->pace, gate->since, 0);
+	move_sum(&gate->thread->metrics.answer_bytes, &gate->answer_charge, size);
+}
+
+static void uncharge(struct gate *gate)
+{
+	if (gate->body_charge) move_sum(&gate->thread->metrics.body_bytes, &gate->body_charge, 0);
+	if (gate->answer_charge) move_sum(&gate->thread->metrics.answer_bytes, &gate->answer_charge, 0);
+}
+
+/* --- begin --- */
+
+static void on_close(void *gate)
+{
+	gate_end(gate);
+}
+
+static void begin_http(struct gate *gate)
+{
+	struct http_thread *thread = gate->thread;
+	h2o_accept_ctx_t   *accept = gate->admin ? &thread->accept_admin : &thread->accept_public;
+	h2o_buffer_t      **input = &gate->socket->input;
+	/* Bytes that came with the end of the handshake are not for h2o to parse yet. */
+	buffer_append(&gate->ahead, (*input)->bytes, (*input)->size);
+	h2o_buffer_consume(input, (*input)->size);
+	h2o_http1_accept(accept, gate->socket, *h2o_get_timestamp(accept->ctx, NULL, NULL));
+	gate_start(gate);
+}
+
+static void on_handshake(h2o_socket_t *socket, const char *error)
+{
+	if (error)
+		h2o_socket_close(socket);
+	else
+		begin_http(socket->on_close.data);
+}
+
+void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)
+{
+	struct gate *gate = calloc(1, sizeof *gate);
+	SSL_CTX     *tls = admin ? NULL : thread->service->tls;
+	if (!gate) {
+		h2o_socket_close(socket);
+		return;
+	}
+	*gate = (struct gate){.thread = thread, .socket = socket, .admin = admin, .linger_fd = -1};
+	gate->since = thread_now(thread);
+	h2o_linklist_insert(&thread->gates, &gate->all);
+	socket->on_close.cb = on_close;
+	socket->on_close.data = gate;
+	*(admin ? &thread->admin_connections : &thread->connections) += 1;
+	if (tls)
+		h2o_socket_ssl_handshake(socket, tls, NULL, on_handshake);
+	else
+		begin_http(gate);
+}
+
+/* --- end --- */
+
+static void free_gate(struct gate *gate)
+{
+	h2o_linklist_unlink(&gate->all);
+	if (h2o_linklist_is_linked(&gate->ready)) h2o_linklist_unlink(&gate->ready);
+	uncharge(gate);
+	if (gate->gone) *gate->gone = true;
+	if (gate->linger_fd >= 0) close(gate->linger_fd);
+	buffer_free(&gate->ahead);
+	*(gate->admin ? &gate->thread->admin_connections : &gate->thread->connections) -= 1;
+	free(gate);
+}
+
+static void on_late_bytes(h2o_socket_t *socket, const char *error)
+{
+	struct gate *gate = socket->on_close.data;
+	char         waste[65536];
+	ssize_t      got = error ? 0 : recv(h2o_socket_get_fd(socket), waste, sizeof waste, 0);
+	gate->lingered += got > 0 ? (size_t)got : 0;
+	if (got <= 0 || gate->lingered > LINGER_BYTES) h2o_socket_close(socket);
+}
+
+void gate_linger(struct gate *gate)
+{
+	if (gate->linger_fd < 0) gate->linger_fd = fcntl(h2o_socket_get_fd(gate->socket), F_DUPFD_CLOEXEC, 0);
+}
+
+void gate_end(struct gate *gate)
+{
+	int  fd = gate->linger_fd;
+	bool lingers = fd >= 0 && gate->state == GATE_CLOSING && !shutdown(fd, SHUT_WR);
+	if (!lingers) {
+		free_gate(gate);
+		return;
+	}
+	uncharge(gate);
+	gate->linger_fd = -1; /* the new socket's */
+	gate->state = GATE_LINGERING;
+	gate->since = thread_now(gate->thread);
+	gate->socket = h2o_evloop_socket_create(gate->thread->context.loop, fd, H2O_SOCKET_FLAG_DONT_READ);
+	gate->socket->on_close.cb = on_close;
+	gate->socket->on_close.data = gate;
+	h2o_socket_read_start(gate->socket, on_late_bytes);
+}
+
+void gate_done(struct gate *gate, bool persistent)
+{
+	uncharge(gate);
+	gate->since = thread_now(gate->thread);
+	gate->state = persistent ? GATE_IDLE : GATE_CLOSING;
+	if (persistent && !h2o_linklist_is_linked(&gate->ready))
+		h2o_linklist_insert(&gate->thread->ready, &gate->ready);
+}
+
+void gates_free(struct http_thread *thread)
+{
+	while (!h2o_linklist_is_empty(&thread->gates)) {
+		struct gate *gate = gate_of_link(thread->gates.next);
+		gate->socket->on_close.cb = NULL;
+		free_gate(gate);
+	}
+}
+
+/* --- once a turn --- */
+
+bool gates_feed(struct http_thread *thread)
+{
+	bool fed = false;
+	/* A gate that is fed may be answered at once, but comes back here only by way of the loop. */
+	while (!h2o_linklist_is_empty(&thread->ready)) {
+		struct gate *gate = H2O_STRUCT_FROM_MEMBER(struct gate, ready, thread->ready.next);
+		h2o_linklist_unlink(&gate->ready);
+		fed |= gate->ahead_at < gate->ahead.size;
+		gate_start(gate);
+	}
+	return fed;
+}
+
+/* --- now and then --- */
+
+static bool is_stalled(struct gate *gate, mono_us now)
+{
+	bool     holds = pace_holds(&gate->pace, now, pace_acknowledged(h2o_socket_get_fd(gate->socket)));
+	uint64_t held = sum_of(gate->thread->service, offsetof(struct metrics, answer_bytes));
+	bool     crowded = held > ANSWERS_BYTES_MAX / 2 && gate->answer_charge > ANSWER_SMALL_BYTES;
+	return !holds || (crowded && mono_since(now, gate->pace.moved).v > EVICT_AFTER_MS * US_PER_MS);
+}
+
+static bool is_late(struct gate *gate, mono_us now)
+{
+	int64_t waited_ms = mono_since(now, gate->since).v / US_PER_MS;
+	switch (gate->state) {
+	case GATE_HANDSHAKE: return waited_ms > HANDSHAKE_MS;
+	case GATE_IDLE: return waited_ms > KEEP_ALIVE_MS;
+	case GATE_HEAD: return waited_ms > HEAD_READ_MS;
+	case GATE_BODY: return waited_ms > BODY_READ_MS || !pace_holds(&gate->pace, now, gate->body_size);
+	case GATE_WAITING: return false; /* the call has a deadline of its own */
+	case GATE_ANSWERING: return is_stalled(gate, now);
+	case GATE_CLOSING:
+	case GATE_LINGERING: break;
+	}
+	return waited_ms > LINGER_MS;
+}
+
+void gates_sweep(struct http_thread *thread, mono_us now)
+{
+	enum { SWEEP_MS = 250 };
+	if (mono_since(now, thread->swept).v < SWEEP_MS * US_PER_MS) return;
+	thread->swept = now;
+	h2o_linklist_t *next;
+	for (h2o_linklist_t *link = thread->gates.next; link != &thread->gates; link = next) {
+		struct gate *gate = gate_of_link(link);
+		next = link->next;
+		if (!is_late(gate, now)) continue;
+		metrics_closed(&thread->metrics, gate->state);
+		if (gate->state == GATE_LINGERING)
+			h2o_socket_close(gate->socket);
+		else
+			shutdown(h2o_socket_get_fd(gate->socket), SHUT_RDWR);
+	}
+}

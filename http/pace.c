@@ -1,0 +1,35 @@
+/* How fast a client takes or gives. A deadline alone would cut off the large and honest, or let a byte a second hold
+ * megabytes: so in every window a minimum has to move.
+ *
+ * What an answer has moved is what the client's side has acknowledged: what we handed to the kernel says only how much
+ * it buffers. */
+#include "http/pace.h"
+#include "schemas/limits.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+void pace_begin(struct pace *pace, mono_us now, uint64_t bytes)
+{
+	*pace = (struct pace){.since = now, .bytes = bytes, .moved = now, .last = bytes};
+}
+
+bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes)
+{
+	if (bytes != pace->last) pace->moved = now;
+	pace->last = bytes;
+	if (mono_since(now, pace->since).v < PACE_MS * US_PER_MS) return true;
+	bool enough = bytes - pace->bytes >= PACE_BYTES;
+	pace->since = now;
+	pace->bytes = bytes;
+	return enough;
+}
+
+uint64_t pace_acknowledged(int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t       size = sizeof info;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size)) return 0;
+	return info.tcpi_bytes_acked;
+}

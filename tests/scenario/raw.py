@@ -1,0 +1,88 @@
+"""Bytes on a socket, and what comes back taken apart strictly: for requests that no client library would send."""
+import json
+import socket
+from contextlib import closing
+
+ERROR_KEYS = {"code", "message", "request_id"}
+
+
+class RawAnswer:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers  # names in lower case
+        self.body = body
+
+    def __repr__(self):
+        return f"{self.status} {self.headers} {self.body[:200]!r}"
+
+    def check_form(self, is_head=False):
+        """Every answer has a request id; an error is JSON of the agreed form, with that id."""
+        assert self.headers.get("x-request-id"), self
+        if self.status >= 400 and not is_head:
+            assert self.headers["content-type"] == "application/json", self
+            error = json.loads(self.body)
+            assert set(error) - {"field"} == ERROR_KEYS, self
+            assert error["request_id"] == self.headers["x-request-id"], self
+
+
+def take_answer(data, is_head=False):
+    """(answer, rest) of bytes that begin with one; None: it is not whole yet."""
+    head, found, rest = data.partition(b"\r\n\r\n")
+    if not found:
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")
+    version, status, _ = first.split(" ", 2)
+    assert version == "HTTP/1.1", first
+    headers = {}
+    for line in lines:
+        name, value = line.split(": ", 1)
+        assert name.lower() not in headers, f"{name} twice: {head}"
+        headers[name.lower()] = value
+    assert "transfer-encoding" not in headers, head
+    size = 0 if is_head or int(status) in (100, 204) else int(headers["content-length"])
+    if len(rest) < size:
+        return None
+    return RawAnswer(int(status), headers, rest[:size]), rest[size:]
+
+
+def take_answers(data, is_head=False):
+    answers = []
+    while data:
+        taken = take_answer(data, is_head)
+        assert taken, f"half an answer: {data!r}"
+        answers.append(taken[0])
+        data = taken[1]
+    return answers
+
+
+def receive_all(connection):
+    """All that comes until the server ends the connection, which it must do in good order: a reset may cost the client
+    an answer that it has not read."""
+    data = b""
+    while part := connection.recv(65536):
+        data += part
+    return data
+
+
+def connect(address, seconds=10):
+    connection = socket.create_connection(address, seconds)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def talk(address, parts, seconds=10):
+    """Sends the parts one by one, says that this is all, and returns every byte of the answers."""
+    with closing(connect(address, seconds)) as connection:
+        for part in parts:
+            connection.sendall(part)
+        connection.shutdown(socket.SHUT_WR)
+        return receive_all(connection)
+
+
+def receive_answer(connection, data=b"", is_head=False):
+    """(answer, rest): waits for one whole answer."""
+    while not (taken := take_answer(data, is_head)):
+        part = connection.recv(65536)
+        assert part, f"closed after {data!r}"
+        data += part
+    return taken

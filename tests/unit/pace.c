@@ -1,0 +1,45 @@
+/* http/pace.h: what moves enough goes on, what drips does not. */
+#include "http/pace.h"
+#include "schemas/limits.h"
+
+#include <criterion/criterion.h>
+
+static mono_us at_ms(int64_t ms)
+{
+	return (mono_us){1000000 + ms * US_PER_MS};
+}
+
+Test(pace, enough_in_every_window_holds_for_ever)
+{
+	struct pace pace;
+	pace_begin(&pace, at_ms(0), 0);
+	for (int window = 1; window <= 50; window++)
+		cr_expect(pace_holds(&pace, at_ms(window * PACE_MS), (uint64_t)window * PACE_BYTES), "%d",
+		          window);
+}
+
+Test(pace, a_drip_is_found_at_the_end_of_its_first_window)
+{
+	struct pace pace;
+	pace_begin(&pace, at_ms(0), 500);
+	for (int64_t ms = 250; ms < PACE_MS; ms += 250)
+		cr_expect(pace_holds(&pace, at_ms(ms), 500 + (uint64_t)ms / 250), "%d", (int)ms);
+	cr_expect_not(pace_holds(&pace, at_ms(PACE_MS), 500 + PACE_BYTES - 1));
+}
+
+Test(pace, what_was_quick_does_not_count_twice)
+{
+	struct pace pace;
+	pace_begin(&pace, at_ms(0), 0);
+	cr_expect(pace_holds(&pace, at_ms(PACE_MS), 100 * PACE_BYTES));
+	cr_expect_not(pace_holds(&pace, at_ms(2 * PACE_MS), 100 * PACE_BYTES));
+}
+
+Test(pace, it_says_since_when_nothing_moves)
+{
+	struct pace pace;
+	pace_begin(&pace, at_ms(0), 7);
+	cr_expect(pace_holds(&pace, at_ms(100), 8));
+	cr_expect(pace_holds(&pace, at_ms(900), 8));
+	cr_expect_eq(pace.moved.v, at_ms(100).v);
+}
