@@ -110,12 +110,14 @@ static void hear_numbers(struct survey *survey, uint32_t shard, const msgpack_ob
 static void answer_metrics(struct survey *survey)
 {
 	const struct service *service = survey->request->thread->service;
-	const struct metrics *threads[HTTP_THREADS_MAX];
+	struct metrics_view   view = {.count = service->thread_count,
+	                              .shards = service->shards,
+	                              .connections_max = service->connections_max * service->thread_count};
 	struct buffer        *body = &survey->request->thread->body;
 	for (unsigned i = 0; i < service->thread_count; i++)
-		threads[i] = &service->threads[i].metrics;
+		view.threads[i] = &service->threads[i].metrics;
 	buffer_clear(body);
-	metrics_render(threads, service->thread_count, body);
+	metrics_render(&view, body);
 	shard_numbers_render(survey->numbers, service->shards, body);
 	answer_text(survey->request, 200, "text/plain; version=0.0.4; charset=utf-8", buffer_span(body));
 }

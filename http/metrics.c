@@ -1,14 +1,14 @@
 /* Counters for GET /metrics. A counter has one writer, so that counting is a load and a store without a lock
- * or a locked instruction; the sums are made only when somebody asks. */
+ * or a locked instruction; the sums are made only when somebody asks. Names follow the conventions of Prometheus:
+ * base units, `_total` behind what only grows, all lines of one metric together under their HELP and TYPE. */
 #include "http/metrics.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
-
-static const int64_t bounds_us[LATENCY_BUCKETS] = {100,    250,     500,     1000,    2000,  3000,
-                                                   5000,   7500,    10000,   25000,   50000, 100000,
-                                                   250000, 1000000, 5000000, 10000000};
+#include <sys/resource.h>
+#include <unistd.h>
 
 static void add(_Atomic uint64_t *counter, uint64_t more)
 {
@@ -26,12 +26,8 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 	unsigned row = route ? route_index(route) : ROUTE_COUNT;
 	if (status >= STATUS_FIRST && status <= STATUS_LAST)
 		add(&metrics->requests[row][status - STATUS_FIRST], 1);
-	if (!route) return; /* the admin's own questions and strangers would blur the times that matter */
-	unsigned bucket = 0;
-	while (bucket < LATENCY_BUCKETS && elapsed.v > bounds_us[bucket])
-		bucket++;
-	add(&metrics->latency[bucket], 1);
-	add(&metrics->latency_us_sum, elapsed.v > 0 ? (uint64_t)elapsed.v : 0);
+	/* The admin's own questions and strangers would blur the times that matter. */
+	if (route) histogram_add(&metrics->latency_us[row], &scale_us, elapsed.v);
 }
 
 void metrics_closed(struct metrics *metrics, unsigned kind)
@@ -39,6 +35,8 @@ void metrics_closed(struct metrics *metrics, unsigned kind)
 	must(kind < CLOSED_KINDS);
 	add(&metrics->closed[kind], 1);
 }
+
+/* --- lines --- */
 
 void metrics_line(struct buffer *out, const char *format, ...)
 {
@@ -51,16 +49,97 @@ void metrics_line(struct buffer *out, const char *format, ...)
 	buffer_append(out, text, (size_t)size);
 }
 
-static void render_requests(const struct metrics *const *threads, unsigned count, struct buffer *out)
+void metrics_head(struct buffer *out, const char *name, const char *type, const char *help)
 {
-	metrics_line(out, "# HELP stampede_http_requests_total Requests answered, by route and status.\n"
-	                  "# TYPE stampede_http_requests_total counter\n");
+	metrics_line(out, "# HELP stampede_%s %s\n", name, help);
+	metrics_line(out, "# TYPE stampede_%s %s\n", name, type);
+}
+
+void metrics_histogram(struct buffer *out, const char *name, const char *labels, const struct scale *scale,
+                       const struct histogram_copy *histogram)
+{
+	uint64_t below = 0;
+	for (unsigned i = 0; i < SCALE_BOUNDS; i++) {
+		below += histogram->counts[i];
+		metrics_line(out, "stampede_%s_bucket{%s,le=\"%g\"} %" PRIu64 "\n", name, labels,
+		             (double)scale->bounds[i] / scale->unit, below);
+	}
+	below += histogram->counts[SCALE_BOUNDS];
+	metrics_line(out, "stampede_%s_bucket{%s,le=\"+Inf\"} %" PRIu64 "\n", name, labels, below);
+	metrics_line(out, "stampede_%s_sum{%s} %.6f\n", name, labels, (double)histogram->sum / scale->unit);
+	metrics_line(out, "stampede_%s_count{%s} %" PRIu64 "\n", name, labels, below);
+}
+
+/* --- what this process counts --- */
+
+static uint64_t sum_of(const struct metrics_view *view, size_t member)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < view->count; i++)
+		sum += look((const _Atomic uint64_t *)((const char *)view->threads[i] + member));
+	return sum;
+}
+
+static void gauge(struct buffer *out, const char *name, const char *help, uint64_t value)
+{
+	metrics_head(out, name, "gauge", help);
+	metrics_line(out, "stampede_%s %" PRIu64 "\n", name, value);
+}
+
+static void render_gauges(const struct metrics_view *view, struct buffer *out)
+{
+	metrics_head(out, "build_info", "gauge", "Which protocol the processes speak among themselves.");
+	metrics_line(out, "stampede_build_info{protocol=\"%d\"} 1\n", PROTOCOL_VERSION);
+	gauge(out, "http_threads", "Threads that serve.", view->count);
+	gauge(out, "http_connections", "Connections of clients.",
+	      sum_of(view, offsetof(struct metrics, connections)));
+	gauge(out, "http_connections_limit", "As many are taken in; more wait in the kernel's queue.",
+	      view->connections_max);
+	gauge(out, "http_sessions_up", "Sessions with shards that are up, over all threads.",
+	      sum_of(view, offsetof(struct metrics, sessions_up)));
+	gauge(out, "http_body_bytes", "Memory of large bodies that have begun to come in.",
+	      sum_of(view, offsetof(struct metrics, body_bytes)));
+	gauge(out, "http_answer_bytes", "Answers that wait for their last part or for their reader.",
+	      sum_of(view, offsetof(struct metrics, answer_bytes)));
+}
+
+static void render_process(struct buffer *out)
+{
+	struct rusage usage;
+	long          pages = 0;
+	FILE         *statm = fopen("/proc/self/statm", "re");
+	if (statm && fscanf(statm, "%*d %ld", &pages) != 1) pages = 0;
+	if (statm) fclose(statm);
+	gauge(out, "http_resident_bytes", "Memory of the http process.",
+	      (uint64_t)(pages * sysconf(_SC_PAGESIZE)));
+	getrusage(RUSAGE_SELF, &usage);
+	double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	metrics_head(out, "http_cpu_seconds_total", "counter", "Processor time of the http process.");
+	metrics_line(out, "stampede_http_cpu_seconds_total %.6f\n", seconds);
+}
+
+static void render_closed(const struct metrics_view *view, struct buffer *out)
+{
+	static const char *const kinds[CLOSED_KINDS] = {"handshake", "idle",   "head",  "body",
+	                                                "waiting",   "answer", "close", "linger"};
+	metrics_head(out, "http_connections_closed_total", "counter",
+	             "Connections closed because they took too long, by what they did.");
+	for (unsigned i = 0; i < CLOSED_KINDS; i++)
+		metrics_line(out, "stampede_http_connections_closed_total{during=\"%s\"} %" PRIu64 "\n",
+		             kinds[i],
+		             sum_of(view, offsetof(struct metrics, closed) + i * sizeof(_Atomic uint64_t)));
+}
+
+static void render_requests(const struct metrics_view *view, struct buffer *out)
+{
+	metrics_head(out, "http_requests_total", "counter", "Requests answered, by route and status.");
 	for (unsigned row = 0; row <= ROUTE_COUNT; row++) {
 		const char *route = row < ROUTE_COUNT ? message_row(route_row(row)->message)->name : "none";
 		for (unsigned status = 0; status <= STATUS_LAST - STATUS_FIRST; status++) {
 			uint64_t sum = 0;
-			for (unsigned i = 0; i < count; i++)
-				sum += look(&threads[i]->requests[row][status]);
+			for (unsigned i = 0; i < view->count; i++)
+				sum += look(&view->threads[i]->requests[row][status]);
 			if (!sum) continue;
 			metrics_line(out,
 			             "stampede_http_requests_total{route=\"%s\",status=\"%u\"} %" PRIu64 "\n",
@@ -69,45 +148,56 @@ static void render_requests(const struct metrics *const *threads, unsigned count
 	}
 }
 
-static void render_latency(const struct metrics *const *threads, unsigned count, struct buffer *out)
+static void render_latency(const struct metrics_view *view, struct buffer *out)
 {
-	static const char name[] = "stampede_http_request_seconds";
-	uint64_t          below = 0, us_sum = 0;
-	metrics_line(
-	    out,
-	    "# HELP %s Operations, from their arrival in the loop to their answer.\n# TYPE %s histogram\n",
-	    name, name);
-	for (unsigned bucket = 0; bucket <= LATENCY_BUCKETS; bucket++) {
-		for (unsigned i = 0; i < count; i++)
-			below += look(&threads[i]->latency[bucket]);
-		if (bucket < LATENCY_BUCKETS)
-			metrics_line(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
-			             (double)bounds_us[bucket] / 1e6, below);
+	static const char name[] = "http_request_duration_seconds";
+	metrics_head(out, name, "histogram", "From a request's arrival in the loop to its answer, by route.");
+	for (unsigned row = 0; row < ROUTE_COUNT; row++) {
+		struct histogram_copy sum = {.sum = 0};
+		char                  labels[64];
+		for (unsigned i = 0; i < view->count; i++)
+			histogram_sum(&view->threads[i]->latency_us[row], &sum);
+		snprintf(labels, sizeof labels, "route=\"%s\"", message_row(route_row(row)->message)->name);
+		metrics_histogram(out, name, labels, &scale_us, &sum);
 	}
-	for (unsigned i = 0; i < count; i++)
-		us_sum += look(&threads[i]->latency_us_sum);
-	metrics_line(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, below);
-	metrics_line(out, "%s_sum %.6f\n%s_count %" PRIu64 "\n", name, (double)us_sum / 1e6, name, below);
 }
 
-void metrics_render(const struct metrics *const *threads, unsigned count, struct buffer *out)
+/* One of the two histograms that each session has, which stands at `member` of struct ask_traffic. */
+static void render_traffic(const struct metrics_view *view, const char *name, size_t member,
+                           struct buffer *out)
 {
-	uint64_t connections = 0, sessions = 0, calls = 0;
-	for (unsigned i = 0; i < count; i++) {
-		connections += look(&threads[i]->connections);
-		sessions += look(&threads[i]->sessions_up);
-		calls += look(&threads[i]->outstanding_calls);
+	for (uint32_t shard = 0; shard < view->shards; shard++) {
+		struct histogram_copy sum = {.sum = 0};
+		char                  labels[32];
+		for (unsigned i = 0; i < view->count; i++) {
+			const char *traffic = (const char *)&view->threads[i]->traffic[shard];
+			histogram_sum((const struct histogram *)(traffic + member), &sum);
+		}
+		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
+		metrics_histogram(out, name, labels, &scale_items, &sum);
 	}
-	metrics_line(out, "# TYPE stampede_build_info gauge\nstampede_build_info{protocol=\"%d\"} 1\n",
-	             PROTOCOL_VERSION);
-	metrics_line(out, "# TYPE stampede_http_threads gauge\nstampede_http_threads %u\n", count);
-	metrics_line(out, "# TYPE stampede_http_connections gauge\nstampede_http_connections %" PRIu64 "\n",
-	             connections);
-	metrics_line(
-	    out, "# HELP stampede_http_sessions_up Sessions with shards that are up, over all threads.\n");
-	metrics_line(out, "# TYPE stampede_http_sessions_up gauge\nstampede_http_sessions_up %" PRIu64 "\n",
-	             sessions);
-	metrics_line(out, "# TYPE stampede_http_calls gauge\nstampede_http_calls %" PRIu64 "\n", calls);
-	render_requests(threads, count, out);
-	render_latency(threads, count, out);
+}
+
+static void render_sessions(const struct metrics_view *view, struct buffer *out)
+{
+	metrics_head(out, "http_calls_waiting", "gauge", "Calls that a shard has yet to answer.");
+	for (uint32_t shard = 0; shard < view->shards; shard++)
+		metrics_line(
+		    out, "stampede_http_calls_waiting{shard=\"%" PRIu32 "\"} %" PRIu64 "\n", shard,
+		    sum_of(view, offsetof(struct metrics, calls) + shard * sizeof(_Atomic uint64_t)));
+	metrics_head(out, "http_frame_calls", "histogram", "Calls in each message to a shard.");
+	render_traffic(view, "http_frame_calls", offsetof(struct ask_traffic, calls), out);
+	metrics_head(out, "http_frame_replies", "histogram",
+	             "Replies, or parts of them, in each message from a shard.");
+	render_traffic(view, "http_frame_replies", offsetof(struct ask_traffic, replies), out);
+}
+
+void metrics_render(const struct metrics_view *view, struct buffer *out)
+{
+	render_gauges(view, out);
+	render_process(out);
+	render_closed(view, out);
+	render_sessions(view, out);
+	render_requests(view, out);
+	render_latency(view, out);
 }

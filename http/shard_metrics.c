@@ -4,17 +4,33 @@
 #include "http/metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const struct {
 	const char *member, *type, *name, *help;
 } rows[] = {
-#define S(member, type, name, help) {member, type, name, help},
+#define S(member, type, name, help) {member, type, "shard_" name, help},
+#define H(member, scale, name, help)
 #include "http/shard_metrics.def"
 #undef S
+#undef H
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+static const struct {
+	const char         *member;
+	const struct scale *scale;
+	const char         *name, *help;
+} histograms[] = {
+#define S(member, type, name, help)
+#define H(member, scale, name, help) {member, &scale, "shard_" name, help},
+#include "http/shard_metrics.def"
+#undef S
+#undef H
+};
+enum { ROWS = sizeof rows / sizeof *rows, HISTOGRAMS = sizeof histograms / sizeof *histograms };
 _Static_assert((int)ROWS <= (int)SHARD_NUMBERS_MAX,
                "shard_metrics.def has more rows than shard_numbers has places");
+_Static_assert((int)HISTOGRAMS <= (int)SHARD_HISTOGRAMS_MAX,
+               "shard_metrics.def has more histograms than shard_numbers has places");
 
 const msgpack_object *member_of(const msgpack_object *map, const char *name)
 {
@@ -28,6 +44,19 @@ const msgpack_object *member_of(const msgpack_object *map, const char *name)
 	return NULL;
 }
 
+/* A histogram travels as an array: its counts, then its sum. */
+static bool take_histogram(const msgpack_object *value, struct histogram_copy *copy)
+{
+	if (!value || value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != SCALE_BOUNDS + 2)
+		return false;
+	for (unsigned i = 0; i < SCALE_BOUNDS + 2; i++) {
+		const msgpack_object *item = &value->via.array.ptr[i];
+		if (item->type != MSGPACK_OBJECT_POSITIVE_INTEGER) return false;
+		*(i <= SCALE_BOUNDS ? &copy->counts[i] : &copy->sum) = item->via.u64;
+	}
+	return true;
+}
+
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	*numbers = (struct shard_numbers){.up = status != NULL};
@@ -37,20 +66,36 @@ void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *sta
 		numbers->known[i] = true;
 		numbers->values[i] = value->via.i64;
 	}
+	for (unsigned i = 0; status && i < HISTOGRAMS; i++)
+		numbers->has_histogram[i] = take_histogram(member_of(status, histograms[i].member),
+		                                           &numbers->histograms[i]);
+}
+
+static void render_histogram(const struct shard_numbers *shards, uint32_t count, unsigned row,
+                             struct buffer *out)
+{
+	metrics_head(out, histograms[row].name, "histogram", histograms[row].help);
+	for (uint32_t shard = 0; shard < count; shard++) {
+		char labels[32];
+		snprintf(labels, sizeof labels, "shard=\"%" PRIu32 "\"", shard);
+		if (shards[shard].has_histogram[row])
+			metrics_histogram(out, histograms[row].name, labels, histograms[row].scale,
+			                  &shards[shard].histograms[row]);
+	}
 }
 
 void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
-	metrics_line(out,
-	             "# HELP stampede_shard_up Whether the shard answers.\n# TYPE stampede_shard_up gauge\n");
+	metrics_head(out, "shard_up", "gauge", "Whether the shard answers.");
 	for (uint32_t shard = 0; shard < count; shard++)
 		metrics_line(out, "stampede_shard_up{shard=\"%" PRIu32 "\"} %d\n", shard, shards[shard].up);
 	for (unsigned i = 0; i < ROWS; i++) {
-		metrics_line(out, "# HELP stampede_shard_%s %s\n# TYPE stampede_shard_%s %s\n", rows[i].name,
-		             rows[i].help, rows[i].name, rows[i].type);
+		metrics_head(out, rows[i].name, rows[i].type, rows[i].help);
 		for (uint32_t shard = 0; shard < count; shard++)
 			if (shards[shard].known[i])
-				metrics_line(out, "stampede_shard_%s{shard=\"%" PRIu32 "\"} %" PRId64 "\n",
+				metrics_line(out, "stampede_%s{shard=\"%" PRIu32 "\"} %" PRId64 "\n",
 				             rows[i].name, shard, shards[shard].values[i]);
 	}
+	for (unsigned i = 0; i < HISTOGRAMS; i++)
+		render_histogram(shards, count, i, out);
 }

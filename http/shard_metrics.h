@@ -1,16 +1,20 @@
 #pragma once
 #include "schemas/buffer.h"
+#include "schemas/histogram.h"
 
 #include <stdbool.h>
 
 /* The shards' part of /metrics: taken from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard that
  * did not answer has stampede_shard_up 0 and no other line. Errors: none. */
-enum { SHARD_NUMBERS_MAX = 32 };
+enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 2 };
 
 struct shard_numbers {
 	bool    up;
 	bool    known[SHARD_NUMBERS_MAX]; /* a member may be null */
 	int64_t values[SHARD_NUMBERS_MAX];
+
+	bool                  has_histogram[SHARD_HISTOGRAMS_MAX];
+	struct histogram_copy histograms[SHARD_HISTOGRAMS_MAX];
 };
 
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status); /* NULL: no answer */

@@ -102,6 +102,7 @@ static enum err open_sessions(struct http_thread *thread)
 		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
 		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
 		if (err) return err;
+		ask_count(*ask, &thread->metrics.traffic[shard]);
 		thread->wakers[2 * shard] = watch(thread, ask_fd(*ask));
 		thread->wakers[2 * shard + 1] = watch(thread, ask_link_fd(*ask));
 		if (!thread->wakers[2 * shard] || !thread->wakers[2 * shard + 1]) return ERR_IO;
@@ -186,13 +187,13 @@ static void regulate_listeners(struct http_thread *thread)
 
 static void publish_gauges(struct http_thread *thread)
 {
-	uint64_t up = 0, calls = 0;
+	uint64_t up = 0;
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		up += ask_state(thread->asks[shard]) == ASK_UP;
-		calls += ask_outstanding(thread->asks[shard]);
+		atomic_store_explicit(&thread->metrics.calls[shard], ask_outstanding(thread->asks[shard]),
+		                      memory_order_relaxed);
 	}
 	atomic_store_explicit(&thread->metrics.sessions_up, up, memory_order_relaxed);
-	atomic_store_explicit(&thread->metrics.outstanding_calls, calls, memory_order_relaxed);
 	atomic_store_explicit(&thread->metrics.connections, thread->connections, memory_order_relaxed);
 }
 

@@ -16,6 +16,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
@@ -30,6 +31,7 @@ struct journal {
 	struct position    at;      /* behind the newest record submitted */
 	struct position    durable; /* behind the newest record known durable */
 	uint64_t           syncs;
+	struct histogram   sync_times; /* the sync thread's to write */
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
@@ -69,6 +71,14 @@ static enum err write_synced(int fd, struct span bytes, uint64_t offset)
 	return fdatasync(fd) ? ERR_IO : OK;
 }
 
+/* For the metrics alone: nothing is decided by it. */
+static int64_t mono_now_us(void)
+{
+	struct timespec now = {0};
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * US_PER_SEC + now.tv_nsec / 1000;
+}
+
 static void wake_writer(struct journal *journal)
 {
 	uint64_t one = 1;
@@ -91,8 +101,10 @@ static void *sync_main(void *data)
 #ifdef FAULT_ANSWER_EARLY
 		usleep(30000); /* the fault: the engine has let the answers go already */
 #endif
+		int64_t  begun = mono_now_us();
 		enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
 		                            journal->flight.offset);
+		histogram_add(&journal->sync_times, &scale_us, mono_now_us() - begun);
 		atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
 		wake_writer(journal);
 	}
@@ -250,6 +262,11 @@ struct position journal_position(const struct journal *journal)
 uint64_t journal_syncs(const struct journal *journal)
 {
 	return journal->syncs;
+}
+
+const struct histogram *journal_sync_times(const struct journal *journal)
+{
+	return &journal->sync_times;
 }
 
 /* Could the present segment take one more record of any size? */

@@ -1,4 +1,5 @@
 #pragma once
+#include "schemas/histogram.h"
 #include "store/caretaker.h"
 #include "store/record.h"
 #include "store/scan.h"
@@ -36,6 +37,9 @@ uint64_t        journal_decided_seq(const struct journal *journal); /* of the ne
 uint64_t        journal_durable_seq(const struct journal *journal);
 struct position journal_position(const struct journal *journal); /* behind the newest durable record */
 uint64_t        journal_syncs(const struct journal *journal);    /* since it was opened */
+
+/* How long writing and syncing each record took (scale_us); any thread may read it. */
+const struct histogram *journal_sync_times(const struct journal *journal);
 
 /* Is nothing more to be decided for the moment, because the next segment is not there yet and what is decided might not
  * fit the present one? It ends by itself: with the segment, or with less room. */

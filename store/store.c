@@ -320,6 +320,11 @@ enum err store_commit(struct store *store)
 	return db_begin(store->db);
 }
 
+const struct histogram *store_sync_times(const struct store *store)
+{
+	return journal_sync_times(store->journal);
+}
+
 struct store_counters store_counters(const struct store *store)
 {
 	struct position at = journal_position(store->journal);

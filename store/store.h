@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/clock.h"
+#include "schemas/histogram.h"
 #include "store/caretaker.h"
 #include "store/keeper.h"
 #include "store/trust.h"
@@ -79,6 +80,9 @@ struct store_counters {
 	uint64_t seq, epoch, syncs, commits;
 };
 struct store_counters store_counters(const struct store *store);
+
+/* How long the journal's syncs took (scale_us); any thread may read it while the store is open. */
+const struct histogram *store_sync_times(const struct store *store);
 
 /* A reader's view, from any thread; begin after the writer has committed what it should see. */
 must_check enum err store_reader_open(struct store *store, struct arena *arena, struct view **view);

@@ -39,6 +39,8 @@ struct ask {
 	ask_calls_fn    on_calls;
 	void           *serve_user;
 
+	struct ask_traffic *traffic; /* NULL: nobody counts */
+
 	enum ask_state state;
 	bool           link_is_up;
 	mono_us        hello_due; /* while HELLO; no two within HELLO_AGAIN_MS on one connection */
@@ -110,6 +112,11 @@ uint64_t ask_epoch(const struct ask *ask)
 uint32_t ask_outstanding(const struct ask *ask)
 {
 	return ask->calls.outstanding;
+}
+
+void ask_count(struct ask *ask, struct ask_traffic *traffic)
+{
+	ask->traffic = traffic;
 }
 
 int ask_fd(const struct ask *ask)
@@ -185,6 +192,7 @@ static void send_gathered(struct ask *ask)
 	struct span frame = frame_seal_calls(&ask->out, ask->epoch, ask->placement_version);
 	if (mailbox_send(ask->mailbox, NULL, frame)) return;
 	ask->frame++;
+	if (ask->traffic) histogram_add(&ask->traffic->calls, &scale_items, ask->out.count);
 	frame_clear(&ask->out);
 }
 
@@ -334,6 +342,7 @@ static void take_reply(struct ask *ask, const struct reply *reply)
 static enum arrival take_replies(struct ask *ask, const struct frame *frame)
 {
 	enum arrival arrival = FRAME_TAKEN;
+	if (ask->traffic) histogram_add(&ask->traffic->replies, &scale_items, frame->count);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct reply reply;
 		if (reply_open(&frame->items[i], &reply))

@@ -1,6 +1,7 @@
 #pragma once
 #include "actors/rt/mailbox.h"
 #include "schemas/frame.h"
+#include "schemas/histogram.h"
 
 /* The caller's side of a session with one shard or the supervisor: DOWN -> HELLO -> UP (epoch, credit).
  * Calls are gathered and leave as one message per ask_flush(). Every call ends exactly once, in `on_reply`:
@@ -17,6 +18,11 @@ struct ask;
 typedef void (*ask_reply_fn)(void *user, const struct reply *reply);
 
 enum ask_state { ASK_DOWN, ASK_HELLO, ASK_UP };
+
+/* How many calls each frame sent held, and how many replies each received (scale_items). */
+struct ask_traffic {
+	struct histogram calls, replies;
+};
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
@@ -52,5 +58,8 @@ void                ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user
 must_check enum err ask_send(struct ask *ask, struct span frame);
 
 /* Descriptors to wait on (readable), with the transport's rule: after every wake-up pump until false. */
+/* From now on counts into `traffic`, which outlives `ask`; other threads may read it. */
+void ask_count(struct ask *ask, struct ask_traffic *traffic);
+
 int ask_fd(const struct ask *ask);
 int ask_link_fd(const struct ask *ask);

@@ -3,6 +3,7 @@
 #include "actors/shard/account.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
+#include "schemas/histogram.h"
 #include "store/idempotency.h"
 #include "store/store.h"
 
@@ -28,6 +29,9 @@ struct shard_facts {
 	atomic_bool          issuer_paused, issuer_up;
 	atomic_int           room; /* enum room */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
+
+	struct histogram        record_commands; /* decided while a record was open (scale_items) */
+	const struct histogram *sync_times;      /* the store's, as long as it is open (scale_us) */
 };
 
 struct request {

@@ -17,6 +17,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 	bool paused;
 	engine->store = store;
 	engine->facts.keeper = store_keeper(store);
+	engine->facts.sync_times = store_sync_times(store);
 	engine->mailbox = mailbox;
 	parking_open(&engine->parking);
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
@@ -178,6 +179,7 @@ static void submit(struct engine *engine)
 	flush(engine); /* what needed only earlier records */
 	store_submit(engine->store, engine->service_now);
 	sessions_turn(&engine->sessions);
+	histogram_add(&engine->facts.record_commands, &scale_items, engine->open_commands);
 	engine->open_commands = 0;
 	atomic_fetch_add_explicit(&engine->facts.batches, 1, memory_order_relaxed);
 }

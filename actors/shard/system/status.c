@@ -71,6 +71,18 @@ static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
 	pack_text(pk, room_text(atomic_load(&facts->room)));
 }
 
+/* Counts by bucket, then the sum. */
+static void pack_histogram(const char *key, const struct histogram *histogram, msgpack_packer *pk)
+{
+	struct histogram_copy copy = {.sum = 0};
+	histogram_sum(histogram, &copy);
+	pack_text(pk, key);
+	msgpack_pack_array(pk, SCALE_BOUNDS + 2);
+	for (unsigned i = 0; i <= SCALE_BOUNDS; i++)
+		msgpack_pack_uint64(pk, copy.counts[i]);
+	msgpack_pack_uint64(pk, copy.sum);
+}
+
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
@@ -81,7 +93,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
 	                                                          : "up";
-	msgpack_pack_map(&pk, 13 + DISK_MEMBERS);
+	msgpack_pack_map(&pk, 15 + DISK_MEMBERS);
 	pack_count(&pk, "index", facts->index);
 	pack_count(&pk, "epoch", facts->epoch);
 	pack_count(&pk, "accounts", accounts);
@@ -97,5 +109,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	pack_text(&pk, "issuer");
 	pack_text(&pk, issuer);
 	pack_disk(facts, &pk);
+	pack_histogram("sync_histogram", facts->sync_times, &pk);
+	pack_histogram("record_histogram", &facts->record_commands, &pk);
 	return OK;
 }
