@@ -66,7 +66,7 @@ void gate_answering(struct gate *gate, size_t size, bool persistent)
 	if (!persistent) gate_linger(gate);
 	gate->state = GATE_ANSWERING;
 	gate->since = thread_now(gate->thread);
-	pace_begin(&gate->pace, gate->since, 0);
+	gate->pace = (struct pace){.last = 0}; /* begun when somebody looks: most answers are gone by then */
 	move_sum(&gate->thread->metrics.answer_bytes, &gate->answer_charge, size);
 }
 
@@ -206,10 +206,14 @@ bool gates_feed(struct http_thread *thread)
 
 static bool is_stalled(struct gate *gate, mono_us now)
 {
-	bool     holds = pace_holds(&gate->pace, now, pace_acknowledged(h2o_socket_get_fd(gate->socket)));
+	uint64_t moved = pace_acknowledged(h2o_socket_get_fd(gate->socket));
+	if (gate->pace.since.v == 0) pace_begin(&gate->pace, now, moved);
+	bool     holds = pace_holds(&gate->pace, now, moved);
 	uint64_t held = sum_of(gate->thread->service, offsetof(struct metrics, answer_bytes));
 	bool     crowded = held > ANSWERS_BYTES_MAX / 2 && gate->answer_charge > ANSWER_SMALL_BYTES;
-	return !holds || (crowded && mono_since(now, gate->pace.moved).v > EVICT_AFTER_MS * US_PER_MS);
+	bool     stopping = atomic_load_explicit(&gate->thread->service->stopping, memory_order_relaxed);
+	return !holds ||
+	       ((crowded || stopping) && mono_since(now, gate->pace.moved).v > EVICT_AFTER_MS * US_PER_MS);
 }
 
 static bool is_late(struct gate *gate, mono_us now)

@@ -1,0 +1,288 @@
+"""Clients that are slow, greedy or many: what they may hold of the service's time, memory and descriptors is bounded, and
+whoever behaves is served meanwhile."""
+import json
+import os
+import selectors
+import signal
+import socket
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from harness import wait_for
+from metrics import look
+from raw import connect, receive_all, receive_answer, take_answers, talk
+from shop import Shop, path_of
+
+MIB = 1 << 20
+BODIES, ANSWERS = 128 * MIB, 256 * MIB  # what all bodies and all unread answers may hold
+
+
+def head(shop, line, *fields):
+    return "\r\n".join([line, "Host: x", f"Authorization: Bearer {shop.key}", *fields, "", ""]).encode()
+
+
+def peak_memory(service):
+    """The most the http process has ever held, in bytes."""
+    status = Path(f"/proc/{service.pid_of('http')}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+@pytest.fixture
+def own(new_service):
+    """A service of its own with one http thread and one shop."""
+    shop = Shop(new_service(shards=1), ("balance",))
+    yield shop
+    shop.close()
+
+
+def is_served(shop, pass_id):
+    shop.add(pass_id, 1)
+    assert shop.client.get(path_of(pass_id)).status == 200
+
+
+# Time
+
+class Drip:
+    """A connection that sends `first`, and then `more` again and again, until the server ends it."""
+
+    def __init__(self, service, first, more=b""):
+        self.socket = connect(service.http)
+        self.more = more
+        self.socket.sendall(first)
+        self.ended = False
+        self.due = 0.0
+
+    def go_on(self):
+        now = time.monotonic()
+        try:
+            if self.more and now >= self.due:
+                self.socket.sendall(self.more)
+                self.due = now + 0.2
+            self.socket.setblocking(False)
+            assert self.socket.recv(1000) == b"", "closed without a word"
+            self.ended = True
+        except BlockingIOError:
+            self.socket.setblocking(True)
+        except (ConnectionResetError, BrokenPipeError):
+            self.ended = True
+
+
+@pytest.mark.plain
+def test_whoever_drips_is_closed(own):
+    service, pass_id = own.service, own.create()["id"]
+    post = head(own, f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1", "Content-Type: application/json")[:-2]
+    for _ in range(8):
+        own.create(hidden={"x": "y" * 800_000})
+    drips = [
+        Drip(service, b"GET /v1/passes HTTP/1.1\r\nX: ", b"a"),
+        Drip(service, b"GET /v1/passes HTTP/1.1\r\n", b"X: y\r\n"),
+        Drip(service, b"G"),
+        Drip(service, post + b"Content-Length: 1000000\r\n\r\n", b" "),
+        Drip(service, post + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        Drip(service, post + b"Transfer-Encoding: chunked\r\n\r\n1000000\r\n", b" "),
+        Drip(service, post + b"Transfer-Encoding: chunked\r\n\r\n5;", b"x"),
+    ]
+    # More than the two kernels buffer, and never read.
+    deaf = connect(service.http)
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.sendall(head(own, "GET /v1/passes?limit=8 HTTP/1.1") * 12)
+
+    def all_ended():
+        is_served(own, pass_id)
+        for drip in drips:
+            if not drip.ended:
+                drip.go_on()
+        counts = look(service)
+        closed = {kind: counts.get("stampede_http_connections_closed_total", during=kind)
+                  for kind in ("head", "body", "answer")}
+        return all(drip.ended for drip in drips) and closed == {"head": 3, "body": 4, "answer": 1}
+
+    wait_for(all_ended, 40, "every slow connection to be closed")
+    deaf.close()
+    wait_for(lambda: look(service).get("stampede_http_connections") == 1, 5, "the connections to be gone")
+
+
+# Memory
+
+@pytest.mark.plain
+def test_answers_that_nobody_reads_do_not_pile_up(own):
+    """Twenty clients ask for 36 MB each, several times over, and never read."""
+    service, pass_id = own.service, own.create()["id"]
+    for _ in range(40):
+        own.create(hidden={"x": "y" * 900_000})
+    ask = head(own, "GET /v1/passes?limit=40 HTTP/1.1") * 3
+    with ExitStack() as stack:
+        deaf = [stack.enter_context(closing(connect(service.http))) for _ in range(20)]
+        for connection in deaf:
+            connection.sendall(ask)
+
+        def evicted():
+            is_served(own, pass_id)
+            return look(service).get("stampede_http_connections_closed_total", during="answer") >= 7
+
+        wait_for(evicted, 40, "those who do not read to be closed")
+        assert look(service).get("stampede_http_answer_bytes") <= ANSWERS
+        assert peak_memory(service) < ANSWERS + 192 * MIB
+    wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be given up")
+    assert len(own.list("?limit=40")[0]) == 40
+
+
+@pytest.mark.plain
+def test_bodies_in_flight_have_a_cap_together(own):
+    """Thirty clients send 15 of 16 MB each, and no more: those beyond the cap are refused at once."""
+    service, pass_id = own.service, own.create()["id"]
+    size = 16 * MIB
+    start = head(own, "POST /v1/passes HTTP/1.1", "Content-Type: application/json", f"Content-Length: {size}")
+    part = b" " * MIB
+    with ExitStack() as stack, selectors.DefaultSelector() as selector:
+        sent, refused = {}, 0
+        for _ in range(30):
+            connection = stack.enter_context(closing(connect(service.http)))
+            connection.setblocking(False)
+            selector.register(connection, selectors.EVENT_WRITE | selectors.EVENT_READ)
+            sent[connection] = -len(start)
+        end = time.monotonic() + 30
+        while selector.get_map():
+            assert time.monotonic() < end
+            for key, events in selector.select(1):
+                connection = key.fileobj
+                if events & selectors.EVENT_READ:
+                    selector.unregister(connection)
+                    connection.settimeout(5)
+                    connection.shutdown(socket.SHUT_WR)
+                    answers = take_answers(receive_all(connection))
+                    assert [answer.status for answer in answers] == [503], answers
+                    answers[0].check_form()
+                    assert answers[0].headers["retry-after"] == "1"
+                    refused += 1
+                elif sent[connection] < 0:
+                    sent[connection] += connection.send(start[sent[connection]:])
+                elif sent[connection] < size - MIB:
+                    sent[connection] += connection.send(part)
+                else:
+                    selector.modify(connection, selectors.EVENT_READ)
+            stalled = [key for key in selector.get_map().values() if key.events == selectors.EVENT_READ]
+            if len(stalled) == len(selector.get_map()):
+                break
+        assert refused >= 10 and len(stalled) >= 3
+        assert 0 < look(service).get("stampede_http_body_bytes") <= BODIES
+        assert peak_memory(service) < BODIES + 128 * MIB
+        is_served(own, pass_id)
+    wait_for(lambda: look(service).get("stampede_http_body_bytes") == 0, 5, "the bodies to be given up")
+    body = json.dumps({"pass_id": "big", "visible": {"name": "A"}}).encode()
+    assert own.client.post_raw("/v1/passes", body + b" " * (size - len(body))).status == 201
+
+
+@pytest.mark.plain
+def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
+    pass_id = own.create()["id"]
+    one = head(own, f"GET {path_of(pass_id)} HTTP/1.1")
+    memory = peak_memory(own.service)
+    with closing(connect(own.service.http, 1)) as connection:
+        connection.settimeout(0.2)
+        try:
+            while True:
+                connection.sendall(one * 1000)
+        except TimeoutError:
+            pass  # both kernels' buffers are full: it is not read any further
+        is_served(own, pass_id)
+        assert peak_memory(own.service) < memory + 16 * MIB
+
+
+# Many
+
+def limited(service, descriptors):
+    """The command of serve under a limit of open files."""
+    return ["bash", "-c", f'ulimit -n {descriptors}; exec "$@"', "serve", *service.command()]
+
+
+@pytest.mark.plain
+def test_at_the_cap_on_connections_nothing_spins(new_service):
+    service = new_service(start=False, shards=1)
+    service.start(command=limited(service, 560))
+    shop = Shop(service, ("balance",))
+    pass_id = shop.create()["id"]
+    shop.client.get(path_of(pass_id))
+    limit = look(service).get("stampede_http_connections_limit")
+    assert 100 < limit < 400
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(closing(connect(service.http))) for _ in range(int(limit) + 40)]
+        wait_for(lambda: look(service).get("stampede_http_connections") == limit, 5, "the cap")
+        # Those inside are served, and so is the operator; those outside wait, and nobody works meanwhile.
+        begin, work = time.monotonic(), look(service).get("stampede_http_cpu_seconds_total")
+        is_served(shop, pass_id)
+        for _ in range(20):
+            assert service.is_ready()
+        wait_for(lambda: time.monotonic() - begin > 1, 5, "a second")
+        assert look(service).get("stampede_http_cpu_seconds_total") - work < (time.monotonic() - begin) / 2
+        late = crowd[-1]
+        late.sendall(head(shop, f"GET {path_of(pass_id)} HTTP/1.1", "Connection: close"))
+        late.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            late.recv(1)
+        late.settimeout(10)
+        for connection in crowd[:100]:
+            connection.close()
+        assert receive_answer(late)[0].status == 200
+    wait_for(lambda: look(service).get("stampede_http_connections") == 1, 5, "the crowd to be gone")
+    shop.close()
+
+
+# Leave to send
+
+def test_leave_to_send_is_given_before_the_body_and_not_for_one_that_is_refused(till):
+    pass_id = till.create()["id"]
+    line = f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1"
+    body = b'{"balance_to_add":1}'
+    fields = ["Content-Type: application/json", "Expect: 100-continue"]
+    with closing(connect(till.service.http)) as connection:
+        for _ in range(2):
+            connection.sendall(head(till, line, *fields, f"Content-Length: {len(body)}"))
+            leave, rest = receive_answer(connection)
+            assert (leave.status, rest) == (100, b"")
+            connection.sendall(body)
+            assert receive_answer(connection)[0].status == 202
+        connection.sendall(head(till, line, *fields, "Transfer-Encoding: chunked"))
+        assert receive_answer(connection)[0].status == 100
+        connection.sendall(b"14\r\n" + body + b"\r\n0\r\n\r\n")
+        assert receive_answer(connection)[0].status == 202
+    refused = head(till, line, *fields, f"Content-Length: {17 * MIB}")
+    assert [answer.status for answer in take_answers(talk(till.service.http, [refused]))] == [413]
+    assert till.get(pass_id)["balance"] == 3
+
+
+# Going away
+
+def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
+    service, pass_id = own.service, own.create()["id"]
+    shard = service.signal("shard", 0, signal.SIGSTOP)
+    ask = head(own, f"GET {path_of(pass_id)} HTTP/1.1")
+    with ExitStack() as stack:
+        idle, busy, half = (stack.enter_context(closing(connect(service.http))) for _ in range(3))
+        busy.sendall(ask * 2)
+        half.sendall(ask[:-2])
+        # The only thread, which takes them in the order they came.
+        for _ in range(3):
+            idle.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert receive_answer(idle)[0].headers["connection"] == "keep-alive"
+        service.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: refuses(service.http), 5, "the listener to close")
+        os.kill(shard, signal.SIGCONT)
+        answers = take_answers(receive_all(busy))
+        assert [answer.status for answer in answers] == [200], "the answer closes the connection"
+        assert answers[0].headers["connection"] == "close"
+        assert receive_all(idle) == b"" and receive_all(half) == b""
+    assert service.process.wait(15) == 0
+    service.process = None
+    service.await_nobody()
+
+
+def refuses(address):
+    try:
+        with closing(connect(address, 0.3)) as connection:
+            connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return not connection.recv(1)
+    except OSError:
+        return True
