@@ -60,6 +60,22 @@ def new_service():
     assert unexpected == []
 
 
+@pytest.fixture(scope="module")
+def module_services():
+    """Services for a module's tables, made like those of new_service."""
+    services = []
+
+    def make(**options):
+        services.append(Service(**options).start())
+        return services[-1]
+
+    yield make
+    unexpected = []
+    for service in services:
+        unexpected += service.close()
+    assert unexpected == []
+
+
 @pytest.fixture
 def new_shop(service):
     """Makes accounts on the shared service: new_shop("balance", "none")."""

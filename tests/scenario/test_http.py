@@ -1,10 +1,12 @@
 """HTTP itself: routes and methods, HEAD, sizes, TLS. What only an attacker or a very old client sends is in test_heads.py."""
 import json
+import socket
 import ssl
 import subprocess
+from contextlib import closing
 
 import pytest
-from raw import take_answers, talk
+from raw import connect, receive_all, take_answers, talk
 from shop import Shop, new_id, path_of
 
 ALLOWED = {
@@ -71,7 +73,41 @@ def test_empty_answers_have_no_body_and_keep_the_connection(till):
     assert json.loads(answers[2].body)["balance"] == 2
 
 
+def test_the_admin_listener_has_methods_too(service):
+    with service.admin() as admin:
+        for path in ("/healthz", "/readyz", "/metrics"):
+            whole, head = admin.get(path), admin.head(path)
+            assert (whole.status, head.status, head.body) == (200, 200, b"")
+            assert head.headers["content-type"] == whole.headers["content-type"]
+            for method in ("POST", "DELETE", "OPTIONS"):
+                answer = admin.request(method, path)
+                answer.is_error(405, "METHOD_NOT_ALLOWED")
+                assert answer.headers["allow"] == "GET, HEAD"
+        admin.get("/nowhere").is_error(404, "ROUTE_NOT_FOUND")
+        admin.head("/nowhere").is_empty(404)
+
+
 # Sizes
+
+def test_what_comes_before_a_body_that_is_too_large(new_shop):
+    shop = new_shop("balance")
+    pass_id = shop.create()["id"]
+    typed = {"Content-Type": "application/json"}
+
+    def send(method, path, **options):
+        return shop.client.request(method, path, body=b" " * ((16 << 20) + 1), **{"headers": typed, **options})
+
+    loyalty = path_of(pass_id, "/loyalty")
+    send("POST", loyalty, key="bad").is_error(401, "UNAUTHENTICATED")
+    send("POST", "/v1/nothing").is_error(404, "ROUTE_NOT_FOUND")
+    send("PUT", loyalty).is_error(405, "METHOD_NOT_ALLOWED")
+    send("POST", loyalty, headers={"Content-Type": "text/plain"}).is_error(413, "PAYLOAD_TOO_LARGE")
+    send("POST", path_of("nobody", "/loyalty")).is_error(413, "PAYLOAD_TOO_LARGE")
+    shop.set("--suspended", "on")
+    send("POST", loyalty).is_error(402, "ACCOUNT_SUSPENDED")
+    shop.set("--suspended", "off")
+    assert shop.get(pass_id)["balance"] == 0
+
 
 def big_body(size):
     body = json.dumps({"pass_id": new_id(), "visible": {"name": "A"}}).encode()
@@ -108,31 +144,101 @@ def test_chunked_bodies_are_read(till):
 
 # TLS
 
-@pytest.fixture
-def certificate(tmp_path):
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tls")
+    cert, key = place / "cert.pem", place / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
                     "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True,
                    capture_output=True)
     return cert, key
 
 
-@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
-def test_tls(new_service, certificate):
+@pytest.fixture(scope="module")
+def encrypted(module_services, certificate):
+    """(shop, context): a service with TLS."""
     cert, key = certificate
-    service = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
-    shop = Shop(service, ("balance",))
-    context = ssl.create_default_context(cafile=cert)
+    shop = Shop(module_services(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)]), ("balance",))
+    shop.client.tls = ssl.create_default_context(cafile=cert)
+    yield shop, shop.client.tls
+    shop.close()
+
+
+def test_tls(encrypted):
+    shop, context = encrypted
     context.set_alpn_protocols(["h2", "http/1.1"])
-    with service.client(shop.key, tls=context) as client:
+    with shop.service.client(shop.key, tls=context) as client:
         made = client.post("/v1/passes", {"pass_id": "x", "visible": {"name": "A"}})
         assert made.status == 201
-        assert client.connection.sock.selected_alpn_protocol() in (None, "http/1.1")
-        assert client.connection.sock.version() in ("TLSv1.2", "TLSv1.3")
+        assert client.connection.sock.selected_alpn_protocol() == "http/1.1"
+        assert client.connection.sock.version() == "TLSv1.3"
         assert client.get("/v1/passes/x").json == made.json
-    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-    old.set_ciphers("ALL:@SECLEVEL=0")
-    old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
-    with pytest.raises(ssl.SSLError), service.client(shop.key, tls=old) as client:
-        client.get("/v1/passes/x")
+
+
+@pytest.mark.parametrize("version, good", [("TLSv1_1", False), ("TLSv1_2", True), ("TLSv1_3", True)])
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
+def test_tls_versions(encrypted, version, good):
+    shop, _ = encrypted
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    with shop.service.client(shop.key, tls=context) as client:
+        if good:
+            assert client.get("/v1/passes").status == 200
+        else:
+            with pytest.raises((ssl.SSLError, ConnectionResetError)):
+                client.get("/v1/passes")
+
+
+def over_tls(shop, parts):
+    """Sends the parts over TLS, each in records of its own; all answers until the server says that it has ended."""
+    with closing(connect(shop.service.http)) as plain, shop.client.tls.wrap_socket(
+            plain, server_hostname="127.0.0.1") as connection:
+        for part in parts:
+            connection.sendall(part)
+        return take_answers(receive_all(connection))
+
+
+def test_heads_are_guarded_under_tls_too(encrypted):
+    shop, _ = encrypted
+    pass_id = shop.create()["id"]
+    delta = json.dumps({"balance_to_add": 1})
+    typed = {"Content-Type": "application/json"}
+    line = f"POST {path_of(pass_id)}/loyalty HTTP/1.1"
+    sized = (head_of(shop, line, **typed, **{"Content-Length": len(delta)}) + "\r\n" + delta).encode()
+    chunked = (head_of(shop, line, **typed, **{"Transfer-Encoding": "chunked"}) +
+               f"\r\n{len(delta):x}\r\n{delta}\r\n0\r\n\r\n").encode()
+    last = (head_of(shop, Connection="close") + "\r\n").encode()
+    bad = (head_of(shop, **{"Bad name": "x"}) + "\r\n").encode()
+    for data, statuses in [(sized + chunked + last, [202, 202, 200]), (sized * 50 + bad + sized, [202] * 50 + [400]),
+                           (bad, [400]), (b"\0" * 100, [400]), (chunked.replace(b"0\r\n", b"x\r\n"), [400]),
+                           ((head_of(shop, line, **{"Content-Length": 17 << 20}) + "\r\n").encode(), [413])]:
+        for parts in ([data], [data[i:i + 1] for i in range(min(len(data), 600))] + [data[600:]]):
+            answers = over_tls(shop, [part for part in parts if part])
+            assert [answer.status for answer in answers] == statuses
+            for answer in answers:
+                answer.check_form()
+            assert answers[-1].headers["connection"] == "close"
+    assert shop.get(pass_id)["balance"] == 2 * (2 + 50)
+
+
+def test_large_bodies_and_answers_under_tls(encrypted):
+    shop, _ = encrypted
+    made = shop.create(hidden={"x": "y" * 900_000})
+    assert shop.get(made["id"]) == made
+    assert shop.client.post_raw("/v1/passes", big_body(16 << 20)).status == 201
+    shop.client.post_raw("/v1/passes", big_body((16 << 20) + 1)).is_error(413, "PAYLOAD_TOO_LARGE")
+
+
+def test_what_is_no_tls_harms_nobody(encrypted):
+    shop, _ = encrypted
+    for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc", b"\0" * 1000, b""):
+        with closing(connect(shop.service.http)) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            try:
+                receive_all(connection)
+            except ConnectionResetError:
+                pass  # nothing was owed
+    assert shop.client.get("/v1/passes?limit=1").status == 200
