@@ -11,26 +11,54 @@
 
 enum { METHOD_BYTES_MAX = 32, LENGTH_DIGITS_MAX = 19 };
 
-static bool is_alphanumeric(uint8_t c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+/* What a byte may be part of. */
+enum { TOKEN = 1, HOST = 2, CONTROL = 4 };
+static const uint8_t kinds[256] = {
+    [0 ... 8] = CONTROL,
+    [10 ... 31] = CONTROL,
+    [127] = CONTROL,
+    ['0' ... '9'] = TOKEN | HOST,
+    ['A' ... 'Z'] = TOKEN | HOST,
+    ['a' ... 'z'] = TOKEN | HOST,
+    ['!'] = TOKEN | HOST,
+    ['$'] = TOKEN | HOST,
+    ['%'] = TOKEN | HOST,
+    ['&'] = TOKEN | HOST,
+    ['\''] = TOKEN | HOST,
+    ['*'] = TOKEN | HOST,
+    ['+'] = TOKEN | HOST,
+    ['-'] = TOKEN | HOST,
+    ['.'] = TOKEN | HOST,
+    ['_'] = TOKEN | HOST,
+    ['~'] = TOKEN | HOST,
+    ['#'] = TOKEN,
+    ['^'] = TOKEN,
+    ['`'] = TOKEN,
+    ['|'] = TOKEN,
+    ['('] = HOST,
+    [')'] = HOST,
+    [':'] = HOST,
+    [';'] = HOST,
+    ['='] = HOST,
+    ['['] = HOST,
+    [']'] = HOST,
+};
 
-static bool is_one_of(uint8_t c, const char *set)
+static bool is_made_of(struct span text, uint8_t kind)
 {
-	return c != '\0' && strchr(set, c);
+	for (size_t i = 0; i < text.size; i++)
+		if (!(kinds[text.at[i]] & kind)) return false;
+	return true;
 }
 
 static bool is_token(struct span text)
 {
-	for (size_t i = 0; i < text.size; i++)
-		if (!is_alphanumeric(text.at[i]) && !is_one_of(text.at[i], "!#$%&'*+-.^_`|~")) return false;
-	return text.size > 0;
+	return text.size > 0 && is_made_of(text, TOKEN);
 }
 
-static bool is_control(uint8_t c)
+static bool is_blank(uint8_t c)
 {
-	return (c < ' ' && c != '\t') || c == 0x7f;
+	return c == ' ' || c == '\t';
 }
 
 /* --- the request line --- */
@@ -71,12 +99,10 @@ enum err guard_field(struct span line, struct span *name, struct span *value)
 	*name = span_of(line.at, (size_t)(colon - line.at));
 	*value = span_of(colon + 1, line.size - name->size - 1);
 	if (!is_token(*name)) return ERR_INVALID_REQUEST;
-	while (value->size && is_one_of(value->at[0], " \t"))
+	while (value->size && is_blank(value->at[0]))
 		*value = span_of(value->at + 1, value->size - 1);
-	while (value->size && is_one_of(value->at[value->size - 1], " \t"))
+	while (value->size && is_blank(value->at[value->size - 1]))
 		value->size--;
-	for (size_t i = 0; i < value->size; i++)
-		if (is_control(value->at[i])) return ERR_INVALID_REQUEST;
 	return OK;
 }
 
@@ -98,16 +124,6 @@ static enum err take_length(struct head *head, struct span value)
 	return OK;
 }
 
-/* A name, an address, perhaps a port; nothing that a proxy could take for the end of one host and the begin of
- * another. An empty one is allowed: some clients that were given no name send it. */
-static bool is_host(struct span value)
-{
-	for (size_t i = 0; i < value.size; i++)
-		if (!is_alphanumeric(value.at[i]) && !is_one_of(value.at[i], "-._~%:[]!$&'()*+;="))
-			return false;
-	return true;
-}
-
 static void hide(struct head *head, size_t line)
 {
 	if (head->hidden_count < sizeof head->hidden / sizeof *head->hidden)
@@ -120,8 +136,10 @@ static enum err take_field(struct head *head, struct span line)
 	if (guard_field(line, &name, &value)) return ERR_INVALID_REQUEST;
 	if (++head->headers > HEADERS_MAX) return ERR_HEAD_TOO_LARGE;
 	if (is_caseless(name, "host")) {
+		/* A name, an address, perhaps a port; nothing that a proxy could take for the end of one host and the
+		 * begin of another. An empty one is allowed: some clients that were given no name send it. */
 		head->hosts++;
-		return is_host(value) ? OK : ERR_INVALID_REQUEST;
+		return is_made_of(value, HOST) ? OK : ERR_INVALID_REQUEST;
 	}
 	if (is_caseless(name, "content-length")) {
 		head->lengths++;
@@ -187,7 +205,7 @@ enum err guard_take(struct head *head, struct span input)
 {
 	while (head->seen < input.size && !head->size) {
 		uint8_t c = input.at[head->seen];
-		if (!is_control(c)) {
+		if (!(kinds[c] & CONTROL)) {
 			head->seen++;
 			continue;
 		}
