@@ -55,7 +55,8 @@ static bool append_input(struct gate *gate, const void *bytes, size_t size)
 	return true;
 }
 
-static void refuse(struct gate *gate, enum err err)
+/* h2o must not see this head. */
+static void refuse_head(struct gate *gate, enum err err)
 {
 	h2o_socket_t *socket = gate->socket;
 	bool          is_head = socket->input->size >= 5 && memcmp(socket->input->bytes, "HEAD ", 5) == 0;
@@ -77,6 +78,17 @@ static void hide_fields(struct gate *gate)
 		gate->socket->input->bytes[gate->head.hidden[i]] = 'x';
 }
 
+/* The head is in order and goes on, without its body: the answer has the caller's request id, and of a body that is only
+ * too large is told after what comes before that (no key, no such route). */
+static void refuse_body(struct gate *gate, enum err err)
+{
+	gate->refusal = err;
+	gate->body_size = 0;
+	gate->socket->input->size = gate->head.size;
+	hide_fields(gate);
+	hand_over(gate);
+}
+
 /* What lies behind the request at hand: back to where it was fed from, or aside. */
 static bool put_aside(struct gate *gate, size_t whole)
 {
@@ -96,19 +108,9 @@ static bool put_aside(struct gate *gate, size_t whole)
 static void hand_over_whole(struct gate *gate)
 {
 	if (!put_aside(gate, gate->head.size + gate->body_size)) {
-		refuse(gate, ERR_OVERLOADED);
+		refuse_body(gate, ERR_OVERLOADED);
 		return;
 	}
-	hide_fields(gate);
-	hand_over(gate);
-}
-
-/* Whoever has no key, or means no such route, hears of that first: so the head goes on, without its body. */
-static void refuse_body(struct gate *gate)
-{
-	gate->refusal = ERR_PAYLOAD_TOO_LARGE;
-	gate->body_size = 0;
-	gate->socket->input->size = gate->head.size;
 	hide_fields(gate);
 	hand_over(gate);
 }
@@ -161,7 +163,7 @@ static bool look_at_body(struct gate *gate)
 	size_t come = gate->socket->input->size - gate->head.size;
 	if (gate->head.chunked) {
 		if (decode(gate)) {
-			refuse(gate, ERR_INVALID_REQUEST);
+			refuse_body(gate, ERR_INVALID_REQUEST);
 			return true;
 		}
 	} else {
@@ -170,11 +172,11 @@ static bool look_at_body(struct gate *gate)
 	bool whole = gate->head.chunked ? gate->chunks.state == CHUNK_DONE
 	                                : gate->body_size == gate->head.length;
 	if (is_too_large(gate, gate->head.chunked ? gate->body_size : gate->head.length))
-		refuse_body(gate);
+		refuse_body(gate, ERR_PAYLOAD_TOO_LARGE);
 	else if (whole)
 		hand_over_whole(gate);
 	else if (!gate_charge_body(gate, gate->socket->input->capacity))
-		refuse(gate, ERR_OVERLOADED);
+		refuse_body(gate, ERR_OVERLOADED);
 	else
 		return false;
 	return true;
@@ -215,7 +217,7 @@ static bool step(struct gate *gate)
 	if (gate->state == GATE_HEAD) {
 		enum err err = guard_take(&gate->head, span_of(input->bytes, input->size));
 		if (err) {
-			refuse(gate, err);
+			refuse_head(gate, err);
 			return true;
 		}
 		if (gate->head.size == 0) return false;

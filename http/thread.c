@@ -26,6 +26,7 @@ enum {
 	PUMP_BUDGET = 64,      /* messages per session and turn */
 	ACCEPT_PER_WAKEUP = 2, /* so that connections spread over the threads */
 	ACCEPT_PAUSE_MS = 100, /* when the system has no descriptor left */
+	ACCEPT_TELL_MS = 5000, /* that is told again when it has been well for so long */
 	QUIET_MS = 250,        /* a stop waits until no request has come for this long */
 };
 
@@ -127,7 +128,10 @@ static h2o_socket_t *take_connection(struct http_thread *thread, h2o_socket_t *l
 {
 	h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
 	if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-		log_warn("accept_paused", "errno=%d connections=%u", errno, thread->connections);
+		mono_us now = thread_now(thread);
+		if (mono_since(now, thread->accept_told).v > ACCEPT_TELL_MS * US_PER_MS)
+			log_warn("accept_paused", "errno=%d connections=%u", errno, thread->connections);
+		thread->accept_told = now;
 		thread->accept_again = mono_after(thread_now(thread), (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
 		h2o_socket_read_stop(listener);
 	}

@@ -35,6 +35,7 @@ struct http_thread {
 	h2o_socket_t    *listener, *admin_listener; /* the latter on thread 0 only */
 	unsigned         connections, admin_connections;
 	mono_us          accept_again; /* descriptors ran out: not before this */
+	mono_us          accept_told;  /* when they last had */
 	h2o_linklist_t   gates;        /* all connections, see gate.h */
 	h2o_linklist_t   ready;        /* those whose next request may be looked at */
 	mono_us          swept;        /* when it was last seen which take too long */

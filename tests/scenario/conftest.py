@@ -3,6 +3,7 @@ its own with `new_service`. After every test the log is looked at: a line above 
 fails the test during which it appeared.
 """
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -74,6 +75,17 @@ def module_services():
     for service in services:
         unexpected += service.close()
     assert unexpected == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """(certificate, key) for 127.0.0.1, as files."""
+    place = tmp_path_factory.mktemp("tls")
+    cert, key = place / "cert.pem", place / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True,
+                   capture_output=True)
+    return cert, key
 
 
 @pytest.fixture

@@ -257,3 +257,18 @@ def test_heads(till, card, what, text, statuses, goes_on):
         if goes_on is False:
             assert answers[-1].headers["connection"] == "close", answers
     assert till.get(card)["balance"] == before + applied
+
+
+def test_a_refused_body_has_the_callers_request_id(till, card):
+    mine = "X-Request-Id: mine\r\n"
+    for text, status in [(chunked("x\r\n", mine), 400), (post(f"Content-Length: {17 << 20}\r\n" + mine, ""), 413)]:
+        data = text.replace("KEY", till.key).replace("PASS", path_of(card)).encode()
+        answers = take_answers(talk(till.service.http, [data]))
+        assert [(answer.status, answer.headers["x-request-id"]) for answer in answers] == [(status, "mine")]
+
+
+def test_a_head_that_is_refused_gets_no_body(till):
+    for text, status in [("HEAD / HTTP/1.1\r\nX y: z\r\n\r\n", 400), (f"HEAD /{'a' * 9000} HTTP/1.1\r\n\r\n", 414),
+                         ("HEAD / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400)]:
+        answers = take_answers(talk(till.service.http, [text.encode()]), is_head=True)
+        assert [(answer.status, answer.headers["connection"]) for answer in answers] == [(status, "close")]

@@ -2,7 +2,6 @@
 import json
 import socket
 import ssl
-import subprocess
 from contextlib import closing
 
 import pytest
@@ -143,16 +142,6 @@ def test_chunked_bodies_are_read(till):
 
 
 # TLS
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    place = tmp_path_factory.mktemp("tls")
-    cert, key = place / "cert.pem", place / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True,
-                   capture_output=True)
-    return cert, key
-
 
 @pytest.fixture(scope="module")
 def encrypted(module_services, certificate):

@@ -2,6 +2,7 @@
 whoever behaves is served meanwhile."""
 import json
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from harness import wait_for
-from metrics import look
+from metrics import Metrics, look
 from raw import connect, receive_all, receive_answer, take_answers, talk
 from shop import Shop, path_of
 
@@ -70,8 +71,10 @@ class Drip:
 
 
 @pytest.mark.plain
-def test_whoever_drips_is_closed(own):
+def test_whoever_drips_is_closed(own, new_service, certificate):
     service, pass_id = own.service, own.create()["id"]
+    cert, key = certificate
+    encrypted = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
     post = head(own, f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1", "Content-Type: application/json")[:-2]
     for _ in range(8):
         own.create(hidden={"x": "y" * 800_000})
@@ -83,6 +86,8 @@ def test_whoever_drips_is_closed(own):
         Drip(service, post + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
         Drip(service, post + b"Transfer-Encoding: chunked\r\n\r\n1000000\r\n", b" "),
         Drip(service, post + b"Transfer-Encoding: chunked\r\n\r\n5;", b"x"),
+        Drip(encrypted, b""),
+        Drip(encrypted, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\0"),
     ]
     # More than the two kernels buffer, and never read.
     deaf = connect(service.http)
@@ -228,6 +233,34 @@ def test_at_the_cap_on_connections_nothing_spins(new_service):
         assert receive_answer(late)[0].status == 200
     wait_for(lambda: look(service).get("stampede_http_connections") == 1, 5, "the crowd to be gone")
     shop.close()
+
+
+@pytest.mark.plain
+def test_without_descriptors_nothing_spins_either(own):
+    service, pass_id = own.service, own.create()["id"]
+    pid = service.pid_of("http")
+    service.expect_log("level=warn .*accept_paused")
+    own.client.get(path_of(pass_id))
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    used = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
+    with ExitStack() as stack:
+        admin = stack.enter_context(service.admin())
+        admin.get("/healthz")
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 10, before[1]))
+        crowd = [stack.enter_context(closing(connect(service.http))) for _ in range(40)]
+
+        def cpu():
+            return Metrics(admin.get("/metrics").body.decode()).get("stampede_http_cpu_seconds_total")
+
+        wait_for(lambda: "accept_paused" in service.log_path.read_text(), 5, "descriptors to run out")
+        begin, work = time.monotonic(), cpu()
+        is_served(own, pass_id)
+        wait_for(lambda: time.monotonic() - begin > 1, 5, "a second")
+        assert cpu() - work < (time.monotonic() - begin) / 2
+        assert service.log_path.read_text().count("accept_paused") == 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        crowd[-1].sendall(head(own, f"GET {path_of(pass_id)} HTTP/1.1"))
+        assert receive_answer(crowd[-1])[0].status == 200
 
 
 # Leave to send
