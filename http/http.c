@@ -9,6 +9,7 @@
 #include "http/request.h"
 #include "http/tls.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -124,12 +125,21 @@ static enum err report(struct service *service, struct child *child)
 	return err;
 }
 
+/* Large pieces of answers and bodies go back to the system when they are freed. Left to itself the allocator would come
+ * to keep them, and the process be for ever as large as in its worst moment. */
+static void give_back_large_memory(void)
+{
+	enum { LARGE_BYTES = 512 << 10 };
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+}
+
 int http_main(const struct options *options)
 {
 	struct child   child = {0};
 	struct service service = {0};
 	unsigned       started = 0;
 	enum err       err;
+	give_back_large_memory();
 	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
 	if ((err = open_service(&service, options, &child.datadir))) goto out;
 	if ((err = start_threads(&service, &started))) goto out;

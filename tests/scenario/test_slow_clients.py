@@ -113,13 +113,13 @@ def test_whoever_drips_is_closed(own, new_service, certificate):
 
 @pytest.mark.plain
 def test_answers_that_nobody_reads_do_not_pile_up(own):
-    """Twenty clients ask for 36 MB each, several times over, and never read."""
+    """Thirty clients ask for 36 MB each, several times over, and never read."""
     service, pass_id = own.service, own.create()["id"]
     for _ in range(40):
         own.create(hidden={"x": "y" * 900_000})
     ask = head(own, "GET /v1/passes?limit=40 HTTP/1.1") * 3
     with ExitStack() as stack:
-        deaf = [stack.enter_context(closing(connect(service.http))) for _ in range(20)]
+        deaf = [stack.enter_context(closing(connect(service.http))) for _ in range(30)]
         for connection in deaf:
             connection.sendall(ask)
 
@@ -129,8 +129,10 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
 
         wait_for(evicted, 40, "those who do not read to be closed")
         assert look(service).get("stampede_http_answer_bytes") <= ANSWERS
-        assert peak_memory(service) < ANSWERS + 192 * MIB
+        # What is on its way from the shard comes on top: the busier the machine, the more. All at once were 1080 MB.
+        assert peak_memory(service) < 2 * ANSWERS + 64 * MIB
     wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be given up")
+    wait_for(lambda: look(service).get("stampede_http_resident_bytes") < 100 * MIB, 5, "the memory to be given back")
     assert len(own.list("?limit=40")[0]) == 40
 
 
