@@ -99,7 +99,8 @@ enum err segment_open(const struct journal_dir *dir, uint64_t number, int *out, 
 	same.segment_bytes = get_le64(head + 40); /* may differ: the size is an option */
 	head_write(&same, number, want);
 	err = memcmp(head, want, sizeof head) ? ERR_NOT_MINE : ERR_DAMAGED;
-	if (err == ERR_NOT_MINE || end < 0 || (uint64_t)end != same.segment_bytes) goto out;
+	bool is_whole = end >= 0 && (uint64_t)end == same.segment_bytes && end % RECORD_ALIGN == 0;
+	if (err == ERR_NOT_MINE || !is_whole) goto out;
 	*bytes = same.segment_bytes;
 	*out = fd;
 	return OK;
