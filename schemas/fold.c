@@ -14,21 +14,32 @@ struct folded {
 	uint8_t bytes[FOLDED_BYTES_MAX];
 };
 
+enum { DECOMPOSED = UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_STRIPMARK };
+
+static unsigned decompose(int32_t point, unsigned how, utf8proc_int32_t points[POINTS_MAX])
+{
+	int              boundary = 0;
+	utf8proc_ssize_t count = utf8proc_decompose_char(point, points, POINTS_MAX, (utf8proc_option_t)how,
+	                                                 &boundary);
+	must(count >= 0 && count <= POINTS_MAX);
+	return (unsigned)count;
+}
+
+/* Marks go before case is folded: one of them (U+0345) has a case, as which it would stay. */
 static void look_up(int32_t point, struct folded *folded)
 {
-	static const utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE |
-	                                     UTF8PROC_STRIPMARK | UTF8PROC_CASEFOLD;
-	utf8proc_int32_t points[POINTS_MAX];
-	int              boundary = 0;
-	utf8proc_ssize_t count = utf8proc_decompose_char(point, points, POINTS_MAX, how, &boundary);
-	must(count >= 0 && count <= POINTS_MAX);
+	utf8proc_int32_t points[POINTS_MAX], cases[POINTS_MAX];
+	unsigned         count = decompose(point, DECOMPOSED, points);
 	*folded = (struct folded){.point = point};
-	for (utf8proc_ssize_t i = 0; i < count; i++) {
-		uint8_t          bytes[4];
-		utf8proc_ssize_t size = utf8proc_encode_char(points[i], bytes);
-		must(folded->size + size <= FOLDED_BYTES_MAX);
-		memcpy(folded->bytes + folded->size, bytes, (size_t)size);
-		folded->size = (uint8_t)(folded->size + size);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned case_count = decompose(points[i], DECOMPOSED | UTF8PROC_CASEFOLD, cases);
+		for (unsigned k = 0; k < case_count; k++) {
+			uint8_t          bytes[4];
+			utf8proc_ssize_t size = utf8proc_encode_char(cases[k], bytes);
+			must(folded->size + size <= FOLDED_BYTES_MAX);
+			memcpy(folded->bytes + folded->size, bytes, (size_t)size);
+			folded->size = (uint8_t)(folded->size + size);
+		}
 	}
 }
 
@@ -59,13 +70,15 @@ static void fold_ascii(struct span text, struct buffer *out)
 	out->size += text.size;
 }
 
-void fold_text(struct span text, struct buffer *out)
+void fold_first(struct span text, size_t points_max, struct buffer *out)
 {
-	while (text.size) {
-		size_t ascii = ascii_prefix(text);
+	for (size_t points = 0; text.size && points < points_max;) {
+		size_t ascii = ascii_prefix(
+		    text.size < points_max - points ? text : span_of(text.at, points_max - points));
 		fold_ascii(span_of(text.at, ascii), out);
+		points += ascii;
 		text = span_of(text.at + ascii, text.size - ascii);
-		if (text.size == 0) break;
+		if (text.size == 0 || points == points_max) break;
 		utf8proc_int32_t point;
 		utf8proc_ssize_t size = utf8proc_iterate(text.at, (utf8proc_ssize_t)text.size, &point);
 		if (size < 0) {
@@ -74,8 +87,14 @@ void fold_text(struct span text, struct buffer *out)
 		}
 		const struct folded *folded = fold_point(point);
 		buffer_append(out, folded->bytes, folded->size);
+		points += utf8_length(span_of(folded->bytes, folded->size));
 		text = span_of(text.at + size, text.size - (size_t)size);
 	}
+}
+
+void fold_text(struct span text, struct buffer *out)
+{
+	fold_first(text, SIZE_MAX, out);
 }
 
 struct span utf8_first(struct span text, size_t count)

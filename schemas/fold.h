@@ -8,6 +8,9 @@
 /* Appends the folded text. Valid UTF-8 is the caller's to see to. Errors: the buffer's `failed`. */
 void fold_text(struct span text, struct buffer *out);
 
+/* The same of a beginning that gives at least `points_max` code points, and few more; of all where it gives fewer. */
+void fold_first(struct span text, size_t points_max, struct buffer *out);
+
 /* The first `count` code points of a text. */
 struct span utf8_first(struct span text, size_t count);
 size_t      utf8_length(struct span text); /* code points */

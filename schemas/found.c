@@ -16,11 +16,11 @@ static enum err open_visible(const struct body *body, struct arena *arena, const
 	return OK;
 }
 
-static void fold_value(const struct json *value, struct buffer *out)
+static void fold_value(const struct json *value, size_t points_max, struct buffer *out)
 {
 	struct buffer text = {0};
 	if (value->kind == JSON_STRING) {
-		fold_text(value->text, out);
+		fold_first(value->text, points_max, out);
 		return;
 	}
 	json_text(value, &text);
@@ -37,7 +37,7 @@ enum err found_name(const struct body *body, struct span name_field, struct aren
 	enum err err = open_visible(body, arena, &member);
 	if (err) return err;
 	for (; member; member = member->next)
-		if (span_equal(member->key, name_field)) fold_value(member, out);
+		if (span_equal(member->key, name_field)) fold_value(member, NAME_CODE_POINTS_MAX, out);
 	if (out->failed) return ERR_NO_MEMORY;
 	struct span whole = span_of(out->at + begin, out->size - begin);
 	out->size = begin + utf8_first(whole, NAME_CODE_POINTS_MAX).size;
@@ -52,7 +52,7 @@ enum err found_text(const struct body *body, struct arena *arena, struct buffer 
 	fold_text(body->pass_id, out);
 	for (; member; member = member->next) {
 		buffer_byte(out, FOUND_SEPARATOR);
-		fold_value(member, out);
+		fold_value(member, SIZE_MAX, out);
 	}
 	return out->failed ? ERR_NO_MEMORY : OK;
 }

@@ -1,5 +1,6 @@
 /* Substring search. Sixteen places are looked at together: those where the first and the last byte of what is sought
- * are both right are compared in full. Rare ones remain, so the speed is that of reading the text. */
+ * are both right are compared in full. Rare ones remain, so the speed is that of reading the text. Where they turn out
+ * not to be rare (one letter over and over), the C library goes on, whose memmem() takes linear time whatever it is. */
 #include "schemas/search.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-enum { PLACES = 16 };
+enum { PLACES = 16, FAILURES_FEW = 64, FAILURES_SHARE = 32 /* one in so many bytes */ };
 
 static inline __m128i load(const uint8_t *at)
 {
@@ -19,12 +20,15 @@ static bool holds_by_places(struct span text, struct span what, size_t *at)
 {
 	const __m128i first = _mm_set1_epi8((char)what.at[0]),
 	              last = _mm_set1_epi8((char)what.at[what.size - 1]);
+	size_t failures = 0;
 	for (; *at + what.size - 1 + PLACES <= text.size; *at += PLACES) {
 		const uint8_t *here = text.at + *at;
 		__m128i        both = _mm_and_si128(_mm_cmpeq_epi8(load(here), first),
 		                                    _mm_cmpeq_epi8(load(here + what.size - 1), last));
-		for (unsigned bits = (unsigned)_mm_movemask_epi8(both); bits; bits &= bits - 1)
+		for (unsigned bits = (unsigned)_mm_movemask_epi8(both); bits; bits &= bits - 1, failures++)
 			if (!memcmp(here + __builtin_ctz(bits), what.at, what.size)) return true;
+		if (failures > FAILURES_FEW + *at / FAILURES_SHARE)
+			return false; /* from here on again, by memmem() */
 	}
 	return false;
 }

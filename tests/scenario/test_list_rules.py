@@ -11,7 +11,7 @@ from harness import wait_for
 from shop import Shop, new_id
 
 NAMES = ["Ada", "ada", "ÀDA", "Zoë", "zoe", "Ångström", "angstrom", "Straße", "strasse", "Łukasz", "ﬁne", "fine", "Ⅳ",
-         "iv", "名前", "なまえ", "-5", "12", "a b", "a\tb", "ß", "İstanbul", "Σίσυφος", "ΣΊΣΥΦΟΣ", "x" * 80, "é", "é"]
+         "iv", "名前", "なまえ", "-5", "12", "a b", "a\tb", "ß", "İstanbul", "Σίσυφος", "ΣΊΣΥΦΟΣ", "ᾳδω", "ᾳδω", "ΑΙΔΩ", "x" * 80, "é", "é"]
 QUERIES = int(os.environ.get("STAMPEDE_LIST_QUERIES", 600))
 STATUSES = ["creating", "creation_failed", "issued", "active", "removed", "deactivated"]
 
