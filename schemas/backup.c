@@ -7,7 +7,7 @@
 #include <openssl/sha.h>
 #include <stdio.h>
 
-enum { VERSION = 1, NAME_TEXT = 32 };
+enum { VERSION = 2, NAME_TEXT = 32 };
 static const char kind[] = "stampede-backup";
 
 static const char *shard_line(uint32_t shard, const char *what, char name[NAME_TEXT])

@@ -6,7 +6,7 @@
 /* BACKUP/manifest: what a backup is, written last. A backup holds
  *   manifest, master.key, shards/N/{manifest, data.mdb}
  * and is as consistent as its shards are, each as of its own record. Text in lines (lines.h):
- *   stampede-backup=1 / lineage=<32 hex> / shards=<n> / placement=1 / master_key=<16 hex> / created=<RFC 3339>
+ *   stampede-backup=2 / lineage=<32 hex> / shards=<n> / placement=1 / master_key=<16 hex> / created=<RFC 3339>
  *   then for each shard N: shard.N.seq / shard.N.epoch / shard.N.bytes / shard.N.sha256=<64 hex> (both of its data.mdb)
  *   crc=<8 hex> */
 struct backup_shard {

@@ -2,7 +2,7 @@
 #include "schemas/buffer.h"
 
 /* DIR/identity: what a data directory is. Text in lines (lines.h):
- *   stampede-data=1 / lineage=<32 hex> / shards=<n> / formatted=<0|1|2> / crc=<8 hex>
+ *   stampede-data=2 / lineage=<32 hex> / shards=<n> / formatted=<0|1|2> / crc=<8 hex>
  * `formatted` is the state: 0, new: a shard without files makes them; 1, whole: every shard has made its files, and a
  * missing or empty shard is damage; 2, restored: every shard has its snapshot, and no journal yet. */
 enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };

@@ -3,7 +3,7 @@
  * What is accepted must be accepted by the receiver too, and objects must be shown again as they were written. */
 #include "tests/fuzz/fuzz.h"
 
-#include "http/arguments.h"
+#include "schemas/arguments.h"
 #include "schemas/body.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"

@@ -9,7 +9,7 @@
 #include <h2o.h>
 #include <strings.h>
 
-enum { HEADERS_MAX = 100, SPLITS = 12 };
+enum { SPLITS = 12 };
 
 /* The parser's own words; its header is not installed, its functions are. */
 struct phr_header {

@@ -18,7 +18,7 @@ static void check_same(const struct template *a, const struct template *b)
 		must(a->fields[i].kind == b->fields[i].kind && a->fields[i].locked == b->fields[i].locked);
 		must(a->fields[i].max_length == b->fields[i].max_length);
 	}
-	must(template_may_replace(a, b) && template_may_replace(b, a));
+	must(!template_fixed(a, b) && !template_fixed(b, a));
 }
 
 static void check_rules(const struct template *template)

@@ -2,7 +2,7 @@
  * be written as it was, or read the same again. */
 #include "tests/fuzz/fuzz.h"
 
-#include "http/query.h"
+#include "schemas/query.h"
 #include "schemas/date.h"
 #include "schemas/ids.h"
 #include "schemas/json.h"

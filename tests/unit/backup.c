@@ -7,7 +7,7 @@
 
 #define LINEAGE "lineage=000102030405060708090a0b0c0d0e0f\n"
 #define ZEROS   "0000000000000000000000000000000000000000000000000000000000000"
-#define HEAD    "stampede-backup=1\n" LINEAGE "shards=2\nplacement=1\nmaster_key=0102030405060708\n"
+#define HEAD    "stampede-backup=2\n" LINEAGE "shards=2\nplacement=1\nmaster_key=0102030405060708\n"
 #define SHARDS                                                                              \
 	"shard.0.seq=7\nshard.0.epoch=3\nshard.0.bytes=4096\nshard.0.sha256=aa0" ZEROS "\n" \
 	"shard.1.seq=18446744073709551615\nshard.1.epoch=1\nshard.1.bytes=0\nshard.1.sha256=bb0" ZEROS "\n"
@@ -77,21 +77,22 @@ Test(backup, refuses_other_contents)
 		enum err    want;
 	} rows[] = {
 	    {BODY, OK},
-	    {"stampede-backup=2\nanything=else\n", ERR_UNSUPPORTED},
-	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=1\n", ERR_DAMAGED},
+	    {"stampede-backup=1\nanything=else\n", ERR_UNSUPPORTED},
+	    {"stampede-backup=3\nanything=else\n", ERR_UNSUPPORTED},
+	    {"stampede-data=2\n" LINEAGE "shards=4\nformatted=1\n", ERR_DAMAGED},
 	    {HEAD SHARDS, ERR_DAMAGED},
 	    {HEAD "created=yesterday\n" SHARDS, ERR_DAMAGED},
 	    {BODY "shard.2.seq=1\n", ERR_DAMAGED},
-	    {"stampede-backup=1\n" LINEAGE "shards=0\nplacement=1\nmaster_key=0102030405060708\n"
+	    {"stampede-backup=2\n" LINEAGE "shards=0\nplacement=1\nmaster_key=0102030405060708\n"
 	     "created=2026-11-21T03:04:05.678Z\n",
 	     ERR_DAMAGED},
-	    {"stampede-backup=1\n" LINEAGE "shards=65\nplacement=1\nmaster_key=0102030405060708\n"
+	    {"stampede-backup=2\n" LINEAGE "shards=65\nplacement=1\nmaster_key=0102030405060708\n"
 	     "created=2026-11-21T03:04:05.678Z\n",
 	     ERR_DAMAGED},
-	    {"stampede-backup=1\n" LINEAGE "shards=2\nplacement=2\nmaster_key=0102030405060708\n"
+	    {"stampede-backup=2\n" LINEAGE "shards=2\nplacement=2\nmaster_key=0102030405060708\n"
 	     "created=2026-11-21T03:04:05.678Z\n" SHARDS,
 	     ERR_UNSUPPORTED},
-	    {"stampede-backup=1\n" LINEAGE "shards=2\nplacement=1\nmaster_key=01020304050607\n"
+	    {"stampede-backup=2\n" LINEAGE "shards=2\nplacement=1\nmaster_key=01020304050607\n"
 	     "created=2026-11-21T03:04:05.678Z\n" SHARDS,
 	     ERR_DAMAGED},
 	    {"", ERR_DAMAGED},

@@ -88,7 +88,7 @@ Test(datadir, with_a_changed_identity_is_damaged)
 	struct datadir datadir;
 
 	furnish();
-	put("identity", "stampede-data=1\nshards=3\n", 25);
+	put("identity", "stampede-data=2\nshards=3\n", 25);
 	cr_expect_eq(datadir_open(dir, &datadir), ERR_DAMAGED);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define LINEAGE "lineage=000102030405060708090a0b0c0d0e0f\n"
-#define TEXT    "stampede-data=1\n" LINEAGE "shards=4\nformatted=1\ncrc=e93b9f22\n"
+#define TEXT    "stampede-data=2\n" LINEAGE "shards=4\nformatted=1\ncrc=7528ae24\n"
 
 static const struct identity identity = {
     .lineage = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, .shards = 4, .state = IDENTITY_WHOLE};
@@ -50,18 +50,19 @@ Test(identity, refuses_other_contents)
 		const char *lines;
 		enum err    want;
 	} rows[] = {
-	    {"stampede-data=1\n" LINEAGE "shards=64\nformatted=0\n", OK},
-	    {"stampede-data=1\n" LINEAGE "shards=1\nformatted=2\n", OK},
-	    {"stampede-data=2\nanything=else\n", ERR_UNSUPPORTED},
+	    {"stampede-data=2\n" LINEAGE "shards=64\nformatted=0\n", OK},
+	    {"stampede-data=2\n" LINEAGE "shards=1\nformatted=2\n", OK},
+	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=1\n", ERR_UNSUPPORTED},
+	    {"stampede-data=3\nanything=else\n", ERR_UNSUPPORTED},
 	    {"stampede-data=one\n" LINEAGE "shards=1\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=0\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=65\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=04\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=4294967297\nformatted=0\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=3\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "formatted=1\nshards=4\n", ERR_DAMAGED},
-	    {"stampede-data=1\nlineage=00\nshards=4\nformatted=1\n", ERR_DAMAGED},
-	    {"stampede-data=1\n" LINEAGE "shards=4\nformatted=1\nmore=1\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "shards=0\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "shards=65\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "shards=04\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "shards=4294967297\nformatted=0\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "shards=4\nformatted=3\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "formatted=1\nshards=4\n", ERR_DAMAGED},
+	    {"stampede-data=2\nlineage=00\nshards=4\nformatted=1\n", ERR_DAMAGED},
+	    {"stampede-data=2\n" LINEAGE "shards=4\nformatted=1\nmore=1\n", ERR_DAMAGED},
 	    {"", ERR_DAMAGED},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
