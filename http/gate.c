@@ -102,7 +102,8 @@ static bool put_aside(struct gate *gate, size_t whole)
 	buffer_clear(&gate->ahead);
 	gate->ahead_at = 0;
 	buffer_append(&gate->ahead, input->bytes + whole, surplus);
-	return !gate->ahead.failed && (surplus <= READ_BYTES || gate_charge_body(gate, surplus));
+	return !gate->ahead.failed &&
+	       (surplus <= READ_BYTES || gate_charge_body(gate, gate->body_charge + surplus));
 }
 
 static void hand_over_whole(struct gate *gate)

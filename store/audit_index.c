@@ -70,6 +70,7 @@ enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span
 	pass->id_sum = sum_of(body.pass_id);
 	pass->name_sum = sum_of(name_in(&name));
 	pass->text_sum = sum_of(buffer_span(&auditor->text));
+	pass->text_size = (uint32_t)auditor->text.size;
 	return OK;
 }
 
@@ -235,6 +236,17 @@ static enum err audit_order(struct auditor *auditor, enum table table)
 
 /* Texts --------------------------------------------------------------------------------------------------- */
 
+static void judge_text(struct auditor *auditor, size_t number, struct span text, bool is_kept)
+{
+	const struct pass_seen *pass = number < auditor->pass_count ? &auditor->passes[number] : NULL;
+	if (!pass && (!is_kept || text.size))
+		audit_fault(auditor, TABLE_TEXT, "pass %zu does not exist", number);
+	else if (pass && is_kept != (pass->text_size <= TEXT_BYTES_MAX))
+		audit_fault(auditor, TABLE_TEXT, "pass %zu: kept in the wrong place", number);
+	else if (pass && is_kept && pass->text_sum != sum_of(text))
+		audit_fault(auditor, TABLE_TEXT, "pass %zu: another text than its body's", number);
+}
+
 static void judge_texts(struct auditor *auditor, uint32_t row, struct span value)
 {
 	struct text_row texts;
@@ -242,17 +254,33 @@ static void judge_texts(struct auditor *auditor, uint32_t row, struct span value
 		audit_fault(auditor, TABLE_TEXT, "row %u: of a wrong form", row);
 		return;
 	}
-	for (unsigned i = 0; i < TEXT_PASSES; i++) {
-		uint64_t number = (uint64_t)row * TEXT_PASSES + i;
-		bool     is_kept = !(texts.elsewhere >> i & 1);
-		if (number >= auditor->pass_count) {
-			if (!is_kept || texts.of[i].size)
-				audit_fault(auditor, TABLE_TEXT, "pass %u does not exist", (unsigned)number);
-		} else if (is_kept && auditor->passes[number].text_sum != sum_of(texts.of[i])) {
-			audit_fault(auditor, TABLE_TEXT, "pass %u: another text than its body's",
-			            (unsigned)number);
-		}
+	for (unsigned i = 0; i < TEXT_PASSES; i++)
+		judge_text(auditor, (size_t)row * TEXT_PASSES + i, texts.of[i], !(texts.elsewhere >> i & 1));
+}
+
+static bool has_long_text(const struct pass_seen *pass)
+{
+	return pass->text_size > TEXT_BYTES_MAX && pass->text_size <= PASS_STORED_BYTES_MAX;
+}
+
+static enum err audit_long_texts(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_LONG_TEXT};
+	struct audit_whole found;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		struct pass_seen *pass = found.number < auditor->pass_count ? &auditor->passes[found.number]
+		                                                            : NULL;
+		if (!pass || !has_long_text(pass) || pass->text_sum != sum_of(found.value))
+			audit_fault(auditor, TABLE_LONG_TEXT, "pass %u: another text than its body's",
+			            found.number);
+		if (pass) pass->has_long_text = true;
 	}
+	for (size_t i = 0; err == ERR_NOT_FOUND && i < auditor->pass_count; i++)
+		if (has_long_text(&auditor->passes[i]) && !auditor->passes[i].has_long_text)
+			audit_fault(auditor, TABLE_LONG_TEXT, "pass %zu has none", i);
+	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 static enum err audit_texts(struct auditor *auditor)
@@ -285,5 +313,6 @@ enum err audit_index(struct auditor *auditor)
 	if ((err = audit_ids(auditor)) || (err = audit_order(auditor, TABLE_ID_ORDER))) return err;
 	auditor->order_count = 0;
 	if ((err = audit_names(auditor)) || (err = audit_order(auditor, TABLE_NAME_ORDER))) return err;
-	return audit_texts(auditor);
+	err = audit_texts(auditor);
+	return err ? err : audit_long_texts(auditor);
 }

@@ -15,10 +15,11 @@ struct pass_seen {
 	uint64_t hot_head, head;       /* its newest ledger row */
 	uint64_t id_sum, name_sum,
 	    text_sum; /* of what its body is found by: they stand for it, to keep memory small */
+	uint32_t text_size;
 	uint16_t template;
 	uint8_t hot_status, status;
 	uint8_t hot_flags, flags;
-	bool    has_body, has_id, has_name;
+	bool    has_body, has_id, has_name, has_long_text;
 };
 
 struct auditor {

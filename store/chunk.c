@@ -41,12 +41,13 @@ void chunk_insert(struct chunk *chunk, uint32_t before, uint32_t number)
 	chunk->count++;
 }
 
-void chunk_remove(struct chunk *chunk, uint32_t number)
+enum err chunk_remove(struct chunk *chunk, uint32_t number)
 {
 	unsigned at = find(chunk, number);
-	if (at == chunk->count) return;
+	if (at == chunk->count) return ERR_DAMAGED;
 	chunk->count--;
 	memmove(chunk->numbers + at, chunk->numbers + at + 1, (chunk->count - at) * sizeof *chunk->numbers);
+	return OK;
 }
 
 /* In two halves; but members that come one behind the other leave full rows behind them. */

@@ -22,7 +22,9 @@ must_check enum err chunk_at(struct view *view, enum table table, const struct r
 
 /* Puts `number` behind member `before`, or to the front where that is not in this chunk. */
 void chunk_insert(struct chunk *chunk, uint32_t before, uint32_t number);
-void chunk_remove(struct chunk *chunk, uint32_t number);
+
+/* Errors: ERR_DAMAGED: it is no member. */
+must_check enum err chunk_remove(struct chunk *chunk, uint32_t number);
 
 /* Does it hold one too many? Then the members from index chunk_middle() on are to go into a row of their own, whose
  * bound is the place of the first of them: chunk_part() takes them out. */

@@ -169,7 +169,8 @@ static enum err look_up_name(struct view *view, const struct index_change *chang
 	if (old->place.size) {
 		if ((err = chunk_at(view, TABLE_NAME_ORDER, &old->place, &old->chunk))) return err;
 		renaming->same_chunk = span_equal(key_span(&old->chunk.key), key_span(&new->chunk.key));
-		chunk_remove(renaming->same_chunk ? &new->chunk : &old->chunk, change->number);
+		if ((err = chunk_remove(renaming->same_chunk ? &new->chunk : &old->chunk, change->number)))
+			return err;
 	}
 	return join(view, change->account, new, change->number);
 }

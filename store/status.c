@@ -14,9 +14,14 @@ enum err status_put(struct view *view, struct account_id account, uint32_t numbe
 	unsigned       at = number % STATUS_PASSES;
 	uint8_t        byte = (uint8_t)(pass->status | (pass->flags & HOT_DELETED ? STATUS_DELETED : 0));
 	uint8_t        row[STATUS_PASSES];
-	if (!is_new || at > 0)
+	struct span    stored;
+	if (!is_new || at > 0) { /* read first: a patch gives the row a new checksum, whatever it holds */
+		enum err err = view_get(view, TABLE_STATUS, key_span(&key), &stored);
+		if (err || !status_row_is_whole(stored))
+			return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
 		return write_patch(view_writes(view), TABLE_STATUS, key_span(&key), (uint16_t)at,
 		                   span_of(&byte, 1));
+	}
 	memset(row, STATUS_NOBODY, sizeof row);
 	row[0] = byte;
 	return write_put(view_writes(view), TABLE_STATUS, key_span(&key), span_of(row, sizeof row));

@@ -35,6 +35,15 @@ static enum err read_row(struct view *view, const struct row_key *key, struct te
 	return text_row_read(value, texts);
 }
 
+/* A long text has a row of its own as long as it is long, unless nothing could hold it. */
+static enum err put_long(struct view *view, const struct row_key *key, struct span text, bool was_long)
+{
+	struct writes *writes = view_writes(view);
+	bool           is_long = text.size > TEXT_BYTES_MAX && text.size <= PASS_STORED_BYTES_MAX;
+	if (is_long) return write_put(writes, TABLE_LONG_TEXT, key_span(key), text);
+	return was_long ? write_del(writes, TABLE_LONG_TEXT, key_span(key)) : OK;
+}
+
 enum err text_put(struct view *view, struct account_id account, uint32_t number, struct span text)
 {
 	struct row_key  key = key_u32(account, number / TEXT_PASSES);
@@ -44,6 +53,8 @@ enum err text_put(struct view *view, struct account_id account, uint32_t number,
 	bool            elsewhere = text.size > TEXT_BYTES_MAX;
 	enum err        err = read_row(view, &key, &texts);
 	if (err) return err;
+	struct row_key own = key_u32(account, number);
+	if ((err = put_long(view, &own, text, texts.elsewhere >> number % TEXT_PASSES & 1))) return err;
 	texts.of[number % TEXT_PASSES] = elsewhere ? span_of(NULL, 0) : text;
 	texts.elsewhere &= ~(1u << number % TEXT_PASSES);
 	if (elsewhere) texts.elsewhere |= 1u << number % TEXT_PASSES;

@@ -1,7 +1,8 @@
 /* The reading side of a shard.
  *
  * Life of a job: made by readers_add() (writer), listed as held; readers_release() moves the held ones to the
- * queue; a reader takes one, opens a snapshot, runs the handler, seals each part as a frame of its own and puts
+ * queue; a reader takes the first whose account no other reader is at work for, so that no account's long lists hold
+ * up another's, opens a snapshot, runs the handler, seals each part as a frame of its own and puts
  * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
 #include "actors/shard/readers.h"
 
@@ -13,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { READER_THREADS = 1 };
+enum { READER_THREADS = 2 };
 
 struct job {
 	struct peer      peer;
@@ -32,6 +33,7 @@ struct reader {
 	struct readers *readers;
 	struct view    *view;
 	struct arena    arena;
+	struct job     *job; /* under way */
 	pthread_t       thread;
 };
 
@@ -140,15 +142,51 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	buffer_free(&answer.out.bytes);
 }
 
-static struct job *next_job(struct readers *readers)
+static bool is_of(const struct job *job, const struct call *call)
 {
-	pthread_mutex_lock(&readers->mutex);
-	while (!readers->first && !readers->stopping)
-		pthread_cond_wait(&readers->work, &readers->mutex);
-	struct job *job = readers->first;
-	if (job && !(readers->first = job->next)) readers->last = &readers->first;
-	pthread_mutex_unlock(&readers->mutex);
+	const struct call *own = &job->kept.call;
+	return own->has_account && call->has_account &&
+	       !memcmp(own->account.b, call->account.b, sizeof call->account.b);
+}
+
+static bool is_served(const struct readers *readers, const struct job *job)
+{
+	for (unsigned i = 0; i < READER_THREADS; i++)
+		if (readers->threads[i].job && is_of(readers->threads[i].job, &job->kept.call)) return true;
+	return false;
+}
+
+/* The first that may be taken leaves the queue; NULL: none. */
+static struct job *take_job(struct readers *readers)
+{
+	struct job **at = &readers->first;
+	while (*at && is_served(readers, *at))
+		at = &(*at)->next;
+	struct job *job = *at;
+	if (job && !(*at = job->next)) readers->last = at;
 	return job;
+}
+
+static struct job *next_job(struct reader *reader)
+{
+	struct readers *readers = reader->readers;
+	pthread_mutex_lock(&readers->mutex);
+	while (!(reader->job = take_job(readers)) && !readers->stopping)
+		pthread_cond_wait(&readers->work, &readers->mutex);
+	pthread_mutex_unlock(&readers->mutex);
+	return reader->job;
+}
+
+static void job_done(struct reader *reader)
+{
+	struct readers *readers = reader->readers;
+	pthread_mutex_lock(&readers->mutex);
+	struct job *job = reader->job;
+	reader->job = NULL;
+	readers->jobs--;
+	pthread_cond_broadcast(&readers->work); /* the next of its account may be taken now */
+	pthread_mutex_unlock(&readers->mutex);
+	job_free(job);
 }
 
 static void *reader_main(void *data)
@@ -157,13 +195,10 @@ static void *reader_main(void *data)
 	struct readers *readers = reader->readers;
 	struct buffer   payload = {0};
 	struct job     *job;
-	while ((job = next_job(readers))) {
+	while ((job = next_job(reader))) {
 		answer_job(readers, reader->view, job, &payload);
 		arena_reset(&reader->arena);
-		job_free(job);
-		pthread_mutex_lock(&readers->mutex);
-		readers->jobs--;
-		pthread_mutex_unlock(&readers->mutex);
+		job_done(reader);
 	}
 	buffer_free(&payload);
 	return NULL;
@@ -171,10 +206,22 @@ static void *reader_main(void *data)
 
 /* The writer's side --------------------------------------------------------------------------------------- */
 
+/* How many of its account wait already. */
+static unsigned jobs_of(const struct readers *readers, const struct call *call)
+{
+	unsigned count = 0;
+	if (readers->jobs < READER_JOBS_ACCOUNT_MAX) return 0;
+	for (const struct job *job = readers->first; job; job = job->next)
+		count += is_of(job, call);
+	for (const struct job *job = readers->held; job; job = job->next)
+		count += is_of(job, call);
+	return count;
+}
+
 enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now)
 {
 	pthread_mutex_lock(&readers->mutex);
-	bool full = readers->jobs >= READER_JOBS_MAX;
+	bool full = readers->jobs >= READER_JOBS_MAX || jobs_of(readers, call) >= READER_JOBS_ACCOUNT_MAX;
 	if (!full) readers->jobs++;
 	pthread_mutex_unlock(&readers->mutex);
 	if (full) return ERR_OVERLOADED;

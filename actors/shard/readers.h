@@ -13,7 +13,10 @@ must_check enum err readers_open(struct store *store, const struct shard_facts *
                                  struct readers **readers);
 void                readers_close(struct readers **readers);
 
-enum { READER_JOBS_MAX = 512 }; /* waiting or under way; OVERLOADED */
+enum {
+	READER_JOBS_MAX = 512,         /* waiting or under way; OVERLOADED */
+	READER_JOBS_ACCOUNT_MAX = 128, /* of one account, waiting; OVERLOADED */
+};
 
 /* Takes a copy of a SCAN call; it waits for readers_release(). Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */
 must_check enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call,

@@ -111,6 +111,25 @@ static void break_text_row_stray(void)
 	must(!text_put(s.view, account, 500, span_str("nobody's")));
 	scratch_save(&s);
 }
+static void break_text_place(void)
+{
+	static char long_text[1200];
+	memset(long_text, 'a', sizeof long_text);
+	must(!text_put(s.view, account, 33, span_of(long_text, sizeof long_text)));
+	scratch_save(&s);
+}
+static void break_long_text_missing(void)
+{
+	del(TABLE_LONG_TEXT, key_u32(account, LARGE_PASS));
+}
+static void break_long_text_other(void)
+{
+	put(TABLE_LONG_TEXT, key_u32(account, LARGE_PASS), span_str("something else"));
+}
+static void break_long_text_stray(void)
+{
+	put(TABLE_LONG_TEXT, key_u32(account, 12), span_str("nobody's"));
+}
 static void break_text_form(void)
 {
 	put(TABLE_TEXT, key_u32(account, 0), span_str("short"));
@@ -164,6 +183,10 @@ static const struct breakage breakages[] = {
     B(text_missing, "table text, " ACCOUNT "1 rows, there must be 2"),
     B(text_stray, "table text, " ACCOUNT "pass 45 does not exist"),
     B(text_row_stray, "table text, " ACCOUNT "row 15: there is no such pass"),
+    B(text_place, "table text, " ACCOUNT "pass 33: kept in the wrong place"),
+    B(long_text_missing, "table long_text, " ACCOUNT "pass 7 has none"),
+    B(long_text_other, "table long_text, " ACCOUNT "pass 7: another text than its body's"),
+    B(long_text_stray, "table long_text, " ACCOUNT "pass 12: another text than its body's"),
     B(text_form, "table text, " ACCOUNT "row 0: of a wrong form"),
     B(status_byte, "table status, " ACCOUNT "pass 9: 3, its hot row says 2"),
     B(status_nobody, "table status, " ACCOUNT "pass 45: 2, its hot row says 255"),

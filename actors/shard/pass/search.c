@@ -1,7 +1,8 @@
-/* Searching. Texts of 32 passes lie in one row: if q is nowhere in it, that is all there is to do. Texts that are too
- * long to be kept there are made again from the body. */
+/* Searching. Texts of 32 passes lie in one row: if q is nowhere in it, that is all there is to do. Long texts have rows
+ * of their own. A search ends when its caller has given it up, so that it holds nobody up for long. */
 #include "actors/shard/pass/search.h"
 
+#include "actors/rt/time.h"
 #include "schemas/found.h"
 #include "schemas/json.h"
 #include "schemas/search.h"
@@ -89,20 +90,32 @@ static enum err read_texts(struct search *search, uint32_t number, struct text_r
 	return span_equal(row.key, key_span(&key)) ? text_row_read(row.value, texts) : ERR_DAMAGED;
 }
 
-static enum err is_in_body(struct search *search, uint32_t number, bool *found)
+static enum err is_in_body(struct search *search, const struct row_key *key, bool *found)
 {
-	struct row_key  key = key_u32(search->request->account->id, number);
 	struct view_row row;
 	struct body     body;
-	enum err err = view_whole_from(search->request->view, TABLE_BODY, key_span(&key), &search->body_room,
+	enum err err = view_whole_from(search->request->view, TABLE_BODY, key_span(key), &search->body_room,
 	                               &row);
-	if (!err && !span_equal(row.key, key_span(&key))) err = ERR_DAMAGED;
+	if (!err && !span_equal(row.key, key_span(key))) err = ERR_DAMAGED;
 	if (err || (err = body_open(row.value, &body))) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	buffer_clear(&search->text);
 	err = found_text(&body, &search->arena, &search->text);
 	arena_reset(&search->arena);
 	*found = !err && span_holds(buffer_span(&search->text), search->q);
 	return err;
+}
+
+/* A text of its own row, or of none. */
+static enum err is_in_long_text(struct search *search, uint32_t number, bool *found)
+{
+	struct row_key  key = key_u32(search->request->account->id, number);
+	struct view_row row;
+	enum err        err = view_whole_from(search->request->view, TABLE_LONG_TEXT, key_span(&key),
+	                                      &search->body_room, &row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err || !span_equal(row.key, key_span(&key))) return is_in_body(search, &key, found);
+	*found = span_holds(row.value, search->q);
+	return OK;
 }
 
 /* Of the 32 passes of one row, those of `among` that hold q. */
@@ -115,10 +128,15 @@ static enum err search_row(struct search *search, uint32_t row, uint32_t among, 
 	for (; !err && among; among &= among - 1) {
 		unsigned i = (unsigned)__builtin_ctz(among);
 		bool     holds = span_holds(texts.of[i], search->q);
-		if (texts.elsewhere >> i & 1) err = is_in_body(search, row * TEXT_PASSES + i, &holds);
+		if (texts.elsewhere >> i & 1) err = is_in_long_text(search, row * TEXT_PASSES + i, &holds);
 		if (holds) *found |= 1u << i;
 	}
 	return err;
+}
+
+static enum err is_late(const struct search *search)
+{
+	return search->request->call->deadline.v <= time_mono().v ? ERR_OVERLOADED : OK;
 }
 
 static enum err search_all(struct search *search, const uint64_t *found, struct selection *selection)
@@ -129,7 +147,7 @@ static enum err search_all(struct search *search, const uint64_t *found, struct 
 		uint32_t wanted = (uint32_t)(selection->bits[row / 2] >> shift);
 		uint32_t has = found ? wanted & (uint32_t)(found[row / 2] >> shift) : 0, more = 0;
 		enum err err = wanted & ~has ? search_row(search, row, wanted & ~has, &more) : OK;
-		if (err) return err;
+		if (err || (err = is_late(search))) return err;
 		selection->bits[row / 2] &= ~((uint64_t)UINT32_MAX << shift);
 		selection->bits[row / 2] |= (uint64_t)(has | more) << shift;
 		selection->total += (unsigned)__builtin_popcount(has | more);
