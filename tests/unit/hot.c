@@ -239,3 +239,21 @@ Test(hot, what_a_pass_was_made_with_stays)
 	add(&pass);
 	cr_expect_eq(in_child(change_template, &pass), -SIGABRT);
 }
+
+/* A patch gives its row a new checksum: what was damaged would be sound from then on. */
+Test(hot, patches_no_status_in_a_damaged_row)
+{
+	struct hot     pass = {.status = 2, .template = 1, .updated = {5}}, after = pass;
+	struct row_key key = key_u32(account, 0);
+	struct hot_at  at;
+	struct raw_row raw;
+	add(&pass);
+	add(&pass);
+	scratch_save(&s);
+	cr_assert_eq(view_raw_from(s.view, TABLE_STATUS, key_span(&key), &raw), OK);
+	*(uint8_t *)(uintptr_t)raw.stored.at ^= 1; /* in the open transaction's own copy of the page */
+	after.status = 3;
+	cr_assert_eq(hot_get(s.view, account, 1, &at), OK);
+	cr_expect_eq(hot_put(s.view, &at, &after), ERR_DAMAGED);
+	cr_expect_eq(hot_add(s.view, account, made, &pass), ERR_DAMAGED);
+}
