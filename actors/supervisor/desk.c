@@ -129,7 +129,11 @@ static void pack_child(msgpack_packer *packer, const struct child *child)
 	pack_text(packer, "index");
 	msgpack_pack_uint32(packer, child->index);
 	pack_text(packer, "pid");
-	pack_int(packer, child->pid);
+	/* A zero would be taken for a pid by whoever hands it to kill, and mean all of the caller's own. */
+	if (child->pid)
+		pack_int(packer, child->pid);
+	else
+		msgpack_pack_nil(packer);
 	pack_text(packer, "state");
 	pack_text(packer, child_state_text(child->state));
 	pack_text(packer, "epoch");

@@ -175,15 +175,17 @@ def test_a_stopped_shard_is_left_alone_and_nobody_waits_for_ever(new_service):
 
 
 def test_a_child_that_keeps_dying(new_service):
-    """Back-off slows the restarts, every answer is quick meanwhile, and in the end it serves again."""
+    """Back-off slows the restarts, every answer is quick meanwhile, and in the end it serves again. What does not run
+    has no pid: `kill 0` would be everybody."""
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
     ids = [shop.create()["id"] for shop in shops]
-    seen, added = set(), 0
+    seen, shown, added = set(), set(), 0
     end = time.monotonic() + 30
     while len(seen) < 6 and time.monotonic() < end:
         pid = service.pid_of("shard", 0)
+        shown.add(pid)
         if pid and pid not in seen and is_alive(pid):
             seen.add(pid)
             os.kill(pid, signal.SIGKILL)
@@ -192,6 +194,7 @@ def test_a_child_that_keeps_dying(new_service):
         added += answer.status == 202
         shops[1].add(ids[1], 1)
     assert len(seen) == 6
+    assert None in shown and 0 not in shown
     wait_for(lambda: shops[0].try_add(ids[0], 0).status == 202, 30, "the shard to serve again")
     assert shops[0].get(ids[0])["balance"] >= added
     for shop in shops:
