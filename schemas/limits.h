@@ -1,6 +1,7 @@
 #pragma once
 
-/* Every limit, in one place: L-lines read `value, unit, why, what happens at the limit`. */
+/* Every limit, in one place. The comment of each says what it counts and, where its name leaves that open, why it is
+ * there and what happens at it: an error's code, or what is done instead. */
 enum {
 	/* Interface */
 	PASS_ID_BYTES_MAX = 200,    /* bytes; key size; INVALID_INPUT */
