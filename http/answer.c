@@ -85,11 +85,7 @@ void answer_empty(struct request *request, int status)
 
 struct span field_shown(struct span field)
 {
-	if (field.size <= ERROR_FIELD_BYTES_MAX) return field;
-	size_t size = ERROR_FIELD_BYTES_MAX;
-	while ((field.at[size] & 0xc0) == 0x80)
-		size--;
-	return span_of(field.at, size);
+	return utf8_cut(field, ERROR_FIELD_BYTES_MAX);
 }
 
 void error_body(struct buffer *out, enum err err, struct span field, struct span message,
@@ -98,7 +94,8 @@ void error_body(struct buffer *out, enum err err, struct span field, struct span
 	buffer_text(out, "{\"code\":\"");
 	buffer_text(out, err_code(err));
 	buffer_text(out, "\",\"message\":");
-	json_quote(message.size ? message : span_str(err_message(err)), out);
+	if (message.size == 0) message = span_str(field.at ? err_message_of_field(err) : err_message(err));
+	json_quote(message, out);
 	if (field.at) {
 		buffer_text(out, ",\"field\":");
 		json_quote(field_shown(field), out);

@@ -35,6 +35,12 @@ const char *err_message(enum err err)
 	return rows[row_of(err)].message;
 }
 
+const char *err_message_of_field(enum err err)
+{
+	return err == ERR_INVALID_REQUEST ? "The value is none of those that the field takes."
+	                                  : err_message(err);
+}
+
 void must_failed(const char *what, const char *file, int line)
 {
 	fprintf(stderr, "level=panic event=must_failed what=\"%s\" at=%s:%d\n", what, file, line);

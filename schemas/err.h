@@ -16,6 +16,8 @@ enum err {
 const char *err_code(enum err err);
 int         err_http(enum err err);
 const char *err_message(enum err err);
+/* The message where the answer names a field: it is about that value, not about the request as a whole. */
+const char *err_message_of_field(enum err err);
 
 /* For our own bugs only: prints the place and aborts, in every build. Never for a peer's or a disk's bytes. */
 #define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))

@@ -93,6 +93,15 @@ bool utf8_is_valid(struct span text)
 	return true;
 }
 
+struct span utf8_cut(struct span text, size_t size_max)
+{
+	size_t size = size_max;
+	if (text.size <= size_max) return text;
+	while (size && (text.at[size] & 0xc0) == 0x80)
+		size--;
+	return span_of(text.at, size);
+}
+
 /* The four hex digits of a \u escape whose backslash is at `at`; -1 if it is not one. */
 static int escape_unit(const uint8_t *at, const uint8_t *end)
 {

@@ -25,6 +25,9 @@ must_check enum err json_parse(struct span text, struct arena *arena, struct jso
 /* Is this well-formed UTF-8: shortest forms only, no surrogates, nothing beyond U+10FFFF? Errors: none. */
 bool utf8_is_valid(struct span text);
 
+/* The beginning of `text`, of at most `size_max` bytes, cut between characters. Errors: none. */
+struct span utf8_cut(struct span text, size_t size_max);
+
 /* The member `key` of an object, or NULL. Linear: for small objects. */
 const struct json *json_member(const struct json *object, const char *key);
 

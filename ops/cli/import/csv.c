@@ -12,6 +12,8 @@
 /* libcsv's cell grows by so much; its own 128 bytes would make work of the square of a long cell. */
 enum { CELL_STEP_BYTES = 64 << 10 };
 
+enum { NAME_SHOWN_BYTES = 100 }; /* of a column's name, in a sentence for people */
+
 /* ---- rows ---- */
 
 static int is_never_space(unsigned char byte)
@@ -108,19 +110,10 @@ struct span csv_cell(const struct csv_row *row, uint32_t index)
 
 /* ---- columns ---- */
 
-/* The start of a name, for people: whole characters, and not many. */
-static int shown(struct span name)
-{
-	size_t size = name.size < 100 ? name.size : 100;
-
-	while (size && size < name.size && (name.at[size] & 0xc0) == 0x80)
-		size--;
-	return (int)size;
-}
-
 static enum err blame(const char *what, struct span name, char why[256])
 {
-	snprintf(why, 256, "The column \"%.*s\" %s.", shown(name), (const char *)name.at, what);
+	name = utf8_cut(name, NAME_SHOWN_BYTES);
+	snprintf(why, 256, "The column \"%.*s\" %s.", (int)name.size, (const char *)name.at, what);
 	return ERR_INVALID_INPUT;
 }
 

@@ -70,7 +70,7 @@ void row_blame(struct row *row, enum err err, struct span message, struct span f
 	buffer_clear(&row->reason);
 	buffer_text(&row->reason, err_code(err));
 	buffer_byte(&row->reason, ' ');
-	if (message.size == 0) message = span_str(err_message(err));
+	if (message.size == 0) message = span_str(field.size ? err_message_of_field(err) : err_message(err));
 	buffer_append(&row->reason, message.at, message.size);
 	if (field.size == 0) return;
 	buffer_text(&row->reason, " (");
