@@ -1,6 +1,7 @@
 /* The template file, read and judged. One reader serves the command line's input and what is stored. */
 #include "schemas/template.h"
 
+#include <stdio.h>
 #include <strings.h>
 
 static const char *const loyalty_texts[] = {"none", "balance", "stamps"};
@@ -85,102 +86,183 @@ static bool read_integer(const struct json *object, const char *key, int64_t *to
 	return !value || value->kind == JSON_NULL || json_integer(value, to);
 }
 
-static bool known_keys(const struct json *object, const char *const *keys)
+/* ---- what is wrong ---- */
+
+enum { MEMBER_BYTES_MAX = 64 }; /* of a key of the file's own making, in a fault */
+
+/* false, having said that it is member `name` of what `in` names ("": the file). */
+static bool wrong_key(struct template_fault *fault, const char *in, struct span name, const char *message)
+{
+	name = utf8_cut(name, MEMBER_BYTES_MAX);
+	snprintf(fault->field, sizeof fault->field, "%s%s%.*s", in, *in ? "." : "", (int)name.size,
+	         (const char *)name.at);
+	fault->message = message;
+	return false;
+}
+
+static bool wrong(struct template_fault *fault, const char *in, const char *name, const char *message)
+{
+	return wrong_key(fault, in, span_str(name), message);
+}
+
+static bool wrong_whole(struct template_fault *fault, const char *what, const char *message)
+{
+	return wrong(fault, "", what, message);
+}
+
+static bool known_keys(const struct json *object, const char *const *keys, const char *in,
+                       struct template_fault *fault)
 {
 	for (const struct json *member = object->child; member; member = member->next) {
 		unsigned i = 0;
 		while (keys[i] && !span_is(member->key, keys[i]))
 			i++;
-		if (!keys[i]) return false;
+		if (!keys[i]) return wrong_key(fault, in, member->key, "A template has no such member.");
 	}
 	return true;
 }
 
-static bool read_field(const struct json *value, struct template_field *field)
+/* ---- fields ---- */
+
+static const char wrong_type[] = "A field's type is one of"
+#define T(NAME, text) " " text
+#include "schemas/template.def"
+#undef T
+                                 ".";
+
+static bool read_field(const struct json *value, const char *in, struct template_field *field,
+                       struct template_fault *fault)
 {
 	static const char *const keys[] = {"key", "label", "type", "required", "locked", "max_length", NULL};
 	unsigned                 kind;
 	*field = (struct template_field){.key = {NULL, 0}};
-	if (value->kind != JSON_OBJECT || !known_keys(value, keys)) return false;
-	if (!read_text(value, "key", &field->key) || !field->key.size || field->key.size > 100) return false;
+	if (value->kind != JSON_OBJECT) return wrong_whole(fault, in, "A field is a JSON object.");
+	if (!known_keys(value, keys, in, fault)) return false;
+	if (!read_text(value, "key", &field->key) || !field->key.size || field->key.size > 100)
+		return wrong(fault, in, "key", "A field has a key, a string of 1 to 100 bytes.");
 	field->label = field->key;
-	if (!read_text(value, "label", &field->label)) return false;
-	if (!read_choice(value, "type", kind_texts, FIELD_KINDS, &kind)) return false;
+	if (!read_text(value, "label", &field->label))
+		return wrong(fault, in, "label", "A label is a string that is not empty.");
+	if (!read_choice(value, "type", kind_texts, FIELD_KINDS, &kind))
+		return wrong(fault, in, "type", wrong_type);
 	field->kind = (enum field_kind)kind;
-	if (!read_flag(value, "required", &field->required) || !read_flag(value, "locked", &field->locked))
-		return false;
-	return read_integer(value, "max_length", &field->max_length) && field->max_length >= 0;
+	if (!read_flag(value, "required", &field->required))
+		return wrong(fault, in, "required", "It is either true or false.");
+	if (!read_flag(value, "locked", &field->locked))
+		return wrong(fault, in, "locked", "It is either true or false.");
+	if (!read_integer(value, "max_length", &field->max_length) || field->max_length < 0)
+		return wrong(fault, in, "max_length", "A max_length is a whole number, 0 or more.");
+	return true;
 }
 
-static bool read_fields(const struct json *file, struct template *template)
+/* One locked field, the counter, with loyalty; without it none. */
+static bool take_counter(struct template *template, const struct template_field *field, const char *in,
+                         struct template_fault *fault)
+{
+	if (template->loyalty == LOYALTY_NONE)
+		return wrong(fault, in, "locked",
+		             "A template whose loyalty_type is none has no locked field.");
+	if (template->counter)
+		return wrong(fault, in, "locked", "Another field is locked already: there is one counter.");
+	template->counter = field;
+	return true;
+}
+
+static bool read_fields(const struct json *file, struct template *template, struct template_fault *fault)
 {
 	const struct json *list = json_member(file, "fields");
-	if (!list || list->kind != JSON_ARRAY || list->count > TEMPLATE_FIELDS_MAX) return false;
+	char               in[24];
+	if (!list || list->kind != JSON_ARRAY)
+		return wrong_whole(fault, "fields", "A template has fields, a JSON array.");
+	if (list->count > TEMPLATE_FIELDS_MAX)
+		return wrong_whole(fault, "fields", "A template cannot have so many fields.");
 	for (const struct json *value = list->child; value; value = value->next) {
 		struct template_field *field = &template->fields[template->field_count];
-		if (!read_field(value, field) || template_field(template, field->key)) return false;
+		snprintf(in, sizeof in, "fields[%u]", template->field_count);
+		if (!read_field(value, in, field, fault)) return false;
+		if (template_field(template, field->key))
+			return wrong(fault, in, "key", "Another field has this key already.");
 		template->field_count++;
-		if (!field->locked) continue;
-		if (template->counter) return false; /* one counter */
-		template->counter = field;
+		if (field->locked && !take_counter(template, field, in, fault)) return false;
 	}
-	return (template->counter != NULL) == (template->loyalty != LOYALTY_NONE);
+	if (template->counter || template->loyalty == LOYALTY_NONE) return true;
+	return wrong_whole(fault, "fields",
+	                   "A template with loyalty has one locked field, which shows the counter.");
 }
 
-static bool read_appearance(const struct json *file)
+/* ---- the rest ---- */
+
+static bool read_appearance(const struct json *file, struct template_fault *fault)
 {
-	const struct json       *value = json_member(file, "appearance");
-	struct span              colour = {NULL, 0}, logo = {NULL, 0}, banner = {NULL, 0}, title = {NULL, 0};
 	static const char *const keys[] = {"background_color", "logo", "banner", "title", NULL};
+	const struct json       *value = json_member(file, "appearance");
+	struct span              text[4] = {{NULL, 0}};
+	const char              *in = "appearance";
 	if (!value || value->kind == JSON_NULL) return true;
-	if (value->kind != JSON_OBJECT || !known_keys(value, keys)) return false;
-	return read_text(value, "background_color", &colour) && (!colour.size || is_colour(colour)) &&
-	       read_text(value, "logo", &logo) && (!logo.size || is_web_url(logo)) &&
-	       read_text(value, "banner", &banner) && (!banner.size || is_web_url(banner)) &&
-	       read_text(value, "title", &title);
+	if (value->kind != JSON_OBJECT) return wrong_whole(fault, in, "An appearance is a JSON object.");
+	if (!known_keys(value, keys, in, fault)) return false;
+	for (unsigned i = 0; keys[i]; i++)
+		if (!read_text(value, keys[i], &text[i]))
+			return wrong(fault, in, keys[i], "It is a string that is not empty.");
+	if (text[0].size && !is_colour(text[0])) return wrong(fault, in, keys[0], "A colour is #rrggbb.");
+	for (unsigned i = 1; i < 3; i++)
+		if (text[i].size && !is_web_url(text[i]))
+			return wrong(fault, in, keys[i], "An image is an http or https URL.");
+	return true;
 }
 
-static bool read_name_field(const struct json *file, struct template *template)
+static bool read_name_field(const struct json *file, struct template *template, struct template_fault *fault)
 {
-	if (!read_text(file, "name_field", &template->name_field)) return false;
+	const char *what = "name_field";
+	if (!read_text(file, what, &template->name_field))
+		return wrong_whole(fault, what, "A name_field is the key of a field.");
 	if (!template->name_field.size) return true;
 	const struct template_field *field = template_field(template, template->name_field);
-	return field && !field->locked;
+	if (!field) return wrong_whole(fault, what, "No field has the key that name_field names.");
+	if (field->locked) return wrong_whole(fault, what, "The counter cannot be the name_field.");
+	return true;
 }
 
-static bool read_min_balance(const struct json *file, struct template *template)
+static bool read_min_balance(const struct json *file, struct template *template, struct template_fault *fault)
 {
-	const struct json *value = json_member(file, "min_balance");
+	const char        *what = "min_balance";
+	const struct json *value = json_member(file, what);
 	template->has_min_balance = value && value->kind != JSON_NULL;
 	if (!template->has_min_balance) return true;
-	return template->loyalty != LOYALTY_NONE && json_integer(value, &template->min_balance) &&
-	       template->min_balance <= 0; /* counters start at 0 */
+	if (template->loyalty == LOYALTY_NONE)
+		return wrong_whole(fault, what,
+		                   "A template whose loyalty_type is none has no balance, nor a least one.");
+	if (!json_integer(value, &template->min_balance) || template->min_balance > 0)
+		return wrong_whole(fault, what,
+		                   "A min_balance is a whole number, 0 or less: counters start at 0.");
+	return true;
 }
 
-enum err template_read(const struct json *file, struct template *template, const char **field)
+static bool read_head(const struct json *file, struct template *template, struct template_fault *fault)
 {
 	static const char *const keys[] = {
 	    "pass_template_id", "name",       "loyalty_type", "qr", "name_field",
 	    "fields",           "appearance", "min_balance",  NULL};
 	unsigned loyalty;
-	*template = (struct template){.name = {NULL, 0}};
-	*field = "file";
-	if (file->kind != JSON_OBJECT || !known_keys(file, keys)) return ERR_INVALID_INPUT;
-	*field = "name";
-	if (!read_text(file, "name", &template->name) || !template->name.size) return ERR_INVALID_INPUT;
-	*field = "loyalty_type";
-	if (!read_choice(file, "loyalty_type", loyalty_texts, 3, &loyalty)) return ERR_INVALID_INPUT;
+	if (file->kind != JSON_OBJECT) return wrong_whole(fault, "file", "A template is a JSON object.");
+	if (!known_keys(file, keys, "", fault)) return false;
+	if (!read_text(file, "name", &template->name) || !template->name.size)
+		return wrong_whole(fault, "name", "A template has a name, a string that is not empty.");
+	if (!read_choice(file, "loyalty_type", loyalty_texts, 3, &loyalty))
+		return wrong_whole(fault, "loyalty_type", "A loyalty_type is none, balance or stamps.");
 	template->loyalty = (enum loyalty)loyalty;
-	*field = "qr";
-	if (!read_flag(file, "qr", &template->qr)) return ERR_INVALID_INPUT;
-	*field = "fields";
-	if (!read_fields(file, template)) return ERR_INVALID_INPUT;
-	*field = "name_field";
-	if (!read_name_field(file, template)) return ERR_INVALID_INPUT;
-	*field = "appearance";
-	if (!read_appearance(file)) return ERR_INVALID_INPUT;
-	*field = "min_balance";
-	return read_min_balance(file, template) ? OK : ERR_INVALID_INPUT;
+	if (!read_flag(file, "qr", &template->qr))
+		return wrong_whole(fault, "qr", "It is either true or false.");
+	return true;
+}
+
+enum err template_read(const struct json *file, struct template *template, struct template_fault *fault)
+{
+	*template = (struct template){.name = {NULL, 0}};
+	bool good = read_head(file, template, fault) && read_fields(file, template, fault) &&
+	            read_name_field(file, template, fault) && read_appearance(file, fault) &&
+	            read_min_balance(file, template, fault);
+	return good ? OK : ERR_INVALID_INPUT;
 }
 
 const char *template_fixed(const struct template *before, const struct template *after)

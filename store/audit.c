@@ -70,9 +70,9 @@ static enum err audit_keys(struct auditor *auditor)
 static bool is_template(struct auditor *auditor, struct span text, struct arena *arena)
 {
 	static struct template template; /* large; an audit runs on one thread of a process */
-	const char  *field;
-	struct json *json;
-	if (json_parse(text, arena, &json) || template_read(json, &template, &field)) return false;
+	struct template_fault fault;
+	struct json          *json;
+	if (json_parse(text, arena, &json) || template_read(json, &template, &fault)) return false;
 	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
 	return true;
 }

@@ -25,10 +25,10 @@ static enum err load_template(struct view *view, struct account *account, uint32
 {
 	struct row_key key = key_u32(account->id, number);
 	struct account_template *template = arena_take(&account->arena, sizeof *template);
-	const char  *field;
-	struct json *json;
-	struct span  value;
-	enum err     err = template ? view_get(view, TABLE_TEMPLATE, key_span(&key), &value) : ERR_NO_MEMORY;
+	struct template_fault fault;
+	struct json          *json;
+	struct span           value;
+	enum err err = template ? view_get(view, TABLE_TEMPLATE, key_span(&key), &value) : ERR_NO_MEMORY;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	uint8_t *text = arena_take(&account->arena, value.size ? value.size : 1);
 	if (!text) return ERR_NO_MEMORY;
@@ -36,7 +36,7 @@ static enum err load_template(struct view *view, struct account *account, uint32
 	template->number = number;
 	template->json = span_of(text, value.size);
 	if (json_parse(template->json, &account->arena, &json)) return ERR_DAMAGED;
-	if (template_read(json, &template->rules, &field)) return ERR_DAMAGED;
+	if (template_read(json, &template->rules, &fault)) return ERR_DAMAGED;
 	account->templates[account->template_count++] = template;
 	return OK;
 }

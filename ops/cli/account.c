@@ -59,6 +59,20 @@ enum outcome account_create(struct cli *cli)
 	return outcome;
 }
 
+/* Held against the field's range here, where the option's name is known. */
+static bool fits(struct cli *cli, unsigned arg, const char *option, struct number number)
+{
+	unsigned            count;
+	const struct field *field = &message_fields(MSG_ACCOUNT_SET, &count)[arg];
+	char                message[100];
+
+	if (!number.given || (number.value >= field->min && number.value <= field->max)) return true;
+	snprintf(message, sizeof message, "%s must be from %lld to %lld.", option, (long long)field->min,
+	         (long long)field->max);
+	cli_fail_field(cli, ERR_INVALID_INPUT, span_str(field->name), message);
+	return false;
+}
+
 enum outcome account_set(struct cli *cli)
 {
 	struct toggle     rewards = args_toggle(&cli->args, "--rewards");
@@ -73,6 +87,10 @@ enum outcome account_set(struct cli *cli)
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
+	if (!fits(cli, ARG_ACCOUNT_SET_rate_limit, "--rate-limit", rate) ||
+	    !fits(cli, ARG_ACCOUNT_SET_double_scan_window_seconds, "--double-scan-window, in seconds,",
+	          window))
+		return FAILED;
 	msgpack_pack_array(&packer, ARGS_ACCOUNT_SET);
 	cli_pack_toggle(&packer, rewards);
 	cli_pack_toggle(&packer, webhooks);

@@ -82,6 +82,10 @@ static void print_failure(const struct cli *cli)
 	json_quote(span_str(err_code(cli->err)), &text);
 	buffer_text(&text, ",\"message\":");
 	json_quote(span_str(cli->message), &text);
+	if (*cli->field) {
+		buffer_text(&text, ",\"field\":");
+		json_quote(span_str(cli->field), &text);
+	}
 	buffer_text(&text, "}\n");
 	fwrite(text.at, 1, text.size, stderr);
 	buffer_free(&text);

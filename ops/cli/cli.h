@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* The operator's commands: `stampede NOUN VERB ...`, of which argv holds all but the program's name. Prints
- * one JSON value, or {"code","message"} on stderr. Returns the exit status: 0, 1 (failed), 2 (wrong usage).
+ * one JSON value, or {"code","message","field"?} on stderr. Returns the exit status: 0, 1 (failed), 2 (wrong usage).
  */
 int cli_main(int argc, char **argv);
 
@@ -23,12 +23,15 @@ struct cli {
 	struct buffer   out;
 	enum err        err; /* the first failure */
 	char            message[256];
+	char            field[ERROR_FIELD_BYTES_MAX + 1]; /* what it is about; "": nothing in particular */
 };
 
 enum outcome { DONE = 0, FAILED = 1, MISUSED = 2 };
 
 /* FAILED, with what was wrong; the first failure stays. `message` NULL: the error's own. */
 enum outcome cli_fail(struct cli *cli, enum err err, const char *message);
+/* The same, of a field, whose name is cut to ERROR_FIELD_BYTES_MAX. */
+enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, const char *message);
 
 /* Reads the account's id. false: it has failed (an id of the wrong form is no account). */
 must_check bool cli_account(struct cli *cli, const char *text, struct account_id *account);

@@ -6,9 +6,17 @@
 
 enum outcome cli_fail(struct cli *cli, enum err err, const char *message)
 {
+	return cli_fail_field(cli, err, span_of("", 0), message);
+}
+
+enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, const char *message)
+{
 	if (cli->err) return FAILED;
 	cli->err = err;
-	snprintf(cli->message, sizeof cli->message, "%s", message ? message : err_message(err));
+	field = utf8_cut(field, ERROR_FIELD_BYTES_MAX);
+	if (!message) message = field.size ? err_message_of_field(err) : err_message(err);
+	snprintf(cli->message, sizeof cli->message, "%s", message);
+	snprintf(cli->field, sizeof cli->field, "%.*s", (int)field.size, (const char *)field.at);
 	return FAILED;
 }
 
@@ -26,11 +34,11 @@ bool cli_part_ok(struct cli *cli, const struct reply *reply)
 
 	if (!reply->err) return true;
 	if (text->type != MSGPACK_OBJECT_STR) {
-		cli_fail(cli, reply->err, NULL);
+		cli_fail_field(cli, reply->err, reply->field, NULL);
 		return false;
 	}
 	snprintf(message, sizeof message, "%.*s", (int)text->via.str.size, text->via.str.ptr);
-	cli_fail(cli, reply->err, message);
+	cli_fail_field(cli, reply->err, reply->field, message);
 	return false;
 }
 

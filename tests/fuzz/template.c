@@ -66,13 +66,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct span    file = supply_bytes(&supply, end ? (size_t)(end - bytes) : size);
 	struct json   *tree, *again;
 	struct template template, stored;
-	const char *field;
-	if (!json_parse(file, &arena, &tree) && !template_read(tree, &template, &field)) {
+	struct template_fault fault;
+	if (!json_parse(file, &arena, &tree) && !template_read(tree, &template, &fault)) {
 		check_rules(&template);
 		buffer_clear(&text);
 		json_text(tree, &text);
 		must(json_parse(buffer_span(&text), &arena, &again) == OK);
-		must(template_read(again, &stored, &field) == OK);
+		must(template_read(again, &stored, &fault) == OK);
 		check_same(&template, &stored);
 		(void)supply_byte(&supply);
 		check_changes(&template, supply_rest(&supply));

@@ -59,14 +59,15 @@ def is_alive(pid):
 
 
 class CliError(Exception):
-    """The command line's own refusal: exit status 1 with {"code","message"} on stderr."""
+    """The command line's own refusal: exit status 1 with {"code","message","field"?} on stderr."""
 
     def __init__(self, arguments, stderr):
         super().__init__(f"stampede {' '.join(map(str, arguments))}: {stderr.strip()}")
         refusal = json.loads(stderr)
-        assert set(refusal) == {"code", "message"}, stderr
+        assert set(refusal) - {"field"} == {"code", "message"}, stderr
         self.code = refusal["code"]
         self.message = refusal["message"]
+        self.field = refusal.get("field")
 
 
 class Service:

@@ -56,6 +56,25 @@ def test_refusals_name_a_code(service):
         assert refused.value.code == "RESOURCE_NOT_FOUND", arguments
 
 
+def test_refusals_name_the_field(service):
+    made = service.cli("account", "create", "--name", "x")["account_id"]
+    for arguments, field, says in (
+            (["account", "create", "--name", ""], "name", "value"),
+            (["account", "create", "--name", "x" * 201], "name", "value"),
+            (["account", "set", made, "--rate-limit", "99999999999"], "rate_limit", "--rate-limit"),
+            (["account", "set", made, "--rate-limit", "1000001"], "rate_limit", "--rate-limit"),
+            (["account", "set", made, "--double-scan-window", "366d"], "double_scan_window_seconds",
+             "--double-scan-window")):
+        with pytest.raises(CliError) as refused:
+            service.cli(*arguments)
+        assert (refused.value.code, refused.value.field) == ("INVALID_INPUT", field), arguments
+        assert says in refused.value.message, arguments
+    assert service.cli("account", "set", made, "--rate-limit", "1000000")["rate_limit"] == 1000000
+    with pytest.raises(CliError) as refused:
+        service.cli("account", "show", "acc_aaaaaaaaaaaaaaaa")
+    assert refused.value.field is None
+
+
 @pytest.mark.parametrize("arguments", [
     [], ["frobnicate"], ["account"], ["account", "frobnicate"], ["account", "create"], ["account", "show"],
     ["account", "create", "--name", "x", "--colour", "red"], ["account", "create", "--name"],

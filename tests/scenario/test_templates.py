@@ -8,10 +8,14 @@ from shop import COUNTER, FIELDS, path_of, template_file
 PATH = "/v1/pass-templates/accepted-fields"
 
 
-def refused(shop, file):
+def refusal(shop, file):
     with pytest.raises(CliError) as error:
         shop.put_template(file)
-    return error.value.code
+    return error.value
+
+
+def refused(shop, file):
+    return refusal(shop, file).code
 
 
 def test_accepted_fields(till):
@@ -95,6 +99,24 @@ def test_what_is_fixed_for_good(new_shop, changes):
 ])
 def test_a_file_that_is_no_template(till, changes):
     assert refused(till, template_file(**changes)) == "INVALID_INPUT"
+
+
+@pytest.mark.parametrize("changes, field, says", [
+    ({"fields": FIELDS}, "fields", "one locked field"),
+    ({"fields": [*FIELDS, FIELDS[0], COUNTER]}, "fields[5].key", "already"),
+    ({"loyalty_type": "none", "fields": [*FIELDS, COUNTER]}, "fields[5].locked", "loyalty_type"),
+    ({"fields": [*FIELDS, COUNTER, {**COUNTER, "key": "more"}]}, "fields[6].locked", "one counter"),
+    ({"fields": None}, "fields", "fields"), ({"fields": []}, "fields", "one locked field"),
+    ({"name_field": "points"}, "name_field", "counter"), ({"name_field": "nobody"}, "name_field", "No field"),
+    ({"fields": [{**FIELDS[0], "type": "colour"}, COUNTER]}, "fields[0].type", "text number date url boolean"),
+    ({"fields": [{**FIELDS[0], "ä" * 200: 1}, COUNTER]}, "fields[0]." + "ä" * 32, "no such"),
+    ({"colour": "red"}, "colour", "no such"), ({"appearance": {"logo": "x"}}, "appearance.logo", "URL"),
+    ({"loyalty_type": "none", "fields": FIELDS, "min_balance": 0}, "min_balance", "none"),
+    ({"min_balance": 1}, "min_balance", "0 or less"), ({"pass_template_id": "x"}, "pass_template_id", "template"),
+])
+def test_what_is_wrong_with_a_template_is_named(till, changes, field, says):
+    got = refusal(till, template_file(**changes))
+    assert got.field == field and says in got.message, got
 
 
 def test_the_first_template_stays_the_first_when_replaced(new_shop):

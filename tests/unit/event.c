@@ -21,15 +21,15 @@ static struct outcome           outcome;
 
 static void begin(void)
 {
-	struct json *json;
-	const char  *field;
+	struct json          *json;
+	struct template_fault fault;
 	scratch_open(&s);
 	cr_assert(msgpack_zone_init(&zone, 8192));
 	account.templates = templates;
 	cr_assert_eq(json_parse(span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}"),
 	                        &account.arena, &json),
 	             OK);
-	cr_assert_eq(template_read(json, &template.rules, &field), OK);
+	cr_assert_eq(template_read(json, &template.rules, &fault), OK);
 }
 
 static void end(void)

@@ -22,13 +22,13 @@ struct bench {
 
 static enum err begin(struct bench *bench, enum format format, struct span text)
 {
-	struct json *file;
-	const char  *field;
+	struct json          *file;
+	struct template_fault fault;
 
 	*bench = (struct bench){.file = tmpfile(), .rows = malloc(sizeof *bench->rows)};
 	cr_assert(bench->file && bench->rows);
 	cr_assert_eq(json_parse(span_str(template_file), &bench->arena, &file), OK);
-	cr_assert_eq(template_read(file, &bench->template, &field), OK);
+	cr_assert_eq(template_read(file, &bench->template, &fault), OK);
 	cr_assert_eq(fwrite(text.at, 1, text.size, bench->file), text.size);
 	rewind(bench->file);
 	return rows_open(bench->rows, format, fileno(bench->file), &bench->template);

@@ -17,12 +17,12 @@ TestSuite(template, .fini = end);
 /* Reads a file; returns what is to blame, or NULL. */
 static const char *blamed(const char *text, struct template *template)
 {
-	struct json *json;
-	const char  *field = NULL;
+	static struct template_fault fault;
+	struct json                 *json;
 	cr_assert_eq(json_parse(span_str(text), &arena, &json), OK, "%s", text);
-	enum err err = template_read(json, template, &field);
-	cr_assert(err == OK || err == ERR_INVALID_INPUT);
-	return err ? field : NULL;
+	enum err err = template_read(json, template, &fault);
+	cr_assert(err == OK || (err == ERR_INVALID_INPUT && *fault.message));
+	return err ? fault.field : NULL;
 }
 
 /* A template points into itself, so it is never copied. */
@@ -95,7 +95,7 @@ Test(template, knows_every_type)
 static const struct {
 	const char *blame, *member;
 } bad_members[] = {
-    {"file", "\"colour\":1"},
+    {"colour", "\"colour\":1"},
     {"name", "\"name\":null"},
     {"name", "\"name\":\"\""},
     {"name", "\"name\":5"},
@@ -106,31 +106,31 @@ static const struct {
     {"qr", "\"qr\":\"true\""},
     {"fields", "\"fields\":null"},
     {"fields", "\"fields\":{}"},
-    {"fields", "\"fields\":[1]"},
-    {"fields", "\"fields\":[{}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\"}]"},
-    {"fields", "\"fields\":[{\"type\":\"text\"}]"},
-    {"fields", "\"fields\":[{\"key\":\"\",\"type\":\"text\"}]"},
-    {"fields", "\"fields\":[{\"key\":1,\"type\":\"text\"}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"colour\"}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"label\":1}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"required\":1}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"locked\":\"no\"}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"max_length\":-1}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"max_length\":1.0}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"colour\":1}]"},
-    {"fields", "\"fields\":[{\"key\":\"k\",\"type\":\"text\"},{\"key\":\"k\",\"type\":\"url\"}]"},
-    {"fields", "\"fields\":[" COUNTER "]"}, /* a counter without loyalty */
+    {"fields[0]", "\"fields\":[1]"},
+    {"fields[0].key", "\"fields\":[{}]"},
+    {"fields[0].type", "\"fields\":[{\"key\":\"k\"}]"},
+    {"fields[0].key", "\"fields\":[{\"type\":\"text\"}]"},
+    {"fields[0].key", "\"fields\":[{\"key\":\"\",\"type\":\"text\"}]"},
+    {"fields[0].key", "\"fields\":[{\"key\":1,\"type\":\"text\"}]"},
+    {"fields[0].type", "\"fields\":[{\"key\":\"k\",\"type\":\"colour\"}]"},
+    {"fields[0].label", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"label\":1}]"},
+    {"fields[0].required", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"required\":1}]"},
+    {"fields[0].locked", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"locked\":\"no\"}]"},
+    {"fields[0].max_length", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"max_length\":-1}]"},
+    {"fields[0].max_length", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"max_length\":1.0}]"},
+    {"fields[0].colour", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"colour\":1}]"},
+    {"fields[1].key", "\"fields\":[{\"key\":\"k\",\"type\":\"text\"},{\"key\":\"k\",\"type\":\"url\"}]"},
+    {"fields[0].locked", "\"fields\":[" COUNTER "]"}, /* a counter without loyalty */
     {"name_field", "\"name_field\":\"nobody\""},
     {"name_field", "\"name_field\":1"},
     {"name_field", "\"name_field\":\"\""},
     {"appearance", "\"appearance\":[]"},
     {"appearance", "\"appearance\":\"red\""},
-    {"appearance", "\"appearance\":{\"color\":\"#112233\"}"},
-    {"appearance", "\"appearance\":{\"background_color\":\"112233\"}"},
-    {"appearance", "\"appearance\":{\"logo\":\"ftp://a.example/l.png\"}"},
-    {"appearance", "\"appearance\":{\"banner\":\"l.png\"}"},
-    {"appearance", "\"appearance\":{\"title\":5}"},
+    {"appearance.color", "\"appearance\":{\"color\":\"#112233\"}"},
+    {"appearance.background_color", "\"appearance\":{\"background_color\":\"112233\"}"},
+    {"appearance.logo", "\"appearance\":{\"logo\":\"ftp://a.example/l.png\"}"},
+    {"appearance.banner", "\"appearance\":{\"banner\":\"l.png\"}"},
+    {"appearance.title", "\"appearance\":{\"title\":5}"},
     {"min_balance", "\"min_balance\":-1"}, /* without loyalty */
 };
 
@@ -174,8 +174,8 @@ Test(template, names_what_is_missing_or_wrong_together)
 	    {"fields", "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"fields\":[]}"},
 	    {"fields",
 	     "{\"name\":\"n\",\"loyalty_type\":\"stamps\",\"fields\":[{\"key\":\"a\",\"type\":\"number\"}]}"},
-	    {"fields", "{\"name\":\"n\",\"loyalty_type\":\"stamps\",\"fields\":[" COUNTER
-	               ",{\"key\":\"b\",\"type\":\"number\",\"locked\":true}]}"},
+	    {"fields[1].locked", "{\"name\":\"n\",\"loyalty_type\":\"stamps\",\"fields\":[" COUNTER
+	                         ",{\"key\":\"b\",\"type\":\"number\",\"locked\":true}]}"},
 	    {"name_field",
 	     "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"name_field\":\"points\",\"fields\":[" COUNTER
 	     "]}"},
@@ -214,7 +214,7 @@ Test(template, has_bounds)
 {
 	cr_expect_null(blamed_with(TEMPLATE_FIELDS_MAX, 100));
 	cr_expect_str_eq(blamed_with(TEMPLATE_FIELDS_MAX + 1, 10), "fields");
-	cr_expect_str_eq(blamed_with(1, 101), "fields");
+	cr_expect_str_eq(blamed_with(1, 101), "fields[0].key");
 }
 
 Test(template, is_replaced_only_where_passes_do_not_depend)

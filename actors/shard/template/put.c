@@ -51,23 +51,32 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 	return account_row_put(request->view, request->account->id, &row);
 }
 
+static enum err read_rules(const struct request *request, const struct json *json, struct template *rules,
+                           struct outcome *outcome)
+{
+	struct template_fault *fault = arena_take(view_arena(request->view), sizeof *fault);
+	if (!fault) return ERR_NO_MEMORY;
+	if (!template_read(json, rules, fault)) return OK;
+	outcome->message = fault->message;
+	return blame(outcome, ERR_INVALID_INPUT, span_str(fault->field));
+}
+
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *file = &request->args[ARG_TEMPLATE_PUT_file];
 	struct buffer         text = {0};
 	struct template rules;
-	const char    *field;
 	struct json   *json;
 	uint32_t       number;
 	char           id[TEMPLATE_ID_TEXT];
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = choose_number(request, file, &number);
-	if (err) return err;
+	if (err) return blame(outcome, err, span_str("pass_template_id"));
 	if (number > TEMPLATES_PER_ACCOUNT_MAX) return ERR_RESOURCE_CONFLICT;
 	file_text(file, &text);
 	if (text.failed) err = ERR_NO_MEMORY;
 	if (!err) err = json_parse(buffer_span(&text), view_arena(request->view), &json);
-	if (!err && (err = template_read(json, &rules, &field))) outcome->field = span_str(field);
+	if (!err) err = read_rules(request, json, &rules, outcome);
 	if (!err && number <= request->account->template_count &&
 	    (outcome->message = template_fixed(&request->account->templates[number - 1]->rules, &rules)))
 		err = ERR_RESOURCE_CONFLICT;

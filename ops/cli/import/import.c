@@ -106,11 +106,11 @@ static enum outcome open_file(struct import *self)
 /* Keeps the template if it is the one that is wanted. */
 static enum err look_at_template(struct import *self, struct span text)
 {
-	const struct json *id;
-	struct json       *file;
-	const char        *field;
-	uint8_t           *kept;
-	enum err           err;
+	const struct json    *id;
+	struct json          *file;
+	struct template_fault fault;
+	uint8_t              *kept;
+	enum err              err;
 
 	arena_reset(&self->arena);
 	if (!(kept = arena_take(&self->arena, text.size))) return ERR_NO_MEMORY;
@@ -118,7 +118,7 @@ static enum err look_at_template(struct import *self, struct span text)
 	if ((err = json_parse(span_of(kept, text.size), &self->arena, &file))) return err;
 	if (!(id = json_member(file, "pass_template_id")) || id->kind != JSON_STRING) return ERR_MALFORMED;
 	if (self->template_id && !span_is(id->text, self->template_id)) return OK;
-	if ((err = template_read(file, &self->template, &field))) return err;
+	if ((err = template_read(file, &self->template, &fault))) return err;
 	self->defaults[ARG_PASS_CREATE_pass_template_id] = id->text;
 	return OK;
 }
