@@ -158,6 +158,19 @@ def test_rows_of_a_table_that_fail(shop, tmp_path):
     assert "3 cells" in lines[2] and "4" in lines[2]
 
 
+def test_what_a_spreadsheet_gets_wrong_is_told(shop, tmp_path):
+    header, caf = "pass_id,visible.name\n", "a,Café\n".encode("latin-1")
+    got = run(shop, write(tmp_path / "a.csv", header.encode() + b",\n" + caf + b",\n\"\",\"\"\nb,\"Ada\nc,Ada\n"))
+    assert got.counts == {"created": 0, "failed": 2}, "rows of empty cells are none"
+    latin, quote = got.errors.decode().splitlines()
+    assert latin.startswith("line 3: INVALID_REQUEST ") and "not UTF-8" in latin
+    assert quote.startswith("line 6: INVALID_REQUEST ") and "from line 6 to line 7" in quote
+    got = run(shop, write(tmp_path / "b.jsonl", '{"pass_id":"é"}\n'.encode("latin-1") + b'{"pass_id":"a"}\r{"pass_id":"b"}\r'))
+    latin, returns = got.errors.decode().splitlines()
+    assert "not UTF-8" in latin and "(CR)" in returns
+    assert "(CR)" in run(shop, write(tmp_path / "c.csv", "pass_id,visible.name\ra,Ada\rb,Bob\r")).refusal["message"]
+
+
 def test_a_quote_that_is_never_closed_costs_only_what_it_swallows(shop, tmp_path):
     text = "pass_id,visible.name\na,Ada\nb,\"Ada\nc,Ada\nd,\"Ada\"\ne,Ada\nf,\"Ada"
     got = run(shop, write(tmp_path / "a.csv", text))

@@ -94,7 +94,7 @@ Test(import, makes_bodies_of_cells)
 	    {"pass_id,hidden.x\na,\"two\r\nlines, \"\"q\"\"\"\r\n",
 	     "{\"pass_id\":\"a\",\"hidden\":{\"x\":\"two\\r\\nlines, \\\"q\\\"\"}}"},
 	    {"pass_id,hidden.x\na,\"\"\n", "{\"pass_id\":\"a\"}"},
-	    {"pass_id,hidden.x\n,\n", "{}"},
+	    {"pass_id,hidden.x\n,\n\"\",\"\"\r\n,,,\n,1\n,", "{\"hidden\":{\"x\":\"1\"}}"},
 	    {"pass_id,hidden.x\na\n", "!INVALID_REQUEST"},
 	    {"pass_id,hidden.x\na,b,c\n", "!INVALID_REQUEST"},
 	    {"pass_id,hidden.x\na,b\rc,d\n", "!INVALID_REQUEST"},
@@ -122,6 +122,13 @@ Test(import, refuses_headers_by_the_columns_name)
 	    {"pass_id,\n", "\"\" is unknown"},
 	    {"pass_id,hidden.\xff\n", "not UTF-8"},
 	    {"pass_id,hidden.a\"b\n", "not CSV"},
+	    {"pass_id,hidden.a\ra,1\rb,2\r", "carriage return"},
+	    {"pass_id,hidden.a\ra,\"1\rb,2\r", "carriage return"},
+	    {"pass_id;hidden.a\n", "separated by commas"},
+	    {"hidden.a;pass_id\n", "separated by commas"},
+	    {"visible.name\tpass_id\n", "separated by commas"},
+	    {"pass_id,a;b\n", "\"a;b\" is unknown"},
+	    {"\xff;\n", "not UTF-8"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct bench bench;
@@ -130,6 +137,32 @@ Test(import, refuses_headers_by_the_columns_name)
 		cr_expect(strstr(bench.rows->why, rows[i].says), "%s: %s", rows[i].csv, bench.rows->why);
 		end(&bench);
 	}
+}
+
+Test(import, says_what_spreadsheets_get_wrong)
+{
+	static const struct {
+		const char *csv, *says, *says_not;
+	} rows[] = {
+	    {"pass_id,hidden.x\na,1\rb,2\r", "carriage return", "quote"},
+	    {"pass_id,hidden.x\na,\"b\n\n\nc,1\n", "from line 2 to line 5.", "carriage"},
+	    {"pass_id,hidden.x\n\n\na,\"b\nc,\"1\nd,2\n", "from line 4 to line 5.", "carriage"},
+	    {"pass_id,hidden.x\na,b\"\n", "without being doubled.", "from line"},
+	    {"pass_id,hidden.x\na,\"b\n", "a quote is not closed", "from line"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct bench bench;
+		cr_assert_eq(begin(&bench, FORMAT_CSV, span_str(rows[i].csv)), OK);
+		cr_assert_str_eq(next(&bench), "!INVALID_REQUEST");
+		const char *why = bench.rows->why;
+		cr_expect(strstr(why, rows[i].says) && !strstr(why, rows[i].says_not), "%s: %s", rows[i].csv,
+		          why);
+		end(&bench);
+	}
+	cr_expect(strstr(row_fault(span_str("{\"a\":\"caf\xe9\"}")), "not UTF-8"));
+	cr_expect(strstr(row_fault(span_str("{}\r{}\r")), "(CR)"));
+	cr_expect_null(row_fault(span_str("[]\r")));
+	cr_expect_null(row_fault(span_str("")));
 }
 
 Test(import, bounds_the_columns)

@@ -108,6 +108,11 @@ struct span csv_cell(const struct csv_row *row, uint32_t index)
 	return span_of(row->text.at + from, row->ends[index] - from);
 }
 
+bool csv_is_empty(const struct csv_row *row)
+{
+	return row->count <= CSV_COLUMNS_MAX && row->text.size == 0;
+}
+
 /* ---- columns ---- */
 
 static enum err blame(const char *what, struct span name, char why[256])
@@ -156,6 +161,16 @@ static enum err read_column(const struct template *template, struct span name, s
 	return span_is(name, "initial_platform") ? OK : ERR_INVALID_INPUT;
 }
 
+/* A table whose cells are kept apart by something else has all its columns in one. */
+static bool has_other_separators(const struct csv_row *header)
+{
+	struct span name;
+
+	if (header->count != 1) return false;
+	name = csv_cell(header, 0);
+	return name.size && (memchr(name.at, ';', name.size) || memchr(name.at, '\t', name.size));
+}
+
 static bool is_twice(const struct csv_row *header, uint32_t index)
 {
 	for (uint32_t i = 0; i < index; i++)
@@ -173,6 +188,9 @@ enum err csv_columns_read(struct csv_columns *columns, const struct csv_row *hea
 		snprintf(why, 256, "The header has more than %d columns.", CSV_COLUMNS_MAX);
 		return ERR_INVALID_INPUT;
 	}
+	if (has_other_separators(header) && utf8_is_valid(csv_cell(header, 0)))
+		return blame("is the only one: cells are separated by commas, not by semicolons or tabs",
+		             csv_cell(header, 0), why);
 	for (uint32_t i = 0; i < header->count; i++) {
 		struct csv_column *column = &columns->of[i];
 		struct span        name = csv_cell(header, i), key;

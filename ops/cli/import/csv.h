@@ -18,8 +18,8 @@ struct csv_row {
 	struct buffer     text;  /* of all cells */
 	struct arena      arena; /* for reading a number */
 	size_t            ends[CSV_COLUMNS_MAX];
-	uint32_t          count;  /* of cells; those beyond CSV_COLUMNS_MAX are only counted */
-	unsigned          ended;  /* how many rows the text so far has ended */
+	uint32_t          count; /* of cells; those beyond CSV_COLUMNS_MAX are only counted */
+	unsigned          ended; /* how many rows the text so far has ended; of a failed line: by CRs alone */
 	bool              beyond; /* a cell stands behind the row's end */
 	bool              inside; /* the parser stands inside a row, or nowhere */
 };
@@ -35,6 +35,7 @@ must_check enum err csv_begin_quoted(struct csv_row *row);
 /* Adds a line, with or without its LF; `is_last`: nothing follows it. *whole: the row ends with it. */
 must_check enum err csv_line(struct csv_row *row, struct span line, bool is_last, bool *whole);
 struct span         csv_cell(const struct csv_row *row, uint32_t index);
+bool                csv_is_empty(const struct csv_row *row); /* all its cells are */
 
 /* What the columns of a header mean, held against the template that its rows are for. */
 enum csv_kind { CSV_PASS_ID, CSV_PLATFORM, CSV_TEXT, CSV_NUMBER, CSV_BOOLEAN, CSV_HIDDEN };

@@ -199,6 +199,7 @@ static enum err pack(struct import *self, struct row *row, const struct row_read
 	struct arguments_source source = {.body = read->body, .defaults = self->defaults};
 	struct span             none = span_of("", 0), field = none;
 	enum err                err = read->err;
+	const char             *why;
 
 	row->place = read->place;
 	if (err) {
@@ -210,7 +211,10 @@ static enum err pack(struct import *self, struct row *row, const struct row_read
 	err = arguments_pack(MSG_PASS_CREATE, &source, &self->memory, &row->args, &field);
 	if (err == ERR_NO_MEMORY || !err) return err;
 	buffer_clear(&row->args);
-	row_blame(row, err, none, field);
+	if (err == ERR_INVALID_REQUEST && !field.size && (why = row_fault(read->body)))
+		row_blame(row, err, span_str(why), none);
+	else
+		row_blame(row, err, none, field);
 	return OK;
 }
 

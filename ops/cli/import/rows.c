@@ -18,6 +18,25 @@ static void fault(struct rows *rows, struct row_read *row, enum err err, const c
 	snprintf(rows->why, sizeof rows->why, "%s", why);
 }
 
+/* What is wrong with a row of many lines is often to be found at its end, so that is told as well. */
+static void fault_lines(struct rows *rows, struct row_read *row, uint64_t last, enum err err, const char *why)
+{
+	fault(rows, row, err, why);
+	size_t size = strlen(rows->why);
+	if (last == row->place.line) return;
+	snprintf(rows->why + size, sizeof rows->why - size, " The row reaches from line %llu to line %llu.",
+	         (unsigned long long)row->place.line, (unsigned long long)last);
+}
+
+const char *row_fault(struct span body)
+{
+	if (!utf8_is_valid(body))
+		return "The row is not UTF-8 text. Was the file saved as Latin-1 or Windows-1252?";
+	if (body.size && memchr(body.at, '\r', body.size - 1))
+		return "There are carriage returns (CR) within the line: a line ends with LF or CRLF.";
+	return NULL;
+}
+
 static enum err next_line(struct rows *rows, struct row_read *row)
 {
 	struct feed_line line;
@@ -47,38 +66,47 @@ static enum err add_line(struct rows *rows, const struct feed_line *line, bool *
 static enum err read_cells(struct rows *rows, struct row_read *row)
 {
 	struct feed_line line;
-	bool             whole = false, begun = false;
+	uint64_t         last = 0; /* the row's last line so far; 0: it has not begun */
+	bool             whole = false;
 	enum err         err = csv_begin(&rows->cells);
 
 	while (!err && !whole) {
 		err = feed_next(&rows->feed, &line);
-		if (err == ERR_NOT_FOUND && begun) break; /* inside quotes: said below */
+		if (err == ERR_NOT_FOUND && last) break; /* inside quotes: said below */
 		if (err) return err;
-		if (!begun && !line.is_too_long && is_blank(line.text)) continue;
-		if (!begun) row->place = (struct row_place){.line = line.number, .at = line.at};
-		begun = true;
+		if (!last && !line.is_too_long && is_blank(line.text)) continue;
+		if (!last) row->place = (struct row_place){.line = line.number, .at = line.at};
+		last = line.number;
 		row->place.size = line.at + line.size - row->place.at;
 		if (row->place.size > ROW_BYTES_MAX)
-			fault(rows, row, ERR_PAYLOAD_TOO_LARGE,
-			      "The row is longer than 16 MiB. Is a quote not closed?");
+			fault_lines(rows, row, last, ERR_PAYLOAD_TOO_LARGE,
+			            "The row is longer than 16 MiB. Is a quote not closed, or a line ended "
+			            "without LF?");
 		if (line.is_too_long) return OK;
 		err = add_line(rows, &line, &whole);
 		if (!err && !whole && row->err) err = csv_begin_quoted(&rows->cells);
 	}
 	if (err == ERR_NO_MEMORY || err == OK) return err;
-	if (!row->err)
-		fault(rows, row, ERR_INVALID_REQUEST,
-		      "The row is not CSV: a quote is not closed, or stands within a cell without being "
-		      "doubled.");
+	if (row->err) return OK;
+	if (rows->cells.ended)
+		fault(
+		    rows, row, ERR_INVALID_REQUEST,
+		    "A carriage return (CR) alone stands at the end of a row: a line ends with LF or CRLF.");
+	else
+		fault_lines(rows, row, last, ERR_INVALID_REQUEST,
+		            "The row is not CSV: a quote is not closed, or stands within a cell without "
+		            "being doubled.");
 	return OK;
 }
 
 static enum err next_cells(struct rows *rows, struct row_read *row)
 {
 	char     why[100];
-	enum err err = read_cells(rows, row);
+	enum err err;
 
-	if (err || row->err) return err;
+	do
+		if ((err = read_cells(rows, row)) || row->err) return err;
+	while (csv_is_empty(&rows->cells)); /* what a spreadsheet makes of its empty rows */
 	if (rows->cells.count != rows->columns.count) {
 		snprintf(why, sizeof why, "The row has %u cells, the header has %u.", rows->cells.count,
 		         rows->columns.count);

@@ -3,7 +3,7 @@
 #include "ops/cli/import/feed.h"
 
 /* An import file as rows, each with the JSON body that it stands for. JSONL: a line is a body. CSV: a header, then rows
- * of one or more lines. Lines without anything are passed over. One row is in memory at a time. */
+ * of one or more lines. Lines without anything, and rows of empty cells only, are passed over. One row is in memory at a time. */
 enum format { FORMAT_JSONL, FORMAT_CSV };
 
 struct rows {
@@ -33,6 +33,9 @@ struct row_read {
  * Errors: ERR_INVALID_INPUT (the header; rows->why says what), ERR_IO (see errno), ERR_NO_MEMORY. */
 must_check enum err rows_open(struct rows *rows, enum format format, int fd, const struct template *template);
 void                rows_close(struct rows *rows);
+
+/* Why a body that cannot be read cannot be, for people, static; NULL: for none of the usual reasons of a file. */
+const char *row_fault(struct span body);
 
 /* Errors: ERR_NOT_FOUND (there are no more), ERR_IO (see errno), ERR_NO_MEMORY. */
 must_check enum err rows_next(struct rows *rows, struct row_read *row);
