@@ -132,7 +132,8 @@ class Stampede:
     def pids(self):
         pids = {}
         for process in self.ask("status")["processes"]:
-            pids.setdefault(process["role"], []).append(process["pid"])
+            if process["pid"] is not None:
+                pids.setdefault(process["role"], []).append(process["pid"])
         return pids
 
 

@@ -254,3 +254,27 @@ Test(json, a_small_body_parses_in_the_first_block)
 	}
 	cr_expect_eq(arena.blocks, first);
 }
+
+Test(json, cuts_text_between_characters)
+{
+	static const struct {
+		const char *text;
+		size_t      size_max;
+		const char *want;
+	} rows[] = {
+	    {"", 0, ""},
+	    {"abc", 0, ""},
+	    {"abc", 2, "ab"},
+	    {"abc", 3, "abc"},
+	    {"abc", 9, "abc"},
+	    {"a\xc3\xa9", 2, "a"},
+	    {"a\xc3\xa9z", 3, "a\xc3\xa9"},
+	    {"\xf0\x9f\x98\x80", 3, ""},
+	    {"\xf0\x9f\x98\x80z", 4, "\xf0\x9f\x98\x80"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct span got = utf8_cut(span_str(rows[i].text), rows[i].size_max);
+		cr_expect(span_is(got, rows[i].want), "row %zu: %.*s", i, (int)got.size,
+		          (const char *)got.at);
+	}
+}
