@@ -127,7 +127,8 @@ Test(import, refuses_headers_by_the_columns_name)
 	    {"pass_id;hidden.a\n", "separated by commas"},
 	    {"hidden.a;pass_id\n", "separated by commas"},
 	    {"visible.name\tpass_id\n", "separated by commas"},
-	    {"pass_id,a;b\n", "\"a;b\" is unknown"},
+	    {"pass_id,a;b\n", "\"a;b\" is unknown: cells are separated by commas"},
+	    {"pass_id,hidden.a;b,c\n", "\"c\" is unknown: pass_id"},
 	    {"\xff;\n", "not UTF-8"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -161,13 +161,9 @@ static enum err read_column(const struct template *template, struct span name, s
 	return span_is(name, "initial_platform") ? OK : ERR_INVALID_INPUT;
 }
 
-/* A table whose cells are kept apart by something else has all its columns in one. */
-static bool has_other_separators(const struct csv_row *header)
+/* A table whose cells are kept apart by something else has many columns in one. */
+static bool has_other_separators(struct span name)
 {
-	struct span name;
-
-	if (header->count != 1) return false;
-	name = csv_cell(header, 0);
 	return name.size && (memchr(name.at, ';', name.size) || memchr(name.at, '\t', name.size));
 }
 
@@ -188,18 +184,22 @@ enum err csv_columns_read(struct csv_columns *columns, const struct csv_row *hea
 		snprintf(why, 256, "The header has more than %d columns.", CSV_COLUMNS_MAX);
 		return ERR_INVALID_INPUT;
 	}
-	if (has_other_separators(header) && utf8_is_valid(csv_cell(header, 0)))
-		return blame("is the only one: cells are separated by commas, not by semicolons or tabs",
-		             csv_cell(header, 0), why);
 	for (uint32_t i = 0; i < header->count; i++) {
 		struct csv_column *column = &columns->of[i];
 		struct span        name = csv_cell(header, i), key;
 		const char        *what;
 		if (!utf8_is_valid(name)) {
-			snprintf(why, 256, "The header is not UTF-8 text.");
+			snprintf(
+			    why, 256,
+			    "The header is not UTF-8 text. Was the file saved as Latin-1 or Windows-1252?");
 			return ERR_INVALID_INPUT;
 		}
-		if (read_column(template, name, column, &key, &what)) return blame(what, name, why);
+		enum err err = read_column(template, name, column, &key, &what);
+		/* A lone column that is not pass_id cannot be meant, whatever it begins with. */
+		if ((err || header->count == 1) && has_other_separators(name))
+			return blame("is unknown: cells are separated by commas, not by semicolons or tabs",
+			             name, why);
+		if (err) return blame(what, name, why);
 		if (is_twice(header, i)) return blame("is there twice", name, why);
 		has_pass_id |= column->kind == CSV_PASS_ID;
 		column->at = columns->names.size;
