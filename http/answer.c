@@ -67,6 +67,7 @@ static void finish(struct request *request, int status, h2o_iovec_t *parts, size
 	gate_answering(request->gate, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
 	h2o_start_response(req, &request->generator);
 	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);
+	gate_sending(request->gate);
 }
 
 void answer_text(struct request *request, int status, const char *content_type, struct span body)

@@ -11,10 +11,15 @@
  *
  * While a shard is asked, reading is not stopped but answered by a callback that does nothing: taking the connection
  * out of epoll and putting it back would be two system calls a request, a seventh of this process' time. A client that
- * does send meanwhile is dropped from epoll then. */
+ * does send meanwhile is dropped from epoll then.
+ *
+ * When an answer cannot be sent, h2o would go on with the next request all the same. So the end of its writing comes
+ * through here too: once the client is gone, nothing that it had sent before is begun any more. */
 #include "http/gate.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 enum { READ_BYTES = 16384, FEED_BYTES = 4096, BODY_READ_BYTES_MAX = 1 << 20 };
@@ -28,6 +33,41 @@ static void on_readable(h2o_socket_t *socket, const char *error);
 static mono_us now_of(struct gate *gate)
 {
 	return thread_now(gate->thread);
+}
+
+/* --- giving up --- */
+
+/* h2o closes the connection upon an error of reading, whatever it was about to do. The gate may be gone then. */
+static void give_up(struct gate *gate, const char *error)
+{
+	gate_doom(gate);
+	gate->h2o_reads(gate->socket, error);
+}
+
+static void on_sent(h2o_socket_t *socket, const char *error)
+{
+	struct gate *gate = socket->on_close.data;
+	if (error || gate->doomed)
+		give_up(gate, h2o_socket_error_closed);
+	else
+		gate->h2o_wrote(socket, NULL);
+}
+
+void gate_sending(struct gate *gate)
+{
+	gate->h2o_wrote = gate->socket->_cb.write;
+	gate->socket->_cb.write = on_sent;
+}
+
+/* Has the client left requests behind and gone? Asked only when one of the pile has been answered already, which says
+ * nothing about a client that was merely quick with its next one, and costs that one nothing. */
+static bool is_deserted(struct gate *gate)
+{
+	struct tcp_info info = {0};
+	socklen_t       size = sizeof info;
+	if (gate->ahead_at == 0 || gate->ahead_at == gate->ahead.size) return false;
+	if (getsockopt(h2o_socket_get_fd(gate->socket), IPPROTO_TCP, TCP_INFO, &info, &size)) return true;
+	return info.tcpi_state == TCP_CLOSE;
 }
 
 /* --- handing over --- */
@@ -266,6 +306,7 @@ static const char *read_clear(struct gate *gate)
 static void on_readable(h2o_socket_t *socket, const char *error)
 {
 	struct gate *gate = socket->on_close.data;
+	if (gate->doomed) error = h2o_socket_error_closed;
 	if (!error && !socket->ssl) error = read_clear(gate);
 	if (error)
 		gate->h2o_reads(socket, error);
@@ -313,5 +354,8 @@ void gate_start(struct gate *gate)
 	gate->h2o_reads = gate->socket->_cb.read;
 	gate->socket->_cb.read = on_readable;
 	if (!gate->socket->ssl) h2o_socket_dont_read(gate->socket, 1);
-	look(gate);
+	if (is_deserted(gate))
+		give_up(gate, h2o_socket_error_closed);
+	else
+		look(gate);
 }

@@ -25,11 +25,12 @@ enum gate_state {
 struct gate {
 	struct http_thread *thread;
 	h2o_socket_t       *socket;
-	h2o_socket_cb       h2o_reads; /* h2o's own callback, in whose place ours stands */
+	h2o_socket_cb       h2o_reads, h2o_wrote; /* h2o's own callbacks, in whose place ours stand */
 	h2o_linklist_t      all, ready;
 	enum gate_state     state;
 	bool                admin;
 	bool                writing; /* "100 Continue" is on its way */
+	bool                doomed;  /* nothing more is begun, and the connection closes */
 	bool               *gone;    /* set when the gate ends while h2o is called */
 	mono_us             since;   /* the state, or (BODY) the head's end */
 	struct pace         pace;    /* of a body coming in, of an answer going out */
@@ -64,6 +65,9 @@ void gate_hold(struct gate *gate);
 /* An answer of `size` bytes is about to be sent; not `persistent`: it is the connection's last. */
 void gate_answering(struct gate *gate, size_t size, bool persistent);
 
+/* The answer has been given to h2o to send: how that goes, the gate hears first. */
+void gate_sending(struct gate *gate);
+
 /* The request is disposed of; `persistent`: another may follow. */
 void gate_done(struct gate *gate, bool persistent);
 
@@ -81,7 +85,8 @@ void gates_sweep(struct http_thread *thread, mono_us now);
 void gates_free(struct http_thread *thread);
 
 /* Between gate.c and gates.c. */
-void gate_start(struct gate *gate);                     /* h2o has just been given the connection */
-void gate_end(struct gate *gate);                       /* the socket is gone */
-void gate_linger(struct gate *gate);                    /* keeps the connection beyond h2o's closing it */
+void gate_start(struct gate *gate);  /* h2o has just been given the connection */
+void gate_end(struct gate *gate);    /* the socket is gone */
+void gate_linger(struct gate *gate); /* keeps the connection beyond h2o's closing it */
+void gate_doom(struct gate *gate);   /* the client is gone, or is to go: forgets what waits */
 bool gate_charge_body(struct gate *gate, size_t bytes); /* false: beyond BODIES_BYTES_MAX in all */

@@ -154,7 +154,7 @@ void gate_linger(struct gate *gate)
 void gate_end(struct gate *gate)
 {
 	int  fd = gate->linger_fd;
-	bool lingers = fd >= 0 && gate->state == GATE_CLOSING && !shutdown(fd, SHUT_WR);
+	bool lingers = fd >= 0 && gate->state == GATE_CLOSING && !gate->doomed && !shutdown(fd, SHUT_WR);
 	if (!lingers) {
 		free_gate(gate);
 		return;
@@ -172,10 +172,18 @@ void gate_end(struct gate *gate)
 void gate_done(struct gate *gate, bool persistent)
 {
 	uncharge(gate);
+	if (gate->doomed) persistent = false;
 	gate->since = thread_now(gate->thread);
 	gate->state = persistent ? GATE_IDLE : GATE_CLOSING;
 	if (persistent && !h2o_linklist_is_linked(&gate->ready))
 		h2o_linklist_insert(&gate->thread->ready, &gate->ready);
+}
+
+void gate_doom(struct gate *gate)
+{
+	gate->doomed = true;
+	buffer_free(&gate->ahead);
+	gate->ahead_at = 0;
 }
 
 void gates_free(struct http_thread *thread)
@@ -243,6 +251,7 @@ void gates_sweep(struct http_thread *thread, mono_us now)
 		next = link->next;
 		if (!is_late(gate, now)) continue;
 		metrics_closed(&thread->metrics, gate->state);
+		gate_doom(gate);
 		if (gate->state == GATE_LINGERING)
 			h2o_socket_close(gate->socket);
 		else
