@@ -92,6 +92,15 @@ static enum err take_request_line(struct head *head, struct span line)
 
 /* --- headers --- */
 
+struct span guard_trim(struct span value)
+{
+	while (value.size && is_blank(value.at[0]))
+		value = span_of(value.at + 1, value.size - 1);
+	while (value.size && is_blank(value.at[value.size - 1]))
+		value.size--;
+	return value;
+}
+
 enum err guard_field(struct span line, struct span *name, struct span *value)
 {
 	const uint8_t *colon = line.size ? memchr(line.at, ':', line.size) : NULL;
@@ -99,10 +108,7 @@ enum err guard_field(struct span line, struct span *name, struct span *value)
 	*name = span_of(line.at, (size_t)(colon - line.at));
 	*value = span_of(colon + 1, line.size - name->size - 1);
 	if (!is_token(*name)) return ERR_INVALID_REQUEST;
-	while (value->size && is_blank(value->at[0]))
-		*value = span_of(value->at + 1, value->size - 1);
-	while (value->size && is_blank(value->at[value->size - 1]))
-		value->size--;
+	*value = guard_trim(*value);
 	return OK;
 }
 

@@ -28,6 +28,9 @@ must_check enum err guard_take(struct head *head, struct span input);
 /* The verdict on a head that is there as a whole; one that is not is an ERR_INVALID_REQUEST. */
 must_check enum err guard_head(struct span input);
 
+/* A header's value without the blanks and tabs around it, which do not belong to it. */
+struct span guard_trim(struct span value);
+
 /* One line of a header's form, in which no control character is: a name that is a token, a colon right behind it, and a
  * value, which comes without the blanks around it. Errors: ERR_INVALID_REQUEST. */
 must_check enum err guard_field(struct span line, struct span *name, struct span *value);

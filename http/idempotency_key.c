@@ -6,26 +6,16 @@
 #include "schemas/limits.h"
 #include "schemas/sha256.h"
 
-/* h2o takes the blanks in front away, and leaves those behind. */
-static struct span key_in(struct span value)
+bool idempotency_key_is_valid(struct span key)
 {
-	while (value.size && (value.at[value.size - 1] == ' ' || value.at[value.size - 1] == '\t'))
-		value.size--;
-	return value;
-}
-
-bool idempotency_key_is_valid(struct span value)
-{
-	struct span key = key_in(value);
 	if (key.size == 0 || key.size > IDEMPOTENCY_KEY_BYTES_MAX) return false;
 	for (size_t i = 0; i < key.size; i++)
 		if (key.at[i] <= ' ' || key.at[i] >= 0x7f) return false;
 	return true;
 }
 
-void idempotency_of(struct span value, const struct span request[3], struct idempotency *idempotency)
+void idempotency_of(struct span key, const struct span request[3], struct idempotency *idempotency)
 {
-	struct span       key = key_in(value);
 	const struct span pieces[] = {request[0], span_str(" "), request[1], span_str("\n"), request[2]};
 	sha256_of(&key, 1, idempotency->key);
 	sha256_of(pieces, sizeof pieces / sizeof *pieces, idempotency->request);

@@ -6,6 +6,7 @@
  * operation, and the error is told once AUTH has come back good. */
 #include "http/request.h"
 #include "http/answer.h"
+#include "http/bearer.h"
 #include "http/cors.h"
 #include "http/idempotency_key.h"
 #include "schemas/fields.h"
@@ -24,13 +25,14 @@ static bool name_is(const h2o_iovec_t *name, const char *text, size_t size)
 	return name->len == size && memcmp(name->base, text, size) == 0;
 }
 
-/* h2o has lower-cased the names, and made those it knows into tokens that compare by address. */
+/* h2o has lower-cased the names, and made those it knows into tokens that compare by address. Of the blanks around a
+ * value it leaves those behind it. */
 static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 {
 	*headers = (struct request_headers){0};
 	for (size_t i = 0; i < req->headers.size; i++) {
 		const h2o_header_t *header = &req->headers.entries[i];
-		struct span         value = span_of_iovec(header->value);
+		struct span         value = guard_trim(span_of_iovec(header->value));
 		if (header->name == &H2O_TOKEN_AUTHORIZATION->buf) {
 			headers->authorization = value;
 			headers->authorizations++;
@@ -117,21 +119,11 @@ void request_target(const h2o_req_t *req, struct span *path, struct span *query)
 
 /* --- what the request says --- */
 
-static bool is_under_v1(struct span path)
-{
-	return path.size >= 3 && memcmp(path.at, "/v1", 3) == 0 && (path.size == 3 || path.at[3] == '/');
-}
-
 static bool read_key(const struct request_headers *headers, struct call *head)
 {
-	struct span value = headers->authorization;
-	if (headers->authorizations != 1 || value.size < 7) return false;
-	if (strncasecmp((const char *)value.at, "bearer ", 7) != 0) return false;
-	size_t begin = 7;
-	while (begin < value.size && value.at[begin] == ' ')
-		begin++;
 	head->has_account = head->has_key_hash = true;
-	return api_key_read(span_of(value.at + begin, value.size - begin), &head->account, head->key_hash);
+	return headers->authorizations == 1 &&
+	       bearer_read(headers->authorization, &head->account, head->key_hash);
 }
 
 static bool is_json_type(struct span type)
@@ -278,7 +270,7 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 	request_target(req, &path, &query);
 	if (options && request->origin.size && headers.preflight_method.size)
 		answer_preflight(request);
-	else if (!is_under_v1(path))
+	else if (!bearer_guards(path))
 		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
 	else if (!read_key(&headers, &head))
 		answer_error(request, ERR_UNAUTHENTICATED, nothing, nothing);

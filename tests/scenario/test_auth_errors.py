@@ -3,6 +3,7 @@ import json
 
 import pytest
 from harness import CliError
+from raw import take_answers, talk
 from shop import new_id, path_of
 
 FIELDS_PATH = "/v1/pass-templates/accepted-fields"
@@ -22,6 +23,14 @@ def test_no_key(till, service, header):
     with service.client() as client:
         headers = {} if header is None else {"Authorization": header}
         unauthenticated(client.get("/v1/passes", headers=headers))
+
+
+@pytest.mark.parametrize("blanks", [" ", "\t", " \t "])
+def test_blanks_around_values_do_not_belong_to_them(till, service, blanks):
+    lines = ["GET /v1/passes?limit=1 HTTP/1.1", "Host: x", f"Authorization:{blanks}Bearer {till.key}{blanks}",
+             f"X-Request-Id:{blanks}mine{blanks}", "Connection: close", "", ""]
+    answer, = take_answers(talk(service.http, ["\r\n".join(lines).encode()]))
+    assert (answer.status, answer.headers["x-request-id"]) == (200, "mine")
 
 
 def test_spoilt_keys(till, service):

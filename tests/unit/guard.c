@@ -24,6 +24,15 @@ Test(guard, ordinary_heads_pass)
 		cr_expect_eq(guard_head(span_str(heads[i])), OK, "%s", heads[i]);
 }
 
+Test(guard, blanks_around_a_value_are_no_part_of_it)
+{
+	static const char *const values[] = {"a b", " a b", "a b ", "\t a b \t\t", "a b\t"};
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		cr_expect(span_is(guard_trim(span_str(values[i])), "a b"), "%s", values[i]);
+	cr_expect_eq(guard_trim(span_str(" \t ")).size, 0);
+	cr_expect_eq(guard_trim(span_str("")).size, 0);
+}
+
 Test(guard, every_ambiguous_shape_is_refused)
 {
 	static const char *const heads[] = {
