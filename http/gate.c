@@ -16,6 +16,7 @@
  * When an answer cannot be sent, h2o would go on with the next request all the same. So the end of its writing comes
  * through here too: once the client is gone, nothing that it had sent before is begun any more. */
 #include "http/gate.h"
+#include "http/bearer.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -118,8 +119,8 @@ static void hide_fields(struct gate *gate)
 		gate->socket->input->bytes[gate->head.hidden[i]] = 'x';
 }
 
-/* The head is in order and goes on, without its body: the answer has the caller's request id, and of a body that is only
- * too large is told after what comes before that (no key, no such route). */
+/* The head is in order and goes on, without its body: the answer has the caller's request id, and what is wrong with the
+ * body is told after what comes before that (no key, no such route). */
 static void refuse_body(struct gate *gate, enum err err)
 {
 	gate->refusal = err;
@@ -142,8 +143,10 @@ static bool put_aside(struct gate *gate, size_t whole)
 	buffer_clear(&gate->ahead);
 	gate->ahead_at = 0;
 	buffer_append(&gate->ahead, input->bytes + whole, surplus);
+	/* With the body at hand, which stays where it is until it is answered. */
 	return !gate->ahead.failed &&
-	       (surplus <= READ_BYTES || gate_charge_body(gate, gate->body_charge + surplus));
+	       (surplus <= READ_BYTES || gate_charge_body(gate, gate->body_charge + surplus) ||
+	        gate->body_size + surplus <= BODY_SMALL_BYTES);
 }
 
 static void hand_over_whole(struct gate *gate)
@@ -185,6 +188,30 @@ static bool is_too_large(const struct gate *gate, uint64_t size)
 	return (max > 0 && size > (uint64_t)max) || size > BODIES_BYTES_MAX / 2;
 }
 
+/* A body that is still to come is only for those who may need one: with a key, of the form at least, for a path where
+ * keys are asked for. The account is known then. */
+static bool is_admitted(struct gate *gate)
+{
+	const struct head *head = &gate->head;
+	const char        *input = gate->socket->input->bytes;
+	struct account_id  account;
+	uint8_t            hash[32];
+	if (gate->admitted || gate->admin) return true;
+	if (head->authorizations != 1) return false;
+	if (!bearer_guards(span_of(input + head->path_at, head->path_size))) return false;
+	if (!bearer_read(span_of(input + head->authorization_at, head->authorization_size), &account, hash))
+		return false;
+	gate->admitted = true;
+	gate->slot = account_slot(account);
+	return true;
+}
+
+/* A small body is taken whatever others hold. */
+static bool is_held(struct gate *gate)
+{
+	return gate_charge_body(gate, gate->socket->input->capacity) || gate->body_size <= BODY_SMALL_BYTES;
+}
+
 static enum err decode(struct gate *gate)
 {
 	h2o_buffer_t *input = gate->socket->input;
@@ -216,7 +243,9 @@ static bool look_at_body(struct gate *gate)
 		refuse_body(gate, ERR_PAYLOAD_TOO_LARGE);
 	else if (whole)
 		hand_over_whole(gate);
-	else if (!gate_charge_body(gate, gate->socket->input->capacity))
+	else if (!is_admitted(gate))
+		refuse_body(gate, ERR_UNAUTHENTICATED);
+	else if (!is_held(gate))
 		refuse_body(gate, ERR_OVERLOADED);
 	else
 		return false;
@@ -351,6 +380,7 @@ void gate_start(struct gate *gate)
 	gate->head = (struct head){0};
 	gate->chunks = (struct chunks){0};
 	gate->body_size = 0;
+	gate->admitted = false;
 	gate->h2o_reads = gate->socket->_cb.read;
 	gate->socket->_cb.read = on_readable;
 	if (!gate->socket->ssl) h2o_socket_dont_read(gate->socket, 1);

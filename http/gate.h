@@ -37,6 +37,8 @@ struct gate {
 
 	struct head   head;
 	struct chunks chunks;
+	bool          admitted; /* the body: there is a key, whose account's slot is `slot` */
+	uint32_t      slot;
 	size_t        body_size; /* come so far, decoded */
 	enum err refusal;    /* of the request at hand: to be answered without a further look, then closed */
 	struct buffer ahead; /* bytes behind the request at hand */
@@ -89,4 +91,6 @@ void gate_start(struct gate *gate);  /* h2o has just been given the connection *
 void gate_end(struct gate *gate);    /* the socket is gone */
 void gate_linger(struct gate *gate); /* keeps the connection beyond h2o's closing it */
 void gate_doom(struct gate *gate);   /* the client is gone, or is to go: forgets what waits */
-bool gate_charge_body(struct gate *gate, size_t bytes); /* false: beyond BODIES_BYTES_MAX in all */
+/* The gate's body is of so many bytes now. false: that is beyond BODIES_BYTES_MAX in all or, beside other bodies of the
+ * account, BODIES_ACCOUNT_BYTES_MAX; nothing has changed then. */
+must_check bool gate_charge_body(struct gate *gate, size_t bytes);

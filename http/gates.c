@@ -40,12 +40,30 @@ static void move_sum(_Atomic uint64_t *sum, size_t *charge, size_t to)
 	*charge = to;
 }
 
+/* Threads share what an account holds. Two accounts of one slot share it too, which is one case in thousands. */
+static void move_body(struct gate *gate, size_t to)
+{
+	_Atomic uint64_t *held = &gate->thread->service->body_bytes[gate->slot];
+	uint64_t          difference = (uint64_t)to - gate->body_charge; /* or, modulo 2^64, less */
+	if (gate->admitted) atomic_fetch_add_explicit(held, difference, memory_order_relaxed);
+	move_sum(&gate->thread->metrics.body_bytes, &gate->body_charge, to);
+}
+
+static bool bodies_fit(const struct gate *gate)
+{
+	struct service *service = gate->thread->service;
+	uint64_t        held = atomic_load_explicit(&service->body_bytes[gate->slot], memory_order_relaxed);
+	bool            alone = !gate->admitted || held <= gate->body_charge;
+	if (!alone && held > BODIES_ACCOUNT_BYTES_MAX) return false;
+	return sum_of(service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX;
+}
+
 bool gate_charge_body(struct gate *gate, size_t bytes)
 {
-	struct http_thread *thread = gate->thread;
-	move_sum(&thread->metrics.body_bytes, &gate->body_charge, bytes);
-	if (sum_of(thread->service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX) return true;
-	move_sum(&thread->metrics.body_bytes, &gate->body_charge, 0);
+	size_t before = gate->body_charge;
+	move_body(gate, bytes);
+	if (bodies_fit(gate)) return true;
+	move_body(gate, before);
 	return false;
 }
 
@@ -72,7 +90,7 @@ void gate_answering(struct gate *gate, size_t size, bool persistent)
 
 static void uncharge(struct gate *gate)
 {
-	if (gate->body_charge) move_sum(&gate->thread->metrics.body_bytes, &gate->body_charge, 0);
+	if (gate->body_charge) move_body(gate, 0);
 	if (gate->answer_charge) move_sum(&gate->thread->metrics.answer_bytes, &gate->answer_charge, 0);
 }
 

@@ -87,6 +87,9 @@ static enum err take_request_line(struct head *head, struct span line)
 	if (!head->old && !span_is(version, "HTTP/1.1")) return ERR_INVALID_REQUEST;
 	if (target.size > URI_BYTES_MAX) return ERR_URI_TOO_LONG;
 	head->has_request_line = true;
+	const uint8_t *mark = target.size ? memchr(target.at, '?', target.size) : NULL;
+	head->path_at = (uint16_t)(head->line + method.size + 1);
+	head->path_size = (uint16_t)(mark ? (size_t)(mark - target.at) : target.size);
 	return target_is_plain(target) ? OK : ERR_INVALID_REQUEST;
 }
 
@@ -162,6 +165,11 @@ static enum err take_field(struct head *head, struct span line)
 		head->expectations++;
 		hide(head, head->line);
 		return is_caseless(value, "100-continue") ? OK : ERR_INVALID_REQUEST;
+	}
+	if (is_caseless(name, "authorization")) {
+		head->authorizations++;
+		head->authorization_at = (uint16_t)(head->line + (size_t)(value.at - line.at));
+		head->authorization_size = (uint16_t)value.size;
 	}
 	return OK;
 }

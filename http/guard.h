@@ -13,6 +13,11 @@ struct head {
 	uint16_t hidden[3];
 	unsigned hidden_count;
 
+	/* In the input, for whoever wants to know who asks before the body has come: the target up to any question mark, and
+	 * the value of the last Authorization. */
+	uint16_t path_at, path_size, authorization_at, authorization_size;
+	unsigned authorizations;
+
 	size_t   line, seen;            /* begin of the first line not yet taken; bytes looked at */
 	bool     has_request_line, old; /* HTTP/1.0 */
 	unsigned headers, lengths, encodings, hosts, expectations;

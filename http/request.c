@@ -102,7 +102,7 @@ enum err request_begin(h2o_req_t *req, struct request **begun, struct request_he
 	*begun = request;
 	if (!gate->refusal) return OK;
 	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
-	if (gate->refusal == ERR_PAYLOAD_TOO_LARGE) return OK;
+	if (gate->refusal == ERR_PAYLOAD_TOO_LARGE || gate->refusal == ERR_UNAUTHENTICATED) return OK;
 	answer_error(request, gate->refusal, nothing, nothing);
 	return gate->refusal;
 }

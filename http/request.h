@@ -30,7 +30,7 @@ struct request_headers {
 };
 
 /* Begins a request of either listener and reads its headers. On an error, which the gate has found, the request has
- * been answered; but of too large a body only the gate's `refusal` tells, since other errors come first. Errors:
+ * been answered; but of too large a body and of one without a key only the gate's `refusal` tells: other errors come first. Errors:
  * those of guard_take(), ERR_OVERLOADED. */
 must_check enum err request_begin(h2o_req_t *req, struct request **request, struct request_headers *headers);
 

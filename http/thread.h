@@ -9,7 +9,7 @@
 #include <h2o.h>
 #include <pthread.h>
 
-/* The whole HTTP process: written before the threads start, read-only after, but for the two flags. */
+/* The whole HTTP process: written before the threads start, read-only after, but for the two flags and `body_bytes`. */
 struct service {
 	const struct options *options;
 	const struct datadir *datadir;
@@ -20,7 +20,9 @@ struct service {
 	h2o_hostconf_t       *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
 	SSL_CTX              *tls;                              /* NULL: in clear */
 	struct http_thread   *threads;
-	atomic_bool           stopping, failed;
+	_Atomic uint64_t
+	            body_bytes[SLOT_COUNT]; /* held as of now, by the account's slot; all threads write */
+	atomic_bool stopping, failed;
 };
 
 /* One loop, its connections and its sessions with every shard. Nothing in it is touched by another thread but

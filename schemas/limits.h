@@ -44,6 +44,9 @@ enum {
 	/* bytes of bodies in memory, over all connections, until their requests are answered; OVERLOADED. One body that
 	 * is larger by itself: PAYLOAD_TOO_LARGE */
 	BODIES_BYTES_MAX = 128 << 20,
+	/* likewise, of one account that has more than one under way */
+	BODIES_ACCOUNT_BYTES_MAX = BODIES_BYTES_MAX / 4,
+	BODY_SMALL_BYTES = 64 << 10, /* a body that is always taken */
 	/* bytes of answers that wait for their last part or for their reader, over all connections; who has not read for
 	 * EVICT_AFTER_MS is closed, then large answers are OVERLOADED */
 	ANSWERS_BYTES_MAX = 256 << 20,

@@ -33,6 +33,24 @@ Test(guard, blanks_around_a_value_are_no_part_of_it)
 	cr_expect_eq(guard_trim(span_str("")).size, 0);
 }
 
+Test(guard, tells_who_asks_for_what)
+{
+	static const char *const heads[] = {
+	    "POST /v1/a?b=/c HTTP/1.1\r\nHost: x\r\nauthorization:\t Bearer k \r\n\r\n",
+	    "\r\nPOST /v1/a HTTP/1.1\r\nAuthorization:Bearer k\r\nHost: x\r\nX-Authorization: y\r\n\r\n",
+	    "POST /v1/a HTTP/1.1\r\nAuthorization: y\r\nHost: x\r\nAUTHORIZATION: Bearer k\r\n\r\n",
+	};
+	for (unsigned i = 0; i < sizeof heads / sizeof *heads; i++) {
+		struct head head = {0};
+		cr_assert_eq(guard_take(&head, span_str(heads[i])), OK);
+		cr_expect_eq(head.authorizations, i == 2 ? 2 : 1);
+		cr_expect(span_is(span_of(heads[i] + head.path_at, head.path_size), "/v1/a"), "%s", heads[i]);
+		cr_expect(
+		    span_is(span_of(heads[i] + head.authorization_at, head.authorization_size), "Bearer k"),
+		    "%s", heads[i]);
+	}
+}
+
 Test(guard, every_ambiguous_shape_is_refused)
 {
 	static const char *const heads[] = {

@@ -1,0 +1,201 @@
+"""What the bodies of many clients hold together, who is refused when that is much, and who never is."""
+import json
+import os
+import selectors
+import signal
+import socket
+import time
+from base64 import b32encode
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from harness import wait_for
+from metrics import look
+from raw import connect, receive_all, receive_answer, take_answers
+from shop import Shop, path_of
+
+MIB = 1 << 20
+BODIES = 128 * MIB
+JSON = "Content-Type: application/json"
+
+
+def key_of_nobody(number):
+    """The form of a key, of an account that there is not."""
+    return f"sk_{b32encode(number.to_bytes(10, 'big')).decode().lower()}_{'a' * 52}"
+
+
+def head(key, line, *fields):
+    given = [f"Authorization: Bearer {key}"] if key else []
+    return "\r\n".join([line, "Host: x", *given, JSON, *fields, "", ""]).encode()
+
+
+def held(service):
+    return look(service).get("stampede_http_body_bytes")
+
+
+def peak_memory(service):
+    """The most the http process has ever held, in bytes."""
+    status = Path(f"/proc/{service.pid_of('http')}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+@pytest.fixture
+def own(new_service):
+    shop = Shop(new_service(shards=1), ("balance",))
+    yield shop
+    shop.close()
+
+
+def part_of_a_body(stack, shop, key, size):
+    """A connection that has sent so much of a body of 16 MiB; what it is answered, or None when it was taken."""
+    before = held(shop.service)
+    connection = stack.enter_context(closing(connect(shop.service.http)))
+    connection.sendall(head(key, "POST /v1/passes HTTP/1.1", f"Content-Length: {16 * MIB}"))
+    connection.sendall(b" " * size)
+    connection.settimeout(0.02)
+    answers = []
+
+    def decided():
+        try:
+            answers.append(receive_answer(connection)[0])
+        except TimeoutError:
+            pass
+        return answers or held(shop.service) >= before + size
+
+    wait_for(decided, 10, "the body to be taken or refused")
+    return answers[0] if answers else None
+
+
+def is_served_in_two_parts(shop, pass_id, size=0):
+    """With a body that comes when its head has been seen; the status of the answer."""
+    body = json.dumps({"balance_to_add": 1}).encode().ljust(size)
+    with closing(connect(shop.service.http)) as connection:
+        connection.sendall(head(shop.key, f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1",
+                                f"Content-Length: {len(body)}", "Expect: 100-continue"))
+        assert receive_answer(connection)[0].status == 100
+        connection.sendall(body)
+        return receive_answer(connection)[0].status
+
+
+@pytest.mark.parametrize("line, key, status", [
+    ("POST /v1/passes", None, 401), ("POST /v1/passes", "sk_x", 401), ("PUT /v1/nothing", None, 401),
+    ("POST /nowhere", None, 404), ("POST /nowhere", key_of_nobody(1), 404)])
+@pytest.mark.parametrize("fields", [[f"Content-Length: {16 * MIB}"], ["Transfer-Encoding: chunked"],
+                                    ["Content-Length: 2", "Expect: 100-continue"]], ids=lambda fields: fields[-1])
+def test_no_body_is_awaited_from_a_stranger(service, line, key, status, fields):
+    with closing(connect(service.http)) as connection:
+        connection.sendall(head(key, line + " HTTP/1.1", *fields))
+        answer, rest = receive_answer(connection)
+        answer.check_form()
+        assert (answer.status, answer.headers["connection"], rest) == (status, "close", b"")
+        connection.shutdown(socket.SHUT_WR)
+        assert receive_all(connection) == b""
+
+
+def test_no_body_is_awaited_before_a_browser_may_ask(service):
+    """One that is large is read for a key of the right form, however it is spelt."""
+    with closing(connect(service.http)) as connection:
+        line = b"POST /v1/passes?x=/v2 HTTP/1.1\r\nHost: x\r\naUTHORIZATION:\tbearer  " + key_of_nobody(1).encode()
+        connection.sendall(line + b" \r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+        assert receive_answer(connection)[0].status == 100
+        connection.sendall(b"{}")
+        assert receive_answer(connection)[0].status == 401
+
+
+@pytest.mark.plain
+def test_bodies_in_flight_have_a_cap_together(own):
+    """Thirty clients, each with an account of its own, send 15 of 16 MB each, and no more: those beyond the cap are refused at once."""
+    service, pass_id = own.service, own.create()["id"]
+    size = 16 * MIB
+    part = b" " * MIB
+    with ExitStack() as stack, selectors.DefaultSelector() as selector:
+        starts, sent, refused = {}, {}, 0
+        for number in range(30):
+            connection = stack.enter_context(closing(connect(service.http)))
+            connection.setblocking(False)
+            selector.register(connection, selectors.EVENT_WRITE | selectors.EVENT_READ)
+            starts[connection] = head(key_of_nobody(number), "POST /v1/passes HTTP/1.1", f"Content-Length: {size}")
+            sent[connection] = -len(starts[connection])
+        end = time.monotonic() + 30
+        while selector.get_map():
+            assert time.monotonic() < end
+            for key, events in selector.select(1):
+                connection = key.fileobj
+                if events & selectors.EVENT_READ:
+                    selector.unregister(connection)
+                    connection.settimeout(5)
+                    connection.shutdown(socket.SHUT_WR)
+                    answers = take_answers(receive_all(connection))
+                    assert [answer.status for answer in answers] == [503], answers
+                    answers[0].check_form()
+                    assert answers[0].headers["retry-after"] == "1"
+                    refused += 1
+                elif sent[connection] < 0:
+                    sent[connection] += connection.send(starts[connection][sent[connection]:])
+                elif sent[connection] < size - MIB:
+                    sent[connection] += connection.send(part)
+                else:
+                    selector.modify(connection, selectors.EVENT_READ)
+            stalled = [key for key in selector.get_map().values() if key.events == selectors.EVENT_READ]
+            if len(stalled) == len(selector.get_map()):
+                break
+        assert refused >= 10 and len(stalled) >= 3
+        assert 0 < held(service) <= BODIES
+        assert peak_memory(service) < BODIES + 128 * MIB
+        own.add(pass_id, 1)
+    wait_for(lambda: held(service) == 0, 5, "the bodies to be given up")
+    body = json.dumps({"pass_id": "big", "visible": {"name": "A"}}).encode()
+    assert own.client.post_raw("/v1/passes", body + b" " * (size - len(body))).status == 201
+
+
+@pytest.mark.plain
+def test_a_small_body_is_taken_however_much_others_hold(own):
+    pass_id = own.create()["id"]
+    with ExitStack() as stack:
+        refused = [part_of_a_body(stack, own, key_of_nobody(number), 15 * MIB) for number in range(1, 10)]
+        assert refused[:7] == [None] * 7 and [answer.status for answer in refused[8:]] == [503]
+        for size in (0, 20_000, 65_536):
+            assert is_served_in_two_parts(own, pass_id, size) == 202
+        assert held(own.service) <= BODIES
+    wait_for(lambda: held(own.service) == 0, 5, "the bodies to be given up")
+    assert own.get(pass_id)["balance"] == 3
+
+
+@pytest.mark.plain
+def test_an_account_has_its_share_of_what_bodies_may_hold(own):
+    other = Shop(own.service, ("balance",))
+    pass_id = other.create()["id"]
+    with ExitStack() as stack:
+        statuses = [part_of_a_body(stack, own, own.key, 15 * MIB) for _ in range(3)]
+        assert statuses[:2] == [None] * 2 and statuses[2].status == 503
+        assert held(own.service) <= BODIES / 4
+        assert is_served_in_two_parts(other, pass_id, 15 * MIB) == 202
+    wait_for(lambda: held(own.service) == 0, 5, "the bodies to be given up")
+    assert part_of_a_body(stack, own, own.key, 15 * MIB) is None, "what was held is given back to the account"
+    stack.close()
+    other.close()
+
+
+@pytest.mark.plain
+def test_a_body_counts_until_it_is_answered_whatever_comes_behind(own):
+    """Ten bodies of 3 MB wait for a shard, each with a part of a next request behind it."""
+    size = 3 * MIB
+    shard = own.service.signal("shard", 0, signal.SIGSTOP)
+    try:
+        with ExitStack() as stack:
+            for number in range(1, 11):
+                connection = stack.enter_context(closing(connect(own.service.http)))
+                chunked = head(key_of_nobody(number), "POST /v1/passes HTTP/1.1", "Transfer-Encoding: chunked")
+                body = b"%x\r\n" % size + b" " * size + b"\r\n0\r\n\r\n"
+                connection.sendall(chunked + body + b"GET /" + b"x" * 8000 + b" HTTP/1.1\r\n" + b"X: y\r\n" * 4000)
+
+            def numbers():
+                seen = look(own.service)
+                return seen if seen.sum("stampede_http_calls_waiting") >= 10 else None
+
+            seen = wait_for(numbers, 20, "every request to wait for its shard")
+            assert seen.get("stampede_http_body_bytes") >= 10 * size
+    finally:
+        os.kill(shard, signal.SIGCONT)
+    wait_for(lambda: held(own.service) == 0, 10, "the bodies to be given up")
