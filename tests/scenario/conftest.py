@@ -61,6 +61,14 @@ def new_service():
     assert unexpected == []
 
 
+@pytest.fixture
+def own(new_service):
+    """A shop on a service of its own, with one shard and one http thread."""
+    shop = Shop(new_service(shards=1), ("balance",))
+    yield shop
+    shop.close()
+
+
 @pytest.fixture(scope="module")
 def module_services():
     """Services for a module's tables, made like those of new_service."""

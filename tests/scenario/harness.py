@@ -210,6 +210,11 @@ class Service:
     def status(self):
         return self.cli("status")
 
+    def peak_memory(self, role, index=0):
+        """The most that the process has ever held, in bytes."""
+        status = Path(f"/proc/{self.pid_of(role, index)}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
     def pid_of(self, role, index=0):
         for process in self.status()["processes"]:
             if (process["role"], process["index"]) == (role, index):

@@ -7,7 +7,6 @@ import socket
 import time
 from base64 import b32encode
 from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
 from harness import wait_for
@@ -32,19 +31,6 @@ def head(key, line, *fields):
 
 def held(service):
     return look(service).get("stampede_http_body_bytes")
-
-
-def peak_memory(service):
-    """The most the http process has ever held, in bytes."""
-    status = Path(f"/proc/{service.pid_of('http')}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-
-@pytest.fixture
-def own(new_service):
-    shop = Shop(new_service(shards=1), ("balance",))
-    yield shop
-    shop.close()
 
 
 def part_of_a_body(stack, shop, key, size):
@@ -142,7 +128,7 @@ def test_bodies_in_flight_have_a_cap_together(own):
                 break
         assert refused >= 10 and len(stalled) >= 3
         assert 0 < held(service) <= BODIES
-        assert peak_memory(service) < BODIES + 128 * MIB
+        assert service.peak_memory("http") < BODIES + 128 * MIB
         own.add(pass_id, 1)
     wait_for(lambda: held(service) == 0, 5, "the bodies to be given up")
     body = json.dumps({"pass_id": "big", "visible": {"name": "A"}}).encode()

@@ -6,7 +6,6 @@ import signal
 import socket
 import time
 from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
 from harness import wait_for
@@ -20,20 +19,6 @@ ANSWERS = 256 * MIB  # what all unread answers may hold
 
 def head(shop, line, *fields):
     return "\r\n".join([line, "Host: x", f"Authorization: Bearer {shop.key}", *fields, "", ""]).encode()
-
-
-def peak_memory(service):
-    """The most the http process has ever held, in bytes."""
-    status = Path(f"/proc/{service.pid_of('http')}/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-
-@pytest.fixture
-def own(new_service):
-    """A service of its own with one http thread and one shop."""
-    shop = Shop(new_service(shards=1), ("balance",))
-    yield shop
-    shop.close()
 
 
 def is_served(shop, pass_id):
@@ -128,7 +113,7 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
         wait_for(evicted, 40, "those who do not read to be closed")
         assert look(service).get("stampede_http_answer_bytes") <= ANSWERS
         # What is on its way from the shard comes on top: the busier the machine, the more. All at once were 1080 MB.
-        assert peak_memory(service) < 2 * ANSWERS + 64 * MIB
+        assert service.peak_memory("http") < 2 * ANSWERS + 64 * MIB
     wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be given up")
     wait_for(lambda: look(service).get("stampede_http_resident_bytes") < 100 * MIB, 5, "the memory to be given back")
     assert len(own.list("?limit=40")[0]) == 40
@@ -138,7 +123,7 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
 def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
     pass_id = own.create()["id"]
     one = head(own, f"GET {path_of(pass_id)} HTTP/1.1")
-    memory = peak_memory(own.service)
+    memory = own.service.peak_memory("http")
     with closing(connect(own.service.http, 1)) as connection:
         connection.settimeout(0.2)
         try:
@@ -147,7 +132,7 @@ def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
         except TimeoutError:
             pass  # both kernels' buffers are full: it is not read any further
         is_served(own, pass_id)
-        assert peak_memory(own.service) < memory + 16 * MIB
+        assert own.service.peak_memory("http") < memory + 16 * MIB
 
 
 # Many

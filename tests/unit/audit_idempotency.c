@@ -1,9 +1,5 @@
 /* The audit of idempotency keys: either of the two tables, broken alone in an otherwise sound shop, is told. */
-#include "tests/unit/audit_shop.h"
-
-#include "store/audit.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/audit_look.h"
 
 TestSuite(audit_idempotency, .init = make_shop, .fini = end);
 
@@ -97,16 +93,7 @@ static void break_account(void)
 	put(TABLE_IDEMPOTENCY, key_u32(nobody, 1), span_str("x"));
 }
 
-#define B(name, want)                     \
-	{                                 \
-#name, break_##name, want \
-	}
-
-static const struct {
-	const char *name;
-	void (*work)(void);
-	const char *want;
-} breakages[] = {
+static const struct breakage breakages[] = {
     B(what, "table idempotency, account acc_mfrqaaaaaaaaaaaa: key 3: an unknown answer"),
     B(flags, "key 3: an unknown answer"),
     B(number, "key 3: pass 45 does not exist"),
@@ -127,34 +114,7 @@ static const struct {
     B(account, "account acc_nyaaaaaaaaaaaaaa: rows of an account that does not exist"),
 };
 
-static bool is_told(const struct faults *faults, const char *want)
-{
-	for (uint64_t i = 0; i < faults->count && i < FAULTS_KEPT; i++)
-		if (strstr(faults->texts[i], want)) return true;
-	return false;
-}
-
 Test(audit_idempotency, tells_each_rule_that_is_broken)
 {
-	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
-		struct faults   faults = {.count = 0};
-		struct progress progress = {.done = 0};
-		struct audit    audit;
-		struct view    *reader;
-		struct arena    arena = {0};
-		scratch_close(&s);
-		make_shop();
-		breakages[i].work();
-		scratch_commit(&s);
-		must(!db_reader_open(s.db, &arena, &reader));
-		must(!db_reader_begin(reader));
-		cr_assert_eq(audit_tables(reader, &audit, &faults, &progress), OK);
-		db_reader_end(reader);
-		db_reader_close(&reader);
-		arena_free(&arena);
-		cr_expect(is_told(&faults, breakages[i].want),
-		          "%s: no \"%s\" among %llu faults, the first: %s", breakages[i].name,
-		          breakages[i].want, (unsigned long long)faults.count,
-		          faults.count ? faults.texts[0] : "none");
-	}
+	try_breakages(breakages, sizeof breakages / sizeof *breakages);
 }
