@@ -136,7 +136,8 @@ def test_the_default_cap_and_none(new_service, till):
 
 
 def test_chunked_bodies_are_read(till):
-    chunks = [big_body(300)[i:i + 7] for i in range(0, 300, 7)]
+    whole = big_body(300)
+    chunks = [whole[i:i + 7] for i in range(0, 300, 7)]
     body = {"body": iter(chunks), "headers": {"Content-Type": "application/json"}}
     assert till.client.request("POST", "/v1/passes", **body).status == 201
 
