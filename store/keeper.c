@@ -146,7 +146,8 @@ static enum err make_room(struct keeper *keeper)
 	return err;
 }
 
-static enum err make(struct keeper *keeper, struct snapshot *made, struct faults *faults)
+/* *is_new: it was made; otherwise nothing has been written since the newest one, which is given. */
+static enum err make(struct keeper *keeper, struct snapshot *made, struct faults *faults, bool *is_new)
 {
 	struct ground         ground;
 	struct snapshot_order order = {
@@ -160,19 +161,27 @@ static enum err make(struct keeper *keeper, struct snapshot *made, struct faults
 	    .tables_damaged = &keeper->damage,
 	};
 	enum err err = survey(keeper, &ground);
+	*is_new = false;
 	if (err) return err;
 	bool is_made = ground.count && ground.list[0].at.seq == ground.at.seq;
 	if (is_made && !(err = snapshot_check(keeper->place.dir_fd, &ground.list[0], &keeper->progress))) {
-		*made = ground.list[0]; /* nothing has been written since */
+		*made = ground.list[0];
 		return OK;
 	}
 	if (err && err != ERR_DAMAGED) return err;
 	err = snapshot_make(&order, made);
 	if (err == ERR_STORAGE_FULL && !(err = make_room(keeper))) err = snapshot_make(&order, made);
-	if (err) return err;
-	err = snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT, &keeper->progress);
-	if (err) return err;
-	return recycle(keeper);
+	*is_new = !err;
+	return err;
+}
+
+/* Older ones go for a new one, and the journal before them: unless it has been found faulty, then it goes itself. */
+static enum err settle(struct keeper *keeper, const struct keeper_state *state)
+{
+	if (state->faults.count)
+		return snapshot_remove(keeper->place.dir_fd, &state->made, &keeper->progress);
+	enum err err = snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT, &keeper->progress);
+	return err ? err : recycle(keeper);
 }
 
 static enum err copy_out(struct keeper *keeper, const struct snapshot *made)
@@ -206,10 +215,12 @@ static enum err verify(struct keeper *keeper, struct keeper_state *state)
 /* A job's outcome is in *state, which nobody else sees yet. */
 static void run(struct keeper *keeper, struct keeper_state *state)
 {
-	enum err err = make(keeper, &state->made, &state->faults);
+	bool     is_new;
+	enum err err = make(keeper, &state->made, &state->faults, &is_new);
 	if (!err && state->what == KEEP_BACKUP) err = copy_out(keeper, &state->made);
 	if (!err && state->what == KEEP_VERIFY) err = verify(keeper, state);
-	state->err = err;
+	enum err settled = is_new ? settle(keeper, state) : OK;
+	state->err = err ? err : settled;
 }
 
 static void finish(struct keeper *keeper, const struct keeper_state *job)

@@ -53,6 +53,9 @@ struct snapshot_order {
 enum { SNAPSHOT_PASSES = 3 }; /* copied, walked, hashed */
 must_check enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made);
 
+/* Takes one away. Errors: ERR_IO. */
+must_check enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct progress *progress);
+
 /* Removes all but the newest `keep`, and unfinished ones. Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep,
                                    struct progress *progress);

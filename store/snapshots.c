@@ -148,6 +148,17 @@ static enum err remove_one(int all_fd, const char *name, struct progress *progre
 	return err;
 }
 
+enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct progress *progress)
+{
+	char name[SNAPSHOT_NAME];
+	int  fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) return ERR_IO;
+	snapshot_name(snapshot->at.seq, name);
+	enum err err = remove_one(fd, name, progress);
+	close(fd);
+	return err;
+}
+
 static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count, struct progress *progress)
 {
 	struct dirent *entry;

@@ -50,16 +50,21 @@ static void save_accounts(unsigned count)
 	cr_assert_eq(store_commit(store), OK);
 }
 
-static struct snapshot snap(void)
+static struct keeper_state keep(enum keep what)
 {
 	struct keeper_state state;
 	uint64_t            number;
-	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_of(NULL, 0), &number), OK);
+	cr_assert_eq(keeper_ask(store_keeper(store), what, span_of(NULL, 0), &number), OK);
 	for (keeper_state(store_keeper(store), &state); state.running;
 	     keeper_state(store_keeper(store), &state))
 		usleep(1000);
 	cr_assert_eq(state.err, OK, "%s", err_code(state.err));
-	return state.made;
+	return state;
+}
+
+static struct snapshot snap(void)
+{
+	return keep(KEEP_SNAPSHOT).made;
 }
 
 /* Two snapshots, and of the journal only what is behind the older one. */
@@ -464,4 +469,21 @@ Test(verify, takes_a_restored_place_that_was_never_served)
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
 	cr_expect_eq(seen.audit.accounts, 35);
+}
+
+/* A later start would be made from it, and the journal that could tell better would be gone. */
+Test(verify, keeps_no_snapshot_that_it_finds_faulty)
+{
+	struct row_key key = key_u32((struct account_id){{'n'}}, 0);
+	int            fd = -1;
+	make_pruned();
+	struct snapshot sound = snap();
+	shop_save(store, TABLE_STATUS, key_span(&key), span_str("of no account"));
+	cr_assert_eq(store_commit(store), OK);
+	struct keeper_state state = keep(KEEP_VERIFY);
+	cr_expect_gt(state.faults.count, 0);
+	cr_expect_gt(state.made.at.seq, sound.at.seq);
+	cr_expect_neq(snapshot_open_dir(place.fd, &state.made, &fd), OK);
+	cr_assert_eq(snapshot_open_dir(place.fd, &sound, &fd), OK);
+	close(fd);
 }
