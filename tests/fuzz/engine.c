@@ -224,10 +224,12 @@ static void settle(void)
 
 /* Steps --------------------------------------------------------------------------------------------------- */
 
-/* Who may send it, and now and then who may not. */
+/* Who may send it, and now and then who may not. Creations come from one of the two who may: answers to different senders
+ * leave in any order, and what the model knows of passes it hears from answers. */
 static enum who sender_of(enum message message, uint8_t how)
 {
 	unsigned senders = message_row(message)->senders;
+	if (message == MSG_PASS_CREATE) return FRONTEND;
 	if (how >= 250) return (enum who)(how % STRANGER);
 	if (senders & 1u << ROLE_HTTP && (how & 1 || !(senders & 1u << ROLE_CLI))) return FRONTEND;
 	return senders & 1u << ROLE_TIMER ? TIMER : COMMAND_LINE;
