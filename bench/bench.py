@@ -96,15 +96,17 @@ def command_json(command):
 
 
 class Stampede:
-    """One `stampede serve` with one shard and one HTTP thread, on an empty directory with an account and a template."""
+    """One `stampede serve` with one shard and one HTTP thread, on an empty directory with an account and a template.
+    `options` go to `serve`, `functions` are switched on in the account."""
 
-    def __init__(self, build, directory):
+    def __init__(self, build, directory, options=(), functions=()):
         self.program = f"{build}/stampede"
         self.data = f"{directory}/data"
         self.log_path = f"{directory}/serve.log"
+        self.options = options
         self.child, self.target = None, None
         self.begin()
-        account = self.ask("account", "create", "--name", "bench")
+        account = self.ask("account", "create", "--name", "bench", *functions)
         template_path = f"{directory}/template.json"
         with open(template_path, "w", encoding="utf-8") as file:
             json.dump(TEMPLATE, file)
@@ -115,7 +117,7 @@ class Stampede:
     def begin(self, seconds_max=READY_SECONDS_MAX):
         """Serves the directory as it is, from another port than before; its log begins anew."""
         self.child, fields = start([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
-                                    "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1"],
+                                    "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1", *self.options],
                                    self.log_path, seconds_max)
         self.target = fields["http"]
 
@@ -135,6 +137,22 @@ class Stampede:
             if process["pid"] is not None:
                 pids.setdefault(process["role"], []).append(process["pid"])
         return pids
+
+
+def cpu_seconds(pids):
+    """Of each role: user and system time, all threads, from /proc/PID/stat."""
+    seconds = {}
+    for role, role_pids in pids.items():
+        ticks = 0
+        for pid in role_pids:
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+                    after_name = stat.read().rsplit(")", 1)[1].split()
+            except FileNotFoundError:
+                continue
+            ticks += int(after_name[11]) + int(after_name[12])
+        seconds[role] = ticks / os.sysconf("SC_CLK_TCK")
+    return seconds
 
 
 # ---- load ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@
  *
  * Each thread has its own loop and its own listening socket; the kernel spreads the connections. When all
  * listen, one line goes to stdout: `ready http=HOST:PORT`. It runs until it is killed and holds nothing. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <h2o.h>
@@ -18,14 +17,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "bench/listen.h"
 
 enum {
 	THREADS_MAX = 64,
 	ACCEPTS_PER_EVENT = 16,
-	BACKLOG = 1024,
 	ENTITY_BYTES_MAX = 1 << 16,
 	IDLE_TIMEOUT_MS = 3600 * 1000, /* a connection that waits for its turn in a benchmark is kept */
 	LOOP_WAIT_MS_MAX = 1000,
@@ -99,24 +96,6 @@ static void configure(void)
 	handler->on_req = on_request;
 }
 
-/* A listening socket on *address, which gets the port the kernel chose. -1 and errno when it is not to be
- * had. */
-static int listen_on(struct sockaddr_in *address)
-{
-	int       fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-	socklen_t size = sizeof(*address);
-
-	if (fd < 0) return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on))) goto fail;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on))) goto fail;
-	if (bind(fd, (struct sockaddr *)address, size) || listen(fd, BACKLOG)) goto fail;
-	if (getsockname(fd, (struct sockaddr *)address, &size)) goto fail;
-	return fd;
-fail:
-	close(fd);
-	return -1;
-}
-
 static void *serve(void *arg)
 {
 	struct worker *worker = arg;
@@ -139,20 +118,6 @@ static bool worker_init(struct worker *worker, struct sockaddr_in *address)
 	worker->listener->data = worker;
 	h2o_socket_read_start(worker->listener, on_accept);
 	return true;
-}
-
-static bool address_read(const char *text, struct sockaddr_in *address)
-{
-	const char *colon = strrchr(text, ':');
-	char        host[64], *end;
-	long        port = colon ? strtol(colon + 1, &end, 10) : -1;
-
-	if (!colon || end == colon + 1 || *end || port < 0 || port > 65535) return false;
-	if (colon - text >= (int)sizeof(host)) return false;
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
-	address->sin_family = AF_INET;
-	address->sin_port = htons((uint16_t)port);
-	return inet_pton(AF_INET, host, &address->sin_addr) == 1;
 }
 
 static bool options_read(int argc, char **argv, struct sockaddr_in *address, long *thread_count)
@@ -178,7 +143,6 @@ int main(int argc, char **argv)
 {
 	static struct worker workers[THREADS_MAX];
 	struct sockaddr_in   address = {0};
-	char                 host[INET_ADDRSTRLEN];
 	long                 thread_count;
 
 	if (!options_read(argc, argv, &address, &thread_count)) return 2;
@@ -194,8 +158,6 @@ int main(int argc, char **argv)
 			fprintf(stderr, "ceiling: cannot start a thread\n");
 			return 1;
 		}
-	inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host));
-	printf("ready http=%s:%u\n", host, ntohs(address.sin_port));
-	fflush(stdout);
+	ready_print("http", &address);
 	serve(&workers[0]);
 }

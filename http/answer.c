@@ -1,6 +1,7 @@
 /* Every byte that leaves as an answer goes through finish(): status, the headers that all answers carry, and
  * a length that is always known, since h2o would otherwise close the connection or chunk. */
 #include "http/answer.h"
+#include "http/page.h"
 #include "actors/rt/log.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@ const char *reason_phrase(int status)
 	case 201: return "Created";
 	case 202: return "Accepted";
 	case 204: return "No Content";
+	case 304: return "Not Modified";
 	case 400: return "Bad Request";
 	case 401: return "Unauthorized";
 	case 402: return "Payment Required";
@@ -21,6 +23,7 @@ const char *reason_phrase(int status)
 	case 404: return "Not Found";
 	case 405: return "Method Not Allowed";
 	case 409: return "Conflict";
+	case 410: return "Gone";
 	case 413: return "Payload Too Large";
 	case 414: return "URI Too Long";
 	case 415: return "Unsupported Media Type";
@@ -48,7 +51,7 @@ void answer_header(struct request *request, const char *name, struct span value)
 	add_header(request, name, span_of(copy.base, copy.len));
 }
 
-/* `size` SIZE_MAX: an answer that must not say its length, a 204. */
+/* `size` SIZE_MAX: an answer that must not say its length, a 204 or 304. */
 static void finish(struct request *request, int status, h2o_iovec_t *parts, size_t count, size_t size)
 {
 	h2o_req_t          *req = request->req;
@@ -81,7 +84,7 @@ void answer_text(struct request *request, int status, const char *content_type, 
 
 void answer_empty(struct request *request, int status)
 {
-	finish(request, status, NULL, 0, status == 204 ? SIZE_MAX : 0);
+	finish(request, status, NULL, 0, status == 204 || status == 304 ? SIZE_MAX : 0);
 }
 
 struct span field_shown(struct span field)
@@ -106,8 +109,8 @@ void error_body(struct buffer *out, enum err err, struct span field, struct span
 	buffer_byte(out, '}');
 }
 
-/* What a client may see of an error. The errors after STORAGE_FULL in the table are between our processes. */
-static enum err shown(const struct request *request, enum err err)
+/* The errors after STORAGE_FULL in the table are between our processes. */
+enum err answer_shown(const struct request *request, enum err err)
 {
 	if (err <= ERR_STORAGE_FULL) return err;
 	if (err == ERR_NOT_MINE) return ERR_SHARD_UNAVAILABLE; /* it moved; a retry finds it */
@@ -116,14 +119,8 @@ static enum err shown(const struct request *request, enum err err)
 	return ERR_INTERNAL;
 }
 
-void answer_error(struct request *request, enum err err, struct span field, struct span message)
+void answer_error_headers(struct request *request, int status)
 {
-	struct buffer *body = &request->thread->body;
-	enum err       told = shown(request, err);
-	int            status = err_http(told);
-	if (told != err) field = message = span_of(NULL, 0);
-	buffer_clear(body);
-	error_body(body, told, field, message, request->id);
 	if (status == 401) add_header(request, "WWW-Authenticate", span_str("Bearer"));
 	if (status == 503 || status == 429) add_header(request, "Retry-After", span_str("1"));
 	if (status == 405) {
@@ -131,6 +128,17 @@ void answer_error(struct request *request, enum err err, struct span field, stru
 		route_allow_text(request->allow, allow);
 		answer_header(request, "Allow", span_str(allow));
 	}
+}
+
+void answer_error(struct request *request, enum err err, struct span field, struct span message)
+{
+	struct buffer *body = &request->thread->body;
+	enum err       told = answer_shown(request, err);
+	int            status = err_http(told);
+	if (told != err) field = message = span_of(NULL, 0);
+	buffer_clear(body);
+	error_body(body, told, field, message, request->id);
+	answer_error_headers(request, status);
 	answer_text(request, status, json_type, buffer_span(body));
 }
 
@@ -167,6 +175,34 @@ static enum err keep_part(struct request *request, struct span part)
 	request->parts.entries[request->parts.size++] = h2o_iovec_init(copy, part.size);
 	request->parts_bytes += part.size;
 	return OK;
+}
+
+static void say_replayed(struct request *request)
+{
+	add_header(request, "Idempotency-Replayed", span_str("true"));
+}
+
+void answer_begun(struct request *request)
+{
+	h2o_req_t *req = request->req;
+	if (request->begun_replayed) say_replayed(request);
+	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, json_type,
+	               sizeof json_type - 1);
+	finish(request, 202, request->parts.entries, request->parts.size, request->parts_bytes);
+}
+
+void answer_keep(struct request *request, const struct reply *reply)
+{
+	struct buffer *body = &request->thread->body;
+	buffer_clear(body);
+	enum err err = json_render(reply->payload, body);
+	if (!err && body->failed) err = ERR_NO_MEMORY;
+	if (!err) err = keep_part(request, buffer_span(body));
+	request->has_begun = !err;
+	request->begun_replayed = reply->flags & REPLY_REPLAYED;
+	if (!err) return;
+	pending_forget(&request->pending);
+	answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
 }
 
 /* Renders the items of one part and keeps them with the request. */
@@ -225,10 +261,12 @@ static void answer_list(struct request *request, const struct reply *reply)
 
 void answer_reply(struct request *request, const struct reply *reply)
 {
-	if (reply->flags & REPLY_REPLAYED) add_header(request, "Idempotency-Replayed", span_str("true"));
+	if (reply->flags & REPLY_REPLAYED) say_replayed(request);
 	switch (request->route->answer) {
 	case ANSWER_NONE: answer_empty(request, request->route->status); break;
 	case ANSWER_OBJECT: answer_object(request, reply); break;
 	case ANSWER_LIST: answer_list(request, reply); break;
+	case ANSWER_PAGE: page_answer(request, reply); break;
+	case ANSWER_IMAGE: page_answer_image(request, reply); break;
 	}
 }

@@ -8,10 +8,21 @@
  * `field` at NULL: none is to blame; `message` of size 0: the table's. */
 void answer_error(struct request *request, enum err err, struct span field, struct span message);
 
+/* What a client may see of an error; what it may not is logged, and becomes ERR_INTERNAL. */
+enum err answer_shown(const struct request *request, enum err err);
+
+/* The headers that go with a status of refusal: Retry-After, Allow, WWW-Authenticate. */
+void answer_error_headers(struct request *request, int status);
+
 /* The kinds of routes.def, from a shard's good reply. */
 void answer_reply(struct request *request, const struct reply *reply);
 
-/* Frees what has come of a list. Any request is fine. */
+/* The answer so far to an operation that has begun, of the kind OBJECT: kept until answer_reply() has the last, or
+ * answer_begun() says 202 with it. Errors: an answer has been given, since it cannot be kept. */
+void answer_keep(struct request *request, const struct reply *reply);
+void answer_begun(struct request *request);
+
+/* Frees what has come of a list, or was kept. Any request is fine. */
 void answer_forget(struct request *request);
 
 /* A body as it is. */

@@ -67,16 +67,21 @@ static enum err open_service(struct service *service, const struct options *opti
                              const struct datadir *datadir)
 {
 	unsigned wrong_row;
+	enum err err;
 	must(routes_are_sound(&wrong_row));
 	service->options = options;
 	service->datadir = datadir;
 	service->shards = datadir->identity.shards;
+	if ((err = token_keys_load(datadir, &service->tokens))) {
+		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
+		return err;
+	}
 	service->thread_count = options->http_threads ? options->http_threads : default_threads();
 	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
 	service->connections_max = connections_per_thread(service->thread_count);
 	if (options->tls_cert && options->tls_key) {
-		char     why[128] = "memory is out";
-		enum err err = tls_open(options->tls_cert, options->tls_key, &service->tls, why);
+		char why[128] = "memory is out";
+		err = tls_open(options->tls_cert, options->tls_key, &service->tls, why);
 		if (err) log_fatal("certificate_unusable", "file=%s why=\"%s\"", options->tls_cert, why);
 		if (err) return err;
 	}

@@ -9,6 +9,7 @@
 #include "http/bearer.h"
 #include "http/cors.h"
 #include "http/idempotency_key.h"
+#include "http/page.h"
 #include "schemas/fields.h"
 
 #include <strings.h>
@@ -38,6 +39,8 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->authorizations++;
 		} else if (header->name == &H2O_TOKEN_CONTENT_TYPE->buf) {
 			headers->content_type = value;
+		} else if (header->name == &H2O_TOKEN_IF_NONE_MATCH->buf) {
+			headers->if_none_match = value;
 		} else if (name_is(header->name, H2O_STRLIT("x-request-id"))) {
 			headers->request_id = value;
 		} else if (name_is(header->name, H2O_STRLIT("origin"))) {
@@ -168,9 +171,29 @@ static enum err read_operation(struct request *request, const struct request_hea
 
 /* --- the shard's word --- */
 
+/* How long an answer may be late that the shard gives at the end of its wait: it looks at the time now and then. */
+enum { BEGUN_LATE_MS = 250 };
+
+/* The pass is stored, and its issuance begun: whatever happens now, that is what the client is told. */
+static void on_begun(struct request *request, const struct reply *reply)
+{
+	mono_us now = thread_now(request->thread);
+	pending_extend(&request->pending,
+	               mono_after(now, (dur_us){(ISSUANCE_WAIT_MS + BEGUN_LATE_MS) * US_PER_MS}));
+	answer_keep(request, reply);
+}
+
 static void on_reply(struct pending *pending, const struct reply *reply)
 {
 	struct request *request = (struct request *)pending;
+	if (!reply->err && reply->flags & REPLY_MORE && request->route->answer == ANSWER_OBJECT) {
+		on_begun(request, reply);
+		return;
+	}
+	if (reply->err && request->has_begun) {
+		answer_begun(request);
+		return;
+	}
 	if (!reply->err) {
 		answer_reply(request, reply);
 		return;
@@ -202,8 +225,9 @@ static void on_auth_reply(struct pending *pending, const struct reply *reply)
 		on_reply(pending, reply);
 }
 
-/* Puts AUTH in the operation's place. The field's name is in memory that the next request reuses: as much of it
- * as will be shown is copied. */
+/* Puts AUTH in the operation's place, and lets it say which that was: that the account lacks a function is told before
+ * what is wrong with body and fields, but not before a body that is too large or of another type. The field's name is in
+ * memory that the next request reuses: as much of it as will be shown is copied. */
 static void remember_edge(struct request *request, enum err edge, struct span field, struct call *head)
 {
 	request->edge = edge;
@@ -218,6 +242,10 @@ static void remember_edge(struct request *request, enum err edge, struct span fi
 	buffer_clear(&request->thread->arguments);
 	msgpack_packer packer = buffer_packer(&request->thread->arguments);
 	msgpack_pack_array(&packer, ARGS_AUTH);
+	if (request->route && edge != ERR_PAYLOAD_TOO_LARGE && edge != ERR_UNSUPPORTED_MEDIA_TYPE)
+		msgpack_pack_uint32(&packer, request->route->message);
+	else
+		msgpack_pack_nil(&packer);
 }
 
 static void begin_operation(struct request *request, const struct request_headers *headers, struct call *head)
@@ -268,7 +296,9 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 	if (request_begin(req, &request, &headers)) return 0;
 	bool options = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("OPTIONS"));
 	request_target(req, &path, &query);
-	if (options && request->origin.size && headers.preflight_method.size)
+	if (page_is_at(path))
+		page_begin(request, &headers);
+	else if (options && request->origin.size && headers.preflight_method.size)
 		answer_preflight(request);
 	else if (!bearer_guards(path))
 		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);

@@ -18,6 +18,8 @@ struct request {
 	enum err            edge;         /* found wrong here, told once AUTH has come back good */
 	struct span         edge_field;
 	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
+	/* What was asked for has begun: its answer so far, in `parts`, if nothing better comes. */
+	bool   has_begun, begun_replayed;
 	size_t parts_bytes;
 	bool   parts_have_items;
 };
@@ -25,7 +27,7 @@ struct request {
 /* What we look at among a request's headers; of size 0 when absent. */
 struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
-	struct span idempotency_key;
+	struct span idempotency_key, if_none_match;
 	unsigned    authorizations, idempotency_keys; /* how many */
 };
 

@@ -90,7 +90,8 @@ static bool row_is_sound(const struct route *row)
 	const struct field *fields = message_fields(row->message, &count);
 	const char         *at = row->path;
 	for (unsigned i = 0; i < count; i++) {
-		if (fields[i].source == FROM_SELF) return false;
+		if (fields[i].source == FROM_SELF && row->answer != ANSWER_IMAGE)
+			return false; /* page.c's own */
 		if (fields[i].source != FROM_PATH) continue;
 		size_t size = strlen(fields[i].name);
 		at = strchr(at, '{');

@@ -57,6 +57,34 @@ static bool take_histogram(const msgpack_object *value, struct histogram_copy *c
 	return true;
 }
 
+static void take_text(const msgpack_object *value, char *text, size_t size)
+{
+	bool is_text = value && value->type == MSGPACK_OBJECT_STR;
+	snprintf(text, size, "%.*s", is_text ? (int)value->via.str.size : 0,
+	         is_text ? value->via.str.ptr : "");
+}
+
+static int64_t take_number(const msgpack_object *value)
+{
+	return value && value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? value->via.i64 : 0;
+}
+
+static void take_deliveries(struct shard_numbers *numbers, const msgpack_object *status)
+{
+	const msgpack_object *attempts = member_of(status, "attempts");
+	const msgpack_object *failing = member_of(status, "failing_subscriptions");
+	for (unsigned i = 0; attempts && i <= ATTEMPT_ERRORS; i++)
+		numbers->attempts[i] = (uint64_t)take_number(member_of(attempts, attempt_outcome(i)));
+	if (!failing || failing->type != MSGPACK_OBJECT_ARRAY) return;
+	for (uint32_t i = 0; i < failing->via.array.size && i < FAILING_MAX; i++) {
+		const msgpack_object *line = &failing->via.array.ptr[i];
+		struct failing       *to = &numbers->failing[numbers->failing_count++];
+		take_text(member_of(line, "subscription_id"), to->subscription, sizeof to->subscription);
+		take_text(member_of(line, "endpoint"), to->endpoint, sizeof to->endpoint);
+		to->retries = take_number(member_of(line, "retries"));
+	}
+}
+
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status)
 {
 	*numbers = (struct shard_numbers){.up = status != NULL};
@@ -69,6 +97,7 @@ void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *sta
 	for (unsigned i = 0; status && i < HISTOGRAMS; i++)
 		numbers->has_histogram[i] = take_histogram(member_of(status, histograms[i].member),
 		                                           &numbers->histograms[i]);
+	if (status) take_deliveries(numbers, status);
 }
 
 static void render_histogram(const struct shard_numbers *shards, uint32_t count, unsigned row,
@@ -82,6 +111,26 @@ static void render_histogram(const struct shard_numbers *shards, uint32_t count,
 			metrics_histogram(out, histograms[row].name, labels, histograms[row].scale,
 			                  &shards[shard].histograms[row]);
 	}
+}
+
+static void render_deliveries(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
+{
+	metrics_head(out, "delivery_attempts_total", "counter", "Attempts to deliver, by how they ended.");
+	for (uint32_t shard = 0; shard < count; shard++)
+		for (unsigned i = 0; shards[shard].up && i <= ATTEMPT_ERRORS; i++)
+			metrics_line(out,
+			             "stampede_delivery_attempts_total{shard=\"%" PRIu32
+			             "\",outcome=\"%s\"} %" PRIu64 "\n",
+			             shard, attempt_outcome(i), shards[shard].attempts[i]);
+	metrics_head(out, "delivery_retries", "gauge",
+	             "Deliveries that wait after an attempt that failed: each shard's worst subscriptions.");
+	for (uint32_t shard = 0; shard < count; shard++)
+		for (unsigned i = 0; i < shards[shard].failing_count; i++)
+			metrics_line(out,
+			             "stampede_delivery_retries{shard=\"%" PRIu32
+			             "\",subscription=\"%s\",endpoint=\"%s\"} %" PRId64 "\n",
+			             shard, shards[shard].failing[i].subscription,
+			             shards[shard].failing[i].endpoint, shards[shard].failing[i].retries);
 }
 
 void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
@@ -98,4 +147,5 @@ void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, st
 	}
 	for (unsigned i = 0; i < HISTOGRAMS; i++)
 		render_histogram(shards, count, i, out);
+	render_deliveries(shards, count, out);
 }

@@ -1,12 +1,15 @@
 #pragma once
+#include "schemas/attempt.h"
 #include "schemas/buffer.h"
 #include "schemas/histogram.h"
+#include "schemas/ids.h"
+#include "schemas/url.h"
 
 #include <stdbool.h>
 
 /* The shards' part of /metrics: taken from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard that
  * did not answer has stampede_shard_up 0 and no other line. Errors: none. */
-enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 2 };
+enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 4, FAILING_MAX = 10 };
 
 struct shard_numbers {
 	bool    up;
@@ -15,6 +18,13 @@ struct shard_numbers {
 
 	bool                  has_histogram[SHARD_HISTOGRAMS_MAX];
 	struct histogram_copy histograms[SHARD_HISTOGRAMS_MAX];
+
+	uint64_t attempts[ATTEMPT_ERRORS + 1]; /* by attempt_outcome() */
+	unsigned failing_count;
+	struct failing {
+		char    subscription[UUID_TEXT], endpoint[URL_ORIGIN_TEXT];
+		int64_t retries;
+	} failing[FAILING_MAX];
 };
 
 void shard_numbers_take(struct shard_numbers *numbers, const msgpack_object *status); /* NULL: no answer */

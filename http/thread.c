@@ -64,6 +64,12 @@ enum err thread_call(struct http_thread *thread, struct pending *pending, uint32
 	return OK;
 }
 
+void pending_extend(struct pending *pending, mono_us end)
+{
+	mono_us deadline = {end.v - CALL_DEADLINE_GRACE_MS * US_PER_MS};
+	if (pending->outstanding) ask_extend(pending->ask, pending->id, deadline);
+}
+
 void pending_forget(struct pending *pending)
 {
 	if (pending->outstanding) ask_forget(pending->ask, pending->id);

@@ -2,6 +2,7 @@
 #include "actors/ask/ask.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/options.h"
+#include "actors/rt/token.h"
 #include "schemas/arguments.h"
 #include "http/metrics.h"
 #include "schemas/limits.h"
@@ -14,6 +15,7 @@ struct service {
 	const struct options *options;
 	const struct datadir *datadir;
 	uint32_t              shards;
+	struct token_keys     tokens; /* read download links, and nothing else */
 	unsigned              thread_count;
 	unsigned              connections_max; /* per thread */
 	h2o_globalconf_t      config;
@@ -78,6 +80,9 @@ mono_us thread_now(struct http_thread *thread);
  * array. pending->on_reply will be called, never from within. Errors: those of ask_begin(). */
 must_check enum err thread_call(struct http_thread *thread, struct pending *pending, uint32_t shard,
                                 struct call *head, struct span arguments);
+
+/* The rest of the answer is waited for until `end`. Any pending is fine. */
+void pending_extend(struct pending *pending, mono_us end);
 
 /* Whoever waited no longer does. Any pending is fine. */
 void pending_forget(struct pending *pending);

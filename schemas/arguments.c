@@ -205,6 +205,26 @@ static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *pack
 	}
 }
 
+/* The text of what may be too large is not worth carrying: nothing of that size is right. */
+static void pack_value(struct reading *reading, unsigned i, msgpack_packer *packer)
+{
+	const struct json *value = reading->members[i];
+	struct buffer     *scratch = &reading->memory->scratch;
+	struct span        text = value->text;
+	bool               is_string = value->kind == JSON_STRING;
+	if (!is_string) {
+		buffer_clear(scratch);
+		json_text(value, scratch);
+		text = buffer_span(scratch);
+	}
+	if (!fits(&reading->fields[i], text))
+		pack_bin(packer, span_of("", 0));
+	else if (is_string)
+		pack_str(packer, text);
+	else
+		pack_bin(packer, text);
+}
+
 static bool pack_member(struct reading *reading, unsigned i, msgpack_packer *packer)
 {
 	const struct field *field = &reading->fields[i];
@@ -238,8 +258,10 @@ static bool pack_member(struct reading *reading, unsigned i, msgpack_packer *pac
 		if (!span_is(value->text, "ios") && !span_is(value->text, "android")) return false;
 		pack_str(packer, value->text);
 		return true;
+	case TYPE_VALUE: pack_value(reading, i, packer); return true;
 	case TYPE_BYTES:
 	case TYPE_STRINGS:
+	case TYPE_UUID:
 	case TYPE_TIME: return false;
 	}
 	return false;
@@ -264,7 +286,8 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 			pack_str(packer, defaults[i]);
 			return OK;
 		}
-		if (field->need == NEED_REQUIRED) return fault(reading, i, ERR_INVALID_INPUT);
+		if (field->need == NEED_REQUIRED && field->type != TYPE_VALUE)
+			return fault(reading, i, ERR_INVALID_INPUT);
 		msgpack_pack_nil(packer);
 		return OK;
 	}
@@ -277,7 +300,8 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 	return fault(reading, i, field->type == TYPE_PLATFORM ? ERR_INVALID_REQUEST : ERR_INVALID_INPUT);
 }
 
-/* Decodes the path's values. What cannot be an id stays in `*bad` until everything else has been found right.
+/* Decodes the path's values. What cannot be an id stays in `*bad` until everything else has been found right; a UUID is
+ * looked for whatever it is, since only its handler knows what to call it when there is none.
  */
 static void sort_path(struct reading *reading, bool *bad)
 {
@@ -289,7 +313,7 @@ static void sort_path(struct reading *reading, bool *bad)
 		if (decode(reading, reading->source->params[param++], false, text) && pass_id_is_valid(*text))
 			continue;
 		*text = span_of("", 0);
-		*bad = true;
+		if (reading->fields[i].type != TYPE_UUID) *bad = true;
 	}
 }
 

@@ -2,12 +2,11 @@
 #include "schemas/backup.h"
 
 #include "schemas/date.h"
-#include "schemas/lines.h"
 
 #include <openssl/sha.h>
 #include <stdio.h>
 
-enum { VERSION = 2, NAME_TEXT = 32 };
+enum { VERSION = 3, NAME_TEXT = 32 };
 static const char kind[] = "stampede-backup";
 
 static const char *shard_line(uint32_t shard, const char *what, char name[NAME_TEXT])
@@ -23,6 +22,7 @@ void backup_write(const struct backup *backup, struct buffer *out)
 	buffer_clear(out);
 	lines_number(out, kind, VERSION);
 	lines_hex(out, "lineage", backup->lineage, sizeof backup->lineage);
+	lines_lineages(out, "earlier", &backup->earlier);
 	lines_number(out, "shards", backup->shards);
 	lines_number(out, "placement", PLACEMENT_VERSION_1);
 	lines_hex(out, "master_key", backup->key_id, sizeof backup->key_id);
@@ -53,6 +53,7 @@ enum err backup_read(struct span text, struct backup *backup)
 	*backup = (struct backup){.shards = 0};
 	if (err) return err;
 	lines_take_hex(&lines, "lineage", backup->lineage, sizeof backup->lineage);
+	lines_take_lineages(&lines, "earlier", &backup->earlier);
 	uint64_t shards = lines_take_number(&lines, "shards");
 	uint64_t placement = lines_take_number(&lines, "placement");
 	lines_take_hex(&lines, "master_key", backup->key_id, sizeof backup->key_id);

@@ -1,12 +1,13 @@
 #pragma once
-#include "schemas/buffer.h"
 #include "schemas/clock.h"
 #include "schemas/limits.h"
+#include "schemas/lineages.h"
 
 /* BACKUP/manifest: what a backup is, written last. A backup holds
  *   manifest, master.key, shards/N/{manifest, data.mdb}
  * and is as consistent as its shards are, each as of its own record. Text in lines (lines.h):
- *   stampede-backup=2 / lineage=<32 hex> / shards=<n> / placement=1 / master_key=<16 hex> / created=<RFC 3339>
+ *   stampede-backup=3 / lineage=<32 hex> / earlier=<32 hex each> / shards=<n> / placement=1 / master_key=<16 hex> /
+ *   created=<RFC 3339>
  *   then for each shard N: shard.N.seq / shard.N.epoch / shard.N.bytes / shard.N.sha256=<64 hex> (both of its data.mdb)
  *   crc=<8 hex> */
 struct backup_shard {
@@ -17,7 +18,8 @@ struct backup_shard {
 
 enum { BACKUP_KEY_ID = 8, BACKUP_MANIFEST_BYTES_MAX = 16 << 10, PLACEMENT_VERSION_1 = 1 };
 struct backup {
-	uint8_t             lineage[16]; /* of the data directory it was made of */
+	uint8_t             lineage[LINEAGE_BYTES]; /* of the data directory it was made of */
+	struct lineages     earlier;                /* and those of which that had come */
 	uint32_t            shards;
 	uint8_t             key_id[BACKUP_KEY_ID];
 	wall_us             created;

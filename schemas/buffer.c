@@ -65,6 +65,12 @@ void pack_bin(msgpack_packer *packer, struct span bytes)
 	msgpack_pack_bin_body(packer, bytes.at, bytes.size);
 }
 
+void pack_count(msgpack_packer *packer, const char *key, uint64_t count)
+{
+	pack_text(packer, key);
+	msgpack_pack_uint64(packer, count);
+}
+
 enum { BIN32 = 0xc6, BIN32_HEAD = 5 };
 
 size_t bin_begin(struct buffer *buffer)

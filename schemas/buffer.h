@@ -55,6 +55,7 @@ msgpack_packer buffer_packer(struct buffer *buffer);
 void pack_str(msgpack_packer *packer, struct span text);
 void pack_text(msgpack_packer *packer, const char *text);
 void pack_bin(msgpack_packer *packer, struct span bytes);
+void pack_count(msgpack_packer *packer, const char *key, uint64_t count); /* a member of a map */
 
 /* A bin whose length is known only when it is written: begin, append its bytes, end with what begin returned. */
 size_t bin_begin(struct buffer *buffer);

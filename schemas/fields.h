@@ -1,4 +1,5 @@
 #pragma once
+#include "schemas/delivery.h"
 #include "schemas/messages.h"
 #include "schemas/limits.h"
 
@@ -13,8 +14,11 @@
  *           BYTES    msgpack bin
  *           STRINGS  a query's parameter that may be repeated: msgpack array of str
  *           TIME     RFC 3339; travels as int, microseconds since 1970
+ *           VALUE    any JSON value, which the handler judges with codes of its own: str (a string) | bin (any other
+ *                    value, as its JSON text; empty: one larger than the range). Left out it is nil, a REQUIRED one too
+ *           UUID     in a path: msgpack str; one that is none is a thing that does not exist, as the handler calls it
  * Absent optional arguments travel as nil. On the wire the arguments are one array in this order. */
-#define FIELDS_AUTH(F)
+#define FIELDS_AUTH(F) F(AUTH, stands_for, SELF, INTEGER, OPTIONAL, 0, MSG_COUNT - 1)
 #define FIELDS_PASS_CREATE(F)                                          \
 	F(PASS_CREATE, pass_id, BODY, STRING, REQUIRED, 0, 0)          \
 	F(PASS_CREATE, pass_template_id, BODY, STRING, OPTIONAL, 0, 0) \
@@ -48,6 +52,22 @@
 	F(PASS_LOYALTY, balance_to_add, BODY, INTEGER, REQUIRED, -BALANCE_MAX, BALANCE_MAX) \
 	F(PASS_LOYALTY, message, BODY, STRING, OPTIONAL, 0, 0)
 #define FIELDS_TEMPLATE_FIELDS(F) F(TEMPLATE_FIELDS, pass_template_id, QUERY, STRING, OPTIONAL, 0, 0)
+#define FIELDS_SUBSCRIPTION_CREATE(F)                                        \
+	F(SUBSCRIPTION_CREATE, url, BODY, VALUE, REQUIRED, 0, URL_BYTES_MAX) \
+	F(SUBSCRIPTION_CREATE, event_types, BODY, VALUE, REQUIRED, 0, WEBHOOK_KINDS_BYTES_MAX)
+#define FIELDS_SUBSCRIPTION_LIST(F)
+#define FIELDS_SUBSCRIPTION_GET(F) F(SUBSCRIPTION_GET, subscription_id, PATH, UUID, REQUIRED, 0, 0)
+#define FIELDS_SUBSCRIPTION_PATCH(F)                                                          \
+	F(SUBSCRIPTION_PATCH, subscription_id, PATH, UUID, REQUIRED, 0, 0)                    \
+	F(SUBSCRIPTION_PATCH, url, BODY, VALUE, OPTIONAL, 0, URL_BYTES_MAX)                   \
+	F(SUBSCRIPTION_PATCH, event_types, BODY, VALUE, OPTIONAL, 0, WEBHOOK_KINDS_BYTES_MAX) \
+	F(SUBSCRIPTION_PATCH, active, BODY, BOOLEAN, OPTIONAL, 0, 0)
+#define FIELDS_SUBSCRIPTION_DELETE(F) F(SUBSCRIPTION_DELETE, subscription_id, PATH, UUID, REQUIRED, 0, 0)
+#define FIELDS_PASS_PAGE(F)           F(PASS_PAGE, token, PATH, STRING, REQUIRED, 0, 0)
+#define FIELDS_PASS_IMAGE(F)                               \
+	F(PASS_IMAGE, token, PATH, STRING, REQUIRED, 0, 0) \
+	F(PASS_IMAGE, image, PATH, STRING, REQUIRED, 0, 0) \
+	F(PASS_IMAGE, known, SELF, BYTES, OPTIONAL, 32, 32)
 
 #define FIELDS_ACCOUNT_CREATE(F)                                   \
 	F(ACCOUNT_CREATE, name, SELF, STRING, REQUIRED, 1, 200)    \
@@ -79,6 +99,36 @@
 	F(KEEP, dir, SELF, STRING, OPTIONAL, 0, 1023)
 #define FIELDS_KEEPING(F)
 
+#define FIELDS_DELIVERY_LIST(F) F(DELIVERY_LIST, subscription_id, SELF, STRING, OPTIONAL, 0, 0)
+#define FIELDS_CLOCK_SHOW(F)
+#define FIELDS_CLOCK_SET(F) F(CLOCK_SET, offset, SELF, INTEGER, REQUIRED, 0, CLOCK_OFFSET_MAX)
+
+/* Of one pass: it has been issued, or could not be, and why; how it stands now. */
+#define FIELDS_PASS_ISSUE(F)                                          \
+	F(PASS_ISSUE, number, SELF, INTEGER, REQUIRED, 0, UINT32_MAX) \
+	F(PASS_ISSUE, in_time, SELF, BOOLEAN, REQUIRED, 0, 0)         \
+	F(PASS_ISSUE, error, SELF, STRING, OPTIONAL, 0, CREATION_ERROR_BYTES_MAX)
+#define FIELDS_PASS_LOOK(F) F(PASS_LOOK, number, SELF, INTEGER, REQUIRED, 0, UINT32_MAX)
+#define FIELDS_IMAGE_PUT(F)                                        \
+	F(IMAGE_PUT, hash, SELF, BYTES, REQUIRED, 32, 32)          \
+	F(IMAGE_PUT, part, SELF, INTEGER, REQUIRED, 0, UINT16_MAX) \
+	F(IMAGE_PUT, bytes, SELF, BYTES, REQUIRED, 1, IMAGE_PART_BYTES)
+#define FIELDS_IMAGE_NAME(F)                                             \
+	F(IMAGE_NAME, url, SELF, STRING, REQUIRED, 1, URL_BYTES_MAX)     \
+	F(IMAGE_NAME, hash, SELF, BYTES, REQUIRED, 32, 32)               \
+	F(IMAGE_NAME, size, SELF, INTEGER, REQUIRED, 1, IMAGE_BYTES_MAX) \
+	F(IMAGE_NAME, width, SELF, INTEGER, REQUIRED, 1, IMAGE_SIDE_MAX) \
+	F(IMAGE_NAME, height, SELF, INTEGER, REQUIRED, 1, IMAGE_SIDE_MAX)
+#define FIELDS_FETCH(F) F(FETCH, url, SELF, STRING, REQUIRED, 1, URL_BYTES_MAX)
+
+#define FIELDS_DELIVERY_LEASE(F)                                           \
+	F(DELIVERY_LEASE, instance, SELF, INTEGER, REQUIRED, 1, INT64_MAX) \
+	F(DELIVERY_LEASE, count, SELF, INTEGER, REQUIRED, 0, LEASES_PER_CALL_MAX)
+#define FIELDS_DELIVERY_RENDER(F) \
+	F(DELIVERY_RENDER, leases, SELF, BYTES, REQUIRED, LEASE_BYTES, LEASES_PER_CALL_MAX *LEASE_BYTES)
+#define FIELDS_DELIVERY_REPORT(F)                                                \
+	F(DELIVERY_REPORT, reports, SELF, BYTES, REQUIRED, ATTEMPT_REPORT_BYTES, \
+	  REPORTS_PER_CALL_MAX *ATTEMPT_REPORT_BYTES)
 #define FIELDS_HEARTBEAT(F)
 #define FIELDS_PREPARE(F) F(PREPARE, image_count, SELF, INTEGER, REQUIRED, 0, 2)
 
@@ -87,7 +137,9 @@
 	F(REPORT, epoch, SELF, INTEGER, REQUIRED, 0, INT64_MAX)
 #define FIELDS_STATUS(F)
 
-#define BALANCE_MAX INT64_C(9007199254740991) /* 2^53 - 1: the counter stays within plus or minus this */
+#define CLOCK_OFFSET_MAX \
+	(INT64_C(100) * 365 * 86400 * 1000000) /* microseconds: a test clock may be so far ahead */
+#define BALANCE_MAX INT64_C(9007199254740991)  /* 2^53 - 1: the counter stays within plus or minus this */
 
 enum field_source { FROM_PATH, FROM_QUERY, FROM_BODY, FROM_SELF };
 enum field_type {
@@ -99,6 +151,8 @@ enum field_type {
 	TYPE_BYTES,
 	TYPE_STRINGS,
 	TYPE_TIME,
+	TYPE_VALUE,
+	TYPE_UUID,
 	TYPE_PLATFORM, /* "ios" or "android": any other value, null too, is INVALID_REQUEST; travels as str */
 };
 enum field_need { NEED_OPTIONAL, NEED_REQUIRED };

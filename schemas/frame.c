@@ -285,10 +285,12 @@ static bool is_strings(const msgpack_object *arg)
 
 static bool arg_fits(const msgpack_object *arg, const struct field *field)
 {
-	if (arg->type == MSGPACK_OBJECT_NIL) return field->need == NEED_OPTIONAL;
+	if (arg->type == MSGPACK_OBJECT_NIL) return field->need == NEED_OPTIONAL || field->type == TYPE_VALUE;
 	switch (field->type) {
 	case TYPE_STRING:
+	case TYPE_UUID:
 	case TYPE_PLATFORM: return arg->type == MSGPACK_OBJECT_STR;
+	case TYPE_VALUE: return arg->type == MSGPACK_OBJECT_STR || arg->type == MSGPACK_OBJECT_BIN;
 	case TYPE_INTEGER:
 	case TYPE_TIME: return is_int64(arg);
 	case TYPE_BOOLEAN: return arg->type == MSGPACK_OBJECT_BOOLEAN;

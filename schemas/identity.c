@@ -3,9 +3,10 @@
 #include "schemas/identity.h"
 
 #include "schemas/limits.h"
-#include "schemas/lines.h"
 
-enum { VERSION = 2 }; /* 1: before passes had rows that lists find them by */
+enum {
+	VERSION = 3
+}; /* 1: before passes had rows that lists find them by; 2: before links belonged to a lineage */
 static const char kind[] = "stampede-data";
 
 void identity_write(const struct identity *identity, struct buffer *out)
@@ -13,6 +14,7 @@ void identity_write(const struct identity *identity, struct buffer *out)
 	buffer_clear(out);
 	lines_number(out, kind, VERSION);
 	lines_hex(out, "lineage", identity->lineage, sizeof identity->lineage);
+	lines_lineages(out, "earlier", &identity->earlier);
 	lines_number(out, "shards", identity->shards);
 	lines_number(out, "formatted", (uint64_t)identity->state);
 	lines_end(out);
@@ -25,6 +27,7 @@ enum err identity_read(struct span text, struct identity *identity)
 	enum err        err = lines_begin(&lines, text, kind, VERSION);
 	if (err) return err;
 	lines_take_hex(&lines, "lineage", read.lineage, sizeof read.lineage);
+	lines_take_lineages(&lines, "earlier", &read.earlier);
 	uint64_t shards = lines_take_number(&lines, "shards");
 	uint64_t state = lines_take_number(&lines, "formatted");
 	if ((err = lines_finish(&lines))) return err;

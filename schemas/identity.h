@@ -1,14 +1,15 @@
 #pragma once
-#include "schemas/buffer.h"
+#include "schemas/lineages.h"
 
 /* DIR/identity: what a data directory is. Text in lines (lines.h):
- *   stampede-data=2 / lineage=<32 hex> / shards=<n> / formatted=<0|1|2> / crc=<8 hex>
+ *   stampede-data=3 / lineage=<32 hex> / earlier=<32 hex each> / shards=<n> / formatted=<0|1|2> / crc=<8 hex>
  * `formatted` is the state: 0, new: a shard without files makes them; 1, whole: every shard has made its files, and a
  * missing or empty shard is damage; 2, restored: every shard has its snapshot, and no journal yet. */
 enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };
 
 struct identity {
-	uint8_t             lineage[16];
+	uint8_t             lineage[LINEAGE_BYTES];
+	struct lineages     earlier; /* of the backups that it was restored from, and theirs */
 	uint32_t            shards;
 	enum identity_state state;
 };

@@ -12,15 +12,23 @@ enum {
 	PASS_STORED_BYTES_MAX = 1 << 20,   /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
 	BODY_BYTES_DEFAULT_MAX = 16 << 20, /* bytes; --max-body; PAYLOAD_TOO_LARGE */
 	ERROR_FIELD_BYTES_MAX = 200,       /* bytes of a field's name in an error; the rest is cut off */
-	URI_BYTES_MAX = 8192,              /* bytes of path and query; URI_TOO_LONG */
-	HEAD_BYTES_MAX = 16384,            /* bytes of request line and headers; HEAD_TOO_LARGE */
-	TEMPLATE_FIELDS_MAX = 64,          /* fields a template accepts; INVALID_INPUT */
-	TEMPLATES_PER_ACCOUNT_MAX = 1000,  /* INVALID_INPUT */
-	KEYS_PER_ACCOUNT_MAX = 32,         /* unrevoked API keys; RESOURCE_CONFLICT */
+	URL_BYTES_MAX = 1800,     /* bytes of an endpoint's URL: a row has to hold it; INVALID_WEBHOOK_URL */
+	URI_BYTES_MAX = 8192,     /* bytes of path and query; URI_TOO_LONG */
+	HEAD_BYTES_MAX = 16384,   /* bytes of request line and headers; HEAD_TOO_LARGE */
+	TEMPLATE_FIELDS_MAX = 64, /* fields a template accepts; INVALID_INPUT */
+	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
+	TEMPLATE_TEXT_BYTES_MAX = 200,
+	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* INVALID_INPUT */
+	KEYS_PER_ACCOUNT_MAX = 32,        /* unrevoked API keys; RESOURCE_CONFLICT */
+	/* accounts with a rate limit that a shard hears of within a second; the longest idle is forgotten */
+	RATED_ACCOUNTS_MAX = 65536,
 	/* values in a body; more fit no pass, since each is two bytes of text or more; PAYLOAD_TOO_LARGE */
 	JSON_VALUES_MAX = 1 << 19,
-	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
-	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
+	WEBHOOKS_ACTIVE_MAX = 5, /* document section 8; WEBHOOK_SUBSCRIPTION_LIMIT_REACHED */
+	WEBHOOKS_MAX = 500,      /* an account's, inactive ones too: one answer lists them; likewise */
+	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
+	IDEMPOTENCY_KEY_BYTES_MAX = 255,    /* visible ASCII; INVALID_INPUT */
+	IDEMPOTENCY_KEPT_HOURS = 24,        /* of service time; then a key is as good as new */
 	IDEMPOTENCY_KEYS_DEFAULT =
 	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
 	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */
@@ -56,9 +64,80 @@ enum {
 	LINGER_BYTES = 64 << 20, /* likewise, in what it still sends */
 	STOP_WAIT_MS = 15000,    /* answers still owed when a stop is asked for; then dropped */
 
+	/* Calls to endpoints of accounts */
+	EGRESS_ATTEMPTS_MAX = 4096, /* under way; fewer if descriptors are few; more wait */
+	EGRESS_ENDPOINT_MAX = 64,   /* of one account to one host and port; more wait */
+	EGRESS_HOST_MAX = 256,      /* of all accounts to one host and port; more wait */
+	EGRESS_CROWDED_MAX = 4,     /* of one account there, once half of these are taken; likewise */
+	EGRESS_WAITING_MAX = 4096,  /* OVERLOADED, to the timer itself */
+	/* of images, whose bytes are held: 512 MiB; each shard asks for its share, more wait; likewise */
+	EGRESS_FETCHES_MAX = 256,
+	EGRESS_BYTES_MAX = 256 << 20, /* of bodies, under way and waiting; likewise */
+	EGRESS_ATTEMPT_MS = 10000,    /* of real time, from the look-up to the answer's head; it has failed */
+	EGRESS_START_MS = 4000,       /* of waiting; not_started */
+	EGRESS_SLOW_MS = 2000,        /* an endpoint that takes longer is in doubt: fewer calls at once */
+	EGRESS_DOUBTFUL_MAX = 16, /* to one such endpoint; to all of them half of all, and of its host's */
+	EGRESS_DRAIN_MS = 1000,   /* for the rest of an answer that nobody reads; the connection is closed */
+	EGRESS_DRAIN_BYTES = 64 << 10,     /* likewise */
+	EGRESS_HEAD_BYTES_MAX = 64 << 10,  /* of an answer's head; it has failed */
+	EGRESS_FETCH_BYTES_MAX = 2 << 20,  /* of what is fetched; too_large */
+	EGRESS_ENDPOINTS_IDLE_MAX = 16384, /* remembered with nothing to do; the oldest are forgotten */
+	EGRESS_IDLE_S = 600,               /* likewise */
+	DNS_KEPT_S_MIN = 5,  /* addresses of a host are looked up again after its servers' time, within */
+	DNS_KEPT_S_MAX = 60, /* these bounds */
+
+	/* Deliveries of webhooks */
+	DELIVERY_ATTEMPTS_MAX = 7,        /* document section 8; then a delivery has failed */
+	DELIVERIES_KEPT_DAYS = 7,         /* of service time: what has ended can be listed so long */
+	DELIVERIES_KEPT_MAX = 10000,      /* likewise, an account's; the oldest are forgotten */
+	DELIVERIES_COUNTED_MAX = 1 << 20, /* rows a look at the queue goes through; more are not counted */
+	LEASES_PER_CALL_MAX = 24,  /* deliveries handed out by one command: it stages writes for each */
+	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */
+	LEASES_MAX = 4096,         /* handed out at once, over all shards; more wait in their queues */
+	LEASE_MS = 25000,          /* of real time; an attempt that nobody reported by then has failed */
+	LEASE_ASK_MS = 10000,      /* the timer's question for due deliveries waits so long */
+	LEASE_ANSWER_MS = 2000,    /* so long before its end it is answered with nothing */
+	LINE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint answers quickly */
+	LINE_NEW_MAX = 2,          /* of one that nothing is known of */
+	LINE_YOUNG_MS = 1000,      /* leases of such lines are given out evenly: so long is one young, */
+	LINE_YOUNG_MIN = 8,        /* and so many may be, or as their share and EGRESS_ATTEMPT_MS give */
+	LINE_DOUBTFUL_MAX = 2,     /* of one that did not answer in time */
+	LINE_SLOW_MAX = 16,        /* of one that answers, but takes longer than EGRESS_SLOW_MS */
+	LINES_WOKEN_MAX = 256,     /* subscriptions that become ready in one look at the queue */
+	LINE_TURN_MAX = 8,         /* leases of one subscription before it is others' turn */
+	LINES_KEPT_MAX = 100000,   /* subscriptions remembered with nothing to send, a shard's */
+	LINE_HOLD_MS = 1000,       /* a subscription whose attempt could not be made waits so long */
+
+	/* Issuance */
+	ISSUANCE_WAIT_MS =
+	    10000, /* of real time: who asked for a pass waits so long; document section 8; 202 */
+	ISSUANCE_TRY_MS = 30000, /* of real time, from the first try to get its images; creation_failed */
+	IMAGE_BYTES_MAX = EGRESS_FETCH_BYTES_MAX, /* of an image; creation_failed */
+	IMAGE_SIDE_MAX = 4096,                    /* pixels; creation_failed */
+	IMAGE_PART_BYTES = 64 << 10,              /* of an image that travel and are written as one command */
+	IMAGE_FRESH_S = 60,      /* of service time: an image is not fetched again from its URL */
+	FETCHES_ACCOUNT_MAX = 8, /* images of one account, asked for or to be asked for first; more wait */
+	FETCHES_UNKNOWN_WEIGHT =
+	    32,                /* of a place of an account of which no image has ended, against those left */
+	FETCHES_AGAIN_MAX = 4, /* one is asked for again while the account has fewer than these asked */
+	FETCHES_KEPT_MAX = 1024,    /* of one account, those to be tried again too; more wait */
+	HOSTS_HUNG_MAX = 4,         /* hosts remembered of an account: images of theirs go last */
+	FETCH_REST_MS = 1000,       /* before an image is tried again */
+	FETCH_ANSWER_MS = 20000,    /* for the timer to get one and hand it over; then it is tried again */
+	ISSUING_MAX = 65536,        /* passes that a shard is issuing; OVERLOADED */
+	ISSUING_ACCOUNT_MAX = 8192, /* likewise, of one account */
+	ISSUING_A_TURN = 64,        /* passes looked at before others' calls have their turn */
+	CREATION_WAITS_MAX = 1024,  /* requests a shard lets wait for issuance; more are told 202 at once */
+	CREATION_WAITS_ACCOUNT_MAX = 256, /* likewise, of one account */
+	CREATION_ERROR_BYTES_MAX = 200,   /* of why a pass could not be issued; the rest is cut off */
+
 	/* Placement */
 	SLOT_COUNT = 4096, /* fixed for ever: the hash of an account id names one of these */
 	SHARDS_MAX = 64,   /* processes; --shards */
+
+	/* Data directories */
+	/* restores that one has come through; the oldest is forgotten, and links of passes from before it open nothing */
+	LINEAGES_MAX = 32,
 
 	/* Between processes */
 	SESSION_CREDIT_COMMANDS = 2048, /* calls outstanding per session; OVERLOADED */

@@ -10,6 +10,7 @@
 #define SHARD      (1u << ROLE_SHARD)
 #define TIMER      (1u << ROLE_TIMER)
 #define CLI        (1u << ROLE_CLI)
+#define KEYLESS    SENDERS_KEYLESS
 #define ALLOWED    true
 #define REFUSED    false
 

@@ -18,13 +18,15 @@ enum message {
 	MSG_COUNT
 };
 
+enum { SENDERS_KEYLESS = 1 << 16 }; /* beside roles in `senders`: HTTP needs no API key */
+
 enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_WRITE };
 
 struct message_row {
 	const char *name; /* "PASS_CREATE" */
 	enum role   receiver;
 	enum effect effect;
-	unsigned    senders; /* 1 << role, or'ed */
+	unsigned    senders; /* 1 << role, or'ed; SENDERS_KEYLESS */
 	bool        works_suspended;
 };
 

@@ -62,6 +62,12 @@ static bool read_text(const struct json *object, const char *key, struct span *t
 	return value->kind == JSON_STRING && value->text.size > 0;
 }
 
+/* A short one, which people are shown. */
+static bool read_shown(const struct json *object, const char *key, struct span *to)
+{
+	return read_text(object, key, to) && to->size <= TEMPLATE_TEXT_BYTES_MAX;
+}
+
 static bool read_flag(const struct json *object, const char *key, bool *to)
 {
 	const struct json *value = json_member(object, key);
@@ -141,8 +147,8 @@ static bool read_field(const struct json *value, const char *in, struct template
 	if (!read_text(value, "key", &field->key) || !field->key.size || field->key.size > 100)
 		return wrong(fault, in, "key", "A field has a key, a string of 1 to 100 bytes.");
 	field->label = field->key;
-	if (!read_text(value, "label", &field->label))
-		return wrong(fault, in, "label", "A label is a string that is not empty.");
+	if (!read_shown(value, "label", &field->label))
+		return wrong(fault, in, "label", "A label is a string of 1 to 200 bytes.");
 	if (!read_choice(value, "type", kind_texts, FIELD_KINDS, &kind))
 		return wrong(fault, in, "type", wrong_type);
 	field->kind = (enum field_kind)kind;
@@ -192,7 +198,7 @@ static bool read_fields(const struct json *file, struct template *template, stru
 
 /* ---- the rest ---- */
 
-static bool read_appearance(const struct json *file, struct template_fault *fault)
+static bool read_appearance(const struct json *file, struct template *template, struct template_fault *fault)
 {
 	static const char *const keys[] = {"background_color", "logo", "banner", "title", NULL};
 	const struct json       *value = json_member(file, "appearance");
@@ -208,6 +214,12 @@ static bool read_appearance(const struct json *file, struct template_fault *faul
 	for (unsigned i = 1; i < 3; i++)
 		if (text[i].size && !is_web_url(text[i]))
 			return wrong(fault, in, keys[i], "An image is an http or https URL.");
+	if (text[3].size > TEMPLATE_TEXT_BYTES_MAX)
+		return wrong(fault, in, keys[3], "A title is a string of 1 to 200 bytes.");
+	template->background_color = text[0];
+	template->logo = text[1];
+	template->banner = text[2];
+	template->title = text[3];
 	return true;
 }
 
@@ -246,8 +258,8 @@ static bool read_head(const struct json *file, struct template *template, struct
 	unsigned loyalty;
 	if (file->kind != JSON_OBJECT) return wrong_whole(fault, "file", "A template is a JSON object.");
 	if (!known_keys(file, keys, "", fault)) return false;
-	if (!read_text(file, "name", &template->name) || !template->name.size)
-		return wrong_whole(fault, "name", "A template has a name, a string that is not empty.");
+	if (!read_shown(file, "name", &template->name) || !template->name.size)
+		return wrong_whole(fault, "name", "A template has a name, a string of 1 to 200 bytes.");
 	if (!read_choice(file, "loyalty_type", loyalty_texts, 3, &loyalty))
 		return wrong_whole(fault, "loyalty_type", "A loyalty_type is none, balance or stamps.");
 	template->loyalty = (enum loyalty)loyalty;
@@ -260,7 +272,7 @@ enum err template_read(const struct json *file, struct template *template, struc
 {
 	*template = (struct template){.name = {NULL, 0}};
 	bool good = read_head(file, template, fault) && read_fields(file, template, fault) &&
-	            read_name_field(file, template, fault) && read_appearance(file, fault) &&
+	            read_name_field(file, template, fault) && read_appearance(file, template, fault) &&
 	            read_min_balance(file, template, fault);
 	return good ? OK : ERR_INVALID_INPUT;
 }

@@ -22,13 +22,14 @@ struct template_field {
 
 struct template
 {
-	struct span                  name;
-	enum loyalty                 loyalty;
-	bool                         qr, has_min_balance;
-	int64_t                      min_balance;
-	struct span                  name_field; /* size 0: none */
-	unsigned                     field_count;
-	struct template_field        fields[TEMPLATE_FIELDS_MAX];
+	struct span           name;
+	enum loyalty          loyalty;
+	bool                  qr, has_min_balance;
+	int64_t               min_balance;
+	struct span           name_field;                            /* size 0: none */
+	struct span           title, background_color, logo, banner; /* of its appearance; size 0: none */
+	unsigned              field_count;
+	struct template_field fields[TEMPLATE_FIELDS_MAX];
 	const struct template_field *counter; /* the locked one; NULL without loyalty */
 };
 

@@ -35,7 +35,7 @@ static enum err audit_meta(struct auditor *auditor)
 	static const struct {
 		const char *name;
 		size_t      size;
-	} known[] = {{"applied", APPLIED_VALUE}, {"issuer_paused", 1}};
+	} known[] = {{"applied", APPLIED_VALUE}, {"clock_offset", 8}, {"issuer_paused", 1}};
 	struct raw_row row;
 	enum err       err = view_raw_from(auditor->reader, TABLE_META, span_of(NULL, 0), &row);
 	for (; !err; err = view_raw_next(auditor->reader, TABLE_META, &row)) {
@@ -155,7 +155,10 @@ static enum err audit_account(struct auditor *auditor)
 	if ((err = audit_account_row(auditor, &there))) return err;
 	if (!there) return audit_strays(auditor);
 	if ((err = audit_keys(auditor)) || (err = audit_templates(auditor))) return err;
-	return (err = audit_passes(auditor)) ? err : audit_idempotency(auditor);
+	if ((err = audit_passes(auditor)) || (err = audit_subscriptions(auditor))) return err;
+	if ((err = audit_issuing(auditor)) || (err = audit_images(auditor))) return err;
+	if ((err = audit_deliveries(auditor))) return err;
+	return audit_idempotency(auditor);
 }
 
 /* All accounts -------------------------------------------------------------------------------------------- */
@@ -176,6 +179,11 @@ static enum err next_account(struct auditor *auditor, struct account_id *id)
 		if (row.key.size < sizeof here)
 			fault(auditor->faults, "table %u: a key of %zu bytes", table, row.key.size);
 		memcpy(here.b, row.key.at, row.key.size < sizeof here ? row.key.size : sizeof here);
+		/* Or the way through the accounts would go round and round. */
+		if (memcmp(here.b, id->b, sizeof here.b) < 0) {
+			fault(auditor->faults, "table %u: a search finds what is before it", table);
+			return ERR_DAMAGED;
+		}
 		if (!found || memcmp(here.b, least.b, sizeof here) < 0) least = here;
 		found = true;
 	}

@@ -9,14 +9,25 @@
 
 enum { KEY_REST = 32, ORDER_REST = 8 };
 
+/* What answers are made of: what is there must be there, and nothing else. */
+static void judge_recipe(struct auditor *auditor, uint64_t order, const struct recipe *recipe)
+{
+	struct subscription subscription;
+	bool                of_a_pass = recipe->what == RECIPE_PASS;
+	bool                of_a_subscription = recipe->what > RECIPE_PASS;
+	if (recipe->what > RECIPE_SUBSCRIPTION_AND_SECRET || recipe->flags & ~RECIPE_FLAGS_KNOWN)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", order);
+	if (of_a_pass ? recipe->number >= auditor->pass_count : recipe->number != 0)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", order,
+		            recipe->number);
+	if (of_a_subscription ? recipe_subscription(recipe, &subscription) != OK : recipe->detail.size != 0)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a detail that cannot be read",
+		            order);
+}
+
 static void judge_row(struct auditor *auditor, const struct idempotency_row *row)
 {
-	bool of_a_pass = row->recipe.what == RECIPE_PASS;
-	if (row->recipe.what > RECIPE_PASS || row->recipe.flags & ~RECIPE_FLAGS_KNOWN)
-		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", row->order);
-	if (of_a_pass ? row->recipe.number >= auditor->pass_count : row->recipe.number != 0)
-		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", row->order,
-		            row->recipe.number);
+	judge_recipe(auditor, row->order, &row->recipe);
 	if (row->order == 0 || row->at.v < 0)
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an impossible number or time",
 		            row->order);

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { SUM_BYTES = 4, SIZE_BYTES = 4, PARTED_REST = 6 };
+enum { SUM_BYTES = 4, SIZE_BYTES = 4, NUMBER_BYTES = 4, PART_NUMBER_BYTES = 2 };
 
 static const char *const names[TABLE_END] = {
 #define T(id, NAME, name, kind) [id] = name,
@@ -46,29 +46,39 @@ enum err audit_row(struct auditor *auditor, struct audit_rows *rows)
 	return progress_step(auditor->progress, key.size + stored.size) ? OK : ERR_STOPPED;
 }
 
-static bool is_part(const struct audit_rows *rows, uint32_t number, unsigned part)
+static size_t key_size(const struct audit_rows *rows)
 {
-	return rows->rest.size == PARTED_REST && get_be32(rows->rest.at) == number &&
-	       get_be16(rows->rest.at + 4) == part;
+	return rows->key_size ? rows->key_size : NUMBER_BYTES;
+}
+
+static bool is_part(const struct audit_rows *rows, const struct audit_whole *of, unsigned part)
+{
+	size_t size = key_size(rows);
+	return rows->rest.size == size + PART_NUMBER_BYTES && !memcmp(rows->rest.at, of->key, size) &&
+	       get_be16(rows->rest.at + size) == part;
 }
 
 /* The first part, which tells the size of the whole. */
-static bool begin_whole(struct auditor *auditor, struct audit_rows *rows, uint32_t *number, size_t *total)
+static bool begin_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found,
+                        size_t *total)
 {
 	struct span value = rows->value;
-	if (rows->rest.size != PARTED_REST) {
+	size_t      size = key_size(rows);
+	must(size >= NUMBER_BYTES && size <= AUDIT_KEY_MAX);
+	if (rows->rest.size != size + PART_NUMBER_BYTES) {
 		audit_fault(auditor, rows->table, "a key of %zu bytes", rows->row.key.size);
 		return false;
 	}
-	*number = get_be32(rows->rest.at);
-	if (!is_part(rows, *number, 0)) {
-		audit_fault(auditor, rows->table, "number %u: part %u without the one before", *number,
-		            get_be16(rows->rest.at + 4));
+	memcpy(found->key, rows->rest.at, size);
+	found->number = get_be32(found->key);
+	if (!is_part(rows, found, 0)) {
+		audit_fault(auditor, rows->table, "number %u: part %u without the one before", found->number,
+		            get_be16(rows->rest.at + size));
 		return false;
 	}
 	*total = value.size < SIZE_BYTES ? SIZE_MAX : get_le32(value.at);
 	if (*total > PASS_STORED_BYTES_MAX || value.size - SIZE_BYTES > *total) {
-		audit_fault(auditor, rows->table, "number %u: its size is wrong", *number);
+		audit_fault(auditor, rows->table, "number %u: its size is wrong", found->number);
 		return false;
 	}
 	buffer_clear(&auditor->whole);
@@ -81,10 +91,10 @@ enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct au
 	size_t   total;
 	enum err err = audit_row(auditor, rows);
 	found->whole = false;
-	if (err || !begin_whole(auditor, rows, &found->number, &total)) return err;
+	if (err || !begin_whole(auditor, rows, found, &total)) return err;
 	for (unsigned part = 1; auditor->whole.size < total && !auditor->whole.failed; part++) {
 		if ((err = audit_row(auditor, rows)) && err != ERR_NOT_FOUND) return err;
-		bool follows = !err && is_part(rows, found->number, part);
+		bool follows = !err && is_part(rows, found, part);
 		if (!follows || rows->value.size == 0 || rows->value.size > total - auditor->whole.size) {
 			audit_fault(auditor, rows->table, "number %u: part %u is missing or wrong",
 			            found->number, part);

@@ -7,7 +7,8 @@
 
 /* What the parts of an audit share: audit.c goes from account to account, audit_rows.c takes an account's rows of one
  * table apart, audit_passes.c recomputes what an account's passes must add up to, audit_index.c what they are found by,
- * audit_idempotency.c holds keys against their order. Nobody else includes this. */
+ * audit_idempotency.c holds keys against their order, audit_subscriptions.c judges webhook subscriptions, audit_deliveries.c what is to be sent to them,
+ * audit_issuing.c and audit_images.c what is being issued and shown. Nobody else includes this. */
 
 /* What the tables say of one pass: its hot row, and beside it what the others must agree to. */
 struct pass_seen {
@@ -52,14 +53,18 @@ struct audit_rows {
 	struct raw_row row;
 	struct span    rest, value;
 	bool           begun, kept; /* kept: the next call gives the same row again */
+	size_t         key_size;    /* PARTED: of `rest` without the part's number; 0: a u32 */
 };
 must_check enum err audit_row(struct auditor *auditor, struct audit_rows *rows);
 
-/* The next value of a PARTED table, whose keys are account | number. *whole false: a fault was added, and neither
- * number nor value are to be used. The value lives until the next call. Errors: as audit_row(), ERR_NO_MEMORY. */
+/* The next value of a PARTED table, whose keys are account | number, or more behind that. *whole false: a fault was added,
+ * and nothing else is to be used. The value and the key (`rows->rest` is its last part's) live until the next call.
+ * Errors: as audit_row(), ERR_NO_MEMORY. */
+enum { AUDIT_KEY_MAX = 64 };
 struct audit_whole {
 	bool        whole;
 	uint32_t    number;
+	uint8_t     key[AUDIT_KEY_MAX]; /* rows->key_size of them */
 	struct span value;
 };
 must_check enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found);
@@ -72,6 +77,16 @@ must_check enum err audit_passes(struct auditor *auditor);
 must_check enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value,
                                bool *readable);
 must_check enum err audit_index(struct auditor *auditor);
+
+/* Its webhook subscriptions. */
+must_check enum err audit_subscriptions(struct auditor *auditor);
+
+/* Passes that are being issued, after its passes; and images. */
+must_check enum err audit_issuing(struct auditor *auditor);
+must_check enum err audit_images(struct auditor *auditor);
+
+/* Its deliveries; after its passes, whose count is used. */
+must_check enum err audit_deliveries(struct auditor *auditor);
 
 /* Its idempotency keys; after its passes, whose count is used. */
 must_check enum err audit_idempotency(struct auditor *auditor);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ const char *table_name(enum table table)
 
 enum err db_err(int rc)
 {
+	if (rc) errno = rc > 0 ? rc : EIO; /* LMDB's own words are negative */
 	switch (rc) {
 	case MDB_SUCCESS: return OK;
 	case MDB_NOTFOUND: return ERR_NOT_FOUND;
@@ -49,7 +51,8 @@ enum err db_err(int rc)
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
 	case MDB_INVALID:
-	case MDB_VERSION_MISMATCH: return ERR_DAMAGED;
+	case MDB_VERSION_MISMATCH:
+	case MDB_MAP_RESIZED: return ERR_DAMAGED; /* the map never is: pages beyond it do not exist */
 	default: return ERR_IO;
 	}
 }
@@ -104,6 +107,16 @@ static enum err open_tables(struct db *db, bool still)
 	return rc == MDB_INCOMPATIBLE ? ERR_DAMAGED : db_err(rc);
 }
 
+/* A file that says of itself that it has more pages than the map gets a map of its own size. That fails for want of
+ * addresses; but where the map that was asked for can be had, it is the file that is wrong. */
+static enum err why_no_map(uint64_t map_bytes)
+{
+	void *probe = mmap(NULL, map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (probe == MAP_FAILED) return ERR_NO_MEMORY;
+	munmap(probe, map_bytes);
+	return ERR_DAMAGED;
+}
+
 static enum err open_env(struct db *db, int dir_fd, uint64_t map_bytes, unsigned flags)
 {
 	char path[64];
@@ -112,8 +125,9 @@ static enum err open_env(struct db *db, int dir_fd, uint64_t map_bytes, unsigned
 	if ((rc = mdb_env_create(&db->env))) return db_err(rc);
 	if ((rc = mdb_env_set_maxdbs(db->env, TABLE_END))) return db_err(rc);
 	if ((rc = mdb_env_set_maxreaders(db->env, READERS_MAX))) return db_err(rc);
-	if (map_bytes && (rc = mdb_env_set_mapsize(db->env, (size_t)map_bytes))) return db_err(rc);
-	return db_err(mdb_env_open(db->env, path, flags | MDB_NOTLS, 0600));
+	if ((rc = mdb_env_set_mapsize(db->env, (size_t)map_bytes))) return db_err(rc);
+	rc = mdb_env_open(db->env, path, flags | MDB_NOTLS, 0600);
+	return rc == ENOMEM ? why_no_map(map_bytes) : db_err(rc);
 }
 
 static enum err open_any(int dir_fd, uint64_t map_bytes, bool still, struct db **out)
@@ -142,7 +156,7 @@ enum err db_open_still(int dir_fd, struct db **out)
 {
 	struct stat st;
 	if (fstatat(dir_fd, "data.mdb", &st, 0)) return errno == ENOENT ? ERR_DAMAGED : ERR_IO;
-	return st.st_size ? open_any(dir_fd, 0, true, out) : ERR_DAMAGED;
+	return st.st_size ? open_any(dir_fd, (uint64_t)st.st_size, true, out) : ERR_DAMAGED;
 }
 
 void db_close(struct db **db_p)

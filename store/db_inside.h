@@ -28,7 +28,8 @@ static inline MDB_val val(struct span span)
 	return (MDB_val){span.size, (void *)(uintptr_t)span.at};
 }
 
-/* LMDB's word as ours. ERR_NOT_FOUND; ERR_DAMAGED: its pages contradict each other; ERR_IO: anything else. */
+/* LMDB's word as ours. ERR_NOT_FOUND; ERR_DAMAGED: its pages contradict each other; ERR_IO: anything else. errno
+ * is what the system said. */
 enum err db_err(int rc);
 
 /* The view's cursor on a table, opened when it is first wanted. Errors: ERR_IO. */

@@ -4,7 +4,13 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum { KEY_HASH_BYTES = 32, ROW_BYTES = 24 + KEY_HASH_BYTES, ORDER_BYTES = KEY_HASH_BYTES + 8 };
+enum {
+	KEY_HASH_BYTES = 32,
+	HEAD_BYTES = 24 + KEY_HASH_BYTES,
+	IDEMPOTENCY_BYTES_MAX = HEAD_BYTES + RECIPE_DETAIL_BYTES_MAX,
+	ORDER_BYTES = KEY_HASH_BYTES + 8,
+};
+_Static_assert((int)IDEMPOTENCY_BYTES_MAX <= (int)ROW_BYTES_MAX, "a row is in one piece");
 
 static struct row_key key_hash(struct account_id account, const uint8_t hash[32])
 {
@@ -14,10 +20,25 @@ static struct row_key key_hash(struct account_id account, const uint8_t hash[32]
 	return key;
 }
 
+struct span recipe_detail(const struct subscription *row, uint8_t detail[RECIPE_DETAIL_BYTES_MAX])
+{
+	memcpy(detail, row->id.b, sizeof row->id.b);
+	return span_of(detail, sizeof row->id.b + subscription_write(row, detail + sizeof row->id.b));
+}
+
+enum err recipe_subscription(const struct recipe *recipe, struct subscription *row)
+{
+	struct span detail = recipe->detail;
+	if (detail.size < sizeof row->id.b) return ERR_DAMAGED;
+	memcpy(row->id.b, detail.at, sizeof row->id.b);
+	return subscription_read(span_of(detail.at + sizeof row->id.b, detail.size - sizeof row->id.b), row);
+}
+
 enum err idempotency_row_read(struct span value, struct idempotency_row *row)
 {
-	if (value.size != ROW_BYTES) return ERR_DAMAGED;
-	row->recipe = (struct recipe){value.at[0], value.at[1], get_le32(value.at + 4)};
+	if (value.size < HEAD_BYTES) return ERR_DAMAGED;
+	row->recipe = (struct recipe){value.at[0], value.at[1], get_le32(value.at + 4),
+	                              span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES)};
 	row->at.v = (int64_t)get_le64(value.at + 8);
 	row->order = get_le64(value.at + 16);
 	memcpy(row->request, value.at + 24, sizeof row->request);
@@ -46,14 +67,18 @@ enum err idempotency_put(struct view *view, struct account_id account, const uin
 {
 	struct writes *writes = view_writes(view);
 	struct row_key key = key_hash(account, hash), order = key_u64(account, row->order);
-	uint8_t        value[ROW_BYTES] = {row->recipe.what, row->recipe.flags}, place[ORDER_BYTES];
+	struct span    detail = row->recipe.detail;
+	uint8_t value[IDEMPOTENCY_BYTES_MAX] = {row->recipe.what, row->recipe.flags}, place[ORDER_BYTES];
+	must(detail.size <= RECIPE_DETAIL_BYTES_MAX);
 	put_le32(value + 4, row->recipe.number);
 	put_le64(value + 8, (uint64_t)row->at.v);
 	put_le64(value + 16, row->order);
 	memcpy(value + 24, row->request, sizeof row->request);
+	if (detail.size) memcpy(value + HEAD_BYTES, detail.at, detail.size);
 	memcpy(place, hash, KEY_HASH_BYTES);
 	put_le64(place + KEY_HASH_BYTES, (uint64_t)row->at.v);
-	enum err err = write_put(writes, TABLE_IDEMPOTENCY, key_span(&key), span_of(value, sizeof value));
+	struct span whole = span_of(value, HEAD_BYTES + detail.size);
+	enum err    err = write_put(writes, TABLE_IDEMPOTENCY, key_span(&key), whole);
 	if (err) return err;
 	return write_put(writes, TABLE_IDEMPOTENCY_ORDER, key_span(&order), span_of(place, sizeof place));
 }

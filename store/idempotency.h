@@ -1,13 +1,13 @@
 #pragma once
 #include "schemas/clock.h"
 #include "schemas/ids.h"
-#include "store/view.h"
+#include "store/subscription.h"
 
 /* What an account's clients have asked with an idempotency key, and how to answer it again. Each key has a row in
  * either of two tables, put and deleted together: IDEMPOTENCY finds it by the SHA-256 of the key, IDEMPOTENCY_ORDER
  * lists the account's keys as they came, so that the oldest can be forgotten without a search.
  * IDEMPOTENCY row, little-endian: what u8 | flags u8 | 0 u16 | number u32 | at i64 | order u64 | SHA-256 of the
- * request, 32. IDEMPOTENCY_ORDER row: SHA-256 of the key, 32 | at i64.
+ * request, 32 | the recipe's detail. IDEMPOTENCY_ORDER row: SHA-256 of the key, 32 | at i64.
  * Order numbers rise by one from 1; there is a gap only where a key came again after its time, and then everything
  * before the gap is past its time as well. Errors: as view.h. */
 
@@ -15,13 +15,18 @@
 enum recipe_what {
 	RECIPE_EMPTY = 0, /* an answer without a body */
 	RECIPE_PASS = 1,  /* the pass of that number, as it then is */
+	/* The subscription as it was answered, since it may be deleted without a trace: its detail is an id, 16, and a value
+	 * of SUBSCRIPTION. Without its secret, or with it; sealed it is in either. */
+	RECIPE_SUBSCRIPTION = 2,
+	RECIPE_SUBSCRIPTION_AND_SECRET = 3,
 };
 enum { RECIPE_FLAGS_KNOWN = 2 }; /* REPLY_ACCEPTED of frame.h */
 
 struct recipe {
-	uint8_t  what; /* enum recipe_what */
-	uint8_t  flags;
-	uint32_t number;
+	uint8_t     what; /* enum recipe_what */
+	uint8_t     flags;
+	uint32_t    number;
+	struct span detail; /* size 0 where none is said above */
 };
 
 struct idempotency_row {
@@ -52,6 +57,11 @@ must_check enum err idempotency_after(struct view *view, struct account_id accou
                                       struct idempotency_order *found);
 must_check enum err idempotency_last(struct view *view, struct account_id account, uint64_t *order);
 
-/* The rows of stored values; of the second without the number, which is in its key. Errors: ERR_DAMAGED. */
+/* A subscription as such a detail, in `detail`; and back, its URL in the detail. Errors: ERR_DAMAGED. */
+enum { RECIPE_DETAIL_BYTES_MAX = sizeof(struct uuid) + SUBSCRIPTION_BYTES_MAX };
+struct span         recipe_detail(const struct subscription *row, uint8_t detail[RECIPE_DETAIL_BYTES_MAX]);
+must_check enum err recipe_subscription(const struct recipe *recipe, struct subscription *row);
+
+/* The rows of stored values, a detail pointing into it; of the second without the number, which is in its key. Errors: ERR_DAMAGED. */
 must_check enum err idempotency_row_read(struct span value, struct idempotency_row *row);
 must_check enum err idempotency_order_read(struct span value, struct idempotency_order *row);

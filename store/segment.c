@@ -135,7 +135,7 @@ static bool number_of(const char *name, uint64_t *number)
 	return end == name + 20 && *number > 0;
 }
 
-static enum err list_segments(const struct journal_dir *dir, bool tidy, uint64_t bounds[2], uint64_t *count)
+static enum err list_segments(const struct journal_dir *dir, uint64_t bounds[2], uint64_t *count)
 {
 	uint64_t       number;
 	struct dirent *entry;
@@ -145,7 +145,6 @@ static enum err list_segments(const struct journal_dir *dir, bool tidy, uint64_t
 	if (!list && fd >= 0) close(fd);
 	if (!list) return ERR_IO;
 	while ((entry = readdir(list))) {
-		if (tidy && !strcmp(entry->d_name, unfinished)) (void)unlinkat(dir->fd, entry->d_name, 0);
 		if (!number_of(entry->d_name, &number)) continue;
 		if (!bounds[0] || number < bounds[0]) bounds[0] = number;
 		if (number > bounds[1]) bounds[1] = number;
@@ -158,7 +157,7 @@ static enum err list_segments(const struct journal_dir *dir, bool tidy, uint64_t
 enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
 {
 	uint64_t bounds[2], count;
-	enum err err = list_segments(dir, true, bounds, &count);
+	enum err err = list_segments(dir, bounds, &count);
 	*first = bounds[0];
 	*last = bounds[1];
 	if (err) return err;
@@ -168,7 +167,7 @@ enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t 
 enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last)
 {
 	uint64_t bounds[2], count;
-	enum err err = list_segments(dir, false, bounds, &count);
+	enum err err = list_segments(dir, bounds, &count);
 	*first = bounds[0];
 	*last = bounds[1];
 	return err;

@@ -30,7 +30,8 @@ must_check enum err segment_delete(const struct journal_dir *dir, uint64_t numbe
 /* The same, at the pace of `progress`. */
 must_check enum err segment_remove(const struct journal_dir *dir, uint64_t number, struct progress *progress);
 
-/* The lowest and highest number there is; both 0 when there is none. Unfinished files are removed.
+/* The lowest and highest number there is; both 0 when there is none. Nothing is changed: what was
+ * not finished goes when the next segment is made.
  * Errors: ERR_DAMAGED (a gap in the numbers). */
 must_check enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last);
 

@@ -62,12 +62,23 @@ static void close_tables(struct store *store)
 	store->db_fd = -1;
 }
 
+static enum err open_db(struct store *store, const struct store_place *place, struct store_report *report,
+                        const struct place_plan *plan)
+{
+	enum err err = place_open_tables(place->dir_fd, plan, &store->db_fd);
+	if (!err) err = db_open(store->db_fd, place->map_bytes, &store->db);
+	if (err && err != ERR_DAMAGED)
+		snprintf(report->what, sizeof report->what, "the tables cannot be opened. %s: %m",
+		         err_message(err));
+	return err;
+}
+
 static enum err try_tables(struct store *store, const struct store_place *place, struct store_report *report,
                            const struct place_plan *plan)
 {
 	struct applied applied;
-	enum err       err = place_open_tables(place->dir_fd, plan, &store->db_fd);
-	if (err || (err = db_open(store->db_fd, place->map_bytes, &store->db))) return err;
+	enum err       err = open_db(store, place, report, plan);
+	if (err) return err;
 	if (report->trust == TRUST_OPEN && !plan->anew && (err = walk_at_start(store, report))) return err;
 	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
 	/* A restored snapshot stands at the beginning of a journal that its tables know nothing of. */

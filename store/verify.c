@@ -58,7 +58,7 @@ static bool number_of(const char *name, uint64_t *number)
 	return end == name + SEGMENT_NAME_SIZE - 4 && *number > 0;
 }
 
-/* segment_range() without its tidying up: the directory may be in use. */
+/* What segment_range() finds, but gaps are told one by one. */
 static enum err list_segments(struct verifying *v)
 {
 	int            fd = openat(v->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

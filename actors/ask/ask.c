@@ -239,6 +239,12 @@ void ask_forget(struct ask *ask, uint64_t id)
 	if (call) call->forgotten = true;
 }
 
+void ask_extend(struct ask *ask, uint64_t id, mono_us deadline)
+{
+	struct pending_call *call = calls_find(&ask->calls, id);
+	if (call) call->deadline = deadline;
+}
+
 void ask_flush(struct ask *ask, mono_us now)
 {
 	(void)now; /* part of every once-a-turn function; sending depends on no time so far */

@@ -43,6 +43,9 @@ void                ask_abort(struct ask *ask); /* instead of commit: the call n
 /* The caller no longer wants the answer of call `id`: on_reply will not be called for it. Any id is fine. */
 void ask_forget(struct ask *ask, uint64_t id);
 
+/* A part of call `id`'s answer has come, which says that the rest may take until `deadline`. Any id is fine. */
+void ask_extend(struct ask *ask, uint64_t id, mono_us deadline);
+
 /* Once a turn, after the turn's calls and before ask_pump(): sends what was gathered. (A send may swallow the
  * wake-up for what has just arrived; the pump then finds it.) */
 void ask_flush(struct ask *ask, mono_us now);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IDENTITY_BYTES_MAX = 1024, LOCK_POLL_MS = 10 };
+enum { IDENTITY_BYTES_MAX = 2048, LOCK_POLL_MS = 10 };
 
 /* Reads at most `room` bytes of a file into `to`. */
 static enum err read_file(int dir_fd, const char *name, void *to, size_t room, size_t *size)

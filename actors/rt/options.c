@@ -7,7 +7,6 @@
 #include "actors/rt/options.h"
 #include "schemas/limits.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -383,18 +382,17 @@ static bool is_url(const char *value)
 
 static bool is_cidr(const char *value)
 {
-	char          text[INET6_ADDRSTRLEN + 1];
-	unsigned char address[sizeof(struct in6_addr)];
-	const char   *slash = strchr(value, '/');
-	size_t        size = slash ? (size_t)(slash - value) : 0;
-	char         *end = NULL;
-	long          bits;
+	struct address_range range;
 
-	if (!slash || size >= sizeof text || !(slash[1] >= '0' && slash[1] <= '9')) return false;
-	memcpy(text, value, size);
-	text[size] = 0;
-	bits = strtol(slash + 1, &end, 10);
-	if (*end) return false;
-	return (bits <= 32 && inet_pton(AF_INET, text, address) == 1) ||
-	       (bits <= 128 && inet_pton(AF_INET6, text, address) == 1);
+	return address_range_read(value, &range);
+}
+
+void options_egress(const struct options *options, struct address_rules *rules)
+{
+	_Static_assert((int)OPTION_LIST_MAX <= (int)ADDRESS_RANGES_MAX,
+	               "each range that is given has its place");
+	*rules = (struct address_rules){.allow_private = options->egress_allow_private};
+	for (unsigned i = 0; i < options->egress_allow_count; i++)
+		if (address_range_read(options->egress_allow[i], &rules->allowed[rules->allowed_count]))
+			rules->allowed_count++;
 }

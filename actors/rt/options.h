@@ -1,4 +1,5 @@
 #pragma once
+#include "schemas/address.h"
 #include "schemas/err.h"
 
 #include <stdbool.h>
@@ -62,3 +63,7 @@ void options_write(const struct options *options, struct option_args *args);
 /* Splits "HOST:PORT" or "[HOST]:PORT"; the brackets do not belong to the host. false when it is neither. */
 enum { HOST_TEXT = 256 };
 bool host_port_read(const char *text, char host[HOST_TEXT], uint16_t *port);
+
+/* Whom accounts may have us call, as --egress-allow-private and --egress-allow say; no address of this host's yet.
+ * Errors: none: options_read() has seen to the ranges. */
+void options_egress(const struct options *options, struct address_rules *rules);

@@ -3,6 +3,7 @@
 #include "actors/shard/account.h"
 
 #include "schemas/crc32c.h"
+#include "schemas/url.h"
 #include "store/keys.h"
 #include "store/ledger.h"
 
@@ -41,6 +42,38 @@ static enum err load_template(struct view *view, struct account *account, uint32
 	return OK;
 }
 
+static enum err add_webhook(struct account *account, const struct subscription *row)
+{
+	struct account_webhook *webhook = &account->webhooks[account->webhook_count];
+	struct buffer           normal = {0};
+	enum err                err = url_normal(row->url, &normal);
+	/* One that was let in under other rules counts as it is written. */
+	struct span url = err ? row->url : buffer_span(&normal);
+	uint8_t    *kept = err == ERR_NO_MEMORY ? NULL : arena_take(&account->arena, url.size);
+	if (kept) {
+		memcpy(kept, url.at, url.size);
+		*webhook = (struct account_webhook){
+		    .id = row->id, .generation = row->generation, .url = span_of(kept, url.size)};
+		for (unsigned i = 0; i < row->kind_count; i++)
+			webhook->kinds |= 1u << row->kinds[i];
+		account->webhook_count++;
+	}
+	buffer_free(&normal);
+	return kept ? OK : ERR_NO_MEMORY;
+}
+
+static enum err load_webhooks(struct view *view, struct account *account)
+{
+	struct subscription row = {.active = false};
+	enum err            err;
+	while (!(err = subscription_next(view, account->id, &row))) {
+		account->webhooks_stored++;
+		if (!row.active || account->webhook_count == WEBHOOKS_ACTIVE_MAX) continue;
+		if ((err = add_webhook(account, &row))) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err account_load(struct view *view, struct account_id id, struct account **out)
 {
 	struct account *account = calloc(1, sizeof *account);
@@ -58,8 +91,7 @@ enum err account_load(struct view *view, struct account_id id, struct account **
 	if ((err = load_keys(view, account))) goto out;
 	for (uint32_t number = 1; !err && number <= account->row.template_count; number++)
 		err = load_template(view, account, number);
-	if (err) goto out;
-	account->allowance = account->row.rate_limit;
+	if (err || (err = load_webhooks(view, account))) goto out;
 	err = ledger_last(view, id, &account->ledger_last);
 out:
 	if (err) account_free(&account);
@@ -82,19 +114,6 @@ bool account_has_key(const struct account *account, const uint8_t hash[32])
 	for (unsigned i = 0; i < account->key_count; i++)
 		found |= CRYPTO_memcmp(account->key_hashes[i], hash, 32) == 0;
 	return found;
-}
-
-bool account_admit(struct account *account, wall_us now)
-{
-	double rate = account->row.rate_limit;
-	if (rate <= 0) return true;
-	double earned = (double)(now.v - account->allowance_at.v) / (double)US_PER_SEC * rate;
-	account->allowance += earned;
-	if (account->allowance > rate) account->allowance = rate;
-	account->allowance_at = now;
-	if (account->allowance < 1) return false;
-	account->allowance -= 1;
-	return true;
 }
 
 static struct account **slot_of(struct account_cache *cache, struct account_id id)

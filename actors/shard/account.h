@@ -1,13 +1,23 @@
 #pragma once
 #include "schemas/template.h"
 #include "store/account_row.h"
+#include "store/subscription.h"
 
-/* An account as commands need it: its facts, valid key hashes and parsed templates, read from the tables once
- * and kept until one of those rows is written. Errors: ERR_NOT_FOUND (no such account), and as view.h. */
+/* An account as commands need it: its facts, valid key hashes, parsed templates and active webhook subscriptions, read
+ * from the tables once and kept until one of those rows is written. Errors: ERR_NOT_FOUND (no such account), and as
+ * view.h. */
 struct account_template {
 	uint32_t    number;
 	struct span json; /* the operator's file */
 	struct template rules;
+};
+
+/* An active webhook subscription: all that is asked of one when something happened that it may want to hear of. */
+struct account_webhook {
+	struct uuid id;
+	uint32_t    generation;
+	uint32_t    kinds; /* 1 << enum event_kind, or'ed */
+	struct span url;   /* in the form in which two compare; in the account's arena */
 };
 
 struct account {
@@ -17,9 +27,10 @@ struct account {
 	uint8_t (*key_hashes)[32];
 	unsigned                  template_count; /* template n is templates[n - 1] */
 	struct account_template **templates;
+	unsigned                  webhook_count; /* active ones, the oldest first */
+	struct account_webhook    webhooks[WEBHOOKS_ACTIVE_MAX];
+	unsigned                  webhooks_stored; /* inactive ones too */
 	uint64_t                  ledger_last;
-	double                    allowance; /* requests left under rate_limit */
-	wall_us                   allowance_at;
 	struct arena              arena;
 	struct account           *next; /* in its cache slot */
 };
@@ -31,10 +42,8 @@ void                account_free(struct account **account);
 /* Does the account have this key? In time independent of the bytes. */
 bool account_has_key(const struct account *account, const uint8_t hash[32]);
 
-/* Takes one request off the account's rate; false when it is used up. */
-bool account_admit(struct account *account, wall_us now);
-
-/* The writer's cache. When it is full it begins anew: a miss costs a few point reads. */
+/* The writer's cache: copies, and nothing that is not in a row. When it is full it begins anew: a miss costs a few point
+ * reads. */
 enum { ACCOUNT_CACHE_MAX = 20000, ACCOUNT_CACHE_SLOTS = 32768 };
 struct account_cache {
 	struct account *slots[ACCOUNT_CACHE_SLOTS];

@@ -1,6 +1,9 @@
 #pragma once
 #include "actors/rt/random.h"
+#include "actors/rt/token.h"
 #include "actors/shard/account.h"
+#include "schemas/address.h"
+#include "schemas/attempt.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
 #include "schemas/histogram.h"
@@ -13,13 +16,28 @@
  * It never sends, sleeps, logs or reads a clock. When it returns an error its writes are dropped. Range limits
  * of integer arguments have been checked before; finer rules are the handler's. One file a command. */
 
+/* What has become of attempts at deliveries since the start. */
+struct delivery_counters {
+	atomic_uint_fast64_t
+	    attempts[ATTEMPT_ERRORS + 1]; /* NONE: a success; the last: another status than 2xx */
+	struct histogram first_attempt;   /* from the fact to the first attempt (scale_us) */
+};
+
+/* What has become of passes with images since the start. */
+struct issuance_counters {
+	atomic_uint_fast64_t issued, failed;
+	struct histogram     times; /* from the creation to either (scale_us) */
+};
+
 /* What the process is, and counters that any thread may read. */
 struct shard_facts {
-	uint32_t    index, shards;
-	uint64_t    epoch;
-	const char *public_url;
-	uint8_t     master_key[32];
-	uint32_t    idempotency_keys; /* kept per account */
+	uint32_t             index, shards;
+	uint64_t             epoch;
+	const char          *public_url;
+	struct token_keys    tokens;                        /* make download links */
+	uint8_t              webhook_key[SECRET_KEY_BYTES]; /* seals the secrets of subscriptions */
+	uint32_t             idempotency_keys;              /* kept per account */
+	struct address_rules url_rules; /* the operator's exceptions to what a URL may name */
 
 	struct keeper *keeper; /* the store's, as long as it is open */
 
@@ -30,9 +48,17 @@ struct shard_facts {
 	atomic_int           room; /* enum room */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
 
+	bool                     test_clock;   /* may service time be set? */
+	atomic_int_fast64_t      clock_offset; /* microseconds that service time is ahead */
+	struct delivery_counters deliveries;
+	struct issuance_counters issuances;
+	atomic_uint_fast64_t     issuing; /* passes being issued */
+
 	struct histogram        record_commands; /* decided while a record was open (scale_items) */
 	const struct histogram *sync_times;      /* the store's, as long as it is open (scale_us) */
 };
+
+struct delivery_queue;
 
 struct request {
 	const struct call    *call;
@@ -44,15 +70,21 @@ struct request {
 	const struct shard_facts *facts;
 	msgpack_zone             *zone;        /* for objects made on the way; the command's */
 	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
-	bool                      prepared;    /* PASS_CREATE: the issuer has said yes */
+	bool                      prepared;    /* the call was parked, and comes again */
+
+	/* What is the writer's alone. */
+	mono_us                   mono; /* of this turn */
+	struct account_cache     *accounts;
+	struct delivery_queue    *deliveries;
+	struct delivery_counters *counters;
 };
 
 struct outcome {
 	struct buffer *payload; /* msgpack, one value; empty reads as nil. For an error it is ignored */
 	unsigned       flags;   /* enum reply_flag */
 	struct span field; /* of an error, when one argument is to blame; lives in the request or is static */
-	const char *message;     /* of an error, static; NULL: the error's own */
-	unsigned    image_count; /* with ERR_PARKED: what the issuer has to fetch */
+	const char *message; /* of an error, static; NULL: the error's own */
+	bool        began;   /* what was asked for goes on: `recipe` names the pass */
 
 	struct recipe recipe; /* of a WRITE over HTTP whose answer has a body: what that is made of */
 

@@ -1,5 +1,5 @@
 /* Deciding one call: who may, is it in time, what does the handler say, and then, all or nothing, its writes.
- * The order of refusals is the interface's: key, suspension, rate, and only then the request itself. */
+ * The order of refusals is the interface's: key, suspension, rate, function, and only then the request itself. */
 #include "actors/shard/engine.h"
 
 #include "actors/rt/log.h"
@@ -30,11 +30,23 @@ static bool happens_once(const struct session *session, const struct call *call)
 	       message_row(call->message)->effect == EFFECT_WRITE;
 }
 
+/* What makes room, or ends what has begun. */
+static bool is_to_finish(enum message message)
+{
+	switch (message) {
+	case MSG_PASS_DELETE:
+	case MSG_SUBSCRIPTION_DELETE:
+	case MSG_DELIVERY_LEASE:
+	case MSG_DELIVERY_REPORT: return true;
+	default: return false;
+	}
+}
+
 static enum err check_disk(const struct engine *engine, const struct call *call)
 {
 	enum room needed = message_row(call->message)->effect == EFFECT_WRITE ? ROOM_FOR_ALL
 	                                                                      : ROOM_FOR_NOTHING;
-	if (call->message == MSG_PASS_DELETE) needed = ROOM_TO_FINISH;
+	if (is_to_finish(call->message)) needed = ROOM_TO_FINISH;
 	return store_room(engine->store) > needed ? ERR_STORAGE_FULL : OK;
 }
 
@@ -43,6 +55,7 @@ static enum err admit(const struct engine *engine, const struct session *session
 {
 	const struct message_row *row = message_row(call->message);
 	if (row->receiver != ROLE_SHARD || !(row->senders & 1u << session->role)) return ERR_MALFORMED;
+	if (session->role == ROLE_SHARD) return ERR_MALFORMED; /* what a shard tells itself does not travel */
 	if (call->deadline.v <= engine->now.v) return ERR_OVERLOADED;
 	if (call->has_account &&
 	    slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
@@ -60,9 +73,35 @@ static bool is_of_shard(enum message message)
 	case MSG_SHARD_STATUS:
 	case MSG_KEEP:
 	case MSG_KEEPING:
+	case MSG_CLOCK_SHOW:
+	case MSG_CLOCK_SET:
+	case MSG_DELIVERY_LEASE:
+	case MSG_DELIVERY_RENDER:
+	case MSG_DELIVERY_REPORT:
 	case MSG_HEARTBEAT: return true;
 	default: return false;
 	}
+}
+
+static bool is_of_webhooks(int64_t message)
+{
+	switch (message) {
+	case MSG_SUBSCRIPTION_CREATE:
+	case MSG_SUBSCRIPTION_LIST:
+	case MSG_SUBSCRIPTION_GET:
+	case MSG_SUBSCRIPTION_PATCH:
+	case MSG_SUBSCRIPTION_DELETE: return true;
+	default: return false;
+	}
+}
+
+/* Has the account the function that the message belongs to, or the one that AUTH stands for? */
+static enum err check_function(const struct request *request)
+{
+	const struct call *call = request->call;
+	int64_t            message = call->message;
+	if (message == MSG_AUTH) message = arg_integer(&call->args[ARG_AUTH_stands_for], message);
+	return is_of_webhooks(message) && !request->account->row.webhooks ? ERR_FEATURE_DISABLED : OK;
 }
 
 /* The account of the call, and what the interface asks of its key and state. */
@@ -70,7 +109,7 @@ static enum err enter(struct engine *engine, const struct session *session, cons
                       struct request *request)
 {
 	const struct message_row *row = message_row(call->message);
-	bool                      by_key = session->role == ROLE_HTTP && call->message != MSG_SHARD_STATUS;
+	bool                      by_key = session->role == ROLE_HTTP && !(row->senders & SENDERS_KEYLESS);
 	if (!call->has_account && by_key) return ERR_UNAUTHENTICATED;
 	if (!call->has_account) return is_of_shard(call->message) ? OK : ERR_MALFORMED;
 	enum err err = account_cached(&engine->accounts, request->view, call->account, &request->account);
@@ -83,9 +122,11 @@ static enum err enter(struct engine *engine, const struct session *session, cons
 		return ERR_UNAUTHENTICATED;
 	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
 	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
-	if (by_key && !request->prepared && !account_admit(request->account, engine->service_now))
-		return ERR_RATE_LIMITED;
-	return OK;
+	bool counts = by_key && !request->prepared;
+	if (counts && (err = rates_admit(&engine->rates, call->account, request->account->row.rate_limit,
+	                                 engine->service_now)))
+		return err;
+	return check_function(request);
 }
 
 /* Integers against the ranges of the field table: a sender of ours has done the same, but it is a peer. */
@@ -110,7 +151,8 @@ static void forget_stale(struct engine *engine, const struct call *call)
 {
 	for (unsigned i = 0; i < engine->writes.count; i++) {
 		enum table table = engine->writes.rows[i].table;
-		if (table == TABLE_ACCOUNT || table == TABLE_KEY || table == TABLE_TEMPLATE) {
+		if (table == TABLE_ACCOUNT || table == TABLE_KEY || table == TABLE_TEMPLATE ||
+		    table == TABLE_SUBSCRIPTION) {
 			account_forget(&engine->accounts, call->account);
 			return;
 		}
@@ -121,6 +163,16 @@ static void forget_stale(struct engine *engine, const struct call *call)
 static bool is_fatal(enum err err)
 {
 	return err == ERR_IO || err == ERR_NO_MEMORY;
+}
+
+/* What of the writes is kept in memory too. */
+static void note_settings(struct engine *engine, const struct request *request)
+{
+	const msgpack_object *args = request->args;
+	if (request->call->message == MSG_ISSUER_SET)
+		atomic_store(&engine->facts.issuer_paused, arg_boolean(&args[ARG_ISSUER_SET_paused], false));
+	if (request->call->message == MSG_CLOCK_SET)
+		engine_set_clock(engine, arg_integer(&args[ARG_CLOCK_SET_offset], 0));
 }
 
 static enum err save(struct engine *engine, struct request *request)
@@ -134,10 +186,10 @@ static enum err save(struct engine *engine, struct request *request)
 	}
 	if (request->account) request->account->ledger_last = request->ledger_last;
 	forget_stale(engine, request->call);
-	if (request->call->message == MSG_ISSUER_SET)
-		atomic_store(&engine->facts.issuer_paused,
-		             arg_boolean(&request->args[ARG_ISSUER_SET_paused], false));
-	return OK;
+	note_settings(engine, request);
+	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
+	if ((err = issuance_saw(&engine->issuance, &engine->writes, engine->now))) return err;
+	return queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
 }
 
 static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)
@@ -166,7 +218,11 @@ static enum err run(struct engine *engine, const struct session *session, const 
 	                          .random = &engine->random,
 	                          .facts = &engine->facts,
 	                          .zone = engine->zone,
-	                          .prepared = prepared};
+	                          .prepared = prepared,
+	                          .mono = engine->now,
+	                          .accounts = &engine->accounts,
+	                          .deliveries = &engine->deliveries,
+	                          .counters = &engine->facts.deliveries};
 	arena_reset(&engine->arena);
 	engine->writes = (struct writes){.arena = &engine->arena};
 	buffer_clear(&engine->payload);
@@ -182,20 +238,40 @@ static enum err run(struct engine *engine, const struct session *session, const 
 	return err ? err : save(engine, &request);
 }
 
+static enum err park(struct engine *engine, struct session *session, const struct call *call)
+{
+	if (call->message == MSG_DELIVERY_LEASE) return engine_keep_question(engine, session, call);
+	return engine_park(engine, session, call);
+}
+
+enum err engine_bear(const struct engine *engine, const char *what, enum err err)
+{
+	if (is_fatal(err)) return err;
+	if (err != ERR_DAMAGED) return OK;
+	log_fatal("damaged_row", "message=%s", what);
+	return engine->now.v >= engine->mend_again_at.v ? err : OK;
+}
+
+/* Counts the command; what its end was may end the process. */
+static enum err end_command(struct engine *engine, const struct call *call, enum err err)
+{
+	engine->open_commands++;
+	atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
+	return engine_bear(engine, message_row(call->message)->name, err);
+}
+
 static enum err decide(struct engine *engine, struct session *session, const struct call *call, bool prepared)
 {
 	struct outcome outcome = {.payload = &engine->payload};
 	enum err       err = admit(engine, session, call);
+	if (!err && !prepared && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);
 	if (!err) err = run(engine, session, call, prepared, &outcome);
-	engine->open_commands++;
-	atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
-	if (is_fatal(err)) return err;
+	enum err fatal = end_command(engine, call, err);
+	if (fatal) return fatal;
 	if (err == ERR_PARKED && message_row(call->message)->effect == EFFECT_SCAN) return OK;
-	if (err == ERR_PARKED && !(err = engine_park(engine, session, call))) return OK;
-	if (err == ERR_DAMAGED) {
-		log_fatal("damaged_row", "message=%s", message_row(call->message)->name);
-		if (engine->now.v >= engine->mend_again_at.v) return err;
-	}
+	if (err == ERR_PARKED && !(err = park(engine, session, call))) return OK;
+	if (!err && outcome.began && engine_let_wait(engine, session, call, &outcome))
+		outcome.flags |= REPLY_MORE;
 	engine_answer(engine, session, call->id, err, &outcome);
 	return OK;
 }
@@ -205,10 +281,18 @@ enum err engine_decide(struct engine *engine, struct session *session, const str
 	return decide(engine, session, call, false);
 }
 
-enum err engine_decide_prepared(struct engine *engine, const struct parked *parked)
+enum err engine_decide_again(struct engine *engine, const struct peer *peer, const struct call *call)
 {
-	struct session *session = session_find(&engine->sessions, &parked->peer);
+	struct session *session = session_find(&engine->sessions, peer);
 	if (!session)
 		return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
-	return decide(engine, session, &parked->kept.call, true);
+	return decide(engine, session, call, true);
+}
+
+enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,
+                           enum err *answer)
+{
+	static const struct session self = {.role = ROLE_SHARD};
+	*answer = run(engine, &self, call, false, outcome);
+	return end_command(engine, call, *answer);
 }

@@ -8,9 +8,24 @@
 
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
+#include "actors/shard/system/clock.h"
 #include "actors/shard/system/issuer_set.h"
 
 enum { FRAMES_PER_TURN = 64, PLACEMENT_VERSION = 1, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000 };
+
+void engine_set_clock(struct engine *engine, int64_t offset)
+{
+	engine->clock.offset_us = offset;
+	atomic_store(&engine->facts.clock_offset, offset);
+}
+
+static enum err begin_clock(struct engine *engine, struct view *view)
+{
+	int64_t  offset = 0;
+	enum err err = engine->facts.test_clock ? clock_offset_get(view, &offset) : OK;
+	engine_set_clock(engine, offset);
+	return err;
+}
 
 enum err engine_open(struct engine *engine, struct store *store, struct mailbox *mailbox)
 {
@@ -20,10 +35,17 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 	engine->facts.sync_times = store_sync_times(store);
 	engine->mailbox = mailbox;
 	parking_open(&engine->parking);
+	rates_open(&engine->rates);
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
 	enum err err = issuer_paused_get(store_view(store, NULL, &engine->arena), &paused);
 	if (err) return err;
 	atomic_store(&engine->facts.issuer_paused, paused);
+	struct view *view = store_view(store, NULL, &engine->arena);
+	if ((err = queue_load(&engine->deliveries, view, LEASES_MAX / engine->facts.shards, time_mono())))
+		return err;
+	if ((err = issuance_load(&engine->issuance, view, EGRESS_FETCHES_MAX / engine->facts.shards)))
+		return err;
+	if ((err = begin_clock(engine, view))) return err;
 	return readers_open(store, &engine->facts, &engine->readers);
 }
 
@@ -32,8 +54,12 @@ void engine_close(struct engine *engine)
 	readers_close(&engine->readers);
 	letter_close(&engine->letter);
 	parking_close(&engine->parking);
+	engine_forget_question(engine);
+	queue_free(&engine->deliveries);
+	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
+	rates_free(&engine->rates);
 	if (engine->zone) msgpack_zone_free(engine->zone);
 	arena_free(&engine->arena);
 	buffer_free(&engine->payload);
@@ -50,9 +76,11 @@ static void on_hello(struct engine *engine, const struct peer *peer, const struc
 	session->role = frame->role;
 	session->index = frame->index;
 	if (frame->role == ROLE_TIMER) {
+		issuance_forget_asked(&engine->issuance);
 		engine->timer = *peer;
 		engine->timer_known = true;
 		engine->timer_heard = engine->now;
+		engine_dismiss_question(engine); /* whoever asked it has no use for the answer any more */
 	}
 	frame_welcome(&welcome, engine->facts.epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES,
 	              PLACEMENT_VERSION);
@@ -118,7 +146,7 @@ static enum err on_item(struct engine *engine, const msgpack_object *item)
 {
 	struct call     call = {.id = 0};
 	struct session *session;
-	if (engine->frame.kind == FRAME_REPLIES) return engine_on_prepared(engine, item);
+	if (engine->frame.kind == FRAME_REPLIES) return engine_on_timer_reply(engine, item);
 	if (!(session = session_find(&engine->sessions, &engine->letter.from)))
 		return OK; /* gone meanwhile */
 	enum err malformed = call_open(item, &call);
@@ -138,7 +166,7 @@ static void flush(struct engine *engine)
 }
 
 /* May more be decided? Not while a full record, a due commit or many answers wait for the disk. */
-static bool has_room(const struct engine *engine)
+bool engine_has_room(const struct engine *engine)
 {
 	const size_t *waiting = engine->sessions.full_bytes;
 	return engine->open_commands < BATCH_COMMANDS_MAX &&
@@ -152,7 +180,7 @@ static bool has_room(const struct engine *engine)
 static enum err go_through_frame(struct engine *engine)
 {
 	enum err err = OK;
-	while (!err && engine->frame_at < engine->frame.count && has_room(engine))
+	while (!err && engine->frame_at < engine->frame.count && engine_has_room(engine))
 		err = on_item(engine, &engine->frame.items[engine->frame_at++]);
 	if (engine->frame_at >= engine->frame.count) msgpack_zone_clear(engine->zone);
 	return err;
@@ -162,7 +190,7 @@ static enum err take_letters(struct engine *engine, bool *more)
 {
 	enum err err = go_through_frame(engine);
 	*more = true;
-	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && has_room(engine); i++) {
+	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine_has_room(engine); i++) {
 		if (mailbox_recv(engine->mailbox, &engine->letter)) {
 			*more = false;
 			break;
@@ -218,6 +246,7 @@ static void note_facts(struct engine *engine)
 	atomic_store_explicit(&engine->facts.commits, counters.commits, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.sessions, engine->sessions.count, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.room, (int)store_room(engine->store), memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.issuing, engine->issuance.pass_count, memory_order_relaxed);
 	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
 }
 
@@ -239,12 +268,14 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	send_results(engine);
 	engine_expire_parked(engine);
 	if ((err = take_letters(engine, more))) return err;
+	if (engine_has_room(engine) && (err = engine_hand_out(engine))) return err;
+	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	engine_ask_timer(engine);
 	submit(engine);
 	if ((err = commit(engine, idle))) return err;
 	flush(engine);
 	note_facts(engine);
-	if (!has_room(engine))
+	if (!engine_has_room(engine))
 		*more = false; /* the journal's threads will wake us */
 	else if (!*more)
 		*more = mailbox_waiting(engine->mailbox); /* sending may have swallowed the wake-up */
@@ -253,8 +284,12 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 
 dur_us engine_patience(const struct engine *engine)
 {
-	bool quick = !store_is_committed(engine->store) || engine->parking.count;
-	return (dur_us){quick ? IDLE_COMMIT_US : PATIENCE_US};
+	bool    quick = !store_is_committed(engine->store) || engine->parking.count;
+	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
+	wall_us due = queue_next_due(&engine->deliveries);
+	if (engine->is_asked && due.v != NO_DUE && due.v - engine->service_now.v < patience)
+		patience = due.v - engine->service_now.v;
+	return (dur_us){patience > IDLE_COMMIT_US ? patience : IDLE_COMMIT_US};
 }
 
 bool engine_is_idle(const struct engine *engine)

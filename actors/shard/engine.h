@@ -1,7 +1,10 @@
 #pragma once
 #include "actors/rt/mailbox.h"
 #include "actors/shard/command.h"
+#include "actors/shard/delivery/queue.h"
+#include "actors/shard/issuance/issuance.h"
 #include "actors/shard/parked.h"
+#include "actors/shard/rate.h"
 #include "actors/shard/readers.h"
 #include "actors/shard/service_clock.h"
 #include "actors/shard/session.h"
@@ -16,6 +19,7 @@ struct engine {
 	struct readers      *readers;
 	struct sessions      sessions;
 	struct account_cache accounts;
+	struct rates         rates;
 	struct parking       parking;
 	struct service_clock clock;
 	struct random_pool   random;
@@ -36,21 +40,35 @@ struct engine {
 	    mend_again_at; /* damaged tables end the process, so that they are made anew; not before this */
 	unsigned open_commands; /* decided since the open record was begun */
 
+	/* Deliveries: what is due, and the timer's question for it. */
+	struct delivery_queue deliveries;
+	struct kept_call      question;
+	struct peer           questioner;
+	bool                  is_asked;
+
 	/* The issuer. */
 	struct peer      timer;
 	mono_us          timer_heard;
 	bool             timer_known;
 	struct frame_out to_timer;
+	struct issuance  issuance;
+	bool             is_issuing; /* as of the last turn */
 };
 
-/* Everything but the process itself: the store must be open. Errors: ERR_NO_MEMORY, ERR_IO. */
+/* Everything but the process itself: the store must be open; then the clock may begin. Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err engine_open(struct engine *engine, struct store *store, struct mailbox *mailbox);
 void                engine_close(struct engine *engine);
+
+/* Service time is so far ahead from now on, microseconds. */
+void engine_set_clock(struct engine *engine, int64_t offset);
 
 /* One turn: reads what has arrived and what threads have done, decides, submits, commits, answers. *more says
  * that there is work left which no descriptor will announce. Errors (all fatal: exit without another word):
  * ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY, ERR_TOO_LARGE. */
 must_check enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more);
+
+/* May more be decided in this turn? */
+bool engine_has_room(const struct engine *engine);
 
 /* How long the process may sleep when nothing arrives. */
 dur_us engine_patience(const struct engine *engine);
@@ -60,14 +78,40 @@ bool engine_is_idle(const struct engine *engine);
 
 /* decide.c: one call of a session, answered now, later, or never (its peer has gone). */
 must_check enum err engine_decide(struct engine *engine, struct session *session, const struct call *call);
-/* The same again for a parked creation whose issuer has answered; and the refusal of one. */
-must_check enum err engine_decide_prepared(struct engine *engine, const struct parked *parked);
 void                engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
                                   const struct outcome *outcome);
+
+/* The same for a call that was parked, and comes again. */
+must_check enum err engine_decide_again(struct engine *engine, const struct peer *peer,
+                                        const struct call *call);
+
+/* What the shard does by itself: *answer is the handler's error, the return value is fatal. */
+must_check enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,
+                                      enum err *answer);
+
+/* What the end of `what` (a message's name) means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
+ * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
+must_check enum err engine_bear(const struct engine *engine, const char *what, enum err err);
+
+/* hand_out.c: the timer's question for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
+must_check enum err engine_keep_question(struct engine *engine, struct session *session,
+                                         const struct call *call);
+must_check enum err engine_hand_out(struct engine *engine);
+void                engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
+void                engine_forget_question(struct engine *engine);
 
 /* issue.c: the conversation with the issuer. */
 bool                engine_issuer_up(const struct engine *engine);
 must_check enum err engine_park(struct engine *engine, struct session *session, const struct call *call);
-must_check enum err engine_on_prepared(struct engine *engine, const msgpack_object *item); /* one reply */
+must_check enum err engine_on_timer_reply(struct engine *engine, const msgpack_object *item);
 void                engine_expire_parked(struct engine *engine);
 void                engine_ask_timer(struct engine *engine); /* sends the turn's PREPAREs */
+
+/* issuing.c: passes whose images are fetched. Ids of FETCH calls are told from those of PREPARE calls by a bit. */
+#define ASK_ID_FETCH (UINT64_C(1) << 62)
+void engine_on_fetched(struct engine *engine, const struct reply *reply);
+/* Looks at passes, asks for images, tells those who wait. *more: there are more passes to look at. Errors: as engine_turn(). */
+must_check enum err engine_issue(struct engine *engine, bool *more);
+/* The call's answer is not its last: another follows when the pass is issued. Errors: false (nobody waits). */
+bool engine_let_wait(struct engine *engine, const struct session *session, const struct call *call,
+                     const struct outcome *outcome);

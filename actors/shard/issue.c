@@ -49,19 +49,23 @@ static void refuse_all(struct engine *engine, struct parked *parked)
 static enum err grant(struct engine *engine, struct parked *parked)
 {
 	struct parked *behind;
-	enum err       err = engine_decide_prepared(engine, parked);
+	enum err       err = engine_decide_again(engine, &parked->peer, &parked->kept.call);
 	while (!err && (behind = parking_take_behind(&engine->parking, parked))) {
-		err = engine_decide_prepared(engine, behind);
+		err = engine_decide_again(engine, &behind->peer, &behind->kept.call);
 		parked_free(&behind);
 	}
 	parked_free(&parked);
 	return err;
 }
 
-enum err engine_on_prepared(struct engine *engine, const msgpack_object *item)
+enum err engine_on_timer_reply(struct engine *engine, const msgpack_object *item)
 {
 	struct reply reply;
 	if (reply_open(item, &reply)) return OK; /* its time will run out */
+	if (reply.id & ASK_ID_FETCH) {
+		engine_on_fetched(engine, &reply);
+		return OK;
+	}
 	struct parked *parked = parking_take(&engine->parking, reply.id);
 	if (!parked) return OK; /* its time was up */
 	if (!reply.err && !atomic_load(&engine->facts.issuer_paused)) return grant(engine, parked);

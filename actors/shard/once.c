@@ -5,11 +5,15 @@
  * come, at most a few at a time: those past their time and those beyond the account's number, the oldest first. So an
  * account that stops using keys keeps its last ones, unheeded.
  *
+ * A creation that has begun is kept as one (202). Its issuance in time makes that a 201; who comes with the key before waits
+ * for the same end.
+ *
  * Nothing is reserved while a creation waits for its issuer. It is decided a second time after that, and looks again:
  * of several that came with one key the first to be stored has it, and the others find it. */
 #include "actors/shard/once.h"
 
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/subscription/subscription.h"
 
 _Static_assert((int)RECIPE_FLAGS_KNOWN == (int)REPLY_ACCEPTED, "a reply's flag is on disk");
 
@@ -51,9 +55,13 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	struct hot_at pass;
 	outcome->flags = recipe->flags | REPLY_REPLAYED;
 	if (recipe->what == RECIPE_EMPTY) return OK;
+	if (recipe->what == RECIPE_SUBSCRIPTION || recipe->what == RECIPE_SUBSCRIPTION_AND_SECRET)
+		return subscription_again(request, recipe, outcome);
 	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
 	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	outcome->recipe = *recipe;
+	outcome->began = pass.now.status == PASS_CREATING;
 	return pass_show(request, &pass, outcome->payload);
 }
 

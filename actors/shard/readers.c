@@ -14,7 +14,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { READER_THREADS = 2 };
+/* Lists of accounts have all but one: what the shard as a whole is asked, renderings of deliveries above all, never waits for
+ * long lists. */
+enum { READER_THREADS = 3, LIST_THREADS = READER_THREADS - 1 };
 
 struct job {
 	struct peer      peer;
@@ -156,11 +158,20 @@ static bool is_served(const struct readers *readers, const struct job *job)
 	return false;
 }
 
+static bool lists_are_full(const struct readers *readers)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < READER_THREADS; i++)
+		count += readers->threads[i].job && readers->threads[i].job->kept.call.has_account;
+	return count >= LIST_THREADS;
+}
+
 /* The first that may be taken leaves the queue; NULL: none. */
 static struct job *take_job(struct readers *readers)
 {
 	struct job **at = &readers->first;
-	while (*at && is_served(readers, *at))
+	bool         is_full = lists_are_full(readers);
+	while (*at && (((*at)->kept.call.has_account && is_full) || is_served(readers, *at)))
 		at = &(*at)->next;
 	struct job *job = *at;
 	if (job && !(*at = job->next)) readers->last = at;
@@ -206,22 +217,25 @@ static void *reader_main(void *data)
 
 /* The writer's side --------------------------------------------------------------------------------------- */
 
-/* How many of its account wait already. */
-static unsigned jobs_of(const struct readers *readers, const struct call *call)
+/* Do as many of its account wait as may wait before it? */
+static bool has_its_share(const struct readers *readers, const struct call *call)
 {
-	unsigned count = 0;
-	if (readers->jobs < READER_JOBS_ACCOUNT_MAX) return 0;
+	unsigned count = 0,
+	         share = call->message == MSG_PASS_IMAGE ? READER_JOBS_IMAGE_MAX : READER_JOBS_ACCOUNT_MAX;
+	if (readers->jobs < share) return false;
 	for (const struct job *job = readers->first; job; job = job->next)
 		count += is_of(job, call);
 	for (const struct job *job = readers->held; job; job = job->next)
 		count += is_of(job, call);
-	return count;
+	return count >= share;
 }
 
 enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now)
 {
 	pthread_mutex_lock(&readers->mutex);
-	bool full = readers->jobs >= READER_JOBS_MAX || jobs_of(readers, call) >= READER_JOBS_ACCOUNT_MAX;
+	/* However much accounts ask for, there is room for what is asked of the shard as a whole. */
+	bool full = call->has_account ? readers->jobs >= READER_JOBS_MAX || has_its_share(readers, call)
+	                              : readers->jobs >= 2 * READER_JOBS_MAX;
 	if (!full) readers->jobs++;
 	pthread_mutex_unlock(&readers->mutex);
 	if (full) return ERR_OVERLOADED;

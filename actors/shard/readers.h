@@ -16,6 +16,7 @@ void                readers_close(struct readers **readers);
 enum {
 	READER_JOBS_MAX = 512,         /* waiting or under way; OVERLOADED */
 	READER_JOBS_ACCOUNT_MAX = 128, /* of one account, waiting; OVERLOADED */
+	READER_JOBS_IMAGE_MAX = 64,    /* likewise, for an image: its holders leave room for its lists */
 };
 
 /* Takes a copy of a SCAN call; it waits for readers_release(). Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */

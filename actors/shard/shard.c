@@ -16,6 +16,7 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
+	AHEAD_TOLD_S = 60,     /* service time ahead of the wall by more is worth a line */
 	MEND_AGAIN_MS = 60000, /* tables made anew are not made anew again before */
 };
 
@@ -26,7 +27,8 @@ struct shard {
 	struct mailbox *mailbox;
 	struct loop     loop;
 	int             dir_fd, lock_fd;
-	bool            told; /* why it did not start has been logged */
+	wall_us         last_now; /* the latest that the journal knows of */
+	bool            told;     /* why it did not start has been logged */
 };
 
 static enum err open_place(struct shard *shard, const struct options *options)
@@ -81,8 +83,36 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	shard->engine->facts.epoch = report.epoch;
 	shard->engine->facts.tables_found = report.trust;
 	shard->engine->facts.tables_rebuilt = report.rebuilt;
-	service_clock_begin(&shard->engine->clock, report.last_now, wall, time_boot());
+	shard->last_now = report.last_now;
 	return OK;
+}
+
+/* Of the master key only what is derived from it stays in memory. */
+static enum err take_keys(struct shard *shard, struct shard_facts *facts)
+{
+	uint8_t  master_key[32];
+	enum err err = datadir_master_key(&shard->child.datadir, master_key);
+	if (err) {
+		shard->told = true;
+		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
+		return err;
+	}
+	err = token_keys_derive(master_key, &shard->child.datadir.identity, &facts->tokens);
+	if (!err) err = secret_key(master_key, "stampede webhook secrets 1", facts->webhook_key);
+	explicit_bzero(master_key, sizeof master_key);
+	return err;
+}
+
+/* Time that was set ahead stays ahead, and comes back by a tenth of what passes: not without a word. */
+static void begin_clock(struct shard *shard)
+{
+	wall_us wall = time_wall();
+	int64_t ahead_s = (shard->last_now.v - wall.v) / US_PER_SEC;
+	service_clock_begin(&shard->engine->clock, shard->last_now, wall, time_boot());
+	if (ahead_s > AHEAD_TOLD_S && !shard->engine->facts.test_clock)
+		log_warn("service_time_ahead",
+		         "seconds=%lld reason=\"it was set ahead, or the wall went back\"",
+		         (long long)ahead_s);
 }
 
 static enum err open_all(struct shard *shard, const struct options *options)
@@ -95,17 +125,16 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->shards = shard->child.datadir.identity.shards;
 	facts->public_url = options->public_url;
 	facts->idempotency_keys = options->idempotency_keys;
-	if ((err = datadir_master_key(&shard->child.datadir, facts->master_key))) {
-		shard->told = true;
-		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
-		return err;
-	}
+	facts->test_clock = options->test_clock;
+	options_egress(options, &facts->url_rules);
+	if ((err = take_keys(shard, facts))) return err;
 	if ((err = open_place(shard, options))) return err;
 	pages_watch(shard->dir_fd);
 	if ((err = open_store(shard, options))) return err;
 	datadir_shard_endpoint(&shard->child.datadir, facts->index, endpoint);
 	if ((err = mailbox_bind(&shard->mailbox, endpoint))) return err;
 	if ((err = engine_open(shard->engine, shard->store, shard->mailbox))) return err;
+	begin_clock(shard);
 	int fds[] = {mailbox_fd(shard->mailbox), store_fd(shard->store), readers_fd(shard->engine->readers),
 	             child_fd(&shard->child)};
 	if ((err = loop_open(&shard->loop))) return err;

@@ -29,6 +29,19 @@ static enum err take_lock(const char *dir, int dir_fd, int *lock_fd)
 	return err;
 }
 
+/* Looked at before there are children: several need it, and one line should say that it cannot be had. */
+static enum err look_at_key(const char *dir, struct datadir *datadir)
+{
+	uint8_t  key[32];
+	enum err err = datadir_master_key(datadir, key);
+	explicit_bzero(key, sizeof key);
+	if (err) {
+		log_fatal("master_key_unusable", "data=\"%s\" file=master.key code=%s", dir, err_code(err));
+		datadir_close(datadir);
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* there is a directory, but it is not whole */
+}
+
 static enum err open_identity(const char *dir, struct datadir *datadir)
 {
 	enum err err = datadir_open(dir, datadir);
@@ -45,7 +58,7 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 	if (err)
 		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
 		          err_code(err), err_message(err));
-	return err;
+	return err ? err : look_at_key(dir, datadir);
 }
 
 enum err home_open(const char *dir, struct home *home)

@@ -11,7 +11,7 @@ struct home {
 };
 
 /* Opens an existing DIR and takes its lock. ERR_NOT_FOUND: there is none yet, nothing was touched;
- * home_create() makes it. Any other error has been logged. Errors: also ERR_LOCKED, ERR_DAMAGED,
+ * home_create() makes it. Any other error has been logged, also that the master key cannot be read. Errors: also ERR_LOCKED, ERR_DAMAGED,
  * ERR_UNSUPPORTED, ERR_IO. */
 must_check enum err home_open(const char *dir, struct home *home);
 

@@ -1,38 +1,60 @@
 /* The timer: what takes time, done for the shards, by a process that keeps nothing. It holds a session with
- * each shard, tells each every HEARTBEAT_EVERY_MS that the issuer is there, and answers their PREPARE calls.
- * Nothing is fetched yet, so a pass is prepared as soon as that is asked. */
+ * each shard, tells each every HEARTBEAT_EVERY_MS that the issuer is there, answers their PREPARE calls, fetches the images
+ * they ask for, and makes the attempts at deliveries that they hand out. */
 #include "actors/roles.h"
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
+#include "actors/rt/random.h"
 #include "actors/rt/time.h"
+#include "actors/timer/deliver.h"
+#include "actors/timer/fetch.h"
+#include "actors/timer/own.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 
 #include <stdlib.h>
 
-enum { MESSAGES_A_TURN = 64 };
+enum { MESSAGES_A_TURN = 64, OWN_EVERY_S = 60 };
+enum { DRAIN_MS = 3000, LAST_WORDS_MS = 500 }; /* at a stop: for attempts to end, for reports of them */
 
 struct timer {
-	struct child     child;
-	struct loop      loop;
-	struct ask      *shards[SHARDS_MAX];
-	uint32_t         shard_count;
-	mono_us          heartbeat_due;
-	struct frame_out answers; /* of the frame being answered; kept for its memory */
+	struct child         child;
+	struct loop          loop;
+	struct ask          *shards[SHARDS_MAX];
+	struct deliver      *deliveries[SHARDS_MAX];
+	struct fetching     *fetches[SHARDS_MAX];
+	uint32_t             fetches_in_hand;
+	uint64_t             instance; /* of this process' life */
+	uint32_t             shard_count;
+	mono_us              heartbeat_due, own_due;
+	struct frame_out     answers; /* of the frame being answered; kept for its memory */
+	struct egress       *egress;
+	bool                 has_news; /* egress has ended something in this turn */
+	struct address_rules rules;    /* what egress goes by */
 };
 
-/* Heartbeats only say that we are here: what a shard answers changes nothing. */
+/* Heartbeats only say that we are here: what a shard answers to them changes nothing. */
 static void on_reply(void *user, const struct reply *reply)
 {
-	(void)user, (void)reply;
+	struct asked *asked = user;
+	if (asked) asked->on_reply(asked, reply);
 }
 
-/* With nothing to fetch, yes is all there is to say. */
+/* That we are here to fetch what there is to fetch is all there is to say. */
 static void on_PREPARE(const struct call *call, struct frame_out *answers)
 {
 	frame_reply(answers, call->id, OK, 0, span_of(NULL, 0));
 	msgpack_packer packer = frame_out_packer(answers);
 	msgpack_pack_map(&packer, 0);
+}
+
+/* Answered when it is there, or not to be had. */
+static void on_FETCH(struct timer *timer, struct ask *ask, const struct call *call, uint64_t epoch)
+{
+	uint32_t shard = 0;
+	while (timer->shards[shard] != ask)
+		shard++;
+	fetching_begin(timer->fetches[shard], call, epoch, time_mono());
 }
 
 static void refuse(uint64_t id, struct frame_out *answers)
@@ -48,8 +70,11 @@ static void on_calls(void *user, struct ask *ask, const struct frame *frame)
 	frame_clear(&timer->answers);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call;
-		if (!call_open(&frame->items[i], &call) && call.message == MSG_PREPARE)
+		enum err    err = call_open(&frame->items[i], &call);
+		if (!err && call.message == MSG_PREPARE)
 			on_PREPARE(&call, &timer->answers);
+		else if (!err && call.message == MSG_FETCH && call.has_account)
+			on_FETCH(timer, ask, &call, frame->epoch);
 		else
 			refuse(call.id, &timer->answers);
 	}
@@ -58,31 +83,82 @@ static void on_calls(void *user, struct ask *ask, const struct frame *frame)
 	if (replies.size > 0) (void)!ask_send(ask, replies);
 }
 
-static enum err timer_open(struct timer *timer, const struct options *options)
+static void on_egress_done(void *user, const struct egress_outcome *outcome)
+{
+	struct timer  *timer = user;
+	struct errand *errand = outcome->user;
+	timer->has_news = true;
+	errand->on_done(errand, outcome);
+}
+
+/* Without them a public address of this host could be called; it is tried again. */
+static void read_own_addresses(struct timer *timer, mono_us now)
 {
 	enum err err;
+
+	if (now.v < timer->own_due.v) return;
+	timer->own_due = mono_after(now, (dur_us){OWN_EVERY_S * US_PER_SEC});
+	if ((err = own_addresses(&timer->rules))) log_warn("own_addresses", "err=%s", err_code(err));
+}
+
+static enum err open_egress(struct timer *timer, const struct options *options)
+{
+	struct egress_options egress = {
+	    .rules = &timer->rules, .ca_file = options->egress_ca, .done = on_egress_done, .context = timer};
+	enum err err;
+
+	options_egress(options, &timer->rules);
+	read_own_addresses(timer, time_mono());
+	if ((err = egress_open(&timer->egress, &egress))) {
+		if (err == ERR_BAD_OPTION) log_fatal("egress_ca", "reason=\"no certificate can be read\"");
+		return err;
+	}
+	return loop_watch(&timer->loop, egress_fd(timer->egress));
+}
+
+static enum err open_shard(struct timer *timer, const struct options *options, uint32_t shard)
+{
+	struct ask *ask = NULL;
+	char        endpoint[ENDPOINT_TEXT];
+	datadir_shard_endpoint(&timer->child.datadir, shard, endpoint);
+	enum err err = ask_open(&ask, endpoint, ROLE_TIMER, (uint32_t)options->index, on_reply);
+	if (err) return err;
+	timer->shards[timer->shard_count++] = ask;
+	ask_serve(ask, on_calls, timer);
+	if ((err = deliver_open(&timer->deliveries[shard], ask, timer->egress, timer->instance,
+	                        LEASES_MAX / options->shards)))
+		return err;
+	if ((err = fetching_open(&timer->fetches[shard], ask, timer->egress, &timer->rules,
+	                         &timer->fetches_in_hand)))
+		return err;
+	if ((err = loop_watch(&timer->loop, ask_fd(ask)))) return err;
+	return loop_watch(&timer->loop, ask_link_fd(ask));
+}
+
+static enum err timer_open(struct timer *timer, const struct options *options)
+{
+	struct random_pool random = {.left = 0};
+	enum err           err;
+	random_take(&random, &timer->instance, sizeof timer->instance);
+	timer->instance = timer->instance >> 1 | 1;
 	if ((err = child_begin(&timer->child, options, ROLE_TIMER))) return err;
 	if ((err = loop_open(&timer->loop))) return err;
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
-	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX; shard++) {
-		struct ask *ask = NULL;
-		char        endpoint[ENDPOINT_TEXT];
-		datadir_shard_endpoint(&timer->child.datadir, shard, endpoint);
-		if ((err = ask_open(&ask, endpoint, ROLE_TIMER, (uint32_t)options->index, on_reply)))
-			return err;
-		timer->shards[timer->shard_count++] = ask;
-		ask_serve(ask, on_calls, timer);
-		if ((err = loop_watch(&timer->loop, ask_fd(ask)))) return err;
-		if ((err = loop_watch(&timer->loop, ask_link_fd(ask)))) return err;
-	}
-	return OK;
+	if ((err = open_egress(timer, options))) return err;
+	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX && !err; shard++)
+		err = open_shard(timer, options, shard);
+	return err;
 }
 
 static void timer_close(struct timer *timer)
 {
-	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
+	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
+		deliver_close(&timer->deliveries[shard]);
+		fetching_close(&timer->fetches[shard]);
 		ask_close(&timer->shards[shard]);
+	}
 	buffer_free(&timer->answers.bytes);
+	egress_close(&timer->egress);
 	loop_close(&timer->loop);
 	child_end(&timer->child);
 }
@@ -113,17 +189,51 @@ static void heartbeats(struct timer *timer, mono_us now)
 		heartbeat(timer->shards[shard], now);
 }
 
-/* One turn: true when there is more to do at once. */
-static bool turn(struct timer *timer, mono_us now)
+/* One turn; returns how long the next may be away. */
+static dur_us turn(struct timer *timer, mono_us now)
 {
-	bool more = false;
+	bool   more = false;
+	dur_us wait = {CHILD_TURN_MS * US_PER_MS};
 	heartbeats(timer, now);
+	read_own_addresses(timer, now);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
-		ask_flush(timer->shards[shard], now);
 		more |= ask_pump(timer->shards[shard], now, MESSAGES_A_TURN);
+		deliver_turn(timer->deliveries[shard], now); /* what an answer leads to leaves at once */
+		ask_flush(timer->shards[shard], now);
 	}
+	timer->has_news = false;
+	dur_us egress_wait = egress_turn(timer->egress, now);
+	more |= timer->has_news; /* what it leads to leaves in the next turn */
+	if (egress_wait.v < wait.v) wait = egress_wait;
 	child_report(&timer->child, all_are_up(timer) ? "ready" : "starting", 0, now);
-	return more;
+	return more ? (dur_us){0} : wait;
+}
+
+static bool all_are_idle(const struct timer *timer)
+{
+	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
+		if (!deliver_is_idle(timer->deliveries[shard])) return false;
+	return true;
+}
+
+static void turn_until_idle(struct timer *timer, int64_t ms)
+{
+	mono_us until = mono_after(time_mono(), (dur_us){ms * US_PER_MS});
+	while (!all_are_idle(timer) && time_mono().v < until.v) {
+		dur_us wait = turn(timer, time_mono()), left = mono_since(until, time_mono());
+		loop_wait(&timer->loop, wait.v < left.v ? wait : left);
+	}
+}
+
+/* Attempts that end soon are seen to their end, so that no delivery is made twice because of a stop. */
+static void drain(struct timer *timer)
+{
+	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
+		deliver_stop(timer->deliveries[shard]);
+	turn_until_idle(timer, DRAIN_MS);
+	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
+		deliver_cut(timer->deliveries[shard]);
+	turn_until_idle(timer, LAST_WORDS_MS);
 }
 
 int timer_main(const struct options *options)
@@ -138,9 +248,10 @@ int timer_main(const struct options *options)
 	}
 	log_info("timer_started", "shards=%u", timer->shard_count);
 	while (!child_stopping(&timer->child)) {
-		bool more = turn(timer, time_mono());
-		loop_wait(&timer->loop, (dur_us){more ? 0 : CHILD_TURN_MS * US_PER_MS});
+		dur_us wait = turn(timer, time_mono());
+		loop_wait(&timer->loop, wait);
 	}
+	drain(timer);
 	log_info("timer_stopped", "orderly=1");
 out:
 	timer_close(timer);

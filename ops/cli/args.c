@@ -106,9 +106,8 @@ struct number args_number(struct args *args, const char *name)
 	return number;
 }
 
-struct number args_duration(struct args *args, const char *name)
+static struct number duration_of(struct args *args, const char *value)
 {
-	const char   *value = args_option(args, name);
 	struct number number = {.given = value != NULL};
 	dur_us        duration = {0};
 
@@ -116,4 +115,14 @@ struct number args_duration(struct args *args, const char *name)
 	if (!duration_read(span_str(value), &duration)) args->wrong = true;
 	number.value = duration.v / US_PER_SEC;
 	return number;
+}
+
+struct number args_duration(struct args *args, const char *name)
+{
+	return duration_of(args, args_option(args, name));
+}
+
+struct number args_word_duration(struct args *args)
+{
+	return duration_of(args, args_word(args));
 }

@@ -29,3 +29,4 @@ struct number {
 struct toggle args_toggle(struct args *args, const char *name);   /* on|off */
 struct number args_number(struct args *args, const char *name);   /* a whole number >= 0 */
 struct number args_duration(struct args *args, const char *name); /* 90s, 5m, 2h, 1d; value in seconds */
+struct number args_word_duration(struct args *args);              /* the same, as the next word */

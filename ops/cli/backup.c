@@ -162,6 +162,7 @@ static enum outcome describe(struct backing *self)
 		return cli_fail(self->cli, err,
 		                "The data directory's identity or master.key cannot be read.");
 	memcpy(self->backup.lineage, self->datadir.identity.lineage, sizeof self->backup.lineage);
+	self->backup.earlier = self->datadir.identity.earlier;
 	self->backup.shards = service_shards(self->cli->service);
 	self->backup.created = time_wall();
 	backup_key_id(self->key, self->backup.key_id);

@@ -212,7 +212,9 @@ static enum outcome restore(struct restoring *self)
 	if ((outcome = read_manifest(self)) != DONE || (outcome = look_at_target(self)) != DONE ||
 	    (outcome = find_key(self)) != DONE)
 		return outcome;
-	self->identity = (struct identity){.shards = self->backup.shards, .state = IDENTITY_RESTORED};
+	self->identity = (struct identity){
+	    .earlier = self->backup.earlier, .shards = self->backup.shards, .state = IDENTITY_RESTORED};
+	lineages_add(&self->identity.earlier, self->backup.lineage);
 	if (getrandom(self->identity.lineage, sizeof self->identity.lineage, 0) !=
 	    (ssize_t)sizeof self->identity.lineage)
 		return cli_fail(self->cli, ERR_IO, NULL);

@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PROCESS_SECONDS = 60, FINDINGS_SHOWN = 20, RUNS_MAX = 5000, STRIDE = 4, FIRST = 32 };
+enum { PROCESS_SECONDS = 60, FINDINGS_SHOWN = 20, RUNS_MAX = 20000, STRIDE = 4, FIRST = 32 };
 
 /* In what ways the calls of a class fail. */
 static const struct trial {

@@ -8,9 +8,10 @@
 #include "schemas/fields.h"
 #include "schemas/frame.h"
 
-static const enum message messages[] = {MSG_PASS_CREATE,     MSG_PASS_PATCH, MSG_PASS_LOYALTY,
-                                        MSG_PASS_GET,        MSG_PASS_LIST,  MSG_PASS_DELETE,
-                                        MSG_TEMPLATE_FIELDS, MSG_ACCOUNT_SET};
+static const enum message messages[] = {MSG_PASS_CREATE,        MSG_PASS_PATCH,      MSG_PASS_LOYALTY,
+                                        MSG_PASS_GET,           MSG_PASS_LIST,       MSG_PASS_DELETE,
+                                        MSG_TEMPLATE_FIELDS,    MSG_ACCOUNT_SET,     MSG_SUBSCRIPTION_CREATE,
+                                        MSG_SUBSCRIPTION_PATCH, MSG_SUBSCRIPTION_GET};
 
 static struct arguments_memory memory;
 static struct buffer           packed, text, stored;
@@ -68,6 +69,16 @@ static void check_member(const struct field *field, const msgpack_object *arg, c
 		json_text(member, &text);
 		check_stored(arg, buffer_span(&text));
 		return;
+	case TYPE_VALUE:
+		if (arg->type == MSGPACK_OBJECT_STR) {
+			must(span_equal(arg_span(arg), member->text));
+			return;
+		}
+		buffer_clear(&text);
+		json_text(member, &text);
+		must(arg_span(arg).size == 0 || span_equal(arg_span(arg), buffer_span(&text)));
+		return;
+	case TYPE_UUID:
 	case TYPE_STRINGS:
 	case TYPE_TIME:
 	case TYPE_BYTES: must(field->source != FROM_BODY);

@@ -1,6 +1,8 @@
 /* Arguments by name where a name says more than its type, else by type. */
 #include "tests/fuzz/asks.h"
 
+#include "actors/rt/token.h"
+#include "schemas/delivery.h"
 #include "schemas/ids.h"
 #include "schemas/json.h"
 
@@ -72,6 +74,7 @@ static const struct words {
     {"status", {"issued", "active", "removed", "deactivated", "creating", "gone"}},
     {"sort_by", {"created_at", "updated_at", "id", "name", "balance"}},
     {"sort_dir", {"asc", "desc", "up"}},
+    {"image", {"logo", "banner", "title"}},
     {"q", {"ad", "3", "-", "\xc3\xa9", "b", ""}},
 };
 
@@ -137,11 +140,26 @@ static bool pack_word(struct supply *supply, const char *name, msgpack_packer *p
 	return false;
 }
 
+/* By the engine's key, which is all zeros, and now and then with a bit that is wrong. */
+static void pack_token(struct supply *supply, msgpack_packer *packer, struct ask *ask)
+{
+	static const struct token_keys keys = {.count = 1};
+	uint8_t                        how = supply_byte(supply), token[TOKEN_BYTES];
+	char                           text[TOKEN_TEXT];
+	ask->token_account = how & 128 ? ask->account : how % ASK_ACCOUNTS;
+	token_make(&keys, ask_account(ask->token_account), how % 16, token);
+	if (how % 32 == 31) token[how / 32] ^= 1;
+	token_text(token, text);
+	pack_text(packer, text);
+}
+
 static void pack_string(struct supply *supply, const struct field *field, msgpack_packer *packer,
                         struct ask *ask)
 {
 	if (!strcmp(field->name, "pass_id"))
 		pack_pass_id(supply, packer, ask);
+	else if (!strcmp(field->name, "token"))
+		pack_token(supply, packer, ask);
 	else if (!strcmp(field->name, "pass_template_id"))
 		pack_template_id(supply, packer, ask);
 	else if (!pack_word(supply, field->name, packer))
@@ -172,14 +190,96 @@ static void pack_integer(struct supply *supply, const struct field *field, msgpa
 	if (how == 32 && field->max < INT64_MAX) value++;
 	if (how >= 192) value %= 1000;
 	if (!strcmp(field->name, "balance_to_add")) ask->delta = value;
+	if (!strcmp(field->name, "instance")) value = 1 + how / 100; /* of one life of the timer, mostly */
 	pack_int(packer, value);
 }
 
-static void pack_bytes(struct supply *supply, msgpack_packer *packer, const struct ask *ask)
+enum { LEASES_KEPT = 64 };
+static uint8_t  leases[LEASES_KEPT][LEASE_BYTES];
+static unsigned lease_count;
+
+void ask_forget_leases(void)
 {
+	lease_count = 0;
+}
+
+void ask_note_leases(struct span given)
+{
+	for (size_t at = 0; at < given.size; at += LEASE_BYTES)
+		memcpy(leases[lease_count++ % LEASES_KEPT], given.at + at, LEASE_BYTES);
+}
+
+/* One that was given, whatever has become of it; now and then with a bit that is wrong. */
+static void take_lease(struct supply *supply, uint8_t to[LEASE_BYTES])
+{
+	uint8_t  how = supply_byte(supply);
+	unsigned count = lease_count < LEASES_KEPT ? lease_count : LEASES_KEPT;
+	memset(to, how, LEASE_BYTES);
+	if (count) memcpy(to, leases[how % count], LEASE_BYTES);
+	if (how >= 240) to[supply_byte(supply) % LEASE_BYTES] ^= 1;
+}
+
+static void pack_leases(struct supply *supply, msgpack_packer *packer)
+{
+	uint8_t  bytes[LEASES_PER_CALL_MAX * LEASE_BYTES], how = supply_byte(supply);
+	unsigned count = 1 + how % 8;
+	for (unsigned i = 0; i < count; i++)
+		take_lease(supply, bytes + i * LEASE_BYTES);
+	pack_bin(packer, span_of(bytes, count * LEASE_BYTES - (how == 255)));
+}
+
+static void pack_reports(struct supply *supply, msgpack_packer *packer)
+{
+	static const uint16_t statuses[] = {200, 200, 299, 404, 503, 0};
+	uint8_t               bytes[REPORTS_PER_CALL_MAX * ATTEMPT_REPORT_BYTES], how = supply_byte(supply);
+	unsigned              count = 1 + how % REPORTS_PER_CALL_MAX;
+	for (unsigned i = 0; i < count; i++) {
+		uint8_t              *at = bytes + i * ATTEMPT_REPORT_BYTES, end = supply_byte(supply);
+		struct attempt_report report = {.what = end < 192 ? ATTEMPT_MADE : end % 4,
+		                                .error = end % 8 == 7 ? end / 8 % (ATTEMPT_ERRORS + 1) : 0,
+		                                .status = statuses[end % COUNT(statuses)],
+		                                .latency_ms = end * 20u};
+		attempt_report_write(&report, at);
+		take_lease(supply, at);
+	}
+	pack_bin(packer, span_of(bytes, count * ATTEMPT_REPORT_BYTES - (how == 255)));
+}
+
+static void pack_bytes(struct supply *supply, const struct field *field, msgpack_packer *packer,
+                       const struct ask *ask)
+{
+	if (!strcmp(field->name, "leases")) {
+		pack_leases(supply, packer);
+		return;
+	}
+	if (!strcmp(field->name, "reports")) {
+		pack_reports(supply, packer);
+		return;
+	}
 	uint8_t hash[32], how = supply_byte(supply);
 	ask_key_hash(ask->account, how % 4, hash);
 	pack_bin(packer, span_of(hash, how == 255 ? 31 : sizeof hash));
+}
+
+/* What the handler judges by itself: mostly a few that it takes, so that they meet each other. */
+static void pack_value(struct supply *supply, const struct field *field, msgpack_packer *packer)
+{
+	static const char *const kinds[] = {"[\"pass.created\"]",
+	                                    "[\"scan.created\",\"pass.balanceUpdate\"]",
+	                                    "[]",
+	                                    "[\"x\"]",
+	                                    "[1",
+	                                    "{}",
+	                                    ""};
+	uint8_t                  how = supply_byte(supply);
+	char                     url[] = "https://?.example/";
+	url[8] = (char)('a' + how % 8);
+	if (!strcmp(field->name, "event_types"))
+		pack_bin(packer, span_str(kinds[how < 192 ? how % 2 : how % COUNT(kinds)]));
+	else if (how < 224)
+		pack_text(packer, url);
+	else
+		pack_any_text(supply, packer);
 }
 
 static void pack_argument(struct supply *supply, const struct field *field, msgpack_packer *packer,
@@ -212,8 +312,10 @@ static void pack_argument(struct supply *supply, const struct field *field, msgp
 		return;
 	case TYPE_STRINGS: pack_strings(supply, field, packer); return;
 	case TYPE_TIME: pack_time(supply, packer); return;
-	case TYPE_BYTES: pack_bytes(supply, packer, ask); return;
+	case TYPE_BYTES: pack_bytes(supply, field, packer, ask); return;
 	case TYPE_PLATFORM: pack_text(packer, how & 1 ? "ios" : "android"); return;
+	case TYPE_UUID: pack_any_text(supply, packer); return;
+	case TYPE_VALUE: pack_value(supply, field, packer); return;
 	}
 }
 

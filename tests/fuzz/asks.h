@@ -14,6 +14,7 @@ struct ask {
 	int          pass; /* one of ASK_PASSES that is a good id; else -1 */
 	int64_t      delta;
 	bool         include_deleted;
+	unsigned     token_account; /* whose pass the token names, if there is one */
 };
 
 struct account_id ask_account(unsigned account);
@@ -21,6 +22,10 @@ struct account_id ask_account(unsigned account);
 void ask_key_hash(unsigned account, unsigned which, uint8_t hash[32]);
 /* The id of the pass with this number. */
 struct span ask_pass_id(unsigned pass);
+
+/* Leases that were given, for renderings and reports to name; and none any more. */
+void ask_note_leases(struct span leases);
+void ask_forget_leases(void);
 
 /* Appends a call to `out`, and tells in `ask` what of it a model needs to know. `head` is filled in but for its message. */
 void ask_make(struct supply *supply, struct call *head, struct frame_out *out, struct ask *ask);

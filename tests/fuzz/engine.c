@@ -1,8 +1,10 @@
 /* A shard's engine, driven by random commands of every message, from a frontend, a command line, the timer and a stranger
  * who sends anything, with restarts in between: orderly ones, and ones that leave everything as a killed process would.
  * Judged by: every call gets one answer; a pass is there if and only if it was created and not deleted; its balance is the
- * sum of the deltas that were accepted; a restart changes no answer; and the audit finds nothing in the tables. */
+ * sum of the deltas that were accepted; a restart changes no answer; what the engine remembers of deliveries is what a start
+ * would make of their rows; and the audit finds nothing in the tables. */
 #include "tests/fuzz/asks.h"
+#include "tests/fuzz/checks.h"
 #include "tests/fuzz/post.h"
 #include "tests/unit/support.h"
 
@@ -26,7 +28,7 @@ static mono_us           now;
 static wall_us           service_now;
 static struct frame_out  filling[WHO_COUNT];
 static struct ask        asks[ASKS_MAX]; /* by id */
-static bool              answered[ASKS_MAX];
+static bool              answered[ASKS_MAX], begun[ASKS_MAX];
 static unsigned          asked, waiting;
 static bool              timer_is_deaf;
 static uint8_t           timer_says; /* 0: yes */
@@ -54,8 +56,10 @@ static void start(void)
 	must(shop_open(&place, true, &store, &report) == OK);
 	must((engine = calloc(1, sizeof *engine)));
 	engine->facts.shards = 1;
+	engine->facts.tokens.count = 1;
 	engine->facts.public_url = "https://example";
 	engine->facts.epoch = report.epoch;
+	engine->facts.test_clock = true;
 	must(engine_open(engine, store, NULL) == OK);
 	for (enum who who = 0; who < WHO_COUNT; who++)
 		hello(who);
@@ -92,6 +96,10 @@ static void check_presence(const struct ask *ask, const struct pass_model *pass,
 
 static void note_answer(const struct ask *ask, const struct reply *reply)
 {
+	if (ask->message == MSG_DELIVERY_LEASE) check_leases(reply);
+	if (ask->message == MSG_DELIVERY_RENDER) check_rendered(reply);
+	if (ask->message == MSG_PASS_PAGE) check_page(ask, reply);
+	if (ask->message == MSG_PASS_IMAGE && !reply->err) must(ask->token_account == ask->account);
 	if (ask->pass < 0) return;
 	struct pass_model *pass = &model[ask->account][ask->pass];
 	switch (ask->message) {
@@ -131,21 +139,36 @@ static void on_reply(const struct reply *reply)
 	must(reply->id > 0 && reply->id <= asked);
 	must(!answered[reply->id - 1]); /* one final answer each */
 	if (keeping) keep_answer(reply);
-	if (reply->flags & REPLY_MORE) return;
+	bool has_begun = begun[reply->id - 1]; /* a creation: the pass was there with the first word */
+	if (reply->flags & REPLY_MORE) {
+		begun[reply->id - 1] = asks[reply->id - 1].message == MSG_PASS_CREATE;
+		if (begun[reply->id - 1]) note_answer(&asks[reply->id - 1], reply);
+		return;
+	}
 	answered[reply->id - 1] = true;
 	waiting--;
+	if (has_begun) return;
 	must(reply->err != ERR_INTERNAL && reply->err != ERR_IO && reply->err != ERR_DAMAGED);
 	note_answer(&asks[reply->id - 1], reply);
 }
 
+/* Of a fetch: that it is there, which it hardly ever is, or that it is not to be had, now or ever. */
+static enum err says_to(const struct call *call)
+{
+	static const enum err words[] = {OK, ERR_IMAGE_REFUSED, ERR_IMAGE_UNREACHABLE};
+	if (call->message == MSG_FETCH) return words[call->id % 3];
+	return timer_says == 1 ? ERR_PASS_PROVIDER_UNAVAILABLE : OK;
+}
+
 /* The timer's part: yes, no, or nothing to what it is asked. */
-static void answer_prepare(const struct frame *frame)
+static void answer_timer_s(const struct frame *frame)
 {
 	struct frame_out out = {.count = 0};
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call;
-		must(call_open(&frame->items[i], &call) == OK && call.message == MSG_PREPARE);
-		enum err err = timer_says == 1 ? ERR_PASS_PROVIDER_UNAVAILABLE : OK;
+		must(call_open(&frame->items[i], &call) == OK);
+		must(call.message == MSG_PREPARE || call.message == MSG_FETCH);
+		enum err err = says_to(&call);
 		frame_reply(&out, call.id, err, 0, span_of(NULL, 0));
 		msgpack_packer packer = frame_out_packer(&out);
 		msgpack_pack_nil(&packer);
@@ -163,7 +186,7 @@ static void take_answers(void)
 	while (post_out(&to, &bytes)) {
 		msgpack_zone *zone = msgpack_zone_new(1024);
 		must(zone && frame_open(bytes, zone, &frame) == OK);
-		if (frame.kind == FRAME_CALLS) answer_prepare(&frame);
+		if (frame.kind == FRAME_CALLS) answer_timer_s(&frame);
 		for (uint32_t i = 0; frame.kind == FRAME_REPLIES && i < frame.count; i++) {
 			must(reply_open(&frame.items[i], &reply) == OK);
 			if (to.id[0] != peers[STRANGER].id[0]) on_reply(&reply);
@@ -208,9 +231,12 @@ static void settle_at(int64_t pace_us)
 		                        {.fd = readers_fd(engine->readers), .events = POLLIN}};
 		must(i < TURNS_MAX);
 		turn();
-		bool    threads_work = store_is_syncing(store) || waiting > engine->parking.count;
-		int64_t us = threads_work || !waiting ? pace_us
-		                                      : 10 * IDLE_US; /* for the timer, that is silent */
+		bool threads_work = store_is_syncing(store) || waiting > engine->parking.count +
+		                                                             engine->issuance.wait_count +
+		                                                             engine->is_asked;
+		int64_t us = threads_work || !waiting
+		                 ? pace_us
+		                 : 10 * IDLE_US; /* for the timer, or for something to be due */
 		now.v += us;
 		service_now.v += us;
 		if (threads_work && i > 1) (void)poll(news, 2, 5);
@@ -251,6 +277,7 @@ static void ask(struct supply *supply, enum message message, uint8_t how, unsign
 		ask_key_hash(account, how == 246, head.key_hash);
 	ask_make(supply, &head, &filling[who], made);
 	if (!head.has_account) made->pass = -1;
+	begun[asked] = false;
 	answered[asked++] = false;
 	waiting++;
 }
@@ -264,10 +291,18 @@ static void ask_plainly(enum message message, unsigned account, struct span argu
 /* An account with its templates, without which little else would happen. */
 static void open_account(unsigned account)
 {
-	static const uint8_t first[] = {0, 0}, second[] = {8, 0};
-	ask_plainly(MSG_ACCOUNT_CREATE, account, span_of(NULL, 0));
+	static const uint8_t first[] = {0, 0}, second[] = {8, 0}, with_webhooks[] = {0, 0, 0, 1};
+	ask_plainly(MSG_ACCOUNT_CREATE, account, span_of(with_webhooks, sizeof with_webhooks));
 	ask_plainly(MSG_TEMPLATE_PUT, account, span_of(first, sizeof first));
 	ask_plainly(MSG_TEMPLATE_PUT, account, span_of(second, sizeof second));
+}
+
+/* Somebody who wants to hear of what happens there. */
+static void subscribe(unsigned account)
+{
+	static const uint8_t created[] = {0, 0, 0, 0}, balances[] = {0, 1, 0, 1};
+	ask_plainly(MSG_SUBSCRIPTION_CREATE, account, span_of(created, sizeof created));
+	ask_plainly(MSG_SUBSCRIPTION_CREATE, account, span_of(balances, sizeof balances));
 }
 
 static void beat(void)
@@ -279,7 +314,7 @@ static void beat(void)
 static void ask_all(struct buffer *answers)
 {
 	static const enum message messages[] = {MSG_ACCOUNT_SHOW, MSG_KEY_LIST, MSG_TEMPLATE_LIST,
-	                                        MSG_TEMPLATE_FIELDS};
+	                                        MSG_TEMPLATE_FIELDS, MSG_DELIVERY_LIST};
 	settle();
 	now.v += 10 * US_PER_SEC; /* accounts with a rate have all of it again */
 	service_now.v += 10 * US_PER_SEC;
@@ -307,6 +342,7 @@ static void restart(bool killed)
 	static struct buffer before, after;
 	struct place         copy;
 	settle_at(killed ? BUSY_US : IDLE_US);
+	int64_t offset = atomic_load(&engine->facts.clock_offset);
 	if (killed) place_copy(&place, &copy);
 	ask_all(&before);
 	stop();
@@ -318,6 +354,7 @@ static void restart(bool killed)
 	start();
 	ask_all(&after);
 	must(span_equal(buffer_span(&before), buffer_span(&after)));
+	must(atomic_load(&engine->facts.clock_offset) == offset);
 }
 
 static void step_raw(struct supply *supply)
@@ -345,7 +382,12 @@ static void step_ask(struct supply *supply, uint8_t what)
 	static const enum message often[] = {MSG_PASS_CREATE, MSG_PASS_LOYALTY, MSG_PASS_LOYALTY,
 	                                     MSG_PASS_GET,    MSG_PASS_PATCH,   MSG_PASS_DELETE,
 	                                     MSG_PASS_EVENT,  MSG_PASS_LIST};
-	enum message              message = what < 160 ? often[what % 8] : (enum message)(what % MSG_COUNT);
+	static const enum message deliver[] = {MSG_DELIVERY_LEASE, MSG_DELIVERY_LEASE, MSG_DELIVERY_REPORT,
+	                                       MSG_DELIVERY_RENDER};
+	enum message              message = what < 128   ? often[what % 8]
+	                                    : what < 152 ? deliver[what % 4]
+	                                    : what < 160 ? MSG_PASS_PAGE
+	                                                 : (enum message)(what % MSG_COUNT);
 	uint8_t                   how = supply_byte(supply);
 	if (message_row(message)->receiver == ROLE_SHARD) ask(supply, message, how, how / 2 % ASK_ACCOUNTS);
 }
@@ -382,6 +424,7 @@ static void audit(void)
 	settle();
 	must(store_is_committed(store) || store_commit(store) == OK);
 	must(store_reader_open(store, &arena, &view) == OK && store_reader_begin(view) == OK);
+	check_queue(&engine->deliveries, view, now);
 	must(audit_tables(view, &audit, &faults, NULL) == OK);
 	if (faults.count) fprintf(stderr, "%s\n", faults.texts[0]);
 	must(faults.count == 0);
@@ -395,6 +438,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct supply supply = {span_of(bytes, size)};
 	memset(model, 0, sizeof model);
 	asked = waiting = 0;
+	ask_forget_leases();
 	timer_is_deaf = false;
 	timer_says = 0;
 	now.v = service_now.v = 1000 * US_PER_SEC;
@@ -405,8 +449,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	for (unsigned account = 0; account < ASK_ACCOUNTS - 1; account++)
 		open_account(account);
 	settle();
-	drive(&supply);
+	beat();
+	for (unsigned account = 0; account < ASK_ACCOUNTS - 1; account++)
+		subscribe(account);
 	settle();
+	drive(&supply);
 	audit();
 	stop();
 	place_remove(&place);

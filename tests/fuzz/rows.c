@@ -6,8 +6,11 @@
 #include "schemas/body.h"
 #include "store/account_row.h"
 #include "store/hot.h"
+#include "store/image.h"
+#include "store/issuing.h"
 #include "store/keys.h"
 #include "store/ledger.h"
+#include "store/subscription.h"
 #include "store/tally.h"
 
 enum { MODEL_PASSES = 90, STEPS_MAX = 400 };
@@ -76,6 +79,41 @@ static void check_account(struct span bytes)
 	must(row.suspended == again.suspended && row.rewards == again.rewards);
 	must(row.rate_limit == again.rate_limit && row.template_count == again.template_count);
 	must(span_equal(row.name, again.name) && row.created.v == again.created.v);
+}
+
+static void check_subscription(struct span bytes)
+{
+	struct subscription row = {.active = false}, again;
+	uint8_t             value[SUBSCRIPTION_BYTES_MAX];
+	enum err            err = subscription_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	struct span written = span_of(value, subscription_write(&row, value));
+	must(span_equal(written, bytes) && subscription_read(written, &again) == OK);
+}
+
+static void check_issuing(struct span bytes)
+{
+	struct issuing row, again;
+	enum err       err = issuing_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(issuing_put(s.view, account, 1, &row) == OK && issuing_get(s.view, account, 1, &again) == OK);
+	must(again.begun.v == row.begun.v && again.has_key == row.has_key);
+	must(span_equal(again.logo, row.logo) == (row.logo.size <= URL_BYTES_MAX + 1));
+}
+
+static void check_image(struct span bytes)
+{
+	static const struct span url = {(const uint8_t *)"u", 1};
+	struct image             image, again;
+	enum err                 err = image_read(bytes, &image);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(image_url_put(s.view, account, url, &image) == OK);
+	must(image_of_url(s.view, account, url, &again) == OK && again.size == image.size);
+	must(image_parts(&image) >= 1 && image_parts(&image) <= IMAGE_PARTS_MAX);
+	must(image_bytes(s.view, account, &image, &packed) == ERR_NOT_FOUND);
 }
 
 static void check_body(struct span bytes)
@@ -161,8 +199,9 @@ static void check_commands(struct span bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static void (*const checks[])(struct span bytes) = {check_hot_row, check_tally, check_ledger,
-	                                                    check_account, check_body,  check_commands};
+	static void (*const checks[])(struct span bytes) = {check_hot_row,      check_tally,   check_ledger,
+	                                                    check_account,      check_body,    check_commands,
+	                                                    check_subscription, check_issuing, check_image};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);

@@ -9,6 +9,7 @@
 #include "schemas/limits.h"
 #include "schemas/lines.h"
 #include "schemas/template.h"
+#include "schemas/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,11 +175,30 @@ static void check_small(struct span text)
 	if (is_web_url(text)) must(text.size > 7 && !memchr(text.at, ' ', text.size));
 }
 
+/* What may be called is called by its normal form, which may be called too and is its own. */
+static void check_endpoint(struct span text)
+{
+	struct buffer normal = {0}, again = {0};
+	bool          may = url_check(text, NULL) == OK;
+
+	if (url_normal(text, &normal) == OK) {
+		must(normal.size > 8 && !memcmp(normal.at, "https://", 8));
+		must(!memchr(normal.at, ' ', normal.size) && !memchr(normal.at, 0, normal.size));
+		must(normal.size > URL_BYTES_MAX || url_normal(buffer_span(&normal), &again) == OK);
+		must(normal.size > URL_BYTES_MAX || span_equal(buffer_span(&normal), buffer_span(&again)));
+		must(normal.size > URL_BYTES_MAX || may == (url_check(buffer_span(&normal), NULL) == OK));
+	} else {
+		must(!may);
+	}
+	buffer_free(&normal);
+	buffer_free(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span text) = {
 	    check_date, check_any_time,    check_duration, check_percent, check_query, check_account,
-	    check_key,  check_template_id, check_uuid,     check_pass_id, check_small};
+	    check_key,  check_template_id, check_uuid,     check_pass_id, check_small, check_endpoint};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	checks[which](supply_rest(&supply));

@@ -2,6 +2,7 @@
 its own with `new_service`. After every test the log is looked at: a line above `info` that was not announced
 fails the test during which it appeared.
 """
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import Service  # noqa: E402
+from certificates import Authority  # noqa: E402
+from harness import ROOT, Service  # noqa: E402
+from receiver import Receiver  # noqa: E402
 from shop import Shop  # noqa: E402
 
 
@@ -20,7 +23,17 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "plain: about time or disks; the sanitizers have nothing to say of it")
 
 
+# Files that take long begin first, so that at the end nobody waits for one of them: who takes longest, foremost.
+LONGEST = ("test_durability.py", "test_damage.py", "test_moves.py", "test_slow_disk.py", "test_backup.py", "test_import.py",
+           "test_processes.py", "test_crash_states.py")
+
+
+def turn_of(item):
+    return LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST)
+
+
 def pytest_collection_modifyitems(items):
+    items.sort(key=turn_of)
     if os.environ.get("STAMPEDE_SLOW"):
         return
     for item in items:
@@ -118,7 +131,7 @@ def shop(new_shop):
 @pytest.fixture(scope="module")
 def module_shop(shared_service):
     """One account with a template of every type for a module's tables, where a fresh one a row would be slow."""
-    shop = Shop(shared_service, ("balance", "stamps", "none"))
+    shop = Shop(shared_service, ("balance", "stamps", "none"), functions=("--webhooks",))
     yield shop
     shop.close()
 
@@ -128,3 +141,37 @@ def till(module_shop, service):
     """module_shop, with the log looked at after the test."""
     assert service is module_shop.service
     return module_shop
+
+
+# Endpoints of webhooks
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def chain(authority):
+    return authority.leaf()
+
+
+@pytest.fixture
+def receiver(chain):
+    with Receiver(chain) as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="session")
+def verify():
+    """What the public verifier says of deliveries {secret, headers, body}: "ok", or why not."""
+    found = subprocess.run([ROOT / "ops" / "standardwebhooks"], capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip(f"no verifier: {found.stderr}")
+    env = {**os.environ, "NODE_PATH": found.stdout.strip() + "/node_modules"}
+
+    def verdicts(deliveries):
+        run = subprocess.run(["node", ROOT / "tests/scenario/verify_webhook.js"], env=env, capture_output=True, text=True,
+                             input="".join(json.dumps(one) + "\n" for one in deliveries), check=True)
+        return run.stdout.splitlines()
+
+    return verdicts

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Negative controls: scenarios must FAIL on builds that are broken on purpose.
+"""Negative controls: scenarios must FAIL on services that are broken on purpose.
 
     FAULT_ANSWER_EARLY   answers before the journal is written            the durability scenario
     FAULT_SKIP_REPLAY    skips the replay of the journal after a restart  the durability scenario, test_moves.py
@@ -7,69 +7,65 @@
     FAULT_NO_FLOORS      keeps no space in reserve on a filling disk      test_disk.py
     FAULT_NO_CHECKS      holds every checksum for a good one              test_damage.py
 
-Each is built in a directory of its own. The durability scenario runs until the first violation, with a bound on the
-kills. Exit status 0 only when something was found in every one: a scenario that cannot find these would prove nothing.
+Each is a program of its own in the build directory: meson.build says which files of it differ. The durability scenario
+runs until the first violation, with a bound on the kills. Exit status 0 only when something was found in every one: a
+scenario that cannot find these would prove nothing.
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+from harness import ROOT, build_directory
 
-import durability  # noqa: E402
-from harness import ROOT  # noqa: E402
-
-FAULTS = {"FAULT_ANSWER_EARLY": "build-early", "FAULT_SKIP_REPLAY": "build-noreplay",
-          "FAULT_NO_SYNC": "build-nosync", "FAULT_NO_FLOORS": "build-nofloors",
-          "FAULT_NO_CHECKS": "build-nochecks"}
-BY_KILLS = ("FAULT_ANSWER_EARLY", "FAULT_SKIP_REPLAY")
-BY_TESTS = (("FAULT_NO_SYNC", "test_slow_disk.py", "longer_than_the_deadlines"),
+HERE = Path(__file__).parent
+SIDE_BY_SIDE = 3  # they wait most of the time
+VIOLATIONS = re.compile(r"^durability: .* violations=([1-9]\d*) ", re.MULTILINE)
+# The longest first.
+BY_TESTS = (("FAULT_NO_FLOORS", "test_disk.py", "last_byte"),
+            ("FAULT_NO_SYNC", "test_slow_disk.py", "longer_than_the_deadlines"),
             ("FAULT_SKIP_REPLAY", "test_moves.py", "not_needed and no-tables"),
-            ("FAULT_NO_FLOORS", "test_disk.py", "last_byte"),
             ("FAULT_NO_CHECKS", "test_damage.py", "every_balance and stop"))
+BY_KILLS = ("FAULT_ANSWER_EARLY", "FAULT_SKIP_REPLAY")
 
 
-def build(directory, fault):
-    if not (directory / "build.ninja").exists():
-        subprocess.run(["meson", "setup", directory, "--buildtype=debug", f"-Dc_args=-D{fault}"], cwd=ROOT, check=True,
-                       stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "-C", directory, "stampede", "tests/fault/slow.so"], cwd=ROOT, check=True,
-                   stdout=sys.stderr)
+def run_on(fault, command):
+    """What `command` prints when the program under test is the one with the fault."""
+    program = build_directory() / "tests" / "scenario" / f"stampede_{fault.removeprefix('FAULT_').lower()}"
+    assert program.exists(), program
+    return subprocess.run(["/usr/bin/python3", *command], cwd=ROOT, env={**os.environ, "STAMPEDE_PROGRAM": str(program)},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def found_by_kills(directory, fault, kills):
-    scenario = durability.run(kills, durability.chosen_seed(), build=directory, until_violation=True)
-    for what in scenario.violations[:5]:
-        print(f"{fault}: found: {what}")
-    if not scenario.violations:
-        print(f"{fault}: NOT FOUND in {scenario.kills} kills")
-    return bool(scenario.violations)
+def found_by_kills(fault, kills):
+    said = run_on(fault, [HERE / "durability.py", "--until-violation", "--kills", str(kills)])
+    found = bool(VIOLATIONS.search(said))
+    print(f"{fault}: {'found' if found else 'NOT FOUND'} by kills: {said}", flush=True)
+    return found
 
 
-def found_by_tests(directory, fault, file, chosen):
-    """Do the chosen tests of a file fail on the program in `directory`? One that cannot run here says nothing."""
-    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", "-k", chosen,
-               Path(__file__).parent / file]
-    environment = {**os.environ, "STAMPEDE_BUILD": str(directory)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    said = done.stdout.strip().splitlines()[-1]
-    found = "failed" in said and "passed" not in said
-    print(f"{fault}: {'found' if found else 'NOT FOUND'} by {file}: {said}")
-    return found or ("skipped" in said and "passed" not in said)
+def found_by_tests(fault, file, chosen):
+    """Do the chosen tests of a file fail on the program? One that cannot run here says nothing."""
+    said = run_on(fault, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", "-k", chosen, HERE / file])
+    last = said.splitlines()[-1]
+    found = "failed" in last and "passed" not in last
+    where = "; ".join(line.removeprefix(f"{HERE}/") for line in said.splitlines() if line.startswith("/"))
+    print(f"{fault}: {'found' if found else 'NOT FOUND'} by {file}: {last}: {where}", flush=True)
+    return found or ("skipped" in last and "passed" not in last)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Show that the scenarios find broken builds.")
-    parser.add_argument("--kills", type=int, default=120, help="per build, at most")
-    parser.add_argument("--root", type=Path, default=ROOT, help="where the build directories go")
+    parser = argparse.ArgumentParser(description="Show that the scenarios find broken programs.")
+    parser.add_argument("--kills", type=int, default=120, help="per program, at most")
     options = parser.parse_args()
-    for fault, name in FAULTS.items():
-        build(options.root / name, fault)
-    found = [found_by_kills(options.root / FAULTS[fault], fault, options.kills) for fault in BY_KILLS]
-    found += [found_by_tests(options.root / FAULTS[fault], fault, file, chosen) for fault, file, chosen in BY_TESTS]
-    return 0 if all(found) else 1
+    subprocess.run(["ninja", "-C", build_directory(), "controls", "tests/fault/slow.so"], check=True, stdout=sys.stderr)
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        found = [pool.submit(found_by_tests, *row) for row in BY_TESTS]
+        found += [pool.submit(found_by_kills, fault, options.kills) for fault in BY_KILLS]
+        return 0 if all([future.result() for future in found]) else 1
 
 
 if __name__ == "__main__":

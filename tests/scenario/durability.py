@@ -14,7 +14,7 @@ Amounts are random numbers of 45 bits, so that a balance tells exactly which of 
 were applied: two different subsets of a dozen would have to have equal sums. An unknown command can still run
 until its deadline has passed, so "not there" becomes final only SETTLE_SECONDS after it was sent.
 
-    durability.py [--kills N] [--seconds N] [--seed N] [--build DIR] [--until-violation]
+    durability.py [--kills N] [--seconds N] [--seed N] [--until-violation]
 prints one line: what was acknowledged, unknown, killed and violated. Exit status 1 when anything was violated.
 """
 import argparse
@@ -112,11 +112,11 @@ class Worker(threading.Thread):
 class Run:
     """One service, its clients and its killer. `until_violation` ends it with the first finding."""
 
-    def __init__(self, seed, build=None, until_violation=False):
+    def __init__(self, seed, until_violation=False):
         self.seed = seed
         self.until_violation = until_violation
         self.rng = random.Random(f"{seed}/killer")
-        self.service = Service(build=build)
+        self.service = Service()
         self.violations = []
         self.lock = threading.Lock()
         self.go = threading.Event()
@@ -254,10 +254,10 @@ class Run:
             book.shop.close()
 
 
-def run(kills, seed, seconds=None, build=None, until_violation=False):
+def run(kills, seed, seconds=None, until_violation=False):
     """A finished Run. The seed is printed first, so that even a run that breaks can be repeated."""
     print(f"durability: seed={seed}", flush=True)
-    scenario = Run(seed, build, until_violation)
+    scenario = Run(seed, until_violation)
     try:
         scenario.perform(kills, seconds)
     finally:
@@ -275,12 +275,11 @@ def main():
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seconds", type=float, help="end after this long, however many kills")
     parser.add_argument("--seed", type=int, default=None, help="default: STAMPEDE_SEED, or random")
-    parser.add_argument("--build", help="default: STAMPEDE_BUILD, or build")
     parser.add_argument("--until-violation", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     seed = chosen_seed() if options.seed is None else options.seed
-    scenario = run(options.kills, seed, options.seconds, options.build, options.until_violation)
+    scenario = run(options.kills, seed, options.seconds, options.until_violation)
     for what in scenario.violations[:50]:
         print(f"violation: {what}")
     return 1 if scenario.violations else 0

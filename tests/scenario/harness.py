@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 READY = re.compile(r"^ready http=(\S+):(\d+) admin=(\S+):(\d+) pid=(\d+)$")
 LOG_LINE = re.compile(r"^time=\S+ level=(info|warn|fatal|panic) ")
 READY_SECONDS = 20
+PATIENCE = float(os.environ.get("STAMPEDE_PATIENCE", "1"))
 _number = count(1)
 
 
@@ -28,8 +29,15 @@ def build_directory():
     return build if build.is_absolute() else ROOT / build
 
 
+def program_under_test():
+    """The build's own, unless a control takes its place."""
+    return Path(os.environ.get("STAMPEDE_PROGRAM") or build_directory() / "stampede")
+
+
 def wait_for(condition, seconds, what):
-    """Polls until `condition()` is truthy and returns that; fails after `seconds`, saying `what` did not come."""
+    """Polls until `condition()` is truthy and returns that; fails after `seconds`, saying `what` did not come. A crowded
+    machine may take longer for what it does in the end: STAMPEDE_PATIENCE is how many times as long."""
+    seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -73,9 +81,9 @@ class CliError(Exception):
 class Service:
     """`options` go to `serve` as they are. Anything logged above `info` must be announced by expect_log()."""
 
-    def __init__(self, shards=2, http_threads=1, options=(), build=None):
-        self.build = Path(build) if build else build_directory()
-        self.program = self.build / "stampede"
+    def __init__(self, shards=2, http_threads=1, options=()):
+        self.build = build_directory()
+        self.program = program_under_test()
         self.home = self.build / "scenario" / f"{os.getpid()}-{next(_number)}"
         self.home.mkdir(parents=True)
         assert file_system_of(str(self.home)) != "tmpfs", "durability is to be seen on a real disk"
@@ -192,7 +200,7 @@ class Service:
 
     # Command line
 
-    def run(self, *arguments, stdin=None, data=True, env=None, seconds=20):
+    def run(self, *arguments, stdin=None, data=True, env=None, seconds=60):
         """Runs `stampede ARGUMENTS`; `data`: adds --data of this service. Returns the finished process."""
         where = ["--data", self.data] if data else []
         return subprocess.run([self.program, *map(str, arguments), *where], input=stdin, capture_output=True,

@@ -1,4 +1,5 @@
-"""The routes of http/routes.def: what tests that must leave none out go through."""
+"""The routes of http/routes.def: what tests that must leave none out go through. Those below /v1 are the interface's;
+PAGES are for holders, who have no key."""
 import re
 
 from harness import ROOT
@@ -19,5 +20,7 @@ class Route:
         return f"{self.method} {self.path}"
 
 
-ROUTES = [Route(*row) for row in ROW.findall((ROOT / "http" / "routes.def").read_text())]
-assert len(ROUTES) >= 7
+ALL = [Route(*row) for row in ROW.findall((ROOT / "http" / "routes.def").read_text())]
+ROUTES = [route for route in ALL if route.path.startswith("/v1/")]
+PAGES = [route for route in ALL if route not in ROUTES]
+assert len(ROUTES) >= 7 and [route.path for route in PAGES] == ["/p/{token}", "/p/{token}/{image}"]

@@ -32,9 +32,10 @@ def path_of(pass_id, suffix=""):
 
 
 class Shop:
-    def __init__(self, service, templates=("balance",), name="Shop"):
+    def __init__(self, service, templates=("balance",), name="Shop", functions=()):
+        """`functions`: those that are switched on, as the command line has them ("--webhooks")."""
         self.service = service
-        made = service.cli("account", "create", "--name", name)
+        made = service.cli("account", "create", "--name", name, *functions)
         self.account = made["account_id"]
         self.key = made["api_key"]
         self.client = service.client(self.key)

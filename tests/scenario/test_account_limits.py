@@ -1,6 +1,9 @@
 """What an operator sets for an account, and where it stands among the checks of a request: suspension and the rate."""
+import time
+
 from harness import wait_for
-from shop import path_of
+from hooks import hook_path, subscribe
+from shop import path_of, template_file
 
 
 def test_a_suspended_account_hears_402_before_all_but_401(shop):
@@ -55,6 +58,22 @@ def test_a_rate_limit(new_shop, service):
     assert shop.get(pass_id)["balance"] == done
     for _ in range(100):
         assert shop.client.get("/v1/passes").status == 200
+
+
+def test_nothing_that_is_written_refills_the_rate(new_shop, service):
+    """Neither what the account changes by its own requests nor what the operator sets makes room for more of them."""
+    shop = new_shop("balance", functions=("--webhooks",))
+    path = hook_path(subscribe(shop)["id"])
+    shop.set("--rate-limit", "2")
+    begun = time.monotonic()
+    answers = [shop.client.patch(path, {"active": bool(n % 2)}).status for n in range(60)]
+    for change in (lambda: service.cli("key", "create", shop.account), lambda: shop.put_template(template_file()),
+                   lambda: shop.set("--webhooks", "on")):
+        change()
+        answers += [shop.client.get("/v1/passes").status for _ in range(20)]
+    assert set(answers) == {200, 429}
+    # A second's at once, then what is earned; service time may run a tenth faster than the host's.
+    assert answers.count(200) <= 3 + 2.2 * (time.monotonic() - begun)
 
 
 def test_the_rate_in_the_order_of_checks(shop):

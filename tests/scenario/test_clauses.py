@@ -404,9 +404,10 @@ def test_the_earlier_of_two_faults(new_shop):
 # HEAD
 
 def test_head_on_every_get(till):
+    from hooks import subscribe
     from routes import ROUTES
     made = till.create()
-    ids = {"pass_id": made["id"]}
+    ids = {"pass_id": made["id"], "subscription_id": subscribe(till)["id"]}
     for route in ROUTES:
         path = route.at(**{name: ids[name] for name in route.ids})
         whole, head = till.client.request(route.method, path), till.client.head(path)

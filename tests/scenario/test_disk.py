@@ -3,8 +3,13 @@
 The floors that the answers depend on are the operator's to know: below 96 MiB of free space only deletions are
 taken; on a full disk they live on what has been reserved for them.
 """
+import os
+import signal
+
 import pytest
+from backlog import DELTA, Backlog
 from crowd import DECIDED, Crowd
+from deliveries import options
 from disk import MIB, Ballast, Disk, NotPermitted
 from harness import wait_for
 from shop import Shop, path_of
@@ -13,6 +18,7 @@ pytestmark = pytest.mark.plain
 
 DISK_MIB = 288
 BETWEEN_THE_FLOORS = 60 * MIB
+DELIVERIES = 1000
 
 
 @pytest.fixture
@@ -197,3 +203,24 @@ def test_killed_while_it_fills_up(on_small_disk):
             disk.drain()
         crowd.await_deltas()
         crowd.look_settled()
+
+
+@pytest.mark.parametrize("leave", [BETWEEN_THE_FLOORS, 0], ids=["between the floors", "full"])
+def test_deliveries_on_a_full_disk(on_small_disk, authority, receiver, leave):
+    """What waits when the disk is full goes out all the same, between the floors; and once there is space, in any case."""
+    service, disk = on_small_disk
+    service.options += options(authority)
+    service.start()
+    backlog = Backlog(service, {"sound": (receiver, "/status/200")})
+    timer, before = backlog.pile_up(DELIVERIES), pids(service)
+    disk.fill(leave)
+    os.kill(timer, signal.SIGCONT)
+    if leave:
+        wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 507, 5, "the disk to be too full for deltas")
+        wait_for(lambda: backlog.arrivals["sound"].look() >= DELIVERIES, 20, "what waited, beside a full disk")
+    disk.drain()
+    wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 202, 20, "deltas to be taken again")
+    backlog.await_all(["sound"], 20)
+    assert pids(service) == before, "nobody died"
+    assert service.cli("verify")["ok"] is True
+    backlog.close()

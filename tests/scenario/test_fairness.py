@@ -31,7 +31,11 @@ def test_many_slow_lists_of_one_account_do_not_hold_up_another(new_service):
     answered, _, _ = select.select([client.connection.sock for client in busy_lists], [], [], 0)
     assert len(answered) < LISTS // 2, "the other account had to wait for them"
     for client in busy_lists:
-        assert json.loads(client.receive().body) == []
+        answer = client.receive()
+        if answer.status == 200:
+            assert json.loads(answer.body) == []
+        else:  # its deadline came first: so slow a machine may be
+            answer.is_error(503, "OVERLOADED")
         client.close()
     for shop in (busy, other):
         shop.close()

@@ -13,6 +13,7 @@ import pytest
 from exact import exact
 from harness import wait_for
 from hostile import BROKEN, IMPOSSIBLE, VALUES, bodies_around, keys_that_meet, nested, raw, values_but
+from hooks import hooks_of, subscribe
 from routes import ROUTES
 from shop import Shop, new_id, path_of
 
@@ -21,11 +22,25 @@ MB = 1 << 20
 RESIDENT_KB_MAX = 200_000  # of any process, at its most
 
 
-class Operation:
-    """`fields` are the body's: name -> kinds of value that it takes. `good` is a body that would be carried out."""
+IDS = {"pass_id": "victim"}  # and "subscription_id", once there is one
+# Fields of which everything that is wrong has one code of its own.
+CODES = {"initial_platform": "INVALID_REQUEST", "url": "INVALID_WEBHOOK_URL", "event_types": "INVALID_WEBHOOK_EVENT_TYPE"}
 
-    def __init__(self, method, path, fields, good):
-        self.method, self.path, self.fields, self.good = method, path, fields, good
+
+def code_of(field):
+    return CODES.get(field, "INVALID_INPUT")
+
+
+class Operation:
+    """`fields` are the body's: name -> kinds of value that it takes. `good` is a body that would be carried out. `path`
+    is the route's, with the ids of IDS in place."""
+
+    def __init__(self, method, pattern, fields, good):
+        self.method, self.pattern, self.fields, self.good = method, pattern, fields, good
+
+    @property
+    def path(self):
+        return self.pattern.format(**IDS)
 
     def required(self):
         return [field for field, kinds in self.fields.items() if "null" not in kinds and field in self.good]
@@ -44,13 +59,21 @@ OPERATIONS = {
          "hidden": ["object", "null"], "appearance": ["object", "null"], "initial_platform": ["string"]},
         {"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}}),
     "PASS_PATCH": Operation(
-        "PATCH", "/v1/passes/victim",
+        "PATCH", "/v1/passes/{pass_id}",
         {"visible": ["object", "null"], "hidden": ["object", "null"], "appearance": ["object", "null"]},
         {"visible": {"name": "B"}, "hidden": {"a": 2}, "appearance": {"title": "U"}}),
     "PASS_LOYALTY": Operation(
-        "POST", "/v1/passes/victim/loyalty",
+        "POST", "/v1/passes/{pass_id}/loyalty",
         {"balance_to_add": ["integer"], "message": ["string", "null"]},
         {"balance_to_add": 5, "message": "m"}),
+    "SUBSCRIPTION_CREATE": Operation(
+        "POST", "/v1/webhook-subscriptions",
+        {"url": ["string"], "event_types": ["array"]},
+        {"url": "https://hostile.example/", "event_types": ["pass.created"]}),
+    "SUBSCRIPTION_PATCH": Operation(
+        "PATCH", "/v1/webhook-subscriptions/{subscription_id}",
+        {"url": ["string", "null"], "event_types": ["array", "null"], "active": ["boolean", "null"]},
+        {"url": "https://other.example/", "event_types": ["pass.created"], "active": False}),
 }
 each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 
@@ -62,7 +85,8 @@ def resident_kb_most(pid):
 @pytest.fixture(scope="module")
 def victim(shared_service):
     """A shop with one pass that all tests aim at. After all of them: the same processes, and nothing is damaged."""
-    shop = Shop(shared_service, ("balance",))
+    shop = Shop(shared_service, ("balance",), functions=("--webhooks",))
+    IDS["subscription_id"] = subscribe(shop, kinds=["scan.created"])["id"]  # there are none: nothing is tried meanwhile
     shop.create("victim", hidden={"a": 1.50}, appearance={"title": "T"})
     shop.add("victim", 3)
     before = processes(shared_service)
@@ -83,7 +107,7 @@ def all_of_it(shop):
     listed = shop.client.get("/v1/passes?include_deleted=1")
     counts = [{key: shard[key] for key in ("index", "accounts", "passes", "journal_seq")}
               for shard in shop.service.status()["shards"]]
-    return listed.body, listed.headers["x-total-count"], shop.history("victim"), counts
+    return listed.body, listed.headers["x-total-count"], shop.history("victim"), hooks_of(shop), counts
 
 
 @pytest.fixture
@@ -105,7 +129,7 @@ class Verdicts:
         self.count += 1
         try:
             error = answer.is_error(status, code, field)
-            if code == "INVALID_INPUT":
+            if code == "INVALID_INPUT" or code.startswith("INVALID_WEBHOOK"):
                 assert "field" in error
         except (AssertionError, ValueError):
             self.wrong.append((operation.method, raw(body)[:200], len(body), (status, code, field), answer))
@@ -125,7 +149,7 @@ def test_every_operation_with_a_body_is_here():
     for route in ROUTES:
         if route.method in ("POST", "PUT", "PATCH"):
             operation = OPERATIONS[route.message]
-            assert (operation.method, operation.path) == (route.method, route.at(pass_id="victim"))
+            assert (operation.method, operation.pattern) == (route.method, route.path)
 
 
 # Types
@@ -133,18 +157,18 @@ def test_every_operation_with_a_body_is_here():
 @each_operation
 def test_wrong_types(verdicts, operation):
     for field, kinds in operation.fields.items():
-        code = "INVALID_REQUEST" if field == "initial_platform" else "INVALID_INPUT"
         wrong = values_but("number" if kinds == ["integer"] else kinds[0])
         for value in wrong if "null" in kinds else [*wrong, "null"]:
-            verdicts.send(operation, operation.body(field, value), 400, code, field)
+            verdicts.send(operation, operation.body(field, value), 400, code_of(field), field)
 
 
 @each_operation
 def test_required_fields_left_out(verdicts, operation):
     for field in operation.required():
         rest = {name: value for name, value in operation.good.items() if name != field}
-        verdicts.send(operation, json.dumps(rest), 400, "INVALID_INPUT", field)
-        verdicts.send(operation, "{}", 400, "INVALID_INPUT", field)
+        verdicts.send(operation, json.dumps(rest), 400, code_of(field), field)
+        first = operation.required()[0]
+        verdicts.send(operation, "{}", 400, code_of(first), first)
         verdicts.send(operation, "", 400, "INVALID_REQUEST")
     if not operation.required():
         verdicts.send(operation, "[]", 400, "INVALID_REQUEST")
@@ -242,7 +266,7 @@ def test_fields_given_twice(verdicts, operation):
 def test_depth_to_the_level(verdicts, operation):
     """The body is the first level. What nests 32 deep can be read, and is then held against the field's type."""
     for field, kinds in {**operation.fields, "unknown": []}.items():
-        code = "INVALID_REQUEST" if field == "initial_platform" else "INVALID_INPUT"
+        code = code_of(field)
         for opening, ending in (("[", "]"), ('{"x":', "}")):
             if opening != "[" and "object" in kinds:
                 continue
@@ -273,8 +297,8 @@ def test_long_strings_and_keys(verdicts, operation):
     for field, kinds in operation.fields.items():
         if field == "pass_template_id":
             verdicts.send(operation, operation.body(field, f'"{long}"'), 422, "PASS_TEMPLATE_NOT_FOUND")
-        elif "string" not in kinds or field == "pass_id":
-            verdicts.send(operation, operation.body(field, f'"{long}"'), 400, "INVALID_INPUT", field)
+        elif "string" not in kinds or field in ("pass_id", "url"):
+            verdicts.send(operation, operation.body(field, f'"{long}"'), 400, code_of(field), field)
     for key in (long, "k" * MB, "\\u0000" * 1000):
         body = operation.body(key, "1")
         answer = verdicts.shop.client.request(operation.method, operation.path, body=body, headers=JSON)
@@ -322,13 +346,13 @@ HUGE = {
 @each_operation
 def test_huge_bodies(untouched, operation):
     """Sixteen megabytes are let in, and then whatever is wrong with them is told: which of it first is open."""
-    field = next(field for field in ("hidden", "message") if field in operation.fields)
+    field = next(field for field in ("hidden", "message", "url") if field in operation.fields)
     for name, body in HUGE.items():
         body = body.replace(b"%s", raw(field), 1)[:16 * MB]
         answer = untouched.client.request(operation.method, operation.path, body=body, headers=JSON)
         assert answer.status in (400, 413), (name, answer)
         answer.is_error(answer.status, answer.json["code"])
-        assert answer.json["code"] in ("INVALID_REQUEST", "INVALID_INPUT", "PAYLOAD_TOO_LARGE"), (name, answer)
+        assert answer.json["code"] in ("INVALID_REQUEST", code_of(field), "INVALID_INPUT", "PAYLOAD_TOO_LARGE"), (name, answer)
     if operation.method == "POST":
         answer = untouched.client.request(operation.method, operation.path, body=b" " * (16 * MB + 1), headers=JSON)
         answer.is_error(413, "PAYLOAD_TOO_LARGE")
@@ -387,15 +411,36 @@ def test_a_long_message_is_a_message(shop):
 
 # Ids
 
+UUID = "01900000-0000-7000-8000-000000000000"
+NO_UUIDS = ["x", "0", UUID, UUID.replace("-", ""), UUID[:-1], UUID + "0", "{" + UUID + "}", UUID[:-1] + "g", UUID[:-1] + "%00",
+            "urn:uuid:" + UUID, UUID.replace("-", "_"), "%20" + UUID, UUID + "%20", UUID.replace("0", "%EF%BC%90"), "victim"]
+
+
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.ids], ids=str)
 def test_impossible_ids_in_a_path(untouched, route):
-    bodies = {"PASS_PATCH": {}, "PASS_LOYALTY": {"balance_to_add": 1}}
-    for pass_id in IMPOSSIBLE:
-        answer = untouched.client.request(route.method, route.at(pass_id=pass_id), bodies.get(route.message))
-        assert (answer.status, answer.json["code"]) == (404, "RESOURCE_NOT_FOUND"), (pass_id, answer)
-    for path in (route.at(pass_id=""), route.at(pass_id="a/b"), route.at(pass_id="/"), route.at(pass_id="victim/")):
-        answer = untouched.client.request(route.method, path, bodies.get(route.message))
-        assert answer.status in (404, 405) and answer.json["code"] != "RESOURCE_NOT_FOUND", (path, answer)
+    bodies = {"PASS_PATCH": {}, "PASS_LOYALTY": {"balance_to_add": 1}, "SUBSCRIPTION_PATCH": {}}
+    [name] = route.ids
+    code = "RESOURCE_NOT_FOUND" if name == "pass_id" else "WEBHOOK_SUBSCRIPTION_NOT_FOUND"
+    for each in [*IMPOSSIBLE, *(NO_UUIDS if name == "subscription_id" else [])]:
+        answer = untouched.client.request(route.method, route.at(**{name: each}), bodies.get(route.message))
+        assert (answer.status, answer.json["code"]) == (404, code), (each, answer)
+    for each in ("", "a/b", "/", IDS[name] + "/"):
+        answer = untouched.client.request(route.method, route.at(**{name: each}), bodies.get(route.message))
+        assert answer.status in (404, 405) and answer.json["code"] != code, (each, answer)
+
+
+KINDS = ['["x"]', '[""]', '["pass.created",null]', '["pass.created",1]', '[["pass.created"]]', '["PASS.CREATED"]', '["pass.created "]',
+         '["pass.created\\u0000"]', '["pass.balanceupdate"]', '["scan.created",{}]', '["*"]', '[true]', "[1.5]", '["pass.created","x"]',
+         "[" + '"pass.created",' * 2000 + '"pass.created"]', '["' + "x" * 20_000 + '"]']
+
+
+@pytest.mark.parametrize("name", ["SUBSCRIPTION_CREATE", "SUBSCRIPTION_PATCH"])
+def test_lists_of_what_are_no_kinds(verdicts, name):
+    operation = OPERATIONS[name]
+    for kinds in KINDS:
+        verdicts.send(operation, operation.body("event_types", kinds), 400, "INVALID_WEBHOOK_EVENT_TYPE", "event_types")
+    if name == "SUBSCRIPTION_CREATE":
+        verdicts.send(operation, operation.body("event_types", "[]"), 400, "INVALID_WEBHOOK_EVENT_TYPE", "event_types")
 
 
 def test_impossible_ids_in_a_body(verdicts):

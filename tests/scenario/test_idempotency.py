@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 from harness import ROOT
+from hooks import HOOKS, hooks_of, subscribe
 from retries import add, create, is_first, is_replay_of, is_reused, new_key, once
 from shop import new_id, path_of
 
@@ -20,6 +21,11 @@ REQUESTS = {
     "edit": ("PATCH", "/v1/passes/{id}", {"hidden": {"a": 2}}, 204),
     "no edit": ("PATCH", "/v1/passes/{id}", {}, 204),
     "delete": ("DELETE", "/v1/passes/{id}", None, 204),
+    "subscribe": ("POST", HOOKS, {"url": "https://a.example/{id}", "event_types": ["scan.created", "pass.created"]}, 201),
+    "change": ("PATCH", HOOKS + "/{hook}", {"url": "https://b.example/{id}", "event_types": ["scan.created"]}, 200),
+    "no change": ("PATCH", HOOKS + "/{hook}", {}, 200),
+    "pause": ("PATCH", HOOKS + "/{hook}", {"active": False}, 200),
+    "unsubscribe": ("DELETE", HOOKS + "/{hook}", None, 204),
 }
 
 
@@ -27,21 +33,27 @@ def test_every_operation_that_may_change_something_is_here():
     """A new one has to say what its answer is made of, which shows only when it is asked with a key."""
     routes = re.findall(r'^R\((\w+), "([^"]+)"', (ROOT / "http/routes.def").read_text(), re.M)
     writes = {(method, path) for method, path in routes if method != "GET"}
-    assert writes and writes == {(method, path.replace("{id}", "{pass_id}")) for method, path, *_ in REQUESTS.values()}
+    named = {"id": "{pass_id}", "hook": "{subscription_id}"}
+    assert writes and writes == {(method, path.format(**named)) for method, path, *_ in REQUESTS.values()}
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_every_write_happens_once(till, name):
     method, path, body, status = REQUESTS[name]
-    pass_id, key = till.create()["id"], new_key()
-    path, text = path.format(id=pass_id), json.dumps(body).replace("{id}", pass_id) if body is not None else None
+    for hook in hooks_of(till):
+        till.client.delete(f"{HOOKS}/{hook['id']}").is_empty(204)
+    pass_id, hook, key = till.create()["id"], subscribe(till)["id"], new_key()
+    path, text = path.format(id=pass_id, hook=hook), json.dumps(body).replace("{id}", pass_id) if body is not None else None
     options = {"body": text and text.encode(), "headers": {**once(key), "Content-Type": "application/json"}}
     first = is_first(till.client.request(method, path, **options), status)
-    after = till.history(pass_id), till.list("?include_deleted=1")[1], till.get(pass_id, "?include_deleted=1")
+    def everything():
+        return (till.history(pass_id), till.list("?include_deleted=1")[1], till.get(pass_id, "?include_deleted=1"),
+                hooks_of(till))
+
+    after = everything()
     for _ in range(3):
         is_replay_of(first, till.client.request(method, path, **options))
-    assert (till.history(pass_id), till.list("?include_deleted=1")[1],
-            till.get(pass_id, "?include_deleted=1")) == after
+    assert everything() == after
 
 
 def test_many_at_once_are_one(service, shop):

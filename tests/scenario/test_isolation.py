@@ -6,6 +6,7 @@ The routes are http/routes.def's: one without a case here fails."""
 import json
 
 import pytest
+from hooks import hook_path, hooks_of, subscribe
 from routes import ROUTES
 from shop import Shop, path_of
 
@@ -13,8 +14,8 @@ VARYING = {"date", "x-request-id"}
 ROUTES_BY_MESSAGE = {route.message: route for route in ROUTES}
 ACCEPTED = "/v1/pass-templates/accepted-fields?pass_template_id="
 
-# For each operation the requests that carry an id: (which id, request with that id in its place). An id is a pass's
-# or a template's; `body` may be None. Everything else in the request is right.
+# For each operation the requests that carry an id: (which id, request with that id in its place). An id is a pass's,
+# a template's or a webhook subscription's; `body` may be None. Everything else in the request is right.
 GOOD = {"pass_id": "fresh", "visible": {"name": "A"}}
 CASES = {
     "PASS_CREATE": [("template", lambda i: ("POST", "/v1/passes", {**GOOD, "pass_template_id": i}))],
@@ -29,6 +30,14 @@ CASES = {
     "PASS_LOYALTY": [("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": 1})),
                      ("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": -(2**53 - 1)}))],
     "TEMPLATE_FIELDS": [("template", lambda i: ("GET", ACCEPTED + i, None))],
+    "SUBSCRIPTION_CREATE": [], "SUBSCRIPTION_LIST": [],  # no id
+    "SUBSCRIPTION_GET": [("subscription", lambda i: ("GET", hook_path(i), None)),
+                         ("subscription", lambda i: ("HEAD", hook_path(i), None))],
+    "SUBSCRIPTION_PATCH": [("subscription", lambda i: ("PATCH", hook_path(i), {"active": False})),
+                           ("subscription", lambda i: ("PATCH", hook_path(i), {"url": "https://taken.example/"})),
+                           ("subscription", lambda i: ("PATCH", hook_path(i), None)),
+                           ("subscription", lambda i: ("PATCH", hook_path(i), {"event_types": ["x"]}))],
+    "SUBSCRIPTION_DELETE": [("subscription", lambda i: ("DELETE", hook_path(i), None))],
 }
 
 
@@ -65,7 +74,7 @@ class Neighbours:
 
     def add(self, service):
         before = accounts_per_shard(service)
-        shop = Shop(service, ("balance",))
+        shop = Shop(service, ("balance",), functions=("--webhooks",))
         after = accounts_per_shard(service)
         shop.shard = next(index for index, count in enumerate(after) if count != before[index])
         self.shops.append(shop)
@@ -82,6 +91,9 @@ def fill(shop, name):
     shop.event(shop.ids["active"], "installed")
     shop.event(shop.ids["inactive"], "deactivated")
     shop.delete(shop.ids["deleted"])
+    shop.hooks = {state: subscribe(shop, f"https://{name}.example/{state}")["id"] for state in ("active", "paused", "deleted")}
+    shop.client.patch(hook_path(shop.hooks["paused"]), {"active": False})
+    shop.client.delete(hook_path(shop.hooks["deleted"])).is_empty(204)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +114,8 @@ def other(request, everyone, service):
 
 
 def everything(shop):
-    return shop.list("?include_deleted=1&limit=100"), [shop.history(pass_id) for pass_id in shop.ids.values()]
+    return (shop.list("?include_deleted=1&limit=100"), [shop.history(pass_id) for pass_id in shop.ids.values()],
+            hooks_of(shop))
 
 
 def test_every_route_has_its_cases():
@@ -117,14 +130,23 @@ def test_every_route_has_its_cases():
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_anothers_pass_is_no_pass(everyone, other, message):
+def test_anothers_pass_or_subscription_is_none(everyone, other, message):
+    own = {"pass": (other.nobody, other.ids), "subscription": ("01900000-0000-7000-8000-000000000000", other.hooks)}
     for kind, request in CASES[message]:
-        if kind != "pass":
+        if kind == "template":
             continue
-        never = told(ask(everyone.mine, request(other.nobody)))
+        nobody, ids = own[kind]
+        never = told(ask(everyone.mine, request(nobody)))
         assert never[0] in (400, 404), never
-        for pass_id in other.ids.values():
-            assert told(ask(everyone.mine, request(pass_id))) == never, request(pass_id)
+        for each in ids.values():
+            assert told(ask(everyone.mine, request(each))) == never, request(each)
+
+
+def test_anothers_url_is_free_here(everyone, other):
+    """Neither that another account has a URL nor how many subscriptions it has is told."""
+    hook = subscribe(everyone.mine, hooks_of(other)[0]["url"])
+    assert [each["id"] for each in hooks_of(everyone.mine)] == [hook["id"]]
+    everyone.mine.client.delete(hook_path(hook["id"])).is_empty(204)
 
 
 @pytest.mark.parametrize("message", CASES)
@@ -264,7 +286,9 @@ def test_every_key_of_an_account_sees_the_same(everyone, other, service):
     second = service.cli("key", "create", other.account)
     for message, cases in CASES.items():
         for kind, request in cases:
-            method, path, body = request(other.ids["inactive"] if kind == "pass" else other.templates["balance"])
+            ids = {"pass": other.ids["inactive"], "template": other.templates["balance"],
+                   "subscription": other.hooks["paused"]}
+            method, path, body = request(ids[kind])
             if method not in ("GET", "HEAD"):
                 continue
             assert told(other.client.request(method, path, body)) == \

@@ -1,9 +1,11 @@
 /* schemas/arguments.h: a request held against its message's fields. */
 #include "schemas/arguments.h"
 #include "schemas/fields.h"
+#include "schemas/frame.h"
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 static struct arguments_memory memory;
 static struct buffer           packed;
@@ -183,6 +185,56 @@ Test(arguments, faults_are_told_in_table_order)
 	    {"", "", "{\"initial_platform\":1,\"hidden\":1,\"pass_id\":\"a\"}", ERR_INVALID_INPUT, "hidden"},
 	};
 	CHECK(MSG_PASS_CREATE, rows);
+}
+
+/* What the handler is given of one member of a body. */
+static bool value_is(const char *body, msgpack_object_type type, const char *want)
+{
+	cr_assert_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", body), OK, "%s", body);
+	const msgpack_object *at = argument(ARG_SUBSCRIPTION_CREATE_url);
+	return at->type == type && span_is(arg_span(at), want);
+}
+
+Test(arguments, any_value_travels_where_the_handler_judges)
+{
+	cr_expect(value_is("{\"url\":\"a\\u0041\"}", MSGPACK_OBJECT_STR, "aA"));
+	cr_expect(value_is("{\"url\":\"\"}", MSGPACK_OBJECT_STR, ""));
+	cr_expect(value_is("{\"url\":1.50}", MSGPACK_OBJECT_BIN, "1.50"));
+	cr_expect(value_is("{\"url\":[ \"x\" , {}]}", MSGPACK_OBJECT_BIN, "[\"x\",{}]"));
+	cr_expect(value_is("{\"url\":false}", MSGPACK_OBJECT_BIN, "false"));
+	cr_expect(value_is("{\"url\":null}", MSGPACK_OBJECT_NIL, ""));
+	cr_expect(value_is("{}", MSGPACK_OBJECT_NIL, ""), "that it is missing is the handler's to say");
+	cr_expect_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", ""), ERR_INVALID_REQUEST);
+	cr_expect_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", "{\"urls\":1}"), ERR_INVALID_INPUT);
+}
+
+Test(arguments, a_value_too_large_travels_as_nothing)
+{
+	static char body[2 * URL_BYTES_MAX];
+	for (int size = URL_BYTES_MAX - 1; size <= URL_BYTES_MAX + 1; size++) {
+		bool fits = size <= URL_BYTES_MAX;
+		snprintf(body, sizeof body, "{\"url\":\"%0*d\"}", size, 0);
+		cr_assert_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", body), OK);
+		const msgpack_object *at = argument(ARG_SUBSCRIPTION_CREATE_url);
+		cr_expect_eq(at->type, fits ? MSGPACK_OBJECT_STR : MSGPACK_OBJECT_BIN);
+		cr_expect_eq(arg_span(at).size, fits ? (size_t)size : 0);
+		snprintf(body, sizeof body, "{\"url\":[1%0*d]}", size - 3, 0);
+		cr_assert_eq(pack(MSG_SUBSCRIPTION_CREATE, "", "", body), OK);
+		at = argument(ARG_SUBSCRIPTION_CREATE_url);
+		cr_expect_eq(at->type, MSGPACK_OBJECT_BIN);
+		cr_expect_eq(arg_span(at).size, fits ? (size_t)size : 0);
+	}
+}
+
+Test(arguments, what_is_no_uuid_is_looked_for_by_its_handler)
+{
+	cr_assert_eq(pack(MSG_SUBSCRIPTION_GET, "a%20b", "", ""), OK);
+	cr_expect(argument_is_text(ARG_SUBSCRIPTION_GET_subscription_id, "a b"));
+	static const char *const impossible[] = {"%ff", "%", "..", "a%00"};
+	for (unsigned i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+		cr_assert_eq(pack(MSG_SUBSCRIPTION_GET, impossible[i], "", ""), OK);
+		cr_expect(argument_is_text(ARG_SUBSCRIPTION_GET_subscription_id, ""), "%s", impossible[i]);
+	}
 }
 
 Test(arguments, more_than_any_pass_can_hold_is_too_large)

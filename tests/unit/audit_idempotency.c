@@ -88,6 +88,16 @@ static void break_place_size(void)
 {
 	put(TABLE_IDEMPOTENCY_ORDER, key_u32(account, 3), span_of(filler(1, 40).at, 40));
 }
+static void break_detail_of_nothing(void)
+{
+	uint8_t value[57] = {RECIPE_PASS, [16] = 3};
+	put(TABLE_IDEMPOTENCY, key_of(3), span_of(value, sizeof value));
+}
+static void break_detail(void)
+{
+	uint8_t value[56 + 20] = {RECIPE_SUBSCRIPTION, [16] = 3};
+	put(TABLE_IDEMPOTENCY, key_of(3), span_of(value, sizeof value));
+}
 static void break_account(void)
 {
 	put(TABLE_IDEMPOTENCY, key_u32(nobody, 1), span_str("x"));
@@ -111,6 +121,8 @@ static const struct breakage breakages[] = {
     B(place_time, "number 5 is older than the one before"),
     B(place_form, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
     B(place_size, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
+    B(detail_of_nothing, "key 3: a detail that cannot be read"),
+    B(detail, "key 3: a detail that cannot be read"),
     B(account, "account acc_nyaaaaaaaaaaaaaa: rows of an account that does not exist"),
 };
 

@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 #define LINEAGE "lineage=000102030405060708090a0b0c0d0e0f\n"
+#define EARLIER "earlier=0a000000000000000000000000000000\n"
 #define ZEROS   "0000000000000000000000000000000000000000000000000000000000000"
-#define HEAD    "stampede-backup=2\n" LINEAGE "shards=2\nplacement=1\nmaster_key=0102030405060708\n"
+#define HEAD    "stampede-backup=3\n" LINEAGE EARLIER "shards=2\nplacement=1\nmaster_key=0102030405060708\n"
 #define SHARDS                                                                              \
 	"shard.0.seq=7\nshard.0.epoch=3\nshard.0.bytes=4096\nshard.0.sha256=aa0" ZEROS "\n" \
 	"shard.1.seq=18446744073709551615\nshard.1.epoch=1\nshard.1.bytes=0\nshard.1.sha256=bb0" ZEROS "\n"
@@ -15,6 +16,7 @@
 
 static const struct backup backup = {
     .lineage = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+    .earlier = {.count = 1, .of = {{10}}},
     .shards = 2,
     .key_id = {1, 2, 3, 4, 5, 6, 7, 8},
     .created = {INT64_C(1795230245678000)},
@@ -77,22 +79,22 @@ Test(backup, refuses_other_contents)
 		enum err    want;
 	} rows[] = {
 	    {BODY, OK},
-	    {"stampede-backup=1\nanything=else\n", ERR_UNSUPPORTED},
-	    {"stampede-backup=3\nanything=else\n", ERR_UNSUPPORTED},
-	    {"stampede-data=2\n" LINEAGE "shards=4\nformatted=1\n", ERR_DAMAGED},
+	    {"stampede-backup=2\nanything=else\n", ERR_UNSUPPORTED},
+	    {"stampede-backup=4\nanything=else\n", ERR_UNSUPPORTED},
+	    {"stampede-data=2\n" LINEAGE EARLIER "shards=4\nformatted=1\n", ERR_DAMAGED},
 	    {HEAD SHARDS, ERR_DAMAGED},
 	    {HEAD "created=yesterday\n" SHARDS, ERR_DAMAGED},
 	    {BODY "shard.2.seq=1\n", ERR_DAMAGED},
-	    {"stampede-backup=2\n" LINEAGE "shards=0\nplacement=1\nmaster_key=0102030405060708\n"
+	    {"stampede-backup=3\n" LINEAGE EARLIER "shards=0\nplacement=1\nmaster_key=0102030405060708\n"
 	     "created=2026-11-21T03:04:05.678Z\n",
 	     ERR_DAMAGED},
-	    {"stampede-backup=2\n" LINEAGE "shards=65\nplacement=1\nmaster_key=0102030405060708\n"
+	    {"stampede-backup=3\n" LINEAGE EARLIER "shards=65\nplacement=1\nmaster_key=0102030405060708\n"
 	     "created=2026-11-21T03:04:05.678Z\n",
 	     ERR_DAMAGED},
-	    {"stampede-backup=2\n" LINEAGE "shards=2\nplacement=2\nmaster_key=0102030405060708\n"
+	    {"stampede-backup=3\n" LINEAGE EARLIER "shards=2\nplacement=2\nmaster_key=0102030405060708\n"
 	     "created=2026-11-21T03:04:05.678Z\n" SHARDS,
 	     ERR_UNSUPPORTED},
-	    {"stampede-backup=2\n" LINEAGE "shards=2\nplacement=1\nmaster_key=01020304050607\n"
+	    {"stampede-backup=3\n" LINEAGE EARLIER "shards=2\nplacement=1\nmaster_key=01020304050607\n"
 	     "created=2026-11-21T03:04:05.678Z\n" SHARDS,
 	     ERR_DAMAGED},
 	    {"", ERR_DAMAGED},

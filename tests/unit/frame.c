@@ -73,6 +73,7 @@ Test(frame, a_call_may_have_idempotency)
 		frame_call(&out, &head);
 		msgpack_packer packer = frame_out_packer(&out);
 		msgpack_pack_array(&packer, ARGS_AUTH);
+		msgpack_pack_nil(&packer);
 	}
 	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
 	cr_assert_eq(call_open(&frame.items[0], &call), OK);
@@ -194,24 +195,24 @@ Test(frame, a_bad_call_still_tells_its_id)
 	} rows[] = {
 	    {"\x01", 1, 0},
 	    {"\x90", 1, 0},
-	    {"\x96\xff\x00\x00\xc0\xc0\x90", 7, 0},
+	    {"\x96\xff\x00\x00\xc0\xc0\x91\xc0", 8, 0},
 	    {"\x95\x08\x00\x00\xc0\xc0", 6, 8},
-	    {"\x96\x08\x7f\x00\xc0\xc0\x90", 7, 8},            /* no such message */
-	    {"\x96\x08\x00\xc0\xc0\xc0\x90", 7, 8},            /* no deadline */
-	    {"\x96\x08\x00\x00\xc4\x01x\xc0\x90", 9, 8},       /* an account of one byte */
-	    {"\x96\x08\x00\x00\xc0\xc4\x00\x90", 8, 8},        /* a key hash of none */
-	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},            /* no arguments */
-	    {"\x96\x08\x00\x00\xc0\xc0\x91\x01", 8, 8},        /* too many */
-	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x90", 8, 8},        /* idempotency of nothing */
-	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x02xy\x90", 11, 8}, /* of two bytes */
-	    {"\x98\x08\x00\x00\xc0\xc0\xc0\x90\xc0", 9, 8},
+	    {"\x96\x08\x7f\x00\xc0\xc0\x91\xc0", 8, 8},            /* no such message */
+	    {"\x96\x08\x00\xc0\xc0\xc0\x91\xc0", 8, 8},            /* no deadline */
+	    {"\x96\x08\x00\x00\xc4\x01x\xc0\x91\xc0", 10, 8},      /* an account of one byte */
+	    {"\x96\x08\x00\x00\xc0\xc4\x00\x91\xc0", 9, 8},        /* a key hash of none */
+	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},                /* no arguments */
+	    {"\x96\x08\x00\x00\xc0\xc0\x92\xc0\xc0", 9, 8},        /* too many */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x91\xc0", 9, 8},        /* idempotency of nothing */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x02xy\x91\xc0", 12, 8}, /* of two bytes */
+	    {"\x98\x08\x00\x00\xc0\xc0\xc0\x91\xc0\xc0", 10, 8},
 	};
 	struct call call;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cr_expect_eq(open_call(rows[i].bytes, rows[i].size, &call), ERR_MALFORMED, "row %zu", i);
 		cr_expect_eq(call.id, rows[i].want_id, "row %zu", i);
 	}
-	cr_expect_eq(open_call("\x96\x08\x00\x00\xc0\xc0\x90", 7, &call), OK);
+	cr_expect_eq(open_call("\x96\x08\x00\x00\xc0\xc0\x91\xc0", 8, &call), OK);
 }
 
 /* One value as the first argument of `message`, nil as all others; does it pass? */
@@ -268,6 +269,15 @@ Test(frame, arguments_are_held_against_their_fields)
 	    {MSG_KEY_CREATE, ARG_KEY_CREATE_key_hash, "\xc4\x01x", 3, true},
 	    {MSG_KEY_CREATE, ARG_KEY_CREATE_key_hash, "\xa1x", 2, false},
 	    {MSG_ISSUER_SET, ARG_ISSUER_SET_paused, "\xc0", 1, false},
+	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\xa1x", 2, true},
+	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\xc4\x00", 2, true},
+	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\xc0", 1,
+	     true}, /* the handler's to say */
+	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\x01", 1, false},
+	    {MSG_SUBSCRIPTION_CREATE, ARG_SUBSCRIPTION_CREATE_url, "\x90", 1, false},
+	    {MSG_SUBSCRIPTION_GET, ARG_SUBSCRIPTION_GET_subscription_id, "\xa0", 1, true},
+	    {MSG_SUBSCRIPTION_GET, ARG_SUBSCRIPTION_GET_subscription_id, "\xc0", 1, false},
+	    {MSG_SUBSCRIPTION_GET, ARG_SUBSCRIPTION_GET_subscription_id, "\xc4\x01x", 3, false},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		cr_expect_eq(fits(rows[i].message, rows[i].position, rows[i].value, rows[i].size),

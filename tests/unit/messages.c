@@ -22,10 +22,10 @@ Test(messages, every_message_of_a_shard_has_a_handler)
 
 Test(messages, what_moves_no_data_is_no_write)
 {
-	static const enum message reads[] = {MSG_AUTH,   MSG_PASS_GET, MSG_HEARTBEAT, MSG_PREPARE,
-	                                     MSG_REPORT, MSG_STATUS,   MSG_KEEPING};
-	static const enum message scans[] = {MSG_PASS_LIST, MSG_PASS_HISTORY, MSG_ACCOUNT_LIST,
-	                                     MSG_SHARD_STATUS, MSG_KEEP};
+	static const enum message reads[] = {MSG_AUTH,    MSG_PASS_GET, MSG_PASS_PAGE, MSG_HEARTBEAT,
+	                                     MSG_PREPARE, MSG_REPORT,   MSG_STATUS,    MSG_KEEPING};
+	static const enum message scans[] = {MSG_PASS_LIST,    MSG_PASS_HISTORY, MSG_ACCOUNT_LIST,
+	                                     MSG_SHARD_STATUS, MSG_KEEP,         MSG_PASS_IMAGE};
 	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
 		cr_expect_eq(message_row(reads[i])->effect, EFFECT_READ, "%s", message_row(reads[i])->name);
 	for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
@@ -39,7 +39,7 @@ Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
 	cr_expect_eq(message_row(MSG_PREPARE)->receiver, ROLE_TIMER);
 	cr_expect_eq(message_row(MSG_REPORT)->receiver, ROLE_SUPERVISOR);
 	cr_expect_eq(message_row(MSG_SHARD_STATUS)->senders,
-	             bit(ROLE_CLI) | bit(ROLE_HTTP) | bit(ROLE_SUPERVISOR));
+	             bit(ROLE_CLI) | bit(ROLE_HTTP) | SENDERS_KEYLESS | bit(ROLE_SUPERVISOR));
 }
 
 Test(messages, the_operator_s_messages_are_closed_to_http)
@@ -50,6 +50,19 @@ Test(messages, the_operator_s_messages_are_closed_to_http)
 	    MSG_PASS_HISTORY,   MSG_ISSUER_SET,  MSG_KEEP,         MSG_KEEPING};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);
+}
+
+Test(messages, http_needs_a_key_for_all_but_a_page_and_its_own_questions)
+{
+	for (unsigned message = 0; message < MSG_COUNT; message++) {
+		const struct message_row *row = message_row(message);
+		bool                      keyless = message == MSG_PASS_PAGE || message == MSG_PASS_IMAGE ||
+		               message == MSG_SHARD_STATUS;
+		cr_expect_eq((row->senders & SENDERS_KEYLESS) != 0, keyless, "%s", row->name);
+		if (keyless) cr_expect_neq(row->effect, EFFECT_WRITE, "%s", row->name);
+	}
+	cr_expect(message_row(MSG_PASS_PAGE)->works_suspended);
+	cr_expect(message_row(MSG_PASS_IMAGE)->works_suspended);
 }
 
 Test(messages, a_suspended_account_may_only_delete_passes)
@@ -69,6 +82,18 @@ Test(messages, fields_are_listed_in_the_order_of_the_arguments)
 	cr_expect_str_eq(fields[ARG_PASS_LOYALTY_pass_id].name, "pass_id");
 	cr_expect_str_eq(fields[ARG_PASS_LOYALTY_balance_to_add].name, "balance_to_add");
 	cr_expect_eq(fields[ARG_PASS_LOYALTY_balance_to_add].max, BALANCE_MAX);
-	(void)message_fields(MSG_AUTH, &count);
+	(void)message_fields(MSG_ACCOUNT_SHOW, &count);
 	cr_expect_eq(count, 0);
+}
+
+/* What a shard tells itself: nobody else may, since a shard refuses sessions of its own kind. */
+Test(messages, of_a_shard_to_itself_end_passes_alone)
+{
+	for (unsigned message = 0; message < MSG_COUNT; message++) {
+		const struct message_row *row = message_row(message);
+		bool                      is_own = message == MSG_PASS_ISSUE || message == MSG_PASS_LOOK;
+		if (row->receiver != ROLE_SHARD) continue;
+		cr_expect_eq(row->senders == bit(ROLE_SHARD), is_own, "%s", row->name);
+		cr_expect(is_own || !(row->senders & bit(ROLE_SHARD)), "%s", row->name);
+	}
 }

@@ -170,6 +170,58 @@ Test(once, a_pass_that_is_not_there_is_damage)
 	cr_expect_eq(run(1, 1), ERR_DAMAGED);
 }
 
+/* A subscription's answer is made of the row itself, which may be gone. */
+static void keep_subscription(enum recipe_what what)
+{
+	static uint8_t      detail[RECIPE_DETAIL_BYTES_MAX];
+	struct subscription row = {
+	    .active = true, .generation = 1, .kind_count = 1, .url = span_str("https://a/")};
+	uint8_t context[26] = {'b'}, nonce[SECRET_NONCE_BYTES] = {1}, secret[WEBHOOK_KEY_BYTES] = {0};
+	cr_assert_eq(secret_seal(facts.webhook_key, nonce, span_of(context, sizeof context),
+	                         span_of(secret, sizeof secret), row.secret),
+	             OK);
+	ask(1, 1);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	outcome.recipe = (struct recipe){.what = (uint8_t)what, .detail = recipe_detail(&row, detail)};
+	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	scratch_save(&s);
+	buffer_clear(&payload);
+}
+
+static bool answer_has(const char *text)
+{
+	return memmem(payload.at, payload.size, text, strlen(text)) != NULL;
+}
+
+Test(once, a_subscription_is_answered_again_from_the_key_alone)
+{
+	keep_subscription(RECIPE_SUBSCRIPTION);
+	cr_expect(is_replayed(1, 1));
+	cr_expect(answer_has("https://a/") && !answer_has("secret") && !answer_has("whsec_"));
+}
+
+Test(once, a_new_subscription_is_answered_again_with_its_secret)
+{
+	keep_subscription(RECIPE_SUBSCRIPTION_AND_SECRET);
+	cr_expect(is_replayed(1, 1));
+	cr_expect(answer_has("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="));
+	buffer_clear(&payload);
+	facts.webhook_key[0] ^= 1; /* another master key: nothing is wrong with the tables */
+	cr_expect_eq(run(1, 1), ERR_SEALED);
+	cr_expect_not(answer_has("whsec_"));
+}
+
+Test(once, a_subscription_cut_short_is_damage)
+{
+	ask(1, 1);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	outcome.recipe = (struct recipe){.what = RECIPE_SUBSCRIPTION,
+	                                 .detail = span_str("0123456789abcdef0")};
+	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	scratch_save(&s);
+	cr_expect_eq(run(1, 1), ERR_DAMAGED);
+}
+
 Test(once, an_answer_of_an_unknown_kind_is_damage)
 {
 	ask(1, 1);

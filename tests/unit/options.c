@@ -123,6 +123,22 @@ Test(options, take_both_kinds_of_address_range)
 	cr_expect_eq(options.egress_allow_count, 2);
 }
 
+Test(options, say_whom_accounts_may_have_us_call)
+{
+	static struct address_rules rules;
+	struct address              inside, outside;
+
+	cr_assert(address_read_v4("10.1.2.3", &inside) && address_read_v4("11.1.2.3", &outside));
+	cr_assert_eq(READ("--data", "d", "--egress-allow=fd00::/8", "--egress-allow=10.0.0.0/8"), OK, "%s",
+	             why);
+	options_egress(&options, &rules);
+	cr_expect(address_is_allowed(&rules, &inside));
+	cr_expect_not(address_is_allowed(&rules, &outside));
+	cr_assert_eq(READ("--data", "d", "--egress-allow-private"), OK, "%s", why);
+	options_egress(&options, &rules);
+	cr_expect(address_is_allowed(&rules, &outside));
+}
+
 Test(options, come_from_a_file_too)
 {
 	const char *path = write_config(

@@ -196,6 +196,45 @@ Test(store, a_flipped_byte_in_the_tables_is_never_a_value)
 	cr_expect(holds(2, 500));
 }
 
+enum { HEAD_BYTES = 4096, LAST_PAGE_AT = 136, ROWS = 9, ROW_BYTES = 2000 };
+
+static void expect_made_anew(uint64_t last_page)
+{
+	struct store *first = store;
+	uint8_t       last[8];
+	put_le64(last, last_page);
+	place_copy(&place, &copy);
+	for (size_t head = 0; head < 2; head++)
+		file_write(&copy, "db/data.mdb", head * HEAD_BYTES + LAST_PAGE_AT,
+		           span_of(last, sizeof last));
+	open_ok(&copy);
+	cr_expect(report.rebuilt && report.refused[0], "last page %#lx", last_page);
+	for (unsigned row = 0; row < ROWS; row++)
+		cr_expect(holds(row, ROW_BYTES));
+	store_close(&store);
+	place_remove(&copy);
+	store = first;
+}
+
+/* Both heads of data.mdb say which page is the last. Too high it asks for a map that no host can give, or lies beyond the
+ * one that is there, or beyond the file; too low, pages in use lie behind it. */
+Test(store, tables_that_lie_about_their_size_are_made_anew)
+{
+	static const unsigned bits[] = {62, 58, 50, 39, 20, 10};
+	uint8_t              *file;
+	open_ok(&place);
+	for (unsigned row = 0; row < ROWS; row++)
+		save(row, ROW_BYTES);
+	cr_assert_eq(store_commit(store), OK);
+	cr_assert_gt(file_read(&place, "db/data.mdb", &file), 2 * HEAD_BYTES);
+	uint64_t last[2] = {get_le64(file + LAST_PAGE_AT), get_le64(file + HEAD_BYTES + LAST_PAGE_AT)};
+	free(file);
+	for (unsigned i = 0; i < sizeof bits / sizeof *bits; i++)
+		expect_made_anew(UINT64_C(1) << bits[i]);
+	for (uint64_t page = last[0] > last[1] ? last[0] : last[1]; page > 0; page--)
+		expect_made_anew(page - 1);
+}
+
 /* Steps --------------------------------------------------------------------------------------------------- */
 
 Test(store, wants_a_commit_after_some_records_or_many_rows)

@@ -91,6 +91,18 @@ Test(template, knows_every_type)
 	}
 }
 
+#define TEXT_40  "0123456789012345678901234567890123456789"
+#define TEXT_200 TEXT_40 TEXT_40 TEXT_40 TEXT_40 TEXT_40
+
+Test(template, names_titles_and_labels_have_up_to_200_bytes)
+{
+	const struct template *t = good("{\"name\":\"" TEXT_200 "\",\"loyalty_type\":\"none\","
+	                                "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"label\":\"" TEXT_200
+	                                "\"}],"
+	                                "\"appearance\":{\"title\":\"" TEXT_200 "\"}}");
+	cr_expect(t->name.size == 200 && t->title.size == 200 && t->fields[0].label.size == 200);
+}
+
 /* In a file that is good but for `member`, or for its missing `drop`. */
 static const struct {
 	const char *blame, *member;
@@ -131,26 +143,29 @@ static const struct {
     {"appearance.logo", "\"appearance\":{\"logo\":\"ftp://a.example/l.png\"}"},
     {"appearance.banner", "\"appearance\":{\"banner\":\"l.png\"}"},
     {"appearance.title", "\"appearance\":{\"title\":5}"},
+    {"name", "\"name\":\"" TEXT_200 "x\""},
+    {"fields[0].label", "\"fields\":[{\"key\":\"k\",\"type\":\"text\",\"label\":\"" TEXT_200 "x\"}]"},
+    {"appearance.title", "\"appearance\":{\"title\":\"" TEXT_200 "x\"}"},
     {"min_balance", "\"min_balance\":-1"}, /* without loyalty */
 };
 
 /* The good file's members, each to be left out when the bad one is of its name. */
-static void file_with(const char *member, char text[600])
+static void file_with(const char *member, char text[900])
 {
 	static const char *const members[] = {"\"name\":\"n\"", "\"loyalty_type\":\"none\"",
 	                                      "\"fields\":[{\"key\":\"k\",\"type\":\"text\"}]"};
-	size_t                   at = (size_t)snprintf(text, 600, "{%s", member);
+	size_t                   at = (size_t)snprintf(text, 900, "{%s", member);
 	size_t                   name = strcspn(member, ":");
 	for (unsigned i = 0; i < 3; i++)
 		if (strncmp(member, members[i], name))
-			at += (size_t)snprintf(text + at, 600 - at, "%s%s", at > 1 ? "," : "", members[i]);
-	snprintf(text + at, 600 - at, "}");
+			at += (size_t)snprintf(text + at, 900 - at, "%s%s", at > 1 ? "," : "", members[i]);
+	snprintf(text + at, 900 - at, "}");
 }
 
 Test(template, names_the_member_that_is_wrong)
 {
 	struct template template;
-	char text[600];
+	char text[900];
 	file_with("\"qr\":false", text);
 	(void)good(text);
 	for (unsigned i = 0; i < sizeof bad_members / sizeof *bad_members; i++) {

@@ -1,7 +1,9 @@
 /* POST /v1/passes. Everything is checked first; then the issuer is asked (the command is parked and comes again
- * with `prepared` set), and only its yes lets the pass be stored. With nothing to fetch it is issued at once. */
+ * with `prepared` set), and only its yes lets the pass be stored. With nothing to fetch it is issued at once; else it is
+ * stored as `creating`, and the row of ISSUING that goes with it begins its issuance. */
+#include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/pass/images.h"
 #include "actors/shard/pass/pass.h"
-#include "actors/shard/token.h"
 #include "store/index.h"
 #include "store/tally.h"
 
@@ -32,12 +34,53 @@ static enum err check_free(struct request *request, struct span pass_id)
 	return err ? err : ERR_RESOURCE_CONFLICT;
 }
 
-static enum err store_pass(struct request *request, struct body *body, uint32_t template)
+/* What the caller wants fetched; of size 0 what it does not name. */
+static void take_images(const struct request *request, struct issuing *issuing)
+{
+	const msgpack_object *appearance = &request->args[ARG_PASS_CREATE_appearance];
+	*issuing = (struct issuing){.begun = request->now};
+	for (uint32_t i = 0; arg_present(appearance) && i < appearance->via.map.size; i++) {
+		const msgpack_object_kv *member = &appearance->via.map.ptr[i];
+		if (member->val.type != MSGPACK_OBJECT_STR) continue;
+		if (span_is(object_text(&member->key), "logo")) issuing->logo = object_text(&member->val);
+		if (span_is(object_text(&member->key), "banner")) issuing->banner = object_text(&member->val);
+	}
+	if (!request->call->idempotency) return;
+	issuing->has_key = true;
+	memcpy(issuing->key, request->call->idempotency->key, sizeof issuing->key);
+}
+
+/* *fetch: there is something to be fetched, and room for one more to wait for it. */
+static enum err plan_images(struct request *request, const struct tally *tally, struct issuing *issuing,
+                            bool *fetch)
+{
+	struct missing missing;
+	take_images(request, issuing);
+	enum err err = images_missing(request->view, request->account->id, issuing, request->now, &missing);
+	*fetch = missing.image != NULL;
+	if (err || !*fetch) return err;
+	bool is_full = tally->counts[PASS_CREATING] >= ISSUING_ACCOUNT_MAX ||
+	               atomic_load_explicit(&request->facts->issuing, memory_order_relaxed) >= ISSUING_MAX;
+	return is_full ? ERR_OVERLOADED : OK;
+}
+
+/* The two rows of a pass that is issued as it is created, or the first of them. */
+static enum err put_history(struct request *request, uint32_t number, struct hot *hot)
+{
+	struct ledger_row row = {.number = number, .what = LEDGER_CREATED, .status = PASS_CREATING};
+	enum err          err = pass_ledger(request, &row, &hot->ledger_head);
+	if (err || hot->status == PASS_CREATING) return err;
+	row = (struct ledger_row){
+	    .number = number, .what = LEDGER_ISSUED, .status = PASS_ISSUED, .previous = hot->ledger_head};
+	return pass_ledger(request, &row, &hot->ledger_head);
+}
+
+static enum err store_pass(struct request *request, struct body *body, uint32_t template,
+                           enum pass_status status)
 {
 	struct account_id account = request->account->id;
 	struct tally      tally;
-	struct ledger_row row = {.what = LEDGER_CREATED, .status = PASS_CREATING};
-	struct hot        hot = {.status = PASS_ISSUED,
+	struct hot        hot = {.status = (uint8_t)status,
 	                         .template = (uint16_t) template,
 	                         .created = request->now,
 	                         .updated = request->now};
@@ -49,12 +92,8 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	    .name_field = request->account->templates[template - 1]->rules.name_field,
 	    .after = body};
 	if ((err = index_put(request->view, &change))) return err;
-	row.number = tally.made;
-	if ((err = pass_ledger(request, &row, &row.previous))) return err;
-	row.what = LEDGER_ISSUED;
-	row.status = PASS_ISSUED;
-	if ((err = pass_ledger(request, &row, &hot.ledger_head))) return err;
-	token_make(request->facts->master_key, account, tally.made, body->token);
+	if ((err = put_history(request, tally.made, &hot))) return err;
+	token_make(&request->facts->tokens, account, tally.made, body->token);
 	if ((err = pass_body_put(request, account, tally.made, body))) return err;
 	if ((err = hot_add(request->view, account, tally.made, &hot))) return err;
 	tally.made++;
@@ -62,12 +101,32 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	return tally_put(request->view, account, &tally);
 }
 
+/* The issuer has said yes. */
+static enum err create(struct request *request, struct outcome *outcome, struct body *body, uint32_t template)
+{
+	struct account_id account = request->account->id;
+	struct hot_at     pass;
+	struct tally      tally;
+	struct issuing    issuing;
+	enum err          err = tally_get(request->view, account, &tally);
+	if (err || (err = plan_images(request, &tally, &issuing, &outcome->began))) return err;
+	enum pass_status status = outcome->began ? PASS_CREATING : PASS_ISSUED;
+	if ((err = store_pass(request, body, template, status))) return err;
+	if (outcome->began) {
+		outcome->flags = REPLY_ACCEPTED;
+		err = issuing_put(request->view, account, tally.made, &issuing);
+	} else {
+		err = fan_out(request, EVENT_PASS_CREATED, tally.made);
+	}
+	outcome->recipe = (struct recipe){.what = RECIPE_PASS, .number = tally.made};
+	if (err || (err = hot_get(request->view, account, tally.made, &pass))) return err;
+	return pass_show(request, &pass, outcome->payload);
+}
+
 enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 {
-	uint32_t      number;
-	struct hot_at pass;
-	struct body   body;
-	struct tally  tally;
+	uint32_t    number;
+	struct body body;
 	const msgpack_object *template = &request->args[ARG_PASS_CREATE_pass_template_id];
 	const msgpack_object *visible = &request->args[ARG_PASS_CREATE_visible];
 	enum err              err = take_plain(request, outcome, &body);
@@ -78,9 +137,5 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	if (body_size(&body) > PASS_STORED_BYTES_MAX) return ERR_PAYLOAD_TOO_LARGE;
 	if ((err = check_free(request, body.pass_id))) return err;
 	if (!request->prepared) return ERR_PARKED;
-	if ((err = tally_get(request->view, request->account->id, &tally))) return err;
-	if ((err = store_pass(request, &body, number))) return err;
-	outcome->recipe = (struct recipe){.what = RECIPE_PASS, .number = tally.made};
-	if ((err = hot_get(request->view, request->account->id, tally.made, &pass))) return err;
-	return pass_show(request, &pass, outcome->payload);
+	return create(request, outcome, &body, number);
 }

@@ -1,4 +1,5 @@
 /* POST /v1/passes/{id}/loyalty: the counter is the exact sum of all accepted deltas, within its bounds. */
+#include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/pass/pass.h"
 
 /* Neither sum nor bound can overflow: both operands are within BALANCE_MAX of zero. */
@@ -26,6 +27,6 @@ enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 	if (pass.now.status == PASS_DEACTIVATED || pass.now.status == PASS_CREATION_FAILED)
 		return ERR_RESOURCE_CONFLICT; /* after what is wrong with the amount: 400 comes before 409 */
 	if (err) return err;
-	return pass_change(request, &pass, after,
-	                   (struct ledger_row){.what = LEDGER_LOYALTY, .delta = delta});
+	err = pass_change(request, &pass, after, (struct ledger_row){.what = LEDGER_LOYALTY, .delta = delta});
+	return err ? err : fan_out(request, EVENT_PASS_BALANCE_UPDATE, pass.number);
 }

@@ -1,6 +1,7 @@
 /* Finding, changing and reading a pass. */
 #include "actors/shard/pass/pass.h"
 
+#include "store/issuing.h"
 #include "store/keys.h"
 #include "store/tally.h"
 
@@ -79,6 +80,8 @@ enum err pass_change(struct request *request, const struct hot_at *pass, struct 
 	enum err err = pass_ledger(request, &row, &after.ledger_head);
 	if (err) return err;
 	after.updated = request->now;
+	bool leaves = pass->now.status == PASS_CREATING && after.status != PASS_CREATING;
+	if (leaves && (err = issuing_del(request->view, pass->account, pass->number))) return err;
 	if ((err = hot_put(request->view, pass, &after))) return err;
 	return tally_move(request->view, pass->account, &pass->now, &after);
 }

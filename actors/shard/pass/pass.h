@@ -1,17 +1,13 @@
 #pragma once
 #include "actors/shard/command.h"
 #include "schemas/body.h"
+#include "schemas/shown.h"
+#include "schemas/states.h"
 #include "store/hot.h"
 #include "store/ledger.h"
 
 /* What the commands on passes share. Errors: as view.h, and those named. */
 
-enum pass_status {
-#define S(name, text) PASS_##name,
-#include "schemas/states.def"
-#undef S
-	PASS_STATUSES
-};
 _Static_assert((int)PASS_STATUSES == (int)HOT_COUNT_DELETED, "a hot row counts passes by status");
 
 const char *pass_status_text(unsigned status);
@@ -30,15 +26,27 @@ must_check enum err pass_body(struct request *request, const struct hot_at *pass
 must_check enum err pass_body_put(struct request *request, struct account_id account, uint32_t number,
                                   const struct body *body);
 
-/* The only writer of a pass's state: stages the change from pass->now to `after` with its ledger row, the
- * account's counts, and updated = now. `row` gives what happened (and a delta); the rest is filled in. */
+/* The only writer of a pass's state: stages the change from pass->now to `after` with its ledger row, the account's counts,
+ * updated = now, and the end of its ISSUING row when it is `creating` no more. `row` gives what happened (and a delta);
+ * the rest is filled in. */
 must_check enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
                                 struct ledger_row row);
 
 /* The next ledger row of the account, for a pass not yet in the tables. */
 must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
 
-/* The pass as the interface shows it: one msgpack bin with the JSON text, appended to `out`. */
+/* The pass whose own token this is, the one that its download_url shows. Errors: ERR_RESOURCE_NOT_FOUND,
+ * ERR_PASS_DELETED. */
+must_check enum err pass_of_token(struct request *request, struct span text, struct hot_at *pass,
+                                  struct body *body);
+
+/* Where the images lie that its page shows: the pass's own URLs, else its template's; of size 0: none. They live as long
+ * as the view's arena. */
+must_check enum err pass_image_urls(struct request    *request, const struct template *template,
+                                    const struct body *body, struct span urls[SHOWN_IMAGES]);
+
+/* The pass as the interface shows it, appended to `out`: the JSON text; the same as one msgpack bin. */
+must_check enum err pass_json(struct request *request, const struct hot_at *pass, struct buffer *out);
 must_check enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out);
 
 /* Checks the caller's `visible` (a map) against the template and lays it over body->visible. With nothing there

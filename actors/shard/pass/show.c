@@ -3,22 +3,8 @@
  * text and copied; the whole leaves as text, so that nobody on the way has to take it apart again. */
 #include "actors/shard/pass/pass.h"
 
+#include "actors/rt/token.h"
 #include "schemas/date.h"
-
-static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-enum { TOKEN_TEXT = 22 }; /* 128 bits, six a character */
-
-static void token_text(const uint8_t token[16], char text[TOKEN_TEXT + 1])
-{
-	uint32_t bits = 0, held = 0, at = 0;
-	for (unsigned i = 0; i < 16; i++) {
-		bits = bits << 8 | token[i];
-		for (held += 8; held >= 6; held -= 6)
-			text[at++] = base64url[bits >> (held - 6) & 63];
-	}
-	text[at++] = base64url[bits << (6 - held) & 63];
-	text[at] = 0;
-}
 
 #define LITERAL(out, text) buffer_append(out, text, sizeof(text) - 1)
 
@@ -81,12 +67,12 @@ static void put_content(struct buffer *out, const struct template *template, con
 static void put_facts(struct buffer *out, const char *public_url, const struct template *template,
                       const struct hot *hot, const struct body *body)
 {
-	char token[TOKEN_TEXT + 1];
+	char token[TOKEN_TEXT];
 	token_text(body->token, token);
 	LITERAL(out, ",\"download_url\":\"");
 	buffer_text(out, public_url);
 	LITERAL(out, "/p/");
-	buffer_append(out, token, TOKEN_TEXT);
+	buffer_append(out, token, TOKEN_TEXT - 1);
 	LITERAL(out, "\",\"reinstall_blocked\":");
 	buffer_text(out, hot->flags & HOT_REINSTALL_BLOCKED ? "true" : "false");
 	LITERAL(out, ",\"loyalty_type\":\"");
@@ -107,15 +93,21 @@ static void put_facts(struct buffer *out, const char *public_url, const struct t
 	buffer_byte(out, '}');
 }
 
-enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out)
+enum err pass_json(struct request *request, const struct hot_at *pass, struct buffer *out)
 {
 	const struct template *template;
 	struct body body;
 	enum err    err = pass_template(request->account, &pass->now, &template);
 	if (err || (err = pass_body(request, pass, &body))) return err;
-	size_t begin = bin_begin(out);
 	put_content(out, template, &pass->now, &body);
 	put_facts(out, request->facts->public_url, template, &pass->now, &body);
-	bin_end(out, begin);
 	return OK;
+}
+
+enum err pass_show(struct request *request, const struct hot_at *pass, struct buffer *out)
+{
+	size_t   begin = bin_begin(out);
+	enum err err = pass_json(request, pass, out);
+	bin_end(out, begin);
+	return err;
 }

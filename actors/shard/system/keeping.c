@@ -2,12 +2,6 @@
  * one of the same number before a restart. */
 #include "actors/shard/command.h"
 
-static void pack_count(msgpack_packer *pk, const char *key, uint64_t count)
-{
-	pack_text(pk, key);
-	msgpack_pack_uint64(pk, count);
-}
-
 static void pack_faults(msgpack_packer *pk, const struct faults *faults)
 {
 	size_t kept = faults->count < FAULTS_KEPT ? (size_t)faults->count : (size_t)FAULTS_KEPT;

@@ -1,13 +1,8 @@
 /* status: what this shard holds and has done. Counts come from the accounts' tallies. */
 #include "actors/shard/command.h"
+#include "actors/shard/delivery/backlog.h"
 
 #include "store/tally.h"
-
-static void pack_count(msgpack_packer *pk, const char *key, uint64_t count)
-{
-	pack_text(pk, key);
-	msgpack_pack_uint64(pk, count);
-}
 
 static enum err count_all(struct view *view, uint64_t *accounts, uint64_t *passes)
 {
@@ -83,33 +78,49 @@ static void pack_histogram(const char *key, const struct histogram *histogram, m
 	msgpack_pack_uint64(pk, copy.sum);
 }
 
+/* Attempts since the start, by how they ended. */
+static void pack_attempts(const struct delivery_counters *counters, msgpack_packer *pk)
+{
+	pack_text(pk, "attempts");
+	msgpack_pack_map(pk, ATTEMPT_ERRORS + 1);
+	for (unsigned i = 0; i <= ATTEMPT_ERRORS; i++)
+		pack_count(pk, attempt_outcome(i), atomic_load(&counters->attempts[i]));
+}
+
 enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 {
 	const struct shard_facts *facts = request->facts;
 	uint64_t                  accounts, passes;
 	msgpack_packer            pk = buffer_packer(outcome->payload);
+	struct backlog            backlog;
 	enum err                  err = count_all(request->view, &accounts, &passes);
-	if (err) return err;
+	if (err || (err = backlog_count(request->view, request->now, &backlog))) return err;
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
 	                                                          : "up";
-	msgpack_pack_map(&pk, 15 + DISK_MEMBERS);
+	msgpack_pack_map(&pk, 20 + DISK_MEMBERS + BACKLOG_MEMBERS);
 	pack_count(&pk, "index", facts->index);
 	pack_count(&pk, "epoch", facts->epoch);
 	pack_count(&pk, "accounts", accounts);
 	pack_count(&pk, "passes", passes);
 	pack_count(&pk, "journal_seq", atomic_load(&facts->journal_seq));
-	pack_count(&pk, "due_deliveries", 0);
-	pack_count(&pk, "oldest_due_seconds", 0);
+	if ((err = backlog_pack(request->view, &backlog, &pk))) return err;
+	pack_attempts(&facts->deliveries, &pk);
 	pack_count(&pk, "commands", atomic_load(&facts->commands));
 	pack_count(&pk, "batches", atomic_load(&facts->batches));
 	pack_count(&pk, "syncs", atomic_load(&facts->syncs));
 	pack_count(&pk, "commits", atomic_load(&facts->commits));
 	pack_count(&pk, "sessions", atomic_load(&facts->sessions));
+	pack_count(&pk, "issuing", atomic_load(&facts->issuing));
+	pack_count(&pk, "issued_fetched", atomic_load(&facts->issuances.issued));
+	pack_count(&pk, "issue_failures", atomic_load(&facts->issuances.failed));
+	pack_histogram("issuance_histogram", &facts->issuances.times, &pk);
 	pack_text(&pk, "issuer");
 	pack_text(&pk, issuer);
+	pack_count(&pk, "issuer_available", strcmp(issuer, "up") == 0);
 	pack_disk(facts, &pk);
 	pack_histogram("sync_histogram", facts->sync_times, &pk);
 	pack_histogram("record_histogram", &facts->record_commands, &pk);
+	pack_histogram("first_attempt_histogram", &facts->deliveries.first_attempt, &pk);
 	return OK;
 }

@@ -1,0 +1,126 @@
+/* How much is to be delivered, what of it is late, and who does not take it: one walk over the queues, each subscription's
+ * rows one after the other. */
+#include "actors/shard/delivery/backlog.h"
+
+#include "actors/shard/delivery/delivery.h"
+#include "schemas/limits.h"
+#include "schemas/url.h"
+#include "store/account_row.h"
+#include "store/subscription.h"
+
+/* Puts the line where it belongs among the worst, if it does. */
+static void note_line(struct backlog *backlog, const struct backlog_line *line)
+{
+	unsigned at = backlog->worst_count;
+	if (line->retries == 0) return;
+	if (at == BACKLOG_WORST && backlog->worst[--at].retries >= line->retries) return;
+	if (backlog->worst_count < BACKLOG_WORST) backlog->worst_count++;
+	for (; at && backlog->worst[at - 1].retries < line->retries; at--)
+		backlog->worst[at] = backlog->worst[at - 1];
+	backlog->worst[at] = *line;
+}
+
+static bool is_of(const struct backlog_line *line, const struct delivery *row)
+{
+	return !memcmp(line->subscription.b, row->subscription.b, sizeof row->subscription.b) &&
+	       !memcmp(line->account.b, row->account.b, sizeof row->account.b);
+}
+
+/* Is the line's subscription still to hear of anything of this generation? Rows that are not wanted wait to be discarded:
+ * nobody misses them. 0: of none. */
+static enum err generation_of(struct view *view, const struct delivery *row, uint32_t *generation)
+{
+	struct subscription subscription;
+	struct account_row  account;
+	*generation = 0;
+	enum err err = account_row_get(view, row->account, &account);
+	if (!err && account.webhooks)
+		err = subscription_get(view, row->account, row->subscription, &subscription);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (account.webhooks && subscription.active) *generation = subscription.generation;
+	return OK;
+}
+
+static void note_row(struct backlog *backlog, const struct delivery *row, wall_us now)
+{
+	if (row->zone == ZONE_LEASED) {
+		backlog->leased++;
+		return;
+	}
+	backlog->waiting++;
+	if (row->due.v > now.v) return;
+	int64_t late = (now.v - row->due.v) / US_PER_SEC;
+	backlog->due++;
+	if (late > backlog->oldest_due_seconds) backlog->oldest_due_seconds = late;
+}
+
+enum err backlog_count(struct view *view, wall_us now, struct backlog *backlog)
+{
+	struct delivery     row = {.due = {0}};
+	struct backlog_line line = {.retries = 0};
+	uint32_t            generation = 0;
+	*backlog = (struct backlog){.waiting = 0};
+	enum err err = delivery_from(view, &row);
+	for (unsigned i = 0; !err && i < DELIVERIES_COUNTED_MAX; i++) {
+		if (!is_of(&line, &row)) {
+			note_line(backlog, &line);
+			line = (struct backlog_line){.account = row.account,
+			                             .subscription = row.subscription};
+			if ((err = generation_of(view, &row, &generation))) return err;
+		}
+		bool wanted = row.generation == generation;
+		if (wanted) note_row(backlog, &row, now);
+		if (wanted && row.zone == ZONE_WAITING && row.attempts) {
+			line.retries++;
+			line.error = row.error;
+			line.status = row.status;
+		}
+		err = delivery_next(view, &row);
+	}
+	note_line(backlog, &line);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Where the subscription's deliveries go: HOST:PORT; "" when it has been deleted. */
+static enum err endpoint_of(struct view *view, const struct backlog_line *line, struct url *url)
+{
+	struct subscription row;
+	enum err            err = subscription_get(view, line->account, line->subscription, &row);
+	url->origin[0] = 0;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	err = url_read(row.url, url);
+	return err == ERR_INVALID_WEBHOOK_URL ? ERR_DAMAGED : err;
+}
+
+static enum err pack_line(struct view *view, const struct backlog_line *line, msgpack_packer *pk)
+{
+	char       account[ACCOUNT_ID_TEXT], subscription[UUID_TEXT];
+	struct url url;
+	enum err   err = endpoint_of(view, line, &url);
+	account_id_text(line->account, account);
+	uuid_text(line->subscription, subscription);
+	msgpack_pack_map(pk, 6);
+	pack_text(pk, "account_id");
+	pack_text(pk, account);
+	pack_text(pk, "subscription_id");
+	pack_text(pk, subscription);
+	pack_text(pk, "endpoint");
+	pack_text(pk, url.origin);
+	pack_count(pk, "retries", line->retries);
+	delivery_pack_last(pk, line->status, line->error);
+	return err;
+}
+
+enum err backlog_pack(struct view *view, const struct backlog *backlog, msgpack_packer *pk)
+{
+	enum err err = OK;
+	pack_count(pk, "due_deliveries", backlog->due);
+	pack_count(pk, "oldest_due_seconds", (uint64_t)backlog->oldest_due_seconds);
+	pack_count(pk, "waiting_deliveries", backlog->waiting);
+	pack_count(pk, "leased_deliveries", backlog->leased);
+	pack_text(pk, "failing_subscriptions");
+	msgpack_pack_array(pk, backlog->worst_count);
+	for (unsigned i = 0; i < backlog->worst_count && !err; i++)
+		err = pack_line(view, &backlog->worst[i], pk);
+	return err;
+}

@@ -1,0 +1,106 @@
+/* What the commands on deliveries share: is one still wanted, and how one ends. */
+#include "actors/shard/delivery/delivery.h"
+
+#include "store/hot.h"
+
+enum err delivery_account(struct request *request, struct account_id id, struct account **account)
+{
+	enum err err = account_cached(request->accounts, request->view, id, account);
+	if (err == ERR_NOT_FOUND) *account = NULL;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static bool has_subscription(const struct account *account, const struct delivery *row)
+{
+	for (unsigned i = 0; i < account->webhook_count; i++) {
+		const struct account_webhook *webhook = &account->webhooks[i];
+		if (!memcmp(webhook->id.b, row->subscription.b, sizeof row->subscription.b))
+			return webhook->generation == row->generation;
+	}
+	return false;
+}
+
+enum err delivery_is_wanted(struct view *view, const struct account *account, const struct delivery *row,
+                            bool *wanted)
+{
+	struct hot_at pass;
+	*wanted = account && account->row.webhooks && has_subscription(account, row);
+	if (!*wanted) return OK;
+	enum err err = hot_get(view, row->account, row->subject, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	*wanted = !(pass.now.flags & HOT_DELETED);
+	return OK;
+}
+
+void delivery_pack_last(msgpack_packer *pk, unsigned status, unsigned error)
+{
+	pack_text(pk, "last_status");
+	if (status)
+		msgpack_pack_uint64(pk, status);
+	else
+		msgpack_pack_nil(pk);
+	pack_text(pk, "last_error");
+	if (error)
+		pack_text(pk, attempt_word(error));
+	else
+		msgpack_pack_nil(pk);
+}
+
+/* Ends ---------------------------------------------------------------------------------------------------- */
+
+static struct ends_of *ends_of(struct ends *ends, struct account_id account)
+{
+	for (unsigned i = 0; i < ends->count; i++)
+		if (!memcmp(ends->of[i].account.b, account.b, sizeof account.b)) return &ends->of[i];
+	return NULL;
+}
+
+void ends_note(struct ends *ends, struct account_id account)
+{
+	struct ends_of *of = ends_of(ends, account);
+	if (!of) {
+		must(ends->count < ENDS_PER_COMMAND_MAX);
+		of = &ends->of[ends->count++];
+		*of = (struct ends_of){.account = account};
+	}
+	of->noted++;
+}
+
+/* One more than comes is looked at, so that an account that was idle for long gets rid of what is old. */
+static enum err look_up(struct request *request, struct ends_of *of)
+{
+	struct delivery_end row = {.number = 0};
+	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC};
+	enum err            err = delivery_end_last(request->view, of->account, &of->last);
+	for (unsigned i = 0; !err && i <= of->noted; i++) {
+		if ((err = delivery_end_after(request->view, of->account, row.number, &row))) break;
+		if (!of->oldest) of->oldest = row.number;
+		bool is_old = row.ended.v < kept.v ||
+		              row.number + DELIVERIES_KEPT_MAX <= of->last + of->noted;
+		if (!is_old) break;
+		of->old_count++;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err ends_look_up(struct request *request, struct ends *ends)
+{
+	enum err err = OK;
+	for (unsigned i = 0; i < ends->count && !err; i++)
+		err = look_up(request, &ends->of[i]);
+	return err;
+}
+
+enum err ends_put(struct request *request, struct ends *ends, const struct delivery *row,
+                  enum delivery_outcome outcome)
+{
+	struct ends_of     *of = ends_of(ends, row->account);
+	struct delivery_end end = {.was = *row, .outcome = outcome, .ended = request->now};
+	enum err            err = delivery_del(request->view, row);
+	if (err) return err;
+	end.number = ++of->last;
+	if (end.ended.v < row->fact.v) end.ended = row->fact;
+	for (; of->old_count && !err; of->old_count--)
+		err = delivery_end_del(request->view, of->account, of->oldest++);
+	return err ? err : delivery_end_put(request->view, &end);
+}

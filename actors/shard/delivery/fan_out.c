@@ -1,0 +1,32 @@
+/* Who is to hear of a fact: decided when it happens, by the subscriptions as they then are. */
+#include "actors/shard/delivery/fan_out.h"
+
+#include "store/delivery.h"
+
+enum err fan_out(struct request *request, enum event_kind kind, uint32_t subject)
+{
+	const struct account *account = request->account;
+	struct delivery       row = {.account = account->id,
+	                             .zone = ZONE_WAITING,
+	                             .due = request->now,
+	                             .kind = (uint8_t)kind,
+	                             .subject = subject,
+	                             .fact = request->now};
+	bool                  drawn = false;
+	if (!account->row.webhooks) return OK;
+	for (unsigned i = 0; i < account->webhook_count; i++) {
+		const struct account_webhook *webhook = &account->webhooks[i];
+		uint8_t                       random[10];
+		if (!(webhook->kinds & 1u << kind)) continue;
+		if (!drawn) {
+			random_take(request->random, random, sizeof random);
+			row.event = uuid_v7(request->now, random);
+			drawn = true;
+		}
+		row.subscription = webhook->id;
+		row.generation = webhook->generation;
+		enum err err = delivery_put(request->view, &row);
+		if (err) return err;
+	}
+	return OK;
+}

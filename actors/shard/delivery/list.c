@@ -1,0 +1,81 @@
+/* delivery list ACCOUNT [--subscription ID]: what waits or is under way, and what has ended lately, as of one moment. What
+ * is not wanted any more is told as discarded, though it stands in its queue until it comes due. */
+#include "actors/shard/delivery/delivery.h"
+#include "actors/shard/list_out.h"
+#include "schemas/date.h"
+
+struct listing {
+	struct request *request;
+	struct list_out list;
+	struct uuid     only;
+	bool            has_only;
+	uint64_t        count;
+};
+
+static void list_row(struct listing *listing, const struct delivery *row, enum delivery_outcome outcome)
+{
+	char subscription[UUID_TEXT], event[4 + UUID_TEXT] = "evt_", due[RFC3339_TEXT];
+	if (listing->has_only && memcmp(row->subscription.b, listing->only.b, sizeof row->subscription.b))
+		return;
+	listing->count++;
+	msgpack_packer pk = buffer_packer(list_item(&listing->list));
+	uuid_text(row->subscription, subscription);
+	uuid_text(row->event, event + 4);
+	rfc3339_text(row->due, due);
+	msgpack_pack_map(&pk, 8);
+	pack_text(&pk, "event_id");
+	pack_text(&pk, event);
+	pack_text(&pk, "type");
+	pack_text(&pk, event_text(row->kind));
+	pack_text(&pk, "subscription_id");
+	pack_text(&pk, subscription);
+	pack_count(&pk, "attempts", row->attempts);
+	pack_text(&pk, "next_due_at");
+	if (outcome == DELIVERY_PENDING)
+		pack_text(&pk, due);
+	else
+		msgpack_pack_nil(&pk);
+	pack_text(&pk, "outcome");
+	pack_text(&pk, delivery_outcome_text(outcome));
+	delivery_pack_last(&pk, row->status, row->error);
+}
+
+static enum err list_pending(struct listing *listing)
+{
+	struct request *request = listing->request;
+	struct delivery row = {.account = request->account->id};
+	bool            wanted;
+	enum err        err = delivery_from(request->view, &row);
+	while (!err && !memcmp(row.account.b, request->account->id.b, sizeof row.account.b)) {
+		if ((err = delivery_is_wanted(request->view, request->account, &row, &wanted))) return err;
+		list_row(listing, &row, wanted ? DELIVERY_PENDING : DELIVERY_DISCARDED);
+		err = delivery_next(request->view, &row);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err list_ended(struct listing *listing)
+{
+	struct request     *request = listing->request;
+	struct delivery_end row = {.number = 0};
+	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC};
+	enum err            err;
+	while (!(err = delivery_end_after(request->view, request->account->id, row.number, &row)))
+		if (row.ended.v >= kept.v) list_row(listing, &row.was, row.outcome);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err on_DELIVERY_LIST(struct request *request, struct outcome *outcome)
+{
+	struct listing        listing = {.request = request};
+	const msgpack_object *only = &request->args[ARG_DELIVERY_LIST_subscription_id];
+	listing.has_only = arg_present(only);
+	if (listing.has_only && !uuid_read(arg_span(only), &listing.only))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("subscription_id"));
+	list_begin(&listing.list, outcome);
+	enum err err = list_ended(&listing);
+	if (!err) err = list_pending(&listing);
+	if (!err) err = list_end(&listing.list, listing.count, false);
+	list_drop(&listing.list);
+	return err;
+}

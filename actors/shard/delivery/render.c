@@ -1,0 +1,138 @@
+/* DELIVERY_RENDER: what an attempt is to send, made on a reader thread after its lease is durable: the pass as it is now,
+ * signed with the subscription's secret and the hour of this attempt. A lease that does not hold any more is left out of the
+ * answer; one whose pass or subscription has gone meanwhile has nothing to send. */
+#include "actors/rt/time.h"
+#include "actors/shard/delivery/delivery.h"
+#include "actors/shard/list_out.h"
+#include "actors/shard/pass/pass.h"
+#include "actors/shard/subscription/subscription.h"
+#include "schemas/date.h"
+#include "schemas/webhook.h"
+
+#include <openssl/crypto.h>
+
+#define EVENT_PREFIX "evt_"
+enum { EVENT_ID_TEXT = sizeof EVENT_PREFIX - 1 + UUID_TEXT };
+
+static void event_id_text(struct uuid event, char text[EVENT_ID_TEXT])
+{
+	memcpy(text, EVENT_PREFIX, sizeof EVENT_PREFIX - 1);
+	uuid_text(event, text + sizeof EVENT_PREFIX - 1);
+}
+
+/* {"id","type","created_at","data"} */
+static enum err put_envelope(struct request *request, const struct delivery *row, const struct hot_at *pass,
+                             const char *id, struct buffer *out)
+{
+	char date[RFC3339_TEXT];
+	rfc3339_text(row->fact, date);
+	buffer_text(out, "{\"id\":\"");
+	buffer_text(out, id);
+	buffer_text(out, "\",\"type\":\"");
+	buffer_text(out, event_text(row->kind));
+	buffer_text(out, "\",\"created_at\":\"");
+	buffer_text(out, date);
+	buffer_text(out, "\",\"data\":");
+	enum err err = pass_json(request, pass, out);
+	buffer_byte(out, '}');
+	return err;
+}
+
+static enum err sign(struct request *request, const struct subscription *subscription,
+                     const struct webhook *webhook, char signature[WEBHOOK_SIGNATURE_TEXT])
+{
+	uint8_t  secret[WEBHOOK_KEY_BYTES];
+	enum err err = subscription_secret(request, subscription, secret);
+	if (!err) webhook_sign(webhook, secret, signature);
+	OPENSSL_cleanse(secret, sizeof secret);
+	return err;
+}
+
+/* [lease, url, id, seconds, signature, body]; [lease] when there is nothing to send; [lease, error] when it cannot be. */
+static void pack_void(const uint8_t *lease, msgpack_packer *pk)
+{
+	msgpack_pack_array(pk, 1);
+	pack_bin(pk, span_of(lease, LEASE_BYTES));
+}
+
+static void pack_failure(const uint8_t *lease, msgpack_packer *pk)
+{
+	msgpack_pack_array(pk, 2);
+	pack_bin(pk, span_of(lease, LEASE_BYTES));
+	msgpack_pack_uint8(pk, ATTEMPT_INTERNAL);
+}
+
+static enum err pack_attempt(struct request *request, const uint8_t *lease, const struct delivery *row,
+                             const struct hot_at *pass, msgpack_packer *pk)
+{
+	struct subscription subscription;
+	struct buffer       body = {0};
+	char                id[EVENT_ID_TEXT], signature[WEBHOOK_SIGNATURE_TEXT];
+	enum err err = subscription_get(request->view, row->account, row->subscription, &subscription);
+	if (err) return err;
+	event_id_text(row->event, id);
+	if ((err = put_envelope(request, row, pass, id, &body))) goto out;
+	struct webhook webhook = {span_str(id), time_wall(), buffer_span(&body)};
+	if ((err = sign(request, &subscription, &webhook, signature))) goto out;
+	msgpack_pack_array(pk, 6);
+	pack_bin(pk, span_of(lease, LEASE_BYTES));
+	pack_str(pk, subscription.url);
+	pack_text(pk, id);
+	pack_int(pk, webhook_seconds(webhook.sent_at));
+	pack_text(pk, signature);
+	pack_bin(pk, buffer_span(&body));
+out:
+	if (body.failed) err = ERR_NO_MEMORY;
+	buffer_free(&body);
+	return err;
+}
+
+/* The account of the lease at hand; one after the other are often of the same. */
+static enum err enter_account(struct request *request, struct account_id id)
+{
+	if (request->account && !memcmp(request->account->id.b, id.b, sizeof id.b)) return OK;
+	account_free(&request->account);
+	enum err err = account_load(request->view, id, &request->account);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err render(struct request *request, const uint8_t *bytes, struct list_out *list)
+{
+	struct lease  lease;
+	struct hot_at pass;
+	bool          wanted;
+	lease_read(bytes, &lease);
+	struct delivery row = {.account = lease.account,
+	                       .subscription = lease.subscription,
+	                       .zone = ZONE_LEASED,
+	                       .due = lease.due,
+	                       .event = lease.event};
+	enum err        err = delivery_get(request->view, &row);
+	if (err == ERR_NOT_FOUND || (!err && row.token != lease.token)) return OK;
+	if (err || (err = enter_account(request, lease.account))) return err;
+	if ((err = delivery_is_wanted(request->view, request->account, &row, &wanted))) return err;
+	msgpack_packer pk = buffer_packer(list_item(list));
+	if (!wanted) {
+		pack_void(bytes, &pk);
+		return OK;
+	}
+	if ((err = hot_get(request->view, row.account, row.subject, &pass))) return err;
+	err = pack_attempt(request, bytes, &row, &pass, &pk);
+	if (err != ERR_SEALED) return err;
+	pack_failure(bytes, &pk); /* it counts: a key that is gone will not come back by asking again */
+	return OK;
+}
+
+enum err on_DELIVERY_RENDER(struct request *request, struct outcome *outcome)
+{
+	struct list_out list;
+	struct span     leases = arg_span(&request->args[ARG_DELIVERY_RENDER_leases]);
+	size_t          count = leases.size / LEASE_BYTES;
+	enum err        err = leases.size % LEASE_BYTES ? ERR_MALFORMED : OK;
+	list_begin(&list, outcome);
+	for (size_t i = 0; i < count && !err; i++)
+		err = render(request, leases.at + i * LEASE_BYTES, &list);
+	if (!err) err = list_end(&list, count, false);
+	list_drop(&list);
+	return err;
+}

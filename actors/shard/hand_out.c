@@ -1,0 +1,54 @@
+/* The timer's question for due deliveries (DELIVERY_LEASE). With nothing due it is kept, and decided again when something
+ * is, or when it has waited long enough. There is one at most: a timer asks again when it has the answer, and another
+ * question ends the one before. A timer that is silent is given nothing: it may be gone, and each of its attempts would be
+ * one that nobody makes. */
+#include "actors/shard/engine.h"
+
+#include "actors/shard/kept_call.h"
+
+void engine_forget_question(struct engine *engine)
+{
+	if (engine->is_asked) kept_call_free(&engine->question);
+	engine->is_asked = false;
+}
+
+void engine_dismiss_question(struct engine *engine)
+{
+	struct session *session;
+	if (!engine->is_asked) return;
+	session = session_find(&engine->sessions, &engine->questioner);
+	if (session) engine_answer(engine, session, engine->question.call.id, ERR_OVERLOADED, NULL);
+	engine_forget_question(engine);
+}
+
+enum err engine_keep_question(struct engine *engine, struct session *session, const struct call *call)
+{
+	struct kept_call kept;
+	enum err         err = kept_call_make(&kept, call);
+	if (err) {
+		kept_call_free(&kept);
+		return err;
+	}
+	engine_forget_question(engine);
+	engine->question = kept;
+	engine->questioner = session->peer;
+	engine->is_asked = true;
+	return OK;
+}
+
+enum err engine_hand_out(struct engine *engine)
+{
+	if (!engine->is_asked) return OK;
+	mono_us last = {engine->question.call.deadline.v - LEASE_ANSWER_MS * US_PER_MS};
+	bool    is_late = engine->now.v >= last.v;
+	if (!engine_issuer_up(engine)) {
+		if (is_late) engine_dismiss_question(engine);
+		return OK;
+	}
+	if (!is_late && !queue_is_ready(&engine->deliveries, engine->service_now, engine->now)) return OK;
+	struct kept_call question = engine->question;
+	engine->is_asked = false; /* it may come to be kept again */
+	enum err err = engine_decide_again(engine, &engine->questioner, &question.call);
+	kept_call_free(&question);
+	return err;
+}

@@ -1,0 +1,12 @@
+/* IMAGE_PUT, by the timer: a part of an image that it has fetched for the account. */
+#include "actors/shard/command.h"
+#include "store/image.h"
+
+enum err on_IMAGE_PUT(struct request *request, struct outcome *outcome)
+{
+	struct span    hash = arg_span(&request->args[ARG_IMAGE_PUT_hash]);
+	struct span    bytes = arg_span(&request->args[ARG_IMAGE_PUT_bytes]);
+	const unsigned part = (unsigned)arg_integer(&request->args[ARG_IMAGE_PUT_part], 0);
+	(void)outcome;
+	return image_part_put(request->view, request->account->id, hash.at, part, bytes);
+}

@@ -1,0 +1,362 @@
+/* Images that passes wait for: one fetch for each URL of an account, however many passes name it.
+ *
+ *   NEW ──▶ ASKED ──▶ ENDED
+ *            │ ▲
+ *            ▼ │
+ *         RESTING ──▶ AGAIN
+ *
+ * One on a host that hung begins as AGAIN. fetch_move() is the only writer of a state after the first. ASKED and RESTING
+ * last as long for one fetch as for another, so their lists are in the order of coming due. */
+#include "actors/shard/issuance/inside.h"
+
+#include "schemas/crc32c.h"
+#include "schemas/url.h"
+
+#include <stdlib.h>
+
+static const char never_tried[] = "it did not come in time";
+
+static struct fetch_list *list_of(struct issuance *issuance, struct fetch *fetch)
+{
+	return fetch->state < FETCH_LINES ? &fetch->account->lines[fetch->state]
+	                                  : &issuance->fetches[fetch->state];
+}
+
+/* Into the list of its state, or out of it, and counted so. */
+static void enter(struct issuance *issuance, struct fetch *fetch)
+{
+	struct issuing_account *account = fetch->account;
+	const bool              is_asked = fetch->state == FETCH_ASKED;
+	TAILQ_INSERT_TAIL(list_of(issuance, fetch), fetch, in_state);
+	account->busy_count += is_asked || fetch->state == FETCH_NEW;
+	account->asked_count += is_asked;
+	issuance->asked_count += is_asked;
+	issuance->doubtful_count += is_asked && account->is_doubtful;
+	if (is_asked && !issuance->first_young) issuance->first_young = fetch;
+}
+
+static void leave(struct issuance *issuance, struct fetch *fetch)
+{
+	struct issuing_account *account = fetch->account;
+	const bool              is_asked = fetch->state == FETCH_ASKED;
+	if (issuance->first_young == fetch) issuance->first_young = TAILQ_NEXT(fetch, in_state);
+	TAILQ_REMOVE(list_of(issuance, fetch), fetch, in_state);
+	account->busy_count -= is_asked || fetch->state == FETCH_NEW;
+	account->asked_count -= is_asked;
+	issuance->asked_count -= is_asked;
+	issuance->doubtful_count -= is_asked && account->is_doubtful;
+	account->slow_count -= fetch->is_slow;
+	fetch->is_slow = false;
+}
+
+static void fetch_move(struct issuance *issuance, struct fetch *fetch, enum fetch_state state)
+{
+	leave(issuance, fetch);
+	fetch->state = state;
+	enter(issuance, fetch);
+	fetch_settle_account(issuance, fetch->account);
+	issuance_settle(issuance, fetch->account); /* it has a fetch, and stays */
+}
+
+void fetch_settle(struct issuance *issuance, struct fetch *fetch)
+{
+	struct issuing_account *account = fetch->account;
+	if (fetch->state == FETCH_ASKED || !TAILQ_EMPTY(&fetch->passes)) return;
+	leave(issuance, fetch);
+	LIST_REMOVE(fetch, of_account);
+	account->fetch_count--;
+	free(fetch);
+	fetch_settle_account(issuance, account);
+	issuance_settle(issuance, account);
+}
+
+/* Whose turn it is ----------------------------------------------------------------------------------------- */
+
+/* What is tried again, and may hang again, leaves half of the account's places to others. */
+static struct fetch *next_of(struct issuing_account *account)
+{
+	if (account->asked_count >= FETCHES_ACCOUNT_MAX) return NULL;
+	struct fetch *first = TAILQ_FIRST(&account->lines[FETCH_NEW]);
+	if (first || account->asked_count >= FETCHES_AGAIN_MAX) return first;
+	return TAILQ_FIRST(&account->lines[FETCH_AGAIN]);
+}
+
+void fetch_settle_account(struct issuance *issuance, struct issuing_account *account)
+{
+	bool is_doubtful = account->slow_count || account->was_slow;
+	bool is_ready = next_of(account) != NULL, stays = is_ready && is_doubtful == account->is_doubtful;
+	if (account->is_in_asking && !stays)
+		TAILQ_REMOVE(&issuance->asking[account->is_doubtful], account, in_asking);
+	if (is_ready && !(account->is_in_asking && stays))
+		TAILQ_INSERT_TAIL(&issuance->asking[is_doubtful], account, in_asking);
+	account->is_in_asking = is_ready;
+	if (account->is_doubtful == is_doubtful) return;
+	account->is_doubtful = is_doubtful;
+	if (is_doubtful)
+		issuance->doubtful_count += account->asked_count;
+	else
+		issuance->doubtful_count -= account->asked_count;
+}
+
+static unsigned left_of(unsigned most, unsigned taken)
+{
+	return taken < most ? most - taken : 0;
+}
+
+/* Places that are left for accounts of this kind. */
+static unsigned left_for(const struct issuance *issuance, bool is_doubtful)
+{
+	unsigned left = left_of(issuance->asked_max, issuance->asked_count);
+	unsigned half = left_of((issuance->asked_max + 1) / 2, issuance->doubtful_count);
+	return is_doubtful && half < left ? half : left;
+}
+
+/* No account has more places than are left over, and one of which nothing is known a small part of them: however many come,
+ * one after the other, and take all they may, there is one for the next. */
+static bool may_have_more(const struct issuing_account *account, unsigned left)
+{
+	unsigned weight = account->is_known ? 1 : FETCHES_UNKNOWN_WEIGHT;
+	return account->asked_count * weight < left;
+}
+
+/* Those that are passed over have a place at least, so they are few. Each kind is the first in its turn. */
+static struct issuing_account *next_account(const struct issuance *issuance)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const bool              is_doubtful = (issuance->next_ask_id + i) % 2;
+		const unsigned          left = left_for(issuance, is_doubtful);
+		struct issuing_account *account;
+		TAILQ_FOREACH(account, &issuance->asking[is_doubtful], in_asking)
+		{
+			if (may_have_more(account, left)) return account;
+		}
+	}
+	return NULL;
+}
+
+/* What was asked for so long ago is slow. */
+static void age(struct issuance *issuance, mono_us now)
+{
+	struct fetch *fetch;
+	while ((fetch = issuance->first_young) &&
+	       fetch->due.v - now.v < (FETCH_ANSWER_MS - EGRESS_SLOW_MS) * US_PER_MS) {
+		issuance->first_young = TAILQ_NEXT(fetch, in_state);
+		fetch->is_slow = true;
+		fetch->account->slow_count++;
+		fetch_settle_account(issuance, fetch->account);
+	}
+}
+
+/* Hosts that hung ------------------------------------------------------------------------------------------ */
+
+/* Of host and port; never 0. Two that share it share a place in the line, no more. */
+static uint32_t sum_of_host(struct span address)
+{
+	struct url url;
+	if (url_read(address, &url)) return 1;
+	uint32_t sum = crc32c(0, url.origin, strlen(url.origin));
+	return sum ? sum : 1;
+}
+
+static uint32_t *find_hung(struct issuing_account *account, uint32_t host)
+{
+	for (unsigned i = 0; i < HOSTS_HUNG_MAX; i++)
+		if (account->hung[i] == host) return &account->hung[i];
+	return NULL;
+}
+
+/* Those of the host that are not asked for yet go behind. */
+static void note_hung(struct issuance *issuance, struct issuing_account *account, uint32_t host)
+{
+	struct fetch *fetch, *next;
+	account->hung[account->next_hung++ % HOSTS_HUNG_MAX] = host;
+	for (fetch = TAILQ_FIRST(&account->lines[FETCH_NEW]); fetch; fetch = next) {
+		next = TAILQ_NEXT(fetch, in_state);
+		if (fetch->host == host) fetch_move(issuance, fetch, FETCH_AGAIN);
+	}
+}
+
+/* An asked one ends: what does that say of its host, and of its account? */
+static void note_speed(struct issuance *issuance, const struct fetch *fetch)
+{
+	struct issuing_account *account = fetch->account;
+	uint32_t               *hung = find_hung(account, fetch->host);
+	account->is_known = true;
+	account->was_slow = fetch->is_slow;
+	if (hung && !fetch->is_slow) *hung = 0;
+	if (!hung && fetch->is_slow) note_hung(issuance, account, fetch->host);
+}
+
+/* Beginnings ----------------------------------------------------------------------------------------------- */
+
+static enum fetch_state line_for(const struct fetch *fetch)
+{
+	return fetch->is_tried || find_hung(fetch->account, fetch->host) ? FETCH_AGAIN : FETCH_NEW;
+}
+
+/* What has ended is not joined any more: who comes later may find another image. */
+static struct fetch *find(struct issuing_account *account, struct span url)
+{
+	struct fetch *fetch;
+	LIST_FOREACH(fetch, &account->fetches, of_account)
+	{
+		if (fetch->state != FETCH_ENDED && span_equal(span_of(fetch->url, fetch->url_size), url))
+			return fetch;
+	}
+	return NULL;
+}
+
+static struct fetch *make(struct issuance *issuance, struct issuing_account *account, struct span url)
+{
+	struct fetch *fetch = calloc(1, sizeof *fetch + url.size);
+	if (!fetch) return NULL;
+	fetch->account = account;
+	fetch->url_size = url.size;
+	memcpy(fetch->url, url.at, url.size);
+	memcpy(fetch->error, never_tried, sizeof never_tried);
+	TAILQ_INIT(&fetch->passes);
+	fetch->host = sum_of_host(url);
+	fetch->state = line_for(fetch);
+	LIST_INSERT_HEAD(&account->fetches, fetch, of_account);
+	account->fetch_count++;
+	enter(issuance, fetch);
+	fetch_settle_account(issuance, account);
+	return fetch;
+}
+
+/* Its time runs no more: it waits for its turn. */
+static void end_trying(struct issuance *issuance, struct creating *pass)
+{
+	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
+	pass->is_tried = false;
+}
+
+/* From now on its time runs, or runs anew. */
+static void begin_trying(struct issuance *issuance, struct creating *pass, mono_us now)
+{
+	end_trying(issuance, pass);
+	pass->is_tried = true;
+	pass->tried = now;
+	TAILQ_INSERT_TAIL(&issuance->tried, pass, by_try);
+}
+
+enum err issuance_want(struct issuance *issuance, struct creating *pass, const char *image, struct span url,
+                       mono_us now)
+{
+	must(pass->place == CREATING_IN_HAND);
+	struct fetch *fetch = find(pass->account, url);
+	if (!fetch && !(fetch = make(issuance, pass->account, url))) return ERR_NO_MEMORY;
+	pass->fetch = fetch;
+	pass->image = image;
+	pass->place = CREATING_IN_FETCH;
+	TAILQ_INSERT_TAIL(&fetch->passes, pass, in_place);
+	if (!fetch->is_tried)
+		end_trying(issuance, pass);
+	else if (!pass->is_tried)
+		begin_trying(issuance, pass, now);
+	issuance_settle(issuance, pass->account);
+	return OK;
+}
+
+static void rest(struct issuance *issuance, struct fetch *fetch, mono_us now)
+{
+	fetch->due = mono_after(now, (dur_us){FETCH_REST_MS * US_PER_MS});
+	fetch_move(issuance, fetch, FETCH_RESTING);
+	fetch_settle(issuance, fetch);
+}
+
+static struct fetch *first_due(struct issuance *issuance, enum fetch_state state, mono_us now)
+{
+	struct fetch *fetch = TAILQ_FIRST(&issuance->fetches[state]);
+	return fetch && fetch->due.v <= now.v ? fetch : NULL;
+}
+
+static void end_states(struct issuance *issuance, mono_us now)
+{
+	struct fetch *fetch;
+	age(issuance, now);
+	while ((fetch = first_due(issuance, FETCH_ASKED, now))) {
+		note_speed(issuance, fetch);
+		rest(issuance, fetch, now);
+	}
+	while ((fetch = first_due(issuance, FETCH_RESTING, now)))
+		fetch_move(issuance, fetch, line_for(fetch));
+}
+
+struct fetch *issuance_next_fetch(struct issuance *issuance, mono_us now)
+{
+	end_states(issuance, now);
+	struct issuing_account *account = next_account(issuance);
+	if (!account) return NULL;
+	struct fetch    *fetch = next_of(account);
+	struct creating *pass;
+	TAILQ_FOREACH(pass, &fetch->passes, in_place)
+	{
+		if (!pass->is_tried) begin_trying(issuance, pass, now);
+	}
+	fetch->is_tried = true;
+	fetch->ask_id = issuance->next_ask_id++;
+	fetch->due = mono_after(now, (dur_us){FETCH_ANSWER_MS * US_PER_MS});
+	TAILQ_REMOVE(&issuance->asking[account->is_doubtful], account, in_asking);
+	TAILQ_INSERT_TAIL(&issuance->asking[account->is_doubtful], account, in_asking);
+	fetch_move(issuance, fetch, FETCH_ASKED);
+	return fetch;
+}
+
+static struct fetch *find_asked(struct issuance *issuance, uint64_t ask_id)
+{
+	struct fetch *fetch;
+	TAILQ_FOREACH(fetch, &issuance->fetches[FETCH_ASKED], in_state)
+	{
+		if (fetch->ask_id == ask_id) return fetch;
+	}
+	return NULL;
+}
+
+static void note_error(struct fetch *fetch, struct span text)
+{
+	size_t size = text.size < sizeof fetch->error ? text.size : sizeof fetch->error - 1;
+	fetch->has_failed = true;
+	if (size == 0) return;
+	memcpy(fetch->error, text.at, size);
+	fetch->error[size] = 0;
+}
+
+/* There was no room to try it, or nobody left who did. */
+static void was_not_tried(struct issuance *issuance, struct fetch *fetch)
+{
+	struct creating *pass;
+	TAILQ_FOREACH(pass, &fetch->passes, in_place)
+	{
+		end_trying(issuance, pass);
+	}
+	fetch->is_tried = false;
+}
+
+void issuance_fetched(struct issuance *issuance, uint64_t ask_id, enum err err, struct span text, mono_us now)
+{
+	struct fetch *fetch = find_asked(issuance, ask_id);
+	if (!fetch) return; /* it was asked again, and is answered again */
+	bool not_tried = err == ERR_OVERLOADED;
+	age(issuance, now);
+	if (!not_tried) note_speed(issuance, fetch);
+	if (not_tried && !fetch->has_failed) was_not_tried(issuance, fetch);
+	if (err && !not_tried) note_error(fetch, text);
+	fetch->is_refused = err == ERR_IMAGE_REFUSED;
+	if (err && !fetch->is_refused) {
+		rest(issuance, fetch, now);
+		return;
+	}
+	fetch_move(issuance, fetch, FETCH_ENDED);
+	fetch_settle(issuance, fetch);
+}
+
+void issuance_forget_asked(struct issuance *issuance)
+{
+	struct fetch *fetch;
+	while ((fetch = TAILQ_FIRST(&issuance->fetches[FETCH_ASKED]))) {
+		if (!fetch->has_failed) was_not_tried(issuance, fetch);
+		fetch_move(issuance, fetch, FETCH_NEW);
+		fetch_settle(issuance, fetch);
+	}
+}

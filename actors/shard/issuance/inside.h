@@ -1,0 +1,19 @@
+#pragma once
+#include "actors/shard/issuance/issuance.h"
+
+/* What the files of issuance share; nobody else includes this. */
+
+/* ---- issuance.c ---- */
+
+struct creating *issuance_find(struct issuance *issuance, struct account_id account, uint32_t number);
+/* Takes a pass out of its place. */
+void issuance_take(struct issuance *issuance, struct creating *pass);
+/* After a change of its line or fetches: in the ring or not; gone when it has neither passes nor fetches. */
+void issuance_settle(struct issuance *issuance, struct issuing_account *account);
+
+/* ---- fetch.c ---- */
+
+/* Ends one that no pass wants, unless it is asked: its answer ends it then. */
+void fetch_settle(struct issuance *issuance, struct fetch *fetch);
+/* After a change of what an account has asked for or is to ask for: among those that ask, or not. */
+void fetch_settle_account(struct issuance *issuance, struct issuing_account *account);

@@ -1,0 +1,295 @@
+/* Passes that are being issued, from the row of the table to its end.
+ *
+ *   line of its account ─▶ in hand ─▶ a fetch ─▶ in hand ─▶ … ─▶ its row goes
+ *
+ * A pass is in exactly one place, which `place` names. In hand it is for the length of a look: then it waits for the next
+ * image that is not there, or is issued. An account is in the ring when somebody stands in its line and it may have another
+ * fetch; settle() decides that. */
+#include "actors/shard/issuance/inside.h"
+
+#include "store/issuing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Finding ------------------------------------------------------------------------------------------------- */
+
+static uint32_t mark_of(struct account_id id)
+{
+	uint32_t mark;
+	memcpy(&mark, id.b, sizeof mark); /* accounts are random */
+	return mark;
+}
+
+static struct creating_bucket *pass_bucket(struct issuance *issuance, struct account_id id, uint32_t number)
+{
+	return &issuance->passes[(mark_of(id) + number) % CREATING_BUCKETS];
+}
+
+static struct issuing_account *find_account(struct issuance *issuance, struct account_id id)
+{
+	struct issuing_account *account;
+	LIST_FOREACH(account, &issuance->accounts[mark_of(id) % ISSUING_ACCOUNT_BUCKETS], in_bucket)
+	{
+		if (!memcmp(account->id.b, id.b, sizeof id.b)) return account;
+	}
+	return NULL;
+}
+
+struct creating *issuance_find(struct issuance *issuance, struct account_id id, uint32_t number)
+{
+	struct creating *pass;
+	LIST_FOREACH(pass, pass_bucket(issuance, id, number), in_bucket)
+	{
+		if (pass->number == number && !memcmp(pass->account->id.b, id.b, sizeof id.b)) return pass;
+	}
+	return NULL;
+}
+
+/* Accounts ------------------------------------------------------------------------------------------------ */
+
+void issuance_settle(struct issuance *issuance, struct issuing_account *account)
+{
+	bool is_ready = !TAILQ_EMPTY(&account->line) && account->busy_count < FETCHES_ACCOUNT_MAX &&
+	                account->fetch_count < FETCHES_KEPT_MAX;
+	if (account->is_in_ring && !is_ready) TAILQ_REMOVE(&issuance->ring, account, in_ring);
+	if (!account->is_in_ring && is_ready) TAILQ_INSERT_TAIL(&issuance->ring, account, in_ring);
+	account->is_in_ring = is_ready;
+	if (account->pass_count || account->fetch_count) return;
+	LIST_REMOVE(account, in_bucket);
+	free(account);
+}
+
+static struct issuing_account *account_of(struct issuance *issuance, struct account_id id)
+{
+	struct issuing_account *account = find_account(issuance, id);
+	if (account || !(account = calloc(1, sizeof *account))) return account;
+	account->id = id;
+	TAILQ_INIT(&account->line);
+	for (int i = 0; i < FETCH_LINES; i++)
+		TAILQ_INIT(&account->lines[i]);
+	LIST_INSERT_HEAD(&issuance->accounts[mark_of(id) % ISSUING_ACCOUNT_BUCKETS], account, in_bucket);
+	return account;
+}
+
+/* Passes -------------------------------------------------------------------------------------------------- */
+
+static enum err add(struct issuance *issuance, struct account_id id, uint32_t number, mono_us begun)
+{
+	if (issuance_find(issuance, id, number)) return OK;
+	struct issuing_account *account = account_of(issuance, id);
+	struct creating        *pass = account ? calloc(1, sizeof *pass) : NULL;
+	if (!pass) {
+		if (account) issuance_settle(issuance, account);
+		return ERR_NO_MEMORY;
+	}
+	pass->account = account;
+	pass->number = number;
+	pass->begun = begun;
+	account->pass_count++;
+	issuance->pass_count++;
+	LIST_INSERT_HEAD(pass_bucket(issuance, id, number), pass, in_bucket);
+	TAILQ_INSERT_TAIL(&account->line, pass, in_place);
+	if ((pass->is_timed = begun.v != 0)) TAILQ_INSERT_TAIL(&issuance->timed, pass, by_begun);
+	issuance_settle(issuance, account);
+	return OK;
+}
+
+/* Out of where it is, into the hand. */
+void issuance_take(struct issuance *issuance, struct creating *pass)
+{
+	struct fetch *fetch = pass->fetch;
+	if (pass->place == CREATING_IN_LINE) TAILQ_REMOVE(&pass->account->line, pass, in_place);
+	if (pass->place == CREATING_IN_FETCH) TAILQ_REMOVE(&fetch->passes, pass, in_place);
+	pass->place = CREATING_IN_HAND;
+	pass->fetch = NULL;
+	if (fetch) fetch_settle(issuance, fetch);
+	issuance_settle(issuance, pass->account); /* it has a pass, and stays */
+}
+
+static void tell_waits(struct issuance *issuance, struct creating *pass)
+{
+	while (pass->waits) {
+		struct creation_wait *wait = pass->waits;
+		pass->waits = wait->next;
+		wait->next = NULL;
+		*issuance->told_last = wait;
+		issuance->told_last = &wait->next;
+		pass->account->wait_count--;
+		issuance->wait_count--;
+	}
+}
+
+static void end_time(struct issuance *issuance, struct creating *pass)
+{
+	if (pass->is_timed) TAILQ_REMOVE(&issuance->timed, pass, by_begun);
+	pass->is_timed = false;
+	tell_waits(issuance, pass);
+}
+
+void issuance_drop(struct issuance *issuance, struct creating *pass)
+{
+	struct issuing_account *account = pass->account;
+	issuance_take(issuance, pass);
+	end_time(issuance, pass);
+	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
+	LIST_REMOVE(pass, in_bucket);
+	account->pass_count--;
+	issuance->pass_count--;
+	free(pass);
+	issuance_settle(issuance, account);
+}
+
+enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mono_us now)
+{
+	enum err err = OK;
+	for (unsigned i = 0; i < writes->count && !err; i++) {
+		const struct write *write = &writes->rows[i];
+		struct account_id   id;
+		uint32_t            number;
+		if (write->table != TABLE_ISSUING || !issuing_key_read(write->key, &id, &number)) continue;
+		struct creating *pass = issuance_find(issuance, id, number);
+		if (write->kind == WRITE_PUT)
+			err = add(issuance, id, number, now);
+		else if (pass)
+			issuance_drop(issuance, pass);
+	}
+	return err;
+}
+
+/* Waits --------------------------------------------------------------------------------------------------- */
+
+bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait)
+{
+	struct creating *pass = issuance_find(issuance, wait->account, wait->number);
+	if (!pass || !pass->is_timed || issuance->wait_count >= CREATION_WAITS_MAX ||
+	    pass->account->wait_count >= CREATION_WAITS_ACCOUNT_MAX)
+		return false;
+	struct creation_wait *kept = malloc(sizeof *kept);
+	if (!kept) return false;
+	*kept = *wait;
+	kept->next = pass->waits;
+	pass->waits = kept;
+	pass->account->wait_count++;
+	issuance->wait_count++;
+	return true;
+}
+
+struct creation_wait *issuance_next_told(struct issuance *issuance, mono_us now)
+{
+	struct creating *oldest = TAILQ_FIRST(&issuance->timed);
+	for (; oldest && now.v - oldest->begun.v >= ISSUANCE_WAIT_MS * US_PER_MS;
+	     oldest = TAILQ_FIRST(&issuance->timed))
+		end_time(issuance, oldest);
+	struct creation_wait *wait = issuance->told;
+	if (!wait) return NULL;
+	if (!(issuance->told = wait->next)) issuance->told_last = &issuance->told;
+	return wait;
+}
+
+/* Turns --------------------------------------------------------------------------------------------------- */
+
+static const char *say(struct issuance *issuance, const struct creating *pass, const struct fetch *fetch)
+{
+	snprintf(issuance->error, sizeof issuance->error, "%s: %.180s", pass->image, fetch->error);
+	return issuance->error;
+}
+
+/* One whose time of trying is over. */
+static struct creating *next_overdue(struct issuance *issuance, mono_us now, const char **error)
+{
+	struct creating *pass = TAILQ_FIRST(&issuance->tried);
+	if (!pass || now.v - pass->tried.v < ISSUANCE_TRY_MS * US_PER_MS) return NULL;
+	*error = pass->fetch ? say(issuance, pass, pass->fetch) : "its images did not come in time";
+	return pass;
+}
+
+static struct creating *next_fetched(struct issuance *issuance, const char **error)
+{
+	struct fetch *fetch = TAILQ_FIRST(&issuance->fetches[FETCH_ENDED]);
+	if (!fetch) return NULL;
+	struct creating *pass = TAILQ_FIRST(&fetch->passes);
+	must(pass != NULL); /* or it would be gone */
+	if (fetch->is_refused) *error = say(issuance, pass, fetch);
+	return pass;
+}
+
+/* The first in the line of the account whose turn it is, which then goes to the end of the ring. */
+static struct creating *next_in_ring(struct issuance *issuance)
+{
+	struct issuing_account *account = TAILQ_FIRST(&issuance->ring);
+	if (!account) return NULL;
+	TAILQ_REMOVE(&issuance->ring, account, in_ring);
+	TAILQ_INSERT_TAIL(&issuance->ring, account, in_ring);
+	return TAILQ_FIRST(&account->line);
+}
+
+struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)
+{
+	*error = NULL;
+	struct creating *pass = next_overdue(issuance, now, error);
+	if (!pass) pass = next_fetched(issuance, error);
+	if (!pass) pass = next_in_ring(issuance);
+	if (pass) issuance_take(issuance, pass);
+	return pass;
+}
+
+void issuance_resume(struct issuance *issuance, mono_us now)
+{
+	struct creating *pass;
+	TAILQ_FOREACH(pass, &issuance->tried, by_try)
+	{
+		pass->tried = now;
+	}
+}
+
+/* Beginning and end --------------------------------------------------------------------------------------- */
+
+enum err issuance_load(struct issuance *issuance, struct view *view, unsigned asked_max)
+{
+	static const uint8_t first[] = {0}; /* no account's key is before it */
+	struct buffer        room = {0};
+	struct view_row      row;
+	TAILQ_INIT(&issuance->ring);
+	TAILQ_INIT(&issuance->timed);
+	TAILQ_INIT(&issuance->tried);
+	TAILQ_INIT(&issuance->asking[false]);
+	TAILQ_INIT(&issuance->asking[true]);
+	issuance->asked_max = asked_max;
+	for (int i = 0; i < FETCH_STATES; i++)
+		TAILQ_INIT(&issuance->fetches[i]);
+	issuance->told_last = &issuance->told;
+	issuance->next_ask_id = 1;
+	enum err err = view_whole_from(view, TABLE_ISSUING, span_of(first, sizeof first), &room, &row);
+	while (!err) {
+		struct account_id id;
+		uint32_t          number;
+		err = issuing_key_read(row.key, &id, &number) ? OK : ERR_DAMAGED;
+		if (!err) err = add(issuance, id, number, (mono_us){0});
+		if (!err) err = view_whole_next(view, TABLE_ISSUING, &room, &row);
+	}
+	buffer_free(&room);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static void free_told(struct issuance *issuance)
+{
+	while (issuance->told) {
+		struct creation_wait *wait = issuance->told;
+		issuance->told = wait->next;
+		free(wait);
+	}
+}
+
+/* Fetches go with the last pass that wants them, but for those that were asked. */
+void issuance_free(struct issuance *issuance)
+{
+	struct fetch *fetch;
+	if (!issuance->told_last) return; /* never loaded */
+	for (unsigned i = 0; i < CREATING_BUCKETS; i++)
+		while (!LIST_EMPTY(&issuance->passes[i]))
+			issuance_drop(issuance, LIST_FIRST(&issuance->passes[i]));
+	while ((fetch = TAILQ_FIRST(&issuance->fetches[FETCH_ASKED])))
+		issuance_fetched(issuance, fetch->ask_id, OK, span_of(NULL, 0), (mono_us){0});
+	free_told(issuance);
+}

@@ -1,0 +1,146 @@
+#pragma once
+#include "actors/rt/mailbox.h"
+#include "store/view.h"
+#include "schemas/ids.h"
+#include "schemas/limits.h"
+
+#include <sys/queue.h>
+
+/* What the writer keeps in memory of the table ISSUING, made of it at the start and from then on of every write to it:
+ * the passes that are being issued, the images that they wait for, and the requests that wait for them. Passes of an
+ * account have their turn in the order of their creation, accounts take turns, and an account has so many images under
+ * way at most; so one whose images hang holds up nobody but itself. Passes that name one URL share its fetch. Nothing
+ * here is needed after the process: another asks again. The writer thread owns it. Times are real.
+ *
+ * The places at the timer are shared likewise: accounts take turns, none has more of them than are left over, and those
+ * whose images hang have half of them together. */
+
+/* Where an image stands. In each state the oldest comes first; NEW and AGAIN are lines of its account. */
+enum fetch_state {
+	FETCH_NEW,     /* to be asked for */
+	FETCH_AGAIN,   /* likewise, after those that are new: it failed, or lies where another hung */
+	FETCH_ASKED,   /* the timer has been told */
+	FETCH_RESTING, /* it failed in a way that may pass */
+	FETCH_ENDED,   /* there, or not to be had: its passes are to be looked at */
+	FETCH_STATES,
+	FETCH_LINES = FETCH_ASKED
+};
+
+TAILQ_HEAD(fetch_list, fetch);
+struct fetch {
+	TAILQ_ENTRY(fetch) in_state;
+	LIST_ENTRY(fetch) of_account;
+	enum fetch_state        state;
+	struct issuing_account *account;
+	uint64_t                ask_id;
+	mono_us                 due;  /* ASKED, RESTING: when that ends */
+	uint32_t                host; /* a sum of it */
+	bool                    is_refused;
+	bool                    is_tried;   /* it was asked for, and there was room to try it */
+	bool                    has_failed; /* at least once */
+	bool                    is_slow;    /* ASKED: for longer than EGRESS_SLOW_MS */
+	TAILQ_HEAD(, creating) passes;
+	char   error[CREATION_ERROR_BYTES_MAX + 1]; /* of the last try; never empty */
+	size_t url_size;
+	char   url[];
+};
+
+/* A pass with the status `creating`. */
+enum creating_place { CREATING_IN_LINE, CREATING_IN_FETCH, CREATING_IN_HAND };
+struct creating {
+	LIST_ENTRY(creating) in_bucket;
+	TAILQ_ENTRY(creating) in_place; /* its account's line, or its fetch's passes */
+	TAILQ_ENTRY(creating) by_begun, by_try;
+	enum creating_place     place;
+	struct issuing_account *account;
+	uint32_t                number;
+	struct fetch           *fetch; /* IN_FETCH */
+	const char             *image; /* what that is of the pass; static */
+	bool                    is_timed, is_tried;
+	mono_us                 begun; /* 0: before this process */
+	mono_us                 tried; /* since when */
+	struct creation_wait   *waits;
+};
+
+struct issuing_account {
+	LIST_ENTRY(issuing_account) in_bucket;
+	TAILQ_ENTRY(issuing_account) in_ring, in_asking;
+	struct account_id id;
+	bool              is_in_ring, is_in_asking;
+	bool              is_known;    /* one of its images ended */
+	bool              was_slow;    /* the last of its images that ended */
+	bool              is_doubtful; /* that, or one of those asked is slow */
+	unsigned          pass_count, fetch_count, wait_count;
+	unsigned          busy_count, asked_count, slow_count; /* of its fetches: NEW or ASKED; ASKED; slow */
+	unsigned          next_hung;
+	uint32_t          hung[HOSTS_HUNG_MAX]; /* sums of hosts that hung; 0: none */
+	LIST_HEAD(, fetch) fetches;
+	struct fetch_list lines[FETCH_LINES];
+	TAILQ_HEAD(, creating) line;
+};
+
+/* A request that is told how the creation ended, or how it stands after ISSUANCE_WAIT_MS. */
+struct creation_wait {
+	struct creation_wait *next;
+	struct account_id     account;
+	uint32_t              number;
+	struct peer           peer;
+	uint64_t              call_id;
+	unsigned              flags;
+};
+
+enum { CREATING_BUCKETS = 1 << 13, ISSUING_ACCOUNT_BUCKETS = 1 << 10 };
+TAILQ_HEAD(creating_list, creating);
+TAILQ_HEAD(issuing_ring, issuing_account);
+LIST_HEAD(creating_bucket, creating);
+LIST_HEAD(issuing_account_bucket, issuing_account);
+
+struct issuance {
+	struct creating_bucket        passes[CREATING_BUCKETS];
+	struct issuing_account_bucket accounts[ISSUING_ACCOUNT_BUCKETS];
+	struct issuing_ring           ring;      /* accounts with a line, and room for another image */
+	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, the oldest first */
+	struct creating_list          tried;     /* those whose images are being fetched, likewise */
+	struct issuing_ring           asking[2]; /* accounts with an image to ask for: sound, doubtful */
+	struct fetch_list             fetches[FETCH_STATES]; /* but for NEW and AGAIN */
+	struct fetch                 *first_young;           /* ASKED, and not slow yet */
+	unsigned                      asked_max;
+	unsigned                      asked_count, doubtful_count; /* ASKED; of doubtful accounts */
+	unsigned                      pass_count, wait_count;
+	uint64_t                      next_ask_id;
+	struct creation_wait         *told, **told_last; /* whose time has come */
+	char                          error[CREATION_ERROR_BYTES_MAX + 1];
+};
+
+/* Reads the table; whoever waited for one of these passes does no longer. `asked_max`: images to be asked for at once.
+ * Errors: ERR_NO_MEMORY, and as view.h. */
+must_check enum err issuance_load(struct issuance *issuance, struct view *view, unsigned asked_max);
+void                issuance_free(struct issuance *issuance);
+
+/* After a command's writes have been applied: notes them. Errors: ERR_NO_MEMORY. */
+must_check enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mono_us now);
+
+/* Lets a call wait for a pass, if that is still within its time. Errors: false (it is not, or too many wait). */
+bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait);
+/* The next wait that is over; NULL: none. The caller frees it. */
+struct creation_wait *issuance_next_told(struct issuance *issuance, mono_us now);
+
+/* The next pass to be looked at, now in the caller's hand. With *error NULL its images may be there: it is issued, or
+ * issuance_want() says which is not; else it cannot be issued, and why (until the next call). NULL: none. A pass leaves
+ * with the write that says so; issuance_drop() is for one that could not be written. */
+struct creating    *issuance_next(struct issuance *issuance, mono_us now, const char **error);
+must_check enum err issuance_want(struct issuance *issuance, struct creating *pass, const char *image,
+                                  struct span url, mono_us now);
+void                issuance_drop(struct issuance *issuance, struct creating *pass);
+
+/* The next image to ask the timer for, with its ask_id; it counts as asked then. NULL: none, or enough are asked. */
+struct fetch *issuance_next_fetch(struct issuance *issuance, mono_us now);
+/* The timer's word: OK, ERR_IMAGE_REFUSED (for good), ERR_OVERLOADED (it was not tried), or anything else, which may pass;
+ * `text` says why. */
+void issuance_fetched(struct issuance *issuance, uint64_t ask_id, enum err err, struct span text,
+                      mono_us now);
+
+/* Another timer: what the one before was asked, it is asked again. */
+void issuance_forget_asked(struct issuance *issuance);
+/* Nothing could be tried for a while: the time of trying begins anew. */
+void issuance_resume(struct issuance *issuance, mono_us now);

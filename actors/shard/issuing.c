@@ -1,0 +1,163 @@
+/* Passes whose images are to be fetched, as the writer's turn sees them: what the timer is asked for, what its word leads
+ * to, and who is told. While the issuer is away or paused nothing is tried, and no time of trying runs. */
+#include "actors/shard/engine.h"
+
+#include "actors/shard/pass/images.h"
+
+#include <stdlib.h>
+
+/* Own commands -------------------------------------------------------------------------------------------- */
+
+static msgpack_object object_of(uint64_t number)
+{
+	return (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = number};
+}
+
+static enum err look(struct engine *engine, struct account_id account, uint32_t number,
+                     struct outcome *outcome, enum err *answer)
+{
+	const msgpack_object args[ARGS_PASS_LOOK] = {object_of(number)};
+	const struct call    call = {
+	       .message = MSG_PASS_LOOK, .has_account = true, .account = account, .args = args};
+	return engine_decide_own(engine, &call, outcome, answer);
+}
+
+static void count(struct engine *engine, bool failed, mono_us begun)
+{
+	struct issuance_counters *counters = &engine->facts.issuances;
+	atomic_fetch_add_explicit(failed ? &counters->failed : &counters->issued, 1, memory_order_relaxed);
+	if (begun.v) histogram_add(&counters->times, &scale_us, mono_since(engine->now, begun).v);
+}
+
+/* `error` NULL: its images are there. The write of it takes the pass out of memory. */
+static enum err end_pass(struct engine *engine, struct creating *pass, const char *error)
+{
+	struct account_id account = pass->account->id;
+	uint32_t          number = pass->number;
+	mono_us           begun = pass->begun;
+	msgpack_object    args[ARGS_PASS_ISSUE] = {object_of(number)};
+	const struct call call = {
+	    .message = MSG_PASS_ISSUE, .has_account = true, .account = account, .args = args};
+	struct outcome outcome = {.payload = &engine->payload};
+	enum err       answer;
+	args[ARG_PASS_ISSUE_in_time] = (msgpack_object){.type = MSGPACK_OBJECT_BOOLEAN,
+	                                                .via.boolean = pass->is_timed};
+	if (error)
+		args[ARG_PASS_ISSUE_error] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
+		                                              .via.str = {(uint32_t)strlen(error), error}};
+	enum err err = engine_decide_own(engine, &call, &outcome, &answer);
+	if (!err && answer) issuance_drop(&engine->issuance, pass); /* its row stays, for the next process */
+	if (!err && !answer) count(engine, error != NULL, begun);
+	return err;
+}
+
+/* Passes -------------------------------------------------------------------------------------------------- */
+
+static enum err look_at(struct engine *engine, struct creating *pass, const char *error)
+{
+	struct issuing row;
+	struct missing missing = {.image = NULL};
+	if (error) return end_pass(engine, pass, error);
+	arena_reset(&engine->arena);
+	struct view *view = store_view(engine->store, NULL, &engine->arena);
+	enum err     err = issuing_get(view, pass->account->id, pass->number, &row);
+	if (!err) err = images_missing(view, pass->account->id, &row, engine->service_now, &missing);
+	if (err) {
+		issuance_drop(&engine->issuance, pass); /* its row, if there, stays for the next process */
+		return engine_bear(engine, message_row(MSG_PASS_ISSUE)->name, err);
+	}
+	if (!missing.image) return end_pass(engine, pass, NULL);
+	if (missing.url.size > URL_BYTES_MAX) return end_pass(engine, pass, missing.too_long);
+	return issuance_want(&engine->issuance, pass, missing.image, missing.url, engine->now);
+}
+
+static void pack_fetch(struct engine *engine, const struct fetch *fetch)
+{
+	struct call head = {.id = fetch->ask_id | ASK_ID_FETCH,
+	                    .message = MSG_FETCH,
+	                    .deadline = fetch->due,
+	                    .has_account = true,
+	                    .account = fetch->account->id};
+	frame_call(&engine->to_timer, &head);
+	msgpack_packer pk = frame_out_packer(&engine->to_timer);
+	msgpack_pack_array(&pk, ARGS_FETCH);
+	pack_str(&pk, span_of(fetch->url, fetch->url_size));
+}
+
+void engine_on_fetched(struct engine *engine, const struct reply *reply)
+{
+	struct span text = {NULL, 0};
+	if (reply->payload->type == MSGPACK_OBJECT_STR) text = arg_span(reply->payload);
+	issuance_fetched(&engine->issuance, reply->id & ~ASK_ID_FETCH, reply->err, text, engine->now);
+}
+
+/* Those who wait ------------------------------------------------------------------------------------------ */
+
+bool engine_let_wait(struct engine *engine, const struct session *session, const struct call *call,
+                     const struct outcome *outcome)
+{
+	const struct creation_wait wait = {.account = call->account,
+	                                   .number = outcome->recipe.number,
+	                                   .peer = session->peer,
+	                                   .call_id = call->id,
+	                                   .flags = outcome->flags & REPLY_REPLAYED};
+	return session->role == ROLE_HTTP && issuance_wait(&engine->issuance, &wait);
+}
+
+static enum err tell(struct engine *engine, const struct creation_wait *wait)
+{
+	struct session *session = session_find(&engine->sessions, &wait->peer);
+	struct outcome  outcome = {.payload = &engine->payload};
+	enum err        answer;
+	if (!session) return OK;
+	enum err err = look(engine, wait->account, wait->number, &outcome, &answer);
+	outcome.flags |= wait->flags;
+	if (!err) engine_answer(engine, session, wait->call_id, answer, &outcome);
+	return err;
+}
+
+/* As many as there is room for: the answers are as large as the passes. */
+static enum err tell_all(struct engine *engine)
+{
+	struct creation_wait *wait;
+	enum err              err = OK;
+	while (!err && engine_has_room(engine) &&
+	       (wait = issuance_next_told(&engine->issuance, engine->now))) {
+		err = tell(engine, wait);
+		free(wait);
+	}
+	return err;
+}
+
+/* The turn ------------------------------------------------------------------------------------------------ */
+
+/* May anything be tried now? */
+static bool is_running(const struct engine *engine)
+{
+	return engine_issuer_up(engine) && !atomic_load(&engine->facts.issuer_paused) &&
+	       store_room(engine->store) <= ROOM_TO_FINISH;
+}
+
+enum err engine_issue(struct engine *engine, bool *more)
+{
+	struct issuance *issuance = &engine->issuance;
+	struct creating *pass;
+	struct fetch    *fetch;
+	const char      *error;
+	unsigned         looked = 0;
+	enum err         err = tell_all(engine); /* before anything is issued too late for them */
+	bool             was_running = engine->is_issuing;
+	if ((engine->is_issuing = is_running(engine))) {
+		if (!was_running) issuance_resume(issuance, engine->now);
+		while (!err && looked < ISSUING_A_TURN && engine_has_room(engine) &&
+		       (pass = issuance_next(issuance, engine->now, &error))) {
+			err = look_at(engine, pass, error);
+			looked++;
+		}
+		while (!err && (fetch = issuance_next_fetch(issuance, engine->now)))
+			pack_fetch(engine, fetch);
+	}
+	if (!err) err = tell_all(engine);
+	if (looked == ISSUING_A_TURN || issuance->told) *more = true;
+	return err;
+}

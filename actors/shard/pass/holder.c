@@ -1,0 +1,34 @@
+/* What a holder's token opens. There is no API key; the token stands for one, and is judged here once more after http, so
+ * that a caller cannot ask for any pass but the token's. */
+#include "actors/shard/pass/pass.h"
+
+enum err pass_of_token(struct request *request, struct span text, struct hot_at *pass, struct body *body)
+{
+	uint8_t           token[TOKEN_BYTES];
+	struct account_id account;
+	uint32_t          number;
+	if (!token_text_read(text, token) || !token_read(&request->facts->tokens, token, &account, &number))
+		return ERR_RESOURCE_NOT_FOUND;
+	if (memcmp(account.b, request->account->id.b, sizeof account.b)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = hot_get(request->view, account, number, pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	if ((err = pass_body(request, pass, body))) return err;
+	if (memcmp(body->token, token, sizeof token)) return ERR_RESOURCE_NOT_FOUND;
+	return pass->now.flags & HOT_DELETED ? ERR_PASS_DELETED : OK;
+}
+
+enum err pass_image_urls(struct request *request, const struct template *template, const struct body *body,
+                         struct span urls[SHOWN_IMAGES])
+{
+	struct json *appearance;
+	urls[SHOWN_LOGO] = template->logo;
+	urls[SHOWN_BANNER] = template->banner;
+	if (!body->appearance.size) return OK;
+	enum err err = json_parse(body->appearance, view_arena(request->view), &appearance);
+	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
+	for (unsigned i = 0; i < SHOWN_IMAGES; i++) {
+		const struct json *own = json_member(appearance, shown_image_names[i]);
+		if (own && own->kind == JSON_STRING) urls[i] = own->text;
+	}
+	return OK;
+}

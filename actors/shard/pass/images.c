@@ -1,0 +1,32 @@
+/* A pass's images: are they there? One that was fetched a moment ago for another pass will do. */
+#include "actors/shard/pass/images.h"
+
+static enum err is_fresh(struct view *view, struct account_id account, struct span url, wall_us now,
+                         bool *fresh)
+{
+	struct image image;
+	enum err     err = OK;
+	*fresh = url.size == 0;
+	if (url.size == 0 || url.size > URL_BYTES_MAX) return OK;
+	err = image_of_url(view, account, url, &image);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	*fresh = now.v - image.fetched.v < IMAGE_FRESH_S * US_PER_SEC;
+	return OK;
+}
+
+enum err images_missing(struct view *view, struct account_id account, const struct issuing *row, wall_us now,
+                        struct missing *missing)
+{
+	const struct missing images[] = {{"logo", "logo: its URL is too long", row->logo},
+	                                 {"banner", "banner: its URL is too long", row->banner}};
+	*missing = (struct missing){.image = NULL};
+	for (unsigned i = 0; i < sizeof images / sizeof *images; i++) {
+		bool     fresh;
+		enum err err = is_fresh(view, account, images[i].url, now, &fresh);
+		if (err) return err;
+		if (fresh) continue;
+		*missing = images[i];
+		return OK;
+	}
+	return OK;
+}

@@ -1,0 +1,60 @@
+/* PASS_ISSUE, by the shard itself: the images of a pass are there, or they are not to be had. Whoever asked with an
+ * idempotency key, and was told 201 in time, is told 201 again. */
+#include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/pass/pass.h"
+
+#include "store/idempotency.h"
+#include "store/issuing.h"
+
+/* The text that the pass has room for. */
+static enum err put_error(struct request *request, const struct hot_at *pass, struct span error)
+{
+	struct body body;
+	enum err    err = pass_body(request, pass, &body);
+	if (err) return err;
+	body.creation_error = error;
+	size_t size = body_size(&body),
+	       over = size > PASS_STORED_BYTES_MAX ? size - PASS_STORED_BYTES_MAX : 0;
+	body.creation_error = utf8_cut(error, over < error.size ? error.size - over : 0);
+	return pass_body_put(request, pass->account, pass->number, &body);
+}
+
+/* The key's row may be gone, or another's, by now. */
+static enum err tell_key(struct request *request, const struct issuing *row, uint32_t number)
+{
+	struct idempotency_row kept;
+	if (!row->has_key) return OK;
+	enum err err = idempotency_get(request->view, request->account->id, row->key, &kept);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (kept.recipe.what != RECIPE_PASS || kept.recipe.number != number) return OK;
+	kept.recipe.flags = 0;
+	return idempotency_put(request->view, request->account->id, row->key, &kept);
+}
+
+static enum err issue(struct request *request, const struct hot_at *pass, const struct issuing *row)
+{
+	struct hot after = pass->now;
+	after.status = PASS_ISSUED;
+	enum err err = pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_ISSUED});
+	if (!err && arg_boolean(&request->args[ARG_PASS_ISSUE_in_time], false))
+		err = tell_key(request, row, pass->number);
+	return err ? err : fan_out(request, EVENT_PASS_CREATED, pass->number);
+}
+
+enum err on_PASS_ISSUE(struct request *request, struct outcome *outcome)
+{
+	struct hot_at  pass;
+	struct issuing row;
+	uint32_t       number = (uint32_t)arg_integer(&request->args[ARG_PASS_ISSUE_number], 0);
+	struct span    error = arg_span(&request->args[ARG_PASS_ISSUE_error]);
+	enum err       err = hot_get(request->view, request->account->id, number, &pass);
+	(void)outcome;
+	if (err) return err;
+	if (pass.now.status != PASS_CREATING) return ERR_RESOURCE_CONFLICT;
+	if ((err = issuing_get(request->view, pass.account, number, &row))) return err;
+	if (error.size == 0) return issue(request, &pass, &row);
+	struct hot after = pass.now;
+	after.status = PASS_CREATION_FAILED;
+	if ((err = put_error(request, &pass, error))) return err;
+	return pass_change(request, &pass, after, (struct ledger_row){.what = LEDGER_CREATION_FAILED});
+}

@@ -1,0 +1,180 @@
+/* Webhook subscriptions: what is asked of one, its secret, and how it is shown.
+ *
+ * Life of a secret: drawn here at creation, sealed at once, shown in that one answer (and in the same answer given again
+ * for its idempotency key), and after that opened only to sign. What is stored, journalled and backed up is the seal. */
+#include "actors/shard/subscription/subscription.h"
+
+#include "schemas/bytes.h"
+#include "schemas/date.h"
+#include "schemas/json.h"
+#include "schemas/url.h"
+#include "schemas/webhook.h"
+
+#include <openssl/crypto.h>
+
+enum err subscription_find(struct request *request, const msgpack_object *id, struct subscription *row)
+{
+	if (!uuid_read(arg_span(id), &row->id)) return ERR_WEBHOOK_SUBSCRIPTION_NOT_FOUND;
+	enum err err = subscription_get(request->view, request->account->id, row->id, row);
+	return err == ERR_NOT_FOUND ? ERR_WEBHOOK_SUBSCRIPTION_NOT_FOUND : err;
+}
+
+/* What is asked of one ------------------------------------------------------------------------------------ */
+
+enum err subscription_take_url(const struct request *request, struct outcome *outcome,
+                               const msgpack_object *url, struct subscription *row)
+{
+	struct span text = arg_span(url);
+	bool        fits = url->type == MSGPACK_OBJECT_STR && text.size <= URL_BYTES_MAX;
+	enum err    err = fits ? url_check(text, &request->facts->url_rules) : ERR_INVALID_WEBHOOK_URL;
+	if (err == ERR_INVALID_WEBHOOK_URL) return blame(outcome, err, span_str("url"));
+	row->url = text;
+	return err;
+}
+
+static bool add_kind(struct subscription *row, const struct json *item)
+{
+	enum event_kind kind;
+	if (item->kind != JSON_STRING || !event_read(item->text, &kind)) return false;
+	for (unsigned i = 0; i < row->kind_count; i++)
+		if (row->kinds[i] == kind) return true;
+	row->kinds[row->kind_count++] = (uint8_t)kind;
+	return true;
+}
+
+enum err subscription_take_kinds(struct request *request, struct outcome *outcome,
+                                 const msgpack_object *kinds, struct subscription *row)
+{
+	struct json *list = NULL;
+	enum err     err = ERR_INVALID_WEBHOOK_EVENT_TYPE;
+	row->kind_count = 0;
+	if (!arg_present(kinds)) return OK;
+	if (kinds->type == MSGPACK_OBJECT_BIN)
+		err = json_parse(arg_span(kinds), view_arena(request->view), &list);
+	if (err == ERR_NO_MEMORY) return err;
+	bool good = !err && list->kind == JSON_ARRAY;
+	for (const struct json *item = good ? list->child : NULL; item && good; item = item->next)
+		good = add_kind(row, item);
+	return good ? OK : blame(outcome, ERR_INVALID_WEBHOOK_EVENT_TYPE, span_str("event_types"));
+}
+
+enum err subscription_check_active(const struct account *account, const struct subscription *row)
+{
+	struct buffer normal = {0};
+	unsigned      others = 0;
+	enum err      err = url_normal(row->url, &normal);
+	for (unsigned i = 0; !err && i < account->webhook_count; i++) {
+		const struct account_webhook *other = &account->webhooks[i];
+		if (!memcmp(other->id.b, row->id.b, sizeof row->id.b)) continue;
+		others++;
+		if (span_equal(other->url, buffer_span(&normal)))
+			err = ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL;
+	}
+	buffer_free(&normal);
+	if (err) return err;
+	return others < WEBHOOKS_ACTIVE_MAX ? OK : ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED;
+}
+
+/* Its secret ---------------------------------------------------------------------------------------------- */
+
+enum { CONTEXT_BYTES = sizeof(struct account_id) + sizeof(struct uuid) };
+
+/* A seal taken from another account's row, or another subscription's, does not open. */
+static struct span seal_context(const struct request *request, const struct subscription *row,
+                                uint8_t context[CONTEXT_BYTES])
+{
+	memcpy(context, request->account->id.b, sizeof request->account->id.b);
+	memcpy(context + sizeof request->account->id.b, row->id.b, sizeof row->id.b);
+	return span_of(context, CONTEXT_BYTES);
+}
+
+enum err subscription_draw(struct request *request, struct subscription *row)
+{
+	uint8_t random[10], nonce[SECRET_NONCE_BYTES], secret[WEBHOOK_KEY_BYTES], context[CONTEXT_BYTES];
+	random_take(request->random, random, sizeof random);
+	random_take(request->random, nonce, sizeof nonce);
+	random_take(request->random, secret, sizeof secret);
+	/* The microseconds behind an id's milliseconds go first, so that ids are in the order of making. */
+	put_be16(random, (uint16_t)(request->now.v % US_PER_MS * 4 | (random[1] & 3)));
+	row->id = uuid_v7(request->now, random);
+	enum err err = secret_seal(request->facts->webhook_key, nonce, seal_context(request, row, context),
+	                           span_of(secret, sizeof secret), row->secret);
+	OPENSSL_cleanse(secret, sizeof secret);
+	return err;
+}
+
+enum err subscription_secret(const struct request *request, const struct subscription *row,
+                             uint8_t secret[WEBHOOK_KEY_BYTES])
+{
+	uint8_t  context[CONTEXT_BYTES];
+	enum err err = secret_open(request->facts->webhook_key, seal_context(request, row, context),
+	                           span_of(row->secret, sizeof row->secret), secret);
+	return err == ERR_DAMAGED ? ERR_SEALED : err; /* the row's sum held: the tables are not to blame */
+}
+
+/* How it is shown ----------------------------------------------------------------------------------------- */
+
+static void pack_members(const struct subscription *row, bool with_secret, msgpack_packer *pk)
+{
+	char id[UUID_TEXT], created[RFC3339_TEXT], updated[RFC3339_TEXT];
+	uuid_text(row->id, id);
+	rfc3339_text(row->created, created);
+	rfc3339_text(row->updated, updated);
+	msgpack_pack_map(pk, with_secret ? 7 : 6);
+	pack_text(pk, "id");
+	pack_text(pk, id);
+	pack_text(pk, "url");
+	pack_str(pk, row->url);
+	pack_text(pk, "event_types");
+	msgpack_pack_array(pk, row->kind_count);
+	for (unsigned i = 0; i < row->kind_count; i++)
+		pack_text(pk, event_text(row->kinds[i]));
+	pack_switch(pk, "active", row->active);
+	pack_text(pk, "created_at");
+	pack_text(pk, created);
+	pack_text(pk, "updated_at");
+	pack_text(pk, updated);
+}
+
+void subscription_pack(const struct subscription *row, msgpack_packer *pk)
+{
+	pack_members(row, false, pk);
+}
+
+enum err subscription_pack_whole(const struct request *request, const struct subscription *row,
+                                 msgpack_packer *pk)
+{
+	uint8_t  secret[WEBHOOK_KEY_BYTES];
+	char     text[WEBHOOK_SECRET_TEXT];
+	enum err err = subscription_secret(request, row, secret);
+	if (err) return err;
+	webhook_secret_write(secret, text);
+	pack_members(row, true, pk);
+	pack_text(pk, "secret");
+	pack_text(pk, text);
+	OPENSSL_cleanse(secret, sizeof secret);
+	OPENSSL_cleanse(text, sizeof text);
+	return OK;
+}
+
+enum err subscription_note(struct request *request, const struct subscription *row, enum recipe_what what,
+                           struct outcome *outcome)
+{
+	uint8_t *detail = arena_take(view_arena(request->view), RECIPE_DETAIL_BYTES_MAX);
+	if (!detail) return ERR_NO_MEMORY;
+	outcome->recipe = (struct recipe){.what = (uint8_t)what, .detail = recipe_detail(row, detail)};
+	return OK;
+}
+
+enum err subscription_again(const struct request *request, const struct recipe *recipe,
+                            struct outcome *outcome)
+{
+	struct subscription row;
+	msgpack_packer      pk = buffer_packer(outcome->payload);
+	enum err            err = recipe_subscription(recipe, &row);
+	if (err) return err;
+	if (recipe->what == RECIPE_SUBSCRIPTION_AND_SECRET)
+		return subscription_pack_whole(request, &row, &pk);
+	subscription_pack(&row, &pk);
+	return OK;
+}

@@ -1,0 +1,417 @@
+/* One shard's deliveries, from the question for them to the report.
+ *
+ *   DELIVERY_LEASE ─▶ leases ─▶ DELIVERY_RENDER ─▶ what to send ─▶ egress ─▶ ends ─▶ DELIVERY_REPORT
+ *
+ * There is always one question with the shard, which answers it when something is due, unless everything that may be in
+ * hand is. A lease is in hand until its report is acknowledged; a report that is not goes again. Whatever goes wrong before
+ * anything was sent is reported as an attempt not made. */
+#include "actors/timer/deliver.h"
+
+#include "schemas/delivery.h"
+#include "schemas/fields.h"
+#include "schemas/limits.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+enum { ASK_AGAIN_MS = 200, REPORT_CALLS_MAX = 16 };
+_Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rendered */ +
+                                    EGRESS_START_MS /* begun */ + EGRESS_ATTEMPT_MS +
+                                    CALL_DEADLINE_MS /* reported */,
+               "an attempt that was made is reported before its lease is over");
+
+/* What is kept of a call or request that is under way: first in each kind's own. */
+struct work {
+	LIST_ENTRY(work) link;
+	struct asked    asked;
+	struct errand   errand;
+	struct deliver *deliver;
+};
+LIST_HEAD(works, work);
+
+struct deliver {
+	struct works   works;
+	struct asked   question; /* the one DELIVERY_LEASE */
+	struct asked   withdrawal;
+	struct ask    *ask;
+	struct egress *egress;
+	uint64_t       instance;
+	uint32_t       places, in_hand, asked_for, reporting;
+	bool           is_asking, is_stopping, is_withdrawn;
+	mono_us        ask_at, now;
+	struct buffer  reports; /* not sent yet; at most one of each lease in hand */
+};
+
+/* Leases on their way through DELIVERY_RENDER. */
+struct batch {
+	struct work work;
+	unsigned    count;
+	uint8_t     leases[LEASES_PER_CALL_MAX][LEASE_BYTES];
+	bool        seen[LEASES_PER_CALL_MAX];
+};
+
+struct attempt {
+	struct work work;
+	uint8_t     lease[LEASE_BYTES];
+	bool        is_cut; /* its end has been told before it came */
+};
+
+/* Reports on their way. */
+struct told {
+	struct work work;
+	size_t      size;
+	uint8_t     reports[REPORTS_PER_CALL_MAX * ATTEMPT_REPORT_BYTES];
+};
+
+static void *work_new(struct deliver *deliver, size_t size)
+{
+	struct work *work = calloc(1, size);
+	if (!work) return NULL;
+	work->deliver = deliver;
+	LIST_INSERT_HEAD(&deliver->works, work, link);
+	return work;
+}
+
+static void work_free(struct work *work)
+{
+	LIST_REMOVE(work, link);
+	free(work);
+}
+
+static struct work *work_of(struct asked *asked)
+{
+	return (struct work *)((char *)asked - offsetof(struct work, asked));
+}
+
+static bool call_shard(struct deliver *deliver, enum message message, int64_t wait_ms, struct asked *asked,
+                       msgpack_packer *packer)
+{
+	struct call call = {.message = message,
+	                    .deadline = mono_after(deliver->now, (dur_us){wait_ms * US_PER_MS})};
+	return ask_begin(deliver->ask, &call, asked, packer) == OK;
+}
+
+/* Reports ------------------------------------------------------------------------------------------------- */
+
+static void report(struct deliver *deliver, const uint8_t *lease, const struct attempt_report *end)
+{
+	struct attempt_report whole = *end;
+	uint8_t               bytes[ATTEMPT_REPORT_BYTES];
+	lease_read(lease, &whole.lease);
+	attempt_report_write(&whole, bytes);
+	buffer_append(&deliver->reports, bytes, sizeof bytes); /* deliver_open() has seen to the room */
+}
+
+/* An outcome that the shard does not know of, or could not write down, is told again. */
+static void on_reported(struct asked *asked, const struct reply *reply)
+{
+	struct told    *told = (struct told *)work_of(asked);
+	struct deliver *deliver = told->work.deliver;
+	deliver->reporting--;
+	if (reply->err && reply->err != ERR_MALFORMED) {
+		buffer_append(&deliver->reports, told->reports, told->size);
+		deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
+	} else {
+		deliver->in_hand -= (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
+	}
+	work_free(&told->work);
+}
+
+static bool tell_some(struct deliver *deliver, size_t *at)
+{
+	msgpack_packer packer;
+	struct told   *told = work_new(deliver, sizeof *told);
+	if (!told) return false;
+	told->work.asked.on_reply = on_reported;
+	told->size = deliver->reports.size - *at;
+	if (told->size > sizeof told->reports) told->size = sizeof told->reports;
+	memcpy(told->reports, deliver->reports.at + *at, told->size);
+	if (!call_shard(deliver, MSG_DELIVERY_REPORT, CALL_DEADLINE_MS, &told->work.asked, &packer)) {
+		work_free(&told->work);
+		return false;
+	}
+	msgpack_pack_array(&packer, ARGS_DELIVERY_REPORT);
+	pack_bin(&packer, span_of(told->reports, told->size));
+	ask_commit(deliver->ask);
+	deliver->reporting++;
+	*at += told->size;
+	return true;
+}
+
+static void tell(struct deliver *deliver)
+{
+	size_t at = 0;
+	while (at < deliver->reports.size && deliver->reporting < REPORT_CALLS_MAX)
+		if (!tell_some(deliver, &at)) break;
+	if (at == 0) return;
+	memmove(deliver->reports.at, deliver->reports.at + at, deliver->reports.size - at);
+	deliver->reports.size -= at;
+}
+
+/* Attempts ------------------------------------------------------------------------------------------------ */
+
+static void on_done(struct errand *errand, const struct egress_outcome *outcome)
+{
+	struct attempt       *attempt = (struct attempt *)((char *)errand - offsetof(struct work, errand));
+	int64_t               latency = outcome->latency.v / US_PER_MS;
+	struct attempt_report end = {.what = ATTEMPT_MADE,
+	                             .error = (uint8_t)outcome->error,
+	                             .status = (uint16_t)outcome->status,
+	                             .latency_ms = (uint32_t)(latency > 0 ? latency : 0)};
+	if (outcome->error == ATTEMPT_NOT_STARTED) end.what = ATTEMPT_NOT_MADE;
+	if (!attempt->is_cut) report(attempt->work.deliver, attempt->lease, &end);
+	work_free(&attempt->work);
+}
+
+/* A rendered item: [lease, url, id, seconds, signature, body]. */
+enum { AT_LEASE, AT_URL, AT_ID, AT_SECONDS, AT_SIGNATURE, AT_BODY, RENDERED_ITEMS };
+enum { HEADER_COUNT = 7, HEADER_BYTES = 160 };
+
+static void write_headers(const msgpack_object *item, char text[HEADER_COUNT][HEADER_BYTES])
+{
+	static const char *const prefixes[] = {"Service-Webhook", "webhook"};
+	static const char *const words[][2] = {
+	    {"Id", "id"}, {"Timestamp", "timestamp"}, {"Signature", "signature"}};
+	struct span id = arg_span(&item[AT_ID]), signature = arg_span(&item[AT_SIGNATURE]);
+	char        seconds[24];
+	snprintf(seconds, sizeof seconds, "%lld", (long long)arg_integer(&item[AT_SECONDS], 0));
+	const struct span values[] = {id, span_str(seconds), signature};
+	for (unsigned i = 0; i < HEADER_COUNT - 1; i++)
+		snprintf(text[i], HEADER_BYTES, "%s-%s: %.*s", prefixes[i / 3], words[i % 3][i / 3],
+		         (int)values[i % 3].size, (const char *)values[i % 3].at);
+	snprintf(text[HEADER_COUNT - 1], HEADER_BYTES, "Content-Type: application/json");
+}
+
+static struct account_id owner_of(const uint8_t *bytes)
+{
+	struct lease lease;
+	lease_read(bytes, &lease);
+	return lease.account;
+}
+
+static enum err begin_attempt(struct deliver *deliver, const uint8_t *lease, const msgpack_object *item)
+{
+	char            text[HEADER_COUNT][HEADER_BYTES];
+	const char     *headers[HEADER_COUNT];
+	struct attempt *attempt = work_new(deliver, sizeof *attempt);
+	if (!attempt) return ERR_NO_MEMORY;
+	attempt->work.errand.on_done = on_done;
+	memcpy(attempt->lease, lease, sizeof attempt->lease);
+	write_headers(item, text);
+	for (unsigned i = 0; i < HEADER_COUNT; i++)
+		headers[i] = text[i];
+	struct egress_request request = {.owner = owner_of(lease),
+	                                 .url = arg_span(&item[AT_URL]),
+	                                 .headers = headers,
+	                                 .header_count = HEADER_COUNT,
+	                                 .body = arg_span(&item[AT_BODY]),
+	                                 .user = &attempt->work.errand};
+	enum err              err = egress_start(deliver->egress, &request, deliver->now);
+	if (err) work_free(&attempt->work);
+	return err;
+}
+
+static bool is_rendered(const msgpack_object_array *item)
+{
+	return item->size == RENDERED_ITEMS && item->ptr[AT_URL].type == MSGPACK_OBJECT_STR &&
+	       item->ptr[AT_ID].type == MSGPACK_OBJECT_STR &&
+	       item->ptr[AT_SECONDS].type == MSGPACK_OBJECT_POSITIVE_INTEGER &&
+	       item->ptr[AT_SIGNATURE].type == MSGPACK_OBJECT_STR &&
+	       item->ptr[AT_BODY].type == MSGPACK_OBJECT_BIN;
+}
+
+/* The item's place in the batch; -1: it is none of it. */
+static int find_lease(const struct batch *batch, struct span lease)
+{
+	for (unsigned i = 0; i < batch->count && lease.size == LEASE_BYTES; i++)
+		if (!batch->seen[i] && !memcmp(batch->leases[i], lease.at, LEASE_BYTES)) return (int)i;
+	return -1;
+}
+
+static void take_item(struct batch *batch, const msgpack_object *object)
+{
+	struct attempt_report       end = {.what = ATTEMPT_NOT_MADE};
+	const msgpack_object_array *item = &object->via.array;
+	if (object->type != MSGPACK_OBJECT_ARRAY || item->size == 0) return;
+	int at = item->ptr[0].type == MSGPACK_OBJECT_BIN ? find_lease(batch, arg_span(&item->ptr[0])) : -1;
+	if (at < 0) return;
+	batch->seen[at] = true;
+	if (is_rendered(item) && batch->work.deliver->is_stopping) {
+		/* not begun, and not to be */
+	} else if (is_rendered(item)) {
+		enum err err = begin_attempt(batch->work.deliver, batch->leases[at], item->ptr);
+		if (!err) return;
+		if (err == ERR_INVALID_WEBHOOK_URL) {
+			end.what = ATTEMPT_MADE;
+			end.error = ATTEMPT_ADDRESS_REFUSED;
+		}
+	} else if (item->size == 1) {
+		end.what = ATTEMPT_VOID;
+	} else {
+		end.what = ATTEMPT_MADE;
+		end.error = ATTEMPT_INTERNAL;
+	}
+	report(batch->work.deliver, batch->leases[at], &end);
+}
+
+static void end_batch(struct batch *batch)
+{
+	struct attempt_report end = {.what = ATTEMPT_NOT_MADE};
+	for (unsigned i = 0; i < batch->count; i++)
+		if (!batch->seen[i]) report(batch->work.deliver, batch->leases[i], &end);
+	work_free(&batch->work);
+}
+
+/* Parts are arrays of items, the last is [items, total, has more]. */
+static void on_rendered(struct asked *asked, const struct reply *reply)
+{
+	struct batch         *batch = (struct batch *)work_of(asked);
+	const msgpack_object *items = reply->payload;
+	bool                  more = !reply->err && reply->flags & REPLY_MORE;
+	if (!more && !reply->err && items->type == MSGPACK_OBJECT_ARRAY && items->via.array.size)
+		items = &items->via.array.ptr[0];
+	for (uint32_t i = 0; !reply->err && items->type == MSGPACK_OBJECT_ARRAY && i < items->via.array.size;
+	     i++)
+		take_item(batch, &items->via.array.ptr[i]);
+	if (!more) end_batch(batch);
+}
+
+/* Leases with which nothing was begun. */
+static void give_back(struct deliver *deliver, struct span leases)
+{
+	struct attempt_report end = {.what = ATTEMPT_NOT_MADE};
+	for (size_t at = 0; at < leases.size; at += LEASE_BYTES, deliver->in_hand++)
+		report(deliver, leases.at + at, &end);
+}
+
+static void render(struct deliver *deliver, struct span leases)
+{
+	msgpack_packer packer;
+	struct batch  *batch = work_new(deliver, sizeof *batch);
+	if (!batch) {
+		give_back(deliver, leases);
+		return;
+	}
+	batch->work.asked.on_reply = on_rendered;
+	batch->count = (unsigned)(leases.size / LEASE_BYTES);
+	memcpy(batch->leases, leases.at, leases.size);
+	deliver->in_hand += batch->count;
+	if (!call_shard(deliver, MSG_DELIVERY_RENDER, EGRESS_START_MS, &batch->work.asked, &packer)) {
+		end_batch(batch);
+		return;
+	}
+	msgpack_pack_array(&packer, ARGS_DELIVERY_RENDER);
+	pack_bin(&packer, leases);
+	ask_commit(deliver->ask);
+}
+
+/* The question -------------------------------------------------------------------------------------------- */
+
+static void on_leases(struct asked *asked, const struct reply *reply)
+{
+	struct deliver *deliver = (struct deliver *)((char *)asked - offsetof(struct deliver, question));
+	struct span     leases = reply->err || reply->payload->type != MSGPACK_OBJECT_BIN
+	                             ? span_of(NULL, 0)
+	                             : arg_span(reply->payload);
+	deliver->is_asking = false;
+	if (reply->err) deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
+	bool fits = leases.size % LEASE_BYTES == 0 && leases.size <= deliver->asked_for * LEASE_BYTES;
+	if (leases.size && fits) render(deliver, leases);
+}
+
+static void ask_for(struct deliver *deliver, uint32_t count, struct asked *asked)
+{
+	msgpack_packer packer;
+	if (!call_shard(deliver, MSG_DELIVERY_LEASE, LEASE_ASK_MS, asked, &packer)) return;
+	msgpack_pack_array(&packer, ARGS_DELIVERY_LEASE);
+	pack_int(&packer, (int64_t)deliver->instance);
+	msgpack_pack_uint32(&packer, count);
+	ask_commit(deliver->ask);
+	deliver->is_withdrawn = count == 0;
+	deliver->is_asking = true;
+}
+
+static void question(struct deliver *deliver)
+{
+	uint32_t free_places = egress_free_slots(deliver->egress);
+	if (deliver->is_asking || deliver->now.v < deliver->ask_at.v) return;
+	if (deliver->in_hand >= deliver->places) return;
+	if (free_places > deliver->places - deliver->in_hand)
+		free_places = deliver->places - deliver->in_hand;
+	if (free_places > LEASES_PER_CALL_MAX) free_places = LEASES_PER_CALL_MAX;
+	if (free_places == 0) return;
+	deliver->asked_for = free_places;
+	ask_for(deliver, free_places, &deliver->question);
+}
+
+void deliver_turn(struct deliver *deliver, mono_us now)
+{
+	deliver->now = now;
+	if (now.v >= deliver->ask_at.v) tell(deliver);
+	if (!deliver->is_stopping)
+		question(deliver);
+	else if (deliver->is_asking && !deliver->is_withdrawn)
+		ask_for(deliver, 0, &deliver->withdrawal);
+}
+
+/* Stopping ------------------------------------------------------------------------------------------------ */
+
+/* The question that was withdrawn has its own answer. */
+static void on_withdrawn(struct asked *asked, const struct reply *reply)
+{
+	(void)asked, (void)reply;
+}
+
+void deliver_stop(struct deliver *deliver)
+{
+	deliver->is_stopping = true;
+}
+
+bool deliver_is_idle(const struct deliver *deliver)
+{
+	return ask_state(deliver->ask) != ASK_UP || (!deliver->is_asking && deliver->in_hand == 0);
+}
+
+void deliver_cut(struct deliver *deliver)
+{
+	struct attempt_report end = {.what = ATTEMPT_MADE, .error = ATTEMPT_UNREPORTED};
+	struct work          *work;
+	LIST_FOREACH(work, &deliver->works, link)
+	{
+		struct attempt *attempt = (struct attempt *)work;
+		if (work->errand.on_done != on_done || attempt->is_cut) continue;
+		attempt->is_cut = true;
+		report(deliver, attempt->lease, &end);
+	}
+}
+
+void deliver_close(struct deliver **deliver_p)
+{
+	struct deliver *deliver = *deliver_p;
+	struct work    *work;
+	if (!deliver) return;
+	while ((work = LIST_FIRST(&deliver->works)))
+		work_free(work);
+	buffer_free(&deliver->reports);
+	free(deliver);
+	*deliver_p = NULL;
+}
+
+enum err deliver_open(struct deliver **out, struct ask *ask, struct egress *egress, uint64_t instance,
+                      uint32_t places)
+{
+	struct deliver *deliver = calloc(1, sizeof *deliver);
+	*out = deliver;
+	if (!deliver) return ERR_NO_MEMORY;
+	deliver->question.on_reply = on_leases;
+	deliver->withdrawal.on_reply = on_withdrawn;
+	deliver->ask = ask;
+	deliver->egress = egress;
+	deliver->instance = instance;
+	deliver->places = places;
+	if (buffer_reserve(&deliver->reports, (size_t)places * ATTEMPT_REPORT_BYTES)) return OK;
+	deliver_close(out);
+	return ERR_NO_MEMORY;
+}

@@ -1,0 +1,20 @@
+#pragma once
+#include "actors/timer/errand.h"
+
+/* Deliveries of one shard: asks it for what is due, gets each rendered, makes the attempt and reports what became of it.
+ * It holds nothing that matters: what is lost with the process, the shard hands out again. */
+struct deliver;
+
+/* `instance`: of this process' life, random, at least 1. `places`: how many may be in hand. Errors: ERR_NO_MEMORY. */
+must_check enum err deliver_open(struct deliver **deliver, struct ask *ask, struct egress *egress,
+                                 uint64_t instance, uint32_t places);
+void                deliver_close(struct deliver **deliver);
+
+/* Once a turn, before ask_flush() and egress_turn(). */
+void deliver_turn(struct deliver *deliver, mono_us now);
+
+/* No more is asked for, and no attempt is begun; what is under way goes on. Idle: nothing is, and all is reported, or the
+ * shard is not there. To cut: what is still under way is reported as an attempt of which nothing is known. */
+void deliver_stop(struct deliver *deliver);
+bool deliver_is_idle(const struct deliver *deliver);
+void deliver_cut(struct deliver *deliver);

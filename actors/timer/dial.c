@@ -1,0 +1,340 @@
+/* Calls: an attempt in libcurl's hands.
+ *
+ * libcurl never looks up a name: it is given the addresses that the resolver found, and told to fail if it wanted to ask
+ * (on_lookup). What it dials is judged in on_dial, the last step before there is a socket, on the very address. A
+ * connection that is used again goes to the address that was judged then, whatever its name means by now; after
+ * CONNECTION_LIFE_S it is not used again. */
+#include "actors/timer/egress_inside.h"
+#include "actors/rt/time.h"
+#include "schemas/limits.h"
+
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum { CONNECTION_LIFE_S = 300, CONNECTION_IDLE_S = 60, READ_BYTES = 4096, WRITE_BYTES = 16384 };
+enum { NAME_KEPT_S = 2 }; /* in libcurl, which is told the addresses anew with each attempt */
+
+#define AGENT "Stampede/" STAMPEDE_VERSION
+
+/* ---- what libcurl asks and tells ---- */
+
+static curl_socket_t on_dial(void *user, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	struct attempt *attempt = user;
+	struct address  address;
+	int             fd;
+
+	if (purpose != CURLSOCKTYPE_IPCXN || !address_of(&to->addr, &address) ||
+	    !address_may_dial(attempt->egress->options.rules, &address)) {
+		attempt->has_refused = true;
+		return CURL_SOCKET_BAD;
+	}
+	fd = socket(to->family, to->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->protocol);
+	/* A family that this host does not have is an address that does not answer. */
+	if (fd < 0 && errno != EAFNOSUPPORT) attempt->lacked = true;
+	if (fd >= 0) attempt->has_dialled = true;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int on_lookup(void *state, void *reserved, void *user)
+{
+	(void)state, (void)reserved;
+	return !((const struct attempt *)user)->endpoint->host->is_address;
+}
+
+static CURLcode on_tls(CURL *easy, void *context, void *user)
+{
+	(void)easy;
+	SSL_CTX_set1_cert_store(context, ((const struct attempt *)user)->egress->trust);
+	return CURLE_OK;
+}
+
+static void decide(struct attempt *attempt)
+{
+	attempt->has_head = true;
+	attempt->decided_at = time_mono();
+	if (!attempt->is_fetch) attempt_move(attempt, DECIDED);
+}
+
+/* Of "HTTP/1.1 200 OK": three digits and nothing right behind them, or 0. */
+static int status_of(const char *line, size_t size)
+{
+	const char *at = memchr(line, ' ', size);
+	int         status = 0;
+
+	if (!at || size - (size_t)(at - line) < 5 || !strchr(" \r\n", at[4])) return 0;
+	for (unsigned i = 1; i <= 3; i++) {
+		if (at[i] < '0' || at[i] > '9') return 0;
+		status = status * 10 + (at[i] - '0');
+	}
+	return status;
+}
+
+/* One line of a head, of several if the endpoint sends provisional ones; later those of a trailer. */
+static size_t on_head(char *line, size_t one, size_t size, void *user)
+{
+	struct attempt *attempt = user;
+
+	(void)one;
+	attempt->head_bytes += size;
+	if (attempt->head_bytes > EGRESS_HEAD_BYTES_MAX) return 0;
+	if (attempt->has_head) return size;
+	if (size > 5 && !memcmp(line, "HTTP/", 5)) {
+		attempt->status = status_of(line, size);
+	} else if ((line[0] == '\r' || line[0] == '\n') && attempt->status >= 200) {
+		decide(attempt);
+	}
+	return size;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t size, void *user)
+{
+	struct attempt *attempt = user;
+
+	(void)one;
+	attempt->rest_bytes += size;
+	if (!attempt->is_fetch) return attempt->rest_bytes > EGRESS_DRAIN_BYTES ? 0 : size;
+	if (attempt->status < 200 || attempt->status > 299) return 0;
+	attempt->overflowed = attempt->rest_bytes > EGRESS_FETCH_BYTES_MAX;
+	if (attempt->overflowed) return 0;
+	buffer_append(&attempt->fetched, bytes, size);
+	attempt->lacked |= attempt->fetched.failed;
+	return attempt->fetched.failed ? 0 : size;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
+{
+	struct egress     *egress = user;
+	struct epoll_event event = {.data.u64 = (uint32_t)fd};
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		epoll_ctl(egress->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		return 0;
+	}
+	event.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
+	epoll_ctl(egress->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+	curl_multi_assign(egress->multi, fd, egress); /* anything: it comes back as `known` */
+	return 0;
+}
+
+static int on_timer(CURLM *multi, long wait_ms, void *user)
+{
+	struct egress *egress = user;
+
+	(void)multi;
+	egress->curl_due.v = wait_ms < 0 ? -1 : time_mono().v + wait_ms * US_PER_MS;
+	return 0;
+}
+
+/* ---- handles ---- */
+
+/* What all attempts have in common. No cookies, no authentication from files, no other protocol: libcurl has none of it
+ * unless asked, or is told here. */
+static size_t on_send(char *to, size_t size, size_t count, void *user)
+{
+	struct attempt *attempt = user;
+	size_t          left = attempt->body_size - attempt->body_sent, room = size * count;
+	if (left > room) left = room;
+	memcpy(to, attempt->body + attempt->body_sent, left);
+	attempt->body_sent += left;
+	return left;
+}
+
+/* A connection that was used before and ends unanswered makes libcurl send the request once more, on another. What has been
+ * sent may have arrived, and then that is an attempt nobody counted: so there is no going back. */
+static int on_send_again(void *user, curl_off_t offset, int origin)
+{
+	struct attempt *attempt = user;
+	(void)origin;
+	return attempt->body_sent || offset ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
+}
+
+static CURL *new_easy(void)
+{
+	CURL *easy = curl_easy_init();
+
+	if (!easy) return NULL;
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
+	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not even the environment's */
+	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, AGENT);
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
+	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_tls);
+	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)NAME_KEPT_S);
+	curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)CONNECTION_LIFE_S);
+	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_IDLE_S);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BYTES);
+	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)WRITE_BYTES);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_dial);
+	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
+	curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_send_again);
+	return easy;
+}
+
+static CURLcode prepare(struct attempt *attempt)
+{
+	CURL    *easy = attempt->easy;
+	long     left_ms = (long)(mono_since(attempt->due, time_mono()).v / US_PER_MS);
+	CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, attempt->url);
+
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, attempt);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, attempt);
+	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, attempt);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, attempt);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, attempt);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, attempt);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, left_ms > 0 ? left_ms : 1L);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, attempt->headers);
+	curl_easy_setopt(easy, CURLOPT_RESOLVE, attempt->addresses);
+	if (attempt->is_fetch) {
+		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, (long)EGRESS_FETCH_BYTES_MAX);
+	} else {
+		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, 0L);
+		curl_easy_setopt(easy, CURLOPT_POST, 1L);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)attempt->body_size);
+		curl_easy_setopt(easy, CURLOPT_READDATA, attempt);
+		curl_easy_setopt(easy, CURLOPT_SEEKDATA, attempt);
+	}
+	return code;
+}
+
+enum err dial_begin(struct attempt *attempt)
+{
+	struct egress *egress = attempt->egress;
+	struct host   *host = attempt->endpoint->host;
+
+	if (!host->is_address && !(attempt->addresses = curl_slist_append(NULL, host->known)))
+		return ERR_NO_MEMORY;
+	attempt->easy = egress->easy_count ? egress->easy[--egress->easy_count] : new_easy();
+	if (!attempt->easy || prepare(attempt)) return ERR_NO_MEMORY;
+	return curl_multi_add_handle(egress->multi, attempt->easy) ? ERR_NO_MEMORY : OK;
+}
+
+void dial_end(struct attempt *attempt)
+{
+	struct egress *egress = attempt->egress;
+
+	if (attempt->easy) {
+		/* In the middle of an answer this closes the connection. */
+		curl_multi_remove_handle(egress->multi, attempt->easy);
+		curl_easy_setopt(attempt->easy, CURLOPT_HTTPHEADER, NULL);
+		curl_easy_setopt(attempt->easy, CURLOPT_RESOLVE, NULL);
+		if (egress->easy_count < EASY_KEPT_MAX)
+			egress->easy[egress->easy_count++] = attempt->easy;
+		else
+			curl_easy_cleanup(attempt->easy);
+	}
+	attempt->easy = NULL;
+	curl_slist_free_all(attempt->addresses);
+	attempt->addresses = NULL;
+	buffer_free(&attempt->fetched);
+}
+
+/* ---- ends ---- */
+
+static enum attempt_error error_of_connect(const struct attempt *attempt)
+{
+	if (attempt->lacked) return ATTEMPT_INTERNAL;
+	return attempt->has_refused && !attempt->has_dialled ? ATTEMPT_ADDRESS_REFUSED : ATTEMPT_CONNECT;
+}
+
+static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
+{
+	if (attempt->overflowed || code == CURLE_FILESIZE_EXCEEDED) return ATTEMPT_TOO_LARGE;
+	/* A fetch that is no success has told all there is to tell in its head. */
+	if (attempt->has_head && (!attempt->is_fetch || attempt->status < 200 || attempt->status > 299))
+		return ATTEMPT_NONE;
+	switch (code) {
+	case CURLE_OK: return attempt->has_head ? ATTEMPT_NONE : ATTEMPT_PROTOCOL;
+	case CURLE_OPERATION_TIMEDOUT: return ATTEMPT_TIMEOUT;
+	case CURLE_COULDNT_CONNECT: return error_of_connect(attempt);
+	/* It wanted to go again, on another connection: the one that it had ended unanswered. */
+	case CURLE_COULDNT_RESOLVE_HOST: return attempt->body_sent ? ATTEMPT_RESET : ATTEMPT_DNS;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CIPHER:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_INVALIDCERTSTATUS: return ATTEMPT_TLS;
+	case CURLE_SEND_ERROR:
+	case CURLE_SEND_FAIL_REWIND:
+	case CURLE_RECV_ERROR:
+	case CURLE_GOT_NOTHING:
+	case CURLE_PARTIAL_FILE: return ATTEMPT_RESET;
+	case CURLE_OUT_OF_MEMORY: return ATTEMPT_INTERNAL;
+	default: return attempt->lacked ? ATTEMPT_INTERNAL : ATTEMPT_PROTOCOL;
+	}
+}
+
+struct attempt *dial_next_done(struct egress *egress, enum attempt_error *error)
+{
+	CURLMsg        *message;
+	struct attempt *attempt = NULL;
+	int             left;
+
+	while ((message = curl_multi_info_read(egress->multi, &left))) {
+		if (message->msg != CURLMSG_DONE) continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&attempt);
+		*error = error_of(attempt, message->data.result);
+		return attempt;
+	}
+	return NULL;
+}
+
+void dial_event(struct egress *egress, int fd, uint32_t events)
+{
+	int what = (events & EPOLLIN ? CURL_CSELECT_IN : 0) | (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+	           (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+	int running;
+
+	(void)curl_multi_socket_action(egress->multi, fd, what, &running);
+}
+
+void dial_turn(struct egress *egress, mono_us now)
+{
+	int running;
+
+	if (egress->curl_due.v < 0 || now.v < egress->curl_due.v) return;
+	egress->curl_due.v = -1;
+	(void)curl_multi_socket_action(egress->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+}
+
+/* ---- the whole ---- */
+
+enum err dial_open(struct egress *egress)
+{
+	egress->curl_due.v = -1;
+	if (curl_global_init(CURL_GLOBAL_ALL) || !(egress->multi = curl_multi_init())) return ERR_NO_MEMORY;
+	curl_multi_setopt(egress->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(egress->multi, CURLMOPT_SOCKETDATA, egress);
+	curl_multi_setopt(egress->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(egress->multi, CURLMOPT_TIMERDATA, egress);
+	curl_multi_setopt(egress->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+	curl_multi_setopt(egress->multi, CURLMOPT_MAXCONNECTS, (long)egress->options.attempts_max);
+	return OK;
+}
+
+void dial_close(struct egress *egress)
+{
+	while (egress->easy_count)
+		curl_easy_cleanup(egress->easy[--egress->easy_count]);
+	if (egress->multi) curl_multi_cleanup(egress->multi);
+	egress->multi = NULL;
+}

@@ -1,0 +1,350 @@
+/* The way out, as a whole: who waits, who is under way, and what a turn does.
+ *
+ * Everything happens in egress_turn(), in an order in which nothing calls back into what is still at work: first libcurl
+ * and the resolver take what has come, then ends are gathered and told, then places that fell free are given to those
+ * who wait. An answer is told when its head is there. What follows it costs a place for a moment longer, because a
+ * connection whose answer was read to its end can carry the next attempt without another handshake. */
+#include "actors/timer/egress_inside.h"
+#include "actors/timer/trust.h"
+#include "actors/rt/time.h"
+#include "schemas/limits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A handshake takes a millisecond of this thread; so few that the process still gets to its other work. */
+enum { EVENTS_A_TURN = 32, BEGUN_A_TURN = 32, NAP_MS = 1000 };
+
+/* ---- an attempt's life ---- */
+
+void attempt_move(struct attempt *attempt, enum attempt_state state)
+{
+	TAILQ_REMOVE(&attempt->egress->in[attempt->state], attempt, by_age);
+	attempt->state = state;
+	TAILQ_INSERT_TAIL(&attempt->egress->in[state], attempt, by_age);
+}
+
+static void attempt_free(struct attempt *attempt)
+{
+	if (!attempt) return;
+	curl_slist_free_all(attempt->headers);
+	free(attempt->url);
+	free(attempt->body);
+	free(attempt);
+}
+
+/* Out of all lists, its place given back, and gone. */
+static void attempt_end(struct attempt *attempt)
+{
+	struct egress   *egress = attempt->egress;
+	struct endpoint *endpoint = attempt->endpoint;
+
+	dial_end(attempt);
+	TAILQ_REMOVE(&egress->in[attempt->state], attempt, by_age);
+	if (attempt->state == WAITING) {
+		TAILQ_REMOVE(&endpoint->waiting, attempt, of_endpoint);
+		egress->waiting_count--;
+	} else {
+		if (attempt->state == LOOKING) TAILQ_REMOVE(&endpoint->host->looking, attempt, of_endpoint);
+		endpoint_leave(attempt);
+	}
+	egress->fetch_count -= attempt->is_fetch;
+	egress->body_bytes -= attempt->body_size;
+	attempt_free(attempt);
+	endpoint_settle(endpoint);
+}
+
+static void tell(struct attempt *attempt, enum attempt_error error)
+{
+	struct egress *egress = attempt->egress;
+	bool           answered = error == ATTEMPT_NONE || error == ATTEMPT_TOO_LARGE;
+	mono_us        end = error == ATTEMPT_NONE && !attempt->is_fetch ? attempt->decided_at : time_mono();
+	struct egress_outcome outcome = {
+	    .user = attempt->user,
+	    .error = error,
+	    .status = answered ? attempt->status : 0,
+	};
+
+	if (attempt->state != WAITING) {
+		outcome.latency = mono_since(end, attempt->began_at);
+		attempt->endpoint->is_doubtful = outcome.latency.v > EGRESS_SLOW_MS * US_PER_MS;
+	}
+	if (error == ATTEMPT_NONE) outcome.body = buffer_span(&attempt->fetched);
+	egress->options.done(egress->options.context, &outcome);
+}
+
+static void finish(struct attempt *attempt, enum attempt_error error)
+{
+	if (attempt->state != DRAINING) tell(attempt, error);
+	attempt_end(attempt);
+}
+
+/* ---- taking requests ---- */
+
+static enum err copy_request(struct attempt *attempt, const struct egress_request *request,
+                             const struct url *url)
+{
+	struct buffer text = {0};
+
+	/* An Expect would cost a second's wait at endpoints that do not know it. */
+	attempt->headers = curl_slist_append(NULL, "Expect:");
+	for (unsigned i = 0; attempt->headers && i < request->header_count; i++)
+		if (!curl_slist_append(attempt->headers, request->headers[i])) return ERR_NO_MEMORY;
+	url_write(url, &text);
+	buffer_byte(&text, 0);
+	attempt->url = (char *)text.at;
+	attempt->body = malloc(request->body.size + 1);
+	if (text.failed || !attempt->headers || !attempt->body) return ERR_NO_MEMORY;
+	if (request->body.size) memcpy(attempt->body, request->body.at, request->body.size);
+	attempt->body_size = request->body.size;
+	attempt->is_fetch = request->is_fetch;
+	attempt->user = request->user;
+	return OK;
+}
+
+uint32_t egress_free_slots(const struct egress *egress)
+{
+	uint32_t max = egress->options.attempts_max + egress->options.waiting_max;
+	uint32_t taken = egress->waiting_count + egress->running;
+
+	if (egress->body_bytes >= EGRESS_BYTES_MAX || taken >= max) return 0;
+	return max - taken;
+}
+
+enum err egress_start(struct egress *egress, const struct egress_request *request, mono_us now)
+{
+	struct attempt *attempt = NULL;
+	struct url      url;
+	enum err        err = ERR_OVERLOADED;
+
+	if (egress_free_slots(egress) == 0) goto out;
+	if (request->is_fetch && egress->fetch_count >= EGRESS_FETCHES_MAX) goto out;
+	if ((err = url_read(request->url, &url))) goto out;
+	err = ERR_NO_MEMORY;
+	if (!(attempt = calloc(1, sizeof *attempt))) goto out;
+	if ((err = copy_request(attempt, request, &url))) goto out;
+	err = ERR_NO_MEMORY;
+	if (!(attempt->endpoint = endpoint_of(egress, request->owner, &url))) goto out;
+	attempt->egress = egress;
+	attempt->state = WAITING;
+	attempt->due = mono_after(now, egress->options.start_time);
+	TAILQ_INSERT_TAIL(&egress->in[WAITING], attempt, by_age);
+	TAILQ_INSERT_TAIL(&attempt->endpoint->waiting, attempt, of_endpoint);
+	egress->waiting_count++;
+	egress->fetch_count += attempt->is_fetch;
+	egress->body_bytes += attempt->body_size;
+	endpoint_settle(attempt->endpoint);
+	return OK;
+out:
+	attempt_free(attempt);
+	return err;
+}
+
+/* ---- giving places ---- */
+
+static void call(struct attempt *attempt)
+{
+	attempt_move(attempt, CALLING);
+	if (dial_begin(attempt)) finish(attempt, ATTEMPT_INTERNAL);
+}
+
+static void on_resolved(void *user, const struct resolved *resolved)
+{
+	struct host    *host = user;
+	struct attempt *attempt;
+
+	host_know(host, resolved);
+	while ((attempt = TAILQ_FIRST(&host->looking))) {
+		TAILQ_REMOVE(&host->looking, attempt, of_endpoint);
+		attempt_move(attempt, CALLING); /* it is on its host's list no more */
+		if (host->known)
+			call(attempt);
+		else
+			finish(attempt, resolved->count ? ATTEMPT_INTERNAL : ATTEMPT_DNS);
+	}
+	host->is_looked_up = false;
+	host_settle(host);
+}
+
+static void begin(struct egress *egress, struct attempt *attempt)
+{
+	struct host *host = attempt->endpoint->host;
+
+	TAILQ_REMOVE(&attempt->endpoint->waiting, attempt, of_endpoint);
+	egress->waiting_count--;
+	endpoint_enter(attempt);
+	attempt->began_at = time_mono();
+	attempt->due = mono_after(attempt->began_at, egress->options.attempt_time);
+	if (host_is_known(host, egress->now)) {
+		call(attempt);
+		return;
+	}
+	attempt_move(attempt, LOOKING);
+	TAILQ_INSERT_TAIL(&host->looking, attempt, of_endpoint);
+	if (host->is_looked_up) return;
+	host->is_looked_up = true;
+	resolver_ask(egress->resolver, host->name, on_resolved, host);
+}
+
+static void begin_some(struct egress *egress)
+{
+	struct endpoint *endpoint;
+
+	endpoints_unhold(egress);
+	for (unsigned i = 0; i < BEGUN_A_TURN && (endpoint = endpoint_next(egress)); i++) {
+		begin(egress, TAILQ_FIRST(&endpoint->waiting));
+		endpoint_settle(endpoint);
+	}
+}
+
+/* ---- a turn ---- */
+
+static bool hear(struct egress *egress)
+{
+	struct epoll_event events[EVENTS_A_TURN];
+	int                count = epoll_wait(egress->epoll_fd, events, EVENTS_A_TURN, 0);
+
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.u64 & RESOLVER_EVENT)
+			resolver_event(egress->resolver, events[i].data.u64, events[i].events);
+		else
+			dial_event(egress, (int)events[i].data.u64, events[i].events);
+	}
+	return count == EVENTS_A_TURN;
+}
+
+static void gather_ends(struct egress *egress)
+{
+	struct attempt    *attempt;
+	enum attempt_error error;
+
+	while ((attempt = dial_next_done(egress, &error)))
+		finish(attempt, error);
+	while ((attempt = TAILQ_FIRST(&egress->in[DECIDED]))) {
+		tell(attempt, ATTEMPT_NONE);
+		attempt_move(attempt, DRAINING);
+		attempt->due = mono_after(egress->now, (dur_us){EGRESS_DRAIN_MS * US_PER_MS});
+	}
+}
+
+/* Those of a state come due in the order in which they entered it. */
+static void end_due(struct egress *egress, enum attempt_state state, enum attempt_error error)
+{
+	struct attempt *oldest;
+
+	while ((oldest = TAILQ_FIRST(&egress->in[state])) && oldest->due.v <= egress->now.v)
+		finish(oldest, error);
+}
+
+static void sleep_until(int64_t *wake, mono_us at)
+{
+	if (at.v < *wake) *wake = at.v;
+}
+
+static dur_us sleep_of(const struct egress *egress)
+{
+	int64_t               wake = egress->now.v + NAP_MS * US_PER_MS;
+	const struct attempt *oldest;
+
+	for (unsigned state = 0; state < ATTEMPT_STATE_COUNT; state++)
+		if (state != CALLING && (oldest = TAILQ_FIRST(&egress->in[state])))
+			sleep_until(&wake, oldest->due);
+	if (egress->curl_due.v >= 0) sleep_until(&wake, egress->curl_due);
+	if (endpoint_is_next(egress)) return (dur_us){0};
+	if (resolver_is_busy(egress->resolver))
+		sleep_until(&wake, mono_after(egress->now, (dur_us){RESOLVER_TURN_MS * US_PER_MS}));
+	return (dur_us){wake > egress->now.v ? wake - egress->now.v : 0};
+}
+
+dur_us egress_turn(struct egress *egress, mono_us now)
+{
+	bool more;
+
+	egress->now = now;
+	more = hear(egress);
+	dial_turn(egress, now);
+	resolver_turn(egress->resolver, now);
+	gather_ends(egress);
+	end_due(egress, LOOKING, ATTEMPT_TIMEOUT);
+	end_due(egress, DRAINING, ATTEMPT_NONE);
+	begin_some(egress);
+	end_due(egress, WAITING, ATTEMPT_NOT_STARTED);
+	endpoints_forget(egress, now);
+	return more ? (dur_us){0} : sleep_of(egress);
+}
+
+int egress_fd(const struct egress *egress)
+{
+	return egress->epoll_fd;
+}
+
+/* ---- the whole ---- */
+
+/* Two descriptors an attempt: its own connection, and one that is kept for the next. */
+static uint32_t attempts_that_fit(uint32_t wanted)
+{
+	struct rlimit limit;
+	rlim_t        fit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit)) return wanted;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit)) return wanted;
+	fit = limit.rlim_cur > DESCRIPTORS_RESERVED ? (limit.rlim_cur - DESCRIPTORS_RESERVED) / 2 : 1;
+	return fit < wanted ? (uint32_t)fit : wanted;
+}
+
+static void fill_in(struct egress_options *options)
+{
+	if (!options->attempts_max) options->attempts_max = EGRESS_ATTEMPTS_MAX;
+	if (!options->endpoint_max) options->endpoint_max = EGRESS_ENDPOINT_MAX;
+	if (!options->host_max) options->host_max = EGRESS_HOST_MAX;
+	if (!options->waiting_max) options->waiting_max = EGRESS_WAITING_MAX;
+	if (!options->attempt_time.v) options->attempt_time.v = EGRESS_ATTEMPT_MS * US_PER_MS;
+	if (!options->start_time.v) options->start_time.v = EGRESS_START_MS * US_PER_MS;
+	options->attempts_max = attempts_that_fit(options->attempts_max);
+}
+
+enum err egress_open(struct egress **opened, const struct egress_options *options)
+{
+	struct egress *egress = *opened = calloc(1, sizeof *egress);
+	enum err       err = ERR_IO;
+
+	if (!egress) return ERR_NO_MEMORY;
+	egress->options = *options;
+	fill_in(&egress->options);
+	for (unsigned i = 0; i < ATTEMPT_STATE_COUNT; i++)
+		TAILQ_INIT(&egress->in[i]);
+	for (unsigned i = 0; i < LINE_COUNT; i++)
+		TAILQ_INIT(&egress->line[i]);
+	egress->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (egress->epoll_fd < 0) goto out;
+	if ((err = dial_open(egress))) goto out;
+	if ((err = trust_open(&egress->trust, options->ca_file))) goto out;
+	err = resolver_open(&egress->resolver, egress->epoll_fd, options->dns_servers);
+out:
+	if (err) egress_close(opened);
+	return err;
+}
+
+void egress_close(struct egress **closed)
+{
+	struct egress  *egress = *closed;
+	struct attempt *attempt;
+
+	*closed = NULL;
+	if (!egress) return;
+	resolver_close(&egress->resolver);
+	for (unsigned state = 0; state < ATTEMPT_STATE_COUNT; state++)
+		while ((attempt = TAILQ_FIRST(&egress->in[state])))
+			attempt_end(attempt);
+	endpoints_free(egress);
+	hosts_free(egress);
+	dial_close(egress);
+	X509_STORE_free(egress->trust);
+	if (egress->epoll_fd >= 0) close(egress->epoll_fd);
+	free(egress);
+}

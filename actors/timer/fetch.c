@@ -1,0 +1,254 @@
+/* An image's way from its endpoint to the shard.
+ *
+ *   FETCH ─▶ egress ─▶ is it a PNG? ─▶ IMAGE_PUT, one part after the other ─▶ IMAGE_NAME ─▶ the answer to FETCH
+ *
+ * What is wrong for good is told as IMAGE_REFUSED, what may pass as IMAGE_UNREACHABLE; the shard decides how often to ask.
+ * One part is on its way at a time, so that many images together stay within what a session may have outstanding. */
+#include "actors/timer/fetch.h"
+
+#include "schemas/fields.h"
+#include "schemas/png.h"
+#include "schemas/sha256.h"
+#include "schemas/url.h"
+#include "actors/rt/time.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+enum { TEXT_BYTES = 96 };
+
+struct fetch {
+	LIST_ENTRY(fetch) link;
+	struct asked      asked;
+	struct errand     errand;
+	struct fetching  *of;
+	uint64_t          call_id, epoch;
+	struct account_id account;
+	struct buffer     url, image;
+	uint8_t           hash[SHA256_BYTES];
+	struct png_size   size;
+	size_t            put; /* bytes handed over */
+	bool              is_named;
+};
+LIST_HEAD(fetches, fetch);
+
+struct fetching {
+	struct fetches              all;
+	struct ask                 *ask;
+	struct egress              *egress;
+	const struct address_rules *rules;
+	uint32_t                   *in_hand; /* of all shards */
+	struct frame_out            answer;  /* kept for its memory */
+};
+
+/* Ends ---------------------------------------------------------------------------------------------------- */
+
+static void fetch_free(struct fetch *fetch)
+{
+	LIST_REMOVE(fetch, link);
+	--*fetch->of->in_hand;
+	buffer_free(&fetch->url);
+	buffer_free(&fetch->image);
+	free(fetch);
+}
+
+/* Lost answers need no word: the shard is gone, or asks again after a while. */
+static void answer(struct fetching *fetching, uint64_t call_id, uint64_t epoch, enum err err,
+                   const char *text)
+{
+	struct frame_out *out = &fetching->answer;
+	frame_clear(out);
+	frame_reply(out, call_id, err, 0, span_of(NULL, 0));
+	msgpack_packer packer = frame_out_packer(out);
+	if (text)
+		pack_text(&packer, text);
+	else
+		msgpack_pack_nil(&packer);
+	struct span frame = frame_seal_replies(out, epoch);
+	if (frame.size) (void)!ask_send(fetching->ask, frame);
+}
+
+static void end(struct fetch *fetch, enum err err, const char *text)
+{
+	answer(fetch->of, fetch->call_id, fetch->epoch, err, text);
+	fetch_free(fetch);
+}
+
+/* Handing over -------------------------------------------------------------------------------------------- */
+
+static enum err begin_call(struct fetch *fetch, enum message message, msgpack_packer *packer)
+{
+	struct call call = {.message = message,
+	                    .deadline = mono_after(time_mono(), (dur_us){CALL_DEADLINE_MS * US_PER_MS}),
+	                    .has_account = true,
+	                    .account = fetch->account};
+	return ask_begin(fetch->of->ask, &call, &fetch->asked, packer);
+}
+
+static enum err put_part(struct fetch *fetch)
+{
+	msgpack_packer packer;
+	size_t         left = fetch->image.size - fetch->put;
+	size_t         size = left < IMAGE_PART_BYTES ? left : IMAGE_PART_BYTES;
+	enum err       err = begin_call(fetch, MSG_IMAGE_PUT, &packer);
+	if (err) return err;
+	msgpack_pack_array(&packer, ARGS_IMAGE_PUT);
+	pack_bin(&packer, span_of(fetch->hash, sizeof fetch->hash));
+	msgpack_pack_uint64(&packer, fetch->put / IMAGE_PART_BYTES);
+	pack_bin(&packer, span_of(fetch->image.at + fetch->put, size));
+	ask_commit(fetch->of->ask);
+	fetch->put += size;
+	return OK;
+}
+
+static enum err name(struct fetch *fetch)
+{
+	msgpack_packer packer;
+	enum err       err = begin_call(fetch, MSG_IMAGE_NAME, &packer);
+	if (err) return err;
+	msgpack_pack_array(&packer, ARGS_IMAGE_NAME);
+	pack_str(&packer, buffer_span(&fetch->url));
+	pack_bin(&packer, span_of(fetch->hash, sizeof fetch->hash));
+	msgpack_pack_uint64(&packer, fetch->image.size);
+	msgpack_pack_uint32(&packer, fetch->size.width);
+	msgpack_pack_uint32(&packer, fetch->size.height);
+	ask_commit(fetch->of->ask);
+	fetch->is_named = true;
+	return OK;
+}
+
+static void hand_over(struct fetch *fetch, enum err err)
+{
+	if (!err && fetch->is_named) {
+		end(fetch, OK, NULL);
+		return;
+	}
+	if (!err) err = fetch->put < fetch->image.size ? put_part(fetch) : name(fetch);
+	if (err == ERR_OVERLOADED)
+		end(fetch, err, NULL); /* no fault of the image's: its time is not to run */
+	else if (err)
+		end(fetch, ERR_IMAGE_UNREACHABLE, "it could not be stored");
+}
+
+static void on_stored(struct asked *asked, const struct reply *reply)
+{
+	hand_over((struct fetch *)((char *)asked - offsetof(struct fetch, asked)), reply->err);
+}
+
+/* Judging ------------------------------------------------------------------------------------------------- */
+
+static enum err judge_status(int status, char text[TEXT_BYTES])
+{
+	if (status >= 200 && status <= 299) return OK;
+	snprintf(text, TEXT_BYTES, "its URL answered with status %d", status);
+	bool may_pass = status >= 500 || status == 408 || status == 425 || status == 429;
+	return may_pass ? ERR_IMAGE_UNREACHABLE : ERR_IMAGE_REFUSED;
+}
+
+static enum err judge_error(enum attempt_error error, char text[TEXT_BYTES])
+{
+	if (error == ATTEMPT_TOO_LARGE) {
+		snprintf(text, TEXT_BYTES, "it is larger than %d bytes", IMAGE_BYTES_MAX);
+		return ERR_IMAGE_REFUSED;
+	}
+	if (error == ATTEMPT_ADDRESS_REFUSED) {
+		snprintf(text, TEXT_BYTES, "its URL leads to an address that is not public");
+		return ERR_IMAGE_REFUSED;
+	}
+	snprintf(text, TEXT_BYTES, "it could not be fetched (%s)", attempt_word(error));
+	return error == ATTEMPT_NOT_STARTED ? ERR_OVERLOADED : ERR_IMAGE_UNREACHABLE;
+}
+
+static enum err judge(struct fetch *fetch, const struct egress_outcome *outcome, char text[TEXT_BYTES])
+{
+	enum err err = outcome->error ? judge_error(outcome->error, text)
+	                              : judge_status(outcome->status, text);
+	if (err) return err;
+	const char *fault = png_fault(outcome->body, &fetch->size);
+	if (fault) {
+		snprintf(text, TEXT_BYTES, "%s", fault);
+		return ERR_IMAGE_REFUSED;
+	}
+	buffer_append(&fetch->image, outcome->body.at, outcome->body.size);
+	sha256_of(&outcome->body, 1, fetch->hash);
+	snprintf(text, TEXT_BYTES, "there was no memory for it");
+	return fetch->image.failed ? ERR_IMAGE_UNREACHABLE : OK;
+}
+
+static void on_done(struct errand *errand, const struct egress_outcome *outcome)
+{
+	struct fetch *fetch = (struct fetch *)((char *)errand - offsetof(struct fetch, errand));
+	char          text[TEXT_BYTES];
+	enum err      err = judge(fetch, outcome, text);
+	if (err)
+		end(fetch, err, text);
+	else
+		hand_over(fetch, OK);
+}
+
+/* Beginning ----------------------------------------------------------------------------------------------- */
+
+static struct fetch *fetch_new(struct fetching *fetching, const struct call *call, uint64_t epoch)
+{
+	struct fetch *fetch = calloc(1, sizeof *fetch);
+	struct span   url = arg_span(&call->args[ARG_FETCH_url]);
+	if (!fetch) return NULL;
+	*fetch = (struct fetch){.asked = {on_stored},
+	                        .errand = {on_done},
+	                        .of = fetching,
+	                        .call_id = call->id,
+	                        .epoch = epoch,
+	                        .account = call->account};
+	buffer_append(&fetch->url, url.at, url.size);
+	LIST_INSERT_HEAD(&fetching->all, fetch, link);
+	++*fetching->in_hand;
+	return fetch;
+}
+
+void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t epoch, mono_us now)
+{
+	static const char *const headers[] = {"Accept: image/png"};
+	bool                     is_full = *fetching->in_hand >= EGRESS_FETCHES_MAX;
+	struct fetch            *fetch = is_full ? NULL : fetch_new(fetching, call, epoch);
+	if (!fetch) {
+		answer(fetching, call->id, epoch, ERR_OVERLOADED, NULL);
+		return;
+	}
+	struct egress_request request = {.owner = fetch->account,
+	                                 .url = buffer_span(&fetch->url),
+	                                 .headers = headers,
+	                                 .header_count = 1,
+	                                 .is_fetch = true,
+	                                 .user = &fetch->errand};
+	enum err              err = url_check(request.url, fetching->rules);
+	if (!err) err = egress_start(fetching->egress, &request, now);
+	if (err == ERR_INVALID_WEBHOOK_URL)
+		end(fetch, ERR_IMAGE_REFUSED, "its URL is not https, or not of a public host");
+	else if (err)
+		end(fetch, ERR_OVERLOADED, NULL);
+}
+
+enum err fetching_open(struct fetching **opened, struct ask *ask, struct egress *egress,
+                       const struct address_rules *rules, uint32_t *in_hand)
+{
+	struct fetching *fetching = *opened = calloc(1, sizeof *fetching);
+	if (!fetching) return ERR_NO_MEMORY;
+	fetching->ask = ask;
+	fetching->egress = egress;
+	fetching->rules = rules;
+	fetching->in_hand = in_hand;
+	return OK;
+}
+
+void fetching_close(struct fetching **closed)
+{
+	struct fetching *fetching = *closed;
+	*closed = NULL;
+	if (!fetching) return;
+	while (!LIST_EMPTY(&fetching->all))
+		fetch_free(LIST_FIRST(&fetching->all));
+	buffer_free(&fetching->answer.bytes);
+	free(fetching);
+}

@@ -1,0 +1,30 @@
+/* This host's addresses. A public one of ours is refused like the loopback: what listens there may trust whoever comes
+ * from the host itself. Private ones need no place in the list, being refused anyway. */
+#include "actors/timer/own.h"
+
+#include <ifaddrs.h>
+#include <stddef.h>
+
+enum err own_addresses(struct address_rules *rules)
+{
+	struct ifaddrs *interfaces = NULL;
+	struct address  own[ADDRESS_OWN_MAX];
+	unsigned        count = 0;
+	enum err        err = ERR_IO;
+
+	if (getifaddrs(&interfaces)) goto out;
+	err = ERR_TOO_LARGE;
+	for (const struct ifaddrs *one = interfaces; one; one = one->ifa_next) {
+		struct address address;
+		if (!one->ifa_addr || !address_of(one->ifa_addr, &address)) continue;
+		if (!address_may_dial(NULL, &address)) continue;
+		if (count == ADDRESS_OWN_MAX) goto out;
+		own[count++] = address;
+	}
+	memcpy(rules->own, own, count * sizeof *own);
+	rules->own_count = count;
+	err = OK;
+out:
+	freeifaddrs(interfaces);
+	return err;
+}

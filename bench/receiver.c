@@ -1,0 +1,219 @@
+/* receiver: an endpoint of webhooks that does as little as one can.
+ *
+ *	receiver --cert FILE --key FILE [--listen HOST:PORT]
+ *
+ * HTTPS by libh2o, one thread. It answers every POST with 200 and no body, counts it, and takes the time from the
+ * event's `created_at`, which has milliseconds, to its arrival. GET /report tells what has come since the last GET
+ * /reset, as JSON; GET /body gives the last body, so that others can post the like. It verifies no signature: what that
+ * costs a subscriber is no cost of the service. When it listens, one line goes to stdout: `ready https=HOST:PORT`. */
+#include <errno.h>
+#include <getopt.h>
+#include <h2o.h>
+#include <openssl/ssl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/clock.h"
+#include "bench/histogram.h"
+#include "bench/listen.h"
+
+enum {
+	ACCEPTS_PER_EVENT = 16,
+	ENTITY_BYTES_MAX = 2 << 20,
+	IDLE_TIMEOUT_MS = 3600 * 1000, /* connections are to be used again for as long as a benchmark takes */
+	LOOP_WAIT_MS_MAX = 1000,
+	REPORT_BYTES = 512,
+};
+
+static h2o_globalconf_t config;
+static h2o_context_t    context;
+static h2o_accept_ctx_t accepting;
+
+/* Since the last reset. */
+static struct {
+	uint64_t         count, untimed;
+	mono_ns          first, last;
+	struct histogram latency;
+	char            *body;
+	size_t           body_size;
+} seen;
+
+static void answer(h2o_req_t *req, h2o_iovec_t body)
+{
+	static h2o_generator_t generator;
+
+	req->res.status = 200;
+	req->res.reason = "OK";
+	req->res.content_length = body.len;
+	h2o_start_response(req, &generator);
+	h2o_send(req, &body, body.len ? 1 : 0, H2O_SEND_STATE_FINAL);
+}
+
+/* The first created_at of the body is the event's own. Errors: -1 when there is none of its form. */
+static int64_t created_ns(h2o_iovec_t body)
+{
+	static const char name[] = "\"created_at\":\"";
+	const char       *at = memmem(body.base, body.len, name, sizeof(name) - 1);
+	char              text[sizeof("2000-01-01T00:00:00.000Z")];
+	struct tm         parts = {0};
+	const char       *rest;
+
+	if (!at || (size_t)(body.base + body.len - at) < sizeof(name) - 1 + sizeof(text)) return -1;
+	memcpy(text, at + sizeof(name) - 1, sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	rest = strptime(text, "%Y-%m-%dT%H:%M:%S.", &parts);
+	if (!rest) return -1;
+	return timegm(&parts) * NS_PER_SEC + strtol(rest, NULL, 10) * NS_PER_MS;
+}
+
+static void keep(h2o_iovec_t body)
+{
+	char *copy = realloc(seen.body, body.len + 1);
+
+	if (!copy) return;
+	memcpy(copy, body.base, body.len);
+	seen.body = copy;
+	seen.body_size = body.len;
+}
+
+static void count(h2o_iovec_t body)
+{
+	struct timespec wall;
+	int64_t         created = created_ns(body), now;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	now = wall.tv_sec * NS_PER_SEC + wall.tv_nsec;
+	seen.last = mono_now();
+	if (!seen.count++) {
+		seen.first = seen.last;
+		keep(body);
+	}
+	if (created < 0 || created > now)
+		seen.untimed++;
+	else
+		histogram_add(&seen.latency, (uint64_t)(now - created));
+}
+
+static uint64_t latency_us(uint32_t share_ppm)
+{
+	return histogram_quantile(&seen.latency, share_ppm) / NS_PER_US;
+}
+
+static void report(h2o_req_t *req)
+{
+	char   *text = h2o_mem_alloc_pool(&req->pool, REPORT_BYTES);
+	int64_t active_ns = seen.last.v - seen.first.v;
+	int     size = snprintf(
+	        text, REPORT_BYTES,
+	        "{\"count\":%llu,\"untimed\":%llu,\"active_s\":%lld.%09lld,\"latency_us\":{\"p50\":%llu,"
+	            "\"p99\":%llu,\"p99_9\":%llu,\"max\":%llu}}\n",
+	        (unsigned long long)seen.count, (unsigned long long)seen.untimed,
+	        (long long)(active_ns / NS_PER_SEC), (long long)(active_ns % NS_PER_SEC),
+	        (unsigned long long)latency_us(500000), (unsigned long long)latency_us(990000),
+	        (unsigned long long)latency_us(999000), (unsigned long long)(seen.latency.max / NS_PER_US));
+
+	answer(req, h2o_iovec_init(text, (size_t)size));
+}
+
+static int on_request(h2o_handler_t *handler, h2o_req_t *req)
+{
+	(void)handler;
+	if (h2o_memis(req->method.base, req->method.len, H2O_STRLIT("POST"))) {
+		count(req->entity);
+		answer(req, h2o_iovec_init(NULL, 0));
+	} else if (h2o_memis(req->path.base, req->path.len, H2O_STRLIT("/report"))) {
+		report(req);
+	} else if (h2o_memis(req->path.base, req->path.len, H2O_STRLIT("/reset"))) {
+		seen.count = seen.untimed = 0;
+		histogram_clear(&seen.latency);
+		answer(req, h2o_iovec_init(NULL, 0));
+	} else if (h2o_memis(req->path.base, req->path.len, H2O_STRLIT("/body")) && seen.body) {
+		answer(req, h2o_strdup(&req->pool, seen.body, seen.body_size));
+	} else {
+		return -1;
+	}
+	return 0;
+}
+
+static void on_accept(h2o_socket_t *listener, const char *error)
+{
+	h2o_socket_t *socket;
+
+	if (error) return;
+	for (int i = 0; i < ACCEPTS_PER_EVENT && (socket = h2o_evloop_socket_accept(listener)); i++)
+		h2o_accept(&accepting, socket);
+}
+
+static bool serve_on(struct sockaddr_in *address, SSL_CTX *tls)
+{
+	h2o_hostconf_t *host;
+	h2o_socket_t   *listener;
+	int             fd = listen_on(address);
+
+	if (fd < 0) return false;
+	h2o_config_init(&config);
+	config.server_name = h2o_iovec_init(NULL, 0);
+	config.http1.upgrade_to_http2 = 0;
+	config.http1.req_timeout = IDLE_TIMEOUT_MS;
+	config.max_request_entity_size = ENTITY_BYTES_MAX;
+	host = h2o_config_register_host(&config, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+	h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(h2o_handler_t))->on_req =
+	    on_request;
+	h2o_context_init(&context, h2o_evloop_create(), &config);
+	accepting = (h2o_accept_ctx_t){.ctx = &context, .hosts = config.hosts, .ssl_ctx = tls};
+	listener = h2o_evloop_socket_create(context.loop, fd, H2O_SOCKET_FLAG_DONT_READ);
+	h2o_socket_read_start(listener, on_accept);
+	return true;
+}
+
+/* NULL, and the reason on stderr, when the files are not a certificate and its key. */
+static SSL_CTX *tls_of(const char *certificate, const char *key)
+{
+	SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
+
+	if (tls && SSL_CTX_use_certificate_chain_file(tls, certificate) == 1 &&
+	    SSL_CTX_use_PrivateKey_file(tls, key, SSL_FILETYPE_PEM) == 1)
+		return tls;
+	fprintf(stderr, "receiver: %s and %s are no certificate and its key\n", certificate, key);
+	SSL_CTX_free(tls);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option rows[] = {{"listen", required_argument, NULL, 'l'},
+	                                     {"cert", required_argument, NULL, 'c'},
+	                                     {"key", required_argument, NULL, 'k'},
+	                                     {NULL, 0, NULL, 0}};
+	struct sockaddr_in         address = {0};
+	const char                *certificate = NULL, *key = NULL;
+	bool                       is_good = address_read("127.0.0.1:0", &address);
+	SSL_CTX                   *tls;
+	int                        letter;
+
+	while (is_good && (letter = getopt_long(argc, argv, "", rows, NULL)) != -1) {
+		if (letter == 'l') is_good = address_read(optarg, &address);
+		if (letter == 'c') certificate = optarg;
+		if (letter == 'k') key = optarg;
+		if (letter == '?') is_good = false;
+	}
+	if (!is_good || optind != argc || !certificate || !key) {
+		fprintf(stderr, "usage: receiver --cert FILE --key FILE [--listen IPV4:PORT]\n");
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (!(tls = tls_of(certificate, key))) return 1;
+	if (!serve_on(&address, tls)) {
+		perror("receiver: cannot listen");
+		return 1;
+	}
+	ready_print("https", &address);
+	while (h2o_evloop_run(context.loop, LOOP_WAIT_MS_MAX) == 0 || errno == EINTR)
+		;
+	perror("receiver: event loop");
+	return 1;
+}

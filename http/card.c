@@ -1,0 +1,259 @@
+/* A pass as HTML. The pieces between its texts are a table (page.def); every text that somebody wrote goes through
+ * html.h. Fields come in the template's order, the counter first and large; what the pass still has though its template
+ * no longer knows it stands at the end, under its key. */
+#include "http/card.h"
+
+#include "http/colour.h"
+#include "http/html.h"
+#include "http/qr.h"
+
+#include <openssl/evp.h>
+
+/* The pieces, with their sizes: P(NAME, html). */
+#define P(name, html) static const char piece_##name[] = html;
+#include "http/page.def"
+#undef P
+
+#define PUT(out, name) buffer_append(out, piece_##name, sizeof piece_##name - 1)
+
+static const char card_default[] = "#1f3a5f", words_default[] = "#ffffff";
+
+enum {
+	WIDE_BYTES = 20,       /* a value longer than this gets a row of its own */
+	LARGE_MAX = 999999999, /* a counter beyond this is written smaller, to stay in one line */
+};
+
+static void hash_text(struct span style, char text[CARD_HASH_TEXT])
+{
+	uint8_t hash[SHA256_BYTES];
+	sha256_of(&style, 1, hash);
+	EVP_EncodeBlock((unsigned char *)text, hash, sizeof hash);
+}
+
+/* Everything up to the body. `card` is a colour. */
+static void put_head(struct buffer *out, struct span title, struct span card, struct card_hashes *hashes)
+{
+	PUT(out, HEAD);
+	html_plain(out, title);
+	PUT(out, STYLE_BEGIN);
+	PUT(out, STYLE);
+	PUT(out, COLOURS_BEGIN);
+	size_t begin = out->size;
+	PUT(out, COLOURS);
+	buffer_append(out, card.at, card.size);
+	PUT(out, COLOURS_INK);
+	buffer_text(out, colour_ink(card));
+	PUT(out, COLOURS_END);
+	if (!out->failed) {
+		hash_text(span_of(piece_STYLE, sizeof piece_STYLE - 1), hashes->text[0]);
+		hash_text(span_of(out->at + begin, out->size - begin), hashes->text[1]);
+	}
+	PUT(out, BODY);
+}
+
+/* --- what the pass looks like --- */
+
+static struct span text_member(const struct json *object, const char *key)
+{
+	const struct json *value = object ? json_member(object, key) : NULL;
+	return value && value->kind == JSON_STRING ? value->text : span_of(NULL, 0);
+}
+
+static struct span first_of(struct span a, struct span b)
+{
+	return a.size ? a : b;
+}
+
+/* --- header --- */
+
+/* Is there one? Its address is relative, so that it is right behind any proxy. */
+static bool put_image(struct buffer *out, const struct shown *shown, struct span link, enum shown_image which)
+{
+	if (!shown->images[which].width) return false;
+	PUT(out, IMAGE);
+	buffer_text(out, shown_image_names[which]);
+	if (which == SHOWN_LOGO && shown->images[which].width / 2 > shown->images[which].height)
+		PUT(out, IMAGE_ACROSS);
+	PUT(out, IMAGE_PAGE);
+	html_url(out, link);
+	buffer_byte(out, '/');
+	buffer_text(out, shown_image_names[which]);
+	PUT(out, IMAGE_WIDTH);
+	json_number(shown->images[which].width, out);
+	PUT(out, IMAGE_HEIGHT);
+	json_number(shown->images[which].height, out);
+	PUT(out, IMAGE_END);
+	return true;
+}
+
+static void put_header(struct buffer *out, struct span title, enum pass_status status)
+{
+	static const struct {
+		const char *code, *pill, *notice;
+	} states[PASS_STATUSES] = {
+#define S(name, text) [PASS_##name].code = text,
+#include "schemas/states.def"
+#undef S
+#define N(name, pill_text, notice_text) [PASS_##name].pill = pill_text, [PASS_##name].notice = notice_text,
+#include "http/page.def"
+#undef N
+	};
+	PUT(out, TITLE);
+	html_apart(out, title);
+	PUT(out, STATUS);
+	if (states[status].notice[0]) PUT(out, STATUS_OFF);
+	PUT(out, STATUS_CODE);
+	buffer_text(out, states[status].code);
+	PUT(out, STATUS_TEXT);
+	buffer_text(out, states[status].pill);
+	PUT(out, HEADER_END);
+	if (!states[status].notice[0]) return;
+	PUT(out, NOTICE);
+	buffer_text(out, states[status].notice);
+	PUT(out, NOTICE_END);
+}
+
+/* --- fields --- */
+
+static void put_link(struct buffer *out, struct span url)
+{
+	PUT(out, LINK);
+	html_url(out, url);
+	PUT(out, LINK_TEXT);
+	html_apart(out, url);
+	PUT(out, LINK_END);
+}
+
+/* A value by what it is: its field may have been of another type when it was written. */
+static void put_value(struct buffer *out, const struct json *value, enum field_kind kind)
+{
+	if (value->kind == JSON_TRUE || value->kind == JSON_FALSE)
+		buffer_text(out, value->kind == JSON_TRUE ? "Yes" : "No");
+	else if (value->kind == JSON_STRING && kind == FIELD_URL && is_web_url(value->text))
+		put_link(out, value->text);
+	else
+		html_apart(out, value->text);
+}
+
+static void put_field(struct buffer *out, struct span label, const struct json *value, enum field_kind kind)
+{
+	if (value->text.size > WIDE_BYTES)
+		PUT(out, FIELD_WIDE);
+	else
+		PUT(out, FIELD);
+	html_apart(out, label);
+	PUT(out, VALUE);
+	put_value(out, value, kind);
+	PUT(out, FIELD_END);
+}
+
+static void put_counter(struct buffer *out, struct span label, int64_t balance)
+{
+	if (balance > LARGE_MAX || balance < -LARGE_MAX)
+		PUT(out, FIELD_COUNTER_LONG);
+	else
+		PUT(out, FIELD_COUNTER);
+	html_apart(out, label);
+	PUT(out, VALUE);
+	json_number(balance, out);
+	PUT(out, FIELD_END);
+}
+
+static unsigned field_of(const struct shown *shown, struct span key)
+{
+	unsigned i = 0;
+	while (i < shown->field_count && !span_equal(shown->fields[i].key, key))
+		i++;
+	return i;
+}
+
+static void put_fields(struct buffer *out, const struct shown *shown, const struct json *visible)
+{
+	const struct json *values[TEMPLATE_FIELDS_MAX] = {NULL};
+	unsigned           strangers = 0;
+	bool               counts = shown->counter < shown->field_count;
+	for (const struct json *value = visible->child; value; value = value->next) {
+		unsigned field = field_of(shown, value->key);
+		if (field < shown->field_count)
+			values[field] = value;
+		else
+			strangers++;
+	}
+	if (!counts && !visible->child) return; /* nothing to show */
+	PUT(out, FIELDS);
+	if (counts) put_counter(out, shown->fields[shown->counter].label, shown->balance);
+	for (unsigned i = 0; i < shown->field_count; i++)
+		if (values[i] && i != shown->counter)
+			put_field(out, shown->fields[i].label, values[i], shown->fields[i].kind);
+	for (const struct json *value = visible->child; strangers && value; value = value->next) {
+		if (field_of(shown, value->key) < shown->field_count) continue;
+		put_field(out, value->key, value, FIELD_TEXT);
+		strangers--;
+	}
+	PUT(out, FIELDS_END);
+}
+
+/* --- the whole --- */
+
+static enum err put_qr(struct buffer *out, struct span value)
+{
+	if (!value.size) return OK;
+	PUT(out, QR);
+	enum err err = qr_svg(out, value);
+	if (err) return err;
+	PUT(out, QR_TEXT);
+	html_apart(out, value);
+	PUT(out, QR_END);
+	return OK;
+}
+
+static enum err read_object(struct span text, struct arena *arena, struct json **object)
+{
+	enum err err = json_parse(text, arena, object);
+	if (err) return err == ERR_NO_MEMORY ? err : ERR_MALFORMED;
+	return (*object)->kind == JSON_OBJECT ? OK : ERR_MALFORMED;
+}
+
+enum err card_render(const struct shown *shown, struct span link, struct arena *arena, struct buffer *out,
+                     struct card_hashes *hashes)
+{
+	struct json *visible, *appearance = NULL;
+	enum err     err = read_object(shown->visible, arena, &visible);
+	if (!err && shown->appearance.size) err = read_object(shown->appearance, arena, &appearance);
+	if (err) return err;
+	struct span title = first_of(text_member(appearance, "title"), first_of(shown->title, shown->name));
+	struct span card = first_of(text_member(appearance, "background_color"), shown->background_color);
+	put_head(out, title, is_colour(card) ? card : span_str(card_default), hashes);
+	PUT(out, CARD);
+	hashes->has_images = put_image(out, shown, link, SHOWN_BANNER);
+	PUT(out, HEADER);
+	hashes->has_images |= put_image(out, shown, link, SHOWN_LOGO);
+	put_header(out, title, shown->status);
+	put_fields(out, shown, visible);
+	if ((err = put_qr(out, shown->qr_value))) return err;
+	PUT(out, END);
+	return out->failed ? ERR_NO_MEMORY : OK;
+}
+
+void card_refusal(int status, struct buffer *out, struct card_hashes *hashes)
+{
+	static const struct {
+		int         status;
+		const char *title, *words;
+	} rows[] = {
+#define X(status, title, words) {status, title, words},
+#include "http/page.def"
+#undef X
+	};
+	unsigned row = 0;
+	hashes->has_images = false;
+	while (rows[row].status && rows[row].status != status)
+		row++;
+	put_head(out, span_str(rows[row].title), span_str(words_default), hashes);
+	PUT(out, WORDS);
+	buffer_text(out, rows[row].title);
+	PUT(out, WORDS_TEXT);
+	buffer_text(out, rows[row].words);
+	PUT(out, WORDS_END);
+	PUT(out, END);
+}

@@ -1,0 +1,83 @@
+/* clock show|advance: the service's time. Every shard has its own clock, and all are drawn to the wall; what they are set
+ * ahead of it by is told to each. It is told as a whole and not as a step, so that to tell it again does no harm. */
+#include "ops/cli/cli.h"
+#include "schemas/json.h"
+
+/* What the shards have answered: the furthest of them. */
+struct clocks {
+	struct cli *cli;
+	int64_t     offset;
+	char        now[64];
+};
+
+static void on_clock(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct clocks        *clocks = user;
+	const msgpack_object *now, *offset;
+
+	(void)shard;
+	if (!cli_part_ok(clocks->cli, reply)) return;
+	now = cli_member(reply->payload, "now");
+	offset = cli_member(reply->payload, "offset");
+	if (!now || now->type != MSGPACK_OBJECT_STR || !offset ||
+	    offset->type != MSGPACK_OBJECT_POSITIVE_INTEGER) {
+		cli_fail(clocks->cli, ERR_MALFORMED, NULL);
+		return;
+	}
+	if (arg_integer(offset, 0) > clocks->offset) clocks->offset = arg_integer(offset, 0);
+	snprintf(clocks->now, sizeof clocks->now, "%.*s", (int)now->via.str.size, now->via.str.ptr);
+}
+
+static enum outcome ask(struct clocks *clocks)
+{
+	struct request request = {.message = MSG_CLOCK_SHOW};
+
+	return cli_call_parts(clocks->cli, &request, on_clock, clocks);
+}
+
+static enum outcome set(struct clocks *clocks, int64_t offset)
+{
+	struct request request = {.message = MSG_CLOCK_SET};
+	struct buffer  args = {0};
+	msgpack_packer packer = buffer_packer(&args);
+	enum outcome   outcome;
+
+	msgpack_pack_array(&packer, ARGS_CLOCK_SET);
+	pack_int(&packer, offset);
+	request.args = buffer_span(&args);
+	outcome = cli_call_parts(clocks->cli, &request, on_clock, clocks);
+	buffer_free(&args);
+	return outcome;
+}
+
+static enum outcome print(const struct clocks *clocks, enum outcome outcome)
+{
+	struct buffer *out = &clocks->cli->out;
+
+	if (outcome != DONE) return outcome;
+	buffer_text(out, "{\"now\":");
+	json_quote(span_str(clocks->now), out);
+	buffer_byte(out, '}');
+	return DONE;
+}
+
+enum outcome clock_show(struct cli *cli)
+{
+	struct clocks clocks = {.cli = cli};
+
+	if (!args_end(&cli->args)) return MISUSED;
+	return print(&clocks, ask(&clocks));
+}
+
+enum outcome clock_advance(struct cli *cli)
+{
+	struct clocks clocks = {.cli = cli};
+	struct number step = args_word_duration(&cli->args);
+	enum outcome  outcome;
+
+	if (!args_end(&cli->args)) return MISUSED;
+	if ((outcome = ask(&clocks)) != DONE) return outcome;
+	if (step.value > (CLOCK_OFFSET_MAX - clocks.offset) / US_PER_SEC)
+		return cli_fail(cli, ERR_INVALID_INPUT, "The clock cannot be moved that far.");
+	return print(&clocks, set(&clocks, clocks.offset + step.value * US_PER_SEC));
+}

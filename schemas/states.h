@@ -1,0 +1,9 @@
+#pragma once
+
+/* A pass's state, by its number in tables and messages. */
+enum pass_status {
+#define S(name, text) PASS_##name,
+#include "schemas/states.def"
+#undef S
+	PASS_STATUSES
+};

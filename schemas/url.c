@@ -1,0 +1,228 @@
+/* What may stand in a URL that we are to call, and when two are the same.
+ *
+ * Readers of URLs differ, and whoever attacks lives of the difference between the one that judges and the one that
+ * dials. So there is one reading here: libcurl's, held against strict rules of our own, and what it yields is written
+ * anew (url_write), so that the dialler reads what was judged and nothing else. Whatever a resolver would take for an
+ * address without asking anybody (one number, octal, hexadecimal, missing parts, digits of other scripts) is read as
+ * one; whatever only looks like one is refused. */
+#include "schemas/url.h"
+#include "schemas/limits.h"
+
+#include <curl/curl.h>
+#include <idn2.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PORT_HTTPS = 443, LABEL_BYTES_MAX = 63, NAME_BYTES_MAX = 253 };
+static const char scheme[] = "https://";
+enum { SCHEME_BYTES = sizeof scheme - 1 };
+
+/* Only printable ASCII behind the host, and within it what is no ASCII: control characters and blanks are what readers
+ * differ most about, and a backslash is a slash to some. */
+static bool has_clean_bytes(struct span text, size_t host_end)
+{
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t byte = text.at[i];
+		if (byte <= ' ' || byte == 0x7f || byte == '\\') return false;
+		if (byte > 0x7f && i >= host_end) return false;
+	}
+	return true;
+}
+
+static size_t find_any(struct span text, size_t from, const char *set)
+{
+	while (from < text.size && !strchr(set, text.at[from]))
+		from++;
+	return from;
+}
+
+/* Labels of letters, digits, - and _, none of them empty; one final dot is the caller's to cut. */
+static bool is_name(const char *name)
+{
+	size_t label = 0, size = strlen(name);
+
+	for (size_t i = 0; i < size; i++) {
+		if (name[i] == '.') {
+			if (label == 0) return false;
+			label = 0;
+		} else if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789-_", name[i]) ||
+		           ++label > LABEL_BYTES_MAX) {
+			return false;
+		}
+	}
+	return label > 0 && size <= NAME_BYTES_MAX;
+}
+
+/* No top-level domain is a number: a name that ends in one is a misspelt address, or a well-spelt trick. */
+static bool ends_in_number(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	const char *last = dot ? dot + 1 : name;
+
+	if (last[0] == '0' && last[1] == 'x') return !last[2 + strspn(last + 2, "0123456789abcdef")];
+	return !last[strspn(last, "0123456789")];
+}
+
+static void cut_final_dot(char *name)
+{
+	size_t size = strlen(name);
+
+	if (size > 0 && name[size - 1] == '.') name[size - 1] = 0;
+}
+
+static enum err take_v6(const char *host, struct url *url)
+{
+	size_t size = strlen(host);
+	char   inside[IP_TEXT];
+
+	if (size < 2 || host[size - 1] != ']' || size - 2 >= sizeof inside) return ERR_INVALID_WEBHOOK_URL;
+	memcpy(inside, host + 1, size - 2);
+	inside[size - 2] = 0;
+	url->is_address = address_read_v6(inside, &url->address);
+	return url->is_address ? OK : ERR_INVALID_WEBHOOK_URL;
+}
+
+/* Has it anything that an A-label stands for, or is one? Other names are not libidn2's, which is stricter about hyphens
+ * than those are who give out names. */
+static bool is_foreign(const char *host)
+{
+	for (const char *at = host; *at; at++)
+		if ((uint8_t)*at > 0x7f || ((at == host || at[-1] == '.') && !strncasecmp(at, "xn--", 4)))
+			return true;
+	return false;
+}
+
+/* In lower case, as A-labels, and with foreign digits and dots as what they stand for. */
+static enum err take_name(const char *host, struct url *url)
+{
+	char *label = NULL;
+	int   status = IDN2_OK;
+
+	if (is_foreign(host)) status = idn2_to_ascii_8z(host, &label, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	if (status == IDN2_MALLOC) return ERR_NO_MEMORY;
+	if (status != IDN2_OK) return ERR_INVALID_WEBHOOK_URL;
+	snprintf(url->name, sizeof url->name, "%s", label ? label : host);
+	idn2_free(label);
+	for (char *at = url->name; *at; at++)
+		if (*at >= 'A' && *at <= 'Z') *at = (char)(*at - 'A' + 'a');
+	return OK;
+}
+
+static enum err take_host(const char *host, struct url *url)
+{
+	enum err err;
+	char     text[URL_NAME_TEXT];
+
+	if (strlen(host) >= sizeof text) return ERR_INVALID_WEBHOOK_URL;
+	if (*host == '[') return take_v6(host, url);
+	if ((err = take_name(host, url))) return err;
+	memcpy(text, url->name, sizeof text);
+	cut_final_dot(text);
+	if (!is_name(text)) return ERR_INVALID_WEBHOOK_URL;
+	url->is_address = address_read_v4(text, &url->address);
+	return url->is_address || !ends_in_number(text) ? OK : ERR_INVALID_WEBHOOK_URL;
+}
+
+/* libcurl's reading of what stands between the scheme and the path. */
+static enum err take_authority(const char *authority, struct url *url)
+{
+	enum err    err = ERR_NO_MEMORY;
+	CURLU      *reading = curl_url();
+	char       *host = NULL, *port = NULL, *zone = NULL;
+	CURLUcode   status;
+	const char *colon;
+
+	if (!reading) goto out;
+	status = curl_url_set(reading, CURLUPART_URL, authority, CURLU_DISALLOW_USER | CURLU_PATH_AS_IS);
+	if (!status) status = curl_url_get(reading, CURLUPART_HOST, &host, 0);
+	if (!status) status = curl_url_get(reading, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
+	if (status == CURLUE_OUT_OF_MEMORY) goto out;
+	err = ERR_INVALID_WEBHOOK_URL;
+	/* A zone is a link of this host; libcurl takes it out of the host. */
+	if (status || !curl_url_get(reading, CURLUPART_ZONEID, &zone, 0)) goto out;
+	url->port = (uint16_t)strtoul(port, NULL, 10);
+	if (url->port == 0) goto out;
+	if ((err = take_host(host, url))) goto out;
+	if (url->is_address) address_text(&url->address, url->name);
+	cut_final_dot(url->name);
+	colon = strchr(url->name, ':');
+	snprintf(url->origin, sizeof url->origin, colon ? "[%s]:%u" : "%s:%u", url->name, url->port);
+out:
+	curl_free(host);
+	curl_free(port);
+	curl_free(zone);
+	curl_url_cleanup(reading);
+	return err;
+}
+
+enum err url_read(struct span text, struct url *url)
+{
+	char   authority[URL_BYTES_MAX + 1];
+	size_t host_end, fragment;
+
+	*url = (struct url){0};
+	if (text.size > URL_BYTES_MAX || text.size < SCHEME_BYTES) return ERR_INVALID_WEBHOOK_URL;
+	if (strncasecmp((const char *)text.at, scheme, SCHEME_BYTES) != 0) return ERR_INVALID_WEBHOOK_URL;
+	host_end = find_any(text, SCHEME_BYTES, "/?#");
+	if (!has_clean_bytes(text, host_end)) return ERR_INVALID_WEBHOOK_URL;
+	memcpy(authority, text.at, host_end);
+	authority[host_end] = 0;
+	/* An empty name before the @ is none to libcurl, and yet no part of a host. */
+	if (strchr(authority, '@')) return ERR_INVALID_WEBHOOK_URL;
+	fragment = find_any(text, host_end, "#");
+	url->rest = span_of(text.at + host_end, fragment - host_end);
+	return take_authority(authority, url);
+}
+
+void url_write(const struct url *url, struct buffer *out)
+{
+	buffer_text(out, scheme);
+	if (url->port == PORT_HTTPS)
+		buffer_append(out, url->origin, strlen(url->origin) - strlen(":443"));
+	else
+		buffer_text(out, url->origin);
+	if (url->rest.size == 0 || url->rest.at[0] != '/') buffer_byte(out, '/');
+	buffer_append(out, url->rest.at, url->rest.size);
+}
+
+enum err url_normal(struct span text, struct buffer *out)
+{
+	struct url url;
+	enum err   err = url_read(text, &url);
+
+	if (err) return err;
+	url_write(&url, out);
+	return out->failed ? ERR_NO_MEMORY : OK;
+}
+
+/* ---- the rules ---- */
+
+/* `name` itself, or a name under it. */
+static bool is_under(const char *name, const char *top)
+{
+	size_t size = strlen(name), top_size = strlen(top);
+
+	if (size < top_size || strcmp(name + size - top_size, top) != 0) return false;
+	return size == top_size || name[size - top_size - 1] == '.';
+}
+
+static bool allows_loopback(const struct address_rules *rules)
+{
+	struct address v4, v6;
+
+	must(address_read_v4("127.0.0.1", &v4) && address_read_v6("::1", &v6));
+	return address_is_allowed(rules, &v4) || address_is_allowed(rules, &v6);
+}
+
+enum err url_check(struct span text, const struct address_rules *rules)
+{
+	struct url url;
+	enum err   err = url_read(text, &url);
+
+	if (err) return err;
+	if (url.is_address) return address_may_name(rules, &url.address) ? OK : ERR_INVALID_WEBHOOK_URL;
+	if (is_under(url.name, "localhost") && !allows_loopback(rules)) return ERR_INVALID_WEBHOOK_URL;
+	if (is_under(url.name, "internal") && !(rules && (rules->allow_private || rules->allowed_count)))
+		return ERR_INVALID_WEBHOOK_URL;
+	return OK;
+}

@@ -1,0 +1,62 @@
+/* The deliveries of one account: every row can be read and is possible: of a pass that was made, handed out no more often
+ * than a delivery is, ended after the fact. Ends are numbered without a gap: by that the oldest are found and forgotten. */
+#include "store/auditor.h"
+
+#include "schemas/limits.h"
+#include "store/delivery.h"
+
+/* What rows of both tables have in common; `text` names the event. */
+static void judge_facts(struct auditor *auditor, enum table table, const struct delivery *row,
+                        char text[UUID_TEXT])
+{
+	uuid_text(row->event, text);
+	if (row->kind != EVENT_SCAN_CREATED && row->subject >= auditor->pass_count)
+		audit_fault(auditor, table, "event %s is of a pass that was never made", text);
+	if (row->generation == 0) audit_fault(auditor, table, "event %s is of no generation", text);
+	if (row->fact.v < 0) audit_fault(auditor, table, "event %s has an impossible time", text);
+}
+
+static void judge_pending(struct auditor *auditor, const struct audit_rows *rows)
+{
+	struct delivery row;
+	char            text[UUID_TEXT];
+	if (delivery_read(rows->row.key, rows->value, &row)) {
+		audit_fault(auditor, TABLE_DELIVERY, "a row of a wrong form");
+		return;
+	}
+	judge_facts(auditor, TABLE_DELIVERY, &row, text);
+	if (row.due.v < row.fact.v)
+		audit_fault(auditor, TABLE_DELIVERY, "event %s is due before it happened", text);
+}
+
+/* `last`: the number of the end before it; 0: there is none. */
+static void judge_end(struct auditor *auditor, const struct audit_rows *rows, uint64_t *last)
+{
+	struct delivery_end row;
+	char                text[UUID_TEXT];
+	if (delivery_end_read(rows->row.key, rows->value, &row)) {
+		audit_fault(auditor, TABLE_DELIVERY_END, "a row of a wrong form");
+		return;
+	}
+	judge_facts(auditor, TABLE_DELIVERY_END, &row.was, text);
+	if (*last && row.number != *last + 1)
+		audit_fault(auditor, TABLE_DELIVERY_END, "event %s follows a gap in the numbers", text);
+	*last = row.number;
+	if (row.ended.v < row.was.fact.v)
+		audit_fault(auditor, TABLE_DELIVERY_END, "event %s ended before it happened", text);
+	if (row.outcome != DELIVERY_DISCARDED && row.was.attempts == 0)
+		audit_fault(auditor, TABLE_DELIVERY_END, "event %s ended without an attempt", text);
+}
+
+enum err audit_deliveries(struct auditor *auditor)
+{
+	struct audit_rows pending = {.table = TABLE_DELIVERY}, ends = {.table = TABLE_DELIVERY_END};
+	uint64_t          last = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &pending)))
+		judge_pending(auditor, &pending);
+	if (err != ERR_NOT_FOUND) return err;
+	while (!(err = audit_row(auditor, &ends)))
+		judge_end(auditor, &ends, &last);
+	return err == ERR_NOT_FOUND ? OK : err;
+}

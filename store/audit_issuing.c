@@ -1,0 +1,44 @@
+/* The passes of one account that are being issued: those with the status `creating` have a row, and no other has. */
+#include "store/auditor.h"
+
+#include "store/issuing.h"
+
+#include <stdlib.h>
+
+enum { STATUS_CREATING = 0 };
+
+static bool is_creating(const struct pass_seen *pass)
+{
+	return pass->hot_status == STATUS_CREATING;
+}
+
+/* `seen`: a byte a pass that has a row. */
+static enum err audit_rows_of(struct auditor *auditor, uint8_t *seen)
+{
+	struct audit_rows  rows = {.table = TABLE_ISSUING};
+	struct audit_whole found;
+	struct issuing     row;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		if (issuing_read(found.value, &row))
+			audit_fault(auditor, TABLE_ISSUING, "pass %u: a row of a wrong form", found.number);
+		if (found.number >= auditor->pass_count || !is_creating(&auditor->passes[found.number]))
+			audit_fault(auditor, TABLE_ISSUING, "pass %u is not being created", found.number);
+		else
+			seen[found.number] = 1;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err audit_issuing(struct auditor *auditor)
+{
+	uint8_t *seen = calloc(auditor->pass_count + 1, 1);
+	if (!seen) return ERR_NO_MEMORY;
+	enum err err = audit_rows_of(auditor, seen);
+	for (size_t i = 0; !err && i < auditor->pass_count; i++)
+		if (is_creating(&auditor->passes[i]) && !seen[i])
+			audit_fault(auditor, TABLE_ISSUING, "pass %zu is being created, but has no row", i);
+	free(seen);
+	return err;
+}

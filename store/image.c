@@ -1,0 +1,107 @@
+/* Rows of the tables IMAGE and IMAGE_URL.
+ *
+ * An image may be larger than a command may write, so its parts are commands of their own, and the row that names it
+ * comes last: who finds that finds all of it. */
+#include "store/image.h"
+
+#include "schemas/bytes.h"
+#include "schemas/sha256.h"
+#include "store/keys.h"
+
+enum { ROW_VERSION = 1, ROW_BYTES = 1 + IMAGE_HASH_BYTES + 3 * 4 + 8 };
+
+static struct row_key key_hash(struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES])
+{
+	struct row_key key = key_account(account);
+	memcpy(key.bytes + key.size, hash, IMAGE_HASH_BYTES);
+	key.size += IMAGE_HASH_BYTES;
+	return key;
+}
+
+static struct row_key key_part(struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES], unsigned part)
+{
+	struct row_key key = key_hash(account, hash);
+	put_be16(key.bytes + key.size, (uint16_t)part);
+	key.size += 2;
+	return key;
+}
+
+static struct row_key key_url(struct account_id account, struct span url)
+{
+	uint8_t hash[SHA256_BYTES];
+	sha256_of(&url, 1, hash);
+	return key_hash(account, hash);
+}
+
+unsigned image_parts(const struct image *image)
+{
+	return (image->size + IMAGE_PART_BYTES - 1) / IMAGE_PART_BYTES;
+}
+
+enum err image_read(struct span value, struct image *image)
+{
+	const uint8_t *at = value.at;
+	if (value.size != ROW_BYTES || at[0] != ROW_VERSION) return ERR_DAMAGED;
+	memcpy(image->hash, at + 1, IMAGE_HASH_BYTES);
+	at += 1 + IMAGE_HASH_BYTES;
+	image->size = get_le32(at);
+	image->width = get_le32(at + 4);
+	image->height = get_le32(at + 8);
+	image->fetched.v = (int64_t)get_le64(at + 12);
+	bool sound = image->size && image->size <= IMAGE_BYTES_MAX && image->width && image->height &&
+	             image->fetched.v >= 0;
+	return sound ? OK : ERR_DAMAGED;
+}
+
+enum err image_of_url(struct view *view, struct account_id account, struct span url, struct image *image)
+{
+	struct row_key key = key_url(account, url);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_IMAGE_URL, key_span(&key), &value);
+	return err ? err : image_read(value, image);
+}
+
+enum err image_url_put(struct view *view, struct account_id account, struct span url,
+                       const struct image *image)
+{
+	struct row_key key = key_url(account, url);
+	uint8_t        value[ROW_BYTES], *at = value + 1 + IMAGE_HASH_BYTES;
+	value[0] = ROW_VERSION;
+	memcpy(value + 1, image->hash, IMAGE_HASH_BYTES);
+	put_le32(at, image->size);
+	put_le32(at + 4, image->width);
+	put_le32(at + 8, image->height);
+	put_le64(at + 12, (uint64_t)image->fetched.v);
+	return write_put(view_writes(view), TABLE_IMAGE_URL, key_span(&key), span_of(value, sizeof value));
+}
+
+enum err image_part_put(struct view *view, struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES],
+                        unsigned part, struct span bytes)
+{
+	struct row_key key = key_part(account, hash, part);
+	struct span    there;
+	if (part >= IMAGE_PARTS_MAX || bytes.size == 0 || bytes.size > IMAGE_PART_BYTES) return ERR_TOO_LARGE;
+	enum err err = view_get(view, TABLE_IMAGE, key_span(&key), &there);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (!err && span_equal(there, bytes)) return OK;
+	return write_put(view_writes(view), TABLE_IMAGE, key_span(&key), bytes);
+}
+
+enum err image_bytes(struct view *view, struct account_id account, const struct image *image,
+                     struct buffer *out)
+{
+	size_t  begin = out->size;
+	uint8_t hash[SHA256_BYTES];
+	for (unsigned part = 0; part < image_parts(image); part++) {
+		struct row_key key = key_part(account, image->hash, part);
+		struct span    bytes;
+		enum err       err = view_get(view, TABLE_IMAGE, key_span(&key), &bytes);
+		if (err) return err;
+		buffer_append(out, bytes.at, bytes.size);
+	}
+	if (out->failed) return ERR_NO_MEMORY;
+	if (out->size - begin != image->size) return ERR_NOT_FOUND;
+	struct span whole = span_of(out->at + begin, image->size);
+	sha256_of(&whole, 1, hash);
+	return memcmp(hash, image->hash, sizeof hash) ? ERR_NOT_FOUND : OK;
+}

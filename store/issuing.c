@@ -1,0 +1,63 @@
+/* Rows of the table ISSUING. */
+#include "store/issuing.h"
+
+#include "schemas/bytes.h"
+#include "store/keys.h"
+
+enum { ROW_VERSION = 1, AT_BEGUN = 8, AT_KEY = 16, HEAD_BYTES = 48 };
+
+bool issuing_key_read(struct span key, struct account_id *account, uint32_t *number)
+{
+	if (key.size != sizeof *account + 4) return false;
+	memcpy(account->b, key.at, sizeof *account);
+	*number = get_be32(key.at + sizeof *account);
+	return true;
+}
+
+enum err issuing_read(struct span value, struct issuing *row)
+{
+	const uint8_t *at = value.at;
+	if (value.size < HEAD_BYTES || at[0] != ROW_VERSION || at[1] > 1) return ERR_DAMAGED;
+	size_t logo = get_le16(at + 4), banner = get_le16(at + 6);
+	if (logo + banner != value.size - HEAD_BYTES || logo + banner == 0) return ERR_DAMAGED;
+	row->has_key = at[1];
+	row->begun.v = (int64_t)get_le64(at + AT_BEGUN);
+	memcpy(row->key, at + AT_KEY, sizeof row->key);
+	row->logo = span_of(at + HEAD_BYTES, logo);
+	row->banner = span_of(at + HEAD_BYTES + logo, banner);
+	return row->begun.v < 0 ? ERR_DAMAGED : OK;
+}
+
+enum err issuing_get(struct view *view, struct account_id account, uint32_t number, struct issuing *row)
+{
+	struct row_key key = key_u32(account, number);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_ISSUING, key_span(&key), &value);
+	return err ? err : issuing_read(value, row);
+}
+
+static struct span cut(struct span url)
+{
+	return span_of(url.at, url.size > URL_BYTES_MAX ? URL_BYTES_MAX + 1 : url.size);
+}
+
+enum err issuing_put(struct view *view, struct account_id account, uint32_t number, const struct issuing *row)
+{
+	struct row_key key = key_u32(account, number);
+	struct span    logo = cut(row->logo), banner = cut(row->banner);
+	uint8_t        value[HEAD_BYTES + 2 * (URL_BYTES_MAX + 1)] = {ROW_VERSION, row->has_key};
+	put_le16(value + 4, (uint16_t)logo.size);
+	put_le16(value + 6, (uint16_t)banner.size);
+	put_le64(value + AT_BEGUN, (uint64_t)row->begun.v);
+	memcpy(value + AT_KEY, row->key, sizeof row->key);
+	if (logo.size) memcpy(value + HEAD_BYTES, logo.at, logo.size);
+	if (banner.size) memcpy(value + HEAD_BYTES + logo.size, banner.at, banner.size);
+	return write_put(view_writes(view), TABLE_ISSUING, key_span(&key),
+	                 span_of(value, HEAD_BYTES + logo.size + banner.size));
+}
+
+enum err issuing_del(struct view *view, struct account_id account, uint32_t number)
+{
+	struct row_key key = key_u32(account, number);
+	return write_del(view_writes(view), TABLE_ISSUING, key_span(&key));
+}

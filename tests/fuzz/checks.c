@@ -1,0 +1,67 @@
+/* What must hold of the engine's answers: each check reads one kind of answer, as the process does that it is for. */
+#include "tests/fuzz/checks.h"
+
+#include "http/card.h"
+#include "schemas/delivery.h"
+#include "schemas/json.h"
+
+static struct arena arena;
+
+void check_page(const struct ask *ask, const struct reply *reply)
+{
+	struct shown       shown;
+	struct buffer      html = {0};
+	struct card_hashes hashes;
+	if (reply->err) return;
+	must(ask->token_account == ask->account);
+	must(shown_open(reply->payload, &shown) == OK);
+	must(card_render(&shown, span_str("token"), &arena, &html, &hashes) == OK);
+	buffer_free(&html);
+	arena_reset(&arena);
+}
+
+void check_leases(const struct reply *reply)
+{
+	if (reply->err) return;
+	struct span leases = arg_span(reply->payload);
+	must(reply->payload->type == MSGPACK_OBJECT_BIN && leases.size % LEASE_BYTES == 0);
+	must(leases.size <= LEASES_PER_CALL_MAX * LEASE_BYTES);
+	ask_note_leases(leases);
+}
+
+void check_rendered(const struct reply *reply)
+{
+	enum { BODY = 5, ITEMS = BODY + 1 };
+	if (reply->err) return;
+	const msgpack_object_array *items = &reply->payload->via.array.ptr[0].via.array;
+	for (uint32_t i = 0; i < items->size; i++) {
+		const msgpack_object_array *item = &items->ptr[i].via.array;
+		struct json                *body;
+		must(item->size == 1 || item->size == ITEMS);
+		if (item->size == 1) continue;
+		must(json_parse(arg_span(&item->ptr[BODY]), &arena, &body) == OK);
+		must(json_member(body, "id") && json_member(body, "data")->kind == JSON_OBJECT);
+		arena_reset(&arena);
+	}
+}
+
+void check_queue(struct delivery_queue *queue, struct view *view, mono_us now)
+{
+	static struct delivery_queue fresh;
+	must(queue_load(&fresh, view, queue->leases_max, now) == OK);
+	must(queue_leases(&fresh) == queue_leases(queue));
+	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
+		const struct line *line;
+		LIST_FOREACH(line, &fresh.lines[i], in_bucket)
+		{
+			struct line *own = queue_line(queue, line->account, line->subscription);
+			must(own && own->due.v == line->due.v && own->leased == line->leased);
+		}
+		LIST_FOREACH(line, &queue->lines[i], in_bucket)
+		{
+			bool idle = line->due.v == NO_DUE && !line->leased;
+			must(idle || queue_line(&fresh, line->account, line->subscription));
+		}
+	}
+	queue_free(&fresh);
+}

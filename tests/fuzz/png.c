@@ -1,0 +1,55 @@
+/* Images that strangers serve: any bytes, or chunks whose sums hold. What is taken has a size that may be shown, and is
+ * judged the same with something behind its end, and not taken without its end. */
+#include "tests/fuzz/fuzz.h"
+
+#include "schemas/buffer.h"
+#include "schemas/limits.h"
+#include "schemas/png.h"
+
+#include <zlib.h>
+
+static struct buffer file;
+
+static void put_chunk(const char *kind, struct span data)
+{
+	uint8_t  word[4];
+	size_t   begin = file.size + 4;
+	uint32_t size = (uint32_t)data.size;
+	put_be32(word, size);
+	buffer_append(&file, word, 4);
+	buffer_append(&file, kind, 4);
+	buffer_append(&file, data.at, data.size);
+	put_be32(word, (uint32_t)crc32(0, file.at + begin, (uInt)(file.size - begin)));
+	buffer_append(&file, word, 4);
+}
+
+static void put_chunks(struct supply *supply)
+{
+	static const char *const kinds[] = {"IHDR", "IDAT", "IEND", "PLTE", "tRNS", "zTXt", "iCCP",
+	                                    "sPLT", "hIST", "abcd", "ABCD", "iTXt", "gAMA", "eXIf"};
+	buffer_append(&file, "\x89PNG\r\n\x1a\n", 8);
+	for (unsigned i = 0; i < 20 && supply->left.size; i++) {
+		const char *kind = kinds[supply_byte(supply) % (sizeof kinds / sizeof *kinds)];
+		put_chunk(kind, supply_bytes(supply, supply_byte(supply)));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct supply   supply = {span_of(bytes, size)};
+	struct png_size got, again;
+	bool            made = supply_byte(&supply) & 1;
+	buffer_clear(&file);
+	if (made)
+		put_chunks(&supply);
+	else
+		buffer_append(&file, supply.left.at, supply.left.size);
+	if (png_fault(buffer_span(&file), &got)) return 0;
+	must(got.width >= 1 && got.width <= IMAGE_SIDE_MAX && got.height >= 1 &&
+	     got.height <= IMAGE_SIDE_MAX);
+	buffer_append(&file, "behind", 6);
+	must(!png_fault(buffer_span(&file), &again) && again.width == got.width &&
+	     again.height == got.height);
+	must(png_fault(span_of(file.at, 8 + 25 + 12 + 1), &again)); /* a header and less than data and end */
+	return 0;
+}

@@ -1,0 +1,102 @@
+"""Many facts at once, by the load generator, and what became of them: how often each event came to whom."""
+import json
+import signal
+import subprocess
+from collections import Counter
+from contextlib import contextmanager
+
+from deliveries import BALANCE, event_id, hooked_shop
+from harness import wait_for
+from hooks import subscribe
+
+DELTA = 5  # what each of the generator's deltas adds
+PASSES = 100
+
+
+def generator(shop, *words):
+    host, port = shop.service.http
+    return [shop.service.build / "bench" / "load", "--target", f"{host}:{port}", "--key", shop.key, "--json", *map(str, words)]
+
+
+def load(shop, *words):
+    """Runs the generator, all of whose requests must succeed."""
+    done = subprocess.run(generator(shop, *words), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and json.loads(done.stdout)["errors"] == 0, done
+
+
+class Arrivals:
+    """How often each event came to a path, and of which pass it was."""
+
+    def __init__(self, receiver, path):
+        self.requests, self.seen = receiver.to[path], 0
+        self.times, self.passes = Counter(), {}
+
+    def look(self):
+        """The number of different events so far."""
+        fresh = self.requests[self.seen:]
+        self.seen += len(fresh)
+        for request in fresh:
+            said = json.loads(request.body)
+            assert event_id(request) == said["id"]
+            self.times[said["id"]] += 1
+            self.passes[said["id"]] = said["data"]["id"]
+        return len(self.times)
+
+
+class Backlog:
+    """An account with passes p0 to p99 that one subscription or more are told of, by name: URL and path."""
+
+    def __init__(self, service, endpoints):
+        self.service, self.shop = service, hooked_shop(service)
+        load(self.shop, "--op", "create", "--requests", PASSES, "--connections", 8)
+        self.hooks, self.arrivals = {}, {}
+        for name, (receiver, path) in endpoints.items():
+            self.hooks[name] = subscribe(self.shop, receiver.url(path), [BALANCE])
+            self.arrivals[name] = Arrivals(receiver, path)
+
+    def deltas(self, number):
+        load(self.shop, "--op", "delta", "--passes", PASSES, "--requests", number, "--connections", 16)
+
+    @contextmanager
+    def deltas_beside(self, rate):
+        """So many a second until the end of the block, where most have an unknown fate or none."""
+        command = generator(self.shop, "--op", "delta", "--passes", PASSES, "--mode", "open", "--rate", rate, "--connections", 16)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            try:
+                yield
+            finally:
+                running.kill()
+
+    def pile_up(self, number):
+        """So many while the timer is stopped: all of them wait when it goes on."""
+        pid = self.service.signal("timer", 0, signal.SIGSTOP)
+        self.deltas(number)
+        return pid
+
+    def restarted(self):
+        self.shop.client.address = self.service.http
+
+    def accepted(self):
+        """By pass: how many deltas were applied, as its balance says."""
+        passes, total, _ = self.shop.list(f"?limit={PASSES}")
+        assert total == PASSES
+        assert all(one["balance"] % DELTA == 0 for one in passes)
+        return Counter({one["id"]: one["balance"] // DELTA for one in passes})
+
+    def await_all(self, names, seconds, meanwhile=lambda: None):
+        """Every delta's event, and no other, has come to the subscriptions of these names; returns how many there were."""
+        accepted = self.accepted()
+        wanted = sum(accepted.values())
+
+        def all_there():
+            meanwhile()
+            return all(self.arrivals[name].look() >= wanted for name in names)
+
+        wait_for(all_there, seconds, f"{wanted} events at {names}")
+        for name in names:
+            self.arrivals[name].look()
+            assert Counter(self.arrivals[name].passes.values()) == +accepted, f"{name}: events of deltas that are none"
+        return wanted
+
+    def close(self):
+        self.shop.close()

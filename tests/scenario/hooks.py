@@ -1,0 +1,49 @@
+"""Webhook subscriptions, in the few words that tests need."""
+from itertools import count
+
+HOOKS = "/v1/webhook-subscriptions"
+KINDS = ["pass.created", "pass.balanceUpdate", "scan.created"]
+_number = count(1)
+
+
+def hook_path(hook_id):
+    return f"{HOOKS}/{hook_id}"
+
+
+def new_url():
+    return f"https://hooks.example/{next(_number)}"
+
+
+def try_subscribe(shop, url=None, kinds=KINDS, **options):
+    return shop.client.post(HOOKS, {"url": url or new_url(), "event_types": kinds}, **options)
+
+
+def subscribe(shop, url=None, kinds=KINDS):
+    """Makes one and returns it as answered with 201, its secret too."""
+    answer = try_subscribe(shop, url, kinds)
+    assert answer.status == 201, answer
+    return answer.json
+
+
+def shown(hook):
+    """As it is shown ever after."""
+    return {name: value for name, value in hook.items() if name != "secret"}
+
+
+def change(shop, hook, **fields):
+    """Changes one and returns it as answered with 200."""
+    answer = shop.client.patch(hook_path(hook["id"]), fields)
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def get(shop, hook):
+    answer = shop.client.get(hook_path(hook["id"]))
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def hooks_of(shop):
+    answer = shop.client.get(HOOKS)
+    assert answer.status == 200 and set(answer.json) == {"subscriptions"}, answer
+    return answer.json["subscriptions"]

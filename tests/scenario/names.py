@@ -1,0 +1,55 @@
+"""A name server for tests, on a port of the loopback: `names.addresses[name]` is a list of addresses, or a function that
+returns one for each question. Unknown names do not exist; those in `names.silent` get no answer at all."""
+import ipaddress
+import socket
+import struct
+import threading
+
+A, AAAA, NO_SUCH_NAME = 1, 28, 3
+
+
+class Names:
+    def __init__(self):
+        self.addresses, self.silent, self.questions = {}, set(), []
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        # Room for a thousand questions at once: a datagram without room is lost.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self._socket.bind(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def close(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ender:
+            ender.sendto(b"", self._socket.getsockname())
+        self._thread.join()
+        self._socket.close()
+
+    def _run(self):
+        while True:
+            question, client = self._socket.recvfrom(4096)
+            if not question:
+                return
+            said = self._answer(question)
+            if said:
+                self._socket.sendto(said, client)
+
+    def _answer(self, question):
+        at, labels = 12, []
+        while question[at]:
+            labels.append(question[at + 1:at + 1 + question[at]].decode())
+            at += 1 + question[at]
+        kind = struct.unpack("!H", question[at + 1:at + 3])[0]
+        asked = question[12:at + 5]
+        name = ".".join(labels).lower()
+        self.questions.append((name, kind))
+        if name in self.silent or any(name.endswith("." + tail) for tail in self.silent):
+            return None
+        known = self.addresses.get(name)
+        addresses = [ipaddress.ip_address(one) for one in (known() if callable(known) else known or [])]
+        fitting = [one for one in addresses if (one.version == 4) == (kind == A) and kind in (A, AAAA)]
+        flags = 0x8180 | (0 if known is not None else NO_SUCH_NAME)
+        said = struct.pack("!HHHHHH", struct.unpack("!H", question[:2])[0], flags, 1, len(fitting), 0, 0) + asked
+        for one in fitting:
+            said += struct.pack("!HHHIH", 0xC00C, kind, 1, 1, len(one.packed)) + one.packed
+        return said

@@ -1,0 +1,123 @@
+"""Endpoints that are dead, or have thousands of events waiting, delay nobody else."""
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from backlog import DELTA, Backlog
+from deliveries import (BALANCE, CREATED, PROMPT_SECONDS, SOON_SECONDS, Witness, advance, await_that, deliveries_of, hooked_shop, options,
+                        posts_to)
+from hooks import change, subscribe
+from receiver import Mute, Receiver
+
+WAITING = 5000  # more than the timer ever holds
+AT_ONCE = 3000
+DISCARDED = 1500
+DEAD = int(os.environ.get("STAMPEDE_DEAD_ENDPOINTS", "600"))  # ten thousand take some minutes, most of them to make
+DEAD_EVENTS = 8  # for each: more in all than the timer ever has under way
+QUICK = 50
+HANGING = 200  # for each of three subscriptions
+ENDPOINT_MAX = 64  # of one account to one host and port
+ACTIVE_MAX = 5  # subscriptions of an account
+
+pytestmark = pytest.mark.plain
+
+
+@pytest.fixture
+def delivering(new_service, authority):
+    return new_service(shards=1, options=options(authority))
+
+
+def test_thousands_of_events_for_an_endpoint_that_hangs_delay_nobody(delivering, chain, receiver):
+    """Neither other accounts nor another subscription of the same."""
+    with Receiver(chain) as hanging:
+        backlog = Backlog(delivering, {"hangs": (hanging, "/hang"), "sound": (receiver, "/status/200/sound")})
+        witness = Witness(delivering, receiver)
+        backlog.deltas(WAITING)
+        for _ in range(5):
+            witness.look()
+        assert backlog.await_all(["sound"], SOON_SECONDS + WAITING // 100) == WAITING
+        for _ in range(5):
+            witness.look()
+        assert len(hanging.to["/hang"]) < WAITING // 4, "most of it still waits"
+        backlog.close()
+        witness.close()
+
+
+def test_one_accounts_requests_that_hang_at_a_host_delay_no_other_account_there(delivering, receiver):
+    """A gateway that many name: it was quick for all of them, then it is silent for one, who has more under way than he may."""
+    ways = ["/one", "/two", "/three"]
+    for way in ways:
+        receiver.answers[way] = "/status/200"
+    backlog, witness = Backlog(delivering, {way: (receiver, way) for way in ways}), Witness(delivering, receiver)
+    backlog.deltas(QUICK)
+    backlog.await_all(ways, SOON_SECONDS)
+    witness.look()
+    for way in ways:
+        receiver.answers[way] = "/hang"
+    backlog.deltas(HANGING)
+    await_that(lambda: sum(len(receiver.to[way]) for way in ways) >= QUICK * len(ways) + ENDPOINT_MAX, "the line to be full")
+    for _ in range(5):
+        witness.look()
+    backlog.close()
+    witness.close()
+
+
+def make_dead(service, mute, number):
+    """An account of five endpoints, each of a host of its own, that take connections and never say a word."""
+    shop = hooked_shop(service)
+    for at in range(number, number + ACTIVE_MAX):
+        host = f"127.{1 + at // 62500}.{at // 250 % 250}.{1 + at % 250}"
+        subscribe(shop, mute.url(f"/{at}", host), [CREATED])
+    for _ in range(DEAD_EVENTS):
+        shop.create()
+    return shop
+
+
+def test_dead_endpoints_by_the_hundred_delay_nobody(delivering, receiver):
+    mute, witness = Mute("0.0.0.0"), Witness(delivering, receiver)
+    with ThreadPoolExecutor(2) as pool:
+        shops = list(pool.map(lambda number: make_dead(delivering, mute, number), range(0, DEAD, ACTIVE_MAX)))
+    for _ in range(5):
+        witness.look()
+    assert {row["outcome"] for row in deliveries_of(shops[0])} == {"pending"}
+    healthy = hooked_shop(delivering)
+    subscribe(healthy, receiver.url("/status/200/healthy"), [BALANCE])
+    healthy.add(healthy.create()["id"], 1)
+    posts_to(receiver, "/status/200/healthy", 1)
+    for shop in [healthy, witness, *shops]:
+        shop.close()
+    mute.close()
+
+
+def test_thousands_that_fall_due_at_once_come_once_each(new_service, authority, receiver):
+    """An endpoint that was down for everybody: after half a minute all of it comes again, each event once more."""
+    service = new_service(shards=1, options=options(authority, "--test-clock"))
+    receiver.answers["/down"] = "/status/503"
+    backlog = Backlog(service, {"down": (receiver, "/down")})
+    backlog.deltas(AT_ONCE)
+    arrivals, hook = backlog.arrivals["down"], backlog.hooks["down"]
+    backlog.await_all(["down"], SOON_SECONDS + AT_ONCE // 100)
+    await_that(lambda: all(row["last_status"] for row in deliveries_of(backlog.shop, hook)), "all ends to be written down")
+    receiver.answers["/down"] = "/status/200"
+    advance(service, 30)
+    await_that(lambda: arrivals.look() and sum(arrivals.times.values()) >= 2 * AT_ONCE, "all to come again",
+               SOON_SECONDS + AT_ONCE // 100)
+    await_that(lambda: {row["outcome"] for row in deliveries_of(backlog.shop, hook)} == {"delivered"}, "all to be delivered")
+    arrivals.look()
+    assert set(arrivals.times.values()) == {2} and len(arrivals.times) == AT_ONCE
+    backlog.close()
+
+
+def test_what_is_discarded_by_the_thousand_does_not_delay_what_comes_after_it(delivering, receiver):
+    """All that waited for a subscription is of no use once it was deactivated; what happens after its reactivation is behind it."""
+    backlog = Backlog(delivering, {"again": (receiver, "/status/200/again")})
+    timer, hook = backlog.pile_up(DISCARDED), backlog.hooks["again"]
+    for active in (False, True):
+        change(backlog.shop, hook, active=active)
+    os.kill(timer, signal.SIGCONT)
+    backlog.shop.add("p0", DELTA)
+    await_that(lambda: backlog.arrivals["again"].look(), "the event after all that is discarded", PROMPT_SECONDS)
+    assert list(backlog.arrivals["again"].passes.values()) == ["p0"]
+    assert sorted({row["outcome"] for row in deliveries_of(backlog.shop, hook)}) == ["delivered", "discarded"]
+    backlog.close()

@@ -1,0 +1,342 @@
+"""The way out, alone: requests to endpoints that answer, fail, hang, drip and lie, over real TLS with a real chain."""
+import hashlib
+import os
+import ssl
+import subprocess
+from collections import Counter
+
+import pytest
+from certificates import Authority
+from harness import build_directory, wait_for
+from names import Names
+from receiver import Mute, Receiver, answer
+
+SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+LOOPBACK = ["--allow", "127.0.0.1/32"]
+FETCH_BYTES_MAX = 2 << 20
+
+
+class End:
+    def __init__(self, line):
+        self.label, self.word, status, *rest = line.split(" ")
+        self.refusal = status if self.word == "refused" else None
+        if self.refusal is None:
+            self.status = int(status)
+            self.milliseconds, self.size = int(rest[0]), int(rest[1])
+            self.hash = rest[2]
+
+    def __repr__(self):
+        return f"{self.label}: {self.word} {self.refusal or self.status}"
+
+
+def drive(lines, *options, env=None, seconds=30):
+    """Runs the driver on `lines`; returns the ends in the order in which they came."""
+    done = subprocess.run([build_directory() / "tests/egress/egress_driver", *map(str, options)],
+                          input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=seconds,
+                          env={**os.environ, **(env or {})}, check=False)
+    assert done.returncode == 0 and done.stderr == "", done
+    *ends, longest = done.stdout.splitlines()
+    assert longest.startswith("longest ")
+    return [End(line) for line in ends]
+
+
+def words(ends):
+    return {end.label: (end.word, end.status) for end in ends}
+
+
+@pytest.fixture
+def trusting(authority):
+    return ["--ca", authority.root, *LOOPBACK]
+
+
+@pytest.fixture
+def names():
+    names = Names()
+    yield names
+    names.close()
+
+
+@pytest.fixture
+def mute():
+    mute = Mute()
+    yield mute
+    mute.close()
+
+
+# What an endpoint can do
+
+WANT = {
+    "/status/200": ("-", 200), "/status/204": ("-", 204), "/status/299": ("-", 299), "/status/300": ("-", 300),
+    "/status/400": ("-", 400), "/status/410": ("-", 410), "/status/500": ("-", 500), "/status/599": ("-", 599),
+    "/body/200/5000": ("-", 200), "/body/503/100000": ("-", 503), "/redirect": ("-", 302), "/provisional": ("-", 200),
+    "/endless": ("-", 200), "/drip-body": ("-", 200), "/short": ("-", 200), "/hang": ("timeout", 0),
+    "/drip": ("timeout", 0), "/reset": ("reset", 0), "/reset-in-head": ("reset", 0), "/close": ("reset", 0),
+    "/garbage": ("protocol", 0), "/long-head": ("protocol", 0),
+}
+
+
+def test_every_answer_has_its_word(receiver, trusting):
+    got = words(drive([f"post {path} {receiver.url(path)} {{}}" for path in WANT], *trusting, "--attempt-ms", 1500))
+    assert got == WANT
+    assert Counter(request.path for request in receiver.requests)["/status/200"] == 1, "no redirect was followed"
+
+
+def test_a_request_says_what_it_should_and_nothing_else(receiver, trusting):
+    receiver.answers["/"] = answer(200, headers=["Set-Cookie: a=b", "Alt-Svc: h3=\":443\""])
+    drive([f"post {i} {receiver.url('')}#x {{\"n\": {i}}}" for i in range(3)], *trusting, "--endpoint", 1)
+    assert [request.body for request in receiver.requests] == [b'{"n": 0}', b'{"n": 1}', b'{"n": 2}']
+    for request in receiver.requests:
+        assert (request.method, request.path) == ("POST", "/")
+        assert dict(request.headers) == {
+            "Host": f"127.0.0.1:{receiver.port}", "User-Agent": "Stampede/0.1.0", "Accept": "*/*",
+            "Content-Type": "application/json", "Content-Length": "8"}
+
+
+def test_path_and_query_go_out_as_they_were_written(receiver, trusting):
+    path = "/status/200/a/../b/./c//%7e?x=[/../]&y=%zz"
+    drive([f"post one {receiver.url(path)}"], *trusting)
+    assert receiver.requests[0].path == path
+
+
+# Certificates
+
+def test_only_a_certificate_that_holds_is_taken(tmp_path, authority, trusting, mute):
+    stranger = Authority(tmp_path / "stranger")
+    receivers = {
+        "expired": Receiver(authority.leaf("expired", days=-1)),
+        "name": Receiver(authority.leaf("name", names="DNS:example.com,IP:127.0.0.2")),
+        "stranger": Receiver(stranger.leaf()),
+        "unchained": Receiver(authority.leaf("unchained", chain=False)),
+        "old": Receiver(authority.leaf("old"), newest=ssl.TLSVersion.TLSv1_1),
+    }
+    lines = [f"post {name} {receiver.url()}" for name, receiver in receivers.items()]
+    lines.append(f"post mute {mute.url()}")
+    got = words(drive(lines, *trusting, "--attempt-ms", 1500))
+    assert got == {**{name: ("tls", 0) for name in receivers}, "mute": ("timeout", 0)}
+    for receiver in receivers.values():
+        assert receiver.requests == []
+        receiver.close()
+
+
+def test_the_file_adds_to_the_systems_authorities(receiver, tmp_path, authority):
+    assert words(drive([f"post one {receiver.url()}"], *LOOPBACK)) == {"one": ("tls", 0)}
+    assert words(drive([f"post one {receiver.url()}"], *LOOPBACK, "--ca", authority.below)) == {"one": ("-", 200)}
+    for text in ("", "no certificate"):
+        (tmp_path / "ca").write_text(text)
+        run = subprocess.run([build_directory() / "tests/egress/egress_driver", "--ca", tmp_path / "ca"], input="",
+                             capture_output=True, text=True, check=False)
+        assert run.stdout == "open refused BAD_OPTION\n"
+
+
+# Addresses
+
+def test_an_address_is_judged_when_it_is_dialled(receiver, authority, names):
+    names.addresses = {"loop.hooks.test": ["127.0.0.1"], "six.hooks.test": ["::1"], "mapped.hooks.test": ["::ffff:127.0.0.1"],
+                       "private.hooks.test": ["10.0.0.1", "192.168.0.1"], "nat.hooks.test": ["64:ff9b::127.0.0.1"],
+                       "metadata.hooks.test": ["169.254.169.254"], "none.hooks.test": []}
+    lines = [f"post {host} {receiver.url(host=host)}" for host in names.addresses]
+    lines += [f"post {host} {receiver.url(host=host)}" for host in ("127.0.0.1", "[::1]", "2130706433", "[::ffff:7f00:1]")]
+    got = drive([*lines, f"post nobody {receiver.url(host='nobody.hooks.test')}"], "--ca", authority.root,
+                "--dns", names.address)
+    assert {end.label: end.word for end in got} == {
+        **{line.split(" ")[1]: "address_refused" for line in lines}, "none.hooks.test": "dns", "nobody": "dns"}
+    assert receiver.connections == 0
+
+
+def test_of_several_addresses_only_those_allowed_are_dialled(receiver, trusting, names):
+    names.addresses = {"two.hooks.test": ["127.0.0.2", "::1", "127.0.0.1"], "first.hooks.test": ["127.0.0.2"]}
+    lines = [f"post {host} {receiver.url(host=host)}" for host in names.addresses]
+    assert words(drive(lines, *trusting, "--dns", names.address)) == {
+        "two.hooks.test": ("-", 200), "first.hooks.test": ("address_refused", 0)}
+
+
+def test_a_name_that_changes_its_address_gets_nowhere(chain, authority, names):
+    """Its first answer is allowed and its second is not; whoever asked twice, once to judge and once to dial, would fall."""
+    with Receiver(chain) as good, Receiver(chain, "127.0.0.2", good.port) as bad:
+        turns = iter(range(1000))
+        names.addresses["rebind.hooks.test"] = lambda: ["127.0.0.1" if next(turns) < 2 else "127.0.0.2"]
+        lines = [f"post {i} {good.url(host='rebind.hooks.test')}" for i in range(100)]
+        got = drive(lines, "--ca", authority.root, *LOOPBACK, "--dns", names.address, "--endpoint", 4)
+        assert {(end.word, end.status) for end in got} == {("-", 200)}
+        assert len(names.questions) == 2, "an A and an AAAA, once for all"
+        got = drive(lines, "--ca", authority.root, *LOOPBACK, "--dns", names.address, "--endpoint", 4)
+        assert {(end.word, end.status) for end in got} == {("address_refused", 0)}
+        assert bad.connections == 0
+
+
+def test_the_hosts_own_address_is_refused(receiver, trusting):
+    lines = [f"post one {receiver.url()}"]
+    assert words(drive(lines, "--ca", trusting[1], "--own", "127.0.0.1")) == {"one": ("address_refused", 0)}
+    assert words(drive(lines, *trusting, "--own", "127.0.0.1")) == {"one": ("-", 200)}, "but for an exception"
+
+
+def test_no_proxy_of_the_environment_is_used(receiver, trusting, mute):
+    proxy = f"http://127.0.0.1:{mute.port}"
+    env = {name: proxy for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "http_proxy")}
+    assert words(drive([f"post one {receiver.url()}"], *trusting, env=env)) == {"one": ("-", 200)}
+
+
+# Many at once
+
+def test_connections_are_used_again(receiver, trusting):
+    paths = ["/status/200", "/body/200/5000", "/body/500/60000"] * 10
+    drive([f"post {i} {receiver.url(path)} x" for i, path in enumerate(paths)], *trusting, "--endpoint", 1)
+    assert len(receiver.requests) == 30 and receiver.connections == 1
+
+
+def test_an_endpoint_has_its_cap_and_its_order(receiver, trusting):
+    drive([f"post {i} {receiver.url('/status/200')} {i}" for i in range(40)], *trusting, "--endpoint", 1)
+    assert [int(request.body) for request in receiver.requests] == list(range(40))
+    receiver.requests.clear()
+    drive([f"post {i} {receiver.url('/hang')}" for i in range(9)], *trusting, "--endpoint", 3, "--attempt-ms", 1000,
+          "--start-ms", 500)
+    assert len(receiver.requests) == 3, "the others were not started"
+
+
+def test_a_thousand_go_through(receiver, trusting):
+    got = drive([f"post {i} {receiver.url('/body/200/100')} {i}" for i in range(1000)], *trusting, "--endpoint", 32)
+    assert Counter((end.word, end.status) for end in got) == {("-", 200): 1000}
+    assert {int(request.body) for request in receiver.requests} == set(range(1000))
+    assert receiver.connections <= 32
+
+
+def test_what_waits_too_long_is_given_back(receiver, trusting):
+    got = drive([f"post {i} {receiver.url('/hang')}" for i in range(5)], *trusting, "--attempts", 1, "--waiting", 2,
+                "--start-ms", 200, "--attempt-ms", 1000)
+    assert {end.label: (end.word, end.refusal) for end in got} == {
+        "0": ("timeout", None), "1": ("not_started", None), "2": ("not_started", None), "3": ("refused", "OVERLOADED"),
+        "4": ("refused", "OVERLOADED")}
+
+
+def test_slow_endpoints_leave_places_to_others(receiver, trusting, names, mute):
+    """Those that were once seen to take their time hold half of the places, however many wait."""
+    hosts = [f"h{i}.hooks.test" for i in range(8)]
+    names.addresses = {host: ["127.0.0.1"] for host in hosts}
+    slow = [f"post slow-{i} https://{host}:{mute.port}/" for i, host in enumerate(hosts)]
+    process = subprocess.Popen([build_directory() / "tests/egress/egress_driver", *map(str, trusting), "--dns",
+                                names.address, "--attempts", "8", "--attempt-ms", "2200", "--start-ms", "20000"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        process.stdin.write("".join(line + "\n" for line in slow))
+        process.stdin.flush()
+        assert {End(process.stdout.readline()).word for _ in range(8)} == {"timeout"}
+        process.stdin.write("".join(line + "\n" for line in slow * 2))
+        process.stdin.write("".join(f"post sound-{i} {receiver.url()}\n" for i in range(30)))
+        process.stdin.flush()
+        labels = [End(process.stdout.readline()).label for _ in range(30)]
+        assert all(label.startswith("sound-") for label in labels), labels
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_what_hangs_for_one_owner_does_not_for_another(receiver, trusting):
+    """One gateway, many accounts: whose own line is full waits, and a connection serves whoever comes next."""
+    hanging = [f"post hang-{i} {receiver.url('/hang')}" for i in range(5)]
+    sound = [f"post sound-{i} {receiver.url()}" for i in range(30)]
+    got = drive(["owner one", *hanging, "owner two", *sound[:15], "owner three", *sound[15:]], *trusting, "--endpoint", 1,
+                "--attempt-ms", 1500, "--start-ms", 500)
+    assert Counter((end.word, end.status) for end in got[:30]) == {("-", 200): 30}, got
+    assert Counter(end.word for end in got[30:]) == {"not_started": 4, "timeout": 1}, got
+    assert receiver.connections == 3
+
+
+def test_owners_who_wait_for_others_at_their_host_have_their_turn(receiver, trusting):
+    """Many more than it has places for all together."""
+    lines = [line for i in range(60) for line in (f"owner o{i}", *[f"post {i} {receiver.url()}"] * 5)]
+    got = drive(lines, *trusting, "--host", 3, "--start-ms", 20000)
+    assert Counter((end.word, end.status) for end in got) == {("-", 200): 300}
+    assert receiver.connections <= 3
+
+
+def test_at_a_crowded_host_an_owner_in_doubt_has_small_parts_too(receiver, trusting):
+    """Else one owner who fills the first half, and a few in doubt who fill the second, would leave nothing to others."""
+    with subprocess.Popen([build_directory() / "tests/egress/egress_driver", *map(str, trusting), "--host", "32", "--endpoint",
+                           "16", "--attempt-ms", "2100", "--start-ms", "300"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        hang = receiver.url("/hang")
+        for owner, number, ends, begun in (("slow", 1, ["timeout"], 1), ("other", 16, [], 17), ("slow", 16, ["not_started"] * 12, 21)):
+            process.stdin.write(f"owner {owner}\n" + f"post {owner} {hang}\n" * number)
+            process.stdin.flush()
+            assert [End(process.stdout.readline()).word for _ in ends] == ends
+            wait_for(lambda wanted=begun: len(receiver.to["/hang"]) >= wanted, 10, "all that are begun")
+        process.kill()
+    assert len(receiver.to["/hang"]) == 21
+
+
+def test_a_host_is_looked_up_once_for_all_its_owners(receiver, trusting, names):
+    names.addresses["gateway.hooks.test"] = ["127.0.0.1"]
+    names.silent = {"silent.test"}
+    lines = [line for i in range(20) for line in
+             (f"owner o{i}", f"post silent-{i} https://silent.test/", f"post {i} {receiver.url(host='gateway.hooks.test')}")]
+    got = drive(lines, *trusting, "--dns", names.address, "--attempt-ms", 1000)
+    assert Counter((end.word, end.status) for end in got) == {("-", 200): 20, ("timeout", 0): 20}
+    assert sum(name == "gateway.hooks.test" for name, _ in names.questions) == 2, "an A and an AAAA, once for all"
+
+
+def test_silent_name_servers_delay_nobody(receiver, trusting, names):
+    names.silent = {"silent.test"}
+    names.addresses["a.hooks.test"] = ["127.0.0.1"]
+    lines = [f"post silent-{i} https://n{i}.silent.test/" for i in range(500)]
+    lines += [f"post sound-{i} {receiver.url(host='a.hooks.test')}" for i in range(20)]
+    got = drive(lines, *trusting, "--dns", names.address, "--attempt-ms", 3000)
+    assert [end.word for end in got[20:]] == ["timeout"] * 500
+    assert {(end.word, end.status) for end in got[:20]} == {("-", 200)}
+
+
+def test_a_body_that_drips_costs_a_place_for_a_moment_only(receiver, trusting):
+    got = drive([f"post drip {receiver.url('/drip-body')}", f"post next {receiver.url()}"], *trusting, "--endpoint", 1,
+                "--attempt-ms", 9000)
+    assert [(end.label, end.word, end.status) for end in got] == [("drip", "-", 200), ("next", "-", 200)]
+
+
+# Fetching
+
+def test_what_is_fetched_is_whole_and_bounded(receiver, trusting):
+    image = bytes(range(256)) * (FETCH_BYTES_MAX // 256)
+    receiver.answers["/image"] = answer(200, image)
+    receiver.answers["/larger"] = answer(200, image + b"x")
+    chunked = b"HTTP/1.1 200 Said\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+    receiver.answers["/chunked"] = chunked % (len(image), image)
+    receiver.answers["/chunked-larger"] = chunked % (len(image) + 1, image + b"x")
+    got = {end.label: end for end in drive(
+        [f"fetch {path} {receiver.url(path)}" for path in
+         ("/image", "/larger", "/chunked", "/chunked-larger", "/endless", "/short", "/status/404", "/redirect", "/body/404/100000", "/status/200", "/hang")],
+        *trusting, "--attempt-ms", 3000)}
+    assert {path: (end.word, end.status, end.size) for path, end in got.items()} == {
+        "/image": ("-", 200, FETCH_BYTES_MAX), "/larger": ("too_large", 200, 0),
+        "/chunked": ("-", 200, FETCH_BYTES_MAX), "/chunked-larger": ("too_large", 200, 0), "/endless": ("too_large", 200, 0),
+        "/short": ("reset", 0, 0), "/status/404": ("-", 404, 0), "/redirect": ("-", 302, 0),
+        "/body/404/100000": ("-", 404, 0), "/status/200": ("-", 200, 0), "/hang": ("timeout", 0, 0)}
+    assert got["/image"].hash == hashlib.sha256(image).hexdigest()
+    assert receiver.requests[0].method == "GET" and receiver.requests[0].body == b""
+
+
+# Signatures
+
+def test_a_public_verifier_takes_our_signatures_and_no_others(receiver, trusting, verify):
+    body = '{"id":"evt_1","data":{"name":"Zoë 🎟"}}'
+    drive([f"sign one {receiver.url()} {SECRET} evt_1 {body}"], *trusting)
+    request = receiver.requests[0]
+    headers = {name: request.header(name) for name in ("webhook-id", "webhook-timestamp", "webhook-signature")}
+    good = {"secret": SECRET, "headers": headers, "body": request.body.decode()}
+    late = str(int(headers["webhook-timestamp"]) + 1)
+    bad = [{**good, "body": good["body"] + " "},
+           {**good, "secret": "whsec_" + "A" * 43 + "="},
+           {**good, "headers": {**headers, "webhook-id": "evt_2"}},
+           {**good, "headers": {**headers, "webhook-timestamp": late}},
+           {**good, "headers": {**headers, "webhook-signature": headers["webhook-signature"].replace("v1,", "v2,")}}]
+    assert verify([good]) == ["ok"]
+    assert all(verdict.startswith("WebhookVerificationError") for verdict in verify(bad)) and len(verify(bad)) == len(bad)
+
+
+# The service
+
+def test_a_service_whose_authorities_cannot_be_read_does_not_start(new_service, tmp_path, authority):
+    service = new_service(start=False, options=["--egress-ca", tmp_path / "none"])
+    service.expect_log("level=(warn|fatal)")
+    service.start(wait=False)
+    assert service.process.wait(20) == 1
+    assert any("level=fatal" in line and "--egress-ca" in line for line in service.log_lines())
+    service.process = None
+    new_service(options=["--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8"])

@@ -1,0 +1,226 @@
+"""The schedule of attempts: seven, each not before its time, over restarts and kills; and the clock that tests move."""
+import pytest
+from deliveries import (ATTEMPTS_MAX, CREATED, WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id,
+                        hooked_shop, now, options, posts_to, time_of, until, until_failed_once)
+from clocks import DAY_SECONDS, ClockService
+from harness import CliError, Service
+from hooks import subscribe
+from places import shard as shard_place
+
+ROWS = {"/status/503": (503, None), "/status/400": (400, None), "/reset": (None, "reset")}
+
+
+@pytest.fixture
+def ticking(new_service, authority):
+    return new_service(shards=1, options=options(authority, "--test-clock"))
+
+
+class Failing:
+    """An account whose endpoints always fail, each in its way, and one event of it. step() goes from one attempt to the
+    next: nothing comes before its time, and then it comes."""
+
+    def __init__(self, service, receiver):
+        self.service, self.receiver = service, receiver
+        self.shop, self.witness = hooked_shop(service), Witness(service, receiver)
+        self.hooks = {path: subscribe(self.shop, receiver.url(path), [CREATED]) for path in ROWS}
+        self.began = now(service)
+        self.pass_id = self.shop.create()["id"]
+        self.number = 1
+
+    def rows(self):
+        """After the end of attempt `number` of each is written down; it is due a whole wait after that."""
+        rows = {path: until_failed_once(self.shop, hook, self.number) for path, hook in self.hooks.items()}
+        for path, row in rows.items():
+            requests = posts_to(self.receiver, path, self.number)
+            assert {event_id(request) for request in requests} == {row["event_id"]}
+            assert (row["last_status"], row["last_error"]) == ROWS[path] and row["attempts"] == self.number
+        return rows
+
+    def step(self):
+        wait = WAITS_SECONDS[self.number - 1]
+        rows, at = self.rows(), now(self.service)
+        due = [time_of(row["next_due_at"]) for row in rows.values()]
+        assert all(self.began + wait <= one <= at + wait for one in due), (self.number, rows)
+        assert {row["outcome"] for row in rows.values()} == {"pending"}
+        advance(self.service, int(min(due) - at) - 1)
+        self.witness.look()
+        assert {row["attempts"] for row in deliveries_of(self.shop)} == {self.number} or now(self.service) >= min(due)
+        self.began = now(self.service)
+        advance(self.service, int(max(due) - self.began) + 1)
+        self.number += 1
+        for path in ROWS:
+            posts_to(self.receiver, path, self.number)
+
+    def is_over(self):
+        """Failed for good, whatever the clock."""
+        rows = self.rows()
+        assert {(row["outcome"], row["attempts"], row["next_due_at"]) for row in rows.values()} == {("failed", ATTEMPTS_MAX, None)}
+        for days in (1, 2, 40):
+            advance(self.service, days * DAY_SECONDS)
+            self.witness.look()
+        assert {path: len(self.receiver.to[path]) for path in ROWS} == dict.fromkeys(ROWS, ATTEMPTS_MAX)
+        assert {row["outcome"] for row in deliveries_of(self.shop)} <= {"failed"}
+
+    def restarted(self):
+        for shop in (self.shop, self.witness.shop):
+            shop.client.address = self.service.http
+
+    def close(self):
+        self.shop.close()
+        self.witness.close()
+
+
+def test_seven_attempts_each_in_its_time(ticking, receiver):
+    failing = Failing(ticking, receiver)
+    began = now(ticking)
+    while failing.number < ATTEMPTS_MAX:
+        failing.step()
+    assert sum(WAITS_SECONDS) <= now(ticking) - began, "34.5 hours, and some"
+    failing.is_over()
+    failing.close()
+
+
+def killed_and_not_believed(service):
+    """As after a fault of the machine: the tables are made anew, from the journal."""
+    service.kill_everything()
+    (shard_place(service) / "trust").unlink()
+    service.start()
+
+
+def killed(service):
+    service.kill_everything()
+    service.start()
+
+
+ENDS = [Service.restart, killed, killed_and_not_believed]
+
+
+def test_seven_attempts_over_restarts_and_kills(ticking, receiver):
+    ticking.expect_log("level=warn")
+    failing = Failing(ticking, receiver)
+    while failing.number < ATTEMPTS_MAX:
+        before, was = failing.rows(), now(ticking)
+        ENDS[failing.number % len(ENDS)](ticking)
+        failing.restarted()
+        assert was <= now(ticking) <= was + 3600, "the clock is kept"
+        assert failing.rows() == before
+        failing.step()
+    before = failing.rows()
+    ticking.restart()
+    failing.restarted()
+    assert failing.rows() == before
+    failing.is_over()
+    assert ticking.cli("verify")["ok"] is True
+    failing.close()
+
+
+def test_a_wait_begins_with_the_end_of_the_attempt_before(ticking, receiver):
+    """Not with its beginning, nor when it fell due."""
+    path = "/held/503/late"
+    shop = hooked_shop(ticking)
+    hook = subscribe(shop, receiver.url(path), [CREATED])
+    shop.create()
+    for number, wait in ((1, WAITS_SECONDS[0]), (2, WAITS_SECONDS[1])):
+        posts_to(receiver, path, number)
+        ended = advance(ticking, 600)
+        receiver.release()
+        row = until_failed_once(shop, hook, number)
+        assert ended + wait <= time_of(row["next_due_at"]) <= now(ticking) + wait
+        advance(ticking, wait)
+    posts_to(receiver, path, 3)
+    receiver.release()
+    shop.close()
+
+
+def test_a_service_that_was_down_when_an_attempt_fell_due_makes_it_when_it_is_up(ticking, receiver):
+    """The first attempt finds nobody, and the receiver is there when the service comes again; the clock jumps in between."""
+    receiver.play("/down", "/close", "/status/200")
+    shop = hooked_shop(ticking)
+    hook = subscribe(shop, receiver.url("/down"), [CREATED])
+    pass_id = shop.create()["id"]
+    until_failed_once(shop, hook)
+    advance(ticking, 25)
+    ticking.restart()
+    shop.client.address = ticking.http
+    advance(ticking, 25)
+    assert envelope(posts_to(receiver, "/down", 2)[1])["data"]["id"] == pass_id
+    shop.close()
+
+
+def test_what_waited_when_a_backup_was_made_goes_on_when_it_is_restored(ticking, new_service, authority, receiver, tmp_path):
+    receiver.play("/restored", "/status/503", "/status/200")
+    shop = hooked_shop(ticking)
+    hook = subscribe(shop, receiver.url("/restored"), [CREATED])
+    shop.create()
+    row = until_failed_once(shop, hook)
+    assert ticking.cli("backup", tmp_path / "backup") == {}
+    assert ticking.stop() == 0
+    again = new_service(start=False, shards=1, options=options(authority, "--test-clock"))
+    again.cli("restore", "--from", tmp_path / "backup")
+    again.start()
+    shop.service = again
+    assert until_failed_once(shop, hook) == row
+    advance(again, WAITS_SECONDS[0])
+    assert {event_id(request) for request in posts_to(receiver, "/restored", 2)} == {row["event_id"]}
+    until(shop, hook, outcome="delivered")
+    shop.close()
+
+
+# The clock
+
+def test_the_clock_moves_forward_only_and_by_what_is_asked(ticking):
+    for duration, seconds in (("30s", 30), ("5m", 300), ("2h", 7200), ("1d", DAY_SECONDS), ("0s", 0)):
+        before = now(ticking)
+        shown = time_of(ticking.cli("clock", "advance", duration)["now"])
+        assert before + seconds <= shown <= now(ticking) <= before + seconds + 60, duration
+    before = now(ticking)
+    for wrong in ("-5s", "5", "s", "1w", "1.5h", "", "99999999999999999999d", "5s5s"):
+        done = ticking.run("clock", "advance", wrong)
+        assert done.returncode in (1, 2) and done.stdout == "", wrong
+    assert now(ticking) <= before + 60
+
+
+def test_stored_times_follow_the_clock(ticking):
+    shop = hooked_shop(ticking)
+    before = shop.create()["created_at"]
+    shown = advance(ticking, DAY_SECONDS)
+    assert time_of(shop.create()["created_at"]) >= shown >= time_of(before) + DAY_SECONDS
+    shop.close()
+
+
+def test_without_a_test_clock_it_is_shown_and_not_moved(shop, service):
+    before = now(service)
+    with pytest.raises(CliError) as refusal:
+        service.cli("clock", "advance", "1h")
+    assert refusal.value.code and refusal.value.message
+    assert before <= now(service) <= before + 60
+    assert abs(time_of(shop.create()["created_at"]) - before) < 60
+
+
+def test_a_wall_clock_that_jumps_neither_floods_nor_forgets(authority, receiver):
+    service = ClockService(shards=1, options=options(authority))
+    try:
+        service.set_clock(0)
+        service.start()
+        failing = Failing(service, receiver)
+        rows = failing.rows()
+        for seconds in (DAY_SECONDS, -DAY_SECONDS, 0):
+            service.set_clock(seconds)
+            failing.witness.shop.client.close()  # what lay idle may be closed by the jump
+            failing.witness.look()
+            assert all(row["attempts"] == 1 for row in deliveries_of(failing.shop)) or \
+                now(service) >= min(time_of(row["next_due_at"]) for row in rows.values())
+        failing.close()
+    finally:
+        unexpected = service.close()
+    assert unexpected == []
+
+
+def test_events_come_promptly_at_every_hour(ticking, receiver):
+    """Facts are told at once, also when the clock has just jumped over everything that was due."""
+    witness = Witness(ticking, receiver)
+    for _ in range(3):
+        advance(ticking, DAY_SECONDS)
+        witness.look()
+    await_that(lambda: {row["outcome"] for row in deliveries_of(witness.shop)} == {"delivered"}, "all to be written down")
+    witness.close()

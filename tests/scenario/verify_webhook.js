@@ -1,0 +1,13 @@
+// Reads one JSON object a line, {secret, headers, body}, and says of each what the public verifier says: ok, or why not.
+// Its directory is in NODE_PATH.
+const { Webhook } = require("standardwebhooks");
+const lines = require("fs").readFileSync(0, "utf8").split("\n").filter(Boolean);
+for (const line of lines) {
+	const { secret, headers, body } = JSON.parse(line);
+	try {
+		new Webhook(secret).verify(body, headers);
+		console.log("ok");
+	} catch (error) {
+		console.log(`${error.constructor.name}: ${error.message}`);
+	}
+}

@@ -1,0 +1,77 @@
+/* An account in memory: what it knows of its webhook subscriptions. */
+#include "actors/shard/account.h"
+#include "tests/unit/support.h"
+
+#include <criterion/criterion.h>
+
+static struct scratch          s;
+static struct account         *account;
+static const struct account_id id = {{'b'}}, neighbour = {{'c'}};
+
+static void put(struct account_id of, uint8_t tag, bool active, const char *url)
+{
+	struct subscription row = {.id = {{tag}},
+	                           .active = active,
+	                           .generation = tag + 10u,
+	                           .kind_count = 1,
+	                           .kinds = {(uint8_t)(tag % EVENT_KINDS)},
+	                           .url = span_str(url)};
+	if (tag == 4) {
+		row.kinds[1] = EVENT_SCAN_CREATED;
+		row.kind_count = 2;
+	}
+	cr_assert_eq(subscription_put(s.view, of, &row), OK);
+	scratch_save(&s);
+}
+
+static void begin(void)
+{
+	struct account_row row = {.name = span_str("Shop")};
+	scratch_open(&s);
+	cr_assert_eq(account_row_put(s.view, id, &row), OK);
+	scratch_save(&s);
+}
+
+static void end(void)
+{
+	account_free(&account);
+	scratch_close(&s);
+}
+
+TestSuite(account, .init = begin, .fini = end);
+
+Test(account, knows_its_active_subscriptions_and_what_they_want)
+{
+	put(id, 1, true, "https://A.example");
+	put(id, 2, false, "https://b.example/");
+	put(id, 4, true, "https://c.example:443/x#y");
+	put(neighbour, 5, true, "https://d.example/");
+	cr_assert_eq(account_load(s.view, id, &account), OK);
+	cr_expect(account->webhook_count == 2 && account->webhooks_stored == 3);
+	const struct account_webhook *first = &account->webhooks[0], *second = &account->webhooks[1];
+	cr_expect(first->id.b[0] == 1 && first->generation == 11);
+	cr_expect_eq(first->kinds, 1u << EVENT_PASS_BALANCE_UPDATE);
+	cr_expect(span_is(first->url, "https://a.example/"));
+	cr_expect(second->id.b[0] == 4 && second->generation == 14);
+	cr_expect_eq(second->kinds, 1u << EVENT_PASS_BALANCE_UPDATE | 1u << EVENT_SCAN_CREATED);
+	cr_expect(span_is(second->url, "https://c.example/x"));
+}
+
+Test(account, has_none_to_begin_with_and_room_for_no_more_than_may_be)
+{
+	cr_assert_eq(account_load(s.view, id, &account), OK);
+	cr_expect(account->webhook_count == 0 && account->webhooks_stored == 0);
+	account_free(&account);
+	for (uint8_t tag = 1; tag <= WEBHOOKS_ACTIVE_MAX + 3; tag++)
+		put(id, tag, true, "https://a.example/");
+	cr_assert_eq(account_load(s.view, id, &account), OK);
+	cr_expect(account->webhook_count == WEBHOOKS_ACTIVE_MAX &&
+	          account->webhooks_stored == WEBHOOKS_ACTIVE_MAX + 3);
+}
+
+Test(account, takes_a_url_that_is_none_any_more_as_it_is_written)
+{
+	put(id, 1, true, "ftp://a.example/");
+	cr_assert_eq(account_load(s.view, id, &account), OK);
+	cr_expect(account->webhook_count == 1 && span_is(account->webhooks[0].url, "ftp://a.example/"));
+}

@@ -1,0 +1,174 @@
+/* The document of a pass: every state, and what is left out. Whole pages are judged by the scenarios. */
+#include "http/card.h"
+
+#include <criterion/criterion.h>
+
+static struct buffer      out;
+static struct arena       arena;
+static struct card_hashes hashes;
+
+static struct shown sample(void)
+{
+	return (struct shown){.status = PASS_ISSUED,
+	                      .balance = 25,
+	                      .counter = 1,
+	                      .name = span_str("Template"),
+	                      .visible = span_str("{\"b\":\"second\",\"old\":true,\"a\":\"first\"}"),
+	                      .field_count = 3,
+	                      .fields = {{span_str("a"), span_str("A"), FIELD_TEXT},
+	                                 {span_str("p"), span_str("Points"), FIELD_NUMBER},
+	                                 {span_str("b"), span_str("B"), FIELD_URL}}};
+}
+
+static const char *render(const struct shown *shown)
+{
+	buffer_clear(&out);
+	arena_reset(&arena);
+	cr_assert_eq(card_render(shown, span_str("TOKEN"), &arena, &out, &hashes), OK);
+	buffer_byte(&out, 0);
+	return (const char *)out.at;
+}
+
+/* Does `html` have these texts in this order? */
+static bool in_order(const char *html, const char *const *texts)
+{
+	for (; *texts; texts++) {
+		html = strstr(html, *texts);
+		if (!html) return false;
+		html += strlen(*texts);
+	}
+	return true;
+}
+
+Test(card, shows_fields_in_the_template_s_order_and_strangers_last)
+{
+	struct shown             shown = sample();
+	static const char *const order[] = {">Points<", ">25<",  ">A<",   ">first<", ">B<",
+	                                    ">second<", ">old<", ">Yes<", NULL};
+	cr_expect(in_order(render(&shown), order), "%s", (const char *)out.at);
+	cr_expect_not(strstr((const char *)out.at, "<svg"));
+	cr_expect_not(strstr((const char *)out.at, "<a "), "a text that is no address is no link");
+	shown.counter = shown.field_count;
+	cr_expect_not(strstr(render(&shown), ">25<"));
+	shown.visible = span_str("{}");
+	cr_expect_not(strstr(render(&shown), "<dl"));
+}
+
+Test(card, tells_every_state)
+{
+	static const struct {
+		enum pass_status status;
+		const char      *code, *says;
+	} rows[] = {
+	    {PASS_CREATING, "creating", "is being made"},
+	    {PASS_CREATION_FAILED, "creation_failed", "could not be issued"},
+	    {PASS_ISSUED, "issued", NULL},
+	    {PASS_ACTIVE, "active", NULL},
+	    {PASS_REMOVED, "removed", "has been removed"},
+	    {PASS_DEACTIVATED, "deactivated", "has been deactivated"},
+	};
+	cr_assert_eq(sizeof rows / sizeof *rows, PASS_STATUSES);
+	for (size_t i = 0; i < PASS_STATUSES; i++) {
+		struct shown shown = sample();
+		shown.status = rows[i].status;
+		const char *html = render(&shown), *code = strstr(html, "data-status=\"");
+		cr_assert(code);
+		code += strlen("data-status=\"");
+		cr_expect(!strncmp(code, rows[i].code, strlen(rows[i].code)) &&
+		          code[strlen(rows[i].code)] == '"');
+		const char *notice = strstr(html, "<p class=\"notice");
+		cr_expect_eq(notice != NULL, rows[i].says != NULL, "%s", rows[i].code);
+		if (rows[i].says) cr_expect(notice && strstr(notice, rows[i].says), "%s", rows[i].code);
+	}
+}
+
+Test(card, looks_like_the_pass_else_the_template_else_something)
+{
+	static const struct {
+		const char *appearance, *title, *colour, *want_title, *want_colours;
+	} rows[] = {
+	    {"{\"title\":\"P\",\"background_color\":\"#FFffff\"}", "T", "#000000", "P",
+	     "--card:#FFffff;--ink:#000}"},
+	    {"{\"title\":\"P\"}", "T", "#000000", "P", "--card:#000000;--ink:#fff}"},
+	    {"{\"title\":\"\"}", "T", "", "T", "--card:#1f3a5f;--ink:#fff}"},
+	    {"", "T", "#ffff00", "T", "--card:#ffff00;--ink:#000}"},
+	    {"", "", "", "Template", "--card:#1f3a5f;--ink:#fff}"},
+	    {"{\"title\":5,\"background_color\":\"red;}\"}", "", "", "Template",
+	     "--card:#1f3a5f;--ink:#fff}"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct shown shown = sample();
+		char         h1[64];
+		shown.appearance = span_str(rows[i].appearance);
+		shown.title = span_str(rows[i].title);
+		shown.background_color = span_str(rows[i].colour);
+		snprintf(h1, sizeof h1, "<h1><bdi>%s</bdi></h1>", rows[i].want_title);
+		cr_expect(strstr(render(&shown), h1), "row %zu", i);
+		cr_expect(strstr((const char *)out.at, rows[i].want_colours), "row %zu", i);
+	}
+}
+
+Test(card, what_is_no_object_is_refused)
+{
+	static const char *const texts[] = {"", "[]", "{", "{\"a\":1,\"a\":2}", "null"};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct shown shown = sample();
+		shown.visible = span_str(texts[i]);
+		cr_expect_eq(card_render(&shown, span_str("TOKEN"), &arena, &out, &hashes), ERR_MALFORMED,
+		             "%s", texts[i]);
+		shown = sample();
+		shown.appearance = span_str(texts[i]);
+		enum err want = i ? ERR_MALFORMED : OK; /* no appearance is fine */
+		cr_expect_eq(card_render(&shown, span_str("TOKEN"), &arena, &out, &hashes), want, "%s",
+		             texts[i]);
+	}
+}
+
+Test(card, refusals_have_words_of_their_own)
+{
+	static const struct {
+		int         status;
+		const char *want;
+	} rows[] = {{404, "No such pass"},
+	            {405, "looked at"},
+	            {410, "deleted"},
+	            {503, "try again in a moment"},
+	            {500, "later"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		buffer_clear(&out);
+		card_refusal(rows[i].status, &out, &hashes);
+		buffer_byte(&out, 0);
+		cr_expect(strstr((const char *)out.at, rows[i].want), "%d", rows[i].status);
+	}
+}
+
+Test(card, shows_the_images_that_there_are_from_beside_itself)
+{
+	struct shown             shown = sample();
+	static const char *const both[] = {"<main>",
+	                                   "class=\"banner\"",
+	                                   "src=\"TOKEN/banner\"",
+	                                   "width=\"640\"",
+	                                   "height=\"200\"",
+	                                   "<header>",
+	                                   "class=\"logo\"",
+	                                   "src=\"TOKEN/logo\"",
+	                                   "width=\"50\"",
+	                                   "height=\"60\"",
+	                                   "<h1>",
+	                                   NULL};
+	cr_expect_not(strstr(render(&shown), "<img"));
+	cr_expect_not(hashes.has_images);
+	shown.images[SHOWN_LOGO].width = 50;
+	shown.images[SHOWN_LOGO].height = 60;
+	cr_expect(strstr(render(&shown), "/logo") && !strstr((const char *)out.at, "/banner"));
+	cr_expect(hashes.has_images);
+	shown.images[SHOWN_BANNER].width = 640;
+	shown.images[SHOWN_BANNER].height = 200;
+	cr_expect(in_order(render(&shown), both), "%s", (const char *)out.at);
+	cr_expect(hashes.has_images);
+	shown.images[SHOWN_LOGO].width = 200; /* a broad one stands above the title */
+	cr_expect(strstr(render(&shown), "class=\"logo across\""));
+	card_refusal(404, &out, &hashes);
+	cr_expect_not(hashes.has_images);
+}

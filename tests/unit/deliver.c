@@ -1,0 +1,310 @@
+/* The timer's side of deliveries, against a shard that says only what a test lets it: what is leased is rendered, what is rendered
+ * is attempted or reported, each lease is reported exactly once until that is acknowledged, and nothing that the shard may send
+ * makes it more. Attempts that reach an endpoint are the scenarios'. */
+#include "tests/unit/callee.h"
+
+#include "actors/timer/deliver.h"
+#include "schemas/delivery.h"
+
+enum { INSTANCE = 7, PLACES = 40 };
+
+static struct egress        *egress;
+static struct address_rules  rules;
+static struct deliver       *deliver;
+static uint32_t              frame_at;
+static struct call           asked; /* by the timer, last */
+static uint8_t               leases[LEASES_PER_CALL_MAX + 1][LEASE_BYTES];
+static struct attempt_report told[PLACES]; /* the reports of one call */
+static unsigned              told_count;
+
+static void dispatch(void *user, const struct reply *reply)
+{
+	struct asked *call = user;
+	call->on_reply(call, reply);
+}
+
+static void on_done(void *context, const struct egress_outcome *outcome)
+{
+	struct errand *errand = outcome->user;
+	(void)context;
+	errand->on_done(errand, outcome);
+}
+
+static void make_leases(void)
+{
+	for (uint8_t i = 0; i <= LEASES_PER_CALL_MAX; i++) {
+		struct lease lease = {.event = {{i}}, .token = 100u + i};
+		lease_write(&lease, leases[i]);
+	}
+}
+
+static void begin_with(uint32_t places)
+{
+	struct egress_options options = {.rules = &rules, .done = on_done};
+	begin();
+	ask_close(&ask);
+	cr_assert_eq(ask_open(&ask, endpoint, ROLE_TIMER, 0, dispatch), OK);
+	do
+		cr_assert(callee_gets(FRAME_HELLO));
+	while (frame.role != ROLE_TIMER);
+	callee_welcomes(EPOCH, 100, 1 << 20);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_assert_eq(egress_open(&egress, &options), OK);
+	cr_assert_eq(deliver_open(&deliver, ask, egress, INSTANCE, places), OK);
+	frame.count = frame_at = 0;
+	make_leases();
+}
+
+static void begin_delivering(void)
+{
+	begin_with(PLACES);
+}
+
+static void end_delivering(void)
+{
+	deliver_close(&deliver);
+	egress_close(&egress);
+	end();
+}
+
+TestSuite(deliver, .init = begin_delivering, .fini = end_delivering);
+
+static void turn(void)
+{
+	deliver_turn(deliver, now());
+	ask_flush(ask, now());
+	(void)ask_pump(ask, now(), 16);
+	(void)egress_turn(egress, now());
+}
+
+static bool has_call(void)
+{
+	if (frame_at < frame.count) return true;
+	turn();
+	if (mailbox_recv(callee, &letter)) return false;
+	msgpack_zone_clear(&zone);
+	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	frame_at = 0;
+	if (frame.kind != FRAME_CALLS) frame.count = 0;
+	return frame_at < frame.count;
+}
+
+/* The timer's next call is this one. */
+static void expect_call(enum message message)
+{
+	cr_assert(within_time(has_call()), "no %s", message_row(message)->name);
+	cr_assert_eq(call_open(&frame.items[frame_at++], &asked), OK);
+	cr_assert_eq(asked.message, message, "%s", message_row(asked.message)->name);
+}
+
+/* Whatever it does, it asks nothing now. */
+static void expect_silence(void)
+{
+	for (unsigned i = 0; i < 30; i++, usleep(500))
+		cr_assert_not(has_call(), "there is a call");
+}
+
+static void answer(enum err err, const struct buffer *payload)
+{
+	struct frame_out out = {0};
+	frame_reply(&out, asked.id, err, 0, span_of(NULL, 0));
+	if (payload) {
+		buffer_append(&out.bytes, payload->at, payload->size);
+	} else {
+		msgpack_packer packer = frame_out_packer(&out);
+		msgpack_pack_nil(&packer);
+	}
+	callee_sends(frame_seal_replies(&out, EPOCH));
+	buffer_free(&out.bytes);
+}
+
+static void give(unsigned count, size_t cut)
+{
+	struct buffer payload = {0};
+	expect_call(MSG_DELIVERY_LEASE);
+	cr_expect_eq(arg_integer(&asked.args[ARG_DELIVERY_LEASE_instance], 0), INSTANCE);
+	msgpack_packer packer = buffer_packer(&payload);
+	pack_bin(&packer, span_of(leases, count * LEASE_BYTES - cut));
+	answer(OK, &payload);
+	buffer_free(&payload);
+}
+
+/* It asks for these to be rendered. The answer is the items that `fill` packs, an array of `items`. */
+static void render(unsigned count, unsigned items, void (*fill)(msgpack_packer *packer))
+{
+	struct buffer payload = {0};
+	expect_call(MSG_DELIVERY_RENDER);
+	cr_assert(span_equal(arg_span(&asked.args[0]), span_of(leases, count * LEASE_BYTES)));
+	msgpack_packer packer = buffer_packer(&payload);
+	msgpack_pack_array(&packer, 3);
+	msgpack_pack_array(&packer, items);
+	if (fill) fill(&packer);
+	msgpack_pack_uint8(&packer, 0);
+	msgpack_pack_false(&packer);
+	answer(OK, &payload);
+	buffer_free(&payload);
+}
+
+/* Takes the timer's calls until so many reports have come; its questions stay without an answer. */
+static void take_reports(unsigned count, enum err err)
+{
+	told_count = 0;
+	while (told_count < count) {
+		cr_assert(within_time(has_call()), "only %u reports", told_count);
+		cr_assert_eq(call_open(&frame.items[frame_at++], &asked), OK);
+		if (asked.message != MSG_DELIVERY_REPORT) continue;
+		struct span bytes = arg_span(&asked.args[0]);
+		cr_assert(bytes.size && bytes.size % ATTEMPT_REPORT_BYTES == 0);
+		for (size_t at = 0; at < bytes.size; at += ATTEMPT_REPORT_BYTES) {
+			cr_assert_lt(told_count, PLACES);
+			cr_assert(attempt_report_read(bytes.at + at, &told[told_count++]));
+		}
+		answer(err, NULL);
+	}
+	cr_expect_eq(told_count, count);
+}
+
+static void expect_told(uint8_t lease, enum attempt_what what, unsigned error)
+{
+	unsigned times = 0;
+	for (unsigned i = 0; i < told_count; i++) {
+		if (told[i].lease.event.b[0] != lease) continue;
+		cr_expect(told[i].what == what && told[i].error == error, "lease %u: %d, %s", lease,
+		          (int)told[i].what, attempt_word(told[i].error));
+		times++;
+	}
+	cr_expect_eq(times, 1, "lease %u is reported %u times", lease, times);
+}
+
+/* ---- what the shard gives ---- */
+
+static void fill_void_and_failed(msgpack_packer *packer)
+{
+	msgpack_pack_array(packer, 2);
+	pack_bin(packer, span_of(leases[1], LEASE_BYTES));
+	msgpack_pack_uint8(packer, ATTEMPT_INTERNAL);
+	msgpack_pack_array(packer, 1);
+	pack_bin(packer, span_of(leases[0], LEASE_BYTES));
+}
+
+Test(deliver, reports_what_has_nothing_to_send_and_what_cannot_be_sent)
+{
+	give(3, 0);
+	render(3, 2, fill_void_and_failed);
+	take_reports(3, OK);
+	expect_told(0, ATTEMPT_VOID, ATTEMPT_NONE);
+	expect_told(1, ATTEMPT_MADE, ATTEMPT_INTERNAL);
+	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE); /* left out */
+}
+
+Test(deliver, makes_no_attempt_when_rendering_fails)
+{
+	give(LEASES_PER_CALL_MAX, 0);
+	expect_call(MSG_DELIVERY_RENDER);
+	answer(ERR_OVERLOADED, NULL);
+	take_reports(LEASES_PER_CALL_MAX, OK);
+	for (uint8_t i = 0; i < LEASES_PER_CALL_MAX; i++)
+		expect_told(i, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
+}
+
+static void pack_rendered(msgpack_packer *packer, unsigned lease, const char *url)
+{
+	msgpack_pack_array(packer, 6);
+	pack_bin(packer, span_of(leases[lease], LEASE_BYTES));
+	pack_text(packer, url);
+	pack_text(packer, "evt_1");
+	msgpack_pack_uint32(packer, 1700000000);
+	pack_text(packer, "v1,x");
+	pack_bin(packer, span_str("{}"));
+}
+
+static void fill_refused(msgpack_packer *packer)
+{
+	pack_rendered(packer, 0, "https://127.0.0.1:1/");
+	pack_rendered(packer, 1, "http://example.com/");
+	pack_rendered(packer, 2, "");
+}
+
+Test(deliver, calls_no_address_that_is_refused)
+{
+	give(3, 0);
+	render(3, 3, fill_refused);
+	take_reports(3, OK);
+	for (uint8_t i = 0; i < 3; i++)
+		expect_told(i, ATTEMPT_MADE, ATTEMPT_ADDRESS_REFUSED);
+}
+
+/* Items of no form, of no lease of this call, and the same twice. */
+static void fill_rubbish(msgpack_packer *packer)
+{
+	msgpack_pack_nil(packer);
+	msgpack_pack_array(packer, 0);
+	msgpack_pack_array(packer, 1);
+	pack_text(packer, "text");
+	msgpack_pack_array(packer, 1);
+	pack_bin(packer, span_of(leases[9], LEASE_BYTES));
+	msgpack_pack_array(packer, 1);
+	pack_bin(packer, span_of(leases[0], LEASE_BYTES - 1));
+	for (unsigned i = 0; i < 2; i++) {
+		msgpack_pack_array(packer, 1);
+		pack_bin(packer, span_of(leases[0], LEASE_BYTES));
+	}
+	msgpack_pack_array(packer, 6);
+	pack_bin(packer, span_of(leases[1], LEASE_BYTES));
+	for (unsigned i = 0; i < 5; i++)
+		msgpack_pack_nil(packer);
+}
+
+Test(deliver, takes_from_rubbish_what_is_its_own_once)
+{
+	give(3, 0);
+	render(3, 8, fill_rubbish);
+	take_reports(3, OK);
+	expect_told(0, ATTEMPT_VOID, ATTEMPT_NONE);
+	expect_told(1, ATTEMPT_MADE, ATTEMPT_INTERNAL);
+	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
+}
+
+Test(deliver, takes_no_leases_that_are_not_whole_or_more_than_it_asked_for)
+{
+	give(3, 1);
+	give(LEASES_PER_CALL_MAX + 1, 0);
+	expect_call(MSG_DELIVERY_LEASE);
+	answer(OK, NULL);
+	expect_call(MSG_DELIVERY_LEASE);
+	answer(ERR_STORAGE_FULL, NULL);
+	expect_silence();
+	later.v += 200 * US_PER_MS;
+	expect_call(MSG_DELIVERY_LEASE);
+}
+
+/* ---- reports ---- */
+
+Test(deliver, tells_again_what_was_not_acknowledged)
+{
+	give(2, 0);
+	render(2, 0, NULL);
+	take_reports(2, ERR_STORAGE_FULL);
+	expect_silence();
+	for (unsigned i = 0; i < 3; i++) {
+		later.v += 200 * US_PER_MS;
+		take_reports(2, ERR_STORAGE_FULL);
+		expect_told(0, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
+		expect_told(1, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
+	}
+	later.v += 200 * US_PER_MS;
+	take_reports(2, ERR_MALFORMED); /* it will never be otherwise */
+	later.v += 200 * US_PER_MS;
+	expect_silence();
+}
+
+/* It has in hand no more than its places, until what it has is acknowledged. */
+Test(deliver_few, asks_for_no_more_than_it_has_places)
+{
+	begin_with(3);
+	give(2, 0);
+	render(2, 0, NULL);
+	expect_call(MSG_DELIVERY_LEASE);
+	cr_expect_eq(arg_integer(&asked.args[ARG_DELIVERY_LEASE_count], 0), 1);
+	end_delivering();
+}

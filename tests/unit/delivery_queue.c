@@ -1,0 +1,428 @@
+/* The queue in memory against the tables it is made of: after any sequence of facts, leases, reports, lapses of time, deletions
+ * and restarts it is what a start would make of the rows, it hands out everything that may be handed out, and no delivery
+ * is lost or told twice. And whose turn it is: no line waits for another's queue, and what does not answer has its share. */
+#include "tests/unit/deliveries.h"
+
+enum { STEPS = 20000, OUTSTANDING_MAX = 256, RANDOM_SHOPS = 5, RANDOM_LEASES_MAX = 40 };
+
+static void begin(void)
+{
+	begin_deliveries(SHOPS, 1000);
+}
+
+TestSuite(delivery_queue, .init = begin, .fini = end_deliveries);
+
+/* The queue and its rows ---------------------------------------------------------------------------------- */
+
+static struct delivery_queue fresh;
+
+static const struct held *held_of(const struct delivery_queue *in, const struct held *like)
+{
+	const struct held *held;
+	TAILQ_FOREACH(held, &in->held_by_age, by_age)
+	{
+		if (held->due.v == like->due.v && held->instance == like->instance &&
+		    !memcmp(held->event.b, like->event.b, sizeof held->event.b) &&
+		    !memcmp(held->line->subscription.b, like->line->subscription.b, 16))
+			return held;
+	}
+	return NULL;
+}
+
+static unsigned count_held(const struct delivery_queue *in)
+{
+	const struct held *held;
+	unsigned           count = 0;
+	TAILQ_FOREACH(held, &in->held_by_age, by_age) count++;
+	return count;
+}
+
+static void expect_same_held(void)
+{
+	const struct held *held;
+	cr_assert_eq(count_held(&queue), count_held(&fresh));
+	TAILQ_FOREACH(held, &fresh.held_by_age, by_age) cr_assert(held_of(&queue, held));
+	cr_assert_eq(queue_leases(&queue), count_held(&queue));
+}
+
+static uint32_t most_of(const struct line *line)
+{
+	if (line->health == LINE_DOUBTFUL) return line->does_answer ? LINE_SLOW_MAX : LINE_DOUBTFUL_MAX;
+	return line->health == LINE_SOUND ? LINE_SOUND_MAX : LINE_NEW_MAX;
+}
+
+static bool is_in_ring(const struct line *line)
+{
+	const struct line *at;
+	TAILQ_FOREACH(at, &queue.ready[line->health], in_ring) if (at == line) return true;
+	return false;
+}
+
+static void expect_placed(const struct line *line)
+{
+	bool may = line->due.v != NO_DUE && line->leased < most_of(line);
+	cr_assert_eq(line->place == LINE_RESTING, !may);
+	cr_assert_eq(line->place == LINE_READY, is_in_ring(line));
+	if (line->place == LINE_LATER) {
+		cr_assert_lt(line->heap_at, queue.heap_count);
+		cr_assert_eq(queue.heap[line->heap_at], line);
+	}
+	cr_assert_not(line->is_stale);
+}
+
+/* Every line is where it should be, and every place has only lines that are in it. */
+static void expect_order(void)
+{
+	uint32_t leased[LINE_HEALTHS] = {0};
+	size_t   lines = 0, later = 0;
+	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
+		const struct line *line;
+		LIST_FOREACH(line, &queue.lines[i], in_bucket)
+		{
+			expect_placed(line);
+			leased[line->health] += line->leased;
+			later += line->place == LINE_LATER;
+			lines++;
+		}
+	}
+	cr_assert(lines == queue.line_count && later == queue.heap_count && queue.stale_count == 0);
+	cr_assert_arr_eq(leased, queue.leased, sizeof leased);
+	for (size_t i = 1; i < queue.heap_count; i++) {
+		const struct line *up = queue.heap[(i - 1) / 2], *down = queue.heap[i];
+		int64_t            first = up->due.v > up->hold.v ? up->due.v : up->hold.v;
+		cr_assert(first <= down->due.v || first <= down->hold.v);
+	}
+}
+
+static void expect_same_lines(void)
+{
+	size_t known = 0;
+	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
+		const struct line *line;
+		LIST_FOREACH(line, &fresh.lines[i], in_bucket)
+		{
+			const struct line *own = queue_line(&queue, line->account, line->subscription);
+			cr_assert(own && own->due.v == line->due.v && own->leased == line->leased);
+			known++;
+		}
+		LIST_FOREACH(line, &queue.lines[i], in_bucket)
+		{
+			bool idle = line->due.v == NO_DUE && line->leased == 0;
+			cr_assert(!idle || line->health == LINE_SOUND);
+			cr_assert(idle || queue_line(&fresh, line->account, line->subscription));
+		}
+	}
+	cr_assert_leq(known, queue.line_count);
+}
+
+/* What a start would make of the tables is what there is. */
+static void expect_as_loaded(void)
+{
+	cr_assert_eq(queue_load(&fresh, s.view, queue.leases_max, mono), OK);
+	expect_same_lines();
+	expect_same_held();
+	expect_order();
+	queue_free(&fresh);
+}
+
+/* A random life ------------------------------------------------------------------------------------------- */
+
+static uint64_t     state;
+static struct lease outstanding[OUTSTANDING_MAX];
+static unsigned     outstanding_count, made[RANDOM_SHOPS], handed_out, generation;
+
+static void lapse(int64_t us)
+{
+	now.v += us;
+	mono.v += us;
+}
+
+static void some_fact(void)
+{
+	unsigned        of = chance_below(&state, RANDOM_SHOPS);
+	struct account *account;
+	for (unsigned i = chance_below(&state, 6); i; i--) {
+		cr_assert_eq(account_cached(&cache, s.view, shop(of), &account), OK);
+		made[of] += account->webhook_count;
+		fact(of, EVENT_PASS_BALANCE_UPDATE, chance_below(&state, SHOP_PASSES));
+	}
+}
+
+static void keep(const struct lease *lease)
+{
+	unsigned at = outstanding_count < OUTSTANDING_MAX ? outstanding_count++
+	                                                  : chance_below(&state, OUTSTANDING_MAX);
+	outstanding[at] = *lease;
+}
+
+/* Nothing was given though more was asked for: then nothing could be. */
+static void expect_nothing_left(void)
+{
+	uint32_t sums[LINE_HEALTHS] = {queue_leases(&queue), queue.leased[LINE_NEW], 0};
+	sums[LINE_DOUBTFUL] = queue.leased[LINE_DOUBTFUL];
+	sums[LINE_NEW] += sums[LINE_DOUBTFUL];
+	if (queue.young >= LINE_YOUNG_MIN) sums[LINE_NEW] = UINT32_MAX; /* they are given out evenly */
+	uint32_t most[LINE_HEALTHS] = {queue.leases_max, queue.leases_max / 4 * 3, queue.leases_max / 2};
+	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
+		const struct line *line;
+		LIST_FOREACH(line, &queue.lines[i], in_bucket)
+		{
+			bool due = line->due.v <= now.v && line->hold.v <= now.v;
+			bool room = line->leased < most_of(line) && sums[line->health] < most[line->health];
+			cr_assert_not(due && room);
+		}
+	}
+}
+
+static void some_leases(void)
+{
+	unsigned count = 1 + chance_below(&state, LEASES_PER_CALL_MAX);
+	enum err err = lease_some(count);
+	cr_assert(err == OK || err == ERR_PARKED);
+	cr_assert_leq(lease_count, count);
+	if (err == ERR_PARKED) expect_nothing_left();
+	handed_out += lease_count;
+	for (unsigned i = 0; i < lease_count; i++) {
+		cr_assert_leq(leases[i].due.v, now.v);
+		keep(&leases[i]);
+	}
+}
+
+static void some_reports(void)
+{
+	struct attempt_report reports[REPORTS_PER_CALL_MAX];
+	unsigned              count = 0, want = 1 + chance_below(&state, REPORTS_PER_CALL_MAX);
+	for (; count < want && outstanding_count; count++) {
+		unsigned              at = chance_below(&state, outstanding_count), how = chance(&state) % 16;
+		struct attempt_report report = {.lease = outstanding[at]};
+		report.what = how == 0 ? ATTEMPT_VOID : how < 3 ? ATTEMPT_NOT_MADE : ATTEMPT_MADE;
+		report.error = how > 12 ? ATTEMPT_TIMEOUT : ATTEMPT_NONE;
+		report.status = how & 1 ? 200 : 500;
+		report.latency_ms = chance_below(&state, 2 * EGRESS_SLOW_MS);
+		reports[count] = report;
+		if (how != 5) outstanding[at] = outstanding[--outstanding_count]; /* else it is told again */
+	}
+	if (count) cr_assert_eq(report_all(reports, count), OK);
+}
+
+static void some_time(void)
+{
+	static const int64_t spans[] = {1, 1000, US_PER_SEC, 40 * US_PER_SEC, 3600 * US_PER_SEC};
+	lapse(spans[chance_below(&state, sizeof spans / sizeof *spans)]);
+}
+
+static void some_change(void)
+{
+	unsigned of = chance_below(&state, RANDOM_SHOPS), which = RANDOM_SHOPS + chance_below(&state, 4);
+	switch (chance_below(&state, 12)) {
+	case 0: delete_shop_pass(of, 1 + chance_below(&state, SHOP_PASSES - 1)); return;
+	case 1: drop_hook(of, which); return;
+	case 2: put_hook(of, which, ++generation); return;
+	case 3: instance++; return;
+	case 4:
+		queue_free(&queue);
+		cr_assert_eq(queue_load(&queue, s.view, RANDOM_LEASES_MAX, mono), OK);
+		queue_meet(&queue, instance);
+		return;
+	default: return;
+	}
+}
+
+/* Of what was made, each waits, is leased, or has ended: none twice, none lost. */
+static void expect_all_there(void)
+{
+	for (unsigned of = 0; of < RANDOM_SHOPS; of++) {
+		struct delivery row = {.account = shop(of)};
+		uint64_t        ended;
+		unsigned        there = 0;
+		enum err        err = delivery_from(s.view, &row);
+		for (; !err && !memcmp(row.account.b, shop(of).b, 10); err = delivery_next(s.view, &row)) {
+			cr_assert_leq(row.attempts, DELIVERY_ATTEMPTS_MAX);
+			there++;
+		}
+		cr_assert_eq(delivery_end_last(s.view, shop(of), &ended), OK);
+		cr_assert_eq(there + ended, made[of], "shop %u", of);
+	}
+}
+
+Test(delivery_queue, is_what_a_start_makes_of_the_tables_whatever_happens)
+{
+	state = chance_begin();
+	queue.leases_max = RANDOM_LEASES_MAX;
+	for (unsigned i = 0; i < STEPS; i++) {
+		unsigned what = chance_below(&state, 8);
+		if (what < 2)
+			some_fact();
+		else if (what < 4)
+			some_leases();
+		else if (what < 6)
+			some_reports();
+		else if (what < 7)
+			some_time();
+		else
+			some_change();
+		if (i % 16 == 0) expect_as_loaded();
+		if (i % 64 == 0) expect_all_there();
+	}
+	expect_as_loaded();
+	expect_all_there();
+	cr_expect_gt(handed_out, 4000);
+	cr_expect_leq(writes_most, STAGED_WRITES_MAX);
+}
+
+/* Turns --------------------------------------------------------------------------------------------------- */
+
+static void facts_of(unsigned of, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		fact(of, EVENT_PASS_BALANCE_UPDATE, 0);
+}
+
+static unsigned leases_for(unsigned of)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < lease_count; i++)
+		count += !memcmp(leases[i].account.b, shop(of).b, sizeof leases[i].account.b);
+	return count;
+}
+
+/* A line that has much to send gives way to one that has little, whatever is known of either. */
+Test(delivery_queue, no_line_waits_for_anothers_queue)
+{
+	facts_of(0, 500);
+	cr_assert_eq(lease_some(1), OK);
+	report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
+	for (unsigned of = 1; of < SHOPS; of++) {
+		unsigned rounds = 0;
+		facts_of(of, 1);
+		do {
+			cr_assert_lt(rounds++, 3, "shop %u waits", of);
+			cr_assert_eq(lease_some(8), OK);
+			unsigned own = leases_for(of);
+			for (unsigned i = 0; i < lease_count; i++)
+				report_one(i, ATTEMPT_MADE, ATTEMPT_NONE, 200);
+			if (own) break;
+		} while (true);
+	}
+}
+
+/* All that have something due get some of it before any gets more again. */
+Test(delivery_queue, lines_take_turns)
+{
+	unsigned got[SHOPS] = {0};
+	for (unsigned of = 0; of < SHOPS; of++)
+		facts_of(of, 20);
+	for (unsigned round = 0; round < SHOPS; round++) {
+		cr_assert_eq(lease_some(2), OK);
+		cr_assert_eq(lease_count, 2);
+		for (unsigned of = 0; of < SHOPS; of++)
+			got[of] += leases_for(of);
+	}
+	for (unsigned of = 0; of < SHOPS; of++)
+		cr_expect_eq(got[of], 2, "shop %u", of);
+}
+
+static void make_health(unsigned of, enum line_health health)
+{
+	facts_of(of, 1);
+	cr_assert_eq(lease_some(24), OK);
+	cr_assert_eq(lease_count, 1);
+	report_one(0, ATTEMPT_MADE, health == LINE_SOUND ? ATTEMPT_NONE : ATTEMPT_TIMEOUT,
+	           health == LINE_SOUND ? 200 : 0);
+}
+
+static unsigned lease_all(void)
+{
+	unsigned all = 0;
+	while (lease_some(24) == OK)
+		all += lease_count;
+	return all;
+}
+
+/* When many unknown endpoints are heard of at once, their leases are spread over time; one that is heard of last does not
+ * wait for all before it. */
+Test(delivery_queue, leases_to_the_unknown_are_spread_and_the_newest_has_its_turn)
+{
+	enum { ALL = 160, YOUNG = ALL / 4 * 3 * LINE_YOUNG_MS / EGRESS_ATTEMPT_MS };
+	queue.leases_max = ALL;
+	for (unsigned of = 0; of < SHOPS - 1; of++)
+		facts_of(of, LINE_NEW_MAX);
+	cr_expect_eq(lease_all(), YOUNG);
+	facts_of(SHOPS - 1, 1);
+	cr_expect_not(queue_is_ready(&queue, now, mono));
+	mono.v += LINE_YOUNG_MS * US_PER_MS;
+	cr_expect(queue_is_ready(&queue, now, mono));
+	cr_expect_eq(lease_all(), YOUNG);
+	cr_expect_eq(queue_line(&queue, shop(SHOPS - 1), hook(SHOPS - 1))->leased, 1);
+	cr_expect_eq(queue.young, YOUNG);
+}
+
+Test(delivery_queue, a_line_has_as_many_leases_as_its_endpoint_deserves)
+{
+	make_health(0, LINE_SOUND);
+	make_health(1, LINE_DOUBTFUL);
+	for (unsigned of = 0; of < 3; of++)
+		facts_of(of, 100);
+	(void)lease_all();
+	cr_expect_eq(queue_line(&queue, shop(0), hook(0))->leased, LINE_SOUND_MAX);
+	cr_expect_eq(queue_line(&queue, shop(1), hook(1))->leased, LINE_DOUBTFUL_MAX);
+	cr_expect_eq(queue_line(&queue, shop(2), hook(2))->leased, LINE_NEW_MAX);
+}
+
+/* Those that do not answer have half of all leases, with those of which nothing is known three quarters. */
+Test(delivery_queue, what_does_not_answer_leaves_room_for_what_does)
+{
+	enum { ALL = 16 };
+	queue.leases_max = ALL;
+	for (unsigned of = 0; of < 10; of++)
+		make_health(of, LINE_DOUBTFUL);
+	make_health(12, LINE_SOUND);
+	for (unsigned of = 0; of < 10; of++)
+		facts_of(of, 10);
+	cr_expect_eq(lease_all(), ALL / 2);
+	cr_expect_not(queue_is_ready(&queue, now, mono));
+	facts_of(10, 10);
+	facts_of(11, 10);
+	cr_expect_eq(lease_all(), ALL / 4);
+	cr_expect_eq(queue.leased[LINE_NEW], ALL / 4);
+	facts_of(12, 10);
+	cr_expect_eq(lease_all(), ALL / 4);
+}
+
+/* Health ------------------------------------------------------------------------------------------------- */
+
+Test(delivery_queue, an_endpoint_in_doubt_is_sound_again_when_it_answers)
+{
+	make_health(0, LINE_DOUBTFUL);
+	cr_expect_eq(queue_line(&queue, shop(0), hook(0))->health, LINE_DOUBTFUL);
+	lapse(30 * US_PER_SEC);
+	cr_assert_eq(lease_some(24), OK);
+	report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 500);
+	cr_expect_eq(queue_line(&queue, shop(0), hook(0))->health, LINE_SOUND, "it answers in time");
+}
+
+Test(delivery_queue, lines_with_nothing_to_do_are_forgotten_but_for_sound_ones)
+{
+	make_health(0, LINE_SOUND);
+	facts_of(1, 1);
+	drop_hook(1, 1);
+	cr_assert_eq(lease_some(24), OK);
+	cr_expect(queue.line_count == 1 && queue_line(&queue, shop(0), hook(0)));
+	cr_expect_null(queue_line(&queue, shop(1), hook(1)));
+}
+
+Test(delivery_queue, a_lease_found_at_the_start_is_as_good_as_one_just_given)
+{
+	facts_of(0, 2);
+	cr_assert_eq(lease_some(2), OK);
+	struct attempt_report report = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
+	mono.v += LEASE_MS * US_PER_MS - 1;
+	queue_free(&queue);
+	cr_assert_eq(queue_load(&queue, s.view, 1000, mono), OK);
+	mono.v += LEASE_MS * US_PER_MS - 1;
+	cr_expect_eq(lease_some(24), ERR_PARKED);
+	cr_assert_eq(report_all(&report, 1), OK);
+	mono.v += 1;
+	cr_assert_eq(lease_some(24), OK);
+	cr_expect_eq(count_zone(ZONE_WAITING), 1);
+}

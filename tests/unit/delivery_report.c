@@ -1,0 +1,168 @@
+/* DELIVERY_REPORT: an attempt that succeeded, failed, was not made or had nothing to send; reports that are of no lease; and
+ * which ends are forgotten. */
+#include "tests/unit/deliveries.h"
+
+#include "schemas/histogram.h"
+
+static void begin(void)
+{
+	begin_deliveries(SHOPS, 1000);
+}
+
+TestSuite(delivery_report, .init = begin, .fini = end_deliveries);
+
+static void lease_one(unsigned of)
+{
+	fact(of, EVENT_PASS_BALANCE_UPDATE, 0);
+	cr_assert_eq(lease_some(1), OK);
+	cr_assert_eq(lease_count, 1);
+}
+
+static void expect_end(unsigned of, enum delivery_outcome want, unsigned attempts)
+{
+	struct delivery_end end = {.number = 0};
+	cr_assert_eq(count_ends(of, &end), 1);
+	cr_expect(end.outcome == want && end.was.attempts == attempts && end.ended.v == now.v, "%s after %u",
+	          delivery_outcome_text(end.outcome), end.was.attempts);
+	cr_expect_eq(count_zone(ZONE_LEASED) + count_zone(ZONE_WAITING), 0);
+	cr_expect_eq(queue_leases(&queue), 0);
+}
+
+Test(delivery_report, a_2xx_and_nothing_else_is_a_success)
+{
+	static const uint16_t good[] = {200, 201, 204, 299},
+	                      bad[] = {0, 100, 199, 300, 302, 400, 410, 503, 65535};
+	for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
+		lease_one(i);
+		report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, good[i]);
+		expect_end(i, DELIVERY_DELIVERED, 1);
+	}
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		lease_one(5);
+		report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, bad[i]);
+		cr_expect(count_zone(ZONE_LEASED) == 0 && count_zone(ZONE_WAITING) == i + 1, "%u", bad[i]);
+	}
+	lease_one(6);
+	report_one(0, ATTEMPT_MADE, ATTEMPT_RESET, 200); /* its head came, and then something else */
+	struct delivery_end none;
+	cr_expect_eq(count_ends(6, &none), 0);
+}
+
+Test(delivery_report, a_failure_waits_for_its_time_and_the_seventh_is_the_last)
+{
+	static const int64_t waits[] = {30, 300, 1800, 7200, 28800, 86400};
+	fact(0, EVENT_PASS_BALANCE_UPDATE, 0);
+	for (unsigned i = 0; i < DELIVERY_ATTEMPTS_MAX; i++) {
+		cr_assert_eq(lease_some(24), OK, "attempt %u", i + 1);
+		now.v += 7 * US_PER_SEC; /* it took so long */
+		report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 503);
+		if (i == DELIVERY_ATTEMPTS_MAX - 1) break;
+		struct delivery row = only_row();
+		cr_expect(row.zone == ZONE_WAITING && row.attempts == i + 1 && row.status == 503);
+		cr_expect_eq(row.due.v, now.v + waits[i] * US_PER_SEC);
+		now.v += waits[i] * US_PER_SEC - 1;
+		cr_expect_eq(lease_some(24), ERR_PARKED, "attempt %u is early", i + 2);
+		now.v++;
+	}
+	expect_end(0, DELIVERY_FAILED, DELIVERY_ATTEMPTS_MAX);
+}
+
+Test(delivery_report, an_attempt_not_made_gives_its_number_back)
+{
+	lease_one(0);
+	struct delivery before = only_row();
+	report_one(0, ATTEMPT_NOT_MADE, ATTEMPT_NONE, 0);
+	struct delivery row = only_row();
+	cr_expect(row.zone == ZONE_WAITING && row.attempts == 0 && row.due.v == before.due.v);
+	cr_expect_eq(lease_some(24), ERR_PARKED, "it waits a moment");
+	now.v += LINE_HOLD_MS * US_PER_MS;
+	cr_assert_eq(lease_some(24), OK);
+	cr_expect(lease_count == 1 && only_row().attempts == 1);
+}
+
+Test(delivery_report, a_last_attempt_not_made_is_made_again)
+{
+	fact(0, EVENT_PASS_BALANCE_UPDATE, 0);
+	for (unsigned i = 1; i < DELIVERY_ATTEMPTS_MAX; i++) {
+		cr_assert_eq(lease_some(24), OK);
+		report_one(0, ATTEMPT_MADE, ATTEMPT_TIMEOUT, 0);
+		now.v += 86400 * US_PER_SEC;
+	}
+	cr_assert_eq(lease_some(24), OK);
+	cr_assert_eq(only_row().attempts, DELIVERY_ATTEMPTS_MAX);
+	report_one(0, ATTEMPT_NOT_MADE, ATTEMPT_NONE, 0);
+	now.v += LINE_HOLD_MS * US_PER_MS;
+	cr_assert_eq(lease_some(24), OK);
+	cr_expect_eq(only_row().attempts, DELIVERY_ATTEMPTS_MAX);
+}
+
+Test(delivery_report, nothing_to_send_is_discarded_and_no_attempt)
+{
+	lease_one(0);
+	report_one(0, ATTEMPT_VOID, ATTEMPT_NONE, 0);
+	expect_end(0, DELIVERY_DISCARDED, 0);
+}
+
+Test(delivery_report, what_is_of_no_lease_changes_nothing)
+{
+	lease_one(0);
+	struct attempt_report right = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
+	for (unsigned i = 0; i < LEASE_BYTES; i++) {
+		struct attempt_report wrong = right;
+		uint8_t               bytes[LEASE_BYTES];
+		lease_write(&wrong.lease, bytes);
+		bytes[i] ^= 1;
+		lease_read(bytes, &wrong.lease);
+		cr_expect_eq(report_all(&wrong, 1), OK);
+		cr_expect(count_zone(ZONE_LEASED) == 1 && queue_leases(&queue) == 1, "byte %u", i);
+	}
+	cr_expect_eq(writes_most, 2, "the lease's own");
+	cr_expect_eq(report_all(&right, 1), OK);
+	expect_end(0, DELIVERY_DELIVERED, 1);
+	cr_expect_eq(report_all(&right, 1), OK, "told again");
+	expect_end(0, DELIVERY_DELIVERED, 1);
+}
+
+Test(delivery_report, the_same_twice_in_one_call_counts_once)
+{
+	lease_one(0);
+	struct attempt_report first = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200),
+	                      both[] = {first, first};
+	both[1].status = 500;
+	cr_assert_eq(report_all(both, 2), OK);
+	expect_end(0, DELIVERY_DELIVERED, 1);
+	cr_expect_eq(atomic_load(&counters.attempts[ATTEMPT_NONE]), 1);
+	cr_expect_eq(atomic_load(&counters.attempts[ATTEMPT_ERRORS]), 0);
+}
+
+Test(delivery_report, a_lease_given_up_meanwhile_is_not_ended_by_its_late_report)
+{
+	lease_one(0);
+	struct attempt_report late = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
+	mono.v += LEASE_MS * US_PER_MS;
+	cr_assert_eq(lease_some(24), OK);
+	cr_assert_eq(report_all(&late, 1), OK);
+	cr_expect_eq(count_zone(ZONE_WAITING), 1);
+	cr_assert_eq(lease_some(24), OK);
+	cr_assert_eq(lease_count, 1);
+	cr_assert_eq(report_all(&late, 1), OK);
+	cr_expect_eq(count_zone(ZONE_LEASED), 1, "the next attempt is another's");
+}
+
+Test(delivery_report, what_is_no_report_is_refused_and_nothing_of_its_call_done)
+{
+	lease_one(0);
+	struct attempt_report good = end_of_lease(0, ATTEMPT_MADE, ATTEMPT_NONE, 200), bad[] = {good, good};
+	bad[1].what = (enum attempt_what)(ATTEMPT_VOID + 1);
+	cr_expect_eq(report_all(bad, 2), ERR_MALFORMED);
+	bad[1] = good;
+	bad[1].error = ATTEMPT_ERRORS;
+	cr_expect_eq(report_all(bad, 2), ERR_MALFORMED);
+	uint8_t        bytes[ATTEMPT_REPORT_BYTES + 1];
+	msgpack_object arg = bin(bytes, sizeof bytes);
+	attempt_report_write(&good, bytes);
+	struct request request = request_now(&arg);
+	cr_expect_eq(save(on_DELIVERY_REPORT(&request, &outcome)), ERR_MALFORMED);
+	cr_expect_eq(count_zone(ZONE_LEASED), 1);
+	cr_expect_eq(atomic_load(&counters.attempts[ATTEMPT_NONE]), 0);
+}

@@ -1,0 +1,206 @@
+/* Egress where no endpoint is needed: what is taken, what is refused, and an end in the middle of everything. How
+ * attempts end is tests/scenario/test_egress.py's. */
+#include "actors/rt/time.h"
+#include "actors/timer/egress.h"
+#include "actors/timer/own.h"
+#include "schemas/limits.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static struct address_rules rules = {.allow_private = true};
+static struct account_id    owner; /* of what is started next */
+static unsigned             told;
+static enum attempt_error   last_error;
+
+static void on_done(void *context, const struct egress_outcome *outcome)
+{
+	(void)context;
+	told++;
+	last_error = outcome->error;
+}
+
+static struct egress *open_egress(struct egress_options options)
+{
+	struct egress *egress = NULL;
+
+	options.rules = &rules;
+	options.done = on_done;
+	cr_assert_eq(egress_open(&egress, &options), OK);
+	return egress;
+}
+
+static enum err start(struct egress *egress, const char *url, bool is_fetch)
+{
+	const char *const     headers[] = {"Content-Type: application/json"};
+	struct egress_request request = {.owner = owner,
+	                                 .url = span_str(url),
+	                                 .headers = headers,
+	                                 .header_count = 1,
+	                                 .is_fetch = is_fetch,
+	                                 .body = span_str("{}")};
+
+	return egress_start(egress, &request, time_mono());
+}
+
+/* A socket that is bound and never answers; its port. */
+static int silent(int type, uint16_t *port)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t          size = sizeof at;
+	int                fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	cr_assert(fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof at));
+	cr_assert(type == SOCK_DGRAM || !listen(fd, 16));
+	cr_assert(!getsockname(fd, (struct sockaddr *)&at, &size));
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+Test(egress, takes_as_much_as_it_has_places_and_no_urls_that_are_none)
+{
+	struct egress *egress = open_egress((struct egress_options){.attempts_max = 2, .waiting_max = 1});
+
+	cr_expect_eq(egress_free_slots(egress), 3);
+	cr_expect_eq(start(egress, "http://example.com/", false), ERR_INVALID_WEBHOOK_URL);
+	cr_expect_eq(egress_free_slots(egress), 3);
+	for (unsigned i = 3; i > 0; i--) {
+		cr_expect_eq(start(egress, "https://127.0.0.1:1/", false), OK);
+		cr_expect_eq(egress_free_slots(egress), i - 1);
+	}
+	cr_expect_eq(start(egress, "https://127.0.0.1:1/", false), ERR_OVERLOADED);
+	cr_expect_eq(told, 0, "only a turn calls back");
+	egress_close(&egress);
+	cr_expect_null(egress);
+	cr_expect_eq(told, 0);
+}
+
+Test(egress, holds_the_bytes_of_so_many_fetches_only)
+{
+	struct egress *egress = open_egress((struct egress_options){0});
+
+	for (unsigned i = 0; i < EGRESS_FETCHES_MAX; i++)
+		cr_expect_eq(start(egress, "https://127.0.0.1:1/", true), OK);
+	cr_expect_eq(start(egress, "https://127.0.0.1:1/", true), ERR_OVERLOADED);
+	cr_expect_eq(start(egress, "https://127.0.0.1:1/", false), OK);
+	egress_close(&egress);
+}
+
+Test(egress, tells_each_end_once_and_gives_the_place_back)
+{
+	struct egress *egress = open_egress((struct egress_options){.attempts_max = 1, .waiting_max = 2});
+	mono_us        end = mono_after(time_mono(), (dur_us){30 * US_PER_SEC});
+
+	for (unsigned i = 0; i < 3; i++)
+		cr_expect_eq(start(egress, "https://127.0.0.1:1/", false), OK);
+	while (told < 3 && time_mono().v < end.v)
+		(void)egress_turn(egress, time_mono());
+	cr_expect_eq(told, 3);
+	cr_expect_str_eq(attempt_word(last_error), "connect");
+	cr_expect_eq(egress_free_slots(egress), 3);
+	egress_close(&egress);
+}
+
+Test(egress, ends_in_the_middle_of_look_ups_handshakes_and_waiting)
+{
+	uint16_t port, dns_port;
+	int      endpoint = silent(SOCK_STREAM, &port), dns = silent(SOCK_DGRAM, &dns_port);
+	char     servers[32], url[64];
+
+	snprintf(servers, sizeof servers, "127.0.0.1:%u", dns_port);
+	struct egress *egress = open_egress(
+	    (struct egress_options){.attempts_max = 4, .endpoint_max = 2, .dns_servers = servers});
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(url, sizeof url, "https://127.0.0.1:%u/", port);
+		cr_expect_eq(start(egress, url, i == 0), OK);
+		cr_expect_eq(start(egress, "https://silent.example/", false), OK);
+	}
+	for (unsigned i = 0; i < 20; i++)
+		(void)egress_turn(egress, time_mono());
+	egress_close(&egress);
+	cr_expect_eq(told, 0);
+	close(endpoint);
+	close(dns);
+}
+
+enum { BEGUN_MAX = 64, TURNS = 50 };
+
+/* The connections that come when each of `owners` wants so many requests made to a host that says nothing. Loopback
+ * connects within the turn that asks for it, so those of many turns are all. */
+static unsigned begun(struct egress_options options, unsigned owners, unsigned each)
+{
+	uint16_t       port;
+	int            host = silent(SOCK_STREAM, &port), connections[BEGUN_MAX];
+	char           url[64];
+	struct egress *egress = open_egress(options);
+	unsigned       count = 0;
+
+	cr_assert(!fcntl(host, F_SETFL, O_NONBLOCK));
+	snprintf(url, sizeof url, "https://127.0.0.1:%u/", port);
+	for (unsigned i = 0; i < owners * each; i++) {
+		owner = (struct account_id){{(uint8_t)(i / each)}};
+		cr_expect_eq(start(egress, url, false), OK);
+	}
+	for (unsigned i = 0; i < TURNS; i++) {
+		(void)egress_turn(egress, time_mono());
+		while (count < BEGUN_MAX && (connections[count] = accept(host, NULL, NULL)) >= 0)
+			count++;
+	}
+	egress_close(&egress);
+	for (unsigned i = 0; i < count; i++)
+		close(connections[i]);
+	close(host);
+	return count;
+}
+
+Test(egress, an_owner_waits_for_his_own_requests_and_for_nobody_elses)
+{
+	struct egress_options options = {.endpoint_max = 2};
+
+	cr_expect_eq(begun(options, 1, 6), 2);
+	cr_expect_eq(begun(options, 3, 6), 6);
+}
+
+Test(egress, owners_share_a_host_and_the_second_half_of_it_in_small_parts)
+{
+	struct egress_options options = {.endpoint_max = 8, .host_max = 16};
+
+	cr_expect_eq(begun(options, 1, 20), 8);
+	cr_expect_eq(begun(options, 2, 20), 8);
+	cr_expect_eq(begun(options, 3, 20), 3 * EGRESS_CROWDED_MAX);
+	cr_expect_eq(begun(options, 8, 2), 16);
+	cr_expect_eq(begun(options, 20, 2), 16);
+}
+
+Test(egress, refuses_options_that_it_cannot_use)
+{
+	struct egress_options no_list = {.rules = &rules, .done = on_done, .dns_servers = "nowhere"};
+	struct egress_options no_file = {.rules = &rules, .done = on_done, .ca_file = "/dev/null"};
+	struct egress        *egress = NULL;
+
+	cr_expect_eq(egress_open(&egress, &no_list), ERR_BAD_OPTION);
+	cr_expect_null(egress);
+	cr_expect_eq(egress_open(&egress, &no_file), ERR_BAD_OPTION);
+	cr_expect_null(egress);
+}
+
+Test(egress, has_a_word_for_each_error)
+{
+	for (unsigned one = 1; one < ATTEMPT_ERRORS; one++)
+		for (unsigned other = 0; other < one; other++)
+			cr_expect_str_neq(attempt_word(one), attempt_word(other));
+}
+
+Test(own, addresses_are_those_that_would_be_a_strangers)
+{
+	static struct address_rules own;
+
+	cr_assert_eq(own_addresses(&own), OK);
+	for (unsigned i = 0; i < own.own_count; i++) {
+		cr_expect(address_may_dial(NULL, &own.own[i]));
+		cr_expect_not(address_may_dial(&own, &own.own[i]));
+	}
+}

@@ -1,0 +1,265 @@
+/* The shard's part of a page and its images: the token alone says which pass, and nothing that it does not name is shown. */
+#include "actors/rt/token.h"
+#include "actors/shard/pass/pass.h"
+#include "schemas/sha256.h"
+#include "store/image.h"
+#include "store/keys.h"
+#include "tests/unit/support.h"
+
+#include <criterion/criterion.h>
+
+static struct scratch s;
+static struct account account = {.id = {{1, 2, 3}}, .template_count = 1};
+static struct account_template template = {.number = 1};
+static struct account_template *templates[] = {&template};
+static struct shard_facts       facts = {.tokens = {.count = 1, .of = {{9, 9, 9}}}};
+static struct buffer            payload;
+static bool                     altered; /* the pass has another token than it would be given now */
+static const char              *appearance = "";
+static msgpack_unpacked         unpacked;
+
+static void begin(void)
+{
+	struct json          *json;
+	struct template_fault fault;
+	scratch_open(&s);
+	account.templates = templates;
+	cr_assert_eq(json_parse(span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}"),
+	                        &account.arena, &json),
+	             OK);
+	cr_assert_eq(template_read(json, &template.rules, &fault), OK);
+}
+
+static void end(void)
+{
+	buffer_free(&payload);
+	arena_free(&account.arena);
+	scratch_close(&s);
+}
+
+TestSuite(page, .init = begin, .fini = end);
+
+/* The only pass of an account, number 0. */
+static void furnish_at(struct account_id at, uint8_t flags)
+{
+	struct hot     pass = {.status = PASS_ACTIVE, .flags = flags, .template = 1};
+	struct body    body = {.pass_id = span_str("p"),
+	                       .visible = span_str("{}"),
+	                       .hidden = span_str("{\"secret\":1}"),
+	                       .appearance = span_str(appearance)};
+	struct row_key number = key_u32(at, 0);
+	struct buffer  bytes = {0};
+	token_make(&facts.tokens, at, 0, body.token);
+	if (altered) body.token[15] ^= 1;
+	body_pack(&body, &bytes);
+	cr_assert_eq(hot_add(s.view, at, 0, &pass), OK);
+	cr_assert_eq(write_put(&s.staged, TABLE_BODY, key_span(&number), buffer_span(&bytes)), OK);
+	scratch_save(&s);
+	buffer_free(&bytes);
+}
+
+static void furnish(uint8_t flags)
+{
+	furnish_at(account.id, flags);
+}
+
+static const msgpack_object *answered(void)
+{
+	msgpack_unpacked_destroy(&unpacked); /* a test may ask for several */
+	msgpack_unpacked_init(&unpacked);
+	cr_assert_eq(msgpack_unpack_next(&unpacked, (const char *)payload.at, payload.size, NULL),
+	             MSGPACK_UNPACK_SUCCESS);
+	return &unpacked.data;
+}
+
+static enum err ask(struct span text)
+{
+	msgpack_object args[ARGS_PASS_PAGE] = {
+	    {.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)text.size, (const char *)text.at}}};
+	struct call    call = {.message = MSG_PASS_PAGE, .args = args};
+	struct request request = {
+	    .call = &call, .args = args, .view = s.view, .account = &account, .facts = &facts};
+	struct outcome outcome = {.payload = &payload};
+	buffer_clear(&payload);
+	return on_PASS_PAGE(&request, &outcome);
+}
+
+static enum err ask_for(struct account_id of, uint32_t number)
+{
+	uint8_t token[TOKEN_BYTES];
+	char    text[TOKEN_TEXT];
+	token_make(&facts.tokens, of, number, token);
+	token_text(token, text);
+	return ask(span_str(text));
+}
+
+Test(page, is_the_token_s)
+{
+	furnish(0);
+	cr_assert_eq(ask_for(account.id, 0), OK);
+	struct shown shown;
+	cr_assert_eq(shown_open(answered(), &shown), OK);
+	cr_expect(shown.status == PASS_ACTIVE && span_is(shown.name, "n") && span_is(shown.visible, "{}"));
+	cr_expect_eq(shown.qr_value.size, 0);
+	cr_expect_null(memmem(payload.at, payload.size, "secret", 6));
+	msgpack_unpacked_destroy(&unpacked);
+}
+
+Test(page, another_account_s_token_opens_nothing_here)
+{
+	furnish(0);
+	struct account_id other = {{1, 2, 4}};
+	furnish_at(other, 0);
+	cr_expect_eq(ask_for(other, 0), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(payload.size, 0);
+}
+
+Test(page, what_is_no_token_or_names_no_pass_is_not_found)
+{
+	furnish(0);
+	cr_expect_eq(ask(span_str("")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(ask(span_str("p")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(ask(span_str("AAAAAAAAAAAAAAAAAAAAAA")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(ask_for(account.id, 1), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(ask_for(account.id, HOT_PASSES), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(ask_for(account.id, UINT32_MAX), ERR_RESOURCE_NOT_FOUND);
+}
+
+Test(page, of_a_deleted_pass_is_gone)
+{
+	furnish(HOT_DELETED);
+	cr_expect_eq(ask_for(account.id, 0), ERR_PASS_DELETED);
+	cr_expect_eq(payload.size, 0);
+}
+
+Test(page, a_token_that_is_not_the_pass_s_own_opens_nothing)
+{
+	altered = true;
+	furnish(0);
+	cr_expect_eq(ask_for(account.id, 0), ERR_RESOURCE_NOT_FOUND);
+}
+
+/* Images */
+
+#define OWN  "https://own.example/l.png"
+#define OURS "https://template.example/l.png"
+
+static uint8_t pixels[IMAGE_PART_BYTES + 9];
+
+/* An image at a URL, of `width`, of which `parts` of two are there; its bytes begin with `width` too. */
+static void put_image(const char *url, uint8_t width, unsigned parts)
+{
+	struct span  whole = span_of(pixels, sizeof pixels);
+	struct image image = {.size = sizeof pixels, .width = width, .height = 1};
+	pixels[0] = width;
+	sha256_of(&whole, 1, image.hash);
+	for (unsigned i = 0; i < parts; i++) {
+		struct span part = span_of(pixels + i * IMAGE_PART_BYTES, i ? 9 : IMAGE_PART_BYTES);
+		cr_assert_eq(image_part_put(s.view, account.id, image.hash, i, part), OK);
+	}
+	cr_assert_eq(image_url_put(s.view, account.id, span_str(url), &image), OK);
+	scratch_save(&s);
+}
+
+static enum err ask_image(const char *name, struct span known)
+{
+	uint8_t token[TOKEN_BYTES];
+	char    text[TOKEN_TEXT];
+	token_make(&facts.tokens, account.id, 0, token);
+	token_text(token, text);
+	msgpack_object args[ARGS_PASS_IMAGE] = {
+	    {.type = MSGPACK_OBJECT_STR, .via.str = {TOKEN_TEXT - 1, text}},
+	    {.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)strlen(name), name}},
+	    {.type = MSGPACK_OBJECT_BIN, .via.bin = {(uint32_t)known.size, (const char *)known.at}}};
+	struct call    call = {.message = MSG_PASS_IMAGE, .args = args};
+	struct request request = {
+	    .call = &call, .args = args, .view = s.view, .account = &account, .facts = &facts};
+	struct outcome outcome = {.payload = &payload};
+	buffer_clear(&payload);
+	return on_PASS_IMAGE(&request, &outcome);
+}
+
+/* Which image it is; 0: none. */
+static unsigned image_shown(const char *name)
+{
+	enum err err = ask_image(name, span_of(NULL, 0));
+	if (err == ERR_NOT_FOUND) return 0;
+	cr_assert_eq(err, OK);
+	const msgpack_object *items = answered()->via.array.ptr;
+	struct span           bytes = arg_span(&items[1]);
+	cr_assert_eq(bytes.size, sizeof pixels);
+	cr_expect(!memcmp(bytes.at + 1, pixels + 1, sizeof pixels - 1));
+	return bytes.at[0];
+}
+
+static unsigned width_on_page(enum shown_image image)
+{
+	struct shown shown;
+	cr_assert_eq(ask_for(account.id, 0), OK);
+	cr_assert_eq(shown_open(answered(), &shown), OK);
+	return shown.images[image].width;
+}
+
+Test(page, shows_the_pass_s_own_image_else_the_template_s)
+{
+	template.rules.logo = span_str(OURS);
+	furnish(0);
+	cr_expect(image_shown("logo") == 0 && width_on_page(SHOWN_LOGO) == 0, "never fetched");
+	put_image(OURS, 7, 2);
+	cr_expect(image_shown("logo") == 7 && width_on_page(SHOWN_LOGO) == 7);
+	cr_expect(image_shown("banner") == 0 && width_on_page(SHOWN_BANNER) == 0);
+	cr_expect(image_shown("title") == 0 && image_shown("") == 0);
+}
+
+Test(page, shows_no_other_image_for_one_that_was_never_fetched)
+{
+	appearance = "{\"title\":\"t\",\"logo\":\"" OWN "\"}";
+	template.rules.logo = template.rules.banner = span_str(OURS);
+	furnish(0);
+	put_image(OURS, 7, 2);
+	cr_expect(image_shown("logo") == 0 && width_on_page(SHOWN_LOGO) == 0);
+	cr_expect(image_shown("banner") == 7 && width_on_page(SHOWN_BANNER) == 7);
+	put_image(OWN, 8, 2);
+	cr_expect(image_shown("logo") == 8 && width_on_page(SHOWN_LOGO) == 8);
+}
+
+Test(page, an_image_that_is_not_there_whole_is_none)
+{
+	template.rules.logo = span_str(OURS);
+	furnish(0);
+	put_image(OURS, 7, 1);
+	cr_expect_eq(image_shown("logo"), 0);
+}
+
+Test(page, an_image_that_the_client_has_is_not_sent_again)
+{
+	uint8_t hash[SHA256_BYTES];
+	template.rules.logo = span_str(OURS);
+	furnish(0);
+	put_image(OURS, 7, 2);
+	cr_assert_eq(image_shown("logo"), 7);
+	memcpy(hash, unpacked.data.via.array.ptr[0].via.bin.ptr, sizeof hash);
+	cr_assert_eq(ask_image("logo", span_of(hash, sizeof hash)), OK);
+	cr_expect_eq(answered()->via.array.ptr[1].type, MSGPACK_OBJECT_NIL);
+	cr_expect(!memcmp(hash, unpacked.data.via.array.ptr[0].via.bin.ptr, sizeof hash));
+	hash[31] ^= 1;
+	cr_assert_eq(ask_image("logo", span_of(hash, sizeof hash)), OK);
+	cr_expect_eq(answered()->via.array.ptr[1].type, MSGPACK_OBJECT_BIN);
+}
+
+Test(page, images_are_the_token_s_too)
+{
+	template.rules.logo = span_str(OURS);
+	altered = true;
+	furnish(0);
+	put_image(OURS, 7, 2);
+	cr_expect_eq(ask_image("logo", span_of(NULL, 0)), ERR_RESOURCE_NOT_FOUND);
+}
+
+Test(page, of_a_deleted_pass_has_no_images)
+{
+	template.rules.logo = span_str(OURS);
+	furnish(HOT_DELETED);
+	put_image(OURS, 7, 2);
+	cr_expect_eq(ask_image("logo", span_of(NULL, 0)), ERR_PASS_DELETED);
+}

@@ -1,0 +1,251 @@
+/* The end of an issuance, and images handed over: what PASS_ISSUE, IMAGE_PUT and IMAGE_NAME write. */
+#include "actors/shard/pass/pass.h"
+#include "tests/unit/support.h"
+
+#include "schemas/sha256.h"
+#include "store/idempotency.h"
+#include "store/image.h"
+#include "store/issuing.h"
+#include "store/tally.h"
+
+#include <criterion/criterion.h>
+
+enum { NUMBER = 0 };
+static struct scratch s;
+static struct account account = {.id = {{'b'}}, .template_count = 1};
+static const uint8_t  key[32] = {5};
+static struct buffer  payload;
+static struct request request;
+static struct outcome outcome;
+
+/* A pass that was begun with an idempotency key, which says 202 so far. */
+static void begin(void)
+{
+	struct issuing row = {.begun = {1}, .has_key = true, .logo = span_str("https://a/")};
+	struct body    body = {.pass_id = span_str("p"), .visible = span_str("{}"), .hidden = span_str("{}")};
+	struct hot     hot = {.status = PASS_CREATING, .template = 1, .created = {1}, .updated = {1}};
+	struct tally   tally = {.made = 1, .counts = {[PASS_CREATING] = 1}};
+	struct idempotency_row kept = {.recipe = {.what = RECIPE_PASS, .flags = REPLY_ACCEPTED}, .order = 1};
+	scratch_open(&s);
+	request = (struct request){.view = s.view, .account = &account, .now = {9000000}};
+	outcome = (struct outcome){.payload = &payload};
+	memcpy(row.key, key, sizeof key);
+	must(!hot_add(s.view, account.id, NUMBER, &hot));
+	must(!tally_put(s.view, account.id, &tally));
+	must(!pass_body_put(&request, account.id, NUMBER, &body));
+	must(!issuing_put(s.view, account.id, NUMBER, &row));
+	must(!idempotency_put(s.view, account.id, key, &kept));
+	scratch_save(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(pass_issue, .init = begin, .fini = end);
+
+static enum err issue(bool in_time, const char *error)
+{
+	static msgpack_object args[ARGS_PASS_ISSUE];
+	args[ARG_PASS_ISSUE_number] = (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER};
+	args[ARG_PASS_ISSUE_in_time] = (msgpack_object){.type = MSGPACK_OBJECT_BOOLEAN,
+	                                                .via.boolean = in_time};
+	args[ARG_PASS_ISSUE_error] = (msgpack_object){.type = MSGPACK_OBJECT_NIL};
+	if (error)
+		args[ARG_PASS_ISSUE_error] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
+		                                              .via.str = {(uint32_t)strlen(error), error}};
+	request.args = args;
+	enum err err = on_PASS_ISSUE(&request, &outcome);
+	if (!err) scratch_save(&s);
+	return err;
+}
+
+static void expect_status(enum pass_status status)
+{
+	struct hot_at  pass;
+	struct tally   tally;
+	struct issuing row;
+	cr_assert_eq(hot_get(s.view, account.id, NUMBER, &pass), OK);
+	cr_expect(pass.now.status == status && pass.now.updated.v == request.now.v);
+	cr_assert_eq(tally_get(s.view, account.id, &tally), OK);
+	cr_expect(tally.counts[PASS_CREATING] == 0 && tally.counts[status] == 1);
+	cr_expect_eq(issuing_get(s.view, account.id, NUMBER, &row), ERR_NOT_FOUND);
+}
+
+static unsigned kept_flags(void)
+{
+	struct idempotency_row kept;
+	cr_assert_eq(idempotency_get(s.view, account.id, key, &kept), OK);
+	cr_expect(kept.recipe.what == RECIPE_PASS && kept.recipe.number == NUMBER && kept.order == 1);
+	return kept.recipe.flags;
+}
+
+Test(pass_issue, in_time_lets_the_key_say_so)
+{
+	cr_assert_eq(issue(true, NULL), OK);
+	expect_status(PASS_ISSUED);
+	cr_expect_eq(kept_flags(), 0);
+}
+
+Test(pass_issue, late_lets_the_key_say_what_was_said)
+{
+	cr_assert_eq(issue(false, NULL), OK);
+	expect_status(PASS_ISSUED);
+	cr_expect_eq(kept_flags(), REPLY_ACCEPTED);
+}
+
+Test(pass_issue, leaves_a_key_alone_that_is_another_s_by_now)
+{
+	struct idempotency_row kept = {.recipe = {.what = RECIPE_PASS, .flags = REPLY_ACCEPTED, .number = 7},
+	                               .order = 2};
+	must(!idempotency_put(s.view, account.id, key, &kept));
+	scratch_save(&s);
+	cr_assert_eq(issue(true, NULL), OK);
+	must(!idempotency_get(s.view, account.id, key, &kept));
+	cr_expect(kept.recipe.flags == REPLY_ACCEPTED && kept.recipe.number == 7);
+}
+
+Test(pass_issue, does_without_a_key_that_was_forgotten)
+{
+	struct idempotency_order order = {.order = 1};
+	memcpy(order.key, key, sizeof key);
+	must(!idempotency_del(s.view, account.id, &order));
+	scratch_save(&s);
+	cr_expect_eq(issue(true, NULL), OK);
+	expect_status(PASS_ISSUED);
+}
+
+Test(pass_issue, that_fails_says_why)
+{
+	struct hot_at pass = {.account = account.id, .number = NUMBER};
+	struct body   body;
+	cr_assert_eq(issue(true, "logo: it is not a PNG"), OK);
+	expect_status(PASS_CREATION_FAILED);
+	cr_assert_eq(pass_body(&request, &pass, &body), OK);
+	cr_expect(span_is(body.creation_error, "logo: it is not a PNG"));
+	cr_expect_eq(kept_flags(), REPLY_ACCEPTED);
+}
+
+Test(pass_issue, that_fails_says_as_much_as_the_pass_has_room_for)
+{
+	struct hot_at  pass = {.account = account.id, .number = NUMBER};
+	static uint8_t large[PASS_STORED_BYTES_MAX];
+	struct body    body = {.pass_id = span_str("p"), .visible = span_str("{}")};
+	memset(large, 'x', sizeof large);
+	body.hidden = span_of(large, PASS_STORED_BYTES_MAX - body_size(&body) - 5);
+	must(!pass_body_put(&request, account.id, NUMBER, &body));
+	scratch_save(&s);
+	cr_assert_eq(issue(true, "logo: it is not a PNG"), OK);
+	cr_assert_eq(pass_body(&request, &pass, &body), OK);
+	cr_expect(span_is(body.creation_error, "logo:"));
+}
+
+Test(pass_issue, happens_to_one_that_is_being_created_alone)
+{
+	cr_assert_eq(issue(true, NULL), OK);
+	cr_expect_eq(issue(true, NULL), ERR_RESOURCE_CONFLICT);
+	cr_expect_eq(issue(true, "why"), ERR_RESOURCE_CONFLICT);
+}
+
+/* Images -------------------------------------------------------------------------------------------------- */
+
+static msgpack_object number_of(uint64_t number)
+{
+	return (msgpack_object){.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = number};
+}
+
+static msgpack_object bin_of(const void *bytes, size_t size)
+{
+	return (msgpack_object){.type = MSGPACK_OBJECT_BIN, .via.bin = {(uint32_t)size, bytes}};
+}
+
+static enum err put(const uint8_t hash[32], unsigned part, struct span bytes)
+{
+	const msgpack_object args[ARGS_IMAGE_PUT] = {bin_of(hash, 32), number_of(part),
+	                                             bin_of(bytes.at, bytes.size)};
+	request.args = args;
+	enum err err = on_IMAGE_PUT(&request, &outcome);
+	if (!err) scratch_save(&s);
+	return err;
+}
+
+static enum err name(const uint8_t hash[32], size_t size)
+{
+	const msgpack_object args[ARGS_IMAGE_NAME] = {
+	    {.type = MSGPACK_OBJECT_STR, .via.str = {10, "https://a/"}},
+	    bin_of(hash, 32),
+	    number_of(size),
+	    number_of(3),
+	    number_of(4)};
+	request.args = args;
+	enum err err = on_IMAGE_NAME(&request, &outcome);
+	if (!err) scratch_save(&s);
+	return err;
+}
+
+Test(pass_issue, image_is_named_when_all_of_it_is_there_alone)
+{
+	struct span  bytes = filler(1, IMAGE_PART_BYTES + 9), parts[] = {bytes, bytes};
+	struct image image;
+	uint8_t      hash[32];
+	parts[0].size = IMAGE_PART_BYTES;
+	parts[1] = span_of(bytes.at + IMAGE_PART_BYTES, 9);
+	sha256_of(parts, 2, hash);
+	cr_expect_eq(name(hash, bytes.size), ERR_NOT_FOUND);
+	cr_assert_eq(put(hash, 0, parts[0]), OK);
+	cr_expect_eq(name(hash, bytes.size), ERR_NOT_FOUND);
+	cr_assert_eq(put(hash, 1, parts[1]), OK);
+	cr_expect_eq(name(hash, bytes.size - 1), ERR_NOT_FOUND);
+	cr_expect_eq(image_of_url(s.view, account.id, span_str("https://a/"), &image), ERR_NOT_FOUND);
+	cr_assert_eq(name(hash, bytes.size), OK);
+	cr_assert_eq(image_of_url(s.view, account.id, span_str("https://a/"), &image), OK);
+	cr_expect(image.size == bytes.size && image.width == 3 && image.height == 4);
+	cr_expect_eq(image.fetched.v, request.now.v);
+}
+
+/* Creations ------------------------------------------------------------------------------------------------ */
+
+/* One that names a logo which is not there, once the issuer has said yes. */
+static enum err create_with_logo(unsigned creating, unsigned issuing)
+{
+	static struct account_template of = {.number = 1}, *all[] = {&of};
+	static struct shard_facts      facts = {.public_url = "", .tokens = {.count = 1, .of = {{9}}}};
+	static msgpack_object_kv       logo = {.key = {.type = MSGPACK_OBJECT_STR, .via.str = {4, "logo"}},
+	                                       .val = {.type = MSGPACK_OBJECT_STR, .via.str = {10, "https://b/"}}};
+	static const struct call       call = {.message = MSG_PASS_CREATE};
+	static msgpack_object          args[ARGS_PASS_CREATE];
+	struct tally                   tally = {.made = 1, .counts = {[PASS_CREATING] = creating}};
+	for (unsigned i = 0; i < ARGS_PASS_CREATE; i++)
+		args[i] = (msgpack_object){.type = MSGPACK_OBJECT_NIL};
+	args[ARG_PASS_CREATE_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {3, "new"}};
+	args[ARG_PASS_CREATE_appearance] = (msgpack_object){.type = MSGPACK_OBJECT_MAP,
+	                                                    .via.map = {1, &logo}};
+	must(!tally_put(s.view, account.id, &tally));
+	scratch_save(&s);
+	account.templates = all;
+	atomic_store(&facts.issuing, issuing);
+	request.args = args;
+	request.call = &call;
+	request.facts = &facts;
+	request.prepared = true;
+	request.zone = msgpack_zone_new(1024);
+	enum err err = on_PASS_CREATE(&request, &outcome);
+	msgpack_zone_free(request.zone);
+	s.staged.count = 0; /* what was not saved */
+	return err;
+}
+
+Test(pass_issue, creation_is_overloaded_when_the_account_has_too_many_under_way)
+{
+	cr_expect_eq(create_with_logo(ISSUING_ACCOUNT_MAX, 0), ERR_OVERLOADED);
+	cr_expect_neq(create_with_logo(ISSUING_ACCOUNT_MAX - 1, 0), ERR_OVERLOADED);
+	cr_expect(outcome.began);
+}
+
+Test(pass_issue, creation_is_overloaded_when_the_shard_has_too_many_under_way)
+{
+	cr_expect_eq(create_with_logo(1, ISSUING_MAX), ERR_OVERLOADED);
+	cr_expect_eq(create_with_logo(1, ISSUING_MAX - 1), OK);
+	cr_expect(outcome.began);
+}
