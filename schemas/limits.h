@@ -160,7 +160,8 @@ enum {
 	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 32,        /* records applied before LMDB commits */
 	COMMIT_ROWS_MAX = 256,          /* different rows written (about dirty pages) before LMDB commits */
-	STAGED_WRITES_MAX = 64,         /* writes of one command; a bug if exceeded */
+	STAGED_WRITES_MAX = 4096,       /* writes of one command; a bug if exceeded */
+	BULK_WRITES_MAX = 64,           /* writes of one command that works off a queue */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
 	ANSWERS_WAITING_BYTES_MAX =
 	    16 << 20, /* bytes of full answer frames not yet sent; nothing more is decided */

@@ -12,7 +12,7 @@ enum role {
 };
 
 enum message {
-#define M(name, receiver, effect, senders, suspended) MSG_##name,
+#define M(name, receiver, effect, senders, suspended, function) MSG_##name,
 #include "schemas/messages.def"
 #undef M
 	MSG_COUNT
@@ -22,12 +22,16 @@ enum { SENDERS_KEYLESS = 1 << 16 }; /* beside roles in `senders`: HTTP needs no 
 
 enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_WRITE };
 
+/* What an account may have or not. */
+enum function { FUNCTION_ANY, FUNCTION_WEBHOOKS, FUNCTION_REWARDS };
+
 struct message_row {
-	const char *name; /* "PASS_CREATE" */
-	enum role   receiver;
-	enum effect effect;
-	unsigned    senders; /* 1 << role, or'ed; SENDERS_KEYLESS */
-	bool        works_suspended;
+	const char   *name; /* "PASS_CREATE" */
+	enum role     receiver;
+	enum effect   effect;
+	unsigned      senders; /* 1 << role, or'ed; SENDERS_KEYLESS */
+	bool          works_suspended;
+	enum function function;
 };
 
 /* The row of a message; NULL when `message` is not one (it may come from a peer). */

@@ -1,6 +1,12 @@
-/* The list of staged writes. At most STAGED_WRITES_MAX rows: beyond that a handler is wrong, and must() says
- * so. Looking one up is a walk, which for the usual two or three rows is the fastest there is. */
+/* The list of staged writes. At most STAGED_WRITES_MAX rows: beyond that a handler is wrong, and must() says so. Looking
+ * one up is a walk, which for the usual two or three rows is the fastest there is; from WALK_MAX rows on a table of
+ * hashes stands beside the list. Both lie in the arena and are made anew, twice as large, when they are full. */
 #include "store/writes.h"
+
+#include "schemas/crc32c.h"
+
+enum { ROOM_FIRST = 16, WALK_MAX = 32 };
+_Static_assert((int)STAGED_WRITES_MAX <= UINT16_MAX, "a row's number fits a slot");
 
 static enum err copy(struct writes *writes, struct span from, struct span *to)
 {
@@ -11,8 +17,22 @@ static enum err copy(struct writes *writes, struct span from, struct span *to)
 	return OK;
 }
 
-static struct write *find(struct writes *writes, enum table table, struct span key)
+/* The slot that a row has, or that it would get: there are twice as many as there is room for rows. */
+static uint16_t *slot_of(const struct writes *writes, enum table table, struct span key)
 {
+	unsigned mask = 2 * writes->room - 1, at = crc32c((uint32_t)table, key.at, key.size) & mask;
+	for (;; at = (at + 1) & mask) {
+		const struct write *row = writes->slots[at] ? &writes->rows[writes->slots[at] - 1] : NULL;
+		if (!row || (row->table == table && span_equal(row->key, key))) return &writes->slots[at];
+	}
+}
+
+static struct write *find(const struct writes *writes, enum table table, struct span key)
+{
+	if (writes->slots) {
+		unsigned number = *slot_of(writes, table, key);
+		return number ? &writes->rows[number - 1] : NULL;
+	}
 	for (unsigned i = 0; i < writes->count; i++)
 		if (writes->rows[i].table == table && span_equal(writes->rows[i].key, key))
 			return &writes->rows[i];
@@ -21,10 +41,24 @@ static struct write *find(struct writes *writes, enum table table, struct span k
 
 const struct write *writes_find(const struct writes *writes, enum table table, struct span key)
 {
+	return find(writes, table, key);
+}
+
+static enum err grow(struct writes *writes)
+{
+	unsigned      room = writes->room ? 2 * writes->room : ROOM_FIRST;
+	struct write *rows = arena_take(writes->arena, sizeof *rows * room);
+	if (!rows) return ERR_NO_MEMORY;
+	if (writes->count) memcpy(rows, writes->rows, sizeof *rows * writes->count);
+	writes->rows = rows;
+	writes->room = room;
+	if (room <= WALK_MAX) return OK;
+	writes->slots = arena_take(writes->arena, sizeof *writes->slots * 2 * room);
+	if (!writes->slots) return ERR_NO_MEMORY;
+	memset(writes->slots, 0, sizeof *writes->slots * 2 * room);
 	for (unsigned i = 0; i < writes->count; i++)
-		if (writes->rows[i].table == table && span_equal(writes->rows[i].key, key))
-			return &writes->rows[i];
-	return NULL;
+		*slot_of(writes, rows[i].table, rows[i].key) = (uint16_t)(i + 1);
+	return OK;
 }
 
 /* The row's entry, made if it is not there yet. */
@@ -33,11 +67,13 @@ static enum err row(struct writes *writes, enum table table, struct span key, st
 	if (key.size == 0 || key.size > KEY_BYTES_MAX) return ERR_TOO_LARGE;
 	if ((*out = find(writes, table, key))) return OK;
 	must(writes->count < STAGED_WRITES_MAX);
+	enum err err = writes->count == writes->room ? grow(writes) : OK;
+	if (err) return err;
 	struct write *write = &writes->rows[writes->count];
 	*write = (struct write){.table = table};
-	enum err err = copy(writes, key, &write->key);
-	if (err) return err;
+	if ((err = copy(writes, key, &write->key))) return err;
 	writes->count++;
+	if (writes->slots) *slot_of(writes, table, write->key) = (uint16_t)writes->count;
 	*out = write;
 	return OK;
 }

@@ -28,9 +28,16 @@ struct write {
 
 struct writes {
 	struct arena *arena;
-	unsigned      count;
-	struct write  rows[STAGED_WRITES_MAX];
+	unsigned      count, room;
+	struct write *rows; /* in the arena, `room` of them */
+	uint16_t *slots; /* once there are many: numbers of rows + 1, by a hash of table and key; 0: none */
 };
+
+/* None, to begin with: also in place of those that were dropped. */
+static inline struct writes writes_none(struct arena *arena)
+{
+	return (struct writes){.arena = arena};
+}
 
 must_check enum err write_put(struct writes *writes, enum table table, struct span key, struct span value);
 must_check enum err write_del(struct writes *writes, enum table table, struct span key);

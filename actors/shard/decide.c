@@ -83,25 +83,18 @@ static bool is_of_shard(enum message message)
 	}
 }
 
-static bool is_of_webhooks(int64_t message)
-{
-	switch (message) {
-	case MSG_SUBSCRIPTION_CREATE:
-	case MSG_SUBSCRIPTION_LIST:
-	case MSG_SUBSCRIPTION_GET:
-	case MSG_SUBSCRIPTION_PATCH:
-	case MSG_SUBSCRIPTION_DELETE: return true;
-	default: return false;
-	}
-}
-
 /* Has the account the function that the message belongs to, or the one that AUTH stands for? */
 static enum err check_function(const struct request *request)
 {
-	const struct call *call = request->call;
-	int64_t            message = call->message;
+	const struct call        *call = request->call;
+	const struct account_row *has = &request->account->row;
+	int64_t                   message = call->message;
 	if (message == MSG_AUTH) message = arg_integer(&call->args[ARG_AUTH_stands_for], message);
-	return is_of_webhooks(message) && !request->account->row.webhooks ? ERR_FEATURE_DISABLED : OK;
+	switch (message_row((unsigned)message)->function) {
+	case FUNCTION_WEBHOOKS: return has->webhooks ? OK : ERR_FEATURE_DISABLED;
+	case FUNCTION_REWARDS: return has->rewards ? OK : ERR_REWARDS_DISABLED;
+	default: return OK;
+	}
 }
 
 /* The account of the call, and what the interface asks of its key and state. */
@@ -224,7 +217,7 @@ static enum err run(struct engine *engine, const struct session *session, const 
 	                          .deliveries = &engine->deliveries,
 	                          .counters = &engine->facts.deliveries};
 	arena_reset(&engine->arena);
-	engine->writes = (struct writes){.arena = &engine->arena};
+	engine->writes = writes_none(&engine->arena);
 	buffer_clear(&engine->payload);
 	enum err err = enter(engine, session, call, &request);
 	if (err || (err = check_ranges(call, outcome))) return err;

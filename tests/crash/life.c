@@ -63,7 +63,7 @@ struct store_place setting_place(const struct setting *setting, int dir_fd, enum
 static void begin_command(struct life *life)
 {
 	arena_reset(&life->arena);
-	life->writes = (struct writes){.arena = &life->arena};
+	life->writes = writes_none(&life->arena);
 	life->view = store_view(life->store, &life->writes, &life->arena);
 	must(!ledger_last(life->view, account, &life->ledger_last));
 	life->now.v += 1000;

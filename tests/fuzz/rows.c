@@ -206,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);
 	if (supply.left.size <= ROW_BYTES_MAX || which > 3) checks[which](supply_rest(&supply));
-	s.staged.count = 0;
+	s.staged = writes_none(&s.arena);
 	arena_reset(&s.arena);
 	return 0;
 }

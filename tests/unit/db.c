@@ -206,7 +206,7 @@ Test(db, staged_writes_lie_over_the_rows)
 	cr_expect_eq(view_get(s.view, TABLE_HOT, key, &got), ERR_NOT_FOUND);
 	cr_assert_eq(write_patch(&s.staged, TABLE_TALLY, key, 0, span_str("x")), OK);
 	cr_expect_eq(view_get(s.view, TABLE_TALLY, key, &got), ERR_NOT_FOUND); /* a patch of nothing */
-	s.staged.count = 0;
+	s.staged = writes_none(&s.arena);
 	cr_expect(holds(TABLE_HOT, key, span_str("stored")));
 	cr_expect(holds(TABLE_BODY, parted, filler(1, 4000)));
 }

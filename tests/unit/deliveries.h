@@ -72,7 +72,7 @@ static inline enum err save(enum err err)
 		struct view *plain = db_view(s.db, NULL, &plain_arena);
 		cr_assert_eq(queue_saw(&queue, &s.staged, plain, mono), OK);
 	}
-	s.staged.count = 0;
+	s.staged = writes_none(&s.arena);
 	arena_reset(&s.arena);
 	arena_reset(&plain_arena);
 	s.view = db_view(s.db, &s.staged, &s.arena);

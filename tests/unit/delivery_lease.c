@@ -185,6 +185,6 @@ Test(delivery_lease, never_writes_more_than_a_command_may)
 		if (lease_some(24) == ERR_PARKED) break;
 	}
 	cr_expect_eq(count_zone(ZONE_WAITING), 0);
-	cr_expect_leq(writes_most, STAGED_WRITES_MAX);
-	cr_expect_gt(writes_most, STAGED_WRITES_MAX - 6, "%u are not the most", writes_most);
+	cr_expect_leq(writes_most, BULK_WRITES_MAX);
+	cr_expect_gt(writes_most, BULK_WRITES_MAX - 6, "%u are not the most", writes_most);
 }

@@ -267,7 +267,7 @@ Test(delivery_queue, is_what_a_start_makes_of_the_tables_whatever_happens)
 	expect_as_loaded();
 	expect_all_there();
 	cr_expect_gt(handed_out, 4000);
-	cr_expect_leq(writes_most, STAGED_WRITES_MAX);
+	cr_expect_leq(writes_most, BULK_WRITES_MAX);
 }
 
 /* Turns --------------------------------------------------------------------------------------------------- */

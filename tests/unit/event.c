@@ -165,7 +165,7 @@ static void expect_rule(unsigned event, bool block, uint8_t status, uint8_t flag
 	cr_expect_eq(got, want.err, "%s: %s instead of %s", what, err_code(got), err_code(want.err));
 	if (got) cr_expect(span_is(outcome.field, want.field ? want.field : ""), "%s", what);
 	if (!got && !want.err) expect_change(&before, &want, what);
-	s.staged.count = 0; /* dropped, or about to be made anew */
+	s.staged = writes_none(&s.arena); /* dropped, or about to be made anew */
 }
 
 Test(event, does_what_the_rules_say_from_every_state)

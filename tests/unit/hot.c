@@ -212,7 +212,7 @@ Test(hot, rows_of_another_form_are_damage)
 		cr_expect_eq(hot_get(s.view, account, 0, &at), ERR_DAMAGED);
 		cr_expect_eq(hot_add(s.view, account, 0, &pass), ERR_DAMAGED);
 	}
-	s.staged.count = 0;
+	s.staged = writes_none(&s.arena);
 	add(&pass);
 	cr_assert_eq(write_patch(&s.staged, TABLE_HOT, key_span(&key), 7, span_of("\x29", 1)),
 	             OK); /* 41 of 40 */

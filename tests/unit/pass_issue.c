@@ -232,7 +232,7 @@ static enum err create_with_logo(unsigned creating, unsigned issuing)
 	request.zone = msgpack_zone_new(1024);
 	enum err err = on_PASS_CREATE(&request, &outcome);
 	msgpack_zone_free(request.zone);
-	s.staged.count = 0; /* what was not saved */
+	s.staged = writes_none(&s.arena); /* what was not saved */
 	return err;
 }
 

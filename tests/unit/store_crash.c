@@ -92,7 +92,7 @@ static void model_apply(const struct writes *writes)
 static void command(uint64_t *state, struct arena *arena, struct writes *writes)
 {
 	arena_reset(arena);
-	*writes = (struct writes){.arena = arena};
+	*writes = writes_none(arena);
 	decide(state, writes);
 	model_apply(writes);
 }

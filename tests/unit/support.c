@@ -220,7 +220,7 @@ static void scratch_begin(struct scratch *scratch)
 	must(!db_open(fd, MAP_BYTES, &scratch->db));
 	close(fd);
 	must(!db_begin(scratch->db));
-	scratch->staged = (struct writes){.arena = &scratch->arena};
+	scratch->staged = writes_none(&scratch->arena);
 	scratch->view = db_view(scratch->db, &scratch->staged, &scratch->arena);
 }
 
@@ -235,7 +235,7 @@ void scratch_save(struct scratch *scratch)
 {
 	for (unsigned i = 0; i < scratch->staged.count; i++)
 		must(!db_apply(scratch->db, &scratch->staged.rows[i], false));
-	scratch->staged.count = 0;
+	scratch->staged = writes_none(&scratch->arena);
 	arena_reset(&scratch->arena);
 }
 

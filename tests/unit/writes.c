@@ -9,7 +9,7 @@ static struct writes writes;
 
 static void begin(void)
 {
-	writes = (struct writes){.arena = &arena};
+	writes = writes_none(&arena);
 }
 
 static void end(void)
@@ -218,6 +218,22 @@ Test(writes, a_patch_behind_the_end_of_a_row_is_our_bug, .signal = SIGABRT)
 {
 	patch(3, "x");
 	(void)becomes("abc", "abcx");
+}
+
+Test(writes, each_of_many_rows_is_found_and_stands_once)
+{
+	for (unsigned round = 0; round < 2; round++)
+		for (uint16_t i = 0; i < 1000; i++)
+			cr_assert_eq(write_put(&writes, i % 2 ? TABLE_HOT : TABLE_BODY, span_of(&i, sizeof i),
+			                       span_str(round ? "again" : "first")),
+			             OK);
+	cr_expect_eq(writes.count, 1000);
+	for (uint16_t i = 0; i < 1000; i++) {
+		const struct write *write = writes_find(&writes, i % 2 ? TABLE_HOT : TABLE_BODY,
+		                                        span_of(&i, sizeof i));
+		cr_assert(write && span_is(write->value, "again"), "row %u", i);
+		cr_assert_null(writes_find(&writes, i % 2 ? TABLE_BODY : TABLE_HOT, span_of(&i, sizeof i)));
+	}
 }
 
 Test(writes, one_row_too_many_is_our_bug, .signal = SIGABRT)

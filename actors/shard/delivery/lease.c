@@ -6,9 +6,9 @@
 
 /* Rows written: a lease moves one; an end moves one too, and its account may have two old ones to forget. */
 enum { WRITES_OF_MOVE = 2, WRITES_OF_END = 4 };
-_Static_assert((int)LEASES_PER_CALL_MAX *WRITES_OF_MOVE <= (int)STAGED_WRITES_MAX,
+_Static_assert((int)LEASES_PER_CALL_MAX *WRITES_OF_MOVE <= (int)BULK_WRITES_MAX,
                "of a command that only leases");
-_Static_assert((int)REPORTS_PER_CALL_MAX *WRITES_OF_END <= (int)STAGED_WRITES_MAX,
+_Static_assert((int)REPORTS_PER_CALL_MAX *WRITES_OF_END <= (int)BULK_WRITES_MAX,
                "of a report that only ends");
 
 /* What is to be done with a delivery. */
@@ -37,7 +37,7 @@ static void add(struct plan *plan, const struct delivery *row, enum fate fate)
 static bool is_full(const struct plan *plan, unsigned count)
 {
 	return plan->count >= count || plan->ends >= ENDS_PER_COMMAND_MAX ||
-	       plan->writes + WRITES_OF_END > (unsigned)STAGED_WRITES_MAX;
+	       plan->writes + WRITES_OF_END > (unsigned)BULK_WRITES_MAX;
 }
 
 /* Attempts of which nothing was heard: one too old, or of a timer that is no more. They count as made, and failed. */
