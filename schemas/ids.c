@@ -110,13 +110,23 @@ bool template_id_read(struct span text, struct account_id *account, uint32_t *nu
 struct uuid uuid_v7(wall_us now, const uint8_t random[10])
 {
 	struct uuid id;
-	uint64_t    ms = (uint64_t)(now.v / US_PER_MS);
+	uint64_t    ms = (uint64_t)(now.v / US_PER_MS), us = (uint64_t)(now.v % US_PER_MS);
 	for (int i = 0; i < 6; i++)
 		id.b[i] = (uint8_t)(ms >> (40 - 8 * i));
 	memcpy(id.b + 6, random, 10);
+	id.b[6] = (uint8_t)(us >> 6);
+	id.b[7] = (uint8_t)(us << 2 | (random[1] & 3));
 	id.b[6] = (uint8_t)(0x70 | (id.b[6] & 0x0f));
 	id.b[8] = (uint8_t)(0x80 | (id.b[8] & 0x3f));
 	return id;
+}
+
+wall_us uuid_time(struct uuid id)
+{
+	int64_t ms = 0;
+	for (int i = 0; i < 6; i++)
+		ms = ms << 8 | id.b[i];
+	return (wall_us){ms * US_PER_MS + ((id.b[6] & 0x0f) << 6 | id.b[7] >> 2)};
 }
 
 static bool hyphen_before(size_t byte)

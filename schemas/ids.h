@@ -7,7 +7,8 @@
  *   account   acc_ + 16 base32 characters (a-z2-7, lower case)
  *   API key   sk_<those 16>_<52 base32 characters: 256 random bits>
  *   template  tpl_<those 16>_<number, decimal, from 1>
- *   uuid      version 7: 48 bits of Unix milliseconds, the rest random
+ *   uuid      version 7: 48 bits of Unix milliseconds, 10 of the microseconds behind them, so that ids are in the order
+ *             of making, the rest random
  * Errors: a text that is not of the form reads as false. */
 struct account_id {
 	uint8_t b[10];
@@ -34,6 +35,7 @@ void template_id_text(struct account_id account, uint32_t number, char text[TEMP
 bool template_id_read(struct span text, struct account_id *account, uint32_t *number);
 
 struct uuid uuid_v7(wall_us now, const uint8_t random[10]);
+wall_us     uuid_time(struct uuid id); /* `now` of uuid_v7() */
 void        uuid_text(struct uuid id, char text[UUID_TEXT]);
 bool        uuid_read(struct span text, struct uuid *id); /* lower or upper case, with its four hyphens */
 

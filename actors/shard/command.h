@@ -106,6 +106,14 @@ handler_fn handler_of(enum message message);
 #include "schemas/messages.def"
 #undef M
 
+/* A new id, of the request's time: those of one command after the other are in that order, but for those of one microsecond. */
+static inline struct uuid uuid_draw(struct request *request)
+{
+	uint8_t random[10];
+	random_take(request->random, random, sizeof random);
+	return uuid_v7(request->now, random);
+}
+
 /* Fails naming the argument that is to blame. */
 static inline enum err blame(struct outcome *outcome, enum err err, struct span field)
 {

@@ -90,12 +90,27 @@ Test(ids, uuid_is_of_version_7)
 	char                 text[UUID_TEXT];
 	struct uuid          id = uuid_v7((wall_us){INT64_C(0x0123456789ab) * 1000 + 999}, random), got;
 	uuid_text(id, text);
-	cr_assert_str_eq(text, "01234567-89ab-7fff-bfff-ffffffffff01");
-	cr_assert(uuid_read(span_str("01234567-89AB-7fff-BFFF-ffffffffff01"), &got));
+	cr_assert_str_eq(text, "01234567-89ab-7f9f-bfff-ffffffffff01");
+	cr_assert(uuid_read(span_str("01234567-89AB-7f9F-BFFF-ffffffffff01"), &got));
 	cr_expect_arr_eq(got.b, id.b, sizeof(id.b));
 	cr_expect(!uuid_read(span_str("01234567089ab-7fff-bfff-ffffffffff01"), &got));
 	cr_expect(!uuid_read(span_str("0123456789ab7fffbfffffffffffff01"), &got));
 	cr_expect(!uuid_read(span_str("01234567-89ab-7fff-bfff-ffffffffff0g"), &got));
+}
+
+Test(ids, uuids_tell_their_microsecond_and_come_in_its_order)
+{
+	static const uint8_t high[10] = {0xff, 0xff, 0xff, 0xff, 0xff}, low[10] = {0};
+	static const int64_t times[] = {
+	    0, 1, 63, 64, 999, 1000, 1700000000123456, 1700000000123457, 1700000000999999};
+	struct uuid before, id;
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+		id = uuid_v7((wall_us){times[i]}, low);
+		cr_expect_eq(uuid_time(id).v, times[i]);
+		cr_expect_eq(uuid_time(uuid_v7((wall_us){times[i]}, high)).v, times[i]);
+		if (i > 0) cr_expect_gt(memcmp(id.b, before.b, sizeof id.b), 0);
+		before = uuid_v7((wall_us){times[i]}, high);
+	}
 }
 
 Test(ids, takes_pass_ids_of_valid_utf8_without_controls)

@@ -16,11 +16,9 @@ enum err fan_out(struct request *request, enum event_kind kind, uint32_t subject
 	if (!account->row.webhooks) return OK;
 	for (unsigned i = 0; i < account->webhook_count; i++) {
 		const struct account_webhook *webhook = &account->webhooks[i];
-		uint8_t                       random[10];
 		if (!(webhook->kinds & 1u << kind)) continue;
 		if (!drawn) {
-			random_take(request->random, random, sizeof random);
-			row.event = uuid_v7(request->now, random);
+			row.event = uuid_draw(request);
 			drawn = true;
 		}
 		row.subscription = webhook->id;

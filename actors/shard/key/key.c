@@ -5,9 +5,7 @@
 
 enum err key_make(struct request *request, struct span hash, struct key_row *key)
 {
-	uint8_t random[10];
-	random_take(request->random, random, sizeof random);
-	*key = (struct key_row){.id = uuid_v7(request->now, random), .created = request->now};
+	*key = (struct key_row){.id = uuid_draw(request), .created = request->now};
 	must(hash.size ==
 	     sizeof key->hash); /* fields.h says so, and the engine has held the call against it */
 	memcpy(key->hash, hash.at, sizeof key->hash);

@@ -4,7 +4,6 @@
  * for its idempotency key), and after that opened only to sign. What is stored, journalled and backed up is the seal. */
 #include "actors/shard/subscription/subscription.h"
 
-#include "schemas/bytes.h"
 #include "schemas/date.h"
 #include "schemas/json.h"
 #include "schemas/url.h"
@@ -90,13 +89,10 @@ static struct span seal_context(const struct request *request, const struct subs
 
 enum err subscription_draw(struct request *request, struct subscription *row)
 {
-	uint8_t random[10], nonce[SECRET_NONCE_BYTES], secret[WEBHOOK_KEY_BYTES], context[CONTEXT_BYTES];
-	random_take(request->random, random, sizeof random);
+	uint8_t nonce[SECRET_NONCE_BYTES], secret[WEBHOOK_KEY_BYTES], context[CONTEXT_BYTES];
+	row->id = uuid_draw(request);
 	random_take(request->random, nonce, sizeof nonce);
 	random_take(request->random, secret, sizeof secret);
-	/* The microseconds behind an id's milliseconds go first, so that ids are in the order of making. */
-	put_be16(random, (uint16_t)(request->now.v % US_PER_MS * 4 | (random[1] & 3)));
-	row->id = uuid_v7(request->now, random);
 	enum err err = secret_seal(request->facts->webhook_key, nonce, seal_context(request, row, context),
 	                           span_of(secret, sizeof secret), row->secret);
 	OPENSSL_cleanse(secret, sizeof secret);
