@@ -6,6 +6,7 @@
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
 #include "http/admin.h"
+#include "http/openapi.h"
 #include "http/request.h"
 #include "http/tls.h"
 
@@ -86,6 +87,8 @@ static enum err open_service(struct service *service, const struct options *opti
 		if (err) return err;
 	}
 	configure(service);
+	openapi_write(&service->document);
+	if (service->document.failed) return ERR_NO_MEMORY;
 	service->threads = calloc(service->thread_count, sizeof *service->threads);
 	return service->threads ? OK : ERR_NO_MEMORY;
 }
@@ -161,5 +164,6 @@ out:
 	child_end(&child);
 	SSL_CTX_free(service.tls);
 	free(service.threads);
+	buffer_free(&service.document);
 	return failed;
 }

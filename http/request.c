@@ -9,6 +9,7 @@
 #include "http/bearer.h"
 #include "http/cors.h"
 #include "http/idempotency_key.h"
+#include "http/openapi.h"
 #include "http/page.h"
 #include "schemas/fields.h"
 
@@ -286,6 +287,21 @@ static void answer_preflight(struct request *request)
 	answer_empty(request, 204);
 }
 
+/* What the interface is, for whoever asks: it is no secret, and the same for all. */
+static void answer_document(struct request *request)
+{
+	const h2o_req_t *req = request->req;
+	bool             gets = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("GET"));
+	struct span      document = buffer_span(&request->thread->service->document);
+	enum err         err = gets || request->without_body ? OK : ERR_METHOD_NOT_ALLOWED;
+	request->allow = 1u << METHOD_GET;
+	if (!err) err = gate_charge_answer(request->gate, document.size);
+	if (err)
+		answer_error(request, err, nothing, nothing);
+	else
+		answer_text(request, 200, "application/json", document);
+}
+
 int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 {
 	(void)self;
@@ -300,6 +316,8 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 		page_begin(request, &headers);
 	else if (options && request->origin.size && headers.preflight_method.size)
 		answer_preflight(request);
+	else if (span_is(path, OPENAPI_PATH))
+		answer_document(request);
 	else if (!bearer_guards(path))
 		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
 	else if (!read_key(&headers, &head))

@@ -1,0 +1,437 @@
+/* The document of the interface, written from tables to a buffer from its beginning to its end.
+ *
+ * Every refusal is a response of its own below `components`: one for each set of codes that some operation answers with
+ * the same status. Paths come first, and by the way it is noted which sets there are. A set of errors is a mask, by
+ * their numbers. */
+#include "http/openapi.h"
+#include "http/openapi_tables.h"
+#include "http/route.h"
+#include "schemas/arguments.h"
+#include "schemas/json.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { REFUSALS_MAX = 128, PIECE_BYTES = 1024 };
+
+struct document {
+	struct buffer *out;
+	uint64_t       refusals[REFUSALS_MAX]; /* the sets met so far */
+	unsigned       refusal_count;
+};
+
+/* --- pieces of JSON --- */
+
+/* Puts a comma where one belongs: what ends in none of these is a member or item that is over. */
+static void separate(struct buffer *out, char next)
+{
+	bool begins = out->size == 0 || strchr("{[:,", out->at[out->size - 1]);
+	if (!begins && next != '}' && next != ']') buffer_byte(out, ',');
+}
+
+/* Appends members, items and brackets of JSON, in which ' stands for the quotation mark. */
+__attribute__((format(printf, 2, 3))) static void put(struct buffer *out, const char *format, ...)
+{
+	char    piece[PIECE_BYTES];
+	va_list arguments;
+	va_start(arguments, format);
+	int size = vsnprintf(piece, sizeof piece, format, arguments);
+	va_end(arguments);
+	must(size >= 0 && size < PIECE_BYTES);
+	if (size == 0) return;
+	separate(out, piece[0]);
+	for (int i = 0; i < size; i++)
+		buffer_byte(out, piece[i] == '\'' ? '"' : (uint8_t)piece[i]);
+}
+
+static void put_text(struct buffer *out, const char *name, const char *text)
+{
+	put(out, "'%s':", name);
+	json_quote(span_str(text), out);
+}
+
+static void put_ref(struct buffer *out, const char *kind, const char *name)
+{
+	put(out, "'$ref':'#/components/%s/%s'", kind, name);
+}
+
+/* --- types --- */
+
+/* The members of the schema of a type, in the braces that the caller has opened. */
+static void put_type(struct buffer *out, enum shape shape, bool nullable)
+{
+	const struct shape_row *row = shape_row(shape);
+	if (row->kind == ROW_BASE) {
+		put(out, nullable ? "'type':['%s','null']" : "'type':'%s'", row->text);
+		put(out, "%s", row->rest);
+	} else if (nullable) {
+		put(out, "'anyOf':[{");
+		put_ref(out, "schemas", row->name);
+		put(out, "},{'type':'null'}]");
+	} else {
+		put_ref(out, "schemas", row->name);
+	}
+}
+
+static void put_member(struct buffer *out, const struct shape_row *member)
+{
+	put(out, "'%s':{", member->name);
+	put_text(out, "description", member->text);
+	if (member->how & LIST) put(out, "'type':'array','items':{");
+	put_type(out, member->shape, member->how & NULLABLE);
+	put(out, member->how & LIST ? "}}" : "}");
+}
+
+static const struct shape_row *put_words(struct buffer *out, const struct shape_row *row)
+{
+	put(out, "'type':'string','enum':[");
+	for (row++; row->kind == ROW_WORD; row++)
+		put(out, "'%s'", row->text);
+	put(out, "]");
+	return row;
+}
+
+static const struct shape_row *put_object(struct buffer *out, const struct shape_row *row)
+{
+	const struct shape_row *first = row + 1;
+	put(out, "'type':'object','properties':{");
+	for (row = first; row->kind == ROW_MEMBER; row++)
+		put_member(out, row);
+	put(out, "},'required':[");
+	for (row = first; row->kind == ROW_MEMBER; row++)
+		if (!(row->how & SOMETIMES)) put(out, "'%s'", row->name);
+	put(out, "]");
+	return row;
+}
+
+static void put_schemas(struct buffer *out)
+{
+	const struct shape_row *row = shape_rows();
+	put(out, "'schemas':{");
+	while (row->kind != ROW_END) {
+		if (row->kind == ROW_BASE) {
+			row++;
+			continue;
+		}
+		put(out, "'%s':{", row->name);
+		put_text(out, "description", row->text);
+		row = row->kind == ROW_WORDS ? put_words(out, row) : put_object(out, row);
+		put(out, "}");
+	}
+	put(out, "}");
+}
+
+/* --- fields of requests --- */
+
+static void put_range(struct buffer *out, const struct field *field, const struct told *told)
+{
+	bool is_text = field->type == TYPE_STRING || field->type == TYPE_VALUE;
+	if (field->type == TYPE_INTEGER) {
+		put(out, "'minimum':%lld", (long long)field->min);
+		if (field->max < INT64_MAX) put(out, "'maximum':%lld", (long long)field->max);
+	} else if (is_text && told->characters) {
+		put(out, "'maxLength':%d", told->characters);
+	} else if (field->type == TYPE_STRING && field->max) {
+		put(out, "'minLength':%d,'maxLength':%lld", field->min > 0, (long long)field->max);
+	}
+}
+
+static void put_field_type(struct buffer *out, const struct field *field, const struct told *told)
+{
+	static const enum shape shapes[] = {
+	    [TYPE_STRING] = SHAPE_STRING,  [TYPE_INTEGER] = SHAPE_INTEGER,   [TYPE_BOOLEAN] = SHAPE_BOOLEAN,
+	    [TYPE_OBJECT] = SHAPE_MAP,     [TYPE_NULLABLE] = SHAPE_MAP,      [TYPE_BYTES] = SHAPE_STRING,
+	    [TYPE_STRINGS] = SHAPE_STRING, [TYPE_TIME] = SHAPE_TIME,         [TYPE_VALUE] = SHAPE_STRING,
+	    [TYPE_UUID] = SHAPE_UUID,      [TYPE_PLATFORM] = SHAPE_Platform,
+	};
+	enum shape shape = told->shape == SHAPE_PLAIN ? shapes[field->type] : told->shape;
+	bool       repeats = field->type == TYPE_STRINGS;
+	if (repeats) put(out, "'type':'array','items':{");
+	put_type(out, shape, field->type == TYPE_NULLABLE);
+	put_range(out, field, told);
+	if (repeats) put(out, "}");
+	if (*told->standing) put(out, "'default':%s", told->standing);
+}
+
+static void put_parameter(struct buffer *out, enum message message, const struct field *field)
+{
+	const struct told *told = field_told(message, field->name);
+	bool               in_path = field->source == FROM_PATH;
+	put(out, "{'name':'%s','in':'%s'", field->name, in_path ? "path" : "query");
+	put_text(out, "description", told->about);
+	if (in_path) put(out, "'required':true");
+	if (field->type == TYPE_STRINGS) put(out, "'style':'form','explode':true");
+	put(out, "'schema':{");
+	put_field_type(out, field, told);
+	put(out, "}}");
+}
+
+static void put_parameters(struct buffer *out, const struct route *route)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(route->message, &count);
+	put(out, "'parameters':[");
+	for (unsigned i = 0; i < count; i++)
+		if (fields[i].source == FROM_PATH || fields[i].source == FROM_QUERY)
+			put_parameter(out, route->message, &fields[i]);
+	if (operation_traits(route) & WRITES) put(out, "{'$ref':'#/components/parameters/IdempotencyKey'}");
+	put(out, "{'$ref':'#/components/parameters/RequestId'}]");
+}
+
+static void put_body(struct buffer *out, const struct route *route)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(route->message, &count);
+	bool                required = false;
+	if (!arguments_have_body(route->message)) return;
+	put(out, "'requestBody':{'content':{'application/json':{'schema':{'type':'object',"
+	         "'additionalProperties':false,'properties':{");
+	for (unsigned i = 0; i < count; i++) {
+		if (fields[i].source != FROM_BODY) continue;
+		const struct told *told = field_told(route->message, fields[i].name);
+		put(out, "'%s':{", fields[i].name);
+		put_text(out, "description", told->about);
+		put_field_type(out, &fields[i], told);
+		put(out, "}");
+	}
+	put(out, "},'required':[");
+	for (unsigned i = 0; i < count; i++) {
+		if (fields[i].source != FROM_BODY || fields[i].need != NEED_REQUIRED) continue;
+		put(out, "'%s'", fields[i].name);
+		required = true;
+	}
+	put(out, "]}}},'required':%s}", required ? "true" : "false");
+}
+
+/* --- answers --- */
+
+static void put_header_refs(struct buffer *out, const char *const *names)
+{
+	put(out, "'headers':{");
+	for (; *names; names++) {
+		put(out, "'%s':{", *names);
+		put_ref(out, "headers", *names);
+		put(out, "}");
+	}
+	put(out, "}");
+}
+
+static void put_success(struct buffer *out, const struct route *route, int status)
+{
+	const struct operation *operation = operation_of(route->message);
+	const char             *headers[5] = {"X-Request-Id"};
+	unsigned                count = 1;
+	const char             *about = status == 201   ? "It has been created."
+	                                : status == 202 ? "Accepted: it will not be lost, and the work goes on."
+	                                : status == 204 ? "Done."
+	                                                : "The answer.";
+	if (operation_traits(route) & WRITES) headers[count++] = "Idempotency-Replayed";
+	if (route->answer == ANSWER_LIST) headers[count++] = "X-Total-Count";
+	if (route->answer == ANSWER_LIST) headers[count++] = "X-Has-More";
+	put(out, "'%d':{", status);
+	put_text(out, "description", about);
+	put_header_refs(out, headers);
+	if (route->answer != ANSWER_NONE) {
+		bool is_array = route->answer != ANSWER_OBJECT;
+		put(out, "'content':{'application/json':{'schema':{");
+		if (is_array) put(out, "'type':'array','items':{");
+		put_type(out, operation->answer, false);
+		put(out, is_array ? "}}}}" : "}}}");
+	}
+	put(out, "}");
+}
+
+/* The name of a set: its codes. */
+static void put_codes(struct buffer *out, uint64_t refusal)
+{
+	bool more = false;
+	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++) {
+		if (!(refusal & UINT64_C(1) << err)) continue;
+		if (more) buffer_byte(out, '-');
+		buffer_text(out, err_code((enum err)err));
+		more = true;
+	}
+}
+
+static void put_refusals(struct document *document, uint64_t errors)
+{
+	struct buffer *out = document->out;
+	while (errors) {
+		int      status = err_http((enum err)__builtin_ctzll(errors));
+		uint64_t refusal = errors & errors_of_status(status);
+		unsigned i = 0;
+		errors &= ~refusal;
+		while (i < document->refusal_count && document->refusals[i] != refusal)
+			i++;
+		must(i < REFUSALS_MAX);
+		document->refusals[i] = refusal;
+		if (i == document->refusal_count) document->refusal_count++;
+		put(out, "'%d':{'$ref':'#/components/responses/", status);
+		put_codes(out, refusal);
+		buffer_text(out, "\"}");
+	}
+}
+
+static void put_examples(struct buffer *out, uint64_t refusal)
+{
+	put(out, "'examples':{");
+	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++) {
+		if (!(refusal & UINT64_C(1) << err)) continue;
+		const char *code = err_code((enum err)err);
+		put(out, "'%s':{'value':{'code':'%s'", code, code);
+		put_text(out, "message", err_message((enum err)err));
+		put(out, "'request_id':'9e9884c3c343a63f'}}");
+	}
+	put(out, "}");
+}
+
+static void put_refusal(struct buffer *out, uint64_t refusal)
+{
+	int         status = err_http((enum err)__builtin_ctzll(refusal));
+	const char *headers[3] = {"X-Request-Id"};
+	if (status == 401) headers[1] = "WWW-Authenticate";
+	if (status == 429 || status == 503) headers[1] = "Retry-After";
+	put(out, "'");
+	put_codes(out, refusal);
+	buffer_text(out, "\":{\"description\":\"");
+	put_codes(out, refusal);
+	buffer_text(out, "\"");
+	put_header_refs(out, headers);
+	put(out, "'content':{'application/json':{'schema':{'allOf':[{'$ref':'#/components/schemas/Error'},"
+	         "{'type':'object','properties':{'code':{'enum':[");
+	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++)
+		if (refusal & UINT64_C(1) << err) put(out, "'%s'", err_code((enum err)err));
+	put(out, "]}}}]}");
+	put_examples(out, refusal);
+	put(out, "}}}");
+}
+
+/* --- operations --- */
+
+/* PASS_CREATE: passCreate. */
+static void operation_id(const char *name, char id[64])
+{
+	bool   upper = false;
+	size_t size = 0;
+	for (; *name && size < 63; name++) {
+		if (*name != '_') id[size++] = (char)(upper ? *name : tolower(*name));
+		upper = *name == '_';
+	}
+	id[size] = '\0';
+}
+
+static void put_operation(struct document *document, const struct route *route)
+{
+	static const char *const methods[METHOD_COUNT] = {"get", "post", "put", "patch", "delete"};
+	struct buffer           *out = document->out;
+	const struct operation  *operation = operation_of(route->message);
+	char                     id[64];
+	operation_id(operation->message, id);
+	put(out, "'%s':{'operationId':'%s','tags':['%s']", methods[route->method], id, operation->tag);
+	put_text(out, "summary", operation->summary);
+	put_parameters(out, route);
+	put_body(out, route);
+	put(out, "'responses':{");
+	put_success(out, route, route->status);
+	if (operation->begun) put_success(out, route, 202);
+	put_refusals(document, operation_errors(route));
+	put(out, "}}");
+}
+
+static bool is_told(const struct route *route)
+{
+	return route->answer != ANSWER_PAGE && route->answer != ANSWER_IMAGE && operation_of(route->message);
+}
+
+/* Is this the path's first row? Then all rows of the path are written. */
+static bool begins_path(unsigned index)
+{
+	for (unsigned i = 0; i < index; i++)
+		if (is_told(route_row(i)) && !strcmp(route_row(i)->path, route_row(index)->path))
+			return false;
+	return is_told(route_row(index));
+}
+
+static void put_paths(struct document *document)
+{
+	put(document->out, "'paths':{");
+	for (unsigned first = 0; first < ROUTE_COUNT; first++) {
+		if (!begins_path(first)) continue;
+		put(document->out, "'%s':{", route_row(first)->path);
+		for (unsigned i = first; i < ROUTE_COUNT; i++)
+			if (is_told(route_row(i)) && !strcmp(route_row(i)->path, route_row(first)->path))
+				put_operation(document, route_row(i));
+		put(document->out, "}");
+	}
+	put(document->out, "}");
+}
+
+/* --- the document --- */
+
+static const char about[] =
+    "Digital wallet passes, their loyalty balance, rewards and webhooks.\n\n"
+    "HEAD works wherever GET does. A path that is none is 404 ROUTE_NOT_FOUND; a method that a path does not "
+    "take is "
+    "405 METHOD_NOT_ALLOWED, with those that it takes in Allow. In a body, null for an optional member is as "
+    "good as "
+    "leaving it out, unless said otherwise. Queries also take 1, 0, t and f as booleans. Refusals change "
+    "nothing; "
+    "after 504 OUTCOME_UNKNOWN nobody can tell, and a retry with the same Idempotency-Key is safe.";
+
+static const char fixed_components[] =
+    "'securitySchemes':{'ApiKey':{'type':'http','scheme':'bearer','description':'An API key of the "
+    "account.'}},"
+    "'parameters':{'IdempotencyKey':{'name':'Idempotency-Key','in':'header','description':"
+    "'A retry with the same key is answered as the first request was, and changes nothing more.',"
+    "'schema':{'type':'string','minLength':1,'maxLength':%d,'pattern':'^[!-~]+$'}},"
+    "'RequestId':{'name':'X-Request-Id','in':'header','description':'Comes back with the answer.',"
+    "'schema':{'type':'string','maxLength':%d}}}";
+
+static const char *const headers[][3] = {
+    {"X-Request-Id", "The caller's, or one of the service's.", "'string'"},
+    {"Idempotency-Replayed", "This is the answer to an earlier request with the same Idempotency-Key.",
+     "'string','enum':['true']"},
+    {"X-Total-Count", "How many there are in all pages.", "'integer','minimum':0"},
+    {"X-Has-More", "Whether there are more after this page.", "'boolean'"},
+    {"Retry-After", "Seconds to wait.", "'integer','minimum':1"},
+    {"WWW-Authenticate", "How to authenticate.", "'string','enum':['Bearer']"},
+};
+
+static void put_headers(struct buffer *out)
+{
+	put(out, "'headers':{");
+	for (unsigned i = 0; i < sizeof headers / sizeof *headers; i++) {
+		put(out, "'%s':{", headers[i][0]);
+		put_text(out, "description", headers[i][1]);
+		if (i != 1) put(out, "'required':true"); /* but for the one of replays */
+		put(out, "'schema':{'type':%s}}", headers[i][2]);
+	}
+	put(out, "}");
+}
+
+void openapi_write(struct buffer *out)
+{
+	struct document document = {.out = out};
+	buffer_clear(out);
+	put(out, "{'openapi':'3.1.0','info':{'title':'Stampede','version':'1'");
+	put_text(out, "description", about);
+	put(out, "'license':{'name':'Apache 2.0','identifier':'Apache-2.0'}},'servers':[{'url':'/'}],"
+	         "'security':[{'ApiKey':[]}],'tags':[");
+	for (const struct tag *tag = tags(); tag->name; tag++) {
+		put(out, "{'name':'%s'", tag->name);
+		put_text(out, "description", tag->about);
+		put(out, "}");
+	}
+	put(out, "]");
+	put_paths(&document);
+	put(out, "'components':{");
+	put(out, fixed_components, IDEMPOTENCY_KEY_BYTES_MAX, REQUEST_ID_BYTES_MAX);
+	put_headers(out);
+	put(out, "'responses':{");
+	for (unsigned i = 0; i < document.refusal_count; i++)
+		put_refusal(out, document.refusals[i]);
+	put(out, "}");
+	put_schemas(out);
+	put(out, "}}");
+}

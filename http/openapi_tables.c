@@ -1,0 +1,181 @@
+/* The tables behind the document of the interface, expanded, and looked through for gaps. */
+#include "http/openapi_tables.h"
+#include "http/openapi.h"
+#include "schemas/arguments.h"
+
+#include <stdio.h>
+
+_Static_assert((int)ERR_STORAGE_FULL < 64, "a set of the interface's errors is a mask");
+
+static const struct shape_row rows[] = {
+#define BASE(name, type, rest)         {ROW_BASE, #name, type, rest, SHAPE_##name, 0},
+#define WORDS(name, about)             {ROW_WORDS, #name, about, "", SHAPE_##name, 0},
+#define OBJECT(name, about)            {ROW_OBJECT, #name, about, "", SHAPE_##name, 0},
+#define WORD(text)                     {ROW_WORD, "", text, "", SHAPE_PLAIN, 0},
+#define MEMBER(name, type, how, about) {ROW_MEMBER, #name, about, "", SHAPE_##type, how},
+#include "schemas/objects.def"
+#undef BASE
+#undef WORDS
+#undef OBJECT
+#undef WORD
+#undef MEMBER
+    {ROW_END, "", "", "", SHAPE_PLAIN, 0}};
+
+const struct shape_row *shape_rows(void)
+{
+	return rows;
+}
+
+const struct shape_row *shape_row(enum shape shape)
+{
+	const struct shape_row *row = rows;
+	while (row->kind != ROW_END && (row->shape != shape || row->kind == ROW_MEMBER))
+		row++;
+	must(row->kind != ROW_END);
+	return row;
+}
+
+#define E(name) (UINT64_C(1) << ERR_##name)
+
+#define TAG(name, about) {#name, about},
+#define BEGINS(message, tag, answer, summary, errors)
+#define OPERATION(message, tag, answer, summary, errors)
+#define COMMON(error, when)
+static const struct tag tag_rows[] = {
+#include "http/operations.def"
+    {NULL, NULL}};
+#undef TAG
+#undef BEGINS
+#undef OPERATION
+
+#define TAG(name, about)
+#define BEGINS(message, tag, answer, summary, errors) {#message, #tag, SHAPE_##answer, summary, errors, true},
+#define OPERATION(message, tag, answer, summary, errors) \
+	{#message, #tag, SHAPE_##answer, summary, errors, false},
+static const struct operation operations[] = {
+#include "http/operations.def"
+};
+#undef BEGINS
+#undef OPERATION
+#undef COMMON
+
+#define BEGINS(message, tag, answer, summary, errors)
+#define OPERATION(message, tag, answer, summary, errors)
+#define COMMON(error, when) {ERR_##error, when},
+static const struct {
+	enum err err;
+	unsigned when;
+} common[] = {
+#include "http/operations.def"
+};
+
+static const struct told tellings[] = {
+#define TELL(message, field, type, characters, standing, about) \
+	{#message, #field, SHAPE_##type, characters, standing, about},
+#include "http/fields.def"
+#undef TELL
+};
+enum {
+	OPERATION_COUNT = sizeof operations / sizeof *operations,
+	COMMON_COUNT = sizeof common / sizeof *common,
+	TELLINGS = sizeof tellings / sizeof *tellings
+};
+
+const struct tag *tags(void)
+{
+	return tag_rows;
+}
+
+const struct operation *operation_of(enum message message)
+{
+	for (unsigned i = 0; i < OPERATION_COUNT; i++)
+		if (!strcmp(operations[i].message, message_row(message)->name)) return &operations[i];
+	return NULL;
+}
+
+const struct told *field_told(enum message message, const char *field)
+{
+	static const struct told nothing = {"ANY", "", SHAPE_PLAIN, 0, "", ""};
+	const struct told       *told = &nothing;
+	for (unsigned i = 0; i < TELLINGS; i++) {
+		if (strcmp(tellings[i].field, field) != 0) continue;
+		if (!strcmp(tellings[i].message, message_row(message)->name)) return &tellings[i];
+		if (!strcmp(tellings[i].message, "ANY")) told = &tellings[i];
+	}
+	return told;
+}
+
+/* --- errors --- */
+
+unsigned operation_traits(const struct route *route)
+{
+	const struct message_row *row = message_row(route->message);
+	bool                writes = route->method != METHOD_GET, body = arguments_have_body(route->message);
+	unsigned            count, traits = ANY;
+	const struct field *fields = message_fields(route->message, &count);
+	bool                input = writes || body;
+	for (unsigned i = 0; i < count; i++)
+		input = input || fields[i].source == FROM_QUERY;
+	if (writes) traits |= WRITES;
+	if (body) traits |= BODY;
+	if (input) traits |= INPUT;
+	if (!row->works_suspended) traits |= SUSPENDABLE;
+	if (row->function == FUNCTION_WEBHOOKS) traits |= WEBHOOKS;
+	if (row->function == FUNCTION_REWARDS) traits |= REWARDS;
+	return traits;
+}
+
+uint64_t operation_errors(const struct route *route)
+{
+	uint64_t errors = operation_of(route->message)->errors;
+	for (unsigned i = 0; i < COMMON_COUNT; i++)
+		if ((operation_traits(route) & common[i].when) == common[i].when)
+			errors |= UINT64_C(1) << common[i].err;
+	return errors;
+}
+
+uint64_t errors_of_status(int status)
+{
+	uint64_t errors = 0;
+	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++)
+		if (err_http((enum err)err) == status) errors |= UINT64_C(1) << err;
+	return errors;
+}
+
+/* --- gaps --- */
+
+static bool is_tag(const char *name)
+{
+	const struct tag *tag = tag_rows;
+	while (tag->name && strcmp(tag->name, name) != 0)
+		tag++;
+	return tag->name;
+}
+
+static bool route_has_gap(const struct route *route, char text[128])
+{
+	unsigned                count;
+	const char             *name = message_row(route->message)->name;
+	const struct field     *fields = message_fields(route->message, &count);
+	const struct operation *operation = operation_of(route->message);
+	if (route->answer == ANSWER_PAGE || route->answer == ANSWER_IMAGE) return false;
+	snprintf(text, 128, "%s: no row in http/operations.def", name);
+	if (!operation) return true;
+	snprintf(text, 128, "%s: no such tag in http/operations.def", name);
+	if (!is_tag(operation->tag)) return true;
+	for (unsigned i = 0; i < count; i++) {
+		const struct told *told = field_told(route->message, fields[i].name);
+		snprintf(text, 128, "%s: no row for %s in http/fields.def", name, fields[i].name);
+		if (fields[i].source != FROM_SELF && !*told->about) return true;
+		snprintf(text, 128, "%s: no type for %s in http/fields.def", name, fields[i].name);
+		if (fields[i].type == TYPE_VALUE && told->shape == SHAPE_PLAIN) return true;
+	}
+	return false;
+}
+
+bool openapi_gap(unsigned *at, char text[128])
+{
+	for (; *at < ROUTE_COUNT; ++*at)
+		if (route_has_gap(route_row(*at), text)) return true;
+	return false;
+}

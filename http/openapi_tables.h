@@ -1,0 +1,69 @@
+#pragma once
+#include "http/route.h"
+#include "schemas/fields.h"
+
+/* The tables that say of the interface what no code needs to know: operations.def, fields.def, schemas/objects.def. */
+
+enum { ALWAYS = 0, NULLABLE = 1, SOMETIMES = 2, LIST = 4 };
+
+enum shape {
+#define BASE(name, type, rest) SHAPE_##name,
+#define WORDS(name, about)     SHAPE_##name,
+#define OBJECT(name, about)    SHAPE_##name,
+#define WORD(text)
+#define MEMBER(name, type, how, about)
+#include "schemas/objects.def"
+#undef BASE
+#undef WORDS
+#undef OBJECT
+#undef WORD
+#undef MEMBER
+	SHAPE_PLAIN /* of a field: as its type says */
+};
+
+/* A row of schemas/objects.def; words follow their enumeration, members their object. */
+struct shape_row {
+	enum { ROW_BASE, ROW_WORDS, ROW_WORD, ROW_OBJECT, ROW_MEMBER, ROW_END } kind;
+	const char *name, *text; /* text: of BASE the JSON type, of WORD the word, else for people */
+	const char *rest;        /* of BASE: more of its schema */
+	enum shape  shape;       /* of MEMBER its type, else its own */
+	unsigned    how;         /* of MEMBER */
+};
+
+struct tag {
+	const char *name, *about;
+};
+
+struct operation {
+	const char *message; /* "PASS_CREATE" */
+	const char *tag;
+	enum shape  answer;
+	const char *summary;
+	uint64_t    errors; /* its own, 1 << number */
+	bool        begun;
+};
+
+struct told {
+	const char *message; /* "ANY": of all */
+	const char *field;
+	enum shape  shape;
+	int         characters;
+	const char *standing; /* its default */
+	const char *about;
+};
+
+enum trait { ANY = 0, WRITES = 1, BODY = 2, INPUT = 4, SUSPENDABLE = 8, WEBHOOKS = 16, REWARDS = 32 };
+
+const struct shape_row *shape_rows(void); /* the last one is a ROW_END */
+const struct shape_row *shape_row(enum shape shape);
+const struct tag       *tags(void); /* the last one has no name */
+
+/* NULL: there is no row. */
+const struct operation *operation_of(enum message message);
+/* A field without a row of its own is told without words. */
+const struct told *field_told(enum message message, const char *field);
+unsigned           operation_traits(const struct route *route);
+
+/* All errors that the operation may answer; all that have that status: masks, 1 << number. */
+uint64_t operation_errors(const struct route *route);
+uint64_t errors_of_status(int status);
