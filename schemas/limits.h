@@ -34,6 +34,13 @@ enum {
 	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */
 	IDEMPOTENCY_FORGOTTEN_MAX = 4,    /* old keys that go when a new one comes; more wait for the next */
 
+	/* Rewards */
+	REWARD_NAME_POINTS_MAX = 200,         /* code points; document section 8; INVALID_INPUT */
+	REWARD_DESCRIPTION_POINTS_MAX = 2000, /* likewise */
+	REWARD_SLUG_BYTES_MAX = 80,           /* likewise; ASCII */
+	REWARDS_MAX = 5000, /* an account's, archived ones too: one answer lists them; RESOURCE_CONFLICT */
+	REDEMPTION_ALLOWANCE_MAX = 2147483647, /* of one entitlement; INVALID_INPUT */
+
 	/* HTTP connections */
 	HTTP_THREADS_MAX = 8,    /* --http-threads */
 	CONNECTIONS_MAX = 10000, /* a thread; fewer if descriptors are few; more wait in the listen queue */

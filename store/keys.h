@@ -80,6 +80,24 @@ static inline struct row_key key_name(struct account_id account, struct span nam
 	return key;
 }
 
+/* Of a REWARD_SLUG row, and of a REWARD_VERSION row. */
+static inline struct row_key key_reward_slug(struct account_id account, struct span slug)
+{
+	struct row_key key = key_account(account);
+	size_t         size = slug.size < NAME_KEY_BYTES_MAX ? slug.size : NAME_KEY_BYTES_MAX;
+	if (size) memcpy(key.bytes + key.size, slug.at, size);
+	key.size += size;
+	return key;
+}
+
+static inline struct row_key key_reward_version(struct account_id account, uint32_t family, uint32_t version)
+{
+	struct row_key key = key_u32(account, family);
+	put_be32(key.bytes + key.size, version);
+	key.size += 4;
+	return key;
+}
+
 /* Does `key` begin with `prefix`? */
 static inline bool key_has_prefix(struct span key, struct span prefix)
 {
