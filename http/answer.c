@@ -234,6 +234,7 @@ static enum err end_list(struct request *request, const msgpack_object *payload)
 		return ERR_MALFORMED;
 	enum err err = add_part(request, items, true);
 	if (err) return err;
+	if (request->route->answer == ANSWER_ARRAY) return OK;
 	char text[24];
 	snprintf(text, sizeof text, "%llu", (unsigned long long)total->via.u64);
 	answer_header(request, "X-Total-Count", span_str(text));
@@ -265,7 +266,8 @@ void answer_reply(struct request *request, const struct reply *reply)
 	switch (request->route->answer) {
 	case ANSWER_NONE: answer_empty(request, request->route->status); break;
 	case ANSWER_OBJECT: answer_object(request, reply); break;
-	case ANSWER_LIST: answer_list(request, reply); break;
+	case ANSWER_LIST:
+	case ANSWER_ARRAY: answer_list(request, reply); break;
 	case ANSWER_PAGE: page_answer(request, reply); break;
 	case ANSWER_IMAGE: page_answer_image(request, reply); break;
 	}

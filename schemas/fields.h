@@ -103,6 +103,15 @@
 #define FIELDS_CLOCK_SHOW(F)
 #define FIELDS_CLOCK_SET(F) F(CLOCK_SET, offset, SELF, INTEGER, REQUIRED, 0, CLOCK_OFFSET_MAX)
 
+#define FIELDS_CARD_LINK(F)                                 \
+	F(CARD_LINK, pass_id, SELF, STRING, REQUIRED, 0, 0) \
+	F(CARD_LINK, code, SELF, STRING, REQUIRED, 0, 0)
+#define FIELDS_CARD_UNLINK(F) F(CARD_UNLINK, card_id, SELF, STRING, REQUIRED, 0, 0)
+#define FIELDS_CARD_LIST(F)                                              \
+	F(CARD_LIST, pass_id, PATH, STRING, REQUIRED, 0, 0)              \
+	F(CARD_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
+	F(CARD_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)
+
 /* Of one pass: it has been issued, or could not be, and why; how it stands now. */
 #define FIELDS_PASS_ISSUE(F)                                          \
 	F(PASS_ISSUE, number, SELF, INTEGER, REQUIRED, 0, UINT32_MAX) \

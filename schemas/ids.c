@@ -185,16 +185,20 @@ static int32_t take_code_point(struct span text, size_t *at)
 	return point;
 }
 
-bool pass_id_is_valid(struct span text)
+bool text_is_plain(struct span text, size_t bytes_max)
 {
-	if (text.size < 1 || text.size > PASS_ID_BYTES_MAX) return false;
-	/* A path segment of this name would be a step in the path instead. */
-	if (span_is(text, ".") || span_is(text, "..")) return false;
+	if (text.size < 1 || text.size > bytes_max) return false;
 	for (size_t at = 0; at < text.size;) {
 		int32_t point = take_code_point(text, &at);
 		if (point < 0x20 || (point >= 0x7f && point <= 0x9f)) return false;
 	}
 	return true;
+}
+
+bool pass_id_is_valid(struct span text)
+{
+	/* A path segment of these names would be a step in the path instead. */
+	return text_is_plain(text, PASS_ID_BYTES_MAX) && !span_is(text, ".") && !span_is(text, "..");
 }
 
 uint32_t account_slot(struct account_id account)

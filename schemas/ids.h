@@ -39,7 +39,10 @@ wall_us     uuid_time(struct uuid id); /* `now` of uuid_v7() */
 void        uuid_text(struct uuid id, char text[UUID_TEXT]);
 bool        uuid_read(struct span text, struct uuid *id); /* lower or upper case, with its four hyphens */
 
-/* Is this a pass_id the interface takes: valid UTF-8, 1 to 200 bytes, no control characters, not "." or ".."? */
+/* Is this valid UTF-8 of 1 to `bytes_max` bytes without control characters? */
+bool text_is_plain(struct span text, size_t bytes_max);
+
+/* Is this a pass_id the interface takes: plain text of at most 200 bytes, not "." or ".."? */
 bool pass_id_is_valid(struct span text);
 
 /* The fixed placement: account -> slot (of SLOT_COUNT) -> shard (of `shards`). */

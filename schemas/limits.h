@@ -27,8 +27,12 @@ enum {
 	WEBHOOKS_ACTIVE_MAX = 5, /* document section 8; WEBHOOK_SUBSCRIPTION_LIMIT_REACHED */
 	WEBHOOKS_MAX = 500,      /* an account's, inactive ones too: one answer lists them; likewise */
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
-	IDEMPOTENCY_KEY_BYTES_MAX = 255,    /* visible ASCII; INVALID_INPUT */
-	IDEMPOTENCY_KEPT_HOURS = 24,        /* of service time; then a key is as good as new */
+
+	/* Notices: cards, audiences, notifications */
+	CARD_CODE_BYTES_MAX = 200, /* of a card's code; key size; INVALID_INPUT */
+
+	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
+	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
 	IDEMPOTENCY_KEYS_DEFAULT =
 	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
 	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */

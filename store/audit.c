@@ -157,7 +157,7 @@ static enum err audit_account(struct auditor *auditor)
 	if ((err = audit_keys(auditor)) || (err = audit_templates(auditor))) return err;
 	if ((err = audit_passes(auditor)) || (err = audit_subscriptions(auditor))) return err;
 	if ((err = audit_issuing(auditor)) || (err = audit_images(auditor))) return err;
-	if ((err = audit_deliveries(auditor))) return err;
+	if ((err = audit_deliveries(auditor)) || (err = audit_cards(auditor))) return err;
 	return audit_idempotency(auditor);
 }
 

@@ -8,7 +8,7 @@
 /* What the parts of an audit share: audit.c goes from account to account, audit_rows.c takes an account's rows of one
  * table apart, audit_passes.c recomputes what an account's passes must add up to, audit_index.c what they are found by,
  * audit_idempotency.c holds keys against their order, audit_subscriptions.c judges webhook subscriptions, audit_deliveries.c what is to be sent to them,
- * audit_issuing.c and audit_images.c what is being issued and shown. Nobody else includes this. */
+ * audit_issuing.c and audit_images.c what is being issued and shown, audit_cards.c holds cards against what finds them. Nobody else includes this. */
 
 /* What the tables say of one pass: its hot row, and beside it what the others must agree to. */
 struct pass_seen {
@@ -77,6 +77,9 @@ must_check enum err audit_passes(struct auditor *auditor);
 must_check enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value,
                                bool *readable);
 must_check enum err audit_index(struct auditor *auditor);
+
+/* Its cards; after its passes, whose count is used. */
+must_check enum err audit_cards(struct auditor *auditor);
 
 /* Its webhook subscriptions. */
 must_check enum err audit_subscriptions(struct auditor *auditor);

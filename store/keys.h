@@ -98,6 +98,25 @@ static inline struct row_key key_reward_version(struct account_id account, uint3
 	return key;
 }
 
+/* Of a CARD row: a pass's cards stand in the order of their ids. */
+static inline struct row_key key_card(struct account_id account, uint32_t pass_number, struct uuid id)
+{
+	struct row_key key = key_u32(account, pass_number);
+	memcpy(key.bytes + key.size, id.b, sizeof id.b);
+	key.size += sizeof id.b;
+	return key;
+}
+
+/* Of a CARD_CODE row; a code is no longer than CARD_CODE_BYTES_MAX. */
+static inline struct row_key key_card_code(struct account_id account, struct span code)
+{
+	struct row_key key = key_account(account);
+	size_t         size = code.size < CARD_CODE_BYTES_MAX ? code.size : CARD_CODE_BYTES_MAX;
+	memcpy(key.bytes + key.size, code.at, size);
+	key.size += size;
+	return key;
+}
+
 /* Does `key` begin with `prefix`? */
 static inline bool key_has_prefix(struct span key, struct span prefix)
 {

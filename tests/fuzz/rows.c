@@ -5,6 +5,7 @@
 
 #include "schemas/body.h"
 #include "store/account_row.h"
+#include "store/card.h"
 #include "store/hot.h"
 #include "store/image.h"
 #include "store/issuing.h"
@@ -90,6 +91,18 @@ static void check_subscription(struct span bytes)
 	if (err) return;
 	struct span written = span_of(value, subscription_write(&row, value));
 	must(span_equal(written, bytes) && subscription_read(written, &again) == OK);
+}
+
+static void check_card(struct span bytes)
+{
+	struct card card = {.linked = false}, again;
+	uint8_t     value[CARD_BYTES_MAX];
+	(void)!card_code_read(bytes, &again);
+	enum err err = card_read(bytes, &card);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	struct span written = span_of(value, card_write(&card, value));
+	must(span_equal(written, bytes) && card_read(written, &again) == OK);
 }
 
 static void check_issuing(struct span bytes)
@@ -199,9 +212,9 @@ static void check_commands(struct span bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static void (*const checks[])(struct span bytes) = {check_hot_row,      check_tally,   check_ledger,
-	                                                    check_account,      check_body,    check_commands,
-	                                                    check_subscription, check_issuing, check_image};
+	static void (*const checks[])(struct span bytes) = {
+	    check_hot_row,  check_tally,        check_ledger,  check_account, check_body,
+	    check_commands, check_subscription, check_issuing, check_image,   check_card};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);

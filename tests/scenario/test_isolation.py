@@ -29,6 +29,8 @@ CASES = {
     "PASS_DELETE": [("pass", lambda i: ("DELETE", path_of(i), None))],
     "PASS_LOYALTY": [("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": 1})),
                      ("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": -(2**53 - 1)}))],
+    "CARD_LIST": [("pass", lambda i: ("GET", path_of(i, "/cards"), None)),
+                  ("pass", lambda i: ("HEAD", path_of(i, "/cards?limit=1"), None))],
     "TEMPLATE_FIELDS": [("template", lambda i: ("GET", ACCEPTED + i, None))],
     "SUBSCRIPTION_CREATE": [], "SUBSCRIPTION_LIST": [],  # no id
     "SUBSCRIPTION_GET": [("subscription", lambda i: ("GET", hook_path(i), None)),

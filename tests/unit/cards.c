@@ -1,0 +1,129 @@
+/* Rows of cards: written and read again they are the same, an id and a code lead to them, and what no program of ours writes
+ * is damage. */
+#include "tests/unit/support.h"
+
+#include "store/card.h"
+#include "store/keys.h"
+
+#include <criterion/criterion.h>
+
+static struct scratch          s;
+static const struct account_id account = {{'b'}}, before = {{'a'}}, after = {{'c'}};
+
+static void begin(void)
+{
+	scratch_open(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(cards, .init = begin, .fini = end);
+
+static struct card some(uint8_t tag, uint32_t pass_number, const char *code)
+{
+	return (struct card){.id = {{tag}},
+	                     .pass_number = pass_number,
+	                     .linked = true,
+	                     .created = {tag},
+	                     .code = span_str(code)};
+}
+
+static void store(struct account_id of, struct card card)
+{
+	cr_assert_eq(card_put(s.view, of, &card), OK);
+	scratch_save(&s);
+}
+
+static bool is(const struct card *got, const struct card *want)
+{
+	return !memcmp(&got->id, &want->id, sizeof got->id) && got->pass_number == want->pass_number &&
+	       got->linked == want->linked && got->created.v == want->created.v &&
+	       span_equal(got->code, want->code);
+}
+
+Test(cards, are_found_by_id_and_by_code)
+{
+	struct card want = some(5, 7, "abc"), got;
+	store(account, want);
+	store(after, some(6, 8, "abcd"));
+	cr_assert_eq(card_get(s.view, account, want.id, &got), OK);
+	cr_expect(is(&got, &want));
+	cr_assert_eq(card_of_code(s.view, account, span_str("abc"), &got), OK);
+	cr_expect(is(&got, &want));
+	cr_expect_eq(card_get(s.view, before, want.id, &got), ERR_NOT_FOUND);
+	static const char *const others[] = {"ab", "abcd", "ABC", "abc "};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		cr_expect_eq(card_of_code(s.view, account, span_str(others[i]), &got), ERR_NOT_FOUND);
+	cr_expect_eq(card_of_code(s.view, account, filler(1, CARD_CODE_BYTES_MAX + 1), &got), ERR_NOT_FOUND);
+}
+
+Test(cards, one_that_is_unlinked_has_no_code)
+{
+	struct card card = some(5, 7, "abc"), got;
+	store(account, card);
+	card.linked = false;
+	store(account, card);
+	cr_expect_eq(card_of_code(s.view, account, card.code, &got), ERR_NOT_FOUND);
+	cr_assert_eq(card_get(s.view, account, card.id, &got), OK);
+	cr_expect(is(&got, &card));
+}
+
+/* In one command, as when a code goes over. */
+Test(cards, a_code_goes_from_one_to_the_other)
+{
+	struct card old = some(5, 7, "abc"), new = some(6, 8, "abc"), got;
+	store(account, old);
+	old.linked = false;
+	cr_assert_eq(card_put(s.view, account, &old), OK);
+	store(account, new);
+	cr_assert_eq(card_of_code(s.view, account, new.code, &got), OK);
+	cr_expect(is(&got, &new));
+}
+
+Test(cards, come_newest_first_and_are_the_passes_own)
+{
+	struct card got;
+	char        codes[][2] = {"a", "b", "c", "d", "e"};
+	cr_expect_eq(card_newest(s.view, account, 7, &got), ERR_NOT_FOUND);
+	for (uint8_t i = 0; i < 5; i++)
+		store(account, some((uint8_t)(0xff - i), 6 + i % 3, codes[i]));
+	store(before, some(3, 7, "x"));
+	store(after, some(4, 7, "y"));
+	cr_assert_eq(card_newest(s.view, account, 7, &got), OK);
+	cr_expect_eq(got.id.b[0], 0xfe);
+	cr_assert_eq(card_older(s.view, account, &got), OK);
+	cr_expect_eq(got.id.b[0], 0xfb);
+	cr_expect_eq(card_older(s.view, account, &got), ERR_NOT_FOUND);
+	cr_expect_eq(card_newest(s.view, account, 9, &got), ERR_NOT_FOUND);
+	cr_expect_eq(card_newest(s.view, account, UINT32_MAX, &got), ERR_NOT_FOUND);
+}
+
+/* The format, byte for byte; and what is not of it. */
+Test(cards, rows_are_as_they_are_described)
+{
+	uint8_t              value[CARD_BYTES_MAX + 1];
+	struct card          card = some(1, 2, "code"), got;
+	static const uint8_t want[] = {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 'c', 'o', 'd', 'e'};
+	cr_assert_eq(card_write(&card, value), sizeof want);
+	cr_expect_arr_eq(value, want, sizeof want);
+	static const struct {
+		size_t  at;
+		uint8_t byte;
+	} rows[] = {{0, 0}, {0, 2}, {1, 2}, {10, '\n'}, {12, 0x80}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint8_t kept = value[rows[i].at];
+		value[rows[i].at] = rows[i].byte;
+		cr_expect_eq(card_read(span_of(value, sizeof want), &got), ERR_DAMAGED, "row %zu", i);
+		value[rows[i].at] = kept;
+	}
+	for (size_t size = 0; size <= 10; size++)
+		cr_expect_eq(card_read(span_of(value, size), &got), ERR_DAMAGED, "%zu bytes", size);
+	memset(value + 10, 'u', sizeof value - 10);
+	cr_expect_eq(card_read(span_of(value, CARD_BYTES_MAX), &got), OK);
+	cr_expect_eq(card_read(span_of(value, CARD_BYTES_MAX + 1), &got), ERR_DAMAGED);
+	for (size_t size = 0; size < 30; size++)
+		cr_expect_eq(card_code_read(span_of(value, size), &got), size == 20 ? OK : ERR_DAMAGED);
+}
