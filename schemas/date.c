@@ -38,29 +38,44 @@ static void day_parts(int64_t days, int *year, int *month, int *day)
 	*year = (int)(year_of_era + era * 400 + (*month <= 2));
 }
 
+/* A list prints this a hundred times: digits by hand, where snprintf would be the costliest part. */
+static char *put_digits(char *to, int places, int value, char after)
+{
+	for (int place = places; place-- > 0; value /= 10)
+		to[place] = (char)('0' + value % 10);
+	to[places] = after;
+	return to + places + 1;
+}
+
+/* "2026-11-20T20:43:00.", and the microseconds that follow. */
+static char *put_seconds(wall_us at, char between, char *to, int *us)
+{
+	int64_t within = at.v < YEAR_0001 ? YEAR_0001 : at.v > YEAR_9999_LAST ? YEAR_9999_LAST : at.v;
+	int64_t days = floor_div(within, US_PER_DAY);
+	int     seconds = (int)((within - days * US_PER_DAY) / US_PER_SEC);
+	int     year, month, day;
+	*us = (int)((within - days * US_PER_DAY) % US_PER_SEC);
+	day_parts(days, &year, &month, &day);
+	to = put_digits(to, 4, year, '-');
+	to = put_digits(to, 2, month, '-');
+	to = put_digits(to, 2, day, between);
+	to = put_digits(to, 2, seconds / 3600, ':');
+	to = put_digits(to, 2, seconds / 60 % 60, ':');
+	return put_digits(to, 2, seconds % 60, '.');
+}
+
 void rfc3339_text(wall_us at, char text[RFC3339_TEXT])
 {
-	int64_t us = at.v < YEAR_0001 ? YEAR_0001 : at.v > YEAR_9999_LAST ? YEAR_9999_LAST : at.v;
-	int64_t days = floor_div(us, US_PER_DAY);
-	int     ms = (int)((us - days * US_PER_DAY) / US_PER_MS);
-	int     year, month, day;
-	day_parts(days, &year, &month, &day);
-	/* A list prints this a hundred times: digits by hand, where snprintf would be the costliest part. */
-	const struct {
-		int  places, value;
-		char after;
-	} parts[] = {{4, year, '-'},         {2, month, '-'},           {2, day, 'T'},
-	             {2, ms / 3600000, ':'}, {2, ms / 60000 % 60, ':'}, {2, ms / 1000 % 60, '.'},
-	             {3, ms % 1000, 'Z'}};
-	char *to = text;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		int value = parts[i].value;
-		for (int place = parts[i].places; place-- > 0; value /= 10)
-			to[place] = (char)('0' + value % 10);
-		to[parts[i].places] = parts[i].after;
-		to += parts[i].places + 1;
-	}
-	*to = '\0';
+	int   us;
+	char *to = put_seconds(at, 'T', text, &us);
+	*put_digits(to, 3, us / (int)US_PER_MS, 'Z') = '\0';
+}
+
+void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT])
+{
+	int   us;
+	char *to = put_seconds(at, ' ', text, &us);
+	memcpy(put_digits(to, 6, us, ' '), "+0000 UTC", sizeof "+0000 UTC");
 }
 
 /* What is left to read; a reader that finds something else sets `bad` and reads on harmlessly. */

@@ -2,10 +2,13 @@
 #include "schemas/clock.h"
 #include "schemas/span.h"
 
-enum { RFC3339_TEXT = 24 + 1 };
+enum { RFC3339_TEXT = 24 + 1, SPACED_DATE_TEXT = 36 + 1 };
 
 /* "2026-11-20T20:43:00.123Z": milliseconds, rounded down, UTC, NUL-terminated. Years 0001 to 9999. */
 void rfc3339_text(wall_us at, char text[RFC3339_TEXT]);
+
+/* "2026-11-20 20:43:00.123456 +0000 UTC", likewise, with microseconds: the form of some lists. */
+void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT]);
 
 /* Reads RFC 3339 with any offset, 0 to 9 fraction digits (cut to microseconds), T or t, Z or z.
  * false when it is not such a date, or no real day. A second of 60 is refused. */

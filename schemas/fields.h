@@ -112,6 +112,12 @@
 	F(CARD_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
 	F(CARD_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)
 
+#define FIELDS_RULE_PUT(F)    F(RULE_PUT, file, SELF, OBJECT, REQUIRED, 0, 0)
+#define FIELDS_RULE_DELETE(F) F(RULE_DELETE, rule_id, SELF, STRING, REQUIRED, 0, 0)
+#define FIELDS_RULE_LIST(F)                                              \
+	F(RULE_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
+	F(RULE_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)
+
 /* Of one pass: it has been issued, or could not be, and why; how it stands now. */
 #define FIELDS_PASS_ISSUE(F)                                          \
 	F(PASS_ISSUE, number, SELF, INTEGER, REQUIRED, 0, UINT32_MAX) \

@@ -33,6 +33,15 @@ enum {
 
 	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
 	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
+	/* Activation rules */
+	RULES_MAX =
+	    200, /* of an account: all are kept in memory, and looked at for every fact; RESOURCE_CONFLICT */
+	RULE_OWN_ACTIONS_MAX = 8, /* of one rule; INVALID_INPUT */
+	/* of all active rules of one event: a fact may set all of them off, in its own commit, at some 12 rows each;
+	 * RESOURCE_CONFLICT */
+	RULE_ACTIONS_MAX = 32,
+	RULE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */
+	MESSAGE_CODE_POINTS_MAX = 2000,  /* of a message to a holder; INVALID_INPUT */
 	IDEMPOTENCY_KEYS_DEFAULT =
 	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
 	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */

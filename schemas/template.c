@@ -53,80 +53,13 @@ const struct template_field *template_field(const struct template *template, str
 	return NULL;
 }
 
-/* The readers below leave `*to` alone when the member is absent or null; false means: present, but wrong. */
-static bool read_text(const struct json *object, const char *key, struct span *to)
-{
-	const struct json *value = json_member(object, key);
-	if (!value || value->kind == JSON_NULL) return true;
-	*to = value->text;
-	return value->kind == JSON_STRING && value->text.size > 0;
-}
-
 /* A short one, which people are shown. */
 static bool read_shown(const struct json *object, const char *key, struct span *to)
 {
-	return read_text(object, key, to) && to->size <= TEMPLATE_TEXT_BYTES_MAX;
+	return file_text(object, key, to) && to->size <= TEMPLATE_TEXT_BYTES_MAX;
 }
 
-static bool read_flag(const struct json *object, const char *key, bool *to)
-{
-	const struct json *value = json_member(object, key);
-	if (!value || value->kind == JSON_NULL) return true;
-	*to = value->kind == JSON_TRUE;
-	return value->kind == JSON_TRUE || value->kind == JSON_FALSE;
-}
-
-static bool read_choice(const struct json *object, const char *key, const char *const *texts, unsigned count,
-                        unsigned *to)
-{
-	const struct json *value = json_member(object, key);
-	if (!value || value->kind != JSON_STRING) return false;
-	for (*to = 0; *to < count; ++*to)
-		if (span_is(value->text, texts[*to])) return true;
-	return false;
-}
-
-static bool read_integer(const struct json *object, const char *key, int64_t *to)
-{
-	const struct json *value = json_member(object, key);
-	return !value || value->kind == JSON_NULL || json_integer(value, to);
-}
-
-/* ---- what is wrong ---- */
-
-enum { MEMBER_BYTES_MAX = 64 }; /* of a key of the file's own making, in a fault */
-
-/* false, having said that it is member `name` of what `in` names ("": the file). */
-static bool wrong_key(struct template_fault *fault, const char *in, struct span name, const char *message)
-{
-	name = utf8_cut(name, MEMBER_BYTES_MAX);
-	snprintf(fault->field, sizeof fault->field, "%s%s%.*s", in, *in ? "." : "", (int)name.size,
-	         (const char *)name.at);
-	fault->message = message;
-	return false;
-}
-
-static bool wrong(struct template_fault *fault, const char *in, const char *name, const char *message)
-{
-	return wrong_key(fault, in, span_str(name), message);
-}
-
-static bool wrong_whole(struct template_fault *fault, const char *what, const char *message)
-{
-	return wrong(fault, "", what, message);
-}
-
-static bool known_keys(const struct json *object, const char *const *keys, const char *in,
-                       struct template_fault *fault)
-{
-	for (const struct json *member = object->child; member; member = member->next) {
-		unsigned i = 0;
-		while (keys[i] && !span_is(member->key, keys[i]))
-			i++;
-		if (!keys[i]) return wrong_key(fault, in, member->key, "A template has no such member.");
-	}
-	return true;
-}
+static const char unknown[] = "A template has no such member.";
 
 /* ---- fields ---- */
 
@@ -137,85 +70,87 @@ static const char wrong_type[] = "A field's type is one of"
                                  ".";
 
 static bool read_field(const struct json *value, const char *in, struct template_field *field,
-                       struct template_fault *fault)
+                       struct file_fault *fault)
 {
 	static const char *const keys[] = {"key", "label", "type", "required", "locked", "max_length", NULL};
 	unsigned                 kind;
 	*field = (struct template_field){.key = {NULL, 0}};
-	if (value->kind != JSON_OBJECT) return wrong_whole(fault, in, "A field is a JSON object.");
-	if (!known_keys(value, keys, in, fault)) return false;
-	if (!read_text(value, "key", &field->key) || !field->key.size || field->key.size > 100)
-		return wrong(fault, in, "key", "A field has a key, a string of 1 to 100 bytes.");
+	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "A field is a JSON object.");
+	if (!file_knows(value, keys, in, unknown, fault)) return false;
+	if (!file_text(value, "key", &field->key) || !field->key.size || field->key.size > 100)
+		return file_wrong(fault, in, "key", "A field has a key, a string of 1 to 100 bytes.");
 	field->label = field->key;
 	if (!read_shown(value, "label", &field->label))
-		return wrong(fault, in, "label", "A label is a string of 1 to 200 bytes.");
-	if (!read_choice(value, "type", kind_texts, FIELD_KINDS, &kind))
-		return wrong(fault, in, "type", wrong_type);
+		return file_wrong(fault, in, "label", "A label is a string of 1 to 200 bytes.");
+	if (!file_choice(value, "type", kind_texts, FIELD_KINDS, &kind))
+		return file_wrong(fault, in, "type", wrong_type);
 	field->kind = (enum field_kind)kind;
-	if (!read_flag(value, "required", &field->required))
-		return wrong(fault, in, "required", "It is either true or false.");
-	if (!read_flag(value, "locked", &field->locked))
-		return wrong(fault, in, "locked", "It is either true or false.");
-	if (!read_integer(value, "max_length", &field->max_length) || field->max_length < 0)
-		return wrong(fault, in, "max_length", "A max_length is a whole number, 0 or more.");
+	if (!file_flag(value, "required", &field->required))
+		return file_wrong(fault, in, "required", "It is either true or false.");
+	if (!file_flag(value, "locked", &field->locked))
+		return file_wrong(fault, in, "locked", "It is either true or false.");
+	if (!file_integer(value, "max_length", &field->max_length) || field->max_length < 0)
+		return file_wrong(fault, in, "max_length", "A max_length is a whole number, 0 or more.");
 	return true;
 }
 
 /* One locked field, the counter, with loyalty; without it none. */
 static bool take_counter(struct template *template, const struct template_field *field, const char *in,
-                         struct template_fault *fault)
+                         struct file_fault *fault)
 {
 	if (template->loyalty == LOYALTY_NONE)
-		return wrong(fault, in, "locked",
-		             "A template whose loyalty_type is none has no locked field.");
+		return file_wrong(fault, in, "locked",
+		                  "A template whose loyalty_type is none has no locked field.");
 	if (template->counter)
-		return wrong(fault, in, "locked", "Another field is locked already: there is one counter.");
+		return file_wrong(fault, in, "locked",
+		                  "Another field is locked already: there is one counter.");
 	template->counter = field;
 	return true;
 }
 
-static bool read_fields(const struct json *file, struct template *template, struct template_fault *fault)
+static bool read_fields(const struct json *file, struct template *template, struct file_fault *fault)
 {
 	const struct json *list = json_member(file, "fields");
 	char               in[24];
 	if (!list || list->kind != JSON_ARRAY)
-		return wrong_whole(fault, "fields", "A template has fields, a JSON array.");
+		return file_wrong_whole(fault, "fields", "A template has fields, a JSON array.");
 	if (list->count > TEMPLATE_FIELDS_MAX)
-		return wrong_whole(fault, "fields", "A template cannot have so many fields.");
+		return file_wrong_whole(fault, "fields", "A template cannot have so many fields.");
 	for (const struct json *value = list->child; value; value = value->next) {
 		struct template_field *field = &template->fields[template->field_count];
 		snprintf(in, sizeof in, "fields[%u]", template->field_count);
 		if (!read_field(value, in, field, fault)) return false;
 		if (template_field(template, field->key))
-			return wrong(fault, in, "key", "Another field has this key already.");
+			return file_wrong(fault, in, "key", "Another field has this key already.");
 		template->field_count++;
 		if (field->locked && !take_counter(template, field, in, fault)) return false;
 	}
 	if (template->counter || template->loyalty == LOYALTY_NONE) return true;
-	return wrong_whole(fault, "fields",
-	                   "A template with loyalty has one locked field, which shows the counter.");
+	return file_wrong_whole(fault, "fields",
+	                        "A template with loyalty has one locked field, which shows the counter.");
 }
 
 /* ---- the rest ---- */
 
-static bool read_appearance(const struct json *file, struct template *template, struct template_fault *fault)
+static bool read_appearance(const struct json *file, struct template *template, struct file_fault *fault)
 {
 	static const char *const keys[] = {"background_color", "logo", "banner", "title", NULL};
 	const struct json       *value = json_member(file, "appearance");
 	struct span              text[4] = {{NULL, 0}};
 	const char              *in = "appearance";
 	if (!value || value->kind == JSON_NULL) return true;
-	if (value->kind != JSON_OBJECT) return wrong_whole(fault, in, "An appearance is a JSON object.");
-	if (!known_keys(value, keys, in, fault)) return false;
+	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "An appearance is a JSON object.");
+	if (!file_knows(value, keys, in, unknown, fault)) return false;
 	for (unsigned i = 0; keys[i]; i++)
-		if (!read_text(value, keys[i], &text[i]))
-			return wrong(fault, in, keys[i], "It is a string that is not empty.");
-	if (text[0].size && !is_colour(text[0])) return wrong(fault, in, keys[0], "A colour is #rrggbb.");
+		if (!file_text(value, keys[i], &text[i]))
+			return file_wrong(fault, in, keys[i], "It is a string that is not empty.");
+	if (text[0].size && !is_colour(text[0]))
+		return file_wrong(fault, in, keys[0], "A colour is #rrggbb.");
 	for (unsigned i = 1; i < 3; i++)
 		if (text[i].size && !is_web_url(text[i]))
-			return wrong(fault, in, keys[i], "An image is an http or https URL.");
+			return file_wrong(fault, in, keys[i], "An image is an http or https URL.");
 	if (text[3].size > TEMPLATE_TEXT_BYTES_MAX)
-		return wrong(fault, in, keys[3], "A title is a string of 1 to 200 bytes.");
+		return file_wrong(fault, in, keys[3], "A title is a string of 1 to 200 bytes.");
 	template->background_color = text[0];
 	template->logo = text[1];
 	template->banner = text[2];
@@ -223,52 +158,52 @@ static bool read_appearance(const struct json *file, struct template *template, 
 	return true;
 }
 
-static bool read_name_field(const struct json *file, struct template *template, struct template_fault *fault)
+static bool read_name_field(const struct json *file, struct template *template, struct file_fault *fault)
 {
 	const char *what = "name_field";
-	if (!read_text(file, what, &template->name_field))
-		return wrong_whole(fault, what, "A name_field is the key of a field.");
+	if (!file_text(file, what, &template->name_field))
+		return file_wrong_whole(fault, what, "A name_field is the key of a field.");
 	if (!template->name_field.size) return true;
 	const struct template_field *field = template_field(template, template->name_field);
-	if (!field) return wrong_whole(fault, what, "No field has the key that name_field names.");
-	if (field->locked) return wrong_whole(fault, what, "The counter cannot be the name_field.");
+	if (!field) return file_wrong_whole(fault, what, "No field has the key that name_field names.");
+	if (field->locked) return file_wrong_whole(fault, what, "The counter cannot be the name_field.");
 	return true;
 }
 
-static bool read_min_balance(const struct json *file, struct template *template, struct template_fault *fault)
+static bool read_min_balance(const struct json *file, struct template *template, struct file_fault *fault)
 {
 	const char        *what = "min_balance";
 	const struct json *value = json_member(file, what);
-	template->has_min_balance = value && value->kind != JSON_NULL;
+	template->has_min_balance = file_has(file, what);
 	if (!template->has_min_balance) return true;
 	if (template->loyalty == LOYALTY_NONE)
-		return wrong_whole(fault, what,
-		                   "A template whose loyalty_type is none has no balance, nor a least one.");
+		return file_wrong_whole(
+		    fault, what, "A template whose loyalty_type is none has no balance, nor a least one.");
 	if (!json_integer(value, &template->min_balance) || template->min_balance > 0)
-		return wrong_whole(fault, what,
-		                   "A min_balance is a whole number, 0 or less: counters start at 0.");
+		return file_wrong_whole(fault, what,
+		                        "A min_balance is a whole number, 0 or less: counters start at 0.");
 	return true;
 }
 
-static bool read_head(const struct json *file, struct template *template, struct template_fault *fault)
+static bool read_head(const struct json *file, struct template *template, struct file_fault *fault)
 {
 	static const char *const keys[] = {
 	    "pass_template_id", "name",       "loyalty_type", "qr", "name_field",
 	    "fields",           "appearance", "min_balance",  NULL};
 	unsigned loyalty;
-	if (file->kind != JSON_OBJECT) return wrong_whole(fault, "file", "A template is a JSON object.");
-	if (!known_keys(file, keys, "", fault)) return false;
+	if (file->kind != JSON_OBJECT) return file_wrong_whole(fault, "file", "A template is a JSON object.");
+	if (!file_knows(file, keys, "", unknown, fault)) return false;
 	if (!read_shown(file, "name", &template->name) || !template->name.size)
-		return wrong_whole(fault, "name", "A template has a name, a string of 1 to 200 bytes.");
-	if (!read_choice(file, "loyalty_type", loyalty_texts, 3, &loyalty))
-		return wrong_whole(fault, "loyalty_type", "A loyalty_type is none, balance or stamps.");
+		return file_wrong_whole(fault, "name", "A template has a name, a string of 1 to 200 bytes.");
+	if (!file_choice(file, "loyalty_type", loyalty_texts, 3, &loyalty))
+		return file_wrong_whole(fault, "loyalty_type", "A loyalty_type is none, balance or stamps.");
 	template->loyalty = (enum loyalty)loyalty;
-	if (!read_flag(file, "qr", &template->qr))
-		return wrong_whole(fault, "qr", "It is either true or false.");
+	if (!file_flag(file, "qr", &template->qr))
+		return file_wrong_whole(fault, "qr", "It is either true or false.");
 	return true;
 }
 
-enum err template_read(const struct json *file, struct template *template, struct template_fault *fault)
+enum err template_read(const struct json *file, struct template *template, struct file_fault *fault)
 {
 	*template = (struct template){.name = {NULL, 0}};
 	bool good = read_head(file, template, fault) && read_fields(file, template, fault) &&

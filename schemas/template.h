@@ -1,6 +1,6 @@
 #pragma once
-#include "schemas/json.h"
 #include "schemas/limits.h"
+#include "schemas/operator_file.h"
 
 /* A pass template: which keys `visible` may have, and the loyalty programme. It is stored and shown as the JSON
  * of the operator's template file (names and form: `stampede template --help`). */
@@ -36,17 +36,10 @@ struct template
 const char *loyalty_text(enum loyalty loyalty);
 const char *field_kind_text(enum field_kind kind);
 
-/* What is wrong with a template file: the member at fault as a path that jq takes without its leading dot
- * ("fields[2].type"; "file": the whole of it), a long key cut, and a static sentence for people. */
-struct template_fault {
-	char        field[96];
-	const char *message;
-};
-
 /* Reads a template file's object; spans point into the JSON tree. `*fault` is set on an error only.
  * Errors: ERR_INVALID_INPUT. */
-must_check enum err template_read(const struct json     *file, struct template *template,
-                                  struct template_fault *fault);
+must_check enum err template_read(const struct json *file, struct template *template,
+                                  struct file_fault *fault);
 
 /* What forbids that `after` replaces `before`, for people; NULL: nothing does. What passes depend on stays:
  * loyalty_type, qr, name_field, the counter's key. */

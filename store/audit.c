@@ -70,8 +70,8 @@ static enum err audit_keys(struct auditor *auditor)
 static bool is_template(struct auditor *auditor, struct span text, struct arena *arena)
 {
 	static struct template template; /* large; an audit runs on one thread of a process */
-	struct template_fault fault;
-	struct json          *json;
+	struct file_fault fault;
+	struct json      *json;
 	if (json_parse(text, arena, &json) || template_read(json, &template, &fault)) return false;
 	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
 	return true;
@@ -147,6 +147,12 @@ static enum err audit_strays(struct auditor *auditor)
 	return OK;
 }
 
+/* In order: what comes later may use what was counted before. */
+static enum err (*const parts[])(struct auditor *) = {
+    audit_keys,   audit_templates,  audit_passes, audit_subscriptions, audit_issuing,
+    audit_images, audit_deliveries, audit_cards,  audit_rules,         audit_idempotency,
+};
+
 static enum err audit_account(struct auditor *auditor)
 {
 	bool     there;
@@ -154,11 +160,9 @@ static enum err audit_account(struct auditor *auditor)
 	account_id_text(auditor->account, auditor->account_text);
 	if ((err = audit_account_row(auditor, &there))) return err;
 	if (!there) return audit_strays(auditor);
-	if ((err = audit_keys(auditor)) || (err = audit_templates(auditor))) return err;
-	if ((err = audit_passes(auditor)) || (err = audit_subscriptions(auditor))) return err;
-	if ((err = audit_issuing(auditor)) || (err = audit_images(auditor))) return err;
-	if ((err = audit_deliveries(auditor)) || (err = audit_cards(auditor))) return err;
-	return audit_idempotency(auditor);
+	for (unsigned i = 0; !err && i < sizeof parts / sizeof *parts; i++)
+		err = parts[i](auditor);
+	return err;
 }
 
 /* All accounts -------------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 enum {
 	FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED,
 	EVENT_BYTES = 24,
-	LOYALTY_BYTES = 40,
+	MOVE_BYTES = 40,
 	ROOM_FIRST = 1024
 };
 enum { STATUS_DEACTIVATED = 5 };
@@ -238,7 +238,7 @@ static void judge_event(struct auditor *auditor, uint64_t seq, const struct ledg
 	pass->head = seq;
 	pass->status = row->status;
 	pass->flags = row->flags;
-	if (row->what != LEDGER_LOYALTY) return;
+	if (!ledger_moves(row->what)) return;
 	if (__builtin_add_overflow(pass->balance, row->delta, &pass->balance) ||
 	    pass->balance != row->balance || pass->balance > BALANCE_MAX || pass->balance < -BALANCE_MAX)
 		audit_fault(auditor, TABLE_LEDGER,
@@ -261,7 +261,7 @@ static void judge_ledger_row(struct auditor *auditor, uint64_t seq, struct span 
 {
 	struct ledger_row row;
 	unsigned          what = value.size >= EVENT_BYTES ? value.at[4] : 0;
-	size_t            want = what == LEDGER_LOYALTY ? LOYALTY_BYTES : EVENT_BYTES;
+	size_t            want = ledger_moves(what) ? MOVE_BYTES : EVENT_BYTES;
 	if (!is_known((enum ledger_what)what) || value.size != want || ledger_row_read(value, &row))
 		audit_fault(auditor, TABLE_LEDGER, "row %" PRIu64 ": of a wrong form", seq);
 	else if (row.number >= auditor->pass_count)

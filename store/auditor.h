@@ -5,10 +5,8 @@
 #include "store/audit.h"
 #include "store/keys.h"
 
-/* What the parts of an audit share: audit.c goes from account to account, audit_rows.c takes an account's rows of one
- * table apart, audit_passes.c recomputes what an account's passes must add up to, audit_index.c what they are found by,
- * audit_idempotency.c holds keys against their order, audit_subscriptions.c judges webhook subscriptions, audit_deliveries.c what is to be sent to them,
- * audit_issuing.c and audit_images.c what is being issued and shown, audit_cards.c holds cards against what finds them. Nobody else includes this. */
+/* What the parts of an audit share: audit.c goes from account to account and calls them in turn, audit_rows.c takes an
+ * account's rows of one table apart, audit_X.c judges the rows of X. Nobody else includes this. */
 
 /* What the tables say of one pass: its hot row, and beside it what the others must agree to. */
 struct pass_seen {
@@ -87,6 +85,9 @@ must_check enum err audit_subscriptions(struct auditor *auditor);
 /* Passes that are being issued, after its passes; and images. */
 must_check enum err audit_issuing(struct auditor *auditor);
 must_check enum err audit_images(struct auditor *auditor);
+
+/* Its activation rules; after its passes, whose count is used. */
+must_check enum err audit_rules(struct auditor *auditor);
 
 /* Its deliveries; after its passes, whose count is used. */
 must_check enum err audit_deliveries(struct auditor *auditor);

@@ -4,7 +4,7 @@
 #include "schemas/bytes.h"
 #include "store/keys.h"
 
-enum { EVENT_BYTES = 24, LOYALTY_BYTES = 40 };
+enum { EVENT_BYTES = 24, MOVE_BYTES = 40 };
 
 const char *ledger_what_text(enum ledger_what what)
 {
@@ -18,10 +18,15 @@ const char *ledger_what_text(enum ledger_what what)
 	return "unknown";
 }
 
+bool ledger_moves(enum ledger_what what)
+{
+	return what == LEDGER_LOYALTY || what == LEDGER_RULE;
+}
+
 enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, const struct ledger_row *row)
 {
 	struct row_key key = key_u64(account, seq);
-	uint8_t        bytes[LOYALTY_BYTES] = {0};
+	uint8_t        bytes[MOVE_BYTES] = {0};
 	put_le32(bytes, row->number);
 	bytes[4] = (uint8_t)row->what;
 	bytes[5] = row->status;
@@ -30,7 +35,7 @@ enum err ledger_put(struct view *view, struct account_id account, uint64_t seq, 
 	put_le64(bytes + 16, row->previous);
 	put_le64(bytes + 24, (uint64_t)row->delta);
 	put_le64(bytes + 32, (uint64_t)row->balance);
-	size_t size = row->what == LEDGER_LOYALTY ? LOYALTY_BYTES : EVENT_BYTES;
+	size_t size = ledger_moves(row->what) ? MOVE_BYTES : EVENT_BYTES;
 	return write_put(view_writes(view), TABLE_LEDGER, key_span(&key), span_of(bytes, size));
 }
 
@@ -44,7 +49,7 @@ enum err ledger_get(struct view *view, struct account_id account, uint64_t seq, 
 
 enum err ledger_row_read(struct span value, struct ledger_row *row)
 {
-	if (value.size != EVENT_BYTES && value.size != LOYALTY_BYTES) return ERR_DAMAGED;
+	if (value.size != EVENT_BYTES && value.size != MOVE_BYTES) return ERR_DAMAGED;
 	*row = (struct ledger_row){
 	    .number = get_le32(value.at),
 	    .what = (enum ledger_what)value.at[4],
@@ -53,7 +58,7 @@ enum err ledger_row_read(struct span value, struct ledger_row *row)
 	    .at = {(int64_t)get_le64(value.at + 8)},
 	    .previous = get_le64(value.at + 16),
 	};
-	if (value.size == LOYALTY_BYTES) {
+	if (value.size == MOVE_BYTES) {
 		row->delta = (int64_t)get_le64(value.at + 24);
 		row->balance = (int64_t)get_le64(value.at + 32);
 	}

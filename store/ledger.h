@@ -5,8 +5,8 @@
 
 /* The ledger: every event of every pass, append-only, in one sequence an account, from 1. Each row names the
  * row before it of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
- * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | 0 u8 | at i64 | previous u64, and of LOYALTY
- * rows: delta i64 | balance i64. Errors: as view.h. */
+ * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | 0 u8 | at i64 | previous u64, and of rows
+ * that move the counter (LOYALTY, RULE): delta i64 | balance i64. Errors: as view.h. */
 enum ledger_what {
 #define W(id, NAME, text) LEDGER_##NAME = id,
 #include "store/ledger.def"
@@ -19,8 +19,11 @@ struct ledger_row {
 	uint8_t          status, flags; /* after the event, as in struct hot */
 	wall_us          at;
 	uint64_t         previous;
-	int64_t          delta, balance; /* LOYALTY: the change, and the counter after it */
+	int64_t          delta, balance; /* of rows that move it: the change, and the counter after it */
 };
+
+/* Does such an event move the counter? */
+bool ledger_moves(enum ledger_what what);
 
 const char *ledger_what_text(enum ledger_what what);
 

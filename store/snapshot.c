@@ -11,6 +11,7 @@
 #include "store/snapshot.h"
 
 #include "store/caretaker.h"
+#include "store/db_inside.h"
 #include "store/file.h"
 #include "store/recover.h"
 #include "store/walk.h"
@@ -99,7 +100,7 @@ static enum err copy_tables(struct making *making)
 	uint64_t bytes;
 	enum err err = db_begin(making->copy);
 	for (unsigned i = 1; !err && i < TABLE_END; i++) {
-		struct place_in_table at = {.size = 0};
+		struct place_in_table at = {.done = !table_exists((enum table)i)};
 		while (!err && !at.done)
 			if (!(err = copy_piece(making, (enum table)i, &at, &bytes)))
 				err = after_piece(making, bytes);

@@ -6,6 +6,7 @@
 #include "schemas/url.h"
 #include "store/keys.h"
 #include "store/ledger.h"
+#include "store/rule.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -26,9 +27,9 @@ static enum err load_template(struct view *view, struct account *account, uint32
 {
 	struct row_key key = key_u32(account->id, number);
 	struct account_template *template = arena_take(&account->arena, sizeof *template);
-	struct template_fault fault;
-	struct json          *json;
-	struct span           value;
+	struct file_fault fault;
+	struct json      *json;
+	struct span       value;
 	enum err err = template ? view_get(view, TABLE_TEMPLATE, key_span(&key), &value) : ERR_NO_MEMORY;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	uint8_t *text = arena_take(&account->arena, value.size ? value.size : 1);
@@ -71,6 +72,39 @@ static enum err load_webhooks(struct view *view, struct account *account)
 		if (!row.active || account->webhook_count == WEBHOOKS_ACTIVE_MAX) continue;
 		if ((err = add_webhook(account, &row))) return err;
 	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err add_rule(struct account *account, const struct rule_row *row)
+{
+	struct account_rule *rule = arena_take(&account->arena, sizeof *rule);
+	uint8_t             *text = arena_take(&account->arena, row->text.size);
+	struct file_fault    fault;
+	struct account_id    owner;
+	struct json         *json;
+	if (!rule || !text) return ERR_NO_MEMORY;
+	memcpy(text, row->text.at, row->text.size);
+	*rule = (struct account_rule){.id = row->id};
+	if (json_parse(span_of(text, row->text.size), &account->arena, &json)) return ERR_DAMAGED;
+	if (rule_read(json, &rule->rule, &fault)) return ERR_DAMAGED;
+	struct span template_id = rule->rule.template_id;
+	if (template_id.size && !template_id_read(template_id, &owner, &rule->template)) return ERR_DAMAGED;
+	account->rules[account->rule_count++] = rule;
+	return OK;
+}
+
+enum err account_load_rules(struct view *view, struct account *account)
+{
+	struct rule_row row = {.created = {0}};
+	struct buffer   room = {0};
+	enum err        err;
+	while (!(err = rule_row_next(view, account->id, &room, &row))) {
+		if (!account->rules) account->rules = arena_take(&account->arena, sizeof(void *) * RULES_MAX);
+		if (!account->rules) err = ERR_NO_MEMORY;
+		if (account->rule_count == RULES_MAX) err = ERR_DAMAGED;
+		if (err || (err = add_rule(account, &row))) break;
+	}
+	buffer_free(&room);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -128,6 +162,7 @@ enum err account_cached(struct account_cache *cache, struct view *view, struct a
 	for (*out = *slot; *out; *out = (*out)->next)
 		if (!memcmp((*out)->id.b, id.b, sizeof id.b)) return OK;
 	enum err err = account_load(view, id, out);
+	if (!err && (err = account_load_rules(view, *out))) account_free(out);
 	if (err) return err;
 	if (cache->count == ACCOUNT_CACHE_MAX) account_forget_all(cache);
 	(*out)->next = *slot;

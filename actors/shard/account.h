@@ -1,9 +1,10 @@
 #pragma once
+#include "schemas/rule.h"
 #include "schemas/template.h"
 #include "store/account_row.h"
 #include "store/subscription.h"
 
-/* An account as commands need it: its facts, valid key hashes, parsed templates and active webhook subscriptions, read
+/* An account as commands need it: its facts, valid key hashes, parsed templates and rules, and active webhook subscriptions, read
  * from the tables once and kept until one of those rows is written. Errors: ERR_NOT_FOUND (no such account), and as
  * view.h. */
 struct account_template {
@@ -20,6 +21,13 @@ struct account_webhook {
 	struct span url;   /* in the form in which two compare; in the account's arena */
 };
 
+/* An activation rule. */
+struct account_rule {
+	struct uuid id;
+	uint32_t template; /* number of the one that a pass must be of; 0: any */
+	struct rule rule;
+};
+
 struct account {
 	struct account_id  id;
 	struct account_row row; /* name in `arena` */
@@ -30,9 +38,12 @@ struct account {
 	unsigned                  webhook_count; /* active ones, the oldest first */
 	struct account_webhook    webhooks[WEBHOOKS_ACTIVE_MAX];
 	unsigned                  webhooks_stored; /* inactive ones too */
-	uint64_t                  ledger_last;
-	struct arena              arena;
-	struct account           *next; /* in its cache slot */
+	unsigned                  rule_count;
+	struct account_rule            *
+            *rules; /* inactive ones too, the oldest first; the writer's copies alone have them */
+	uint64_t        ledger_last;
+	struct arena    arena;
+	struct account *next; /* in its cache slot */
 };
 
 /* Reads one from a view; range reads: before any staged write. account_free() takes it. */
@@ -41,6 +52,9 @@ void                account_free(struct account **account);
 
 /* Does the account have this key? In time independent of the bytes. */
 bool account_has_key(const struct account *account, const uint8_t hash[32]);
+
+/* Reads its rules too, which only facts are held against. Range reads, likewise. */
+must_check enum err account_load_rules(struct view *view, struct account *account);
 
 /* The writer's cache: copies, and nothing that is not in a row. When it is full it begins anew: a miss costs a few point
  * reads. */

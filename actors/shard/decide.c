@@ -145,7 +145,7 @@ static void forget_stale(struct engine *engine, const struct call *call)
 	for (unsigned i = 0; i < engine->writes.count; i++) {
 		enum table table = engine->writes.rows[i].table;
 		if (table == TABLE_ACCOUNT || table == TABLE_KEY || table == TABLE_TEMPLATE ||
-		    table == TABLE_SUBSCRIPTION) {
+		    table == TABLE_SUBSCRIPTION || table == TABLE_RULE) {
 			account_forget(&engine->accounts, call->account);
 			return;
 		}

@@ -44,14 +44,14 @@ static void check_row(const struct row_read *row, struct span file, uint64_t *be
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct supply         supply = {span_of(bytes, size)};
-	enum format           format = supply_byte(&supply) & 1 ? FORMAT_CSV : FORMAT_JSONL;
-	struct span           file = supply_rest(&supply);
-	struct row_read       row;
-	struct json          *tree;
-	struct template_fault fault;
-	uint64_t              behind = 0;
-	enum err              err;
+	struct supply     supply = {span_of(bytes, size)};
+	enum format       format = supply_byte(&supply) & 1 ? FORMAT_CSV : FORMAT_JSONL;
+	struct span       file = supply_rest(&supply);
+	struct row_read   row;
+	struct json      *tree;
+	struct file_fault fault;
+	uint64_t          behind = 0;
+	enum err          err;
 	if (!template.name.size)
 		must(!json_parse(span_str(template_text), &kept, &tree) &&
 		     !template_read(tree, &template, &fault));

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct span    file = supply_bytes(&supply, end ? (size_t)(end - bytes) : size);
 	struct json   *tree, *again;
 	struct template template, stored;
-	struct template_fault fault;
+	struct file_fault fault;
 	if (!json_parse(file, &arena, &tree) && !template_read(tree, &template, &fault)) {
 		check_rules(&template);
 		buffer_clear(&text);

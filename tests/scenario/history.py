@@ -4,7 +4,7 @@
 
 def deltas_of(history):
     """The amounts of all deltas, oldest first."""
-    return [entry["delta"] for entry in history if entry["what"] == "loyalty"]
+    return [entry["delta"] for entry in history if "delta" in entry]
 
 
 def statuses_of(history):

@@ -39,6 +39,7 @@ CASES = {
                            ("subscription", lambda i: ("PATCH", hook_path(i), {"url": "https://taken.example/"})),
                            ("subscription", lambda i: ("PATCH", hook_path(i), None)),
                            ("subscription", lambda i: ("PATCH", hook_path(i), {"event_types": ["x"]}))],
+    "RULE_LIST": [],  # no id
     "SUBSCRIPTION_DELETE": [("subscription", lambda i: ("DELETE", hook_path(i), None))],
 }
 

@@ -248,8 +248,8 @@ static const char template_file[] = "{\"name\":\"n\",\"loyalty_type\":\"balance\
 
 static void read_template(struct template *template)
 {
-	struct json          *json;
-	struct template_fault fault;
+	struct json      *json;
+	struct file_fault fault;
 	cr_assert_eq(json_parse(span_str(template_file), &arena, &json), OK);
 	cr_assert_eq(template_read(json, template, &fault), OK, "%s", fault.field);
 }

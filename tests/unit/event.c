@@ -21,8 +21,8 @@ static struct outcome           outcome;
 
 static void begin(void)
 {
-	struct json          *json;
-	struct template_fault fault;
+	struct json      *json;
+	struct file_fault fault;
 	scratch_open(&s);
 	cr_assert(msgpack_zone_init(&zone, 8192));
 	account.templates = templates;

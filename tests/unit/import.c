@@ -22,8 +22,8 @@ struct bench {
 
 static enum err begin(struct bench *bench, enum format format, struct span text)
 {
-	struct json          *file;
-	struct template_fault fault;
+	struct json      *file;
+	struct file_fault fault;
 
 	*bench = (struct bench){.file = tmpfile(), .rows = malloc(sizeof *bench->rows)};
 	cr_assert(bench->file && bench->rows);

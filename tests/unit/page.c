@@ -20,8 +20,8 @@ static msgpack_unpacked         unpacked;
 
 static void begin(void)
 {
-	struct json          *json;
-	struct template_fault fault;
+	struct json      *json;
+	struct file_fault fault;
 	scratch_open(&s);
 	account.templates = templates;
 	cr_assert_eq(json_parse(span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}"),

@@ -17,8 +17,8 @@ TestSuite(template, .fini = end);
 /* Reads a file; returns what is to blame, or NULL. */
 static const char *blamed(const char *text, struct template *template)
 {
-	static struct template_fault fault;
-	struct json                 *json;
+	static struct file_fault fault;
+	struct json             *json;
 	cr_assert_eq(json_parse(span_str(text), &arena, &json), OK, "%s", text);
 	enum err err = template_read(json, template, &fault);
 	cr_assert(err == OK || (err == ERR_INVALID_INPUT && *fault.message));

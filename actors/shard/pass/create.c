@@ -3,7 +3,7 @@
  * stored as `creating`, and the row of ISSUING that goes with it begins its issuance. */
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/pass/images.h"
-#include "actors/shard/pass/pass.h"
+#include "actors/shard/rule/rule.h"
 #include "store/index.h"
 #include "store/tally.h"
 
@@ -75,15 +75,20 @@ static enum err put_history(struct request *request, uint32_t number, struct hot
 	return pass_ledger(request, &row, &hot->ledger_head);
 }
 
+static struct hot new_pass(const struct request *request, uint32_t template, enum pass_status status)
+{
+	return (struct hot){.status = (uint8_t)status,
+	                    .template = (uint16_t) template,
+	                    .created = request->now,
+	                    .updated = request->now};
+}
+
 static enum err store_pass(struct request *request, struct body *body, uint32_t template,
                            enum pass_status status)
 {
 	struct account_id account = request->account->id;
 	struct tally      tally;
-	struct hot        hot = {.status = (uint8_t)status,
-	                         .template = (uint16_t) template,
-	                         .created = request->now,
-	                         .updated = request->now};
+	struct hot        hot = new_pass(request, template, status);
 	enum err          err = tally_get(request->view, account, &tally);
 	if (err) return err;
 	struct index_change change = {
@@ -101,22 +106,33 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	return tally_put(request->view, account, &tally);
 }
 
+/* The pass is there, and that is a fact. */
+static enum err issue(struct request *request, uint32_t number, const struct rules_plan *rules)
+{
+	enum err err = fan_out(request, EVENT_PASS_CREATED, number);
+	return err ? err : rules_run(request, rules);
+}
+
 /* The issuer has said yes. */
 static enum err create(struct request *request, struct outcome *outcome, struct body *body, uint32_t template)
 {
 	struct account_id account = request->account->id;
-	struct hot_at     pass;
+	struct hot_at     pass = {.account = account, .now = new_pass(request, template, PASS_ISSUED)};
 	struct tally      tally;
 	struct issuing    issuing;
+	struct rules_plan rules;
 	enum err          err = tally_get(request->view, account, &tally);
 	if (err || (err = plan_images(request, &tally, &issuing, &outcome->began))) return err;
-	enum pass_status status = outcome->began ? PASS_CREATING : PASS_ISSUED;
-	if ((err = store_pass(request, body, template, status))) return err;
+	pass.number = tally.made;
+	err = rules_plan(request, EVENT_PASS_CREATED, &pass, span_of(NULL, 0), &rules);
+	if (err) return err;
+	if ((err = store_pass(request, body, template, outcome->began ? PASS_CREATING : PASS_ISSUED)))
+		return err;
 	if (outcome->began) {
 		outcome->flags = REPLY_ACCEPTED;
 		err = issuing_put(request->view, account, tally.made, &issuing);
 	} else {
-		err = fan_out(request, EVENT_PASS_CREATED, tally.made);
+		err = issue(request, tally.made, &rules);
 	}
 	outcome->recipe = (struct recipe){.what = RECIPE_PASS, .number = tally.made};
 	if (err || (err = hot_get(request->view, account, tally.made, &pass))) return err;

@@ -23,14 +23,14 @@ static enum err collect(struct request *request, const struct hot_at *pass, stru
 static void pack_row(msgpack_packer *pk, const struct ledger_row *row)
 {
 	char text[RFC3339_TEXT];
-	bool loyalty = row->what == LEDGER_LOYALTY;
+	bool moves = ledger_moves(row->what);
 	rfc3339_text(row->at, text);
-	msgpack_pack_map(pk, loyalty ? 4 : 3);
+	msgpack_pack_map(pk, moves ? 4 : 3);
 	pack_text(pk, "at");
 	pack_text(pk, text);
 	pack_text(pk, "what");
 	pack_text(pk, ledger_what_text(row->what));
-	if (loyalty) {
+	if (moves) {
 		pack_text(pk, "delta");
 		pack_int(pk, row->delta);
 		pack_text(pk, "balance");

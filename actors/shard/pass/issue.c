@@ -1,7 +1,7 @@
 /* PASS_ISSUE, by the shard itself: the images of a pass are there, or they are not to be had. Whoever asked with an
  * idempotency key, and was told 201 in time, is told 201 again. */
 #include "actors/shard/delivery/fan_out.h"
-#include "actors/shard/pass/pass.h"
+#include "actors/shard/rule/rule.h"
 
 #include "store/idempotency.h"
 #include "store/issuing.h"
@@ -33,12 +33,15 @@ static enum err tell_key(struct request *request, const struct issuing *row, uin
 
 static enum err issue(struct request *request, const struct hot_at *pass, const struct issuing *row)
 {
-	struct hot after = pass->now;
-	after.status = PASS_ISSUED;
-	enum err err = pass_change(request, pass, after, (struct ledger_row){.what = LEDGER_ISSUED});
+	struct hot_at     after = *pass;
+	struct rules_plan rules;
+	after.now.status = PASS_ISSUED;
+	enum err err = rules_plan(request, EVENT_PASS_CREATED, &after, span_of(NULL, 0), &rules);
+	if (!err) err = pass_change(request, pass, after.now, (struct ledger_row){.what = LEDGER_ISSUED});
 	if (!err && arg_boolean(&request->args[ARG_PASS_ISSUE_in_time], false))
 		err = tell_key(request, row, pass->number);
-	return err ? err : fan_out(request, EVENT_PASS_CREATED, pass->number);
+	if (err || (err = fan_out(request, EVENT_PASS_CREATED, pass->number))) return err;
+	return rules_run(request, &rules);
 }
 
 enum err on_PASS_ISSUE(struct request *request, struct outcome *outcome)

@@ -60,6 +60,16 @@ enum err pass_body_put(struct request *request, struct account_id account, uint3
 	return err;
 }
 
+enum err pass_plan_balance(const struct template *template, int64_t balance, int64_t delta, int64_t *after)
+{
+	if (template->loyalty == LOYALTY_NONE) return ERR_NO_LOYALTY_PROGRAM;
+	*after = balance + delta; /* neither sum nor bound can overflow */
+	if (*after > BALANCE_MAX || *after < -BALANCE_MAX) return ERR_INVALID_INPUT;
+	if (delta < 0 && template->has_min_balance && *after < template->min_balance)
+		return ERR_INSUFFICIENT_BALANCE;
+	return OK;
+}
+
 enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq)
 {
 	row->at = request->now;

@@ -32,6 +32,11 @@ must_check enum err pass_body_put(struct request *request, struct account_id acc
 must_check enum err pass_change(struct request *request, const struct hot_at *pass, struct hot after,
                                 struct ledger_row row);
 
+/* The counter after a change of `delta`, which is within BALANCE_MAX of zero. Errors: ERR_NO_LOYALTY_PROGRAM,
+ * ERR_INVALID_INPUT (out of all bounds), ERR_INSUFFICIENT_BALANCE (below the template's least; *after is set). */
+must_check enum err pass_plan_balance(const struct template *template, int64_t balance, int64_t delta,
+                                      int64_t *after);
+
 /* The next ledger row of the account, for a pass not yet in the tables. */
 must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
 

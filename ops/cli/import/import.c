@@ -106,11 +106,11 @@ static enum outcome open_file(struct import *self)
 /* Keeps the template if it is the one that is wanted. */
 static enum err look_at_template(struct import *self, struct span text)
 {
-	const struct json    *id;
-	struct json          *file;
-	struct template_fault fault;
-	uint8_t              *kept;
-	enum err              err;
+	const struct json *id;
+	struct json       *file;
+	struct file_fault  fault;
+	uint8_t           *kept;
+	enum err           err;
 
 	arena_reset(&self->arena);
 	if (!(kept = arena_take(&self->arena, text.size))) return ERR_NO_MEMORY;

@@ -1,0 +1,71 @@
+/* GET /v1/trigger-rules: the newest first. There are few, so their ids are gathered the way they lie, and the page is made
+ * of those at the end. */
+#include "actors/shard/list_out.h"
+#include "actors/shard/rule/rule.h"
+
+#include "schemas/date.h"
+
+/* Ids of the account's rules, the oldest first. */
+struct ids {
+	unsigned    count;
+	struct uuid of[RULES_MAX];
+};
+
+static enum err gather(struct request *request, struct ids *ids)
+{
+	struct rule_row row = {.created = {0}};
+	struct buffer   room = {0};
+	enum err        err;
+	ids->count = 0;
+	while (!(err = rule_row_next(request->view, request->account->id, &room, &row))) {
+		if (ids->count == RULES_MAX) err = ERR_DAMAGED;
+		if (err) break;
+		ids->of[ids->count++] = row.id;
+	}
+	buffer_free(&room);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static void put_member(struct buffer *out, const char *key, const char *text)
+{
+	buffer_text(out, key);
+	buffer_text(out, text);
+	buffer_byte(out, '"');
+}
+
+/* The rule's own members, with what the operator did not write before and behind them. */
+static enum err show(struct request *request, struct uuid id, struct buffer *out)
+{
+	struct rule_row row;
+	char            text[UUID_TEXT], created[SPACED_DATE_TEXT], updated[SPACED_DATE_TEXT];
+	enum err        err = rule_row_get(request->view, request->account->id, id, &row);
+	if (err || row.text.size < 2) return !err || err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	uuid_text(id, text);
+	spaced_date_text(row.created, created);
+	spaced_date_text(row.updated, updated);
+	size_t begin = bin_begin(out);
+	put_member(out, "{\"id\":\"", text);
+	buffer_byte(out, ',');
+	buffer_append(out, row.text.at + 1, row.text.size - 2); /* without its braces */
+	put_member(out, ",\"created_at\":\"", created);
+	put_member(out, ",\"updated_at\":\"", updated);
+	buffer_byte(out, '}');
+	bin_end(out, begin);
+	return OK;
+}
+
+enum err on_RULE_LIST(struct request *request, struct outcome *outcome)
+{
+	uint64_t limit = (uint64_t)arg_integer(&request->args[ARG_RULE_LIST_limit], PAGE_LIMIT_DEFAULT);
+	uint64_t offset = (uint64_t)arg_integer(&request->args[ARG_RULE_LIST_offset], 0);
+	struct list_out list;
+	struct ids      ids;
+	enum err        err = gather(request, &ids);
+	list_begin(&list, outcome);
+	uint64_t end = offset < ids.count ? ids.count - offset : 0, shown = end < limit ? end : limit;
+	for (uint64_t i = 0; !err && i < shown; i++)
+		err = show(request, ids.of[end - 1 - i], list_item(&list));
+	if (!err) err = list_end(&list, ids.count, end > shown);
+	list_drop(&list);
+	return err;
+}

@@ -1,0 +1,82 @@
+/* rule put: makes an activation rule, or replaces the one that the file names. Which passes it has fired for stays, and so
+ * does its turn: rules go by the time of their making. */
+#include "actors/shard/operator_file.h"
+#include "actors/shard/rule/rule.h"
+
+/* The row that is replaced, or a new one. */
+static enum err begin_row(struct request *request, const struct operator_file *file, struct outcome *outcome,
+                          struct rule_row *row)
+{
+	*row = (struct rule_row){.created = request->now};
+	if (!file->id) {
+		row->id = uuid_draw(request);
+		return OK;
+	}
+	if (file->id->type != MSGPACK_OBJECT_STR) return blame(outcome, ERR_INVALID_INPUT, span_str("id"));
+	enum err err = rule_find(request, file->id, row);
+	return err ? blame(outcome, err, span_str("id")) : OK;
+}
+
+static enum err check_template(const struct request *request, const struct rule *rule,
+                               struct outcome *outcome)
+{
+	uint32_t       number;
+	struct span    text = rule->template_id;
+	msgpack_object id = {.type = MSGPACK_OBJECT_STR,
+	                     .via.str = {(uint32_t)text.size, (const char *)text.at}};
+	enum err       err = text.size ? choose_template(request, &id, &number) : OK;
+	return err ? blame(outcome, err, span_str("conditions.template_id")) : OK;
+}
+
+/* Is there room for it beside the account's others? */
+static enum err check_room(const struct account *account, struct uuid id, const struct rule *rule,
+                           struct outcome *outcome)
+{
+	unsigned others = 0, actions = rule->action_count;
+	for (unsigned i = 0; i < account->rule_count; i++) {
+		const struct account_rule *other = account->rules[i];
+		if (!memcmp(other->id.b, id.b, sizeof id.b)) continue;
+		others++;
+		if (other->rule.active && other->rule.event == rule->event)
+			actions += other->rule.action_count;
+	}
+	if (others >= RULES_MAX)
+		outcome->message = "The account has as many rules as it may.";
+	else if (rule->active && actions > RULE_ACTIONS_MAX)
+		outcome->message = "The active rules of this event have as many actions as they may.";
+	else
+		return OK;
+	return ERR_RESOURCE_CONFLICT;
+}
+
+static enum err store_rule(struct request *request, struct rule_row *row, const struct rule *rule)
+{
+	struct buffer text = {0};
+	rule_text(rule, &text);
+	row->updated = request->now;
+	row->text = buffer_span(&text);
+	enum err err = text.failed ? ERR_NO_MEMORY : rule_row_put(request->view, request->account->id, row);
+	buffer_free(&text);
+	return err;
+}
+
+enum err on_RULE_PUT(struct request *request, struct outcome *outcome)
+{
+	struct operator_file *file;
+	struct rule_row       row;
+	struct rule           rule;
+	char                  id[UUID_TEXT];
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	enum err err = operator_file_take(request, &request->args[ARG_RULE_PUT_file], "id", &file);
+	if (err) return err;
+	if (rule_read(file->json, &rule, &file->fault)) return operator_file_blame(outcome, file);
+	if ((err = begin_row(request, file, outcome, &row))) return err;
+	if ((err = check_template(request, &rule, outcome))) return err;
+	if ((err = check_room(request->account, row.id, &rule, outcome))) return err;
+	if ((err = store_rule(request, &row, &rule))) return err;
+	uuid_text(row.id, id);
+	msgpack_pack_map(&pk, 1);
+	pack_text(&pk, "id");
+	pack_text(&pk, id);
+	return OK;
+}

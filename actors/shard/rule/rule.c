@@ -1,0 +1,133 @@
+/* What rules do. A plan is made of the tables as they are before the fact, and of the pass as the fact leaves it: so every
+ * rule is judged on the same state, whatever the others then do to it. Rules run in the order of their making, actions in
+ * that of their rule. */
+#include "actors/shard/rule/rule.h"
+
+#include "actors/shard/delivery/fan_out.h"
+
+/* One rule whose conditions hold. */
+struct rule_due {
+	const struct account_rule *rule;
+};
+
+enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row)
+{
+	struct uuid read;
+	if (!uuid_read(arg_span(id), &read)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = rule_row_get(request->view, request->account->id, read, row);
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+}
+
+bool rules_name_slug(const struct account *account, struct span slug)
+{
+	for (unsigned i = 0; i < account->rule_count; i++) {
+		const struct rule *rule = &account->rules[i]->rule;
+		for (unsigned j = 0; j < rule->action_count; j++)
+			if (rule->actions[j].kind == RULE_ASSIGN_REWARD &&
+			    span_equal(rule->actions[j].text, slug))
+				return true;
+	}
+	return false;
+}
+
+/* Which rules --------------------------------------------------------------------------------------------- */
+
+/* A pass without loyalty has no balance, so it never has enough. */
+static bool has_balance(const struct request *request, const struct hot *pass, int64_t least)
+{
+	const struct template *template;
+	if (pass_template(request->account, pass, &template) || template->loyalty == LOYALTY_NONE)
+		return false;
+	return pass->balance >= least;
+}
+
+/* Do the conditions hold that ask for nothing but the pass and its reader? */
+static bool holds(const struct request *request, const struct account_rule *rule, const struct hot *pass,
+                  struct span reader)
+{
+	const struct rule *of = &rule->rule;
+	if (rule->template && rule->template != pass->template) return false;
+	if (of->has_min_balance && !has_balance(request, pass, of->min_balance)) return false;
+	if (of->every_n_scans && (int64_t)pass->scan_count % of->every_n_scans != 0) return false;
+	return of->reader_id.size == 0 || span_equal(of->reader_id, reader);
+}
+
+static enum err add_due(struct request *request, const struct account_rule *rule, struct rules_plan *plan)
+{
+	if (!plan->due)
+		plan->due = arena_take(view_arena(request->view), sizeof *plan->due * RULE_ACTIONS_MAX);
+	if (!plan->due) return ERR_NO_MEMORY;
+	if (plan->count == RULE_ACTIONS_MAX) return ERR_DAMAGED; /* each has one action at least */
+	plan->due[plan->count++] = (struct rule_due){.rule = rule};
+	return OK;
+}
+
+enum err rules_plan(struct request *request, enum event_kind event, const struct hot_at *pass,
+                    struct span reader, struct rules_plan *plan)
+{
+	const struct account *account = request->account;
+	*plan = (struct rules_plan){.account = account->id, .number = pass->number};
+	for (unsigned i = 0; i < account->rule_count; i++) {
+		const struct account_rule *rule = account->rules[i];
+		bool                       fired = false;
+		enum err                   err = OK;
+		if (!rule->rule.active || rule->rule.event != event) continue;
+		if (!holds(request, rule, &pass->now, reader)) continue;
+		if (rule->rule.once_per_pass)
+			err = rule_fired_get(request->view, account->id, rule->id, pass->number, &fired);
+		if (!err && !fired) err = add_due(request, rule, plan);
+		if (err) return err;
+	}
+	return OK;
+}
+
+/* What they do -------------------------------------------------------------------------------------------- */
+
+static enum err add_balance(struct request *request, const struct rules_plan *plan, int64_t amount,
+                            bool *done)
+{
+	struct hot_at pass;
+	const struct template *template;
+	enum err err = hot_get(request->view, plan->account, plan->number, &pass);
+	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
+	struct hot after = pass.now;
+	if (pass_plan_balance(template, pass.now.balance, amount, &after.balance)) return OK;
+	struct ledger_row row = {.what = LEDGER_RULE, .delta = amount};
+	*done = true;
+	if ((err = pass_change(request, &pass, after, row))) return err;
+	return fan_out(request, EVENT_PASS_BALANCE_UPDATE, plan->number);
+}
+
+/* *done: it could be. */
+static enum err act(struct request *request, const struct rules_plan *plan, const struct rule_action *action,
+                    bool *done)
+{
+	switch (action->kind) {
+	case RULE_ADD_BALANCE: return add_balance(request, plan, action->amount, done);
+	case RULE_ASSIGN_REWARD:
+	case RULE_SEND_NOTIFICATION:
+	case RULE_ACTION_KINDS: break;
+	}
+	return OK;
+}
+
+/* A rule of which nothing could be done has not fired: where it may only once, it may still. */
+static enum err run(struct request *request, const struct rules_plan *plan, const struct rule_due *due)
+{
+	const struct rule *rule = &due->rule->rule;
+	bool               done = false;
+	for (unsigned i = 0; i < rule->action_count; i++) {
+		enum err err = act(request, plan, &rule->actions[i], &done);
+		if (err) return err;
+	}
+	if (!done || !rule->once_per_pass) return OK;
+	return rule_fired_put(request->view, plan->account, due->rule->id, plan->number);
+}
+
+enum err rules_run(struct request *request, const struct rules_plan *plan)
+{
+	enum err err = OK;
+	for (unsigned i = 0; !err && i < plan->count; i++)
+		err = run(request, plan, &plan->due[i]);
+	return err;
+}

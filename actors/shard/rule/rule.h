@@ -1,0 +1,30 @@
+#pragma once
+#include "actors/shard/pass/pass.h"
+#include "schemas/event.h"
+#include "store/rule.h"
+
+/* Activation rules: what follows from a fact about a pass, in the fact's own commit. Errors: as view.h. */
+
+/* The actions to run, and what they need of the tables. Lives in the view's arena. */
+struct rules_plan {
+	struct account_id account;
+	uint32_t          number; /* of the pass */
+	unsigned          count;
+	struct rule_due  *due;
+};
+
+/* Holds the active rules of the request's account against a fact. `pass->now` is the pass as the fact leaves it: it need
+ * not be in the tables yet. `reader` is the id of the reader that scanned it, of size 0 where there is none. Range reads:
+ * before the command's first write. */
+must_check enum err rules_plan(struct request *request, enum event_kind event, const struct hot_at *pass,
+                               struct span reader, struct rules_plan *plan);
+
+/* Carries the plan out, once everything that the fact itself writes is staged. What cannot be done leaves nothing, and
+ * the rest is done all the same; nothing that is done here is a fact to other rules. */
+must_check enum err rules_run(struct request *request, const struct rules_plan *plan);
+
+/* Does a rule of the account, active or not, assign the reward? */
+bool rules_name_slug(const struct account *account, struct span slug);
+
+/* Reads the id that a command names. Errors: ERR_RESOURCE_NOT_FOUND, for what is no id too. */
+must_check enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row);

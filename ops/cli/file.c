@@ -1,0 +1,73 @@
+/* Commands that put a JSON file. It is read and parsed here, so that what is no JSON object is refused on the spot; what
+ * its members mean is the shard's to judge. */
+#include "ops/cli/cli.h"
+#include "schemas/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 4 << 20, FILE_STEP = 64 << 10 };
+
+static enum outcome read_file(struct cli *cli, const char *path, struct buffer *text)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	char  why[200];
+	bool  bad;
+
+	if (!file) {
+		snprintf(why, sizeof why, "The file cannot be opened: %s.", strerror(errno));
+		return cli_fail(cli, ERR_INVALID_REQUEST, why);
+	}
+	while (text->size < FILE_BYTES_MAX && !feof(file) && !ferror(file)) {
+		uint8_t *room = buffer_reserve(text, FILE_STEP);
+		if (!room) break;
+		text->size += fread(room, 1, FILE_STEP, file);
+	}
+	bad = ferror(file) || !feof(file);
+	if (file != stdin) fclose(file);
+	if (text->failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
+	return bad ? cli_fail(cli, ERR_INVALID_REQUEST, "The file cannot be read, or is too large.") : DONE;
+}
+
+static enum outcome pack_file(struct cli *cli, struct span text, struct buffer *args)
+{
+	msgpack_packer packer = buffer_packer(args);
+	struct buffer  scratch = {0};
+	struct arena   arena = {0};
+	struct json   *value = NULL;
+	enum outcome   outcome = DONE;
+	enum err       err = json_parse(text, &arena, &value);
+
+	if (err) {
+		outcome = cli_fail(cli, err, "The file is not JSON.");
+		goto out;
+	}
+	if (value->kind != JSON_OBJECT) {
+		outcome = cli_fail(cli, ERR_INVALID_REQUEST, "The file is not a JSON object.");
+		goto out;
+	}
+	msgpack_pack_array(&packer, 1);
+	json_pack_object(value, &packer, &scratch);
+	if (scratch.failed) outcome = cli_fail(cli, ERR_NO_MEMORY, NULL);
+out:
+	buffer_free(&scratch);
+	arena_free(&arena);
+	return outcome;
+}
+
+enum outcome cli_put_file(struct cli *cli, enum message message)
+{
+	const char       *id = args_word(&cli->args), *path = args_word(&cli->args);
+	struct account_id account;
+	struct buffer     text = {0}, args = {0};
+	enum outcome      outcome;
+
+	if (!args_end(&cli->args) || !cli->data) return MISUSED;
+	if (!cli_account(cli, id, &account)) return FAILED;
+	outcome = read_file(cli, path, &text);
+	if (outcome == DONE) outcome = pack_file(cli, buffer_span(&text), &args);
+	if (outcome == DONE) outcome = cli_call(cli, message, &account, &args);
+	buffer_free(&text);
+	buffer_free(&args);
+	return outcome;
+}

@@ -1,0 +1,31 @@
+#pragma once
+#include "schemas/json.h"
+
+/* What files of the operator's (a template, a rule) are read with: members by name, and what is wrong with one.
+ * `in` is the path of an object in its file ("": the file itself), as in a fault. Errors: none but false. */
+
+/* What is wrong: the member at fault as a path that jq takes without its leading dot ("fields[2].type"; "file": the whole
+ * of it), a long key cut, and a static sentence for people. */
+struct file_fault {
+	char        field[96];
+	const char *message;
+};
+
+/* false, having said that it is member `name` of `in`; that it is what `what` names. */
+bool file_wrong(struct file_fault *fault, const char *in, const char *name, const char *message);
+bool file_wrong_whole(struct file_fault *fault, const char *what, const char *message);
+
+/* Has the object these members and no others? NULL ends them; `message` is told of another. */
+bool file_knows(const struct json *object, const char *const *keys, const char *in, const char *message,
+                struct file_fault *fault);
+
+/* Is the member there, and not null? */
+bool file_has(const struct json *object, const char *key);
+
+/* These leave `*to` alone when the member is absent or null; false means: it is there, but wrong. A text is a string that
+ * is not empty; a choice is one of `count` texts, and must be there. */
+bool file_text(const struct json *object, const char *key, struct span *to);
+bool file_flag(const struct json *object, const char *key, bool *to);
+bool file_integer(const struct json *object, const char *key, int64_t *to);
+bool file_choice(const struct json *object, const char *key, const char *const *texts, unsigned count,
+                 unsigned *to);

@@ -1,0 +1,253 @@
+/* The rule file, read and judged. One reader serves the command line's input and what is stored. */
+#include "schemas/rule.h"
+
+#include "schemas/fields.h"
+#include "schemas/fold.h"
+
+#include <stdio.h>
+
+static const char *const kind_texts[RULE_ACTION_KINDS] = {
+#define A(NAME, text) [RULE_##NAME] = text,
+#include "schemas/rule.def"
+#undef A
+};
+
+static const char wrong_event[] = "A rule's event is one of"
+#define E(name, text) " " text
+#include "schemas/events.def"
+#undef E
+                                  ".";
+
+static const char wrong_kind[] = "An action's type is one of"
+#define A(NAME, text) " " text
+#include "schemas/rule.def"
+#undef A
+                                 ".";
+
+enum { READER_BYTES_MAX = 200, SLUG_BYTES_MAX = 80, PATH_BYTES = 24 };
+
+/* Text that people are shown; it must be there. */
+static bool read_shown(const struct json *object, const char *key, size_t points_max, struct span *to)
+{
+	return file_text(object, key, to) && to->size && utf8_length(*to) <= points_max;
+}
+
+/* Words of a reward's slug: lower case and digits, between them one underscore. */
+static bool is_slug(struct span text)
+{
+	bool word = false; /* has the word begun? */
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t c = text.at[i];
+		bool    letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+		if (!letter && (c != '_' || !word)) return false;
+		word = letter;
+	}
+	return word && text.size <= SLUG_BYTES_MAX;
+}
+
+/* A whole number that a counter could be, or could be moved by. */
+static bool read_points(const struct json *object, const char *key, int64_t *to)
+{
+	return file_integer(object, key, to) && *to >= -BALANCE_MAX && *to <= BALANCE_MAX;
+}
+
+/* ---- conditions ---- */
+
+/* What only the scan of a pass can be asked. */
+static bool read_of_scans(const struct json *value, struct rule *rule, struct file_fault *fault)
+{
+	static const char  only[] = "Only a rule whose event is scan.created can ask for this.";
+	static const char *of_scans[] = {"every_n_scans", "reader_id"};
+	const char        *in = "conditions";
+	if (!file_integer(value, of_scans[0], &rule->every_n_scans) ||
+	    (file_has(value, of_scans[0]) && rule->every_n_scans < 1))
+		return file_wrong(fault, in, of_scans[0], "An every_n_scans is a whole number, 1 or more.");
+	if (!file_text(value, of_scans[1], &rule->reader_id) || rule->reader_id.size > READER_BYTES_MAX)
+		return file_wrong(fault, in, of_scans[1], "A reader_id is a string of 1 to 200 bytes.");
+	for (unsigned i = 0; i < 2; i++)
+		if (file_has(value, of_scans[i]) && rule->event != EVENT_SCAN_CREATED)
+			return file_wrong(fault, in, of_scans[i], only);
+	return true;
+}
+
+static bool read_conditions(const struct json *file, struct rule *rule, struct file_fault *fault)
+{
+	static const char *const keys[] = {"min_balance", "every_n_scans", "template_id",
+	                                   "reader_id",   "once_per_pass", NULL};
+	const char              *in = "conditions";
+	const struct json       *value = json_member(file, in);
+	if (!file_has(file, in)) return true;
+	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "Conditions are a JSON object.");
+	if (!file_knows(value, keys, in, "There is no such condition.", fault)) return false;
+	rule->has_min_balance = file_has(value, "min_balance");
+	if (!read_points(value, "min_balance", &rule->min_balance))
+		return file_wrong(fault, in, "min_balance", "A min_balance is a whole number.");
+	if (!file_text(value, "template_id", &rule->template_id))
+		return file_wrong(fault, in, "template_id", "A template_id is the id of a pass template.");
+	if (!file_flag(value, "once_per_pass", &rule->once_per_pass))
+		return file_wrong(fault, in, "once_per_pass", "It is either true or false.");
+	return read_of_scans(value, rule, fault);
+}
+
+/* ---- actions ---- */
+
+static bool read_reward(const struct json *value, const char *in, struct rule_action *action,
+                        struct file_fault *fault)
+{
+	if (!file_text(value, "slug", &action->text) || !is_slug(action->text))
+		return file_wrong(fault, in, "slug", "A slug is a reward's, such as free_coffee.");
+	if (!file_flag(value, "replace", &action->replace))
+		return file_wrong(fault, in, "replace", "It is either true or false.");
+	return true;
+}
+
+static bool read_amount(const struct json *value, const char *in, struct rule_action *action,
+                        struct file_fault *fault)
+{
+	if (!read_points(value, "amount", &action->amount) || action->amount == 0)
+		return file_wrong(fault, in, "amount", "An amount is a whole number other than 0.");
+	return true;
+}
+
+static bool read_message(const struct json *value, const char *in, struct rule_action *action,
+                         struct file_fault *fault)
+{
+	if (!read_shown(value, "message", MESSAGE_CODE_POINTS_MAX, &action->text))
+		return file_wrong(fault, in, "message", "A message is a string of 1 to 2000 characters.");
+	return true;
+}
+
+static bool read_action(const struct json *value, const char *in, struct rule_action *action,
+                        struct file_fault *fault)
+{
+	static const struct {
+		const char *keys[4];
+		bool (*read)(const struct json *value, const char *in, struct rule_action *action,
+		             struct file_fault *fault);
+	} kinds[RULE_ACTION_KINDS] = {
+	    [RULE_ASSIGN_REWARD] = {{"type", "slug", "replace"}, read_reward},
+	    [RULE_ADD_BALANCE] = {{"type", "amount"}, read_amount},
+	    [RULE_SEND_NOTIFICATION] = {{"type", "message"}, read_message},
+	};
+	unsigned kind;
+	*action = (struct rule_action){.amount = 0};
+	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "An action is a JSON object.");
+	if (!file_choice(value, "type", kind_texts, RULE_ACTION_KINDS, &kind))
+		return file_wrong(fault, in, "type", wrong_kind);
+	if (!file_knows(value, kinds[kind].keys, in, "An action of this type has no such member.", fault))
+		return false;
+	action->kind = (enum rule_action_kind)kind;
+	return kinds[kind].read(value, in, action, fault);
+}
+
+static bool read_actions(const struct json *file, struct rule *rule, struct file_fault *fault)
+{
+	const char        *what = "actions";
+	const struct json *list = json_member(file, what);
+	char               in[PATH_BYTES];
+	if (!list || list->kind != JSON_ARRAY || list->count < 1 || list->count > RULE_OWN_ACTIONS_MAX)
+		return file_wrong_whole(fault, what, "A rule has actions, a JSON array of 1 to 8.");
+	for (const struct json *value = list->child; value; value = value->next) {
+		snprintf(in, sizeof in, "%s[%u]", what, rule->action_count);
+		if (!read_action(value, in, &rule->actions[rule->action_count], fault)) return false;
+		rule->action_count++;
+	}
+	return true;
+}
+
+/* ---- the whole ---- */
+
+static bool read_head(const struct json *file, struct rule *rule, struct file_fault *fault)
+{
+	static const char *const keys[] = {"name", "active", "event", "conditions", "actions", NULL};
+	const struct json       *event = json_member(file, "event");
+	if (file->kind != JSON_OBJECT) return file_wrong_whole(fault, "file", "A rule is a JSON object.");
+	if (!file_knows(file, keys, "", "A rule has no such member.", fault)) return false;
+	if (!read_shown(file, "name", RULE_NAME_CODE_POINTS_MAX, &rule->name))
+		return file_wrong_whole(fault, "name", "A rule has a name, a string of 1 to 200 characters.");
+	if (!file_flag(file, "active", &rule->active))
+		return file_wrong_whole(fault, "active", "It is either true or false.");
+	if (!event || event->kind != JSON_STRING || !event_read(event->text, &rule->event))
+		return file_wrong_whole(fault, "event", wrong_event);
+	return true;
+}
+
+enum err rule_read(const struct json *file, struct rule *rule, struct file_fault *fault)
+{
+	*rule = (struct rule){.active = true};
+	bool good = read_head(file, rule, fault) && read_conditions(file, rule, fault) &&
+	            read_actions(file, rule, fault);
+	return good ? OK : ERR_INVALID_INPUT;
+}
+
+/* ---- as text again ---- */
+
+/* The name of a member, behind those that are there. */
+static void put_key(struct buffer *out, const char *key)
+{
+	if (out->size && out->at[out->size - 1] != '{') buffer_byte(out, ',');
+	json_quote(span_str(key), out);
+	buffer_byte(out, ':');
+}
+
+static void put_text(struct buffer *out, const char *key, struct span text)
+{
+	put_key(out, key);
+	json_quote(text, out);
+}
+
+static void put_number(struct buffer *out, const char *key, int64_t number)
+{
+	put_key(out, key);
+	json_number(number, out);
+}
+
+static void put_flag(struct buffer *out, const char *key, bool on)
+{
+	put_key(out, key);
+	buffer_text(out, on ? "true" : "false");
+}
+
+static void put_conditions(struct buffer *out, const struct rule *rule)
+{
+	put_key(out, "conditions");
+	buffer_byte(out, '{');
+	if (rule->has_min_balance) put_number(out, "min_balance", rule->min_balance);
+	if (rule->every_n_scans) put_number(out, "every_n_scans", rule->every_n_scans);
+	if (rule->template_id.size) put_text(out, "template_id", rule->template_id);
+	if (rule->reader_id.size) put_text(out, "reader_id", rule->reader_id);
+	if (rule->once_per_pass) put_flag(out, "once_per_pass", true);
+	buffer_byte(out, '}');
+}
+
+static void put_action(struct buffer *out, const struct rule_action *action)
+{
+	buffer_byte(out, '{');
+	put_text(out, "type", span_str(kind_texts[action->kind]));
+	switch (action->kind) {
+	case RULE_ASSIGN_REWARD:
+		put_text(out, "slug", action->text);
+		put_flag(out, "replace", action->replace);
+		break;
+	case RULE_ADD_BALANCE: put_number(out, "amount", action->amount); break;
+	case RULE_SEND_NOTIFICATION: put_text(out, "message", action->text); break;
+	case RULE_ACTION_KINDS: break;
+	}
+	buffer_byte(out, '}');
+}
+
+void rule_text(const struct rule *rule, struct buffer *out)
+{
+	buffer_byte(out, '{');
+	put_text(out, "name", rule->name);
+	put_flag(out, "active", rule->active);
+	put_text(out, "event", span_str(event_text(rule->event)));
+	put_conditions(out, rule);
+	put_key(out, "actions");
+	buffer_byte(out, '[');
+	for (unsigned i = 0; i < rule->action_count; i++) {
+		if (i) buffer_byte(out, ',');
+		put_action(out, &rule->actions[i]);
+	}
+	buffer_text(out, "]}");
+}

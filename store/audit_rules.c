@@ -1,0 +1,86 @@
+/* The activation rules of one account: every row can be read and is a rule, its times are possible, its template exists,
+ * and all of them keep the limits that they were let in by. And what has fired: for passes that exist. The rule itself may
+ * be gone. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "schemas/rule.h"
+#include "store/rule.h"
+
+enum { RULE_KEY_REST = 16, FIRED_KEY_REST = 20 };
+
+/* What the rules so far come to. */
+struct sums {
+	unsigned rules, actions[EVENT_KINDS];
+};
+
+/* Does the rule name a template, and one that the account does not have? */
+static bool is_lost(const struct auditor *auditor, struct span template_id)
+{
+	struct account_id owner;
+	uint32_t          number;
+	if (!template_id.size) return false;
+	return !template_id_read(template_id, &owner, &number) ||
+	       memcmp(owner.b, auditor->account.b, sizeof owner.b) || number < 1 ||
+	       number > auditor->template_count;
+}
+
+static void judge_rule(struct auditor *auditor, const struct rule *rule, const char *id, struct sums *sums)
+{
+	if (is_lost(auditor, rule->template_id))
+		audit_fault(auditor, TABLE_RULE, "%s asks for a template that does not exist", id);
+	if (++sums->rules == RULES_MAX + 1) audit_fault(auditor, TABLE_RULE, "%s is beyond the limit", id);
+	if (!rule->active) return;
+	sums->actions[rule->event] += rule->action_count;
+	if (sums->actions[rule->event] > RULE_ACTIONS_MAX)
+		audit_fault(auditor, TABLE_RULE, "%s has actions beyond the limit of its event", id);
+}
+
+static void judge_row(struct auditor *auditor, const struct audit_whole *found, struct sums *sums)
+{
+	struct rule_row   row;
+	struct rule       rule;
+	struct file_fault fault;
+	struct json      *json;
+	char              id[UUID_TEXT];
+	memcpy(row.id.b, found->key, sizeof row.id.b);
+	uuid_text(row.id, id);
+	if (rule_row_read(found->value, &row)) {
+		audit_fault(auditor, TABLE_RULE, "%s is a row of a wrong form", id);
+		return;
+	}
+	if (row.created.v < 0 || row.updated.v < row.created.v)
+		audit_fault(auditor, TABLE_RULE, "%s has impossible times", id);
+	arena_reset(&auditor->arena);
+	if (json_parse(row.text, &auditor->arena, &json) || rule_read(json, &rule, &fault))
+		audit_fault(auditor, TABLE_RULE, "%s cannot be read", id);
+	else
+		judge_rule(auditor, &rule, id, sums);
+}
+
+static enum err audit_fired(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_RULE_FIRED};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (rows.rest.size != FIRED_KEY_REST || rows.value.size) {
+			audit_fault(auditor, TABLE_RULE_FIRED, "a row of a wrong form");
+			continue;
+		}
+		uint32_t number = get_be32(rows.rest.at + FIRED_KEY_REST - 4);
+		if (number >= auditor->pass_count)
+			audit_fault(auditor, TABLE_RULE_FIRED, "pass %u does not exist", number);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err audit_rules(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_RULE, .key_size = RULE_KEY_REST};
+	struct audit_whole found;
+	struct sums        sums = {.rules = 0};
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found)))
+		if (found.whole) judge_row(auditor, &found, &sums);
+	return err == ERR_NOT_FOUND ? audit_fired(auditor) : err;
+}

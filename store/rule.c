@@ -1,0 +1,86 @@
+/* Rows of the tables RULE and RULE_FIRED. */
+#include "store/rule.h"
+
+#include "schemas/bytes.h"
+#include "store/keys.h"
+
+enum { ROW_VERSION = 1, HEAD_BYTES = 17 };
+
+enum err rule_row_read(struct span value, struct rule_row *row)
+{
+	if (value.size <= HEAD_BYTES || value.at[0] != ROW_VERSION) return ERR_DAMAGED;
+	row->created.v = (int64_t)get_le64(value.at + 1);
+	row->updated.v = (int64_t)get_le64(value.at + 9);
+	row->text = span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES);
+	return OK;
+}
+
+enum err rule_row_get(struct view *view, struct account_id account, struct uuid id, struct rule_row *row)
+{
+	struct row_key key = key_uuid(account, id);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_RULE, key_span(&key), &value);
+	row->id = id;
+	return err ? err : rule_row_read(value, row);
+}
+
+enum err rule_row_put(struct view *view, struct account_id account, const struct rule_row *row)
+{
+	struct row_key key = key_uuid(account, row->id);
+	uint8_t        head[HEAD_BYTES] = {ROW_VERSION};
+	struct buffer  value = {0};
+	put_le64(head + 1, (uint64_t)row->created.v);
+	put_le64(head + 9, (uint64_t)row->updated.v);
+	buffer_append(&value, head, sizeof head);
+	buffer_append(&value, row->text.at, row->text.size);
+	enum err err = value.failed
+	                   ? ERR_NO_MEMORY
+	                   : write_put(view_writes(view), TABLE_RULE, key_span(&key), buffer_span(&value));
+	buffer_free(&value);
+	return err;
+}
+
+enum err rule_row_del(struct view *view, struct account_id account, struct uuid id)
+{
+	struct row_key key = key_uuid(account, id);
+	return write_del(view_writes(view), TABLE_RULE, key_span(&key));
+}
+
+enum err rule_row_next(struct view *view, struct account_id account, struct buffer *room,
+                       struct rule_row *row)
+{
+	struct row_key  begin = key_account(account), key = key_uuid(account, row->id);
+	struct view_row found;
+	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
+	key.size += 2;
+	enum err err = view_whole_from(view, TABLE_RULE, key_span(&key), room, &found);
+	if (err) return err;
+	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
+	if (found.key.size != begin.size + sizeof row->id) return ERR_DAMAGED;
+	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id.b);
+	return rule_row_read(found.value, row);
+}
+
+static struct row_key key_fired(struct account_id account, struct uuid id, uint32_t number)
+{
+	struct row_key key = key_uuid(account, id);
+	put_be32(key.bytes + key.size, number);
+	key.size += 4;
+	return key;
+}
+
+enum err rule_fired_get(struct view *view, struct account_id account, struct uuid id, uint32_t number,
+                        bool *fired)
+{
+	struct row_key key = key_fired(account, id, number);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_RULE_FIRED, key_span(&key), &value);
+	*fired = !err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err rule_fired_put(struct view *view, struct account_id account, struct uuid id, uint32_t number)
+{
+	struct row_key key = key_fired(account, id, number);
+	return write_put(view_writes(view), TABLE_RULE_FIRED, key_span(&key), span_of(NULL, 0));
+}
