@@ -83,16 +83,15 @@ static void put_member(struct buffer *out, const struct shape_row *member)
 	put(out, member->how & LIST ? "}}" : "}");
 }
 
-static const struct shape_row *put_words(struct buffer *out, const struct shape_row *row)
+static void put_words(struct buffer *out, const struct shape_row *row)
 {
 	put(out, "'type':'string','enum':[");
 	for (row++; row->kind == ROW_WORD; row++)
 		put(out, "'%s'", row->text);
 	put(out, "]");
-	return row;
 }
 
-static const struct shape_row *put_object(struct buffer *out, const struct shape_row *row)
+static void put_object(struct buffer *out, const struct shape_row *row)
 {
 	const struct shape_row *first = row + 1;
 	put(out, "'type':'object','properties':{");
@@ -102,22 +101,36 @@ static const struct shape_row *put_object(struct buffer *out, const struct shape
 	for (row = first; row->kind == ROW_MEMBER; row++)
 		if (!(row->how & SOMETIMES)) put(out, "'%s'", row->name);
 	put(out, "]");
-	return row;
 }
 
+/* Does the document refer to that type, as far as it has come? */
+static bool is_mentioned(const struct buffer *out, const char *name)
+{
+	char reference[128];
+	int  size = snprintf(reference, sizeof reference, "\"#/components/schemas/%s\"", name);
+	must(size > 0 && size < (int)sizeof reference);
+	return !out->failed && memmem(out->at, out->size, reference, (size_t)size);
+}
+
+/* Those that are referred to, and then those that these refer to in their turn. */
 static void put_schemas(struct buffer *out)
 {
-	const struct shape_row *row = shape_rows();
+	bool done[SHAPE_PLAIN] = {false}, more = true;
 	put(out, "'schemas':{");
-	while (row->kind != ROW_END) {
-		if (row->kind == ROW_BASE) {
-			row++;
-			continue;
+	while (more) {
+		more = false;
+		for (const struct shape_row *row = shape_rows(); row->kind != ROW_END; row++) {
+			bool named = row->kind == ROW_WORDS || row->kind == ROW_OBJECT;
+			if (!named || done[row->shape] || !is_mentioned(out, row->name)) continue;
+			more = done[row->shape] = true;
+			put(out, "'%s':{", row->name);
+			put_text(out, "description", row->text);
+			if (row->kind == ROW_WORDS)
+				put_words(out, row);
+			else
+				put_object(out, row);
+			put(out, "}");
 		}
-		put(out, "'%s':{", row->name);
-		put_text(out, "description", row->text);
-		row = row->kind == ROW_WORDS ? put_words(out, row) : put_object(out, row);
-		put(out, "}");
 	}
 	put(out, "}");
 }

@@ -1,11 +1,14 @@
 """A client of the interface: plain http.client with one kept-alive connection, and answers that check themselves.
 
-Every answer must carry X-Request-Id; every error body must have the agreed form. Nothing is ever retried: a
+Every answer must carry X-Request-Id; every error body must have the agreed form; and what comes from below /v1 is held
+against the document of the interface. Nothing is ever retried: a
 request that is sent once has one fate, which the durability scenario depends on.
 """
 import http.client
 import json
 import time
+
+from contract import contract
 
 IDLE_SECONDS = 3  # an older connection is replaced before use: the server may close it at any time
 ERROR_KEYS = {"code", "message", "request_id"}
@@ -53,6 +56,7 @@ class Client:
         self.tls = tls
         self.connection = self.connected_to = None
         self.last_used = self.sent_at = 0.0
+        self.asked = None  # method and target of the request under way
 
     def __enter__(self):
         return self
@@ -92,7 +96,7 @@ class Client:
         if document is not None:
             body = json.dumps(document).encode()
             head.setdefault("Content-Type", "application/json")
-        self.sent_at = time.monotonic()
+        self.sent_at, self.asked = time.monotonic(), (method, path)
         self.guarded(lambda: self.connection.request(method, path, body=body, headers=head))
 
     def receive(self):
@@ -106,6 +110,8 @@ class Client:
             self.close()
         if self.request_ids:
             assert names.get("x-request-id"), answer
+        if self.request_ids and self.asked[1].startswith("/v1/"):
+            contract().hold(*self.asked, answer)
         return answer
 
     def guarded(self, step):

@@ -1,0 +1,135 @@
+"""The document of the interface (`stampede openapi`), and answers held against it, strictly: a status, a header, a code or
+a member that is not documented is a fault, and so is one that is missing.
+
+Every answer that a `Client` gets from below /v1 comes through here: of each kind (operation, status, code) the first
+ones are looked at whole. So whatever a scenario provokes is held against the document."""
+import functools
+import json
+import re
+import subprocess
+from collections import Counter
+from datetime import datetime
+from urllib.parse import urlsplit
+
+import jsonschema
+
+HELD_OF_A_KIND = 25
+METHODS = ("get", "post", "put", "patch", "delete")
+# Headers of HTTP itself and of CORS, which are no part of the document.
+TRANSPORT = re.compile(r"date|connection|content-length|content-type|vary|access-control-.*")
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+formats = jsonschema.FormatChecker(formats=("uuid",))
+
+
+@formats.checks("date-time", raises=ValueError)
+def is_time(text):
+    return not isinstance(text, str) or bool(RFC3339.fullmatch(text) and datetime.fromisoformat(text.replace("Z", "+00:00")))
+
+
+@formats.checks("uri")
+def is_uri(text):
+    return not isinstance(text, str) or bool(urlsplit(text).scheme)
+
+
+def strict(document):
+    """The same, with objects that take no member that they do not name."""
+    document = json.loads(json.dumps(document))
+    for schema in document["components"]["schemas"].values():
+        if schema["type"] == "object":
+            schema.setdefault("additionalProperties", False)
+    return document
+
+
+class Contract:
+    def __init__(self, document):
+        self.document = document
+        self.strict = strict(document)
+        self.resolver = jsonschema.RefResolver("", self.strict)
+        self.paths = [(re.compile(re.sub(r"{\w+}", "[^/]+", path)), path) for path in document["paths"]]
+        self.paths.sort(key=lambda one: one[1].count("{"))  # a word before a name in its place
+        self.held = Counter()  # by operation, status and code
+
+    def operations(self):
+        """(path, method, operation) of all."""
+        for path, item in self.strict["paths"].items():
+            for method in item:
+                assert method in METHODS, (path, method)
+                yield path, method, item[method]
+
+    def resolved(self, thing):
+        return self.resolver.resolve(thing["$ref"])[1] if "$ref" in thing else thing
+
+    def path_of(self, target):
+        """The document's path that a target has; None: there is none."""
+        path = target.split("?")[0]
+        return next((known for pattern, known in self.paths if pattern.fullmatch(path)), None)
+
+    def hold(self, method, target, answer):
+        """Fails where the answer to that request is none that the document has."""
+        path = self.path_of(target)
+        verb = "get" if method == "HEAD" else method.lower()
+        item = self.strict["paths"].get(path, {})
+        if verb not in item:
+            self.hold_stray(item, answer)
+            return
+        operation = item[verb]
+        code = "" if answer.status < 400 or method == "HEAD" else answer.json["code"]
+        kind = operation["operationId"], answer.status, code
+        self.held[kind] += 1
+        if self.held[kind] > HELD_OF_A_KIND:
+            return
+        response = operation["responses"].get(str(answer.status))
+        assert response, f"{method} {path} has no {answer.status} in the document: {answer}"
+        response = self.resolved(response)
+        self.hold_headers(response, answer)
+        self.hold_body(response, answer, method == "HEAD")
+
+    def hold_stray(self, item, answer):
+        """No such path or method: what the document says in words."""
+        if answer.status == 405:
+            allowed = {verb.upper() for verb in item} | ({"HEAD"} if "get" in item else set())
+            assert set(answer.headers["allow"].split(", ")) == allowed, answer
+        elif not item:
+            assert answer.status >= 400 or answer.status == 204 and "access-control-allow-methods" in answer.headers, answer
+
+    def hold_headers(self, response, answer):
+        documented = {name.lower(): self.resolved(header) for name, header in response.get("headers", {}).items()}
+        for name, header in documented.items():
+            assert name in answer.headers or not header.get("required"), f"{name} is missing: {answer}"
+        for name, value in answer.headers.items():
+            if name in documented:
+                self.validate(documented[name]["schema"], header_value(documented[name]["schema"], value), answer)
+            else:
+                assert TRANSPORT.fullmatch(name), f"{name} is not in the document: {answer}"
+
+    def hold_body(self, response, answer, without_body):
+        content = response.get("content")
+        if not content:
+            assert answer.body == b"" and "content-type" not in answer.headers, answer
+            return
+        assert answer.headers["content-type"] in content, answer
+        if not without_body:
+            self.validate(content[answer.headers["content-type"]]["schema"], answer.json, answer)
+
+    def validate(self, schema, value, about):
+        validator = jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=formats)
+        faults = [f"{'/'.join(map(str, fault.absolute_path))}: {fault.message}" for fault in validator.iter_errors(value)]
+        assert not faults, f"{faults}: {about}"
+
+
+def header_value(schema, text):
+    if schema["type"] == "integer":
+        assert re.fullmatch(r"\d+", text), text
+        return int(text)
+    if schema["type"] == "boolean":
+        assert text in ("true", "false"), text
+        return text == "true"
+    return text
+
+
+@functools.cache
+def contract():
+    from harness import program_under_test  # which has clients of its own
+
+    printed = subprocess.run([program_under_test(), "openapi"], capture_output=True, check=True)
+    return Contract(json.loads(printed.stdout))
