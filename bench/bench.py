@@ -110,7 +110,8 @@ class Stampede:
         template_path = f"{directory}/template.json"
         with open(template_path, "w", encoding="utf-8") as file:
             json.dump(TEMPLATE, file)
-        self.ask("template", "put", account["account_id"], template_path)
+        self.account_id = account["account_id"]
+        self.ask("template", "put", self.account_id, template_path)
         self.api_key = account["api_key"]
         self.key = ["--key", self.api_key]
 

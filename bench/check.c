@@ -143,21 +143,28 @@ const char *check_request(void)
 	const char                *want =
 	    "POST /v1/passes/p120/loyalty HTTP/1.1\r\nHost: h:1\r\nAuthorization: Bearer k\r\n"
 	    "Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"balance_to_add\":5}";
+	const char *name = "01900000-0000-7000-8000-00000000000a01900000-0000-7000-8000-00000000000b";
 	const char *body;
 	size_t      size, length;
 
-	if (!request_form_make(&form, OP_DELTA, "h:1", "k", "p")) return "request: a short one does not fit";
-	size = request_write(&form, 120, bytes);
+	const struct request_subject subject = {"p", name};
+	if (!request_form_make(&form, OP_DELTA, "h:1", "k", &subject))
+		return "request: a short one does not fit";
+	size = request_write(&form, 120, 0, bytes);
 	if (size != strlen(want) || memcmp(bytes, want, size) != 0)
 		return "request: not the bytes of a delta";
-	if (!request_form_make(&form, OP_CREATE, "h:1", "k", "p")) return "request: a short one does not fit";
+	if (!request_form_make(&form, OP_CREATE, "h:1", "k", &subject))
+		return "request: a short one does not fit";
 	for (uint64_t number = 1; number < UINT64_MAX / 20; number *= 11) {
-		size = request_write(&form, number, bytes);
+		size = request_write(&form, number, 0, bytes);
 		body = memmem(bytes, size, "\r\n\r\n", 4);
 		length = strtoul((char *)memmem(bytes, size, "Content-Length: ", 16) + 16, NULL, 10);
 		if (!body || bytes + size != body + 4 + length) return "request: Content-Length is wrong";
 	}
-	return NULL;
+	want = "POST /v1/passes/p12/rewards/01900000-0000-7000-8000-00000000000b/redeem HTTP/1.1\r\n";
+	if (!request_form_make(&form, OP_REDEEM, "h:1", "k", &subject)) return "request: a name does not fit";
+	request_write(&form, 12, 1, bytes);
+	return memcmp(bytes, want, strlen(want)) ? "request: not the name of that pass" : NULL;
 }
 
 const char *check_response(void)

@@ -32,6 +32,7 @@ struct driver {
 	const struct options   *options;
 	struct drive_result    *result;
 	struct request_form     form;
+	char                   *names; /* of --names, side by side */
 	struct plan             plan;
 	struct pace             pace;
 	mono_ns                 measured_from;
@@ -115,6 +116,13 @@ static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 		ring_put(driver, conn);
 }
 
+static uint32_t request_next(struct driver *driver, char *bytes)
+{
+	uint64_t number = plan_next(&driver->plan);
+
+	return request_write(&driver->form, number, number - driver->options->choice.first, bytes);
+}
+
 /* Begins every request that is due, as far as there are free connections. */
 static void send_due(struct driver *driver, mono_ns now)
 {
@@ -124,7 +132,7 @@ static void send_due(struct driver *driver, mono_ns now)
 		conn->meant_at = pace_take(&driver->pace, now);
 		conn->sent_at = now;
 		conn->is_measured = conn->meant_at.v >= driver->measured_from.v;
-		conn->request_bytes = request_write(&driver->form, plan_next(&driver->plan), conn->request);
+		conn->request_bytes = request_next(driver, conn->request);
 		driver->busy_count++;
 		if (conn_begin(conn, driver->epoll_fd) == CONN_BROKE) on_broken(driver, conn, FAULT_BROKEN);
 	}
@@ -238,12 +246,35 @@ static bool resolve(struct driver *driver, const char *target)
 	return true;
 }
 
+/* A line for each pass that may be drawn. */
+static const char *read_names(struct driver *driver)
+{
+	uint64_t    count = driver->options->choice.pass_count;
+	FILE       *file = fopen(driver->options->names_path, "r");
+	char        line[NAME_BYTES + 2];
+	const char *wrong = NULL;
+
+	if (!file) return "--names cannot be read";
+	if (!(driver->names = calloc(count, NAME_BYTES))) wrong = "no memory";
+	for (uint64_t i = 0; i < count && !wrong; i++) {
+		if (!fgets(line, sizeof(line), file) || line[NAME_BYTES] != '\n')
+			wrong = "--names has fewer lines than there are passes, or others than ids";
+		else
+			memcpy(driver->names + i * NAME_BYTES, line, NAME_BYTES);
+	}
+	fclose(file);
+	return wrong;
+}
+
 static const char *prepare(struct driver *driver)
 {
-	const struct options *options = driver->options;
+	const struct options  *options = driver->options;
+	const char            *wrong = options->names_path ? read_names(driver) : NULL;
+	struct request_subject subject = {options->id_prefix, driver->names};
 
+	if (wrong) return wrong;
 	if (!resolve(driver, options->target)) return "--target is no HOST:PORT that can be found";
-	if (!request_form_make(&driver->form, options->op, options->target, options->key, options->id_prefix))
+	if (!request_form_make(&driver->form, options->op, options->target, options->key, &subject))
 		return "host, key and prefix are too long";
 	plan_init(&driver->plan, &options->choice);
 	driver->conns = calloc(options->connection_count, sizeof(*driver->conns));
@@ -271,5 +302,6 @@ bool drive(const struct options *options, struct drive_result *result)
 	if (driver.epoll_fd >= 0) close(driver.epoll_fd);
 	free(driver.conns);
 	free(driver.ring);
+	free(driver.names);
 	return !wrong;
 }

@@ -106,6 +106,7 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_PASSES: return count_read(text, 1, PLAN_PASSES_MAX, &options->choice.pass_count);
 	case OPTION_FIRST: return count_read(text, 0, INT64_MAX, &options->choice.first);
 	case OPTION_IDS: return ids_read(text, &options->choice);
+	case OPTION_NAMES: return *(options->names_path = text);
 	case OPTION_ID_PREFIX: return plain_text(options->id_prefix = text, 64, "-._~");
 	case OPTION_SEED: return count_read(text, 0, UINT64_MAX, &options->choice.seed);
 	case OPTION_WARMUP: return real_read(text, 0, SECONDS_MAX, &options->warmup_s);
@@ -121,6 +122,7 @@ static const char *what_is_wrong(const struct options *options)
 {
 	if (!options->target || options->op == OP_COUNT) return "--target and --op are needed";
 	if (options->is_open != (options->rate_per_s > 0)) return "--mode open and --rate go together";
+	if (op_has_names(options->op) && !options->names_path) return "this --op needs --names";
 	if (options->request_count && options->warmup_s > 0) return "--requests has no --warmup";
 	return NULL;
 }

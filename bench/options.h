@@ -16,6 +16,7 @@ struct options {
 	const char        *target; /* HOST:PORT as given, also the Host header */
 	const char        *key;
 	const char        *id_prefix;
+	const char        *names_path; /* or NULL */
 	enum op            op;
 	struct plan_choice choice;
 	uint64_t           request_count; /* 0: run for `seconds` */

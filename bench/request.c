@@ -37,6 +37,11 @@ bool op_is_good(enum op op, int status)
 	return status == ops[op].good || status == ops[op].also_good;
 }
 
+bool op_has_names(enum op op)
+{
+	return strchr(ops[op].path, '@');
+}
+
 static uint32_t count_char(const char *text, char c)
 {
 	uint32_t count = 0;
@@ -46,16 +51,22 @@ static uint32_t count_char(const char *text, char c)
 	return count;
 }
 
-/* Copies `text` to the form, each '#' becoming the prefix and the end of a piece. False when it does not
- * fit. */
+/* Copies `text` to the form, each '#' becoming the prefix and the end of a piece, each '@' the room for a name. False when
+ * it does not fit. */
 static bool append(struct request_form *form, uint32_t *used, const char *text, const char *id_prefix)
 {
 	for (; *text; text++) {
-		size_t      size = *text == '#' ? strlen(id_prefix) : 1;
-		const char *from = *text == '#' ? id_prefix : text;
+		static const char room[NAME_BYTES] = {0};
+		const char       *from = *text == '#' ? id_prefix : *text == '@' ? room : text;
+		size_t            size = *text == '#' ? strlen(id_prefix) : *text == '@' ? sizeof(room) : 1;
 
 		if (size > sizeof(form->text) - *used) return false;
 		memcpy(form->text + *used, from, size);
+		if (*text == '@') {
+			form->has_name = true;
+			form->name_at = *used;
+			form->name_after = form->piece_count;
+		}
 		*used += (uint32_t)size;
 		if (*text == '#') form->piece_end[form->piece_count++] = *used;
 		must(form->piece_count < REQUEST_PIECES_MAX);
@@ -64,16 +75,17 @@ static bool append(struct request_form *form, uint32_t *used, const char *text, 
 }
 
 bool request_form_make(struct request_form *form, enum op op, const char *host, const char *key,
-                       const char *id_prefix)
+                       const struct request_subject *subject)
 {
-	const char *body = ops[op].body;
+	const char *body = ops[op].body, *id_prefix = subject->id_prefix;
 	uint32_t    slots = count_char(body, '#');
 	size_t      body_bytes = strlen(body) + slots * (strlen(id_prefix) + NUMBER_DIGITS_MAX - 1);
 	uint32_t    used = 0;
 	char        line[REQUEST_BYTES_MAX];
 	int         size;
 
-	*form = (struct request_form){.padded_count = slots};
+	*form = (struct request_form){.padded_count = slots, .names = subject->names};
+	if (op_has_names(op) && !subject->names) return false;
 	size = snprintf(line, sizeof(line), "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n",
 	                ops[op].method, ops[op].path, host, key);
 	if (size < 0 || (size_t)size >= sizeof(line) || !append(form, &used, line, id_prefix)) return false;
@@ -97,7 +109,7 @@ static char *digits_before(char *end, uint64_t number)
 	return end;
 }
 
-uint32_t request_write(const struct request_form *form, uint64_t number, char *bytes)
+uint32_t request_write(const struct request_form *form, uint64_t number, uint64_t index, char *bytes)
 {
 	char        scratch[NUMBER_DIGITS_MAX];
 	const char *digits = digits_before(scratch + sizeof(scratch), number);
@@ -116,5 +128,8 @@ uint32_t request_write(const struct request_form *form, uint64_t number, char *b
 		from = form->piece_end[piece];
 	}
 	memset(at, ' ', blanks);
+	if (form->has_name)
+		memcpy(bytes + form->name_at + form->name_after * digit_count,
+		       form->names + index * NAME_BYTES, NAME_BYTES);
 	return (uint32_t)(at + blanks - bytes);
 }

@@ -18,11 +18,12 @@ bool        op_is_good(enum op op, int status);
 
 /* The bytes of a request but for the number of the pass, made once; writing one is a few copies.
  * Units: bytes. Errors: request_form_make is false when host, key and prefix are too long for
- * REQUEST_BYTES_MAX. */
+ * REQUEST_BYTES_MAX, or the operation needs names and there are none. */
 enum {
 	REQUEST_BYTES_MAX = 1024,
 	REQUEST_PIECES_MAX = 3, /* texts between numbers */
 	NUMBER_DIGITS_MAX = 20, /* of a uint64_t */
+	NAME_BYTES = 36,        /* of a UUID */
 };
 
 struct request_form {
@@ -30,10 +31,23 @@ struct request_form {
 	uint32_t piece_count;
 	uint32_t piece_end[REQUEST_PIECES_MAX]; /* offsets in text; a number stands between two pieces */
 	uint32_t padded_count;                  /* numbers in the body, padded to their longest with blanks */
+
+	const char *names; /* of pass `first` and those that follow, NAME_BYTES each; borrowed */
+	uint32_t    name_at, name_after; /* where one goes in the text, and how many numbers come before */
+	bool        has_name;
+};
+
+/* What passes are called, and what else is said of each. */
+struct request_subject {
+	const char *id_prefix;
+	const char *names; /* may be NULL */
 };
 
 bool request_form_make(struct request_form *form, enum op op, const char *host, const char *key,
-                       const char *id_prefix);
+                       const struct request_subject *subject);
 
-/* Writes the request about pass `number` to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
-uint32_t request_write(const struct request_form *form, uint64_t number, char *bytes);
+/* Does the operation need names? */
+bool op_has_names(enum op op);
+
+/* Writes the request about pass `number`, the `index`th that there is, to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
+uint32_t request_write(const struct request_form *form, uint64_t number, uint64_t index, char *bytes);
