@@ -63,9 +63,9 @@ Test(ledger, rows_of_every_kind_read_as_they_were_put)
 
 Test(ledger, has_a_word_for_everything_that_can_happen)
 {
-	static const char *const want[] = {"created",     "issued",      "creation_failed",
-	                                   "installed",   "uninstalled", "unblocked",
-	                                   "deactivated", "deleted",     "loyalty"};
+	static const char *const want[] = {"created",     "issued",    "creation_failed", "installed",
+	                                   "uninstalled", "unblocked", "deactivated",     "deleted",
+	                                   "loyalty",     "rule"};
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		cr_expect_eq((unsigned)kinds[i], i + 1); /* on disk */
 		cr_expect_str_eq(ledger_what_text(kinds[i]), want[i]);
