@@ -1,48 +1,18 @@
-"""Activation rules: their files and their list; what follows from a fact, in the fact's own commit."""
+"""The files of activation rules, and GET /v1/trigger-rules."""
 import json
 import re
 
 import pytest
 from harness import CliError
-from history import deltas_of
-from shop import Shop, new_id, path_of, template_file
+from rules import ADD_TEN, RULES, delete_rule, put_rule, refusal, rule_file, rules_of
 
-PATH = "/v1/trigger-rules"
 NOBODY = "01900000-0000-7000-8000-000000000000"
-ADD_TEN = {"type": "add_balance", "amount": 10}
 DATE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \+0000 UTC")
 
 
-def rule_file(event="pass.created", *actions, **changes):
-    """A rule file as the operator writes it; None removes a member."""
-    file = {"name": "Rule", "event": event, "actions": list(actions or [ADD_TEN]), **changes}
-    return {key: value for key, value in file.items() if value is not None}
-
-
-def put_rule(shop, *args, **changes):
-    put = shop.service.cli("rule", "put", shop.account, "-", stdin=json.dumps(rule_file(*args, **changes)))
-    assert set(put) == {"id"}
-    return put["id"]
-
-
 def refused(shop, file, code="INVALID_INPUT", field=None):
-    with pytest.raises(CliError) as error:
-        shop.service.cli("rule", "put", shop.account, "-", stdin=json.dumps(file))
-    assert error.value.code == code, error.value
-    if field:
-        assert error.value.field == field, (error.value.field, error.value)
-    return error.value
-
-
-def rules_of(shop, query=""):
-    answer = shop.client.get(PATH + query)
-    assert answer.status == 200, answer
-    assert not {"x-total-count", "x-has-more"} & set(answer.headers)
-    return answer.json
-
-
-def delete_rule(shop, rule):
-    assert shop.service.cli("rule", "delete", shop.account, rule) == {}
+    error = refusal(shop, file)
+    assert (error.code, error.field if field else None) == (code, field), error
 
 
 # Files and the list
@@ -98,7 +68,7 @@ def test_the_list_goes_page_by_page_newest_first(shop):
         page = rules_of(shop, f"?limit={limit}&offset={offset}")
         assert [rule["id"] for rule in page] == rules[offset:offset + limit]
     for query, field in (("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("offset=-1", "offset")):
-        shop.client.get(f"{PATH}?{query}").is_error(400, "INVALID_INPUT", field)
+        shop.client.get(f"{RULES}?{query}").is_error(400, "INVALID_INPUT", field)
 
 
 SLUG = {"type": "assign_reward", "slug": "a"}
@@ -180,138 +150,6 @@ def test_so_many_rules_and_actions_there_may_be(shop):
 
 def test_a_list_of_rules_is_refused_while_suspended_and_the_operator_is_not(shop):
     shop.set("--suspended", "on")
-    shop.client.get(PATH).is_error(402, "ACCOUNT_SUSPENDED")
+    shop.client.get(RULES).is_error(402, "ACCOUNT_SUSPENDED")
     rule = put_rule(shop)
     delete_rule(shop, rule)
-
-
-# What follows from a fact
-
-def test_a_rule_adds_to_the_balance_of_a_new_pass(shop):
-    put_rule(shop)
-    made = shop.create()
-    assert (made["balance"], made["visible"]["points"], made["status"]) == (10, 10, "issued")
-    assert shop.get(made["id"]) == made
-    entry = shop.history(made["id"])[-1]
-    assert (entry["what"], entry["delta"], entry["balance"]) == ("rule", 10, 10)
-
-
-def test_a_rule_follows_a_change_of_the_balance_and_no_rule_follows_a_rule(shop):
-    put_rule(shop, "pass.balanceUpdate", {**ADD_TEN, "amount": 1}, conditions={"min_balance": 5})
-    pass_id = shop.create()["id"]
-    for amount, want in ((4, 4), (1, 6), (-2, 4), (3, 8)):
-        shop.add(pass_id, amount)
-        assert shop.get(pass_id)["balance"] == want
-    assert deltas_of(shop.history(pass_id)) == [4, 1, 1, -2, 3, 1]
-
-
-def test_all_rules_are_judged_before_any_of_them_acts(shop):
-    put_rule(shop, "pass.balanceUpdate", {**ADD_TEN, "amount": 100})
-    put_rule(shop, "pass.balanceUpdate", {**ADD_TEN, "amount": 1000}, conditions={"min_balance": 50})
-    put_rule(shop, "pass.balanceUpdate", {**ADD_TEN, "amount": -20000}, {**ADD_TEN, "amount": 7}, active=False)
-    pass_id = shop.create()["id"]
-    shop.add(pass_id, 1)
-    assert shop.get(pass_id)["balance"] == 101
-    shop.add(pass_id, 1)
-    assert deltas_of(shop.history(pass_id)) == [1, 100, 1, 100, 1000]
-
-
-def test_rules_run_in_the_order_of_their_making(shop):
-    first = put_rule(shop, "pass.created", {**ADD_TEN, "amount": 1}, {**ADD_TEN, "amount": 2})
-    put_rule(shop, "pass.created", {**ADD_TEN, "amount": 3})
-    put_rule(shop, "pass.created", {**ADD_TEN, "amount": 4}, {**ADD_TEN, "amount": 5}, id=first)
-    assert deltas_of(shop.history(shop.create()["id"])) == [4, 5, 3]
-
-
-def test_what_cannot_be_done_is_skipped_and_leaves_nothing(new_shop):
-    shop = new_shop("balance", "none")
-    least = shop.put_template(template_file(min_balance=-5))
-    put_rule(shop, "pass.created", {**ADD_TEN, "amount": -6}, {**ADD_TEN, "amount": 2}, {**ADD_TEN, "amount": 2**53 - 1},
-             {**ADD_TEN, "amount": -3})
-    assert deltas_of(shop.history(shop.create(pass_template_id=least)["id"])) == [2, -3]
-    none = shop.create(kind="none")
-    assert "balance" not in none and len(shop.history(none["id"])) == 2
-    pass_id = shop.create(kind="balance")["id"]
-    assert deltas_of(shop.history(pass_id)) == [-6, 2, 2**53 - 1, -3]
-
-
-def test_a_refused_change_sets_nothing_off(shop):
-    put_rule(shop, "pass.balanceUpdate")
-    pass_id = shop.create()["id"]
-    shop.try_add(pass_id, 2**53).is_error(400, "INVALID_INPUT")
-    shop.event(pass_id, "deactivated")
-    shop.try_add(pass_id, 1).is_error(409, "RESOURCE_CONFLICT")
-    assert shop.get(pass_id)["balance"] == 0
-
-
-def test_a_rule_of_a_template_is_for_its_passes(new_shop):
-    shop = new_shop("balance", "stamps")
-    put_rule(shop, conditions={"template_id": shop.templates["stamps"]})
-    assert (shop.create(kind="stamps")["balance"], shop.create(kind="balance")["balance"]) == (10, 0)
-
-
-def test_a_pass_without_loyalty_has_no_balance_to_ask_for(new_shop):
-    shop = new_shop("none", functions=("--rewards",))
-    put_rule(shop, "pass.created", ADD_TEN, conditions={"min_balance": -10})
-    assert "balance" not in shop.create()
-
-
-def test_once_per_pass_is_once_whatever_becomes_of_the_rule(shop):
-    rule = put_rule(shop, "pass.balanceUpdate", conditions={"once_per_pass": True, "min_balance": 2})
-    first, second = shop.create()["id"], shop.create()["id"]
-    for pass_id in (first, first, first, second):
-        shop.add(pass_id, 1)
-    assert (shop.get(first)["balance"], shop.get(second)["balance"]) == (13, 1)
-    put_rule(shop, "pass.balanceUpdate", id=rule, conditions={"once_per_pass": True})
-    shop.add(first, 1)
-    shop.add(second, 1)
-    assert (shop.get(first)["balance"], shop.get(second)["balance"]) == (14, 12)
-    shop.delete(first)
-    shop.create(first)
-    shop.add(first, 1)
-    assert shop.get(first)["balance"] == 11, "another pass of the same id"
-
-
-def test_once_per_pass_waits_until_something_can_be_done(new_shop):
-    shop = new_shop()
-    shop.put_template(template_file(min_balance=0))
-    put_rule(shop, "pass.balanceUpdate", {**ADD_TEN, "amount": -5}, conditions={"once_per_pass": True})
-    pass_id = shop.create()["id"]
-    for _ in range(9):
-        shop.add(pass_id, 1)
-    assert deltas_of(shop.history(pass_id)) == [1, 1, 1, 1, 1, -5, 1, 1, 1, 1]
-
-
-def test_a_replay_sets_nothing_off_again(shop):
-    put_rule(shop, "pass.created")
-    put_rule(shop, "pass.balanceUpdate", {**ADD_TEN, "amount": 1})
-    head = {"Idempotency-Key": "once"}
-    pass_id = new_id()
-    for _ in range(2):
-        answer = shop.client.post("/v1/passes", {"pass_id": pass_id, "visible": {"name": "A"}}, headers=head)
-        assert answer.status == 201 and answer.json["balance"] == 10
-    head = {"Idempotency-Key": "twice"}
-    for _ in range(2):
-        shop.client.post(path_of(pass_id, "/loyalty"), {"balance_to_add": 5}, headers=head).is_empty(202)
-    assert deltas_of(shop.history(pass_id)) == [10, 5, 1]
-
-
-def test_a_rule_outlives_a_restart_and_a_kill(own):
-    put_rule(own, name="kept")
-    rule = put_rule(own, "pass.balanceUpdate", {**ADD_TEN, "amount": 1}, conditions={"once_per_pass": True})
-    first = own.create()["id"]
-    own.add(first, 1)
-    own.service.stop()
-    own.service.start()
-    own.client.address = own.service.http
-    own.add(first, 1)
-    assert own.get(first)["balance"] == 13
-    own.service.kill_everything()
-    own.service.expect_log("level=warn")
-    own.service.start()
-    own.client.address = own.service.http
-    own.add(first, 1)
-    assert (own.get(first)["balance"], own.create()["balance"]) == (14, 10)
-    assert [each["id"] for each in rules_of(own)][0] == rule
-    verdict = own.service.cli("verify")
-    assert verdict["ok"] is True, verdict

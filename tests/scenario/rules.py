@@ -1,0 +1,54 @@
+"""Activation rules, in the few words that tests need."""
+import json
+
+from harness import CliError
+
+RULES = "/v1/trigger-rules"
+ADD_TEN = {"type": "add_balance", "amount": 10}
+
+
+def add(amount):
+    return {"type": "add_balance", "amount": amount}
+
+
+def assign(slug, **options):
+    return {"type": "assign_reward", "slug": slug, **options}
+
+
+def tell(message):
+    return {"type": "send_notification", "message": message}
+
+
+def rule_file(event="pass.created", *actions, **changes):
+    """A rule file as the operator writes it; None removes a member."""
+    file = {"name": "Rule", "event": event, "actions": list(actions or [ADD_TEN]), **changes}
+    return {key: value for key, value in file.items() if value is not None}
+
+
+def put_file(shop, file):
+    return shop.service.cli("rule", "put", shop.account, "-", stdin=json.dumps(file))
+
+
+def put_rule(shop, *args, **changes):
+    put = put_file(shop, rule_file(*args, **changes))
+    assert set(put) == {"id"}
+    return put["id"]
+
+
+def refusal(shop, file):
+    try:
+        put_file(shop, file)
+    except CliError as error:
+        return error
+    raise AssertionError(f"{file} was taken")
+
+
+def rules_of(shop, query=""):
+    answer = shop.client.get(RULES + query)
+    assert answer.status == 200, answer
+    assert not {"x-total-count", "x-has-more"} & set(answer.headers)
+    return answer.json
+
+
+def delete_rule(shop, rule):
+    assert shop.service.cli("rule", "delete", shop.account, rule) == {}

@@ -1,0 +1,264 @@
+"""Activation rules: what follows from a fact, in the fact's own commit, whatever else happens."""
+import http.client
+import json
+import random
+import threading
+
+import images
+import pytest
+from deliveries import BALANCE, CREATED, envelope, posts_to
+from durability import chosen_seed
+from harness import wait_for
+from history import deltas_of
+from hooks import subscribe
+from images import Gallery, await_status, body_with
+from rules import ADD_TEN, add, put_rule, rules_of
+from shop import Shop, new_id, path_of, template_file
+
+
+def test_a_rule_adds_to_the_balance_of_a_new_pass(shop):
+    put_rule(shop)
+    made = shop.create()
+    assert (made["balance"], made["visible"]["points"], made["status"]) == (10, 10, "issued")
+    assert shop.get(made["id"]) == made
+    entry = shop.history(made["id"])[-1]
+    assert (entry["what"], entry["delta"], entry["balance"]) == ("rule", 10, 10)
+
+
+def test_a_rule_follows_a_change_of_the_balance_and_no_rule_follows_a_rule(shop):
+    put_rule(shop, "pass.balanceUpdate", add(1), conditions={"min_balance": 5})
+    pass_id = shop.create()["id"]
+    for amount, want in ((4, 4), (1, 6), (-2, 4), (3, 8)):
+        shop.add(pass_id, amount)
+        assert shop.get(pass_id)["balance"] == want
+    assert deltas_of(shop.history(pass_id)) == [4, 1, 1, -2, 3, 1]
+
+
+def test_all_rules_are_judged_before_any_of_them_acts(shop):
+    put_rule(shop, "pass.balanceUpdate", add(100))
+    put_rule(shop, "pass.balanceUpdate", add(1000), conditions={"min_balance": 50})
+    put_rule(shop, "pass.balanceUpdate", add(-20000), add(7), active=False)
+    pass_id = shop.create()["id"]
+    shop.add(pass_id, 1)
+    assert shop.get(pass_id)["balance"] == 101
+    shop.add(pass_id, 1)
+    assert deltas_of(shop.history(pass_id)) == [1, 100, 1, 100, 1000]
+
+
+def test_rules_run_in_the_order_of_their_making(shop):
+    first = put_rule(shop, "pass.created", add(1), add(2))
+    put_rule(shop, "pass.created", add(3))
+    put_rule(shop, "pass.created", add(4), add(5), id=first)
+    assert deltas_of(shop.history(shop.create()["id"])) == [4, 5, 3]
+
+
+def test_what_cannot_be_done_is_skipped_and_leaves_nothing(new_shop):
+    shop = new_shop("balance", "none")
+    least = shop.put_template(template_file(min_balance=-5))
+    put_rule(shop, "pass.created", add(-6), add(2), add(2**53 - 1),
+             add(-3))
+    assert deltas_of(shop.history(shop.create(pass_template_id=least)["id"])) == [2, -3]
+    none = shop.create(kind="none")
+    assert "balance" not in none and len(shop.history(none["id"])) == 2
+    pass_id = shop.create(kind="balance")["id"]
+    assert deltas_of(shop.history(pass_id)) == [-6, 2, 2**53 - 1, -3]
+
+
+def test_a_refused_change_sets_nothing_off(shop):
+    put_rule(shop, "pass.balanceUpdate")
+    pass_id = shop.create()["id"]
+    shop.try_add(pass_id, 2**53).is_error(400, "INVALID_INPUT")
+    shop.event(pass_id, "deactivated")
+    shop.try_add(pass_id, 1).is_error(409, "RESOURCE_CONFLICT")
+    assert shop.get(pass_id)["balance"] == 0
+
+
+def test_a_rule_of_a_template_is_for_its_passes(new_shop):
+    shop = new_shop("balance", "stamps")
+    put_rule(shop, conditions={"template_id": shop.templates["stamps"]})
+    assert (shop.create(kind="stamps")["balance"], shop.create(kind="balance")["balance"]) == (10, 0)
+
+
+def test_a_pass_without_loyalty_has_no_balance_to_ask_for(new_shop):
+    shop = new_shop("none", functions=("--rewards",))
+    put_rule(shop, "pass.created", ADD_TEN, conditions={"min_balance": -10})
+    assert "balance" not in shop.create()
+
+
+def test_once_per_pass_is_once_whatever_becomes_of_the_rule(shop):
+    rule = put_rule(shop, "pass.balanceUpdate", conditions={"once_per_pass": True, "min_balance": 2})
+    first, second = shop.create()["id"], shop.create()["id"]
+    for pass_id in (first, first, first, second):
+        shop.add(pass_id, 1)
+    assert (shop.get(first)["balance"], shop.get(second)["balance"]) == (13, 1)
+    put_rule(shop, "pass.balanceUpdate", id=rule, conditions={"once_per_pass": True})
+    shop.add(first, 1)
+    shop.add(second, 1)
+    assert (shop.get(first)["balance"], shop.get(second)["balance"]) == (14, 12)
+    shop.delete(first)
+    shop.create(first)
+    shop.add(first, 1)
+    assert shop.get(first)["balance"] == 11, "another pass of the same id"
+
+
+def test_once_per_pass_waits_until_something_can_be_done(new_shop):
+    shop = new_shop()
+    shop.put_template(template_file(min_balance=0))
+    put_rule(shop, "pass.balanceUpdate", add(-5), conditions={"once_per_pass": True})
+    pass_id = shop.create()["id"]
+    for _ in range(9):
+        shop.add(pass_id, 1)
+    assert deltas_of(shop.history(pass_id)) == [1, 1, 1, 1, 1, -5, 1, 1, 1, 1]
+
+
+def test_a_replay_sets_nothing_off_again(shop):
+    put_rule(shop, "pass.created")
+    put_rule(shop, "pass.balanceUpdate", add(1))
+    head = {"Idempotency-Key": "once"}
+    pass_id = new_id()
+    for _ in range(2):
+        answer = shop.client.post("/v1/passes", {"pass_id": pass_id, "visible": {"name": "A"}}, headers=head)
+        assert answer.status == 201 and answer.json["balance"] == 10
+    head = {"Idempotency-Key": "twice"}
+    for _ in range(2):
+        shop.client.post(path_of(pass_id, "/loyalty"), {"balance_to_add": 5}, headers=head).is_empty(202)
+    assert deltas_of(shop.history(pass_id)) == [10, 5, 1]
+
+
+def test_a_rule_outlives_a_restart_and_a_kill(own):
+    put_rule(own, name="kept")
+    rule = put_rule(own, "pass.balanceUpdate", add(1), conditions={"once_per_pass": True})
+    first = own.create()["id"]
+    own.add(first, 1)
+    own.service.stop()
+    own.service.start()
+    own.client.address = own.service.http
+    own.add(first, 1)
+    assert own.get(first)["balance"] == 13
+    own.service.kill_everything()
+    own.service.expect_log("level=warn")
+    own.service.start()
+    own.client.address = own.service.http
+    own.add(first, 1)
+    assert (own.get(first)["balance"], own.create()["balance"]) == (14, 10)
+    assert [each["id"] for each in rules_of(own)][0] == rule
+    verdict = own.service.cli("verify")
+    assert verdict["ok"] is True, verdict
+
+
+def test_what_a_rule_adds_has_an_event_of_its_own(issuing, receiver):
+    shop = Shop(issuing, ("balance",), functions=("--webhooks",))
+    subscribe(shop, receiver.url("/status/200"), [CREATED])
+    subscribe(shop, receiver.url("/status/204"), [BALANCE])
+    put_rule(shop, "pass.created", add(1), add(2))
+    put_rule(shop, "pass.balanceUpdate", add(4))
+    pass_id = shop.create()["id"]
+    posts_to(receiver, "/status/200", 1)
+    shop.add(pass_id, 8)
+    told = posts_to(receiver, "/status/204", 4)
+    assert len({envelope(one)["id"] for one in told}) == 4
+    assert wait_for(lambda: shop.get(pass_id)["balance"], 1, "the sum") == 15
+    shop.close()
+
+
+# Issuance that takes its time
+
+@pytest.fixture(scope="module")
+def issuing(module_services, authority):
+    return module_services(options=images.options(authority))
+
+
+@pytest.fixture
+def gallery(chain):
+    with Gallery(chain) as gallery:
+        yield gallery
+
+
+def test_a_pass_is_created_when_it_is_issued(issuing, gallery):
+    shop = Shop(issuing)
+    put_rule(shop)
+    answer = shop.client.post("/v1/passes", body_with(gallery.url("/image/logo")))
+    assert (answer.status, answer.json["balance"]) == (201, 10)
+    failed = shop.client.post("/v1/passes", body_with(gallery.url("/status/404")))
+    assert failed.status == 202
+    assert await_status(shop, failed.json["id"], "creation_failed")["balance"] == 0
+    assert deltas_of(shop.history(failed.json["id"])) == []
+    shop.close()
+
+
+def test_a_suspended_account_s_pass_is_issued_with_all_that_follows(issuing, gallery):
+    """The rules are those of the moment in which it is issued, and so are points that were added before."""
+    shop = Shop(issuing)
+    gone = put_rule(shop, "pass.created", add(1))
+    pass_id = new_id()
+    with issuing.client(shop.key) as client:
+        client.send("POST", "/v1/passes", body_with(gallery.url("/held-image/logo"), pass_id=pass_id))
+        wait_for(lambda: gallery.to["/held-image/logo"], 10, "the image to be asked for")
+        shop.add(pass_id, 100)
+        put_rule(shop, "pass.created", add(10), conditions={"min_balance": 100})
+        issuing.cli("rule", "delete", shop.account, gone)
+        shop.set("--suspended", "on")
+        gallery.release()
+        answer = client.receive()
+    shop.set("--suspended", "off")
+    assert (answer.status, answer.json["balance"]) == (201, 110)
+    assert deltas_of(shop.history(pass_id)) == [100, 10]
+    shop.close()
+
+
+# Kills
+
+KILLS, CLIENTS = 6, 4
+BY_LOYALTY, BY_RULES = 1, [1000, 20000]
+
+
+class Client(threading.Thread):
+    """Adds points to a pass of its own, and knows how many changes were acknowledged, and how many may have been made."""
+
+    def __init__(self, shop, end):
+        super().__init__(daemon=True)
+        self.shop, self.end = shop, end
+        self.pass_id = shop.create()["id"]
+        self.sure = self.unsure = 0
+
+    def run(self):
+        with self.shop.service.client(self.shop.key) as client:
+            while not self.end.is_set():
+                try:
+                    answer = client.post(path_of(self.pass_id, "/loyalty"), {"balance_to_add": BY_LOYALTY})
+                except (OSError, http.client.HTTPException):
+                    self.unsure += 1
+                    continue
+                assert answer.status in (202, 503, 504), answer
+                self.sure += answer.status == 202
+                self.unsure += answer.status == 504
+
+
+def test_a_fact_and_what_follows_are_there_together_or_not_at_all(new_service):
+    """Shards are killed under load. In every history each change is followed by what the rules make of it, once."""
+    chance = random.Random(chosen_seed())
+    service, end = new_service(shards=2), threading.Event()
+    service.expect_log("level=warn")
+    shops = [Shop(service, ("balance",)) for _ in range(CLIENTS)]
+    for shop in shops:
+        put_rule(shop, "pass.balanceUpdate", *map(add, BY_RULES))
+        put_rule(shop, "pass.created", add(7), conditions={"once_per_pass": True})
+    clients = [Client(shop, end) for shop in shops]
+    for client in clients:
+        client.start()
+    for _ in range(KILLS):
+        before = sum(client.sure for client in clients)
+        wait_for(lambda: sum(client.sure for client in clients) > before + 50, 20, "changes")
+        service.kill_child("shard", chance.randrange(2))
+    end.set()
+    for client in clients:
+        client.join(20)
+    for client in clients:
+        client.shop.client.close()
+        created, *rest = deltas_of(client.shop.history(client.pass_id))
+        rounds = [rest[at:at + 3] for at in range(0, len(rest), 3)]
+        assert created == 7 and all(one == [BY_LOYALTY, *BY_RULES] for one in rounds)
+        assert client.sure <= len(rounds) <= client.sure + client.unsure
+        assert client.shop.get(client.pass_id)["balance"] == 7 + sum(rest)
+        client.shop.close()
+    assert service.cli("verify")["ok"] is True
