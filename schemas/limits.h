@@ -29,7 +29,11 @@ enum {
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
 
 	/* Notices: cards, audiences, notifications */
-	CARD_CODE_BYTES_MAX = 200, /* of a card's code; key size; INVALID_INPUT */
+	CARD_CODE_BYTES_MAX = 200,           /* of a card's code; key size; INVALID_INPUT */
+	NOTIFICATION_CODE_POINTS_MAX = 2000, /* of a message; every wallet would cut it; INVALID_INPUT */
+	AUDIENCE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */
+	AUDIENCE_PASSES_MAX =
+	    10000, /* of one command, which looks each up while others wait; INVALID_INPUT */
 
 	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
 	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */

@@ -26,35 +26,46 @@ enum err text_row_read(struct span value, struct text_row *texts)
 }
 
 /* As it is now; a row that is not there yet has empty texts. */
-static enum err read_row(struct view *view, const struct row_key *key, struct text_row *texts)
+static enum err read_row(struct view *view, enum table table, const struct row_key *key,
+                         struct text_row *texts)
 {
 	struct span value;
-	enum err    err = view_get(view, TABLE_TEXT, key_span(key), &value);
+	enum err    err = view_get(view, table, key_span(key), &value);
 	*texts = (struct text_row){.elsewhere = 0};
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	return text_row_read(value, texts);
 }
 
 /* A long text has a row of its own as long as it is long, unless nothing could hold it. */
-static enum err put_long(struct view *view, const struct row_key *key, struct span text, bool was_long)
+static enum err put_long(struct view *view, enum table table, const struct row_key *key, struct span text,
+                         bool was_long)
 {
 	struct writes *writes = view_writes(view);
-	bool           is_long = text.size > TEXT_BYTES_MAX && text.size <= PASS_STORED_BYTES_MAX;
-	if (is_long) return write_put(writes, TABLE_LONG_TEXT, key_span(key), text);
-	return was_long ? write_del(writes, TABLE_LONG_TEXT, key_span(key)) : OK;
+	if (!table) return OK;
+	bool is_long = text.size > TEXT_BYTES_MAX && text.size <= PASS_STORED_BYTES_MAX;
+	if (is_long) return write_put(writes, table, key_span(key), text);
+	return was_long ? write_del(writes, table, key_span(key)) : OK;
 }
 
 enum err text_put(struct view *view, struct account_id account, uint32_t number, struct span text)
+{
+	static const struct text_tables of_passes = {TABLE_TEXT, TABLE_LONG_TEXT};
+	return text_put_in(view, of_passes, account, number, text);
+}
+
+enum err text_put_in(struct view *view, struct text_tables tables, struct account_id account, uint32_t number,
+                     struct span text)
 {
 	struct row_key  key = key_u32(account, number / TEXT_PASSES);
 	struct text_row texts;
 	struct buffer   row = {0};
 	uint8_t         head[HEAD_BYTES];
 	bool            elsewhere = text.size > TEXT_BYTES_MAX;
-	enum err        err = read_row(view, &key, &texts);
+	enum err        err = read_row(view, tables.blocks, &key, &texts);
 	if (err) return err;
 	struct row_key own = key_u32(account, number);
-	if ((err = put_long(view, &own, text, texts.elsewhere >> number % TEXT_PASSES & 1))) return err;
+	err = put_long(view, tables.longs, &own, text, texts.elsewhere >> number % TEXT_PASSES & 1);
+	if (err) return err;
 	texts.of[number % TEXT_PASSES] = elsewhere ? span_of(NULL, 0) : text;
 	texts.elsewhere &= ~(1u << number % TEXT_PASSES);
 	if (elsewhere) texts.elsewhere |= 1u << number % TEXT_PASSES;
@@ -65,7 +76,7 @@ enum err text_put(struct view *view, struct account_id account, uint32_t number,
 	for (unsigned i = 0; i < TEXT_PASSES; i++)
 		buffer_append(&row, texts.of[i].at, texts.of[i].size);
 	err = row.failed ? ERR_NO_MEMORY
-	                 : write_put(view_writes(view), TABLE_TEXT, key_span(&key), buffer_span(&row));
+	                 : write_put(view_writes(view), tables.blocks, key_span(&key), buffer_span(&row));
 	buffer_free(&row);
 	return err;
 }

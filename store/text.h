@@ -13,6 +13,14 @@ enum { TEXT_PASSES = 32, TEXT_BYTES_MAX = 1000, TEXT_ELSEWHERE = 0xffff };
 /* Stages the text of one pass. */
 must_check enum err text_put(struct view *view, struct account_id account, uint32_t number, struct span text);
 
+/* The same of another thing than a pass, in the tables of its kind: of blocks of TEXT_PASSES, and of long texts, 0: those
+ * are kept nowhere. */
+struct text_tables {
+	enum table blocks, longs;
+};
+must_check enum err text_put_in(struct view *view, struct text_tables tables, struct account_id account,
+                                uint32_t number, struct span text);
+
 /* The texts of one row, in it. Errors: ERR_DAMAGED. */
 struct text_row {
 	struct span all;             /* all of them, side by side */

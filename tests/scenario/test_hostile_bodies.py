@@ -405,7 +405,9 @@ def test_depth_that_is_kept(shop, depth):
 
 def test_a_long_message_is_a_message(shop):
     pass_id = shop.create()["id"]
-    shop.add(pass_id, 2, message="é\0" * (MB // 3))
+    shop.add(pass_id, 2, message="é\0" * 1000)
+    shop.try_add(pass_id, 2, message="é\0" * 1000 + "x").is_error(400, "INVALID_INPUT", "message")
+    shop.try_add("nobody", 2, message="é\0" * (MB // 3)).is_error(400, "INVALID_INPUT", "message")
     assert shop.get(pass_id)["balance"] == 2
 
 

@@ -1,5 +1,6 @@
 /* POST /v1/passes/{id}/loyalty: the counter is the exact sum of all accepted deltas, within its bounds. */
 #include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/notification/notification.h"
 #include "actors/shard/rule/rule.h"
 
 enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
@@ -9,7 +10,10 @@ enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 	const struct template *template;
 	struct span pass_id = arg_span(&request->args[ARG_PASS_LOYALTY_pass_id]);
 	int64_t     delta = arg_integer(&request->args[ARG_PASS_LOYALTY_balance_to_add], 0);
-	enum err    err = pass_find(request, pass_id, false, &pass);
+	struct span message = arg_span(&request->args[ARG_PASS_LOYALTY_message]);
+	if (message.size && !notification_message_is_good(message))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("message"));
+	enum err err = pass_find(request, pass_id, false, &pass);
 	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
 	struct hot_at after = pass;
 	err = pass_plan_balance(template, pass.now.balance, delta, &after.now.balance);
@@ -22,5 +26,7 @@ enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 	err = pass_change(request, &pass, after.now,
 	                  (struct ledger_row){.what = LEDGER_LOYALTY, .delta = delta});
 	if (err || (err = fan_out(request, EVENT_PASS_BALANCE_UPDATE, pass.number))) return err;
+	if (message.size && (err = notify_pass(request, pass.number, message)))
+		return err; /* an empty one is none */
 	return rules_run(request, &rules);
 }

@@ -1,0 +1,16 @@
+/* Making a notification. */
+#include "actors/shard/notification/notification.h"
+
+#include "schemas/fold.h"
+
+bool notification_message_is_good(struct span message)
+{
+	return message.size && utf8_length(message) <= NOTIFICATION_CODE_POINTS_MAX;
+}
+
+enum err notify_pass(struct request *request, uint32_t pass_number, struct span message)
+{
+	struct notification row = {.pass_number = pass_number, .created = request->now, .message = message};
+	row.id = uuid_draw(request);
+	return notification_add(request->view, request->account->id, &row, request->now);
+}
