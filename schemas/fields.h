@@ -68,6 +68,21 @@
 	F(PASS_IMAGE, token, PATH, STRING, REQUIRED, 0, 0) \
 	F(PASS_IMAGE, image, PATH, STRING, REQUIRED, 0, 0) \
 	F(PASS_IMAGE, known, SELF, BYTES, OPTIONAL, 32, 32)
+#define FIELDS_SCAN_CREATE(F)                                   \
+	F(SCAN_CREATE, pass_id, BODY, STRING, OPTIONAL, 0, 0)   \
+	F(SCAN_CREATE, qr_value, BODY, STRING, OPTIONAL, 0, 0)  \
+	F(SCAN_CREATE, reader_id, BODY, STRING, OPTIONAL, 0, 0) \
+	F(SCAN_CREATE, pass_info, QUERY, BOOLEAN, OPTIONAL, 0, 0)
+#define FIELDS_SCAN_LIST(F)                                              \
+	F(SCAN_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
+	F(SCAN_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)     \
+	F(SCAN_LIST, q, QUERY, STRING, OPTIONAL, 0, 0)                   \
+	F(SCAN_LIST, status, QUERY, STRINGS, OPTIONAL, 0, 0)             \
+	F(SCAN_LIST, sort_by, QUERY, STRING, OPTIONAL, 0, 0)             \
+	F(SCAN_LIST, sort_dir, QUERY, STRING, OPTIONAL, 0, 0)            \
+	F(SCAN_LIST, created_from, QUERY, TIME, OPTIONAL, 0, 0)          \
+	F(SCAN_LIST, created_to, QUERY, TIME, OPTIONAL, 0, 0)            \
+	F(SCAN_LIST, pass_info, QUERY, BOOLEAN, OPTIONAL, 0, 0)
 
 #define FIELDS_ACCOUNT_CREATE(F)                                   \
 	F(ACCOUNT_CREATE, name, SELF, STRING, REQUIRED, 1, 200)    \
@@ -92,7 +107,12 @@
 	F(PASS_EVENT, event, SELF, STRING, REQUIRED, 0, 0)   \
 	F(PASS_EVENT, block_reinstall, SELF, BOOLEAN, OPTIONAL, 0, 0)
 #define FIELDS_PASS_HISTORY(F) F(PASS_HISTORY, pass_id, SELF, STRING, REQUIRED, 0, 0)
-#define FIELDS_ISSUER_SET(F)   F(ISSUER_SET, paused, SELF, BOOLEAN, REQUIRED, 0, 0)
+#define FIELDS_SCAN_DELETE(F)  F(SCAN_DELETE, scan_id, SELF, STRING, REQUIRED, 0, 0)
+#define FIELDS_READER_PUT(F)                            \
+	F(READER_PUT, id, SELF, STRING, REQUIRED, 0, 0) \
+	F(READER_PUT, name, SELF, STRING, REQUIRED, 0, 0)
+#define FIELDS_READER_LIST(F)
+#define FIELDS_ISSUER_SET(F) F(ISSUER_SET, paused, SELF, BOOLEAN, REQUIRED, 0, 0)
 #define FIELDS_SHARD_STATUS(F)
 #define FIELDS_KEEP(F)                               \
 	F(KEEP, what, SELF, STRING, REQUIRED, 1, 16) \

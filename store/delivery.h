@@ -27,7 +27,7 @@ struct delivery {
 	uint8_t            error; /* of the last attempt: enum attempt_error */
 	uint16_t           status;
 	uint32_t           generation; /* the subscription's, at the time of the fact */
-	uint32_t           subject;    /* the pass's number */
+	uint32_t           subject;    /* the number of the pass; of EVENT_SCAN_CREATED that of the scan */
 	wall_us            fact;
 	uint64_t           token, instance; /* of leased ones: of the attempt; of the timer that has it */
 };

@@ -1,6 +1,7 @@
 #pragma once
 #include "schemas/clock.h"
 #include "schemas/ids.h"
+#include "store/scan_row.h"
 #include "store/subscription.h"
 
 /* What an account's clients have asked with an idempotency key, and how to answer it again. Each key has a row in
@@ -19,6 +20,8 @@ enum recipe_what {
 	 * of SUBSCRIPTION. Without its secret, or with it; sealed it is in either. */
 	RECIPE_SUBSCRIPTION = 2,
 	RECIPE_SUBSCRIPTION_AND_SECRET = 3,
+	/* The scan as it was answered, since it may be deleted: its detail is verdict u8 | pass u32 | reader u32 | id, 16. */
+	RECIPE_SCAN = 7,
 };
 enum { RECIPE_FLAGS_KNOWN = 2 }; /* REPLY_ACCEPTED of frame.h */
 
@@ -61,6 +64,11 @@ must_check enum err idempotency_last(struct view *view, struct account_id accoun
 enum { RECIPE_DETAIL_BYTES_MAX = sizeof(struct uuid) + SUBSCRIPTION_BYTES_MAX };
 struct span         recipe_detail(const struct subscription *row, uint8_t detail[RECIPE_DETAIL_BYTES_MAX]);
 must_check enum err recipe_subscription(const struct recipe *recipe, struct subscription *row);
+
+/* A scan likewise. Errors: ERR_DAMAGED. */
+enum { RECIPE_SCAN_BYTES = 9 + sizeof(struct uuid) };
+struct span         recipe_scan_detail(const struct scan_row *row, uint8_t detail[RECIPE_SCAN_BYTES]);
+must_check enum err recipe_scan(const struct recipe *recipe, struct scan_row *row);
 
 /* The rows of stored values, a detail pointing into it; of the second without the number, which is in its key. Errors: ERR_DAMAGED. */
 must_check enum err idempotency_row_read(struct span value, struct idempotency_row *row);

@@ -13,6 +13,7 @@
 #include "actors/shard/once.h"
 
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/scan/scan.h"
 #include "actors/shard/subscription/subscription.h"
 
 _Static_assert((int)RECIPE_FLAGS_KNOWN == (int)REPLY_ACCEPTED, "a reply's flag is on disk");
@@ -57,6 +58,7 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	if (recipe->what == RECIPE_EMPTY) return OK;
 	if (recipe->what == RECIPE_SUBSCRIPTION || recipe->what == RECIPE_SUBSCRIPTION_AND_SECRET)
 		return subscription_again(request, recipe, outcome);
+	if (recipe->what == RECIPE_SCAN) return scan_again(request, recipe, outcome);
 	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
 	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;

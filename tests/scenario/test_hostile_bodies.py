@@ -66,6 +66,10 @@ OPERATIONS = {
         "POST", "/v1/passes/{pass_id}/loyalty",
         {"balance_to_add": ["integer"], "message": ["string", "null"]},
         {"balance_to_add": 5, "message": "m"}),
+    "SCAN_CREATE": Operation(
+        "POST", "/v1/scans",
+        {"pass_id": ["string", "null"], "qr_value": ["string", "null"], "reader_id": ["string", "null"]},
+        {"pass_id": "victim", "reader_id": "till"}),
     "SUBSCRIPTION_CREATE": Operation(
         "POST", "/v1/webhook-subscriptions",
         {"url": ["string"], "event_types": ["array"]},
@@ -107,7 +111,8 @@ def all_of_it(shop):
     listed = shop.client.get("/v1/passes?include_deleted=1")
     counts = [{key: shard[key] for key in ("index", "accounts", "passes", "journal_seq")}
               for shard in shop.service.status()["shards"]]
-    return listed.body, listed.headers["x-total-count"], shop.history("victim"), hooks_of(shop), counts
+    scans = shop.client.get("/v1/scans").body
+    return listed.body, listed.headers["x-total-count"], shop.history("victim"), hooks_of(shop), scans, counts
 
 
 @pytest.fixture
@@ -346,7 +351,7 @@ HUGE = {
 @each_operation
 def test_huge_bodies(untouched, operation):
     """Sixteen megabytes are let in, and then whatever is wrong with them is told: which of it first is open."""
-    field = next(field for field in ("hidden", "message", "url") if field in operation.fields)
+    field = next(field for field in ("hidden", "message", "url", "qr_value") if field in operation.fields)
     for name, body in HUGE.items():
         body = body.replace(b"%s", raw(field), 1)[:16 * MB]
         answer = untouched.client.request(operation.method, operation.path, body=body, headers=JSON)

@@ -31,6 +31,9 @@ CASES = {
                      ("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": -(2**53 - 1)}))],
     "CARD_LIST": [("pass", lambda i: ("GET", path_of(i, "/cards"), None)),
                   ("pass", lambda i: ("HEAD", path_of(i, "/cards?limit=1"), None))],
+    "SCAN_CREATE": [("pass", lambda i: ("POST", "/v1/scans", {"pass_id": i})),
+                    ("pass", lambda i: ("POST", "/v1/scans", {"qr_value": i, "reader_id": "till"}))],
+    "SCAN_LIST": [],  # no id
     "TEMPLATE_FIELDS": [("template", lambda i: ("GET", ACCEPTED + i, None))],
     "SUBSCRIPTION_CREATE": [], "SUBSCRIPTION_LIST": [],  # no id
     "SUBSCRIPTION_GET": [("subscription", lambda i: ("GET", hook_path(i), None)),

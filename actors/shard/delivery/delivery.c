@@ -2,6 +2,7 @@
 #include "actors/shard/delivery/delivery.h"
 
 #include "store/hot.h"
+#include "store/scan_row.h"
 
 enum err delivery_account(struct request *request, struct account_id id, struct account **account)
 {
@@ -20,16 +21,27 @@ static bool has_subscription(const struct account *account, const struct deliver
 	return false;
 }
 
+/* Is what the event is about still there? A scan outlives its pass. */
+static enum err has_subject(struct view *view, const struct delivery *row, bool *there)
+{
+	struct hot_at   pass;
+	struct scan_row scan;
+	enum err        err;
+	if (row->kind == EVENT_SCAN_CREATED) {
+		err = scan_row_get(view, row->account, row->subject, &scan);
+		*there = !err && !scan.deleted;
+	} else {
+		err = hot_get(view, row->account, row->subject, &pass);
+		*there = !err && !(pass.now.flags & HOT_DELETED);
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
 enum err delivery_is_wanted(struct view *view, const struct account *account, const struct delivery *row,
                             bool *wanted)
 {
-	struct hot_at pass;
 	*wanted = account && account->row.webhooks && has_subscription(account, row);
-	if (!*wanted) return OK;
-	enum err err = hot_get(view, row->account, row->subject, &pass);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	*wanted = !(pass.now.flags & HOT_DELETED);
-	return OK;
+	return *wanted ? has_subject(view, row, wanted) : OK;
 }
 
 void delivery_pack_last(msgpack_packer *pk, unsigned status, unsigned error)

@@ -24,7 +24,7 @@ must_check enum err ends_put(struct request *request, struct ends *ends, const s
                              enum delivery_outcome outcome);
 
 /* Is the delivery still to be made? Not when its subscription is deleted, was deactivated since, or its account has webhooks
- * no more; nor when its pass is deleted. `account` is the one that it is of. */
+ * no more; nor when its pass or scan is deleted. `account` is the one that it is of. */
 must_check enum err delivery_is_wanted(struct view *view, const struct account *account,
                                        const struct delivery *row, bool *wanted);
 

@@ -1,10 +1,11 @@
-/* DELIVERY_RENDER: what an attempt is to send, made on a reader thread after its lease is durable: the pass as it is now,
- * signed with the subscription's secret and the hour of this attempt. A lease that does not hold any more is left out of the
- * answer; one whose pass or subscription has gone meanwhile has nothing to send. */
+/* DELIVERY_RENDER: what an attempt is to send, made on a reader thread after its lease is durable: the pass or scan as it is
+ * now, signed with the subscription's secret and the hour of this attempt. A lease that does not hold any more is left out of the
+ * answer; one whose pass, scan or subscription has gone meanwhile has nothing to send. */
 #include "actors/rt/time.h"
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list_out.h"
 #include "actors/shard/pass/pass.h"
+#include "actors/shard/scan/scan.h"
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/date.h"
 #include "schemas/webhook.h"
@@ -20,9 +21,22 @@ static void event_id_text(struct uuid event, char text[EVENT_ID_TEXT])
 	uuid_text(event, text + sizeof EVENT_PREFIX - 1);
 }
 
+static enum err put_data(struct request *request, const struct delivery *row, struct buffer *out)
+{
+	struct hot_at   pass;
+	struct scan_row scan;
+	enum err        err;
+	if (row->kind == EVENT_SCAN_CREATED) {
+		err = scan_row_get(request->view, row->account, row->subject, &scan);
+		return err ? err : scan_json(request, &scan, SCAN_PLAINLY, out);
+	}
+	err = hot_get(request->view, row->account, row->subject, &pass);
+	return err ? err : pass_json(request, &pass, out);
+}
+
 /* {"id","type","created_at","data"} */
-static enum err put_envelope(struct request *request, const struct delivery *row, const struct hot_at *pass,
-                             const char *id, struct buffer *out)
+static enum err put_envelope(struct request *request, const struct delivery *row, const char *id,
+                             struct buffer *out)
 {
 	char date[RFC3339_TEXT];
 	rfc3339_text(row->fact, date);
@@ -33,7 +47,7 @@ static enum err put_envelope(struct request *request, const struct delivery *row
 	buffer_text(out, "\",\"created_at\":\"");
 	buffer_text(out, date);
 	buffer_text(out, "\",\"data\":");
-	enum err err = pass_json(request, pass, out);
+	enum err err = put_data(request, row, out);
 	buffer_byte(out, '}');
 	return err;
 }
@@ -63,7 +77,7 @@ static void pack_failure(const uint8_t *lease, msgpack_packer *pk)
 }
 
 static enum err pack_attempt(struct request *request, const uint8_t *lease, const struct delivery *row,
-                             const struct hot_at *pass, msgpack_packer *pk)
+                             msgpack_packer *pk)
 {
 	struct subscription subscription;
 	struct buffer       body = {0};
@@ -71,7 +85,7 @@ static enum err pack_attempt(struct request *request, const uint8_t *lease, cons
 	enum err err = subscription_get(request->view, row->account, row->subscription, &subscription);
 	if (err) return err;
 	event_id_text(row->event, id);
-	if ((err = put_envelope(request, row, pass, id, &body))) goto out;
+	if ((err = put_envelope(request, row, id, &body))) goto out;
 	struct webhook webhook = {span_str(id), time_wall(), buffer_span(&body)};
 	if ((err = sign(request, &subscription, &webhook, signature))) goto out;
 	msgpack_pack_array(pk, 6);
@@ -98,9 +112,8 @@ static enum err enter_account(struct request *request, struct account_id id)
 
 static enum err render(struct request *request, const uint8_t *bytes, struct list_out *list)
 {
-	struct lease  lease;
-	struct hot_at pass;
-	bool          wanted;
+	struct lease lease;
+	bool         wanted;
 	lease_read(bytes, &lease);
 	struct delivery row = {.account = lease.account,
 	                       .subscription = lease.subscription,
@@ -116,8 +129,7 @@ static enum err render(struct request *request, const uint8_t *bytes, struct lis
 		pack_void(bytes, &pk);
 		return OK;
 	}
-	if ((err = hot_get(request->view, row.account, row.subject, &pass))) return err;
-	err = pack_attempt(request, bytes, &row, &pass, &pk);
+	err = pack_attempt(request, bytes, &row, &pk);
 	if (err != ERR_SEALED) return err;
 	pack_failure(bytes, &pk); /* it counts: a key that is gone will not come back by asking again */
 	return OK;

@@ -1,12 +1,10 @@
 /* GET /v1/passes: filters, four orders, exact counts. What has no filter is counted already; everything else goes
  * through a selection (select.h), of which the page is taken in order (order.h). */
+#include "actors/shard/list_in.h"
 #include "actors/shard/list_out.h"
 #include "actors/shard/pass/order.h"
-#include "schemas/fold.h"
 #include "store/keys.h"
 #include "store/tally.h"
-
-enum { Q_CODE_POINTS_MAX = 200 };
 
 /* What is asked for ---------------------------------------------------------------------------------------- */
 
@@ -24,41 +22,21 @@ static enum err take_statuses(const msgpack_object *arg, struct pass_filter *fil
 	return OK;
 }
 
-static enum err take_range(const msgpack_object *from, const msgpack_object *to, wall_us bounds[2])
-{
-	bounds[0].v = arg_integer(from, INT64_MIN);
-	bounds[1].v = arg_integer(to, INT64_MAX);
-	return bounds[0].v > bounds[1].v ? ERR_INVALID_INPUT : OK;
-}
-
-static enum err take_q(struct request *request, const msgpack_object *arg, struct pass_filter *filter)
-{
-	struct buffer folded = {0};
-	struct span   q = arg_span(arg);
-	if (!arg_present(arg) || q.size == 0) return OK;
-	if (utf8_length(q) > Q_CODE_POINTS_MAX) return ERR_INVALID_INPUT;
-	fold_text(q, &folded);
-	uint8_t *kept = folded.failed ? NULL : arena_take(view_arena(request->view), folded.size + 1);
-	if (kept && folded.size) memcpy(kept, folded.at, folded.size);
-	filter->q = span_of(kept, folded.size);
-	buffer_free(&folded);
-	return kept ? OK : ERR_NO_MEMORY;
-}
-
 static enum err take_filter(struct request *request, struct outcome *outcome, struct pass_filter *filter)
 {
 	const msgpack_object *args = request->args;
 	wall_us               created[2], updated[2];
 	enum err              err;
 	filter->with_deleted = arg_boolean(&args[ARG_PASS_LIST_include_deleted], false);
-	if ((err = take_q(request, &args[ARG_PASS_LIST_q], filter)))
-		return blame(outcome, err, span_str("q"));
+	if ((err = list_take_q(request, outcome, &args[ARG_PASS_LIST_q], &filter->q))) return err;
 	if ((err = take_statuses(&args[ARG_PASS_LIST_status], filter)))
 		return blame(outcome, err, span_str("status"));
-	err = take_range(&args[ARG_PASS_LIST_created_from], &args[ARG_PASS_LIST_created_to], created);
-	if (err) return blame(outcome, err, span_str("created_from"));
-	err = take_range(&args[ARG_PASS_LIST_updated_from], &args[ARG_PASS_LIST_updated_to], updated);
-	if (err) return blame(outcome, err, span_str("updated_from"));
+	err = list_take_range(outcome, &args[ARG_PASS_LIST_created_from], &args[ARG_PASS_LIST_created_to],
+	                      "created_from", created);
+	if (err) return err;
+	err = list_take_range(outcome, &args[ARG_PASS_LIST_updated_from], &args[ARG_PASS_LIST_updated_to],
+	                      "updated_from", updated);
+	if (err) return err;
 	filter->created_from = created[0];
 	filter->created_to = created[1];
 	filter->updated_from = updated[0];
@@ -72,8 +50,7 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 	                                     [ORDER_UPDATED] = "updated_at",
 	                                     [ORDER_ID] = "id",
 	                                     [ORDER_NAME] = "name"};
-	const msgpack_object    *by = &request->args[ARG_PASS_LIST_sort_by],
-	                     *dir = &request->args[ARG_PASS_LIST_sort_dir];
+	const msgpack_object    *by = &request->args[ARG_PASS_LIST_sort_by];
 	page->order = ORDER_CREATED;
 	if (arg_present(by)) {
 		unsigned i = 0;
@@ -82,12 +59,9 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 		if (i == 4) return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
 		page->order = (enum pass_order)i;
 	}
-	page->ascending = arg_present(dir) && span_is(arg_span(dir), "asc");
-	if (arg_present(dir) && !page->ascending && !span_is(arg_span(dir), "desc"))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("sort_dir"));
 	page->skip = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_offset], 0);
 	page->limit = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_limit], PAGE_LIMIT_DEFAULT);
-	return OK;
+	return list_take_dir(outcome, &request->args[ARG_PASS_LIST_sort_dir], &page->ascending);
 }
 
 /* Unfiltered, by creation: rows are passed over by their counts until the page begins ---------------------------- */

@@ -72,10 +72,20 @@ uint64_t counters_hold(struct counters *counters, struct span row, uint64_t mask
 struct search {
 	struct request *request;
 	struct span     q;
+	bool            ids_only; /* and not in values */
 	struct buffer   row_room, body_room, text;
 	struct arena    arena; /* of one body */
 	uint32_t        at;    /* the row read last; UINT32_MAX: none */
 };
+
+/* A text begins with its id. */
+static bool text_holds(const struct search *search, struct span text)
+{
+	const uint8_t *end = search->ids_only && text.size ? memchr(text.at, FOUND_SEPARATOR, text.size)
+	                                                   : NULL;
+	if (end) text.size = (size_t)(end - text.at);
+	return span_holds(text, search->q);
+}
 
 static enum err read_texts(struct search *search, uint32_t number, struct text_row *texts)
 {
@@ -101,7 +111,7 @@ static enum err is_in_body(struct search *search, const struct row_key *key, boo
 	buffer_clear(&search->text);
 	err = found_text(&body, &search->arena, &search->text);
 	arena_reset(&search->arena);
-	*found = !err && span_holds(buffer_span(&search->text), search->q);
+	*found = !err && text_holds(search, buffer_span(&search->text));
 	return err;
 }
 
@@ -114,7 +124,7 @@ static enum err is_in_long_text(struct search *search, uint32_t number, bool *fo
 	                                      &search->body_room, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err || !span_equal(row.key, key_span(&key))) return is_in_body(search, &key, found);
-	*found = span_holds(row.value, search->q);
+	*found = text_holds(search, row.value);
 	return OK;
 }
 
@@ -127,7 +137,7 @@ static enum err search_row(struct search *search, uint32_t row, uint32_t among, 
 	if (err || (!texts.elsewhere && !span_holds(texts.all, search->q))) return err;
 	for (; !err && among; among &= among - 1) {
 		unsigned i = (unsigned)__builtin_ctz(among);
-		bool     holds = span_holds(texts.of[i], search->q);
+		bool     holds = text_holds(search, texts.of[i]);
 		if (texts.elsewhere >> i & 1) err = is_in_long_text(search, row * TEXT_PASSES + i, &holds);
 		if (holds) *found |= 1u << i;
 	}
@@ -155,14 +165,25 @@ static enum err search_all(struct search *search, const uint64_t *found, struct 
 	return OK;
 }
 
+static enum err run(struct search *search, const uint64_t *found, struct selection *selection)
+{
+	enum err err = search_all(search, found, selection);
+	buffer_free(&search->row_room);
+	buffer_free(&search->body_room);
+	buffer_free(&search->text);
+	arena_free(&search->arena);
+	return err;
+}
+
 enum err search_texts(struct request *request, struct span q, const uint64_t *found,
                       struct selection *selection)
 {
 	struct search search = {.request = request, .q = q, .at = UINT32_MAX};
-	enum err      err = search_all(&search, found, selection);
-	buffer_free(&search.row_room);
-	buffer_free(&search.body_room);
-	buffer_free(&search.text);
-	arena_free(&search.arena);
-	return err;
+	return run(&search, found, selection);
+}
+
+enum err search_ids(struct request *request, struct span q, struct selection *selection)
+{
+	struct search search = {.request = request, .q = q, .at = UINT32_MAX, .ids_only = true};
+	return run(&search, NULL, selection);
 }

@@ -24,3 +24,6 @@ uint64_t counters_hold(struct counters *counters, struct span row, uint64_t mask
 /* Leaves in the selection what holds q: in its text, or by `found` (may be NULL) already. */
 must_check enum err search_texts(struct request *request, struct span q, const uint64_t *found,
                                  struct selection *selection);
+
+/* Leaves in the selection those whose id, folded, holds q. */
+must_check enum err search_ids(struct request *request, struct span q, struct selection *selection);

@@ -1,0 +1,35 @@
+/* Parameters that several lists have. */
+#include "actors/shard/list_in.h"
+
+#include "schemas/fold.h"
+
+enum err list_take_q(struct request *request, struct outcome *outcome, const msgpack_object *arg,
+                     struct span *q)
+{
+	struct buffer folded = {0};
+	struct span   text = arg_span(arg);
+	*q = span_of(NULL, 0);
+	if (text.size == 0) return OK;
+	if (utf8_length(text) > Q_CODE_POINTS_MAX) return blame(outcome, ERR_INVALID_INPUT, span_str("q"));
+	fold_text(text, &folded);
+	uint8_t *kept = folded.failed ? NULL : arena_take(view_arena(request->view), folded.size + 1);
+	if (kept && folded.size) memcpy(kept, folded.at, folded.size);
+	*q = span_of(kept, folded.size);
+	buffer_free(&folded);
+	return kept ? OK : ERR_NO_MEMORY;
+}
+
+enum err list_take_range(struct outcome *outcome, const msgpack_object *from, const msgpack_object *to,
+                         const char *name, wall_us bounds[2])
+{
+	bounds[0].v = arg_integer(from, INT64_MIN);
+	bounds[1].v = arg_integer(to, INT64_MAX);
+	return bounds[0].v > bounds[1].v ? blame(outcome, ERR_INVALID_INPUT, span_str(name)) : OK;
+}
+
+enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool *ascending)
+{
+	*ascending = arg_present(arg) && span_is(arg_span(arg), "asc");
+	if (!arg_present(arg) || *ascending || span_is(arg_span(arg), "desc")) return OK;
+	return blame(outcome, ERR_INVALID_INPUT, span_str("sort_dir"));
+}

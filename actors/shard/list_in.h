@@ -1,0 +1,17 @@
+#pragma once
+#include "actors/shard/command.h"
+
+/* What lists are asked for alike. Each names the parameter that is to blame. Errors: ERR_INVALID_INPUT, and those named.
+ * Source: document 4.6, and the decisions on `q`. */
+
+/* `q`, folded, in the view's arena; of size 0: everything. Errors: ERR_NO_MEMORY. */
+enum { Q_CODE_POINTS_MAX = 200 };
+must_check enum err list_take_q(struct request *request, struct outcome *outcome, const msgpack_object *arg,
+                                struct span *q);
+
+/* Two dates, from inclusive, to exclusive; the least and the greatest where they are left out. `name` is that of the first. */
+must_check enum err list_take_range(struct outcome *outcome, const msgpack_object *from,
+                                    const msgpack_object *to, const char *name, wall_us bounds[2]);
+
+/* `sort_dir`: is it asc? Left out it is desc. */
+must_check enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool *ascending);

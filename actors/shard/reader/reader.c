@@ -1,0 +1,12 @@
+/* Readers come into being where a scan first names them: nobody has to register one. */
+#include "actors/shard/reader/reader.h"
+
+enum err reader_number(struct request *request, struct span id, struct scan_tally *tally, uint32_t *number)
+{
+	struct reader_row row;
+	enum err          err = reader_row_find(request->view, request->account->id, id, &row);
+	if (!err) *number = row.number;
+	if (err != ERR_NOT_FOUND) return err;
+	row = (struct reader_row){.number = *number = ++tally->readers, .id = id};
+	return reader_row_put(request->view, request->account->id, &row);
+}

@@ -1,0 +1,101 @@
+/* POST /v1/scans: a pass is shown to a reader. Registered with its verdict, whatever that is, in one commit with what it
+ * does to the pass; so of two readers at the same instant one is the first. */
+#include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/reader/reader.h"
+#include "actors/shard/scan/scan.h"
+
+/* The pass that a card is linked to. There are no cards yet. */
+static enum err card_find(struct request *request, struct span code, uint32_t *number)
+{
+	(void)request, (void)code, (void)number;
+	return ERR_RESOURCE_NOT_FOUND;
+}
+
+static enum err find_by_card(struct request *request, struct span code, struct hot_at *pass)
+{
+	uint32_t number;
+	enum err err = card_find(request, code, &number);
+	if (err || (err = hot_get(request->view, request->account->id, number, pass)))
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return pass->now.flags & HOT_DELETED ? ERR_RESOURCE_NOT_FOUND : OK;
+}
+
+/* A pass's QR value is its id, where its template has one. */
+static enum err find_by_qr(struct request *request, struct span value, struct hot_at *pass)
+{
+	const struct template *template;
+	enum err err = pass_find(request, value, false, pass);
+	if (!err && (err = pass_template(request->account, &pass->now, &template))) return err;
+	if (!err && template->qr) return OK;
+	return err && err != ERR_RESOURCE_NOT_FOUND ? err : find_by_card(request, value, pass);
+}
+
+/* What is wrong with the request itself. */
+static enum err check(const struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id],
+	                     *qr = &request->args[ARG_SCAN_CREATE_qr_value],
+	                     *reader = &request->args[ARG_SCAN_CREATE_reader_id];
+	if (arg_present(id) == arg_present(qr)) {
+		outcome->message = "Exactly one of pass_id and qr_value is needed.";
+		return blame(outcome, ERR_INVALID_INPUT, span_str(arg_present(qr) ? "qr_value" : "pass_id"));
+	}
+	if (arg_present(id) && !pass_id_is_valid(arg_span(id)))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
+	if (arg_present(reader) && !reader_id_is_valid(arg_span(reader)))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("reader_id"));
+	return OK;
+}
+
+static enum err find_pass(struct request *request, struct hot_at *pass)
+{
+	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id];
+	if (arg_present(id)) return pass_find(request, arg_span(id), false, pass);
+	return find_by_qr(request, arg_span(&request->args[ARG_SCAN_CREATE_qr_value]), pass);
+}
+
+/* The first reason that there is. Source: document 7, and the decisions on scans. */
+static enum scan_verdict plan_verdict(const struct account_row *account, const struct hot *pass, wall_us now)
+{
+	int64_t window_us = account->double_scan_window_s * US_PER_SEC;
+	if (pass->status == PASS_CREATING || pass->status == PASS_CREATION_FAILED)
+		return SCAN_PASS_NOT_ISSUED;
+	if (pass->status == PASS_DEACTIVATED || pass->flags & HOT_REINSTALL_BLOCKED)
+		return SCAN_PASS_SUSPENDED;
+	if (pass->last_scan.v && now.v - pass->last_scan.v < window_us) return SCAN_DOUBLE_SCAN;
+	return SCAN_SUCCEEDED;
+}
+
+static enum err store_scan(struct request *request, const struct hot_at *pass, struct scan_row *scan)
+{
+	const msgpack_object *reader = &request->args[ARG_SCAN_CREATE_reader_id];
+	struct account_id     account = request->account->id;
+	struct scan_tally     tally;
+	enum err              err = scan_tally_get(request->view, account, &tally);
+	if (!err && arg_present(reader))
+		err = reader_number(request, arg_span(reader), &tally, &scan->reader);
+	uint32_t number = tally.made;
+	if (err || (err = scan_row_add(request->view, account, &tally, scan))) return err;
+	if (scan->verdict == SCAN_SUCCEEDED) {
+		struct hot after = pass->now;
+		after.last_scan = request->now;
+		after.scan_count++;
+		if ((err = hot_put(request->view, pass, &after))) return err;
+	}
+	return fan_out(request, EVENT_SCAN_CREATED, number);
+}
+
+enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
+{
+	struct hot_at pass;
+	bool          with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
+	enum err      err = check(request, outcome);
+	if (err || (err = find_pass(request, &pass))) return err;
+	struct scan_row scan = {
+	    .id = uuid_draw(request),
+	    .pass = pass.number,
+	    .verdict = (uint8_t)plan_verdict(&request->account->row, &pass.now, request->now)};
+	if ((err = store_scan(request, &pass, &scan))) return err;
+	if ((err = scan_note(request, &scan, outcome))) return err;
+	return scan_show(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, outcome->payload);
+}

@@ -1,0 +1,76 @@
+/* GET /v1/scans: filters, exact counts, by time of making. Deleted passes' scans are in it, deleted scans are not. */
+#include "actors/shard/list_in.h"
+#include "actors/shard/list_out.h"
+#include "actors/shard/scan/scan.h"
+
+/* "processing" is a status that no scan has. */
+static enum err take_statuses(const msgpack_object *arg, unsigned *verdicts)
+{
+	*verdicts = (1u << SCAN_VERDICTS) - 1;
+	if (!arg_present(arg)) return OK;
+	*verdicts = 0;
+	for (uint32_t i = 0; i < arg->via.array.size; i++) {
+		struct span text = arg_span(&arg->via.array.ptr[i]);
+		bool        known = span_is(text, "processing");
+		for (unsigned verdict = 0; verdict < SCAN_VERDICTS; verdict++) {
+			if (!span_is(text, scan_status_text(verdict))) continue;
+			*verdicts |= 1u << verdict;
+			known = true;
+		}
+		if (!known) return ERR_INVALID_INPUT;
+	}
+	return OK;
+}
+
+static enum err take_filter(struct request *request, struct outcome *outcome, struct scan_filter *filter)
+{
+	const msgpack_object *args = request->args;
+	enum err              err;
+	if ((err = list_take_q(request, outcome, &args[ARG_SCAN_LIST_q], &filter->q))) return err;
+	if ((err = take_statuses(&args[ARG_SCAN_LIST_status], &filter->verdicts)))
+		return blame(outcome, err, span_str("status"));
+	return list_take_range(outcome, &args[ARG_SCAN_LIST_created_from], &args[ARG_SCAN_LIST_created_to],
+	                       "created_from", filter->created);
+}
+
+static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
+{
+	const msgpack_object *by = &request->args[ARG_SCAN_LIST_sort_by];
+	page->order = ORDER_CREATED;
+	if (arg_present(by) && !span_is(arg_span(by), "created_at"))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
+	page->skip = (uint64_t)arg_integer(&request->args[ARG_SCAN_LIST_offset], 0);
+	page->limit = (uint64_t)arg_integer(&request->args[ARG_SCAN_LIST_limit], PAGE_LIMIT_DEFAULT);
+	return list_take_dir(outcome, &request->args[ARG_SCAN_LIST_sort_dir], &page->ascending);
+}
+
+static enum err show(struct request *request, const struct page *page, struct list_out *list)
+{
+	unsigned        form = SCAN_SPACED;
+	struct scan_row scan;
+	enum err        err = OK;
+	if (arg_boolean(&request->args[ARG_SCAN_LIST_pass_info], false)) form |= SCAN_WITH_PASS;
+	for (uint32_t i = 0; !err && i < page->count; i++)
+		if (!(err = scan_row_get(request->view, request->account->id, page->numbers[i], &scan)))
+			err = scan_show(request, &scan, form, list_item(list));
+	return err;
+}
+
+enum err on_SCAN_LIST(struct request *request, struct outcome *outcome)
+{
+	struct list_out    list;
+	struct scan_filter filter;
+	struct selection   selection;
+	struct page        page = {.count = 0};
+	enum err           err = take_filter(request, outcome, &filter);
+	if (err || (err = take_order(request, outcome, &page))) return err;
+	uint64_t skipped = page.skip;
+	if ((err = select_scans(request, &filter, &selection))) return err;
+	if ((err = order_page(request, &selection, &page))) return err;
+	list_begin(&list, outcome);
+	if (!(err = show(request, &page, &list)))
+		err = list_end(&list, selection.total,
+		               selection.total > skipped && selection.total - skipped > page.count);
+	list_drop(&list);
+	return err;
+}

@@ -1,0 +1,122 @@
+/* How a scan is shown: as JSON text, so that nobody on the way has to take it apart again. What its row has as numbers,
+ * pass and reader, is looked up here, as it is now. */
+#include "actors/shard/scan/scan.h"
+
+#include "schemas/date.h"
+#include "store/reader_row.h"
+
+#define LITERAL(out, text) buffer_append(out, text, sizeof(text) - 1)
+
+static const struct {
+	const char *status, *reason;
+} verdicts[SCAN_VERDICTS] = {
+#define V(name, status, reason) {status, reason},
+#include "schemas/verdicts.def"
+#undef V
+};
+
+const char *scan_status_text(unsigned verdict)
+{
+	return verdict < SCAN_VERDICTS ? verdicts[verdict].status : "unknown";
+}
+
+static void put_text(struct buffer *out, const char *text)
+{
+	if (text)
+		json_quote(span_str(text), out);
+	else
+		LITERAL(out, "null");
+}
+
+static enum err put_pass_id(struct request *request, uint32_t number, struct buffer *out)
+{
+	struct hot_at pass = {.account = request->account->id, .number = number};
+	struct body   body;
+	enum err      err = pass_body(request, &pass, &body);
+	LITERAL(out, ",\"pass_id\":");
+	if (!err) json_quote(body.pass_id, out);
+	return err;
+}
+
+static enum err put_scanner(struct request *request, uint32_t number, struct buffer *out)
+{
+	struct reader_row reader = {.named = false};
+	enum err err = number ? reader_row_get(request->view, request->account->id, number, &reader) : OK;
+	if (err) return err;
+	LITERAL(out, ",\"scanner_id\":");
+	if (number)
+		json_quote(reader.id, out);
+	else
+		LITERAL(out, "null");
+	LITERAL(out, ",\"scanner_name\":");
+	if (reader.named)
+		json_quote(reader.name, out);
+	else
+		LITERAL(out, "null");
+	return OK;
+}
+
+static void put_date(wall_us at, unsigned form, struct buffer *out)
+{
+	char text[SPACED_DATE_TEXT];
+	if (form & SCAN_SPACED)
+		spaced_date_text(at, text);
+	else
+		rfc3339_text(at, text);
+	LITERAL(out, ",\"created_at\":");
+	put_text(out, text);
+}
+
+static enum err put_pass(struct request *request, uint32_t number, struct buffer *out)
+{
+	struct hot_at pass;
+	enum err      err = hot_get(request->view, request->account->id, number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	LITERAL(out, ",\"pass\":");
+	return pass_json(request, &pass, out);
+}
+
+enum err scan_json(struct request *request, const struct scan_row *scan, unsigned form, struct buffer *out)
+{
+	char     id[UUID_TEXT];
+	enum err err;
+	if (scan->verdict >= SCAN_VERDICTS) return ERR_DAMAGED;
+	uuid_text(scan->id, id);
+	LITERAL(out, "{\"id\":");
+	put_text(out, id);
+	if ((err = put_pass_id(request, scan->pass, out))) return err;
+	LITERAL(out, ",\"status\":");
+	put_text(out, verdicts[scan->verdict].status);
+	LITERAL(out, ",\"reason\":");
+	put_text(out, verdicts[scan->verdict].reason);
+	if ((err = put_scanner(request, scan->reader, out))) return err;
+	put_date(uuid_time(scan->id), form, out);
+	if (form & SCAN_WITH_PASS && (err = put_pass(request, scan->pass, out))) return err;
+	buffer_byte(out, '}');
+	return OK;
+}
+
+enum err scan_show(struct request *request, const struct scan_row *scan, unsigned form, struct buffer *out)
+{
+	size_t   begin = bin_begin(out);
+	enum err err = scan_json(request, scan, form, out);
+	bin_end(out, begin);
+	return err;
+}
+
+enum err scan_note(struct request *request, const struct scan_row *scan, struct outcome *outcome)
+{
+	uint8_t *detail = arena_take(view_arena(request->view), RECIPE_SCAN_BYTES);
+	if (!detail) return ERR_NO_MEMORY;
+	outcome->recipe = (struct recipe){.what = RECIPE_SCAN, .detail = recipe_scan_detail(scan, detail)};
+	return OK;
+}
+
+enum err scan_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+{
+	struct scan_row scan;
+	bool            with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
+	enum err        err = recipe_scan(recipe, &scan);
+	return err ? err
+	           : scan_show(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, outcome->payload);
+}

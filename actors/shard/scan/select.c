@@ -1,0 +1,165 @@
+/* Selecting scans. Numbers are the order of making, so bounds on created_at are bounds on numbers; the rest is one sweep
+ * through the columns, whose heads often say it. With `q` it is first found out which passes and which readers are meant,
+ * and the sweep then asks for their numbers. */
+#include "actors/shard/pass/search.h"
+#include "actors/shard/scan/scan.h"
+#include "schemas/fold.h"
+#include "schemas/search.h"
+#include "store/keys.h"
+#include "store/reader_row.h"
+
+_Static_assert(SCAN_ROW_SCANS == 64, "a row is a word of the selection");
+
+struct sweep {
+	unsigned         verdicts;
+	uint32_t         from, to; /* numbers */
+	bool             by_q;
+	struct selection passes, readers; /* by_q: by number, those that `q` means */
+};
+
+static enum err take_bits(struct request *request, struct selection *selection, uint32_t count)
+{
+	size_t bytes = (count / 64 + 1) * sizeof *selection->bits;
+	*selection = (struct selection){.made = count, .bits = arena_take(view_arena(request->view), bytes)};
+	if (!selection->bits) return ERR_NO_MEMORY;
+	memset(selection->bits, 0, bytes);
+	return OK;
+}
+
+/* What q means ------------------------------------------------------------------------------------------- */
+
+static enum err find_passes(struct request *request, struct span q, struct selection *passes)
+{
+	struct tally tally;
+	enum err     err = tally_get(request->view, request->account->id, &tally);
+	if (err || (err = take_bits(request, passes, tally.made))) return err;
+	memset(passes->bits, 0xff, (tally.made + 63) / 64 * sizeof *passes->bits);
+	return search_ids(request, q, passes);
+}
+
+static void mark_reader(const struct reader_row *row, struct span q, struct buffer *folded,
+                        struct selection *readers)
+{
+	buffer_clear(folded);
+	if (row->named) fold_text(row->name, folded);
+	if (!row->named || !span_holds(buffer_span(folded), q)) return;
+	readers->bits[row->number / 64] |= UINT64_C(1) << row->number % 64;
+	readers->total++;
+}
+
+static enum err find_readers(struct request *request, struct span q, const struct scan_tally *tally,
+                             struct selection *readers)
+{
+	struct row_key    key = key_u32(request->account->id, 1);
+	struct buffer     folded = {0};
+	struct view_row   found;
+	struct reader_row row = {.number = 1};
+	enum err          err = take_bits(request, readers, tally->readers + 1);
+	if (err || !tally->readers_named) return err;
+	err = view_from(request->view, TABLE_READER_NUMBER, key_span(&key), &found);
+	for (; !err; row.number++) {
+		key = key_u32(request->account->id, row.number);
+		if (!span_equal(found.key, key_span(&key)) || reader_row_read(found.value, &row))
+			err = ERR_DAMAGED;
+		else
+			mark_reader(&row, q, &folded, readers);
+		if (err || row.number == tally->readers) break;
+		err = view_next(request->view, TABLE_READER_NUMBER, &found);
+	}
+	bool failed = folded.failed;
+	buffer_free(&folded);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return failed ? ERR_NO_MEMORY : OK;
+}
+
+/* The sweep ---------------------------------------------------------------------------------------------- */
+
+static uint64_t meant(const struct sweep *sweep, struct span row, uint64_t mask)
+{
+	uint64_t left = mask;
+	for (; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		if (!is_selected(&sweep->passes, scan_rows_pass(row, i)) &&
+		    !is_selected(&sweep->readers, scan_rows_reader(row, i)))
+			mask &= ~(UINT64_C(1) << i);
+	}
+	return mask;
+}
+
+static uint64_t in_range(const struct sweep *sweep, uint32_t first, uint64_t mask)
+{
+	if (first < sweep->from) mask &= UINT64_MAX << (sweep->from - first);
+	if (sweep->to - first < SCAN_ROW_SCANS) mask &= (UINT64_C(1) << (sweep->to - first)) - 1;
+	return mask;
+}
+
+static enum err take_row(struct request *request, const struct sweep *sweep, const struct view_row *row,
+                         struct selection *selection, uint32_t number)
+{
+	struct row_key key = key_u32(request->account->id, number);
+	if (!span_equal(row->key, key_span(&key)) || !scan_rows_are_whole(row->value)) return ERR_DAMAGED;
+	uint64_t mask = scan_rows_mask(row->value, sweep->verdicts);
+	mask = in_range(sweep, number * SCAN_ROW_SCANS, mask);
+	if (sweep->by_q) mask = meant(sweep, row->value, mask);
+	selection->bits[number] = mask;
+	selection->total += (unsigned)__builtin_popcountll(mask);
+	return OK;
+}
+
+static enum err sweep_rows(struct request *request, const struct sweep *sweep, struct selection *selection)
+{
+	enum { ROWS = 32 };
+	struct view_row rows[ROWS];
+	unsigned        count = 1;
+	if (sweep->from >= sweep->to) return OK;
+	uint32_t       at = sweep->from / SCAN_ROW_SCANS, last = (sweep->to - 1) / SCAN_ROW_SCANS;
+	struct row_key key = key_u32(request->account->id, at);
+	enum err       err = view_from(request->view, TABLE_SCAN, key_span(&key), &rows[0]);
+	while (!err) {
+		for (unsigned i = 0; i < count && at <= last && !err; i++)
+			err = take_row(request, sweep, &rows[i], selection, at++);
+		if (err || at > last) break;
+		err = view_next_many(request->view, TABLE_SCAN, rows, ROWS, &count);
+		if (!err && count == 0) err = ERR_DAMAGED;
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+static enum err find_range(struct request *request, const struct scan_filter *filter, struct sweep *sweep)
+{
+	uint32_t made = sweep->to;
+	enum err err = OK;
+	if (filter->created[0].v != INT64_MIN)
+		err = scan_row_first(request->view, request->account->id, made, filter->created[0],
+		                     &sweep->from);
+	if (!err && filter->created[1].v != INT64_MAX)
+		err = scan_row_first(request->view, request->account->id, made, filter->created[1],
+		                     &sweep->to);
+	return err;
+}
+
+static enum err find_meant(struct request *request, const struct scan_filter *filter,
+                           const struct scan_tally *tally, struct sweep *sweep)
+{
+	enum err err = find_passes(request, filter->q, &sweep->passes);
+	sweep->by_q = true;
+	if (err || (err = find_readers(request, filter->q, tally, &sweep->readers))) return err;
+	if (sweep->passes.total + sweep->readers.total == 0) sweep->to = sweep->from; /* nothing is */
+	return OK;
+}
+
+enum err select_scans(struct request *request, const struct scan_filter *filter, struct selection *selection)
+{
+	const unsigned    all = (1u << SCAN_VERDICTS) - 1;
+	struct scan_tally tally;
+	enum err          err = scan_tally_get(request->view, request->account->id, &tally);
+	struct sweep      sweep = {.verdicts = filter->verdicts, .to = tally.made};
+	if (err || (err = find_range(request, filter, &sweep))) return err;
+	bool whole = sweep.from == 0 && sweep.to == tally.made && !tally.counts[SCAN_COUNT_DELETED];
+	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
+	if (whole && filter->verdicts == all && filter->q.size == 0) return OK;
+	if ((err = take_bits(request, selection, tally.made))) return err;
+	if (filter->verdicts == 0 || sweep.from >= sweep.to) return OK;
+	if (filter->q.size && (err = find_meant(request, filter, &tally, &sweep))) return err;
+	return sweep_rows(request, &sweep, selection);
+}

@@ -1,0 +1,298 @@
+"""POST /v1/scans: what is answered, every verdict and which comes first, the window, readers, and idempotency keys."""
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from deliveries import RFC3339, advance
+from retries import is_first, is_replay_of, is_reused, new_key, once
+from scans import FIELDS, SCANS, UUID, as_listed, as_told, list_scans, scan, try_scan, verdict
+from shop import Shop, new_id, template_file
+
+WINDOW = 10
+
+
+@pytest.fixture(scope="module")
+def ticking(module_services):
+    return module_services(shards=1, options=["--test-clock"])
+
+
+@pytest.fixture
+def shop(ticking):
+    shop = Shop(ticking, ("balance", "none"))
+    yield shop
+    shop.close()
+    assert ticking.unexpected_lines() == []
+
+
+def readers(shop):
+    return shop.service.cli("reader", "list", shop.account)
+
+
+def name_reader(shop, reader_id, name):
+    assert shop.service.cli("reader", "put", shop.account, "--id", reader_id, "--name", name) == {}
+
+
+# The answer
+
+def test_a_scan_has_its_form(shop):
+    pass_id = shop.create("päss \"1\" 🎟")["id"]
+    made = scan(shop, pass_id)
+    assert list(made) == FIELDS and UUID.match(made["id"]) and RFC3339.match(made["created_at"])
+    assert made == {"id": made["id"], "pass_id": pass_id, "status": "succeeded", "reason": None, "scanner_id": None,
+                    "scanner_name": None, "created_at": made["created_at"]}
+
+
+def test_the_pass_comes_with_it(shop):
+    pass_id = shop.create(hidden={"z": 1, "a": [True]})["id"]
+    for value, has in (("true", True), ("1", True), ("t", True), ("false", False), ("0", False), ("f", False)):
+        made = scan(shop, pass_id, f"?pass_info={value}")
+        assert list(made) == FIELDS + ["pass"] * has
+        assert not has or made["pass"] == shop.get(pass_id)
+    for value in ("yes", "TRUE", "", "2", "null"):
+        shop.client.post(f"{SCANS}?pass_info={value}", {"pass_id": pass_id}).is_error(400, "INVALID_INPUT", "pass_info")
+    assert list_scans(shop)[1] == 6
+
+
+def test_exactly_one_of_pass_id_and_qr_value(shop):
+    pass_id = shop.create()["id"]
+    for body in ({}, {"pass_id": None}, {"qr_value": None}, {"pass_id": None, "qr_value": None}, {"reader_id": "till"}):
+        try_scan(shop, **body).is_error(400, "INVALID_INPUT", "pass_id")
+    try_scan(shop, pass_id=pass_id, qr_value=pass_id).is_error(400, "INVALID_INPUT", "qr_value")
+    assert try_scan(shop, pass_id=pass_id, qr_value=None, reader_id=None).status == 200
+    assert try_scan(shop, pass_id=None, qr_value=pass_id).status == 200
+    assert list_scans(shop)[1] == 2
+
+
+def test_no_such_pass(shop):
+    deleted = shop.create()["id"]
+    shop.delete(deleted)
+    for pass_id in (deleted, "never"):
+        try_scan(shop, pass_id=pass_id).is_error(404, "RESOURCE_NOT_FOUND")
+        try_scan(shop, qr_value=pass_id).is_error(404, "RESOURCE_NOT_FOUND")
+    for pass_id in ("", ".", "..", "a\0", "a" * 201, "\u0085"):
+        try_scan(shop, pass_id=pass_id).is_error(400, "INVALID_INPUT", "pass_id")
+        try_scan(shop, qr_value=pass_id).is_error(404, "RESOURCE_NOT_FOUND")
+    assert list_scans(shop) == ([], 0, False)
+
+
+def test_a_qr_value_is_a_pass_id_where_the_template_has_one(shop):
+    shop.templates["plain"] = shop.put_template(template_file("none", qr=False))
+    with_qr, without = shop.create(kind="balance")["id"], shop.create(kind="plain")["id"]
+    made = try_scan(shop, qr_value=with_qr)
+    assert (made.status, made.json["pass_id"], made.json["status"]) == (200, with_qr, "succeeded")
+    try_scan(shop, qr_value=without).is_error(404, "RESOURCE_NOT_FOUND")
+    assert verdict(shop, without) == "succeeded"
+
+
+def test_a_scan_changes_nothing_that_a_client_sees_of_its_pass(shop):
+    pass_id = shop.create()["id"]
+    before, history = shop.get(pass_id), shop.history(pass_id)
+    advance(shop.service, 60)
+    assert verdict(shop, pass_id) == "succeeded"
+    assert (shop.get(pass_id), shop.history(pass_id)) == (before, history)
+
+
+# Verdicts
+
+def test_states_of_a_pass(shop):
+    """By the pass's state; an uninstalled one may be shown on paper."""
+    issued, active, removed, blocked, inactive = (shop.create()["id"] for _ in range(5))
+    for each in (active, removed, blocked):
+        shop.event(each, "installed")
+    shop.event(removed, "uninstalled")
+    shop.event(blocked, "uninstalled", "--block-reinstall")
+    shop.event(inactive, "deactivated")
+    assert [verdict(shop, each) for each in (issued, active, removed)] == ["succeeded"] * 3
+    assert [verdict(shop, each) for each in (blocked, inactive)] == ["pass_suspended"] * 2
+    made = scan(shop, inactive, reader_id="door")
+    assert (made["status"], made["reason"], made["scanner_id"]) == ("failed", "pass_suspended", "door")
+    shop.event(blocked, "unblocked")
+    assert verdict(shop, blocked) == "succeeded"
+
+
+def test_a_failed_scan_starts_no_window(shop):
+    pass_id = shop.create()["id"]
+    shop.event(pass_id, "installed")
+    shop.event(pass_id, "uninstalled", "--block-reinstall")
+    assert verdict(shop, pass_id) == "pass_suspended"
+    shop.event(pass_id, "unblocked")
+    assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
+
+
+def test_the_order_of_reasons(shop):
+    """Of a pass that was scanned a moment ago and is suspended by now, the latter is told."""
+    pass_id = shop.create()["id"]
+    assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
+    shop.event(pass_id, "installed")
+    shop.event(pass_id, "uninstalled", "--block-reinstall")
+    assert verdict(shop, pass_id) == "pass_suspended"
+    shop.event(pass_id, "unblocked")
+    assert verdict(shop, pass_id) == "double_scan"
+    shop.event(pass_id, "deactivated")
+    assert verdict(shop, pass_id) == "pass_suspended"
+
+
+def test_the_window(shop):
+    pass_id, other = shop.create()["id"], shop.create()["id"]
+    assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
+    assert verdict(shop, other) == "succeeded", "each pass has its own"
+    advance(shop.service, WINDOW)
+    assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
+
+
+def test_the_window_is_the_accounts(shop):
+    """From the last one that succeeded, by the service's clock; what failed meanwhile does not lengthen it."""
+    pass_id = shop.create()["id"]
+    shop.set("--double-scan-window", "1h")
+    assert verdict(shop, pass_id) == "succeeded"
+    advance(shop.service, 3000)
+    assert verdict(shop, pass_id) == "double_scan"
+    advance(shop.service, 600)
+    assert verdict(shop, pass_id) == "succeeded"
+    shop.set("--double-scan-window", "0s")
+    assert [verdict(shop, pass_id) for _ in range(3)] == ["succeeded"] * 3
+    shop.set("--double-scan-window", "10s")
+    assert verdict(shop, pass_id) == "double_scan"
+
+
+def test_two_tills_at_the_same_instant(shop):
+    """Exactly one of many that come at once has it."""
+    passes, gates = [shop.create()["id"] for _ in range(20)], threading.Barrier(8)
+    seen = {pass_id: [] for pass_id in passes}
+
+    def till(name):
+        with shop.service.client(shop.key) as client:
+            for pass_id in passes:
+                gates.wait()
+                seen[pass_id].append(client.post(SCANS, {"pass_id": pass_id, "reader_id": name}).json)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(till, [f"till-{n}" for n in range(8)]))
+    for pass_id, scans in seen.items():
+        assert sorted(each["reason"] or "" for each in scans) == [""] + ["double_scan"] * 7, pass_id
+    assert list_scans(shop, status="succeeded")[1:] == (20, False)
+    assert list_scans(shop, status="failed")[1:] == (140, True)
+
+
+# Readers
+
+def test_a_reader_is_told_back(shop):
+    pass_id = shop.create()["id"]
+    shop.set("--double-scan-window", "0s")
+    assert readers(shop) == []
+    made = scan(shop, pass_id, reader_id="Türe \"2\" 🚪")
+    assert (made["scanner_id"], made["scanner_name"]) == ("Türe \"2\" 🚪", None)
+    assert readers(shop) == [], "only the operator's are listed"
+    name_reader(shop, "b-door", "Entrance")
+    name_reader(shop, "a-door", "Exit")
+    made = scan(shop, pass_id, reader_id="b-door")
+    assert (made["scanner_id"], made["scanner_name"]) == ("b-door", "Entrance")
+    listed = readers(shop)
+    assert [(each["id"], each["name"]) for each in listed] == [("a-door", "Exit"), ("b-door", "Entrance")]
+    assert all(set(each) == {"id", "name", "created_at"} and RFC3339.match(each["created_at"]) for each in listed)
+    name_reader(shop, "Türe \"2\" 🚪", "Seite")
+    name_reader(shop, "b-door", "Main entrance")
+    names = [each["scanner_name"] for each in list_scans(shop)[0]]
+    assert names == ["Main entrance", "Seite"], "as it is called now"
+    again = readers(shop)
+    assert [each["id"] for each in again] == ["Türe \"2\" 🚪", "a-door", "b-door"], "by bytes"
+    assert [each["created_at"] for each in again[1:]] == [each["created_at"] for each in listed]
+
+
+def test_impossible_readers(shop):
+    pass_id = shop.create()["id"]
+    for reader_id in ("", "a\0", "\n", "\x7f", "\u0085", "a" * 201, "é" * 101):
+        try_scan(shop, pass_id=pass_id, reader_id=reader_id).is_error(400, "INVALID_INPUT", "reader_id")
+        try_scan(shop, pass_id="never", reader_id=reader_id).is_error(400, "INVALID_INPUT", "reader_id")
+    for reader_id in (".", "..", "a" * 200, "é" * 100):
+        assert scan(shop, pass_id, reader_id=reader_id)["scanner_id"] == reader_id
+    for options in (("--id", "", "--name", "x"), ("--id", "a" * 201, "--name", "x"), ("--id", "\n", "--name", "x")):
+        refused = shop.service.run("reader", "put", shop.account, *options)
+        assert refused.returncode == 1 and '"field":"id"' in refused.stderr.replace(" ", ""), refused.stderr
+    for name in ("", "x" * 201, "a\tb"):
+        refused = shop.service.run("reader", "put", shop.account, "--id", "x", "--name", name)
+        assert refused.returncode == 1 and '"field":"name"' in refused.stderr.replace(" ", ""), refused.stderr
+    assert readers(shop) == []
+
+
+def test_usage(shop):
+    for words in (("reader", "put", shop.account), ("reader", "put", shop.account, "--id", "x"), ("reader", "list"),
+                  ("scan", "delete", shop.account)):
+        refused = shop.service.run(*words)
+        assert refused.returncode == 2 and words[0] in refused.stderr, refused.stderr
+    assert "--name" in shop.service.run("reader", "--help", data=False).stdout
+    assert "SCAN_ID" in shop.service.run("scan", "--help", data=False).stdout
+
+
+# Deletion
+
+def test_a_deleted_scan_is_gone(shop):
+    pass_id = shop.create()["id"]
+    kept, gone = scan(shop, pass_id), scan(shop, pass_id)
+    assert shop.service.cli("scan", "delete", shop.account, gone["id"]) == {}
+    assert [as_told(each) for each in list_scans(shop)[0]] == [as_listed(kept)]
+    assert list_scans(shop, status="failed") == ([], 0, False)
+    for none in (gone["id"], "01900000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-bfff-ffffffffffff", "x", ""):
+        refused = shop.service.run("scan", "delete", shop.account, none)
+        assert refused.returncode == 1 and "RESOURCE_NOT_FOUND" in refused.stderr, none
+    assert shop.service.cli("scan", "delete", shop.account, kept["id"].upper()) == {}
+    assert list_scans(shop) == ([], 0, False)
+    assert verdict(shop, pass_id) == "double_scan", "what it did to its pass stands"
+
+
+def test_one_account_cannot_delete_anothers_scan(shop):
+    other = Shop(shop.service)
+    theirs = scan(other, other.create()["id"])
+    refused = shop.service.run("scan", "delete", shop.account, theirs["id"])
+    assert refused.returncode == 1 and "RESOURCE_NOT_FOUND" in refused.stderr
+    assert list_scans(other)[1] == 1
+    other.close()
+
+
+# Idempotency keys
+
+def test_a_retry_is_no_second_scan(shop):
+    pass_id, key = shop.create()["id"], new_key()
+    body = {"pass_id": pass_id, "reader_id": "till"}
+    first = is_first(shop.client.post(SCANS, body, headers=once(key)), 200)
+    assert first.json["status"] == "succeeded"
+    is_replay_of(first, shop.client.post(SCANS, body, headers=once(key)))
+    assert list_scans(shop)[1] == 1
+    is_reused(shop.client.post(SCANS, {"pass_id": pass_id}, headers=once(key)))
+    failed_key = new_key()
+    failed = is_first(shop.client.post(SCANS, body, headers=once(failed_key)), 200)
+    assert failed.json["reason"] == "double_scan"
+    shop.service.cli("scan", "delete", shop.account, first.json["id"])
+    shop.service.cli("scan", "delete", shop.account, failed.json["id"])
+    advance(shop.service, WINDOW)
+    is_replay_of(first, shop.client.post(SCANS, body, headers=once(key)))
+    is_replay_of(failed, shop.client.post(SCANS, body, headers=once(failed_key)))
+    assert list_scans(shop) == ([], 0, False)
+    assert verdict(shop, pass_id) == "succeeded"
+
+
+def test_a_retry_shows_the_pass_too(shop):
+    pass_id, key = shop.create()["id"], new_key()
+    first = is_first(shop.client.post(f"{SCANS}?pass_info=1", {"pass_id": pass_id}, headers=once(key)), 200)
+    is_replay_of(first, shop.client.post(f"{SCANS}?pass_info=1", {"pass_id": pass_id}, headers=once(key)))
+    is_reused(shop.client.post(SCANS, {"pass_id": pass_id}, headers=once(key)))
+
+
+# Over a restart
+
+def test_scans_are_there_after_a_crash(new_service):
+    service = new_service(shards=1)
+    shop = Shop(service)
+    passes = [shop.create()["id"] for _ in range(3)]
+    made = [scan(shop, passes[n % 3], reader_id=f"till-{n % 2}") for n in range(150)]
+    service.cli("scan", "delete", shop.account, made[70]["id"])
+    left = [each for each in made if each is not made[70]]
+    service.kill()
+    service.start()
+    shop.client.address = service.client().address
+    told = [list_scans(shop, limit=100, offset=offset) for offset in (0, 100)]
+    assert [total for _, total, _ in told] == [149, 149]
+    assert [as_told(each) for page, _, _ in told for each in page] == [as_listed(each) for each in left[::-1]]
+    assert verdict(shop, passes[0]) == "double_scan"
+    assert service.cli("verify")["ok"] is True
+    shop.close()
