@@ -1,4 +1,4 @@
-/* The deliveries of one account: every row can be read and is possible: of a pass that was made, handed out no more often
+/* The deliveries of one account: every row can be read and is possible: of a pass or scan that was made, handed out no more often
  * than a delivery is, ended after the fact. Ends are numbered without a gap: by that the oldest are found and forgotten. */
 #include "store/auditor.h"
 
@@ -10,8 +10,10 @@ static void judge_facts(struct auditor *auditor, enum table table, const struct 
                         char text[UUID_TEXT])
 {
 	uuid_text(row->event, text);
-	if (row->kind != EVENT_SCAN_CREATED && row->subject >= auditor->pass_count)
-		audit_fault(auditor, table, "event %s is of a pass that was never made", text);
+	bool of_a_scan = row->kind == EVENT_SCAN_CREATED;
+	if (row->subject >= (of_a_scan ? auditor->scan_count : auditor->pass_count))
+		audit_fault(auditor, table, "event %s is of a %s that was never made", text,
+		            of_a_scan ? "scan" : "pass");
 	if (row->generation == 0) audit_fault(auditor, table, "event %s is of no generation", text);
 	if (row->fact.v < 0) audit_fault(auditor, table, "event %s has an impossible time", text);
 }

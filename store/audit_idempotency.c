@@ -9,18 +9,47 @@
 
 enum { KEY_REST = 32, ORDER_REST = 8 };
 
+/* A scan is told again by numbers, which must still be somebody's. */
+static bool is_scan(const struct auditor *auditor, const struct recipe *recipe)
+{
+	struct scan_row scan;
+	return recipe_scan(recipe, &scan) == OK && scan.pass < auditor->pass_count &&
+	       scan.reader <= auditor->reader_count;
+}
+
+static bool has_detail(const struct auditor *auditor, const struct recipe *recipe)
+{
+	struct subscription subscription;
+	switch (recipe->what) {
+	case RECIPE_SUBSCRIPTION:
+	case RECIPE_SUBSCRIPTION_AND_SECRET: return recipe_subscription(recipe, &subscription) == OK;
+	case RECIPE_SCAN: return is_scan(auditor, recipe);
+	default: return recipe->detail.size == 0;
+	}
+}
+
+static bool is_known(const struct recipe *recipe)
+{
+	switch (recipe->what) {
+	case RECIPE_EMPTY:
+	case RECIPE_PASS:
+	case RECIPE_SUBSCRIPTION:
+	case RECIPE_SUBSCRIPTION_AND_SECRET:
+	case RECIPE_SCAN: return !(recipe->flags & ~RECIPE_FLAGS_KNOWN);
+	default: return false;
+	}
+}
+
 /* What answers are made of: what is there must be there, and nothing else. */
 static void judge_recipe(struct auditor *auditor, uint64_t order, const struct recipe *recipe)
 {
-	struct subscription subscription;
-	bool                of_a_pass = recipe->what == RECIPE_PASS;
-	bool                of_a_subscription = recipe->what > RECIPE_PASS;
-	if (recipe->what > RECIPE_SUBSCRIPTION_AND_SECRET || recipe->flags & ~RECIPE_FLAGS_KNOWN)
+	bool of_a_pass = recipe->what == RECIPE_PASS;
+	if (!is_known(recipe))
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", order);
 	if (of_a_pass ? recipe->number >= auditor->pass_count : recipe->number != 0)
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", order,
 		            recipe->number);
-	if (of_a_subscription ? recipe_subscription(recipe, &subscription) != OK : recipe->detail.size != 0)
+	if (!has_detail(auditor, recipe))
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a detail that cannot be read",
 		            order);
 }

@@ -37,6 +37,8 @@ static enum err add_pass(struct auditor *auditor, const struct hot *hot)
 	auditor->passes[auditor->pass_count++] = (struct pass_seen){
 	    .hot_balance = hot->balance,
 	    .hot_head = hot->ledger_head,
+	    .hot_scan_count = hot->scan_count,
+	    .hot_last_scan = hot->last_scan,
 	    .hot_status = hot->status,
 	    .hot_flags = hot->flags,
 	    .template = hot->template,

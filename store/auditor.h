@@ -15,6 +15,8 @@ struct pass_seen {
 	uint64_t id_sum, name_sum,
 	    text_sum; /* of what its body is found by: they stand for it, to keep memory small */
 	uint32_t text_size;
+	uint32_t hot_scan_count, scan_count; /* as the hot row says; the scans that succeeded */
+	wall_us  hot_last_scan, last_scan;
 	uint16_t template;
 	uint8_t hot_status, status;
 	uint8_t hot_flags, flags;
@@ -36,7 +38,8 @@ struct auditor {
 	struct pass_seen *passes;      /* of the account, by number */
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
-	uint32_t         *order; /* numbers of passes, as the rows of an index name them */
+	uint32_t          scan_count, reader_count; /* of the account */
+	uint32_t         *order;                    /* numbers of passes, as the rows of an index name them */
 	size_t            order_count;
 };
 
@@ -89,8 +92,11 @@ must_check enum err audit_images(struct auditor *auditor);
 /* Its activation rules; after its passes, whose count is used. */
 must_check enum err audit_rules(struct auditor *auditor);
 
-/* Its deliveries; after its passes, whose count is used. */
+/* Its scans and readers; after its passes, which are held against them. */
+must_check enum err audit_scans(struct auditor *auditor);
+
+/* Its deliveries; after its passes and scans, whose counts are used. */
 must_check enum err audit_deliveries(struct auditor *auditor);
 
-/* Its idempotency keys; after its passes, whose count is used. */
+/* Its idempotency keys; after its passes and scans, whose counts are used. */
 must_check enum err audit_idempotency(struct auditor *auditor);

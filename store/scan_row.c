@@ -106,6 +106,22 @@ uint64_t scan_rows_mask(struct span row, unsigned verdicts)
 	return mask;
 }
 
+static bool is_blank(const uint8_t *at, size_t size)
+{
+	while (size && !at[size - 1])
+		size--;
+	return size == 0;
+}
+
+bool scan_rows_end_blank(struct span row)
+{
+	size_t used = row.at[SCAN_COUNT_USED], left = SCAN_ROW_SCANS - used;
+	return is_blank(row.at + AT_VERDICT + used, left) &&
+	       is_blank(row.at + AT_PASS + 4 * used, 4 * left) &&
+	       is_blank(row.at + AT_READER + 4 * used, 4 * left) &&
+	       is_blank(row.at + AT_ID + sizeof(struct uuid) * used, sizeof(struct uuid) * left);
+}
+
 static enum err get_row(struct view *view, struct account_id account, uint32_t number, struct span *row)
 {
 	struct row_key key = key_u32(account, number / SCAN_ROW_SCANS);

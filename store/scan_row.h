@@ -60,6 +60,7 @@ struct scan_row scan_rows_member(struct span row, unsigned index);
 uint32_t        scan_rows_pass(struct span row, unsigned index);
 uint32_t        scan_rows_reader(struct span row, unsigned index);
 uint64_t        scan_rows_mask(struct span row, unsigned verdicts);
+bool scan_rows_end_blank(struct span row); /* nothing behind the last: what is appended relies on it */
 
 /* Stored tallies. Errors: ERR_DAMAGED. */
 must_check enum err scan_tally_read(struct span value, struct scan_tally *tally);

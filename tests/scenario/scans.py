@@ -24,9 +24,9 @@ def verdict(shop, pass_id, **fields):
     return made["reason"] or made["status"]
 
 
-def list_scans(shop, query="", **params):
+def list_scans(shop, **params):
     """(scans, total count, has more) of a list."""
-    answer = shop.client.get(SCANS + (query or "?" + urlencode(params, doseq=True)))
+    answer = shop.client.get(SCANS + ("?" + urlencode(params, doseq=True) if params else ""))
     assert answer.status == 200, answer
     more = {"true": True, "false": False}[answer.headers["x-has-more"]]
     return answer.json, int(answer.headers["x-total-count"]), more

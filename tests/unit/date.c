@@ -34,6 +34,27 @@ Test(date, prints_milliseconds_rounded_down)
 	}
 }
 
+Test(date, prints_the_spaced_form_with_all_microseconds)
+{
+	static const struct {
+		int64_t     us;
+		const char *want;
+	} rows[] = {
+	    {0, "1970-01-01 00:00:00.000000 +0000 UTC"},
+	    {7, "1970-01-01 00:00:00.000007 +0000 UTC"},
+	    {-1, "1969-12-31 23:59:59.999999 +0000 UTC"},
+	    {1795206180123456, "2026-11-20 20:23:00.123456 +0000 UTC"},
+	    {1795206180000000, "2026-11-20 20:23:00.000000 +0000 UTC"},
+	    {INT64_MAX, "9999-12-31 23:59:59.999999 +0000 UTC"},
+	    {INT64_MIN, "0001-01-01 00:00:00.000000 +0000 UTC"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char got[SPACED_DATE_TEXT];
+		spaced_date_text((wall_us){rows[i].us}, got);
+		cr_expect_str_eq(got, rows[i].want);
+	}
+}
+
 Test(date, reads_offsets_and_fractions)
 {
 	static const struct {

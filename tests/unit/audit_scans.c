@@ -1,0 +1,289 @@
+/* The audit of scans and readers: each rule, broken alone in an otherwise sound shop, is told. */
+#include "tests/unit/audit_look.h"
+
+#include "store/delivery.h"
+#include "store/reader_row.h"
+#include "store/scan_row.h"
+
+enum { SCANS = SCAN_ROW_SCANS + 6, AT_PASS = 72, AT_READER = 328, AT_ID = 584 };
+
+static struct scan_tally tally;
+
+static void put_reader(uint32_t number, const char *id, const char *name)
+{
+	struct reader_row row = {.number = number,
+	                         .named = *name,
+	                         .named_at = {*name ? 5 : 0},
+	                         .id = span_str(id),
+	                         .name = span_str(name)};
+	must(!reader_row_put(s.view, account, &row));
+	scratch_save(&s);
+	tally.readers++;
+	tally.readers_named += *name != 0;
+}
+
+/* Every third succeeds, of the passes in turn. */
+static void put_scan(uint32_t number)
+{
+	static const uint8_t random[10] = {0};
+	struct hot_at        pass;
+	struct scan_row      row = {.id = uuid_v7((wall_us){5000 + number}, random),
+	                            .pass = number % 7,
+	                            .reader = number % 3,
+	                            .verdict = number % 3 ? SCAN_DOUBLE_SCAN : SCAN_SUCCEEDED};
+	must(!scan_row_add(s.view, account, &tally, &row));
+	scratch_save(&s);
+	if (row.verdict != SCAN_SUCCEEDED) return;
+	must(!hot_get(s.view, account, row.pass, &pass));
+	struct hot hot = pass.now;
+	hot.scan_count++;
+	hot.last_scan = uuid_time(row.id);
+	must(!hot_put(s.view, &pass, &hot));
+	scratch_save(&s);
+}
+
+static void fill(void)
+{
+	tally = (struct scan_tally){.made = 0};
+	put_reader(1, "door", "");
+	put_reader(2, "till", "Till");
+	for (uint32_t number = 0; number < SCANS; number++)
+		put_scan(number);
+	must(!scan_row_delete(s.view, account, 3));
+	scratch_save(&s);
+}
+
+static void begin(void)
+{
+	make_shop();
+	fill();
+}
+
+TestSuite(audit_scans, .init = begin, .fini = end);
+
+static void patch_scans(size_t offset, uint8_t byte)
+{
+	patch(TABLE_SCAN, key_u32(account, 0), offset, &byte, 1);
+}
+static void patch_tally(size_t offset, uint8_t byte)
+{
+	patch(TABLE_SCAN_TALLY, key_account(account), offset, &byte, 1);
+}
+
+static void break_form(void)
+{
+	put(TABLE_SCAN, key_u32(account, 0), span_str("x"));
+}
+static void break_gap(void)
+{
+	put(TABLE_SCAN, key_u32(account, 3), span_of(filler(1, 1608).at, 1608));
+}
+static void break_key(void)
+{
+	put(TABLE_SCAN, key_u64(account, 2), span_str("x"));
+}
+static void break_count(void)
+{
+	patch_scans(0, 9);
+}
+static void break_deleted(void)
+{
+	patch_scans(8 + 3, 0);
+}
+static void break_verdict(void)
+{
+	patch_scans(8 + 1, 7);
+}
+static void break_pass(void)
+{
+	patch_scans(AT_PASS + 4 * 1, 200);
+}
+static void break_reader(void)
+{
+	patch_scans(AT_READER + 4 * 1, 3);
+}
+static void break_time(void)
+{
+	patch_scans(AT_ID + 16 * 9, 1);
+}
+static void break_tail(void)
+{
+	uint8_t byte = 1;
+	patch(TABLE_SCAN, key_u32(account, 1), AT_ID + 16 * 63, &byte, 1);
+}
+static void break_made(void)
+{
+	patch_tally(0, SCANS - 1);
+}
+static void break_sum(void)
+{
+	patch_tally(4, 9);
+}
+static void break_sum_deleted(void)
+{
+	patch_tally(4 + 4 * 6, 2);
+}
+static void break_sum_readers(void)
+{
+	patch_tally(32, 3);
+}
+static void break_sum_named(void)
+{
+	patch_tally(36, 0);
+}
+static void break_tally_form(void)
+{
+	put(TABLE_SCAN_TALLY, key_account(account), span_str("x"));
+}
+static void break_tally_key(void)
+{
+	put(TABLE_SCAN_TALLY, key_u32(account, 1), span_str("x"));
+}
+static void change_pass(uint32_t more, int64_t later)
+{
+	struct hot_at pass;
+	must(!hot_get(s.view, account, 6, &pass));
+	struct hot hot = pass.now;
+	hot.scan_count += more;
+	hot.last_scan.v += later;
+	must(!hot_put(s.view, &pass, &hot));
+	scratch_save(&s);
+}
+static void break_scan_count(void)
+{
+	change_pass(1, 0);
+}
+static void break_last_scan(void)
+{
+	change_pass(0, 1);
+}
+static void break_number(void)
+{
+	del(TABLE_READER_NUMBER, key_u32(account, 1));
+}
+static void break_number_form(void)
+{
+	put(TABLE_READER_NUMBER, key_u32(account, 2), span_str("x"));
+}
+static void break_name(void)
+{
+	put_reader(3, "x", "\x01");
+	must(!scan_tally_put(s.view, account, &tally));
+}
+static void break_named_at(void)
+{
+	uint8_t byte = 1;
+	patch(TABLE_READER_NUMBER, key_u32(account, 1), 4, &byte, 1);
+}
+static struct row_key key_of(struct account_id of, const char *id)
+{
+	struct row_key key = key_account(of);
+	memcpy(key.bytes + key.size, id, strlen(id));
+	key.size += strlen(id);
+	return key;
+}
+static void break_id(void)
+{
+	del(TABLE_READER, key_of(account, "door"));
+}
+static void break_id_of_another(void)
+{
+	put(TABLE_READER, key_of(account, "door"), span_of("\2\0\0\0", 4));
+}
+static void break_id_of_nobody(void)
+{
+	put(TABLE_READER, key_of(account, "door"), span_of("\3\0\0\0", 4));
+}
+static void break_id_form(void)
+{
+	put(TABLE_READER, key_of(account, "door"), span_str("x"));
+}
+static void break_account(void)
+{
+	put(TABLE_SCAN, key_u32(nobody, 0), span_str("x"));
+}
+static void put_delivery(uint32_t subject)
+{
+	struct delivery row = {.account = account,
+	                       .zone = ZONE_WAITING,
+	                       .kind = EVENT_SCAN_CREATED,
+	                       .generation = 1,
+	                       .subject = subject};
+	must(!delivery_put(s.view, &row));
+	scratch_save(&s);
+}
+static void break_event(void)
+{
+	put_delivery(SCANS);
+}
+static void put_key(uint32_t pass, uint32_t reader)
+{
+	uint8_t                detail[RECIPE_SCAN_BYTES], key[32] = {9};
+	struct scan_row        scan = {.pass = pass, .reader = reader};
+	struct idempotency_row row = {
+	    .recipe = {.what = RECIPE_SCAN, .detail = recipe_scan_detail(&scan, detail)},
+	    .order = 9,
+	    .at = {90}};
+	must(!idempotency_put(s.view, account, key, &row));
+	scratch_save(&s);
+}
+static void break_replay(void)
+{
+	put_key(PASSES, 0);
+}
+static void break_replay_reader(void)
+{
+	put_key(0, 3);
+}
+
+static const struct breakage breakages[] = {
+    B(form, "table scan, " ACCOUNT "the row of scans from 0 is missing or wrong"),
+    B(gap, "table scan, " ACCOUNT "the row of scans from 70 is missing or wrong"),
+    B(key, "table scan, " ACCOUNT "the row of scans from 64 is missing or wrong"),
+    B(count, "scans from 0: count 0 is 9, there are 21"),
+    B(deleted, "scans from 0: count 6 is 1, there are 0"),
+    B(verdict, "scan 1: unknown verdict 7"),
+    B(pass, "scan 1: pass 200 does not exist"),
+    B(reader, "scan 1: reader 3 does not exist"),
+    B(time, "scan 10 was made before the one before it"),
+    B(tail, "scans from 64: something stands behind the last"),
+    B(made, "table scan_tally, " ACCOUNT "69 scans made, but there are 70"),
+    B(sum, "count 0 is 9, there are 23"),
+    B(sum_deleted, "count 6 is 2, there are 1"),
+    B(sum_readers, "3 readers, 1 with a name, but there are 2 and 1"),
+    B(sum_named, "2 readers, 0 with a name, but there are 2 and 1"),
+    B(tally_form, "table scan_tally, " ACCOUNT "its row cannot be read"),
+    B(tally_key, "table scan_tally, " ACCOUNT "a key of 14 bytes"),
+    B(scan_count, "table hot, " ACCOUNT "pass 6: 5 scans, there are 4"),
+    B(last_scan, "pass 6: the time of its last scan is wrong"),
+    B(number, "table reader_number, " ACCOUNT "reader 1 is missing or of a wrong form"),
+    B(number_form, "reader 2 is missing or of a wrong form"),
+    B(name, "reader 3 has an impossible id or name"),
+    B(named_at, "reader 1 has an impossible time"),
+    B(id, "table reader, " ACCOUNT "1 ids, but 2 readers"),
+    B(id_of_another, "an id leads to reader 2, which is none of it"),
+    B(id_of_nobody, "an id leads to reader 3, which is none of it"),
+    B(id_form, "an id leads to reader 0, which is none of it"),
+    B(account, "table scan, " NOBODY "rows of an account that does not exist"),
+    B(event, "is of a scan that was never made"),
+    B(replay, "key 9: a detail that cannot be read"),
+    B(replay_reader, "key 9: a detail that cannot be read"),
+};
+
+Test(audit_scans, tells_each_rule_that_is_broken)
+{
+	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
+		scratch_close(&s);
+		begin();
+		breakages[i].work();
+		expect_fault(breakages[i].name, breakages[i].want);
+	}
+}
+
+Test(audit_scans, finds_nothing_wrong_with_what_is_sound)
+{
+	put_delivery(SCANS - 1);
+	put_key(PASSES - 1, 2);
+	look();
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+}

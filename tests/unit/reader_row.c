@@ -1,0 +1,114 @@
+/* Readers: found by id and by number, listed by id, and what no program of ours writes is damage. */
+#include "tests/unit/support.h"
+
+#include "schemas/bytes.h"
+#include "store/keys.h"
+#include "store/reader_row.h"
+
+#include <criterion/criterion.h>
+
+static struct scratch          s;
+static const struct account_id before = {{'a'}}, account = {{'b'}}, after = {{'c'}};
+
+static void begin(void)
+{
+	scratch_open(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(reader_row, .init = begin, .fini = end);
+
+static struct reader_row some(uint32_t number, const char *id, const char *name)
+{
+	return (struct reader_row){.number = number,
+	                           .named = *name,
+	                           .named_at = {*name ? number : 0},
+	                           .id = span_str(id),
+	                           .name = span_str(name)};
+}
+
+static void put(struct account_id of, struct reader_row row)
+{
+	cr_assert_eq(reader_row_put(s.view, of, &row), OK);
+	scratch_save(&s);
+}
+
+static void expect_same(const struct reader_row *got, const struct reader_row *want)
+{
+	cr_expect(got->number == want->number && got->named == want->named);
+	cr_expect(span_equal(got->id, want->id) && span_equal(got->name, want->name));
+	cr_expect_eq(got->named_at.v, want->named_at.v);
+}
+
+Test(reader_row, reads_as_it_was_put)
+{
+	struct reader_row got, plain = some(1, "door", ""), named = some(2, "", "Entrance");
+	named.id = filler(7, READER_ID_BYTES_MAX);
+	named.name = filler(8, READER_NAME_BYTES_MAX);
+	put(account, plain);
+	put(account, named);
+	cr_assert_eq(reader_row_find(s.view, account, span_str("door"), &got), OK);
+	expect_same(&got, &plain);
+	cr_assert_eq(reader_row_find(s.view, account, named.id, &got), OK);
+	expect_same(&got, &named);
+	cr_assert_eq(reader_row_get(s.view, account, 2, &got), OK);
+	expect_same(&got, &named);
+	plain = some(1, "door", "Door");
+	put(account, plain);
+	cr_assert_eq(reader_row_get(s.view, account, 1, &got), OK);
+	expect_same(&got, &plain);
+	cr_expect_eq(reader_row_find(s.view, account, span_str("doo"), &got), ERR_NOT_FOUND);
+	cr_expect_eq(reader_row_find(s.view, account, span_str("door2"), &got), ERR_NOT_FOUND);
+	cr_expect_eq(reader_row_find(s.view, after, span_str("door"), &got), ERR_NOT_FOUND);
+	cr_expect_eq(reader_row_get(s.view, account, 3, &got), ERR_DAMAGED);
+}
+
+Test(reader_row, come_in_the_order_of_their_ids_and_are_the_accounts_own)
+{
+	static const char *const ids[] = {"b", "aa", "a", "\xc3\xa9", "B"}, *const want[] = {"B", "a", "aa",
+	                                                                                     "b", "\xc3\xa9"};
+	struct reader_row row = {.number = 0};
+	for (uint32_t i = 0; i < 5; i++)
+		put(account, some(i + 1, ids[i], i % 2 ? "N" : ""));
+	put(before, some(1, "z", ""));
+	put(after, some(1, "0", ""));
+	for (uint32_t i = 0; i < 5; i++) {
+		cr_assert_eq(reader_row_next(s.view, account, &row), OK);
+		cr_expect(span_is(row.id, want[i]), "%u", i);
+		cr_expect_eq(row.named, !strcmp(want[i], "aa") || !strcmp(want[i], "\xc3\xa9"));
+	}
+	cr_expect_eq(reader_row_next(s.view, account, &row), ERR_NOT_FOUND);
+}
+
+Test(reader_row, knows_damage)
+{
+	struct reader_row row;
+	struct row_key    id = key_account(account), number = key_u32(account, 1);
+	struct span       value;
+	uint8_t           bytes[64];
+	id.bytes[id.size++] = 'x';
+	put(account, some(1, "x", "Name"));
+	cr_assert_eq(view_get(s.view, TABLE_READER_NUMBER, key_span(&number), &value), OK);
+	memcpy(bytes, value.at, value.size);
+	for (size_t size = 0; size <= 13; size++) /* without its name it cannot have one */
+		cr_expect_eq(reader_row_read(span_of(bytes, size), &row), ERR_DAMAGED, "%zu", size);
+	cr_expect_eq(reader_row_read(span_of(bytes, value.size), &row), OK);
+	static const struct {
+		size_t  at;
+		uint8_t byte;
+	} wrong[] = {{0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 6}, {3, 1}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		uint8_t other[64];
+		memcpy(other, bytes, sizeof other);
+		other[wrong[i].at] = wrong[i].byte;
+		cr_expect_eq(reader_row_read(span_of(other, value.size), &row), ERR_DAMAGED, "%zu", i);
+	}
+	must(!write_put(&s.staged, TABLE_READER, key_span(&id), span_str("12345")));
+	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED);
+	must(!write_put(&s.staged, TABLE_READER, key_span(&id), span_of("\2\0\0\0", 4)));
+	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED);
+}
