@@ -61,6 +61,11 @@ enum {
 	REWARD_SLUG_BYTES_MAX = 80,           /* likewise; ASCII */
 	REWARDS_MAX = 5000, /* an account's, archived ones too: one answer lists them; RESOURCE_CONFLICT */
 	REDEMPTION_ALLOWANCE_MAX = 2147483647, /* of one entitlement; INVALID_INPUT */
+	REDEMPTION_CONTEXT_MAX = 200,          /* code points; INVALID_INPUT */
+	REDEMPTION_NOTE_MAX = 2000,            /* likewise */
+	/* entitlements of one reward on one pass that `replace` ends: one command writes some rows for each;
+	 * RESOURCE_CONFLICT */
+	REPLACED_AT_ONCE_MAX = 400,
 
 	/* HTTP connections */
 	HTTP_THREADS_MAX = 8,    /* --http-threads */

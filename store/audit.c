@@ -149,8 +149,11 @@ static enum err audit_strays(struct auditor *auditor)
 
 /* In order: what comes later may use what was counted before. */
 static enum err (*const parts[])(struct auditor *) = {
-    audit_keys,   audit_templates,  audit_passes, audit_subscriptions, audit_issuing,
-    audit_images, audit_deliveries, audit_cards,  audit_rules,         audit_idempotency,
+    audit_keys,         audit_templates,     audit_passes, /* counts them */
+    audit_scans,                                           /* counts them, and readers */
+    audit_entitlements, audit_subscriptions, audit_issuing,    audit_images,
+    audit_cards,        audit_rules,         audit_deliveries, /* of passes and scans */
+    audit_idempotency,                                         /* likewise */
 };
 
 static enum err audit_account(struct auditor *auditor)

@@ -17,36 +17,48 @@ static bool is_scan(const struct auditor *auditor, const struct recipe *recipe)
 	       scan.reader <= auditor->reader_count;
 }
 
-static bool has_detail(const struct auditor *auditor, const struct recipe *recipe)
+static bool is_subscription(const struct auditor *auditor, const struct recipe *recipe)
 {
 	struct subscription subscription;
-	switch (recipe->what) {
-	case RECIPE_SUBSCRIPTION:
-	case RECIPE_SUBSCRIPTION_AND_SECRET: return recipe_subscription(recipe, &subscription) == OK;
-	case RECIPE_SCAN: return is_scan(auditor, recipe);
-	default: return recipe->detail.size == 0;
-	}
+	(void)auditor;
+	return recipe_subscription(recipe, &subscription) == OK;
 }
+
+/* What each answer is made of: the pass that its number names, a detail of so many bytes or one that is judged. */
+static const struct {
+	bool   is_known, has_pass;
+	size_t detail_size;
+	bool (*is_detail)(const struct auditor *auditor, const struct recipe *recipe);
+} recipes[] = {
+    [RECIPE_EMPTY] = {.is_known = true},
+    [RECIPE_PASS] = {.is_known = true, .has_pass = true},
+    [RECIPE_SUBSCRIPTION] = {.is_known = true, .is_detail = is_subscription},
+    [RECIPE_SUBSCRIPTION_AND_SECRET] = {.is_known = true, .is_detail = is_subscription},
+    [RECIPE_ENTITLEMENT] = {.is_known = true, .has_pass = true, .detail_size = sizeof(struct uuid)},
+    [RECIPE_REDEMPTION] = {.is_known = true, .has_pass = true, .detail_size = 2 * sizeof(struct uuid)},
+    [RECIPE_SCAN] = {.is_known = true, .is_detail = is_scan},
+};
 
 static bool is_known(const struct recipe *recipe)
 {
-	switch (recipe->what) {
-	case RECIPE_EMPTY:
-	case RECIPE_PASS:
-	case RECIPE_SUBSCRIPTION:
-	case RECIPE_SUBSCRIPTION_AND_SECRET:
-	case RECIPE_SCAN: return !(recipe->flags & ~RECIPE_FLAGS_KNOWN);
-	default: return false;
-	}
+	return recipe->what < sizeof recipes / sizeof *recipes && recipes[recipe->what].is_known &&
+	       !(recipe->flags & ~RECIPE_FLAGS_KNOWN);
+}
+
+static bool has_detail(const struct auditor *auditor, const struct recipe *recipe)
+{
+	if (recipes[recipe->what].is_detail) return recipes[recipe->what].is_detail(auditor, recipe);
+	return recipe->detail.size == recipes[recipe->what].detail_size;
 }
 
 /* What answers are made of: what is there must be there, and nothing else. */
 static void judge_recipe(struct auditor *auditor, uint64_t order, const struct recipe *recipe)
 {
-	bool of_a_pass = recipe->what == RECIPE_PASS;
-	if (!is_known(recipe))
+	if (!is_known(recipe)) {
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", order);
-	if (of_a_pass ? recipe->number >= auditor->pass_count : recipe->number != 0)
+		return;
+	}
+	if (recipes[recipe->what].has_pass ? recipe->number >= auditor->pass_count : recipe->number != 0)
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", order,
 		            recipe->number);
 	if (!has_detail(auditor, recipe))

@@ -98,5 +98,8 @@ must_check enum err audit_scans(struct auditor *auditor);
 /* Its deliveries; after its passes and scans, whose counts are used. */
 must_check enum err audit_deliveries(struct auditor *auditor);
 
+/* Its entitlements and their redemptions; after its passes, whose count is used. */
+must_check enum err audit_entitlements(struct auditor *auditor);
+
 /* Its idempotency keys; after its passes and scans, whose counts are used. */
 must_check enum err audit_idempotency(struct auditor *auditor);

@@ -22,6 +22,8 @@ enum recipe_what {
 	RECIPE_SUBSCRIPTION_AND_SECRET = 3,
 	/* The scan as it was answered, since it may be deleted: its detail is verdict u8 | pass u32 | reader u32 | id, 16. */
 	RECIPE_SCAN = 7,
+	RECIPE_ENTITLEMENT = 5, /* the entitlement as it was assigned to the pass of that number: its uuid */
+	RECIPE_REDEMPTION = 6, /* a redemption and what it left: the uuids of the entitlement and of itself */
 };
 enum { RECIPE_FLAGS_KNOWN = 2 }; /* REPLY_ACCEPTED of frame.h */
 

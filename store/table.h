@@ -1,11 +1,18 @@
 #pragma once
 
+/* As large as the largest number and one more, whatever the order of the rows. */
+union tables_end {
+#define T(id, NAME, name, kind) char of_##NAME[id + 1];
+#include "store/tables.def"
+#undef T
+};
+
 /* The tables by number; see tables.def for keys, values and codecs. */
 enum table {
 #define T(id, NAME, name, kind) TABLE_##NAME = id,
 #include "store/tables.def"
 #undef T
-	TABLE_END
+	TABLE_END = sizeof(union tables_end)
 };
 
 enum table_kind { KIND_PLAIN, KIND_PARTED };

@@ -71,6 +71,7 @@ struct request {
 	msgpack_zone             *zone;        /* for objects made on the way; the command's */
 	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
 	bool                      prepared;    /* the call was parked, and comes again */
+	struct uuid               drawn;       /* the last id that was drawn */
 
 	/* What is the writer's alone. */
 	mono_us                   mono; /* of this turn */
@@ -106,12 +107,20 @@ handler_fn handler_of(enum message message);
 #include "schemas/messages.def"
 #undef M
 
-/* A new id, of the request's time: those of one command after the other are in that order, but for those of one microsecond. */
+/* A new id, of the request's time: those of one command are in the order of making, and so are those of one command after
+ * the other, but for those of one microsecond. */
 static inline struct uuid uuid_draw(struct request *request)
 {
-	uint8_t random[10];
+	uint8_t     random[10];
+	struct uuid id = {.b = {0}};
 	random_take(request->random, random, sizeof random);
-	return uuid_v7(request->now, random);
+	id = uuid_v7(request->now, random);
+	if (memcmp(id.b, request->drawn.b, sizeof id.b) <= 0) {
+		id = request->drawn;
+		for (size_t i = sizeof id.b; i-- > 0 && ++id.b[i] == 0;)
+			;
+	}
+	return request->drawn = id;
 }
 
 /* Fails naming the argument that is to blame. */

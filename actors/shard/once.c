@@ -12,6 +12,7 @@
  * of several that came with one key the first to be stored has it, and the others find it. */
 #include "actors/shard/once.h"
 
+#include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
 #include "actors/shard/subscription/subscription.h"
@@ -59,6 +60,8 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	if (recipe->what == RECIPE_SUBSCRIPTION || recipe->what == RECIPE_SUBSCRIPTION_AND_SECRET)
 		return subscription_again(request, recipe, outcome);
 	if (recipe->what == RECIPE_SCAN) return scan_again(request, recipe, outcome);
+	if (recipe->what == RECIPE_ENTITLEMENT) return entitlement_again(request, recipe, outcome);
+	if (recipe->what == RECIPE_REDEMPTION) return redemption_again(request, recipe, outcome);
 	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
 	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;

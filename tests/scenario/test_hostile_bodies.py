@@ -14,71 +14,13 @@ from exact import exact
 from harness import wait_for
 from hostile import BROKEN, IMPOSSIBLE, VALUES, bodies_around, keys_that_meet, nested, raw, values_but
 from hooks import hooks_of, subscribe
+from operations import IDS, OPERATIONS, code_of
 from routes import ROUTES
 from shop import Shop, new_id, path_of
 
 JSON = {"Content-Type": "application/json"}
 MB = 1 << 20
 RESIDENT_KB_MAX = 200_000  # of any process, at its most
-
-
-IDS = {"pass_id": "victim"}  # and "subscription_id", once there is one
-# Fields of which everything that is wrong has one code of its own.
-CODES = {"initial_platform": "INVALID_REQUEST", "url": "INVALID_WEBHOOK_URL", "event_types": "INVALID_WEBHOOK_EVENT_TYPE"}
-
-
-def code_of(field):
-    return CODES.get(field, "INVALID_INPUT")
-
-
-class Operation:
-    """`fields` are the body's: name -> kinds of value that it takes. `good` is a body that would be carried out. `path`
-    is the route's, with the ids of IDS in place."""
-
-    def __init__(self, method, pattern, fields, good):
-        self.method, self.pattern, self.fields, self.good = method, pattern, fields, good
-
-    @property
-    def path(self):
-        return self.pattern.format(**IDS)
-
-    def required(self):
-        return [field for field, kinds in self.fields.items() if "null" not in kinds and field in self.good]
-
-    def body(self, field, value):
-        """The good body with a field's value replaced by any text or bytes."""
-        members = {name: raw(json.dumps(member)) for name, member in self.good.items()}
-        members[field] = raw(value)
-        return b"{" + b",".join(b'"%s":%s' % (raw(name), text) for name, text in members.items()) + b"}"
-
-
-OPERATIONS = {
-    "PASS_CREATE": Operation(
-        "POST", "/v1/passes",
-        {"pass_id": ["string"], "pass_template_id": ["string", "null"], "visible": ["object", "null"],
-         "hidden": ["object", "null"], "appearance": ["object", "null"], "initial_platform": ["string"]},
-        {"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}}),
-    "PASS_PATCH": Operation(
-        "PATCH", "/v1/passes/{pass_id}",
-        {"visible": ["object", "null"], "hidden": ["object", "null"], "appearance": ["object", "null"]},
-        {"visible": {"name": "B"}, "hidden": {"a": 2}, "appearance": {"title": "U"}}),
-    "PASS_LOYALTY": Operation(
-        "POST", "/v1/passes/{pass_id}/loyalty",
-        {"balance_to_add": ["integer"], "message": ["string", "null"]},
-        {"balance_to_add": 5, "message": "m"}),
-    "SCAN_CREATE": Operation(
-        "POST", "/v1/scans",
-        {"pass_id": ["string", "null"], "qr_value": ["string", "null"], "reader_id": ["string", "null"]},
-        {"pass_id": "victim", "reader_id": "till"}),
-    "SUBSCRIPTION_CREATE": Operation(
-        "POST", "/v1/webhook-subscriptions",
-        {"url": ["string"], "event_types": ["array"]},
-        {"url": "https://hostile.example/", "event_types": ["pass.created"]}),
-    "SUBSCRIPTION_PATCH": Operation(
-        "PATCH", "/v1/webhook-subscriptions/{subscription_id}",
-        {"url": ["string", "null"], "event_types": ["array", "null"], "active": ["boolean", "null"]},
-        {"url": "https://other.example/", "event_types": ["pass.created"], "active": False}),
-}
 each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 
 
@@ -89,7 +31,7 @@ def resident_kb_most(pid):
 @pytest.fixture(scope="module")
 def victim(shared_service):
     """A shop with one pass that all tests aim at. After all of them: the same processes, and nothing is damaged."""
-    shop = Shop(shared_service, ("balance",), functions=("--webhooks",))
+    shop = Shop(shared_service, ("balance",), functions=("--webhooks", "--rewards"))
     IDS["subscription_id"] = subscribe(shop, kinds=["scan.created"])["id"]  # there are none: nothing is tried meanwhile
     shop.create("victim", hidden={"a": 1.50}, appearance={"title": "T"})
     shop.add("victim", 3)
@@ -162,7 +104,7 @@ def test_every_operation_with_a_body_is_here():
 @each_operation
 def test_wrong_types(verdicts, operation):
     for field, kinds in operation.fields.items():
-        wrong = values_but("number" if kinds == ["integer"] else kinds[0])
+        wrong = values_but("number" if kinds[0] == "integer" else kinds[0])
         for value in wrong if "null" in kinds else [*wrong, "null"]:
             verdicts.send(operation, operation.body(field, value), 400, code_of(field), field)
 
@@ -351,7 +293,7 @@ HUGE = {
 @each_operation
 def test_huge_bodies(untouched, operation):
     """Sixteen megabytes are let in, and then whatever is wrong with them is told: which of it first is open."""
-    field = next(field for field in ("hidden", "message", "url", "qr_value") if field in operation.fields)
+    field = next(field for field in ("hidden", "message", "url", "slug", "note", "qr_value") if field in operation.fields)
     for name, body in HUGE.items():
         body = body.replace(b"%s", raw(field), 1)[:16 * MB]
         answer = untouched.client.request(operation.method, operation.path, body=body, headers=JSON)
@@ -425,15 +367,15 @@ NO_UUIDS = ["x", "0", UUID, UUID.replace("-", ""), UUID[:-1], UUID + "0", "{" + 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.ids], ids=str)
 def test_impossible_ids_in_a_path(untouched, route):
-    bodies = {"PASS_PATCH": {}, "PASS_LOYALTY": {"balance_to_add": 1}, "SUBSCRIPTION_PATCH": {}}
-    [name] = route.ids
-    code = "RESOURCE_NOT_FOUND" if name == "pass_id" else "WEBHOOK_SUBSCRIPTION_NOT_FOUND"
-    for each in [*IMPOSSIBLE, *(NO_UUIDS if name == "subscription_id" else [])]:
-        answer = untouched.client.request(route.method, route.at(**{name: each}), bodies.get(route.message))
-        assert (answer.status, answer.json["code"]) == (404, code), (each, answer)
-    for each in ("", "a/b", "/", IDS[name] + "/"):
-        answer = untouched.client.request(route.method, route.at(**{name: each}), bodies.get(route.message))
-        assert answer.status in (404, 405) and answer.json["code"] != code, (each, answer)
+    body = OPERATIONS[route.message].good if route.message in OPERATIONS else None
+    for name in route.ids:
+        code = "WEBHOOK_SUBSCRIPTION_NOT_FOUND" if name == "subscription_id" else "RESOURCE_NOT_FOUND"
+        for each in [*IMPOSSIBLE, *(NO_UUIDS if name in ("subscription_id", "entitlement_id") else [])]:
+            answer = untouched.client.request(route.method, route.at(**{**IDS, name: each}), body)
+            assert (answer.status, answer.json["code"]) == (404, code), (each, answer)
+        for each in ("", "a/b", "/", IDS[name] + "/"):
+            answer = untouched.client.request(route.method, route.at(**{**IDS, name: each}), body)
+            assert answer.status in (404, 405) and answer.json["code"] != code, (each, answer)
 
 
 KINDS = ['["x"]', '[""]', '["pass.created",null]', '["pass.created",1]', '[["pass.created"]]', '["PASS.CREATED"]', '["pass.created "]',

@@ -17,6 +17,7 @@ ACCEPTED = "/v1/pass-templates/accepted-fields?pass_template_id="
 # For each operation the requests that carry an id: (which id, request with that id in its place). An id is a pass's,
 # a template's or a webhook subscription's; `body` may be None. Everything else in the request is right.
 GOOD = {"pass_id": "fresh", "visible": {"name": "A"}}
+NEVER = "01900000-0000-7000-8000-000000000000"
 CASES = {
     "PASS_CREATE": [("template", lambda i: ("POST", "/v1/passes", {**GOOD, "pass_template_id": i}))],
     "PASS_LIST": [],  # no id; see the tests of lists
@@ -43,6 +44,12 @@ CASES = {
                            ("subscription", lambda i: ("PATCH", hook_path(i), None)),
                            ("subscription", lambda i: ("PATCH", hook_path(i), {"event_types": ["x"]}))],
     "RULE_LIST": [],  # no id
+    "ENTITLEMENT_LIST": [("pass", lambda i: ("GET", path_of(i, "/rewards"), None)),
+                         ("pass", lambda i: ("GET", path_of(i, "/rewards?include_history=1"), None))],
+    "ENTITLEMENT_ASSIGN": [("pass", lambda i: ("POST", path_of(i, "/rewards/assign"), {"slug": "coffee"})),
+                           ("pass", lambda i: ("POST", path_of(i, "/rewards/assign"), {"slug": "x", "replace": True}))],
+    "ENTITLEMENT_REDEEM": [("pass", lambda i: ("POST", path_of(i, f"/rewards/{NEVER}/redeem"), None))],
+    "ENTITLEMENT_COUNTS": [],  # no id
     "SUBSCRIPTION_DELETE": [("subscription", lambda i: ("DELETE", hook_path(i), None))],
 }
 
@@ -80,7 +87,7 @@ class Neighbours:
 
     def add(self, service):
         before = accounts_per_shard(service)
-        shop = Shop(service, ("balance",), functions=("--webhooks",))
+        shop = Shop(service, ("balance",), functions=("--webhooks", "--rewards"))
         after = accounts_per_shard(service)
         shop.shard = next(index for index, count in enumerate(after) if count != before[index])
         self.shops.append(shop)
@@ -131,13 +138,13 @@ def test_every_route_has_its_cases():
         assert not route.ids or cases, f"{route} has an id and no case"
         for _, request in cases:
             method, path, _ = request("x")
-            fits = path.split("?")[0] == route.at(**{name: "x" for name in route.ids})
+            fits = path.split("?")[0] == route.at(**{**dict.fromkeys(route.ids, "x"), "entitlement_id": NEVER})
             assert fits and method in (route.method, "HEAD"), (route, method, path)
 
 
 @pytest.mark.parametrize("message", CASES)
 def test_anothers_pass_or_subscription_is_none(everyone, other, message):
-    own = {"pass": (other.nobody, other.ids), "subscription": ("01900000-0000-7000-8000-000000000000", other.hooks)}
+    own = {"pass": (other.nobody, other.ids), "subscription": (NEVER, other.hooks)}
     for kind, request in CASES[message]:
         if kind == "template":
             continue

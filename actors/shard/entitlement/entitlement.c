@@ -1,0 +1,161 @@
+/* Entitlements and redemptions as they are shown, and shown again for an idempotency key: then as they were answered,
+ * whatever has become of them since. */
+#include "actors/shard/entitlement/entitlement.h"
+
+#include "actors/shard/pass/pass.h"
+#include "schemas/date.h"
+#include "store/keys.h"
+#include "store/reward.h"
+
+enum err entitlement_check_pass(const struct hot *pass)
+{
+	if (pass->flags & HOT_DELETED) return ERR_RESOURCE_NOT_FOUND;
+	bool is_dead = pass->status == PASS_DEACTIVATED || pass->status == PASS_CREATION_FAILED;
+	return is_dead ? ERR_RESOURCE_CONFLICT : OK;
+}
+
+enum err entitlement_pass_id(struct request *request, uint32_t pass, struct span *pass_id)
+{
+	struct hot_at at = {.account = request->account->id, .number = pass};
+	struct body   body;
+	enum err      err = pass_body(request, &at, &body);
+	*pass_id = body.pass_id;
+	return err;
+}
+
+/* How one is shown ---------------------------------------------------------------------------------------- */
+
+static void pack_uuid(msgpack_packer *pk, const char *key, struct uuid id)
+{
+	char text[UUID_TEXT];
+	uuid_text(id, text);
+	pack_text(pk, key);
+	pack_text(pk, text);
+}
+
+static void pack_time(msgpack_packer *pk, const char *key, wall_us at)
+{
+	char text[RFC3339_TEXT];
+	rfc3339_text(at, text);
+	pack_text(pk, key);
+	pack_text(pk, text);
+}
+
+static void pack_member(msgpack_packer *pk, const char *key, struct span text)
+{
+	pack_text(pk, key);
+	pack_str(pk, text);
+}
+
+static void pack_null(msgpack_packer *pk, const char *key)
+{
+	pack_text(pk, key);
+	msgpack_pack_nil(pk);
+}
+
+static const char *status_text(const struct entitlement *row, bool is_past)
+{
+	if (row->state == ENTITLEMENT_REDEEMED) return "redeemed";
+	return row->state == ENTITLEMENT_REPLACED || is_past ? "expired" : "available";
+}
+
+static void pack_expiry(const struct entitlement *row, bool is_past, msgpack_packer *pk)
+{
+	if (row->expires.v)
+		pack_time(pk, "expiration_timestamp", row->expires);
+	else
+		pack_null(pk, "expiration_timestamp");
+	if (is_past)
+		pack_member(pk, "expiration_reason", span_str("time_elapsed"));
+	else if (row->state == ENTITLEMENT_REPLACED)
+		pack_member(pk, "expiration_reason", span_str("replaced"));
+	else
+		pack_null(pk, "expiration_reason");
+}
+
+enum err entitlement_pack(struct request *request, const struct entitlement *row, struct span pass_id,
+                          wall_us now, msgpack_packer *pk)
+{
+	struct reward_version version;
+	bool                  is_past = entitlement_is_past(row, now);
+	enum err err = reward_version_get(request->view, request->account->id, row->family, row->version,
+	                                  &version);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	msgpack_pack_map(pk, 14);
+	pack_uuid(pk, "id", row->id);
+	pack_uuid(pk, "family_id", version.family_id);
+	pack_uuid(pk, "definition_id", version.id);
+	pack_member(pk, "reward_slug", version.slug);
+	pack_member(pk, "reward_name", version.name);
+	pack_member(pk, "reward_kind", span_str(reward_kind_text(version.kind)));
+	pack_member(pk, "pass_id", pass_id);
+	pack_member(pk, "status", span_str(status_text(row, is_past)));
+	pack_count(pk, "remaining_redemptions", row->remaining);
+	pack_expiry(row, is_past, pk);
+	pack_member(pk, "assignment_source_type",
+	            span_str(row->source == SOURCE_AUTOMATIC ? "automatic" : "manual"));
+	pack_time(pk, "created_at", row->created);
+	pack_time(pk, "updated_at", is_past ? row->expires : row->updated);
+	return OK;
+}
+
+enum err redemption_pack(struct request *request, const struct redemption *row,
+                         const struct entitlement *after, msgpack_packer *pk)
+{
+	struct span pass_id;
+	enum err    err = entitlement_pass_id(request, row->pass, &pass_id);
+	if (err) return err;
+	msgpack_pack_map(pk, 2);
+	pack_text(pk, "redemption");
+	msgpack_pack_map(pk, 6);
+	pack_uuid(pk, "id", row->id);
+	pack_uuid(pk, "entitlement_id", row->entitlement);
+	pack_count(pk, "amount", row->amount);
+	pack_member(pk, "context", row->context);
+	pack_member(pk, "note", row->note);
+	pack_time(pk, "created_at", row->created);
+	pack_text(pk, "entitlement");
+	return entitlement_pack(request, after, pass_id, row->created, pk);
+}
+
+/* Once more ----------------------------------------------------------------------------------------------- */
+
+/* The ids of a recipe's detail, and the entitlement that the first names. */
+static enum err open_recipe(struct request *request, const struct recipe *recipe, struct uuid ids[],
+                            unsigned count, struct entitlement *row)
+{
+	if (recipe->detail.size != count * sizeof *ids) return ERR_DAMAGED;
+	memcpy(ids, recipe->detail.at, recipe->detail.size);
+	enum err err = entitlement_get(request->view, request->account->id, recipe->number, ids[0], row);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+enum err entitlement_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+{
+	struct uuid        id;
+	struct entitlement row;
+	struct span        pass_id;
+	msgpack_packer     pk = buffer_packer(outcome->payload);
+	enum err           err = open_recipe(request, recipe, &id, 1, &row);
+	if (err || (err = entitlement_pass_id(request, row.pass, &pass_id))) return err;
+	row.state = ENTITLEMENT_OPEN;
+	row.remaining = row.allowance;
+	row.updated = row.created;
+	return entitlement_pack(request, &row, pass_id, row.created, &pk);
+}
+
+enum err redemption_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+{
+	struct uuid        ids[2];
+	struct entitlement row;
+	msgpack_packer     pk = buffer_packer(outcome->payload);
+	enum err           err = open_recipe(request, recipe, ids, 2, &row);
+	if (err) return err;
+	struct redemption redemption = {.pass = row.pass, .entitlement = ids[0], .id = ids[1]};
+	err = redemption_get(request->view, request->account->id, &redemption);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	row.remaining = redemption.remaining;
+	row.state = redemption.remaining ? ENTITLEMENT_OPEN : ENTITLEMENT_REDEEMED;
+	row.updated = redemption.created;
+	return redemption_pack(request, &redemption, &row, &pk);
+}

@@ -1,0 +1,54 @@
+#pragma once
+#include "actors/shard/command.h"
+#include "store/entitlement.h"
+#include "store/hot.h"
+#include "store/redemption.h"
+
+/* What commands on entitlements share, and how another command assigns a reward in its own commit. Errors: as view.h, and
+ * those named. */
+
+/* An assignment that may be made: what of it has to be read before the command's first write. Lives as long as the
+ * command. */
+struct assignment {
+	uint32_t    pass;
+	struct span slug; /* borrowed */
+	bool        replace;
+
+	const struct entitlement_open *open; /* with `replace`: what of the family was available then */
+	unsigned                       open_count;
+};
+
+/* Plans to assign the reward `slug` to pass number `pass`, which need not be there yet. Range reads: before the command's
+ * first write. A slug that names no reward is no error here. */
+must_check enum err entitlement_plan(struct request *request, uint32_t pass, struct span slug, bool replace,
+                                     struct assignment *plan);
+
+/* Stages what was planned, after any other writes: several of one command see each other. When the interface refuses it
+ * nothing has been staged. Errors, in the order of the checks: ERR_RESOURCE_NOT_FOUND (the pass is deleted),
+ * ERR_RESOURCE_CONFLICT (deactivated, or never issued), ERR_RESOURCE_NOT_FOUND (no such reward),
+ * ERR_REWARD_NOT_ASSIGNABLE (archived), ERR_REWARD_FIXED_END_PASSED, ERR_REWARD_ASSIGNMENT_LIMIT_REACHED,
+ * ERR_REWARD_NOT_ASSIGNABLE (the pass had it already), ERR_RESOURCE_CONFLICT (too many to be replaced). */
+must_check enum err entitlement_assign(struct request *request, const struct hot_at *pass,
+                                       const struct assignment *plan, enum entitlement_source source,
+                                       struct entitlement *made);
+
+/* One as the interface shows it (document 2.3) at `now`, of the pass with that id. */
+must_check enum err entitlement_pack(struct request *request, const struct entitlement *row,
+                                     struct span pass_id, wall_us now, msgpack_packer *pk);
+
+/* What both is redeemed and assigned must be of: a pass that is not deactivated and was issued, or is about to be.
+ * Errors: ERR_RESOURCE_NOT_FOUND (deleted), ERR_RESOURCE_CONFLICT. */
+must_check enum err entitlement_check_pass(const struct hot *pass);
+
+/* The id of a pass, by its number. */
+must_check enum err entitlement_pass_id(struct request *request, uint32_t pass, struct span *pass_id);
+
+/* A redemption and what it left of its entitlement, as they are answered. */
+must_check enum err redemption_pack(struct request *request, const struct redemption *row,
+                                    const struct entitlement *after, msgpack_packer *pk);
+
+/* Answers for idempotency keys, from their recipes. */
+must_check enum err entitlement_again(struct request *request, const struct recipe *recipe,
+                                      struct outcome *outcome);
+must_check enum err redemption_again(struct request *request, const struct recipe *recipe,
+                                     struct outcome *outcome);

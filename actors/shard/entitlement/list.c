@@ -1,0 +1,84 @@
+/* GET /v1/passes/{id}/rewards: what a till may redeem on a pass, in the order of assignment; with include_history all that
+ * it ever got. What is redeemable is found by the rows of OPEN, so that a long past costs nothing. */
+#include "actors/shard/entitlement/entitlement.h"
+
+#include "actors/shard/pass/pass.h"
+
+#include <stdlib.h>
+
+struct listing {
+	struct request *request;
+	struct span     pass_id;
+	struct buffer   items;
+	uint32_t        count;
+};
+
+static enum err list_one(struct listing *listing, const struct entitlement *row)
+{
+	msgpack_packer pk = buffer_packer(&listing->items);
+	listing->count++;
+	return entitlement_pack(listing->request, row, listing->pass_id, listing->request->now, &pk);
+}
+
+static enum err list_all(struct listing *listing, uint32_t pass)
+{
+	struct request    *request = listing->request;
+	struct entitlement row = {.pass = pass};
+	enum err           err;
+	while (!(err = entitlement_next(request->view, request->account->id, &row)))
+		if ((err = list_one(listing, &row))) return err;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct uuid));
+}
+
+/* The rows of OPEN are in the order of families: their ids are put into that of assignment. */
+static enum err collect(const struct request *request, uint32_t pass, struct buffer *ids)
+{
+	struct entitlement_open row = {.pass = pass};
+	enum err                err;
+	while (!(err = entitlement_open_next(request->view, request->account->id, request->now, &row)))
+		buffer_append(ids, row.id.b, sizeof row.id.b);
+	if (ids->failed) return ERR_NO_MEMORY;
+	if (ids->size) qsort(ids->at, ids->size / sizeof row.id, sizeof row.id, compare);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err list_redeemable(struct listing *listing, uint32_t pass)
+{
+	struct request *request = listing->request;
+	struct buffer   ids = {0};
+	enum err        err = collect(request, pass, &ids);
+	for (size_t at = 0; !err && at < ids.size; at += sizeof(struct uuid)) {
+		struct entitlement row;
+		struct uuid        id;
+		memcpy(id.b, ids.at + at, sizeof id.b);
+		err = entitlement_get(request->view, request->account->id, pass, id, &row);
+		err = err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		if (!err) err = list_one(listing, &row);
+	}
+	buffer_free(&ids);
+	return err;
+}
+
+enum err on_ENTITLEMENT_LIST(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	bool                  history = arg_boolean(&args[ARG_ENTITLEMENT_LIST_include_history], false);
+	struct listing        listing = {.request = request,
+	                                 .pass_id = arg_span(&args[ARG_ENTITLEMENT_LIST_pass_id])};
+	struct hot_at         pass;
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	enum err              err = pass_find(request, listing.pass_id, false, &pass);
+	if (!err) err = history ? list_all(&listing, pass.number) : list_redeemable(&listing, pass.number);
+	msgpack_pack_map(&pk, 1);
+	pack_text(&pk, "entitlements");
+	msgpack_pack_array(&pk, listing.count);
+	buffer_append(outcome->payload, listing.items.at, listing.items.size);
+	if (!err && listing.items.failed) err = ERR_NO_MEMORY;
+	buffer_free(&listing.items);
+	return err;
+}

@@ -1,0 +1,70 @@
+/* POST /v1/passes/{id}/rewards/{entitlement_id}/redeem: taken is taken. Two tills that redeem the last one are two commands,
+ * decided one after the other: the second meets what the first has left. */
+#include "actors/shard/entitlement/entitlement.h"
+
+#include "actors/shard/pass/pass.h"
+#include "schemas/fold.h"
+
+/* The entitlement of the path. */
+static enum err find(struct request *request, uint32_t pass, struct entitlement *row)
+{
+	struct uuid id;
+	struct span text = arg_span(&request->args[ARG_ENTITLEMENT_REDEEM_entitlement_id]);
+	if (!uuid_read(text, &id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = entitlement_get(request->view, request->account->id, pass, id, row);
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+}
+
+static enum err check_text(const msgpack_object *arg, const char *name, int64_t max, struct outcome *outcome)
+{
+	return (int64_t)utf8_length(arg_span(arg)) <= max ? OK
+	                                                  : blame(outcome, ERR_INVALID_INPUT, span_str(name));
+}
+
+static enum err note_recipe(struct request *request, const struct redemption *row, struct outcome *outcome)
+{
+	uint8_t *detail = arena_take(view_arena(request->view), 2 * sizeof(struct uuid));
+	if (!detail) return ERR_NO_MEMORY;
+	memcpy(detail, row->entitlement.b, sizeof row->entitlement.b);
+	memcpy(detail + sizeof row->entitlement.b, row->id.b, sizeof row->id.b);
+	outcome->recipe = (struct recipe){.what = RECIPE_REDEMPTION,
+	                                  .number = row->pass,
+	                                  .detail = span_of(detail, 2 * sizeof(struct uuid))};
+	return OK;
+}
+
+enum err on_ENTITLEMENT_REDEEM(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	const msgpack_object *context = &args[ARG_ENTITLEMENT_REDEEM_context];
+	const msgpack_object *note = &args[ARG_ENTITLEMENT_REDEEM_note];
+	int64_t               amount = arg_integer(&args[ARG_ENTITLEMENT_REDEEM_amount], 1);
+	struct account_id     account = request->account->id;
+	struct hot_at         pass;
+	struct entitlement    before, after;
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	enum err              err;
+	if ((err = check_text(context, "context", REDEMPTION_CONTEXT_MAX, outcome))) return err;
+	if ((err = check_text(note, "note", REDEMPTION_NOTE_MAX, outcome))) return err;
+	err = pass_find(request, arg_span(&args[ARG_ENTITLEMENT_REDEEM_pass_id]), false, &pass);
+	if (err || (err = find(request, pass.number, &before))) return err;
+	if ((err = entitlement_check_pass(&pass.now))) return err;
+	if (!entitlement_is_available(&before, request->now)) return ERR_REWARD_NOT_REDEEMABLE;
+	if (amount > before.remaining) return ERR_REWARD_INSUFFICIENT_REDEMPTIONS;
+	after = before;
+	after.remaining -= (uint32_t)amount;
+	after.updated = request->now;
+	if (!after.remaining) after.state = ENTITLEMENT_REDEEMED;
+	struct redemption row = {.pass = pass.number,
+	                         .entitlement = before.id,
+	                         .id = uuid_draw(request),
+	                         .amount = (uint32_t)amount,
+	                         .remaining = after.remaining,
+	                         .created = request->now,
+	                         .context = arg_span(context),
+	                         .note = arg_span(note)};
+	if ((err = entitlement_change(request->view, account, &before, &after))) return err;
+	if ((err = redemption_put(request->view, account, &row))) return err;
+	if ((err = note_recipe(request, &row, outcome))) return err;
+	return redemption_pack(request, &row, &after, &pk);
+}

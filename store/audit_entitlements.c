@@ -1,0 +1,284 @@
+/* The entitlements of one account: each is of a pass and a version of a reward that there are, has been redeemed by as much as
+ * its redemptions say, and is counted wherever it is counted. Where counts are kept by something that many share (a pass
+ * and a family, a span of time) a sum of marks stands for all of them, so that this takes no memory. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "store/entitlement.h"
+#include "store/expiry.h"
+#include "store/redemption.h"
+#include "store/reward.h"
+
+#include <inttypes.h>
+
+enum { HELD_REST = 8, HELD_BYTES = 4 };
+
+/* What the rows of ENTITLEMENT add up to. */
+struct added {
+	struct reward_tally counts;
+	uint64_t            taken;                 /* redemptions of all of them */
+	uint64_t            held;                  /* marks of passes and families */
+	uint64_t            assigned;              /* marks of families */
+	uint64_t            expiry[EXPIRY_LEVELS]; /* marks of spans of time, of the open ones */
+};
+
+/* Sums of such marks differ where what they are of does, but by a chance that nobody meets. */
+static uint64_t mark_of(uint64_t a, uint64_t b)
+{
+	uint64_t mark = a * UINT64_C(0x9e3779b97f4a7c15) + b + 1;
+	mark = (mark ^ mark >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	mark = (mark ^ mark >> 27) * UINT64_C(0x94d049bb133111eb);
+	return mark ^ mark >> 31;
+}
+
+/* ENTITLEMENT -------------------------------------------------------------------------------------------- */
+
+static bool has_possible_state(const struct entitlement *row)
+{
+	if (row->allowance == 0 || row->remaining > row->allowance) return false;
+	return (row->remaining == 0) == (row->state == ENTITLEMENT_REDEEMED);
+}
+
+/* Nothing moves one whose time has passed. */
+static bool has_possible_times(const struct entitlement *row)
+{
+	if (row->created.v <= 0 || row->updated.v < row->created.v) return false;
+	return !row->expires.v || row->updated.v < row->expires.v;
+}
+
+static enum err judge_version(struct auditor *auditor, const struct entitlement *row, const char *id)
+{
+	struct reward_version version;
+	enum err err = reward_version_get(auditor->reader, auditor->account, row->family, row->version,
+	                                  &version);
+	arena_reset(view_arena(auditor->reader));
+	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err)
+		audit_fault(auditor, TABLE_ENTITLEMENT,
+		            "%s is of version %u of reward %u, which is not there", id, row->version,
+		            row->family);
+	else if (version.redemption_allowance != row->allowance)
+		audit_fault(auditor, TABLE_ENTITLEMENT, "%s has an allowance that is not its version's", id);
+	return OK;
+}
+
+static void add(struct added *added, const struct entitlement *row)
+{
+	added->counts.entitlements++;
+	added->counts.redeemed += row->state == ENTITLEMENT_REDEEMED;
+	added->counts.replaced += row->state == ENTITLEMENT_REPLACED;
+	added->counts.open += row->state == ENTITLEMENT_OPEN;
+	added->taken += row->allowance - row->remaining;
+	added->held += mark_of(row->pass, row->family);
+	added->assigned += mark_of(row->family, 0);
+	if (row->state != ENTITLEMENT_OPEN || !row->expires.v) return;
+	for (unsigned level = 0; level < EXPIRY_LEVELS; level++)
+		added->expiry[level] += mark_of(expiry_span(row->expires, level), level);
+}
+
+static enum err judge_row(struct auditor *auditor, const struct audit_rows *rows, struct added *added)
+{
+	struct entitlement row;
+	char               id[UUID_TEXT];
+	if (entitlement_key_read(rows->rest, &row) || entitlement_read(rows->value, &row)) {
+		audit_fault(auditor, TABLE_ENTITLEMENT, "a row of a wrong form");
+		return OK;
+	}
+	uuid_text(row.id, id);
+	if (row.pass >= auditor->pass_count)
+		audit_fault(auditor, TABLE_ENTITLEMENT, "%s is of a pass that was never made", id);
+	if (!has_possible_state(&row))
+		audit_fault(auditor, TABLE_ENTITLEMENT, "%s is in an impossible state", id);
+	if (!has_possible_times(&row)) audit_fault(auditor, TABLE_ENTITLEMENT, "%s has impossible times", id);
+	add(added, &row);
+	return judge_version(auditor, &row, id);
+}
+
+/* OPEN --------------------------------------------------------------------------------------------------- */
+
+static enum err judge_open(struct auditor *auditor, const struct audit_rows *rows)
+{
+	struct entitlement_open open;
+	struct entitlement      row;
+	char                    id[UUID_TEXT];
+	if (rows->value.size || entitlement_open_read(rows->rest, &open)) {
+		audit_fault(auditor, TABLE_OPEN, "a row of a wrong form");
+		return OK;
+	}
+	uuid_text(open.id, id);
+	enum err err = entitlement_get(auditor->reader, auditor->account, open.pass, open.id, &row);
+	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err || row.state != ENTITLEMENT_OPEN || row.family != open.family ||
+	    row.expires.v != open.expires.v)
+		audit_fault(auditor, TABLE_OPEN, "%s is not so", id);
+	return OK;
+}
+
+/* Each row is of another entitlement, so if there are as many none is missing. */
+static enum err audit_open(struct auditor *auditor, const struct added *added)
+{
+	struct audit_rows rows = {.table = TABLE_OPEN};
+	uint64_t          count = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if ((err = judge_open(auditor, &rows))) return err;
+		count++;
+	}
+	if (count != added->counts.open)
+		audit_fault(auditor, TABLE_OPEN, "%" PRIu64 " rows, but %" PRIu64 " are open", count,
+		            added->counts.open);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* REDEMPTION --------------------------------------------------------------------------------------------- */
+
+/* Those of one entitlement, which lie side by side. */
+struct taken {
+	bool        begun;
+	uint32_t    pass;
+	struct uuid entitlement;
+	uint64_t    amount;
+	uint64_t    all; /* of those before too */
+};
+
+static enum err judge_taken(struct auditor *auditor, const struct taken *taken)
+{
+	struct entitlement row;
+	char               id[UUID_TEXT];
+	if (!taken->begun) return OK;
+	enum err err = entitlement_get(auditor->reader, auditor->account, taken->pass, taken->entitlement,
+	                               &row);
+	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	uuid_text(taken->entitlement, id);
+	if (err)
+		audit_fault(auditor, TABLE_REDEMPTION, "one of %s, which is not there", id);
+	else if (taken->amount != row.allowance - row.remaining)
+		audit_fault(auditor, TABLE_REDEMPTION, "those of %s add up to %" PRIu64 ", %u are gone", id,
+		            taken->amount, row.allowance - row.remaining);
+	return OK;
+}
+
+static bool is_of(const struct taken *taken, const struct redemption *row)
+{
+	return taken->begun && taken->pass == row->pass &&
+	       !memcmp(taken->entitlement.b, row->entitlement.b, sizeof row->entitlement.b);
+}
+
+static enum err take(struct auditor *auditor, const struct audit_whole *found, struct taken *taken)
+{
+	struct redemption row;
+	enum err          err = OK;
+	if (redemption_key_read(span_of(found->key, REDEMPTION_KEY_REST), &row) ||
+	    redemption_read(found->value, &row)) {
+		audit_fault(auditor, TABLE_REDEMPTION, "pass %u: a row of a wrong form", found->number);
+		return OK;
+	}
+	if (!is_of(taken, &row)) {
+		err = judge_taken(auditor, taken);
+		taken->begun = true;
+		taken->pass = row.pass;
+		taken->entitlement = row.entitlement;
+		taken->amount = 0;
+	}
+	taken->amount += row.amount;
+	taken->all += row.amount;
+	return err;
+}
+
+static enum err audit_redemptions(struct auditor *auditor, const struct added *added)
+{
+	struct audit_rows  rows = {.table = TABLE_REDEMPTION, .key_size = REDEMPTION_KEY_REST};
+	struct audit_whole found;
+	struct taken       taken = {.begun = false};
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found)))
+		if (found.whole && (err = take(auditor, &found, &taken))) return err;
+	if (err != ERR_NOT_FOUND || (err = judge_taken(auditor, &taken))) return err;
+	if (taken.all != added->taken)
+		audit_fault(auditor, TABLE_REDEMPTION, "all add up to %" PRIu64 ", %" PRIu64 " are gone",
+		            taken.all, added->taken);
+	return OK;
+}
+
+/* Counts ------------------------------------------------------------------------------------------------- */
+
+static enum err audit_held(struct auditor *auditor, const struct added *added)
+{
+	struct audit_rows rows = {.table = TABLE_HELD};
+	uint64_t          marks = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		uint32_t count = rows.value.size == HELD_BYTES ? get_le32(rows.value.at) : 0;
+		if (rows.rest.size != HELD_REST || count == 0) {
+			audit_fault(auditor, TABLE_HELD, "a row of a wrong form");
+			continue;
+		}
+		marks += count * mark_of(get_be32(rows.rest.at), get_be32(rows.rest.at + 4));
+	}
+	if (marks != added->held)
+		audit_fault(auditor, TABLE_HELD, "the counts are not those of the entitlements");
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err audit_expiry(struct auditor *auditor, const struct added *added)
+{
+	struct audit_rows rows = {.table = TABLE_EXPIRY};
+	uint64_t          marks[EXPIRY_LEVELS] = {0};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		uint64_t count = rows.value.size == EXPIRY_BYTES ? get_le64(rows.value.at) : 0;
+		if (rows.rest.size != EXPIRY_KEY_REST || rows.rest.at[0] >= EXPIRY_LEVELS || count == 0) {
+			audit_fault(auditor, TABLE_EXPIRY, "a row of a wrong form");
+			continue;
+		}
+		unsigned level = rows.rest.at[0];
+		marks[level] += count * mark_of(get_be64(rows.rest.at + 1), level);
+	}
+	for (unsigned level = 0; level < EXPIRY_LEVELS; level++)
+		if (marks[level] != added->expiry[level])
+			audit_fault(auditor, TABLE_EXPIRY,
+			            "the counts of level %u are not those of the entitlements", level);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* How often each reward says that it was assigned. One that is gone never was. */
+static enum err audit_assigned(struct auditor *auditor, const struct added *added)
+{
+	struct audit_rows rows = {.table = TABLE_REWARD};
+	struct reward     reward;
+	uint64_t          marks = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows)))
+		if (rows.rest.size == sizeof reward.family && !reward_read(rows.value, &reward))
+			marks += reward.assigned * mark_of(get_be32(rows.rest.at), 0);
+	if (marks != added->assigned)
+		audit_fault(auditor, TABLE_REWARD,
+		            "the counts of assignments are not those of the entitlements");
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err audit_tally(struct auditor *auditor, const struct added *added)
+{
+	const struct reward_tally *want = &added->counts;
+	struct reward_tally        tally;
+	enum err                   err = reward_tally_get(auditor->reader, auditor->account, &tally);
+	if (err) return err == ERR_DAMAGED ? OK : err; /* which the audit of rewards tells */
+	if (tally.entitlements != want->entitlements || tally.redeemed != want->redeemed ||
+	    tally.replaced != want->replaced || tally.open != want->open)
+		audit_fault(auditor, TABLE_REWARD_TALLY, "the counts are not those of the entitlements");
+	return OK;
+}
+
+enum err audit_entitlements(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_ENTITLEMENT};
+	struct added      added = {.taken = 0};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows)))
+		if ((err = judge_row(auditor, &rows, &added))) return err;
+	if (err != ERR_NOT_FOUND) return err;
+	if ((err = audit_open(auditor, &added)) || (err = audit_redemptions(auditor, &added))) return err;
+	if ((err = audit_held(auditor, &added)) || (err = audit_expiry(auditor, &added))) return err;
+	if ((err = audit_assigned(auditor, &added))) return err;
+	return audit_tally(auditor, &added);
+}
