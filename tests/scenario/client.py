@@ -1,14 +1,14 @@
 """A client of the interface: plain http.client with one kept-alive connection, and answers that check themselves.
 
 Every answer must carry X-Request-Id; every error body must have the agreed form; and what comes from below /v1 is held
-against the document of the interface. Nothing is ever retried: a
-request that is sent once has one fate, which the durability scenario depends on.
+against the document of the interface. Nothing is ever retried: a request that is sent once has one fate, which the
+durability scenario depends on.
 """
 import http.client
 import json
 import time
 
-from contract import contract
+from contract import hold
 
 IDLE_SECONDS = 3  # an older connection is replaced before use: the server may close it at any time
 ERROR_KEYS = {"code", "message", "request_id"}
@@ -111,7 +111,7 @@ class Client:
         if self.request_ids:
             assert names.get("x-request-id"), answer
         if self.request_ids and self.asked[1].startswith("/v1/"):
-            contract().hold(*self.asked, answer)
+            hold(*self.asked, answer)
         return answer
 
     def guarded(self, step):

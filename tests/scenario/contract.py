@@ -3,6 +3,7 @@ a member that is not documented is a fault, and so is one that is missing.
 
 Every answer that a `Client` gets from below /v1 comes through here: of each kind (operation, status, code) the first
 ones are looked at whole. So whatever a scenario provokes is held against the document."""
+import contextlib
 import functools
 import json
 import re
@@ -48,6 +49,7 @@ class Contract:
         self.paths = [(re.compile(re.sub(r"{\w+}", "[^/]+", path)), path) for path in document["paths"]]
         self.paths.sort(key=lambda one: one[1].count("{"))  # a word before a name in its place
         self.held = Counter()  # by operation, status and code
+        self.seen = set()  # (object, member, whether it was there)
 
     def operations(self):
         """(path, method, operation) of all."""
@@ -109,7 +111,24 @@ class Contract:
             return
         assert answer.headers["content-type"] in content, answer
         if not without_body:
-            self.validate(content[answer.headers["content-type"]]["schema"], answer.json, answer)
+            schema = content[answer.headers["content-type"]]["schema"]
+            self.validate(schema, answer.json, answer)
+            self.look(schema, answer.json)
+
+    def look(self, schema, value):
+        """Remembers which members of which objects have come."""
+        name = schema.get("$ref", "").rpartition("/")[2]
+        schema = self.resolved(schema)
+        if value is None:
+            return
+        for part in schema.get("allOf", []) + schema.get("anyOf", []):
+            self.look(part, value)
+        for item in value if "items" in schema else []:
+            self.look(schema["items"], item)
+        for member, of in schema.get("properties", {}).items():
+            self.seen.add((name, member, member in value))
+            if member in value:
+                self.look(of, value[member])
 
     def validate(self, schema, value, about):
         validator = jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=formats)
@@ -133,3 +152,19 @@ def contract():
 
     printed = subprocess.run([program_under_test(), "openapi"], capture_output=True, check=True)
     return Contract(json.loads(printed.stdout))
+
+
+holders = []
+
+
+@contextlib.contextmanager
+def held_by(another):
+    """Meanwhile answers are held against that contract too."""
+    holders.append(another)
+    yield
+    holders.remove(another)
+
+
+def hold(method, target, answer):
+    for each in (contract(), *holders):
+        each.hold(method, target, answer)
