@@ -4,136 +4,21 @@
  * the same status. Paths come first, and by the way it is noted which sets there are. A set of errors is a mask, by
  * their numbers. */
 #include "http/openapi.h"
-#include "http/openapi_tables.h"
+#include "http/openapi_types.h"
 #include "http/route.h"
 #include "schemas/arguments.h"
 #include "schemas/json.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-enum { REFUSALS_MAX = 128, PIECE_BYTES = 1024 };
+enum { REFUSALS_MAX = 128 };
 
 struct document {
 	struct buffer *out;
 	uint64_t       refusals[REFUSALS_MAX]; /* the sets met so far */
 	unsigned       refusal_count;
 };
-
-/* --- pieces of JSON --- */
-
-/* Puts a comma where one belongs: what ends in none of these is a member or item that is over. */
-static void separate(struct buffer *out, char next)
-{
-	bool begins = out->size == 0 || strchr("{[:,", out->at[out->size - 1]);
-	if (!begins && next != '}' && next != ']') buffer_byte(out, ',');
-}
-
-/* Appends members, items and brackets of JSON, in which ' stands for the quotation mark. */
-__attribute__((format(printf, 2, 3))) static void put(struct buffer *out, const char *format, ...)
-{
-	char    piece[PIECE_BYTES];
-	va_list arguments;
-	va_start(arguments, format);
-	int size = vsnprintf(piece, sizeof piece, format, arguments);
-	va_end(arguments);
-	must(size >= 0 && size < PIECE_BYTES);
-	if (size == 0) return;
-	separate(out, piece[0]);
-	for (int i = 0; i < size; i++)
-		buffer_byte(out, piece[i] == '\'' ? '"' : (uint8_t)piece[i]);
-}
-
-static void put_text(struct buffer *out, const char *name, const char *text)
-{
-	put(out, "'%s':", name);
-	json_quote(span_str(text), out);
-}
-
-static void put_ref(struct buffer *out, const char *kind, const char *name)
-{
-	put(out, "'$ref':'#/components/%s/%s'", kind, name);
-}
-
-/* --- types --- */
-
-/* The members of the schema of a type, in the braces that the caller has opened. */
-static void put_type(struct buffer *out, enum shape shape, bool nullable)
-{
-	const struct shape_row *row = shape_row(shape);
-	if (row->kind == ROW_BASE) {
-		put(out, nullable ? "'type':['%s','null']" : "'type':'%s'", row->text);
-		put(out, "%s", row->rest);
-	} else if (nullable) {
-		put(out, "'anyOf':[{");
-		put_ref(out, "schemas", row->name);
-		put(out, "},{'type':'null'}]");
-	} else {
-		put_ref(out, "schemas", row->name);
-	}
-}
-
-static void put_member(struct buffer *out, const struct shape_row *member)
-{
-	put(out, "'%s':{", member->name);
-	put_text(out, "description", member->text);
-	if (member->how & LIST) put(out, "'type':'array','items':{");
-	put_type(out, member->shape, member->how & NULLABLE);
-	put(out, member->how & LIST ? "}}" : "}");
-}
-
-static void put_words(struct buffer *out, const struct shape_row *row)
-{
-	put(out, "'type':'string','enum':[");
-	for (row++; row->kind == ROW_WORD; row++)
-		put(out, "'%s'", row->text);
-	put(out, "]");
-}
-
-static void put_object(struct buffer *out, const struct shape_row *row)
-{
-	const struct shape_row *first = row + 1;
-	put(out, "'type':'object','properties':{");
-	for (row = first; row->kind == ROW_MEMBER; row++)
-		put_member(out, row);
-	put(out, "},'required':[");
-	for (row = first; row->kind == ROW_MEMBER; row++)
-		if (!(row->how & SOMETIMES)) put(out, "'%s'", row->name);
-	put(out, "]");
-}
-
-/* Does the document refer to that type, as far as it has come? */
-static bool is_mentioned(const struct buffer *out, const char *name)
-{
-	char reference[128];
-	int  size = snprintf(reference, sizeof reference, "\"#/components/schemas/%s\"", name);
-	must(size > 0 && size < (int)sizeof reference);
-	return !out->failed && memmem(out->at, out->size, reference, (size_t)size);
-}
-
-/* Those that are referred to, and then those that these refer to in their turn. */
-static void put_schemas(struct buffer *out)
-{
-	bool done[SHAPE_PLAIN] = {false}, more = true;
-	put(out, "'schemas':{");
-	while (more) {
-		more = false;
-		for (const struct shape_row *row = shape_rows(); row->kind != ROW_END; row++) {
-			bool named = row->kind == ROW_WORDS || row->kind == ROW_OBJECT;
-			if (!named || done[row->shape] || !is_mentioned(out, row->name)) continue;
-			more = done[row->shape] = true;
-			put(out, "'%s':{", row->name);
-			put_text(out, "description", row->text);
-			if (row->kind == ROW_WORDS)
-				put_words(out, row);
-			else
-				put_object(out, row);
-			put(out, "}");
-		}
-	}
-	put(out, "}");
-}
 
 /* --- fields of requests --- */
 

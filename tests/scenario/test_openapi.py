@@ -396,7 +396,24 @@ MORE = {
                                 a_reward(shops.shop, expiration={"kind": "fixed_end", "fixed_end": "2099-01-01T00:00:00Z"})),
     "scanCreate": lambda shops: ask(shops.shop, "scanCreate", "/v1/scans?pass_info=true"),
     "scanList": lambda shops: shops.shop.client.get("/v1/scans?pass_info=true"),
+    "ruleList": lambda shops: [put_rule(shops.shop, rule) for rule in RULES],
+    "cardList": lambda shops: a_card(shops.shop),
 }
+RULE = {"name": "Rule", "event": "scan.created", "active": False, "actions": [{"type": "add_balance", "amount": 1}]}
+RULES = [RULE, {**RULE, "conditions": {"min_balance": 1, "every_n_scans": 2, "template_id": "tpl_x", "reader_id": "till",
+                                       "once_per_pass": True}},
+         {**RULE, "actions": [{"type": "assign_reward", "slug": "free", "replace": True},
+                              {"type": "send_notification", "message": "Hello"}]}]
+
+
+def put_rule(shop, rule):
+    shop.service.cli("rule", "put", shop.account, "-", stdin=json.dumps(rule).replace("tpl_x", shop.templates["balance"]))
+
+
+def a_card(shop):
+    pass_id = shop.create()["id"]
+    shop.service.cli("card", "link", shop.account, "--pass", pass_id, "--code", new_id("card"))
+    return shop.client.get(path_of(pass_id, "/cards"))
 
 
 def gone(shop):
