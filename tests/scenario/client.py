@@ -56,7 +56,7 @@ class Client:
         self.tls = tls
         self.connection = self.connected_to = None
         self.last_used = self.sent_at = 0.0
-        self.asked = None  # method and target of the request under way
+        self.asked = None  # method, target and body of the request under way
 
     def __enter__(self):
         return self
@@ -96,7 +96,7 @@ class Client:
         if document is not None:
             body = json.dumps(document).encode()
             head.setdefault("Content-Type", "application/json")
-        self.sent_at, self.asked = time.monotonic(), (method, path)
+        self.sent_at, self.asked = time.monotonic(), (method, path, body)
         self.guarded(lambda: self.connection.request(method, path, body=body, headers=head))
 
     def receive(self):
@@ -111,7 +111,7 @@ class Client:
         if self.request_ids:
             assert names.get("x-request-id"), answer
         if self.request_ids and self.asked[1].startswith("/v1/"):
-            hold(*self.asked, answer)
+            hold(self.asked, answer)
         return answer
 
     def guarded(self, step):

@@ -66,8 +66,10 @@ class Contract:
         path = target.split("?")[0]
         return next((known for pattern, known in self.paths if pattern.fullmatch(path)), None)
 
-    def hold(self, method, target, answer):
-        """Fails where the answer to that request is none that the document has."""
+    def hold(self, asked, answer):
+        """Fails where the answer to the request (its method, target and body) is none that the document has, or what was
+        carried out is no request that it has."""
+        method, target, body = asked
         path = self.path_of(target)
         verb = "get" if method == "HEAD" else method.lower()
         item = self.strict["paths"].get(path, {})
@@ -85,6 +87,14 @@ class Contract:
         response = self.resolved(response)
         self.hold_headers(response, answer)
         self.hold_body(response, answer, method == "HEAD")
+        if answer.status < 300 and isinstance(body, bytes) and body.strip() and "requestBody" in operation:
+            self.hold_request(operation, json.loads(body), answer)
+
+    def hold_request(self, operation, body, answer):
+        """What the service takes the document must take; null is as good as absent, where it has no meaning of its own."""
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        given = {name: value for name, value in body.items() if value is not None or name in schema["required"]}
+        self.validate(schema, given, f"{body} was answered with {answer.status}")
 
     def hold_stray(self, item, answer):
         """No such path or method: what the document says in words."""
@@ -165,6 +175,6 @@ def held_by(another):
     holders.remove(another)
 
 
-def hold(method, target, answer):
+def hold(asked, answer):
     for each in (contract(), *holders):
-        each.hold(method, target, answer)
+        each.hold(asked, answer)

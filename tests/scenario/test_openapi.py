@@ -477,18 +477,25 @@ SPOILT = {
 def test_the_checker_finds(shops, change):
     shops.shop.create()
     answer = shops.shop.client.get("/v1/passes")
-    Contract(DOCUMENT.document).hold("GET", "/v1/passes", answer)
+    Contract(DOCUMENT.document).hold(("GET", "/v1/passes", None), answer)
     with pytest.raises(AssertionError):
-        spoilt_by(change).hold("GET", "/v1/passes", answer)
+        spoilt_by(change).hold(("GET", "/v1/passes", None), answer)
+
+
+def test_the_checker_finds_requests_that_are_not_documented(shops):
+    answer = shops.shop.client.patch(path_of(shops.shop.create()["id"]), {"appearance": {"title": "T"}, "visible": None})
+    for body in ({"appearance": {"title": 1}}, {"hidden": []}, {"other": 1}):
+        with pytest.raises(AssertionError):
+            Contract(DOCUMENT.document).hold(("PATCH", "/v1/passes/x", json.dumps(body).encode()), answer)
 
 
 def test_the_checker_finds_codes_and_methods_that_are_not_documented(shops):
     refused = shops.shop.client.get("/v1/passes?limit=0")
     with pytest.raises(AssertionError):
-        spoilt_by(lambda document: listed(document).update({"400": listed(document)["401"]})).hold("GET", "/v1/passes", refused)
+        spoilt_by(lambda document: listed(document).update({"400": listed(document)["401"]})).hold(("GET", "/v1/passes", None), refused)
     stray = shops.shop.client.request("PUT", "/v1/passes")
     with pytest.raises(AssertionError):
-        spoilt_by(lambda document: document["paths"]["/v1/passes"].pop("get")).hold("PUT", "/v1/passes", stray)
+        spoilt_by(lambda document: document["paths"]["/v1/passes"].pop("get")).hold(("PUT", "/v1/passes", None), stray)
 
 
 def test_a_shard_that_says_nothing(new_service):
