@@ -24,14 +24,14 @@ struct document {
 
 static void put_range(struct buffer *out, const struct field *field, const struct told *told)
 {
-	bool is_text = field->type == TYPE_STRING || field->type == TYPE_VALUE;
+	long long max = told->characters ? told->characters : field->max;
+	bool      is_text = field->type == TYPE_STRING || (field->type == TYPE_VALUE && told->characters);
 	if (field->type == TYPE_INTEGER) {
 		put(out, "'minimum':%lld", (long long)field->min);
 		if (field->max < INT64_MAX) put(out, "'maximum':%lld", (long long)field->max);
-	} else if (is_text && told->characters) {
-		put(out, "'maxLength':%d", told->characters);
-	} else if (field->type == TYPE_STRING && field->max) {
-		put(out, "'minLength':%d,'maxLength':%lld", field->min > 0, (long long)field->max);
+	} else if (is_text) {
+		if (field->min > 0) put(out, "'minLength':%lld", (long long)field->min);
+		if (max > 0) put(out, "'maxLength':%lld", max);
 	}
 }
 
@@ -131,7 +131,7 @@ static void put_success(struct buffer *out, const struct route *route, int statu
 	put_text(out, "description", about);
 	put_header_refs(out, headers);
 	if (route->answer != ANSWER_NONE) {
-		bool is_array = route->answer != ANSWER_OBJECT;
+		bool is_array = route->answer == ANSWER_LIST || route->answer == ANSWER_ARRAY;
 		put(out, "'content':{'application/json':{'schema':{");
 		if (is_array) put(out, "'type':'array','items':{");
 		put_type(out, operation->answer, false);

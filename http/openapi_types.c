@@ -47,6 +47,7 @@ void put_type(struct buffer *out, enum shape shape, bool nullable)
 {
 	const struct shape_row *row = shape_row(shape);
 	if (row->kind == ROW_BASE) {
+		if (!*row->text) return; /* anything */
 		put(out, nullable ? "'type':['%s','null']" : "'type':'%s'", row->text);
 		put(out, "%s", row->rest);
 	} else if (nullable) {

@@ -77,18 +77,22 @@ def nothing(shop):
 def a_reward(shop, **terms):
     answer = shop.client.post("/v1/rewards", {**TERMS, **terms})
     assert answer.status == 201, answer
-    return {"slug": answer.json["slug"]}
+    return {"reward_slug": answer.json["slug"]}
+
+
+def slug_of(ids):
+    return {"slug": ids["reward_slug"]}
 
 
 def an_archived_reward(shop):
-    slug = a_reward(shop)
-    shop.client.post(f"/v1/rewards/{slug['slug']}/archive").is_empty(204)
-    return slug
+    ids = a_reward(shop)
+    shop.client.post(f"/v1/rewards/{ids['reward_slug']}/archive").is_empty(204)
+    return ids
 
 
 def an_entitlement(shop, **terms):
     ids = a_pass(shop)
-    answer = shop.client.post(path_of(ids["pass_id"], "/rewards/assign"), a_reward(shop, **terms))
+    answer = shop.client.post(path_of(ids["pass_id"], "/rewards/assign"), slug_of(a_reward(shop, **terms)))
     assert answer.status == 201, answer
     return {**ids, "entitlement_id": answer.json["id"]}
 
@@ -116,7 +120,7 @@ GOOD = {
     "rewardDelete": (a_reward, None),
     "entitlementCounts": (nothing, None),
     "entitlementList": (an_entitlement, None),
-    "entitlementAssign": (a_pass, a_reward),
+    "entitlementAssign": (a_pass, lambda shop: slug_of(a_reward(shop))),
     "entitlementRedeem": (an_entitlement, lambda _: {"amount": 1}),
     "scanCreate": (nothing, a_pass),
     "scanList": (nothing, None),
@@ -181,7 +185,7 @@ def send_bytes(shops, name, kind, size):
 
 
 def find_nobody(shops, name):
-    ids = {id_name: "nobody" for id_name in ("pass_id", "subscription_id", "slug", "entitlement_id")}
+    ids = {id_name: "nobody" for id_name in ("pass_id", "subscription_id", "reward_slug", "entitlement_id")}
     return ask(shops.shop, name, target_of(name, ids))
 
 
@@ -257,9 +261,9 @@ def ask_of(shops, name, ids):
 
 
 def an_assigned_reward(shop, **terms):
-    slug = a_reward(shop, **terms)
-    assert shop.client.post(path_of(a_pass(shop)["pass_id"], "/rewards/assign"), slug).status == 201
-    return slug
+    ids = a_reward(shop, **terms)
+    assert shop.client.post(path_of(a_pass(shop)["pass_id"], "/rewards/assign"), slug_of(ids)).status == 201
+    return ids
 
 
 def redeem_of_inactive(shops, name):
@@ -296,17 +300,17 @@ ONE = {
         shops.full, name, with_five(shops), {"active": True}),
     ("subscriptionCreate", "WEBHOOK_SUBSCRIPTION_DUPLICATE_URL"): duplicate_url,
     ("subscriptionPatch", "WEBHOOK_SUBSCRIPTION_DUPLICATE_URL"): duplicate_url,
-    ("rewardCreate", "RESOURCE_CONFLICT"): lambda shops, name: ask(shops.shop, name, body={**TERMS, **a_reward(shops.shop)}),
+    ("rewardCreate", "RESOURCE_CONFLICT"): lambda shops, name: ask(shops.shop, name, body={**TERMS, **slug_of(a_reward(shops.shop))}),
     ("rewardArchive", "RESOURCE_CONFLICT"): lambda shops, name: ask_of(shops, name, an_archived_reward(shops.shop)),
     ("rewardRestore", "RESOURCE_CONFLICT"): lambda shops, name: ask_of(shops, name, a_reward(shops.shop)),
     ("rewardDelete", "RESOURCE_CONFLICT"): lambda shops, name: ask_of(shops, name, an_assigned_reward(shops.shop)),
     ("entitlementAssign", "RESOURCE_CONFLICT"): lambda shops, name: ask_of(shops, name, {"pass_id": make_inactive(shops.shop)}),
     ("entitlementAssign", "REWARD_NOT_ASSIGNABLE"): lambda shops, name: ask(
-        shops.shop, name, body=an_archived_reward(shops.shop)),
+        shops.shop, name, body=slug_of(an_archived_reward(shops.shop))),
     ("entitlementAssign", "REWARD_ASSIGNMENT_LIMIT_REACHED"): lambda shops, name: ask(
-        shops.shop, name, body=an_assigned_reward(shops.shop, assignment_limit=1)),
-    ("entitlementAssign", "REWARD_FIXED_END_PASSED"): lambda shops, name: ask(shops.shop, name, body=a_reward(
-        shops.shop, expiration={"kind": "fixed_end", "fixed_end": "2020-01-01T00:00:00Z"})),
+        shops.shop, name, body=slug_of(an_assigned_reward(shops.shop, assignment_limit=1))),
+    ("entitlementAssign", "REWARD_FIXED_END_PASSED"): lambda shops, name: ask(shops.shop, name, body=slug_of(a_reward(
+        shops.shop, expiration={"kind": "fixed_end", "fixed_end": "2020-01-01T00:00:00Z"}))),
     ("entitlementRedeem", "RESOURCE_CONFLICT"): redeem_of_inactive,
     ("entitlementRedeem", "REWARD_NOT_REDEEMABLE"): redeem_twice,
     ("entitlementRedeem", "REWARD_INSUFFICIENT_REDEMPTIONS"): lambda shops, name: ask(shops.shop, name, body={"amount": 2}),
