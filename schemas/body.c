@@ -130,6 +130,9 @@ static uint32_t index_find(struct key_index *index, const msgpack_object_kv *mem
 	return count;
 }
 
+/* Marks a member that a change takes away: no JSON value has this type, and a null of `base` stays one. */
+static const msgpack_object_type REMOVED = MSGPACK_OBJECT_EXT;
+
 enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null,
                    msgpack_zone *zone, msgpack_object *merged)
 {
@@ -146,10 +149,11 @@ enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bo
 		const msgpack_object_kv *change = &changes->via.map.ptr[i];
 		uint32_t at = index_find(&index, members, count, object_text(&change->key), true);
 		members[at] = *change;
+		if (change->val.type == MSGPACK_OBJECT_NIL && !keep_null) members[at].val.type = REMOVED;
 		if (at == count) count++;
 	}
-	for (uint32_t i = 0; i < count; i++) /* nulls were kept until here, so that positions stayed */
-		if (keep_null || members[i].val.type != MSGPACK_OBJECT_NIL) members[kept++] = members[i];
+	for (uint32_t i = 0; i < count; i++) /* what goes was kept until here, so that positions stayed */
+		if (members[i].val.type != REMOVED) members[kept++] = members[i];
 	merged->type = MSGPACK_OBJECT_MAP;
 	merged->via.map.size = kept;
 	merged->via.map.ptr = members;

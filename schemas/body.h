@@ -28,8 +28,9 @@ must_check enum err object_open(struct span text, struct arena *arena, msgpack_z
                                 msgpack_object *map);
 must_check enum err object_text_of(const msgpack_object *map, struct arena *arena, struct span *text);
 
-/* `base` with the members of `changes` laid over it: replaced in place, added at the end, removed where null.
- * With `keep_null` a null is a value like any other. base may be NULL. Errors: ERR_NO_MEMORY. */
+/* `base` with the members of `changes` laid over it: replaced in place, added at the end, removed where they are
+ * null; what `changes` does not name stays, nulls too. With `keep_null` a null is a value like any other. base may
+ * be NULL. Errors: ERR_NO_MEMORY. */
 must_check enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null,
                               msgpack_zone *zone, msgpack_object *merged);
 

@@ -236,6 +236,14 @@ def test_an_edit_of_hidden_merges_the_top_level_only(shop):
     assert hidden == exact('{"a":1,"b":{"z":1.50},"d":2e0}')
 
 
+def test_a_null_that_was_made_stays_until_it_is_removed(shop):
+    """On creation null is a value of a member; in an edit it removes the member that it stands for, and no other."""
+    made = shop.create(hidden={"a": None, "b": 1, "c": None})
+    for change, hidden in (({"b": 2}, '{"a":null,"b":2,"c":null}'), ({"a": None, "d": 3}, '{"b":2,"c":null,"d":3}')):
+        shop.client.patch(path_of(made["id"]), {"hidden": change}).is_empty(204)
+        assert dict(exact(shop.client.get(path_of(made["id"])).body))["hidden"] == exact(hidden)
+
+
 def test_a_removed_key_that_is_set_again(shop):
     made = shop.create(hidden={"a": 1, "b": 2})
     for change in ({"a": None}, {"a": 3}):

@@ -146,6 +146,8 @@ Test(body, merging_replaces_adds_and_removes)
 	    {"{\"a\":1,\"b\":2,\"c\":3}", "{\"b\":null}", false, "{\"a\":1,\"c\":3}"},
 	    {"{\"a\":1}", "{\"b\":null}", false, "{\"a\":1}"},
 	    {"{\"a\":1}", "{\"a\":null}", false, "{}"},
+	    {"{\"a\":null,\"b\":null,\"\":null}", "{\"b\":null,\"c\":1}", false,
+	     "{\"a\":null,\"\":null,\"c\":1}"}, /* a null that was there is no removal */
 	    {"{\"a\":1}", "{\"a\":null,\"b\":null}", true, "{\"a\":null,\"b\":null}"},
 	    {"{\"a\":1,\"b\":{\"c\":1}}", "{\"b\":{\"d\":null}}", false,
 	     "{\"a\":1,\"b\":{\"d\":null}}"}, /* the top level only */
@@ -177,11 +179,11 @@ static void naive_merge(struct pairs *base, const struct pairs *changes)
 		while (at < base->count && base->keys[at] != changes->keys[c])
 			at++;
 		base->keys[at] = changes->keys[c];
-		base->values[at] = changes->values[c];
+		base->values[at] = changes->values[c] ? changes->values[c] : UINT_MAX;
 		if (at == base->count) base->count++;
 	}
 	for (unsigned i = 0; i < base->count; i++) {
-		if (base->values[i] == 0) continue;
+		if (base->values[i] == UINT_MAX) continue;
 		base->keys[kept] = base->keys[i];
 		base->values[kept++] = base->values[i];
 	}
@@ -224,7 +226,7 @@ Test(body, merging_equals_a_naive_merge)
 	static char base_text[8192], changes_text[8192], want[8192];
 	for (unsigned round = 0; round < 3000; round++) {
 		unsigned     bound = round % 2 ? 6 : KEYS;
-		struct pairs base = any_pairs(&state, chance_below(&state, bound), false);
+		struct pairs base = any_pairs(&state, chance_below(&state, bound), true);
 		struct pairs changes = any_pairs(&state, chance_below(&state, bound), true);
 		pairs_text(&base, base_text);
 		pairs_text(&changes, changes_text);
