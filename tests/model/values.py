@@ -1,0 +1,162 @@
+"""What answers are compared with: JSON values with holes for what only the service can know (ids, secrets, times).
+
+A hole is filled on first sight, after its form was looked at, and is exact from then on. A `Moment` is the time of one
+command: known to lie between two instants, then to the millisecond. `same` says how two values differ; it knows an
+integer from a boolean and a number from its other spellings."""
+import json
+import re
+from datetime import datetime, timedelta, timezone
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+MS, SECOND, DAY = 1000, 10**6, 86400 * 10**6
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+class Num(str):
+    """A number that is no plain integer, as it is written."""
+
+    def __repr__(self):
+        return f"Num({str(self)!r})"
+
+
+def dump(value):
+    """JSON text of a value, numbers as they are written, keys in their order."""
+    kind = type(value)
+    if kind is Num:
+        return str(value)
+    if kind is dict:
+        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{dump(member)}" for key, member in value.items()) + "}"
+    if kind is list:
+        return "[" + ",".join(map(dump, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def load(text):
+    return json.loads(text, parse_float=Num)
+
+
+def time_text(micros):
+    """RFC 3339 with milliseconds, as the interface writes times."""
+    return (EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def time_of(text):
+    """Microseconds of any RFC 3339 time."""
+    span = datetime.fromisoformat(text.replace("Z", "+00:00")) - EPOCH
+    return (span.days * 86400 + span.seconds) * SECOND + span.microseconds
+
+
+class Mismatch(Exception):
+    """The answer is not what the model expects."""
+
+
+class Hole:
+    """Something that the service chooses: `form` is what it may look like."""
+
+    def __init__(self, form=UUID):
+        self.form, self.value = form, None
+
+    def meet(self, value):
+        if self.value is not None:
+            return self.value == value
+        if not isinstance(value, str) or not self.form.fullmatch(value):
+            return False
+        self.value = value
+        return True
+
+    def __repr__(self):
+        return f"<{self.value or self.form.pattern}>"
+
+
+class Moment(Hole):
+    """When a command was decided: within [low, high] microseconds; seen, it is one millisecond."""
+
+    def __init__(self, low, high, n=0):
+        super().__init__(RFC3339)
+        self.low, self.high, self.n = low, high, n  # n: the number of the command
+
+    def meet(self, value):
+        if self.value is not None:
+            return self.value == value
+        if not isinstance(value, str) or not RFC3339.fullmatch(value):
+            return False
+        at = time_of(value)
+        if at + MS <= self.low or at > self.high:
+            return False
+        self.low, self.high, self.value = max(at, self.low), min(at + MS - 1, self.high), value
+        return True
+
+    def __repr__(self):
+        return f"<{self.value or time_text(self.low) + '..' + time_text(self.high)}>"
+
+
+class After(Hole):
+    """A moment and so many seconds."""
+
+    def __init__(self, moment, seconds):
+        super().__init__(RFC3339)
+        self.moment, self.span = moment, seconds * SECOND
+
+    low = property(lambda self: self.moment.low + self.span)
+    high = property(lambda self: self.moment.high + self.span)
+
+    def meet(self, value):
+        """The moment itself is met first: same() leaves these for last."""
+        if self.moment.value is None:
+            return isinstance(value, str) and RFC3339.fullmatch(value) and \
+                self.low - MS < time_of(value) <= self.high and self.moment.meet(time_text(time_of(value) - self.span))
+        return value == time_text(time_of(self.moment.value) + self.span)
+
+    def __repr__(self):
+        return f"<{self.moment!r} + {self.span // SECOND} s>"
+
+
+class Fixed(Hole):
+    """A time that somebody gave, as the interface shows it."""
+
+    def __init__(self, micros):
+        super().__init__(RFC3339)
+        self.low = self.high = micros
+        self.value = time_text(micros)
+
+
+class Ordered(dict):
+    """An object whose keys come back in their order."""
+
+
+def same(want, got, where="", late=None):
+    """None, or where and how they differ. Holes of `want` are filled by `got`."""
+    first = late is None
+    late = [] if first else late
+    if isinstance(want, Hole):
+        if isinstance(want, After):
+            late.append((want, got, where))
+        elif not want.meet(got):
+            return f"{where or 'value'}: want {want!r}, got {got!r}"
+    elif isinstance(want, dict):
+        if type(got) is not dict or want.keys() != got.keys():
+            return f"{where or 'object'}: want {want!r}, got {got!r}"
+        if type(want) is Ordered and list(want) != list(got):
+            return f"{where}: want the order {list(want)}, got {list(got)}"
+        for key, member in want.items():
+            other = got[key]
+            if member is other or (type(member) is type(other) and type(member) in (str, int, Num, bool) and member == other):
+                continue
+            wrong = same(member, other, f"{where}.{key}", late)
+            if wrong:
+                return wrong
+    elif isinstance(want, list):
+        if type(got) is not list or len(want) != len(got):
+            return f"{where or 'list'}: want {len(want)} {want!r}, got {got!r}"
+        for number, (member, other) in enumerate(zip(want, got)):
+            wrong = same(member, other, f"{where}[{number}]", late)
+            if wrong:
+                return wrong
+    elif type(want) is not type(got) or want != got:
+        return f"{where or 'value'}: want {want!r}, got {got!r}"
+    if first:
+        for hole, value, place in late:
+            if not hole.meet(value):
+                return f"{place}: want {hole!r}, got {value!r}"
+    return None

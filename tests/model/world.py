@@ -1,0 +1,383 @@
+"""A world: two accounts whose operations are interleaved, what is known of them, and one operation at a time.
+
+An operation is a dictionary that can be printed, kept and carried out again: what it does (`do`), who (`who`, 0 or 1),
+its number (`n`), and its arguments. Things that the service names are called by the number of the operation that made
+them, so an operation means the same after others were taken out; what nobody made has a name that nobody has.
+
+The noun files beside this one add operations:
+
+    @operation(weight, function=None, always=False)
+    class thing_change:
+        make(w, a)              arguments of a random one, or None when there is nothing to do it to
+        ask(w, a, op)           what is sent: Ask or Line
+        want(w, a, op, when)    what must come back, from the model alone; changes the model. `when`: a Moment
+
+The order of checks that all operations share (key, suspension, function, Idempotency-Key) is here."""
+import json
+import random
+import time
+from collections import namedtuple
+
+from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same
+from wire import Command, Gone, Wire, http
+
+SLACK = 1_500_000  # microseconds: service time is read once in a turn, which a crowded machine may draw out
+NOBODY = "01900000-0000-7000-8000-000000000000"
+
+Ask = namedtuple("Ask", "method path body", defaults=(None,))  # body: a value, str: text as it is, or None
+Line = namedtuple("Line", "arguments stdin", defaults=(None,))  # of the command line
+
+OPERATIONS = {}
+
+
+def operation(weight, function=None, always=False, write=None):
+    """`always`: works while the account is suspended."""
+
+    def register(cls):
+        cls.weight, cls.function, cls.always = weight, function, always
+        OPERATIONS[cls.__name__] = cls
+        return cls
+
+    return register
+
+
+class Error:
+    """A refusal: any of these (status, code, field); field None: none is named."""
+
+    def __init__(self, *any_of):
+        self.any_of = any_of
+
+    def differs(self, answer):
+        error = answer.json if answer.body else {}
+        if not isinstance(error, dict) or set(error) - {"field"} != {"code", "message", "request_id"}:
+            return f"no error body: {answer!r}"
+        if error["request_id"] != answer.header(b"x-request-id") or not error["message"]:
+            return f"request id or message: {answer!r}"
+        found = answer.status, error["code"], error.get("field")
+        return None if found in self.any_of else f"want {' or '.join(map(str, self.any_of))}, got {found}"
+
+    def refuses(self, refusal):
+        found = refusal["code"], refusal.get("field")
+        return None if found in [one[1:] for one in self.any_of] else f"want {self.any_of}, got {found}"
+
+
+class Empty:
+    def __init__(self, status):
+        self.status = status
+
+    def differs(self, answer):
+        return None if (answer.status, answer.body) == (self.status, b"") else f"want {self.status} and no body"
+
+
+class Body:
+    """A status and a value. `shown`: a thing whose `text` is remembered, so that it need not be read the next time."""
+
+    def __init__(self, status, value=None, headers=(), shown=None):
+        self.status, self.value, self.headers, self.shown = status, value, headers, shown
+
+    def differs(self, answer):
+        if answer.status != self.status:
+            return f"want {self.status}"
+        for name, value in self.headers:
+            if answer.header(name) != value:
+                return f"want {name.decode()} {value}, got {answer.header(name)}"
+        if self.shown is not None and self.shown.text == answer.body:
+            return None
+        wrong = same(self.value() if callable(self.value) else self.value, answer.json)
+        if self.shown is not None and not wrong:
+            self.shown.text = answer.body
+        return wrong
+
+
+class Exact:
+    """These bytes again."""
+
+    def __init__(self, status, body):
+        self.status, self.body = status, body
+
+    def differs(self, answer):
+        return None if (answer.status, answer.body) == (self.status, self.body) else f"want {self.status} {self.body}"
+
+
+class Printed:
+    """What a command line prints."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Account:
+    def __init__(self, world, number):
+        self.world, self.number = world, number
+        made = world.cli("account", "create", "--name", f"Model {number}", "--rewards", "--webhooks")
+        self.id, self.key = made["account_id"], made["api_key"]
+        self.bad_keys = ["sk_x", self.key[:-1] + ("a" if self.key[-1] != "a" else "b")]
+        self.wire = Wire(world.service.http)
+        self.functions = {"rewards": True, "webhooks": True}
+        self.suspended = False
+        self.window = 10
+        self.kept = {}  # idempotency keys: what was asked, a Moment, what is answered
+        self.created = Hole(RFC3339)
+        self.keys, self.templates, self.passes, self.live, self.subscriptions = [], [], [], {}, []
+        for attribute in ("rewards", "entitlements", "scans", "rules", "notifications", "cards"):
+            setattr(self, attribute, [])
+        self.readers, self.audiences = {}, {}
+
+    @property
+    def other(self):
+        return self.world.accounts[1 - self.number]
+
+
+class Clock:
+    """The service's, as far as it can be told from outside."""
+
+    def __init__(self):
+        self.offset = 0
+
+    def now(self):
+        return time.time_ns() // 1000 + self.offset
+
+    def advanced(self, seconds):
+        self.offset += seconds * 10**6
+
+
+class World:
+    """`always_keys`: every write has a key and is sent again until its fate is known, so that processes may die."""
+
+    def __init__(self, service, clock, seed, always_keys=False):
+        self.service, self.clock, self.seed = service, clock, seed
+        self.chance = random.Random(seed)
+        self.always_keys = always_keys
+        self.things = {}  # by the number of the operation that made them
+        self.past, self.count = [], 0  # operations; how many were ever numbered
+        self.accounts = []
+        self.accounts += [Account(self, 0)]
+        self.accounts += [Account(self, 1)]
+        self.pending = None
+        self.said = None  # the last request and answer, for people
+
+    def cli(self, *arguments, stdin=None):
+        good, value = Command(self.service, arguments, stdin).finish()
+        if not good:
+            raise Mismatch(f"{arguments}: {value}")
+        return value
+
+    def close(self):
+        for account in self.accounts:
+            account.wire.close()
+
+    # Making
+
+    def next_operation(self):
+        """A random operation that makes some sense as things stand."""
+        chance = self.chance
+        while True:
+            name = chance.choices(NAMES, WEIGHTS)[0]
+            a = self.accounts[chance.random() < 0.3]
+            cls = OPERATIONS[name]
+            if a.suspended and not cls.always and chance.random() < 0.8:
+                name, cls = "account_set", OPERATIONS["account_set"]
+                arguments = {"suspended": False}
+            elif cls.function and not a.functions[cls.function] and chance.random() < 0.7:
+                name, cls = "account_set", OPERATIONS["account_set"]
+                arguments = {"function": OPERATIONS[name].function or "webhooks", "on": True}
+                arguments["function"] = chance.choice([one for one, on in a.functions.items() if not on])
+            else:
+                arguments = cls.make(self, a)
+            if arguments is None:
+                continue
+            op = self.numbered({"who": a.number, "do": name, **arguments})
+            ask = cls.ask(self, a, op)
+            if isinstance(ask, Ask) and "key" not in op:
+                dice = chance.random()
+                if dice < 0.01:
+                    op["auth"] = chance.choice(["none", "wrong", "garbage", *(label for label, made in self.things.items()
+                                                                              if type(made).__name__ == "Key" and made.account is a)])
+                elif ask.method != "GET" and (dice < 0.06 or self.always_keys):
+                    op["key"] = f"k{op['n']}"
+            return op
+
+    def numbered(self, op):
+        self.count += 1
+        return {"n": self.count, **op}
+
+    # Doing
+
+    def start(self, op):
+        a = self.accounts[op["who"]]
+        ask = OPERATIONS[op["do"]].ask(self, a, op)
+        low = self.clock.now() - SLACK
+        if isinstance(ask, Line):
+            self.pending = op, ask, low, Command(self.service, ask.arguments, ask.stdin)
+            return
+        data = http(ask.method, ask.path, self.key_of(a, op), body_text(ask.body), headers_of(op))
+        self.pending = op, ask, low, data
+        try:
+            a.wire.send(data)
+        except Gone:
+            if not self.always_keys:
+                raise
+
+    def key_of(self, a, op):
+        """None, a bad one, one that was made or revoked since, or the first."""
+        auth = op.get("auth")
+        if auth in ("none", "garbage", "wrong"):
+            return {"none": None, "garbage": "sk_x", "wrong": a.key[:-1] + ("a" if a.key[-1] != "a" else "b")}[auth]
+        made = self.thing(a, auth, "Key")
+        return made.key.value if made else a.key
+
+    def is_stranger(self, a, op):
+        made = self.thing(a, op.get("auth"), "Key")
+        return op.get("auth") in ("none", "garbage", "wrong") or (made is not None and bool(made.revoked))
+
+    def finish(self):
+        """Raises Mismatch, or the operation has become past."""
+        (op, ask, low, sent), self.pending = self.pending, None
+        a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
+        self.said = f"{text_of(ask)}"
+        if isinstance(ask, Line):
+            good, value = sent.finish()
+            when = Moment(low, self.clock.now() + SLACK, op["n"])
+            self.said += f"\n      -> {value if good else 'refused: ' + dump(value)}"
+            want = cls.want(self, a, op, when)
+            if good != isinstance(want, Printed):
+                wrong = f"want {'success' if isinstance(want, Printed) else want.any_of}"
+            else:
+                wrong = same(want.value, value) if good else want.refuses(value)
+        else:
+            answer, again = self.receive(a, sent)
+            when = Moment(low, self.clock.now() + SLACK, op["n"])
+            self.said += f"\n      -> {answer!r}"
+            wrong = self.judge(a, op, ask, when, answer, again)
+        if wrong:
+            raise Mismatch(wrong)
+        self.past.append(op)
+
+    def receive(self, a, sent):
+        """(answer, whether it was sent more than once)."""
+        again, end = False, time.monotonic() + 60
+        while True:
+            try:
+                answer = a.wire.receive() if a.wire.socket else None
+            except Gone:
+                answer = None
+            if answer is not None and (not self.always_keys or answer.status not in (503, 504, 502)):
+                return answer, again
+            if not self.always_keys or time.monotonic() > end:
+                raise Mismatch(f"no answer: {answer}")
+            again = True
+            try:
+                a.wire.send(sent)
+            except (Gone, OSError):
+                time.sleep(0.01)
+
+    def judge(self, a, op, ask, when, answer, again):
+        cls, key = OPERATIONS[op.get("op", op)["do"]], op.get("key")
+        if self.is_stranger(a, op):
+            return Error((401, "UNAUTHENTICATED", None)).differs(answer)
+        if a.suspended and not cls.always:
+            return Error((402, "ACCOUNT_SUSPENDED", None)).differs(answer)
+        replayed = answer.header(b"idempotency-replayed")
+        kept = a.kept.get(key) if key else None
+        if kept and (when.low > kept[1].high + DAY or (when.high >= kept[1].low + DAY and replayed is None and
+                                                       b"IDEMPOTENCY_KEY_REUSED" not in answer.body)):
+            kept = None  # its day is over, or so near its end that either will do
+        if kept:
+            if kept[0] != (ask.method, ask.path, body_text(ask.body)):
+                return Error((409, "IDEMPOTENCY_KEY_REUSED", None)).differs(answer)
+            if replayed != "true":
+                return "want Idempotency-Replayed: true"
+            return kept[2]().differs(answer)
+        if cls.function and not a.functions[cls.function]:
+            code = {"webhooks": "FEATURE_DISABLED", "rewards": "REWARDS_DISABLED"}[cls.function]
+            want = Error((403, code, None))
+        else:
+            want = OPERATIONS[op["do"]].want(self, a, op, when)
+        wrong = want.differs(answer)
+        if not wrong and replayed is not None and not again:
+            wrong = "replayed, and never asked before"
+        if not wrong and key and answer.status < 300:
+            remake = getattr(cls, "again", None)
+            want = remake(self, a, op) if remake else lambda: Exact(answer.status, answer.body)
+            a.kept[key] = (ask.method, ask.path, body_text(ask.body)), when, want
+        return wrong
+
+    # Names
+
+    def id_of(self, label, kind, none=NOBODY):
+        """The id of the thing of that kind that operation `label` made, or one that nobody has."""
+        thing = self.things.get(label)
+        if thing is None or type(thing).__name__ != kind:
+            return none
+        value = thing.id
+        return (value.value or none) if isinstance(value, Hole) else value
+
+    def thing(self, a, label, kind):
+        """The thing itself, if it is this account's."""
+        thing = self.things.get(label)
+        return thing if type(thing).__name__ == kind and thing.account is a else None
+
+
+def body_text(body):
+    return body if body is None or type(body) is str else dump(body)
+
+
+def headers_of(op):
+    return (f"Idempotency-Key: {op['key']}",) if "key" in op else ()
+
+
+def text_of(ask):
+    if isinstance(ask, Line):
+        return "stampede " + " ".join(map(str, ask.arguments)) + (f" <<< {ask.stdin}" if ask.stdin else "")
+    return f"{ask.method} {ask.path}" + (f" {body_text(ask.body)}" if ask.body is not None else "")
+
+
+def ready():
+    """Call when every noun is imported."""
+    NAMES[:], WEIGHTS[:] = list(OPERATIONS), [cls.weight for cls in OPERATIONS.values()]
+
+
+NAMES, WEIGHTS = [], []
+
+
+# What checks of fields have in common
+
+class Fields:
+    """Gathers what is wrong with a body's fields: any of it may be named."""
+
+    def __init__(self, body, known):
+        self.body = {} if body is None else body
+        self.faults = [(400, "INVALID_INPUT", key) for key in self.body if key not in known]
+
+    def get(self, name):
+        return self.body.get(name)
+
+    def bad(self, field, code="INVALID_INPUT"):
+        self.faults.append((400, code, field))
+
+    def need(self, name, good):
+        if not good(self.body.get(name)):
+            self.bad(name)
+
+    def may(self, name, good):
+        if self.body.get(name) is not None and not good(self.body[name]):
+            self.bad(name)
+
+    def error(self):
+        return Error(*self.faults) if self.faults else None
+
+
+def is_text(value):
+    return type(value) is str
+
+
+def is_int(value):
+    return type(value) is int
+
+
+def is_object(value):
+    return isinstance(value, dict)
+
+
+def json_line(value):
+    return json.dumps(value)
