@@ -2,8 +2,8 @@
 
 Both can be under way while others are sent: `start` and `finish` are apart."""
 import json
-import os
 import socket
+import struct
 import subprocess
 
 from values import Mismatch, load
@@ -105,27 +105,51 @@ def http(method, path, key, body=None, headers=()):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 
 
-class Command:
-    """A command line under way."""
+class Commands:
+    """The command line, by a process that runs its commands in copies of itself: commands.c. Their answers come in the
+    order in which they were sent."""
 
-    def __init__(self, service, arguments, stdin=None):
-        self.arguments = [str(argument) for argument in arguments]
-        self.stdin = stdin
-        self.process = subprocess.Popen([service.program, *self.arguments, "--data", service.data], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=service.environment(), text=True)
+    def __init__(self, service):
+        self.service = service
+        self.process = subprocess.Popen([service.build / "tests/model/commands"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**service.environment(), "STAMPEDE_DATA": str(service.data)}, bufsize=0)
+        self.answers = self.process.stdout
 
-    def finish(self):
-        """(True, what it printed) or (False, the refusal)."""
-        out, err = self.process.communicate(self.stdin, timeout=60)
+    def send(self, arguments, stdin=None):
+        words = [str(word).encode() for word in arguments]
+        data = struct.pack("<I", len(words)) + b"".join(map(sized, words)) + sized((stdin or "").encode())
+        self.process.stdin.write(data)
+
+    def receive(self):
+        """(True, what was printed) or (False, the refusal)."""
+        status = self.number()
+        out, err = self.read(self.number()), self.read(self.number())
         try:
-            if self.process.returncode == 0:
+            if status == 0:
                 return True, load(out)
-            if self.process.returncode == 1:
+            if status == 1:
                 return False, json.loads(err)
         except ValueError:
             pass
-        raise Mismatch(f"exit {self.process.returncode}: {out!r} {err!r}")
+        raise Mismatch(f"exit {status}: {out!r} {err!r}")
+
+    def number(self):
+        return struct.unpack("<I", self.read(4))[0]
+
+    def read(self, size):
+        data = b""
+        while len(data) < size:
+            more = self.answers.read(size - len(data))
+            if not more:
+                raise Mismatch("commands ended")
+            data += more
+        return data
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.answers.close()
 
 
-def scratch_is_kept():
-    return bool(os.environ.get("STAMPEDE_KEEP"))
+def sized(data):
+    return struct.pack("<I", len(data)) + data

@@ -19,7 +19,7 @@ import time
 from collections import namedtuple
 
 from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same
-from wire import Command, Gone, Wire, http
+from wire import Gone, Wire, http
 
 SLACK = 1_500_000  # microseconds: service time is read once in a turn, which a crowded machine may draw out
 NOBODY = "01900000-0000-7000-8000-000000000000"
@@ -144,8 +144,8 @@ class Clock:
 class World:
     """`always_keys`: every write has a key and is sent again until its fate is known, so that processes may die."""
 
-    def __init__(self, service, clock, seed, always_keys=False):
-        self.service, self.clock, self.seed = service, clock, seed
+    def __init__(self, service, commands, clock, seed, always_keys=False):
+        self.service, self.commands, self.clock, self.seed = service, commands, clock, seed
         self.chance = random.Random(seed)
         self.always_keys = always_keys
         self.things = {}  # by the number of the operation that made them
@@ -157,7 +157,8 @@ class World:
         self.said = None  # the last request and answer, for people
 
     def cli(self, *arguments, stdin=None):
-        good, value = Command(self.service, arguments, stdin).finish()
+        self.commands.send(arguments, stdin)
+        good, value = self.commands.receive()
         if not good:
             raise Mismatch(f"{arguments}: {value}")
         return value
@@ -208,7 +209,8 @@ class World:
         ask = OPERATIONS[op["do"]].ask(self, a, op)
         low = self.clock.now() - SLACK
         if isinstance(ask, Line):
-            self.pending = op, ask, low, Command(self.service, ask.arguments, ask.stdin)
+            self.commands.send(ask.arguments, ask.stdin)
+            self.pending = op, ask, low, None
             return
         data = http(ask.method, ask.path, self.key_of(a, op), body_text(ask.body), headers_of(op))
         self.pending = op, ask, low, data
@@ -236,7 +238,7 @@ class World:
         a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
         self.said = f"{text_of(ask)}"
         if isinstance(ask, Line):
-            good, value = sent.finish()
+            good, value = self.commands.receive()
             when = Moment(low, self.clock.now() + SLACK, op["n"])
             self.said += f"\n      -> {value if good else 'refused: ' + dump(value)}"
             want = cls.want(self, a, op, when)
