@@ -46,8 +46,8 @@ enum {
 	RULE_ACTIONS_MAX = 32,
 	RULE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */
 	MESSAGE_CODE_POINTS_MAX = 2000,  /* of a message to a holder; INVALID_INPUT */
-	READER_ID_BYTES_MAX = 200,          /* key size; INVALID_INPUT */
-	READER_NAME_BYTES_MAX = 200,        /* every scan of its shows it; INVALID_INPUT */
+	READER_ID_BYTES_MAX = 200,       /* key size; INVALID_INPUT */
+	READER_NAME_BYTES_MAX = 200,     /* every scan of its shows it; INVALID_INPUT */
 	READERS_NAMED_MAX =
 	    10000, /* an account's readers with a name: lists are searched by them; INVALID_INPUT */
 	IDEMPOTENCY_KEYS_DEFAULT =

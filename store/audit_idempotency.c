@@ -91,7 +91,7 @@ static enum err audit_place(struct auditor *auditor, const uint8_t *key, const s
 	return OK;
 }
 
-static enum err audit_keys(struct auditor *auditor)
+static enum err audit_used_keys(struct auditor *auditor)
 {
 	struct audit_rows      rows = {.table = TABLE_IDEMPOTENCY};
 	struct idempotency_row row;
@@ -142,6 +142,6 @@ static enum err audit_order(struct auditor *auditor)
 
 enum err audit_idempotency(struct auditor *auditor)
 {
-	enum err err = audit_keys(auditor);
+	enum err err = audit_used_keys(auditor);
 	return err ? err : audit_order(auditor);
 }

@@ -70,36 +70,13 @@ struct audit_whole {
 };
 must_check enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found);
 
-/* The passes of the account at hand: rows of HOT, STATUS, TALLY, BODY and LEDGER. */
-must_check enum err audit_passes(struct auditor *auditor);
+/* The parts, each of the account at hand. */
+#define A(name) must_check enum err audit_##name(struct auditor *auditor);
+#include "store/audits.def"
+#undef A
 
 /* What passes are found by: rows of PASS_ID, NAME, TEXT, ID_ORDER and NAME_ORDER. audit_body() notes what a body asks for,
  * and comes first; false if it cannot be read. */
 must_check enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value,
                                bool *readable);
 must_check enum err audit_index(struct auditor *auditor);
-
-/* Its cards; after its passes, whose count is used. */
-must_check enum err audit_cards(struct auditor *auditor);
-
-/* Its webhook subscriptions. */
-must_check enum err audit_subscriptions(struct auditor *auditor);
-
-/* Passes that are being issued, after its passes; and images. */
-must_check enum err audit_issuing(struct auditor *auditor);
-must_check enum err audit_images(struct auditor *auditor);
-
-/* Its activation rules; after its passes, whose count is used. */
-must_check enum err audit_rules(struct auditor *auditor);
-
-/* Its scans and readers; after its passes, which are held against them. */
-must_check enum err audit_scans(struct auditor *auditor);
-
-/* Its deliveries; after its passes and scans, whose counts are used. */
-must_check enum err audit_deliveries(struct auditor *auditor);
-
-/* Its entitlements and their redemptions; after its passes, whose count is used. */
-must_check enum err audit_entitlements(struct auditor *auditor);
-
-/* Its idempotency keys; after its passes and scans, whose counts are used. */
-must_check enum err audit_idempotency(struct auditor *auditor);
