@@ -205,12 +205,22 @@ void answer_keep(struct request *request, const struct reply *reply)
 	answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
 }
 
+/* What stands around the items of a list. */
+static const struct envelope {
+	const char *before, *after;
+} envelopes[] = {
+    [ANSWER_LIST] = {"[", "]"},
+    [ANSWER_ARRAY] = {"[", "]"},
+    [ANSWER_REWARDS] = {"{\"rewards\":[", "]}"},
+};
+
 /* Renders the items of one part and keeps them with the request. */
 static enum err add_part(struct request *request, const msgpack_object *items, bool last)
 {
-	struct buffer *body = &request->thread->body;
+	const struct envelope *envelope = &envelopes[request->route->answer];
+	struct buffer         *body = &request->thread->body;
 	buffer_clear(body);
-	if (request->parts.size == 0) buffer_byte(body, '[');
+	if (request->parts.size == 0) buffer_text(body, envelope->before);
 	if (items->type != MSGPACK_OBJECT_ARRAY) return ERR_MALFORMED;
 	for (uint32_t i = 0; i < items->via.array.size; i++) {
 		if (request->parts_have_items) buffer_byte(body, ',');
@@ -218,13 +228,13 @@ static enum err add_part(struct request *request, const msgpack_object *items, b
 		enum err err = json_render(&items->via.array.ptr[i], body);
 		if (err) return err;
 	}
-	if (last) buffer_byte(body, ']');
+	if (last) buffer_text(body, envelope->after);
 	if (body->failed) return ERR_NO_MEMORY;
 	if (body->size == 0) return OK; /* h2o takes an empty piece for one it has yet to write */
 	return keep_part(request, buffer_span(body));
 }
 
-/* The last part is [items, total, has_more]. */
+/* The last part is [items, total, has_more]. A list in an object is told whole, and needs no counts. */
 static enum err end_list(struct request *request, const msgpack_object *payload)
 {
 	if (payload->type != MSGPACK_OBJECT_ARRAY || payload->via.array.size != 3) return ERR_MALFORMED;
@@ -233,8 +243,7 @@ static enum err end_list(struct request *request, const msgpack_object *payload)
 	if (total->type != MSGPACK_OBJECT_POSITIVE_INTEGER || has_more->type != MSGPACK_OBJECT_BOOLEAN)
 		return ERR_MALFORMED;
 	enum err err = add_part(request, items, true);
-	if (err) return err;
-	if (request->route->answer == ANSWER_ARRAY) return OK;
+	if (err || request->route->answer != ANSWER_LIST) return err;
 	char text[24];
 	snprintf(text, sizeof text, "%llu", (unsigned long long)total->via.u64);
 	answer_header(request, "X-Total-Count", span_str(text));
@@ -267,7 +276,8 @@ void answer_reply(struct request *request, const struct reply *reply)
 	case ANSWER_NONE: answer_empty(request, request->route->status); break;
 	case ANSWER_OBJECT: answer_object(request, reply); break;
 	case ANSWER_LIST:
-	case ANSWER_ARRAY: answer_list(request, reply); break;
+	case ANSWER_ARRAY:
+	case ANSWER_REWARDS: answer_list(request, reply); break;
 	case ANSWER_PAGE: page_answer(request, reply); break;
 	case ANSWER_IMAGE: page_answer_image(request, reply); break;
 	}

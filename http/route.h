@@ -6,7 +6,15 @@
 /* The table routes.def, and how a request finds its row. Pure. */
 enum method { METHOD_GET, METHOD_POST, METHOD_PUT, METHOD_PATCH, METHOD_DELETE, METHOD_COUNT };
 
-enum answer_kind { ANSWER_NONE, ANSWER_OBJECT, ANSWER_LIST, ANSWER_ARRAY, ANSWER_PAGE, ANSWER_IMAGE };
+enum answer_kind {
+	ANSWER_NONE,
+	ANSWER_OBJECT,
+	ANSWER_LIST,
+	ANSWER_ARRAY,
+	ANSWER_REWARDS,
+	ANSWER_PAGE,
+	ANSWER_IMAGE
+};
 
 struct route {
 	enum method      method;

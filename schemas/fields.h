@@ -77,6 +77,38 @@
 	F(ENTITLEMENT_REDEEM, amount, BODY, INTEGER, OPTIONAL, 1, INT64_MAX) \
 	F(ENTITLEMENT_REDEEM, context, BODY, STRING, OPTIONAL, 0, 0)         \
 	F(ENTITLEMENT_REDEEM, note, BODY, STRING, OPTIONAL, 0, 0)
+/* The terms of a reward, which an edit replaces as a whole; need: of those that have no default. */
+#define FIELDS_OF_TERMS(F, message, need)                                                      \
+	F(message, name, BODY, STRING, need, 1, 4 * REWARD_NAME_POINTS_MAX)                    \
+	F(message, kind, BODY, STRING, need, 0, 0)                                             \
+	F(message, description, BODY, STRING, OPTIONAL, 0, 4 * REWARD_DESCRIPTION_POINTS_MAX)  \
+	F(message, repeat_assignment, BODY, BOOLEAN, OPTIONAL, 0, 0)                           \
+	F(message, redemption_allowance, BODY, INTEGER, OPTIONAL, 0, REDEMPTION_ALLOWANCE_MAX) \
+	F(message, assignment_limit, BODY, INTEGER, OPTIONAL, 1, ASSIGNMENT_LIMIT_MAX)         \
+	F(message, expiration, BODY, OBJECT, need, 0, 0)
+/* What an edit of a reward may bring back as it was shown, and what is not looked at, but for the slug. */
+#define FIELDS_OF_SHOWN_REWARD(F, message)                                      \
+	F(message, slug, BODY, VALUE, OPTIONAL, 0, REWARD_SLUG_BYTES_MAX)       \
+	F(message, status, BODY, VALUE, OPTIONAL, 0, REWARD_SLUG_BYTES_MAX)     \
+	F(message, version, BODY, VALUE, OPTIONAL, 0, REWARD_SLUG_BYTES_MAX)    \
+	F(message, created_at, BODY, VALUE, OPTIONAL, 0, REWARD_SLUG_BYTES_MAX) \
+	F(message, updated_at, BODY, VALUE, OPTIONAL, 0, REWARD_SLUG_BYTES_MAX)
+#define FIELDS_REWARD_CREATE(F)                     \
+	FIELDS_OF_TERMS(F, REWARD_CREATE, REQUIRED) \
+	F(REWARD_CREATE, slug, BODY, STRING, OPTIONAL, 0, 0)
+#define FIELDS_REWARD_LIST(F) F(REWARD_LIST, include_archived, QUERY, BOOLEAN, OPTIONAL, 0, 0)
+#define FIELDS_REWARD_GET(F)  F(REWARD_GET, reward_slug, PATH, STRING, REQUIRED, 0, 0)
+#define FIELDS_REWARD_PUT(F)                                     \
+	F(REWARD_PUT, reward_slug, PATH, STRING, REQUIRED, 0, 0) \
+	FIELDS_OF_TERMS(F, REWARD_PUT, REQUIRED)                 \
+	FIELDS_OF_SHOWN_REWARD(F, REWARD_PUT)
+#define FIELDS_REWARD_ARCHIVE(F) F(REWARD_ARCHIVE, reward_slug, PATH, STRING, REQUIRED, 0, 0)
+#define FIELDS_REWARD_RESTORE(F)                                     \
+	F(REWARD_RESTORE, reward_slug, PATH, STRING, REQUIRED, 0, 0) \
+	FIELDS_OF_TERMS(F, REWARD_RESTORE, OPTIONAL)                 \
+	FIELDS_OF_SHOWN_REWARD(F, REWARD_RESTORE)
+#define FIELDS_REWARD_DELETE(F) F(REWARD_DELETE, reward_slug, PATH, STRING, REQUIRED, 0, 0)
+
 #define FIELDS_PASS_PAGE(F) F(PASS_PAGE, token, PATH, STRING, REQUIRED, 0, 0)
 #define FIELDS_PASS_IMAGE(F)                               \
 	F(PASS_IMAGE, token, PATH, STRING, REQUIRED, 0, 0) \
@@ -188,7 +220,9 @@
 
 #define CLOCK_OFFSET_MAX \
 	(INT64_C(100) * 365 * 86400 * 1000000) /* microseconds: a test clock may be so far ahead */
-#define BALANCE_MAX INT64_C(9007199254740991)  /* 2^53 - 1: the counter stays within plus or minus this */
+#define BALANCE_MAX               INT64_C(9007199254740991) /* 2^53 - 1: the counter stays within plus or minus this */
+#define ASSIGNMENT_LIMIT_MAX      INT64_C(9007199254740991) /* 2^53 - 1, which every reader of JSON has exactly */
+#define REWARD_WINDOW_SECONDS_MAX INT64_C(3155760000)       /* 100 years of 365.25 days */
 
 enum field_source { FROM_PATH, FROM_QUERY, FROM_BODY, FROM_SELF };
 enum field_type {

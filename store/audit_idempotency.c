@@ -4,6 +4,7 @@
 
 #include "schemas/bytes.h"
 #include "store/idempotency.h"
+#include "store/reward.h"
 
 #include <inttypes.h>
 
@@ -24,9 +25,15 @@ static bool is_subscription(const struct auditor *auditor, const struct recipe *
 	return recipe_subscription(recipe, &subscription) == OK;
 }
 
-/* What each answer is made of: the pass that its number names, a detail of so many bytes or one that is judged. */
+static bool is_version(const struct auditor *auditor, const struct recipe *recipe)
+{
+	(void)auditor;
+	return recipe->detail.size == 4 && get_le32(recipe->detail.at);
+}
+
+/* What each answer is made of: the pass, or the reward, that its number names, a detail of so many bytes or one that is judged. */
 static const struct {
-	bool   is_known, has_pass;
+	bool   is_known, has_pass, has_reward;
 	size_t detail_size;
 	bool (*is_detail)(const struct auditor *auditor, const struct recipe *recipe);
 } recipes[] = {
@@ -34,6 +41,7 @@ static const struct {
     [RECIPE_PASS] = {.is_known = true, .has_pass = true},
     [RECIPE_SUBSCRIPTION] = {.is_known = true, .is_detail = is_subscription},
     [RECIPE_SUBSCRIPTION_AND_SECRET] = {.is_known = true, .is_detail = is_subscription},
+    [RECIPE_REWARD] = {.is_known = true, .has_reward = true, .is_detail = is_version},
     [RECIPE_ENTITLEMENT] = {.is_known = true, .has_pass = true, .detail_size = sizeof(struct uuid)},
     [RECIPE_REDEMPTION] = {.is_known = true, .has_pass = true, .detail_size = 2 * sizeof(struct uuid)},
     [RECIPE_SCAN] = {.is_known = true, .is_detail = is_scan},
@@ -58,12 +66,34 @@ static void judge_recipe(struct auditor *auditor, uint64_t order, const struct r
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", order);
 		return;
 	}
-	if (recipes[recipe->what].has_pass ? recipe->number >= auditor->pass_count : recipe->number != 0)
+	if (recipes[recipe->what].has_reward) {
+		if (recipe->number == 0 || recipe->number > auditor->family_count)
+			audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": reward %u does not exist",
+			            order, recipe->number);
+	} else if (recipes[recipe->what].has_pass ? recipe->number >= auditor->pass_count
+	                                          : recipe->number != 0)
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", order,
 		            recipe->number);
 	if (!has_detail(auditor, recipe))
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a detail that cannot be read",
 		            order);
+}
+
+/* The version that was answered, which is kept for good. */
+static enum err audit_reward(struct auditor *auditor, const struct idempotency_row *row)
+{
+	const struct recipe *recipe = &row->recipe;
+	if (recipe->what != RECIPE_REWARD || recipe->detail.size != 4) return OK;
+	struct row_key  key = key_reward_version(auditor->account, recipe->number,
+	                                         get_le32(recipe->detail.at));
+	struct view_row found;
+	enum err err = view_whole_from(auditor->reader, TABLE_REWARD_VERSION, key_span(&key), &auditor->whole,
+	                               &found);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err || !span_equal(found.key, key_span(&key)))
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a version that does not exist",
+		            row->order);
+	return OK;
 }
 
 static void judge_row(struct auditor *auditor, const struct idempotency_row *row)
@@ -103,6 +133,7 @@ static enum err audit_used_keys(struct auditor *auditor)
 		}
 		judge_row(auditor, &row);
 		if ((err = audit_place(auditor, rows.rest.at, &row))) return err;
+		if ((err = audit_reward(auditor, &row))) return err;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }

@@ -20,6 +20,8 @@ enum recipe_what {
 	 * of SUBSCRIPTION. Without its secret, or with it; sealed it is in either. */
 	RECIPE_SUBSCRIPTION = 2,
 	RECIPE_SUBSCRIPTION_AND_SECRET = 3,
+	/* The reward as it was answered: the number is its family's, the detail its version u32. */
+	RECIPE_REWARD = 4,
 	/* The scan as it was answered, since it may be deleted: its detail is verdict u8 | pass u32 | reader u32 | id, 16. */
 	RECIPE_SCAN = 7,
 	RECIPE_ENTITLEMENT = 5, /* the entitlement as it was assigned to the pass of that number: its uuid */

@@ -193,6 +193,19 @@ enum err reward_version_get(struct view *view, struct account_id account, uint32
 	return err ? err : reward_version_read(value, row);
 }
 
+enum err reward_version_in(struct view *view, struct account_id account, const struct reward *row,
+                           struct buffer *room, struct reward_version *terms)
+{
+	struct row_key  key = key_reward_version(account, row->family, row->version);
+	struct view_row found;
+	enum err        err = view_whole_from(view, TABLE_REWARD_VERSION, key_span(&key), room, &found);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (!span_equal(found.key, key_span(&key))) return ERR_DAMAGED;
+	terms->family = row->family;
+	terms->version = row->version;
+	return reward_version_read(found.value, terms);
+}
+
 enum err reward_version_put(struct view *view, struct account_id account, const struct reward_version *row)
 {
 	struct row_key key = key_reward_version(account, row->family, row->version);

@@ -79,6 +79,10 @@ must_check enum err reward_tally_put(struct view *view, struct account_id accoun
  * Errors: ERR_NOT_FOUND: no more. */
 must_check enum err reward_next(struct view *view, struct account_id account, struct reward *row);
 
+/* The newest version of `row`, its texts in `room` until the next call. A range read. Errors: ERR_DAMAGED: none. */
+must_check enum err reward_version_in(struct view *view, struct account_id account, const struct reward *row,
+                                      struct buffer *room, struct reward_version *terms);
+
 /* Stored values and back, all but what is in their keys. Errors: ERR_DAMAGED. */
 enum {
 	REWARD_BYTES_MAX = 48 + REWARD_SLUG_BYTES_MAX,

@@ -130,6 +130,10 @@ static inline enum err blame(struct outcome *outcome, enum err err, struct span 
 	return err;
 }
 
+/* The same, of the member `key` of an argument that is an object: "object.key". Errors: ERR_NO_MEMORY in place of `err`. */
+enum err blame_member(struct request *request, struct outcome *outcome, enum err err, const char *object,
+                      struct span key);
+
 /* The template that `arg` (a template id, or nil: the account's oldest) names. An id carries its account, so
  * another account's differs from one that does not exist.
  * Errors: ERR_PASS_TEMPLATE_NOT_FOUND, ERR_UNAUTHORIZED (another account's). */

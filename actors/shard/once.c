@@ -15,6 +15,7 @@
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
+#include "actors/shard/reward/reward.h"
 #include "actors/shard/subscription/subscription.h"
 
 _Static_assert((int)RECIPE_FLAGS_KNOWN == (int)REPLY_ACCEPTED, "a reply's flag is on disk");
@@ -62,6 +63,7 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	if (recipe->what == RECIPE_SCAN) return scan_again(request, recipe, outcome);
 	if (recipe->what == RECIPE_ENTITLEMENT) return entitlement_again(request, recipe, outcome);
 	if (recipe->what == RECIPE_REDEMPTION) return redemption_again(request, recipe, outcome);
+	if (recipe->what == RECIPE_REWARD) return reward_again(request, recipe, outcome);
 	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
 	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;

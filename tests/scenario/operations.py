@@ -2,8 +2,10 @@
 import json
 
 from hostile import raw
+from rewards import REWARDS, terms
 
-IDS = {"pass_id": "victim", "entitlement_id": "01900000-0000-7000-8000-000000000000"}  # and "subscription_id", once there is one
+# And "subscription_id", once there is one.
+IDS = {"pass_id": "victim", "entitlement_id": "01900000-0000-7000-8000-000000000000", "reward_slug": "victim"}
 # Fields of which everything that is wrong has one code of its own.
 CODES = {"initial_platform": "INVALID_REQUEST", "url": "INVALID_WEBHOOK_URL", "event_types": "INVALID_WEBHOOK_EVENT_TYPE"}
 
@@ -14,10 +16,12 @@ def code_of(field):
 
 class Operation:
     """`fields` are the body's: name -> kinds of value that it takes. `good` is a body that would be carried out. `path`
-    is the route's, with the ids of IDS in place."""
+    is the route's, with the ids of IDS in place. `fields` None: it ignores a body. `ignored`: fields of which the value is
+    not looked at. `bare`: it needs no body."""
 
-    def __init__(self, method, pattern, fields, good):
+    def __init__(self, method, pattern, fields=None, good=None, ignored=(), bare=False):
         self.method, self.pattern, self.fields, self.good = method, pattern, fields, good
+        self.ignored, self.bare = ignored, bare
 
     @property
     def path(self):
@@ -33,6 +37,11 @@ class Operation:
         return b"{" + b",".join(b'"%s":%s' % (raw(name), text) for name, text in members.items()) + b"}"
 
 
+TERMS = {"name": ["string"], "kind": ["string"], "description": ["string", "null"], "repeat_assignment": ["boolean", "null"],
+         "redemption_allowance": ["integer", "null"], "assignment_limit": ["integer", "null"], "expiration": ["object"],
+         "slug": ["string", "null"]}
+GOOD_TERMS = terms(description="d", repeat_assignment=True, redemption_allowance=2, assignment_limit=3)
+READ_ONLY = ("status", "version", "created_at", "updated_at")
 OPERATIONS = {
     "PASS_CREATE": Operation(
         "POST", "/v1/passes",
@@ -67,4 +76,9 @@ OPERATIONS = {
         "PATCH", "/v1/webhook-subscriptions/{subscription_id}",
         {"url": ["string", "null"], "event_types": ["array", "null"], "active": ["boolean", "null"]},
         {"url": "https://other.example/", "event_types": ["pass.created"], "active": False}),
+    "REWARD_CREATE": Operation("POST", REWARDS, TERMS, {**GOOD_TERMS, "slug": "hostile"}),
+    "REWARD_PUT": Operation("PUT", REWARDS + "/{reward_slug}", TERMS, {**GOOD_TERMS, "slug": "victim"}, ignored=READ_ONLY),
+    "REWARD_ARCHIVE": Operation("POST", REWARDS + "/{reward_slug}/archive"),
+    "REWARD_RESTORE": Operation("POST", REWARDS + "/{reward_slug}/restore", TERMS, {**GOOD_TERMS, "slug": "victim"},
+                                ignored=READ_ONLY, bare=True),
 }

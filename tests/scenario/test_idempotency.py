@@ -10,6 +10,7 @@ import pytest
 from harness import ROOT
 from hooks import HOOKS, hooks_of, subscribe
 from retries import add, create, is_first, is_replay_of, is_reused, new_key, once
+from rewards import REWARDS, archive, new_slug, offer, rewards_of, terms
 from shop import new_id, path_of
 
 # The same request again
@@ -26,6 +27,11 @@ REQUESTS = {
     "no change": ("PATCH", HOOKS + "/{hook}", {}, 200),
     "pause": ("PATCH", HOOKS + "/{hook}", {"active": False}, 200),
     "unsubscribe": ("DELETE", HOOKS + "/{hook}", None, 204),
+    "offer": ("POST", REWARDS, terms(name="New", redemption_allowance=2), 201),
+    "publish": ("PUT", REWARDS + "/{reward}", terms(name="Edited", description="d"), 200),
+    "archive": ("POST", REWARDS + "/{reward}/archive", None, 204),
+    "restore": ("POST", REWARDS + "/{archived}/restore", terms(name="Back"), 200),
+    "withdraw": ("DELETE", REWARDS + "/{reward}", None, 204),
 }
 
 
@@ -33,7 +39,7 @@ def test_every_operation_that_may_change_something_is_here():
     """A new one has to say what its answer is made of, which shows only when it is asked with a key."""
     routes = re.findall(r'^R\((\w+), "([^"]+)"', (ROOT / "http/routes.def").read_text(), re.M)
     writes = {(method, path) for method, path in routes if method != "GET"}
-    named = {"id": "{pass_id}", "hook": "{subscription_id}"}
+    named = {"id": "{pass_id}", "hook": "{subscription_id}", "reward": "{reward_slug}", "archived": "{reward_slug}"}
     assert writes and writes == {(method, path.format(**named)) for method, path, *_ in REQUESTS.values()}
 
 
@@ -43,12 +49,14 @@ def test_every_write_happens_once(till, name):
     for hook in hooks_of(till):
         till.client.delete(f"{HOOKS}/{hook['id']}").is_empty(204)
     pass_id, hook, key = till.create()["id"], subscribe(till)["id"], new_key()
-    path, text = path.format(id=pass_id, hook=hook), json.dumps(body).replace("{id}", pass_id) if body is not None else None
+    slugs = {"reward": offer(till, slug=new_slug())["slug"], "archived": offer(till, slug=new_slug())["slug"]}
+    archive(till, slugs["archived"])
+    path, text = path.format(id=pass_id, hook=hook, **slugs), json.dumps(body).replace("{id}", pass_id) if body is not None else None
     options = {"body": text and text.encode(), "headers": {**once(key), "Content-Type": "application/json"}}
     first = is_first(till.client.request(method, path, **options), status)
     def everything():
         return (till.history(pass_id), till.list("?include_deleted=1")[1], till.get(pass_id, "?include_deleted=1"),
-                hooks_of(till))
+                hooks_of(till), rewards_of(till, "?include_archived=1"))
 
     after = everything()
     for _ in range(3):

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from hooks import hook_path, hooks_of, subscribe
+from rewards import archive, offer, reward_path, rewards_of, terms
 from routes import ROUTES
 from shop import Shop, path_of
 
@@ -15,7 +16,7 @@ ROUTES_BY_MESSAGE = {route.message: route for route in ROUTES}
 ACCEPTED = "/v1/pass-templates/accepted-fields?pass_template_id="
 
 # For each operation the requests that carry an id: (which id, request with that id in its place). An id is a pass's,
-# a template's or a webhook subscription's; `body` may be None. Everything else in the request is right.
+# a template's, a webhook subscription's or a reward's; `body` may be None. Everything else in the request is right.
 GOOD = {"pass_id": "fresh", "visible": {"name": "A"}}
 NEVER = "01900000-0000-7000-8000-000000000000"
 CASES = {
@@ -51,6 +52,13 @@ CASES = {
     "ENTITLEMENT_REDEEM": [("pass", lambda i: ("POST", path_of(i, f"/rewards/{NEVER}/redeem"), None))],
     "ENTITLEMENT_COUNTS": [],  # no id
     "SUBSCRIPTION_DELETE": [("subscription", lambda i: ("DELETE", hook_path(i), None))],
+    "REWARD_CREATE": [], "REWARD_LIST": [],  # no id
+    "REWARD_GET": [("reward", lambda i: ("GET", reward_path(i), None)), ("reward", lambda i: ("HEAD", reward_path(i), None))],
+    "REWARD_PUT": [("reward", lambda i: ("PUT", reward_path(i), terms())), ("reward", lambda i: ("PUT", reward_path(i), terms(kind="x")))],
+    "REWARD_ARCHIVE": [("reward", lambda i: ("POST", reward_path(i, "/archive"), None))],
+    "REWARD_RESTORE": [("reward", lambda i: ("POST", reward_path(i, "/restore"), None)),
+                       ("reward", lambda i: ("POST", reward_path(i, "/restore"), terms()))],
+    "REWARD_DELETE": [("reward", lambda i: ("DELETE", reward_path(i), None))],
 }
 
 
@@ -107,6 +115,9 @@ def fill(shop, name):
     shop.hooks = {state: subscribe(shop, f"https://{name}.example/{state}")["id"] for state in ("active", "paused", "deleted")}
     shop.client.patch(hook_path(shop.hooks["paused"]), {"active": False})
     shop.client.delete(hook_path(shop.hooks["deleted"])).is_empty(204)
+    shop.rewards = {state: offer(shop, slug=f"{name}_{state}")["slug"] for state in ("active", "archived", "deleted")}
+    archive(shop, shop.rewards["archived"])
+    shop.client.delete(reward_path(shop.rewards["deleted"])).is_empty(204)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +139,7 @@ def other(request, everyone, service):
 
 def everything(shop):
     return (shop.list("?include_deleted=1&limit=100"), [shop.history(pass_id) for pass_id in shop.ids.values()],
-            hooks_of(shop))
+            hooks_of(shop), rewards_of(shop, "?include_archived=1"))
 
 
 def test_every_route_has_its_cases():
@@ -143,8 +154,8 @@ def test_every_route_has_its_cases():
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_anothers_pass_or_subscription_is_none(everyone, other, message):
-    own = {"pass": (other.nobody, other.ids), "subscription": (NEVER, other.hooks)}
+def test_anothers_pass_subscription_or_reward_is_none(everyone, other, message):
+    own = {"pass": (other.nobody, other.ids), "subscription": (NEVER, other.hooks), "reward": ("never", other.rewards)}
     for kind, request in CASES[message]:
         if kind == "template":
             continue
@@ -160,6 +171,17 @@ def test_anothers_url_is_free_here(everyone, other):
     hook = subscribe(everyone.mine, hooks_of(other)[0]["url"])
     assert [each["id"] for each in hooks_of(everyone.mine)] == [hook["id"]]
     everyone.mine.client.delete(hook_path(hook["id"])).is_empty(204)
+
+
+def test_anothers_slug_is_free_here(everyone, other):
+    """Neither that another account has a slug nor how many rewards it has is told, and the names of those here are made
+    without looking there."""
+    slug = rewards_of(other)[0]["slug"]
+    assert offer(everyone.mine, slug=slug)["slug"] == slug
+    assert offer(everyone.mine, name=slug)["slug"] == slug + "_2"
+    assert [each["slug"] for each in rewards_of(everyone.mine, "?include_archived=1")] == [slug, slug + "_2"]
+    for each in (slug, slug + "_2"):
+        everyone.mine.client.delete(reward_path(each)).is_empty(204)
 
 
 @pytest.mark.parametrize("message", CASES)
@@ -300,7 +322,7 @@ def test_every_key_of_an_account_sees_the_same(everyone, other, service):
     for message, cases in CASES.items():
         for kind, request in cases:
             ids = {"pass": other.ids["inactive"], "template": other.templates["balance"],
-                   "subscription": other.hooks["paused"]}
+                   "subscription": other.hooks["paused"], "reward": other.rewards["archived"]}
             method, path, body = request(ids[kind])
             if method not in ("GET", "HEAD"):
                 continue

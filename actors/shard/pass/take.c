@@ -1,18 +1,6 @@
 /* What creation and PATCH share: a caller's `visible` and `appearance`, checked and laid over the body. */
 #include "actors/shard/pass/pass.h"
 
-static enum err blame_member(struct request *request, struct outcome *outcome, enum err err,
-                             const char *object, struct span key)
-{
-	size_t prefix = strlen(object), size = prefix + 1 + key.size;
-	char  *field = msgpack_zone_malloc(request->zone, size);
-	if (!field) return ERR_NO_MEMORY;
-	memcpy(field, object, prefix);
-	field[prefix] = '.';
-	if (key.size) memcpy(field + prefix + 1, key.at, key.size);
-	return blame(outcome, err, span_of(field, size));
-}
-
 /* `changes` laid over the object whose text is *text; *members is what came of it. */
 static enum err lay_over(struct request *request, const msgpack_object *changes, struct span *text,
                          msgpack_object *members)

@@ -1,0 +1,15 @@
+/* POST /v1/rewards/{slug}/archive: no new version, since the terms stay what they are. */
+#include "actors/shard/reward/reward.h"
+
+enum err on_REWARD_ARCHIVE(struct request *request, struct outcome *outcome)
+{
+	(void)outcome;
+	struct reward row;
+	enum err err = reward_find(request, arg_span(&request->args[ARG_REWARD_ARCHIVE_reward_slug]), &row);
+	if (err) return err;
+	if (row.status == REWARD_ARCHIVED) return ERR_RESOURCE_CONFLICT;
+	if ((err = reward_check_unused(request, &row))) return err;
+	row.status = REWARD_ARCHIVED;
+	row.updated = request->now;
+	return reward_put(request->view, request->account->id, &row);
+}

@@ -1,0 +1,17 @@
+/* DELETE /v1/rewards/{slug}: its slug is free, its versions stay for those who were told of them. */
+#include "actors/shard/reward/reward.h"
+
+enum err on_REWARD_DELETE(struct request *request, struct outcome *outcome)
+{
+	(void)outcome;
+	struct account_id   account = request->account->id;
+	struct reward_tally tally;
+	struct reward       row;
+	enum err err = reward_find(request, arg_span(&request->args[ARG_REWARD_DELETE_reward_slug]), &row);
+	if (err || (err = reward_check_unused(request, &row))) return err;
+	if ((err = reward_tally_get(request->view, account, &tally))) return err;
+	if (tally.rewards == 0) return ERR_DAMAGED;
+	tally.rewards--;
+	if ((err = reward_del(request->view, account, &row))) return err;
+	return reward_tally_put(request->view, account, &tally);
+}

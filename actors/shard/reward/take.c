@@ -1,0 +1,104 @@
+/* The terms of a reward as a caller gives them: held against the interface's rules, with its defaults where they are
+ * left out. Types and ranges of single values have been seen to (schemas/fields.h), but not in `expiration`. */
+#include "actors/shard/reward/reward.h"
+
+#include "schemas/body.h"
+#include "schemas/date.h"
+#include "schemas/fold.h"
+#include "schemas/json.h"
+
+#define TERM(message, name, source, type, need, min, max) TERM_##name,
+enum { FIELDS_OF_TERMS(TERM, , ) TERMS };
+_Static_assert((int)ARG_REWARD_CREATE_expiration == (int)ARG_REWARD_CREATE_name + (int)TERM_expiration &&
+                   (int)ARG_REWARD_PUT_expiration == (int)ARG_REWARD_PUT_name + (int)TERM_expiration &&
+                   (int)ARG_REWARD_RESTORE_expiration == (int)ARG_REWARD_RESTORE_name + (int)TERM_expiration,
+               "the terms stand together, in one order");
+
+/* The members of `expiration`; NULL: left out, which null is too. */
+struct members {
+	const msgpack_object *kind, *window_seconds, *fixed_end;
+};
+
+static enum err blame_part(struct request *request, struct outcome *outcome, const char *part)
+{
+	return blame_member(request, outcome, ERR_INVALID_INPUT, "expiration", span_str(part));
+}
+
+static enum err sort_members(struct request *request, struct outcome *outcome, const msgpack_object *map,
+                             struct members *members)
+{
+	*members = (struct members){.kind = NULL};
+	for (uint32_t i = 0; i < map->via.map.size; i++) {
+		struct span            key = object_text(&map->via.map.ptr[i].key);
+		const msgpack_object  *value = &map->via.map.ptr[i].val;
+		const msgpack_object **place = span_is(key, "kind")             ? &members->kind
+		                               : span_is(key, "window_seconds") ? &members->window_seconds
+		                               : span_is(key, "fixed_end")      ? &members->fixed_end
+		                                                                : NULL;
+		if (!place) return blame_member(request, outcome, ERR_INVALID_INPUT, "expiration", key);
+		if (value->type != MSGPACK_OBJECT_NIL) *place = value;
+	}
+	return OK;
+}
+
+static bool read_window(const msgpack_object *value, uint64_t *seconds)
+{
+	struct json number = {.kind = JSON_NUMBER, .text = object_text(value)};
+	int64_t     integer;
+	bool digit = value->type == MSGPACK_OBJECT_BIN && number.text.size && number.text.at[0] >= '0' &&
+	             number.text.at[0] <= '9';
+	if (!digit || !json_integer(&number, &integer)) return false;
+	*seconds = (uint64_t)integer;
+	return integer >= 1 && integer <= REWARD_WINDOW_SECONDS_MAX;
+}
+
+/* Each of the two times is there if, and only if, the kind asks for it. */
+static enum err take_expiration(struct request *request, struct outcome *outcome, const msgpack_object *map,
+                                struct reward_version *row)
+{
+	struct members members;
+	enum err       err = sort_members(request, outcome, map, &members);
+	if (err) return err;
+	if (!members.kind || members.kind->type != MSGPACK_OBJECT_STR ||
+	    !expiration_kind_read(object_text(members.kind), &row->expiration))
+		return blame_part(request, outcome, "kind");
+	bool window = row->expiration == EXPIRATION_RELATIVE_WINDOW,
+	     end = row->expiration == EXPIRATION_FIXED_END;
+	if (window != (members.window_seconds != NULL) ||
+	    (window && !read_window(members.window_seconds, &row->window_seconds)))
+		return blame_part(request, outcome, "window_seconds");
+	if (end != (members.fixed_end != NULL) ||
+	    (end && (members.fixed_end->type != MSGPACK_OBJECT_STR ||
+	             !rfc3339_read(object_text(members.fixed_end), &row->fixed_end))))
+		return blame_part(request, outcome, "fixed_end");
+	return OK;
+}
+
+enum err reward_take(struct request *request, struct outcome *outcome, const msgpack_object *terms,
+                     struct reward_version *row)
+{
+	*row = (struct reward_version){
+	    .name = arg_span(&terms[TERM_name]),
+	    .description = arg_span(&terms[TERM_description]),
+	    .repeat_assignment = arg_boolean(&terms[TERM_repeat_assignment], false),
+	    .redemption_allowance = (uint32_t)arg_integer(&terms[TERM_redemption_allowance], 1),
+	    .assignment_limit = (uint64_t)arg_integer(&terms[TERM_assignment_limit], 0),
+	};
+	if (row->redemption_allowance == 0) row->redemption_allowance = 1;
+	if (row->name.size == 0 || utf8_length(row->name) > REWARD_NAME_POINTS_MAX)
+		return blame(outcome, ERR_INVALID_INPUT, span_str("name"));
+	if (!reward_kind_read(arg_span(&terms[TERM_kind]), &row->kind))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("kind"));
+	if (utf8_length(row->description) > REWARD_DESCRIPTION_POINTS_MAX)
+		return blame(outcome, ERR_INVALID_INPUT, span_str("description"));
+	if (!arg_present(&terms[TERM_expiration]))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("expiration"));
+	return take_expiration(request, outcome, &terms[TERM_expiration], row);
+}
+
+enum err reward_check_slug(struct outcome *outcome, const msgpack_object *slug, struct span path)
+{
+	bool same = slug->type == MSGPACK_OBJECT_STR && span_equal(arg_span(slug), path);
+	if (same || !arg_present(slug)) return OK;
+	return blame(outcome, ERR_INVALID_INPUT, span_str("slug"));
+}

@@ -1,0 +1,201 @@
+/* The rewards of one account: each has its slug and its newest version, which says what the reward says; versions have no
+ * gaps, and neither have families, of which all leave their versions behind; and what there is has been counted. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "schemas/json.h"
+#include "schemas/slug.h"
+#include "store/reward.h"
+
+enum { FAMILY_REST = 4, VERSION_REST = 8 };
+
+static bool same_id(struct uuid a, struct uuid b)
+{
+	return !memcmp(a.b, b.b, sizeof a.b);
+}
+
+/* Rewards ------------------------------------------------------------------------------------------------- */
+
+static enum err judge_slug(struct auditor *auditor, const struct reward *row)
+{
+	struct reward found;
+	enum err      err = reward_by_slug(auditor->reader, auditor->account, row->slug, &found);
+	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err || found.family != row->family)
+		audit_fault(auditor, TABLE_REWARD, "reward %u is not found by its slug", row->family);
+	return OK;
+}
+
+static enum err judge_newest(struct auditor *auditor, const struct reward *row)
+{
+	struct reward_version newest;
+	enum err err = reward_version_in(auditor->reader, auditor->account, row, &auditor->whole, &newest);
+	if (err && err != ERR_DAMAGED) return err;
+	if (err)
+		audit_fault(auditor, TABLE_REWARD, "reward %u has no version %u that can be read",
+		            row->family, row->version);
+	else if (!same_id(newest.family_id, row->family_id) || !span_equal(newest.slug, row->slug) ||
+	         newest.created.v != row->created.v || newest.made.v > row->updated.v)
+		audit_fault(auditor, TABLE_REWARD, "reward %u is not what its newest version says",
+		            row->family);
+	return OK;
+}
+
+static enum err judge_reward(struct auditor *auditor, const struct reward *row)
+{
+	if (row->created.v < 0 || row->updated.v < row->created.v)
+		audit_fault(auditor, TABLE_REWARD, "reward %u has impossible times", row->family);
+	if (row->family == 0 || row->family > auditor->family_count)
+		audit_fault(auditor, TABLE_REWARD, "reward %u, but %u have been made", row->family,
+		            auditor->family_count);
+	if (!slug_is_valid(row->slug))
+		audit_fault(auditor, TABLE_REWARD, "reward %u has a slug that is none", row->family);
+	enum err err = judge_slug(auditor, row);
+	return err ? err : judge_newest(auditor, row);
+}
+
+static enum err audit_catalogue(struct auditor *auditor, uint32_t counted)
+{
+	struct audit_rows rows = {.table = TABLE_REWARD};
+	struct reward     row;
+	uint32_t          count = 0;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		count++;
+		if (rows.rest.size != FAMILY_REST || reward_read(rows.value, &row)) {
+			audit_fault(auditor, TABLE_REWARD, "a row of a wrong form");
+			continue;
+		}
+		row.family = get_be32(rows.rest.at);
+		if ((err = judge_reward(auditor, &row))) return err;
+	}
+	if (err == ERR_NOT_FOUND && count != counted)
+		audit_fault(auditor, TABLE_REWARD_TALLY, "%u rewards, but %u are counted", count, counted);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Their slugs --------------------------------------------------------------------------------------------- */
+
+static enum err audit_slugs(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_REWARD_SLUG};
+	struct reward     row;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (!slug_is_valid(rows.rest) || rows.value.size != 4) {
+			audit_fault(auditor, TABLE_REWARD_SLUG, "a row of a wrong form");
+			continue;
+		}
+		uint32_t family = get_le32(rows.value.at);
+		err = reward_get(auditor->reader, auditor->account, family, &row);
+		if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+		if (err || !span_equal(row.slug, rows.rest))
+			audit_fault(auditor, TABLE_REWARD_SLUG, "a slug of reward %u, which does not have it",
+			            family);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* Their versions ------------------------------------------------------------------------------------------ */
+
+/* The versions of one family so far. */
+struct family {
+	uint32_t    number, versions; /* 0: none yet */
+	struct uuid id;
+	wall_us     created, made;
+};
+
+/* Has the family any other versions than its reward knows of? */
+static enum err end_family(struct auditor *auditor, const struct family *family)
+{
+	struct reward row;
+	if (family->number == 0) return OK;
+	enum err err = reward_get(auditor->reader, auditor->account, family->number, &row);
+	if (err == ERR_NOT_FOUND || err == ERR_DAMAGED) return OK; /* deleted; told above */
+	if (err) return err;
+	if (row.version != family->versions)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u has %u versions, and says %u",
+		            family->number, family->versions, row.version);
+	return OK;
+}
+
+static void judge_version(struct auditor *auditor, struct family *family, const struct reward_version *row)
+{
+	if (row->version != family->versions + 1)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u follows %u", row->family,
+		            row->version, family->versions);
+	if (family->versions == 0) {
+		family->id = row->family_id;
+		family->created = family->made = row->created;
+	}
+	if (!same_id(family->id, row->family_id) || family->created.v != row->created.v)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u is of another", row->family,
+		            row->version);
+	if (row->created.v < 0 || row->made.v < family->made.v)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u has impossible times",
+		            row->family, row->version);
+	if (!slug_is_valid(row->slug) || !utf8_is_valid(row->name) || !utf8_is_valid(row->description))
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u has texts that are none",
+		            row->family, row->version);
+	family->versions = row->version;
+	family->made = row->made;
+}
+
+static enum err next_family(struct auditor *auditor, struct family *family, uint32_t number)
+{
+	enum err err = end_family(auditor, family);
+	if (number != family->number + 1)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "no version of reward %u", family->number + 1);
+	*family = (struct family){.number = number};
+	return err;
+}
+
+static enum err audit_versions(struct auditor *auditor)
+{
+	struct audit_rows     rows = {.table = TABLE_REWARD_VERSION, .key_size = VERSION_REST};
+	struct audit_whole    found;
+	struct family         family = {.number = 0};
+	struct reward_version row;
+	enum err              err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		if (found.number != family.number && (err = next_family(auditor, &family, found.number)))
+			return err;
+		if (reward_version_read(found.value, &row)) {
+			audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: a version that cannot be read",
+			            found.number);
+			continue;
+		}
+		row.family = found.number;
+		row.version = get_be32(found.key + FAMILY_REST);
+		judge_version(auditor, &family, &row);
+	}
+	if (err != ERR_NOT_FOUND) return err;
+	if (family.number != auditor->family_count)
+		audit_fault(auditor, TABLE_REWARD_TALLY, "%u rewards have been made, but %u are counted",
+		            family.number, auditor->family_count);
+	return end_family(auditor, &family);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- */
+
+static enum err audit_tally(struct auditor *auditor, struct reward_tally *tally)
+{
+	struct audit_rows rows = {.table = TABLE_REWARD_TALLY};
+	enum err          err;
+	*tally = (struct reward_tally){0};
+	while (!(err = audit_row(auditor, &rows)))
+		if (rows.rest.size || reward_tally_read(rows.value, tally))
+			audit_fault(auditor, TABLE_REWARD_TALLY, "a row of a wrong form");
+	auditor->family_count = tally->families;
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err audit_rewards(struct auditor *auditor)
+{
+	struct reward_tally tally;
+	enum err            err = audit_tally(auditor, &tally);
+	if (err || (err = audit_catalogue(auditor, tally.rewards))) return err;
+	if ((err = audit_slugs(auditor))) return err;
+	return audit_versions(auditor);
+}
