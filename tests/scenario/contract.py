@@ -18,13 +18,13 @@ HELD_OF_A_KIND = 25
 METHODS = ("get", "post", "put", "patch", "delete")
 # Headers of HTTP itself and of CORS, which are no part of the document.
 TRANSPORT = re.compile(r"date|connection|content-length|content-type|vary|access-control-.*")
-RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.I)
 formats = jsonschema.FormatChecker(formats=("uuid",))
 
 
 @formats.checks("date-time", raises=ValueError)
 def is_time(text):
-    return not isinstance(text, str) or bool(RFC3339.fullmatch(text) and datetime.fromisoformat(text.replace("Z", "+00:00")))
+    return not isinstance(text, str) or bool(RFC3339.fullmatch(text) and datetime.fromisoformat(text.upper().replace("Z", "+00:00")))
 
 
 @formats.checks("uri")
@@ -39,6 +39,11 @@ def strict(document):
         if schema["type"] == "object":
             schema.setdefault("additionalProperties", False)
     return document
+
+
+def without_nulls(value):
+    """An object without the members that are null."""
+    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
 
 
 class Contract:
@@ -93,7 +98,7 @@ class Contract:
     def hold_request(self, operation, body, answer):
         """What the service takes the document must take; null is as good as absent, where it has no meaning of its own."""
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        given = {name: value for name, value in body.items() if value is not None or name in schema["required"]}
+        given = {name: without_nulls(value) for name, value in body.items() if value is not None or name in schema["required"]}
         self.validate(schema, given, f"{body} was answered with {answer.status}")
 
     def hold_stray(self, item, answer):
