@@ -1,0 +1,272 @@
+/* Assigning a reward, in a command of its own and beside others in one: the checks in their order, what a refusal leaves
+ * (nothing), and that several of one command see each other. */
+#include "actors/shard/entitlement/entitlement.h"
+#include "tests/unit/support.h"
+
+#include "schemas/states.h"
+#include "store/expiry.h"
+#include "store/reward.h"
+
+#include <criterion/criterion.h>
+
+enum { PASS = 7, NOW = 1000000, WINDOW_S = 60 };
+
+static struct scratch     s;
+static struct account     account = {.id = {{'a'}}};
+static struct random_pool randomness;
+static struct request     request;
+static struct hot_at      pass;
+
+static struct reward reward_of(const char *slug)
+{
+	struct reward reward = {.family = 0};
+	must(!reward_by_slug(s.view, account.id, span_str(slug), &reward));
+	return reward;
+}
+
+static void set_status(const char *slug, enum reward_status status)
+{
+	struct reward reward = reward_of(slug);
+	reward.status = status;
+	must(!reward_put(s.view, account.id, &reward));
+	scratch_save(&s);
+}
+
+static void put_reward(uint32_t family, const char *slug, struct reward_version version)
+{
+	struct reward reward = {
+	    .family = family, .version = 1, .created = {1}, .updated = {1}, .slug = span_str(slug)};
+	version.family = family;
+	version.version = 1;
+	version.redemption_allowance = 4;
+	version.slug = version.name = span_str(slug);
+	must(!reward_version_put(s.view, account.id, &version) && !reward_put(s.view, account.id, &reward));
+	must(!reward_slug_put(s.view, account.id, &reward));
+	scratch_save(&s);
+}
+
+static void begin(void)
+{
+	scratch_open(&s);
+	request = (struct request){.view = s.view, .account = &account, .now = {NOW}, .random = &randomness};
+	pass = (struct hot_at){.account = account.id, .number = PASS, .now = {.status = PASS_ISSUED}};
+	put_reward(1, "once", (struct reward_version){.repeat_assignment = false});
+	put_reward(2, "often", (struct reward_version){.repeat_assignment = true});
+	put_reward(3, "three", (struct reward_version){.repeat_assignment = true, .assignment_limit = 3});
+	put_reward(4, "soon",
+	           (struct reward_version){.repeat_assignment = true,
+	                                   .expiration = EXPIRATION_RELATIVE_WINDOW,
+	                                   .window_seconds = WINDOW_S});
+	put_reward(5, "until",
+	           (struct reward_version){.expiration = EXPIRATION_FIXED_END, .fixed_end = {NOW + 5}});
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(assign, .init = begin, .fini = end);
+
+/* One of a command: planned, before anything is staged, and then carried out. */
+struct step {
+	const char        *slug;
+	bool               replace;
+	enum err           want;
+	struct assignment  plan;
+	struct entitlement made;
+};
+
+static void command(struct step *steps, unsigned count)
+{
+	request.drawn = (struct uuid){{0}};
+	for (unsigned i = 0; i < count; i++)
+		cr_assert_eq(entitlement_plan(&request, PASS, span_str(steps[i].slug), steps[i].replace,
+		                              &steps[i].plan),
+		             OK);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned staged = s.staged.count;
+		enum err err = entitlement_assign(&request, &pass, &steps[i].plan, SOURCE_AUTOMATIC,
+		                                  &steps[i].made);
+		cr_expect_eq(err, steps[i].want, "step %u: %s instead of %s", i, err_code(err),
+		             err_code(steps[i].want));
+		if (err) cr_expect_eq(s.staged.count, staged, "step %u has staged something", i);
+	}
+	scratch_save(&s);
+	request.now.v++;
+}
+
+static void assign(const char *slug, bool replace, enum err want)
+{
+	struct step step = {slug, replace, want};
+	command(&step, 1);
+}
+
+static unsigned available(uint32_t family)
+{
+	struct entitlement_open row = {.pass = PASS, .family = family};
+	unsigned                count = 0;
+	while (!entitlement_open_next(s.view, account.id, request.now, &row) && row.family == family)
+		count++;
+	return count;
+}
+
+static struct entitlement again(const struct entitlement *row)
+{
+	struct entitlement got;
+	cr_assert_eq(entitlement_get(s.view, account.id, PASS, row->id, &got), OK);
+	return got;
+}
+
+Test(assign, makes_one_that_is_available_and_counted)
+{
+	struct step step = {"soon", false, OK};
+	command(&step, 1);
+	struct entitlement row = again(&step.made);
+	cr_expect(row.state == ENTITLEMENT_OPEN && row.source == SOURCE_AUTOMATIC && row.family == 4);
+	cr_expect(row.version == 1 && row.allowance == 4 && row.remaining == 4);
+	cr_expect(row.created.v == NOW && row.updated.v == NOW &&
+	          row.expires.v == NOW + WINDOW_S * INT64_C(1000000));
+	cr_expect_eq(reward_of("soon").assigned, 1);
+	cr_expect_eq(available(4), 1);
+	assign("until", false, OK);
+	assign("often", false, OK);
+	cr_expect(available(5) == 1 && available(2) == 1);
+}
+
+/* Each case holds what comes after it too: what is told is what is checked first. */
+Test(assign, checks_are_in_their_order)
+{
+	assign("once", false, OK);
+	set_status("once", REWARD_ARCHIVED);
+	static const struct {
+		uint8_t     status, flags;
+		const char *slug;
+		enum err    want;
+	} rows[] = {{PASS_DEACTIVATED, HOT_DELETED, "nobody", ERR_RESOURCE_NOT_FOUND},
+	            {PASS_DEACTIVATED, 0, "nobody", ERR_RESOURCE_CONFLICT},
+	            {PASS_CREATION_FAILED, 0, "nobody", ERR_RESOURCE_CONFLICT},
+	            {PASS_REMOVED, 0, "nobody", ERR_RESOURCE_NOT_FOUND},
+	            {PASS_CREATING, 0, "", ERR_RESOURCE_NOT_FOUND},
+	            {PASS_ACTIVE, 0, "once", ERR_REWARD_NOT_ASSIGNABLE}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		pass.now.status = rows[i].status;
+		pass.now.flags = rows[i].flags;
+		assign(rows[i].slug, false, rows[i].want);
+		assign(rows[i].slug, true, rows[i].want);
+	}
+	pass.now = (struct hot){.status = PASS_CREATING};
+	request.now.v = NOW + 4; /* its last microsecond */
+	assign("until", false, OK);
+	request.now.v = NOW + 4;
+	assign("until", false, ERR_REWARD_NOT_ASSIGNABLE);
+	assign("until", false, ERR_REWARD_FIXED_END_PASSED);
+	set_status("until", REWARD_ARCHIVED);
+	assign("until", false, ERR_REWARD_NOT_ASSIGNABLE);
+	char long_slug[600];
+	memset(long_slug, 'a', sizeof long_slug);
+	long_slug[sizeof long_slug - 1] = 0;
+	assign(long_slug, true, ERR_RESOURCE_NOT_FOUND);
+}
+
+Test(assign, a_limit_is_of_the_family_and_comes_before_repeating)
+{
+	for (unsigned i = 0; i < 3; i++)
+		assign("three", i == 1, OK);
+	assign("three", false, ERR_REWARD_ASSIGNMENT_LIMIT_REACHED);
+	assign("three", true, ERR_REWARD_ASSIGNMENT_LIMIT_REACHED);
+	cr_expect_eq(available(3), 2, "the refused one replaced nothing");
+}
+
+Test(assign, once_is_once_whatever_became_of_it)
+{
+	assign("once", true, OK);
+	assign("once", true, ERR_REWARD_NOT_ASSIGNABLE);
+	cr_expect_eq(available(1), 1);
+	struct entitlement_open open = {.pass = PASS, .family = 1};
+	must(!entitlement_open_next(s.view, account.id, request.now, &open));
+	struct entitlement row, after;
+	must(!entitlement_get(s.view, account.id, PASS, open.id, &row));
+	after = row;
+	after.remaining = 0;
+	after.state = ENTITLEMENT_REDEEMED;
+	must(!entitlement_change(s.view, account.id, &row, &after));
+	scratch_save(&s);
+	assign("once", false, ERR_REWARD_NOT_ASSIGNABLE);
+}
+
+Test(assign, replacing_ends_what_was_available_and_no_more)
+{
+	struct step old[] = {{"soon", false, OK}, {"soon", false, OK}, {"often", false, OK}};
+	command(old, 3);
+	request.now.v = NOW + WINDOW_S * INT64_C(1000000); /* those two are past */
+	assign("soon", false, OK);
+	struct step step = {"soon", true, OK};
+	command(&step, 1);
+	cr_expect(available(4) == 1 && available(2) == 1);
+	cr_expect_eq(again(&old[0].made).state, ENTITLEMENT_OPEN, "what had expired stays so");
+	cr_expect_eq(again(&step.made).state, ENTITLEMENT_OPEN);
+	struct reward_tally tally;
+	uint64_t            passed;
+	must(!reward_tally_get(s.view, account.id, &tally));
+	must(!expiry_passed(s.view, account.id, request.now, &passed));
+	cr_expect(tally.entitlements == 5 && tally.replaced == 1 && tally.open == 4 && passed == 2);
+}
+
+/* Of one command ------------------------------------------------------------------------------------------- */
+
+Test(assign, several_of_one_command_see_each_other)
+{
+	struct step once[] = {{"once", false, OK}, {"once", false, ERR_REWARD_NOT_ASSIGNABLE}};
+	command(once, 2);
+	struct step three[] = {{"three", false, OK},
+	                       {"three", false, OK},
+	                       {"three", true, OK},
+	                       {"three", true, ERR_REWARD_ASSIGNMENT_LIMIT_REACHED}};
+	command(three, 4);
+	cr_expect_eq(available(3), 1);
+	cr_expect_eq(reward_of("three").assigned, 3);
+	struct step often[] = {{"often", true, OK}, {"often", true, OK}, {"often", false, OK}};
+	assign("often", false, OK);
+	command(often, 3);
+	cr_expect_eq(available(2), 2);
+	cr_expect_eq(again(&often[0].made).state, ENTITLEMENT_REPLACED);
+	for (unsigned i = 1; i < 3; i++)
+		cr_expect_lt(memcmp(often[i - 1].made.id.b, often[i].made.id.b, 16), 0, "in this order");
+}
+
+/* With rows for thirty others in the same command it is refused before it would be too much. */
+Test(assign, no_more_is_replaced_than_one_command_can_write)
+{
+	for (unsigned i = 0; i < REPLACED_AT_ONCE_MAX; i++) {
+		request.now.v += 2049; /* in spans of time of their own */
+		assign("soon", false, OK);
+	}
+	cr_expect_eq(available(4), REPLACED_AT_ONCE_MAX);
+	struct step replacing = {"soon", true, OK};
+	command(&replacing, 1);
+	cr_expect_eq(available(4), 1);
+	for (unsigned i = 0; i < REPLACED_AT_ONCE_MAX; i++) {
+		request.now.v += 2049;
+		assign("soon", false, OK);
+	}
+	assign("soon", true, ERR_RESOURCE_CONFLICT);
+	cr_expect_eq(available(4), REPLACED_AT_ONCE_MAX + 1);
+}
+
+Test(assign, a_command_that_has_written_much_replaces_less)
+{
+	for (unsigned i = 0; i < 300; i++) {
+		request.now.v += 2049;
+		assign("soon", false, OK);
+	}
+	struct assignment  plan;
+	struct entitlement made;
+	must(!entitlement_plan(&request, PASS, span_str("soon"), true, &plan));
+	for (uint32_t i = 0; i < 2100; i++) {
+		uint8_t key[14] = {'z', (uint8_t)(i >> 8), (uint8_t)i};
+		must(!write_put(&s.staged, TABLE_HELD, span_of(key, sizeof key), span_str("full")));
+	}
+	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), ERR_RESOURCE_CONFLICT);
+	cr_expect_eq(s.staged.count, 2100);
+}
