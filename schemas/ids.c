@@ -201,16 +201,6 @@ bool pass_id_is_valid(struct span text)
 	return text_is_plain(text, PASS_ID_BYTES_MAX) && !span_is(text, ".") && !span_is(text, "..");
 }
 
-bool reader_id_is_valid(struct span text)
-{
-	return text_is_plain(text, READER_ID_BYTES_MAX);
-}
-
-bool reader_name_is_valid(struct span text)
-{
-	return text_is_plain(text, READER_NAME_BYTES_MAX);
-}
-
 uint32_t account_slot(struct account_id account)
 {
 	return crc32c(0, account.b, sizeof(account.b)) % SLOT_COUNT;

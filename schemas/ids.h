@@ -45,10 +45,6 @@ bool text_is_plain(struct span text, size_t bytes_max);
 /* Is this a pass_id the interface takes: plain text of at most 200 bytes, not "." or ".."? */
 bool pass_id_is_valid(struct span text);
 
-/* The same of a reader's id and name, which are in no path: 1 to 200 bytes each. */
-bool reader_id_is_valid(struct span text);
-bool reader_name_is_valid(struct span text);
-
 /* The fixed placement: account -> slot (of SLOT_COUNT) -> shard (of `shards`). */
 uint32_t account_slot(struct account_id account);
 uint32_t slot_shard(uint32_t slot, uint32_t shards);

@@ -32,7 +32,8 @@ static enum err audit_numbers(struct auditor *auditor, struct scans_seen *seen)
 			continue;
 		}
 		seen->sum.readers_named += row.named;
-		if (!reader_id_is_valid(row.id) || (row.named && !reader_name_is_valid(row.name)))
+		if (!text_is_plain(row.id, READER_ID_BYTES_MAX) ||
+		    (row.named && !text_is_plain(row.name, READER_NAME_BYTES_MAX)))
 			audit_fault(auditor, TABLE_READER_NUMBER, "reader %u has an impossible id or name",
 			            seen->readers_numbered);
 		if (row.named ? row.named_at.v < 0 : row.named_at.v != 0)

@@ -2,8 +2,10 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import images
 import pytest
 from deliveries import RFC3339, advance
+from harness import wait_for
 from retries import is_first, is_replay_of, is_reused, new_key, once
 from scans import FIELDS, SCANS, UUID, as_listed, as_told, list_scans, scan, try_scan, verdict
 from shop import Shop, new_id, template_file
@@ -84,6 +86,24 @@ def test_a_qr_value_is_a_pass_id_where_the_template_has_one(shop):
     assert verdict(shop, without) == "succeeded"
 
 
+def test_a_qr_value_may_be_a_cards_code(shop):
+    """A pass's own value comes first; then a card's code, which may look like anything."""
+    shop.templates["plain"] = shop.put_template(template_file("none", qr=False))
+    one, two, plain = shop.create()["id"], shop.create()["id"], shop.create(kind="plain")["id"]
+    codes = {"0042 é": one, plain: two, two: one}
+    cards = {code: shop.service.cli("card", "link", shop.account, "--pass", to, "--code", code)["id"] for code, to in codes.items()}
+
+    def scanned(code):
+        answer = try_scan(shop, qr_value=code)
+        return answer.json["pass_id"] if answer.status == 200 else answer.json["code"]
+
+    assert [scanned(code) for code in codes] == [one, two, two]
+    try_scan(shop, pass_id="0042 é").is_error(404, "RESOURCE_NOT_FOUND")
+    shop.service.cli("card", "unlink", shop.account, cards["0042 é"])
+    shop.delete(two)
+    assert [scanned(code) for code in codes] == ["RESOURCE_NOT_FOUND", "RESOURCE_NOT_FOUND", one]
+
+
 def test_a_scan_changes_nothing_that_a_client_sees_of_its_pass(shop):
     pass_id = shop.create()["id"]
     before, history = shop.get(pass_id), shop.history(pass_id)
@@ -108,6 +128,29 @@ def test_states_of_a_pass(shop):
     assert (made["status"], made["reason"], made["scanner_id"]) == ("failed", "pass_suspended", "door")
     shop.event(blocked, "unblocked")
     assert verdict(shop, blocked) == "succeeded"
+
+
+@pytest.fixture(scope="module")
+def issuing(module_services, authority):
+    return module_services(shards=1, options=images.options(authority))
+
+
+def test_a_pass_that_is_not_issued(issuing, chain):
+    """While it is being issued, and when that has failed; once it is issued, that is forgotten."""
+    shop = Shop(issuing)
+    with images.Gallery(chain) as gallery, ThreadPoolExecutor(1) as pool:
+        held, lost = images.body_with(gallery.url("/held-image/logo")), images.body_with(gallery.url("/status/404"))
+        made = pool.submit(lambda: shop.service.client(shop.key).post("/v1/passes", held))
+        wait_for(lambda: gallery.requests, 10, "the fetch")
+        assert shop.get(held["pass_id"])["status"] == "creating"
+        assert [verdict(shop, held["pass_id"]), verdict(shop, held["pass_id"])] == ["pass_not_issued"] * 2
+        gallery.release()
+        assert made.result().status == 201
+        assert [verdict(shop, held["pass_id"]), verdict(shop, held["pass_id"])] == ["succeeded", "double_scan"]
+        assert shop.client.post("/v1/passes", lost).json["status"] == "creation_failed"
+        made = scan(shop, lost["pass_id"])
+        assert (made["status"], made["reason"]) == ("failed", "pass_not_issued")
+    shop.close()
 
 
 def test_a_failed_scan_starts_no_window(shop):

@@ -18,8 +18,9 @@ enum err on_READER_PUT(struct request *request, struct outcome *outcome)
 	struct scan_tally tally;
 	struct reader_row row;
 	msgpack_packer    pk = buffer_packer(outcome->payload);
-	if (!reader_id_is_valid(id)) return blame(outcome, ERR_INVALID_INPUT, span_str("id"));
-	if (!reader_name_is_valid(name)) return blame(outcome, ERR_INVALID_INPUT, span_str("name"));
+	if (!text_is_plain(id, READER_ID_BYTES_MAX)) return blame(outcome, ERR_INVALID_INPUT, span_str("id"));
+	if (!text_is_plain(name, READER_NAME_BYTES_MAX))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("name"));
 	enum err err = scan_tally_get(request->view, account, &tally);
 	if (err || (err = find(request, id, &tally, &row))) return err;
 	if (!row.named) {

@@ -1,15 +1,9 @@
 /* POST /v1/scans: a pass is shown to a reader. Registered with its verdict, whatever that is, in one commit with what it
  * does to the pass; so of two readers at the same instant one is the first. */
+#include "actors/shard/card/card.h"
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/scan/scan.h"
-
-/* The pass that a card is linked to. There are no cards yet. */
-static enum err card_find(struct request *request, struct span code, uint32_t *number)
-{
-	(void)request, (void)code, (void)number;
-	return ERR_RESOURCE_NOT_FOUND;
-}
 
 static enum err find_by_card(struct request *request, struct span code, struct hot_at *pass)
 {
@@ -42,7 +36,7 @@ static enum err check(const struct request *request, struct outcome *outcome)
 	}
 	if (arg_present(id) && !pass_id_is_valid(arg_span(id)))
 		return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
-	if (arg_present(reader) && !reader_id_is_valid(arg_span(reader)))
+	if (arg_present(reader) && !text_is_plain(arg_span(reader), READER_ID_BYTES_MAX))
 		return blame(outcome, ERR_INVALID_INPUT, span_str("reader_id"));
 	return OK;
 }
