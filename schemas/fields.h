@@ -184,6 +184,17 @@
 	F(RULE_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
 	F(RULE_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)
 
+#define FIELDS_AUDIENCE_PUT(F)                                     \
+	F(AUDIENCE_PUT, audience_id, SELF, STRING, OPTIONAL, 0, 0) \
+	F(AUDIENCE_PUT, name, SELF, STRING, REQUIRED, 0, 0)        \
+	F(AUDIENCE_PUT, pass_id, SELF, STRINGS, REQUIRED, 0, 0)
+#define FIELDS_NOTIFICATION_SCHEDULE(F)                                     \
+	F(NOTIFICATION_SCHEDULE, pass_id, SELF, STRING, OPTIONAL, 0, 0)     \
+	F(NOTIFICATION_SCHEDULE, audience_id, SELF, STRING, OPTIONAL, 0, 0) \
+	F(NOTIFICATION_SCHEDULE, message, SELF, STRING, REQUIRED, 0, 0)     \
+	F(NOTIFICATION_SCHEDULE, scheduled_at, SELF, TIME, REQUIRED, 0, 0)
+#define FIELDS_NOTIFICATION_SEND(F)
+
 /* Of one pass: it has been issued, or could not be, and why; how it stands now. */
 #define FIELDS_PASS_ISSUE(F)                                          \
 	F(PASS_ISSUE, number, SELF, INTEGER, REQUIRED, 0, UINT32_MAX) \

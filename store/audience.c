@@ -39,7 +39,7 @@ void audience_write(const struct audience *row, struct buffer *value)
 	}
 }
 
-enum err audience_get(struct view *view, struct account_id account, struct uuid id, struct audience *row)
+enum err audience_row_get(struct view *view, struct account_id account, struct uuid id, struct audience *row)
 {
 	struct row_key key = key_uuid(account, id);
 	struct span    value;
@@ -48,7 +48,7 @@ enum err audience_get(struct view *view, struct account_id account, struct uuid 
 	return err ? err : audience_read(value, row);
 }
 
-enum err audience_put(struct view *view, struct account_id account, const struct audience *row)
+enum err audience_row_put(struct view *view, struct account_id account, const struct audience *row)
 {
 	struct row_key key = key_uuid(account, row->id);
 	struct buffer  value = {0};

@@ -15,9 +15,10 @@ struct audience {
 	struct span     stored; /* read: their bytes */
 };
 
-must_check enum err audience_get(struct view *view, struct account_id account, struct uuid id,
-                                 struct audience *row);
-must_check enum err audience_put(struct view *view, struct account_id account, const struct audience *row);
+must_check enum err audience_row_get(struct view *view, struct account_id account, struct uuid id,
+                                     struct audience *row);
+must_check enum err audience_row_put(struct view *view, struct account_id account,
+                                     const struct audience *row);
 
 /* The member at `index` of a row that was read. */
 uint32_t audience_pass(const struct audience *row, uint32_t index);

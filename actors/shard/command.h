@@ -59,6 +59,7 @@ struct shard_facts {
 };
 
 struct delivery_queue;
+struct due_queue;
 
 struct request {
 	const struct call    *call;
@@ -77,6 +78,7 @@ struct request {
 	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
 	struct delivery_queue    *deliveries;
+	struct due_queue         *notices;
 	struct delivery_counters *counters;
 };
 

@@ -79,6 +79,7 @@ static bool is_of_shard(enum message message)
 	case MSG_DELIVERY_LEASE:
 	case MSG_DELIVERY_RENDER:
 	case MSG_DELIVERY_REPORT:
+	case MSG_NOTIFICATION_SEND:
 	case MSG_HEARTBEAT: return true;
 	default: return false;
 	}
@@ -183,6 +184,7 @@ static enum err save(struct engine *engine, struct request *request)
 	note_settings(engine, request);
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
 	if ((err = issuance_saw(&engine->issuance, &engine->writes, engine->now))) return err;
+	if ((err = due_saw(&engine->notices, &engine->writes, view))) return err;
 	return queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
 }
 
@@ -216,6 +218,7 @@ static enum err run(struct engine *engine, const struct session *session, const 
 	                          .mono = engine->now,
 	                          .accounts = &engine->accounts,
 	                          .deliveries = &engine->deliveries,
+	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries};
 	arena_reset(&engine->arena);
 	engine->writes = writes_none(&engine->arena);

@@ -45,6 +45,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 		return err;
 	if ((err = issuance_load(&engine->issuance, view, EGRESS_FETCHES_MAX / engine->facts.shards)))
 		return err;
+	if ((err = due_load(&engine->notices, view))) return err;
 	if ((err = begin_clock(engine, view))) return err;
 	return readers_open(store, &engine->facts, &engine->readers);
 }
@@ -56,6 +57,7 @@ void engine_close(struct engine *engine)
 	parking_close(&engine->parking);
 	engine_forget_question(engine);
 	queue_free(&engine->deliveries);
+	due_free(&engine->notices);
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);

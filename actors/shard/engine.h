@@ -3,6 +3,7 @@
 #include "actors/shard/command.h"
 #include "actors/shard/delivery/queue.h"
 #include "actors/shard/issuance/issuance.h"
+#include "actors/shard/notification/due.h"
 #include "actors/shard/parked.h"
 #include "actors/shard/rate.h"
 #include "actors/shard/readers.h"
@@ -45,6 +46,8 @@ struct engine {
 	struct kept_call      question;
 	struct peer           questioner;
 	bool                  is_asked;
+
+	struct due_queue notices; /* notifications that are due */
 
 	/* The issuer. */
 	struct peer      timer;

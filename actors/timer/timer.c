@@ -8,6 +8,7 @@
 #include "actors/rt/time.h"
 #include "actors/timer/deliver.h"
 #include "actors/timer/fetch.h"
+#include "actors/timer/notify.h"
 #include "actors/timer/own.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
@@ -23,6 +24,7 @@ struct timer {
 	struct ask          *shards[SHARDS_MAX];
 	struct deliver      *deliveries[SHARDS_MAX];
 	struct fetching     *fetches[SHARDS_MAX];
+	struct notify       *notices[SHARDS_MAX];
 	uint32_t             fetches_in_hand;
 	uint64_t             instance; /* of this process' life */
 	uint32_t             shard_count;
@@ -131,6 +133,7 @@ static enum err open_shard(struct timer *timer, const struct options *options, u
 	if ((err = fetching_open(&timer->fetches[shard], ask, timer->egress, &timer->rules,
 	                         &timer->fetches_in_hand)))
 		return err;
+	if ((err = notify_open(&timer->notices[shard], ask))) return err;
 	if ((err = loop_watch(&timer->loop, ask_fd(ask)))) return err;
 	return loop_watch(&timer->loop, ask_link_fd(ask));
 }
@@ -155,6 +158,7 @@ static void timer_close(struct timer *timer)
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		deliver_close(&timer->deliveries[shard]);
 		fetching_close(&timer->fetches[shard]);
+		notify_close(&timer->notices[shard]);
 		ask_close(&timer->shards[shard]);
 	}
 	buffer_free(&timer->answers.bytes);
@@ -181,12 +185,14 @@ static void heartbeat(struct ask *ask, mono_us now)
 	ask_commit(ask);
 }
 
-static void heartbeats(struct timer *timer, mono_us now)
+/* Did they go out? */
+static bool heartbeats(struct timer *timer, mono_us now)
 {
-	if (now.v < timer->heartbeat_due.v) return;
+	if (now.v < timer->heartbeat_due.v) return false;
 	timer->heartbeat_due = mono_after(now, (dur_us){HEARTBEAT_EVERY_MS * US_PER_MS});
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
 		heartbeat(timer->shards[shard], now);
+	return true;
 }
 
 /* One turn; returns how long the next may be away. */
@@ -194,10 +200,11 @@ static dur_us turn(struct timer *timer, mono_us now)
 {
 	bool   more = false;
 	dur_us wait = {CHILD_TURN_MS * US_PER_MS};
-	heartbeats(timer, now);
+	bool   beat = heartbeats(timer, now);
 	read_own_addresses(timer, now);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		more |= ask_pump(timer->shards[shard], now, MESSAGES_A_TURN);
+		notify_turn(timer->notices[shard], now, beat);
 		deliver_turn(timer->deliveries[shard], now); /* what an answer leads to leaves at once */
 		ask_flush(timer->shards[shard], now);
 	}

@@ -54,6 +54,14 @@ bool args_flag(struct args *args, const char *name)
 
 const char *args_word(struct args *args)
 {
+	const char *word = args_word_or_none(args);
+
+	if (!word) args->wrong = true;
+	return word ? word : "";
+}
+
+const char *args_word_or_none(struct args *args)
+{
 	bool options_ended = false;
 
 	for (int i = 0; i < args->count; i++) {
@@ -65,8 +73,7 @@ const char *args_word(struct args *args)
 			return word;
 		}
 	}
-	args->wrong = true;
-	return "";
+	return NULL;
 }
 
 bool args_end(struct args *args)

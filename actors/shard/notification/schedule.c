@@ -1,0 +1,49 @@
+/* notification schedule ACCOUNT: to a pass or to an audience, at a time; one that has passed is now. */
+#include "actors/shard/notification/notification.h"
+#include "actors/shard/pass/pass.h"
+#include "store/audience.h"
+
+static enum err take_pass(struct request *request, struct outcome *outcome, struct notification *row)
+{
+	struct hot_at pass;
+	struct span   pass_id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_pass_id]);
+	enum err      err = pass_find(request, pass_id, false, &pass);
+	if (err) return blame(outcome, err, span_str("pass_id"));
+	row->pass_number = pass.number;
+	return OK;
+}
+
+static enum err take_audience(struct request *request, struct outcome *outcome, struct notification *row)
+{
+	struct audience audience;
+	struct span     id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
+	enum err        err = ERR_NOT_FOUND;
+	row->to_audience = true;
+	if (uuid_read(id, &row->audience))
+		err = audience_row_get(request->view, request->account->id, row->audience, &audience);
+	return err == ERR_NOT_FOUND ? blame(outcome, ERR_RESOURCE_NOT_FOUND, span_str("audience_id")) : err;
+}
+
+enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct notification   row = {.created = request->now,
+	                             .message = arg_span(&args[ARG_NOTIFICATION_SCHEDULE_message])};
+	wall_us               at = {arg_integer(&args[ARG_NOTIFICATION_SCHEDULE_scheduled_at], 0)};
+	bool                  to_pass = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_pass_id]);
+	bool                  to_audience = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
+	char                  id[UUID_TEXT];
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	if (to_pass == to_audience) return blame(outcome, ERR_INVALID_INPUT, span_str("audience_id"));
+	if (!notification_message_is_good(row.message))
+		return blame(outcome, ERR_INVALID_INPUT, span_str("message"));
+	enum err err = to_pass ? take_pass(request, outcome, &row) : take_audience(request, outcome, &row);
+	if (err) return err;
+	row.id = uuid_draw(request);
+	if ((err = notification_add(request->view, request->account->id, &row, at))) return err;
+	uuid_text(row.id, id);
+	msgpack_pack_map(&pk, 1);
+	pack_text(&pk, "id");
+	pack_text(&pk, id);
+	return OK;
+}
