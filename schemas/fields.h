@@ -184,6 +184,15 @@
 	F(RULE_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
 	F(RULE_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)
 
+#define FIELDS_NOTIFICATION_LIST(F)                                              \
+	F(NOTIFICATION_LIST, limit, QUERY, INTEGER, OPTIONAL, 1, PAGE_LIMIT_MAX) \
+	F(NOTIFICATION_LIST, offset, QUERY, INTEGER, OPTIONAL, 0, INT64_MAX)     \
+	F(NOTIFICATION_LIST, q, QUERY, STRING, OPTIONAL, 0, 0)                   \
+	F(NOTIFICATION_LIST, status, QUERY, STRINGS, OPTIONAL, 0, 0)             \
+	F(NOTIFICATION_LIST, sort_by, QUERY, STRING, OPTIONAL, 0, 0)             \
+	F(NOTIFICATION_LIST, sort_dir, QUERY, STRING, OPTIONAL, 0, 0)            \
+	F(NOTIFICATION_LIST, scheduled_from, QUERY, TIME, OPTIONAL, 0, 0)        \
+	F(NOTIFICATION_LIST, scheduled_to, QUERY, TIME, OPTIONAL, 0, 0)
 #define FIELDS_AUDIENCE_PUT(F)                                     \
 	F(AUDIENCE_PUT, audience_id, SELF, STRING, OPTIONAL, 0, 0) \
 	F(AUDIENCE_PUT, name, SELF, STRING, REQUIRED, 0, 0)        \

@@ -29,6 +29,7 @@ enum {
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
 
 	/* Notices: cards, audiences, notifications */
+	NOTIFICATIONS_PAGE_DEFAULT = 100,    /* rows; document section 8 */
 	CARD_CODE_BYTES_MAX = 200,           /* of a card's code; key size; INVALID_INPUT */
 	NOTIFICATION_CODE_POINTS_MAX = 2000, /* of a message; every wallet would cut it; INVALID_INPUT */
 	AUDIENCE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */

@@ -27,6 +27,21 @@ enum err list_take_range(struct outcome *outcome, const msgpack_object *from, co
 	return bounds[0].v > bounds[1].v ? blame(outcome, ERR_INVALID_INPUT, span_str(name)) : OK;
 }
 
+enum err list_take_statuses(struct outcome *outcome, const msgpack_object *arg,
+                            const char *(*text)(unsigned status), unsigned count, unsigned *statuses)
+{
+	*statuses = 0;
+	for (uint32_t i = 0; arg_present(arg) && i < arg->via.array.size; i++) {
+		struct span word = arg_span(&arg->via.array.ptr[i]);
+		unsigned    status = 0;
+		while (status < count && !span_is(word, text(status)))
+			status++;
+		if (status == count) return blame(outcome, ERR_INVALID_INPUT, span_str("status"));
+		*statuses |= 1u << status;
+	}
+	return OK;
+}
+
 enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool *ascending)
 {
 	*ascending = arg_present(arg) && span_is(arg_span(arg), "asc");

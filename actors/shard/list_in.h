@@ -13,5 +13,10 @@ must_check enum err list_take_q(struct request *request, struct outcome *outcome
 must_check enum err list_take_range(struct outcome *outcome, const msgpack_object *from,
                                     const msgpack_object *to, const char *name, wall_us bounds[2]);
 
+/* `status`, repeatable: a bit each of `count` of them, whose words are `text`; 0 where it is left out. */
+must_check enum err list_take_statuses(struct outcome *outcome, const msgpack_object *arg,
+                                       const char *(*text)(unsigned status), unsigned count,
+                                       unsigned *statuses);
+
 /* `sort_dir`: is it asc? Left out it is desc. */
 must_check enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool *ascending);

@@ -7,6 +7,7 @@
 #include "actors/shard/engine.h"
 #include "actors/shard/pages.h"
 #include "actors/shard/place.h"
+#include "schemas/mexico.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -173,10 +174,19 @@ static _Noreturn void die(const struct shard *shard, enum err err)
 	_exit(1);
 }
 
+/* Before there is another thread. */
+static enum err begin_zone(void)
+{
+	if (mexico_begin()) return OK;
+	log_fatal("time_zone", "zone=America/Mexico_City reason=\"the system's time zone data lack it\"");
+	return ERR_UNSUPPORTED;
+}
+
 int shard_main(const struct options *options)
 {
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
-	enum err            err = child_begin(&shard.child, options, ROLE_SHARD);
+	enum err            err = begin_zone();
+	if (!err) err = child_begin(&shard.child, options, ROLE_SHARD);
 	if (!err && (err = open_all(&shard, options)) && !shard.told)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));

@@ -8,20 +8,6 @@
 
 /* What is asked for ---------------------------------------------------------------------------------------- */
 
-static enum err take_statuses(const msgpack_object *arg, struct pass_filter *filter)
-{
-	if (!arg_present(arg)) return OK;
-	for (uint32_t i = 0; i < arg->via.array.size; i++) {
-		struct span text = arg_span(&arg->via.array.ptr[i]);
-		unsigned    status = 0;
-		while (status < PASS_STATUSES && !span_is(text, pass_status_text(status)))
-			status++;
-		if (status == PASS_STATUSES) return ERR_INVALID_INPUT;
-		filter->statuses |= 1u << status;
-	}
-	return OK;
-}
-
 static enum err take_filter(struct request *request, struct outcome *outcome, struct pass_filter *filter)
 {
 	const msgpack_object *args = request->args;
@@ -29,8 +15,9 @@ static enum err take_filter(struct request *request, struct outcome *outcome, st
 	enum err              err;
 	filter->with_deleted = arg_boolean(&args[ARG_PASS_LIST_include_deleted], false);
 	if ((err = list_take_q(request, outcome, &args[ARG_PASS_LIST_q], &filter->q))) return err;
-	if ((err = take_statuses(&args[ARG_PASS_LIST_status], filter)))
-		return blame(outcome, err, span_str("status"));
+	err = list_take_statuses(outcome, &args[ARG_PASS_LIST_status], pass_status_text, PASS_STATUSES,
+	                         &filter->statuses);
+	if (err) return err;
 	err = list_take_range(outcome, &args[ARG_PASS_LIST_created_from], &args[ARG_PASS_LIST_created_to],
 	                      "created_from", created);
 	if (err) return err;

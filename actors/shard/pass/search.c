@@ -1,8 +1,8 @@
 /* Searching. Texts of 32 passes lie in one row: if q is nowhere in it, that is all there is to do. Long texts have rows
  * of their own. A search ends when its caller has given it up, so that it holds nobody up for long. */
 #include "actors/shard/pass/search.h"
+#include "actors/shard/text_search.h"
 
-#include "actors/rt/time.h"
 #include "schemas/found.h"
 #include "schemas/json.h"
 #include "schemas/search.h"
@@ -70,120 +70,74 @@ uint64_t counters_hold(struct counters *counters, struct span row, uint64_t mask
 /* Texts --------------------------------------------------------------------------------------------------- */
 
 struct search {
-	struct request *request;
-	struct span     q;
-	bool            ids_only; /* and not in values */
-	struct buffer   row_room, body_room, text;
-	struct arena    arena; /* of one body */
-	uint32_t        at;    /* the row read last; UINT32_MAX: none */
+	struct text_search texts;    /* first: what search of texts hands around leads back to this */
+	bool               ids_only; /* and not in values */
+	struct buffer      room, text;
+	struct arena       arena; /* of one body */
 };
 
 /* A text begins with its id. */
-static bool text_holds(const struct search *search, struct span text)
+static bool text_holds(const struct text_search *texts, struct span text)
 {
-	const uint8_t *end = search->ids_only && text.size ? memchr(text.at, FOUND_SEPARATOR, text.size)
-	                                                   : NULL;
+	const struct search *search = (const struct search *)texts;
+	const uint8_t       *end = search->ids_only && text.size ? memchr(text.at, FOUND_SEPARATOR, text.size)
+	                                                         : NULL;
 	if (end) text.size = (size_t)(end - text.at);
-	return span_holds(text, search->q);
-}
-
-static enum err read_texts(struct search *search, uint32_t number, struct text_row *texts)
-{
-	struct view    *view = search->request->view;
-	struct row_key  key = key_u32(search->request->account->id, number);
-	struct view_row row;
-	enum err        err = search->at + 1 == number && number
-	                          ? view_whole_next(view, TABLE_TEXT, &search->row_room, &row)
-	                          : view_whole_from(view, TABLE_TEXT, key_span(&key), &search->row_room, &row);
-	search->at = number;
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	return span_equal(row.key, key_span(&key)) ? text_row_read(row.value, texts) : ERR_DAMAGED;
+	return span_holds(text, texts->q);
 }
 
 static enum err is_in_body(struct search *search, const struct row_key *key, bool *found)
 {
+	struct view    *view = search->texts.request->view;
 	struct view_row row;
 	struct body     body;
-	enum err err = view_whole_from(search->request->view, TABLE_BODY, key_span(key), &search->body_room,
-	                               &row);
+	enum err        err = view_whole_from(view, TABLE_BODY, key_span(key), &search->room, &row);
 	if (!err && !span_equal(row.key, key_span(key))) err = ERR_DAMAGED;
 	if (err || (err = body_open(row.value, &body))) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	buffer_clear(&search->text);
 	err = found_text(&body, &search->arena, &search->text);
 	arena_reset(&search->arena);
-	*found = !err && text_holds(search, buffer_span(&search->text));
+	*found = !err && text_holds(&search->texts, buffer_span(&search->text));
 	return err;
 }
 
 /* A text of its own row, or of none. */
-static enum err is_in_long_text(struct search *search, uint32_t number, bool *found)
+static enum err is_in_long_text(struct text_search *texts, uint32_t number, bool *found)
 {
-	struct row_key  key = key_u32(search->request->account->id, number);
+	struct search  *search = (struct search *)texts;
+	struct row_key  key = key_u32(texts->request->account->id, number);
 	struct view_row row;
-	enum err        err = view_whole_from(search->request->view, TABLE_LONG_TEXT, key_span(&key),
-	                                      &search->body_room, &row);
+	enum err err = view_whole_from(texts->request->view, TABLE_LONG_TEXT, key_span(&key), &search->room,
+	                               &row);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err || !span_equal(row.key, key_span(&key))) return is_in_body(search, &key, found);
-	*found = text_holds(search, row.value);
+	*found = text_holds(texts, row.value);
 	return OK;
 }
 
-/* Of the 32 passes of one row, those of `among` that hold q. */
-static enum err search_row(struct search *search, uint32_t row, uint32_t among, uint32_t *found)
+static enum err search_of(struct request *request, struct span q, bool ids_only, const uint64_t *found,
+                          struct selection *selection)
 {
-	struct text_row texts;
-	enum err        err = read_texts(search, row, &texts);
-	*found = 0;
-	if (err || (!texts.elsewhere && !span_holds(texts.all, search->q))) return err;
-	for (; !err && among; among &= among - 1) {
-		unsigned i = (unsigned)__builtin_ctz(among);
-		bool     holds = text_holds(search, texts.of[i]);
-		if (texts.elsewhere >> i & 1) err = is_in_long_text(search, row * TEXT_PASSES + i, &holds);
-		if (holds) *found |= 1u << i;
-	}
-	return err;
-}
-
-static enum err is_late(const struct search *search)
-{
-	return search->request->call->deadline.v <= time_mono().v ? ERR_OVERLOADED : OK;
-}
-
-static enum err search_all(struct search *search, const uint64_t *found, struct selection *selection)
-{
-	selection->total = 0;
-	for (uint32_t row = 0; row * (uint64_t)TEXT_PASSES < selection->made; row++) {
-		unsigned shift = row % 2 * TEXT_PASSES;
-		uint32_t wanted = (uint32_t)(selection->bits[row / 2] >> shift);
-		uint32_t has = found ? wanted & (uint32_t)(found[row / 2] >> shift) : 0, more = 0;
-		enum err err = wanted & ~has ? search_row(search, row, wanted & ~has, &more) : OK;
-		if (err || (err = is_late(search))) return err;
-		selection->bits[row / 2] &= ~((uint64_t)UINT32_MAX << shift);
-		selection->bits[row / 2] |= (uint64_t)(has | more) << shift;
-		selection->total += (unsigned)__builtin_popcount(has | more);
-	}
-	return OK;
-}
-
-static enum err run(struct search *search, const uint64_t *found, struct selection *selection)
-{
-	enum err err = search_all(search, found, selection);
-	buffer_free(&search->row_room);
-	buffer_free(&search->body_room);
-	buffer_free(&search->text);
-	arena_free(&search->arena);
+	struct search search = {.texts = {.request = request,
+	                                  .table = TABLE_TEXT,
+	                                  .q = q,
+	                                  .holds = text_holds,
+	                                  .holds_elsewhere = is_in_long_text},
+	                        .ids_only = ids_only};
+	enum err      err = text_search(&search.texts, found, selection);
+	buffer_free(&search.room);
+	buffer_free(&search.text);
+	arena_free(&search.arena);
 	return err;
 }
 
 enum err search_texts(struct request *request, struct span q, const uint64_t *found,
                       struct selection *selection)
 {
-	struct search search = {.request = request, .q = q, .at = UINT32_MAX};
-	return run(&search, found, selection);
+	return search_of(request, q, false, found, selection);
 }
 
 enum err search_ids(struct request *request, struct span q, struct selection *selection)
 {
-	struct search search = {.request = request, .q = q, .at = UINT32_MAX, .ids_only = true};
-	return run(&search, NULL, selection);
+	return search_of(request, q, true, NULL, selection);
 }

@@ -18,7 +18,7 @@ struct selection {
 	uint64_t *bits;           /* in the view's arena */
 	uint32_t  made;           /* numbers below this */
 	uint64_t  total;          /* selected */
-	int64_t  *updated;        /* by number, of those selected; with keep_updated alone */
+	int64_t  *updated;        /* by number, of those selected, where the order asks for such a time */
 	int64_t   oldest, newest; /* no `updated` is outside */
 };
 

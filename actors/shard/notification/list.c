@@ -1,0 +1,116 @@
+/* GET /v1/notifications: filters, two orders, exact counts; times as Mexico City tells them. */
+#include "actors/shard/list_in.h"
+#include "actors/shard/list_out.h"
+#include "actors/shard/notification/notification.h"
+#include "actors/shard/pass/order.h"
+#include "schemas/mexico.h"
+
+static enum err take_filter(struct request *request, struct outcome *outcome,
+                            struct notification_filter *filter)
+{
+	const msgpack_object *args = request->args;
+	enum err              err = list_take_q(request, outcome, &args[ARG_NOTIFICATION_LIST_q], &filter->q);
+	if (err) return err;
+	err = list_take_statuses(outcome, &args[ARG_NOTIFICATION_LIST_status], notification_status_text,
+	                         NOTIFICATION_STATUSES, &filter->statuses);
+	if (err) return err;
+	return list_take_range(outcome, &args[ARG_NOTIFICATION_LIST_scheduled_from],
+	                       &args[ARG_NOTIFICATION_LIST_scheduled_to], "scheduled_from",
+	                       filter->scheduled);
+}
+
+static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
+{
+	const msgpack_object *args = request->args, *by = &args[ARG_NOTIFICATION_LIST_sort_by];
+	page->order = ORDER_UPDATED; /* which stands for the time it is scheduled for */
+	if (arg_present(by) && !span_is(arg_span(by), "scheduled_at")) {
+		if (!span_is(arg_span(by), "created_at"))
+			return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
+		page->order = ORDER_CREATED;
+	}
+	page->skip = (uint64_t)arg_integer(&args[ARG_NOTIFICATION_LIST_offset], 0);
+	page->limit = (uint64_t)arg_integer(&args[ARG_NOTIFICATION_LIST_limit], NOTIFICATIONS_PAGE_DEFAULT);
+	return list_take_dir(outcome, &args[ARG_NOTIFICATION_LIST_sort_dir], &page->ascending);
+}
+
+static void pack_time(msgpack_packer *pk, const char *name, wall_us at)
+{
+	char text[MEXICO_TEXT];
+	mexico_text(at, text);
+	pack_text(pk, name);
+	pack_text(pk, text);
+}
+
+/* To a pass by the id that it was given, to an audience by its own. */
+static enum err pack_recipient(struct request *request, const struct notification *row, msgpack_packer *pk)
+{
+	struct hot_at pass = {.account = request->account->id, .number = row->pass_number};
+	struct body   body;
+	char          audience[UUID_TEXT];
+	enum err      err = row->to_audience ? OK : pass_body(request, &pass, &body);
+	if (err) return err;
+	uuid_text(row->audience, audience);
+	pack_text(pk, "pass_id");
+	if (row->to_audience)
+		msgpack_pack_nil(pk);
+	else
+		pack_str(pk, body.pass_id);
+	pack_text(pk, "audience_id");
+	if (row->to_audience)
+		pack_text(pk, audience);
+	else
+		msgpack_pack_nil(pk);
+	return OK;
+}
+
+static enum err show_one(struct request *request, uint32_t number, struct buffer *out)
+{
+	struct account_id         account = request->account->id;
+	struct notification       row;
+	struct notification_state state;
+	char                      id[UUID_TEXT];
+	msgpack_packer            pk = buffer_packer(out);
+	enum err                  err = notification_get(request->view, account, number, &row);
+	if (!err) err = notification_state_get(request->view, account, number, &state);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	uuid_text(row.id, id);
+	msgpack_pack_map(&pk, 8);
+	pack_text(&pk, "id");
+	pack_text(&pk, id);
+	pack_text(&pk, "message");
+	pack_str(&pk, row.message);
+	if ((err = pack_recipient(request, &row, &pk))) return err;
+	pack_text(&pk, "status");
+	pack_text(&pk, notification_status_text(state.status));
+	pack_time(&pk, "scheduled_at", state.scheduled);
+	if (state.status == NOTIFICATION_SENT) {
+		pack_time(&pk, "sent_at", state.sent);
+	} else {
+		pack_text(&pk, "sent_at");
+		msgpack_pack_nil(&pk);
+	}
+	pack_time(&pk, "created_at", row.created);
+	return OK;
+}
+
+enum err on_NOTIFICATION_LIST(struct request *request, struct outcome *outcome)
+{
+	struct list_out            list;
+	struct notification_filter filter = {.statuses = 0};
+	struct selection           selection;
+	struct page                page = {.count = 0};
+	enum err                   err = take_filter(request, outcome, &filter);
+	if (err || (err = take_order(request, outcome, &page))) return err;
+	uint64_t skipped = page.skip;
+	filter.keep_scheduled = page.order == ORDER_UPDATED;
+	if ((err = select_notifications(request, &filter, &selection))) return err;
+	if ((err = order_page(request, &selection, &page))) return err;
+	list_begin(&list, outcome);
+	for (uint32_t i = 0; i < page.count && !err; i++)
+		err = show_one(request, page.numbers[i], list_item(&list));
+	if (!err)
+		err = list_end(&list, selection.total,
+		               selection.total > skipped && selection.total - skipped > page.count);
+	list_drop(&list);
+	return err;
+}

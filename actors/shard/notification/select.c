@@ -1,0 +1,139 @@
+/* Selecting notifications: one sweep through the columns, 64 of them a word of bits, whose heads often say it without a look
+ * at each; then with `q` one through the texts of those that are left. */
+#include "actors/shard/notification/notification.h"
+
+#include "actors/shard/text_search.h"
+#include "schemas/fold.h"
+#include "schemas/search.h"
+#include "store/keys.h"
+
+_Static_assert(NOTICES == 64, "a row is a word of the selection");
+
+/* Columns ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t mask_by_status(struct span row, unsigned statuses, uint64_t all)
+{
+	const uint8_t *counts = notices_row_counts(row), *status = notices_row_statuses(row);
+	unsigned       wanted = 0;
+	uint64_t       mask = 0;
+	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
+		if (statuses >> i & 1) wanted += counts[i];
+	if (wanted == 0) return 0;
+	if (wanted == notices_row_used(row)) return all;
+	for (unsigned i = 0; i < notices_row_used(row); i++)
+		mask |= (uint64_t)(statuses >> (status[i] & 7) & 1) << i;
+	return mask;
+}
+
+static uint64_t mask_by_time(struct span row, const wall_us bounds[2], uint64_t all)
+{
+	int64_t  earliest = notices_row_earliest(row), latest = notices_row_latest(row);
+	uint64_t mask = 0;
+	if (earliest >= bounds[0].v && latest < bounds[1].v) return all;
+	if (latest < bounds[0].v || earliest >= bounds[1].v) return 0;
+	for (unsigned i = 0; i < notices_row_used(row); i++) {
+		int64_t at = notices_row_state(row, i).scheduled.v;
+		mask |= (uint64_t)(at >= bounds[0].v && at < bounds[1].v) << i;
+	}
+	return mask;
+}
+
+static void take_row(const struct notification_filter *filter, struct span row, uint32_t number,
+                     struct selection *selection)
+{
+	unsigned used = notices_row_used(row);
+	uint64_t all = used == NOTICES ? UINT64_MAX : (UINT64_C(1) << used) - 1;
+	uint64_t mask = filter->statuses ? mask_by_status(row, filter->statuses, all) : all;
+	/* Nothing is after the last time there is: no bound is none. */
+	if (mask && (filter->scheduled[0].v != INT64_MIN || filter->scheduled[1].v != INT64_MAX))
+		mask &= mask_by_time(row, filter->scheduled, all);
+	selection->bits[number] = mask;
+	selection->total += (unsigned)__builtin_popcountll(mask);
+	if (!mask || !selection->updated) return;
+	notices_row_scheduled(row, selection->updated + (size_t)number * NOTICES);
+	if (notices_row_earliest(row) < selection->oldest) selection->oldest = notices_row_earliest(row);
+	if (notices_row_latest(row) > selection->newest) selection->newest = notices_row_latest(row);
+}
+
+static enum err sweep(struct request *request, const struct notification_filter *filter,
+                      struct selection *selection)
+{
+	enum { ROWS = 32 };
+	uint32_t        rows = (uint32_t)((selection->made + (uint64_t)NOTICES - 1) / NOTICES), at = 0;
+	struct row_key  key = key_u32(request->account->id, 0);
+	struct view_row found[ROWS];
+	unsigned        count = 1;
+	if (rows == 0) return OK;
+	enum err err = view_from(request->view, TABLE_NOTIFICATION_HOT, key_span(&key), &found[0]);
+	while (!err && at < rows) {
+		for (unsigned i = 0; i < count && at < rows; i++, at++) {
+			key = key_u32(request->account->id, at);
+			if (!span_equal(found[i].key, key_span(&key)) ||
+			    !notices_row_is_whole(found[i].value))
+				return ERR_DAMAGED;
+			take_row(filter, found[i].value, at, selection);
+		}
+		if (at < rows)
+			err = view_next_many(request->view, TABLE_NOTIFICATION_HOT, found, ROWS, &count);
+		if (!err && count == 0) return ERR_DAMAGED;
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+/* Texts -------------------------------------------------------------------------------------------------------- */
+
+static bool text_holds(const struct text_search *search, struct span text)
+{
+	return span_holds(text, search->q);
+}
+
+/* A long message has its folded text nowhere. */
+static enum err message_holds(struct text_search *search, uint32_t number, bool *found)
+{
+	struct request     *request = search->request;
+	struct notification row;
+	struct buffer       text = {0};
+	enum err            err = notification_get(request->view, request->account->id, number, &row);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	fold_text(row.message, &text);
+	*found = span_holds(buffer_span(&text), search->q);
+	bool failed = text.failed;
+	buffer_free(&text);
+	return failed ? ERR_NO_MEMORY : OK;
+}
+
+static enum err prepare(struct request *request, bool keep_scheduled, struct selection *selection)
+{
+	size_t words = selection->made / NOTICES + 1;
+	selection->all = false;
+	selection->total = 0;
+	selection->oldest = INT64_MAX;
+	selection->newest = INT64_MIN;
+	selection->bits = arena_take(view_arena(request->view), words * sizeof *selection->bits);
+	if (!selection->bits) return ERR_NO_MEMORY;
+	memset(selection->bits, 0, words * sizeof *selection->bits);
+	if (!keep_scheduled) return OK;
+	selection->updated = arena_take(view_arena(request->view),
+	                                words * NOTICES * sizeof *selection->updated);
+	return selection->updated ? OK : ERR_NO_MEMORY;
+}
+
+enum err select_notifications(struct request *request, const struct notification_filter *filter,
+                              struct selection *selection)
+{
+	struct notification_tally tally;
+	struct text_search        texts = {.request = request,
+	                                   .table = TABLE_NOTIFICATION_TEXT,
+	                                   .q = filter->q,
+	                                   .holds = text_holds,
+	                                   .holds_elsewhere = message_holds};
+	enum err                  err = notification_tally_get(request->view, request->account->id, &tally);
+	if (err) return err;
+	bool filtered = filter->statuses || filter->q.size || filter->scheduled[0].v != INT64_MIN ||
+	                filter->scheduled[1].v != INT64_MAX;
+	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
+	if (!filtered && !filter->keep_scheduled) return OK;
+	if ((err = prepare(request, filter->keep_scheduled, selection))) return err;
+	if ((err = sweep(request, filter, selection))) return err;
+	return filter->q.size ? text_search(&texts, NULL, selection) : OK;
+}

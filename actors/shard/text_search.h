@@ -1,0 +1,22 @@
+#pragma once
+#include "actors/shard/pass/select.h"
+
+/* Searching blocks of folded text (store/text.h), 32 things a row: if q is nowhere in a row, that is all there is to do.
+ * Errors: as view.h; ERR_OVERLOADED: the caller has given up, so that no search holds others up for long. */
+struct text_search {
+	struct request *request;
+	enum table      table;
+	struct span     q;
+
+	/* Does one text hold q? And the text of `number`, which is not in its block? */
+	bool (*holds)(const struct text_search *search, struct span text);
+	enum err (*holds_elsewhere)(struct text_search *search, uint32_t number, bool *found);
+
+	struct buffer room; /* of the row read last; freed at the end */
+	uint32_t      at;   /* its number */
+	bool          has_read;
+};
+
+/* Leaves in the selection, which has bits, what holds q; by `found` (may be NULL) some are known to. */
+must_check enum err text_search(struct text_search *search, const uint64_t *found,
+                                struct selection *selection);
