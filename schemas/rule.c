@@ -3,6 +3,7 @@
 
 #include "schemas/fields.h"
 #include "schemas/fold.h"
+#include "schemas/ids.h"
 
 #include <stdio.h>
 
@@ -24,7 +25,7 @@ static const char wrong_kind[] = "An action's type is one of"
 #undef A
                                  ".";
 
-enum { READER_BYTES_MAX = 200, SLUG_BYTES_MAX = 80, PATH_BYTES = 24 };
+enum { SLUG_BYTES_MAX = 80, PATH_BYTES = 24 };
 
 /* Text that people are shown; it must be there. */
 static bool read_shown(const struct json *object, const char *key, size_t points_max, struct span *to)
@@ -62,8 +63,11 @@ static bool read_of_scans(const struct json *value, struct rule *rule, struct fi
 	if (!file_integer(value, of_scans[0], &rule->every_n_scans) ||
 	    (file_has(value, of_scans[0]) && rule->every_n_scans < 1))
 		return file_wrong(fault, in, of_scans[0], "An every_n_scans is a whole number, 1 or more.");
-	if (!file_text(value, of_scans[1], &rule->reader_id) || rule->reader_id.size > READER_BYTES_MAX)
-		return file_wrong(fault, in, of_scans[1], "A reader_id is a string of 1 to 200 bytes.");
+	if (!file_text(value, of_scans[1], &rule->reader_id) ||
+	    (file_has(value, of_scans[1]) && !text_is_plain(rule->reader_id, READER_ID_BYTES_MAX)))
+		return file_wrong(
+		    fault, in, of_scans[1],
+		    "A reader_id is a string of 1 to 200 bytes, none of them a control character.");
 	for (unsigned i = 0; i < 2; i++)
 		if (file_has(value, of_scans[i]) && rule->event != EVENT_SCAN_CREATED)
 			return file_wrong(fault, in, of_scans[i], only);
@@ -112,7 +116,7 @@ static bool read_amount(const struct json *value, const char *in, struct rule_ac
 static bool read_message(const struct json *value, const char *in, struct rule_action *action,
                          struct file_fault *fault)
 {
-	if (!read_shown(value, "message", MESSAGE_CODE_POINTS_MAX, &action->text))
+	if (!read_shown(value, "message", NOTIFICATION_CODE_POINTS_MAX, &action->text))
 		return file_wrong(fault, in, "message", "A message is a string of 1 to 2000 characters.");
 	return true;
 }

@@ -4,6 +4,7 @@
 #include "tests/unit/support.h"
 
 #include "schemas/body.h"
+#include "schemas/rule.h"
 #include "store/account_row.h"
 #include "store/card.h"
 #include "store/hot.h"
@@ -11,6 +12,7 @@
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/ledger.h"
+#include "store/rule.h"
 #include "store/subscription.h"
 #include "store/tally.h"
 
@@ -129,6 +131,27 @@ static void check_image(struct span bytes)
 	must(image_bytes(s.view, account, &image, &packed) == ERR_NOT_FOUND);
 }
 
+static void check_rule(struct span bytes)
+{
+	static struct arena  arena;
+	static struct buffer text, again;
+	struct rule_row      row;
+	struct rule          rule;
+	struct file_fault    wrong;
+	struct json         *json;
+	enum err             err = rule_row_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	arena_reset(&arena);
+	if (err || json_parse(row.text, &arena, &json) || rule_read(json, &rule, &wrong)) return;
+	buffer_clear(&text);
+	buffer_clear(&again);
+	rule_text(&rule, &text);
+	must(json_parse(buffer_span(&text), &arena, &json) == OK && rule_read(json, &rule, &wrong) == OK);
+	rule_text(&rule, &again);
+	must(span_equal(buffer_span(&text), buffer_span(&again)));
+	must(rule.action_count >= 1 && rule.action_count <= RULE_OWN_ACTIONS_MAX);
+}
+
 static void check_body(struct span bytes)
 {
 	struct body    body, read;
@@ -213,8 +236,8 @@ static void check_commands(struct span bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {
-	    check_hot_row,  check_tally,        check_ledger,  check_account, check_body,
-	    check_commands, check_subscription, check_issuing, check_image,   check_card};
+	    check_hot_row,      check_tally,   check_ledger, check_account, check_body, check_commands,
+	    check_subscription, check_issuing, check_image,  check_card,    check_rule};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);

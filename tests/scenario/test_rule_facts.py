@@ -13,6 +13,7 @@ from history import deltas_of
 from hooks import subscribe
 from images import Gallery, await_status, body_with
 from rules import ADD_TEN, add, put_rule, rules_of
+from scans import SCANS, scan
 from shop import Shop, new_id, path_of, template_file
 
 
@@ -159,6 +160,55 @@ def test_what_a_rule_adds_has_an_event_of_its_own(issuing, receiver):
     assert len({envelope(one)["id"] for one in told}) == 4
     assert wait_for(lambda: shop.get(pass_id)["balance"], 1, "the sum") == 15
     shop.close()
+
+
+# Scans
+
+def test_a_scan_that_succeeded_sets_rules_off_and_a_rejected_one_does_not(shop):
+    put_rule(shop, "scan.created", add(3))
+    pass_id = shop.create()["id"]
+    assert scan(shop, pass_id, "?pass_info=true")["pass"]["balance"] == 3
+    assert scan(shop, pass_id, "?pass_info=1")["reason"] == "double_scan"
+    assert shop.get(pass_id)["balance"] == 3
+    shop.set("--double-scan-window", "0s")
+    assert scan(shop, pass_id, "?pass_info=1")["pass"]["balance"] == 6
+    shop.event(pass_id, "deactivated")
+    assert scan(shop, pass_id)["reason"] == "pass_suspended"
+    assert deltas_of(shop.history(pass_id)) == [3, 3]
+
+
+def test_every_third_scan_of_a_pass_counts_for_itself(shop):
+    shop.set("--double-scan-window", "0s")
+    put_rule(shop, "scan.created", add(1), conditions={"every_n_scans": 3})
+    first, second = shop.create()["id"], shop.create()["id"]
+    for turn in range(1, 8):
+        assert scan(shop, first, "?pass_info=1")["pass"]["balance"] == turn // 3
+    for _ in range(2):
+        scan(shop, second)
+    shop.set("--double-scan-window", "1h")
+    assert scan(shop, second)["reason"] == "double_scan"  # the third, but it does not count
+    shop.set("--double-scan-window", "0s")
+    assert shop.get(second)["balance"] == 0
+    assert scan(shop, second, "?pass_info=1")["pass"]["balance"] == 1
+
+
+def test_a_rule_of_a_reader_is_for_its_scans(shop):
+    shop.set("--double-scan-window", "0s")
+    shop.service.cli("reader", "put", shop.account, "--id", "door", "--name", "Front door")
+    put_rule(shop, "scan.created", add(1), conditions={"reader_id": "door"})
+    put_rule(shop, "scan.created", add(10), conditions={"reader_id": "unheard of"})
+    pass_id = shop.create()["id"]
+    for reader, want in (("door", 1), ("Door", 1), (None, 1), ("unheard of", 11), ("door", 12)):
+        scan(shop, pass_id, **({"reader_id": reader} if reader else {}))
+        assert shop.get(pass_id)["balance"] == want, reader
+
+
+def test_a_scan_by_qr_value_sets_rules_off_once_for_its_key(shop):
+    put_rule(shop, "scan.created", add(1))
+    pass_id = shop.create()["id"]
+    told = [shop.client.post(SCANS, {"qr_value": pass_id}, headers={"Idempotency-Key": "k"}) for _ in range(3)]
+    assert [answer.json["status"] for answer in told] == ["succeeded"] * 3
+    assert len({answer.json["id"] for answer in told}) == 1 and shop.get(pass_id)["balance"] == 1
 
 
 # Issuance that takes its time

@@ -49,6 +49,16 @@ def test_a_rule_that_is_replaced_keeps_its_id_and_time(shop):
     assert listed[1]["created_at"] == before[1]["created_at"] < listed[1]["updated_at"]
 
 
+def test_a_rule_that_is_put_again_as_it_is_stays_as_it_is(shop):
+    rule = put_rule(shop, active=None, conditions=None)
+    before = rules_of(shop)
+    put_rule(shop, id=rule, active=True, conditions={"once_per_pass": False})
+    assert rules_of(shop) == before
+    put_rule(shop, id=rule, active=False)
+    after, = rules_of(shop)
+    assert after["updated_at"] > before[0]["updated_at"] and after["active"] is False
+
+
 def test_a_deleted_rule_is_gone(shop):
     rules = [put_rule(shop, name=str(i)) for i in range(3)]
     delete_rule(shop, rules[1])

@@ -2,17 +2,21 @@
 #include "actors/shard/rule/rule.h"
 #include "tests/unit/support.h"
 
+#include "store/entitlement.h"
 #include "store/keys.h"
+#include "store/notification.h"
+#include "store/reward.h"
 #include "store/tally.h"
 
 #include <criterion/criterion.h>
 
 enum { NUMBER = 0 };
-static struct scratch    s;
-static struct account   *account;
-static struct request    request;
-static struct file_fault wrong;
-static struct arena      arena;
+static struct scratch     s;
+static struct account    *account;
+static struct request     request;
+static struct file_fault  wrong;
+static struct random_pool randomness;
+static struct arena       arena;
 
 static const struct account_id id = {{'b'}}, neighbour = {{'c'}};
 static const struct span       no_reader;
@@ -234,7 +238,11 @@ static void load(void)
 	account_free(&account);
 	cr_assert_eq(account_load(s.view, id, &account), OK);
 	cr_assert_eq(account_load_rules(s.view, account), OK);
-	request = (struct request){.view = s.view, .account = account, .now = {1000}, .ledger_last = 1};
+	request = (struct request){.view = s.view,
+	                           .account = account,
+	                           .random = &randomness,
+	                           .now = {1000},
+	                           .ledger_last = account->ledger_last};
 }
 
 static struct hot_at the_pass(void)
@@ -353,6 +361,89 @@ Test(rule, that_fires_once_has_fired_when_something_was_done)
 	cr_expect(!rule_fired_get(s.view, id, (struct uuid){{1}}, NUMBER, &fired) && fired);
 	run_all();
 	expect_history((const int64_t[]){3}, 1);
+}
+
+Test(rule, sends_what_it_says_to_the_holder)
+{
+	struct notification_tally tally;
+	struct notification       row;
+	put(id, 1,
+	    "{\"name\":\"R\",\"event\":\"pass.created\",\"conditions\":{\"once_per_pass\":true},"
+	    "\"actions\":[{\"type\":\"send_notification\",\"message\":\"Hello\"},"
+	    "{\"type\":\"send_notification\",\"message\":\"again\"}]}");
+	run_all();
+	run_all();
+	cr_assert_eq(notification_tally_get(s.view, id, &tally), OK);
+	cr_expect_eq(tally.made, 2);
+	cr_assert_eq(notification_get(s.view, id, 0, &row), OK);
+	cr_expect(span_is(row.message, "Hello") && !row.to_audience && row.pass_number == NUMBER);
+	cr_expect_eq(row.created.v, 1000);
+	cr_assert_eq(notification_get(s.view, id, 1, &row), OK);
+	cr_expect(span_is(row.message, "again"));
+}
+
+static void put_reward(bool repeats, uint64_t limit)
+{
+	struct reward reward = {
+	    .family = 1, .status = REWARD_ACTIVE, .version = 1, .created = {1}, .slug = span_str("coffee")};
+	struct reward_version version = {.family = 1,
+	                                 .version = 1,
+	                                 .repeat_assignment = repeats,
+	                                 .redemption_allowance = 1,
+	                                 .assignment_limit = limit,
+	                                 .slug = reward.slug,
+	                                 .name = span_str("Coffee")};
+	struct reward_tally   tally = {.families = 1, .rewards = 1};
+	must(!reward_put(s.view, id, &reward) && !reward_slug_put(s.view, id, &reward));
+	must(!reward_version_put(s.view, id, &version) && !reward_tally_put(s.view, id, &tally));
+	scratch_save(&s);
+}
+
+static void switch_rewards(bool on)
+{
+	struct account_row row = {.name = span_str("Shop"), .template_count = 2, .rewards = on};
+	must(!account_row_put(s.view, id, &row));
+	scratch_save(&s);
+}
+
+static uint32_t held(void)
+{
+	uint32_t count;
+	cr_assert_eq(entitlement_held(s.view, id, NUMBER, 1, &count), OK);
+	return count;
+}
+
+#define ASSIGN(slug, replace) "{\"type\":\"assign_reward\",\"slug\":\"" slug "\",\"replace\":" replace "}"
+
+Test(rule, assigns_what_can_be_assigned_and_goes_on)
+{
+	put(id, 1,
+	    ADDS(ASSIGN("nobody", "false") "," ASSIGN("coffee", "false") "," ASSIGN("coffee", "false")));
+	put(id, 2, ADDS(ASSIGN("coffee", "false") "," BY(1)));
+	put_reward(true, 2);
+	run_all();
+	cr_expect_eq(held(), 0, "the rewards function is off");
+	switch_rewards(true);
+	run_all();
+	cr_expect_eq(held(), 2, "that was the last");
+	expect_history((const int64_t[]){1, 1}, 2);
+}
+
+Test(rule, assigns_in_the_place_of_what_the_pass_has)
+{
+	struct entitlement row = {.pass = NUMBER};
+	unsigned           open = 0, replaced = 0;
+	put(id, 1, ADDS(ASSIGN("coffee", "true") "," ASSIGN("coffee", "true")));
+	put_reward(true, 0);
+	switch_rewards(true);
+	run_all();
+	run_all();
+	while (!entitlement_next(s.view, id, &row)) {
+		cr_expect_eq(row.source, SOURCE_AUTOMATIC);
+		open += row.state == ENTITLEMENT_OPEN;
+		replaced += row.state == ENTITLEMENT_REPLACED;
+	}
+	cr_expect(open == 1 && replaced == 3, "%u and %u", open, replaced);
 }
 
 Test(rule, names_the_rewards_that_it_assigns)

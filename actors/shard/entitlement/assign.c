@@ -5,9 +5,10 @@
 #include "store/keys.h"
 #include "store/reward.h"
 
-/* Rows of one replaced: itself, OPEN, EXPIRY; of one assigned: these, HELD, REWARD, REWARD_TALLY, and a few to spare for
- * what else the command writes. */
-enum { WRITES_REPLACED = 7, WRITES_ASSIGNED = 40 };
+/* Rows of one replaced: itself, OPEN, EXPIRY; of one assigned: these, HELD, REWARD, REWARD_TALLY, and some to spare for
+ * what else the command writes, and all rules that it sets off: a row of the ledger and a delivery to each webhook are the
+ * most that an action makes. */
+enum { WRITES_REPLACED = 7, WRITES_ASSIGNED = 40 + RULE_ACTIONS_MAX * 16 };
 _Static_assert(REPLACED_AT_ONCE_MAX *WRITES_REPLACED + WRITES_ASSIGNED <= STAGED_WRITES_MAX,
                "what one command may write");
 

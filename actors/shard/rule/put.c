@@ -49,13 +49,18 @@ static enum err check_room(const struct account *account, struct uuid id, const 
 	return ERR_RESOURCE_CONFLICT;
 }
 
+/* A file that says what was said before changes nothing. */
 static enum err store_rule(struct request *request, struct rule_row *row, const struct rule *rule)
 {
 	struct buffer text = {0};
+	enum err      err = OK;
 	rule_text(rule, &text);
-	row->updated = request->now;
-	row->text = buffer_span(&text);
-	enum err err = text.failed ? ERR_NO_MEMORY : rule_row_put(request->view, request->account->id, row);
+	if (text.failed) err = ERR_NO_MEMORY;
+	if (!err && !span_equal(row->text, buffer_span(&text))) {
+		row->updated = request->now;
+		row->text = buffer_span(&text);
+		err = rule_row_put(request->view, request->account->id, row);
+	}
 	buffer_free(&text);
 	return err;
 }

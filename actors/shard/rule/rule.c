@@ -4,10 +4,14 @@
 #include "actors/shard/rule/rule.h"
 
 #include "actors/shard/delivery/fan_out.h"
+#include "actors/shard/entitlement/entitlement.h"
+#include "actors/shard/notification/notification.h"
 
 /* One rule whose conditions hold. */
 struct rule_due {
 	const struct account_rule *rule;
+	struct assignment
+	    *assignments; /* by action, of those that assign; NULL: the rewards function is off */
 };
 
 enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row)
@@ -52,14 +56,33 @@ static bool holds(const struct request *request, const struct account_rule *rule
 	return of->reader_id.size == 0 || span_equal(of->reader_id, reader);
 }
 
+/* What assigning needs of the tables. A switch that is off makes no difference to what else a rule does. */
+static enum err plan_assignments(struct request *request, const struct rules_plan *plan, struct rule_due *due)
+{
+	const struct rule *rule = &due->rule->rule;
+	enum err           err = OK;
+	if (!request->account->row.rewards) return OK;
+	due->assignments = arena_take(view_arena(request->view),
+	                              sizeof *due->assignments * RULE_OWN_ACTIONS_MAX);
+	if (!due->assignments) return ERR_NO_MEMORY;
+	for (unsigned i = 0; !err && i < rule->action_count; i++) {
+		const struct rule_action *action = &rule->actions[i];
+		if (action->kind == RULE_ASSIGN_REWARD)
+			err = entitlement_plan(request, plan->number, action->text, action->replace,
+			                       &due->assignments[i]);
+	}
+	return err;
+}
+
 static enum err add_due(struct request *request, const struct account_rule *rule, struct rules_plan *plan)
 {
 	if (!plan->due)
 		plan->due = arena_take(view_arena(request->view), sizeof *plan->due * RULE_ACTIONS_MAX);
 	if (!plan->due) return ERR_NO_MEMORY;
 	if (plan->count == RULE_ACTIONS_MAX) return ERR_DAMAGED; /* each has one action at least */
-	plan->due[plan->count++] = (struct rule_due){.rule = rule};
-	return OK;
+	struct rule_due *due = &plan->due[plan->count++];
+	*due = (struct rule_due){.rule = rule};
+	return plan_assignments(request, plan, due);
 }
 
 enum err rules_plan(struct request *request, enum event_kind event, const struct hot_at *pass,
@@ -98,14 +121,34 @@ static enum err add_balance(struct request *request, const struct rules_plan *pl
 	return fan_out(request, EVENT_PASS_BALANCE_UPDATE, plan->number);
 }
 
-/* *done: it could be. */
-static enum err act(struct request *request, const struct rules_plan *plan, const struct rule_action *action,
-                    bool *done)
+/* An answer to whoever asks; here nobody does. */
+static bool is_refusal(enum err err)
 {
+	return err && err_http(err) < 500;
+}
+
+static enum err assign(struct request *request, const struct rules_plan *plan,
+                       const struct assignment *assignment, bool *done)
+{
+	struct hot_at      pass;
+	struct entitlement made;
+	enum err           err = hot_get(request->view, plan->account, plan->number, &pass);
+	if (err) return err;
+	err = entitlement_assign(request, &pass, assignment, SOURCE_AUTOMATIC, &made);
+	*done |= !err;
+	return is_refusal(err) ? OK : err;
+}
+
+/* *done: something was. */
+static enum err act(struct request *request, const struct rules_plan *plan, const struct rule_due *due,
+                    unsigned which, bool *done)
+{
+	const struct rule_action *action = &due->rule->rule.actions[which];
 	switch (action->kind) {
-	case RULE_ADD_BALANCE: return add_balance(request, plan, action->amount, done);
 	case RULE_ASSIGN_REWARD:
-	case RULE_SEND_NOTIFICATION:
+		return due->assignments ? assign(request, plan, &due->assignments[which], done) : OK;
+	case RULE_ADD_BALANCE: return add_balance(request, plan, action->amount, done);
+	case RULE_SEND_NOTIFICATION: *done = true; return notify_pass(request, plan->number, action->text);
 	case RULE_ACTION_KINDS: break;
 	}
 	return OK;
@@ -117,7 +160,7 @@ static enum err run(struct request *request, const struct rules_plan *plan, cons
 	const struct rule *rule = &due->rule->rule;
 	bool               done = false;
 	for (unsigned i = 0; i < rule->action_count; i++) {
-		enum err err = act(request, plan, &rule->actions[i], &done);
+		enum err err = act(request, plan, due, i, &done);
 		if (err) return err;
 	}
 	if (!done || !rule->once_per_pass) return OK;

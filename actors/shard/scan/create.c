@@ -3,6 +3,7 @@
 #include "actors/shard/card/card.h"
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/reader/reader.h"
+#include "actors/shard/rule/rule.h"
 #include "actors/shard/scan/scan.h"
 
 static enum err find_by_card(struct request *request, struct span code, struct hot_at *pass)
@@ -60,36 +61,50 @@ static enum scan_verdict plan_verdict(const struct account_row *account, const s
 	return SCAN_SUCCEEDED;
 }
 
-static enum err store_scan(struct request *request, const struct hot_at *pass, struct scan_row *scan)
+/* The reader's id; of size 0 where none is named. */
+static struct span reader_of(const struct request *request)
 {
-	const msgpack_object *reader = &request->args[ARG_SCAN_CREATE_reader_id];
-	struct account_id     account = request->account->id;
-	struct scan_tally     tally;
-	enum err              err = scan_tally_get(request->view, account, &tally);
-	if (!err && arg_present(reader))
-		err = reader_number(request, arg_span(reader), &tally, &scan->reader);
+	return arg_span(&request->args[ARG_SCAN_CREATE_reader_id]);
+}
+
+/* *after differs from *pass where it succeeded. */
+static enum err store_scan(struct request *request, const struct hot_at *pass, const struct hot_at *after,
+                           struct scan_row *scan)
+{
+	struct account_id account = request->account->id;
+	struct scan_tally tally;
+	enum err          err = scan_tally_get(request->view, account, &tally);
+	if (!err && reader_of(request).size)
+		err = reader_number(request, reader_of(request), &tally, &scan->reader);
 	uint32_t number = tally.made;
 	if (err || (err = scan_row_add(request->view, account, &tally, scan))) return err;
-	if (scan->verdict == SCAN_SUCCEEDED) {
-		struct hot after = pass->now;
-		after.last_scan = request->now;
-		after.scan_count++;
-		if ((err = hot_put(request->view, pass, &after))) return err;
-	}
+	if (scan->verdict == SCAN_SUCCEEDED && (err = hot_put(request->view, pass, &after->now))) return err;
 	return fan_out(request, EVENT_SCAN_CREATED, number);
+}
+
+/* One that is rejected changes nothing about the pass, and sets no rule off. */
+static enum err plan_success(struct request *request, struct hot_at *after, struct rules_plan *rules)
+{
+	after->now.last_scan = request->now;
+	after->now.scan_count++;
+	return rules_plan(request, EVENT_SCAN_CREATED, after, reader_of(request), rules);
 }
 
 enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
 {
-	struct hot_at pass;
-	bool          with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
-	enum err      err = check(request, outcome);
+	struct hot_at     pass;
+	struct rules_plan rules = {.count = 0};
+	bool              with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
+	enum err          err = check(request, outcome);
 	if (err || (err = find_pass(request, &pass))) return err;
+	struct hot_at   after = pass;
 	struct scan_row scan = {
 	    .id = uuid_draw(request),
 	    .pass = pass.number,
 	    .verdict = (uint8_t)plan_verdict(&request->account->row, &pass.now, request->now)};
-	if ((err = store_scan(request, &pass, &scan))) return err;
+	if (scan.verdict == SCAN_SUCCEEDED && (err = plan_success(request, &after, &rules))) return err;
+	if ((err = store_scan(request, &pass, &after, &scan)) || (err = rules_run(request, &rules)))
+		return err;
 	if ((err = scan_note(request, &scan, outcome))) return err;
 	return scan_show(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, outcome->payload);
 }
