@@ -184,6 +184,21 @@ static void put_examples(struct buffer *out, uint64_t refusal)
 	put(out, "}");
 }
 
+/* What its codes say to people, one after the other. */
+static void put_meaning(struct buffer *out, uint64_t refusal)
+{
+	char   text[1024];
+	size_t size = 0;
+	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++) {
+		if (!(refusal & UINT64_C(1) << err)) continue;
+		int more = snprintf(text + size, sizeof text - size, "%s%s", size ? " " : "",
+		                    err_message((enum err)err));
+		must(more > 0 && (size_t)more < sizeof text - size);
+		size += (size_t)more;
+	}
+	put_text(out, "description", text);
+}
+
 static void put_refusal(struct buffer *out, uint64_t refusal)
 {
 	int         status = err_http((enum err)__builtin_ctzll(refusal));
@@ -192,9 +207,8 @@ static void put_refusal(struct buffer *out, uint64_t refusal)
 	if (status == 429 || status == 503) headers[1] = "Retry-After";
 	put(out, "'");
 	put_codes(out, refusal);
-	buffer_text(out, "\":{\"description\":\"");
-	put_codes(out, refusal);
-	buffer_text(out, "\"");
+	buffer_text(out, "\":{");
+	put_meaning(out, refusal);
 	put_header_refs(out, headers);
 	put(out, "'content':{'application/json':{'schema':{'allOf':[{'$ref':'#/components/schemas/Error'},"
 	         "{'type':'object','properties':{'code':{'enum':[");
