@@ -18,13 +18,13 @@ HELD_OF_A_KIND = 25
 METHODS = ("get", "post", "put", "patch", "delete")
 # Headers of HTTP itself and of CORS, which are no part of the document.
 TRANSPORT = re.compile(r"date|connection|content-length|content-type|vary|access-control-.*")
-RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.I)
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 formats = jsonschema.FormatChecker(formats=("uuid",))
 
 
 @formats.checks("date-time", raises=ValueError)
 def is_time(text):
-    return not isinstance(text, str) or bool(RFC3339.fullmatch(text) and datetime.fromisoformat(text.upper().replace("Z", "+00:00")))
+    return not isinstance(text, str) or bool(RFC3339.fullmatch(text) and datetime.fromisoformat(text.replace("Z", "+00:00")))
 
 
 @formats.checks("uri")
@@ -39,11 +39,6 @@ def strict(document):
         if schema["type"] == "object":
             schema.setdefault("additionalProperties", False)
     return document
-
-
-def without_nulls(value):
-    """An object without the members that are null."""
-    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
 
 
 class Contract:
@@ -96,10 +91,10 @@ class Contract:
             self.hold_request(operation, json.loads(body), answer)
 
     def hold_request(self, operation, body, answer):
-        """What the service takes the document must take; null is as good as absent, where it has no meaning of its own."""
+        """What the service takes the document must take. Null is as good as absent, and a date may be written in more ways
+        than those that answers show."""
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        given = {name: without_nulls(value) for name, value in body.items() if value is not None or name in schema["required"]}
-        self.validate(schema, given, f"{body} was answered with {answer.status}")
+        self.validate(schema, without_nulls(body), f"{body} was answered with {answer.status}", None)
 
     def hold_stray(self, item, answer):
         """No such path or method: what the document says in words."""
@@ -145,10 +140,16 @@ class Contract:
             if member in value:
                 self.look(of, value[member])
 
-    def validate(self, schema, value, about):
-        validator = jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=formats)
+    def validate(self, schema, value, about, checker=formats):
+        validator = jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=checker)
         faults = [f"{'/'.join(map(str, fault.absolute_path))}: {fault.message}" for fault in validator.iter_errors(value)]
         assert not faults, f"{faults}: {about}"
+
+
+def without_nulls(value):
+    if isinstance(value, dict):
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    return value
 
 
 def header_value(schema, text):
