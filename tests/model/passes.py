@@ -138,6 +138,7 @@ class Pass:
         self.link, self.created, self.updated = Hole(LINK), when, when
         self.qr = pass_id if template.file["qr"] else None
         self.order = len(account.passes)
+        self.scans, self.scan_count = [], 0
         self.text = None  # as the service last wrote it
 
     def changed(self, when):
@@ -346,6 +347,7 @@ class pass_create:
         a.passes.append(made)
         a.live[made.id] = made
         w.things[op["n"]] = made
+        w.happened(w, a, "pass.created", made, when)
         return Body(201, made.shown, shown=made)
 
     def again(w, a, op):
@@ -504,6 +506,9 @@ class pass_loyalty:
             return Error((409, "INSUFFICIENT_BALANCE", None))
         one.balance += amount
         one.changed(when)
+        if body.get("message"):
+            w.notify(w, a, one, body["message"], when)
+        w.happened(w, a, "pass.balanceUpdate", one, when)
         return Empty(202)
 
 

@@ -6,6 +6,7 @@ integer from a boolean and a number from its other spellings."""
 import json
 import re
 from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MS, SECOND, DAY = 1000, 10**6, 86400 * 10**6
@@ -89,6 +90,45 @@ class Moment(Hole):
 
     def __repr__(self):
         return f"<{self.value or time_text(self.low) + '..' + time_text(self.high)}>"
+
+
+class Spaced(Hole):
+    """A moment in the space-separated form, which shows the microsecond: from then on it is known to that."""
+    SPACED = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{6}) \+0000 UTC")
+
+    def __init__(self, moment):
+        super().__init__(self.SPACED)
+        self.moment = moment
+
+    def meet(self, value):
+        match = isinstance(value, str) and self.SPACED.fullmatch(value)
+        at = match and time_of(f"{match[1]}T{match[2]}Z")
+        if not match or not self.moment.low <= at <= self.moment.high:
+            return False
+        self.moment.low = self.moment.high = at
+        return self.moment.value in (None, time_text(at))
+
+
+class Zoned(Hole):
+    """A moment as notifications show it."""
+    ZONED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d")
+
+    def __init__(self, moment):
+        super().__init__(self.ZONED)
+        self.moment = moment
+
+    def meet(self, value):
+        if not isinstance(value, str) or not self.ZONED.fullmatch(value):
+            return False
+        at = time_of(value)
+        return zoned_text(at) == value and self.moment.meet(time_text(at))
+
+
+MEXICO = ZoneInfo("America/Mexico_City")
+
+
+def zoned_text(micros):
+    return (EPOCH + timedelta(microseconds=micros)).astimezone(MEXICO).isoformat(timespec="milliseconds")
 
 
 class After(Hole):

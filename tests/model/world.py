@@ -17,6 +17,7 @@ import json
 import random
 import time
 from collections import namedtuple
+from pathlib import Path
 
 from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same
 from wire import Gone, Wire, http
@@ -28,13 +29,16 @@ Ask = namedtuple("Ask", "method path body", defaults=(None,))  # body: a value, 
 Line = namedtuple("Line", "arguments stdin", defaults=(None,))  # of the command line
 
 OPERATIONS = {}
+MESSAGES = (Path(__file__).resolve().parents[2] / "schemas/messages.def").read_text()
 
 
-def operation(weight, function=None, always=False, write=None):
-    """`always`: works while the account is suspended."""
+def operation(weight, function=None, always=False, message=None):
+    """`always`: works while the account is suspended. `message`: of schemas/messages.def, without which there is no such
+    operation yet."""
 
     def register(cls):
-        cls.weight, cls.function, cls.always = weight, function, always
+        cls.weight = weight if message is None or f"M({message}," in MESSAGES else 0
+        cls.function, cls.always = function, always
         OPERATIONS[cls.__name__] = cls
         return cls
 
@@ -119,8 +123,7 @@ class Account:
         self.kept = {}  # idempotency keys: what was asked, a Moment, what is answered
         self.created = Hole(RFC3339)
         self.keys, self.templates, self.passes, self.live, self.subscriptions = [], [], [], {}, []
-        for attribute in ("rewards", "entitlements", "scans", "rules", "notifications", "cards"):
-            setattr(self, attribute, [])
+        self.rewards, self.entitlements, self.scans, self.rules, self.notifications, self.cards = [], [], [], [], [], []
         self.readers, self.audiences = {}, {}
 
     @property
@@ -163,6 +166,11 @@ class World:
             raise Mismatch(f"{arguments}: {value}")
         return value
 
+    def get(self, a, path):
+        """Beside the sequence, while nothing of this account is under way."""
+        a.wire.send(http("GET", path, a.key))
+        return a.wire.receive()
+
     def close(self):
         for account in self.accounts:
             account.wire.close()
@@ -183,6 +191,8 @@ class World:
                 name, cls = "account_set", OPERATIONS["account_set"]
                 arguments = {"function": OPERATIONS[name].function or "webhooks", "on": True}
                 arguments["function"] = chance.choice([one for one, on in a.functions.items() if not on])
+            elif name in FACTS and any(rule.file.get("active", True) for rule in a.rules) and self.in_doubt(self, a):
+                continue
             else:
                 arguments = cls.make(self, a)
             if arguments is None:
@@ -205,8 +215,10 @@ class World:
     # Doing
 
     def start(self, op):
-        a = self.accounts[op["who"]]
-        ask = OPERATIONS[op["do"]].ask(self, a, op)
+        a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
+        if hasattr(cls, "before"):
+            cls.before(self, a, op)
+        ask = cls.ask(self, a, op)
         low = self.clock.now() - SLACK
         if isinstance(ask, Line):
             self.commands.send(ask.arguments, ask.stdin)
@@ -284,23 +296,23 @@ class World:
         if kept and (when.low > kept[1].high + DAY or (when.high >= kept[1].low + DAY and replayed is None and
                                                        b"IDEMPOTENCY_KEY_REUSED" not in answer.body)):
             kept = None  # its day is over, or so near its end that either will do
+        off = cls.function and not a.functions[cls.function]
+        if off:
+            code = {"webhooks": "FEATURE_DISABLED", "rewards": "REWARDS_DISABLED"}[cls.function]
+            return Error((403, code, None)).differs(answer)
         if kept:
             if kept[0] != (ask.method, ask.path, body_text(ask.body)):
                 return Error((409, "IDEMPOTENCY_KEY_REUSED", None)).differs(answer)
             if replayed != "true":
                 return "want Idempotency-Replayed: true"
             return kept[2]().differs(answer)
-        if cls.function and not a.functions[cls.function]:
-            code = {"webhooks": "FEATURE_DISABLED", "rewards": "REWARDS_DISABLED"}[cls.function]
-            want = Error((403, code, None))
-        else:
-            want = OPERATIONS[op["do"]].want(self, a, op, when)
+        want = OPERATIONS[op["do"]].want(self, a, op, when)
         wrong = want.differs(answer)
         if not wrong and replayed is not None and not again:
             wrong = "replayed, and never asked before"
         if not wrong and key and answer.status < 300:
             remake = getattr(cls, "again", None)
-            want = remake(self, a, op) if remake else lambda: Exact(answer.status, answer.body)
+            want = (remake and remake(self, a, op)) or (lambda: Exact(answer.status, answer.body))
             a.kept[key] = (ask.method, ask.path, body_text(ask.body)), when, want
         return wrong
 
@@ -334,12 +346,14 @@ def text_of(ask):
     return f"{ask.method} {ask.path}" + (f" {body_text(ask.body)}" if ask.body is not None else "")
 
 
-def ready():
-    """Call when every noun is imported."""
+def ready(happened, notify, in_doubt):
+    """Call when every noun is imported. What follows from facts; what says that an end is too near for them."""
+    World.happened, World.notify, World.in_doubt = map(staticmethod, (happened, notify, in_doubt))
     NAMES[:], WEIGHTS[:] = list(OPERATIONS), [cls.weight for cls in OPERATIONS.values()]
 
 
 NAMES, WEIGHTS = [], []
+FACTS = ("pass_create", "pass_loyalty", "scan_create")  # of which rules may make something
 
 
 # What checks of fields have in common

@@ -1,0 +1,188 @@
+"""Notifications: from a loyalty call, a rule or the operator; sent by the timer, which takes its turn."""
+import time
+
+from lists import bounds_of, folded, inside, page, paging, paging_faults, query_of, time_pair
+from passes import NOT_FOUND, some_pass
+from values import DAY, MS, SECOND, Fixed, Hole, Moment, Zoned, time_of, time_text
+from world import Ask, Body, Error, Line, Printed, operation
+
+SEND_SECONDS = 20
+
+
+class Notification:
+    def __init__(self, account, message, when, holder=None, audience=None, due=None):
+        self.account, self.message, self.holder, self.audience = account, message, holder, audience
+        self.id, self.created, self.due, self.sent = Hole(), when, due or when, None
+        self.status, self.order = "scheduled", len(account.notifications)
+
+    def shown(self):
+        return {"id": self.id, "message": self.message, "pass_id": self.holder.id if self.holder else None,
+                "audience_id": self.audience.id if self.audience else None, "status": self.status, "scheduled_at": Zoned(self.due),
+                "sent_at": self.sent and Zoned(self.sent), "created_at": Zoned(self.created)}
+
+    def may_become(self, now):
+        """What the timer may have made of it by now."""
+        if self.status != "scheduled" or self.due.low > now:
+            return {self.status} | ({"failed"} if self.status == "scheduled" and self.holder and self.holder.deleted else set())
+        gone = self.holder and self.holder.deleted
+        return {"scheduled", "failed"} | ({"sent"} if not gone or self.due.low <= gone.high else set()) if gone else {"scheduled", "sent"}
+
+
+class Audience:
+    def __init__(self, account):
+        self.account, self.id = account, Hole()
+
+
+def notify(w, a, holder, message, when):
+    a.notifications.append(Notification(a, message, when, holder))
+
+
+def see(one, row, now):
+    """Takes over what the service says has become of it, if it may have. Returns what is wrong."""
+    if row.get("status") not in one.may_become(now):
+        return f"{row}: want one of {one.may_become(now)}"
+    if row["status"] != one.status:
+        one.status = row["status"]
+        if one.status == "sent":
+            one.sent = Moment(max(one.due.low, one.created.low), now)
+    return None
+
+
+class Seen(Body):
+    """A page, of which the timer may have sent some a moment ago."""
+
+    def __init__(self, rows, headers, now):
+        super().__init__(200, lambda: [row.shown() for row in rows], headers)
+        self.rows, self.now = rows, now
+
+    def differs(self, answer):
+        if answer.status == 200 and isinstance(answer.json, list) and len(answer.json) == len(self.rows):
+            for one, row in zip(self.rows, answer.json):
+                if one.id.value in (None, row.get("id")):
+                    wrong = see(one, row, self.now)
+                    if wrong:
+                        return wrong
+        return super().differs(answer)
+
+
+@operation(2, message="NOTIFICATION_LIST")
+class notification_list:
+    def make(w, a):
+        chance, op = w.chance, paging(w.chance, {})
+        if chance.random() < 0.2:
+            op["status"] = chance.sample(["scheduled", "sent", "failed"], chance.choice([1, 1, 2]))
+            if chance.random() < 0.04:
+                op["status"].append("issued")
+        if chance.random() < 0.25:
+            op["q"] = chance.choice(["hello", "GRUSSE", "e", "1", "", "x", "é" * 201])
+        if chance.random() < 0.4:
+            op["sort_by"] = chance.choice(["scheduled_at", "created_at", "created_at", "id"])
+        if chance.random() < 0.4:
+            op["sort_dir"] = chance.choice(["asc", "desc"])
+        for end in ("from", "to"):
+            if chance.random() < 0.15 and a.notifications:
+                op[f"scheduled_{end}"] = chance.choice([-DAY // MS, -1000, 0, 0, 1, 1000]), chance.randrange(len(a.notifications))
+        return op
+
+    def times(w, a, op):
+        return bounds_of(w, op, "scheduled", [one.due for one in a.notifications])
+
+    def ask(w, a, op):
+        low, high = notification_list.times(w, a, op)
+        pairs = [(name, op[name]) for name in ("limit", "offset", "q", "sort_by", "sort_dir") if name in op]
+        pairs += [("status", status) for status in op.get("status", [])]
+        pairs += [(name, time_pair(bound)) for name, bound in (("scheduled_from", low), ("scheduled_to", high)) if bound is not None]
+        return Ask("GET", "/v1/notifications" + query_of(pairs))
+
+    def before(w, a, op):
+        """With a filter by status the timer must have had its turn."""
+        if not op.get("status") or a.suspended:
+            return
+        end = time.monotonic() + SEND_SECONDS
+        while any(one.status == "scheduled" and one.due.low <= w.clock.now() for one in a.notifications):
+            fresh(w, a)
+            assert time.monotonic() < end, "notifications that are due were not sent"
+            time.sleep(0.02)
+
+    def want(w, a, op, when):
+        low, high = notification_list.times(w, a, op)
+        faults = paging_faults(op)
+        for name, good in (("status", set(op.get("status", [])) <= {"scheduled", "sent", "failed"}), ("q", len(op.get("q", "")) <= 200),
+                           ("sort_by", op.get("sort_by") != "id")):
+            if not good:
+                faults.append((400, "INVALID_INPUT", name))
+        if isinstance(low, int) and isinstance(high, int) and low > high:
+            faults += [(400, "INVALID_INPUT", "scheduled_from"), (400, "INVALID_INPUT", "scheduled_to")]
+        if faults:
+            return Error(*faults)
+        needle = folded(op.get("q", ""))
+        rows = [one for one in a.notifications if (not op.get("status") or one.status in op["status"]) and inside(one.due, low, high) and
+                needle in folded(one.message)]
+        rows.sort(key=due_order if op.get("sort_by", "scheduled_at") == "scheduled_at" else lambda one: one.order, reverse=op.get("sort_dir") != "asc")
+        rows, headers = page(rows, op, 100)
+        return Seen(rows, headers, when.high)
+
+
+def due_order(one):
+    """Those that are sent at once are due when they were made; the others on a whole second."""
+    return one.due.low if isinstance(one.due, Fixed) or one.due.value else one.due.low, one.order
+
+
+def fresh(w, a):
+    """Looks at all that may have been sent, beside the sequence."""
+    for offset in range(0, len(a.notifications), 100):
+        answer = w.get(a, f"/v1/notifications?sort_by=created_at&sort_dir=asc&limit=100&offset={offset}")
+        for one, row in zip(a.notifications[offset:], answer.json):
+            if one.id.value is None:
+                one.id.meet(row["id"])
+            wrong = see(one, row, w.clock.now() + SECOND)
+            assert not wrong, wrong
+
+
+@operation(0.2, message="AUDIENCE_PUT")
+class audience_put:
+    def make(w, a):
+        of = [label for label, thing in w.things.items() if type(thing) is Audience and thing.account is a]
+        return {"of": w.chance.choice([None, None, *of, -1]), "ids": [some_pass(w, a, 0.97) for _ in range(w.chance.choice([1, 2, 3]))]}
+
+    def ask(w, a, op):
+        given = [] if op["of"] is None else ["--id", w.id_of(op["of"], "Audience")]
+        return Line(("audience", "put", a.id, *given, "--name", "Guests", *(word for one in op["ids"] for word in ("--pass", one))))
+
+    def want(w, a, op, when):
+        gone = any(one not in a.live for one in op["ids"])
+        old = op["of"] is not None and w.thing(a, op["of"], "Audience")
+        if gone or old is None:
+            return Error(*((404, "RESOURCE_NOT_FOUND", field) for field in (None, "pass", "id")))
+        if old:
+            return Printed({"audience_id": old.id})
+        made = Audience(a)
+        w.things[op["n"]] = made
+        return Printed({"audience_id": made.id})
+
+
+@operation(0.3, message="NOTIFICATION_SCHEDULE")
+class notification_schedule:
+    def make(w, a):
+        of = [label for label, thing in w.things.items() if type(thing) is Audience]
+        now = w.clock.now() // SECOND * SECOND
+        at = time_text(now + w.chance.choice([-DAY, 30 * SECOND, 3600 * SECOND, 2 * DAY]) + w.chance.randrange(1000) * MS)
+        if w.chance.random() < 0.1:
+            at = "2020-07-01T12:00:00.5+02:00"
+        audience = w.chance.choice([*of, -1]) if w.chance.random() < 0.4 else None
+        return {"id": some_pass(w, a), "of": audience, "message": w.chance.choice(["Hello", "Größe 1", "x"]), "at": at}
+
+    def ask(w, a, op):
+        to = ["--pass", op["id"]] if op["of"] is None else ["--audience", w.id_of(op["of"], "Audience")]
+        return Line(("notification", "schedule", a.id, *to, "--message", op["message"], "--at", op["at"]))
+
+    def want(w, a, op, when):
+        holder = a.live.get(op["id"]) if op["of"] is None else None
+        audience = w.thing(a, op["of"], "Audience") if op["of"] is not None else None
+        if holder is None and audience is None:
+            return NOT_FOUND
+        made = Notification(a, op["message"], when, holder, audience, Fixed(time_of(op["at"])))
+        a.notifications.append(made)
+        return Printed({"id": made.id})
+
+

@@ -1,0 +1,167 @@
+"""Activation rules: their files, their list, and what follows from a fact in the fact's own commit."""
+import json
+
+from entitlements import assign
+from lists import page, paging, paging_faults, query_of
+from notifications import notify
+from passes import MOST, NOT_FOUND
+from values import Hole, Spaced
+from world import OPERATIONS, Ask, Body, Error, Line, Printed, operation
+
+EVENTS = ["pass.created", "pass.balanceUpdate", "pass.balanceUpdate", "scan.created", "scan.created"]
+ACTIVE_MAX = 12  # fewer than the service allows
+
+
+class Rule:
+    def __init__(self, account, file, when):
+        self.account, self.id, self.created, self.updated = account, Hole(), when, when
+        self.file, self.fired = file, set()
+
+    def shown(self):
+        file = self.file
+        conditions = {key: value for key, value in file.get("conditions", {}).items() if value is not False}
+        if "template_id" in conditions:
+            conditions["template_id"] = self.template.id
+        actions = [{**action, "replace": action.get("replace", False)} if action["type"] == "assign_reward" else action
+                   for action in file["actions"]]
+        return {"id": self.id, "name": file["name"], "active": file.get("active", True), "event": file["event"], "conditions": conditions,
+                "actions": actions, "created_at": Spaced(self.created), "updated_at": Spaced(self.updated)}
+
+
+def some_action(w, a):
+    kinds = ["add_balance"]
+    kinds += ["assign_reward"] * 2 if OPERATIONS["entitlement_assign"].weight else []
+    kinds += ["send_notification"] if OPERATIONS["notification_list"].weight else []
+    kind = w.chance.choice(kinds)
+    if kind == "add_balance":
+        return {"type": kind, "amount": w.chance.choice([1, 5, -5, -100, MOST])}
+    if kind == "send_notification":
+        return {"type": kind, "message": w.chance.choice(["Hello", "Größe 1", "x"])}
+    slugs = [reward.slug for reward in a.rewards] + ["nothing"]
+    return {"type": kind, "slug": w.chance.choice(slugs), **({"replace": w.chance.random() < 0.5} if w.chance.random() < 0.5 else {})}
+
+
+def some_conditions(w, a, event):
+    chance, conditions = w.chance, {}
+    if chance.random() < 0.25:
+        conditions["min_balance"] = chance.choice([0, 1, 5, 100])
+    if event == "scan.created" and chance.random() < 0.4:
+        conditions["every_n_scans"] = chance.choice([1, 2, 3])
+    if a.templates and chance.random() < 0.25:
+        conditions["template_id"] = chance.choice(a.templates).made
+    if event == "scan.created" and chance.random() < 0.2:
+        conditions["reader_id"] = chance.choice(["till", "door"])
+    if chance.random() < 0.25:
+        conditions["once_per_pass"] = chance.random() < 0.8
+    return conditions
+
+
+@operation(0.15, message="RULE_PUT")
+class rule_put:
+    def make(w, a):
+        event = w.chance.choice(EVENTS)
+        file = {"name": w.chance.choice(["Rule", "Ünï"]), "event": event, "conditions": some_conditions(w, a, event),
+                "actions": [some_action(w, a) for _ in range(w.chance.choice([1, 1, 2]))]}
+        if w.chance.random() < 0.3:
+            file["active"] = w.chance.random() < 0.7
+        labels = [label for label, thing in w.things.items() if type(thing) is Rule and thing in a.rules]
+        of = w.chance.choice([*labels, -1]) if len(a.rules) >= ACTIVE_MAX or w.chance.random() < 0.2 else None
+        return {"of": of, "file": file}
+
+    def ask(w, a, op):
+        file = json.loads(json.dumps(op["file"]))
+        if "template_id" in file["conditions"]:
+            file["conditions"]["template_id"] = w.id_of(file["conditions"]["template_id"], "Template", a.id.replace("acc_", "tpl_") + "_999")
+        if op["of"] is not None:
+            file["id"] = w.id_of(op["of"], "Rule")
+        return Line(("rule", "put", a.id, "-"), json.dumps(file))
+
+    def want(w, a, op, when):
+        template = None
+        if "template_id" in op["file"]["conditions"]:
+            template = w.thing(a, op["file"]["conditions"]["template_id"], "Template")
+            if template is None:
+                field = "conditions.template_id"
+                return Error((422, "PASS_TEMPLATE_NOT_FOUND", field), (422, "PASS_TEMPLATE_NOT_FOUND", None), (404, "RESOURCE_NOT_FOUND", None))
+        if op["of"] is None:
+            rule = Rule(a, op["file"], when)
+            a.rules.append(rule)
+            w.things[op["n"]] = rule
+        else:
+            rule = w.thing(a, op["of"], "Rule")
+            if rule not in a.rules:
+                return Error((404, "RESOURCE_NOT_FOUND", None), (404, "RESOURCE_NOT_FOUND", "id"))
+            rule.file, rule.updated = op["file"], when
+        rule.template = template
+        return Printed({"id": rule.id})
+
+
+@operation(0.06, message="RULE_DELETE")
+class rule_delete:
+    def make(w, a):
+        return {"of": w.chance.choice([-1, *(label for label, thing in w.things.items() if type(thing) is Rule)])}
+
+    def ask(w, a, op):
+        return Line(("rule", "delete", a.id, w.id_of(op["of"], "Rule")))
+
+    def want(w, a, op, when):
+        rule = w.thing(a, op["of"], "Rule")
+        if rule not in a.rules:
+            return NOT_FOUND
+        a.rules.remove(rule)
+        return Printed({})
+
+
+@operation(0.6, message="RULE_LIST")
+class rule_list:
+    def make(w, a):
+        return paging(w.chance, {})
+
+    def ask(w, a, op):
+        return Ask("GET", "/v1/trigger-rules" + query_of([(name, op[name]) for name in ("limit", "offset") if name in op]))
+
+    def want(w, a, op, when):
+        faults = paging_faults(op)
+        if faults:
+            return Error(*faults)
+        rows, _ = page(a.rules[::-1], op)
+        return Body(200, [rule.shown() for rule in rows], ((b"x-total-count", None), (b"x-has-more", None)))
+
+
+# What follows from a fact
+
+def happened(w, a, event, one, when, reader=None):
+    """All conditions are judged on what the fact left, then actions run in order; what cannot be done is passed over."""
+    due = [rule for rule in a.rules if rule.file.get("active", True) and rule.file["event"] == event and holds(rule, one, reader)]
+    for rule in due:
+        rule.fired.add(one)
+    for rule in due:
+        for action in rule.file["actions"]:
+            act(w, a, action, one, when)
+
+
+def holds(rule, one, reader):
+    conditions = rule.file.get("conditions", {})
+    if "min_balance" in conditions and (not one.template.counter or one.balance < conditions["min_balance"]):
+        return False
+    if "every_n_scans" in conditions and one.scan_count % conditions["every_n_scans"]:
+        return False
+    if "template_id" in conditions and rule.template is not one.template:
+        return False
+    if "reader_id" in conditions and conditions["reader_id"] != reader:
+        return False
+    return not (conditions.get("once_per_pass") and one in rule.fired)
+
+
+def act(w, a, action, one, when):
+    if action["type"] == "add_balance":
+        after, least = one.balance + action["amount"], one.template.file.get("min_balance")
+        low = least is not None and action["amount"] < 0 and after < least
+        if one.template.counter and abs(after) <= MOST and not low:
+            one.balance = after
+            one.changed(when)
+    elif action["type"] == "assign_reward":
+        if a.functions["rewards"]:
+            assign(w, a, one, action["slug"], action.get("replace", False), when, "automatic")
+    else:
+        notify(w, a, one, action["message"], when)
