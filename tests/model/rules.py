@@ -8,7 +8,7 @@ from passes import MOST, NOT_FOUND
 from values import Hole, Spaced
 from world import OPERATIONS, Ask, Body, Error, Line, Printed, operation
 
-EVENTS = ["pass.created", "pass.balanceUpdate", "pass.balanceUpdate", "scan.created", "scan.created"]
+EVENTS = ["pass.created", "pass.balanceUpdate", "pass.balanceUpdate"]
 ACTIVE_MAX = 12  # fewer than the service allows
 
 
@@ -134,10 +134,8 @@ def happened(w, a, event, one, when, reader=None):
     """All conditions are judged on what the fact left, then actions run in order; what cannot be done is passed over."""
     due = [rule for rule in a.rules if rule.file.get("active", True) and rule.file["event"] == event and holds(rule, one, reader)]
     for rule in due:
-        rule.fired.add(one)
-    for rule in due:
-        for action in rule.file["actions"]:
-            act(w, a, action, one, when)
+        if any([act(w, a, action, one, when) for action in rule.file["actions"]]):
+            rule.fired.add(one)
 
 
 def holds(rule, one, reader):
@@ -154,14 +152,16 @@ def holds(rule, one, reader):
 
 
 def act(w, a, action, one, when):
+    """Was it done? A rule of which nothing could be done has not fired."""
     if action["type"] == "add_balance":
         after, least = one.balance + action["amount"], one.template.file.get("min_balance")
         low = least is not None and action["amount"] < 0 and after < least
-        if one.template.counter and abs(after) <= MOST and not low:
-            one.balance = after
-            one.changed(when)
-    elif action["type"] == "assign_reward":
-        if a.functions["rewards"]:
-            assign(w, a, one, action["slug"], action.get("replace", False), when, "automatic")
-    else:
-        notify(w, a, one, action["message"], when)
+        if not one.template.counter or abs(after) > MOST or low:
+            return False
+        one.balance = after
+        one.changed(when)
+        return True
+    if action["type"] == "assign_reward":
+        return a.functions["rewards"] and not isinstance(assign(w, a, one, action["slug"], action.get("replace", False), when, "automatic"), Error)
+    notify(w, a, one, action["message"], when)
+    return True

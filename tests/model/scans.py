@@ -1,7 +1,7 @@
 """Scans with their verdicts, their list, and readers."""
 
 
-from cards import CODES, card_of
+from cards import card_of
 from lists import bounds_of, folded, inside, page, paging, paging_faults, query_of, time_pair
 from passes import IDS, NOT_FOUND, is_id, is_junk, some_junk, some_pass
 from rules import happened
@@ -49,7 +49,7 @@ class Verdict:
 class scan_create:
     def make(w, a):
         chance = w.chance
-        body = {"pass_id": some_pass(w, a)} if chance.random() < 0.75 else {"qr_value": chance.choice([some_pass(w, a), *CODES])}
+        body = {"pass_id": some_pass(w, a)} if chance.random() < 0.75 else {"qr_value": chance.choice([some_pass(w, a), "nothing"])}
         if chance.random() < 0.5:
             body["reader_id"] = chance.choice([*READERS, None])
         if chance.random() < 0.04:
@@ -63,8 +63,9 @@ class scan_create:
         body, faults = op["body"], []
         if op["info"] not in (None, "true", "1", "t", "false", "0", "f"):
             faults.append((400, "INVALID_INPUT", "pass_info"))
-        if is_junk(body):
+        if is_junk(body) and body != "":
             return Error((400, "INVALID_REQUEST", None), *faults)
+        body = body or {}
         fields = Fields(body, ("pass_id", "qr_value", "reader_id"))
         fields.faults += faults
         given = [name for name in ("pass_id", "qr_value") if body.get(name) is not None]
@@ -76,8 +77,8 @@ class scan_create:
         if fields.faults:
             return fields.error()
         holder = found(a, body)
-        if holder is None:
-            return NOT_FOUND
+        if holder is None:  # an id or a value that nothing could have is as good as out of range
+            return NOT_FOUND if all(is_id(body[name]) for name in given) else Error(*NOT_FOUND.any_of, (400, "INVALID_INPUT", given[0]))
         scan = Scan(holder, body.get("reader_id"), when)
         last = next((one for one in reversed(holder.scans) if not one.reason), None)
         w.things[op["n"]] = scan
@@ -104,8 +105,9 @@ class scan_create:
         return Verdict(scan, last, good, bad)
 
     def again(w, a, op):
-        """As it was: nothing of a scan changes but the name of its reader."""
-        return None
+        """The scan as it was; its reader and its pass as they are called and look now."""
+        scan = w.things[op["n"]]
+        return lambda: answered(scan, op)
 
 
 def is_id_text(value):

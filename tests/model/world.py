@@ -312,7 +312,7 @@ class World:
             wrong = "replayed, and never asked before"
         if not wrong and key and answer.status < 300:
             remake = getattr(cls, "again", None)
-            want = (remake and remake(self, a, op)) or (lambda: Exact(answer.status, answer.body))
+            want = (remake and remake(self, a, {**op.get("op", op), "n": op["n"]})) or (lambda: Exact(answer.status, answer.body))
             a.kept[key] = (ask.method, ask.path, body_text(ask.body)), when, want
         return wrong
 
