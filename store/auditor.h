@@ -31,11 +31,12 @@ struct auditor {
 	struct account_id account; /* the one at hand */
 	char              account_text[ACCOUNT_ID_TEXT];
 	uint32_t          template_count;
-	struct buffer     name_fields; /* of its templates, by number: each ends in 0 */
-	struct arena      arena;       /* of one body */
-	struct buffer     text;        /* a name or text made of it */
-	struct buffer     whole;       /* a value put together from its parts */
-	struct pass_seen *passes;      /* of the account, by number */
+	uint32_t          family_count; /* of its rewards, those that are deleted too */
+	struct buffer     name_fields;  /* of its templates, by number: each ends in 0 */
+	struct arena      arena;        /* of one body */
+	struct buffer     text;         /* a name or text made of it */
+	struct buffer     whole;        /* a value put together from its parts */
+	struct pass_seen *passes;       /* of the account, by number */
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count, reader_count; /* of the account */

@@ -15,7 +15,7 @@ struct args {
 
 const char *args_option(struct args *args, const char *name); /* its value; NULL: not given */
 bool        args_flag(struct args *args, const char *name);
-const char *args_word(struct args *args); /* the next one; "" when it is missing */
+const char *args_word(struct args *args);         /* the next one; "" when it is missing */
 const char *args_word_or_none(struct args *args); /* NULL when there is no more */
 bool        args_end(struct args *args);
 
