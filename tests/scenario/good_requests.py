@@ -144,6 +144,7 @@ MORE = {
     "scanList": lambda shops: shops.shop.client.get("/v1/scans?pass_info=true"),
     "ruleList": lambda shops: [put_rule(shops.shop, rule) for rule in RULES],
     "cardList": lambda shops: a_card(shops.shop),
+    "notificationList": lambda shops: shops.shop.add(a_pass(shops.shop)["pass_id"], 1, message="Hello"),
 }
 RULE = {"name": "Rule", "event": "scan.created", "active": False, "actions": [{"type": "add_balance", "amount": 1}]}
 RULES = [RULE, {**RULE, "conditions": {"min_balance": 1, "every_n_scans": 2, "template_id": "tpl_x", "reader_id": "till",
