@@ -212,6 +212,7 @@ static const struct envelope {
     [ANSWER_LIST] = {"[", "]"},
     [ANSWER_ARRAY] = {"[", "]"},
     [ANSWER_REWARDS] = {"{\"rewards\":[", "]}"},
+    [ANSWER_ENTITLEMENTS] = {"{\"entitlements\":[", "]}"},
 };
 
 /* Renders the items of one part and keeps them with the request. */
@@ -277,7 +278,8 @@ void answer_reply(struct request *request, const struct reply *reply)
 	case ANSWER_OBJECT: answer_object(request, reply); break;
 	case ANSWER_LIST:
 	case ANSWER_ARRAY:
-	case ANSWER_REWARDS: answer_list(request, reply); break;
+	case ANSWER_REWARDS:
+	case ANSWER_ENTITLEMENTS: answer_list(request, reply); break;
 	case ANSWER_PAGE: page_answer(request, reply); break;
 	case ANSWER_IMAGE: page_answer_image(request, reply); break;
 	}

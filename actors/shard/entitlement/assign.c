@@ -190,5 +190,5 @@ enum err on_ENTITLEMENT_ASSIGN(struct request *request, struct outcome *outcome)
 	memcpy(detail, made.id.b, sizeof made.id.b);
 	outcome->recipe = (struct recipe){
 	    .what = RECIPE_ENTITLEMENT, .number = pass.number, .detail = span_of(detail, sizeof made.id.b)};
-	return entitlement_pack(request, &made, pass_id, request->now, &pk);
+	return entitlement_show(request, &made, pass_id, request->now, &pk);
 }

@@ -73,21 +73,17 @@ static void pack_expiry(const struct entitlement *row, bool is_past, msgpack_pac
 		pack_null(pk, "expiration_reason");
 }
 
-enum err entitlement_pack(struct request *request, const struct entitlement *row, struct span pass_id,
-                          wall_us now, msgpack_packer *pk)
+void entitlement_pack(const struct entitlement *row, const struct reward_version *terms, struct span pass_id,
+                      wall_us now, msgpack_packer *pk)
 {
-	struct reward_version version;
-	bool                  is_past = entitlement_is_past(row, now);
-	enum err err = reward_version_get(request->view, request->account->id, row->family, row->version,
-	                                  &version);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	bool is_past = entitlement_is_past(row, now);
 	msgpack_pack_map(pk, 14);
 	pack_uuid(pk, "id", row->id);
-	pack_uuid(pk, "family_id", version.family_id);
-	pack_uuid(pk, "definition_id", version.id);
-	pack_member(pk, "reward_slug", version.slug);
-	pack_member(pk, "reward_name", version.name);
-	pack_member(pk, "reward_kind", span_str(reward_kind_text(version.kind)));
+	pack_uuid(pk, "family_id", terms->family_id);
+	pack_uuid(pk, "definition_id", terms->id);
+	pack_member(pk, "reward_slug", terms->slug);
+	pack_member(pk, "reward_name", terms->name);
+	pack_member(pk, "reward_kind", span_str(reward_kind_text(terms->kind)));
 	pack_member(pk, "pass_id", pass_id);
 	pack_member(pk, "status", span_str(status_text(row, is_past)));
 	pack_count(pk, "remaining_redemptions", row->remaining);
@@ -96,7 +92,16 @@ enum err entitlement_pack(struct request *request, const struct entitlement *row
 	            span_str(row->source == SOURCE_AUTOMATIC ? "automatic" : "manual"));
 	pack_time(pk, "created_at", row->created);
 	pack_time(pk, "updated_at", is_past ? row->expires : row->updated);
-	return OK;
+}
+
+enum err entitlement_show(struct request *request, const struct entitlement *row, struct span pass_id,
+                          wall_us now, msgpack_packer *pk)
+{
+	struct reward_version terms;
+	enum err err = reward_version_get(request->view, request->account->id, row->family, row->version,
+	                                  &terms);
+	if (!err) entitlement_pack(row, &terms, pass_id, now, pk);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
 enum err redemption_pack(struct request *request, const struct redemption *row,
@@ -115,7 +120,7 @@ enum err redemption_pack(struct request *request, const struct redemption *row,
 	pack_member(pk, "note", row->note);
 	pack_time(pk, "created_at", row->created);
 	pack_text(pk, "entitlement");
-	return entitlement_pack(request, after, pass_id, row->created, pk);
+	return entitlement_show(request, after, pass_id, row->created, pk);
 }
 
 /* Once more ----------------------------------------------------------------------------------------------- */
@@ -141,7 +146,7 @@ enum err entitlement_again(struct request *request, const struct recipe *recipe,
 	row.state = ENTITLEMENT_OPEN;
 	row.remaining = row.allowance;
 	row.updated = row.created;
-	return entitlement_pack(request, &row, pass_id, row.created, &pk);
+	return entitlement_show(request, &row, pass_id, row.created, &pk);
 }
 
 enum err redemption_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)

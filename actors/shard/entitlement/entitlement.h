@@ -3,6 +3,7 @@
 #include "store/entitlement.h"
 #include "store/hot.h"
 #include "store/redemption.h"
+#include "store/reward.h"
 
 /* What commands on entitlements share, and how another command assigns a reward in its own commit. Errors: as view.h, and
  * those named. */
@@ -32,8 +33,11 @@ must_check enum err entitlement_assign(struct request *request, const struct hot
                                        const struct assignment *plan, enum entitlement_source source,
                                        struct entitlement *made);
 
-/* One as the interface shows it (document 2.3) at `now`, of the pass with that id. */
-must_check enum err entitlement_pack(struct request *request, const struct entitlement *row,
+/* One as the interface shows it (document 2.3) at `now`, of the pass with that id; the terms are its version's, and the
+ * second looks them up. */
+void entitlement_pack(const struct entitlement *row, const struct reward_version *terms, struct span pass_id,
+                      wall_us now, msgpack_packer *pk);
+must_check enum err entitlement_show(struct request *request, const struct entitlement *row,
                                      struct span pass_id, wall_us now, msgpack_packer *pk);
 
 /* What both is redeemed and assigned must be of: a pass that is not deactivated and was issued, or is about to be.

@@ -2,6 +2,7 @@
  * it ever got. What is redeemable is found by the rows of OPEN, so that a long past costs nothing. */
 #include "actors/shard/entitlement/entitlement.h"
 
+#include "actors/shard/list_out.h"
 #include "actors/shard/pass/pass.h"
 
 #include <stdlib.h>
@@ -9,15 +10,30 @@
 struct listing {
 	struct request *request;
 	struct span     pass_id;
-	struct buffer   items;
-	uint32_t        count;
+	struct list_out list;
+	uint64_t        count;
+
+	struct reward_version terms; /* of the one before: mostly those of the next, too */
+	struct buffer         room;  /* where they are: the view's own memory would keep them all */
 };
+
+static enum err look_up(struct listing *listing, const struct entitlement *row)
+{
+	struct request *request = listing->request;
+	struct reward   reward = {.family = row->family, .version = row->version};
+	if (listing->terms.family == row->family && listing->terms.version == row->version) return OK;
+	return reward_version_in(request->view, request->account->id, &reward, &listing->room,
+	                         &listing->terms);
+}
 
 static enum err list_one(struct listing *listing, const struct entitlement *row)
 {
-	msgpack_packer pk = buffer_packer(&listing->items);
+	enum err err = look_up(listing, row);
+	if (err) return err;
+	msgpack_packer pk = buffer_packer(list_item(&listing->list));
 	listing->count++;
-	return entitlement_pack(listing->request, row, listing->pass_id, listing->request->now, &pk);
+	entitlement_pack(row, &listing->terms, listing->pass_id, listing->request->now, &pk);
+	return OK;
 }
 
 static enum err list_all(struct listing *listing, uint32_t pass)
@@ -71,14 +87,11 @@ enum err on_ENTITLEMENT_LIST(struct request *request, struct outcome *outcome)
 	struct listing        listing = {.request = request,
 	                                 .pass_id = arg_span(&args[ARG_ENTITLEMENT_LIST_pass_id])};
 	struct hot_at         pass;
-	msgpack_packer        pk = buffer_packer(outcome->payload);
-	enum err              err = pass_find(request, listing.pass_id, false, &pass);
+	list_begin(&listing.list, outcome);
+	enum err err = pass_find(request, listing.pass_id, false, &pass);
 	if (!err) err = history ? list_all(&listing, pass.number) : list_redeemable(&listing, pass.number);
-	msgpack_pack_map(&pk, 1);
-	pack_text(&pk, "entitlements");
-	msgpack_pack_array(&pk, listing.count);
-	buffer_append(outcome->payload, listing.items.at, listing.items.size);
-	if (!err && listing.items.failed) err = ERR_NO_MEMORY;
-	buffer_free(&listing.items);
+	if (!err) err = list_end(&listing.list, listing.count, false);
+	list_drop(&listing.list);
+	buffer_free(&listing.room);
 	return err;
 }
