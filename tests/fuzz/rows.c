@@ -12,6 +12,7 @@
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/ledger.h"
+#include "store/reward.h"
 #include "store/rule.h"
 #include "store/subscription.h"
 #include "store/tally.h"
@@ -152,6 +153,22 @@ static void check_rule(struct span bytes)
 	must(rule.action_count >= 1 && rule.action_count <= RULE_OWN_ACTIONS_MAX);
 }
 
+/* A row of each of the three tables that have a form of their own. */
+static void check_reward(struct span bytes)
+{
+	static uint8_t        value[REWARD_VERSION_BYTES_MAX];
+	struct reward         row;
+	struct reward_version terms;
+	struct reward_tally   tally, again;
+	if (reward_read(bytes, &row) == OK)
+		must(span_equal(span_of(value, reward_write(&row, value)), bytes));
+	if (reward_version_read(bytes, &terms) == OK)
+		must(span_equal(span_of(value, reward_version_write(&terms, value)), bytes));
+	if (reward_tally_read(bytes, &tally)) return;
+	must(reward_tally_put(s.view, account, &tally) == OK);
+	must(reward_tally_get(s.view, account, &again) == OK && !memcmp(&tally, &again, sizeof tally));
+}
+
 static void check_body(struct span bytes)
 {
 	struct body    body, read;
@@ -237,7 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {
 	    check_hot_row,      check_tally,   check_ledger, check_account, check_body, check_commands,
-	    check_subscription, check_issuing, check_image,  check_card,    check_rule};
+	    check_subscription, check_issuing, check_image,  check_card,    check_rule, check_reward};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);

@@ -1,0 +1,257 @@
+/* The audit of rewards: each rule, broken alone in an otherwise sound shop, is told. */
+#include "tests/unit/audit_look.h"
+
+#include "store/reward.h"
+
+enum { KEPT = 1, EDITED = 2, DELETED = 3, FAMILIES = 3 };
+
+static struct reward reward_of(uint32_t family, uint32_t version, const char *slug)
+{
+	return (struct reward){.family = family,
+	                       .version = version,
+	                       .created = {10},
+	                       .updated = {20},
+	                       .family_id = {{(uint8_t)family}},
+	                       .slug = span_str(slug)};
+}
+
+static struct reward_version version_of(uint32_t family, uint32_t version, const char *slug)
+{
+	return (struct reward_version){.family = family,
+	                               .version = version,
+	                               .id = {{(uint8_t)family, (uint8_t)version}},
+	                               .family_id = {{(uint8_t)family}},
+	                               .redemption_allowance = 1,
+	                               .created = {10},
+	                               .made = {9 + version},
+	                               .slug = span_str(slug),
+	                               .name = span_str("Name")};
+}
+
+static void put_reward(struct reward row)
+{
+	must(!reward_put(s.view, account, &row));
+	scratch_save(&s);
+}
+
+static void put_version(struct reward_version row)
+{
+	must(!reward_version_put(s.view, account, &row));
+	scratch_save(&s);
+}
+
+static void put_slug(uint32_t family, const char *slug)
+{
+	struct reward row = reward_of(family, 1, slug);
+	must(!reward_slug_put(s.view, account, &row));
+	scratch_save(&s);
+}
+
+static void put_tally(uint32_t made, uint32_t rewards)
+{
+	struct reward_tally tally = {.families = made, .rewards = rewards};
+	must(!reward_tally_put(s.view, account, &tally));
+	scratch_save(&s);
+}
+
+/* One of one version, one of three of which the last is large, one that was deleted after two. */
+static void make_catalogue(void)
+{
+	static char           about[5000];
+	struct reward_version large = version_of(EDITED, 3, "edited");
+	memset(about, 'x', sizeof about);
+	large.description = span_of(about, sizeof about);
+	make_shop();
+	put_reward(reward_of(KEPT, 1, "kept"));
+	put_slug(KEPT, "kept");
+	put_version(version_of(KEPT, 1, "kept"));
+	put_reward(reward_of(EDITED, 3, "edited"));
+	put_slug(EDITED, "edited");
+	put_version(version_of(EDITED, 1, "edited"));
+	put_version(version_of(EDITED, 2, "edited"));
+	put_version(large);
+	put_version(version_of(DELETED, 1, "gone"));
+	put_version(version_of(DELETED, 2, "gone"));
+	put_tally(FAMILIES, 2);
+}
+
+TestSuite(audit_rewards, .init = make_catalogue, .fini = end);
+
+static void break_form(void)
+{
+	put(TABLE_REWARD, key_u32(account, KEPT), span_str("x"));
+}
+static void break_key(void)
+{
+	put(TABLE_REWARD, key_account(account), span_str("x"));
+}
+static void break_times(void)
+{
+	struct reward row = reward_of(KEPT, 1, "kept");
+	row.updated.v = 9;
+	put_reward(row);
+}
+static void break_family(void)
+{
+	put_reward(reward_of(4, 1, "kept"));
+}
+static void break_slug_form(void)
+{
+	put_reward(reward_of(KEPT, 1, "Kept"));
+}
+static void break_slug(void)
+{
+	put_slug(EDITED, "kept");
+}
+static void break_no_slug(void)
+{
+	del(TABLE_REWARD_SLUG, key_reward_slug(account, span_str("kept")));
+}
+static void break_newest(void)
+{
+	put_reward(reward_of(KEPT, 2, "kept"));
+}
+static void break_other_slug(void)
+{
+	put_version(version_of(KEPT, 1, "other"));
+}
+static void break_family_id(void)
+{
+	struct reward row = reward_of(KEPT, 1, "kept");
+	row.family_id.b[0] = 9;
+	put_reward(row);
+}
+static void break_count(void)
+{
+	put_tally(FAMILIES, 3);
+}
+static void break_slug_of_nobody(void)
+{
+	put_slug(DELETED, "gone");
+}
+static void break_slug_row(void)
+{
+	put(TABLE_REWARD_SLUG, key_reward_slug(account, span_str("kept")), span_str("x"));
+}
+static void break_slug_key(void)
+{
+	put(TABLE_REWARD_SLUG, key_reward_slug(account, span_str("A")), span_str("1234"));
+}
+static void break_extra_version(void)
+{
+	put_version(version_of(KEPT, 2, "kept"));
+}
+static void break_gap(void)
+{
+	put_version(version_of(DELETED, 4, "gone"));
+}
+static void break_version_form(void)
+{
+	put_version(version_of(DELETED, 2, "gone"));
+	struct row_key key = key_reward_version(account, DELETED, 2);
+	put(TABLE_REWARD_VERSION, key, span_str("x"));
+}
+static void break_version_of_another(void)
+{
+	struct reward_version row = version_of(DELETED, 2, "gone");
+	row.family_id.b[0] = 9;
+	put_version(row);
+}
+static void break_version_times(void)
+{
+	struct reward_version row = version_of(DELETED, 2, "gone");
+	row.made.v = 9;
+	put_version(row);
+}
+static void break_version_text(void)
+{
+	struct reward_version row = version_of(DELETED, 2, "gone");
+	row.name = span_str("\xff");
+	put_version(row);
+}
+static void break_no_family(void)
+{
+	del(TABLE_REWARD_VERSION, key_reward_version(account, DELETED, 1));
+	del(TABLE_REWARD_VERSION, key_reward_version(account, DELETED, 2));
+}
+static void break_skipped_family(void)
+{
+	put_version(version_of(5, 1, "five"));
+}
+static void break_tally_form(void)
+{
+	put(TABLE_REWARD_TALLY, key_account(account), span_str("x"));
+}
+static void break_account(void)
+{
+	put(TABLE_REWARD, key_u32(nobody, 1), span_str("x"));
+}
+
+static void break_recipe(uint32_t family, uint8_t version, size_t size)
+{
+	uint8_t                detail[8] = {version}, key[32] = {9};
+	struct idempotency_row row = {
+	    .recipe = {.what = RECIPE_REWARD, .number = family}, .at = {90}, .order = 9};
+	row.recipe.detail = span_of(detail, size);
+	must(!idempotency_put(s.view, account, key, &row));
+	scratch_save(&s);
+}
+static void break_answer_family(void)
+{
+	break_recipe(FAMILIES + 1, 1, 4);
+}
+static void break_answer_version(void)
+{
+	break_recipe(DELETED, 3, 4);
+}
+static void break_answer_detail(void)
+{
+	break_recipe(DELETED, 2, 5);
+}
+
+static const struct breakage breakages[] = {
+    B(form, "table reward, " ACCOUNT "a row of a wrong form"),
+    B(key, "table reward, " ACCOUNT "a row of a wrong form"),
+    B(times, "reward 1 has impossible times"),
+    B(family, "reward 4, but 3 have been made"),
+    B(slug_form, "reward 1 has a slug that is none"),
+    B(slug, "reward 1 is not found by its slug"),
+    B(no_slug, "reward 1 is not found by its slug"),
+    B(newest, "reward 1 has no version 2 that can be read"),
+    B(other_slug, "reward 1 is not what its newest version says"),
+    B(family_id, "reward 1 is not what its newest version says"),
+    B(count, "table reward_tally, " ACCOUNT "2 rewards, but 3 are counted"),
+    B(slug_of_nobody, "a slug of reward 3, which does not have it"),
+    B(slug_row, "table reward_slug, " ACCOUNT "a row of a wrong form"),
+    B(slug_key, "table reward_slug, " ACCOUNT "a row of a wrong form"),
+    B(extra_version, "reward 1 has 2 versions, and says 1"),
+    B(gap, "reward 3: version 4 follows 2"),
+    B(version_form, "reward 3: a version that cannot be read"),
+    B(version_of_another, "reward 3: version 2 is of another"),
+    B(version_times, "reward 3: version 2 has impossible times"),
+    B(version_text, "reward 3: version 2 has texts that are none"),
+    B(no_family, "2 rewards have been made, but 3 are counted"),
+    B(skipped_family, "no version of reward 4"),
+    B(tally_form, "table reward_tally, " ACCOUNT "a row of a wrong form"),
+    B(account, NOBODY "rows of an account that does not exist"),
+    B(answer_family, "key 9: reward 4 does not exist"),
+    B(answer_version, "key 9: a version that does not exist"),
+    B(answer_detail, "key 9: a detail that cannot be read"),
+};
+
+Test(audit_rewards, tells_each_rule_that_is_broken)
+{
+	for (size_t i = 0; i < sizeof breakages / sizeof *breakages; i++) {
+		breakages[i].work();
+		expect_fault(breakages[i].name, breakages[i].want);
+		end();
+		make_catalogue();
+	}
+}
+
+Test(audit_rewards, finds_nothing_wrong_with_a_sound_catalogue)
+{
+	break_recipe(DELETED, 2, 4);
+	look();
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+}
