@@ -7,12 +7,14 @@
 #include "schemas/rule.h"
 #include "store/account_row.h"
 #include "store/card.h"
+#include "store/entitlement.h"
 #include "store/hot.h"
 #include "store/image.h"
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/ledger.h"
 #include "store/reward.h"
+#include "store/redemption.h"
 #include "store/rule.h"
 #include "store/subscription.h"
 #include "store/tally.h"
@@ -169,6 +171,29 @@ static void check_reward(struct span bytes)
 	must(reward_tally_get(s.view, account, &again) == OK && !memcmp(&tally, &again, sizeof tally));
 }
 
+static void check_entitlement(struct span bytes)
+{
+	struct entitlement row = {.pass = 1};
+	uint8_t            value[ENTITLEMENT_BYTES];
+	enum err           err = entitlement_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	entitlement_write(&row, value);
+	must(span_equal(span_of(value, sizeof value), bytes));
+	must(!entitlement_is_available(&row, row.expires) || !row.expires.v);
+}
+
+static void check_redemption(struct span bytes)
+{
+	struct redemption row = {.pass = 1}, again = {.pass = 1};
+	enum err          err = redemption_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(redemption_put(s.view, account, &row) == OK && redemption_get(s.view, account, &again) == OK);
+	must(again.amount == row.amount && again.remaining == row.remaining);
+	must(span_equal(again.context, row.context) && span_equal(again.note, row.note));
+}
+
 static void check_body(struct span bytes)
 {
 	struct body    body, read;
@@ -253,8 +278,9 @@ static void check_commands(struct span bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {
-	    check_hot_row,      check_tally,   check_ledger, check_account, check_body, check_commands,
-	    check_subscription, check_issuing, check_image,  check_card,    check_rule, check_reward};
+	    check_hot_row,  check_tally,        check_ledger,      check_account,   check_body,
+	    check_commands, check_subscription, check_issuing,     check_image,     check_card,
+	    check_rule,     check_reward,       check_entitlement, check_redemption};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);
