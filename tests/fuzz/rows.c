@@ -15,7 +15,9 @@
 #include "store/ledger.h"
 #include "store/reward.h"
 #include "store/redemption.h"
+#include "store/reader_row.h"
 #include "store/rule.h"
+#include "store/scan_row.h"
 #include "store/subscription.h"
 #include "store/tally.h"
 
@@ -194,6 +196,46 @@ static void check_redemption(struct span bytes)
 	must(span_equal(again.context, row.context) && span_equal(again.note, row.note));
 }
 
+static void check_scans(struct span bytes)
+{
+	struct scan_row   row, again;
+	struct scan_tally tally, counted;
+	if (bytes.size > ROW_BYTES_MAX) return;
+	put(TABLE_SCAN, key_u32(account, 0), bytes);
+	must(scan_tally_read(bytes, &tally) == OK || bytes.size != 40);
+	for (uint32_t number = 0; number < SCAN_ROW_SCANS; number += 9) {
+		enum err err = scan_row_get(s.view, account, number, &row);
+		must(err == OK || err == ERR_DAMAGED || err == ERR_NOT_FOUND);
+		if (err) continue;
+		(void)scan_rows_mask(bytes, row.verdict + 1);
+		(void)scan_rows_end_blank(bytes);
+		tally = (struct scan_tally){.counts = {9, 9, 9, 9}};
+		must(scan_tally_put(s.view, account, &tally) == OK);
+		err = scan_row_delete(s.view, account, number);
+		must(err == OK || err == ERR_DAMAGED);
+		if (err) continue;
+		must(scan_row_get(s.view, account, number, &again) == OK && again.deleted);
+		must(again.pass == row.pass && again.reader == row.reader && again.verdict == row.verdict);
+		must(scan_tally_get(s.view, account, &counted) == OK);
+		must(counted.counts[row.verdict] == 8 && counted.counts[SCAN_COUNT_DELETED] == 1);
+	}
+	tally = (struct scan_tally){.made = SCAN_ROW_SCANS - 1};
+	row = (struct scan_row){.pass = 1};
+	(void)!scan_row_add(s.view, account, &tally, &row);
+}
+
+static void check_reader(struct span bytes)
+{
+	struct reader_row row = {.number = 1}, again;
+	enum err          err = reader_row_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(reader_row_put(s.view, account, &row) == OK);
+	must(reader_row_find(s.view, account, row.id, &again) == OK && again.number == 1);
+	must(again.named == row.named && again.named_at.v == row.named_at.v);
+	must(span_equal(again.id, row.id) && span_equal(again.name, row.name));
+}
+
 static void check_body(struct span bytes)
 {
 	struct body    body, read;
@@ -278,9 +320,9 @@ static void check_commands(struct span bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {
-	    check_hot_row,  check_tally,        check_ledger,      check_account,   check_body,
-	    check_commands, check_subscription, check_issuing,     check_image,     check_card,
-	    check_rule,     check_reward,       check_entitlement, check_redemption};
+	    check_hot_row,      check_tally,      check_ledger, check_account, check_body, check_commands,
+	    check_subscription, check_issuing,    check_image,  check_card,    check_rule, check_reward,
+	    check_entitlement,  check_redemption, check_scans,  check_reader};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);
