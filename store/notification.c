@@ -235,6 +235,13 @@ enum err notification_due_read(struct span key, struct notification_due *due)
 	return OK;
 }
 
+enum err notification_due_get(struct view *view, const struct notification_due *due)
+{
+	struct row_key key = due_key(due);
+	struct span    value;
+	return view_get(view, TABLE_NOTIFICATION_DUE, key_span(&key), &value);
+}
+
 enum err notification_due_from(struct view *view, struct notification_due *due)
 {
 	struct row_key  key = due_key(due);

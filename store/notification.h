@@ -63,6 +63,8 @@ struct notification_due {
 };
 must_check enum err notification_due_from(struct view *view, struct notification_due *due);
 must_check enum err notification_due_next(struct view *view, struct notification_due *due);
+/* Is that one due? A point read. Errors: ERR_NOT_FOUND. */
+must_check enum err notification_due_get(struct view *view, const struct notification_due *due);
 /* The one that a row's key names. Errors: ERR_DAMAGED. */
 must_check enum err notification_due_read(struct span key, struct notification_due *due);
 

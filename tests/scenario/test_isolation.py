@@ -31,6 +31,7 @@ CASES = {
     "PASS_DELETE": [("pass", lambda i: ("DELETE", path_of(i), None))],
     "PASS_LOYALTY": [("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": 1})),
                      ("pass", lambda i: ("POST", path_of(i, "/loyalty"), {"balance_to_add": -(2**53 - 1)}))],
+    "NOTIFICATION_LIST": [],  # no id
     "CARD_LIST": [("pass", lambda i: ("GET", path_of(i, "/cards"), None)),
                   ("pass", lambda i: ("HEAD", path_of(i, "/cards?limit=1"), None))],
     "SCAN_CREATE": [("pass", lambda i: ("POST", "/v1/scans", {"pass_id": i})),

@@ -1,0 +1,408 @@
+"""Notifications: where they come from, when they are sent, and how they are listed. What drives them beside HTTP is the
+messages AUDIENCE_PUT, NOTIFICATION_SCHEDULE and NOTIFICATION_SEND, by the command line and the timer."""
+import json
+import re
+import signal
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from harness import CliError, wait_for
+from shop import Shop, path_of
+
+NOTIFICATIONS = "/v1/notifications"
+MEMBERS = ["id", "message", "pass_id", "audience_id", "status", "scheduled_at", "sent_at", "created_at"]
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}-0[56]:00")
+NOBODY = "01900000-0000-7000-8000-000000000000"
+MEXICO = ZoneInfo("America/Mexico_City")
+
+
+def notifications(shop, query=""):
+    """(notifications, total count, has more) of a list."""
+    answer = shop.client.get(NOTIFICATIONS + query)
+    assert answer.status == 200, answer
+    return answer.json, int(answer.headers["x-total-count"]), {"true": True, "false": False}[answer.headers["x-has-more"]]
+
+
+def messages(shop, query=""):
+    return [one["message"] for one in notifications(shop, query)[0]]
+
+
+def states(shop):
+    return {one["message"]: one["status"] for one in notifications(shop)[0]}
+
+
+def schedule(shop, message, at, *to):
+    made = shop.service.cli("notification", "schedule", shop.account, *to, "--message", message, "--at", at)
+    assert list(made) == ["id"] and UUID.fullmatch(made["id"])
+    return made["id"]
+
+
+def put_audience(shop, *arguments):
+    made = shop.service.cli("audience", "put", shop.account, *arguments)
+    assert list(made) == ["audience_id"] and UUID.fullmatch(made["audience_id"])
+    return made["audience_id"]
+
+
+def refused(code, field, call, *arguments):
+    with pytest.raises(CliError) as refusal:
+        call(*arguments)
+    assert (refusal.value.code, refusal.value.field) == (code, field)
+
+
+def await_state(shop, message, want, seconds=5):
+    wait_for(lambda: states(shop).get(message) == want, seconds, f"{message} to be {want}")
+
+
+def ahead(shop, **time):
+    """A time as the service's clock has it, and so much later."""
+    now = datetime.fromisoformat(shop.service.cli("clock", "show")["now"].replace("Z", "+00:00"))
+    return (now + timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.fixture
+def clocked(new_service):
+    shop = Shop(new_service(shards=1, options=["--test-clock"]), ("balance",))
+    yield shop
+    shop.close()
+
+
+# Where they come from
+
+def test_a_loyalty_message_is_sent(shop):
+    shop.create("ann")
+    shop.add("ann", 5, message="Fünf Punkte!")
+    await_state(shop, "Fünf Punkte!", "sent")
+    [one], total, more = notifications(shop)
+    assert (list(one), total, more) == (MEMBERS, 1, False)
+    assert UUID.fullmatch(one["id"]) and (one["pass_id"], one["audience_id"]) == ("ann", None)
+    assert one["scheduled_at"] == one["created_at"] <= one["sent_at"]
+    for name in ("scheduled_at", "sent_at", "created_at"):
+        assert TIME.fullmatch(one[name])
+    age = datetime.now(timezone.utc) - datetime.fromisoformat(one["created_at"])
+    assert abs(age) < timedelta(minutes=1)
+
+
+def test_no_message_is_no_notification(shop):
+    shop.create("ann")
+    shop.add("ann", 1)
+    shop.add("ann", 1, message="")
+    shop.add("ann", 1, message=None)
+    shop.try_add("ann", 1, message="x" * 2001).is_error(400, "INVALID_INPUT", "message")
+    shop.try_add("nobody", 1, message="é" * 2001).is_error(400, "INVALID_INPUT", "message")
+    shop.try_add("nobody", 1, message="hello").is_error(404, "RESOURCE_NOT_FOUND")
+    shop.try_add("ann", 2**53 - 1, message="hello").is_error(400, "INVALID_INPUT", "balance_to_add")
+    shop.event("ann", "deactivated")
+    shop.try_add("ann", 1, message="hello").is_error(409, "RESOURCE_CONFLICT")
+    assert notifications(shop) == ([], 0, False)
+
+
+def test_a_message_of_any_text(shop):
+    shop.create("ann")
+    texts = ["é" * 2000, "\U0001f600" * 2000, "\ufdfa" * 2000, "a\0b\n\"\\", " ", "\u202e"]
+    for text in texts:
+        shop.add("ann", 1, message=text)
+    assert messages(shop, "?sort_by=created_at&sort_dir=asc") == texts
+    assert messages(shop, "?q=%F0%9F%98%80") == [texts[1]]
+    assert messages(shop, "?q=E" + "e" * 150) == [texts[0]]
+
+
+def test_a_message_comes_once_for_one_key(shop):
+    shop.create("ann")
+    for _ in range(3):
+        answer = shop.client.post(path_of("ann", "/loyalty"), {"balance_to_add": 1, "message": "once"},
+                                  headers={"Idempotency-Key": "k"})
+        assert answer.status == 202
+    assert messages(shop) == ["once"]
+
+
+# Scheduled ones
+
+def test_one_is_sent_at_its_time_and_not_before(clocked):
+    clocked.create("ann")
+    notified = schedule(clocked, "tomorrow", ahead(clocked, days=1), "--pass", "ann")
+    schedule(clocked, "soon", ahead(clocked, hours=1), "--pass", "ann")
+    clocked.add("ann", 1, message="now")
+    await_state(clocked, "now", "sent")
+    clocked.service.cli("clock", "advance", "59m")
+    clocked.add("ann", 1, message="later")
+    await_state(clocked, "later", "sent")
+    assert states(clocked) == {"tomorrow": "scheduled", "soon": "scheduled", "now": "sent", "later": "sent"}
+    clocked.service.cli("clock", "advance", "2h")
+    await_state(clocked, "soon", "sent")
+    clocked.service.cli("clock", "advance", "1d")
+    await_state(clocked, "tomorrow", "sent")
+    one = notifications(clocked, "?q=tomorrow")[0][0]
+    assert one["id"] == notified and one["created_at"] < one["scheduled_at"] < one["sent_at"]
+    assert clocked.service.cli("verify")["ok"] is True
+
+
+def test_a_time_that_has_passed_is_now(shop):
+    shop.create("ann")
+    for at, shown in [("2020-01-01T00:00:00Z", "2019-12-31T18:00:00.000-06:00"),
+                      ("2020-07-01T12:00:00.123456+02:00", "2020-07-01T05:00:00.123-05:00"),
+                      ("1969-12-31T23:59:59.999Z", "1969-12-31T17:59:59.999-06:00"),
+                      ("1910-01-01T00:00:00Z", "1909-12-31T17:24:00.000-06:36")]:
+        schedule(shop, at, at, "--pass", "ann")
+        await_state(shop, at, "sent")
+        [one] = notifications(shop, "?q=" + at.replace("+", "%2B"))[0]
+        assert one["scheduled_at"] == shown and datetime.fromisoformat(one["scheduled_at"]).timestamp() < one_time(one)
+
+
+def one_time(one):
+    return datetime.fromisoformat(one["sent_at"]).timestamp()
+
+
+def test_the_hour_is_mexicos_through_the_years(shop):
+    """Around every change of the clocks since 1996, and in the summers after the last one."""
+    shop.create("ann")
+    moments = []
+    for year in range(1995, 2030, 3):
+        moment = datetime(year, 1, 1, tzinfo=timezone.utc)
+        while moment.year == year:
+            later = moment + timedelta(days=7)
+            if moment.astimezone(MEXICO).utcoffset() != later.astimezone(MEXICO).utcoffset() or moment.month == 7:
+                moments.append(moment)
+            moment = later
+    moments += [datetime(2022, 10, 30, 6, 59, 59, tzinfo=timezone.utc), datetime(2022, 10, 30, 7, tzinfo=timezone.utc)]
+    far = [moment for moment in moments if moment.year < 2026][::4] + moments[-2:]
+    for moment in far:
+        schedule(shop, moment.isoformat(), moment.isoformat(), "--pass", "ann")
+    for one in notifications(shop)[0]:
+        want = datetime.fromisoformat(one["message"]).astimezone(MEXICO)
+        assert one["scheduled_at"] == want.isoformat(timespec="milliseconds")
+
+
+def test_what_cannot_be_scheduled(shop):
+    shop.create("ann")
+    at, to = "2030-01-01T00:00:00Z", ("--pass", "ann")
+    for message in ("", "x" * 2001):
+        refused("INVALID_INPUT", "message", schedule, shop, message, at, *to)
+    for time in ("", "tomorrow", "2030-01-01", "2030-13-01T00:00:00Z", "1893456000"):
+        refused("INVALID_INPUT", "scheduled_at", schedule, shop, "m", time, *to)
+    refused("RESOURCE_NOT_FOUND", "pass_id", schedule, shop, "m", at, "--pass", "nobody")
+    for audience in (NOBODY, "x", "ann"):
+        refused("RESOURCE_NOT_FOUND", "audience_id", schedule, shop, "m", at, "--audience", audience)
+    shop.delete("ann")
+    refused("RESOURCE_NOT_FOUND", "pass_id", schedule, shop, "m", at, *to)
+    run = shop.service.run
+    for wrong in (["--message", "m", "--at", at], ["--pass", "a", "--audience", "b", "--message", "m", "--at", at],
+                  ["--pass", "a", "--at", at], ["--pass", "a", "--message", "m"]):
+        assert run("notification", "schedule", shop.account, *wrong).returncode == 2
+    assert "notification schedule ACCOUNT" in run("notification", "--help", data=False).stdout
+    assert notifications(shop) == ([], 0, False)
+
+
+# Audiences
+
+def test_an_audience_is_notified(shop, new_shop):
+    for name in ("ann", "bob"):
+        shop.create(name)
+    audience = put_audience(shop, "--name", "All", "--pass", "bob", "--pass", "ann", "--pass", "bob")
+    schedule(shop, "to all", "2020-01-01T00:00:00Z", "--audience", audience)
+    await_state(shop, "to all", "sent")
+    [one] = notifications(shop)[0]
+    assert (one["pass_id"], one["audience_id"]) == (None, audience)
+    assert put_audience(shop, "--id", audience, "--name", "Some", "--pass", "ann", "bob") == audience
+    other = new_shop("balance")
+    refused("RESOURCE_NOT_FOUND", "audience_id", schedule, other, "m", "2020-01-01T00:00:00Z", "--audience", audience)
+    for name in ("ann", "bob"):
+        shop.delete(name)
+    schedule(shop, "to nobody left", "2020-01-01T00:00:00Z", "--audience", audience)
+    await_state(shop, "to nobody left", "sent")
+    assert shop.service.cli("verify")["ok"] is True
+
+
+def test_what_is_no_audience(shop):
+    shop.create("ann")
+    good = ("--name", "All", "--pass", "ann")
+    refused("RESOURCE_NOT_FOUND", "nobody", put_audience, shop, *good, "--pass", "nobody")
+    for audience in (NOBODY, "x", ""):
+        refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, shop, *good, "--id", audience)
+    for name in ("", "n" * 201):
+        refused("INVALID_INPUT", "name", put_audience, shop, "--name", name, "--pass", "ann")
+    run = shop.service.run
+    for wrong in (["--name", "All"], ["--pass", "ann"]):
+        assert run("audience", "put", shop.account, *wrong).returncode == 2
+    assert "audience put ACCOUNT" in run("audience", "--help", data=False).stdout
+
+
+# Failing, waiting, crashing
+
+def test_one_to_a_deleted_pass_fails(clocked):
+    clocked.create("ann")
+    schedule(clocked, "to the first", ahead(clocked, hours=1), "--pass", "ann")
+    clocked.delete("ann")
+    clocked.create("ann")
+    schedule(clocked, "to the second", ahead(clocked, hours=1), "--pass", "ann")
+    clocked.service.cli("clock", "advance", "2h")
+    await_state(clocked, "to the second", "sent")
+    await_state(clocked, "to the first", "failed")
+    [one] = notifications(clocked, "?status=failed")[0]
+    assert (one["sent_at"], one["pass_id"]) == (None, "ann")
+    assert clocked.service.cli("verify")["ok"] is True
+
+
+def test_a_suspended_accounts_are_sent(shop):
+    shop.create("ann")
+    shop.set("--suspended", "on")
+    schedule(shop, "hello", "2020-01-01T00:00:00Z", "--pass", "ann")
+    shop.client.get(NOTIFICATIONS).is_error(402, "ACCOUNT_SUSPENDED")
+    shop.set("--suspended", "off")
+    await_state(shop, "hello", "sent")
+
+
+def test_without_a_timer_nothing_is_sent_and_later_all_is(own):
+    own.create("ann")
+    timer = own.service.signal("timer", 0, signal.SIGSTOP)
+    for n in range(200):
+        own.add("ann", 1, message=f"m{n}")
+    assert set(states(own).values()) == {"scheduled"}
+    own.service.expect_log(".*")
+    own.service.signal("timer", 0, signal.SIGKILL)
+    own.service.await_successor("timer", 0, timer)
+    wait_for(lambda: notifications(own, "?status=sent")[1] == 200, 10, "all to be sent")
+    assert notifications(own, "?status=scheduled")[1] == 0
+
+
+def test_what_is_scheduled_outlives_a_crash(clocked):
+    clocked.create("ann")
+    at = ahead(clocked, hours=1)
+    for n in range(70):
+        clocked.add("ann", 1, message=f"now {n}")
+    schedule(clocked, "soon", at, "--pass", "ann")
+    wait_for(lambda: notifications(clocked, "?status=sent")[1] == 70, 10, "the others to be sent")
+    before = notifications(clocked)
+    clocked.service.expect_log("level=(warn|fatal)")
+    clocked.service.kill_child("shard")
+    assert notifications(clocked) == before
+    clocked.service.cli("clock", "advance", "2h")
+    await_state(clocked, "soon", "sent")
+    after = notifications(clocked, "?status=sent&sort_by=created_at&sort_dir=asc")[0]
+    assert [one["message"] for one in after] == [*(f"now {n}" for n in range(70)), "soon"]
+    assert clocked.service.cli("verify")["ok"] is True
+
+
+def test_many_due_in_one_account_hold_up_no_other(own):
+    """The others' are sent while those many still wait."""
+    own.create("ann")
+    other = Shop(own.service, ("balance",))
+    other.create("bob")
+    timer = own.service.signal("timer", 0, signal.SIGSTOP)
+    for n in range(1500):
+        own.add("ann", 1, message=f"m{n}")
+    other.add("bob", 1, message="mine")
+    own.service.expect_log(".*")
+    own.service.signal("timer", 0, signal.SIGKILL)
+    own.service.await_successor("timer", 0, timer)
+    wait_for(lambda: notifications(own, "?status=sent")[1] == 1500, 20, "all to be sent")
+    mine, last = notifications(other)[0][0]["sent_at"], notifications(own, "?sort_by=created_at")[0][0]["sent_at"]
+    assert mine < last
+    other.close()
+
+
+# Lists
+
+@pytest.fixture(scope="module")
+def listed(module_services):
+    """230 notifications: scheduled far ahead in an order of their own, sent, and failed ones."""
+    shop = Shop(module_services(shards=1, options=["--test-clock"]), ("balance",))
+    shop.create("ann")
+    shop.create("gone")
+    rows = []
+    for n in range(100):
+        shop.add("ann", 1, message=f"Sent Ñ{n:03}")
+        rows.append((f"Sent Ñ{n:03}", "sent"))
+    for n in range(10):
+        shop.add("gone", 1, message=f"early {n}")
+        rows.append((f"early {n}", "sent"))
+    wait_for(lambda: notifications(shop, "?status=sent")[1] == 110, 10, "all to be sent")
+    for n in range(60):
+        at = f"2040-{n * 7 % 12 + 1:02}-{n % 3 + 1:02}T00:00:00Z"
+        schedule(shop, f"later {n:03}", at, "--pass", "ann")
+        rows.append((f"later {n:03}", "scheduled"))
+    schedule(shop, "lost", ahead(shop, hours=1), "--pass", "gone")
+    rows.append(("lost", "failed"))
+    shop.delete("gone")
+    shop.service.cli("clock", "advance", "2h")
+    wait_for(lambda: notifications(shop, "?status=failed")[1] == 1, 5, "the lost one to fail")
+    shop.rows = rows
+    yield shop
+    assert shop.service.cli("verify")["ok"] is True
+    shop.close()
+
+
+def all_of(shop, query):
+    """Every page of a list put together, whose counts must fit."""
+    found, total, more = [], None, True
+    while more:
+        page, total, more = notifications(shop, f"{query}&limit=37&offset={len(found)}")
+        found += page
+    assert len(found) == total
+    return found
+
+
+def test_orders_and_pages(listed):
+    every = all_of(listed, "?sort_by=created_at&sort_dir=asc")
+    assert [(one["message"], one["status"]) for one in every] == listed.rows
+    assert all_of(listed, "?sort_by=created_at") == every[::-1]
+    by_time = sorted(enumerate(every), key=lambda each: (datetime.fromisoformat(each[1]["scheduled_at"]), each[0]))
+    by_time = [one for _, one in by_time]
+    assert all_of(listed, "?sort_dir=asc") == all_of(listed, "?sort_by=scheduled_at&sort_dir=asc") == by_time
+    assert all_of(listed, "?") == by_time[::-1]
+    page, total, more = notifications(listed)
+    assert (page, total, more) == (by_time[::-1][:100], 171, True)
+    assert notifications(listed, "?offset=171") == notifications(listed, "?offset=9223372036854775807") == ([], 171, False)
+    assert notifications(listed, "?offset=170") == ([by_time[0]], 171, False)
+
+
+def test_filters(listed):
+    every = all_of(listed, "?sort_dir=asc")
+
+    def check(query, wanted):
+        want = [one for one in every if wanted(one)]
+        assert all_of(listed, "?sort_dir=asc&" + query) == want, query
+        assert notifications(listed, "?limit=1&" + query)[1] == len(want)
+        return len(want)
+
+    for status, count in (("sent", 110), ("scheduled", 60), ("failed", 1)):
+        assert check("status=" + status, lambda one, status=status: one["status"] == status) == count
+    assert check("status=failed&status=sent", lambda one: one["status"] in ("failed", "sent")) == 111
+    assert check("q=n%CC%8309", lambda one: "Ñ09" in one["message"]) == 10
+    assert check("q=SENT", lambda one: "Sent" in one["message"]) == 100
+    assert check("q=later&status=sent", lambda one: False) == 0
+    assert check("q=l&status=failed", lambda one: one["message"] == "lost") == 1
+    since = datetime(2040, 3, 2, tzinfo=timezone.utc)
+    check("scheduled_from=2040-03-02T00:00:00Z", lambda one: datetime.fromisoformat(one["scheduled_at"]) >= since)
+    check("scheduled_to=2040-03-02T00:00:00Z", lambda one: datetime.fromisoformat(one["scheduled_at"]) < since)
+    check("scheduled_from=2040-03-02T00:00:00Z&scheduled_to=2040-03-02T01:00:00Z",
+          lambda one: datetime.fromisoformat(one["scheduled_at"]) == since)
+    assert check("scheduled_from=2040-01-01T00:00:00Z&scheduled_to=2040-01-01T00:00:00Z", lambda one: False) == 0
+
+
+@pytest.mark.parametrize("query, field", [
+    ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("offset=-1", "offset"), ("status=gone", "status"),
+    ("status=", "status"), ("sort_by=message", "sort_by"), ("sort_by=", "sort_by"), ("sort_dir=up", "sort_dir"),
+    ("scheduled_from=x", "scheduled_from"), ("scheduled_to=2040", "scheduled_to"), ("q=" + "x" * 201, "q"),
+    ("scheduled_from=2040-01-02T00:00:00Z&scheduled_to=2040-01-01T00:00:00Z", "scheduled_from"),
+    ("sort_by=created_at&sort_by=created_at", "sort_by")])
+def test_what_no_list_takes(till, query, field):
+    till.client.get(f"{NOTIFICATIONS}?{query}").is_error(400, "INVALID_INPUT", field)
+
+
+def test_ones_own(shop, new_shop):
+    other = new_shop("balance")
+    for each in (shop, other):
+        each.create("ann")
+        each.add("ann", 1, message="hello " + each.account)
+    assert messages(shop) == ["hello " + shop.account]
+    assert messages(other, "?q=hello") == ["hello " + other.account]
+
+
+def test_a_pass_tells_nothing_of_them(shop):
+    made = shop.create("ann")
+    shop.add("ann", 1, message="Secret greeting")
+    assert "greeting" not in json.dumps(shop.get("ann"))
+    answer = shop.client.get(made["download_url"].split("/", 3)[3].join(["/", ""]))
+    assert answer.status == 200 and b"greeting" not in answer.body

@@ -1,0 +1,305 @@
+/* Rows of notifications and audiences: written and read again they are the same; ends and counts; what is due, in order; what
+ * no program of ours writes is damage. And the accounts that have something due take turns. */
+#include "tests/unit/support.h"
+
+#include "actors/shard/notification/due.h"
+#include "store/audience.h"
+#include "store/keys.h"
+
+#include <criterion/criterion.h>
+
+static struct scratch          s;
+static const struct account_id account = {{'b'}}, before = {{'a'}}, after = {{'c'}};
+
+static void begin(void)
+{
+	scratch_open(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(notifications, .init = begin, .fini = end);
+
+static struct notification some(uint8_t tag, const char *message)
+{
+	return (struct notification){
+	    .id = {{tag}}, .pass_number = tag, .created = {tag}, .message = span_str(message)};
+}
+
+static void add(struct account_id of, uint8_t tag, int64_t scheduled)
+{
+	struct notification row = some(tag, "Hello Ñandú");
+	cr_assert_eq(notification_add(s.view, of, &row, (wall_us){scheduled}), OK);
+	scratch_save(&s);
+}
+
+static void finish(uint32_t number, enum notification_status status, int64_t sent)
+{
+	cr_assert_eq(notification_end(s.view, account, number, status, (wall_us){sent}), OK);
+	scratch_save(&s);
+}
+
+Test(notifications, are_there_as_they_were_made)
+{
+	struct notification       got, row = some(7, "Hello");
+	struct notification_state state;
+	row.to_audience = true;
+	row.pass_number = 0;
+	row.audience = (struct uuid){{9, 8}};
+	add(account, 1, 5);
+	cr_assert_eq(notification_add(s.view, account, &row, (wall_us){-12}), OK);
+	cr_assert_eq(notification_get(s.view, account, 1, &got), OK, "seen before it is saved");
+	scratch_save(&s);
+	cr_assert_eq(notification_get(s.view, account, 1, &got), OK);
+	cr_expect(!memcmp(&got.id, &row.id, 16) && got.to_audience &&
+	          !memcmp(&got.audience, &row.audience, 16));
+	cr_expect(got.pass_number == 0 && got.created.v == 7 && span_equal(got.message, row.message));
+	cr_assert_eq(notification_state_get(s.view, account, 1, &state), OK);
+	cr_expect(state.status == NOTIFICATION_SCHEDULED && state.scheduled.v == -12 && state.sent.v == 0);
+	cr_expect_eq(notification_get(s.view, account, 2, &got), ERR_NOT_FOUND);
+	cr_expect_eq(notification_state_get(s.view, account, 2, &state), ERR_NOT_FOUND);
+	cr_expect_eq(notification_get(s.view, before, 0, &got), ERR_NOT_FOUND);
+}
+
+Test(notifications, end_once_and_are_counted)
+{
+	struct notification_state state;
+	struct notification_tally tally;
+	for (uint8_t i = 0; i < 130; i++)
+		add(account, i, i);
+	finish(0, NOTIFICATION_SENT, 500);
+	finish(129, NOTIFICATION_FAILED, 0);
+	finish(70, NOTIFICATION_SENT, 501);
+	cr_assert_eq(notification_tally_get(s.view, account, &tally), OK);
+	cr_expect(tally.made == 130 && tally.counts[0] == 127 && tally.counts[1] == 2 &&
+	          tally.counts[2] == 1);
+	cr_assert_eq(notification_state_get(s.view, account, 70, &state), OK);
+	cr_expect(state.status == NOTIFICATION_SENT && state.sent.v == 501 && state.scheduled.v == 70);
+	cr_expect_eq(notification_end(s.view, account, 70, NOTIFICATION_SENT, (wall_us){1}), ERR_DAMAGED);
+	cr_expect_eq(notification_end(s.view, account, 130, NOTIFICATION_SENT, (wall_us){1}), ERR_DAMAGED);
+	cr_assert_eq(notification_tally_get(s.view, after, &tally), OK);
+	cr_expect(tally.made == 0 && tally.counts[0] == 0);
+}
+
+Test(notifications, several_end_in_one_command)
+{
+	struct notification_tally tally;
+	struct notification_due   due = {.account = account, .at = {INT64_MIN}};
+	for (uint8_t i = 0; i < 64; i++)
+		add(account, i, i);
+	for (uint32_t i = 0; i < 60; i++)
+		cr_assert_eq(notification_end(s.view, account, i, NOTIFICATION_SENT, (wall_us){99}), OK);
+	cr_expect_eq(s.staged.count, 62, "what is due, one row of columns, the counts");
+	scratch_save(&s);
+	cr_assert_eq(notification_tally_get(s.view, account, &tally), OK);
+	cr_expect(tally.counts[NOTIFICATION_SENT] == 60 && tally.counts[NOTIFICATION_SCHEDULED] == 4);
+	cr_assert_eq(notification_due_from(s.view, &due), OK);
+	cr_expect_eq(due.number, 60);
+}
+
+Test(notifications, come_due_in_order)
+{
+	static const int64_t    times[] = {INT64_MIN, -5, -1, 0, 1, 1, 1000, INT64_MAX};
+	static const uint8_t    places[] = {3, 0, 7, 4, 1, 6, 5, 2};
+	struct notification_due due = {.account = account, .at = {INT64_MIN}};
+	for (uint8_t i = 0; i < 8; i++)
+		add(account, i, times[places[i]]);
+	add(before, 1, 5);
+	add(after, 1, 6);
+	cr_assert_eq(notification_due_from(s.view, &due), OK);
+	for (uint8_t i = 0; i < 8; i++) {
+		cr_expect_eq(due.at.v, times[i]);
+		cr_expect_eq(places[due.number], i, "of one time in the order of making");
+		cr_assert_eq(notification_due_next(s.view, &due), OK);
+	}
+	cr_expect(due.account.b[0] == 'c' && due.at.v == 6);
+	cr_expect_eq(notification_due_next(s.view, &due), ERR_NOT_FOUND);
+}
+
+/* The formats, byte for byte; and what is not of them. */
+Test(notifications, rows_are_as_they_are_described)
+{
+	struct buffer       value = {0};
+	struct notification row = some(3, "Hi"), got;
+	struct span         hot;
+	struct row_key      key = key_u32(account, 0);
+	notification_write(&row, &value);
+	static const uint8_t head[] = {1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3};
+	cr_assert_eq(value.size, 48);
+	cr_expect_arr_eq(value.at, head, sizeof head);
+	cr_expect(value.at[26] == 3 && !memcmp(value.at + 46, "Hi", 2));
+	for (size_t size = 0; size <= 46; size++)
+		cr_expect_eq(notification_read(span_of(value.at, size), &got), ERR_DAMAGED, "%zu bytes",
+		             size);
+	value.at[0] = 2;
+	cr_expect_eq(notification_read(buffer_span(&value), &got), ERR_DAMAGED);
+	value.at[0] = 1, value.at[1] = 2;
+	cr_expect_eq(notification_read(buffer_span(&value), &got), ERR_DAMAGED);
+	buffer_free(&value);
+	add(account, 1, 258);
+	add(account, 1, -1);
+	finish(1, NOTIFICATION_SENT, 772);
+	cr_assert_eq(view_get(s.view, TABLE_NOTIFICATION_HOT, key_span(&key), &hot), OK);
+	static const uint8_t counts[] = {1, 1, 0, 2, 0, 0, 0, 0, 0xff};
+	cr_assert_eq(hot.size, 1112);
+	cr_expect_arr_eq(hot.at, counts, sizeof counts);
+	cr_expect(hot.at[16] == 2 && hot.at[17] == 1 && hot.at[24] == 0 && hot.at[25] == 1);
+	cr_expect(hot.at[88] == 2 && hot.at[89] == 1 && hot.at[96] == 0xff && hot.at[608] == 4 &&
+	          hot.at[609] == 3);
+}
+
+Test(notifications, what_is_no_row_is_damage)
+{
+	struct notification_state state;
+	struct notification_tally tally;
+	struct notification       row = some(1, "x");
+	struct row_key            key = key_u32(account, 0), counts = key_account(account);
+	must(!write_put(&s.staged, TABLE_NOTIFICATION_HOT, key_span(&key), filler(1, 1111)));
+	scratch_save(&s);
+	cr_expect_eq(notification_state_get(s.view, account, 0, &state), ERR_DAMAGED);
+	cr_expect_eq(notification_add(s.view, account, &row, (wall_us){0}), ERR_DAMAGED);
+	s.staged = writes_none(&s.arena);
+	must(!write_put(&s.staged, TABLE_NOTIFICATION_TALLY, key_span(&counts), filler(1, 15)));
+	scratch_save(&s);
+	cr_expect_eq(notification_tally_get(s.view, account, &tally), ERR_DAMAGED);
+	struct notification_due due;
+	cr_expect_eq(notification_due_read(filler(1, 21), &due), ERR_DAMAGED);
+	cr_expect_str_eq(notification_status_text(9), "unknown");
+}
+
+/* Audiences ---------------------------------------------------------------------------------------------------- */
+
+Test(notifications, audiences_are_read_as_they_were_put)
+{
+	static uint32_t numbers[2500];
+	struct audience got, row = {.id = {{4}}, .created = {77}, .name = span_str("All"), .passes = numbers};
+	for (row.count = 0; row.count < 2500; row.count++)
+		numbers[row.count] = 3 * row.count;
+	cr_assert_eq(audience_row_put(s.view, account, &row), OK);
+	scratch_save(&s);
+	cr_assert_eq(audience_row_get(s.view, account, row.id, &got), OK);
+	cr_expect(got.created.v == 77 && span_is(got.name, "All") && got.count == 2500);
+	for (uint32_t i = 0; i < got.count; i++)
+		cr_assert_eq(audience_pass(&got, i), 3 * i);
+	cr_expect_eq(audience_row_get(s.view, after, row.id, &got), ERR_NOT_FOUND);
+}
+
+Test(notifications, what_is_no_audience_is_damage)
+{
+	static const uint8_t good[] = {1, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 'A', 3, 0, 0, 0, 4, 0, 0, 0};
+	uint8_t              value[sizeof good];
+	struct audience      got;
+	cr_assert_eq(audience_read(span_of(good, sizeof good), &got), OK);
+	cr_expect(got.count == 2 && audience_pass(&got, 1) == 4 && span_is(got.name, "A"));
+	for (size_t size = 0; size < sizeof good; size++)
+		cr_expect_eq(audience_read(span_of(good, size), &got),
+		             size == 12 || size == 16 ? OK : ERR_DAMAGED);
+	static const size_t at[] = {0, 9, 10, 16};
+	for (size_t i = 0; i < 4; i++) {
+		memcpy(value, good, sizeof good);
+		value[at[i]] = (uint8_t)(i == 3 ? 3 : 200);
+		cr_expect_eq(audience_read(span_of(value, sizeof value), &got), ERR_DAMAGED, "byte %zu",
+		             at[i]);
+	}
+}
+
+/* Turns -------------------------------------------------------------------------------------------------------- */
+
+static struct due_queue queue;
+
+/* As in a shard: the queue is told of writes that are in the tables. */
+static void save_and_see(void)
+{
+	struct view *view = s.view;
+	for (unsigned i = 0; i < s.staged.count; i++)
+		must(!db_apply(s.db, &s.staged.rows[i], false));
+	struct writes kept = s.staged;
+	s.staged = writes_none(&s.arena);
+	cr_assert_eq(due_saw(&queue, &kept, view), OK);
+	arena_reset(&s.arena);
+}
+
+static void add_seen(struct account_id of, int64_t at)
+{
+	struct notification row = some(1, "x");
+	cr_assert_eq(notification_add(s.view, of, &row, (wall_us){at}), OK);
+	save_and_see();
+}
+
+/* Whose turns come in one command that has room for `room` of them: their letters. */
+static const char *turns(int64_t now, size_t room)
+{
+	static char               letters[8];
+	const struct due_account *found;
+	size_t                    count = 0;
+	bool                      alone;
+	due_turn_begin(&queue);
+	while (count < room && (found = due_turn(&queue, (wall_us){now}, &alone))) {
+		letters[count++] = (char)found->id.b[0];
+	}
+	letters[count] = '\0';
+	return letters;
+}
+
+Test(notifications, accounts_take_turns)
+{
+	add_seen(account, 10);
+	add_seen(account, 5);
+	add_seen(after, 7);
+	cr_expect_str_eq(turns(4, 7), "");
+	for (int64_t now = 10; now < 20; now += 2) {
+		cr_expect_str_eq(turns(now, 1), "b");
+		cr_expect_str_eq(turns(now + 1, 1), "c");
+	}
+	add_seen(before, 12);
+	cr_expect_str_eq(turns(20, 1), "a", "it has had none yet");
+	cr_expect_str_eq(turns(21, 2), "bc");
+	cr_expect_str_eq(turns(22, 7), "abc");
+	unsigned had = 0;
+	for (unsigned i = 0; i < 3; i++)
+		had |= 1u << (turns(22, 1)[0] - 'a');
+	cr_expect_eq(had, 7, "though no time has passed");
+	due_free(&queue);
+	cr_assert_eq(due_load(&queue, s.view), OK);
+	cr_expect_str_eq(turns(11, 7), "bc");
+	due_free(&queue);
+}
+
+Test(notifications, an_account_leaves_with_its_last)
+{
+	add_seen(account, 5);
+	add_seen(account, 50);
+	cr_assert_eq(notification_end(s.view, account, 0, NOTIFICATION_SENT, (wall_us){6}), OK);
+	save_and_see();
+	cr_expect_str_eq(turns(49, 7), "");
+	cr_expect_str_eq(turns(50, 7), "b");
+	cr_assert_eq(notification_end(s.view, account, 1, NOTIFICATION_SENT, (wall_us){51}), OK);
+	save_and_see();
+	cr_expect_str_eq(turns(1000, 7), "");
+	cr_expect_eq(queue.count, 0);
+	due_free(&queue);
+}
+
+Test(notifications, a_thousand_accounts_are_in_order)
+{
+	bool alone;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct account_id id = {{(uint8_t)(i >> 8), (uint8_t)i}};
+		add_seen(id, (int64_t)(i * 7919 % 1000));
+	}
+	for (int64_t now = 0; now < 1000; now += 111) {
+		const struct due_account *found;
+		int64_t                   count = 0;
+		due_turn_begin(&queue);
+		while ((found = due_turn(&queue, (wall_us){now}, &alone)))
+			count++;
+		cr_expect_eq(count, now + 1);
+	}
+	due_free(&queue);
+	cr_assert_eq(due_load(&queue, s.view), OK);
+	cr_expect_eq(queue.count, 1000);
+	due_free(&queue);
+}
