@@ -6,6 +6,7 @@
 #include "schemas/body.h"
 #include "schemas/rule.h"
 #include "store/account_row.h"
+#include "store/audience.h"
 #include "store/card.h"
 #include "store/entitlement.h"
 #include "store/hot.h"
@@ -16,6 +17,7 @@
 #include "store/reward.h"
 #include "store/redemption.h"
 #include "store/reader_row.h"
+#include "store/notification.h"
 #include "store/rule.h"
 #include "store/scan_row.h"
 #include "store/subscription.h"
@@ -110,6 +112,42 @@ static void check_card(struct span bytes)
 	if (err) return;
 	struct span written = span_of(value, card_write(&card, value));
 	must(span_equal(written, bytes) && card_read(written, &again) == OK);
+}
+
+static void check_notification(struct span bytes)
+{
+	struct notification row, again;
+	enum err            err = notification_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	buffer_clear(&packed);
+	notification_write(&row, &packed);
+	must(span_equal(buffer_span(&packed), bytes) &&
+	     notification_read(buffer_span(&packed), &again) == OK);
+}
+
+/* Columns: what is in them can be read or is damage, and one more fits exactly behind the last. */
+static void check_notices(struct span bytes)
+{
+	struct notification       row = {.message = span_of("m", 1)};
+	struct notification_state state;
+	if (bytes.size > ROW_BYTES_MAX) return;
+	put(TABLE_NOTIFICATION_HOT, key_u32(account, 0), bytes);
+	for (uint32_t number = 0; number < NOTICES; number += 9) {
+		enum err err = notification_state_get(s.view, account, number, &state);
+		must(err == OK || err == ERR_DAMAGED || err == ERR_NOT_FOUND);
+	}
+	(void)!notification_add(s.view, account, &row, (wall_us){1});
+	(void)!notification_end(s.view, account, 0, NOTIFICATION_SENT, (wall_us){2});
+}
+
+static void check_audience(struct span bytes)
+{
+	struct audience row;
+	enum err        err = audience_read(bytes, &row);
+	must(err == OK || err == ERR_DAMAGED);
+	for (uint32_t i = 1; !err && i < row.count; i++)
+		must(audience_pass(&row, i - 1) < audience_pass(&row, i));
 }
 
 static void check_issuing(struct span bytes)
@@ -320,9 +358,10 @@ static void check_commands(struct span bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const checks[])(struct span bytes) = {
-	    check_hot_row,      check_tally,      check_ledger, check_account, check_body, check_commands,
-	    check_subscription, check_issuing,    check_image,  check_card,    check_rule, check_reward,
-	    check_entitlement,  check_redemption, check_scans,  check_reader};
+	    check_hot_row,  check_tally,        check_ledger,      check_account,    check_body,
+	    check_commands, check_subscription, check_issuing,     check_image,      check_card,
+	    check_rule,     check_reward,       check_entitlement, check_redemption, check_scans,
+	    check_reader,   check_notification, check_notices,     check_audience};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);
