@@ -36,8 +36,6 @@ enum {
 	AUDIENCE_PASSES_MAX =
 	    10000, /* of one command, which looks each up while others wait; INVALID_INPUT */
 
-	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
-	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
 	/* Activation rules */
 	RULES_MAX =
 	    200, /* of an account: all are kept in memory, and looked at for every fact; RESOURCE_CONFLICT */
@@ -46,11 +44,15 @@ enum {
 	 * RESOURCE_CONFLICT */
 	RULE_ACTIONS_MAX = 32,
 	RULE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */
-	MESSAGE_CODE_POINTS_MAX = 2000,  /* of a message to a holder; INVALID_INPUT */
-	READER_ID_BYTES_MAX = 200,       /* key size; INVALID_INPUT */
-	READER_NAME_BYTES_MAX = 200,     /* every scan of its shows it; INVALID_INPUT */
+
+	/* Scans */
+	READER_ID_BYTES_MAX = 200,   /* key size; INVALID_INPUT */
+	READER_NAME_BYTES_MAX = 200, /* every scan of its shows it; INVALID_INPUT */
 	READERS_NAMED_MAX =
 	    10000, /* an account's readers with a name: lists are searched by them; INVALID_INPUT */
+
+	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
+	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
 	IDEMPOTENCY_KEYS_DEFAULT =
 	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
 	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */

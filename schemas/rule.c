@@ -4,6 +4,7 @@
 #include "schemas/fields.h"
 #include "schemas/fold.h"
 #include "schemas/ids.h"
+#include "schemas/slug.h"
 
 #include <stdio.h>
 
@@ -25,25 +26,12 @@ static const char wrong_kind[] = "An action's type is one of"
 #undef A
                                  ".";
 
-enum { SLUG_BYTES_MAX = 80, PATH_BYTES = 24 };
+enum { PATH_BYTES = 24 };
 
 /* Text that people are shown; it must be there. */
 static bool read_shown(const struct json *object, const char *key, size_t points_max, struct span *to)
 {
 	return file_text(object, key, to) && to->size && utf8_length(*to) <= points_max;
-}
-
-/* Words of a reward's slug: lower case and digits, between them one underscore. */
-static bool is_slug(struct span text)
-{
-	bool word = false; /* has the word begun? */
-	for (size_t i = 0; i < text.size; i++) {
-		uint8_t c = text.at[i];
-		bool    letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-		if (!letter && (c != '_' || !word)) return false;
-		word = letter;
-	}
-	return word && text.size <= SLUG_BYTES_MAX;
 }
 
 /* A whole number that a counter could be, or could be moved by. */
@@ -98,7 +86,7 @@ static bool read_conditions(const struct json *file, struct rule *rule, struct f
 static bool read_reward(const struct json *value, const char *in, struct rule_action *action,
                         struct file_fault *fault)
 {
-	if (!file_text(value, "slug", &action->text) || !is_slug(action->text))
+	if (!file_text(value, "slug", &action->text) || !slug_is_valid(action->text))
 		return file_wrong(fault, in, "slug", "A slug is a reward's, such as free_coffee.");
 	if (!file_flag(value, "replace", &action->replace))
 		return file_wrong(fault, in, "replace", "It is either true or false.");

@@ -12,7 +12,8 @@ from harness import wait_for
 from history import deltas_of
 from hooks import subscribe
 from images import Gallery, await_status, body_with
-from rules import ADD_TEN, add, put_rule, rules_of
+from rewards import offer
+from rules import ADD_TEN, add, assign, put_rule, rules_of, tell
 from scans import SCANS, scan
 from shop import Shop, new_id, path_of, template_file
 
@@ -289,9 +290,10 @@ def test_a_fact_and_what_follows_are_there_together_or_not_at_all(new_service):
     chance = random.Random(chosen_seed())
     service, end = new_service(shards=2), threading.Event()
     service.expect_log("level=warn")
-    shops = [Shop(service, ("balance",)) for _ in range(CLIENTS)]
+    shops = [Shop(service, ("balance",), functions=("--rewards",)) for _ in range(CLIENTS)]
     for shop in shops:
-        put_rule(shop, "pass.balanceUpdate", *map(add, BY_RULES))
+        offer(shop, slug="gift", repeat_assignment=True)
+        put_rule(shop, "pass.balanceUpdate", add(BY_RULES[0]), assign("gift"), tell("Thank you"), add(BY_RULES[1]))
         put_rule(shop, "pass.created", add(7), conditions={"once_per_pass": True})
     clients = [Client(shop, end) for shop in shops]
     for client in clients:
@@ -304,11 +306,13 @@ def test_a_fact_and_what_follows_are_there_together_or_not_at_all(new_service):
     for client in clients:
         client.join(20)
     for client in clients:
-        client.shop.client.close()
         created, *rest = deltas_of(client.shop.history(client.pass_id))
         rounds = [rest[at:at + 3] for at in range(0, len(rest), 3)]
         assert created == 7 and all(one == [BY_LOYALTY, *BY_RULES] for one in rounds)
         assert client.sure <= len(rounds) <= client.sure + client.unsure
         assert client.shop.get(client.pass_id)["balance"] == 7 + sum(rest)
+        gifts = client.shop.client.get(path_of(client.pass_id, "/rewards")).json["entitlements"]
+        thanks = client.shop.client.get("/v1/notifications?limit=1").headers["x-total-count"]
+        assert (len(gifts), int(thanks)) == (len(rounds), len(rounds))
         client.shop.close()
     assert service.cli("verify")["ok"] is True
