@@ -8,7 +8,7 @@ from passes import MOST, NOT_FOUND
 from values import Hole, Spaced
 from world import OPERATIONS, Ask, Body, Error, Line, Printed, operation
 
-EVENTS = ["pass.created", "pass.balanceUpdate", "pass.balanceUpdate"]
+EVENTS = ["pass.created", "pass.balanceUpdate", "scan.created", "scan.created"]
 ACTIVE_MAX = 12  # fewer than the service allows
 
 

@@ -1,7 +1,7 @@
 """Scans with their verdicts, their list, and readers."""
 
 
-from cards import card_of
+from cards import CODES, card_of
 from lists import bounds_of, folded, inside, page, paging, paging_faults, query_of, time_pair
 from passes import IDS, NOT_FOUND, is_id, is_junk, some_junk, some_pass
 from rules import happened
@@ -49,7 +49,7 @@ class Verdict:
 class scan_create:
     def make(w, a):
         chance = w.chance
-        body = {"pass_id": some_pass(w, a)} if chance.random() < 0.75 else {"qr_value": chance.choice([some_pass(w, a), "nothing"])}
+        body = {"pass_id": some_pass(w, a)} if chance.random() < 0.75 else {"qr_value": chance.choice([some_pass(w, a), *CODES])}
         if chance.random() < 0.5:
             body["reader_id"] = chance.choice([*READERS, None])
         if chance.random() < 0.04:

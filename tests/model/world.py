@@ -61,8 +61,10 @@ class Error:
         return None if found in self.any_of else f"want {' or '.join(map(str, self.any_of))}, got {found}"
 
     def refuses(self, refusal):
+        """The command line may name a field where the interface names none."""
         found = refusal["code"], refusal.get("field")
-        return None if found in [one[1:] for one in self.any_of] else f"want {self.any_of}, got {found}"
+        good = any(found == (code, field) or (field is None and found[0] == code) for _, code, field in self.any_of)
+        return None if good else f"want {self.any_of}, got {found}"
 
 
 class Empty:
@@ -248,7 +250,9 @@ class World:
         """Raises Mismatch, or the operation has become past."""
         (op, ask, low, sent), self.pending = self.pending, None
         a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
-        self.said = f"{text_of(ask)}"
+        self.said = text_of(ask)
+        if len(self.said) > 1500:
+            self.said = f"{self.said[:1500]}... ({len(self.said)} characters)"
         if isinstance(ask, Line):
             good, value = self.commands.receive()
             when = Moment(low, self.clock.now() + SLACK, op["n"])
