@@ -2,8 +2,12 @@
 field and state, what each change moves, limits to the character, and what a template's replacement leaves alone."""
 
 import pytest
+from entitlements import assign, given_path
 from exact import exact
 from harness import CliError
+from rewards import archive, offer, reward, reward_path
+from rules import assign as assigning
+from rules import delete_rule, put_rule
 from shop import COUNTER, FIELDS, new_id, path_of, template_file
 from test_passes import wait_a_tick
 
@@ -420,3 +424,34 @@ def test_head_on_every_get(till):
             assert head.status == 405, route
         if route.message == "PASS_DELETE":
             till.create(made["id"])
+
+
+# Rewards and rules
+
+def test_a_reward_that_a_rule_names_stays(new_shop):
+    """Named by any rule, active or not; once none does, it may be archived and deleted."""
+    shop = new_shop("balance", functions=("--rewards",))
+    slug = offer(shop)["slug"]
+    for active in (True, False):
+        rule = put_rule(shop, "pass.created", assigning(slug), active=active)
+        before = reward(shop, slug)
+        shop.client.post(reward_path(slug, "/archive")).is_error(409, "RESOURCE_CONFLICT")
+        shop.client.delete(reward_path(slug)).is_error(409, "RESOURCE_CONFLICT")
+        assert reward(shop, slug) == before
+        delete_rule(shop, rule)
+    archive(shop, slug)
+    shop.client.delete(reward_path(slug)).is_empty(204)
+
+
+def test_what_a_rule_assigns_is_automatic(new_shop):
+    """Otherwise it is like what a till assigns."""
+    shop = new_shop("balance", functions=("--rewards",))
+    slug = offer(shop, repeat_assignment=True, redemption_allowance=3)["slug"]
+    put_rule(shop, "pass.created", assigning(slug))
+    pass_id = shop.create()["id"]
+    automatic, = shop.client.get(given_path(pass_id)).json["entitlements"]
+    manual = assign(shop, pass_id, slug)
+    assert (automatic["assignment_source_type"], manual["assignment_source_type"]) == ("automatic", "manual")
+    assert (automatic["status"], automatic["remaining_redemptions"]) == ("available", 3)
+    own = {"id", "assignment_source_type", "created_at", "updated_at"}
+    assert {key: automatic[key] for key in automatic.keys() - own} == {key: manual[key] for key in manual.keys() - own}
