@@ -134,8 +134,9 @@ def happened(w, a, event, one, when, reader=None):
     """All conditions are judged on what the fact left, then actions run in order; what cannot be done is passed over."""
     due = [rule for rule in a.rules if rule.file.get("active", True) and rule.file["event"] == event and holds(rule, one, reader)]
     for rule in due:
-        if any([act(w, a, action, one, when) for action in rule.file["actions"]]):
-            rule.fired.add(one)
+        done = [act(w, a, action, one, when) for action in rule.file["actions"]]
+        if any(done) and rule.file.get("conditions", {}).get("once_per_pass"):
+            rule.fired.add(one)  # what it did while it might do it again does not count
 
 
 def holds(rule, one, reader):
