@@ -512,7 +512,7 @@ class pass_loyalty:
         return Empty(202)
 
 
-@operation(1.2)
+@operation(0.9)
 class pass_event:
     def make(w, a):
         event = w.chance.choice(["installed", "installed", "installed", "uninstalled", "uninstalled", "deactivated", "unblocked"])
