@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from certificates import Authority  # noqa: E402
-from harness import ROOT, Service  # noqa: E402
+from harness import ROOT, Service, serve_to_the_end  # noqa: E402
 from receiver import Receiver  # noqa: E402
 from shop import Shop  # noqa: E402
 
@@ -43,13 +43,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def shared_service():
-    service = Service().start()
-    yield service
-    try:
-        assert service.stop() == 0
-    finally:
-        unexpected = service.close()
-    assert unexpected == []
+    yield from serve_to_the_end()
 
 
 @pytest.fixture

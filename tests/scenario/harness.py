@@ -290,3 +290,14 @@ def kill_quietly(pid):
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def serve_to_the_end():
+    """The life of a service that a fixture gives to many tests."""
+    service = Service().start()
+    yield service
+    try:
+        assert service.stop() == 0
+    finally:
+        unexpected = service.close()
+    assert unexpected == []

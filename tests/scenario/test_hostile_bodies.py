@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from exact import exact
-from harness import wait_for
+from harness import serve_to_the_end, wait_for
 from hostile import BROKEN, IMPOSSIBLE, VALUES, bodies_around, keys_that_meet, nested, raw, values_but
 from hooks import hooks_of, subscribe
 from operations import IDS, OPERATIONS, code_of
@@ -29,6 +29,12 @@ each_operation = pytest.mark.parametrize("operation", READING.values(), ids=READ
 
 def resident_kb_most(pid):
     return int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0])
+
+
+@pytest.fixture(scope="module")
+def shared_service():
+    """One that nobody else shares: what other files left, deliveries to be tried again, would make its journal grow."""
+    yield from serve_to_the_end()
 
 
 @pytest.fixture(scope="module")
