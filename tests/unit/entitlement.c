@@ -110,6 +110,20 @@ Test(entitlement, rows_are_as_they_are_described)
 	cr_expect_eq(entitlement_read(span_of(value, sizeof value - 1), &got), ERR_DAMAGED);
 }
 
+Test(entitlement, its_end_is_its_first_microsecond_without_it)
+{
+	struct entitlement row = some('x', FAMILY, 512);
+	cr_expect(entitlement_is_available(&row, (wall_us){511}) &&
+	          !entitlement_is_past(&row, (wall_us){511}));
+	cr_expect(!entitlement_is_available(&row, (wall_us){512}) &&
+	          entitlement_is_past(&row, (wall_us){512}));
+	row.state = ENTITLEMENT_REDEEMED;
+	cr_expect(!entitlement_is_available(&row, (wall_us){511}) &&
+	          !entitlement_is_past(&row, (wall_us){512}));
+	row = some('x', FAMILY, 0);
+	cr_expect(entitlement_is_available(&row, (wall_us){INT64_MAX}));
+}
+
 Test(entitlement, one_is_counted_from_its_making_to_its_end)
 {
 	uint32_t           held;
