@@ -111,22 +111,22 @@ def test_once_is_once_even_when_it_has_expired(cafe):
 
 def test_it_ends_at_its_moment(cafe):
     """List, counts and redemption agree with the clock on either side of it; what is shown of either is in milliseconds."""
-    pass_id, slug = cafe.create()["id"], put(cafe, expiration=window(100), redemption_allowance=2**31 - 1)
+    pass_id, slug = cafe.create()["id"], put(cafe, expiration=window(10_000), redemption_allowance=2**31 - 1)
     made = assign(cafe, pass_id, slug)
     end = time_of(made["expiration_timestamp"])
-    advance(cafe.service, 98)
+    advance(cafe.service, int(end - now(cafe.service)) - 4)
     seen = {"before": 0, "after": 0}
-    while seen["after"] < 20:
-        for look, is_over in ((lambda: not given(cafe, pass_id), None), (lambda: counts(cafe)[3] == 1, None),
-                              (lambda: history(cafe, pass_id)[0]["status"] == "expired", None),
-                              (lambda: try_redeem(cafe, pass_id, made).status == 409, None)):
+    while seen["after"] < 8:
+        for look in (lambda: not given(cafe, pass_id), lambda: counts(cafe)[3] == 1,
+                     lambda: history(cafe, pass_id)[0]["status"] == "expired",
+                     lambda: try_redeem(cafe, pass_id, made).status == 409):
             began = now(cafe.service)
             is_over = look()
             ended = now(cafe.service)
             assert ended >= end if is_over else began <= end, (began, end, ended)
-            assert not (is_over is False and seen["after"]), "it never comes back"
+            assert is_over or not seen["after"], "it never comes back"
             seen["after" if is_over else "before"] += 1
-    assert seen["before"] > 20, seen
+    assert seen["before"], seen
     shown = history(cafe, pass_id)[0]
     assert shown["updated_at"] == made["expiration_timestamp"] and shown["remaining_redemptions"] < 2**31 - 1
 
