@@ -254,6 +254,14 @@ Test(assign, no_more_is_replaced_than_one_command_can_write)
 	cr_expect_eq(available(4), REPLACED_AT_ONCE_MAX + 1);
 }
 
+static void stage_others(uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		uint8_t key[14] = {'z', (uint8_t)(i >> 8), (uint8_t)i};
+		must(!write_put(&s.staged, TABLE_HELD, span_of(key, sizeof key), span_str("full")));
+	}
+}
+
 Test(assign, a_command_that_has_written_much_replaces_less)
 {
 	for (unsigned i = 0; i < 300; i++) {
@@ -263,10 +271,13 @@ Test(assign, a_command_that_has_written_much_replaces_less)
 	struct assignment  plan;
 	struct entitlement made;
 	must(!entitlement_plan(&request, PASS, span_str("soon"), true, &plan));
-	for (uint32_t i = 0; i < 2100; i++) {
-		uint8_t key[14] = {'z', (uint8_t)(i >> 8), (uint8_t)i};
-		must(!write_put(&s.staged, TABLE_HELD, span_of(key, sizeof key), span_str("full")));
-	}
+	stage_others(0, 2100);
 	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), ERR_RESOURCE_CONFLICT);
 	cr_expect_eq(s.staged.count, 2100);
+	/* With less it is done, and there is room for all that other rules may do. */
+	s.staged = writes_none(&s.arena);
+	stage_others(0, 1000);
+	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), OK);
+	cr_expect_gt(s.staged.count, 1000 + 300 * 4);
+	cr_expect_lt(s.staged.count, STAGED_WRITES_MAX - RULE_ACTIONS_MAX * 16);
 }

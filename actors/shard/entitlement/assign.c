@@ -2,15 +2,14 @@
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/pass/pass.h"
-#include "store/keys.h"
+#include "store/expiry.h"
 #include "store/reward.h"
 
-/* Rows of one replaced: itself, OPEN, EXPIRY; of one assigned: these, HELD, REWARD, REWARD_TALLY, and some to spare for
- * what else the command writes, and all rules that it sets off: a row of the ledger and a delivery to each webhook are the
- * most that an action makes. */
-enum { WRITES_REPLACED = 7, WRITES_ASSIGNED = 40 + RULE_ACTIONS_MAX * 16 };
-_Static_assert(REPLACED_AT_ONCE_MAX *WRITES_REPLACED + WRITES_ASSIGNED <= STAGED_WRITES_MAX,
-               "what one command may write");
+/* Rows of one replaced: itself, OPEN, EXPIRY. And room for the assignment itself, and for whatever else rules do in the same
+ * command: some 12 rows an action, of which there are so many at most. */
+enum { WRITES_REPLACED = 2 + EXPIRY_LEVELS, WRITES_ELSE = 40 + 16 * RULE_ACTIONS_MAX };
+_Static_assert(REPLACED_AT_ONCE_MAX *WRITES_REPLACED + 2 * WRITES_ELSE <= STAGED_WRITES_MAX,
+               "a rule may replace as many");
 
 /* Those that will be replaced. */
 struct leaving {
@@ -104,7 +103,7 @@ static enum err find_leaving(struct request *request, const struct assignment *p
 		if (staged.family == family) err = add_leaving(request, leaving, &staged);
 	if (err && err != ERR_NOT_FOUND) return err;
 	unsigned staged_count = view_writes(request->view)->count;
-	bool fits = staged_count + leaving->count * WRITES_REPLACED + WRITES_ASSIGNED <= STAGED_WRITES_MAX;
+	bool     fits = staged_count + leaving->count * WRITES_REPLACED + WRITES_ELSE <= STAGED_WRITES_MAX;
 	return fits ? OK : ERR_RESOURCE_CONFLICT;
 }
 
