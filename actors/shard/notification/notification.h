@@ -4,14 +4,15 @@
 
 /* What the commands on notifications share, and what others make one with. Errors: as view.h, and those named. */
 
-/* Which notifications a list is about; the selection has `scheduled` for its `updated` where the order asks for it. */
+/* Which notifications a list is about; the selection has `scheduled` for its `updated` where the order asks for it. Selecting drops states from
+ * the filter that leave nothing out. */
 struct notification_filter {
 	unsigned    statuses;     /* a bit a status; 0: any */
 	wall_us     scheduled[2]; /* from inclusive, to exclusive */
 	struct span q;            /* folded; size 0: none */
 	bool        keep_scheduled;
 };
-must_check enum err select_notifications(struct request *request, const struct notification_filter *filter,
+must_check enum err select_notifications(struct request *request, struct notification_filter *filter,
                                          struct selection *selection);
 
 /* Is this a message that may be sent: 1 to NOTIFICATION_CODE_POINTS_MAX code points? */

@@ -118,7 +118,16 @@ static enum err prepare(struct request *request, bool keep_scheduled, struct sel
 	return selection->updated ? OK : ERR_NO_MEMORY;
 }
 
-enum err select_notifications(struct request *request, const struct notification_filter *filter,
+/* How many are in one of these states: the account's counts say when that is none, or all. */
+static uint32_t count_of(const struct notification_tally *tally, unsigned statuses)
+{
+	uint32_t count = 0;
+	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
+		if (statuses >> i & 1) count += tally->counts[i];
+	return count;
+}
+
+enum err select_notifications(struct request *request, struct notification_filter *filter,
                               struct selection *selection)
 {
 	struct notification_tally tally;
@@ -129,6 +138,10 @@ enum err select_notifications(struct request *request, const struct notification
 	                                   .holds_elsewhere = message_holds};
 	enum err                  err = notification_tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
+	uint32_t in_state = filter->statuses ? count_of(&tally, filter->statuses) : tally.made;
+	*selection = (struct selection){.made = tally.made};
+	if (in_state == 0) return OK;
+	if (in_state == tally.made) filter->statuses = 0;
 	bool filtered = filter->statuses || filter->q.size || filter->scheduled[0].v != INT64_MIN ||
 	                filter->scheduled[1].v != INT64_MAX;
 	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
