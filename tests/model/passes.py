@@ -1,4 +1,4 @@
-"""Passes: templates, creation, reading, change, deletion, the counter, and what holders' wallets do."""
+"""Passes: creation, reading, change, deletion, the counter, and what holders' wallets do."""
 import re
 from datetime import date
 from urllib.parse import quote
@@ -24,6 +24,8 @@ LINK = re.compile(r"http://127\.0\.0\.1:\d+/p/[A-Za-z0-9_-]{22}")
 def path_of(pass_id, suffix=""):
     return f"/v1/passes/{quote(pass_id, safe='')}{suffix}"
 
+
+# Passes
 
 class Pass:
     def __init__(self, account, pass_id, template, when):
@@ -254,7 +256,9 @@ class pass_create:
 def some_pass(w, a, alive=0.93):
     """An id: mostly of a live pass."""
     if a.live and w.chance.random() < alive:
-        return w.chance.choice(list(a.live))
+        if a.recent not in a.live or w.chance.random() < 0.6:
+            a.recent = w.chance.choice(list(a.live))
+        return a.recent  # often the one of before, so that more happens to it in a short time
     return w.chance.choice([*IDS, "nobody"])
 
 

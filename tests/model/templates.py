@@ -1,4 +1,4 @@
-"""Templates: what passes are made of."""
+"""Templates: put by the operator, and what they accept."""
 import json
 import re
 

@@ -126,7 +126,7 @@ class Account:
         self.created = Hole(RFC3339)
         self.keys, self.templates, self.passes, self.live, self.subscriptions = [], [], [], {}, []
         self.rewards, self.entitlements, self.scans, self.rules, self.notifications, self.cards = [], [], [], [], [], []
-        self.readers, self.audiences = {}, {}
+        self.readers, self.recent = {}, None
 
     @property
     def other(self):
@@ -397,7 +397,3 @@ def is_int(value):
 
 def is_object(value):
     return isinstance(value, dict)
-
-
-def json_line(value):
-    return json.dumps(value)
