@@ -13,7 +13,6 @@ The noun files beside this one add operations:
         want(w, a, op, when)    what must come back, from the model alone; changes the model. `when`: a Moment
 
 The order of checks that all operations share (key, suspension, function, Idempotency-Key) is here."""
-import json
 import random
 import time
 from collections import namedtuple
