@@ -125,7 +125,7 @@ def shop(new_shop):
 @pytest.fixture(scope="module")
 def module_shop(shared_service):
     """One account with a template of every type for a module's tables, where a fresh one a row would be slow."""
-    shop = Shop(shared_service, ("balance", "stamps", "none"), functions=("--webhooks",))
+    shop = Shop(shared_service, ("balance", "stamps", "none"), functions=("--webhooks", "--rewards"))
     yield shop
     shop.close()
 

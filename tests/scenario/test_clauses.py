@@ -409,9 +409,11 @@ def test_the_earlier_of_two_faults(new_shop):
 
 def test_head_on_every_get(till):
     from hooks import subscribe
+    from rewards import new_slug, offer
     from routes import ROUTES
     made = till.create()
-    ids = {"pass_id": made["id"], "subscription_id": subscribe(till)["id"]}
+    ids = {"pass_id": made["id"], "subscription_id": subscribe(till)["id"], "reward_slug": offer(till, slug=new_slug())["slug"],
+           "entitlement_id": "01900000-0000-7000-8000-000000000000"}
     for route in ROUTES:
         path = route.at(**{name: ids[name] for name in route.ids})
         whole, head = till.client.request(route.method, path), till.client.head(path)

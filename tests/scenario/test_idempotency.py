@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from entitlements import assign, counts
 from harness import ROOT
 from hooks import HOOKS, hooks_of, subscribe
 from retries import add, create, is_first, is_replay_of, is_reused, new_key, once
 from rewards import REWARDS, archive, new_slug, offer, rewards_of, terms
+from scans import list_scans
 from shop import new_id, path_of
 
 # The same request again
@@ -32,6 +34,10 @@ REQUESTS = {
     "archive": ("POST", REWARDS + "/{reward}/archive", None, 204),
     "restore": ("POST", REWARDS + "/{archived}/restore", terms(name="Back"), 200),
     "withdraw": ("DELETE", REWARDS + "/{reward}", None, 204),
+    "assign": ("POST", "/v1/passes/{id}/rewards/assign", {"slug": "{given}"}, 201),
+    "redeem": ("POST", "/v1/passes/{id}/rewards/{entitlement}/redeem", {"context": "Till 1"}, 200),
+    "scan": ("POST", "/v1/scans", {"pass_id": "{id}", "reader_id": "till"}, 200),
+    "scan refused": ("POST", "/v1/scans?pass_info=true", {"pass_id": "{off}"}, 200),
 }
 
 
@@ -39,8 +45,9 @@ def test_every_operation_that_may_change_something_is_here():
     """A new one has to say what its answer is made of, which shows only when it is asked with a key."""
     routes = re.findall(r'^R\((\w+), "([^"]+)"', (ROOT / "http/routes.def").read_text(), re.M)
     writes = {(method, path) for method, path in routes if method != "GET"}
-    named = {"id": "{pass_id}", "hook": "{subscription_id}", "reward": "{reward_slug}", "archived": "{reward_slug}"}
-    assert writes and writes == {(method, path.format(**named)) for method, path, *_ in REQUESTS.values()}
+    named = {"id": "{pass_id}", "hook": "{subscription_id}", "reward": "{reward_slug}", "archived": "{reward_slug}",
+             "entitlement": "{entitlement_id}"}
+    assert writes and writes == {(method, path.split("?")[0].format(**named)) for method, path, *_ in REQUESTS.values()}
 
 
 @pytest.mark.parametrize("name", REQUESTS)
@@ -51,12 +58,17 @@ def test_every_write_happens_once(till, name):
     pass_id, hook, key = till.create()["id"], subscribe(till)["id"], new_key()
     slugs = {"reward": offer(till, slug=new_slug())["slug"], "archived": offer(till, slug=new_slug())["slug"]}
     archive(till, slugs["archived"])
-    path, text = path.format(id=pass_id, hook=hook, **slugs), json.dumps(body).replace("{id}", pass_id) if body is not None else None
+    given, off = offer(till, slug=new_slug(), repeat_assignment=True)["slug"], till.create()["id"]
+    till.event(off, "deactivated")
+    ids = {"id": pass_id, "hook": hook, **slugs, "given": given, "off": off, "entitlement": assign(till, pass_id, given)["id"]}
+    path, text = path.format(**ids), json.dumps(body) if body is not None else None
+    for field in ("id", "given", "off") if text else ():
+        text = text.replace("{" + field + "}", ids[field])
     options = {"body": text and text.encode(), "headers": {**once(key), "Content-Type": "application/json"}}
     first = is_first(till.client.request(method, path, **options), status)
     def everything():
         return (till.history(pass_id), till.list("?include_deleted=1")[1], till.get(pass_id, "?include_deleted=1"),
-                hooks_of(till), rewards_of(till, "?include_archived=1"))
+                hooks_of(till), rewards_of(till, "?include_archived=1"), counts(till), list_scans(till, limit=100))
 
     after = everything()
     for _ in range(3):
