@@ -21,7 +21,7 @@ def card_of(a, code):
     return next((card for card in a.cards if card.linked and card.code == code), None)
 
 
-@operation(0.25, message="CARD_LINK")
+@operation(0.25)
 class card_link:
     def make(w, a):
         return {"id": some_pass(w, a), "code": w.chance.choice(CODES)}
@@ -43,7 +43,7 @@ class card_link:
         return Printed({"id": made.id})
 
 
-@operation(0.1, message="CARD_UNLINK")
+@operation(0.1)
 class card_unlink:
     def make(w, a):
         labels = [label for label, thing in w.things.items() if type(thing) is Card]
@@ -62,7 +62,7 @@ class card_unlink:
         return Printed({})
 
 
-@operation(1, message="CARD_LIST")
+@operation(1)
 class card_list:
     def make(w, a):
         return paging(w.chance, {"id": some_pass(w, a)})

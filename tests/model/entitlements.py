@@ -100,7 +100,7 @@ def near_an_end(w, a):
     return any(abs(end.low - now) < 8_000_000 or abs(end.high - now) < 8_000_000 for end in ends)
 
 
-@operation(4, function="rewards", message="ENTITLEMENT_ASSIGN")
+@operation(4, function="rewards")
 class entitlement_assign:
     def make(w, a):
         if near_an_end(w, a):
@@ -136,7 +136,7 @@ class entitlement_assign:
         return Body(201, made.shown(False))
 
 
-@operation(4, message="ENTITLEMENT_LIST")
+@operation(4)
 class entitlement_list:
     def make(w, a):
         return {"id": some_pass(w, a), "history": w.chance.choice([None, None, "true", "1", "t", "false", "0", "f", "true", "no"])}
@@ -175,7 +175,7 @@ def some_entitlement(w, a):
     return w.chance.choice(open_ones) if open_ones and w.chance.random() < 0.8 else w.chance.choice([*mine, -1])
 
 
-@operation(3, function="rewards", message="ENTITLEMENT_REDEEM")
+@operation(3, function="rewards")
 class entitlement_redeem:
     def make(w, a):
         chance, of = w.chance, some_entitlement(w, a)
@@ -237,7 +237,7 @@ def redeem(one, fields, when, ended):
     return Body(200, {"redemption": record, "entitlement": one.shown(False)})
 
 
-@operation(1.5, message="ENTITLEMENT_COUNTS")
+@operation(1.5)
 class entitlement_counts:
     def make(w, a):
         return {}

@@ -65,7 +65,7 @@ class Seen(Body):
         return super().differs(answer)
 
 
-@operation(2, message="NOTIFICATION_LIST")
+@operation(2)
 class notification_list:
     def make(w, a):
         chance, op = w.chance, paging(w.chance, {})
@@ -138,7 +138,7 @@ def fresh(w, a):
             raise Mismatch(f"all notifications: {wrong}")
 
 
-@operation(0.2, message="AUDIENCE_PUT")
+@operation(0.2)
 class audience_put:
     def make(w, a):
         of = [label for label, thing in w.things.items() if type(thing) is Audience and thing.account is a]
@@ -160,7 +160,7 @@ class audience_put:
         return Printed({"audience_id": made.id})
 
 
-@operation(0.3, message="NOTIFICATION_SCHEDULE")
+@operation(0.3)
 class notification_schedule:
     def make(w, a):
         of = [label for label, thing in w.things.items() if type(thing) is Audience]

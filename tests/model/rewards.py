@@ -136,7 +136,7 @@ def is_named(a, slug):
     return any(action["type"] == "assign_reward" and action["slug"] == slug for rule in a.rules for action in rule.file["actions"])
 
 
-@operation(1.5, message="REWARD_CREATE")
+@operation(1.5)
 class reward_create:
     def make(w, a):
         body = some_body(w)
@@ -167,7 +167,7 @@ class reward_create:
         return Body(201, made.shown)
 
 
-@operation(0.8, message="REWARD_LIST")
+@operation(0.8)
 class reward_list:
     def make(w, a):
         return {"archived": w.chance.choice([None, None, "true", "1", "t", "false", "0", "f", "x", ""])}
@@ -182,7 +182,7 @@ class reward_list:
         return Body(200, {"rewards": [reward.shown() for reward in a.rewards if reward.status == "active" or flag in ("true", "1", "t")]})
 
 
-@operation(1, message="REWARD_GET")
+@operation(1)
 class reward_get:
     def make(w, a):
         return {"slug": some_slug(w, a)}
@@ -220,7 +220,7 @@ def edit(w, a, op, when, restoring):
     return Body(200, reward.shown)
 
 
-@operation(1, message="REWARD_PUT")
+@operation(1)
 class reward_put:
     def make(w, a):
         slug, body = some_slug(w, a), some_body(w)
@@ -235,7 +235,7 @@ class reward_put:
         return edit(w, a, op, when, False)
 
 
-@operation(0.8, message="REWARD_RESTORE")
+@operation(0.8)
 class reward_restore:
     def make(w, a):
         archived = [reward.slug for reward in a.rewards if reward.status == "archived"]
@@ -249,7 +249,7 @@ class reward_restore:
         return edit(w, a, op, when, True)
 
 
-@operation(1, message="REWARD_ARCHIVE")
+@operation(1)
 class reward_archive:
     def make(w, a):
         return {"slug": some_slug(w, a)}
@@ -267,7 +267,7 @@ class reward_archive:
         return Empty(204)
 
 
-@operation(0.6, message="REWARD_DELETE")
+@operation(0.6)
 class reward_delete:
     def make(w, a):
         return {"slug": some_slug(w, a)}

@@ -6,33 +6,39 @@ from lists import page, paging, paging_faults, query_of
 from notifications import notify
 from passes import MOST, NOT_FOUND
 from values import Hole, Spaced
-from world import OPERATIONS, Ask, Body, Error, Line, Printed, operation
+from world import Ask, Body, Error, Line, Printed, operation
 
 EVENTS = ["pass.created", "pass.balanceUpdate", "scan.created", "scan.created"]
 ACTIVE_MAX = 12  # fewer than the service allows
 
 
 class Rule:
-    def __init__(self, account, file, when):
+    def __init__(self, account, file, template, when):
         self.account, self.id, self.created, self.updated = account, Hole(), when, when
-        self.file, self.fired = file, set()
+        self.file, self.template, self.fired = file, template, set()
 
-    def shown(self):
+    def replace(self, file, template, when):
+        before = self.meaning()
+        self.file, self.template = file, template
+        if self.meaning() != before:
+            self.updated = when
+
+    def meaning(self):
+        """What the file says, with what it leaves out."""
         file = self.file
         conditions = {key: value for key, value in file.get("conditions", {}).items() if value is not False}
         if "template_id" in conditions:
             conditions["template_id"] = self.template.id
         actions = [{**action, "replace": action.get("replace", False)} if action["type"] == "assign_reward" else action
                    for action in file["actions"]]
-        return {"id": self.id, "name": file["name"], "active": file.get("active", True), "event": file["event"], "conditions": conditions,
-                "actions": actions, "created_at": Spaced(self.created), "updated_at": Spaced(self.updated)}
+        return {"name": file["name"], "active": file.get("active", True), "event": file["event"], "conditions": conditions, "actions": actions}
+
+    def shown(self):
+        return {"id": self.id, **self.meaning(), "created_at": Spaced(self.created), "updated_at": Spaced(self.updated)}
 
 
 def some_action(w, a):
-    kinds = ["add_balance"]
-    kinds += ["assign_reward"] * 2 if OPERATIONS["entitlement_assign"].weight else []
-    kinds += ["send_notification"] if OPERATIONS["notification_list"].weight else []
-    kind = w.chance.choice(kinds)
+    kind = w.chance.choice(["add_balance", "assign_reward", "assign_reward", "send_notification"])
     if kind == "add_balance":
         return {"type": kind, "amount": w.chance.choice([1, 5, -5, -100, MOST])}
     if kind == "send_notification":
@@ -56,7 +62,7 @@ def some_conditions(w, a, event):
     return conditions
 
 
-@operation(0.15, message="RULE_PUT")
+@operation(0.15)
 class rule_put:
     def make(w, a):
         event = w.chance.choice(EVENTS)
@@ -77,26 +83,23 @@ class rule_put:
         return Line(("rule", "put", a.id, "-"), json.dumps(file))
 
     def want(w, a, op, when):
-        template = None
+        rule, template = w.thing(a, op["of"], "Rule"), None
+        if op["of"] is not None and rule not in a.rules:
+            return Error((404, "RESOURCE_NOT_FOUND", "id"))
         if "template_id" in op["file"]["conditions"]:
             template = w.thing(a, op["file"]["conditions"]["template_id"], "Template")
             if template is None:
-                field = "conditions.template_id"
-                return Error((422, "PASS_TEMPLATE_NOT_FOUND", field), (422, "PASS_TEMPLATE_NOT_FOUND", None), (404, "RESOURCE_NOT_FOUND", None))
-        if op["of"] is None:
-            rule = Rule(a, op["file"], when)
+                return Error((422, "PASS_TEMPLATE_NOT_FOUND", "conditions.template_id"))
+        if rule is None:
+            rule = Rule(a, op["file"], template, when)
             a.rules.append(rule)
             w.things[op["n"]] = rule
         else:
-            rule = w.thing(a, op["of"], "Rule")
-            if rule not in a.rules:
-                return Error((404, "RESOURCE_NOT_FOUND", None), (404, "RESOURCE_NOT_FOUND", "id"))
-            rule.file, rule.updated = op["file"], when
-        rule.template = template
+            rule.replace(op["file"], template, when)
         return Printed({"id": rule.id})
 
 
-@operation(0.06, message="RULE_DELETE")
+@operation(0.06)
 class rule_delete:
     def make(w, a):
         return {"of": w.chance.choice([-1, *(label for label, thing in w.things.items() if type(thing) is Rule)])}
@@ -112,7 +115,7 @@ class rule_delete:
         return Printed({})
 
 
-@operation(0.6, message="RULE_LIST")
+@operation(0.6)
 class rule_list:
     def make(w, a):
         return paging(w.chance, {})

@@ -45,7 +45,7 @@ class Verdict:
         return None
 
 
-@operation(6, message="SCAN_CREATE")
+@operation(6)
 class scan_create:
     def make(w, a):
         chance = w.chance
@@ -132,7 +132,7 @@ def answered(scan, op):
     return Body(200, value)
 
 
-@operation(3, message="SCAN_LIST")
+@operation(3)
 class scan_list:
     def make(w, a):
         chance, op = w.chance, paging(w.chance, {})
@@ -182,7 +182,7 @@ class scan_list:
         return Body(200, lambda: [{**row.shown(Spaced(row.created)), **({"pass": row.holder.shown()} if with_pass else {})} for row in rows], headers)
 
 
-@operation(0.1, message="SCAN_DELETE")
+@operation(0.1)
 class scan_delete:
     def make(w, a):
         labels = [label for label, thing in w.things.items() if type(thing) is Scan]
@@ -199,7 +199,7 @@ class scan_delete:
         return Printed({})
 
 
-@operation(0.1, message="READER_PUT")
+@operation(0.1)
 class reader_put:
     def make(w, a):
         return {"id": w.chance.choice(READERS), "name": w.chance.choice(["Desk", "Tür", "Front desk 1"])}

@@ -16,7 +16,6 @@ The order of checks that all operations share (key, suspension, function, Idempo
 import random
 import time
 from collections import namedtuple
-from pathlib import Path
 
 from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same
 from wire import Gone, Wire, http
@@ -28,16 +27,13 @@ Ask = namedtuple("Ask", "method path body", defaults=(None,))  # body: a value, 
 Line = namedtuple("Line", "arguments stdin", defaults=(None,))  # of the command line
 
 OPERATIONS = {}
-MESSAGES = (Path(__file__).resolve().parents[2] / "schemas/messages.def").read_text()
 
 
-def operation(weight, function=None, always=False, message=None):
-    """`always`: works while the account is suspended. `message`: of schemas/messages.def, without which there is no such
-    operation yet."""
+def operation(weight, function=None, always=False):
+    """`always`: works while the account is suspended."""
 
     def register(cls):
-        cls.weight = weight if message is None or f"M({message}," in MESSAGES else 0
-        cls.function, cls.always = function, always
+        cls.weight, cls.function, cls.always = weight, function, always
         OPERATIONS[cls.__name__] = cls
         return cls
 
