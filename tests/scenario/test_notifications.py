@@ -222,6 +222,8 @@ def test_what_is_no_audience(shop):
         refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, shop, *good, "--id", audience)
     for name in ("", "n" * 201):
         refused("INVALID_INPUT", "name", put_audience, shop, "--name", name, "--pass", "ann")
+    refused("INVALID_INPUT", "pass_id", put_audience, shop, "--name", "All", *["--pass", "ann"] * 10_001)
+    put_audience(shop, "--name", "é" * 200, *["--pass", "ann"] * 10_000)
     run = shop.service.run
     for wrong in (["--name", "All"], ["--pass", "ann"]):
         assert run("audience", "put", shop.account, *wrong).returncode == 2

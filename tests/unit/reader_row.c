@@ -1,9 +1,12 @@
-/* Readers: found by id and by number, listed by id, and what no program of ours writes is damage. */
+/* Readers: found by id and by number, listed by id, and what no program of ours writes is damage; and how many may have a
+ * name. */
+#include "actors/shard/command.h"
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
 #include "store/keys.h"
 #include "store/reader_row.h"
+#include "store/scan_row.h"
 
 #include <criterion/criterion.h>
 
@@ -82,6 +85,37 @@ Test(reader_row, come_in_the_order_of_their_ids_and_are_the_accounts_own)
 		cr_expect_eq(row.named, !strcmp(want[i], "aa") || !strcmp(want[i], "\xc3\xa9"));
 	}
 	cr_expect_eq(reader_row_next(s.view, account, &row), ERR_NOT_FOUND);
+}
+
+/* reader put, of the account `account`. */
+static enum err name_one(const char *id, struct outcome *outcome)
+{
+	struct account of = {.id = account};
+	struct buffer  payload = {0};
+	msgpack_object args[ARGS_READER_PUT] = {{.type = MSGPACK_OBJECT_STR}, {.type = MSGPACK_OBJECT_STR}};
+	struct request request = {.args = args, .view = s.view, .account = &of, .now = {1}};
+	args[ARG_READER_PUT_id].via.str = (msgpack_object_str){(uint32_t)strlen(id), id};
+	args[ARG_READER_PUT_name].via.str = (msgpack_object_str){4, "Name"};
+	*outcome = (struct outcome){.payload = &payload};
+	enum err err = on_READER_PUT(&request, outcome);
+	if (!err) scratch_save(&s);
+	buffer_free(&payload);
+	return err;
+}
+
+Test(reader_row, so_many_may_have_a_name)
+{
+	struct scan_tally tally = {.readers = 1, .readers_named = READERS_NAMED_MAX - 1};
+	struct outcome    outcome;
+	cr_assert_eq(scan_tally_put(s.view, account, &tally), OK);
+	put(account, some(1, "silent", ""));
+	cr_expect_eq(name_one("last", &outcome), OK);
+	cr_expect_eq(name_one("another", &outcome), ERR_INVALID_INPUT);
+	cr_expect(span_is(outcome.field, "id"));
+	cr_expect_eq(name_one("silent", &outcome), ERR_INVALID_INPUT, "it would have its first name");
+	cr_expect_eq(name_one("last", &outcome), OK, "another name for one that has one");
+	cr_assert_eq(scan_tally_get(s.view, account, &tally), OK);
+	cr_expect(tally.readers == 2 && tally.readers_named == READERS_NAMED_MAX);
 }
 
 Test(reader_row, knows_damage)
