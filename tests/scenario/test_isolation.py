@@ -6,6 +6,8 @@ The routes are http/routes.def's: one without a case here fails."""
 import json
 
 import pytest
+from entitlements import assign, counts, given_path, history, redeem_path
+from harness import CliError
 from hooks import hook_path, hooks_of, subscribe
 from rewards import archive, offer, reward_path, rewards_of, terms
 from routes import ROUTES
@@ -119,6 +121,9 @@ def fill(shop, name):
     shop.rewards = {state: offer(shop, slug=f"{name}_{state}")["slug"] for state in ("active", "archived", "deleted")}
     archive(shop, shop.rewards["archived"])
     shop.client.delete(reward_path(shop.rewards["deleted"])).is_empty(204)
+    shop.entitlement = assign(shop, shop.ids["issued"], shop.rewards["active"])
+    shop.code = f"{name}-card"
+    shop.card = shop.service.cli("card", "link", shop.account, "--pass", shop.ids["issued"], "--code", shop.code)["id"]
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +145,8 @@ def other(request, everyone, service):
 
 def everything(shop):
     return (shop.list("?include_deleted=1&limit=100"), [shop.history(pass_id) for pass_id in shop.ids.values()],
-            hooks_of(shop), rewards_of(shop, "?include_archived=1"))
+            hooks_of(shop), rewards_of(shop, "?include_archived=1"), history(shop, shop.ids["issued"]), counts(shop),
+            shop.client.get(path_of(shop.ids["issued"], "/cards")).json, shop.client.get("/v1/scans").json)
 
 
 def test_every_route_has_its_cases():
@@ -165,6 +171,24 @@ def test_anothers_pass_subscription_or_reward_is_none(everyone, other, message):
         assert never[0] in (400, 404), never
         for each in ids.values():
             assert told(ask(everyone.mine, request(each))) == never, request(each)
+
+
+def test_on_a_pass_of_one_s_own_anothers_things_are_none(other, service):
+    """Ids in a body, and such as come behind a pass's."""
+    mine = Shop(service, ("balance",), functions=("--rewards",))
+    pass_id = mine.create()["id"]
+    redeem, assigning, scans = (lambda one: redeem_path(pass_id, one)), given_path(pass_id, "/assign"), "/v1/scans"
+    for never, theirs in [
+        (("POST", redeem(NEVER), None), ("POST", redeem(other.entitlement["id"]), None)),
+        (("POST", assigning, {"slug": "never"}), ("POST", assigning, {"slug": other.rewards["active"]})),
+        (("POST", scans, {"qr_value": "never"}), ("POST", scans, {"qr_value": other.code})),
+    ]:
+        none = told(ask(mine, never))
+        assert none[0] == 404 and told(ask(mine, theirs)) == none, theirs
+    with pytest.raises(CliError) as refused:
+        service.cli("card", "unlink", mine.account, other.card)
+    assert refused.value.code == "RESOURCE_NOT_FOUND"
+    mine.close()
 
 
 def test_anothers_url_is_free_here(everyone, other):
