@@ -224,11 +224,12 @@ static struct row_key key_after(struct account_id account, uint32_t pass, uint32
 	return key;
 }
 
-enum err entitlement_open_next(struct view *view, struct account_id account, wall_us now,
-                               struct entitlement_open *row)
+/* The next among the rows whose keys begin so. */
+static enum err open_next(struct view *view, struct account_id account, wall_us now,
+                          const struct row_key *begin, struct entitlement_open *row)
 {
 	static const struct uuid none;
-	struct row_key           begin = key_u32(account, row->pass), key = key_open(account, row);
+	struct row_key           key = key_open(account, row);
 	bool                     is_first = !memcmp(row->id.b, none.b, sizeof none.b);
 	struct view_row          found;
 	size_t                   skip = sizeof account;
@@ -237,12 +238,26 @@ enum err entitlement_open_next(struct view *view, struct account_id account, wal
 	for (;;) {
 		enum err err = view_from(view, TABLE_OPEN, key_span(&key), &found);
 		if (err) return err;
-		if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
+		if (!key_has_prefix(found.key, key_span(begin))) return ERR_NOT_FOUND;
 		err = entitlement_open_read(span_of(found.key.at + skip, found.key.size - skip), row);
 		if (err) return err;
 		if (!row->expires.v || row->expires.v > now.v) return OK;
 		key = key_after(account, row->pass, row->family, now);
 	}
+}
+
+enum err entitlement_open_next(struct view *view, struct account_id account, wall_us now,
+                               struct entitlement_open *row)
+{
+	struct row_key begin = key_u32(account, row->pass);
+	return open_next(view, account, now, &begin, row);
+}
+
+enum err entitlement_open_next_alike(struct view *view, struct account_id account, wall_us now,
+                                     struct entitlement_open *row)
+{
+	struct row_key begin = key_held(account, row->pass, row->family);
+	return open_next(view, account, now, &begin, row);
 }
 
 enum err entitlement_open_staged(struct view *view, struct account_id account, unsigned *at,

@@ -70,6 +70,10 @@ struct entitlement_open {
 must_check enum err entitlement_open_next(struct view *view, struct account_id account, wall_us now,
                                           struct entitlement_open *row);
 
+/* Likewise the next of the same family: what the pass has of others costs no look. */
+must_check enum err entitlement_open_next_alike(struct view *view, struct account_id account, wall_us now,
+                                                struct entitlement_open *row);
+
 /* Likewise of those that the command at hand has itself staged, in no order, whatever family was given: `*at`, 0 at first,
  * is where to go on. No range read. */
 must_check enum err entitlement_open_staged(struct view *view, struct account_id account, unsigned *at,

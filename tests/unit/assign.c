@@ -5,6 +5,7 @@
 
 #include "schemas/states.h"
 #include "store/expiry.h"
+#include "store/keys.h"
 #include "store/reward.h"
 
 #include <criterion/criterion.h>
@@ -106,7 +107,7 @@ static unsigned available(uint32_t family)
 {
 	struct entitlement_open row = {.pass = PASS, .family = family};
 	unsigned                count = 0;
-	while (!entitlement_open_next(s.view, account.id, request.now, &row) && row.family == family)
+	while (!entitlement_open_next_alike(s.view, account.id, request.now, &row))
 		count++;
 	return count;
 }
@@ -213,6 +214,21 @@ Test(assign, replacing_ends_what_was_available_and_no_more)
 	cr_expect(tally.entitlements == 5 && tally.replaced == 1 && tally.open == 4 && passed == 2);
 }
 
+/* The row behind those of "until", which have expired, is one that nobody can read. */
+Test(assign, replacing_looks_at_nothing_of_other_rewards)
+{
+	struct row_key unreadable = key_u32(account.id, PASS);
+	memcpy(unreadable.bytes + unreadable.size, "\0\0\0\6", 4);
+	unreadable.size += 4;
+	request.now.v = NOW + 4;
+	assign("until", false, OK);
+	must(!write_put(&s.staged, TABLE_OPEN, key_span(&unreadable), span_of(NULL, 0)));
+	scratch_save(&s);
+	request.now.v = NOW + 6;
+	assign("often", true, OK);
+	cr_expect_eq(available(2), 1);
+}
+
 /* Of one command ------------------------------------------------------------------------------------------- */
 
 Test(assign, several_of_one_command_see_each_other)
@@ -260,6 +276,21 @@ static void stage_others(uint32_t from, uint32_t to)
 		uint8_t key[14] = {'z', (uint8_t)(i >> 8), (uint8_t)i};
 		must(!write_put(&s.staged, TABLE_HELD, span_of(key, sizeof key), span_str("full")));
 	}
+}
+
+/* One of them cannot be read, which nobody notices. */
+Test(assign, what_is_too_many_to_be_replaced_is_not_read)
+{
+	struct step first = {"often", false, OK};
+	command(&first, 1);
+	for (unsigned i = 0; i < REPLACED_AT_ONCE_MAX; i++)
+		assign("often", false, OK);
+	struct row_key unreadable = key_u32(account.id, PASS);
+	memcpy(unreadable.bytes + unreadable.size, first.made.id.b, sizeof first.made.id.b);
+	unreadable.size += sizeof first.made.id.b;
+	must(!write_put(&s.staged, TABLE_ENTITLEMENT, key_span(&unreadable), span_str("unreadable")));
+	scratch_save(&s);
+	assign("often", true, ERR_RESOURCE_CONFLICT);
 }
 
 Test(assign, a_command_that_has_written_much_replaces_less)

@@ -24,8 +24,8 @@ static enum err add_open(struct request *request, struct assignment *plan, struc
 {
 	struct entitlement_open row = {.pass = plan->pass, .family = family};
 	enum err                err;
-	while (!(err = entitlement_open_next(request->view, request->account->id, request->now, &row))) {
-		if (row.family != family) break;
+	while (
+	    !(err = entitlement_open_next_alike(request->view, request->account->id, request->now, &row))) {
 		buffer_append(found, &row, sizeof row);
 		if (++plan->open_count > REPLACED_AT_ONCE_MAX) break; /* enough to know that it is too many */
 	}
@@ -95,6 +95,8 @@ static enum err find_leaving(struct request *request, const struct assignment *p
 	unsigned                at = 0;
 	enum err                err = OK;
 	*leaving = (struct leaving){.count = 0};
+	/* Nothing that one command does makes them fewer: what would replace some of them is refused as this is. */
+	if (plan->open_count > REPLACED_AT_ONCE_MAX) return ERR_RESOURCE_CONFLICT;
 	leaving->rows = arena_take(view_arena(request->view), REPLACED_AT_ONCE_MAX * sizeof *leaving->rows);
 	if (!leaving->rows) return ERR_NO_MEMORY;
 	for (unsigned i = 0; !err && i < plan->open_count; i++)
