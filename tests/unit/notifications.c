@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "actors/shard/notification/due.h"
+#include "actors/shard/notification/notification.h"
 #include "store/audience.h"
 #include "store/keys.h"
 
@@ -117,6 +118,33 @@ Test(notifications, come_due_in_order)
 	}
 	cr_expect(due.account.b[0] == 'c' && due.at.v == 6);
 	cr_expect_eq(notification_due_next(s.view, &due), ERR_NOT_FOUND);
+}
+
+/* Searching --------------------------------------------------------------------------------------------------- */
+
+/* Messages too long to be searched in blocks are read one after the other, in the memory of one. */
+Test(notifications, long_messages_are_searched_in_the_memory_of_one)
+{
+	static char                text[8000];
+	struct account             of = {.id = account};
+	struct call                call = {.deadline = {INT64_MAX}};
+	struct request             request = {.call = &call, .view = s.view, .account = &of};
+	struct notification_filter filter = {.scheduled = {{INT64_MIN}, {INT64_MAX}},
+	                                     .q = span_str("needle")};
+	struct selection           selection;
+	memset(text, 'x', sizeof text);
+	for (uint8_t i = 0; i < 64; i++) {
+		struct notification row = some(i, "x");
+		memcpy(text + 7000, i % 16 ? "nothing" : "Needle!", 7);
+		row.message = span_of(text, sizeof text);
+		cr_assert_eq(notification_add(s.view, account, &row, (wall_us){i}), OK);
+		scratch_save(&s);
+	}
+	arena_take(&s.arena, 1); /* its first block */
+	const struct arena_block *block = s.arena.blocks;
+	cr_assert_eq(select_notifications(&request, &filter, &selection), OK);
+	cr_expect(selection.total == 4 && selection.bits[0] == UINT64_C(0x0001000100010001));
+	cr_expect_eq(s.arena.blocks, block, "no more than the selection itself");
 }
 
 /* The formats, byte for byte; and what is not of them. */

@@ -82,24 +82,45 @@ static enum err sweep(struct request *request, const struct notification_filter 
 
 /* Texts -------------------------------------------------------------------------------------------------------- */
 
+struct search {
+	struct text_search texts;      /* first: what search of texts hands around leads back to this */
+	struct buffer      room, text; /* of one message: the view's own memory would keep them all */
+};
+
 static bool text_holds(const struct text_search *search, struct span text)
 {
 	return span_holds(text, search->q);
 }
 
 /* A long message has its folded text nowhere. */
-static enum err message_holds(struct text_search *search, uint32_t number, bool *found)
+static enum err message_holds(struct text_search *texts, uint32_t number, bool *found)
 {
-	struct request     *request = search->request;
-	struct notification row;
-	struct buffer       text = {0};
-	enum err            err = notification_get(request->view, request->account->id, number, &row);
+	struct search      *search = (struct search *)texts;
+	struct row_key      key = key_u32(texts->request->account->id, number);
+	struct view_row     row;
+	struct notification notification;
+	enum err            err = view_whole_from(texts->request->view, TABLE_NOTIFICATION, key_span(&key),
+	                                          &search->room, &row);
+	if (!err && !span_equal(row.key, key_span(&key))) err = ERR_DAMAGED;
+	if (!err) err = notification_read(row.value, &notification);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	fold_text(row.message, &text);
-	*found = span_holds(buffer_span(&text), search->q);
-	bool failed = text.failed;
-	buffer_free(&text);
-	return failed ? ERR_NO_MEMORY : OK;
+	buffer_clear(&search->text);
+	fold_text(notification.message, &search->text);
+	*found = span_holds(buffer_span(&search->text), texts->q);
+	return search->text.failed ? ERR_NO_MEMORY : OK;
+}
+
+static enum err search_messages(struct request *request, struct span q, struct selection *selection)
+{
+	struct search search = {.texts = {.request = request,
+	                                  .table = TABLE_NOTIFICATION_TEXT,
+	                                  .q = q,
+	                                  .holds = text_holds,
+	                                  .holds_elsewhere = message_holds}};
+	enum err      err = text_search(&search.texts, NULL, selection);
+	buffer_free(&search.room);
+	buffer_free(&search.text);
+	return err;
 }
 
 static enum err prepare(struct request *request, bool keep_scheduled, struct selection *selection)
@@ -131,11 +152,6 @@ enum err select_notifications(struct request *request, struct notification_filte
                               struct selection *selection)
 {
 	struct notification_tally tally;
-	struct text_search        texts = {.request = request,
-	                                   .table = TABLE_NOTIFICATION_TEXT,
-	                                   .q = filter->q,
-	                                   .holds = text_holds,
-	                                   .holds_elsewhere = message_holds};
 	enum err                  err = notification_tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
 	uint32_t in_state = filter->statuses ? count_of(&tally, filter->statuses) : tally.made;
@@ -148,5 +164,5 @@ enum err select_notifications(struct request *request, struct notification_filte
 	if (!filtered && !filter->keep_scheduled) return OK;
 	if ((err = prepare(request, filter->keep_scheduled, selection))) return err;
 	if ((err = sweep(request, filter, selection))) return err;
-	return filter->q.size ? text_search(&texts, NULL, selection) : OK;
+	return filter->q.size ? search_messages(request, filter->q, selection) : OK;
 }
