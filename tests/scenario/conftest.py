@@ -20,7 +20,7 @@ from shop import Shop  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: says little beyond its neighbours; runs only with STAMPEDE_SLOW=1")
-    config.addinivalue_line("markers", "plain: about time or disks; the sanitizers have nothing to say of it")
+    config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
 
 
 # Files that take long begin first, so that at the end nobody waits for one of them: who takes longest, foremost.

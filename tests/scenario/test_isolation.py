@@ -13,6 +13,8 @@ from rewards import archive, offer, reward_path, rewards_of, terms
 from routes import ROUTES
 from shop import Shop, path_of
 
+pytestmark = pytest.mark.plain  # about what answers say
+
 VARYING = {"date", "x-request-id"}
 ROUTES_BY_MESSAGE = {route.message: route for route in ROUTES}
 ACCEPTED = "/v1/pass-templates/accepted-fields?pass_template_id="

@@ -14,6 +14,8 @@ from refusals import ELSEWHERE, provoke
 from routes import ROUTES
 from shop import Shop, new_id
 
+pytestmark = pytest.mark.plain  # about what answers say
+
 DOCUMENT = contract()
 
 
