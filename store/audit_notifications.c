@@ -105,6 +105,7 @@ static enum err judge_text(struct auditor *auditor, uint32_t number, struct span
 	if (err || elsewhere != (texts.elsewhere >> i & 1) || (!elsewhere && !span_equal(texts.of[i], text)))
 		audit_fault(auditor, TABLE_NOTIFICATION_TEXT, "number %u: another text than its message's",
 		            number);
+	arena_reset(view_arena(auditor->reader)); /* a row in parts is put together there, for each anew */
 	return OK;
 }
 

@@ -248,3 +248,29 @@ Test(audit_notifications, finds_nothing_wrong_with_notifications)
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }
+
+/* Rows of texts so long that they lie in parts, which are put together for each of their messages. */
+Test(audit_notifications, takes_the_memory_of_one)
+{
+	static char     text[900];
+	struct arena    arena = {0};
+	struct progress progress = {.done = 0};
+	struct view    *reader;
+	memset(text, 'x', sizeof text);
+	for (uint32_t number = 0; number < MADE; number++) {
+		struct notification row = {
+		    .id = {{1}}, .created = {5}, .message = span_of(text, sizeof text)};
+		must(!notification_add(s.view, account, &row, (wall_us){100}));
+		scratch_save(&s);
+	}
+	scratch_commit(&s);
+	faults = (struct faults){.count = 0};
+	must(arena_take(&arena, 1) && !db_reader_open(s.db, &arena, &reader) && !db_reader_begin(reader));
+	const struct arena_block *block = arena.blocks;
+	cr_assert_eq(audit_tables(reader, &audit, &faults, &progress), OK);
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+	cr_expect_eq(arena.blocks, block);
+	db_reader_end(reader);
+	db_reader_close(&reader);
+	arena_free(&arena);
+}
