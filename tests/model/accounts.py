@@ -103,8 +103,3 @@ class again:
     def ask(w, a, op):
         kept = a.kept.get(op["key"])
         return Ask(*kept[0]) if kept else OPERATIONS[op["op"]["do"]].ask(w, a, {**op["op"], "n": op["n"]})
-
-    def want(w, a, op, when):
-        """Only when nothing was kept: it is done now."""
-        return OPERATIONS[op["op"]["do"]].want(w, a, {**op["op"], "n": op["n"]}, when)
-

@@ -1,9 +1,10 @@
 """Entitlements: assigned, listed, redeemed, counted, and expired by time alone."""
 from passes import BAD_BODY, CONFLICT, NOT_FOUND, is_junk, path_of, some_junk, some_pass
 from rewards import reward_of, some_slug
-from values import After, Hole, Num
+from values import SECOND, After, Hole, Num
 from world import Ask, Body, Error, Fields, is_int, is_text, operation
 
+NEAR = 4 * SECOND
 NOT_ASSIGNABLE = Error((409, "REWARD_NOT_ASSIGNABLE", None))
 NOT_REDEEMABLE = Error((409, "REWARD_NOT_REDEEMABLE", None))
 
@@ -93,24 +94,30 @@ class Doubt(Exception):
     """An end is so near that only the service knows: such an operation is not begun (see near_an_end)."""
 
 
-def near_an_end(w, a):
-    """Is anything about to end? Then the clock has to move before a write that depends on it."""
-    now = w.clock.now()
-    ends = [one.end for one in a.entitlements if one.end] + [reward.version.end for reward in a.rewards if reward.version.end]
-    return any(abs(end.low - now) < 8_000_000 or abs(end.high - now) < 8_000_000 for end in ends)
+def near_an_end(w, a, slugs, pass_id=None):
+    """Is anything about to end on which an assignment of these rewards depends? Then the clock has to move before."""
+    rewards, now = [reward for reward in a.rewards if reward.slug in slugs], w.clock.now()
+    ends = [reward.version.end for reward in rewards if reward.version.end]
+    ends += [one.end for one in a.entitlements if one.end and one.reward in rewards and pass_id in (None, one.holder.id)]
+    return any(end.low - NEAR < now < end.high + NEAR for end in ends)
+
+
+def may_be_assigned(a):
+    """What rules may assign when something happens."""
+    return [action["slug"] for rule in a.rules if rule.file.get("active", True) for action in rule.file["actions"] if "slug" in action]
 
 
 @operation(4, function="rewards")
 class entitlement_assign:
     def make(w, a):
-        if near_an_end(w, a):
+        body, pass_id = {"slug": some_slug(w, a)}, some_pass(w, a)
+        if near_an_end(w, a, [body["slug"]], pass_id):
             return None
-        body = {"slug": some_slug(w, a)}
         if w.chance.random() < 0.3:
             body["replace"] = w.chance.choice([True, True, False, None])
         if w.chance.random() < 0.03:
             body[w.chance.choice(["slug", "replace"])] = w.chance.choice([5, "x", {}, None, Num("1.5")])
-        return {"id": some_pass(w, a), "body": some_junk(w.chance, body)}
+        return {"id": pass_id, "body": some_junk(w.chance, body)}
 
     def ask(w, a, op):
         return Ask("POST", path_of(op["id"], "/rewards/assign"), op["body"])
@@ -172,13 +179,17 @@ def subsets(things):
 def some_entitlement(w, a):
     mine = [label for label, thing in w.things.items() if type(thing) is Entitlement and thing.account is a]
     open_ones = [label for label in mine if w.things[label].remaining]
-    return w.chance.choice(open_ones) if open_ones and w.chance.random() < 0.8 else w.chance.choice([*mine, -1])
+    if open_ones and w.chance.random() < 0.8:
+        return w.chance.choice(open_ones)
+    return w.chance.choice([*mine, -1]) if mine or w.chance.random() < 0.1 else None
 
 
 @operation(3, function="rewards")
 class entitlement_redeem:
     def make(w, a):
         chance, of = w.chance, some_entitlement(w, a)
+        if of is None:
+            return None
         thing = w.things.get(of)
         pass_id = thing.holder.id if isinstance(thing, Entitlement) and chance.random() < 0.95 else some_pass(w, a)
         body = {}

@@ -3,7 +3,7 @@ import time
 
 from lists import bounds_of, folded, inside, page, paging, paging_faults, query_of, time_pair
 from passes import NOT_FOUND, some_pass
-from values import DAY, MS, SECOND, Fixed, Hole, Mismatch, Moment, Zoned, time_of, time_text
+from values import DAY, MS, SECOND, Fixed, Hole, Later, Mismatch, Moment, Zoned, time_of
 from world import SLACK, Ask, Body, Error, Line, Printed, operation
 
 SEND_SECONDS = 20
@@ -164,8 +164,7 @@ class audience_put:
 class notification_schedule:
     def make(w, a):
         of = [label for label, thing in w.things.items() if type(thing) is Audience]
-        now = w.clock.now() // SECOND * SECOND
-        at = time_text(now + w.chance.choice([-DAY, 30 * SECOND, 3600 * SECOND, 2 * DAY]) + w.chance.randrange(1000) * MS)
+        at = Later(w.chance.choice([-DAY, 30 * SECOND, 3600 * SECOND, 2 * DAY]) + w.chance.randrange(1000) * MS)
         if w.chance.random() < 0.1:
             at = "2020-07-01T12:00:00.5+02:00"
         audience = w.chance.choice([*of, -1]) if w.chance.random() < 0.4 else None

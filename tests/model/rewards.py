@@ -3,7 +3,7 @@ import re
 import unicodedata
 
 from passes import BAD_BODY, CONFLICT, NOT_FOUND, is_junk, some_junk
-from values import DAY, SECOND, Fixed, Hole, Num, time_of, time_text
+from values import DAY, SECOND, Fixed, Hole, Later, Num, time_of
 from world import Ask, Body, Empty, Error, Fields, is_int, is_object, is_text, operation
 
 KINDS = ["gift", "discount", "custom"]
@@ -102,11 +102,9 @@ def some_body(w):
     kind = chance.choice([NEVER, WINDOW, WINDOW, END])
     expiration = {"kind": kind}
     if kind == WINDOW:
-        expiration["window_seconds"] = chance.choice([1, 10, 3600, 86400, CENTURY])
+        expiration["window_seconds"] = chance.choice([1, 10, 3600, 3600, 86400, CENTURY])
     if kind == END:
-        expiration["fixed_end"] = time_text(w.clock.now() // SECOND * SECOND + chance.choice([-DAY, 10 * SECOND, 3600 * SECOND, DAY]))
-        if chance.random() < 0.3:
-            expiration["fixed_end"] = expiration["fixed_end"].replace(".000Z", ".5+00:00")
+        expiration["fixed_end"] = Later(chance.choice([-DAY, 10 * SECOND, 3600 * SECOND, DAY]), chance.random() < 0.3)
     if chance.random() < 0.08:
         key, value = chance.choice([("kind", "x"), ("kind", None), ("window_seconds", 0), ("window_seconds", LONGER), ("fixed_end", "x"),
                                     ("x", 1), ("window_seconds", Num("1.0")), ("fixed_end", 5), ("window_seconds", 5)])

@@ -1,7 +1,7 @@
 """Activation rules: their files, their list, and what follows from a fact in the fact's own commit."""
 import json
 
-from entitlements import assign
+from entitlements import assign, may_be_assigned, near_an_end
 from lists import page, paging, paging_faults, query_of
 from notifications import notify
 from passes import MOST, NOT_FOUND
@@ -140,6 +140,11 @@ def happened(w, a, event, one, when, reader=None):
         done = [act(w, a, action, one, when) for action in rule.file["actions"]]
         if any(done) and rule.file.get("conditions", {}).get("once_per_pass"):
             rule.fired.add(one)  # what it did while it might do it again does not count
+
+
+def in_doubt(w, a):
+    """Could what happens now make rules assign something that is about to end?"""
+    return near_an_end(w, a, may_be_assigned(a))
 
 
 def holds(rule, one, reader):

@@ -130,7 +130,7 @@ class subscription_patch:
         if chance.random() < 0.3:
             body["event_types"] = some_kinds(chance)
         if chance.random() < 0.6:
-            body["active"] = chance.random() < 0.5
+            body["active"] = chance.random() < 0.6
         return {"of": some_subscription(w, a), "body": some_junk(chance, body)}
 
     def ask(w, a, op):
@@ -161,7 +161,7 @@ class subscription_patch:
         return Body(200, one.shown)
 
 
-@operation(0.8, function="webhooks")
+@operation(0.3, function="webhooks")
 class subscription_delete:
     def make(w, a):
         return {"of": some_subscription(w, a)}

@@ -21,11 +21,34 @@ class Num(str):
         return f"Num({str(self)!r})"
 
 
+class Later:
+    """A time so many microseconds after an operation, whenever that is carried out: a whole second, or half a one more in
+    another spelling."""
+
+    def __init__(self, micros, half=False):
+        self.micros, self.half = micros, half
+
+    def at(self, now):
+        text = time_text(now // SECOND * SECOND + self.micros)
+        return text.replace(".000Z", ".5+00:00") if self.half else text
+
+
+def settled(value, now):
+    """A copy of an operation, or of a part of it, in which what is later has its time."""
+    if isinstance(value, Later):
+        return value.at(now)
+    if isinstance(value, dict):
+        return {key: settled(member, now) for key, member in value.items()}
+    return [settled(member, now) for member in value] if isinstance(value, list) else value
+
+
 def dump(value):
     """JSON text of a value, numbers as they are written, keys in their order."""
     kind = type(value)
     if kind is Num:
         return str(value)
+    if kind is Later:
+        return f'"{value.micros // SECOND} seconds later"'
     if kind is dict:
         return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{dump(member)}" for key, member in value.items()) + "}"
     if kind is list:

@@ -15,9 +15,9 @@ The noun files beside this one add operations:
 The order of checks that all operations share (key, suspension, function, Idempotency-Key) is here."""
 import random
 import time
-from collections import namedtuple
+from collections import Counter, namedtuple
 
-from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same
+from values import DAY, RFC3339, Hole, Mismatch, Moment, dump, same, settled
 from wire import Gone, Wire, http
 
 SLACK = 1_500_000  # microseconds: service time is read once in a turn, which a crowded machine may draw out
@@ -117,7 +117,7 @@ class Account:
         self.functions = {"rewards": True, "webhooks": True}
         self.suspended = False
         self.window = 10
-        self.kept = {}  # idempotency keys: what was asked, a Moment, what is answered
+        self.kept = {}  # idempotency keys: what was asked, a Moment, what is answered, the operation
         self.created = Hole(RFC3339)
         self.keys, self.templates, self.passes, self.live, self.subscriptions = [], [], [], {}, []
         self.rewards, self.entitlements, self.scans, self.rules, self.notifications, self.cards = [], [], [], [], [], []
@@ -149,6 +149,7 @@ class World:
         self.chance = random.Random(seed)
         self.always_keys = always_keys
         self.things = {}  # by the number of the operation that made them
+        self.outcomes = Counter()
         self.past, self.count = [], 0  # operations; how many were ever numbered
         self.accounts = []
         self.accounts += [Account(self, 0)]
@@ -181,14 +182,14 @@ class World:
             name = chance.choices(NAMES, WEIGHTS)[0]
             a = self.accounts[chance.random() < 0.3]
             cls = OPERATIONS[name]
-            if a.suspended and not cls.always and chance.random() < 0.8:
+            if a.suspended and chance.random() < 0.3:
                 name, cls = "account_set", OPERATIONS["account_set"]
                 arguments = {"suspended": False}
-            elif cls.function and not a.functions[cls.function] and chance.random() < 0.7:
+            elif cls.function and not a.functions[cls.function] and chance.random() < 0.3:
                 name, cls = "account_set", OPERATIONS["account_set"]
                 arguments = {"function": OPERATIONS[name].function or "webhooks", "on": True}
                 arguments["function"] = chance.choice([one for one, on in a.functions.items() if not on])
-            elif name in FACTS and any(rule.file.get("active", True) for rule in a.rules) and self.in_doubt(self, a):
+            elif name in FACTS and self.in_doubt(self, a):
                 continue
             else:
                 arguments = cls.make(self, a)
@@ -198,7 +199,9 @@ class World:
             ask = cls.ask(self, a, op)
             if isinstance(ask, Ask) and "key" not in op:
                 dice = chance.random()
-                if dice < 0.01:
+                if name in BODILESS and a.kept and dice < 0.08:
+                    op["key"] = chance.choice(list(a.kept)[-50:])  # of another request, mostly
+                elif dice < 0.01:
                     op["auth"] = chance.choice(["none", "wrong", "garbage", *(label for label, made in self.things.items()
                                                                               if type(made).__name__ == "Key" and made.account is a)])
                 elif ask.method != "GET" and (dice < 0.06 or self.always_keys):
@@ -211,7 +214,8 @@ class World:
 
     # Doing
 
-    def start(self, op):
+    def start(self, whole):
+        op = settled(whole, self.clock.now())
         a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
         if hasattr(cls, "before"):
             cls.before(self, a, op)
@@ -219,10 +223,10 @@ class World:
         low = self.clock.now() - SLACK
         if isinstance(ask, Line):
             self.commands.send(ask.arguments, ask.stdin)
-            self.pending = op, ask, low, None
+            self.pending = whole, op, ask, low, None
             return
         data = http(ask.method, ask.path, self.key_of(a, op), body_text(ask.body), headers_of(op))
-        self.pending = op, ask, low, data
+        self.pending = whole, op, ask, low, data
         try:
             a.wire.send(data)
         except Gone:
@@ -243,13 +247,14 @@ class World:
 
     def finish(self):
         """Raises Mismatch, or the operation has become past."""
-        (op, ask, low, sent), self.pending = self.pending, None
+        (whole, op, ask, low, sent), self.pending = self.pending, None
         a, cls = self.accounts[op["who"]], OPERATIONS[op["do"]]
         self.said = text_of(ask)
         if len(self.said) > 1500:
             self.said = f"{self.said[:1500]}... ({len(self.said)} characters)"
         if isinstance(ask, Line):
             good, value = self.commands.receive()
+            outcome = "done" if good else value.get("code")
             when = Moment(low, self.clock.now() + SLACK, op["n"])
             self.said += f"\n      -> {value if good else 'refused: ' + dump(value)}"
             want = cls.want(self, a, op, when)
@@ -259,12 +264,14 @@ class World:
                 wrong = same(want.value, value) if good else want.refuses(value)
         else:
             answer, again = self.receive(a, sent)
+            outcome = answer.status if answer.status < 300 else answer.json.get("code")
             when = Moment(low, self.clock.now() + SLACK, op["n"])
             self.said += f"\n      -> {answer!r}"
             wrong = self.judge(a, op, ask, when, answer, again)
         if wrong:
             raise Mismatch(wrong)
-        self.past.append(op)
+        self.outcomes[op["do"], outcome] += 1
+        self.past.append(whole)
 
     def receive(self, a, sent):
         """(answer, whether it was sent more than once)."""
@@ -285,7 +292,9 @@ class World:
                 time.sleep(0.01)
 
     def judge(self, a, op, ask, when, answer, again):
-        cls, key = OPERATIONS[op.get("op", op)["do"]], op.get("key")
+        key = op.get("key")
+        op = self.meant(a, op)
+        cls = OPERATIONS[op["do"]]
         if self.is_stranger(a, op):
             return Error((401, "UNAUTHENTICATED", None)).differs(answer)
         if a.suspended and not cls.always:
@@ -305,15 +314,22 @@ class World:
             if replayed != "true":
                 return "want Idempotency-Replayed: true"
             return kept[2]().differs(answer)
-        want = OPERATIONS[op["do"]].want(self, a, op, when)
+        want = cls.want(self, a, op, when)
         wrong = want.differs(answer)
         if not wrong and replayed is not None and not again:
             wrong = "replayed, and never asked before"
         if not wrong and key and answer.status < 300:
             remake = getattr(cls, "again", None)
-            want = (remake and remake(self, a, {**op.get("op", op), "n": op["n"]})) or (lambda: Exact(answer.status, answer.body))
-            a.kept[key] = (ask.method, ask.path, body_text(ask.body)), when, want
+            want = remake(self, a, op) if remake else lambda: Exact(answer.status, answer.body)
+            a.kept[key] = (ask.method, ask.path, body_text(ask.body)), when, want, op
         return wrong
+
+    def meant(self, a, op):
+        """Of a request that is sent once more: what was sent with that key when it was carried out, else itself."""
+        if op["do"] != "again":
+            return op
+        kept = a.kept.get(op["key"])
+        return {**(kept[3] if kept else op["op"]), "n": op["n"], "auth": op.get("auth")}
 
     # Names
 
@@ -352,6 +368,7 @@ def ready(happened, notify, in_doubt):
 
 
 NAMES, WEIGHTS = [], []
+BODILESS = ("pass_delete", "reward_archive", "reward_delete", "subscription_delete")  # nothing is wrong with their fields
 FACTS = ("pass_create", "pass_loyalty", "scan_create")  # of which rules may make something
 
 
