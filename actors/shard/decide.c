@@ -4,6 +4,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/shard/once.h"
+#include "schemas/json.h"
 
 void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
                    const struct outcome *outcome)
@@ -141,6 +142,26 @@ static enum err check_ranges(const struct call *call, struct outcome *outcome)
 	return OK;
 }
 
+/* What an operator types is any bytes, and what is not text can neither be shown nor folded. The interface's has been held
+ * against this where it was parsed; what concerns the shard as a whole names files, whose names may be any bytes. */
+static enum err check_texts(const struct session *session, const struct call *call, struct outcome *outcome)
+{
+	unsigned            count;
+	const struct field *fields = message_fields(call->message, &count);
+	if (session->role != ROLE_CLI || is_of_shard(call->message)) return OK;
+	for (unsigned i = 0; i < count; i++) {
+		const struct field   *field = &fields[i];
+		const msgpack_object *arg = &call->args[i];
+		bool                  good = true;
+		if (field->source != FROM_SELF || !arg_present(arg)) continue;
+		if (field->type == TYPE_STRING) good = utf8_is_valid(arg_span(arg));
+		for (uint32_t k = 0; field->type == TYPE_STRINGS && k < arg->via.array.size; k++)
+			good = good && utf8_is_valid(arg_span(&arg->via.array.ptr[k]));
+		if (!good) return blame(outcome, ERR_INVALID_INPUT, span_str(field->name));
+	}
+	return OK;
+}
+
 /* A row that a cached account was made of has been written: the copy is stale. */
 static void forget_stale(struct engine *engine, const struct call *call)
 {
@@ -225,6 +246,7 @@ static enum err run(struct engine *engine, const struct session *session, const 
 	buffer_clear(&engine->payload);
 	enum err err = enter(engine, session, call, &request);
 	if (err || (err = check_ranges(call, outcome))) return err;
+	if ((err = check_texts(session, call, outcome))) return err;
 	if (message_row(call->message)->effect == EFFECT_SCAN)
 		return (err = readers_add(engine->readers, &session->peer, call, engine->service_now))
 		           ? err

@@ -75,6 +75,26 @@ def test_refusals_name_the_field(service):
     assert refused.value.field is None
 
 
+@pytest.mark.parametrize("bad", ["\udcff", "a\udcc3", "\udced\udca0\udc80"])
+def test_bytes_that_are_no_text(service, shop, bad):
+    """A shell hands over any bytes: they end as a refusal, and not in a list, a message or a shard's memory."""
+    pass_id = shop.create()["id"]
+    accounts = service.cli("account", "list")
+    for arguments, field in (
+            (["account", "create", "--name", bad], "name"),
+            (["audience", "put", shop.account, "--name", bad, "--pass", pass_id], "name"),
+            (["audience", "put", shop.account, "--name", "x", "--pass", pass_id, "--pass", bad], "pass_id"),
+            (["notification", "schedule", shop.account, "--pass", pass_id, "--message", bad, "--at", "2026-01-01T00:00:00Z"],
+             "message"),
+            (["card", "link", shop.account, "--pass", pass_id, "--code", bad], "code"),
+            (["reader", "put", shop.account, "--id", "x", "--name", bad], "name")):
+        with pytest.raises(CliError) as refused:
+            service.cli(*arguments)
+        assert (refused.value.code, refused.value.field) == ("INVALID_INPUT", field), arguments
+    assert service.cli("account", "list") == accounts
+    assert shop.client.get("/v1/notifications").json == []
+
+
 @pytest.mark.parametrize("arguments", [
     [], ["frobnicate"], ["account"], ["account", "frobnicate"], ["account", "create"], ["account", "show"],
     ["account", "create", "--name", "x", "--colour", "red"], ["account", "create", "--name"],
