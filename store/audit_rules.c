@@ -12,6 +12,7 @@ enum { RULE_KEY_REST = 16, FIRED_KEY_REST = 20 };
 /* What the rules so far come to. */
 struct sums {
 	unsigned rules, actions[EVENT_KINDS];
+	size_t   bytes;
 };
 
 /* Does the rule name a template, and one that the account does not have? */
@@ -51,6 +52,8 @@ static void judge_row(struct auditor *auditor, const struct audit_whole *found, 
 	}
 	if (row.created.v < 0 || row.updated.v < row.created.v)
 		audit_fault(auditor, TABLE_RULE, "%s has impossible times", id);
+	if ((sums->bytes += row.text.size) > RULES_BYTES_MAX)
+		audit_fault(auditor, TABLE_RULE, "%s is longer than there is room for", id);
 	arena_reset(&auditor->arena);
 	if (json_parse(row.text, &auditor->arena, &json) || rule_read(json, &rule, &fault))
 		audit_fault(auditor, TABLE_RULE, "%s cannot be read", id);

@@ -84,7 +84,7 @@ static enum err add_rule(struct account *account, const struct rule_row *row)
 	struct json         *json;
 	if (!rule || !text) return ERR_NO_MEMORY;
 	memcpy(text, row->text.at, row->text.size);
-	*rule = (struct account_rule){.id = row->id};
+	*rule = (struct account_rule){.id = row->id, .bytes = row->text.size};
 	if (json_parse(span_of(text, row->text.size), &account->arena, &json)) return ERR_DAMAGED;
 	if (rule_read(json, &rule->rule, &fault)) return ERR_DAMAGED;
 	struct span template_id = rule->rule.template_id;

@@ -25,6 +25,7 @@ struct account_webhook {
 struct account_rule {
 	struct uuid id;
 	uint32_t template; /* number of the one that a pass must be of; 0: any */
+	size_t      bytes; /* of its text */
 	struct rule rule;
 };
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from harness import CliError
-from rules import ADD_TEN, RULES, delete_rule, put_rule, refusal, rule_file, rules_of
+from rules import ADD_TEN, RULES, delete_rule, put_rule, refusal, rule_file, rules_of, tell
 
 NOBODY = "01900000-0000-7000-8000-000000000000"
 DATE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \+0000 UTC")
@@ -156,6 +156,17 @@ def test_so_many_rules_and_actions_there_may_be(shop):
     put_rule(shop, id=paused, name="the same")
     delete_rule(shop, full[1])
     put_rule(shop, active=False)
+
+
+def test_so_long_rules_may_be_together(shop):
+    long = [tell("\U0001f600" * 2000)] * 8  # 64 KB
+    rules = [put_rule(shop, "pass.created", *long, active=False) for _ in range(8)]
+    refused(shop, rule_file("pass.created", *long, active=False), "RESOURCE_CONFLICT")
+    put_rule(shop, "pass.created", *long, id=rules[0], active=False, name="it is not its own neighbour")
+    short = put_rule(shop, active=False)
+    refused(shop, rule_file("pass.created", *long, active=False, id=short), "RESOURCE_CONFLICT")
+    delete_rule(shop, rules[0])
+    put_rule(shop, "pass.created", *long, active=False, id=short)
 
 
 def test_a_list_of_rules_is_refused_while_suspended_and_the_operator_is_not(shop):

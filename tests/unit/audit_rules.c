@@ -82,6 +82,16 @@ static void break_actions(void)
 		store(some(i, FILE("true", "pass.created", "", EIGHT)));
 	store(some(5, sound));
 }
+/* Two that only together are longer than rules may be. */
+static void break_bytes(void)
+{
+	static char text[RULES_BYTES_MAX / 2 + 1];
+	memset(text, ' ', sizeof text - 1);
+	memcpy(text, sound, sizeof sound - 1);
+	store(some(1, text));
+	store(some(2, text));
+	store(some(3, sound));
+}
 static void break_fired(void)
 {
 	fire(1, PASSES);
@@ -114,6 +124,7 @@ static const struct breakage breakages[] = {
     B(owner, FIRST "asks for a template that does not exist"),
     B(count, "c8000000-0000-0000-0000-000000000000 is beyond the limit"),
     B(actions, "05000000-0000-0000-0000-000000000000 has actions beyond the limit of its event"),
+    B(bytes, "03000000-0000-0000-0000-000000000000 is longer than there is room for"),
     B(fired, "table rule_fired, " ACCOUNT "pass 45 does not exist"),
     B(fired_key, "table rule_fired, " ACCOUNT "a row of a wrong form"),
     B(fired_value, "table rule_fired, " ACCOUNT "a row of a wrong form"),

@@ -49,14 +49,27 @@ static enum err check_room(const struct account *account, struct uuid id, const 
 	return ERR_RESOURCE_CONFLICT;
 }
 
+static enum err check_bytes(const struct account *account, struct uuid id, size_t bytes,
+                            struct outcome *outcome)
+{
+	for (unsigned i = 0; i < account->rule_count; i++)
+		if (memcmp(account->rules[i]->id.b, id.b, sizeof id.b)) bytes += account->rules[i]->bytes;
+	if (bytes <= RULES_BYTES_MAX) return OK;
+	outcome->message = "The rules of the account are as long together as they may be.";
+	return ERR_RESOURCE_CONFLICT;
+}
+
 /* A file that says what was said before changes nothing. */
-static enum err store_rule(struct request *request, struct rule_row *row, const struct rule *rule)
+static enum err store_rule(struct request *request, struct outcome *outcome, struct rule_row *row,
+                           const struct rule *rule)
 {
 	struct buffer text = {0};
 	enum err      err = OK;
 	rule_text(rule, &text);
 	if (text.failed) err = ERR_NO_MEMORY;
-	if (!err && !span_equal(row->text, buffer_span(&text))) {
+	bool is_new = !span_equal(row->text, buffer_span(&text));
+	if (!err && is_new) err = check_bytes(request->account, row->id, text.size, outcome);
+	if (!err && is_new) {
 		row->updated = request->now;
 		row->text = buffer_span(&text);
 		err = rule_row_put(request->view, request->account->id, row);
@@ -78,7 +91,7 @@ enum err on_RULE_PUT(struct request *request, struct outcome *outcome)
 	if ((err = begin_row(request, file, outcome, &row))) return err;
 	if ((err = check_template(request, &rule, outcome))) return err;
 	if ((err = check_room(request->account, row.id, &rule, outcome))) return err;
-	if ((err = store_rule(request, &row, &rule))) return err;
+	if ((err = store_rule(request, outcome, &row, &rule))) return err;
 	uuid_text(row.id, id);
 	msgpack_pack_map(&pk, 1);
 	pack_text(&pk, "id");
