@@ -308,7 +308,7 @@ def test_many_due_in_one_account_hold_up_no_other(own):
 
 @pytest.fixture(scope="module")
 def listed(module_services):
-    """230 notifications: scheduled far ahead in an order of their own, sent, and failed ones."""
+    """171 notifications: scheduled far ahead in an order of their own, sent, and failed ones."""
     shop = Shop(module_services(shards=1, options=["--test-clock"]), ("balance",))
     shop.create("ann")
     shop.create("gone")
@@ -381,6 +381,10 @@ def test_filters(listed):
     check("scheduled_from=2040-03-02T00:00:00Z&scheduled_to=2040-03-02T01:00:00Z",
           lambda one: datetime.fromisoformat(one["scheduled_at"]) == since)
     assert check("scheduled_from=2040-01-01T00:00:00Z&scheduled_to=2040-01-01T00:00:00Z", lambda one: False) == 0
+    last = max(datetime.fromisoformat(one["scheduled_at"]) for one in every)
+    at = last.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    before = check(f"scheduled_to={at}", lambda one: datetime.fromisoformat(one["scheduled_at"]) < last)
+    assert before + check(f"scheduled_from={at}", lambda one: datetime.fromisoformat(one["scheduled_at"]) == last) == 171 > before
 
 
 @pytest.mark.parametrize("query, field", [

@@ -1,7 +1,9 @@
 /* Rows of notifications and audiences: written and read again they are the same; ends and counts; what is due, in order; what
- * no program of ours writes is damage. And the accounts that have something due take turns. */
+ * no program of ours writes is damage. And the accounts that have something due take turns, in commands that write no more
+ * than they may. */
 #include "tests/unit/support.h"
 
+#include "actors/shard/command.h"
 #include "actors/shard/notification/due.h"
 #include "actors/shard/notification/notification.h"
 #include "store/audience.h"
@@ -329,5 +331,69 @@ Test(notifications, a_thousand_accounts_are_in_order)
 	due_free(&queue);
 	cr_assert_eq(due_load(&queue, s.view), OK);
 	cr_expect_eq(queue.count, 1000);
+	due_free(&queue);
+}
+
+/* Sending ------------------------------------------------------------------------------------------------------ */
+
+/* Carries one command out: how many it ended. */
+static unsigned send_some(int64_t now, bool *more)
+{
+	struct buffer  payload = {0};
+	struct outcome outcome = {.payload = &payload};
+	struct request request = {.view = s.view, .notices = &queue, .now = {now}};
+	unsigned       ended = 0;
+	cr_assert_eq(on_NOTIFICATION_SEND(&request, &outcome), OK);
+	cr_expect_leq(s.staged.count, (unsigned)BULK_WRITES_MAX, "%u writes", s.staged.count);
+	for (unsigned i = 0; i < s.staged.count; i++)
+		ended += s.staged.rows[i].table == TABLE_NOTIFICATION_DUE;
+	*more = payload.at[0] == 0xc3;
+	buffer_free(&payload);
+	save_and_see();
+	return ended;
+}
+
+/* To an audience that there is not: ended is ended. */
+static void add_many(struct account_id of, unsigned count, int64_t apart, int64_t again)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct notification row = {.id = {{1}}, .to_audience = true, .message = span_str("x")};
+		row.audience.b[0] = 1;
+		cr_assert_eq(notification_add(s.view, of, &row, (wall_us){1 + i * apart % again}), OK);
+		save_and_see();
+	}
+}
+
+Test(notifications, a_command_ends_as_many_as_it_may_write)
+{
+	bool more;
+	add_many(account, 200, 1, INT64_MAX);
+	cr_expect_geq(send_some(1000, &more), 55, "neighbours share a row");
+	cr_expect(more);
+	for (unsigned left = 10; more && left; left--)
+		(void)send_some(1000, &more);
+	cr_expect(!more && queue.count == 0);
+	due_free(&queue);
+}
+
+/* Each in another row than the one before. */
+Test(notifications, a_command_counts_rows_that_are_apart)
+{
+	bool more = true;
+	add_many(account, 250, 63, 250);
+	for (unsigned left = 20; more && left; left--)
+		(void)send_some(1000, &more);
+	cr_expect(!more && queue.count == 0);
+	due_free(&queue);
+}
+
+Test(notifications, one_that_waits_comes_in_the_same_command_as_many_of_another_account)
+{
+	bool more;
+	add_many(account, 200, 1, INT64_MAX);
+	add_many(after, 1, 1, INT64_MAX);
+	cr_expect_eq(send_some(1000, &more), 9);
+	cr_expect_eq(queue.count, 1, "the other has nothing left");
+	cr_expect_geq(send_some(1000, &more), 55, "nobody waits");
 	due_free(&queue);
 }
