@@ -38,6 +38,8 @@ static bool is_to_finish(enum message message)
 	case MSG_PASS_DELETE:
 	case MSG_SUBSCRIPTION_DELETE:
 	case MSG_REWARD_DELETE:
+	case MSG_RULE_DELETE:
+	case MSG_SCAN_DELETE:
 	case MSG_DELIVERY_LEASE:
 	case MSG_DELIVERY_REPORT: return true;
 	default: return false;

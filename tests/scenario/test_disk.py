@@ -12,6 +12,10 @@ from crowd import DECIDED, Crowd
 from deliveries import options
 from disk import MIB, Ballast, Disk, NotPermitted
 from harness import wait_for
+from hooks import hook_path, subscribe
+from rewards import offer, reward_path
+from rules import delete_rule, put_rule
+from scans import list_scans, scan
 from shop import Shop, path_of
 
 pytestmark = pytest.mark.plain
@@ -102,17 +106,34 @@ def test_filled_to_the_last_byte_under_load(on_small_disk):
         crowd.look_settled()
 
 
+class Disposable:
+    """One of everything that can be deleted; but of passes, see Ballast."""
+
+    def __init__(self, service):
+        self.shop = shop = Shop(service, ("balance",), functions=("--webhooks",))
+        self.reward, self.hook, self.rule = offer(shop)["slug"], subscribe(shop)["id"], put_rule(shop)
+        self.scan = scan(shop, shop.create()["id"])["id"]
+
+    def delete(self):
+        self.shop.client.delete(reward_path(self.reward)).is_empty(204)
+        self.shop.client.delete(hook_path(self.hook)).is_empty(204)
+        delete_rule(self.shop, self.rule)
+        assert self.shop.service.cli("scan", "delete", self.shop.account, self.scan) == {}
+        assert list_scans(self.shop)[0] == []
+
+
 def test_between_the_floors_deletions_are_taken(on_small_disk):
     service, disk = on_small_disk
     service.start()
     with Crowd(service) as crowd:
-        ballast = Ballast(Shop(service, ("balance",)))
+        ballast, disposable = Ballast(Shop(service, ("balance",))), Disposable(service)
         for _ in range(4):
             assert ballast.try_create().status == 201
         crowd.await_deltas()
         disk.fill(leave=BETWEEN_THE_FLOORS)
         crowd.await_answers(507, 100)
         ballast.delete_one()
+        disposable.delete()
         writes_are_refused(ballast.shop, ballast.kept[0])
         disk.drain()
         crowd.await_deltas()
