@@ -3,9 +3,8 @@
 Both can be under way while others are sent: `start` and `finish` are apart."""
 import json
 import socket
-import struct
-import subprocess
 
+from commands import Commands
 from values import Mismatch, load
 
 
@@ -105,25 +104,18 @@ def http(method, path, key, body=None, headers=()):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 
 
-class Commands:
-    """The command line, by a process that runs its commands in copies of itself: commands.c. Their answers come in the
-    order in which they were sent."""
+class Operator(Commands):
+    """The command line, and what it says taken for answers."""
 
     def __init__(self, service):
-        self.service = service
-        self.process = subprocess.Popen([service.build / "tests/model/commands"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**service.environment(), "STAMPEDE_DATA": str(service.data)}, bufsize=0)
-        self.answers = self.process.stdout
-
-    def send(self, arguments, stdin=None):
-        words = [str(word).encode() for word in arguments]
-        data = struct.pack("<I", len(words)) + b"".join(map(sized, words)) + sized((stdin or "").encode())
-        self.process.stdin.write(data)
+        super().__init__(service.build / "tests/model/commands", {**service.environment(), "STAMPEDE_DATA": str(service.data)})
 
     def receive(self):
         """(True, what was printed) or (False, the refusal)."""
-        status = self.number()
-        out, err = self.read(self.number()), self.read(self.number())
+        try:
+            status, out, err = super().receive()
+        except EOFError:
+            raise Mismatch("commands ended") from None
         try:
             if status == 0:
                 return True, load(out)
@@ -132,24 +124,3 @@ class Commands:
         except ValueError:
             pass
         raise Mismatch(f"exit {status}: {out!r} {err!r}")
-
-    def number(self):
-        return struct.unpack("<I", self.read(4))[0]
-
-    def read(self, size):
-        data = b""
-        while len(data) < size:
-            more = self.answers.read(size - len(data))
-            if not more:
-                raise Mismatch("commands ended")
-            data += more
-        return data
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.answers.close()
-
-
-def sized(data):
-    return struct.pack("<I", len(data)) + data

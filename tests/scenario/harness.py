@@ -11,15 +11,18 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import cache
 from itertools import count
 from pathlib import Path
 
 from client import Client
+from commands import Pool
 
 ROOT = Path(__file__).resolve().parents[2]
 READY = re.compile(r"^ready http=(\S+):(\d+) admin=(\S+):(\d+) pid=(\d+)$")
 LOG_LINE = re.compile(r"^time=\S+ level=(info|warn|fatal|panic) ")
 READY_SECONDS = 20
+BY_THEMSELVES = ("restore", "verify")  # without a service they start their own program for each shard
 PATIENCE = float(os.environ.get("STAMPEDE_PATIENCE", "1"))
 _number = count(1)
 
@@ -32,6 +35,12 @@ def build_directory():
 def program_under_test():
     """The build's own, unless a control takes its place."""
     return Path(os.environ.get("STAMPEDE_PROGRAM") or build_directory() / "stampede")
+
+
+@cache
+def commands():
+    """STAMPEDE_COMMANDS: those of another build, which begin sooner than those under the sanitizers."""
+    return Pool(os.environ.get("STAMPEDE_COMMANDS") or build_directory() / "tests/model/commands")
 
 
 def wait_for(condition, seconds, what):
@@ -200,21 +209,24 @@ class Service:
 
     # Command line
 
-    def run(self, *arguments, stdin=None, data=True, env=None, seconds=60, program=None):
+    def run(self, *arguments, stdin=None, data=True, env=None, seconds=60):
         """Runs `stampede ARGUMENTS`; `data`: adds --data of this service. Returns the finished process."""
         where = ["--data", self.data] if data else []
-        return subprocess.run([program or self.program, *map(str, arguments), *where], input=stdin, capture_output=True,
+        return subprocess.run([self.program, *map(str, arguments), *where], input=stdin, capture_output=True,
                               text=True, timeout=seconds, env=env or self.environment(), check=False)
 
     def cli(self, *arguments, stdin=None):
-        """The JSON value that a command prints. A refusal raises CliError. STAMPEDE_CLI: another build that may say it,
-        one that begins sooner than one under the sanitizers; run() is for tests of the command line itself."""
-        done = self.run(*arguments, stdin=stdin, program=os.environ.get("STAMPEDE_CLI"))
-        if done.returncode == 1:
-            raise CliError(arguments, done.stderr)
-        assert done.returncode == 0, f"{arguments}: exit {done.returncode}: {done.stderr}"
-        assert done.stderr == "", f"{arguments}: {done.stderr}"
-        return json.loads(done.stdout)
+        """The JSON value that a command prints. A refusal raises CliError. run() is for tests of the command line itself."""
+        if arguments[0] in BY_THEMSELVES:
+            done = self.run(*arguments, stdin=stdin)
+            status, out, err = done.returncode, done.stdout.encode(), done.stderr.encode()
+        else:
+            status, out, err = commands().run([*arguments, "--data", self.data], stdin, 60)
+        if status == 1:
+            raise CliError(arguments, err.decode())
+        assert status == 0, f"{arguments}: exit {status}: {err}"
+        assert err == b"", f"{arguments}: {err}"
+        return json.loads(out)
 
     def status(self):
         return self.cli("status")
