@@ -11,6 +11,8 @@ from rules import delete_rule, put_rule
 from shop import COUNTER, FIELDS, new_id, path_of, template_file
 from test_passes import wait_a_tick
 
+pytestmark = pytest.mark.plain
+
 MOST = 2**53 - 1
 
 

@@ -12,6 +12,8 @@ from harness import READY_SECONDS, wait_for
 from hooks import subscribe
 from receiver import Receiver
 
+pytestmark = pytest.mark.plain
+
 DELTAS = int(os.environ.get("STAMPEDE_DELTAS", "5000"))  # each is told to two subscriptions
 RATE_BESIDE = 500
 ALL_SECONDS = 60 + DELTAS // 50

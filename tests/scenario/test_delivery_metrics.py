@@ -9,6 +9,8 @@ from hooks import subscribe
 from metrics import look
 from shop import new_id
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture
 def ticking(new_service, authority):

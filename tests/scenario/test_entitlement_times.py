@@ -15,6 +15,8 @@ from retries import is_first, is_replay_of, new_key, once, until_done
 from rewards import edit, new_slug, offer
 from shop import Shop
 
+pytestmark = pytest.mark.plain
+
 DAY = 86400
 SEED = random.randrange(1 << 30)
 

@@ -6,6 +6,8 @@ from urllib.parse import quote, urlencode
 import pytest
 from shop import Shop
 
+pytestmark = pytest.mark.plain
+
 STATUSES = ["creating", "creation_failed", "issued", "active", "removed", "deactivated"]
 SORTS = ["id", "name", "created_at", "updated_at"]
 DATES = ["created_from", "created_to", "updated_from", "updated_to"]

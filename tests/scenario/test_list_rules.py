@@ -10,6 +10,8 @@ import pytest
 from harness import wait_for
 from shop import Shop, new_id
 
+pytestmark = pytest.mark.plain
+
 NAMES = ["Ada", "ada", "ÀDA", "Zoë", "zoe", "Ångström", "angstrom", "Straße", "strasse", "Łukasz", "ﬁne", "fine", "Ⅳ",
          "iv", "名前", "なまえ", "-5", "12", "a b", "a\tb", "ß", "İstanbul", "Σίσυφος", "ΣΊΣΥΦΟΣ", "ᾳδω", "ᾳδω", "ΑΙΔΩ", "x" * 80, "é", "é"]
 QUERIES = int(os.environ.get("STAMPEDE_LIST_QUERIES", 600))

@@ -7,6 +7,8 @@ from harness import ROOT, wait_for
 from metrics import Metrics, fetch, look
 from shop import Shop, path_of
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture(scope="module")
 def promtool():

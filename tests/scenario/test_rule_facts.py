@@ -1,6 +1,5 @@
 """Activation rules: what follows from a fact, in the fact's own commit, whatever else happens."""
 import http.client
-import json
 import random
 import threading
 

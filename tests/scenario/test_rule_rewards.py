@@ -6,6 +6,8 @@ from rules import add, assign, delete_rule, put_rule, tell
 from scans import scan
 from shop import Shop, path_of, template_file
 
+pytestmark = pytest.mark.plain
+
 EVENTS = ["pass.created", "pass.balanceUpdate", "scan.created"]
 
 

@@ -8,7 +8,7 @@ from deliveries import RFC3339, advance
 from harness import wait_for
 from retries import is_first, is_replay_of, is_reused, new_key, once
 from scans import FIELDS, SCANS, UUID, as_listed, as_told, list_scans, scan, try_scan, verdict
-from shop import Shop, new_id, template_file
+from shop import Shop, template_file
 
 WINDOW = 10
 

@@ -7,6 +7,8 @@ from harness import CliError, Service
 from hooks import subscribe
 from places import shard as shard_place
 
+pytestmark = pytest.mark.plain
+
 ROWS = {"/status/503": (503, None), "/status/400": (400, None), "/reset": (None, "reset")}
 
 
