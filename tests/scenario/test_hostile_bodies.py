@@ -369,6 +369,8 @@ def test_a_long_message_is_a_message(shop):
     shop.try_add(pass_id, 2, message="é\0" * 1000 + "x").is_error(400, "INVALID_INPUT", "message")
     shop.try_add("nobody", 2, message="é\0" * (MB // 3)).is_error(400, "INVALID_INPUT", "message")
     assert shop.get(pass_id)["balance"] == 2
+    # Or its sending would be found in the journal by the next test.
+    wait_for(lambda: shop.client.get("/v1/notifications").json[0]["status"] == "sent", 10, "the message to be sent")
 
 
 # Ids
