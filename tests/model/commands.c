@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 256 };
+enum { WORDS_MAX = 1 << 16 };
 
 struct command {
 	uint32_t count, input_size;
-	char    *words[WORDS_MAX + 1], *input;
+	char   **words, *input; /* the words end with a NULL */
 };
 
 static bool read_all(void *into, size_t size)
@@ -38,9 +38,10 @@ static bool read_command(struct command *command)
 {
 	uint32_t size;
 	if (!read_all(&command->count, sizeof command->count) || command->count > WORDS_MAX) return false;
+	command->words = calloc(command->count + 1, sizeof *command->words);
+	must(command->words);
 	for (uint32_t i = 0; i < command->count; i++)
 		if (!read_text(&command->words[i], &size)) return false;
-	command->words[command->count] = NULL;
 	return read_text(&command->input, &command->input_size);
 }
 
@@ -48,6 +49,7 @@ static void free_command(struct command *command)
 {
 	for (uint32_t i = 0; i < command->count; i++)
 		free(command->words[i]);
+	free(command->words);
 	free(command->input);
 }
 
