@@ -194,7 +194,7 @@ enum {
 	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */
 	/* calls after which a frame leaves before the turn ends, so that the callee begins; else all would wait for
 	 * each other in turn, one process at work and the others idle */
-	FRAME_CALLS_FULL = 24,
+	FRAME_CALLS_FULL = 64,
 	BATCH_BYTES_MAX = 1 << 20,      /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 32,        /* records applied before LMDB commits */
 	COMMIT_ROWS_MAX = 256,          /* different rows written (about dirty pages) before LMDB commits */

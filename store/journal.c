@@ -2,10 +2,12 @@
  *
  * Three threads meet here. The writer fills the open record. The sync thread gets one record at a time: it
  * writes it, syncs it and says so through an eventfd. The preparer makes the next segment while the present
- * one fills. Between them there are two semaphores and two atomic states; what a state guards is written by
+ * one fills. On a disk that syncs quickly the writer does the sync thread's part itself: to wake another
+ * thread and to be woken by it costs more then than what could be decided meanwhile. Between them there are two semaphores and two atomic states; what a state guards is written by
  * the one side before it sets the state and read by the other side after it has seen it:
  *
  *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE      guards flight.*
+ *                                                                                and sync_recent_us
  *   next.state     WANTED --preparer--> READY --writer--> WANTED                              guards next.fd
  *
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
@@ -21,7 +23,12 @@
 
 enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY };
-enum { PREPARE_RETRY_US = 200000, RECORD_SHARE = 4 /* of a segment, at most */ };
+enum {
+	PREPARE_RETRY_US = 200000,
+	RECORD_SHARE = 4, /* of a segment, at most */
+	SYNC_QUICK_US = 1000, /* with more, it pays that a record fills up while another one is synced */
+	SYNC_RECENT = 8, /* about as many syncs back */
+};
 
 struct journal {
 	struct journal_dir dir;
@@ -31,7 +38,8 @@ struct journal {
 	struct position    at;      /* behind the newest record submitted */
 	struct position    durable; /* behind the newest record known durable */
 	uint64_t           syncs;
-	struct histogram   sync_times; /* the sync thread's to write */
+	struct histogram   sync_times;
+	int64_t            sync_recent_us; /* what the last few took, on average */
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
@@ -71,7 +79,7 @@ static enum err write_synced(int fd, struct span bytes, uint64_t offset)
 	return fdatasync(fd) ? ERR_IO : OK;
 }
 
-/* For the metrics alone: nothing is decided by it. */
+/* For the metrics, and to know a quick disk: nothing of what is kept depends on it. */
 static int64_t mono_now_us(void)
 {
 	struct timespec now = {0};
@@ -92,6 +100,28 @@ static void wait_for(sem_t *sem)
 		;
 }
 
+static bool is_quick(const struct journal *journal)
+{
+#ifdef FAULT_ANSWER_EARLY
+	return false; /* the fault needs somebody else who syncs */
+#endif
+	int64_t limit_us = journal->dir.quick_sync_us ? journal->dir.quick_sync_us : SYNC_QUICK_US;
+	return journal->sync_recent_us < limit_us;
+}
+
+/* Takes the record in flight to the disk. */
+static void land(struct journal *journal)
+{
+	int64_t  begun = mono_now_us();
+	enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
+	                            journal->flight.offset);
+	int64_t  took_us = mono_now_us() - begun;
+	histogram_add(&journal->sync_times, &scale_us, took_us);
+	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
+	atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
+	wake_writer(journal);
+}
+
 static void *sync_main(void *data)
 {
 	struct journal *journal = data;
@@ -101,12 +131,7 @@ static void *sync_main(void *data)
 #ifdef FAULT_ANSWER_EARLY
 		usleep(30000); /* the fault: the engine has let the answers go already */
 #endif
-		int64_t  begun = mono_now_us();
-		enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
-		                            journal->flight.offset);
-		histogram_add(&journal->sync_times, &scale_us, mono_now_us() - begun);
-		atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
-		wake_writer(journal);
+		land(journal);
 	}
 }
 
@@ -215,7 +240,10 @@ void journal_submit(struct journal *journal, wall_us now)
 	journal->open_operations = 0;
 	journal->flight.after = journal->at;
 	atomic_store(&journal->flight.state, FLIGHT_BUSY);
-	sem_post(&journal->flight.begun);
+	if (is_quick(journal))
+		land(journal);
+	else
+		sem_post(&journal->flight.begun);
 }
 
 enum err journal_settle(struct journal *journal)

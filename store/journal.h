@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 /* The journal being written: one record open, at most one on its way to the disk, by a thread of its own that
- * does nothing but write and sync. Another thread sees that the next segment always exists.
+ * does nothing but write and sync, or by the caller itself while the disk is quick. Another thread sees that the next segment always exists.
  * All functions are the writer's; after ERR_IO the process must exit without another word to anyone. */
 struct journal;
 
@@ -25,10 +25,11 @@ size_t              journal_open_bytes(const struct journal *journal); /* 0: no 
 
 /* Can the open record go now: nothing is on its way, and there is a place for it? */
 bool journal_can_submit(struct journal *journal);
-/* Hands the open record to the sync thread. Only when journal_can_submit(). */
+/* Sends the open record on its way to the disk, where it may have arrived already when this returns:
+ * journal_settle() tells. Only when journal_can_submit(). */
 void journal_submit(struct journal *journal, wall_us now);
 
-/* Takes note of what the sync thread has done. Errors: ERR_IO: a write or sync failed. */
+/* Takes note of a record that has arrived. Errors: ERR_IO: a write or sync failed. */
 must_check enum err journal_settle(struct journal *journal);
 int journal_fd(const struct journal *journal); /* readable when journal_settle() may find news */
 

@@ -13,6 +13,7 @@ struct journal_dir {
 	uint16_t shard;
 	uint8_t  lineage[16];
 	uint64_t segment_bytes;
+	int64_t  quick_sync_us; /* syncs that take less are the writer's own; 0: SYNC_QUICK_US; below: none */
 };
 
 enum { SEGMENT_NAME = 32 };

@@ -111,8 +111,10 @@ static void plan_dir(struct store *store, const struct store_place *place)
 {
 	store->db_fd = -1;
 	store->place_fd = place->dir_fd;
-	store->dir = (struct journal_dir){
-	    .fd = -1, .shard = place->shard, .segment_bytes = place->segment_bytes};
+	store->dir = (struct journal_dir){.fd = -1,
+	                                  .shard = place->shard,
+	                                  .segment_bytes = place->segment_bytes,
+	                                  .quick_sync_us = place->quick_sync_us};
 	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
 }
 

@@ -23,6 +23,7 @@ struct store_place {
 	uint64_t segment_bytes, map_bytes;
 	uint64_t snapshot_after_bytes; /* of journal; 0: by the rule of keeper.h */
 	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of keeper.h */
+	int64_t  quick_sync_us;        /* as in struct journal_dir */
 };
 
 struct store_report {

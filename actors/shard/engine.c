@@ -3,7 +3,8 @@
  * Three marks move along the journal's sequence: decided, durable, committed. A turn first learns what became
  * durable and lets the answers out that waited for it; then decides what has arrived, as long as the open record
  * has room; hands the record over if the disk is free; and commits when nothing decided is undurable. While one
- * record is on its way to the disk the next is being filled, so one sync is shared by all that arrived meanwhile. */
+ * record is on its way to the disk the next is being filled, or waits in the mailbox if the disk is so quick that the
+ * writer syncs itself: either way one sync is shared by all that arrived meanwhile. */
 #include "actors/shard/engine.h"
 
 #include "actors/rt/log.h"
@@ -203,15 +204,19 @@ static enum err take_letters(struct engine *engine, bool *more)
 	return err;
 }
 
-static void submit(struct engine *engine)
+/* Hands the record over. A quick disk has it by the end: its answers leave in this very turn. */
+static enum err submit(struct engine *engine)
 {
-	if (!store_can_submit(engine->store)) return;
+	if (!store_can_submit(engine->store)) return OK;
 	flush(engine); /* what needed only earlier records */
 	store_submit(engine->store, engine->service_now);
 	sessions_turn(&engine->sessions);
 	histogram_add(&engine->facts.record_commands, &scale_items, engine->open_commands);
 	engine->open_commands = 0;
 	atomic_fetch_add_explicit(&engine->facts.batches, 1, memory_order_relaxed);
+	enum err err = store_settle(engine->store);
+	if (!err) flush(engine);
+	return err;
 }
 
 static enum err commit(struct engine *engine, bool idle)
@@ -273,7 +278,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if (engine_has_room(engine) && (err = engine_hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	engine_ask_timer(engine);
-	submit(engine);
+	if ((err = submit(engine))) return err;
 	if ((err = commit(engine, idle))) return err;
 	flush(engine);
 	note_facts(engine);

@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+enum { NO_SYNC_IS_QUICK = -1 };
+
 static struct place       place;
 static struct journal_dir dir;
 static struct journal    *journal;
@@ -19,8 +21,11 @@ static struct position    at; /* where the journal was opened */
 static void begin(void)
 {
 	place_make(&place);
-	dir = (struct journal_dir){
-	    .fd = place.fd, .shard = 3, .lineage = {1, 2, 3}, .segment_bytes = SEGMENT_BYTES};
+	dir = (struct journal_dir){.fd = place.fd,
+	                           .shard = 3,
+	                           .lineage = {1, 2, 3},
+	                           .segment_bytes = SEGMENT_BYTES,
+	                           .quick_sync_us = NO_SYNC_IS_QUICK};
 	at = (struct position){0};
 	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
 }
@@ -103,6 +108,24 @@ Test(journal, begins_with_an_epoch_in_a_fresh_segment)
 		cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
 		cr_expect(at.segment == life && at.offset == 2 * RECORD_ALIGN && at.seq == life &&
 		          at.epoch == life);
+	}
+}
+
+/* So quick a disk that nobody else needs to be woken: the record has arrived when submitting returns. */
+Test(journal, a_quick_disk_is_synced_by_the_writer_itself)
+{
+	struct pollfd news;
+	journal_close(&journal);
+	dir.quick_sync_us = INT64_MAX;
+	cr_assert_eq(journal_open(&dir, &at, (wall_us){1000}, &journal), OK);
+	for (unsigned i = 0; i < 100; i++) {
+		cr_assert_eq(add(1, 100), OK);
+		journal_submit(journal, (wall_us){1});
+		news = (struct pollfd){.fd = journal_fd(journal), .events = POLLIN};
+		cr_assert_eq(poll(&news, 1, 0), 1);
+		cr_assert_eq(journal_settle(journal), OK);
+		cr_assert_not(journal_is_syncing(journal));
+		cr_assert_eq(journal_durable_seq(journal), at.seq + 1 + i);
 	}
 }
 
