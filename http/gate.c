@@ -23,7 +23,13 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-enum { READ_BYTES = 16384, FEED_BYTES = 4096, BODY_READ_BYTES_MAX = 1 << 20 };
+enum {
+	FIRST_READ_BYTES = 2 *
+	                   H2O_SOCKET_INITIAL_INPUT_BUFFER_SIZE, /* as large as the buffers that h2o keeps */
+	READ_BYTES = 16384,
+	FEED_BYTES = 4096,
+	BODY_READ_BYTES_MAX = 1 << 20,
+};
 
 static const char standing_in[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 static const char standing_in_head[] = "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -311,7 +317,7 @@ static void look(struct gate *gate)
 /* No more than the request at hand wants: what is behind it waits in the kernel. */
 static size_t wanted(const struct gate *gate)
 {
-	if (gate->state != GATE_BODY) return READ_BYTES;
+	if (gate->state != GATE_BODY) return FIRST_READ_BYTES;
 	size_t so_far = gate->socket->input->size;
 	size_t size = so_far < READ_BYTES ? READ_BYTES : so_far;
 	if (size > BODY_READ_BYTES_MAX) size = BODY_READ_BYTES_MAX;

@@ -28,6 +28,8 @@ enum {
 	ACCEPT_PAUSE_MS = 100, /* when the system has no descriptor left */
 	ACCEPT_TELL_MS = 5000, /* that is told again when it has been well for so long */
 	QUIET_MS = 250,        /* a stop waits until no request has come for this long */
+	KEPT_BUFFERS =
+	    256, /* of requests, in the loop's store of them: for as many at once nothing is allocated */
 };
 
 mono_us thread_now(struct http_thread *thread)
@@ -258,6 +260,7 @@ static enum err open_thread(struct http_thread *thread)
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
 	h2o_linklist_init_anchor(&thread->gates);
 	h2o_linklist_init_anchor(&thread->ready);
+	h2o_socket_buffer_prototype.allocator.max = KEPT_BUFFERS; /* the thread's own */
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;
 	thread->accept_public.hosts = service->public_hosts;

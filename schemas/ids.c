@@ -25,11 +25,21 @@ static size_t base32_write(const uint8_t *bytes, size_t size, char *text)
 	return written;
 }
 
+/* Of each letter, and one more; 0: none. A branch a letter would be guessed wrong for every fifth of a key. */
+#define VALUE(letter, value) [letter] = (value) + 1
+static const uint8_t values[256] = {
+    VALUE('a', 0),  VALUE('b', 1),  VALUE('c', 2),  VALUE('d', 3),  VALUE('e', 4),  VALUE('f', 5),
+    VALUE('g', 6),  VALUE('h', 7),  VALUE('i', 8),  VALUE('j', 9),  VALUE('k', 10), VALUE('l', 11),
+    VALUE('m', 12), VALUE('n', 13), VALUE('o', 14), VALUE('p', 15), VALUE('q', 16), VALUE('r', 17),
+    VALUE('s', 18), VALUE('t', 19), VALUE('u', 20), VALUE('v', 21), VALUE('w', 22), VALUE('x', 23),
+    VALUE('y', 24), VALUE('z', 25), VALUE('2', 26), VALUE('3', 27), VALUE('4', 28), VALUE('5', 29),
+    VALUE('6', 30), VALUE('7', 31),
+};
+#undef VALUE
+
 static int base32_value(uint8_t letter)
 {
-	if (letter >= 'a' && letter <= 'z') return letter - 'a';
-	if (letter >= '2' && letter <= '7') return letter - '2' + 26;
-	return -1;
+	return values[letter] - 1;
 }
 
 static bool account_part_read(const uint8_t *text, struct account_id *id)
@@ -77,8 +87,10 @@ bool api_key_read(struct span text, struct account_id *account, uint8_t hash[32]
 	const size_t secret_at = 3 + ACCOUNT_PART + 1;
 	if (text.size != API_KEY_TEXT - 1 || memcmp(text.at, "sk_", 3) != 0) return false;
 	if (!account_part_read(text.at + 3, account) || text.at[secret_at - 1] != '_') return false;
+	bool good = true;
 	for (size_t i = secret_at; i < text.size; i++)
-		if (base32_value(text.at[i]) < 0) return false;
+		good &= base32_value(text.at[i]) >= 0;
+	if (!good) return false;
 	struct span secret = span_of(text.at + secret_at, SECRET_PART);
 	sha256_of(&secret, 1, hash);
 	return true;

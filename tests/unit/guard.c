@@ -185,3 +185,21 @@ Test(guard, targets_and_heads_have_limits)
 	cr_expect_eq(guard_filled(head, room + 1, "\r\n\r\n"), ERR_HEAD_TOO_LARGE);
 	cr_expect_eq(guard_filled(head, room, "\r\n\r\nbody"), OK, "the body does not count");
 }
+
+/* The guard reads eight bytes at a time where it can. */
+Test(guard, a_control_is_found_wherever_it_stands)
+{
+	enum { FILL = 24 };
+	static const char before[] = "GET / HTTP/1.1\r\nHost: x\r\nX-A:";
+	char              text[sizeof before + FILL + 4];
+	for (unsigned c = 0; c < 256; c++)
+		for (unsigned at = 0; at < FILL; at++) {
+			bool allowed = c == '\t' || (c >= ' ' && c != 0x7f);
+			memcpy(text, before, sizeof before - 1);
+			memset(text + sizeof before - 1, 'a', FILL);
+			text[sizeof before - 1 + at] = (char)c;
+			memcpy(text + sizeof before - 1 + FILL, "\r\n\r\n", 4);
+			enum err err = guard_head(span_of(text, sizeof before - 1 + FILL + 4));
+			cr_expect_eq(err, allowed ? OK : ERR_INVALID_REQUEST, "byte %u at %u", c, at);
+		}
+}
