@@ -11,12 +11,25 @@ bool bearer_guards(struct span path)
 	return path.size >= 3 && memcmp(path.at, "/v1", 3) == 0 && (path.size == 3 || path.at[3] == '/');
 }
 
-bool bearer_read(struct span authorization, struct account_id *account, uint8_t hash[32])
+static bool read_anew(struct span authorization, struct bearer *bearer)
 {
 	size_t begin = sizeof scheme - 1;
 	if (authorization.size < begin) return false;
 	if (strncasecmp((const char *)authorization.at, scheme, begin) != 0) return false;
 	while (begin < authorization.size && authorization.at[begin] == ' ')
 		begin++;
-	return api_key_read(span_of(authorization.at + begin, authorization.size - begin), account, hash);
+	return api_key_read(span_of(authorization.at + begin, authorization.size - begin), &bearer->account,
+	                    bearer->key_hash);
+}
+
+bool bearer_read(struct span authorization, struct bearer *bearer)
+{
+	if (authorization.size && span_equal(authorization, span_of(bearer->text, bearer->text_size)))
+		return true;
+	bearer->text_size = 0;
+	if (!read_anew(authorization, bearer)) return false;
+	if (authorization.size > sizeof bearer->text) return true;
+	memcpy(bearer->text, authorization.at, authorization.size);
+	bearer->text_size = (uint8_t)authorization.size;
+	return true;
 }

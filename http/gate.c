@@ -200,15 +200,13 @@ static bool is_admitted(struct gate *gate)
 {
 	const struct head *head = &gate->head;
 	const char        *input = gate->socket->input->bytes;
-	struct account_id  account;
-	uint8_t            hash[32];
 	if (gate->admitted || gate->admin) return true;
 	if (head->authorizations != 1) return false;
 	if (!bearer_guards(span_of(input + head->path_at, head->path_size))) return false;
-	if (!bearer_read(span_of(input + head->authorization_at, head->authorization_size), &account, hash))
+	if (!bearer_read(span_of(input + head->authorization_at, head->authorization_size), &gate->bearer))
 		return false;
 	gate->admitted = true;
-	gate->slot = account_slot(account);
+	gate->slot = account_slot(gate->bearer.account);
 	return true;
 }
 

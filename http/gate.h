@@ -1,4 +1,5 @@
 #pragma once
+#include "http/bearer.h"
 #include "http/chunks.h"
 #include "http/guard.h"
 #include "http/pace.h"
@@ -35,6 +36,7 @@ struct gate {
 	mono_us             since;   /* the state, or (BODY) the head's end */
 	struct pace         pace;    /* of a body coming in, of an answer going out */
 
+	struct bearer bearer; /* of the last request that showed a key */
 	struct head   head;
 	struct chunks chunks;
 	bool          admitted; /* the body: there is a key, whose account's slot is `slot` */

@@ -123,11 +123,13 @@ void request_target(const h2o_req_t *req, struct span *path, struct span *query)
 
 /* --- what the request says --- */
 
-static bool read_key(const struct request_headers *headers, struct call *head)
+static bool read_key(struct bearer *bearer, const struct request_headers *headers, struct call *head)
 {
+	if (headers->authorizations != 1 || !bearer_read(headers->authorization, bearer)) return false;
 	head->has_account = head->has_key_hash = true;
-	return headers->authorizations == 1 &&
-	       bearer_read(headers->authorization, &head->account, head->key_hash);
+	head->account = bearer->account;
+	memcpy(head->key_hash, bearer->key_hash, sizeof head->key_hash);
+	return true;
 }
 
 static bool is_json_type(struct span type)
@@ -320,7 +322,7 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 		answer_document(request);
 	else if (!bearer_guards(path))
 		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
-	else if (!read_key(&headers, &head))
+	else if (!read_key(&request->gate->bearer, &headers, &head))
 		answer_error(request, ERR_UNAUTHENTICATED, nothing, nothing);
 	else
 		begin_operation(request, &headers, &head);

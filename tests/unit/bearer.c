@@ -9,12 +9,12 @@
 Test(bearer, is_read_however_it_is_spaced_and_spelt)
 {
 	static const char *const values[] = {"Bearer " KEY, "bearer " KEY, "BEARER " KEY, "Bearer   " KEY};
-	struct account_id        want, got;
-	uint8_t                  hash[32];
+	struct account_id        want;
+	struct bearer            got = {0};
 	cr_assert(account_id_read(span_str("acc_" ACCOUNT), &want));
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-		cr_assert(bearer_read(span_str(values[i]), &got, hash), "%s", values[i]);
-		cr_expect_arr_eq(got.b, want.b, sizeof got.b);
+		cr_assert(bearer_read(span_str(values[i]), &got), "%s", values[i]);
+		cr_expect_arr_eq(got.account.b, want.b, sizeof want.b);
 	}
 }
 
@@ -31,10 +31,31 @@ Test(bearer, of_another_form_is_none)
 	                                     "Bearer\t" KEY,
 	                                     "Bearer " KEY "a",
 	                                     "Bearer " KEY " x"};
-	struct account_id        account;
-	uint8_t                  hash[32];
+	struct bearer            bearer = {0};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-		cr_expect_not(bearer_read(span_str(values[i]), &account, hash), "%s", values[i]);
+		cr_expect_not(bearer_read(span_str(values[i]), &bearer), "%s", values[i]);
+}
+
+/* What is remembered answers for the very same header, and for no other. */
+Test(bearer, is_read_anew_when_it_is_another)
+{
+	static const char other_key[] =
+	    "Bearer sk_bcdefghijklmnopa_bbcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
+	static const char other_secret[] = "Bearer sk_" ACCOUNT
+	                                   "_bbcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
+	static const char *const values[] = {"Bearer " KEY, "Bearer " KEY,   other_key,
+	                                     other_secret,  "Bearer   " KEY, other_key};
+	struct bearer            kept = {0};
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		struct bearer fresh = {0};
+		cr_assert(bearer_read(span_str(values[i]), &fresh));
+		cr_assert(bearer_read(span_str(values[i]), &kept), "%s", values[i]);
+		cr_expect_arr_eq(kept.account.b, fresh.account.b, sizeof fresh.account.b);
+		cr_expect_arr_eq(kept.key_hash, fresh.key_hash, sizeof fresh.key_hash);
+		cr_expect_not(bearer_read(span_str("Bearer"), &kept));
+		cr_expect_not(bearer_read(span_str(""), &kept));
+		cr_assert(bearer_read(span_str(values[i]), &kept), "%s", values[i]);
+	}
 }
 
 Test(bearer, is_needed_below_v1)
