@@ -60,6 +60,7 @@ struct shard_facts {
 
 struct delivery_queue;
 struct due_queue;
+struct pass_numbers;
 
 struct request {
 	const struct call    *call;
@@ -77,6 +78,7 @@ struct request {
 	/* What is the writer's alone. */
 	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
+	struct pass_numbers      *numbers;
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;

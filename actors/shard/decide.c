@@ -205,6 +205,7 @@ static enum err save(struct engine *engine, struct request *request)
 	}
 	if (request->account) request->account->ledger_last = request->ledger_last;
 	forget_stale(engine, request->call);
+	numbers_saw(&engine->numbers, &engine->writes);
 	note_settings(engine, request);
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
 	if ((err = issuance_saw(&engine->issuance, &engine->writes, engine->now))) return err;
@@ -241,6 +242,7 @@ static enum err run(struct engine *engine, const struct session *session, const 
 	                          .prepared = prepared,
 	                          .mono = engine->now,
 	                          .accounts = &engine->accounts,
+	                          .numbers = &engine->numbers,
 	                          .deliveries = &engine->deliveries,
 	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries};

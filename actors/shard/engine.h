@@ -4,6 +4,7 @@
 #include "actors/shard/delivery/queue.h"
 #include "actors/shard/issuance/issuance.h"
 #include "actors/shard/notification/due.h"
+#include "actors/shard/pass/numbers.h"
 #include "actors/shard/parked.h"
 #include "actors/shard/rate.h"
 #include "actors/shard/readers.h"
@@ -20,6 +21,7 @@ struct engine {
 	struct readers      *readers;
 	struct sessions      sessions;
 	struct account_cache accounts;
+	struct pass_numbers  numbers;
 	struct rates         rates;
 	struct parking       parking;
 	struct service_clock clock;

@@ -1,6 +1,7 @@
 /* Finding, changing and reading a pass. */
 #include "actors/shard/pass/pass.h"
 
+#include "actors/shard/pass/numbers.h"
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/tally.h"
@@ -15,16 +16,28 @@ const char *pass_status_text(unsigned status)
 	return status < PASS_STATUSES ? texts[status] : "unknown";
 }
 
-enum err pass_find(struct request *request, struct span pass_id, bool or_deleted, struct hot_at *pass)
+/* The number of the newest pass with this id. */
+static enum err find_number(struct request *request, struct span pass_id, uint32_t *number)
 {
 	struct row_key  key = key_pass_id(request->account->id, pass_id, UINT32_MAX);
 	struct view_row row;
-	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
+	if (request->numbers && numbers_get(request->numbers, &key, number)) return OK;
 	enum err err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
-	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	if (err) return err;
 	size_t prefix = key.size - 4;
-	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_RESOURCE_NOT_FOUND;
-	err = hot_get(request->view, request->account->id, ~get_be32(row.key.at + prefix), pass);
+	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_NOT_FOUND;
+	*number = ~get_be32(row.key.at + prefix);
+	if (request->numbers) numbers_put(request->numbers, &key, *number);
+	return OK;
+}
+
+enum err pass_find(struct request *request, struct span pass_id, bool or_deleted, struct hot_at *pass)
+{
+	uint32_t number;
+	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = find_number(request, pass_id, &number);
+	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	err = hot_get(request->view, request->account->id, number, pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	return pass->now.flags & HOT_DELETED && !or_deleted ? ERR_RESOURCE_NOT_FOUND : OK;
 }

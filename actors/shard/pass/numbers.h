@@ -1,0 +1,30 @@
+#pragma once
+#include "schemas/err.h"
+#include "schemas/span.h"
+#include "store/keys.h"
+#include "store/writes.h"
+
+/* Which number the newest pass with an id has, as far as the shard's writer has looked it up lately: it spares most
+ * commands a walk down the index, and with it a random page. Bounded by PASS_NUMBERS_MAX places of 64 bytes, of which
+ * only those are memory that have been used. The writer's alone. */
+struct pass_number {
+	uint32_t number;
+	uint8_t  size; /* 0: nothing is kept here */
+	uint8_t  key[59];
+};
+_Static_assert(sizeof(struct pass_number) == 64, "one line of the processor's cache");
+
+struct pass_numbers {
+	struct pass_number *places; /* NULL: nothing is kept */
+};
+
+/* Errors: ERR_NO_MEMORY (of address space). */
+must_check enum err numbers_open(struct pass_numbers *numbers);
+void                numbers_close(struct pass_numbers *numbers);
+
+/* `key` is of a PASS_ID row, whatever its number. false: look it up, and put it. */
+must_check bool numbers_get(const struct pass_numbers *numbers, const struct row_key *key, uint32_t *number);
+void            numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32_t number);
+
+/* What has been written may have given an id to another pass. */
+void numbers_saw(struct pass_numbers *numbers, const struct writes *writes);
