@@ -75,7 +75,7 @@ struct step {
 	bool               replace;
 	enum err           want;
 	struct assignment  plan;
-	struct entitlement made;
+	struct assigned made;
 };
 
 static void command(struct step *steps, unsigned count)
@@ -123,7 +123,7 @@ Test(assign, makes_one_that_is_available_and_counted)
 {
 	struct step step = {"soon", false, OK};
 	command(&step, 1);
-	struct entitlement row = again(&step.made);
+	struct entitlement row = again(&step.made.row);
 	cr_expect(row.state == ENTITLEMENT_OPEN && row.source == SOURCE_AUTOMATIC && row.family == 4);
 	cr_expect(row.version == 1 && row.allowance == 4 && row.remaining == 4);
 	cr_expect(row.created.v == NOW && row.updated.v == NOW &&
@@ -205,8 +205,8 @@ Test(assign, replacing_ends_what_was_available_and_no_more)
 	struct step step = {"soon", true, OK};
 	command(&step, 1);
 	cr_expect(available(4) == 1 && available(2) == 1);
-	cr_expect_eq(again(&old[0].made).state, ENTITLEMENT_OPEN, "what had expired stays so");
-	cr_expect_eq(again(&step.made).state, ENTITLEMENT_OPEN);
+	cr_expect_eq(again(&old[0].made.row).state, ENTITLEMENT_OPEN, "what had expired stays so");
+	cr_expect_eq(again(&step.made.row).state, ENTITLEMENT_OPEN);
 	struct reward_tally tally;
 	uint64_t            passed;
 	must(!reward_tally_get(s.view, account.id, &tally));
@@ -246,9 +246,9 @@ Test(assign, several_of_one_command_see_each_other)
 	assign("often", false, OK);
 	command(often, 3);
 	cr_expect_eq(available(2), 2);
-	cr_expect_eq(again(&often[0].made).state, ENTITLEMENT_REPLACED);
+	cr_expect_eq(again(&often[0].made.row).state, ENTITLEMENT_REPLACED);
 	for (unsigned i = 1; i < 3; i++)
-		cr_expect_lt(memcmp(often[i - 1].made.id.b, often[i].made.id.b, 16), 0, "in this order");
+		cr_expect_lt(memcmp(often[i - 1].made.row.id.b, often[i].made.row.id.b, 16), 0, "in this order");
 }
 
 /* With rows for thirty others in the same command it is refused before it would be too much. */
@@ -286,8 +286,8 @@ Test(assign, what_is_too_many_to_be_replaced_is_not_read)
 	for (unsigned i = 0; i < REPLACED_AT_ONCE_MAX; i++)
 		assign("often", false, OK);
 	struct row_key unreadable = key_u32(account.id, PASS);
-	memcpy(unreadable.bytes + unreadable.size, first.made.id.b, sizeof first.made.id.b);
-	unreadable.size += sizeof first.made.id.b;
+	memcpy(unreadable.bytes + unreadable.size, first.made.row.id.b, sizeof first.made.row.id.b);
+	unreadable.size += sizeof first.made.row.id.b;
 	must(!write_put(&s.staged, TABLE_ENTITLEMENT, key_span(&unreadable), span_str("unreadable")));
 	scratch_save(&s);
 	assign("often", true, ERR_RESOURCE_CONFLICT);
@@ -300,7 +300,7 @@ Test(assign, a_command_that_has_written_much_replaces_less)
 		assign("soon", false, OK);
 	}
 	struct assignment  plan;
-	struct entitlement made;
+	struct assigned made;
 	must(!entitlement_plan(&request, PASS, span_str("soon"), true, &plan));
 	stage_others(0, 2100);
 	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), ERR_RESOURCE_CONFLICT);

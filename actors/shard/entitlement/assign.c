@@ -146,31 +146,31 @@ static enum err replace_all(struct request *request, const struct leaving *leavi
 }
 
 enum err entitlement_assign(struct request *request, const struct hot_at *pass, const struct assignment *plan,
-                            enum entitlement_source source, struct entitlement *made)
+                            enum entitlement_source source, struct assigned *made)
 {
-	struct account_id     account = request->account->id;
-	struct leaving        leaving = {.count = 0};
-	struct reward         reward;
-	struct reward_version version;
+	struct account_id      account = request->account->id;
+	struct leaving         leaving = {.count = 0};
+	struct reward          reward;
+	struct reward_version *version = &made->terms;
 	must(pass->number == plan->pass);
 	enum err err = entitlement_check_pass(&pass->now);
-	if (err || (err = check_reward(request, plan, &reward, &version))) return err;
-	if ((err = check_repeat(request, plan, reward.family, &version, &leaving))) return err;
-	*made = (struct entitlement){.pass = pass->number,
-	                             .id = uuid_draw(request),
-	                             .state = ENTITLEMENT_OPEN,
-	                             .source = (uint8_t)source,
-	                             .family = reward.family,
-	                             .version = reward.version,
-	                             .allowance = version.redemption_allowance,
-	                             .remaining = version.redemption_allowance,
-	                             .expires = end_of(&version, request->now),
-	                             .created = request->now,
-	                             .updated = request->now};
+	if (err || (err = check_reward(request, plan, &reward, version))) return err;
+	if ((err = check_repeat(request, plan, reward.family, version, &leaving))) return err;
+	made->row = (struct entitlement){.pass = pass->number,
+	                                 .id = uuid_draw(request),
+	                                 .state = ENTITLEMENT_OPEN,
+	                                 .source = (uint8_t)source,
+	                                 .family = reward.family,
+	                                 .version = reward.version,
+	                                 .allowance = version->redemption_allowance,
+	                                 .remaining = version->redemption_allowance,
+	                                 .expires = end_of(version, request->now),
+	                                 .created = request->now,
+	                                 .updated = request->now};
 	reward.assigned++;
 	if ((err = replace_all(request, &leaving))) return err;
 	if ((err = reward_put(request->view, account, &reward))) return err;
-	return entitlement_add(request->view, account, made);
+	return entitlement_add(request->view, account, &made->row);
 }
 
 enum err on_ENTITLEMENT_ASSIGN(struct request *request, struct outcome *outcome)
@@ -181,15 +181,17 @@ enum err on_ENTITLEMENT_ASSIGN(struct request *request, struct outcome *outcome)
 	bool                  replace = arg_boolean(&args[ARG_ENTITLEMENT_ASSIGN_replace], false);
 	struct hot_at         pass;
 	struct assignment     plan;
-	struct entitlement    made;
+	struct assigned       made;
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	enum err              err = pass_find(request, pass_id, false, &pass);
 	if (err || (err = entitlement_plan(request, pass.number, slug, replace, &plan))) return err;
 	if ((err = entitlement_assign(request, &pass, &plan, SOURCE_MANUAL, &made))) return err;
-	uint8_t *detail = arena_take(view_arena(request->view), sizeof made.id.b);
+	uint8_t *detail = arena_take(view_arena(request->view), sizeof made.row.id.b);
 	if (!detail) return ERR_NO_MEMORY;
-	memcpy(detail, made.id.b, sizeof made.id.b);
-	outcome->recipe = (struct recipe){
-	    .what = RECIPE_ENTITLEMENT, .number = pass.number, .detail = span_of(detail, sizeof made.id.b)};
-	return entitlement_show(request, &made, pass_id, request->now, &pk);
+	memcpy(detail, made.row.id.b, sizeof made.row.id.b);
+	outcome->recipe = (struct recipe){.what = RECIPE_ENTITLEMENT,
+	                                  .number = pass.number,
+	                                  .detail = span_of(detail, sizeof made.row.id.b)};
+	entitlement_pack(&made.row, &made.terms, pass_id, request->now, &pk);
+	return OK;
 }

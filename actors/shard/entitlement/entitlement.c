@@ -14,15 +14,6 @@ enum err entitlement_check_pass(const struct hot *pass)
 	return is_dead ? ERR_RESOURCE_CONFLICT : OK;
 }
 
-enum err entitlement_pass_id(struct request *request, uint32_t pass, struct span *pass_id)
-{
-	struct hot_at at = {.account = request->account->id, .number = pass};
-	struct body   body;
-	enum err      err = pass_body(request, &at, &body);
-	*pass_id = body.pass_id;
-	return err;
-}
-
 /* How one is shown ---------------------------------------------------------------------------------------- */
 
 static void pack_uuid(msgpack_packer *pk, const char *key, struct uuid id)
@@ -105,11 +96,8 @@ enum err entitlement_show(struct request *request, const struct entitlement *row
 }
 
 enum err redemption_pack(struct request *request, const struct redemption *row,
-                         const struct entitlement *after, msgpack_packer *pk)
+                         const struct entitlement *after, struct span pass_id, msgpack_packer *pk)
 {
-	struct span pass_id;
-	enum err    err = entitlement_pass_id(request, row->pass, &pass_id);
-	if (err) return err;
 	msgpack_pack_map(pk, 2);
 	pack_text(pk, "redemption");
 	msgpack_pack_map(pk, 6);
@@ -123,7 +111,7 @@ enum err redemption_pack(struct request *request, const struct redemption *row,
 	return entitlement_show(request, after, pass_id, row->created, pk);
 }
 
-/* Once more ----------------------------------------------------------------------------------------------- */
+/* Once more: the same request, so the same path ----------------------------------------------------------- */
 
 /* The ids of a recipe's detail, and the entitlement that the first names. */
 static enum err open_recipe(struct request *request, const struct recipe *recipe, struct uuid ids[],
@@ -139,10 +127,10 @@ enum err entitlement_again(struct request *request, const struct recipe *recipe,
 {
 	struct uuid        id;
 	struct entitlement row;
-	struct span        pass_id;
+	struct span        pass_id = arg_span(&request->args[ARG_ENTITLEMENT_ASSIGN_pass_id]);
 	msgpack_packer     pk = buffer_packer(outcome->payload);
 	enum err           err = open_recipe(request, recipe, &id, 1, &row);
-	if (err || (err = entitlement_pass_id(request, row.pass, &pass_id))) return err;
+	if (err) return err;
 	row.state = ENTITLEMENT_OPEN;
 	row.remaining = row.allowance;
 	row.updated = row.created;
@@ -153,6 +141,7 @@ enum err redemption_again(struct request *request, const struct recipe *recipe, 
 {
 	struct uuid        ids[2];
 	struct entitlement row;
+	struct span        pass_id = arg_span(&request->args[ARG_ENTITLEMENT_REDEEM_pass_id]);
 	msgpack_packer     pk = buffer_packer(outcome->payload);
 	enum err           err = open_recipe(request, recipe, ids, 2, &row);
 	if (err) return err;
@@ -162,5 +151,5 @@ enum err redemption_again(struct request *request, const struct recipe *recipe, 
 	row.remaining = redemption.remaining;
 	row.state = redemption.remaining ? ENTITLEMENT_OPEN : ENTITLEMENT_REDEEMED;
 	row.updated = redemption.created;
-	return redemption_pack(request, &redemption, &row, &pk);
+	return redemption_pack(request, &redemption, &row, pass_id, &pk);
 }

@@ -24,6 +24,12 @@ struct assignment {
 must_check enum err entitlement_plan(struct request *request, uint32_t pass, struct span slug, bool replace,
                                      struct assignment *plan);
 
+/* What has been assigned, and on which terms. */
+struct assigned {
+	struct entitlement    row;
+	struct reward_version terms; /* its spans live as long as the view's values */
+};
+
 /* Stages what was planned, after any other writes: several of one command see each other. When the interface refuses it
  * nothing has been staged. Errors, in the order of the checks: ERR_RESOURCE_NOT_FOUND (the pass is deleted),
  * ERR_RESOURCE_CONFLICT (deactivated, or never issued), ERR_RESOURCE_NOT_FOUND (no such reward),
@@ -31,7 +37,7 @@ must_check enum err entitlement_plan(struct request *request, uint32_t pass, str
  * ERR_REWARD_NOT_ASSIGNABLE (the pass had it already), ERR_RESOURCE_CONFLICT (too many to be replaced). */
 must_check enum err entitlement_assign(struct request *request, const struct hot_at *pass,
                                        const struct assignment *plan, enum entitlement_source source,
-                                       struct entitlement *made);
+                                       struct assigned *made);
 
 /* One as the interface shows it (document 2.3) at `now`, of the pass with that id; the terms are its version's, and the
  * second looks them up. */
@@ -44,12 +50,9 @@ must_check enum err entitlement_show(struct request *request, const struct entit
  * Errors: ERR_RESOURCE_NOT_FOUND (deleted), ERR_RESOURCE_CONFLICT. */
 must_check enum err entitlement_check_pass(const struct hot *pass);
 
-/* The id of a pass, by its number. */
-must_check enum err entitlement_pass_id(struct request *request, uint32_t pass, struct span *pass_id);
-
-/* A redemption and what it left of its entitlement, as they are answered. */
+/* A redemption and what it left of its entitlement, of the pass with that id, as they are answered. */
 must_check enum err redemption_pack(struct request *request, const struct redemption *row,
-                                    const struct entitlement *after, msgpack_packer *pk);
+                                    const struct entitlement *after, struct span pass_id, msgpack_packer *pk);
 
 /* Answers for idempotency keys, from their recipes. */
 must_check enum err entitlement_again(struct request *request, const struct recipe *recipe,

@@ -40,13 +40,14 @@ enum err on_ENTITLEMENT_REDEEM(struct request *request, struct outcome *outcome)
 	const msgpack_object *note = &args[ARG_ENTITLEMENT_REDEEM_note];
 	int64_t               amount = arg_integer(&args[ARG_ENTITLEMENT_REDEEM_amount], 1);
 	struct account_id     account = request->account->id;
+	struct span           pass_id = arg_span(&args[ARG_ENTITLEMENT_REDEEM_pass_id]);
 	struct hot_at         pass;
 	struct entitlement    before, after;
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	enum err              err;
 	if ((err = check_text(context, "context", REDEMPTION_CONTEXT_MAX, outcome))) return err;
 	if ((err = check_text(note, "note", REDEMPTION_NOTE_MAX, outcome))) return err;
-	err = pass_find(request, arg_span(&args[ARG_ENTITLEMENT_REDEEM_pass_id]), false, &pass);
+	err = pass_find(request, pass_id, false, &pass);
 	if (err || (err = find(request, pass.number, &before))) return err;
 	if ((err = entitlement_check_pass(&pass.now))) return err;
 	if (!entitlement_is_available(&before, request->now)) return ERR_REWARD_NOT_REDEEMABLE;
@@ -66,5 +67,5 @@ enum err on_ENTITLEMENT_REDEEM(struct request *request, struct outcome *outcome)
 	if ((err = entitlement_change(request->view, account, &before, &after))) return err;
 	if ((err = redemption_put(request->view, account, &row))) return err;
 	if ((err = note_recipe(request, &row, outcome))) return err;
-	return redemption_pack(request, &row, &after, &pk);
+	return redemption_pack(request, &row, &after, pass_id, &pk);
 }

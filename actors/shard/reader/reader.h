@@ -3,7 +3,7 @@
 #include "store/reader_row.h"
 #include "store/scan_row.h"
 
-/* The number of the reader of that id; one that is new is staged, without a name, and counted in `tally`, which the caller
- * puts. Errors: as view.h. */
-must_check enum err reader_number(struct request *request, struct span id, struct scan_tally *tally,
-                                  uint32_t *number);
+/* The reader of that id; one that is new is staged, without a name, and counted in `tally`, which the caller puts.
+ * Errors: as view.h. */
+must_check enum err reader_take(struct request *request, struct span id, struct scan_tally *tally,
+                                struct reader_row *row);

@@ -130,9 +130,9 @@ static bool is_refusal(enum err err)
 static enum err assign(struct request *request, const struct rules_plan *plan,
                        const struct assignment *assignment, bool *done)
 {
-	struct hot_at      pass;
-	struct entitlement made;
-	enum err           err = hot_get(request->view, plan->account, plan->number, &pass);
+	struct hot_at   pass;
+	struct assigned made;
+	enum err        err = hot_get(request->view, plan->account, plan->number, &pass);
 	if (err) return err;
 	err = entitlement_assign(request, &pass, assignment, SOURCE_AUTOMATIC, &made);
 	*done |= !err;

@@ -16,12 +16,15 @@ static enum err find_by_card(struct request *request, struct span code, struct h
 }
 
 /* A pass's QR value is its id, where its template has one. */
-static enum err find_by_qr(struct request *request, struct span value, struct hot_at *pass)
+static enum err find_by_qr(struct request *request, struct span value, struct hot_at *pass,
+                           struct span *pass_id)
 {
 	const struct template *template;
 	enum err err = pass_find(request, value, false, pass);
 	if (!err && (err = pass_template(request->account, &pass->now, &template))) return err;
+	*pass_id = value;
 	if (!err && template->qr) return OK;
+	*pass_id = span_of(NULL, 0);
 	return err && err != ERR_RESOURCE_NOT_FOUND ? err : find_by_card(request, value, pass);
 }
 
@@ -42,11 +45,13 @@ static enum err check(const struct request *request, struct outcome *outcome)
 	return OK;
 }
 
-static enum err find_pass(struct request *request, struct hot_at *pass)
+/* *pass_id is of size 0 when it was found without. */
+static enum err find_pass(struct request *request, struct hot_at *pass, struct span *pass_id)
 {
 	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id];
-	if (arg_present(id)) return pass_find(request, arg_span(id), false, pass);
-	return find_by_qr(request, arg_span(&request->args[ARG_SCAN_CREATE_qr_value]), pass);
+	*pass_id = arg_span(id);
+	if (arg_present(id)) return pass_find(request, *pass_id, false, pass);
+	return find_by_qr(request, arg_span(&request->args[ARG_SCAN_CREATE_qr_value]), pass, pass_id);
 }
 
 /* The first reason that there is. Source: document 7, and the decisions on scans. */
@@ -67,15 +72,15 @@ static struct span reader_of(const struct request *request)
 	return arg_span(&request->args[ARG_SCAN_CREATE_reader_id]);
 }
 
-/* *after differs from *pass where it succeeded. */
+/* *after differs from *pass where it succeeded; *reader is zeros where none is named. */
 static enum err store_scan(struct request *request, const struct hot_at *pass, const struct hot_at *after,
-                           struct scan_row *scan)
+                           struct scan_row *scan, struct reader_row *reader)
 {
 	struct account_id account = request->account->id;
 	struct scan_tally tally;
 	enum err          err = scan_tally_get(request->view, account, &tally);
-	if (!err && reader_of(request).size)
-		err = reader_number(request, reader_of(request), &tally, &scan->reader);
+	if (!err && reader_of(request).size) err = reader_take(request, reader_of(request), &tally, reader);
+	scan->reader = reader->number;
 	uint32_t number = tally.made;
 	if (err || (err = scan_row_add(request->view, account, &tally, scan))) return err;
 	if (scan->verdict == SCAN_SUCCEEDED && (err = hot_put(request->view, pass, &after->now))) return err;
@@ -94,17 +99,20 @@ enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
 {
 	struct hot_at     pass;
 	struct rules_plan rules = {.count = 0};
+	struct reader_row reader = {.number = 0};
+	struct scan_known known = {.reader = &reader};
 	bool              with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
 	enum err          err = check(request, outcome);
-	if (err || (err = find_pass(request, &pass))) return err;
+	if (err || (err = find_pass(request, &pass, &known.pass_id))) return err;
 	struct hot_at   after = pass;
 	struct scan_row scan = {
 	    .id = uuid_draw(request),
 	    .pass = pass.number,
 	    .verdict = (uint8_t)plan_verdict(&request->account->row, &pass.now, request->now)};
 	if (scan.verdict == SCAN_SUCCEEDED && (err = plan_success(request, &after, &rules))) return err;
-	if ((err = store_scan(request, &pass, &after, &scan)) || (err = rules_run(request, &rules)))
+	if ((err = store_scan(request, &pass, &after, &scan, &reader)) || (err = rules_run(request, &rules)))
 		return err;
 	if ((err = scan_note(request, &scan, outcome))) return err;
-	return scan_show(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, outcome->payload);
+	return scan_show_known(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, &known,
+	                       outcome->payload);
 }

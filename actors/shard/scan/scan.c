@@ -28,29 +28,34 @@ static void put_text(struct buffer *out, const char *text)
 		LITERAL(out, "null");
 }
 
-static enum err put_pass_id(struct request *request, uint32_t number, struct buffer *out)
+static enum err put_pass_id(struct request *request, uint32_t number, const struct scan_known *known,
+                            struct buffer *out)
 {
 	struct hot_at pass = {.account = request->account->id, .number = number};
-	struct body   body;
-	enum err      err = pass_body(request, &pass, &body);
+	struct body   body = {.pass_id = known->pass_id};
+	enum err      err = known->pass_id.size ? OK : pass_body(request, &pass, &body);
 	LITERAL(out, ",\"pass_id\":");
 	if (!err) json_quote(body.pass_id, out);
 	return err;
 }
 
-static enum err put_scanner(struct request *request, uint32_t number, struct buffer *out)
+static enum err put_scanner(struct request *request, uint32_t number, const struct scan_known *known,
+                            struct buffer *out)
 {
-	struct reader_row reader = {.named = false};
-	enum err err = number ? reader_row_get(request->view, request->account->id, number, &reader) : OK;
+	struct reader_row        found = {.named = false};
+	const struct reader_row *reader = known->reader ? known->reader : &found;
+	enum err                 err = OK;
+	if (number && !known->reader)
+		err = reader_row_get(request->view, request->account->id, number, &found);
 	if (err) return err;
 	LITERAL(out, ",\"scanner_id\":");
 	if (number)
-		json_quote(reader.id, out);
+		json_quote(reader->id, out);
 	else
 		LITERAL(out, "null");
 	LITERAL(out, ",\"scanner_name\":");
-	if (reader.named)
-		json_quote(reader.name, out);
+	if (reader->named)
+		json_quote(reader->name, out);
 	else
 		LITERAL(out, "null");
 	return OK;
@@ -76,7 +81,8 @@ static enum err put_pass(struct request *request, uint32_t number, struct buffer
 	return pass_json(request, &pass, out);
 }
 
-enum err scan_json(struct request *request, const struct scan_row *scan, unsigned form, struct buffer *out)
+static enum err put_scan(struct request *request, const struct scan_row *scan, unsigned form,
+                         const struct scan_known *known, struct buffer *out)
 {
 	char     id[UUID_TEXT];
 	enum err err;
@@ -84,24 +90,37 @@ enum err scan_json(struct request *request, const struct scan_row *scan, unsigne
 	uuid_text(scan->id, id);
 	LITERAL(out, "{\"id\":");
 	put_text(out, id);
-	if ((err = put_pass_id(request, scan->pass, out))) return err;
+	if ((err = put_pass_id(request, scan->pass, known, out))) return err;
 	LITERAL(out, ",\"status\":");
 	put_text(out, verdicts[scan->verdict].status);
 	LITERAL(out, ",\"reason\":");
 	put_text(out, verdicts[scan->verdict].reason);
-	if ((err = put_scanner(request, scan->reader, out))) return err;
+	if ((err = put_scanner(request, scan->reader, known, out))) return err;
 	put_date(uuid_time(scan->id), form, out);
 	if (form & SCAN_WITH_PASS && (err = put_pass(request, scan->pass, out))) return err;
 	buffer_byte(out, '}');
 	return OK;
 }
 
-enum err scan_show(struct request *request, const struct scan_row *scan, unsigned form, struct buffer *out)
+static const struct scan_known nothing_known = {.reader = NULL};
+
+enum err scan_json(struct request *request, const struct scan_row *scan, unsigned form, struct buffer *out)
+{
+	return put_scan(request, scan, form, &nothing_known, out);
+}
+
+enum err scan_show_known(struct request *request, const struct scan_row *scan, unsigned form,
+                         const struct scan_known *known, struct buffer *out)
 {
 	size_t   begin = bin_begin(out);
-	enum err err = scan_json(request, scan, form, out);
+	enum err err = put_scan(request, scan, form, known, out);
 	bin_end(out, begin);
 	return err;
+}
+
+enum err scan_show(struct request *request, const struct scan_row *scan, unsigned form, struct buffer *out)
+{
+	return scan_show_known(request, scan, form, &nothing_known, out);
 }
 
 enum err scan_note(struct request *request, const struct scan_row *scan, struct outcome *outcome)

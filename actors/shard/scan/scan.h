@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/shard/pass/order.h"
+#include "store/reader_row.h"
 #include "store/scan_row.h"
 
 /* What the commands on scans share. Errors: as view.h, and those named. */
@@ -14,6 +15,14 @@ must_check enum err scan_json(struct request *request, const struct scan_row *sc
                               struct buffer *out);
 must_check enum err scan_show(struct request *request, const struct scan_row *scan, unsigned form,
                               struct buffer *out);
+
+/* The same as scan_show() by whoever knows already what the row names by numbers. */
+struct scan_known {
+	struct span              pass_id; /* size 0: to be looked up */
+	const struct reader_row *reader;  /* NULL: likewise */
+};
+must_check enum err scan_show_known(struct request *request, const struct scan_row *scan, unsigned form,
+                                    const struct scan_known *known, struct buffer *out);
 
 /* Of the creation, whose request it is: notes in the outcome how to answer so again; and does that.
  * Errors: ERR_NO_MEMORY; ERR_DAMAGED. */
