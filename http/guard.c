@@ -5,19 +5,16 @@
  * lets one client put words into another's mouth. So a head goes line by line through here first, and h2o gets
  * only what can be read in one way. Pure: bytes in, verdict out. */
 #include "http/guard.h"
-#include "schemas/bytes.h"
 #include "schemas/limits.h"
+#include "schemas/plain_run.h"
 
 #include <strings.h>
 
 enum { METHOD_BYTES_MAX = 32, LENGTH_DIGITS_MAX = 19 };
 
 /* What a byte may be part of. */
-enum { TOKEN = 1, HOST = 2, CONTROL = 4 };
+enum { TOKEN = 1, HOST = 2 };
 static const uint8_t kinds[256] = {
-    [0 ... 8] = CONTROL,
-    [10 ... 31] = CONTROL,
-    [127] = CONTROL,
     ['0' ... '9'] = TOKEN | HOST,
     ['A' ... 'Z'] = TOKEN | HOST,
     ['a' ... 'z'] = TOKEN | HOST,
@@ -216,29 +213,14 @@ static enum err judge_rest(const struct head *head, struct span input)
 	return rest.size > URI_BYTES_MAX + REQUEST_LINE_SLACK_BYTES ? ERR_URI_TOO_LONG : OK;
 }
 
-/* How many bytes from the beginning are no controls, as far as eight at a time can tell: nearly all of a head is that.
- * Subtracting from all eight at once borrows from the next higher one where there is a hit, so the lowest is true. */
-static size_t plain_bytes(struct span text)
-{
-	const uint64_t each = UINT64_C(0x0101010101010101), high = each * 0x80;
-	size_t         at = 0;
-	for (; text.size - at >= 8; at += 8) {
-		uint64_t eight = get_le64(text.at + at), no_del = eight ^ each * 0x7f;
-		uint64_t below_space = (eight - each * ' ') & ~eight;
-		uint64_t is_del = (no_del - each) & ~no_del;
-		uint64_t hits = (below_space | is_del) & high;
-		if (hits) return at + (unsigned)__builtin_ctzll(hits) / 8;
-	}
-	return at;
-}
-
 enum err guard_take(struct head *head, struct span input)
 {
 	while (head->seen < input.size && !head->size) {
-		head->seen += plain_bytes(span_of(input.at + head->seen, input.size - head->seen));
+		struct span rest = span_of(input.at + head->seen, input.size - head->seen);
+		head->seen += plain_run(rest, 0x7f, 0x7f);
 		if (head->seen == input.size) break;
 		uint8_t c = input.at[head->seen];
-		if (!(kinds[c] & CONTROL)) {
+		if (c == '\t') {
 			head->seen++;
 			continue;
 		}

@@ -10,6 +10,7 @@
 #include "schemas/json.h"
 #include "schemas/keyed_hash.h"
 #include "schemas/limits.h"
+#include "schemas/plain_run.h"
 
 #include <yajl/yajl_parse.h>
 
@@ -340,31 +341,37 @@ bool json_integer(const struct json *value, int64_t *integer)
 
 /* --- writing --- */
 
-void json_quote(struct span text, struct buffer *out)
+/* A byte that must not stand in a string as it is. */
+static void put_escaped(uint8_t c, struct buffer *out)
 {
 	static const char digits[] = "0123456789abcdef";
 	static const char letters[] = "btn?fr"; /* for 8 to 13; 11 has none */
-	buffer_byte(out, '"');
+	char              escape[6] = {'\\', (char)c};
+	size_t            size = 2;
+	if (c >= 8 && c <= 13 && c != 11) {
+		escape[1] = letters[c - 8];
+	} else if (c < 0x20) {
+		memcpy(escape, "\\u00", 4);
+		escape[4] = digits[c >> 4];
+		escape[5] = digits[c & 15];
+		size = 6;
+	}
+	buffer_append(out, escape, size);
+}
+
+void json_quote(struct span text, struct buffer *out)
+{
 	size_t begin = 0;
 	if (!text.at) text = span_str(""); /* nothing may be added to no pointer, not even nothing */
-	for (size_t i = 0; i < text.size; i++) {
-		uint8_t c = text.at[i];
-		if (c >= 0x20 && c != '"' && c != '\\') continue;
-		buffer_append(out, text.at + begin, i - begin);
-		begin = i + 1;
-		char   escape[6] = {'\\', (char)c};
-		size_t size = 2;
-		if (c >= 8 && c <= 13 && c != 11) {
-			escape[1] = letters[c - 8];
-		} else if (c < 0x20) {
-			memcpy(escape, "\\u00", 4);
-			escape[4] = digits[c >> 4];
-			escape[5] = digits[c & 15];
-			size = 6;
-		}
-		buffer_append(out, escape, size);
+	buffer_byte(out, '"');
+	for (;;) {
+		struct span rest = span_of(text.at + begin, text.size - begin);
+		size_t      run = plain_run(rest, '"', '\\');
+		buffer_append(out, rest.at, run);
+		if (run == rest.size) break;
+		put_escaped(rest.at[run], out);
+		begin += run + 1;
 	}
-	buffer_append(out, text.at + begin, text.size - begin);
 	buffer_byte(out, '"');
 }
 

@@ -278,3 +278,32 @@ Test(json, cuts_text_between_characters)
 		          (const char *)got.at);
 	}
 }
+
+/* Quoting reads eight bytes at a time where it can. */
+Test(json, is_escaped_wherever_it_stands)
+{
+	enum { FILL = 24 };
+	static const char short_forms[] = "btn?fr";
+	for (unsigned c = 0; c < 256; c++) {
+		char escape[8] = {(char)c};
+		if (c < ' ') snprintf(escape, sizeof escape, "\\u%04x", c);
+		if (c >= 8 && c <= 13 && c != 11) snprintf(escape, sizeof escape, "\\%c", short_forms[c - 8]);
+		if (c == '"' || c == '\\') snprintf(escape, sizeof escape, "\\%c", (char)c);
+		size_t size = c ? strlen(escape) : 6;
+		for (unsigned at = 0; at < FILL; at++) {
+			char          text[FILL];
+			struct buffer got = {0}, want = {0};
+			memset(text, 'a', FILL);
+			text[at] = (char)c;
+			json_quote(span_of(text, FILL), &got);
+			buffer_byte(&want, '"');
+			buffer_append(&want, "aaaaaaaaaaaaaaaaaaaaaaaa", at);
+			buffer_append(&want, escape, size);
+			buffer_append(&want, "aaaaaaaaaaaaaaaaaaaaaaaa", FILL - 1 - at);
+			buffer_byte(&want, '"');
+			cr_expect(span_equal(buffer_span(&got), buffer_span(&want)), "byte %u at %u", c, at);
+			buffer_free(&got);
+			buffer_free(&want);
+		}
+	}
+}
