@@ -270,8 +270,7 @@ struct field {
 
 /* Positions of the arguments: ARG_PASS_CREATE_visible and the like; ARGS_PASS_CREATE is how many. */
 #define FIELD_AS_ENUM(message, name, source, type, need, min, max) ARG_##message##_##name,
-#define M(name, receiver, effect, senders, suspended, function) \
-	enum { FIELDS_##name(FIELD_AS_ENUM) ARGS_##name };
+#define M(name, ...)                                               enum { FIELDS_##name(FIELD_AS_ENUM) ARGS_##name };
 #include "schemas/messages.def"
 #undef M
 

@@ -15,8 +15,9 @@
 #define REFUSED    false
 
 static const struct message_row rows[MSG_COUNT] = {
-#define M(name, receiver, effect, senders, suspended, function) \
-	[MSG_##name] = {#name, ROLE_##receiver, EFFECT_##effect, senders, suspended, FUNCTION_##function},
+#define M(name, receiver, effect, senders, suspended, full, function, about)             \
+	[MSG_##name] = {#name, ROLE_##receiver,     EFFECT_##effect, senders, suspended, \
+	                full,  FUNCTION_##function, ABOUT_##about},
 #include "schemas/messages.def"
 #undef M
 };
@@ -39,7 +40,7 @@ const char *role_text(enum role role)
 /* One array per message; the empty last row keeps a message without arguments a legal array. */
 #define FIELD_AS_ROW(message, name, source, type, need, min, max) \
 	{#name, FROM_##source, TYPE_##type, NEED_##need, min, max},
-#define M(name, receiver, effect, senders, suspended, function)                                         \
+#define M(name, ...)                                                                                    \
 	static const struct field fields_##name[] = {FIELDS_##name(FIELD_AS_ROW){NULL, 0, 0, 0, 0, 0}}; \
 	_Static_assert((int)ARGS_##name <= (int)ARGS_MAX, "too many arguments: " #name);
 #include "schemas/messages.def"
@@ -49,7 +50,7 @@ static const struct {
 	const struct field *at;
 	unsigned            count;
 } field_lists[MSG_COUNT] = {
-#define M(name, receiver, effect, senders, suspended, function) [MSG_##name] = {fields_##name, ARGS_##name},
+#define M(name, ...) [MSG_##name] = {fields_##name, ARGS_##name},
 #include "schemas/messages.def"
 #undef M
 };

@@ -12,7 +12,7 @@ enum role {
 };
 
 enum message {
-#define M(name, receiver, effect, senders, suspended, function) MSG_##name,
+#define M(name, ...) MSG_##name,
 #include "schemas/messages.def"
 #undef M
 	MSG_COUNT
@@ -25,13 +25,17 @@ enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_WRITE };
 /* What an account may have or not. */
 enum function { FUNCTION_ANY, FUNCTION_WEBHOOKS, FUNCTION_REWARDS };
 
+enum about { ABOUT_ACCOUNT, ABOUT_NOBODY };
+
 struct message_row {
 	const char   *name; /* "PASS_CREATE" */
 	enum role     receiver;
 	enum effect   effect;
 	unsigned      senders; /* 1 << role, or'ed; SENDERS_KEYLESS */
 	bool          works_suspended;
+	bool          works_full; /* on a disk that is nearly full */
 	enum function function;
+	enum about    about;
 };
 
 /* The row of a message; NULL when `message` is not one (it may come from a peer). */

@@ -107,7 +107,7 @@ handler_fn handler_of(enum message message);
 #define SHARD_HANDLER(name) enum err on_##name(struct request *request, struct outcome *outcome);
 #define SUPERVISOR_HANDLER(name)
 #define TIMER_HANDLER(name)
-#define M(name, receiver, effect, senders, suspended, function) receiver##_HANDLER(name)
+#define M(name, receiver, ...) receiver##_HANDLER(name)
 #include "schemas/messages.def"
 #undef M
 

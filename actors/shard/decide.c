@@ -31,26 +31,12 @@ static bool happens_once(const struct session *session, const struct call *call)
 	       message_row(call->message)->effect == EFFECT_WRITE;
 }
 
-/* What makes room, or ends what has begun. */
-static bool is_to_finish(enum message message)
-{
-	switch (message) {
-	case MSG_PASS_DELETE:
-	case MSG_SUBSCRIPTION_DELETE:
-	case MSG_REWARD_DELETE:
-	case MSG_RULE_DELETE:
-	case MSG_SCAN_DELETE:
-	case MSG_DELIVERY_LEASE:
-	case MSG_DELIVERY_REPORT: return true;
-	default: return false;
-	}
-}
-
 static enum err check_disk(const struct engine *engine, const struct call *call)
 {
-	enum room needed = message_row(call->message)->effect == EFFECT_WRITE ? ROOM_FOR_ALL
-	                                                                      : ROOM_FOR_NOTHING;
-	if (is_to_finish(call->message)) needed = ROOM_TO_FINISH;
+	const struct message_row *row = message_row(call->message);
+	enum room                 needed = row->effect != EFFECT_WRITE ? ROOM_FOR_NOTHING
+	                                   : row->works_full           ? ROOM_TO_FINISH
+	                                                               : ROOM_FOR_ALL;
 	return store_room(engine->store) > needed ? ERR_STORAGE_FULL : OK;
 }
 
@@ -66,26 +52,6 @@ static enum err admit(const struct engine *engine, const struct session *session
 		return ERR_NOT_MINE;
 	return happens_once(session, call) ? OK
 	                                   : check_disk(engine, call); /* answering it again needs no room */
-}
-
-/* What concerns the shard as a whole; every other message is of one account, and its handler relies on that. */
-static bool is_of_shard(enum message message)
-{
-	switch (message) {
-	case MSG_ACCOUNT_LIST:
-	case MSG_ISSUER_SET:
-	case MSG_SHARD_STATUS:
-	case MSG_KEEP:
-	case MSG_KEEPING:
-	case MSG_CLOCK_SHOW:
-	case MSG_CLOCK_SET:
-	case MSG_DELIVERY_LEASE:
-	case MSG_DELIVERY_RENDER:
-	case MSG_DELIVERY_REPORT:
-	case MSG_NOTIFICATION_SEND:
-	case MSG_HEARTBEAT: return true;
-	default: return false;
-	}
 }
 
 /* Has the account the function that the message belongs to, or the one that AUTH stands for? */
@@ -110,7 +76,7 @@ static enum err enter(struct engine *engine, const struct session *session, cons
 	const struct message_row *row = message_row(call->message);
 	bool                      by_key = session->role == ROLE_HTTP && !(row->senders & SENDERS_KEYLESS);
 	if (!call->has_account && by_key) return ERR_UNAUTHENTICATED;
-	if (!call->has_account) return is_of_shard(call->message) ? OK : ERR_MALFORMED;
+	if (!call->has_account) return row->about == ABOUT_NOBODY ? OK : ERR_MALFORMED;
 	enum err err = account_cached(&engine->accounts, request->view, call->account, &request->account);
 	if (err == ERR_NOT_FOUND) {
 		if (call->message == MSG_ACCOUNT_CREATE) return OK;
@@ -151,7 +117,7 @@ static enum err check_texts(const struct session *session, const struct call *ca
 {
 	unsigned            count;
 	const struct field *fields = message_fields(call->message, &count);
-	if (session->role != ROLE_CLI || is_of_shard(call->message)) return OK;
+	if (session->role != ROLE_CLI || message_row(call->message)->about == ABOUT_NOBODY) return OK;
 	for (unsigned i = 0; i < count; i++) {
 		const struct field   *field = &fields[i];
 		const msgpack_object *arg = &call->args[i];

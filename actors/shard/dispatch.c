@@ -6,7 +6,7 @@
 #define TIMER_ROW(name)
 
 static const handler_fn handlers[MSG_COUNT] = {
-#define M(name, receiver, effect, senders, suspended, function) receiver##_ROW(name)
+#define M(name, receiver, ...) receiver##_ROW(name)
 #include "schemas/messages.def"
 #undef M
 };
