@@ -2,6 +2,7 @@
 #include "actors/rt/random.h"
 #include "actors/rt/token.h"
 #include "actors/shard/account.h"
+#include "actors/shard/members.h"
 #include "schemas/address.h"
 #include "schemas/attempt.h"
 #include "schemas/fields.h"
@@ -143,12 +144,3 @@ enum err blame_member(struct request *request, struct outcome *outcome, enum err
  * Errors: ERR_PASS_TEMPLATE_NOT_FOUND, ERR_UNAUTHORIZED (another account's). */
 must_check enum err choose_template(const struct request *request, const msgpack_object *arg,
                                     uint32_t *number);
-
-static inline void pack_switch(msgpack_packer *packer, const char *key, bool on)
-{
-	pack_text(packer, key);
-	if (on)
-		msgpack_pack_true(packer);
-	else
-		msgpack_pack_false(packer);
-}

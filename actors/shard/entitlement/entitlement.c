@@ -3,7 +3,6 @@
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/pass/pass.h"
-#include "schemas/date.h"
 #include "store/keys.h"
 #include "store/reward.h"
 
@@ -15,34 +14,6 @@ enum err entitlement_check_pass(const struct hot *pass)
 }
 
 /* How one is shown ---------------------------------------------------------------------------------------- */
-
-static void pack_uuid(msgpack_packer *pk, const char *key, struct uuid id)
-{
-	char text[UUID_TEXT];
-	uuid_text(id, text);
-	pack_text(pk, key);
-	pack_text(pk, text);
-}
-
-static void pack_time(msgpack_packer *pk, const char *key, wall_us at)
-{
-	char text[RFC3339_TEXT];
-	rfc3339_text(at, text);
-	pack_text(pk, key);
-	pack_text(pk, text);
-}
-
-static void pack_member(msgpack_packer *pk, const char *key, struct span text)
-{
-	pack_text(pk, key);
-	pack_str(pk, text);
-}
-
-static void pack_null(msgpack_packer *pk, const char *key)
-{
-	pack_text(pk, key);
-	msgpack_pack_nil(pk);
-}
 
 static const char *status_text(const struct entitlement *row, bool is_past)
 {

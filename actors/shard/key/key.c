@@ -1,8 +1,6 @@
 /* API keys: a hash, and when it came and went. The secret itself is nowhere. */
 #include "actors/shard/key/key.h"
 
-#include "schemas/date.h"
-
 enum err key_make(struct request *request, struct span hash, struct key_row *key)
 {
 	*key = (struct key_row){.id = uuid_draw(request), .created = request->now};
@@ -14,18 +12,11 @@ enum err key_make(struct request *request, struct span hash, struct key_row *key
 
 void key_pack(const struct key_row *key, msgpack_packer *pk)
 {
-	char id[UUID_TEXT], created[RFC3339_TEXT], revoked[RFC3339_TEXT];
-	uuid_text(key->id, id);
-	rfc3339_text(key->created, created);
-	rfc3339_text(key->revoked, revoked);
 	msgpack_pack_map(pk, 3);
-	pack_text(pk, "key_id");
-	pack_text(pk, id);
-	pack_text(pk, "created_at");
-	pack_text(pk, created);
-	pack_text(pk, "revoked_at");
+	pack_uuid(pk, "key_id", key->id);
+	pack_time(pk, "created_at", key->created);
 	if (key->revoked.v)
-		pack_text(pk, revoked);
+		pack_time(pk, "revoked_at", key->revoked);
 	else
-		msgpack_pack_nil(pk);
+		pack_null(pk, "revoked_at");
 }

@@ -33,12 +33,11 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 	return list_take_dir(outcome, &args[ARG_NOTIFICATION_LIST_sort_dir], &page->ascending);
 }
 
-static void pack_time(msgpack_packer *pk, const char *name, wall_us at)
+static void pack_mexican(msgpack_packer *pk, const char *name, wall_us at)
 {
 	char text[MEXICO_TEXT];
 	mexico_text(at, text);
-	pack_text(pk, name);
-	pack_text(pk, text);
+	pack_member(pk, name, span_str(text));
 }
 
 /* To a pass by the id that it was given, to an audience by its own. */
@@ -46,20 +45,15 @@ static enum err pack_recipient(struct request *request, const struct notificatio
 {
 	struct hot_at pass = {.account = request->account->id, .number = row->pass_number};
 	struct body   body;
-	char          audience[UUID_TEXT];
 	enum err      err = row->to_audience ? OK : pass_body(request, &pass, &body);
 	if (err) return err;
-	uuid_text(row->audience, audience);
-	pack_text(pk, "pass_id");
-	if (row->to_audience)
-		msgpack_pack_nil(pk);
-	else
-		pack_str(pk, body.pass_id);
-	pack_text(pk, "audience_id");
-	if (row->to_audience)
-		pack_text(pk, audience);
-	else
-		msgpack_pack_nil(pk);
+	if (row->to_audience) {
+		pack_null(pk, "pass_id");
+		pack_uuid(pk, "audience_id", row->audience);
+	} else {
+		pack_member(pk, "pass_id", body.pass_id);
+		pack_null(pk, "audience_id");
+	}
 	return OK;
 }
 
@@ -68,28 +62,22 @@ static enum err show_one(struct request *request, uint32_t number, struct buffer
 	struct account_id         account = request->account->id;
 	struct notification       row;
 	struct notification_state state;
-	char                      id[UUID_TEXT];
 	msgpack_packer            pk = buffer_packer(out);
 	enum err                  err = notification_get(request->view, account, number, &row);
 	if (!err) err = notification_state_get(request->view, account, number, &state);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	uuid_text(row.id, id);
 	msgpack_pack_map(&pk, 8);
-	pack_text(&pk, "id");
-	pack_text(&pk, id);
-	pack_text(&pk, "message");
-	pack_str(&pk, row.message);
+	pack_uuid(&pk, "id", row.id);
+	pack_member(&pk, "message", row.message);
 	if ((err = pack_recipient(request, &row, &pk))) return err;
 	pack_text(&pk, "status");
 	pack_text(&pk, notification_status_text(state.status));
-	pack_time(&pk, "scheduled_at", state.scheduled);
-	if (state.status == NOTIFICATION_SENT) {
-		pack_time(&pk, "sent_at", state.sent);
-	} else {
-		pack_text(&pk, "sent_at");
-		msgpack_pack_nil(&pk);
-	}
-	pack_time(&pk, "created_at", row.created);
+	pack_mexican(&pk, "scheduled_at", state.scheduled);
+	if (state.status == NOTIFICATION_SENT)
+		pack_mexican(&pk, "sent_at", state.sent);
+	else
+		pack_null(&pk, "sent_at");
+	pack_mexican(&pk, "created_at", row.created);
 	return OK;
 }
 

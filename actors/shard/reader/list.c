@@ -1,20 +1,14 @@
 /* reader list ACCOUNT: those that the operator gave a name, in the order of their ids. */
 #include "actors/shard/list_out.h"
 #include "actors/shard/reader/reader.h"
-#include "schemas/date.h"
 
 static void pack_reader(const struct reader_row *row, struct buffer *out)
 {
 	msgpack_packer pk = buffer_packer(out);
-	char           created[RFC3339_TEXT];
-	rfc3339_text(row->named_at, created);
 	msgpack_pack_map(&pk, 3);
-	pack_text(&pk, "id");
-	pack_str(&pk, row->id);
-	pack_text(&pk, "name");
-	pack_str(&pk, row->name);
-	pack_text(&pk, "created_at");
-	pack_text(&pk, created);
+	pack_member(&pk, "id", row->id);
+	pack_member(&pk, "name", row->name);
+	pack_time(&pk, "created_at", row->named_at);
 }
 
 enum err on_READER_LIST(struct request *request, struct outcome *outcome)

@@ -68,14 +68,6 @@ enum err reward_draw_slug(struct request *request, struct span name, struct slug
 
 /* How it is shown, and stored ----------------------------------------------------------------------------- */
 
-static void pack_time(const char *key, wall_us at, msgpack_packer *pk)
-{
-	char text[RFC3339_TEXT];
-	rfc3339_text(at, text);
-	pack_text(pk, key);
-	pack_text(pk, text);
-}
-
 static void pack_expiration(const struct reward_version *terms, msgpack_packer *pk)
 {
 	msgpack_pack_map(pk, terms->expiration == EXPIRATION_NONE ? 1 : 2);
@@ -83,21 +75,18 @@ static void pack_expiration(const struct reward_version *terms, msgpack_packer *
 	pack_text(pk, expiration_kind_text(terms->expiration));
 	if (terms->expiration == EXPIRATION_RELATIVE_WINDOW)
 		pack_count(pk, "window_seconds", terms->window_seconds);
-	if (terms->expiration == EXPIRATION_FIXED_END) pack_time("fixed_end", terms->fixed_end, pk);
+	if (terms->expiration == EXPIRATION_FIXED_END) pack_time(pk, "fixed_end", terms->fixed_end);
 }
 
 void reward_pack(const struct reward_version *terms, enum reward_status status, wall_us updated,
                  msgpack_packer *pk)
 {
 	msgpack_pack_map(pk, 12);
-	pack_text(pk, "slug");
-	pack_str(pk, terms->slug);
-	pack_text(pk, "name");
-	pack_str(pk, terms->name);
+	pack_member(pk, "slug", terms->slug);
+	pack_member(pk, "name", terms->name);
 	pack_text(pk, "kind");
 	pack_text(pk, reward_kind_text(terms->kind));
-	pack_text(pk, "description");
-	pack_str(pk, terms->description);
+	pack_member(pk, "description", terms->description);
 	pack_text(pk, "status");
 	pack_text(pk, reward_status_text(status));
 	pack_count(pk, "version", terms->version);
@@ -110,8 +99,8 @@ void reward_pack(const struct reward_version *terms, enum reward_status status, 
 		msgpack_pack_nil(pk);
 	pack_text(pk, "expiration");
 	pack_expiration(terms, pk);
-	pack_time("created_at", terms->created, pk);
-	pack_time("updated_at", updated, pk);
+	pack_time(pk, "created_at", terms->created);
+	pack_time(pk, "updated_at", updated);
 }
 
 static enum err note(struct request *request, const struct reward_version *terms, struct outcome *outcome)

@@ -112,24 +112,16 @@ enum err subscription_secret(const struct request *request, const struct subscri
 
 static void pack_members(const struct subscription *row, bool with_secret, msgpack_packer *pk)
 {
-	char id[UUID_TEXT], created[RFC3339_TEXT], updated[RFC3339_TEXT];
-	uuid_text(row->id, id);
-	rfc3339_text(row->created, created);
-	rfc3339_text(row->updated, updated);
 	msgpack_pack_map(pk, with_secret ? 7 : 6);
-	pack_text(pk, "id");
-	pack_text(pk, id);
-	pack_text(pk, "url");
-	pack_str(pk, row->url);
+	pack_uuid(pk, "id", row->id);
+	pack_member(pk, "url", row->url);
 	pack_text(pk, "event_types");
 	msgpack_pack_array(pk, row->kind_count);
 	for (unsigned i = 0; i < row->kind_count; i++)
 		pack_text(pk, event_text(row->kinds[i]));
 	pack_switch(pk, "active", row->active);
-	pack_text(pk, "created_at");
-	pack_text(pk, created);
-	pack_text(pk, "updated_at");
-	pack_text(pk, updated);
+	pack_time(pk, "created_at", row->created);
+	pack_time(pk, "updated_at", row->updated);
 }
 
 void subscription_pack(const struct subscription *row, msgpack_packer *pk)
