@@ -78,7 +78,7 @@ void file_flip(const struct place *place, const char *name, size_t offset, uint8
 }
 
 /* Calls `visit` for every file of a place, by its name within it. LMDB's lock file holds no data, and the
- * mark of trust is of one file only. */
+ * mark of trust is of one file only; what is not finished yet may come and go. */
 struct visitor {
 	const struct place *from, *to;
 	unsigned            files;
@@ -96,7 +96,7 @@ static void visit_files(struct visitor *visitor, const char *below)
 	while ((entry = readdir(list))) {
 		struct stat st;
 		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "lock.mdb")) continue;
-		if (!strcmp(entry->d_name, "trust")) continue;
+		if (!strcmp(entry->d_name, "trust") || strstr(entry->d_name, ".tmp")) continue;
 		snprintf(name, sizeof name, "%s%s%s", below, *below ? "/" : "", entry->d_name);
 		if (fstatat(visitor->from->fd, name, &st, 0)) continue; /* a temporary file came to its end */
 		if (S_ISDIR(st.st_mode)) {
@@ -114,9 +114,8 @@ static void visit_files(struct visitor *visitor, const char *below)
 static void copy_file(struct visitor *visitor, const char *name)
 {
 	struct stat st;
-	if (strstr(name, ".tmp")) return;
-	int from = openat(visitor->from->fd, name, O_RDONLY | O_CLOEXEC);
-	int to = openat(visitor->to->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int         from = openat(visitor->from->fd, name, O_RDONLY | O_CLOEXEC);
+	int         to = openat(visitor->to->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	must(from >= 0 && to >= 0 && fstat(from, &st) == 0);
 	for (off_t at = 0; at < st.st_size;)
 		must(sendfile(to, from, &at, (size_t)(st.st_size - at)) > 0);
