@@ -27,7 +27,8 @@ void                snapshot_manifest_write(const struct snapshot *snapshot, str
 must_check enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot);
 
 /* The snapshots of a place (`place_fd`: shards/N) that have a good manifest of this shard and lineage, newest first, at
- * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none. Errors: ERR_IO, ERR_NO_MEMORY. */
+ * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none, or one that cannot be read; if
+ * NULL, that is an error. Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list,
                                   unsigned *count, unsigned *broken);
 

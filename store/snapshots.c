@@ -34,12 +34,18 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	enum err err = file_load(all_fd, path, MANIFEST_BYTES_MAX, &text);
 	if (!err) err = snapshot_manifest_read(buffer_span(&text), snapshot);
 	buffer_free(&text);
-	/* What cannot be read is no better than what is wrong: there is another one, or the journal. */
-	if (err) return err == ERR_UNSUPPORTED || err == ERR_IO ? ERR_DAMAGED : err;
+	if (err) return err == ERR_UNSUPPORTED ? ERR_DAMAGED : err;
 	snapshot_name(snapshot->at.seq, own);
 	bool ours = snapshot->shard == dir->shard &&
 	            !memcmp(snapshot->lineage, dir->lineage, sizeof dir->lineage);
 	return ours && !strcmp(own, name) ? OK : ERR_DAMAGED;
+}
+
+/* To a start, what cannot be read is no better than what is wrong: there is another one, or the journal. To whoever takes
+ * snapshots away it may be a good one. */
+static bool is_passed_over(enum err err, const unsigned *broken)
+{
+	return err == ERR_DAMAGED || err == ERR_NOT_FOUND || (err == ERR_IO && broken);
 }
 
 /* Keeps the list sorted, newest first, and no longer than `max`. */
@@ -71,8 +77,8 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 		if (!is_digits(entry->d_name)) continue;
 		err = read_one(all_fd, entry->d_name, dir, &one);
 		if (!err) insert(list, count, max, &one);
-		if (err == ERR_DAMAGED && broken) ++*broken;
-		if (err == ERR_DAMAGED || err == ERR_NOT_FOUND) err = OK;
+		if ((err == ERR_DAMAGED || err == ERR_IO) && broken) ++*broken;
+		if (is_passed_over(err, broken)) err = OK;
 	}
 	closedir(names);
 	return err;

@@ -338,6 +338,29 @@ Test(snapshot, left_unfinished_is_removed_and_strangers_are_left_alone)
 }
 
 /* An operator's own repair: older tables in the place of believed ones. */
+/* Its manifest cannot be read today: a link to itself stands in its place. */
+Test(snapshot, that_cannot_be_read_is_not_taken_away)
+{
+	char path[64], aside[80];
+	open_small();
+	save_all(1);
+	struct snapshot made = snap();
+	close_and_distrust();
+	path_of(&made, "manifest", path);
+	snprintf(aside, sizeof aside, "%s.aside", path);
+	cr_assert_eq(renameat(place.fd, path, place.fd, aside), 0);
+	cr_assert_eq(symlinkat("manifest", place.fd, path), 0);
+	struct journal_dir dir = {.shard = small(false).shard};
+	memcpy(dir.lineage, small(false).lineage, sizeof dir.lineage);
+	cr_expect_eq(snapshot_prune(place.fd, &dir, SNAPSHOTS_KEPT, NULL), ERR_IO);
+	cr_expect_eq(faccessat(place.fd, aside, F_OK, 0), 0);
+	cr_assert_eq(unlinkat(place.fd, path, 0), 0);
+	cr_assert_eq(renameat(place.fd, aside, place.fd, path), 0);
+	open_small();
+	cr_expect_eq(report.snapshot_seq, made.at.seq);
+	expect_all(1);
+}
+
 Test(snapshot, makes_up_for_tables_that_do_not_go_with_the_journal)
 {
 	uint8_t *bytes;
