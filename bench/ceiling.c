@@ -1,6 +1,6 @@
 /* ceiling: what the HTTP library can do when there is nothing to do.
  *
- *	ceiling [--listen HOST:PORT] [--threads N]
+ *	ceiling [--listen HOST:PORT] [--threads N] [--tls CERT KEY]
  *
  * It answers every POST with 202 and no body, and every GET with 200 and a constant of the size of a pass,
  * on the same library, over the same HTTP/1.1, as Stampede; so its requests per second are the most that any
@@ -8,7 +8,8 @@
  * machine.
  *
  * Each thread has its own loop and its own listening socket; the kernel spreads the connections. When all
- * listen, one line goes to stdout: `ready http=HOST:PORT`. It runs until it is killed and holds nothing. */
+ * listen, one line goes to stdout: `ready http=HOST:PORT`, also when it is HTTPS that it speaks there, under the
+ * certificate and key of --tls. It runs until it is killed and holds nothing. */
 #include <errno.h>
 #include <getopt.h>
 #include <h2o.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/certificate.h"
 #include "bench/listen.h"
 
 enum {
@@ -107,57 +109,72 @@ static void *serve(void *arg)
 	exit(1);
 }
 
-static bool worker_init(struct worker *worker, struct sockaddr_in *address)
+static bool worker_init(struct worker *worker, struct sockaddr_in *address, SSL_CTX *tls)
 {
 	int fd = listen_on(address);
 
 	if (fd < 0) return false;
 	h2o_context_init(&worker->context, h2o_evloop_create(), &config);
-	worker->accept = (h2o_accept_ctx_t){.ctx = &worker->context, .hosts = config.hosts};
+	worker->accept = (h2o_accept_ctx_t){.ctx = &worker->context, .hosts = config.hosts, .ssl_ctx = tls};
 	worker->listener = h2o_evloop_socket_create(worker->context.loop, fd, H2O_SOCKET_FLAG_DONT_READ);
 	worker->listener->data = worker;
 	h2o_socket_read_start(worker->listener, on_accept);
 	return true;
 }
 
-static bool options_read(int argc, char **argv, struct sockaddr_in *address, long *thread_count)
+struct options {
+	struct sockaddr_in address;
+	long               thread_count;
+	const char        *certificate, *key; /* NULL: no TLS */
+};
+
+static bool options_read(int argc, char **argv, struct options *options)
 {
 	static const struct option rows[] = {{"listen", required_argument, NULL, 'l'},
 	                                     {"threads", required_argument, NULL, 't'},
+	                                     {"tls", required_argument, NULL, 's'},
 	                                     {NULL, 0, NULL, 0}};
-	bool                       is_good = address_read("127.0.0.1:0", address);
+	bool                       is_good = address_read("127.0.0.1:0", &options->address);
 	int                        letter;
 
-	*thread_count = 1;
+	options->thread_count = 1;
 	while (is_good && (letter = getopt_long(argc, argv, "", rows, NULL)) != -1) {
-		if (letter == 'l') is_good = address_read(optarg, address);
-		if (letter == 't') *thread_count = strtol(optarg, NULL, 10);
+		if (letter == 'l') is_good = address_read(optarg, &options->address);
+		if (letter == 't') options->thread_count = strtol(optarg, NULL, 10);
+		if (letter == 's') {
+			options->certificate = optarg;
+			is_good = (options->key = argv[optind]); /* the only option of two words */
+			optind += is_good;
+		}
 		if (letter == '?') is_good = false;
 	}
-	if (is_good && optind == argc && *thread_count >= 1 && *thread_count <= THREADS_MAX) return true;
-	fprintf(stderr, "usage: ceiling [--listen IPV4:PORT] [--threads 1..%d]\n", THREADS_MAX);
+	if (is_good && optind == argc && options->thread_count >= 1 && options->thread_count <= THREADS_MAX)
+		return true;
+	fprintf(stderr, "usage: ceiling [--listen IPV4:PORT] [--threads 1..%d] [--tls CERT KEY]\n",
+	        THREADS_MAX);
 	return false;
 }
 
 int main(int argc, char **argv)
 {
 	static struct worker workers[THREADS_MAX];
-	struct sockaddr_in   address = {0};
-	long                 thread_count;
+	struct options       options = {0};
+	SSL_CTX             *tls = NULL;
 
-	if (!options_read(argc, argv, &address, &thread_count)) return 2;
+	if (!options_read(argc, argv, &options)) return 2;
 	signal(SIGPIPE, SIG_IGN);
+	if (options.key && !(tls = certificate_open("ceiling", options.certificate, options.key))) return 1;
 	configure();
-	for (long i = 0; i < thread_count; i++) {
-		if (worker_init(&workers[i], &address)) continue;
+	for (long i = 0; i < options.thread_count; i++) {
+		if (worker_init(&workers[i], &options.address, tls)) continue;
 		perror("ceiling: cannot listen");
 		return 1;
 	}
-	for (long i = 1; i < thread_count; i++)
+	for (long i = 1; i < options.thread_count; i++)
 		if (pthread_create(&workers[i].thread, NULL, serve, &workers[i])) {
 			fprintf(stderr, "ceiling: cannot start a thread\n");
 			return 1;
 		}
-	ready_print("http", &address);
+	ready_print("http", &options.address);
 	serve(&workers[0]);
 }

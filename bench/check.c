@@ -6,6 +6,8 @@
 #include "bench/plan.h"
 #include "bench/request.h"
 #include "bench/response.h"
+#include "bench/script.h"
+#include "bench/tally.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,6 +132,14 @@ const char *check_pace(void)
 	if (pace_untaken(&pace) != 1) return "pace: an open loop forgets what it did not send";
 	pace_take(&pace, (mono_ns){4 * NS_PER_MS});
 	if (!pace_is_over(&pace, (mono_ns){4 * NS_PER_MS})) return "pace: an open loop does not end";
+	pace = (struct pace){
+	    .rate_per_s = 1000, .count_max = UINT64_MAX, .turn = {2 * NS_PER_MS}, .end = {4 * NS_PER_MS}};
+	pace_begin_at(&pace, 2000);
+	if (pace_untaken(&pace) != 6) return "pace: another number of requests than two rates make";
+	for (int64_t i = 0; i < 6; i++)
+		if (pace_take(&pace, late).v != (i < 4 ? i * NS_PER_MS / 2 : (i - 2) * NS_PER_MS))
+			return "pace: the rate does not change at its turn";
+	if (!pace_is_over(&pace, late)) return "pace: two rates do not end";
 	pace = (struct pace){.count_max = 2, .end = {INT64_MAX}};
 	if (pace_take(&pace, late).v != late.v) return "pace: a closed loop means another time than now";
 	pace_take(&pace, late);
@@ -165,6 +175,68 @@ const char *check_request(void)
 	if (!request_form_make(&form, OP_REDEEM, "h:1", "k", &subject)) return "request: a name does not fit";
 	request_write(&form, 12, 1, bytes);
 	return memcmp(bytes, want, strlen(want)) ? "request: not the name of that pass" : NULL;
+}
+
+/* Of each operation of the mix as many as its row says, in all accounts alike. */
+static const char *check_mix(void)
+{
+	static const char *const keys[] = {"k0", "k1", "k2"};
+	static uint32_t          seen[COUNT(keys)][OP_COUNT];
+	struct script            script;
+	struct script_sources    sources = {
+	       OP_MIXED, {PLAN_UNIFORM, .pass_count = NAMES, .seed = 3}, "h:1", keys, COUNT(keys), {"p", NULL}};
+	char        bytes[REQUEST_BYTES_MAX];
+	enum op     op;
+	const char *wrong = script_new(&script, &sources);
+
+	for (uint32_t i = 0; i < DRAWS && !wrong; i++) {
+		uint32_t size = script_next(&script, bytes, &op);
+
+		seen[i % COUNT(keys)][op]++;
+		if (!memmem(bytes, size, keys[i % COUNT(keys)], 2))
+			wrong = "script: accounts do not take turns";
+	}
+#define M(name, share_percent)                                                                     \
+	for (size_t i = 0; i < COUNT(keys) && !wrong; i++)                                         \
+		if (fabs(seen[i][OP_##name] * 100. * COUNT(keys) / DRAWS - (share_percent)) > 0.5) \
+			wrong = "script: the mix is another than its table says";
+#include "bench/ops.def"
+	script_free(&script);
+	return wrong;
+}
+
+const char *check_script(void)
+{
+	static const char *const keys[] = {"k0", "k1"};
+	struct script            script;
+	struct script_sources    sources = {OP_CREATE,  {PLAN_SEQUENCE, .first = 7}, "h:1", keys, COUNT(keys),
+	                                    {"p", NULL}};
+	char                     bytes[REQUEST_BYTES_MAX], want[REQUEST_BYTES_MAX];
+	enum op                  op;
+	const char              *wrong = script_new(&script, &sources);
+
+	for (uint32_t i = 0; i < 6 && !wrong; i++) {
+		uint32_t size = script_next(&script, bytes, &op);
+		uint64_t number = 7 + i / COUNT(keys);
+
+		if (size != request_write(&script.forms[i % COUNT(keys)], number, number, want) ||
+		    memcmp(bytes, want, size) != 0 || op != OP_CREATE)
+			wrong = "script: a sequence is not once in each account";
+	}
+	script_free(&script);
+	return wrong ? wrong : check_mix();
+}
+
+const char *check_tally(void)
+{
+	static struct tally tally;
+
+	tally_answer(&tally, 202, true, 5);
+	tally_answer(&tally, 503, false, 9);
+	if (tally.good_count != 1 || tally.by_status[503] != 1 || tally_fault_count(&tally) != 1)
+		return "tally: an answer has not exactly one fate";
+	return tally.latency_ns.max != 5 || tally.refusal_ns.max != 9 ? "tally: a refusal counts as fast"
+	                                                              : NULL;
 }
 
 const char *check_response(void)
@@ -203,7 +275,8 @@ const char *check_response(void)
 
 const char *check_all(void)
 {
-	static const char *(*const checks[])(void) = {check_histogram, check_plan, check_pace, check_request,
+	static const char *(*const checks[])(void) = {check_histogram, check_plan,   check_pace,
+	                                              check_request,   check_script, check_tally,
 	                                              check_response};
 	const char *wrong = NULL;
 

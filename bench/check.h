@@ -6,6 +6,8 @@ const char *check_histogram(void);
 const char *check_plan(void);
 const char *check_pace(void);
 const char *check_request(void);
+const char *check_script(void);
+const char *check_tally(void);
 const char *check_response(void);
 
 /* All of them; the first complaint. */

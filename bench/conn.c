@@ -20,22 +20,25 @@ static bool watch(struct conn *conn, int epoll_fd, int change, uint32_t events)
 	return epoll_ctl(epoll_fd, change, conn->fd, &event) == 0;
 }
 
-bool conn_open(struct conn *conn, int epoll_fd, const struct sockaddr *address, socklen_t address_bytes)
+bool conn_open(struct conn *conn, int epoll_fd, const struct conn_target *target)
 {
 	struct timeval limit = {.tv_sec = CONNECT_TIMEOUT_S};
 	int            on = 1;
 
 	must(conn->state == CONN_DOWN);
-	conn->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	conn->fd = socket(target->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (conn->fd < 0) return false;
 	if (setsockopt(conn->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit))) goto fail;
-	if (connect(conn->fd, address, address_bytes)) goto fail;
+	if (setsockopt(conn->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit))) goto fail;
+	if (connect(conn->fd, (const struct sockaddr *)&target->address, target->address_bytes)) goto fail;
 	if (setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on))) goto fail;
+	if (target->tls && !(conn->tls = tls_begin(target->tls, conn->fd))) goto fail;
 	if (fcntl(conn->fd, F_SETFL, O_NONBLOCK)) goto fail;
 	if (!watch(conn, epoll_fd, EPOLL_CTL_ADD, EPOLLIN)) goto fail;
 	conn->state = CONN_IDLE;
 	return true;
 fail:
+	tls_end(&conn->tls);
 	close(conn->fd);
 	return false;
 }
@@ -43,6 +46,7 @@ fail:
 void conn_close(struct conn *conn)
 {
 	if (conn->state == CONN_DOWN) return;
+	tls_end(&conn->tls);
 	close(conn->fd);
 	conn->state = CONN_DOWN;
 }
@@ -59,9 +63,11 @@ enum conn_event conn_begin(struct conn *conn, int epoll_fd)
 
 enum conn_event conn_flush(struct conn *conn, int epoll_fd)
 {
-	bool    was_late = conn->sent_bytes > 0;
-	ssize_t got = send(conn->fd, conn->request + conn->sent_bytes, conn->request_bytes - conn->sent_bytes,
-	                   MSG_NOSIGNAL);
+	bool        was_late = conn->sent_bytes > 0;
+	const char *bytes = conn->request + conn->sent_bytes;
+	size_t      size = conn->request_bytes - conn->sent_bytes;
+	ssize_t     got = conn->tls ? tls_send(conn->tls, bytes, size)
+	                            : send(conn->fd, bytes, size, MSG_NOSIGNAL);
 
 	if (got < 0 && errno != EAGAIN && errno != EINTR) return CONN_BROKE;
 	if (got > 0) conn->sent_bytes += (uint32_t)got;
@@ -96,11 +102,21 @@ static enum conn_event take_head(struct conn *conn)
 
 enum conn_event conn_read(struct conn *conn)
 {
-	size_t  room_bytes = CONN_INPUT_BYTES - conn->input_bytes;
-	ssize_t got = recv(conn->fd, conn->input + conn->input_bytes, room_bytes, 0);
+	enum conn_event outcome;
+	size_t          room_bytes;
+	ssize_t         got;
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR)) return CONN_GOES_ON;
-	if (got <= 0 || conn->state != CONN_BUSY || conn->sent_bytes < conn->request_bytes) return CONN_BROKE;
-	conn->input_bytes += (uint32_t)got;
-	return conn->has_head ? take_body(conn, (uint64_t)got) : take_head(conn);
+	do {
+		char *room = conn->input + conn->input_bytes;
+
+		room_bytes = CONN_INPUT_BYTES - conn->input_bytes;
+		got = conn->tls ? tls_recv(conn->tls, room, room_bytes) : recv(conn->fd, room, room_bytes, 0);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR)) return CONN_GOES_ON;
+		if (got <= 0 || conn->state != CONN_BUSY || conn->sent_bytes < conn->request_bytes)
+			return CONN_BROKE;
+		conn->input_bytes += (uint32_t)got;
+		outcome = conn->has_head ? take_body(conn, (uint64_t)got) : take_head(conn);
+	} while (outcome == CONN_GOES_ON &&
+	         (size_t)got == room_bytes); /* epoll knows nothing of what TLS holds */
+	return outcome;
 }

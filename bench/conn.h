@@ -6,6 +6,7 @@
 #include "bench/clock.h"
 #include "bench/request.h"
 #include "bench/response.h"
+#include "bench/tls.h"
 
 /* One keep-alive connection with at most one request in flight, and the memory for both directions: nothing
  * is allocated for a request. States: DOWN -> IDLE (opened) -> BUSY (request begun) -> IDLE (answer read);
@@ -14,11 +15,20 @@ enum conn_state { CONN_DOWN, CONN_IDLE, CONN_BUSY };
 
 enum {
 	CONN_INPUT_BYTES = 8192, /* a head must fit; a longer body is read past */
-	CONNECT_TIMEOUT_S = 1,   /* opening blocks at most this long, which on loopback is never seen */
+	CONNECT_TIMEOUT_S = 1,   /* opening blocks so long at each step, which on loopback is never seen */
+};
+
+/* Where connections go to. */
+struct conn_target {
+	struct sockaddr_storage address;
+	socklen_t               address_bytes;
+	struct tls_client      *tls; /* NULL: without TLS */
 };
 
 struct conn {
 	int             fd;
+	struct ssl_st  *tls; /* NULL: without */
+	enum op         op;  /* of the request in flight */
 	enum conn_state state;
 	bool            is_waiting;  /* stands in the ring of free connections */
 	bool            is_measured; /* the request in flight counts for the result */
@@ -35,8 +45,9 @@ struct conn {
 
 enum conn_event { CONN_GOES_ON, CONN_ANSWERED, CONN_BROKE };
 
-/* Connects and watches the socket with `epoll_fd`. False, and DOWN, when the server does not take it. */
-bool conn_open(struct conn *conn, int epoll_fd, const struct sockaddr *address, socklen_t address_bytes);
+/* Connects, shakes hands if there is TLS, and watches the socket with `epoll_fd`. False, and DOWN, when the server does
+ * not take it. */
+bool conn_open(struct conn *conn, int epoll_fd, const struct conn_target *target);
 
 /* Closes the socket, which also ends the watching. */
 void conn_close(struct conn *conn);

@@ -11,7 +11,8 @@
 
 #include "bench/conn.h"
 #include "bench/pace.h"
-#include "bench/plan.h"
+#include "bench/script.h"
+#include "bench/sources.h"
 #include "schemas/err.h"
 
 #include <netdb.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -29,23 +31,21 @@ enum {
 };
 
 struct driver {
-	const struct options   *options;
-	struct drive_result    *result;
-	struct request_form     form;
-	char                   *names; /* of --names, side by side */
-	struct plan             plan;
-	struct pace             pace;
-	mono_ns                 measured_from;
-	mono_ns                 last_answer_at;
-	mono_ns                 next_tick_at;
-	int                     epoll_fd;
-	struct sockaddr_storage address;
-	socklen_t               address_bytes;
-	struct conn            *conns;
-	uint32_t                busy_count;
-	bool                    has_given_up;
-	struct conn           **ring; /* free connections, the longest free one first */
-	uint32_t                ring_first, ring_count;
+	const struct options *options;
+	struct drive_result  *result;
+	struct sources        sources;
+	struct script         script;
+	struct pace           pace;
+	mono_ns               measured_from;
+	mono_ns               last_answer_at;
+	mono_ns               next_tick_at;
+	int                   epoll_fd;
+	struct conn_target    target;
+	struct conn          *conns;
+	uint32_t              busy_count;
+	bool                  has_given_up;
+	struct conn         **ring; /* free connections, the longest free one first */
+	uint32_t              ring_first, ring_count;
 };
 
 static void ring_put(struct driver *driver, struct conn *conn)
@@ -74,8 +74,7 @@ static struct conn *ring_take(struct driver *driver)
 
 static bool open_again(struct driver *driver, struct conn *conn)
 {
-	if (!conn_open(conn, driver->epoll_fd, (struct sockaddr *)&driver->address, driver->address_bytes))
-		return false;
+	if (!conn_open(conn, driver->epoll_fd, &driver->target)) return false;
 	ring_put(driver, conn);
 	return true;
 }
@@ -85,11 +84,24 @@ static struct tally *tally_of(struct driver *driver, bool is_measured)
 	return is_measured ? &driver->result->measured : &driver->result->warmup;
 }
 
+/* The window of --windows that the request in flight belongs to, or NULL. */
+static struct tally *window_of(struct driver *driver, const struct conn *conn)
+{
+	uint64_t since_ns = (uint64_t)(conn->meant_at.v - driver->measured_from.v);
+
+	if (!driver->result->windows || !conn->is_measured) return NULL;
+	since_ns /= driver->options->window_ms * (uint64_t)NS_PER_MS;
+	return since_ns < driver->result->window_count ? &driver->result->windows[since_ns] : NULL;
+}
+
 /* The connection is lost, and with it the request it carried, if any. */
 static void on_broken(struct driver *driver, struct conn *conn, enum fault fault)
 {
 	if (conn->state == CONN_BUSY) {
+		struct tally *window = window_of(driver, conn);
+
 		tally_of(driver, conn->is_measured)->faults[fault]++;
+		if (window) window->faults[fault]++;
 		driver->busy_count--;
 	}
 	conn_close(conn);
@@ -98,29 +110,19 @@ static void on_broken(struct driver *driver, struct conn *conn, enum fault fault
 
 static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 {
-	struct tally *tally = tally_of(driver, conn->is_measured);
+	struct tally *window = window_of(driver, conn);
 	int           status = conn->response.status;
+	bool          is_good = op_is_good(conn->op, status);
+	uint64_t      latency_ns = (uint64_t)(now.v - conn->meant_at.v);
 
 	driver->busy_count--;
 	driver->last_answer_at = now;
-	tally->by_status[status]++;
-	if (op_is_good(driver->options->op, status)) {
-		tally->good_count++;
-		histogram_add(&tally->latency_ns, (uint64_t)(now.v - conn->meant_at.v));
-	} else {
-		tally->faults[FAULT_STATUS]++;
-	}
+	tally_answer(tally_of(driver, conn->is_measured), status, is_good, latency_ns);
+	if (window) tally_answer(window, status, is_good, latency_ns);
 	if (conn->response.closes)
 		on_broken(driver, conn, FAULT_BROKEN);
 	else
 		ring_put(driver, conn);
-}
-
-static uint32_t request_next(struct driver *driver, char *bytes)
-{
-	uint64_t number = plan_next(&driver->plan);
-
-	return request_write(&driver->form, number, number - driver->options->choice.first, bytes);
 }
 
 /* Begins every request that is due, as far as there are free connections. */
@@ -132,7 +134,7 @@ static void send_due(struct driver *driver, mono_ns now)
 		conn->meant_at = pace_take(&driver->pace, now);
 		conn->sent_at = now;
 		conn->is_measured = conn->meant_at.v >= driver->measured_from.v;
-		conn->request_bytes = request_next(driver, conn->request);
+		conn->request_bytes = script_next(&driver->script, conn->request, &conn->op);
 		driver->busy_count++;
 		if (conn_begin(conn, driver->epoll_fd) == CONN_BROKE) on_broken(driver, conn, FAULT_BROKEN);
 	}
@@ -212,8 +214,13 @@ static void run(struct driver *driver)
 	driver->measured_from = mono_plus(start, (int64_t)(options->warmup_s * (double)NS_PER_SEC));
 	end = mono_plus(driver->measured_from, (int64_t)(options->seconds * (double)NS_PER_SEC));
 	if (options->request_count) end = (mono_ns){INT64_MAX};
-	driver->pace = (struct pace){.rate_per_s = options->rate_per_s, .start = start, .end = end};
+	driver->pace = (struct pace){
+	    .rate_per_s = options->rate_per_s, .start = start, .turn = start, .end = end};
 	driver->pace.count_max = options->request_count ? options->request_count : UINT64_MAX;
+	if (options->warmup_rate_per_s) {
+		driver->pace.turn = driver->measured_from;
+		pace_begin_at(&driver->pace, options->warmup_rate_per_s);
+	}
 	driver->last_answer_at = start;
 	driver->next_tick_at = mono_plus(start, TICK_MS * NS_PER_MS);
 	while (is_sending(driver, now) || driver->busy_count > 0) {
@@ -229,60 +236,79 @@ static void run(struct driver *driver)
 	result->active_s = (double)(end.v - start.v) / (double)NS_PER_SEC;
 }
 
-static bool resolve(struct driver *driver, const char *target)
+/* Finds --target; the host of it, without brackets, goes to `host`. */
+static bool resolve(struct conn_target *found_target, const char *target, char *host, size_t host_bytes)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	char            host[256];
 	const char     *port = strrchr(target, ':');
 	const char     *name = target[0] == '[' ? target + 1 : target;
 	int             name_bytes = port ? (int)(port - name) - (target[0] == '[') : 0;
 
-	if (name_bytes <= 0 || name_bytes >= (int)sizeof(host)) return false;
-	snprintf(host, sizeof(host), "%.*s", name_bytes, name);
+	if (name_bytes <= 0 || name_bytes >= (int)host_bytes) return false;
+	snprintf(host, host_bytes, "%.*s", name_bytes, name);
 	if (getaddrinfo(host, port + 1, &hints, &found) != 0) return false;
-	memcpy(&driver->address, found->ai_addr, found->ai_addrlen);
-	driver->address_bytes = found->ai_addrlen;
+	memcpy(&found_target->address, found->ai_addr, found->ai_addrlen);
+	found_target->address_bytes = found->ai_addrlen;
 	freeaddrinfo(found);
 	return true;
 }
 
-/* A line for each pass that may be drawn. */
-static const char *read_names(struct driver *driver)
+/* As many descriptors as there may be; too few show when the connections are opened. */
+static void raise_descriptors(void)
 {
-	uint64_t    count = driver->options->choice.pass_count;
-	FILE       *file = fopen(driver->options->names_path, "r");
-	char        line[NAME_BYTES + 2];
-	const char *wrong = NULL;
+	struct rlimit limit;
 
-	if (!file) return "--names cannot be read";
-	if (!(driver->names = calloc(count, NAME_BYTES))) wrong = "no memory";
-	for (uint64_t i = 0; i < count && !wrong; i++) {
-		if (!fgets(line, sizeof(line), file) || line[NAME_BYTES] != '\n')
-			wrong = "--names has fewer lines than there are passes, or others than ids";
-		else
-			memcpy(driver->names + i * NAME_BYTES, line, NAME_BYTES);
-	}
-	fclose(file);
-	return wrong;
+	if (getrlimit(RLIMIT_NOFILE, &limit)) return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static const char *open_all(struct driver *driver)
+{
+	uint32_t count = driver->options->connection_count;
+
+	raise_descriptors();
+	driver->conns = calloc(count, sizeof(*driver->conns));
+	driver->ring = calloc(count, sizeof(*driver->ring));
+	driver->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!driver->conns || !driver->ring || driver->epoll_fd < 0) return "no memory or descriptors";
+	for (uint32_t i = 0; i < count; i++)
+		if (!open_again(driver, &driver->conns[i]))
+			return driver->target.tls ? tls_client_fault(driver->target.tls)
+			                          : "the server does not take the connections";
+	return NULL;
+}
+
+static bool windows_new(struct driver *driver)
+{
+	const struct options *options = driver->options;
+	struct drive_result  *result = driver->result;
+
+	if (!options->window_ms) return true;
+	result->window_count = (uint32_t)(options->seconds * 1000 / (double)options->window_ms);
+	return (result->windows = calloc(result->window_count, sizeof(*result->windows)));
 }
 
 static const char *prepare(struct driver *driver)
 {
-	const struct options  *options = driver->options;
-	const char            *wrong = options->names_path ? read_names(driver) : NULL;
-	struct request_subject subject = {options->id_prefix, driver->names};
+	const struct options *options = driver->options;
+	const char           *wrong = sources_read(&driver->sources, options);
+	char                  host[256];
+	struct script_sources script = {.op = options->op,
+	                                .choice = options->choice,
+	                                .host = options->target,
+	                                .keys = driver->sources.keys,
+	                                .key_count = driver->sources.key_count,
+	                                .subject = {options->id_prefix, driver->sources.names}};
 
 	if (wrong) return wrong;
-	if (!resolve(driver, options->target)) return "--target is no HOST:PORT that can be found";
-	if (!request_form_make(&driver->form, options->op, options->target, options->key, &subject))
-		return "host, key and prefix are too long";
-	plan_init(&driver->plan, &options->choice);
-	driver->conns = calloc(options->connection_count, sizeof(*driver->conns));
-	driver->ring = calloc(options->connection_count, sizeof(*driver->ring));
-	driver->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (!driver->conns || !driver->ring || driver->epoll_fd < 0) return "no memory or descriptors";
-	for (uint32_t i = 0; i < options->connection_count; i++)
-		if (!open_again(driver, &driver->conns[i])) return "the server does not take the connections";
+	if (!resolve(&driver->target, options->target, host, sizeof(host)))
+		return "--target is no HOST:PORT that can be found";
+	if (options->ca_path && !tls_client_new(&driver->target.tls, options->ca_path, host))
+		return "--tls has no certificates to believe";
+	if ((wrong = script_new(&driver->script, &script))) return wrong;
+	if (!windows_new(driver)) return "no memory";
+	if ((wrong = open_all(driver))) return wrong;
 	prctl(PR_SET_TIMERSLACK, 1); /* ns; the default of 50 us would be added to every open-loop latency */
 	return NULL;
 }
@@ -302,6 +328,8 @@ bool drive(const struct options *options, struct drive_result *result)
 	if (driver.epoll_fd >= 0) close(driver.epoll_fd);
 	free(driver.conns);
 	free(driver.ring);
-	free(driver.names);
+	script_free(&driver.script);
+	sources_free(&driver.sources);
+	tls_client_destroy(&driver.target.tls);
 	return !wrong;
 }

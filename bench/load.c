@@ -10,6 +10,7 @@
 #include "bench/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
 		report_json(&options, &result);
 	else
 		report_text(&options, &result);
+	free(result.windows);
 	if (tally_fault_count(&result.measured) || tally_fault_count(&result.warmup)) return EXIT_BAD;
 	return result.gave_up ? EXIT_BAD : EXIT_GOOD;
 }

@@ -92,12 +92,19 @@ static bool plain_text(const char *text, size_t size_max, const char *also_allow
 	return size > 0 && size <= size_max;
 }
 
+bool key_is_good(const char *text)
+{
+	return plain_text(text, 200, "-._~+/=");
+}
+
 static bool option_read(struct options *options, enum option_row row, const char *text)
 {
 	switch (row) {
 	case OPTION_TARGET: return plain_text(options->target = text, 200, ".:-_[]");
 	case OPTION_OP: return op_by_name(text, &options->op);
-	case OPTION_KEY: return plain_text(options->key = text, 200, "-._~+/=");
+	case OPTION_TLS: return *(options->ca_path = text);
+	case OPTION_KEY: return key_is_good(options->key = text);
+	case OPTION_KEYS: return *(options->keys_path = text);
 	case OPTION_CONNECTIONS: return connections_read(text, options);
 	case OPTION_SECONDS: return real_read(text, 0.1, SECONDS_MAX, &options->seconds);
 	case OPTION_REQUESTS: return count_read(text, 1, UINT32_MAX, &options->request_count);
@@ -110,6 +117,8 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_ID_PREFIX: return plain_text(options->id_prefix = text, 64, "-._~");
 	case OPTION_SEED: return count_read(text, 0, UINT64_MAX, &options->choice.seed);
 	case OPTION_WARMUP: return real_read(text, 0, SECONDS_MAX, &options->warmup_s);
+	case OPTION_WARMUP_RATE: return count_read(text, 1, RATE_MAX, &options->warmup_rate_per_s);
+	case OPTION_WINDOWS: return count_read(text, WINDOW_MS_MIN, UINT32_MAX, &options->window_ms);
 	case OPTION_TIMEOUT: return real_read(text, 1, 3600, &options->timeout_s);
 	case OPTION_JSON: return options->as_json = true;
 	case OPTION_CHECK: return options->only_check = true;
@@ -120,10 +129,16 @@ static bool option_read(struct options *options, enum option_row row, const char
 
 static const char *what_is_wrong(const struct options *options)
 {
-	if (!options->target || options->op == OP_COUNT) return "--target and --op are needed";
+	if (!options->target || options->op > OP_MIXED) return "--target and --op are needed";
 	if (options->is_open != (options->rate_per_s > 0)) return "--mode open and --rate go together";
 	if (op_has_names(options->op) && !options->names_path) return "this --op needs --names";
+	if (options->keys_path && options->names_path) return "--names are of one account, --keys of many";
 	if (options->request_count && options->warmup_s > 0) return "--requests has no --warmup";
+	if (options->warmup_rate_per_s && (!options->is_open || options->warmup_s <= 0))
+		return "--warmup-rate is for an open loop with --warmup";
+	if (options->window_ms && (options->request_count || !options->as_json ||
+	                           options->seconds * 1000 > (double)options->window_ms * WINDOWS_MAX))
+		return "--windows is for --seconds of 1000 windows at most, and --json";
 	return NULL;
 }
 
@@ -135,7 +150,7 @@ enum options_read options_read(struct options *options, int argc, char **argv)
 	*options = (struct options){
 	    .key = "sk_0123456789abcdef_0123456789abcdef0123456789abcdef0123456789abcdef0123",
 	    .id_prefix = "p",
-	    .op = OP_COUNT,
+	    .op = OP_MIXED + 1,
 	    .connection_count = 64,
 	    .seconds = 10,
 	    .timeout_s = 10,

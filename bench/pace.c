@@ -5,10 +5,28 @@
 
 #include <math.h>
 
+static mono_ns after(mono_ns start, uint64_t count, uint64_t rate_per_s)
+{
+	return mono_plus(start, (int64_t)(count * (uint64_t)NS_PER_SEC / rate_per_s));
+}
+
+static uint64_t count_between(mono_ns from, mono_ns to, uint64_t rate_per_s)
+{
+	return (uint64_t)ceil((double)(to.v - from.v) / (double)NS_PER_SEC * (double)rate_per_s);
+}
+
+void pace_begin_at(struct pace *pace, uint64_t first_rate_per_s)
+{
+	must(pace->rate_per_s && first_rate_per_s && pace->turn.v >= pace->start.v);
+	pace->first_rate_per_s = first_rate_per_s;
+	pace->first_count = count_between(pace->start, pace->turn, first_rate_per_s);
+}
+
 mono_ns pace_next(const struct pace *pace, mono_ns now)
 {
 	if (pace->rate_per_s == 0) return now;
-	return mono_plus(pace->start, (int64_t)(pace->taken * (uint64_t)NS_PER_SEC / pace->rate_per_s));
+	if (pace->taken < pace->first_count) return after(pace->start, pace->taken, pace->first_rate_per_s);
+	return after(pace->turn, pace->taken - pace->first_count, pace->rate_per_s);
 }
 
 bool pace_is_over(const struct pace *pace, mono_ns now)
@@ -35,8 +53,7 @@ uint64_t pace_untaken(const struct pace *pace)
 	uint64_t count = pace->count_max;
 
 	if (pace->rate_per_s && pace->end.v < INT64_MAX) {
-		double   length_s = (double)(pace->end.v - pace->start.v) / (double)NS_PER_SEC;
-		uint64_t by_time = (uint64_t)ceil(length_s * (double)pace->rate_per_s);
+		uint64_t by_time = pace->first_count + count_between(pace->turn, pace->end, pace->rate_per_s);
 
 		if (by_time < count) count = by_time;
 	}

@@ -6,15 +6,21 @@
 
 /* When requests are meant to be sent. Closed: whenever a connection is free. Open: at even distances,
  * whatever the answers do; what is due and finds no free connection waits, and its latency counts from when
- * it was due.
+ * it was due. An open loop may begin at another rate, up to an instant from which the main one is counted.
  * Units: requests, requests per second, ns. Errors: none. */
 struct pace {
-	uint64_t rate_per_s; /* 0: closed loop */
-	uint64_t count_max;  /* requests in all */
+	uint64_t rate_per_s;       /* 0: closed loop */
+	uint64_t first_rate_per_s; /* of the first `first_count` requests */
+	uint64_t first_count;
+	uint64_t count_max; /* requests in all */
 	mono_ns  start;
+	mono_ns  turn;  /* what the rate is counted from: the start, if there is no first rate */
 	mono_ns  end;   /* nothing is meant for this instant or later */
 	uint64_t taken; /* requests handed out */
 };
+
+/* From `start` to `turn` at the first rate. */
+void pace_begin_at(struct pace *pace, uint64_t first_rate_per_s);
 
 /* True when every request was handed out (open), or none may be any more (closed). */
 bool pace_is_over(const struct pace *pace, mono_ns now);

@@ -106,3 +106,8 @@ uint64_t plan_next(struct plan *plan)
 	must(!"a way to choose ids without a rule");
 	return 0;
 }
+
+uint32_t plan_draw(struct plan *plan, uint32_t count)
+{
+	return (uint32_t)((random_next(plan) >> 32) * count >> 32);
+}

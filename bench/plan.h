@@ -31,3 +31,6 @@ struct plan {
 void plan_init(struct plan *plan, const struct plan_choice *choice);
 
 uint64_t plan_next(struct plan *plan);
+
+/* One of `count` things, all alike, of the same row of random numbers. */
+uint32_t plan_draw(struct plan *plan, uint32_t count);

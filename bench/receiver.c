@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <h2o.h>
-#include <openssl/ssl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/certificate.h"
 #include "bench/clock.h"
 #include "bench/histogram.h"
 #include "bench/listen.h"
@@ -170,19 +170,6 @@ static bool serve_on(struct sockaddr_in *address, SSL_CTX *tls)
 	return true;
 }
 
-/* NULL, and the reason on stderr, when the files are not a certificate and its key. */
-static SSL_CTX *tls_of(const char *certificate, const char *key)
-{
-	SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
-
-	if (tls && SSL_CTX_use_certificate_chain_file(tls, certificate) == 1 &&
-	    SSL_CTX_use_PrivateKey_file(tls, key, SSL_FILETYPE_PEM) == 1)
-		return tls;
-	fprintf(stderr, "receiver: %s and %s are no certificate and its key\n", certificate, key);
-	SSL_CTX_free(tls);
-	return NULL;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct option rows[] = {{"listen", required_argument, NULL, 'l'},
@@ -206,7 +193,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (!(tls = tls_of(certificate, key))) return 1;
+	if (!(tls = certificate_open("receiver", certificate, key))) return 1;
 	if (!serve_on(&address, tls)) {
 		perror("receiver: cannot listen");
 		return 1;

@@ -17,9 +17,9 @@ static const struct {
 
 enum { QUANTILE_COUNT = sizeof(quantiles) / sizeof(quantiles[0]) };
 
-static double latency_us(const struct tally *tally, uint32_t share_ppm)
+static double us_of(const struct histogram *histogram, uint32_t share_ppm)
 {
-	return (double)histogram_quantile(&tally->latency_ns, share_ppm) / (double)NS_PER_US;
+	return (double)histogram_quantile(histogram, share_ppm) / (double)NS_PER_US;
 }
 
 static double per_s(const struct drive_result *result)
@@ -50,8 +50,29 @@ void report_text(const struct options *options, const struct drive_result *resul
 	       tally_fault_count(&result->warmup), result->reconnect_count,
 	       result->gave_up ? "  GAVE UP" : "");
 	for (int i = 0; i < QUANTILE_COUNT; i++)
-		printf(" %s %.1f ", quantiles[i].text, latency_us(tally, quantiles[i].share_ppm));
+		printf(" %s %.1f ", quantiles[i].text, us_of(&tally->latency_ns, quantiles[i].share_ppm));
 	printf("\n");
+}
+
+static void quantiles_json(const char *name, const struct histogram *histogram)
+{
+	printf("\"%s\":{", name);
+	for (int i = 0; i < QUANTILE_COUNT; i++)
+		printf("%s\"%s\":%.1f", i ? "," : "", quantiles[i].json,
+		       us_of(histogram, quantiles[i].share_ppm));
+	printf("}");
+}
+
+static void windows_json(const struct drive_result *result)
+{
+	for (uint32_t i = 0; i < result->window_count; i++) {
+		const struct tally *window = &result->windows[i];
+
+		printf("%s{\"ok\":%" PRIu64 ",\"errors\":%" PRIu64 ",", i ? "," : "", window->good_count,
+		       tally_fault_count(window));
+		quantiles_json("latency_us", &window->latency_ns);
+		printf("}");
+	}
 }
 
 void report_json(const struct options *options, const struct drive_result *result)
@@ -74,9 +95,11 @@ void report_json(const struct options *options, const struct drive_result *resul
 	       result->gave_up ? "true" : "false");
 	for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
 		printf("%s\"%s\":%" PRIu64, fault ? "," : "", fault_name(fault), tally->faults[fault]);
-	printf("},\"latency_us\":{");
-	for (int i = 0; i < QUANTILE_COUNT; i++)
-		printf("%s\"%s\":%.1f", i ? "," : "", quantiles[i].json,
-		       latency_us(tally, quantiles[i].share_ppm));
-	printf("}}\n");
+	printf("},");
+	quantiles_json("latency_us", &tally->latency_ns);
+	printf(",");
+	quantiles_json("refusal_us", &tally->refusal_ns);
+	printf(",\"windows\":[");
+	windows_json(result);
+	printf("]}\n");
 }

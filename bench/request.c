@@ -16,19 +16,18 @@ static const struct {
 #define O(name, option, method, path, body, good, also_good) \
 	[OP_##name] = {option, method, path, body, good, also_good},
 #include "bench/ops.def"
-#undef O
 };
 
 const char *op_name(enum op op)
 {
-	must(op < OP_COUNT);
-	return ops[op].option;
+	must(op <= OP_MIXED);
+	return op == OP_MIXED ? "mixed" : ops[op].option;
 }
 
 bool op_by_name(const char *name, enum op *op)
 {
-	for (*op = 0; *op < OP_COUNT; (*op)++)
-		if (strcmp(ops[*op].option, name) == 0) return true;
+	for (*op = 0; *op <= OP_MIXED; (*op)++)
+		if (strcmp(op_name(*op), name) == 0) return true;
 	return false;
 }
 
@@ -39,7 +38,7 @@ bool op_is_good(enum op op, int status)
 
 bool op_has_names(enum op op)
 {
-	return strchr(ops[op].path, '@');
+	return op != OP_MIXED && strchr(ops[op].path, '@');
 }
 
 static uint32_t count_char(const char *text, char c)

@@ -7,11 +7,12 @@
 enum op {
 #define O(name, option, method, path, body, good, also_good) OP_##name,
 #include "bench/ops.def"
-#undef O
-	OP_COUNT
+	OP_COUNT,
+	OP_MIXED = OP_COUNT, /* no row, but a choice among some: see script.h */
 };
 
-/* The row of an operation: its name on the command line, and whether a status means that it succeeded. */
+/* The row of an operation: its name on the command line, which OP_MIXED has too, and whether a status means that it
+ * succeeded. */
 const char *op_name(enum op op);
 bool        op_by_name(const char *name, enum op *op);
 bool        op_is_good(enum op op, int status);

@@ -22,3 +22,13 @@ uint64_t tally_fault_count(const struct tally *tally)
 		count += tally->faults[fault];
 	return count;
 }
+
+void tally_answer(struct tally *tally, int status, bool is_good, uint64_t latency_ns)
+{
+	tally->by_status[status]++;
+	if (is_good)
+		tally->good_count++;
+	else
+		tally->faults[FAULT_STATUS]++;
+	histogram_add(is_good ? &tally->latency_ns : &tally->refusal_ns, latency_ns);
+}

@@ -1,4 +1,5 @@
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench/clock.h"
@@ -21,7 +22,9 @@ struct tally {
 	uint64_t         faults[FAULT_COUNT];
 	uint64_t         by_status[STATUS_END];
 	struct histogram latency_ns;
+	struct histogram refusal_ns; /* likewise, of answers that are no successes */
 };
 
 const char *fault_name(enum fault fault);
 uint64_t    tally_fault_count(const struct tally *tally);
+void        tally_answer(struct tally *tally, int status, bool is_good, uint64_t latency_ns);

@@ -1,0 +1,69 @@
+/* What the requests of a run say. All their texts are laid out before the first is sent: a few hundred bytes for each
+ * account and operation. */
+#include "bench/script.h"
+#include "schemas/err.h"
+
+#include <stdlib.h>
+
+static const struct {
+	enum op  op;
+	uint32_t share_percent;
+} mix[] = {
+#define M(name, share_percent) {OP_##name, share_percent},
+#include "bench/ops.def"
+};
+
+enum {
+#define M(name, share_percent) +share_percent
+	MIX_PERCENT =
+#include "bench/ops.def"
+};
+
+_Static_assert((int)MIX_PERCENT == (int)SHARES_PERCENT, "the parts of the mix are a whole");
+
+static void parts_init(struct script *script, enum op op)
+{
+	uint32_t draw = 0;
+
+	script->part_count = op == OP_MIXED ? sizeof(mix) / sizeof(mix[0]) : 1;
+	script->parts[0] = op;
+	for (uint32_t part = 0; op == OP_MIXED && part < script->part_count; part++) {
+		script->parts[part] = mix[part].op;
+		for (uint32_t i = 0; i < mix[part].share_percent; i++)
+			script->part_of[draw++] = (uint8_t)part;
+	}
+}
+
+const char *script_new(struct script *script, const struct script_sources *sources)
+{
+	*script = (struct script){.first = sources->choice.first, .account_count = sources->key_count};
+	parts_init(script, sources->op);
+	plan_init(&script->plan, &sources->choice);
+	script->forms = calloc((size_t)script->account_count * script->part_count, sizeof(*script->forms));
+	if (!script->forms) return "no memory";
+	for (uint32_t i = 0; i < script->account_count * script->part_count; i++)
+		if (!request_form_make(&script->forms[i], script->parts[i % script->part_count],
+		                       sources->host, sources->keys[i / script->part_count],
+		                       &sources->subject))
+			return "host, key and prefix are too long";
+	return NULL;
+}
+
+void script_free(struct script *script)
+{
+	free(script->forms);
+	script->forms = NULL;
+}
+
+uint32_t script_next(struct script *script, char *bytes, enum op *op)
+{
+	uint32_t part = script->part_count > 1 ? script->part_of[plan_draw(&script->plan, SHARES_PERCENT)]
+	                                       : 0;
+	const struct request_form *form = &script->forms[script->account * script->part_count + part];
+
+	if (script->account == 0 || script->plan.choice.ids != PLAN_SEQUENCE)
+		script->number = plan_next(&script->plan);
+	if (++script->account == script->account_count) script->account = 0;
+	*op = script->parts[part];
+	return request_write(form, script->number, script->number - script->first, bytes);
+}

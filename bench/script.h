@@ -1,0 +1,36 @@
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/plan.h"
+#include "bench/request.h"
+
+/* What the requests of a run say, one after the other: which operation, in which account, about which pass. Accounts
+ * take turns. Numbers in sequence come once in each account; drawn ones are drawn anew for each request.
+ * Errors: script_new is a text, or NULL when all is well. Nothing is allocated after it. */
+enum { ACCOUNTS_MAX = 10000, SHARES_PERCENT = 100 };
+
+struct script {
+	struct plan          plan;
+	uint64_t             first, number;
+	struct request_form *forms; /* of each account, one for each part; ours */
+	uint32_t             account_count, account;
+	uint32_t             part_count;
+	enum op              parts[OP_COUNT];
+	uint8_t              part_of[SHARES_PERCENT]; /* which part a draw stands for */
+};
+
+struct script_sources {
+	enum op                op;
+	struct plan_choice     choice;
+	const char            *host;
+	const char *const     *keys; /* of the accounts; borrowed for the call */
+	uint32_t               key_count;
+	struct request_subject subject; /* borrowed as long as the script lives */
+};
+
+const char *script_new(struct script *script, const struct script_sources *sources);
+void        script_free(struct script *script);
+
+/* Writes the next request to `bytes` (REQUEST_BYTES_MAX) and returns its size and its operation. */
+uint32_t script_next(struct script *script, char *bytes, enum op *op);
