@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import platform
+import resource
 import select
 import shutil
 import signal
@@ -154,6 +155,12 @@ def cpu_seconds(pids):
             ticks += int(after_name[11]) + int(after_name[12])
         seconds[role] = ticks / os.sysconf("SC_CLK_TCK")
     return seconds
+
+
+def children_seconds():
+    """User and system time of the children that have ended: the load generator's, after a run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 # ---- load ------------------------------------------------------------------------------------------------------

@@ -231,12 +231,13 @@ const char *check_tally(void)
 {
 	static struct tally tally;
 
-	tally_answer(&tally, 202, true, 5);
-	tally_answer(&tally, 503, false, 9);
+	tally_answer(&tally, 202, true, (struct answer_times){.meant_ns = 5, .sent_ns = 3});
+	tally_answer(&tally, 503, false, (struct answer_times){.meant_ns = 11, .sent_ns = 9});
 	if (tally.good_count != 1 || tally.by_status[503] != 1 || tally_fault_count(&tally) != 1)
 		return "tally: an answer has not exactly one fate";
-	return tally.latency_ns.max != 5 || tally.refusal_ns.max != 9 ? "tally: a refusal counts as fast"
-	                                                              : NULL;
+	if (tally.latency_ns.max != 5 || tally.sent_ns.max != 3)
+		return "tally: a success has another latency";
+	return tally.refusal_ns.max != 9 ? "tally: a refusal has another latency" : NULL;
 }
 
 const char *check_response(void)

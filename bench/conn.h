@@ -30,8 +30,7 @@ struct conn {
 	struct ssl_st  *tls; /* NULL: without */
 	enum op         op;  /* of the request in flight */
 	enum conn_state state;
-	bool            is_waiting;  /* stands in the ring of free connections */
-	bool            is_measured; /* the request in flight counts for the result */
+	bool            is_waiting; /* stands in the ring of free connections */
 	bool            has_head;
 	mono_ns         meant_at; /* of the request in flight: when it was due */
 	mono_ns         sent_at;

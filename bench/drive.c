@@ -27,6 +27,7 @@
 enum {
 	EVENTS_PER_TURN = 256,
 	TICK_MS = 100,      /* between looks for late answers and connections to open again */
+	OPEN_TRIES = 10,    /* to open a connection before the first request; CONNECT_TIMEOUT_S each */
 	GIVE_UP_FACTOR = 2, /* times the timeout without an answer or past the end: send no more */
 };
 
@@ -79,29 +80,34 @@ static bool open_again(struct driver *driver, struct conn *conn)
 	return true;
 }
 
-static struct tally *tally_of(struct driver *driver, bool is_measured)
+static struct tally *tally_of(struct driver *driver, mono_ns meant_at)
 {
-	return is_measured ? &driver->result->measured : &driver->result->warmup;
+	return meant_at.v >= driver->measured_from.v ? &driver->result->measured : &driver->result->warmup;
 }
 
-/* The window of --windows that the request in flight belongs to, or NULL. */
-static struct tally *window_of(struct driver *driver, const struct conn *conn)
+/* The window of --windows that a request meant for then belongs to, or NULL. */
+static struct tally *window_of(struct driver *driver, mono_ns meant_at)
 {
-	uint64_t since_ns = (uint64_t)(conn->meant_at.v - driver->measured_from.v);
+	uint64_t since_ns = (uint64_t)(meant_at.v - driver->measured_from.v);
 
-	if (!driver->result->windows || !conn->is_measured) return NULL;
+	if (!driver->result->windows || meant_at.v < driver->measured_from.v) return NULL;
 	since_ns /= driver->options->window_ms * (uint64_t)NS_PER_MS;
 	return since_ns < driver->result->window_count ? &driver->result->windows[since_ns] : NULL;
+}
+
+static void count_fault(struct driver *driver, mono_ns meant_at, enum fault fault)
+{
+	struct tally *window = window_of(driver, meant_at);
+
+	tally_of(driver, meant_at)->faults[fault]++;
+	if (window) window->faults[fault]++;
 }
 
 /* The connection is lost, and with it the request it carried, if any. */
 static void on_broken(struct driver *driver, struct conn *conn, enum fault fault)
 {
 	if (conn->state == CONN_BUSY) {
-		struct tally *window = window_of(driver, conn);
-
-		tally_of(driver, conn->is_measured)->faults[fault]++;
-		if (window) window->faults[fault]++;
+		count_fault(driver, conn->meant_at, fault);
 		driver->busy_count--;
 	}
 	conn_close(conn);
@@ -110,19 +116,30 @@ static void on_broken(struct driver *driver, struct conn *conn, enum fault fault
 
 static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 {
-	struct tally *window = window_of(driver, conn);
-	int           status = conn->response.status;
-	bool          is_good = op_is_good(conn->op, status);
-	uint64_t      latency_ns = (uint64_t)(now.v - conn->meant_at.v);
+	struct tally       *window = window_of(driver, conn->meant_at);
+	int                 status = conn->response.status;
+	bool                is_good = op_is_good(conn->op, status);
+	struct answer_times times = {(uint64_t)(now.v - conn->meant_at.v),
+	                             (uint64_t)(now.v - conn->sent_at.v)};
 
 	driver->busy_count--;
 	driver->last_answer_at = now;
-	tally_answer(tally_of(driver, conn->is_measured), status, is_good, latency_ns);
-	if (window) tally_answer(window, status, is_good, latency_ns);
+	tally_answer(tally_of(driver, conn->meant_at), status, is_good, times);
+	if (window) tally_answer(window, status, is_good, times);
 	if (conn->response.closes)
 		on_broken(driver, conn, FAULT_BROKEN);
 	else
 		ring_put(driver, conn);
+}
+
+/* Those who have waited too long for a connection go. */
+static void lose_patience(struct driver *driver, mono_ns now)
+{
+	int64_t patience_ns = (int64_t)(driver->options->patience_s * (double)NS_PER_SEC);
+
+	if (!patience_ns) return;
+	while (pace_is_due(&driver->pace, now) && pace_next(&driver->pace, now).v < now.v - patience_ns)
+		count_fault(driver, pace_take(&driver->pace, now), FAULT_ABANDONED);
 }
 
 /* Begins every request that is due, as far as there are free connections. */
@@ -130,10 +147,10 @@ static void send_due(struct driver *driver, mono_ns now)
 {
 	struct conn *conn;
 
+	lose_patience(driver, now);
 	while (!driver->has_given_up && pace_is_due(&driver->pace, now) && (conn = ring_take(driver))) {
 		conn->meant_at = pace_take(&driver->pace, now);
 		conn->sent_at = now;
-		conn->is_measured = conn->meant_at.v >= driver->measured_from.v;
 		conn->request_bytes = script_next(&driver->script, conn->request, &conn->op);
 		driver->busy_count++;
 		if (conn_begin(conn, driver->epoll_fd) == CONN_BROKE) on_broken(driver, conn, FAULT_BROKEN);
@@ -263,6 +280,14 @@ static void raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A listen queue that is full of our own connections takes the next one late. */
+static bool open_first(struct driver *driver, struct conn *conn)
+{
+	for (int tries = 0; tries < OPEN_TRIES; tries++)
+		if (open_again(driver, conn)) return true;
+	return false;
+}
+
 static const char *open_all(struct driver *driver)
 {
 	uint32_t count = driver->options->connection_count;
@@ -273,7 +298,7 @@ static const char *open_all(struct driver *driver)
 	driver->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!driver->conns || !driver->ring || driver->epoll_fd < 0) return "no memory or descriptors";
 	for (uint32_t i = 0; i < count; i++)
-		if (!open_again(driver, &driver->conns[i]))
+		if (!open_first(driver, &driver->conns[i]))
 			return driver->target.tls ? tls_client_fault(driver->target.tls)
 			                          : "the server does not take the connections";
 	return NULL;

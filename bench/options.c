@@ -119,6 +119,7 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_WARMUP: return real_read(text, 0, SECONDS_MAX, &options->warmup_s);
 	case OPTION_WARMUP_RATE: return count_read(text, 1, RATE_MAX, &options->warmup_rate_per_s);
 	case OPTION_WINDOWS: return count_read(text, WINDOW_MS_MIN, UINT32_MAX, &options->window_ms);
+	case OPTION_PATIENCE: return real_read(text, 0.001, 3600, &options->patience_s);
 	case OPTION_TIMEOUT: return real_read(text, 1, 3600, &options->timeout_s);
 	case OPTION_JSON: return options->as_json = true;
 	case OPTION_CHECK: return options->only_check = true;
@@ -134,6 +135,7 @@ static const char *what_is_wrong(const struct options *options)
 	if (op_has_names(options->op) && !options->names_path) return "this --op needs --names";
 	if (options->keys_path && options->names_path) return "--names are of one account, --keys of many";
 	if (options->request_count && options->warmup_s > 0) return "--requests has no --warmup";
+	if (options->patience_s > 0 && !options->is_open) return "--patience is for an open loop";
 	if (options->warmup_rate_per_s && (!options->is_open || options->warmup_s <= 0))
 		return "--warmup-rate is for an open loop with --warmup";
 	if (options->window_ms && (options->request_count || !options->as_json ||

@@ -98,6 +98,8 @@ void report_json(const struct options *options, const struct drive_result *resul
 	printf("},");
 	quantiles_json("latency_us", &tally->latency_ns);
 	printf(",");
+	quantiles_json("sent_us", &tally->sent_ns);
+	printf(",");
 	quantiles_json("refusal_us", &tally->refusal_ns);
 	printf(",\"windows\":[");
 	windows_json(result);

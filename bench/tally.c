@@ -23,12 +23,15 @@ uint64_t tally_fault_count(const struct tally *tally)
 	return count;
 }
 
-void tally_answer(struct tally *tally, int status, bool is_good, uint64_t latency_ns)
+void tally_answer(struct tally *tally, int status, bool is_good, struct answer_times times)
 {
 	tally->by_status[status]++;
-	if (is_good)
+	if (is_good) {
 		tally->good_count++;
-	else
+		histogram_add(&tally->latency_ns, times.meant_ns);
+		histogram_add(&tally->sent_ns, times.sent_ns);
+	} else {
 		tally->faults[FAULT_STATUS]++;
-	histogram_add(is_good ? &tally->latency_ns : &tally->refusal_ns, latency_ns);
+		histogram_add(&tally->refusal_ns, times.sent_ns);
+	}
 }

@@ -22,9 +22,16 @@ struct tally {
 	uint64_t         faults[FAULT_COUNT];
 	uint64_t         by_status[STATUS_END];
 	struct histogram latency_ns;
-	struct histogram refusal_ns; /* likewise, of answers that are no successes */
+	struct histogram sent_ns;    /* of successes too, but from when the request was sent */
+	struct histogram refusal_ns; /* likewise from there, of answers that are no successes */
 };
 
 const char *fault_name(enum fault fault);
 uint64_t    tally_fault_count(const struct tally *tally);
-void        tally_answer(struct tally *tally, int status, bool is_good, uint64_t latency_ns);
+
+/* Times of an answer, ns: since its request was meant, and since it was sent. */
+struct answer_times {
+	uint64_t meant_ns, sent_ns;
+};
+
+void tally_answer(struct tally *tally, int status, bool is_good, struct answer_times times);
