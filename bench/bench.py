@@ -34,8 +34,18 @@ TEMPLATE = {
 }
 
 
+# In the environment of a part of bench/run: what is the same for all parts has been printed.
+IS_PART = "STAMPEDE_BENCH_PART"
+OWN_FACTS = ("load before", "run")
+
+
 class Failed(Exception):
     """What stopped the run, in words for the person who started it."""
+
+
+def say(text):
+    """Progress, beside the result on stdout."""
+    print(text, file=sys.stderr, flush=True)
 
 
 # ---- processes -------------------------------------------------------------------------------------------------
@@ -84,6 +94,17 @@ def stop(child):
     else:
         child.kill()
     child.wait()
+
+
+def certificate(directory, name="cert"):
+    """A new certificate for 127.0.0.1, which is its own root, and its key: the paths of both."""
+    cert, key = f"{directory}/{name}.pem", f"{directory}/{name}-key.pem"
+    done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                           "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+                           "-keyout", key, "-out", cert], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"openssl: {done.stderr}")
+    return cert, key
 
 
 def command_json(command):
@@ -196,7 +217,7 @@ def fill(options, stampede, have, want):
                                             "--connections", str(options.connections)])
     if report["errors"]:
         raise Failed(f"filling {want} passes failed: {report['status']} {report['error_kinds']}")
-    print(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s", file=sys.stderr, flush=True)
+    say(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s")
     return {"passes": want, "report": report}
 
 
@@ -243,7 +264,8 @@ def facts(directory):
 
 def print_facts(about):
     for name, fact in about.items():
-        print(f"{name + ':':<12} {fact}", flush=True)
+        if name in OWN_FACTS or IS_PART not in os.environ:
+            print(f"{name + ':':<12} {fact}", flush=True)
 
 
 def median_text(values, pattern, with_spread=False):
