@@ -5,6 +5,7 @@ directory, is gone when it ends, however it ends.
 """
 
 import ctypes
+import http.client
 import json
 import os
 import platform
@@ -126,14 +127,14 @@ class Stampede:
         self.data = f"{directory}/data"
         self.log_path = f"{directory}/serve.log"
         self.options = options
-        self.child, self.target = None, None
+        self.child, self.target, self.connection = None, None, None
         self.begin()
         account = self.ask("account", "create", "--name", "bench", *functions)
-        template_path = f"{directory}/template.json"
-        with open(template_path, "w", encoding="utf-8") as file:
+        self.template_path = f"{directory}/template.json"
+        with open(self.template_path, "w", encoding="utf-8") as file:
             json.dump(TEMPLATE, file)
         self.account_id = account["account_id"]
-        self.ask("template", "put", self.account_id, template_path)
+        self.ask("template", "put", self.account_id, self.template_path)
         self.api_key = account["api_key"]
         self.key = ["--key", self.api_key]
 
@@ -143,9 +144,20 @@ class Stampede:
                                     "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1", *self.options],
                                    self.log_path, seconds_max)
         self.target = fields["http"]
+        self.connection = http.client.HTTPConnection(self.target)
 
     def ask(self, *words):
         return command_json([self.program, *words, "--data", self.data])
+
+    def post(self, path, body):
+        """What the interface answers, which has to be a success."""
+        self.connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {self.api_key}",
+                                                                 "Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        if answer.status not in (200, 201):
+            raise Failed(f"POST {path}: {answer.status} {text}")
+        return json.loads(text)
 
     def counters(self):
         """Since the start, over all shards; a counter that a shard does not have is missing here."""

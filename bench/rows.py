@@ -1,0 +1,101 @@
+"""What the tables of rates share: the ceiling, one measurement of a server by the load generator, and a row of samples."""
+
+import resource
+
+import bench
+from bench import cpu_seconds, load, median_text, say
+
+ROLES = ("http", "shard", "timer", "load")
+
+
+class Ceiling:
+    """The library that answers with a constant; over HTTPS, when it gets a certificate and its key."""
+
+    def __init__(self, build, directory, certificate=None):
+        words = ["--tls", *certificate] if certificate else []
+        log_path = f"{directory}/ceiling{'-tls' if certificate else ''}.log"
+        self.child, fields = bench.start([f"{build}/bench/ceiling", *words], log_path)
+        self.target = next(iter(fields.values()))
+        self.key = ["--tls", certificate[0]] if certificate else []
+
+    def counters(self):
+        return {}
+
+    def pids(self):
+        return {"http": [self.child.pid]}
+
+
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(build, server, words):
+    pids = server.pids()
+    counters_before, cpu_before, load_before = server.counters(), cpu_seconds(pids), children_seconds()
+    report = load(build, server, words)
+    load_used = children_seconds() - load_before
+    cpu_after, counters_after = cpu_seconds(pids), server.counters()
+    grown = {name: counters_after[name] - counters_before[name] for name in counters_after}
+    active_s = report["active_s"]
+    sample = {"requests_per_s": report["requests_per_s"], **report["latency_us"], "report": report,
+              "errors": report["errors"] + report["warmup_errors"] + report["gave_up"],
+              "cpu_load": 100 * load_used / active_s}
+    for role in pids:
+        sample[f"cpu_{role}"] = 100 * (cpu_after[role] - cpu_before[role]) / active_s
+    if "syncs" in grown:
+        sample["syncs_per_s"] = grown["syncs"] / active_s
+    if grown.get("batches") and "commands" in grown:
+        sample["commands_per_batch"] = grown["commands"] / grown["batches"]
+    return sample
+
+
+def of_ceilings(rate, ceilings):
+    """A rate as a share of what the ceilings reached last. Of several, each (row, weight), the requests are a mix: the time
+    that one of them takes at the ceiling is the weighted mean of their times."""
+    return rate * sum(weight / row.samples[-1]["requests_per_s"] for row, weight in ceilings)
+
+
+class Row:
+    """One line of a table: who is asked for what, and the samples of all rounds.
+
+    ask(seed, extra) measures once; `ceilings` are the rows, with their weights, that its rate is compared with.
+    """
+
+    def __init__(self, name, ask, ceilings=()):
+        self.name, self.ask, self.ceilings = name, ask, ceilings
+        self.samples = []
+
+    def take(self, extra=()):
+        sample = self.ask(len(self.samples) + 1, extra)
+        if self.ceilings:
+            sample["of_ceiling"] = of_ceilings(sample["requests_per_s"], self.ceilings)
+        self.samples.append(sample)
+        say(f"  {self.name:<34} {sample['requests_per_s']:>9,.0f}/s  p99 {sample['p99']:>9,.0f} us"
+            f"  errors {sample['errors']}")
+        return sample
+
+    def values(self, field):
+        return [sample[field] for sample in self.samples if field in sample]
+
+    def cells(self):
+        """What every table of rates has first: the name, and rates as medians with the least and the most."""
+        return [self.name, median_text(self.values("requests_per_s"), "{:,.0f}", True),
+                median_text(self.values("of_ceiling"), "{:.2f}", True)]
+
+    def plain(self):
+        return {"name": self.name, "samples": self.samples}
+
+
+CELL_HEADS = ["request", "requests/s", "of ceiling"]
+
+
+def loaded(build, server, words):
+    """For a Row: the load generator with these words against that server."""
+    def ask(seed, extra):
+        return measure(build, server, [*words, *extra, "--seed", str(seed)])
+    return ask
+
+
+def error_count(rows):
+    return sum(sum(row.values("errors")) for row in rows)
