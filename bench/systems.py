@@ -1,0 +1,312 @@
+"""The systems that bench/peers compares with. Each has missing(), which tells what to install, and rows(): for a
+"delta" and a "get" what measures it, as rows.Row wants it.
+
+All hold the passes with the fields that the interface shows. A delta is the same in all: the pass's balance and
+time of change, a ledger row, and a row of the event that is to be sent, on disk before the answer.
+"""
+
+import csv
+import glob
+import hashlib
+import math
+import os
+import shutil
+import subprocess
+import time
+
+import bench
+import postgres
+from bench import ROOT, Failed, Stampede, fill, say
+from rows import loaded
+
+DELTA = 5
+FILLED_AT_ONCE = 10_000  # hashes of Redis that one script makes
+
+
+def percentiles(latencies_us):
+    """The least of them that so large a share of all does not exceed."""
+    ordered = sorted(latencies_us)
+    return {name: ordered[math.ceil(share * len(ordered)) - 1]
+            for name, share in (("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999), ("max", 1))}
+
+
+def output_of(command, **how):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                          preexec_fn=bench.before_exec, **how)
+    if done.returncode:
+        raise Failed(f"{command[0]} ends with {done.returncode}: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+# ---- Stampede --------------------------------------------------------------------------------------------------
+
+
+class Ours:
+    def __init__(self, options, directory):
+        self.options = options
+        self.service = Stampede(options.build, directory)
+        fill(options, self.service, 0, options.passes)
+
+    @staticmethod
+    def missing():
+        return None
+
+    def rows(self):
+        return [("stampede", op, by_load(self.options, self.service, op)) for op in ("delta", "get")]
+
+
+def by_load(options, server, op):
+    """Over HTTP, by our own load generator."""
+    def ask(seed, extra):
+        seconds = options.seconds if op == "delta" else options.seconds / 4
+        words = ["--op", op, "--passes", str(options.passes), "--connections", str(options.connections),
+                 "--seconds", f"{seconds:g}", "--warmup", f"{options.warmup:g}"]
+        return loaded(options.build, server, words)(seed, extra)
+    return ask
+
+
+# ---- PostgreSQL ------------------------------------------------------------------------------------------------
+
+SETTINGS = {"synchronous_commit": "on", "max_connections": "200", "max_wal_size": "16GB", "checkpoint_timeout": "1h"}
+SCHEMA = """
+CREATE TABLE pass (account int NOT NULL, pass_id text NOT NULL, visible jsonb NOT NULL, hidden jsonb NOT NULL,
+    appearance jsonb, qr_value text NOT NULL, status text NOT NULL, download_token text NOT NULL,
+    reinstall_blocked boolean NOT NULL, loyalty_type text NOT NULL, balance bigint NOT NULL,
+    created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL, PRIMARY KEY (account, pass_id)) WITH (fillfactor = 80);
+CREATE TABLE ledger (id bigserial PRIMARY KEY, account int NOT NULL, pass_id text NOT NULL, delta bigint NOT NULL,
+    balance bigint NOT NULL, at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE event (id bigserial PRIMARY KEY, account int NOT NULL, type text NOT NULL, pass_id text NOT NULL,
+    body jsonb NOT NULL, at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE api_key (hash text PRIMARY KEY, account int NOT NULL);
+INSERT INTO pass SELECT 1, 'p' || i, jsonb_build_object('name', 'Holder p' || i), '{{}}', NULL, 'p' || i, 'issued',
+    md5(i::text), false, 'balance', 0, now(), now() FROM generate_series(0, {passes} - 1) AS i;
+INSERT INTO api_key VALUES ('{key_hash}', 1);
+VACUUM ANALYZE pass;
+CHECKPOINT;
+"""
+CHANGE = (f"UPDATE pass SET balance = balance + {DELTA}, updated_at = now() WHERE account = 1 AND pass_id = 'p' || :n "
+          "RETURNING balance")
+EVENT = f"1, 'pass.balanceUpdate', 'p' || :n, jsonb_build_object('id', 'p' || :n, 'delta', {DELTA}, 'balance', "
+SCRIPTS = {
+    "transaction": f"""BEGIN;
+{CHANGE} \\gset
+INSERT INTO ledger (account, pass_id, delta, balance) VALUES (1, 'p' || :n, {DELTA}, :balance);
+INSERT INTO event (account, type, pass_id, body) VALUES ({EVENT}:balance::bigint));
+COMMIT;
+""",
+    "statement": f"""WITH changed AS ({CHANGE}), kept AS
+(INSERT INTO ledger (account, pass_id, delta, balance) SELECT 1, 'p' || :n, {DELTA}, balance FROM changed)
+INSERT INTO event (account, type, pass_id, body) SELECT {EVENT}balance) FROM changed;
+""",
+    "get": "SELECT * FROM pass WHERE account = 1 AND pass_id = 'p' || :n;\n",
+}
+WRONG = "SELECT (SELECT sum(balance) FROM pass), (SELECT sum(delta) FROM ledger), (SELECT sum((body->>'delta')::bigint) FROM event);"
+
+
+def transactions(paths):
+    """Of pgbench's logs: when each transaction ended, in seconds, and how long it took, in microseconds."""
+    found = []
+    for path in paths:
+        with open(path, encoding="ascii") as log:
+            for line in log:
+                words = line.split()
+                found.append((int(words[4]) + int(words[5]) / 1e6, int(words[2])))
+    return found
+
+
+def pgbench_sample(ended, warmup, seconds):
+    """Of the transactions that began after the warm-up and ended within the time."""
+    began = min(at - took / 1e6 for at, took in ended) + warmup
+    counted = [took for at, took in ended if at - took / 1e6 >= began and at <= began + seconds]
+    return {"requests_per_s": len(counted) / seconds, **percentiles(counted), "errors": 0}
+
+
+class Postgres(postgres.Cluster):
+    """By pgbench over its socket: prepared statements, no HTTP. It makes no checkpoint while it is measured."""
+
+    def __init__(self, options, directory):
+        super().__init__(directory, SETTINGS)
+        self.options, self.directory = options, directory
+        self.api_key = "sk_" + hashlib.sha256(directory.encode()).hexdigest()
+        say("filling PostgreSQL")
+        self.say_sql(SCHEMA.format(passes=options.passes, key_hash=hashlib.sha256(self.api_key.encode()).hexdigest()))
+
+    @staticmethod
+    def missing():
+        return None if postgres.is_installed() else postgres.INSTALL
+
+    def rows(self):
+        return [("PostgreSQL", "delta", self.by_pgbench("transaction")),
+                ("PostgreSQL, in one statement", "delta", self.by_pgbench("statement")),
+                ("PostgreSQL", "get", self.by_pgbench("get"))]
+
+    def by_pgbench(self, name):
+        script = f"{self.directory}/{name}.sql"
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f"\\set n random(0, {self.options.passes - 1})\n{SCRIPTS[name]}")
+
+        def ask(seed, _):
+            seconds = self.options.seconds if name != "get" else self.options.seconds / 4
+            prefix = f"{self.directory}/pgbench"
+            output_of([f"{self.bin}/pgbench", "-h", self.place, "-U", "postgres", "-n", "-M", "prepared", "-f", script,
+                       "-c", str(self.options.connections), "-j", "2", "-l", f"--log-prefix={prefix}",
+                       f"--random-seed={seed}", "-T", str(math.ceil(seconds + self.options.warmup)), "postgres"])
+            logs = glob.glob(f"{prefix}.*")
+            sample = pgbench_sample(transactions(logs), self.options.warmup, seconds)
+            for log in logs:
+                os.unlink(log)
+            return sample
+        return ask
+
+    def wrong(self):
+        """Whether what was done adds up: balances, ledger and events."""
+        sums = self.say_sql(WRONG)[-1].strip()
+        return None if len(set(sums.split("|"))) == 1 else f"PostgreSQL: balances, ledger and events add up to {sums}"
+
+
+# ---- Redis -----------------------------------------------------------------------------------------------------
+
+MAKE = """
+for i = ARGV[1], ARGV[2] do
+  local id = string.format('%012d', i)
+  redis.call('HSET', 'pass:' .. id, 'id', id, 'visible', '{"name":"Holder ' .. id .. '"}', 'hidden', '{}', 'appearance', 'null',
+    'qr_value', id, 'status', 'issued', 'download_token', redis.sha1hex(id), 'reinstall_blocked', '0', 'loyalty_type', 'balance',
+    'balance', '0', 'created_at', ARGV[3], 'updated_at', ARGV[3])
+end
+"""
+CHANGE_LUA = """
+if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('NOT_FOUND') end
+local now = redis.call('TIME')
+local at = now[1] .. string.format('%06d', now[2])
+local balance = redis.call('HINCRBY', KEYS[1], 'balance', ARGV[1])
+redis.call('HSET', KEYS[1], 'updated_at', at)
+redis.call('XADD', 'ledger', '*', 'pass', KEYS[1], 'delta', ARGV[1], 'balance', balance, 'at', at)
+redis.call('XADD', 'event', '*', 'type', 'pass.balanceUpdate', 'pass', KEYS[1], 'delta', ARGV[1], 'balance', balance)
+return balance
+"""
+
+
+def redis_sample(output):
+    """Of the last line of redis-benchmark --csv; its latencies are milliseconds."""
+    row = list(csv.DictReader(output.strip().splitlines()))[-1]
+    return {"requests_per_s": float(row["rps"]), "errors": 0,
+            **{name: 1e3 * float(row[f"{name}_latency_ms"]) for name in ("p50", "p99", "max")}}
+
+
+class Redis:
+    """By redis-benchmark over its socket: a script for each delta, every write synced before its answer, no HTTP. It
+    does not rewrite its file while it is measured."""
+
+    def __init__(self, options, directory):
+        self.options = options
+        place = f"{directory}/redis"
+        os.mkdir(place)
+        self.socket = f"{place}/socket"
+        words = {"port": "0", "unixsocket": self.socket, "dir": place, "save": "", "appendonly": "yes", "appendfsync": "always",
+                 "auto-aof-rewrite-percentage": "0"}
+        with open(f"{place}/log", "wb") as log:
+            self.child = subprocess.Popen(["redis-server", *[word for name, value in words.items()
+                                                             for word in (f"--{name}", value)]],
+                                          stdout=log, stderr=log, start_new_session=True, preexec_fn=bench.before_exec)
+        bench.children.append(self.child)
+        self.fill()
+        self.script = self.ask("SCRIPT", "LOAD", CHANGE_LUA)
+
+    @staticmethod
+    def missing():
+        is_there = shutil.which("redis-server") and shutil.which("redis-benchmark")
+        return None if is_there else "apt-get install redis-server"
+
+    def ask(self, *words):
+        return output_of(["redis-cli", "-s", self.socket, "-e", *words]).strip()
+
+    def await_that(self, is_so, what):
+        deadline = time.monotonic() + 10 * bench.READY_SECONDS_MAX
+        while not is_so():
+            if time.monotonic() > deadline or self.child.poll() is not None:
+                raise Failed(f"Redis does not {what}")
+            time.sleep(0.05)
+
+    def fill(self):
+        self.await_that(lambda: os.path.exists(self.socket), "get ready")
+        say("filling Redis")
+        self.ask("CONFIG", "SET", "appendfsync", "no")
+        for first in range(0, self.options.passes, FILLED_AT_ONCE):
+            last = min(first + FILLED_AT_ONCE, self.options.passes) - 1
+            self.ask("EVAL", MAKE, "0", str(first), str(last), str(time.time_ns() // 1000))
+        self.ask("BGREWRITEAOF")
+        self.await_that(lambda: not self.number("persistence", "aof_rewrite_in_progress")
+                        and not self.number("persistence", "aof_rewrite_scheduled"), "rewrite its file")
+        self.ask("CONFIG", "SET", "appendfsync", "always")
+
+    def number(self, section, name):
+        lines = [line.split(":") for line in self.ask("INFO", section).splitlines() if ":" in line]
+        return int(dict(lines)[name])
+
+    def rows(self):
+        return [("Redis", "delta", self.by_benchmark("delta", self.options.seconds)),
+                ("Redis", "get", self.by_benchmark("get", self.options.seconds / 4))]
+
+    def by_benchmark(self, op, seconds):
+        def run(count):
+            words = (["evalsha", self.script, "1", "pass:__rand_int__", str(DELTA)] if op == "delta"
+                     else ["hgetall", "pass:__rand_int__"])
+            return redis_sample(output_of(["redis-benchmark", "-s", self.socket, "-c", str(self.options.connections), "-n",
+                                           str(count), "-r", str(self.options.passes), "--csv", *words]))
+
+        def ask(_seed, _extra):
+            """It counts requests and no time: the warm-up tells how many are enough."""
+            failed = self.number("stats", "total_error_replies")
+            first = 1 + int(run(1000)["requests_per_s"] * self.options.warmup)
+            count = 1 + int(run(first)["requests_per_s"] * seconds)
+            sample = run(count)
+            sample["errors"] = self.number("stats", "total_error_replies") - failed
+            if op == "delta":
+                self.empty(1000 + first + count)
+            return sample
+        return ask
+
+    def empty(self, count):
+        """Looks whether each delta has its two entries, and makes room, as somebody who has read them would."""
+        for stream in ("ledger", "event"):
+            entries = int(self.ask("XLEN", stream))
+            if entries < count:
+                raise Failed(f"Redis: {count} deltas left {entries} entries in {stream}")
+            self.ask("XTRIM", stream, "MAXLEN", "0")
+
+
+# ---- the service a team would write ------------------------------------------------------------------------------
+
+
+class Node:
+    """Fastify before PostgreSQL, in one process, by our own load generator."""
+
+    name = "Fastify and PostgreSQL"
+
+    def __init__(self, options, directory, cluster):
+        self.options = options
+        place = f"{options.build}/peers-service"
+        os.makedirs(place, exist_ok=True)
+        for name in ("package.json", "package-lock.json", "server.js"):
+            shutil.copy(f"{ROOT}/bench/peers-service/{name}", place)
+        if not os.path.exists(f"{place}/node_modules/.package-lock.json"):
+            say("npm ci: Fastify and pg, into the build directory")
+            output_of(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=place)
+        environment = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production"]
+        self.child, fields = bench.start([*environment, "node", f"{place}/server.js"], f"{directory}/node.log")
+        self.target, self.key = fields["http"], ["--key", cluster.api_key]
+
+    @staticmethod
+    def missing():
+        if not postgres.is_installed():
+            return postgres.INSTALL
+        return None if shutil.which("node") and shutil.which("npm") else "apt-get install nodejs npm"
+
+    def counters(self):
+        return {}
+
+    def pids(self):
+        return {"http": [self.child.pid]}
+
+    def rows(self):
+        return [(self.name, op, by_load(self.options, self, op)) for op in ("delta", "get")]
