@@ -80,11 +80,11 @@ def start(command, log_path, seconds_max=READY_SECONDS_MAX):
     return child, dict(word.split("=", 1) for word in words[1:])
 
 
-def stop(child):
+def stop(child, seconds_max=DRAIN_SECONDS_MAX):
     """Ends a child and what it started. It is only reaped at the end, so that its group's number stays its own."""
     if child.returncode is not None:
         return
-    deadline = time.monotonic() + DRAIN_SECONDS_MAX
+    deadline = time.monotonic() + seconds_max
     os.kill(child.pid, signal.SIGTERM)  # terminate() would reap a child that is dead already
     while not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
         if time.monotonic() > deadline:

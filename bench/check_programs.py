@@ -1,0 +1,255 @@
+"""Tests of what the measuring programs do without a server: arithmetic, readers of others' reports, pictures, and the
+program that runs the parts. meson runs it.
+"""
+
+import argparse
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import bench  # noqa: E402
+import plots  # noqa: E402
+import rows  # noqa: E402
+import systems  # noqa: E402
+
+FACTS = {"machine": "2 x <fast>", "disk": "ext4", "commit": "0", "begun": "today"}
+
+
+def program(name):
+    """A measuring program as a module."""
+    loader = importlib.machinery.SourceFileLoader(f"bench_{name}", f"{HERE}/{name}")
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------
+
+
+class Numbers(unittest.TestCase):
+    def test_a_mix_is_compared_with_the_mean_time_at_the_ceilings(self):
+        post, get = (rows.Row(name, None) for name in ("post", "get"))
+        post.samples, get.samples = [{"requests_per_s": 1}, {"requests_per_s": 100}], [{"requests_per_s": 200}]
+        self.assertAlmostEqual(rows.of_ceilings(50, [(post, 1)]), 0.5)
+        self.assertAlmostEqual(rows.of_ceilings(80, [(post, 0.5), (get, 0.5)]), 0.6)  # both take 7.5 ms on average
+
+    def test_a_row_seeds_each_round_otherwise_and_keeps_its_share(self):
+        asked = []
+
+        def ask(seed, extra):
+            asked.append((seed, *extra))
+            return {"requests_per_s": 10 * seed, "p99": 1, "errors": seed}
+        top = rows.Row("top", None)
+        top.samples = [{"requests_per_s": 40}]
+        row = rows.Row("row", ask, [(top, 1)])
+        with contextlib.redirect_stderr(io.StringIO()):
+            row.take()
+            row.take(["--rate"])
+        self.assertEqual(asked, [(1,), (2, "--rate")])
+        self.assertEqual(row.values("of_ceiling"), [0.25, 0.5])
+        self.assertEqual(rows.error_count([row, top]), 3)
+
+    def test_a_percentile_is_the_least_that_so_many_do_not_exceed(self):
+        self.assertEqual(systems.percentiles(range(1000, 0, -1)), {"p50": 500, "p99": 990, "p99_9": 999, "max": 1000})
+        self.assertEqual(systems.percentiles([7])["p50"], 7)
+
+    def test_of_pgbench_counts_what_began_after_the_warm_up_and_ended_in_time(self):
+        with tempfile.NamedTemporaryFile("w", encoding="ascii") as log:
+            for at in range(40):  # a transaction of 100 ms each quarter of a second
+                log.write(f"0 {at} 100000 0 {100 + at // 4} {at % 4 * 250000}\n")
+            log.flush()
+            ended = systems.transactions([log.name])
+        sample = systems.pgbench_sample(ended, 2.05, 4)
+        self.assertEqual(sample["requests_per_s"], 3.75)  # from 101.95 to 105.95: the one that ended at 102.0 had begun before
+        self.assertEqual(sample["p99"], 100000)
+
+    def test_of_redis_benchmark_the_last_line_counts(self):
+        text = ('"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"\n'
+                '"hgetall pass:__rand_int__","52600.50","0.9","0.1","0.847","1.1","1.215","3.5"\n')
+        self.assertEqual(systems.redis_sample(text), {"requests_per_s": 52600.5, "errors": 0, "p50": 847, "p99": 1215, "max": 3500})
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------
+
+
+def shapes(picture, name):
+    return list(xml.fromstring(picture).iter(f"{{http://www.w3.org/2000/svg}}{name}"))
+
+
+def peers_result():
+    samples = {"ceiling": [100, 110, 300], "stampede": [50, 60, 55], "a <b> & c": [10, 11, 12]}
+    return {"facts": FACTS, "rows": [
+        {"system": system, "op": op, "passes": 10, "samples": [{"requests_per_s": rate} for rate in rates]}
+        for op in ("delta", "get") for system, rates in samples.items()]}
+
+
+class Pictures(unittest.TestCase):
+    def test_bars_are_as_long_as_their_medians_and_ours_has_its_colour(self):
+        bars = [shape for shape in shapes(plots.peers_picture(peers_result()), "rect") if shape.get("x")]
+        self.assertEqual(len(bars), 6)
+        widths = [float(bar.get("width")) for bar in bars]
+        self.assertAlmostEqual(widths[0] / widths[1], 2, 1)
+        self.assertEqual([bar.get("fill") for bar in bars[:3]], [plots.CEILING, plots.OURS, plots.OTHERS])
+
+    def test_names_are_text_and_nothing_else(self):
+        said = [shape.text for shape in shapes(plots.peers_picture(peers_result()), "text")]
+        self.assertIn("a <b> & c", said)
+
+    def test_lists_stand_on_powers_of_ten(self):
+        scale = plots.Scale([0.3, 250], 0, 400, is_log=True)
+        self.assertEqual(scale.ticks(), [0.1, 1, 10, 100, 1000])
+        self.assertAlmostEqual(scale.at(10), 200)
+        picture = plots.lists_picture({"facts": FACTS, "lists": {
+            "newest": {"stampede": [0.3, 0.4], "postgresql": [40, 250]}, "alone": {"stampede": [1], "postgresql": []}}})
+        self.assertEqual(len([bar for bar in shapes(picture, "rect") if bar.get("x")]), 3)
+
+    def test_a_curve_has_a_point_for_every_rate(self):
+        result = {"facts": FACTS, "rows": [{"rate": rate, "samples": [{"p50": 100, "p99": rate}]} for rate in (1000, 3000, 2000)]}
+        picture = plots.curve_picture(result)
+        self.assertEqual(len(shapes(picture, "circle")), 6)
+        places = [float(point.get("cx")) for point in shapes(picture, "circle")[:3]]
+        self.assertEqual(places, sorted(places))
+
+    def test_only_what_has_a_result_is_drawn(self):
+        with tempfile.TemporaryDirectory() as place:
+            paths = plots.write(place, {"peers": peers_result(), "recovery": {}})
+            self.assertEqual([os.path.basename(path) for path in paths], os.listdir(place))
+            self.assertEqual(os.listdir(place), ["peers.svg"])
+
+
+# ---- the run of all parts --------------------------------------------------------------------------------------
+
+GOOD = """#!/bin/sh
+echo "$STAMPEDE_BENCH_PART $*"
+echo '{"facts": {}}' >"$2"
+"""
+BAD = "#!/bin/sh\necho half a table\nexit 3\n"
+LASTING = """#!/bin/sh
+trap 'sleep 0.2; touch "$0.cleaned"; exit 1' TERM
+touch "$0.begun"
+while :; do sleep 0.05; done
+"""
+DRIVER = """
+import sys
+sys.path.insert(0, {here!r})
+import check_programs
+module = check_programs.program("run")
+options = module.options_read(["--only", "rates", "--build", {place!r}])
+options.programs = {place!r}
+module.bench.main("bench/run", (), options, module.run)
+"""
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place, self.module = place.name, program("run")
+
+    def part(self, name, text):
+        path = f"{self.place}/{name}"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def run_all(self, *words):
+        """What it prints, and why it failed."""
+        options = self.module.options_read([*words, "--build", "/nowhere", "--json", f"{self.place}/all.json"])
+        options.programs = self.place
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+            try:
+                self.module.run(options, self.place)
+                failed = None
+            except bench.Failed as why:
+                failed = str(why)
+        return printed.getvalue(), failed
+
+    def test_a_part_that_fails_is_told_and_the_others_run(self):
+        self.part("rates", GOOD)
+        self.part("peers", BAD)
+        self.part("webhooks", GOOD)
+        printed, failed = self.run_all("--only", "webhooks,peers,rates,lists", "--quick", "--dir", "/there")
+        self.assertEqual(failed, "failed: peers, lists")
+        self.assertIn(f"1 --json {self.place}/rates.json --build /nowhere --dir /there --quick\n", printed)
+        self.assertIn("half a table\n\n**peers failed**: exit status 3\n", printed)
+        self.assertIn("**lists failed**: it cannot be started\n", printed)
+        self.assertLess(printed.index("## rates"), printed.index("## peers"))
+        with open(f"{self.place}/all.json", encoding="utf-8") as file:
+            parts = json.load(file)["parts"]
+        self.assertEqual({name: part["status"] for name, part in parts.items()}, {"rates": 0, "peers": 3, "lists": None, "webhooks": 0})
+        self.assertEqual(parts["webhooks"]["result"], {"facts": {}})
+        self.assertNotIn("result", parts["peers"])
+
+    def test_when_all_is_well_nothing_fails(self):
+        self.part("rates", GOOD)
+        self.assertIsNone(self.run_all("--only", "rates")[1])
+
+    def test_a_picture_that_cannot_be_drawn_is_told(self):
+        self.part("peers", GOOD)
+        _, failed = self.run_all("--only", "peers", "--plots", f"{self.place}/plots")
+        self.assertIn("the picture of peers (KeyError: ", failed)
+
+    def test_facts_of_the_machine_stand_once(self):
+        printed = io.StringIO()
+        os.environ[bench.IS_PART] = "1"
+        self.addCleanup(os.environ.pop, bench.IS_PART)
+        with contextlib.redirect_stdout(printed):
+            bench.print_facts({**FACTS, "run": "5 rounds"})
+        self.assertEqual(printed.getvalue().split(), ["run:", "5", "rounds"])
+
+    def test_an_interrupted_part_is_waited_for(self):
+        path = self.part("rates", LASTING)
+        child = subprocess.Popen([sys.executable, "-c", DRIVER.format(here=HERE, place=self.place)],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while not os.path.exists(f"{path}.begun") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(30), 128 + signal.SIGTERM)
+        self.assertTrue(os.path.exists(f"{path}.cleaned"))
+        self.assertEqual([name for name in os.listdir(self.place) if name.startswith("bench-")], [])
+
+
+# ---- who is missing --------------------------------------------------------------------------------------------
+
+
+class Peers(unittest.TestCase):
+    def test_what_is_not_installed_is_left_out_with_what_would_install_it(self):
+        module = program("peers")
+        is_there, systems.shutil.which = systems.shutil.which, lambda name: None if name.startswith("redis") else "/bin/sh"
+        self.addCleanup(setattr, systems.shutil, "which", is_there)
+        has_postgres, systems.postgres.is_installed = systems.postgres.is_installed, lambda: True
+        self.addCleanup(setattr, systems.postgres, "is_installed", has_postgres)
+        self.assertEqual(module.missing_ones(), {"Redis": "apt-get install redis-server"})
+        systems.postgres.is_installed = lambda: False
+        self.assertEqual(set(module.missing_ones()), {"PostgreSQL", "Redis", "Fastify and PostgreSQL"})
+
+    def test_each_operation_begins_with_its_ceiling_and_ours(self):
+        module = program("peers")
+
+        def one(*names):
+            return argparse.Namespace(rows=lambda: [(name, op, None) for op in ("delta", "get") for name in names])
+        options = argparse.Namespace(build="", passes=1, connections=1, seconds=1, warmup=0)
+        turns = module.turns_of(options, None, [one("stampede"), one("a", "b")])
+        self.assertEqual([(turn.system, turn.op) for turn in turns],
+                         [(name, op) for op in ("delta", "get") for name in ("ceiling", "stampede", "a", "b")])
+        self.assertEqual([turn.row.ceilings[0][0] is turns[0].row for turn in turns[1:4]], [True] * 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

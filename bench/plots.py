@@ -1,0 +1,208 @@
+"""Pictures of what bench/run has measured, as SVG files that need nothing else.
+
+A picture is made of the JSON of one part, and only when that part has a result. Bars are medians with a line from the
+least to the most; the colour tells ours from the others and from the ceiling.
+"""
+
+import math
+import statistics
+from xml.sax.saxutils import escape
+
+WIDTH, LABELS, RIGHT = 860, 290, 130  # the picture, the room for names on its left, for numbers on its right
+LINE, BAR = 24, 15  # from one row to the next, and how thick a bar is
+PLOT_HEIGHT = 380  # of curves
+OURS, OTHERS, CEILING = "#c2410c", "#64748b", "#cbd5e1"
+INK, FAINT = "#1f2937", "#e5e7eb"
+
+
+class Drawing:
+    """Elements from top to bottom; `height` grows with what is drawn."""
+
+    def __init__(self, title, subtitle):
+        self.elements, self.height = [], 64
+        self.text(16, 28, title, size=17, weight="bold")
+        self.text(16, 48, subtitle, size=12)
+
+    def text(self, x, y, words, size=12, anchor="start", weight="normal"):
+        self.elements.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+                             f'font-weight="{weight}" fill="{INK}">{escape(words)}</text>')
+
+    def rect(self, x, y, width, height, colour):
+        self.elements.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{height:.1f}" '
+                             f'fill="{colour}"/>')
+
+    def line(self, points, colour=INK, width=1.0, dash=""):
+        places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        self.elements.append(f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{width}" '
+                             f'stroke-dasharray="{dash}"/>')
+
+    def dot(self, x, y, colour):
+        self.elements.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
+
+    def svg(self):
+        head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{self.height}" '
+                f'viewBox="0 0 {WIDTH} {self.height}" font-family="sans-serif">')
+        return "\n".join([head, f'<rect width="{WIDTH}" height="{self.height}" fill="white"/>', *self.elements, "</svg>\n"])
+
+
+# ---- scales ----------------------------------------------------------------------------------------------------
+
+
+class Scale:
+    """From values to places on the paper. A logarithmic one begins and ends with a power of ten."""
+
+    def __init__(self, values, begin, end, is_log=False):
+        self.begin, self.end, self.is_log = begin, end, is_log
+        if is_log:
+            self.low = math.floor(math.log10(min(values)))
+            self.high = max(math.ceil(math.log10(max(values))), self.low + 1)
+        else:
+            self.low, self.high = 0, max(*values, 1e-9) * 1.02
+
+    def at(self, value):
+        if self.is_log:
+            value = math.log10(max(value, 10 ** self.low))
+        return self.begin + (self.end - self.begin) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self):
+        if self.is_log:
+            return [10 ** power for power in range(self.low, self.high + 1)]
+        size = 10 ** math.floor(math.log10(self.high))
+        step = next(size * part for part in (0.1, 0.2, 0.5, 1, 2) if self.high / (size * part) <= 8)
+        return [step * count for count in range(int(self.high / step) + 1)]
+
+
+def number_text(value):
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+
+
+# ---- kinds of pictures -----------------------------------------------------------------------------------------
+
+
+class Bar:
+    def __init__(self, label, values, colour, note=""):
+        self.label, self.values, self.colour, self.note = label, values, colour, note
+
+
+def bars(title, subtitle, groups, is_log=False):
+    """`groups`: (heading, bars). All bars have the same scale."""
+    drawing = Drawing(title, subtitle)
+    values = [value for _, group in groups for bar in group for value in bar.values if value > 0]
+    scale = Scale(values, LABELS, WIDTH - RIGHT, is_log)
+    top = drawing.height
+    marks = Drawing("", "")  # bars stand over the lines of the scale
+    for heading, group in groups:
+        if heading:
+            marks.text(16, drawing.height + 16, heading, size=13, weight="bold")
+            drawing.height += LINE
+        for bar in group:
+            draw_bar(marks, scale, drawing.height, bar)
+            drawing.height += LINE
+        drawing.height += LINE / 2
+    for tick in scale.ticks():
+        drawing.line([(scale.at(tick), top), (scale.at(tick), drawing.height)], FAINT)
+        drawing.text(scale.at(tick), drawing.height + 14, number_text(tick), size=11, anchor="middle")
+    drawing.elements += marks.elements[2:]
+    drawing.height += 28
+    return drawing.svg()
+
+
+def draw_bar(drawing, scale, y, bar):
+    median, middle = statistics.median(bar.values), y + BAR / 2
+    drawing.text(LABELS - 8, y + 12, bar.label, anchor="end")
+    drawing.rect(scale.begin, y, scale.at(median) - scale.begin, BAR, bar.colour)
+    drawing.line([(scale.at(min(bar.values)), middle), (scale.at(max(bar.values)), middle)], INK, 1.5)
+    drawing.text(scale.at(max(bar.values)) + 6, y + 12, number_text(median) + bar.note)
+
+
+def curves(title, subtitle, x_name, series):
+    """`series`: (name, colour, points); x from nothing, y logarithmic."""
+    drawing = Drawing(title, subtitle)
+    top, bottom, right = drawing.height, drawing.height + PLOT_HEIGHT, WIDTH - RIGHT
+    points = [point for _, _, line in series for point in line]
+    x = Scale([point[0] for point in points], 70, right)
+    y = Scale([point[1] for point in points], bottom, top, is_log=True)
+    for tick in x.ticks():
+        drawing.line([(x.at(tick), top), (x.at(tick), bottom)], FAINT)
+        drawing.text(x.at(tick), bottom + 16, number_text(tick), size=11, anchor="middle")
+    for tick in y.ticks():
+        drawing.line([(70, y.at(tick)), (right, y.at(tick))], FAINT)
+        drawing.text(64, y.at(tick) + 4, number_text(tick), size=11, anchor="end")
+    for name, colour, line in series:
+        places = [(x.at(value), y.at(height)) for value, height in sorted(line)]
+        drawing.line(places, colour, 2)
+        for place in places:
+            drawing.dot(*place, colour)
+        drawing.text(places[-1][0] + 8, places[-1][1] + 4, name)
+    drawing.text((70 + right) / 2, bottom + 36, x_name, anchor="middle")
+    drawing.height = bottom + 52
+    return drawing.svg()
+
+
+# ---- the pictures ----------------------------------------------------------------------------------------------
+
+OPERATIONS = {"delta": "durable deltas a second", "get": "reads of a pass a second"}
+
+
+def values_of(row, field):
+    return [sample[field] for sample in row["samples"] if field in sample]
+
+
+def colour_of(name):
+    return {"stampede": OURS, "ceiling": CEILING}.get(name, OTHERS)
+
+
+def about(result):
+    return ", ".join(result["facts"][name] for name in ("machine", "disk", "commit", "begun"))
+
+
+def peers_picture(result):
+    groups = [(OPERATIONS[op], [Bar(row["system"], values_of(row, "requests_per_s"), colour_of(row["system"]))
+                                for row in result["rows"] if row["op"] == op]) for op in OPERATIONS]
+    passes = result["rows"][0]["passes"]
+    return bars(f"The same work by others, {passes:,} passes", about(result), groups)
+
+
+def rates_picture(result):
+    sizes = sorted({row["passes"] for row in result["rows"]})
+    groups = [(f"{passes:,} passes", [Bar(row["name"], values, OURS) for row in result["rows"]
+                                      if row["passes"] == passes and (values := values_of(row, "of_ceiling"))])
+              for passes in sizes]
+    names = list(dict.fromkeys(row["conditions"] for row in result["variations"]))
+    groups += [(f"{name}, {sizes[0]:,} passes" if sizes else name, [
+        Bar(row["name"], values, OURS) for row in result["variations"]
+        if row["conditions"] == name and (values := values_of(row, "of_ceiling"))]) for name in names]
+    return bars("Requests, as a share of the ceiling of the HTTP library", about(result), groups)
+
+
+def lists_picture(result):
+    names = {"stampede": "stampede", "postgresql": "PostgreSQL"}
+    groups = [(query, [Bar(name, row[system], colour_of(system)) for system, name in names.items() if row[system]])
+              for query, row in result["lists"].items()]
+    return bars("A page of a list and its count, in milliseconds (logarithmic)", about(result), groups, is_log=True)
+
+
+def curve_picture(result):
+    """Latency from the instant that a request was meant for, against the rate that was offered."""
+    colours = {"p50": CEILING, "p99": OURS, "p99_9": OTHERS}
+    series = [(name.replace("_", "."), colour, [(row["rate"], statistics.median(values) / 1e3)
+                                                for row in result["rows"] if (values := values_of(row, name))])
+              for name, colour in colours.items()]
+    return curves("Durable deltas in an open loop: milliseconds (logarithmic)", about(result), "offered, a second",
+                  [line for line in series if line[2]])
+
+
+PICTURES = {"rates": rates_picture, "peers": peers_picture, "curve": curve_picture, "lists": lists_picture}
+
+
+def write(directory, results):
+    """`results`: by the part's name, its JSON. Returns the paths of what was written."""
+    paths = []
+    for part, picture in PICTURES.items():
+        if part in results:
+            paths.append(f"{directory}/{part}.svg")
+            with open(paths[-1], "w", encoding="utf-8") as file:
+                file.write(picture(results[part]))
+    return paths
