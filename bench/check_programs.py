@@ -237,7 +237,7 @@ class Peers(unittest.TestCase):
         self.addCleanup(setattr, systems.postgres, "is_installed", has_postgres)
         self.assertEqual(module.missing_ones(), {"Redis": "apt-get install redis-server"})
         systems.postgres.is_installed = lambda: False
-        self.assertEqual(set(module.missing_ones()), {"PostgreSQL", "Redis", "Fastify and PostgreSQL"})
+        self.assertEqual(set(module.missing_ones()), {"PostgreSQL", "Redis", systems.NODE})
 
     def test_each_operation_begins_with_its_ceiling_and_ours(self):
         module = program("peers")

@@ -6,6 +6,7 @@ time of change, a ledger row, and a row of the event that is to be sent, on disk
 """
 
 import csv
+import filecmp
 import glob
 import hashlib
 import math
@@ -278,10 +279,12 @@ class Redis:
 # ---- the service a team would write ------------------------------------------------------------------------------
 
 
-class Node:
-    """Fastify before PostgreSQL, in one process, by our own load generator."""
+NODE = "Fastify and PostgreSQL"
 
-    name = "Fastify and PostgreSQL"
+
+class Node:
+    """Fastify before PostgreSQL by our own load generator: one process whose deltas are transactions, and one that does
+    them in one statement. One of them works at a time."""
 
     def __init__(self, options, directory, cluster):
         self.options = options
@@ -289,12 +292,13 @@ class Node:
         os.makedirs(place, exist_ok=True)
         for name in ("package.json", "package-lock.json", "server.js"):
             shutil.copy(f"{ROOT}/bench/peers-service/{name}", place)
-        if not os.path.exists(f"{place}/node_modules/.package-lock.json"):
+        if not is_same(f"{place}/package-lock.json", f"{place}/installed-lock.json"):
             say("npm ci: Fastify and pg, into the build directory")
             output_of(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=place)
-        environment = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production"]
-        self.child, fields = bench.start([*environment, "node", f"{place}/server.js"], f"{directory}/node.log")
-        self.target, self.key = fields["http"], ["--key", cluster.api_key]
+            shutil.copy(f"{place}/package-lock.json", f"{place}/installed-lock.json")
+        command = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production", "node", f"{place}/server.js"]
+        self.steps = NodeServer(command, f"{directory}/node.log", cluster.api_key)
+        self.at_once = NodeServer([*command, "--one-statement"], f"{directory}/node-one.log", cluster.api_key)
 
     @staticmethod
     def missing():
@@ -302,11 +306,23 @@ class Node:
             return postgres.INSTALL
         return None if shutil.which("node") and shutil.which("npm") else "apt-get install nodejs npm"
 
+    def rows(self):
+        return [(NODE, "delta", by_load(self.options, self.steps, "delta")),
+                (f"{NODE}, in one statement", "delta", by_load(self.options, self.at_once, "delta")),
+                (NODE, "get", by_load(self.options, self.steps, "get"))]
+
+
+class NodeServer:
+    def __init__(self, command, log_path, api_key):
+        self.child, fields = bench.start(command, log_path)
+        self.target, self.key = fields["http"], ["--key", api_key]
+
     def counters(self):
         return {}
 
     def pids(self):
         return {"http": [self.child.pid]}
 
-    def rows(self):
-        return [(self.name, op, by_load(self.options, self, op)) for op in ("delta", "get")]
+
+def is_same(path, other):
+    return os.path.exists(other) and filecmp.cmp(path, other, shallow=False)
