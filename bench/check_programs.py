@@ -73,13 +73,14 @@ class Numbers(unittest.TestCase):
             log.flush()
             ended = systems.transactions([log.name])
         sample = systems.pgbench_sample(ended, 2.05, 4)
-        self.assertEqual(sample["requests_per_s"], 3.75)  # from 101.95 to 105.95: the one that ended at 102.0 had begun before
+        self.assertEqual(sample["requests_per_s"], 3.75)  # from 101.95 to 105.95: who ended at 102.0 had begun before
         self.assertEqual(sample["p99"], 100000)
 
     def test_of_redis_benchmark_the_last_line_counts(self):
-        text = ('"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"\n'
-                '"hgetall pass:__rand_int__","52600.50","0.9","0.1","0.847","1.1","1.215","3.5"\n')
-        self.assertEqual(systems.redis_sample(text), {"requests_per_s": 52600.5, "errors": 0, "p50": 847, "p99": 1215, "max": 3500})
+        text = ('"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms",'
+                '"max_latency_ms"\n"hgetall pass:__rand_int__","52600.50","0.9","0.1","0.847","1.1","1.215","3.5"\n')
+        self.assertEqual(systems.redis_sample(text),
+                         {"requests_per_s": 52600.5, "errors": 0, "p50": 847, "p99": 1215, "max": 3500})
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------
@@ -116,12 +117,15 @@ class Pictures(unittest.TestCase):
             "newest": {"stampede": [0.3, 0.4], "postgresql": [40, 250]}, "alone": {"stampede": [1], "postgresql": []}}})
         self.assertEqual(len([bar for bar in shapes(picture, "rect") if bar.get("x")]), 3)
 
-    def test_a_curve_has_a_point_for_every_rate(self):
-        result = {"facts": FACTS, "rows": [{"rate": rate, "samples": [{"p50": 100, "p99": rate}]} for rate in (1000, 3000, 2000)]}
-        picture = plots.curve_picture(result)
-        self.assertEqual(len(shapes(picture, "circle")), 6)
+    def test_a_curve_has_a_point_for_every_rate_that_was_answered(self):
+        def step(offered, connections, p99):
+            return {"connections": connections, "samples": [{"offered": offered, "p50": 100, "p99": p99}] * 2}
+        size = {"passes": 10, "steps": [step(1000, 64, 200), step(3000, 64, 400), step(2000, 64, 300), step(9000, 4000, 0)]}
+        picture = plots.PICTURES["curve"]({"facts": FACTS, "sizes": [size]})["curve-10"]
+        self.assertEqual(len(shapes(picture, "circle")), 7)  # p50 and p99 of three, p50 of the last
         places = [float(point.get("cx")) for point in shapes(picture, "circle")[:3]]
         self.assertEqual(places, sorted(places))
+        self.assertIn("p99 over 64", [shape.text for shape in shapes(picture, "text")])
 
     def test_only_what_has_a_result_is_drawn(self):
         with tempfile.TemporaryDirectory() as place:
@@ -191,7 +195,8 @@ class Runs(unittest.TestCase):
         self.assertLess(printed.index("## rates"), printed.index("## peers"))
         with open(f"{self.place}/all.json", encoding="utf-8") as file:
             parts = json.load(file)["parts"]
-        self.assertEqual({name: part["status"] for name, part in parts.items()}, {"rates": 0, "peers": 3, "lists": None, "webhooks": 0})
+        self.assertEqual({name: part["status"] for name, part in parts.items()},
+                         {"rates": 0, "peers": 3, "lists": None, "webhooks": 0})
         self.assertEqual(parts["webhooks"]["result"], {"facts": {}})
         self.assertNotIn("result", parts["peers"])
 

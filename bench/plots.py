@@ -82,8 +82,8 @@ def number_text(value):
 
 
 class Bar:
-    def __init__(self, label, values, colour, note=""):
-        self.label, self.values, self.colour, self.note = label, values, colour, note
+    def __init__(self, label, values, colour):
+        self.label, self.values, self.colour = label, values, colour
 
 
 def bars(title, subtitle, groups, is_log=False):
@@ -114,14 +114,14 @@ def draw_bar(drawing, scale, y, bar):
     drawing.text(LABELS - 8, y + 12, bar.label, anchor="end")
     drawing.rect(scale.begin, y, scale.at(median) - scale.begin, BAR, bar.colour)
     drawing.line([(scale.at(min(bar.values)), middle), (scale.at(max(bar.values)), middle)], INK, 1.5)
-    drawing.text(scale.at(max(bar.values)) + 6, y + 12, number_text(median) + bar.note)
+    drawing.text(scale.at(max(bar.values)) + 6, y + 12, number_text(median) if median >= 10 else f"{median:.2f}")
 
 
 def curves(title, subtitle, x_name, series):
-    """`series`: (name, colour, points); x from nothing, y logarithmic."""
+    """`series`: (name, colour, dash, points); x from nothing, y logarithmic."""
     drawing = Drawing(title, subtitle)
     top, bottom, right = drawing.height, drawing.height + PLOT_HEIGHT, WIDTH - RIGHT
-    points = [point for _, _, line in series for point in line]
+    points = [point for *_, line in series for point in line]
     x = Scale([point[0] for point in points], 70, right)
     y = Scale([point[1] for point in points], bottom, top, is_log=True)
     for tick in x.ticks():
@@ -130,9 +130,9 @@ def curves(title, subtitle, x_name, series):
     for tick in y.ticks():
         drawing.line([(70, y.at(tick)), (right, y.at(tick))], FAINT)
         drawing.text(64, y.at(tick) + 4, number_text(tick), size=11, anchor="end")
-    for name, colour, line in series:
+    for name, colour, dash, line in series:
         places = [(x.at(value), y.at(height)) for value, height in sorted(line)]
-        drawing.line(places, colour, 2)
+        drawing.line(places, colour, 2, dash)
         for place in places:
             drawing.dot(*place, colour)
         drawing.text(places[-1][0] + 8, places[-1][1] + 4, name)
@@ -184,25 +184,40 @@ def lists_picture(result):
     return bars("A page of a list and its count, in milliseconds (logarithmic)", about(result), groups, is_log=True)
 
 
-def curve_picture(result):
-    """Latency from the instant that a request was meant for, against the rate that was offered."""
-    colours = {"p50": CEILING, "p99": OURS, "p99_9": OTHERS}
-    series = [(name.replace("_", "."), colour, [(row["rate"], statistics.median(values) / 1e3)
-                                                for row in result["rows"] if (values := values_of(row, name))])
-              for name, colour in colours.items()]
-    return curves("Durable deltas in an open loop: milliseconds (logarithmic)", about(result), "offered, a second",
-                  [line for line in series if line[2]])
+CURVES = {"p50": CEILING, "p99": OURS, "p99_9": OTHERS}
+DASHES = ("", "6 4", "2 3")
 
 
-PICTURES = {"rates": rates_picture, "peers": peers_picture, "curve": curve_picture, "lists": lists_picture}
+def curve_picture(result, size):
+    """Latency from the instant that a request was meant for, against the rate that was offered; of each number of
+    connections a line."""
+    crowds = sorted({step["connections"] for step in size["steps"]})
+    series = []
+    for crowd, dash in zip(crowds, DASHES):
+        for name, colour in CURVES.items():
+            line = [(statistics.median(values_of(step, "offered")), statistics.median(values) / 1e3)
+                    for step in size["steps"]
+                    if step["connections"] == crowd and (values := values_of(step, name)) and all(values)]
+            if line:
+                series.append((f"{name.replace('_', '.')} over {crowd:,}", colour, dash, line))
+    return curves(f"Durable deltas, open loop, {size['passes']:,} passes: milliseconds (logarithmic)", about(result),
+                  "offered, a second", series)
+
+
+PICTURES = {
+    "rates": lambda result: {"rates": rates_picture(result)},
+    "peers": lambda result: {"peers": peers_picture(result)},
+    "curve": lambda result: {f"curve-{size['passes']}": curve_picture(result, size) for size in result["sizes"]},
+    "lists": lambda result: {"lists": lists_picture(result)},
+}
 
 
 def write(directory, results):
     """`results`: by the part's name, its JSON. Returns the paths of what was written."""
     paths = []
-    for part, picture in PICTURES.items():
-        if part in results:
-            paths.append(f"{directory}/{part}.svg")
+    for part in (part for part in PICTURES if part in results):
+        for name, picture in PICTURES[part](results[part]).items():
+            paths.append(f"{directory}/{name}.svg")
             with open(paths[-1], "w", encoding="utf-8") as file:
-                file.write(picture(results[part]))
+                file.write(picture)
     return paths

@@ -1,9 +1,7 @@
 """What the tables of rates share: the ceiling, one measurement of a server by the load generator, and a row of samples."""
 
-import resource
-
 import bench
-from bench import cpu_seconds, load, median_text, say
+from bench import children_seconds, cpu_seconds, load, median_text, say
 
 ROLES = ("http", "shard", "timer", "load")
 
@@ -23,11 +21,6 @@ class Ceiling:
 
     def pids(self):
         return {"http": [self.child.pid]}
-
-
-def children_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def measure(build, server, words):

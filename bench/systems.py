@@ -101,7 +101,8 @@ INSERT INTO event (account, type, pass_id, body) SELECT {EVENT}balance) FROM cha
 """,
     "get": "SELECT * FROM pass WHERE account = 1 AND pass_id = 'p' || :n;\n",
 }
-WRONG = "SELECT (SELECT sum(balance) FROM pass), (SELECT sum(delta) FROM ledger), (SELECT sum((body->>'delta')::bigint) FROM event);"
+SUMS = """SELECT (SELECT sum(balance) FROM pass), (SELECT sum(delta) FROM ledger),
+    (SELECT sum((body->>'delta')::bigint) FROM event);"""
 
 
 def transactions(paths):
@@ -161,7 +162,7 @@ class Postgres(postgres.Cluster):
 
     def wrong(self):
         """Whether what was done adds up: balances, ledger and events."""
-        sums = self.say_sql(WRONG)[-1].strip()
+        sums = self.say_sql(SUMS)[-1].strip()
         return None if len(set(sums.split("|"))) == 1 else f"PostgreSQL: balances, ledger and events add up to {sums}"
 
 
@@ -170,9 +171,9 @@ class Postgres(postgres.Cluster):
 MAKE = """
 for i = ARGV[1], ARGV[2] do
   local id = string.format('%012d', i)
-  redis.call('HSET', 'pass:' .. id, 'id', id, 'visible', '{"name":"Holder ' .. id .. '"}', 'hidden', '{}', 'appearance', 'null',
-    'qr_value', id, 'status', 'issued', 'download_token', redis.sha1hex(id), 'reinstall_blocked', '0', 'loyalty_type', 'balance',
-    'balance', '0', 'created_at', ARGV[3], 'updated_at', ARGV[3])
+  redis.call('HSET', 'pass:' .. id, 'id', id, 'visible', '{"name":"Holder ' .. id .. '"}', 'hidden', '{}',
+    'appearance', 'null', 'qr_value', id, 'status', 'issued', 'download_token', redis.sha1hex(id),
+    'reinstall_blocked', '0', 'loyalty_type', 'balance', 'balance', '0', 'created_at', ARGV[3], 'updated_at', ARGV[3])
 end
 """
 CHANGE_LUA = """
@@ -203,8 +204,8 @@ class Redis:
         place = f"{directory}/redis"
         os.mkdir(place)
         self.socket = f"{place}/socket"
-        words = {"port": "0", "unixsocket": self.socket, "dir": place, "save": "", "appendonly": "yes", "appendfsync": "always",
-                 "auto-aof-rewrite-percentage": "0"}
+        words = {"port": "0", "unixsocket": self.socket, "dir": place, "save": "", "appendonly": "yes",
+                 "appendfsync": "always", "auto-aof-rewrite-percentage": "0"}
         with open(f"{place}/log", "wb") as log:
             self.child = subprocess.Popen(["redis-server", *[word for name, value in words.items()
                                                              for word in (f"--{name}", value)]],
