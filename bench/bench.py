@@ -100,8 +100,8 @@ def stop(child, seconds_max=DRAIN_SECONDS_MAX):
 def certificate(directory, name="cert"):
     """A new certificate for 127.0.0.1, which is its own root, and its key: the paths of both."""
     cert, key = f"{directory}/{name}.pem", f"{directory}/{name}-key.pem"
-    done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                           "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+    done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                           "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
                            "-keyout", key, "-out", cert], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"openssl: {done.stderr}")

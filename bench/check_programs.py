@@ -120,7 +120,8 @@ class Pictures(unittest.TestCase):
     def test_a_curve_has_a_point_for_every_rate_that_was_answered(self):
         def step(offered, connections, p99):
             return {"connections": connections, "samples": [{"offered": offered, "p50": 100, "p99": p99}] * 2}
-        size = {"passes": 10, "steps": [step(1000, 64, 200), step(3000, 64, 400), step(2000, 64, 300), step(9000, 4000, 0)]}
+        size = {"passes": 10, "steps": [step(1000, 64, 200), step(3000, 64, 400), step(2000, 64, 300),
+                                        step(9000, 4000, 0)]}
         picture = plots.PICTURES["curve"]({"facts": FACTS, "sizes": [size]})["curve-10"]
         self.assertEqual(len(shapes(picture, "circle")), 7)  # p50 and p99 of three, p50 of the last
         places = [float(point.get("cx")) for point in shapes(picture, "circle")[:3]]
@@ -236,10 +237,10 @@ class Runs(unittest.TestCase):
 class Peers(unittest.TestCase):
     def test_what_is_not_installed_is_left_out_with_what_would_install_it(self):
         module = program("peers")
-        is_there, systems.shutil.which = systems.shutil.which, lambda name: None if name.startswith("redis") else "/bin/sh"
-        self.addCleanup(setattr, systems.shutil, "which", is_there)
-        has_postgres, systems.postgres.is_installed = systems.postgres.is_installed, lambda: True
-        self.addCleanup(setattr, systems.postgres, "is_installed", has_postgres)
+        self.addCleanup(setattr, systems.shutil, "which", systems.shutil.which)
+        self.addCleanup(setattr, systems.postgres, "is_installed", systems.postgres.is_installed)
+        systems.shutil.which = lambda name: None if name.startswith("redis") else "/bin/sh"
+        systems.postgres.is_installed = lambda: True
         self.assertEqual(module.missing_ones(), {"Redis": "apt-get install redis-server"})
         systems.postgres.is_installed = lambda: False
         self.assertEqual(set(module.missing_ones()), {"PostgreSQL", "Redis", systems.NODE})

@@ -42,7 +42,8 @@ class Drawing:
     def svg(self):
         head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{self.height}" '
                 f'viewBox="0 0 {WIDTH} {self.height}" font-family="sans-serif">')
-        return "\n".join([head, f'<rect width="{WIDTH}" height="{self.height}" fill="white"/>', *self.elements, "</svg>\n"])
+        paper = f'<rect width="{WIDTH}" height="{self.height}" fill="white"/>'
+        return "\n".join([head, paper, *self.elements, "</svg>\n"])
 
 
 # ---- scales ----------------------------------------------------------------------------------------------------

@@ -37,11 +37,11 @@ class Cluster:
         if self.user:
             shutil.chown(self.place, "postgres")
             os.chmod(directory, 0o755)
-        self.run("initdb", "-D", f"{self.place}/data", "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "-U", "postgres")
+        self.run("initdb", "-D", f"{self.place}/data", "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust",
+                 "-U", "postgres")
         words = [word for name, value in {**SETTINGS, **settings}.items() for word in ("-c", f"{name}={value}")]
-        self.server = subprocess.Popen([*self.user, f"{self.bin}/postgres", "-D", f"{self.place}/data", "-k", self.place,
-                                        *words],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        command = [*self.user, f"{self.bin}/postgres", "-D", f"{self.place}/data", "-k", self.place, *words]
+        self.server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                        start_new_session=True, preexec_fn=bench.before_exec)
         bench.children.append(self.server)
         self.await_server()

@@ -1,4 +1,4 @@
-"""What the tables of rates share: the ceiling, one measurement of a server by the load generator, and a row of samples."""
+"""What the tables of rates share: the ceiling, one measurement by the load generator, and a row of samples."""
 
 import bench
 from bench import children_seconds, cpu_seconds, load, median_text, say
@@ -44,8 +44,8 @@ def measure(build, server, words):
 
 
 def of_ceilings(rate, ceilings):
-    """A rate as a share of what the ceilings reached last. Of several, each (row, weight), the requests are a mix: the time
-    that one of them takes at the ceiling is the weighted mean of their times."""
+    """A rate as a share of what the ceilings reached last. Of several, each (row, weight), the requests are a mix: the
+    time that one of them takes at the ceiling is the weighted mean of their times."""
     return rate * sum(weight / row.samples[-1]["requests_per_s"] for row, weight in ceilings)
 
 

@@ -73,7 +73,8 @@ SCHEMA = """
 CREATE TABLE pass (account int NOT NULL, pass_id text NOT NULL, visible jsonb NOT NULL, hidden jsonb NOT NULL,
     appearance jsonb, qr_value text NOT NULL, status text NOT NULL, download_token text NOT NULL,
     reinstall_blocked boolean NOT NULL, loyalty_type text NOT NULL, balance bigint NOT NULL,
-    created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL, PRIMARY KEY (account, pass_id)) WITH (fillfactor = 80);
+    created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL,
+    PRIMARY KEY (account, pass_id)) WITH (fillfactor = 80);
 CREATE TABLE ledger (id bigserial PRIMARY KEY, account int NOT NULL, pass_id text NOT NULL, delta bigint NOT NULL,
     balance bigint NOT NULL, at timestamptz NOT NULL DEFAULT now());
 CREATE TABLE event (id bigserial PRIMARY KEY, account int NOT NULL, type text NOT NULL, pass_id text NOT NULL,
@@ -253,8 +254,9 @@ class Redis:
         def run(count):
             words = (["evalsha", self.script, "1", "pass:__rand_int__", str(DELTA)] if op == "delta"
                      else ["hgetall", "pass:__rand_int__"])
-            return redis_sample(output_of(["redis-benchmark", "-s", self.socket, "-c", str(self.options.connections), "-n",
-                                           str(count), "-r", str(self.options.passes), "--csv", *words]))
+            return redis_sample(output_of([
+                "redis-benchmark", "-s", self.socket, "-c", str(self.options.connections), "-n", str(count),
+                "-r", str(self.options.passes), "--csv", *words]))
 
         def ask(_seed, _extra):
             """It counts requests and no time: the warm-up tells how many are enough."""
@@ -297,7 +299,8 @@ class Node:
             say("npm ci: Fastify and pg, into the build directory")
             output_of(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=place)
             shutil.copy(f"{place}/package-lock.json", f"{place}/installed-lock.json")
-        command = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production", "node", f"{place}/server.js"]
+        command = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production", "node",
+                   f"{place}/server.js"]
         self.steps = NodeServer(command, f"{directory}/node.log", cluster.api_key)
         self.at_once = NodeServer([*command, "--one-statement"], f"{directory}/node-one.log", cluster.api_key)
 
