@@ -85,6 +85,7 @@ INSERT INTO pass SELECT 1, 'p' || i, jsonb_build_object('name', 'Holder p' || i)
 INSERT INTO api_key VALUES ('{key_hash}', 1);
 VACUUM ANALYZE pass;
 CHECKPOINT;
+UPDATE pass SET updated_at = now() WHERE (ctid::text::point)[1] = 1; -- a page's first change since is logged in full
 """
 CHANGE = (f"UPDATE pass SET balance = balance + {DELTA}, updated_at = now() WHERE account = 1 AND pass_id = 'p' || :n "
           "RETURNING balance")
