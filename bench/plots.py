@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape
 
 WIDTH, LABELS, RIGHT = 860, 290, 130  # the picture, the room for names on its left, for numbers on its right
 LINE, BAR = 24, 15  # from one row to the next, and how thick a bar is
-PLOT_HEIGHT = 380  # of curves
+PLOT_HEIGHT, LEGEND = 380, 170  # of curves, and the room for their names on the right
 OURS, OTHERS, CEILING = "#c2410c", "#64748b", "#cbd5e1"
-INK, FAINT = "#1f2937", "#e5e7eb"
+INK, FAINT, CALM = "#1f2937", "#e5e7eb", "#2563eb"
 
 
 class Drawing:
@@ -121,7 +121,7 @@ def draw_bar(drawing, scale, y, bar):
 def curves(title, subtitle, x_name, series):
     """`series`: (name, colour, dash, points); x from nothing, y logarithmic."""
     drawing = Drawing(title, subtitle)
-    top, bottom, right = drawing.height, drawing.height + PLOT_HEIGHT, WIDTH - RIGHT
+    top, bottom, right = drawing.height, drawing.height + PLOT_HEIGHT, WIDTH - LEGEND
     points = [point for *_, line in series for point in line]
     x = Scale([point[0] for point in points], 70, right)
     y = Scale([point[1] for point in points], bottom, top, is_log=True)
@@ -131,12 +131,14 @@ def curves(title, subtitle, x_name, series):
     for tick in y.ticks():
         drawing.line([(70, y.at(tick)), (right, y.at(tick))], FAINT)
         drawing.text(64, y.at(tick) + 4, number_text(tick), size=11, anchor="end")
-    for name, colour, dash, line in series:
+    for number, (name, colour, dash, line) in enumerate(series):
         places = [(x.at(value), y.at(height)) for value, height in sorted(line)]
         drawing.line(places, colour, 2, dash)
         for place in places:
             drawing.dot(*place, colour)
-        drawing.text(places[-1][0] + 8, places[-1][1] + 4, name)
+        at = top + 10 + 20 * number
+        drawing.line([(right + 16, at), (right + 46, at)], colour, 2, dash)
+        drawing.text(right + 54, at + 4, name)
     drawing.text((70 + right) / 2, bottom + 36, x_name, anchor="middle")
     drawing.height = bottom + 52
     return drawing.svg()
@@ -185,7 +187,7 @@ def lists_picture(result):
     return bars("A page of a list and its count, in milliseconds (logarithmic)", about(result), groups, is_log=True)
 
 
-CURVES = {"p50": CEILING, "p99": OURS, "p99_9": OTHERS}
+CURVES = {"p50": CALM, "p99": OURS, "p99_9": OTHERS}
 DASHES = ("", "6 4", "2 3")
 
 
