@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as xml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -237,13 +238,18 @@ class Runs(unittest.TestCase):
 class Peers(unittest.TestCase):
     def test_what_is_not_installed_is_left_out_with_what_would_install_it(self):
         module = program("peers")
-        self.addCleanup(setattr, systems.shutil, "which", systems.shutil.which)
-        self.addCleanup(setattr, systems.postgres, "is_installed", systems.postgres.is_installed)
+        for place, name in ((systems.shutil, "which"), (systems.postgres, "is_installed")):
+            self.addCleanup(setattr, place, name, getattr(place, name))
         systems.shutil.which = lambda name: None if name.startswith("redis") else "/bin/sh"
         systems.postgres.is_installed = lambda: True
-        self.assertEqual(module.missing_ones(), {"Redis": "apt-get install redis-server"})
+        options = argparse.Namespace(build="build")
+        with unittest.mock.patch.object(systems, "install_service"):
+            self.assertEqual(module.missing_ones(options), {"Redis": "apt-get install redis-server"})
+        broken = bench.Failed("npm: no network\nat all")
+        with unittest.mock.patch.object(systems, "install_service", side_effect=broken):
+            self.assertEqual(module.missing_ones(options)[systems.NODE], "npm ci, which now fails: npm: no network")
         systems.postgres.is_installed = lambda: False
-        self.assertEqual(set(module.missing_ones()), {"PostgreSQL", "Redis", systems.NODE})
+        self.assertEqual(set(module.missing_ones(options)), {"PostgreSQL", "Redis", systems.NODE})
 
     def test_each_operation_begins_with_its_ceiling_and_ours(self):
         module = program("peers")

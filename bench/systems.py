@@ -49,7 +49,7 @@ class Ours:
         fill(options, self.service, 0, options.passes)
 
     @staticmethod
-    def missing():
+    def missing(_options):
         return None
 
     def rows(self):
@@ -136,7 +136,7 @@ class Postgres(postgres.Cluster):
         self.say_sql(SCHEMA.format(passes=options.passes, key_hash=hashlib.sha256(self.api_key.encode()).hexdigest()))
 
     @staticmethod
-    def missing():
+    def missing(_options):
         return None if postgres.is_installed() else postgres.INSTALL
 
     def rows(self):
@@ -217,7 +217,7 @@ class Redis:
         self.script = self.ask("SCRIPT", "LOAD", CHANGE_LUA)
 
     @staticmethod
-    def missing():
+    def missing(_options):
         is_there = shutil.which("redis-server") and shutil.which("redis-benchmark")
         return None if is_there else "apt-get install redis-server"
 
@@ -292,24 +292,22 @@ class Node:
 
     def __init__(self, options, directory, cluster):
         self.options = options
-        place = f"{options.build}/peers-service"
-        os.makedirs(place, exist_ok=True)
-        for name in ("package.json", "package-lock.json", "server.js"):
-            shutil.copy(f"{ROOT}/bench/peers-service/{name}", place)
-        if not is_same(f"{place}/package-lock.json", f"{place}/installed-lock.json"):
-            say("npm ci: Fastify and pg, into the build directory")
-            output_of(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=place)
-            shutil.copy(f"{place}/package-lock.json", f"{place}/installed-lock.json")
         command = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production", "node",
-                   f"{place}/server.js"]
+                   f"{options.build}/peers-service/server.js"]
         self.steps = NodeServer(command, f"{directory}/node.log", cluster.api_key)
         self.at_once = NodeServer([*command, "--one-statement"], f"{directory}/node-one.log", cluster.api_key)
 
     @staticmethod
-    def missing():
+    def missing(options):
         if not postgres.is_installed():
             return postgres.INSTALL
-        return None if shutil.which("node") and shutil.which("npm") else "apt-get install nodejs npm"
+        if not (shutil.which("node") and shutil.which("npm")):
+            return "apt-get install nodejs npm"
+        try:
+            install_service(f"{options.build}/peers-service")
+        except Failed as why:
+            return f"npm ci, which now fails: {str(why).splitlines()[0]}"
+        return None
 
     def rows(self):
         return [(NODE, "delta", by_load(self.options, self.steps, "delta")),
@@ -329,5 +327,14 @@ class NodeServer:
         return {"http": [self.child.pid]}
 
 
-def is_same(path, other):
-    return os.path.exists(other) and filecmp.cmp(path, other, shallow=False)
+def install_service(place):
+    """The service and the packages of its lockfile, unless they are there."""
+    os.makedirs(place, exist_ok=True)
+    for name in ("package.json", "package-lock.json", "server.js"):
+        shutil.copy(f"{ROOT}/bench/peers-service/{name}", place)
+    lock, installed = f"{place}/package-lock.json", f"{place}/installed-lock.json"
+    if os.path.exists(installed) and filecmp.cmp(lock, installed, shallow=False):
+        return
+    say("npm ci: Fastify and pg, into the build directory")
+    output_of(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=place)
+    shutil.copy(lock, installed)
