@@ -145,6 +145,7 @@ echo '{"facts": {}}' >"$2"
 BAD = "#!/bin/sh\necho half a table\nexit 3\n"
 LASTING = """#!/bin/sh
 trap 'sleep 0.2; touch "$0.cleaned"; exit 1' TERM
+echo the first table
 touch "$0.begun"
 while :; do sleep 0.05; done
 """
@@ -222,12 +223,15 @@ class Runs(unittest.TestCase):
     def test_an_interrupted_part_is_waited_for(self):
         path = self.part("rates", LASTING)
         child = subprocess.Popen([sys.executable, "-c", DRIVER.format(here=HERE, place=self.place)],
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         deadline = time.monotonic() + 30
         while not os.path.exists(f"{path}.begun") and time.monotonic() < deadline:
             time.sleep(0.01)
+        time.sleep(0.1)
         child.send_signal(signal.SIGTERM)
-        self.assertEqual(child.wait(30), 128 + signal.SIGTERM)
+        printed, _ = child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 128 + signal.SIGTERM)
+        self.assertIn("the first table\n", printed)
         self.assertTrue(os.path.exists(f"{path}.cleaned"))
         self.assertEqual([name for name in os.listdir(self.place) if name.startswith("bench-")], [])
 
