@@ -71,11 +71,11 @@ TestSuite(assign, .init = begin, .fini = end);
 
 /* One of a command: planned, before anything is staged, and then carried out. */
 struct step {
-	const char        *slug;
-	bool               replace;
-	enum err           want;
-	struct assignment  plan;
-	struct assigned made;
+	const char       *slug;
+	bool              replace;
+	enum err          want;
+	struct assignment plan;
+	struct assigned   made;
 };
 
 static void command(struct step *steps, unsigned count)
@@ -248,7 +248,8 @@ Test(assign, several_of_one_command_see_each_other)
 	cr_expect_eq(available(2), 2);
 	cr_expect_eq(again(&often[0].made.row).state, ENTITLEMENT_REPLACED);
 	for (unsigned i = 1; i < 3; i++)
-		cr_expect_lt(memcmp(often[i - 1].made.row.id.b, often[i].made.row.id.b, 16), 0, "in this order");
+		cr_expect_lt(memcmp(often[i - 1].made.row.id.b, often[i].made.row.id.b, 16), 0,
+		             "in this order");
 }
 
 /* With rows for thirty others in the same command it is refused before it would be too much. */
@@ -299,8 +300,8 @@ Test(assign, a_command_that_has_written_much_replaces_less)
 		request.now.v += 2049;
 		assign("soon", false, OK);
 	}
-	struct assignment  plan;
-	struct assigned made;
+	struct assignment plan;
+	struct assigned   made;
 	must(!entitlement_plan(&request, PASS, span_str("soon"), true, &plan));
 	stage_others(0, 2100);
 	cr_expect_eq(entitlement_assign(&request, &pass, &plan, SOURCE_MANUAL, &made), ERR_RESOURCE_CONFLICT);
