@@ -79,12 +79,11 @@ static void drop_cursors(struct view *view)
 }
 
 /* A table beyond those that were opened is damage: one of ours has lost its name. */
-static int only_known(MDB_txn *txn, unsigned known)
+static int only_known(struct db *db, MDB_txn *txn, unsigned known)
 {
-	MDB_dbi  all;
 	MDB_stat stat;
-	int      rc = mdb_dbi_open(txn, NULL, 0, &all);
-	if (rc || (rc = mdb_stat(txn, all, &stat))) return rc;
+	int      rc = mdb_dbi_open(txn, NULL, 0, &db->names);
+	if (rc || (rc = mdb_stat(txn, db->names, &stat))) return rc;
 	return stat.ms_entries == known ? 0 : MDB_CORRUPTED;
 }
 
@@ -101,7 +100,7 @@ static enum err open_tables(struct db *db, bool still)
 		known += rc == 0;
 		if (still && rc == MDB_NOTFOUND) rc = 0; /* older than the table */
 	}
-	if (!rc) rc = only_known(txn, known);
+	if (!rc) rc = only_known(db, txn, known);
 	if (!rc) return db_err(mdb_txn_commit(txn));
 	mdb_txn_abort(txn);
 	return rc == MDB_INCOMPATIBLE ? ERR_DAMAGED : db_err(rc);
@@ -352,29 +351,6 @@ enum err view_previous(struct view *view, enum table table, struct view_row *row
 {
 	MDB_val k = {0, NULL};
 	return move(view, table, &k, MDB_PREV, row);
-}
-
-/* Rows are far apart in memory: while the first is looked at, the others are on their way. */
-enum err view_next_many(struct view *view, enum table table, struct view_row *rows, unsigned room,
-                        unsigned *count)
-{
-	enum { LINE_BYTES = 64 };
-	MDB_cursor *cursor;
-	MDB_val     key, stored;
-	int         rc = 0;
-	enum err    err = view_cursor(view, table, &cursor);
-	if (err) return err;
-	must(tables[table].kind == KIND_PLAIN && (!view->writes || view->writes->count == 0));
-	for (*count = 0; *count < room && !(rc = mdb_cursor_get(cursor, &key, &stored, MDB_NEXT)); ++*count) {
-		rows[*count] = (struct view_row){span_of(key.mv_data, key.mv_size),
-		                                 span_of(stored.mv_data, stored.mv_size)};
-		for (size_t at = 0; at < stored.mv_size; at += LINE_BYTES)
-			__builtin_prefetch(rows[*count].value.at + at);
-	}
-	if (rc && rc != MDB_NOTFOUND) return db_err(rc);
-	for (unsigned i = 0; !err && i < *count; i++)
-		err = row_checked(table, rows[i].key, val(rows[i].value), &rows[i].value);
-	return err;
 }
 
 enum err db_reader_open(struct db *db, struct arena *arena, struct view **out)

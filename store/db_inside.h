@@ -15,6 +15,7 @@ struct view {
 struct db {
 	MDB_env    *env;
 	MDB_dbi     dbis[TABLE_END];
+	MDB_dbi     names; /* the unnamed table: a row for each of the others */
 	struct view writer;
 };
 

@@ -20,11 +20,6 @@ must_check enum err view_before(struct view *view, enum table table, struct span
 must_check enum err view_next(struct view *view, enum table table, struct view_row *row);
 must_check enum err view_previous(struct view *view, enum table table, struct view_row *row);
 
-/* The next rows in `table`, up to `room` of them, asked from memory all at once: for going through many. Fewer are the
- * last ones; none is no error. */
-must_check enum err view_next_many(struct view *view, enum table table, struct view_row *rows, unsigned room,
-                                   unsigned *count);
-
 /* Of a PARTED table: the first value at or after `key`, the value after the one found last. A value in several
  * parts is put together in `room`; both are the caller's until its next call. */
 must_check enum err view_whole_from(struct view *view, enum table table, struct span key, struct buffer *room,

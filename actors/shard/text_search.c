@@ -8,12 +8,11 @@
 
 static enum err read_texts(struct text_search *search, uint32_t number, struct text_row *texts)
 {
-	struct view    *view = search->request->view;
 	struct row_key  key = key_u32(search->request->account->id, number);
 	struct view_row row;
-	bool            follows = search->has_read && search->at + 1 == number;
-	enum err        err = follows ? view_whole_next(view, search->table, &search->room, &row)
-	                              : view_whole_from(view, search->table, key_span(&key), &search->room, &row);
+	if (!search->has_read || search->at + 1 != number)
+		search->stream = stream_from(search->request->view, search->table, &key);
+	enum err err = stream_next_whole(&search->stream, &search->room, &row);
 	search->at = number;
 	search->has_read = true;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;

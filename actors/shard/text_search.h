@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/shard/pass/select.h"
+#include "store/stream.h"
 
 /* Searching blocks of folded text (store/text.h), 32 things a row: if q is nowhere in a row, that is all there is to do.
  * Errors: as view.h; ERR_OVERLOADED: the caller has given up, so that no search holds others up for long. */
@@ -12,8 +13,9 @@ struct text_search {
 	bool (*holds)(const struct text_search *search, struct span text);
 	enum err (*holds_elsewhere)(struct text_search *search, uint32_t number, bool *found);
 
-	struct buffer room; /* of the row read last; freed at the end */
-	uint32_t      at;   /* its number */
+	struct buffer room; /* freed at the end */
+	struct stream stream;
+	uint32_t      at; /* the number of the row read last */
 	bool          has_read;
 };
 

@@ -6,6 +6,7 @@
 #include "schemas/fold.h"
 #include "schemas/search.h"
 #include "store/keys.h"
+#include "store/stream.h"
 
 _Static_assert(NOTICES == 64, "a row is a word of the selection");
 
@@ -61,11 +62,12 @@ static enum err sweep(struct request *request, const struct notification_filter 
 	enum { ROWS = 32 };
 	uint32_t        rows = (uint32_t)((selection->made + (uint64_t)NOTICES - 1) / NOTICES), at = 0;
 	struct row_key  key = key_u32(request->account->id, 0);
+	struct stream   stream = stream_from(request->view, TABLE_NOTIFICATION_HOT, &key);
 	struct view_row found[ROWS];
-	unsigned        count = 1;
-	if (rows == 0) return OK;
-	enum err err = view_from(request->view, TABLE_NOTIFICATION_HOT, key_span(&key), &found[0]);
-	while (!err && at < rows) {
+	unsigned        count;
+	while (at < rows) {
+		enum err err = stream_next(&stream, found, ROWS, &count);
+		if (err || count == 0) return err ? err : ERR_DAMAGED;
 		for (unsigned i = 0; i < count && at < rows; i++, at++) {
 			key = key_u32(request->account->id, at);
 			if (!span_equal(found[i].key, key_span(&key)) ||
@@ -73,11 +75,8 @@ static enum err sweep(struct request *request, const struct notification_filter 
 				return ERR_DAMAGED;
 			take_row(filter, found[i].value, at, selection);
 		}
-		if (at < rows)
-			err = view_next_many(request->view, TABLE_NOTIFICATION_HOT, found, ROWS, &count);
-		if (!err && count == 0) return ERR_DAMAGED;
 	}
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return OK;
 }
 
 /* Texts -------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "actors/shard/pass/search.h"
 #include "store/keys.h"
 #include "store/status.h"
+#include "store/stream.h"
 #include "store/tally.h"
 
 bool filter_is_plain(const struct pass_filter *filter)
@@ -94,19 +95,18 @@ static enum err sweep_columns(struct request *request, struct sweep *sweep)
 	enum { ROWS = 32 };
 	uint32_t        first = sweep->from / HOT_PASSES * HOT_PASSES;
 	struct row_key  key = key_u32(request->account->id, first / HOT_PASSES);
+	struct stream   stream = stream_from(request->view, TABLE_HOT, &key);
 	struct view_row rows[ROWS];
-	unsigned        count = 1;
-	if (sweep->from >= sweep->to) return OK;
-	enum err err = view_from(request->view, TABLE_HOT, key_span(&key), &rows[0]);
-	while (!err && first < sweep->to) {
+	unsigned        count;
+	while (first < sweep->to) {
+		enum err err = stream_next(&stream, rows, ROWS, &count);
+		if (err || count == 0) return err ? err : ERR_DAMAGED;
 		for (unsigned i = 0; i < count && first < sweep->to; i++, first += HOT_PASSES) {
 			if (!is_row_of(request, &rows[i], first)) return ERR_DAMAGED;
 			take_row(sweep, rows[i].value, first);
 		}
-		if (first < sweep->to) err = view_next_many(request->view, TABLE_HOT, rows, ROWS, &count);
-		if (count == 0) return ERR_DAMAGED;
 	}
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return OK;
 }
 
 static uint16_t wanted_bytes(const struct hot_wanted *wanted)

@@ -7,6 +7,7 @@
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "store/reader_row.h"
+#include "store/stream.h"
 
 _Static_assert(SCAN_ROW_SCANS == 64, "a row is a word of the selection");
 
@@ -110,19 +111,19 @@ static enum err sweep_rows(struct request *request, const struct sweep *sweep, s
 {
 	enum { ROWS = 32 };
 	struct view_row rows[ROWS];
-	unsigned        count = 1;
+	unsigned        count;
+	enum err        err = OK;
 	if (sweep->from >= sweep->to) return OK;
 	uint32_t       at = sweep->from / SCAN_ROW_SCANS, last = (sweep->to - 1) / SCAN_ROW_SCANS;
 	struct row_key key = key_u32(request->account->id, at);
-	enum err       err = view_from(request->view, TABLE_SCAN, key_span(&key), &rows[0]);
-	while (!err) {
+	struct stream  stream = stream_from(request->view, TABLE_SCAN, &key);
+	while (!err && at <= last) {
+		if ((err = stream_next(&stream, rows, ROWS, &count))) break;
+		if (count == 0) return ERR_DAMAGED;
 		for (unsigned i = 0; i < count && at <= last && !err; i++)
 			err = take_row(request, sweep, &rows[i], selection, at++);
-		if (err || at > last) break;
-		err = view_next_many(request->view, TABLE_SCAN, rows, ROWS, &count);
-		if (!err && count == 0) err = ERR_DAMAGED;
 	}
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return err;
 }
 
 static enum err find_range(struct request *request, const struct scan_filter *filter, struct sweep *sweep)
