@@ -2,6 +2,7 @@
 #include "store/db.h"
 
 #include <lmdb.h>
+#include <stdatomic.h>
 
 /* What the files that touch LMDB share; nobody else includes this. */
 struct view {
@@ -12,11 +13,16 @@ struct view {
 	struct arena  *arena;
 };
 
+/* Words in which it stands when rows were written: two megabytes, of which an account with ten million passes needs all. */
+enum { MOMENTS = 1 << 18 };
+
 struct db {
 	MDB_env    *env;
 	MDB_dbi     dbis[TABLE_END];
 	MDB_dbi     names; /* the unnamed table: a row for each of the others */
 	struct view writer;
+
+	_Atomic uint64_t moments[MOMENTS];
 };
 
 enum {
@@ -48,5 +54,8 @@ must_check enum err row_get(struct view *view, enum table table, struct span key
 must_check enum err row_get_whole(struct view *view, enum table table, struct span key, struct span *value);
 must_check enum err row_put(struct db *db, enum table table, struct span key, struct span head,
                             struct span body);
+/* The open transaction has written this row. */
+void row_written(struct db *db, enum table table, struct span key);
+
 /* Takes the checksum off a stored value. Errors: ERR_DAMAGED. */
 must_check enum err row_checked(enum table table, struct span key, MDB_val stored, struct span *value);

@@ -46,71 +46,22 @@ struct hot hot_row_pass(struct span row, unsigned i)
 	};
 }
 
-int64_t hot_row_oldest(struct span row)
+static void copy_i64(const uint8_t *from, unsigned count, int64_t *to)
 {
-	return (int64_t)get_le64(row.at + AT_OLDEST);
+	for (unsigned i = 0; i < count; i++)
+		to[i] = (int64_t)get_le64(from + (size_t)8 * i);
 }
 
-int64_t hot_row_newest(struct span row)
+void hot_row_columns(struct span row, const struct hot_columns *columns)
 {
-	return (int64_t)get_le64(row.at + AT_NEWEST);
-}
-
-void hot_row_updated(struct span row, int64_t updated[HOT_PASSES])
-{
-	for (unsigned i = 0; i < HOT_PASSES; i++)
-		updated[i] = (int64_t)get_le64(row.at + AT_UPDATED + 8 * i);
-}
-
-int64_t hot_row_balance(struct span row, unsigned i)
-{
-	return (int64_t)get_le64(row.at + AT_BALANCE + 8 * i);
-}
-
-unsigned hot_row_template(struct span row, unsigned i)
-{
-	return get_le16(row.at + AT_TEMPLATE + 2 * i);
-}
-
-/* By status: counts first, then pass by pass. */
-static uint64_t mask_by_status(struct span row, const struct hot_wanted *wanted, uint64_t all)
-{
-	const uint8_t *status = row.at + AT_STATUS, *flags = row.at + AT_FLAGS;
-	uint8_t        is_wanted[2][8]; /* by deleted, status */
-	unsigned       count = wanted->deleted ? row.at[HOT_COUNT_DELETED] : 0;
-	uint64_t       mask = 0;
-	for (unsigned i = 0; i < HOT_COUNT_DELETED; i++)
-		if (wanted->statuses >> i & 1) count += row.at[i];
-	if (count == 0) return 0;
-	if (count == row.at[HOT_COUNT_USED]) return all;
-	for (unsigned i = 0; i < 8; i++) {
-		is_wanted[0][i] = wanted->statuses >> i & 1;
-		is_wanted[1][i] = wanted->deleted;
+	unsigned count = row.at[HOT_COUNT_USED];
+	copy_i64(row.at + AT_UPDATED, count, columns->updated);
+	copy_i64(row.at + AT_BALANCE, count, columns->balance);
+	for (unsigned i = 0; i < count; i++) {
+		bool deleted = row.at[AT_FLAGS + i] & HOT_DELETED;
+		columns->template[i] = get_le16(row.at + AT_TEMPLATE + (size_t)2 * i);
+		columns->status[i] = row.at[AT_STATUS + i] | (deleted ? STATUS_DELETED : 0);
 	}
-	for (unsigned i = 0; i < row.at[HOT_COUNT_USED]; i++)
-		mask |= (uint64_t)is_wanted[flags[i] & HOT_DELETED][status[i] & 7] << i;
-	return mask;
-}
-
-static uint64_t mask_by_update(struct span row, const struct hot_wanted *wanted, uint64_t all)
-{
-	int64_t  from = wanted->updated_from.v, to = wanted->updated_to.v;
-	int64_t  oldest = hot_row_oldest(row), newest = hot_row_newest(row);
-	uint64_t mask = 0;
-	if (oldest >= from && newest < to) return all;
-	if (newest < from || oldest >= to) return 0;
-	for (unsigned i = 0; i < row.at[HOT_COUNT_USED]; i++) {
-		int64_t updated = wall_at(row.at + AT_UPDATED + 8 * i).v;
-		mask |= (uint64_t)(updated >= from && updated < to) << i;
-	}
-	return mask;
-}
-
-uint64_t hot_row_mask(struct span row, const struct hot_wanted *wanted)
-{
-	uint64_t all = (UINT64_C(1) << row.at[HOT_COUNT_USED]) - 1;
-	uint64_t mask = mask_by_status(row, wanted, all);
-	return mask ? mask & mask_by_update(row, wanted, all) : 0;
 }
 
 bool hot_row_is_whole(struct span row)

@@ -51,18 +51,11 @@ must_check enum err hot_add(struct view *view, struct account_id account, uint32
 bool           hot_row_is_whole(struct span row);
 const uint8_t *hot_row_counts(struct span row); /* HOT_COUNTS of them */
 struct hot     hot_row_pass(struct span row, unsigned index);
-int64_t        hot_row_oldest(struct span row); /* of `updated` */
-int64_t        hot_row_newest(struct span row);
-void           hot_row_updated(struct span row, int64_t updated[HOT_PASSES]);
-int64_t        hot_row_balance(struct span row, unsigned index);
-unsigned       hot_row_template(struct span row, unsigned index);
 
-/* Which passes of a row are wanted: of a status in `statuses` (a bit each) or deleted, and changed in from .. to - 1. */
-struct hot_wanted {
-	unsigned statuses;
-	bool     deleted;
-	wall_us  updated_from, updated_to;
+/* Of the passes in a row: what lists ask for, each into a column of its own. Status: as in a row of STATUS (status.h). */
+struct hot_columns {
+	int64_t *updated, *balance;
+	uint16_t *template;
+	uint8_t *status;
 };
-
-/* A bit a pass. The row's counts and bounds often say it without a look at the passes. */
-uint64_t hot_row_mask(struct span row, const struct hot_wanted *wanted);
+void hot_row_columns(struct span row, const struct hot_columns *columns);

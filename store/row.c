@@ -182,6 +182,7 @@ enum err db_apply(struct db *db, const struct write *write, bool verified)
 {
 	enum err err;
 	bool     parted = table_kind(write->table) == KIND_PARTED;
+	row_written(db, write->table, write->key);
 	switch (write->kind) {
 	case WRITE_PUT:
 		if (parted) return parted_put(db, write->table, write->key, write->value);

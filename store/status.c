@@ -3,6 +3,10 @@
 
 #include "store/keys.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 _Static_assert(STATUS_PASSES % 64 == 0 && (int)STATUS_PASSES <= (int)ROW_BYTES_MAX,
                "words of bits; two rows a page");
 _Static_assert((int)HOT_COUNT_DELETED <= (int)STATUS_DELETED, "a status and the mark fit");
@@ -27,12 +31,32 @@ enum err status_put(struct view *view, struct account_id account, uint32_t numbe
 	return write_put(view_writes(view), TABLE_STATUS, key_span(&key), span_of(row, sizeof row));
 }
 
-uint64_t status_row_mask(struct span row, unsigned first, uint16_t wanted)
+#if defined(__SSE2__)
+/* Sixteen bytes against one value after the other: few are wanted, or few are not. */
+uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
 {
+	enum { WORDS = 4 };
+	__m128i  bytes[WORDS], found[WORDS];
 	uint64_t mask = 0;
-	for (unsigned i = 0; i < 64; i++) {
-		uint8_t byte = row.at[first + i];
-		mask |= (uint64_t)(byte < 16 && wanted >> (byte & 15) & 1) << i;
+	for (unsigned i = 0; i < WORDS; i++) {
+		bytes[i] = _mm_loadu_si128((const __m128i *)(const void *)(statuses + 16 * (size_t)i));
+		found[i] = _mm_setzero_si128();
 	}
+	for (unsigned left = wanted; left; left &= left - 1) {
+		const __m128i value = _mm_set1_epi8((char)__builtin_ctz(left));
+		for (unsigned i = 0; i < WORDS; i++)
+			found[i] = _mm_or_si128(found[i], _mm_cmpeq_epi8(bytes[i], value));
+	}
+	for (unsigned i = 0; i < WORDS; i++)
+		mask |= (uint64_t)(unsigned)_mm_movemask_epi8(found[i]) << 16 * i;
 	return mask;
 }
+#else
+uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
+{
+	uint64_t mask = 0;
+	for (unsigned i = 0; i < 64; i++)
+		mask |= (uint64_t)(statuses[i] < 16 && wanted >> (statuses[i] & 15) & 1) << i;
+	return mask;
+}
+#endif

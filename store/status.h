@@ -16,5 +16,5 @@ static inline bool status_row_is_whole(struct span row)
 	return row.size == STATUS_PASSES;
 }
 
-/* A bit a pass for 64 passes from `first` on, which 64 divides: those whose byte is in `wanted`, a bit a byte value. */
-uint64_t status_row_mask(struct span row, unsigned first, uint16_t wanted);
+/* Of 64 bytes of status: a bit for each that is in `wanted`, which has a bit a value. */
+uint64_t status_mask(const uint8_t *statuses, uint16_t wanted);

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/buffer.h"
+#include "schemas/ids.h"
 #include "store/writes.h"
 
 /* What a handler sees: the tables as of one moment, with its own staged writes laid over them. Spans returned
@@ -26,6 +27,12 @@ must_check enum err view_whole_from(struct view *view, enum table table, struct 
                                     struct view_row *row);
 must_check enum err view_whole_next(struct view *view, enum table table, struct buffer *room,
                                     struct view_row *row);
+
+/* For who keeps in memory what rows held: the moment of a view, which rises with every commit, and the moment of the last
+ * write to a row that is numbered in its account, or a later one; 0: not since the start. If that is not after the moment
+ * of the view in which the row was read, it is the same in every view until now. A reader's view. Errors: none. */
+uint64_t view_moment(struct view *view);
+uint64_t view_row_moment(struct view *view, enum table table, struct account_id account, uint32_t number);
 
 /* Memory that lives as long as the command (the view's own arena). */
 struct arena  *view_arena(struct view *view);

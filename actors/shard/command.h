@@ -62,6 +62,7 @@ struct shard_facts {
 struct delivery_queue;
 struct due_queue;
 struct pass_numbers;
+struct columns_kept;
 
 struct request {
 	const struct call    *call;
@@ -83,6 +84,9 @@ struct request {
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;
+
+	struct columns_kept
+	    *columns; /* what is the readers' alone: what they keep for lists; NULL: nothing */
 };
 
 struct outcome {

@@ -8,6 +8,7 @@
 
 #include "actors/rt/time.h"
 #include "actors/shard/kept_call.h"
+#include "actors/shard/pass/columns.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ struct reader {
 struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
+	struct columns_kept      *columns;
 	int                       fd;
 	struct job               *held, **held_last; /* the writer's */
 	pthread_mutex_t           mutex;
@@ -111,16 +113,16 @@ static void on_part(void *user, struct buffer *payload)
 
 /* Work ---------------------------------------------------------------------------------------------------- */
 
-static enum err run_job(struct job *job, const struct shard_facts *facts, struct view *view,
-                        struct outcome *outcome)
+static enum err run_job(struct readers *readers, struct job *job, struct view *view, struct outcome *outcome)
 {
 	struct call   *call = &job->kept.call;
 	struct request request = {.call = call,
 	                          .args = call->args,
 	                          .view = view,
 	                          .now = job->now,
-	                          .facts = facts,
-	                          .zone = job->kept.zone};
+	                          .facts = readers->facts,
+	                          .zone = job->kept.zone,
+	                          .columns = readers->columns};
 	if (call->deadline.v <= time_mono().v) return ERR_OVERLOADED; /* its caller has given it up */
 	enum err err = store_reader_begin(view);
 	if (err) return err;
@@ -136,7 +138,7 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	struct answer  answer = {.readers = readers, .job = job};
 	struct outcome outcome = {.payload = payload, .part = on_part, .part_user = &answer};
 	buffer_clear(payload);
-	enum err err = run_job(job, readers->facts, view, &outcome);
+	enum err err = run_job(readers, job, view, &outcome);
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
 	if (err == ERR_DAMAGED) atomic_store(&readers->damage, true);
 	put_payload(&answer, err, outcome.flags, outcome.field,
@@ -310,13 +312,14 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 	pthread_mutex_init(&readers->mutex, NULL);
 	pthread_cond_init(&readers->work, NULL);
 	*out = readers;
+	enum err err = columns_kept_new(&readers->columns);
+	if (err) return err;
 	readers->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (readers->fd < 0) return ERR_IO;
 	for (unsigned i = 0; i < READER_THREADS; i++) {
 		struct reader *reader = &readers->threads[i];
 		reader->readers = readers;
-		enum err err = store_reader_open(store, &reader->arena, &reader->view);
-		if (err) return err;
+		if ((err = store_reader_open(store, &reader->arena, &reader->view))) return err;
 		if (pthread_create(&reader->thread, NULL, reader_main, reader)) return ERR_NO_MEMORY;
 		readers->started++;
 	}
@@ -342,6 +345,7 @@ void readers_close(struct readers **readers_p)
 	}
 	while (readers_next(readers, &peer, &frame))
 		buffer_free(&frame);
+	columns_kept_free(&readers->columns);
 	if (readers->fd >= 0) close(readers->fd);
 	pthread_mutex_destroy(&readers->mutex);
 	pthread_cond_destroy(&readers->work);

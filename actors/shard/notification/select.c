@@ -39,8 +39,13 @@ static uint64_t mask_by_time(struct span row, const wall_us bounds[2], uint64_t 
 	return mask;
 }
 
+/* Of all, where the order asks for them. */
+struct times {
+	int64_t *scheduled, *earliest, *latest; /* by number; of each row */
+};
+
 static void take_row(const struct notification_filter *filter, struct span row, uint32_t number,
-                     struct selection *selection)
+                     struct selection *selection, const struct times *times)
 {
 	unsigned used = notices_row_used(row);
 	uint64_t all = used == NOTICES ? UINT64_MAX : (UINT64_C(1) << used) - 1;
@@ -50,14 +55,14 @@ static void take_row(const struct notification_filter *filter, struct span row, 
 		mask &= mask_by_time(row, filter->scheduled, all);
 	selection->bits[number] = mask;
 	selection->total += (unsigned)__builtin_popcountll(mask);
-	if (!mask || !selection->updated) return;
-	notices_row_scheduled(row, selection->updated + (size_t)number * NOTICES);
-	if (notices_row_earliest(row) < selection->oldest) selection->oldest = notices_row_earliest(row);
-	if (notices_row_latest(row) > selection->newest) selection->newest = notices_row_latest(row);
+	if (!mask || !times->scheduled) return;
+	notices_row_scheduled(row, times->scheduled + (size_t)number * NOTICES);
+	times->earliest[number] = notices_row_earliest(row);
+	times->latest[number] = notices_row_latest(row);
 }
 
 static enum err sweep(struct request *request, const struct notification_filter *filter,
-                      struct selection *selection)
+                      struct selection *selection, const struct times *times)
 {
 	enum { ROWS = 32 };
 	uint32_t        rows = (uint32_t)((selection->made + (uint64_t)NOTICES - 1) / NOTICES), at = 0;
@@ -73,7 +78,7 @@ static enum err sweep(struct request *request, const struct notification_filter 
 			if (!span_equal(found[i].key, key_span(&key)) ||
 			    !notices_row_is_whole(found[i].value))
 				return ERR_DAMAGED;
-			take_row(filter, found[i].value, at, selection);
+			take_row(filter, found[i].value, at, selection, times);
 		}
 	}
 	return OK;
@@ -122,20 +127,25 @@ static enum err search_messages(struct request *request, struct span q, struct s
 	return err;
 }
 
-static enum err prepare(struct request *request, bool keep_scheduled, struct selection *selection)
+static enum err prepare(struct request *request, bool keep_scheduled, struct selection *selection,
+                        struct times *times)
 {
-	size_t words = selection->made / NOTICES + 1;
+	struct arena *arena = view_arena(request->view);
+	size_t        words = selection->made / NOTICES + 1;
 	selection->all = false;
 	selection->total = 0;
-	selection->oldest = INT64_MAX;
-	selection->newest = INT64_MIN;
-	selection->bits = arena_take(view_arena(request->view), words * sizeof *selection->bits);
+	selection->bits = arena_take(arena, words * sizeof *selection->bits);
 	if (!selection->bits) return ERR_NO_MEMORY;
 	memset(selection->bits, 0, words * sizeof *selection->bits);
+	*times = (struct times){NULL, NULL, NULL};
 	if (!keep_scheduled) return OK;
-	selection->updated = arena_take(view_arena(request->view),
-	                                words * NOTICES * sizeof *selection->updated);
-	return selection->updated ? OK : ERR_NO_MEMORY;
+	times->scheduled = arena_take(arena, words * NOTICES * sizeof *times->scheduled);
+	times->earliest = arena_take(arena, words * sizeof *times->earliest);
+	times->latest = arena_take(arena, words * sizeof *times->latest);
+	selection->updated = times->scheduled;
+	selection->oldest = times->earliest;
+	selection->newest = times->latest;
+	return times->scheduled && times->earliest && times->latest ? OK : ERR_NO_MEMORY;
 }
 
 /* How many are in one of these states: the account's counts say when that is none, or all. */
@@ -161,7 +171,8 @@ enum err select_notifications(struct request *request, struct notification_filte
 	                filter->scheduled[1].v != INT64_MAX;
 	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
 	if (!filtered && !filter->keep_scheduled) return OK;
-	if ((err = prepare(request, filter->keep_scheduled, selection))) return err;
-	if ((err = sweep(request, filter, selection))) return err;
+	struct times times;
+	if ((err = prepare(request, filter->keep_scheduled, selection, &times))) return err;
+	if ((err = sweep(request, filter, selection, &times))) return err;
 	return filter->q.size ? search_messages(request, filter->q, selection) : OK;
 }

@@ -3,7 +3,6 @@
 #include "actors/shard/list_in.h"
 #include "actors/shard/list_out.h"
 #include "actors/shard/pass/order.h"
-#include "store/keys.h"
 #include "store/tally.h"
 
 /* What is asked for ---------------------------------------------------------------------------------------- */
@@ -51,68 +50,35 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 	return list_take_dir(outcome, &request->args[ARG_PASS_LIST_sort_dir], &page->ascending);
 }
 
-/* Unfiltered, by creation: rows are passed over by their counts until the page begins ---------------------------- */
-
-static void take_row(struct span row, uint32_t first, const struct hot_wanted *wanted, struct page *page)
-{
-	uint64_t mask = hot_row_mask(row, wanted);
-	unsigned count = (unsigned)__builtin_popcountll(mask);
-	if (page->skip >= count) {
-		page->skip -= count;
-		return;
-	}
-	for (; mask && page->count < page->limit;) {
-		unsigned i = page->ascending ? (unsigned)__builtin_ctzll(mask)
-		                             : 63 - (unsigned)__builtin_clzll(mask);
-		mask &= ~(UINT64_C(1) << i);
-		if (page->skip)
-			page->skip--;
-		else
-			page->numbers[page->count++] = first + i;
-	}
-}
-
-static enum err by_rows(struct request *request, uint32_t made, const struct pass_filter *filter,
-                        struct page *page)
-{
-	struct hot_wanted wanted = filter_wanted(filter);
-	uint32_t          rows = (made + HOT_PASSES - 1) / HOT_PASSES;
-	struct row_key    key = key_u32(request->account->id, page->ascending ? 0 : rows);
-	struct view_row   row;
-	enum err          err = page->ascending ? view_from(request->view, TABLE_HOT, key_span(&key), &row)
-	                                        : view_before(request->view, TABLE_HOT, key_span(&key), &row);
-	for (uint32_t i = 0; !err && i < rows && page->count < page->limit; i++) {
-		uint32_t number = page->ascending ? i : rows - 1 - i;
-		key = key_u32(request->account->id, number);
-		if (!span_equal(row.key, key_span(&key)) || !hot_row_is_whole(row.value)) return ERR_DAMAGED;
-		take_row(row.value, number * HOT_PASSES, &wanted, page);
-		if (i + 1 < rows)
-			err = page->ascending ? view_next(request->view, TABLE_HOT, &row)
-			                      : view_previous(request->view, TABLE_HOT, &row);
-	}
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-}
-
 /* ---------------------------------------------------------------------------------------------------------- */
 
+static enum err select_page(struct request *request, const struct pass_filter *filter, struct page *page,
+                            uint64_t *total)
+{
+	struct columns  *columns = NULL;
+	struct selection selection;
+	enum err         err = select_passes(request, filter, &columns, &selection);
+	if (!err) err = order_page(request, &selection, page);
+	*total = selection.total;
+	columns_give(request->columns, &columns);
+	return err;
+}
+
+/* What is not filtered has been counted already. */
 static enum err find(struct request *request, const struct pass_filter *filter, struct page *page,
                      uint64_t *total)
 {
-	struct tally     tally;
-	struct selection selection;
-	enum err         err = tally_get(request->view, request->account->id, &tally);
+	struct tally tally;
+	enum err     err = tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
-	bool plain = filter_is_plain(filter);
+	if (!filter_is_plain(filter) || page->order == ORDER_UPDATED)
+		return select_page(request, filter, page, total);
 	*total = filter->with_deleted ? tally.made : tally_live(&tally);
-	selection = (struct selection){
-	    .all = plain && *total == tally.made, .made = tally.made, .total = *total};
-	if (plain && page->order == ORDER_CREATED && !selection.all)
-		return page->skip < *total ? by_rows(request, tally.made, filter, page) : OK;
-	if (!selection.all || page->order == ORDER_UPDATED) {
-		if ((err = select_passes(request, filter, &tally, &selection))) return err;
-		*total = selection.total;
-	}
-	return order_page(request, &selection, page);
+	struct selection all = {.all = true, .made = tally.made, .total = *total};
+	if (*total == tally.made) return order_page(request, &all, page);
+	if (page->order != ORDER_CREATED) return select_page(request, filter, page, total);
+	return page->skip < *total ? order_by_statuses(request, tally.made, filter_statuses(filter), page)
+	                           : OK;
 }
 
 static enum err show(struct request *request, const struct page *page, struct list_out *list)

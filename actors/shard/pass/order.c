@@ -1,9 +1,11 @@
 /* Four orders. Numbers are the order of creation. Orders by id and name lie in chunks of numbers. The order of updates is
- * kept nowhere, because every delta changes it: the page is picked out of all that are selected, by counting how many
- * fall into each of many spans of time and looking closer only at those where the page begins and ends. */
+ * kept nowhere, because every delta changes it: the page is picked out of all that are selected. Near the beginning it is
+ * made of the best found so far, and where none can be better nothing is looked at; elsewhere by counting how many fall
+ * into each of many spans of time and looking closer only at those where the page begins and ends. */
 #include "actors/shard/pass/order.h"
 
 #include "store/chunk.h"
+#include "store/status.h"
 
 #include <stdlib.h>
 
@@ -53,6 +55,32 @@ static void by_creation(const struct selection *selection, struct page *page)
 	}
 }
 
+/* From the end of a row of statuses or from its beginning. */
+static void take_statuses(const uint8_t *row, uint32_t first, uint16_t statuses, struct page *page)
+{
+	enum { WORDS = STATUS_PASSES / 64 };
+	for (unsigned i = 0; i < WORDS && !is_full(page); i++) {
+		unsigned word = page->ascending ? i : WORDS - 1 - i;
+		take_word(status_mask(row + (size_t)word * 64, statuses), first / 64 + word, page);
+	}
+}
+
+enum err order_by_statuses(struct request *request, uint32_t made, uint16_t statuses, struct page *page)
+{
+	uint32_t rows = (made + STATUS_PASSES - 1) / STATUS_PASSES;
+	page->count = 0;
+	for (uint32_t i = 0; i < rows && !is_full(page); i++) {
+		uint32_t       number = page->ascending ? i : rows - 1 - i;
+		struct row_key key = key_u32(request->account->id, number);
+		struct span    row;
+		enum err       err = view_get(request->view, TABLE_STATUS, key_span(&key), &row);
+		if (!err && !status_row_is_whole(row)) err = ERR_DAMAGED;
+		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		take_statuses(row.at, number * STATUS_PASSES, statuses, page);
+	}
+	return OK;
+}
+
 /* By update ---------------------------------------------------------------------------------------------- */
 
 struct updated {
@@ -60,7 +88,7 @@ struct updated {
 	uint32_t number;
 };
 
-enum { SPANS = 4096, SORTED_AT_ONCE = 2048, LOOKS_MAX = 8 };
+enum { SPANS = 4096, SORTED_AT_ONCE = 2048, LOOKS_MAX = 8, NEAR = 1024 };
 
 /* Equal spans of time from `from` on, each of 2^shift µs, and how many are in each. */
 struct spans {
@@ -122,26 +150,52 @@ struct pick {
 	struct spans    spans;
 };
 
+static void count_word(const struct selection *selection, uint32_t word, struct spans *spans)
+{
+	const int64_t *updated = selection->updated + (size_t)word * 64;
+	uint64_t       bits = selected_word(selection, word);
+	unsigned       first = span_index(spans, selection->oldest[word]);
+	if (first == span_index(spans, selection->newest[word])) {
+		spans->counts[first] += (unsigned)__builtin_popcountll(bits);
+		return;
+	}
+	for (; bits; bits &= bits - 1)
+		spans->counts[span_index(spans, updated[__builtin_ctzll(bits)])]++;
+}
+
+static void list_word(const struct selection *selection, uint32_t word, const struct cut *cut,
+                      struct pick *pick)
+{
+	const int64_t *updated = selection->updated + (size_t)word * 64;
+	if (span_index(&pick->spans, selection->newest[word]) < cut->first ||
+	    span_index(&pick->spans, selection->oldest[word]) > cut->last)
+		return;
+	for (uint64_t bits = selected_word(selection, word); bits; bits &= bits - 1) {
+		unsigned bit = (unsigned)__builtin_ctzll(bits);
+		if (is_in(&pick->spans, cut, updated[bit]))
+			pick->list[pick->count++] = (struct updated){updated[bit], word * 64 + bit};
+	}
+}
+
 /* Every selected pass is counted, then those that matter are listed. */
 static enum err pick_begin(const struct selection *selection, struct pick *pick)
 {
 	uint32_t words = (selection->made + 63) / 64;
-	spans_begin(&pick->spans, selection->oldest, selection->newest);
+	int64_t  oldest = INT64_MAX, newest = INT64_MIN;
+	for (uint32_t word = 0; word < words; word++) {
+		if (!selected_word(selection, word)) continue;
+		oldest = selection->oldest[word] < oldest ? selection->oldest[word] : oldest;
+		newest = selection->newest[word] > newest ? selection->newest[word] : newest;
+	}
+	spans_begin(&pick->spans, oldest, newest);
 	for (uint32_t word = 0; word < words; word++)
-		for (uint64_t bits = selection->bits[word]; bits; bits &= bits - 1)
-			pick->spans.counts[span_index(
-			    &pick->spans, selection->updated[word * 64 + (uint32_t)__builtin_ctzll(bits)])]++;
+		if (selected_word(selection, word)) count_word(selection, word, &pick->spans);
 	struct cut cut = spans_cut(&pick->spans, pick->from, pick->to);
 	pick->from -= cut.before;
 	pick->to -= cut.before;
 	if (!(pick->list = malloc((cut.inside + 1) * sizeof *pick->list))) return ERR_NO_MEMORY;
 	for (uint32_t word = 0; word < words; word++)
-		for (uint64_t bits = selection->bits[word]; bits; bits &= bits - 1) {
-			uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(bits);
-			int64_t  at = selection->updated[number];
-			if (is_in(&pick->spans, &cut, at))
-				pick->list[pick->count++] = (struct updated){at, number};
-		}
+		if (selected_word(selection, word)) list_word(selection, word, &cut, pick);
 	return OK;
 }
 
@@ -167,11 +221,9 @@ static bool pick_closer(struct pick *pick)
 	return true;
 }
 
-static enum err by_update(const struct selection *selection, struct page *page)
+static enum err by_spans(const struct selection *selection, uint64_t count, struct page *page)
 {
 	struct pick pick = {.from = page->skip};
-	uint64_t    count = selection->total - page->skip < page->limit ? selection->total - page->skip
-	                                                                : page->limit;
 	bool        differ = true;
 	if (!page->ascending) pick.from = selection->total - page->skip - count;
 	pick.to = pick.from + count;
@@ -184,6 +236,73 @@ static enum err by_update(const struct selection *selection, struct page *page)
 		page->numbers[page->count++] =
 		    pick.list[page->ascending ? pick.from + i : pick.to - 1 - i].number;
 	free(pick.list);
+	return OK;
+}
+
+/* The `wanted` best of what was looked at so far, in order, and some more behind them. */
+struct best {
+	bool           ascending;
+	unsigned       wanted, count;
+	struct updated list[2 * NEAR];
+};
+
+static int compare_back(const void *a, const void *b)
+{
+	return compare(b, a);
+}
+
+static void best_sort(struct best *best)
+{
+	qsort(best->list, best->count, sizeof *best->list, best->ascending ? compare : compare_back);
+	if (best->count > best->wanted) best->count = best->wanted;
+}
+
+/* Do `wanted` come before this one? Only what was sorted is known to. */
+static bool is_beaten(const struct best *best, bool is_sorted, const struct updated *one)
+{
+	int order = is_sorted ? compare(one, &best->list[best->wanted - 1]) : 0;
+	return best->ascending ? order > 0 : order < 0;
+}
+
+static void best_word(const struct selection *selection, uint32_t word, bool *is_sorted, struct best *best)
+{
+	uint64_t bits = selected_word(selection, word);
+	if (!bits) return;
+	struct updated one = {best->ascending ? selection->oldest[word] : selection->newest[word],
+	                      best->ascending ? word * 64 : word * 64 + 63};
+	if (is_beaten(best, *is_sorted, &one)) return; /* the best it may hold */
+	for (; bits; bits &= bits - 1) {
+		one.number = word * 64 + (uint32_t)__builtin_ctzll(bits);
+		one.at = selection->updated[one.number];
+		if (is_beaten(best, *is_sorted, &one)) continue;
+		best->list[best->count++] = one;
+		if (best->count < 2 * best->wanted) continue;
+		best_sort(best);
+		*is_sorted = true;
+	}
+}
+
+/* The page among the first NEAR. */
+static void by_best(const struct selection *selection, uint64_t count, struct page *page)
+{
+	uint32_t    words = (selection->made + 63) / 64;
+	bool        is_sorted = false;
+	struct best best;
+	best.ascending = page->ascending;
+	best.wanted = (unsigned)(page->skip + count);
+	best.count = 0;
+	for (uint32_t i = 0; i < words; i++)
+		best_word(selection, page->ascending ? i : words - 1 - i, &is_sorted, &best);
+	best_sort(&best);
+	for (uint64_t i = page->skip; i < page->skip + count; i++)
+		page->numbers[page->count++] = best.list[i].number;
+}
+
+static enum err by_update(const struct selection *selection, struct page *page)
+{
+	uint64_t left = selection->total - page->skip, count = left < page->limit ? left : page->limit;
+	if (page->skip + count > NEAR) return by_spans(selection, count, page);
+	by_best(selection, count, page);
 	return OK;
 }
 

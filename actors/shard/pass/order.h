@@ -15,3 +15,8 @@ struct page {
 
 /* Errors: as view.h. */
 must_check enum err order_page(struct request *request, const struct selection *selection, struct page *page);
+
+/* By creation, of an account's `made` passes those that are of these statuses (status_mask()): none is looked at behind the
+ * end of the page. */
+must_check enum err order_by_statuses(struct request *request, uint32_t made, uint16_t statuses,
+                                      struct page *page);

@@ -3,68 +3,74 @@
 #include "actors/shard/pass/search.h"
 #include "actors/shard/text_search.h"
 
+#include "schemas/digits.h"
 #include "schemas/found.h"
-#include "schemas/json.h"
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "store/text.h"
 
 /* Counters ------------------------------------------------------------------------------------------------ */
 
-static bool may_be_in_counter(struct span q)
+bool counters_may_hold(struct span q, const struct tally *tally)
 {
-	for (size_t i = 0; i < q.size; i++)
-		if ((q.at[i] < '0' || q.at[i] > '9') && q.at[i] != '-') return false;
-	return q.size > 0;
+	bool too_long = q.size > 1 && q.size > tally->width; /* 0 needs one */
+	return q.size && !too_long && digits_read(q).possible;
 }
 
-enum err counters_begin(struct request *request, struct span q, const struct tally *tally,
-                        struct counters *counters)
+enum { COUNTERS_KNOWN = 1 << 14 };
+
+struct counters {
+	struct digits digits;
+	uint32_t      templates;
+	const bool   *counts;                /* templates + 1 of them, by number: has it a counter? */
+	uint8_t       known[COUNTERS_KNOWN]; /* of balances from 0 on: do they hold q? */
+};
+
+static enum err counters_begin(struct request *request, struct span q, struct counters *counters)
 {
-	size_t bytes = (tally->made / 64 + 2) * sizeof *counters->found;
-	counters->q = q;
-	counters->found = NULL;
-	counters->account = request->account;
-	counters->text = (struct buffer){0};
-	bool too_long = q.size > 1 && q.size > tally->width; /* 0 needs one */
-	if (too_long || !may_be_in_counter(q)) return OK;
-	if (!(counters->found = arena_take(view_arena(request->view), bytes))) return ERR_NO_MEMORY;
-	memset(counters->found, 0, bytes);
-	memset(counters->known, 0, sizeof counters->known);
+	const struct account *account = request->account;
+	bool                 *counts = arena_take(view_arena(request->view), account->template_count + 1);
+	if (!counts) return ERR_NO_MEMORY;
+	counts[0] = false;
+	for (uint32_t i = 0; i < account->template_count; i++)
+		counts[i + 1] = account->templates[i]->rules.counter;
+	counters->digits = digits_read(q);
+	counters->templates = account->template_count;
+	counters->counts = counts;
+	digits_table(&counters->digits, counters->known, COUNTERS_KNOWN);
 	return OK;
 }
 
-void counters_end(struct counters *counters)
+static uint64_t counters_hold(const struct counters *counters, const struct hot_columns *of, uint64_t mask)
 {
-	buffer_free(&counters->text);
-}
-
-static bool holds_anew(struct counters *counters, int64_t balance)
-{
-	buffer_clear(&counters->text);
-	json_number(balance, &counters->text);
-	return span_holds(buffer_span(&counters->text), counters->q);
-}
-
-static bool holds(struct counters *counters, int64_t balance)
-{
-	if (balance < 0 || balance >= COUNTERS_KNOWN) return holds_anew(counters, balance);
-	uint8_t *known = &counters->known[balance];
-	if (!*known) *known = holds_anew(counters, balance) ? 2 : 1;
-	return *known == 2;
-}
-
-uint64_t counters_hold(struct counters *counters, struct span row, uint64_t mask)
-{
-	const struct account *account = counters->account;
-	uint64_t              found = 0;
+	uint64_t found = 0;
 	for (uint64_t left = mask; left; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(left), template = hot_row_template(row, i);
-		bool     has_counter = template >= 1 && template <= account->template_count &&
-		                   account->templates[template - 1]->rules.counter;
-		if (has_counter && holds(counters, hot_row_balance(row, i))) found |= UINT64_C(1) << i;
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		uint64_t balance = (uint64_t)of->balance[i];
+		if (of->template[i] > counters -> templates || !counters -> counts[of->template[i]]) continue;
+		bool holds = balance < COUNTERS_KNOWN ? counters->known[balance]
+		                                      : digits_are_in(&counters->digits, of->balance[i]);
+		found |= (uint64_t)holds << i;
 	}
 	return found;
+}
+
+enum err counters_search(struct request *request, struct span q, const struct columns *columns,
+                         const struct selection *selection, uint64_t **found)
+{
+	uint32_t        words = (selection->made + 63) / 64;
+	struct counters counters;
+	enum err        err = counters_begin(request, q, &counters);
+	if (err) return err;
+	if (!(*found = arena_take(view_arena(request->view), (words + 1) * sizeof **found)))
+		return ERR_NO_MEMORY;
+	for (uint32_t word = 0; word < words; word++) {
+		size_t             first = (size_t)word * 64;
+		struct hot_columns of = {.balance = columns->of.balance + first,
+		                         .template = columns->of.template + first};
+		(*found)[word] = counters_hold(&counters, &of, selection->bits[word]);
+	}
+	return OK;
 }
 
 /* Texts --------------------------------------------------------------------------------------------------- */

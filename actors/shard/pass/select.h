@@ -1,9 +1,10 @@
 #pragma once
+#include "actors/shard/pass/columns.h"
 #include "actors/shard/pass/pass.h"
 #include "store/tally.h"
 
 /* Which passes of an account a list is about: a bit a pass, by number, and how many. Found by one sweep through their
- * statuses, or, where updates or counters matter, through the hot columns; and with `q` one through the folded texts of
+ * statuses, or, where updates or counters matter, through columns in memory; and with `q` one through the folded texts of
  * those that are left. */
 struct pass_filter {
 	unsigned    statuses; /* a bit a status; 0: any */
@@ -14,12 +15,12 @@ struct pass_filter {
 };
 
 struct selection {
-	bool      all;            /* every pass that was ever made: there are no bits */
-	uint64_t *bits;           /* in the view's arena */
-	uint32_t  made;           /* numbers below this */
-	uint64_t  total;          /* selected */
-	int64_t  *updated;        /* by number, of those selected, where the order asks for such a time */
-	int64_t   oldest, newest; /* no `updated` is outside */
+	bool           all;             /* every pass that was ever made: there are no bits */
+	uint64_t      *bits;            /* in the view's arena */
+	uint32_t       made;            /* numbers below this */
+	uint64_t       total;           /* selected */
+	const int64_t *updated;         /* by number, where the order asks for such a time */
+	const int64_t *oldest, *newest; /* of each word of bits: none that is selected is outside */
 };
 
 static inline bool is_selected(const struct selection *selection, uint32_t number)
@@ -28,12 +29,21 @@ static inline bool is_selected(const struct selection *selection, uint32_t numbe
 	       (selection->all || selection->bits[number / 64] >> number % 64 & 1);
 }
 
+/* Of numbers 64 * word on. */
+static inline uint64_t selected_word(const struct selection *selection, uint32_t word)
+{
+	uint32_t left = selection->made - word * 64;
+	if (!selection->all) return selection->bits[word];
+	return left < 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+}
+
 /* Does the filter leave nothing out, or only deleted passes? */
 bool filter_is_plain(const struct pass_filter *filter);
 
-/* What it asks of a row of the columns. */
-struct hot_wanted filter_wanted(const struct pass_filter *filter);
+/* The statuses that it leaves in: a bit for each byte of STATUS (store/status.h). */
+uint16_t filter_statuses(const struct pass_filter *filter);
 
-/* Errors: as view.h. */
+/* What was selected may point into `*columns`, which are the caller's to give back, error or not; NULL: none were needed.
+ * Errors: as view.h. */
 must_check enum err select_passes(struct request *request, const struct pass_filter *filter,
-                                  const struct tally *tally, struct selection *selection);
+                                  struct columns **columns, struct selection *selection);

@@ -1,0 +1,240 @@
+/* Columns of passes in memory. A million rows' sums and a page of memory for every two rows are what a sweep through HOT
+ * costs; between two lists most rows stay as they are, and the store knows which (view_row_moment()).
+ *
+ * Lifetime of columns: made or taken from those kept by columns_take(), nobody else's then; given back they are kept in
+ * front of all others, and freed when there is no room, or when they could not be read. */
+#include "actors/shard/pass/columns.h"
+
+#include "store/keys.h"
+#include "store/status.h"
+#include "store/stream.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct columns_kept {
+	pthread_mutex_t mutex;
+	unsigned        count;
+	struct columns *list[COLUMNS_ACCOUNTS_MAX + 1]; /* the one used last comes first */
+};
+
+/* Keeping ------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_of(const struct columns *columns)
+{
+	size_t one = 2 * sizeof(int64_t) + sizeof(uint16_t) + sizeof(uint8_t);
+	return columns->room * one + columns->room / COLUMN_WORD * 2 * sizeof(int64_t);
+}
+
+static void drop(struct columns **columns_p)
+{
+	struct columns *columns = *columns_p;
+	*columns_p = NULL;
+	if (!columns) return;
+	free(columns->of.updated);
+	free(columns->of.balance);
+	free(columns->of.template);
+	free(columns->of.status);
+	free(columns->oldest);
+	free(columns->newest);
+	free(columns);
+}
+
+enum err columns_kept_new(struct columns_kept **out)
+{
+	struct columns_kept *kept = calloc(1, sizeof *kept);
+	if (!(*out = kept)) return ERR_NO_MEMORY;
+	pthread_mutex_init(&kept->mutex, NULL);
+	return OK;
+}
+
+void columns_kept_free(struct columns_kept **kept_p)
+{
+	struct columns_kept *kept = *kept_p;
+	*kept_p = NULL;
+	if (!kept) return;
+	while (kept->count)
+		drop(&kept->list[--kept->count]);
+	pthread_mutex_destroy(&kept->mutex);
+	free(kept);
+}
+
+/* Out of those kept; NULL: they are not there, or of a later moment than is wanted. */
+static struct columns *find(struct columns_kept *kept, struct account_id account, uint64_t moment)
+{
+	struct columns *found = NULL;
+	unsigned        i = 0;
+	if (!kept) return NULL;
+	pthread_mutex_lock(&kept->mutex);
+	while (i < kept->count && (memcmp(kept->list[i]->account.b, account.b, sizeof account.b) != 0 ||
+	                           kept->list[i]->moment > moment))
+		i++;
+	if (i < kept->count) {
+		found = kept->list[i];
+		kept->count--;
+		memmove(&kept->list[i], &kept->list[i + 1], (kept->count - i) * sizeof(struct columns *));
+	}
+	pthread_mutex_unlock(&kept->mutex);
+	return found;
+}
+
+void columns_give(struct columns_kept *kept, struct columns **columns_p)
+{
+	struct columns *columns = *columns_p, *out[COLUMNS_ACCOUNTS_MAX + 1];
+	unsigned        out_count = 0;
+	size_t          bytes = 0;
+	if (!kept || !columns || columns->made < COLUMNS_PASSES_MIN) {
+		drop(columns_p);
+		return;
+	}
+	*columns_p = NULL;
+	pthread_mutex_lock(&kept->mutex);
+	memmove(&kept->list[1], &kept->list[0], kept->count * sizeof(struct columns *));
+	kept->list[0] = columns;
+	kept->count++;
+	for (unsigned i = 0; i < kept->count; i++)
+		bytes += bytes_of(kept->list[i]);
+	while (kept->count > COLUMNS_ACCOUNTS_MAX || bytes > COLUMNS_BYTES_MAX) {
+		out[out_count] = kept->list[--kept->count];
+		bytes -= bytes_of(out[out_count++]);
+	}
+	pthread_mutex_unlock(&kept->mutex);
+	while (out_count)
+		drop(&out[--out_count]);
+}
+
+/* Reading ------------------------------------------------------------------------------------------------- */
+
+static bool grow(void *column, size_t count, size_t size)
+{
+	void *grown, *old;
+	memcpy(&old, column, sizeof old);
+	if ((grown = realloc(old, count * size))) memcpy(column, &grown, sizeof grown);
+	return grown != NULL;
+}
+
+/* With some room for passes to come. What was there stays, also where memory is out in the midst of it. */
+static enum err make_room(struct columns *columns, uint32_t made)
+{
+	size_t room = (made + made / 64 + (size_t)2 * COLUMN_WORD) / COLUMN_WORD * COLUMN_WORD;
+	if (made <= columns->room) return OK;
+	if (!grow(&columns->of.updated, room, sizeof *columns->of.updated) ||
+	    !grow(&columns->of.balance, room, sizeof *columns->of.balance) ||
+	    !grow(&columns->of.template, room, sizeof *columns->of.template) ||
+	    !grow(&columns->of.status, room, sizeof *columns->of.status) ||
+	    !grow(&columns->oldest, room / COLUMN_WORD, sizeof *columns->oldest) ||
+	    !grow(&columns->newest, room / COLUMN_WORD, sizeof *columns->newest))
+		return ERR_NO_MEMORY;
+	memset(columns->of.status + columns->room, STATUS_NOBODY, room - columns->room);
+	columns->room = (uint32_t)room;
+	return OK;
+}
+
+static void bound_word(struct columns *columns, uint32_t word)
+{
+	uint32_t       first = word * COLUMN_WORD, left = columns->made - first;
+	const int64_t *updated = columns->of.updated + first;
+	int64_t        oldest = INT64_MAX, newest = INT64_MIN;
+	for (uint32_t i = 0; i < COLUMN_WORD && i < left; i++) {
+		oldest = updated[i] < oldest ? updated[i] : oldest;
+		newest = updated[i] > newest ? updated[i] : newest;
+	}
+	columns->oldest[word] = oldest;
+	columns->newest[word] = newest;
+}
+
+/* Of words that rows `from` to `to` - 1 lie in. */
+static void bound_rows(struct columns *columns, uint32_t from, uint32_t to)
+{
+	uint64_t end = (uint64_t)to * HOT_PASSES < columns->made ? (uint64_t)to * HOT_PASSES : columns->made;
+	for (uint32_t word = from * HOT_PASSES / COLUMN_WORD; word * (uint64_t)COLUMN_WORD < end; word++)
+		bound_word(columns, word);
+}
+
+static enum err take_row(struct columns *columns, struct span row, uint32_t number)
+{
+	uint32_t first = number * HOT_PASSES;
+	uint32_t left = columns->made - first;
+	if (!hot_row_is_whole(row) ||
+	    hot_row_counts(row)[HOT_COUNT_USED] != (left < HOT_PASSES ? left : HOT_PASSES))
+		return ERR_DAMAGED;
+	struct hot_columns at = {.updated = columns->of.updated + first,
+	                         .balance = columns->of.balance + first,
+	                         .template = columns->of.template + first,
+	                         .status = columns->of.status + first};
+	hot_row_columns(row, &at);
+	return OK;
+}
+
+/* Rows `from` to `to` - 1, and the bounds of what lies in them. */
+static enum err take_rows(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
+{
+	enum { ROWS = 32 };
+	struct row_key  key = key_u32(columns->account, from);
+	struct stream   stream = stream_from(view, TABLE_HOT, &key);
+	struct view_row rows[ROWS];
+	unsigned        count;
+	uint32_t        number = from;
+	while (number < to) {
+		enum err err = stream_next(&stream, rows, to - number < ROWS ? to - number : ROWS, &count);
+		if (err || count == 0) return err ? err : ERR_DAMAGED;
+		for (unsigned i = 0; i < count; i++, number++) {
+			key = key_u32(columns->account, number);
+			if (!span_equal(rows[i].key, key_span(&key))) return ERR_DAMAGED;
+			if ((err = take_row(columns, rows[i].value, number))) return err;
+		}
+	}
+	bound_rows(columns, from, to);
+	return OK;
+}
+
+static enum err take_one(struct columns *columns, struct view *view, uint32_t number)
+{
+	struct row_key key = key_u32(columns->account, number);
+	struct span    row;
+	enum err       err = view_get(view, TABLE_HOT, key_span(&key), &row);
+	if (err || (err = take_row(columns, row, number))) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	bound_rows(columns, number, number + 1);
+	return OK;
+}
+
+/* Reads what is new or was written since: row by row, or all in one go where they lie close to each other. */
+static enum err bring_up(struct columns *columns, struct view *view, uint32_t made)
+{
+	enum { GAP_ROWS_MAX = 4 };
+	uint32_t rows = (made + HOT_PASSES - 1) / HOT_PASSES, whole = columns->made / HOT_PASSES;
+	uint32_t from = 0, to = 0; /* those to be read next */
+	enum err err = OK;
+	columns->made = made;
+	for (uint32_t row = 0; row < rows && !err; row++) {
+		if (row < whole && view_row_moment(view, TABLE_HOT, columns->account, row) <= columns->moment)
+			continue;
+		if (to > from && row - to > GAP_ROWS_MAX) {
+			err = to - from == 1 ? take_one(columns, view, from)
+			                     : take_rows(columns, view, from, to);
+			from = row;
+		}
+		if (to <= from) from = row;
+		to = row + 1;
+	}
+	if (!err && to > from)
+		err = to - from == 1 ? take_one(columns, view, from) : take_rows(columns, view, from, to);
+	return err;
+}
+
+enum err columns_take(struct columns_kept *kept, struct view *view, struct account_id account, uint32_t made,
+                      struct columns **out)
+{
+	uint64_t        moment = view_moment(view);
+	struct columns *columns = find(kept, account, moment);
+	enum err        err = OK;
+	*out = NULL;
+	if (!columns && !(columns = calloc(1, sizeof *columns))) return ERR_NO_MEMORY;
+	columns->account = account;
+	err = made < columns->made ? ERR_DAMAGED : make_room(columns, made);
+	if (!err) err = bring_up(columns, view, made);
+	columns->moment = moment;
+	if (err) drop(&columns);
+	*out = columns;
+	return err;
+}

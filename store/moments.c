@@ -1,0 +1,32 @@
+/* When rows were written: a word for each of many rows, in which the last write of any row that shares it stands. Those of
+ * one table and account lie side by side, in the order of their numbers. The writer sets a word before the transaction
+ * that it tells of is committed, so whoever sees the row as it then is sees the word too. */
+#include "store/db_inside.h"
+#include "store/keys.h"
+
+/* Where the words of a table and account begin. */
+static uint64_t beginning(enum table table, const uint8_t *account)
+{
+	uint64_t id = get_le64(account) ^ (uint64_t)get_le16(account + 8) << 48 ^ (uint64_t)table << 40;
+	return (id * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+}
+_Static_assert(sizeof(struct account_id) == 10, "eight bytes and two");
+
+void row_written(struct db *db, enum table table, struct span key)
+{
+	if (key.size != sizeof(struct account_id) + 4) return;
+	uint64_t word = beginning(table, key.at) + get_be32(key.at + sizeof(struct account_id));
+	atomic_store_explicit(&db->moments[word % MOMENTS], mdb_txn_id(db->writer.txn), memory_order_release);
+}
+
+uint64_t view_moment(struct view *view)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return mdb_txn_id(view->txn);
+}
+
+uint64_t view_row_moment(struct view *view, enum table table, struct account_id account, uint32_t number)
+{
+	return atomic_load_explicit(&view->db->moments[(beginning(table, account.b) + number) % MOMENTS],
+	                            memory_order_acquire);
+}
