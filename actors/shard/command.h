@@ -63,6 +63,7 @@ struct delivery_queue;
 struct due_queue;
 struct pass_numbers;
 struct columns_kept;
+struct kept;
 
 struct request {
 	const struct call    *call;
@@ -85,8 +86,7 @@ struct request {
 	struct due_queue         *notices;
 	struct delivery_counters *counters;
 
-	struct columns_kept
-	    *columns; /* what is the readers' alone: what they keep for lists; NULL: nothing */
+	struct kept *kept; /* what is the readers' alone: what they keep between lists; NULL: nothing */
 };
 
 struct outcome {

@@ -7,8 +7,8 @@
 #include "actors/shard/readers.h"
 
 #include "actors/rt/time.h"
+#include "actors/shard/kept.h"
 #include "actors/shard/kept_call.h"
-#include "actors/shard/pass/columns.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct reader {
 struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
-	struct columns_kept      *columns;
+	struct kept              *kept;
 	int                       fd;
 	struct job               *held, **held_last; /* the writer's */
 	pthread_mutex_t           mutex;
@@ -122,7 +122,7 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	                          .now = job->now,
 	                          .facts = readers->facts,
 	                          .zone = job->kept.zone,
-	                          .columns = readers->columns};
+	                          .kept = readers->kept};
 	if (call->deadline.v <= time_mono().v) return ERR_OVERLOADED; /* its caller has given it up */
 	enum err err = store_reader_begin(view);
 	if (err) return err;
@@ -312,7 +312,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 	pthread_mutex_init(&readers->mutex, NULL);
 	pthread_cond_init(&readers->work, NULL);
 	*out = readers;
-	enum err err = columns_kept_new(&readers->columns);
+	enum err err = kept_new(&readers->kept);
 	if (err) return err;
 	readers->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (readers->fd < 0) return ERR_IO;
@@ -345,7 +345,7 @@ void readers_close(struct readers **readers_p)
 	}
 	while (readers_next(readers, &peer, &frame))
 		buffer_free(&frame);
-	columns_kept_free(&readers->columns);
+	kept_free(&readers->kept);
 	if (readers->fd >= 0) close(readers->fd);
 	pthread_mutex_destroy(&readers->mutex);
 	pthread_cond_destroy(&readers->work);

@@ -6,13 +6,22 @@
 #include "store/keys.h"
 #include "store/text.h"
 
+/* Rows that lie alone are looked up; of those that follow each other, what comes is asked for in time. */
 static enum err read_texts(struct text_search *search, uint32_t number, struct text_row *texts)
 {
+	struct view    *view = search->request->view;
 	struct row_key  key = key_u32(search->request->account->id, number);
 	struct view_row row;
-	if (!search->has_read || search->at + 1 != number)
-		search->stream = stream_from(search->request->view, search->table, &key);
-	enum err err = stream_next_whole(&search->stream, &search->room, &row);
+	enum err        err;
+	bool            follows = search->has_read && search->at + 1 == number;
+	if (!follows && search->has_read) {
+		err = view_whole_from(view, search->table, key_span(&key), &search->room, &row);
+		search->is_streaming = false;
+	} else {
+		if (!search->is_streaming) search->stream = stream_from(view, search->table, &key);
+		search->is_streaming = true;
+		err = stream_next_whole(&search->stream, &search->room, &row);
+	}
 	search->at = number;
 	search->has_read = true;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
@@ -23,9 +32,14 @@ static enum err read_texts(struct text_search *search, uint32_t number, struct t
 static enum err search_row(struct text_search *search, uint32_t row, uint32_t among, uint32_t *found)
 {
 	struct text_row texts;
-	enum err        err = read_texts(search, row, &texts);
+	struct view    *view = search->request->view;
+	bool            has_sign = search->signs && signs_stand(search->signs, view, row);
 	*found = 0;
-	if (err || (!texts.elsewhere && !span_holds(texts.all, search->q))) return err;
+	if (has_sign && !signs_have(search->signs, row, search->q)) return OK;
+	enum err err = read_texts(search, row, &texts);
+	if (err) return err;
+	if (search->signs && !has_sign) signs_note(search->signs, view, row, texts.all, texts.elsewhere);
+	if (!texts.elsewhere && !span_holds(texts.all, search->q)) return OK;
 	for (; !err && among; among &= among - 1) {
 		unsigned i = (unsigned)__builtin_ctz(among);
 		bool     holds = search->holds(search, texts.of[i]);
@@ -43,13 +57,15 @@ static enum err is_late(const struct text_search *search)
 
 static enum err search_all(struct text_search *search, const uint64_t *found, struct selection *selection)
 {
+	enum { ROWS_A_LOOK = 32 }; /* at the clock */
 	selection->total = 0;
 	for (uint32_t row = 0; row * (uint64_t)TEXT_PASSES < selection->made; row++) {
 		unsigned shift = row % 2 * TEXT_PASSES;
 		uint32_t wanted = (uint32_t)(selection->bits[row / 2] >> shift);
 		uint32_t has = found ? wanted & (uint32_t)(found[row / 2] >> shift) : 0, more = 0;
 		enum err err = wanted & ~has ? search_row(search, row, wanted & ~has, &more) : OK;
-		if (err || (err = is_late(search))) return err;
+		if (!err && row % ROWS_A_LOOK == 0) err = is_late(search);
+		if (err) return err;
 		selection->bits[row / 2] &= ~((uint64_t)UINT32_MAX << shift);
 		selection->bits[row / 2] |= (uint64_t)(has | more) << shift;
 		selection->total += (unsigned)__builtin_popcount(has | more);
@@ -57,9 +73,21 @@ static enum err search_all(struct text_search *search, const uint64_t *found, st
 	return OK;
 }
 
+/* Short ones have no three bytes, and of little text no signs are made. */
+static bool needs_signs(const struct text_search *search, uint32_t rows)
+{
+	return search->request->kept && search->q.size >= SIGN_BYTES && rows >= SIGNS_ROWS_MIN;
+}
+
 enum err text_search(struct text_search *search, const uint64_t *found, struct selection *selection)
 {
-	enum err err = search_all(search, found, selection);
+	struct request *request = search->request;
+	uint32_t        rows = (selection->made + (uint32_t)TEXT_PASSES - 1) / TEXT_PASSES;
+	enum err        err = OK;
+	if (needs_signs(search, rows))
+		err = signs_take(request->kept, search->table, request->account->id, rows, &search->signs);
+	if (!err) err = search_all(search, found, selection);
+	signs_give(request->kept, &search->signs);
 	buffer_free(&search->room);
 	return err;
 }

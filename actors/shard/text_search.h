@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/shard/pass/select.h"
+#include "actors/shard/signs.h"
 #include "store/stream.h"
 
 /* Searching blocks of folded text (store/text.h), 32 things a row: if q is nowhere in a row, that is all there is to do.
@@ -15,7 +16,9 @@ struct text_search {
 
 	struct buffer room; /* freed at the end */
 	struct stream stream;
-	uint32_t      at; /* the number of the row read last */
+	bool          is_streaming;
+	struct signs *signs; /* NULL: none */
+	uint32_t      at;    /* the number of the row read last */
 	bool          has_read;
 };
 

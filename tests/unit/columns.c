@@ -13,7 +13,7 @@ enum { PASSES = COLUMNS_PASSES_MIN + 77, MORE = 300 };
 static struct scratch          s;
 static struct view            *reader;
 static struct arena            arena;
-static struct columns_kept    *kept;
+static struct kept            *kept;
 static const struct account_id account = {{'a'}};
 static struct hot              model[PASSES + MORE];
 static uint32_t                made;
@@ -25,13 +25,13 @@ static void begin(void)
 	arena = (struct arena){0};
 	made = 0;
 	state = chance_begin();
-	cr_assert_eq(columns_kept_new(&kept), OK);
+	cr_assert_eq(kept_new(&kept), OK);
 	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
 }
 
 static void end(void)
 {
-	columns_kept_free(&kept);
+	kept_free(&kept);
 	db_reader_close(&reader);
 	arena_free(&arena);
 	scratch_close(&s);
@@ -213,10 +213,10 @@ Test(columns, go_when_more_accounts_are_asked_for)
 	fill(PASSES);
 	look();
 	cr_assert_eq(db_reader_begin(reader), OK);
-	for (unsigned i = 0; i < COLUMNS_ACCOUNTS_MAX; i++) {
+	for (unsigned i = 0; i < KEPT_MAX; i++) {
 		struct account_id other = {{'b', (uint8_t)i}};
 		cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);
-		columns->account = other; /* as if of that one */
+		columns->kept.account = other; /* as if of that one */
 		columns_give(kept, &columns);
 	}
 	cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);

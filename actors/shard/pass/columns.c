@@ -9,28 +9,13 @@
 #include "store/status.h"
 #include "store/stream.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-
-struct columns_kept {
-	pthread_mutex_t mutex;
-	unsigned        count;
-	struct columns *list[COLUMNS_ACCOUNTS_MAX + 1]; /* the one used last comes first */
-};
 
 /* Keeping ------------------------------------------------------------------------------------------------- */
 
-static size_t bytes_of(const struct columns *columns)
+static void drop(struct kept_item *item)
 {
-	size_t one = 2 * sizeof(int64_t) + sizeof(uint16_t) + sizeof(uint8_t);
-	return columns->room * one + columns->room / COLUMN_WORD * 2 * sizeof(int64_t);
-}
-
-static void drop(struct columns **columns_p)
-{
-	struct columns *columns = *columns_p;
-	*columns_p = NULL;
-	if (!columns) return;
+	struct columns *columns = (struct columns *)item; /* whose first member it is */
 	free(columns->of.updated);
 	free(columns->of.balance);
 	free(columns->of.template);
@@ -40,67 +25,29 @@ static void drop(struct columns **columns_p)
 	free(columns);
 }
 
-enum err columns_kept_new(struct columns_kept **out)
+void columns_give(struct kept *kept, struct columns **columns_p)
 {
-	struct columns_kept *kept = calloc(1, sizeof *kept);
-	if (!(*out = kept)) return ERR_NO_MEMORY;
-	pthread_mutex_init(&kept->mutex, NULL);
-	return OK;
-}
-
-void columns_kept_free(struct columns_kept **kept_p)
-{
-	struct columns_kept *kept = *kept_p;
-	*kept_p = NULL;
-	if (!kept) return;
-	while (kept->count)
-		drop(&kept->list[--kept->count]);
-	pthread_mutex_destroy(&kept->mutex);
-	free(kept);
-}
-
-/* Out of those kept; NULL: they are not there, or of a later moment than is wanted. */
-static struct columns *find(struct columns_kept *kept, struct account_id account, uint64_t moment)
-{
-	struct columns *found = NULL;
-	unsigned        i = 0;
-	if (!kept) return NULL;
-	pthread_mutex_lock(&kept->mutex);
-	while (i < kept->count && (memcmp(kept->list[i]->account.b, account.b, sizeof account.b) != 0 ||
-	                           kept->list[i]->moment > moment))
-		i++;
-	if (i < kept->count) {
-		found = kept->list[i];
-		kept->count--;
-		memmove(&kept->list[i], &kept->list[i + 1], (kept->count - i) * sizeof(struct columns *));
-	}
-	pthread_mutex_unlock(&kept->mutex);
-	return found;
-}
-
-void columns_give(struct columns_kept *kept, struct columns **columns_p)
-{
-	struct columns *columns = *columns_p, *out[COLUMNS_ACCOUNTS_MAX + 1];
-	unsigned        out_count = 0;
-	size_t          bytes = 0;
-	if (!kept || !columns || columns->made < COLUMNS_PASSES_MIN) {
-		drop(columns_p);
-		return;
-	}
+	struct columns *columns = *columns_p;
 	*columns_p = NULL;
-	pthread_mutex_lock(&kept->mutex);
-	memmove(&kept->list[1], &kept->list[0], kept->count * sizeof(struct columns *));
-	kept->list[0] = columns;
-	kept->count++;
-	for (unsigned i = 0; i < kept->count; i++)
-		bytes += bytes_of(kept->list[i]);
-	while (kept->count > COLUMNS_ACCOUNTS_MAX || bytes > COLUMNS_BYTES_MAX) {
-		out[out_count] = kept->list[--kept->count];
-		bytes -= bytes_of(out[out_count++]);
-	}
-	pthread_mutex_unlock(&kept->mutex);
-	while (out_count)
-		drop(&out[--out_count]);
+	if (columns) kept_give(columns->made < COLUMNS_PASSES_MIN ? NULL : kept, &columns->kept);
+}
+
+static size_t bytes_of(size_t room)
+{
+	size_t one = 2 * sizeof(int64_t) + sizeof(uint16_t) + sizeof(uint8_t);
+	return room * one + room / COLUMN_WORD * 2 * sizeof(int64_t);
+}
+
+/* Those that are kept, unless they are of a later moment; or empty ones. */
+static struct columns *take_or_make(struct kept *kept, struct account_id account, uint64_t moment)
+{
+	struct kept_item *item = kept_take(kept, TABLE_HOT, account);
+	struct columns   *columns = (struct columns *)item;
+	if (columns && columns->moment <= moment) return columns;
+	if (columns) kept_give(kept, item);
+	if (!(columns = calloc(1, sizeof *columns))) return NULL;
+	columns->kept = (struct kept_item){.account = account, .table = TABLE_HOT, .drop = drop};
+	return columns;
 }
 
 /* Reading ------------------------------------------------------------------------------------------------- */
@@ -127,6 +74,7 @@ static enum err make_room(struct columns *columns, uint32_t made)
 		return ERR_NO_MEMORY;
 	memset(columns->of.status + columns->room, STATUS_NOBODY, room - columns->room);
 	columns->room = (uint32_t)room;
+	columns->kept.bytes = bytes_of(room);
 	return OK;
 }
 
@@ -170,7 +118,7 @@ static enum err take_row(struct columns *columns, struct span row, uint32_t numb
 static enum err take_rows(struct columns *columns, struct view *view, uint32_t from, uint32_t to)
 {
 	enum { ROWS = 32 };
-	struct row_key  key = key_u32(columns->account, from);
+	struct row_key  key = key_u32(columns->kept.account, from);
 	struct stream   stream = stream_from(view, TABLE_HOT, &key);
 	struct view_row rows[ROWS];
 	unsigned        count;
@@ -179,7 +127,7 @@ static enum err take_rows(struct columns *columns, struct view *view, uint32_t f
 		enum err err = stream_next(&stream, rows, to - number < ROWS ? to - number : ROWS, &count);
 		if (err || count == 0) return err ? err : ERR_DAMAGED;
 		for (unsigned i = 0; i < count; i++, number++) {
-			key = key_u32(columns->account, number);
+			key = key_u32(columns->kept.account, number);
 			if (!span_equal(rows[i].key, key_span(&key))) return ERR_DAMAGED;
 			if ((err = take_row(columns, rows[i].value, number))) return err;
 		}
@@ -190,7 +138,7 @@ static enum err take_rows(struct columns *columns, struct view *view, uint32_t f
 
 static enum err take_one(struct columns *columns, struct view *view, uint32_t number)
 {
-	struct row_key key = key_u32(columns->account, number);
+	struct row_key key = key_u32(columns->kept.account, number);
 	struct span    row;
 	enum err       err = view_get(view, TABLE_HOT, key_span(&key), &row);
 	if (err || (err = take_row(columns, row, number))) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
@@ -207,7 +155,8 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 	enum err err = OK;
 	columns->made = made;
 	for (uint32_t row = 0; row < rows && !err; row++) {
-		if (row < whole && view_row_moment(view, TABLE_HOT, columns->account, row) <= columns->moment)
+		if (row < whole &&
+		    view_row_moment(view, TABLE_HOT, columns->kept.account, row) <= columns->moment)
 			continue;
 		if (to > from && row - to > GAP_ROWS_MAX) {
 			err = to - from == 1 ? take_one(columns, view, from)
@@ -222,19 +171,20 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 	return err;
 }
 
-enum err columns_take(struct columns_kept *kept, struct view *view, struct account_id account, uint32_t made,
+enum err columns_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
                       struct columns **out)
 {
 	uint64_t        moment = view_moment(view);
-	struct columns *columns = find(kept, account, moment);
+	struct columns *columns = take_or_make(kept, account, moment);
 	enum err        err = OK;
 	*out = NULL;
-	if (!columns && !(columns = calloc(1, sizeof *columns))) return ERR_NO_MEMORY;
-	columns->account = account;
+	if (!columns) return ERR_NO_MEMORY;
 	err = made < columns->made ? ERR_DAMAGED : make_room(columns, made);
 	if (!err) err = bring_up(columns, view, made);
 	columns->moment = moment;
-	if (err) drop(&columns);
-	*out = columns;
+	if (err)
+		drop(&columns->kept);
+	else
+		*out = columns;
 	return err;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "actors/shard/kept.h"
 #include "store/hot.h"
 
 /* What lists ask of all passes of an account, as columns in memory, by number: the times of updates, counters, templates
@@ -6,26 +7,18 @@
  * since. Errors: as view.h. */
 enum {
 	COLUMNS_PASSES_MIN = 4096, /* smaller accounts are read in no time, and not kept */
-	COLUMNS_ACCOUNTS_MAX = 64,
-	COLUMNS_BYTES_MAX =
-	    256 << 20,    /* kept by a shard: some 14 million passes; those least recently used go first */
-	COLUMN_WORD = 64, /* passes with bounds of their own */
+	COLUMN_WORD = 64,          /* passes with bounds of their own */
 };
 
 struct columns {
-	struct account_id  account;
+	struct kept_item   kept;
 	uint64_t           moment; /* of the view that they are as of */
 	uint32_t           made, room;
 	struct hot_columns of;
 	int64_t           *oldest, *newest; /* `updated` of each COLUMN_WORD passes */
 };
 
-/* Kept columns are shared by threads; each is used by one at a time. */
-struct columns_kept;
-must_check enum err columns_kept_new(struct columns_kept **kept);
-void                columns_kept_free(struct columns_kept **kept);
-
 /* Those of passes 0 to made - 1, as of this view, the caller's until it gives them back. `kept` may be NULL. */
-must_check enum err columns_take(struct columns_kept *kept, struct view *view, struct account_id account,
+must_check enum err columns_take(struct kept *kept, struct view *view, struct account_id account,
                                  uint32_t made, struct columns **columns);
-void                columns_give(struct columns_kept *kept, struct columns **columns);
+void                columns_give(struct kept *kept, struct columns **columns);

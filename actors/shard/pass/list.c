@@ -60,7 +60,7 @@ static enum err select_page(struct request *request, const struct pass_filter *f
 	enum err         err = select_passes(request, filter, &columns, &selection);
 	if (!err) err = order_page(request, &selection, page);
 	*total = selection.total;
-	columns_give(request->columns, &columns);
+	columns_give(request->kept, &columns);
 	return err;
 }
 

@@ -145,7 +145,7 @@ enum err select_passes(struct request *request, const struct pass_filter *filter
 		err = sweep_statuses(request, &sweep);
 		return err || !filter->q.size ? err : search_texts(request, filter->q, NULL, selection);
 	}
-	err = columns_take(request->columns, request->view, request->account->id, tally.made, columns);
+	err = columns_take(request->kept, request->view, request->account->id, tally.made, columns);
 	if (err) return err;
 	sweep_columns(&sweep, *columns);
 	if (filter->keep_updated) {

@@ -1,0 +1,153 @@
+/* Signs of rows of texts: they never say no of a row that holds what is sought, whatever was written since and whichever
+ * view asks. */
+#include "actors/shard/signs.h"
+#include "schemas/search.h"
+#include "store/keys.h"
+#include "tests/unit/support.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { ROWS = SIGNS_ROWS_MIN + 20 };
+
+static struct scratch          s;
+static struct view            *reader;
+static struct arena            arena;
+static struct kept            *kept;
+static const struct account_id account = {{'a'}};
+static char                    texts[ROWS][200];
+static uint64_t                state;
+
+static void begin(void)
+{
+	scratch_open(&s);
+	arena = (struct arena){0};
+	state = chance_begin();
+	cr_assert_eq(kept_new(&kept), OK);
+	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
+}
+
+static void end(void)
+{
+	kept_free(&kept);
+	db_reader_close(&reader);
+	arena_free(&arena);
+	scratch_close(&s);
+}
+
+TestSuite(signs, .init = begin, .fini = end);
+
+static void rewrite(uint32_t row)
+{
+	struct row_key key = key_u32(account, row);
+	size_t         size = chance_below(&state, sizeof texts[row]);
+	for (size_t i = 0; i < size; i++)
+		texts[row][i] = (char)('a' + chance_below(&state, 12));
+	texts[row][size] = 0;
+	cr_assert_eq(write_put(&s.staged, TABLE_TEXT, key_span(&key), span_str(texts[row])), OK);
+	scratch_save(&s);
+}
+
+static void furnish(void)
+{
+	for (uint32_t row = 0; row < ROWS; row++)
+		rewrite(row);
+	scratch_commit(&s);
+}
+
+/* As a search does it: asks the sign, else reads and makes one. What was skipped must not hold q. */
+static unsigned skips(struct signs *signs, struct view *view, const char *q)
+{
+	unsigned skipped = 0;
+	for (uint32_t row = 0; row < ROWS; row++) {
+		bool stands = signs_stand(signs, view, row);
+		if (stands && !signs_have(signs, row, span_str(q))) {
+			skipped++;
+			cr_expect_not(span_holds(span_str(texts[row]), span_str(q)), "%s is in row %u", q,
+			              row);
+		} else if (!stands) {
+			signs_note(signs, view, row, span_str(texts[row]), false);
+		}
+	}
+	return skipped;
+}
+
+static unsigned search(const char *q)
+{
+	struct signs *signs;
+	cr_assert_eq(db_reader_begin(reader), OK);
+	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	unsigned skipped = skips(signs, reader, q);
+	signs_give(kept, &signs);
+	cr_expect_null(signs);
+	db_reader_end(reader);
+	return skipped;
+}
+
+Test(signs, skip_rows_that_do_not_hold_it_and_no_others)
+{
+	furnish();
+	cr_expect_eq(search("xyz"), 0, "nothing is known yet");
+	cr_expect_geq(search("xyzzy"), ROWS - 5);
+	for (unsigned i = 0; i < 300; i++) {
+		char        q[8];
+		uint32_t    row = chance_below(&state, ROWS);
+		size_t      size = strlen(texts[row]);
+		const char *from = texts[row] + (size > 7 ? chance_below(&state, (unsigned)size - 6) : 0);
+		snprintf(q, sizeof q, "%.*s", 3 + (int)chance_below(&state, 4), from);
+		search(q);
+	}
+}
+
+Test(signs, of_rows_that_were_written_do_not_stand)
+{
+	furnish();
+	search("abc");
+	for (unsigned i = 0; i < 200; i++) {
+		uint32_t row = chance_below(&state, ROWS);
+		rewrite(row);
+		scratch_commit(&s);
+		char q[4];
+		snprintf(q, sizeof q, "%.3s", texts[row]);
+		search(q);
+	}
+}
+
+/* Neither does an older view make signs that a newer one believes, nor the other way round. */
+Test(signs, are_of_their_view)
+{
+	static char   then[ROWS][200];
+	struct view  *old;
+	struct signs *signs;
+	furnish();
+	cr_assert_eq(db_reader_open(s.db, &arena, &old), OK);
+	cr_assert_eq(db_reader_begin(old), OK);
+	memcpy(then, texts, sizeof then);
+	for (uint32_t row = 0; row < ROWS; row += 2)
+		rewrite(row);
+	scratch_commit(&s);
+	search("abc");
+	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	for (uint32_t row = 0; row < ROWS; row++) {
+		cr_expect_not(signs_stand(signs, old, row), "row %u", row);
+		signs_note(signs, old, row, span_str(then[row]), false);
+	}
+	signs_give(kept, &signs);
+	db_reader_close(&old);
+	for (uint32_t row = 0; row < ROWS; row++) {
+		char q[4];
+		snprintf(q, sizeof q, "%.3s", texts[row]);
+		if (row % 2 == 0) search(q);
+	}
+}
+
+Test(signs, of_rows_with_texts_elsewhere_have_everything)
+{
+	struct signs *signs;
+	furnish();
+	cr_assert_eq(db_reader_begin(reader), OK);
+	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	signs_note(signs, reader, 7, span_str("abc"), true);
+	cr_expect(signs_stand(signs, reader, 7) && signs_have(signs, 7, span_str("nowhere")));
+	signs_give(kept, &signs);
+}
