@@ -1,41 +1,16 @@
 /* Columns of passes in memory: always what the rows hold in the view that they are asked for in, whatever was written
  * between two lists. */
-#include "tests/unit/support.h"
+#include "tests/unit/lists.h"
 
 #include "actors/shard/pass/columns.h"
 #include "store/keys.h"
 #include "store/status.h"
 
-#include <criterion/criterion.h>
-
 enum { PASSES = COLUMNS_PASSES_MIN + 77, MORE = 300 };
 
-static struct scratch          s;
-static struct view            *reader;
-static struct arena            arena;
-static struct kept            *kept;
 static const struct account_id account = {{'a'}};
 static struct hot              model[PASSES + MORE];
 static uint32_t                made;
-static uint64_t                state;
-
-static void begin(void)
-{
-	scratch_open(&s);
-	arena = (struct arena){0};
-	made = 0;
-	state = chance_begin();
-	cr_assert_eq(kept_new(&kept), OK);
-	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
-}
-
-static void end(void)
-{
-	kept_free(&kept);
-	db_reader_close(&reader);
-	arena_free(&arena);
-	scratch_close(&s);
-}
 
 TestSuite(columns, .init = begin, .fini = end);
 

@@ -3,37 +3,14 @@
 #include "actors/shard/signs.h"
 #include "schemas/search.h"
 #include "store/keys.h"
-#include "tests/unit/support.h"
+#include "tests/unit/lists.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
 
 enum { ROWS = SIGNS_ROWS_MIN + 20 };
 
-static struct scratch          s;
-static struct view            *reader;
-static struct arena            arena;
-static struct kept            *kept;
 static const struct account_id account = {{'a'}};
 static char                    texts[ROWS][200];
-static uint64_t                state;
-
-static void begin(void)
-{
-	scratch_open(&s);
-	arena = (struct arena){0};
-	state = chance_begin();
-	cr_assert_eq(kept_new(&kept), OK);
-	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
-}
-
-static void end(void)
-{
-	kept_free(&kept);
-	db_reader_close(&reader);
-	arena_free(&arena);
-	scratch_close(&s);
-}
 
 TestSuite(signs, .init = begin, .fini = end);
 
