@@ -15,8 +15,8 @@ static inline __m128i load(const uint8_t *at)
 	return _mm_loadu_si128((const __m128i *)(const void *)at);
 }
 
-/* From *at on, as long as PLACES more can be looked at without reading behind the text. */
-static bool holds_by_places(struct span text, struct span what, size_t *at)
+/* From *at on, as long as PLACES more can be looked at without reading behind the text. True: it is at *at. */
+static bool find_by_places(struct span text, struct span what, size_t *at)
 {
 	const __m128i first = _mm_set1_epi8((char)what.at[0]),
 	              last = _mm_set1_epi8((char)what.at[what.size - 1]);
@@ -26,25 +26,34 @@ static bool holds_by_places(struct span text, struct span what, size_t *at)
 		__m128i        both = _mm_and_si128(_mm_cmpeq_epi8(load(here), first),
 		                                    _mm_cmpeq_epi8(load(here + what.size - 1), last));
 		for (unsigned bits = (unsigned)_mm_movemask_epi8(both); bits; bits &= bits - 1, failures++)
-			if (!memcmp(here + __builtin_ctz(bits), what.at, what.size)) return true;
+			if (!memcmp(here + __builtin_ctz(bits), what.at, what.size)) {
+				*at += (unsigned)__builtin_ctz(bits);
+				return true;
+			}
 		if (failures > FAILURES_FEW + *at / FAILURES_SHARE)
 			return false; /* from here on again, by memmem() */
 	}
 	return false;
 }
 #else
-static bool holds_by_places(struct span text, struct span what, size_t *at)
+static bool find_by_places(struct span text, struct span what, size_t *at)
 {
 	(void)text, (void)what, (void)at;
 	return false;
 }
 #endif
 
-bool span_holds(struct span text, struct span what)
+size_t span_find(struct span text, struct span what)
 {
 	size_t at = 0;
-	if (what.size == 0) return true;
-	if (what.size > text.size) return false;
-	if (holds_by_places(text, what, &at)) return true;
-	return memmem(text.at + at, text.size - at, what.at, what.size) != NULL;
+	if (what.size == 0) return 0;
+	if (what.size > text.size) return text.size;
+	if (find_by_places(text, what, &at)) return at;
+	const uint8_t *found = memmem(text.at + at, text.size - at, what.at, what.size);
+	return found ? (size_t)(found - text.at) : text.size;
+}
+
+bool span_holds(struct span text, struct span what)
+{
+	return what.size == 0 || span_find(text, what) < text.size;
 }

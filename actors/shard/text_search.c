@@ -2,6 +2,7 @@
 #include "actors/shard/text_search.h"
 
 #include "actors/rt/time.h"
+#include "schemas/found.h"
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "store/text.h"
@@ -28,6 +29,30 @@ static enum err read_texts(struct text_search *search, uint32_t number, struct t
 	return span_equal(row.key, key_span(&key)) ? text_row_read(row.value, texts) : ERR_DAMAGED;
 }
 
+static bool is_in_first_part(struct span text, const uint8_t *at)
+{
+	return !memchr(text.at, FOUND_SEPARATOR, (size_t)(at - text.at));
+}
+
+/* Those that hold q, a bit each. It is sought in all of them at once: what reaches from one into the next is in neither. */
+static uint32_t those_that_hold(const struct text_search *search, const struct text_row *texts)
+{
+	struct span left = texts->all, q = search->q;
+	uint32_t    found = 0;
+	unsigned    i = 0;
+	for (size_t at; (at = span_find(left, q)) < left.size;) {
+		const uint8_t *here = left.at + at, *end = texts->all.at + texts->all.size;
+		while (texts->of[i].at + texts->of[i].size <= here)
+			i++;
+		const uint8_t *next = texts->of[i].at + texts->of[i].size;
+		bool           reaches_out = here + q.size > next;
+		if (!reaches_out && (!search->is_first_part || is_in_first_part(texts->of[i], here)))
+			found |= 1u << i;
+		left = span_of(next, (size_t)(end - next));
+	}
+	return found;
+}
+
 /* Of those of one row that are in `among`: which hold q. */
 static enum err search_row(struct text_search *search, uint32_t row, uint32_t among, uint32_t *found)
 {
@@ -39,12 +64,11 @@ static enum err search_row(struct text_search *search, uint32_t row, uint32_t am
 	enum err err = read_texts(search, row, &texts);
 	if (err) return err;
 	if (search->signs && !has_sign) signs_note(search->signs, view, row, texts.all, texts.elsewhere);
-	if (!texts.elsewhere && !span_holds(texts.all, search->q)) return OK;
-	for (; !err && among; among &= among - 1) {
-		unsigned i = (unsigned)__builtin_ctz(among);
-		bool     holds = search->holds(search, texts.of[i]);
-		if (texts.elsewhere >> i & 1)
-			err = search->holds_elsewhere(search, row * TEXT_PASSES + i, &holds);
+	*found = those_that_hold(search, &texts) & among;
+	for (uint32_t left = texts.elsewhere & among; left && !err; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		bool     holds = false;
+		err = search->holds_elsewhere(search, row * TEXT_PASSES + i, &holds);
 		if (holds) *found |= 1u << i;
 	}
 	return err;

@@ -10,8 +10,9 @@ struct text_search {
 	enum table      table;
 	struct span     q;
 
-	/* Does one text hold q? And the text of `number`, which is not in its block? */
-	bool (*holds)(const struct text_search *search, struct span text);
+	bool is_first_part; /* what is behind a text's first FOUND_SEPARATOR does not count */
+
+	/* Does the text of `number` hold q, which is not in its block? */
 	enum err (*holds_elsewhere)(struct text_search *search, uint32_t number, bool *found);
 
 	struct buffer room; /* freed at the end */

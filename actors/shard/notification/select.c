@@ -91,11 +91,6 @@ struct search {
 	struct buffer      room, text; /* of one message: the view's own memory would keep them all */
 };
 
-static bool text_holds(const struct text_search *search, struct span text)
-{
-	return span_holds(text, search->q);
-}
-
 /* A long message has its folded text nowhere. */
 static enum err message_holds(struct text_search *texts, uint32_t number, bool *found)
 {
@@ -119,7 +114,6 @@ static enum err search_messages(struct request *request, struct span q, struct s
 	struct search search = {.texts = {.request = request,
 	                                  .table = TABLE_NOTIFICATION_TEXT,
 	                                  .q = q,
-	                                  .holds = text_holds,
 	                                  .holds_elsewhere = message_holds}};
 	enum err      err = text_search(&search.texts, NULL, selection);
 	buffer_free(&search.room);

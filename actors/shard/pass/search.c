@@ -76,8 +76,7 @@ enum err counters_search(struct request *request, struct span q, const struct co
 /* Texts --------------------------------------------------------------------------------------------------- */
 
 struct search {
-	struct text_search texts;    /* first: what search of texts hands around leads back to this */
-	bool               ids_only; /* and not in values */
+	struct text_search texts; /* first: what search of texts hands around leads back to this */
 	struct buffer      room, text;
 	struct arena       arena; /* of one body */
 };
@@ -85,9 +84,8 @@ struct search {
 /* A text begins with its id. */
 static bool text_holds(const struct text_search *texts, struct span text)
 {
-	const struct search *search = (const struct search *)texts;
-	const uint8_t       *end = search->ids_only && text.size ? memchr(text.at, FOUND_SEPARATOR, text.size)
-	                                                         : NULL;
+	const uint8_t *end = texts->is_first_part && text.size ? memchr(text.at, FOUND_SEPARATOR, text.size)
+	                                                       : NULL;
 	if (end) text.size = (size_t)(end - text.at);
 	return span_holds(text, texts->q);
 }
@@ -127,9 +125,8 @@ static enum err search_of(struct request *request, struct span q, bool ids_only,
 	struct search search = {.texts = {.request = request,
 	                                  .table = TABLE_TEXT,
 	                                  .q = q,
-	                                  .holds = text_holds,
-	                                  .holds_elsewhere = is_in_long_text},
-	                        .ids_only = ids_only};
+	                                  .is_first_part = ids_only,
+	                                  .holds_elsewhere = is_in_long_text}};
 	enum err      err = text_search(&search.texts, found, selection);
 	buffer_free(&search.room);
 	buffer_free(&search.text);
