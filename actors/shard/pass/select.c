@@ -92,19 +92,28 @@ static void sweep_columns(struct sweep *sweep, const struct columns *columns)
 	}
 }
 
-static enum err sweep_statuses(struct request *request, struct sweep *sweep)
+static void take_statuses(struct sweep *sweep, struct span row, uint32_t first)
 {
 	uint16_t statuses = filter_statuses(sweep->filter);
-	for (uint32_t row = sweep->from / STATUS_PASSES; row * (uint64_t)STATUS_PASSES < sweep->to; row++) {
-		struct row_key key = key_u32(request->account->id, row);
-		struct span    value;
-		enum err       err = view_get(request->view, TABLE_STATUS, key_span(&key), &value);
-		if (!err && !status_row_is_whole(value)) err = ERR_DAMAGED;
-		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		uint32_t first = row * STATUS_PASSES;
-		for (uint32_t i = 0; i < STATUS_PASSES && first + i < sweep->to; i += 64)
-			take_word(sweep, (first + i) / 64,
-			          in_range(sweep, first + i, status_mask(value.at + i, statuses)));
+	for (uint32_t i = 0; i < STATUS_PASSES && first + i < sweep->to; i += 64)
+		take_word(sweep, (first + i) / 64,
+		          in_range(sweep, first + i, status_mask(row.at + i, statuses)));
+}
+
+static enum err sweep_statuses(struct request *request, struct sweep *sweep)
+{
+	uint32_t        row = sweep->from / STATUS_PASSES;
+	struct row_key  key = key_u32(request->account->id, row);
+	struct stream   stream = stream_from(request->view, TABLE_STATUS, &key);
+	struct view_row found;
+	unsigned        count;
+	for (; row * (uint64_t)STATUS_PASSES < sweep->to; row++) {
+		key = key_u32(request->account->id, row);
+		enum err err = stream_next(&stream, &found, 1, &count);
+		if (err) return err;
+		if (count == 0 || !span_equal(found.key, key_span(&key)) || !status_row_is_whole(found.value))
+			return ERR_DAMAGED;
+		take_statuses(sweep, found.value, row * STATUS_PASSES);
 	}
 	return OK;
 }
