@@ -124,16 +124,22 @@ Test(notifications, come_due_in_order)
 
 /* Searching --------------------------------------------------------------------------------------------------- */
 
-/* Messages too long to be searched in blocks are read one after the other, in the memory of one. */
-Test(notifications, long_messages_are_searched_in_the_memory_of_one)
+static struct selection select_needles(void)
 {
-	static char                text[8000];
 	struct account             of = {.id = account};
 	struct call                call = {.deadline = {INT64_MAX}};
 	struct request             request = {.call = &call, .view = s.view, .account = &of};
 	struct notification_filter filter = {.scheduled = {{INT64_MIN}, {INT64_MAX}},
 	                                     .q = span_str("needle")};
 	struct selection           selection;
+	cr_assert_eq(select_notifications(&request, &filter, &selection), OK);
+	return selection;
+}
+
+/* Messages too long to be searched in blocks are read one after the other, in the memory of one. */
+Test(notifications, long_messages_are_searched_in_the_memory_of_one)
+{
+	static char text[8000];
 	memset(text, 'x', sizeof text);
 	for (uint8_t i = 0; i < 64; i++) {
 		struct notification row = some(i, "x");
@@ -144,9 +150,22 @@ Test(notifications, long_messages_are_searched_in_the_memory_of_one)
 	}
 	arena_take(&s.arena, 1); /* its first block */
 	const struct arena_block *block = s.arena.blocks;
-	cr_assert_eq(select_notifications(&request, &filter, &selection), OK);
+	struct selection          selection = select_needles();
 	cr_expect(selection.total == 4 && selection.bits[0] == UINT64_C(0x0001000100010001));
 	cr_expect_eq(s.arena.blocks, block, "no more than the selection itself");
+}
+
+/* Where only `q` is asked for no columns are gone through. */
+Test(notifications, are_all_searched_without_another_filter)
+{
+	for (uint8_t i = 0; i < 2 * NOTICES + 5; i++) {
+		struct notification row = some(i, i % 2 ? "Needles" : "nothing");
+		cr_assert_eq(notification_add(s.view, account, &row, (wall_us){i}), OK);
+		scratch_save(&s);
+		struct selection selection = select_needles();
+		cr_expect_eq(selection.total, (i + 1u) / 2, "of %u", i + 1u);
+		cr_expect_eq(selection.bits[i / NOTICES] >> i % NOTICES & 1, i % 2, "the last of %u", i + 1u);
+	}
 }
 
 /* The formats, byte for byte; and what is not of them. */

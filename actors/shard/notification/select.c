@@ -142,6 +142,14 @@ static enum err prepare(struct request *request, bool keep_scheduled, struct sel
 	return times->scheduled && times->earliest && times->latest ? OK : ERR_NO_MEMORY;
 }
 
+static void select_all(struct selection *selection)
+{
+	uint32_t whole = selection->made / NOTICES;
+	memset(selection->bits, 0xff, whole * sizeof *selection->bits);
+	selection->bits[whole] = (UINT64_C(1) << selection->made % NOTICES) - 1;
+	selection->total = selection->made;
+}
+
 /* How many are in one of these states: the account's counts say when that is none, or all. */
 static uint32_t count_of(const struct notification_tally *tally, unsigned statuses)
 {
@@ -161,12 +169,15 @@ enum err select_notifications(struct request *request, struct notification_filte
 	*selection = (struct selection){.made = tally.made};
 	if (in_state == 0) return OK;
 	if (in_state == tally.made) filter->statuses = 0;
-	bool filtered = filter->statuses || filter->q.size || filter->scheduled[0].v != INT64_MIN ||
-	                filter->scheduled[1].v != INT64_MAX;
+	bool by_columns = filter->statuses || filter->keep_scheduled || filter->scheduled[0].v != INT64_MIN ||
+	                  filter->scheduled[1].v != INT64_MAX;
 	*selection = (struct selection){.all = true, .made = tally.made, .total = tally.made};
-	if (!filtered && !filter->keep_scheduled) return OK;
+	if (!by_columns && !filter->q.size) return OK;
 	struct times times;
 	if ((err = prepare(request, filter->keep_scheduled, selection, &times))) return err;
-	if ((err = sweep(request, filter, selection, &times))) return err;
+	if (!by_columns)
+		select_all(selection);
+	else if ((err = sweep(request, filter, selection, &times)))
+		return err;
 	return filter->q.size ? search_messages(request, filter->q, selection) : OK;
 }
