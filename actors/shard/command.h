@@ -62,7 +62,6 @@ struct shard_facts {
 struct delivery_queue;
 struct due_queue;
 struct pass_numbers;
-struct columns_kept;
 struct kept;
 
 struct request {
