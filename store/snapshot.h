@@ -27,8 +27,8 @@ void                snapshot_manifest_write(const struct snapshot *snapshot, str
 must_check enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot);
 
 /* The snapshots of a place (`place_fd`: shards/N) that have a good manifest of this shard and lineage, newest first, at
- * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none, or one that cannot be read; if
- * NULL, that is an error. Errors: ERR_IO, ERR_NO_MEMORY. */
+ * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none, or one that cannot be read.
+ * Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list,
                                   unsigned *count, unsigned *broken);
 
@@ -57,7 +57,7 @@ must_check enum err snapshot_make(const struct snapshot_order *order, struct sna
 /* Takes one away. Errors: ERR_IO. */
 must_check enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct progress *progress);
 
-/* Removes all but the newest `keep`, and unfinished ones. Errors: ERR_IO, ERR_NO_MEMORY. */
+/* Removes all but the newest `keep`, and unfinished ones; not one whose manifest cannot be read. Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep,
                                    struct progress *progress);
 

@@ -41,13 +41,6 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	return ours && !strcmp(own, name) ? OK : ERR_DAMAGED;
 }
 
-/* To a start, what cannot be read is no better than what is wrong: there is another one, or the journal. To whoever takes
- * snapshots away it may be a good one. */
-static bool is_passed_over(enum err err, const unsigned *broken)
-{
-	return err == ERR_DAMAGED || err == ERR_NOT_FOUND || (err == ERR_IO && broken);
-}
-
 /* Keeps the list sorted, newest first, and no longer than `max`. */
 static void insert(struct snapshot *list, unsigned *count, unsigned max, const struct snapshot *snapshot)
 {
@@ -77,8 +70,10 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 		if (!is_digits(entry->d_name)) continue;
 		err = read_one(all_fd, entry->d_name, dir, &one);
 		if (!err) insert(list, count, max, &one);
-		if ((err == ERR_DAMAGED || err == ERR_IO) && broken) ++*broken;
-		if (is_passed_over(err, broken)) err = OK;
+		/* What cannot be read is no better than what is wrong: there is another one, or the journal. */
+		bool is_broken = err == ERR_DAMAGED || err == ERR_IO;
+		if (is_broken && broken) ++*broken;
+		if (is_broken || err == ERR_NOT_FOUND) err = OK;
 	}
 	closedir(names);
 	return err;
@@ -165,7 +160,15 @@ enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct p
 	return err;
 }
 
-static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count, struct progress *progress)
+/* May it go? What cannot be read today may be a good one tomorrow. */
+static bool may_go(int all_fd, const char *name, const struct journal_dir *dir)
+{
+	struct snapshot snapshot;
+	return !is_digits(name) || read_one(all_fd, name, dir, &snapshot) != ERR_IO;
+}
+
+static enum err prune_in(int all_fd, const struct journal_dir *dir, const struct snapshot *list,
+                         unsigned count, struct progress *progress)
 {
 	struct dirent *entry;
 	enum err       err = OK;
@@ -174,7 +177,8 @@ static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count
 	if (!names && fd >= 0) close(fd);
 	if (!names) return ERR_IO;
 	while (!err && (entry = readdir(names)))
-		if (is_ours(entry->d_name) && !is_kept(entry->d_name, list, count))
+		if (is_ours(entry->d_name) && !is_kept(entry->d_name, list, count) &&
+		    may_go(all_fd, entry->d_name, dir))
 			err = remove_one(all_fd, entry->d_name, progress);
 	closedir(names);
 	return err ? err : file_sync_dir(all_fd);
@@ -187,7 +191,7 @@ enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned ke
 	int             fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT ? OK : ERR_IO;
 	enum err err = list_in(fd, dir, list, &count, NULL);
-	if (!err) err = prune_in(fd, list, count, progress);
+	if (!err) err = prune_in(fd, dir, list, count, progress);
 	close(fd);
 	return err;
 }
