@@ -58,8 +58,8 @@ void kept_give(struct kept *kept, struct kept_item *item)
 	struct kept_item *out[KEPT_MAX + 1];
 	unsigned          out_count = 0;
 	size_t            bytes = 0;
-	if (!kept) {
-		drop(item);
+	if (!kept || item->bytes > KEPT_BYTES_MAX) {
+		drop(item); /* all others would have to go for it, and then it too */
 		return;
 	}
 	pthread_mutex_lock(&kept->mutex);

@@ -276,7 +276,8 @@ static void best_word(const struct selection *selection, uint32_t word, bool *is
 		one.at = selection->updated[one.number];
 		if (is_beaten(best, *is_sorted, &one)) continue;
 		best->list[best->count++] = one;
-		if (best->count < 2 * best->wanted) continue;
+		if (best->count < 2 * NEAR)
+			continue; /* seldom, also where nearly each is better than all before */
 		best_sort(best);
 		*is_sorted = true;
 	}
