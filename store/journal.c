@@ -25,9 +25,9 @@ enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY };
 enum {
 	PREPARE_RETRY_US = 200000,
-	RECORD_SHARE = 4,     /* of a segment, at most */
+	RECORD_SHARE = 4,    /* of a segment, at most */
 	SYNC_QUICK_US = 500, /* with more, it pays that a record fills up while another one is synced */
-	SYNC_RECENT = 8,      /* about as many syncs back */
+	SYNC_RECENT = 8,     /* about as many syncs back */
 };
 
 struct journal {
