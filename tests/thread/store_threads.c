@@ -1,10 +1,12 @@
 /* Every thread of the store at its work at once: the writer decides and commits, the journal's threads sync and make
  * segments, the caretaker looks after the disk, the keeper makes, verifies and exports snapshots, and a reader reads.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer, which is what it is
- * for; on its own account it checks that a reader sees whole commands only, and that nothing is missing at the end. */
+ * for; on its own account it checks that a reader sees whole commands only, that what it keeps of a row stands as long as
+ * the store says so, and that nothing is missing at the end. */
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
+#include "schemas/crc32c.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -18,12 +20,17 @@ enum { ROWS = 300, RECORDS = 1500, SIZE = 700, JOBS_LEAST = 6 };
 static struct place  place, elsewhere;
 static struct store *store;
 static atomic_bool   done;
-static atomic_uint   looks;
+static atomic_uint   looks, standing; /* rows that were as they had been kept */
 
-static struct span key_of(unsigned i, uint8_t bytes[4])
+/* Of a row that is numbered in its account, as those are of which it is noted when they were written. */
+enum { KEY_BYTES = sizeof(struct account_id) + 4 };
+static const struct account_id account = {{'a'}};
+
+static struct span key_of(unsigned i, uint8_t bytes[KEY_BYTES])
 {
-	put_be32(bytes, i);
-	return span_of(bytes, 4);
+	memcpy(bytes, account.b, sizeof account.b);
+	put_be32(bytes + sizeof account.b, i);
+	return span_of(bytes, KEY_BYTES);
 }
 
 static void value_of(uint32_t round, uint8_t bytes[SIZE])
@@ -32,12 +39,29 @@ static void value_of(uint32_t round, uint8_t bytes[SIZE])
 		put_le32(bytes + i, round + i);
 }
 
+/* What a reader keeps of a row holds as long as it has not been written since the moment of that. */
+struct kept_row {
+	uint64_t moment; /* 0: nothing is kept */
+	bool     exists;
+	uint32_t sum;
+};
+
+static void hold_against(struct kept_row *kept, struct view *view, unsigned i, const struct span *value)
+{
+	uint32_t sum = value ? crc32c(0, value->at, value->size) : 0;
+	bool     stands = kept->moment && view_row_moment(view, TABLE_HOT, account, i) <= kept->moment;
+	must(!stands || (kept->exists == (value != NULL) && kept->sum == sum));
+	atomic_fetch_add(&standing, stands);
+	*kept = (struct kept_row){view_moment(view), value != NULL, sum};
+}
+
 /* Rows 2n and 2n + 1 are always written by one command, with the same value. */
 static void *read_on(void *data)
 {
-	struct arena arena = {0};
-	struct view *view;
-	uint8_t      key[4];
+	static struct kept_row kept[ROWS];
+	struct arena           arena = {0};
+	struct view           *view;
+	uint8_t                key[KEY_BYTES];
 	(void)data;
 	must(!store_reader_open(store, &arena, &view));
 	while (!atomic_load(&done)) {
@@ -47,6 +71,7 @@ static void *read_on(void *data)
 			enum err    err = view_get(view, TABLE_HOT, key_of(i, key), &a);
 			must(err == view_get(view, TABLE_HOT, key_of(i + 1, key), &b));
 			must(err == ERR_NOT_FOUND || (!err && span_equal(a, b)));
+			hold_against(&kept[i], view, i, err ? NULL : &a);
 		}
 		store_reader_end(view);
 		arena_reset(&arena);
@@ -61,7 +86,7 @@ static void write_pair(unsigned pair, uint32_t round)
 {
 	struct arena  arena = {0};
 	struct writes writes = {.arena = &arena};
-	uint8_t       key[4], value[SIZE];
+	uint8_t       key[KEY_BYTES], value[SIZE];
 	value_of(round, value);
 	for (unsigned i = 0; i < 2; i++)
 		must(!write_put(&writes, TABLE_HOT, key_of(2 * pair + i, key), span_of(value, SIZE)));
@@ -107,7 +132,7 @@ static unsigned ask(unsigned jobs, const char *dir)
 
 static void expect_all(const uint32_t rounds[ROWS / 2])
 {
-	uint8_t     key[4], value[SIZE];
+	uint8_t     key[KEY_BYTES], value[SIZE];
 	struct span got;
 	for (unsigned i = 0; i < ROWS; i++) {
 		value_of(rounds[i / 2], value);
@@ -151,6 +176,8 @@ int main(void)
 	store_close(&store);
 	place_remove(&place);
 	place_remove(&elsewhere);
-	printf("%u jobs, %u looks\n", jobs, atomic_load(&looks));
+	printf("%u jobs, %u looks, %u rows as they had been kept\n", jobs, atomic_load(&looks),
+	       atomic_load(&standing));
+	must(atomic_load(&standing) > 0);
 	return 0;
 }
