@@ -4,6 +4,7 @@ fails the test during which it appeared.
 """
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,9 @@ from shop import Shop  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: says little beyond its neighbours; runs only with STAMPEDE_SLOW=1")
+    # Who runs tests in the background of a shell may have them inherit that interrupts are ignored, and so their commands.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
 
 

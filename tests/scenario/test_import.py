@@ -392,7 +392,7 @@ def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, h
     service = new_service(shards=1)
     service.expect_log(".")
     shop = Shop(service, ("balance",))
-    rows = bodies(40000)
+    rows = bodies(15000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "1s")
     running.wait_created(500)
     running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the command below has
