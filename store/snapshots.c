@@ -41,6 +41,23 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	return ours && !strcmp(own, name) ? OK : ERR_DAMAGED;
 }
 
+/* What is in the place of snapshots and in no list of them. */
+struct rest {
+	unsigned broken; /* those that cannot be read too */
+	unsigned unread_count;
+	char     unread[8][SNAPSHOT_NAME]; /* may be good ones tomorrow */
+};
+
+static enum err note_rest(struct rest *rest, const char *name, enum err err)
+{
+	const unsigned max = sizeof rest->unread / sizeof *rest->unread;
+	rest->broken++;
+	if (err != ERR_IO) return OK;
+	if (rest->unread_count == max) return ERR_IO;
+	snprintf(rest->unread[rest->unread_count++], SNAPSHOT_NAME, "%.20s", name);
+	return OK;
+}
+
 /* Keeps the list sorted, newest first, and no longer than `max`. */
 static void insert(struct snapshot *list, unsigned *count, unsigned max, const struct snapshot *snapshot)
 {
@@ -55,7 +72,7 @@ static void insert(struct snapshot *list, unsigned *count, unsigned max, const s
 }
 
 static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapshot *list, unsigned *count,
-                        unsigned *broken)
+                        struct rest *rest)
 {
 	struct dirent  *entry;
 	struct snapshot one;
@@ -64,6 +81,7 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 	int             fd = openat(all_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR            *names = fd < 0 ? NULL : fdopendir(fd);
 	*count = 0;
+	*rest = (struct rest){.broken = 0};
 	if (!names && fd >= 0) close(fd);
 	if (!names) return ERR_IO;
 	while (!err && (entry = readdir(names))) {
@@ -71,9 +89,10 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 		err = read_one(all_fd, entry->d_name, dir, &one);
 		if (!err) insert(list, count, max, &one);
 		/* What cannot be read is no better than what is wrong: there is another one, or the journal. */
-		bool is_broken = err == ERR_DAMAGED || err == ERR_IO;
-		if (is_broken && broken) ++*broken;
-		if (is_broken || err == ERR_NOT_FOUND) err = OK;
+		if (err == ERR_DAMAGED || err == ERR_IO)
+			err = note_rest(rest, entry->d_name, err);
+		else if (err == ERR_NOT_FOUND)
+			err = OK;
 	}
 	closedir(names);
 	return err;
@@ -82,13 +101,15 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list, unsigned *count,
                        unsigned *broken)
 {
-	int fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct rest rest = {.broken = 0};
+	int         fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (broken) *broken = 0;
 	if (fd < 0) {
 		*count = 0;
 		return errno == ENOENT ? OK : ERR_IO;
 	}
-	enum err err = list_in(fd, dir, list, count, broken);
+	enum err err = list_in(fd, dir, list, count, &rest);
+	if (broken) *broken = rest.broken;
 	close(fd);
 	return err;
 }
@@ -160,15 +181,21 @@ enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct p
 	return err;
 }
 
-/* May it go? What cannot be read today may be a good one tomorrow. */
-static bool may_go(int all_fd, const char *name, const struct journal_dir *dir)
+static bool is_unread(const char *name, const struct rest *rest)
 {
-	struct snapshot snapshot;
-	return !is_digits(name) || read_one(all_fd, name, dir, &snapshot) != ERR_IO;
+	for (unsigned i = 0; i < rest->unread_count; i++)
+		if (!strcmp(rest->unread[i], name)) return true;
+	return false;
 }
 
-static enum err prune_in(int all_fd, const struct journal_dir *dir, const struct snapshot *list,
-                         unsigned count, struct progress *progress)
+/* What stays: those of the list, strangers, and what could not be read when the list was made. */
+static bool stays(const char *name, const struct snapshot *list, unsigned count, const struct rest *rest)
+{
+	return !is_ours(name) || is_kept(name, list, count) || is_unread(name, rest);
+}
+
+static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count, const struct rest *rest,
+                         struct progress *progress)
 {
 	struct dirent *entry;
 	enum err       err = OK;
@@ -177,8 +204,7 @@ static enum err prune_in(int all_fd, const struct journal_dir *dir, const struct
 	if (!names && fd >= 0) close(fd);
 	if (!names) return ERR_IO;
 	while (!err && (entry = readdir(names)))
-		if (is_ours(entry->d_name) && !is_kept(entry->d_name, list, count) &&
-		    may_go(all_fd, entry->d_name, dir))
+		if (!stays(entry->d_name, list, count, rest))
 			err = remove_one(all_fd, entry->d_name, progress);
 	closedir(names);
 	return err ? err : file_sync_dir(all_fd);
@@ -190,8 +216,9 @@ enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned ke
 	unsigned        count = keep < SNAPSHOTS_KEPT ? keep : SNAPSHOTS_KEPT;
 	int             fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT ? OK : ERR_IO;
-	enum err err = list_in(fd, dir, list, &count, NULL);
-	if (!err) err = prune_in(fd, dir, list, count, progress);
+	struct rest rest;
+	enum err    err = list_in(fd, dir, list, &count, &rest);
+	if (!err) err = prune_in(fd, list, count, &rest, progress);
 	close(fd);
 	return err;
 }
