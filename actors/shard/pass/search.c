@@ -45,9 +45,9 @@ static uint64_t counters_hold(const struct counters *counters, const struct hot_
 {
 	uint64_t found = 0;
 	for (uint64_t left = mask; left; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(left);
+		unsigned i = (unsigned)__builtin_ctzll(left), number = of->template[i];
 		uint64_t balance = (uint64_t)of->balance[i];
-		if (of->template[i] > counters -> templates || !counters -> counts[of->template[i]]) continue;
+		if (number > counters->templates || !counters->counts[number]) continue;
 		bool holds = balance < COUNTERS_KNOWN ? counters->known[balance]
 		                                      : digits_are_in(&counters->digits, of->balance[i]);
 		found |= (uint64_t)holds << i;
