@@ -10,11 +10,12 @@
 /* msgpack's first bytes that the heads are made of. */
 enum { MP_FIXARRAY = 0x90, MP_ARRAY32 = 0xdd, MP_UINT32 = 0xce, MP_UINT64 = 0xcf };
 
-/* Heads: array, kind, epoch as uint64, then for CALLS the placement version as uint32, then an array32. */
+/* Heads: array, kind, epoch as uint64, then for CALLS placement version and waiting as uint32, then an array32. */
 enum {
 	EPOCH_AT = 3,
 	PLACEMENT_AT = EPOCH_AT + 8 + 1,
-	CALLS_COUNT_AT = PLACEMENT_AT + 4 + 1,
+	WAITING_AT = PLACEMENT_AT + 4 + 1,
+	CALLS_COUNT_AT = WAITING_AT + 4 + 1,
 	CALLS_HEAD_BYTES = CALLS_COUNT_AT + 4,
 	REPLIES_COUNT_AT = EPOCH_AT + 8 + 1,
 	REPLIES_HEAD_BYTES = REPLIES_COUNT_AT + 4,
@@ -22,7 +23,7 @@ enum {
 enum {
 	HELLO_ITEMS = 4,
 	WELCOME_ITEMS = 6,
-	CALLS_ITEMS = 4,
+	CALLS_ITEMS = 5,
 	REPLIES_ITEMS = 3,
 	CALL_ITEMS = 6, /* one more with idempotency */
 	REPLY_ITEMS = 5
@@ -39,7 +40,7 @@ static void put_be(uint8_t *to, uint64_t value, unsigned width)
 void frame_begin_calls(struct frame_out *out)
 {
 	uint8_t head[CALLS_HEAD_BYTES] = {MP_FIXARRAY | CALLS_ITEMS, FRAME_CALLS, MP_UINT64};
-	head[PLACEMENT_AT - 1] = MP_UINT32;
+	head[PLACEMENT_AT - 1] = head[WAITING_AT - 1] = MP_UINT32;
 	head[CALLS_COUNT_AT - 1] = MP_ARRAY32;
 	if (out->bytes.size == 0) buffer_append(&out->bytes, head, sizeof(head));
 }
@@ -105,13 +106,15 @@ void frame_drop(struct frame_out *out, struct frame_mark mark)
 	out->count = mark.count;
 }
 
-struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version)
+struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version,
+                             uint32_t waiting)
 {
 	frame_begin_calls(out);
 	if (out->bytes.failed) return span_of(NULL, 0);
 	must(out->bytes.at[1] == FRAME_CALLS);
 	put_be(out->bytes.at + EPOCH_AT, epoch, 8);
 	put_be(out->bytes.at + PLACEMENT_AT, placement_version, 4);
+	put_be(out->bytes.at + WAITING_AT, waiting, 4);
 	put_be(out->bytes.at + CALLS_COUNT_AT, out->count, 4);
 	return buffer_span(&out->bytes);
 }
@@ -223,7 +226,8 @@ static bool welcome_open(const msgpack_object *items, struct frame *frame)
 static bool calls_open(const msgpack_object *items, struct frame *frame)
 {
 	return take_u64(&items[1], UINT64_MAX, &frame->epoch) &&
-	       take_u32(&items[2], UINT32_MAX, &frame->placement_version) && take_items(&items[3], frame);
+	       take_u32(&items[2], UINT32_MAX, &frame->placement_version) &&
+	       take_u32(&items[3], UINT32_MAX, &frame->waiting) && take_items(&items[4], frame);
 }
 
 static bool replies_open(const msgpack_object *items, struct frame *frame)

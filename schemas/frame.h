@@ -7,12 +7,13 @@
 /* What travels as one ZeroMQ message between two processes: a msgpack array, by its first item one of
  *   [HELLO, protocol version, role, index]                                caller -> callee, first of all
  *   [WELCOME, protocol version, epoch, credit in commands, credit in bytes, placement version]   the answer
- *   [CALLS, epoch, placement version, [call...]]                          whichever side asks
+ *   [CALLS, epoch, placement version, waiting, [call...]]                 whichever side asks
  *   [REPLIES, epoch, [reply...]]                                          the other side
  * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, idempotency bin ?, [argument...]]
  * reply = [id, error, flags, field str | nil, payload]
  * Idempotency is left out where the request came without such a key; else it is a struct idempotency, as its bytes.
  * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
+ * Waiting is how many calls the caller has no answer to, those of the frame among them.
  * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; calls
  * of a caller without a session are refused in REPLIES of epoch 0, so that the caller says HELLO. */
 enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
@@ -28,6 +29,7 @@ struct frame {
 	enum frame_kind       kind;
 	uint64_t              epoch;             /* WELCOME, CALLS, REPLIES */
 	uint32_t              placement_version; /* WELCOME, CALLS */
+	uint32_t              waiting;           /* CALLS */
 	enum role             role;              /* HELLO */
 	uint32_t              index;             /* HELLO: which of its role; http: process and thread */
 	uint32_t              credit_commands;   /* WELCOME */
@@ -95,7 +97,8 @@ void              frame_drop(struct frame_out *out, struct frame_mark mark);
 
 /* Completes the head and returns the whole frame, valid until the next change; size 0 if memory ran out while
  * it was filled. One frame_out holds calls or replies, never both. frame_clear() begins anew. */
-struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version);
+struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version,
+                             uint32_t waiting);
 struct span frame_seal_replies(struct frame_out *out, uint64_t epoch);
 void        frame_clear(struct frame_out *out);
 

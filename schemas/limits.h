@@ -192,11 +192,12 @@ enum {
 
 	/* Batches (a batch is what one journal record holds) */
 	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */
+	BATCH_COMMANDS_MIN = 32,  /* on a quick disk: half of what callers wait for, but not less than this */
 	/* calls after which a frame leaves before the turn ends, so that the callee begins; else all would wait for
 	 * each other in turn, one process at work and the others idle */
 	FRAME_CALLS_FULL = 64,
 	BATCH_BYTES_MAX = 1 << 20,  /* bytes of operations after which a record is closed */
-	COMMIT_RECORDS_MAX = 32,    /* records applied before LMDB commits */
+	COMMIT_RECORDS_MAX = 128,   /* records applied before LMDB commits */
 	COMMIT_ROWS_MAX = 512,      /* different rows written (about dirty pages) before LMDB commits */
 	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer need not look up, 64 bytes each */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */

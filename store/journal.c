@@ -3,8 +3,9 @@
  * Three threads meet here. The writer fills the open record. The sync thread gets one record at a time: it
  * writes it, syncs it and says so through an eventfd. The preparer makes the next segment while the present
  * one fills. On a disk that syncs quickly the writer does the sync thread's part itself: to wake another
- * thread and to be woken by it costs more then than what could be decided meanwhile. Between them there are two semaphores and two atomic states; what a state guards is written by
- * the one side before it sets the state and read by the other side after it has seen it:
+ * thread and to be woken by it costs more then than what could be decided meanwhile. Between them there are two
+ * semaphores and two atomic states; what a state guards is written by the one side before it sets the state and
+ * read by the other side after it has seen it:
  *
  *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE      guards flight.*
  *                                                                                and sync_recent_us
@@ -100,7 +101,7 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-static bool is_quick(const struct journal *journal)
+bool journal_is_quick(const struct journal *journal)
 {
 #ifdef FAULT_ANSWER_EARLY
 	return false; /* the fault needs somebody else who syncs */
@@ -240,7 +241,7 @@ void journal_submit(struct journal *journal, wall_us now)
 	journal->open_operations = 0;
 	journal->flight.after = journal->at;
 	atomic_store(&journal->flight.state, FLIGHT_BUSY);
-	if (is_quick(journal))
+	if (journal_is_quick(journal))
 		land(journal);
 	else
 		sem_post(&journal->flight.begun);

@@ -8,12 +8,13 @@
 #include <stdatomic.h>
 
 /* The journal being written: one record open, at most one on its way to the disk, by a thread of its own that
- * does nothing but write and sync, or by the caller itself while the disk is quick. Another thread sees that the next segment always exists.
+ * does nothing but write and sync, or by the caller itself while the disk is quick. Another thread sees that the
+ * next segment always exists.
  * All functions are the writer's; after ERR_IO the process must exit without another word to anyone. */
 struct journal;
 
-/* Begins a fresh segment after `at` (on a full disk: goes on behind `at`) and makes an EPOCH record (epoch = at->epoch + 1) durable in it; *at is moved
- * behind it. `now` is service time. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_NO_MEMORY. */
+/* Begins a fresh segment after `at` (on a full disk: goes on behind `at`) and makes an EPOCH record
+ * (epoch = at->epoch + 1) durable in it; *at is moved behind it. `now` is service time. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_NO_MEMORY. */
 must_check enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now,
                                  struct journal **journal);
 void                journal_close(struct journal **journal); /* what was submitted is finished first */
@@ -33,6 +34,7 @@ void journal_submit(struct journal *journal, wall_us now);
 must_check enum err journal_settle(struct journal *journal);
 int journal_fd(const struct journal *journal); /* readable when journal_settle() may find news */
 
+bool            journal_is_quick(const struct journal *journal); /* submitting means that it has arrived */
 bool            journal_is_syncing(const struct journal *journal);
 uint64_t        journal_decided_seq(const struct journal *journal); /* of the newest operation added */
 uint64_t        journal_durable_seq(const struct journal *journal);

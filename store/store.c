@@ -283,6 +283,11 @@ bool store_is_syncing(const struct store *store)
 	return journal_is_syncing(store->journal);
 }
 
+bool store_is_quick(const struct store *store)
+{
+	return journal_is_quick(store->journal);
+}
+
 uint64_t store_decided_seq(const struct store *store)
 {
 	return journal_decided_seq(store->journal);

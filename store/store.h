@@ -61,6 +61,7 @@ must_check enum err store_settle(struct store *store);
 int                 store_fd(const struct store *store); /* readable when store_settle() may find news */
 
 bool     store_is_syncing(const struct store *store);
+bool     store_is_quick(const struct store *store); /* records have arrived when they are submitted */
 uint64_t store_decided_seq(const struct store *store);
 uint64_t store_durable_seq(const struct store *store);
 

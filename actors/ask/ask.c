@@ -189,7 +189,8 @@ enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packe
 static void send_gathered(struct ask *ask)
 {
 	if (ask->state != ASK_UP || ask->out.count == 0) return;
-	struct span frame = frame_seal_calls(&ask->out, ask->epoch, ask->placement_version);
+	struct span frame = frame_seal_calls(&ask->out, ask->epoch, ask->placement_version,
+	                                     ask->calls.outstanding);
 	if (mailbox_send(ask->mailbox, NULL, frame)) return;
 	ask->frame++;
 	if (ask->traffic) histogram_add(&ask->traffic->calls, &scale_items, ask->out.count);

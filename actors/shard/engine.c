@@ -135,7 +135,7 @@ static enum err begin_frame(struct engine *engine)
 		struct session *session = session_find(&engine->sessions, from);
 		useful = session && frame->epoch == engine->facts.epoch;
 		if (useful)
-			session->heard = engine->now;
+			session_heard(&engine->sessions, session, engine->now, frame->waiting);
 		else
 			refuse_frame(engine, from, frame);
 	} else if (frame->kind == FRAME_REPLIES) {
@@ -170,11 +170,18 @@ static void flush(struct engine *engine)
 	sessions_flush(&engine->sessions, engine->mailbox, engine->facts.epoch);
 }
 
+/* What waits for a slow disk goes together. A quick one is no reason to wait: with half of the callers answered, all
+ * are at work. */
+static unsigned batch_max(const struct engine *engine)
+{
+	return store_is_quick(engine->store) ? sessions_share(&engine->sessions) : BATCH_COMMANDS_MAX;
+}
+
 /* May more be decided? Not while a full record, a due commit or many answers wait for the disk. */
 bool engine_has_room(const struct engine *engine)
 {
 	const size_t *waiting = engine->sessions.full_bytes;
-	return engine->open_commands < BATCH_COMMANDS_MAX &&
+	return engine->open_commands < batch_max(engine) &&
 	       store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
 	       waiting[OUTBOX_NEXT] + waiting[OUTBOX_LATER] < ANSWERS_WAITING_BYTES_MAX &&
 	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers) &&

@@ -83,7 +83,8 @@ void engine_expire_parked(struct engine *engine)
 void engine_ask_timer(struct engine *engine)
 {
 	if (engine->to_timer.count == 0) return;
-	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, 1);
+	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, 1,
+	                                     engine->to_timer.count);
 	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame))
 		engine->timer_known = false;
 	frame_clear(&engine->to_timer); /* if it did not leave, the creations' time runs out */

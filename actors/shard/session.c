@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { WAITING_FADES = 64 }; /* frames, in which what a caller waited for loses a part of so many */
+
 static bool same_peer(const struct peer *a, const struct peer *b)
 {
 	return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
@@ -48,11 +50,32 @@ struct frame_out *session_outbox(struct sessions *sessions, struct session *sess
 	return out;
 }
 
+static void set_waiting(struct sessions *sessions, struct session *session, uint32_t waiting)
+{
+	sessions->waiting += waiting - (uint64_t)session->waiting;
+	session->waiting = waiting;
+}
+
+void session_heard(struct sessions *sessions, struct session *session, mono_us now, uint32_t waiting)
+{
+	uint32_t faded = session->waiting - session->waiting / WAITING_FADES;
+	session->heard = now;
+	set_waiting(sessions, session, waiting > faded ? waiting : faded);
+}
+
+unsigned sessions_share(const struct sessions *sessions)
+{
+	uint64_t half = sessions->waiting / 2;
+	if (half < BATCH_COMMANDS_MIN) return BATCH_COMMANDS_MIN;
+	return half < BATCH_COMMANDS_MAX ? (unsigned)half : BATCH_COMMANDS_MAX;
+}
+
 void session_close(struct sessions *sessions, struct session *session)
 {
 	for (unsigned i = 0; i < sessions->count; i++) {
 		if (sessions->rows[i] != session) continue;
 		sessions->rows[i] = sessions->rows[--sessions->count];
+		set_waiting(sessions, session, 0);
 		for (unsigned box = 0; box < OUTBOXES; box++) {
 			buffer_free(&session->out[box].bytes);
 			while (session->full[box])
@@ -95,6 +118,7 @@ struct session *session_open(struct sessions *sessions, const struct peer *peer,
 		sessions->rows[sessions->count++] = session;
 	}
 	session->heard = now;
+	set_waiting(sessions, session, 0);
 	return session;
 }
 

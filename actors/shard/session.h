@@ -18,7 +18,8 @@ struct session {
 	struct peer        peer;
 	enum role          role;
 	uint32_t           index;
-	mono_us            heard; /* when it last sent anything */
+	mono_us            heard;   /* when it last sent anything */
+	uint32_t           waiting; /* how many answers it lately waited for at once: the most, fading */
 	struct frame_out   out[OUTBOXES];
 	struct full_frame *full[OUTBOXES], **full_last[OUTBOXES];
 };
@@ -27,6 +28,7 @@ struct sessions {
 	unsigned        count;
 	struct session *rows[SESSIONS_MAX];   /* packed: the first `count` */
 	size_t          full_bytes[OUTBOXES]; /* of all full frames: bounds what waits to be sent */
+	uint64_t        waiting;              /* of all sessions together */
 };
 
 /* The session of a connection, or NULL. */
@@ -35,8 +37,13 @@ struct session *session_find(struct sessions *sessions, const struct peer *peer)
 /* Makes it, or begins it anew. When there are SESSIONS_MAX a command's goes, else any, the one unheard the longest.
  * Errors: NULL: out of memory. */
 struct session *session_open(struct sessions *sessions, const struct peer *peer, mono_us now);
-void            session_close(struct sessions *sessions, struct session *session);
-void            sessions_close(struct sessions *sessions);
+/* A frame of calls came of it, while it waited for so many answers. */
+void session_heard(struct sessions *sessions, struct session *session, mono_us now, uint32_t waiting);
+/* How many commands a record should hold for callers not to wait for each other: while one half's are decided, the
+ * other half's answers are read and their next requests come. */
+unsigned sessions_share(const struct sessions *sessions);
+void     session_close(struct sessions *sessions, struct session *session);
+void     sessions_close(struct sessions *sessions);
 
 /* Where the next answer goes: a frame of at least REPLY_PART_BYTES_MAX is put behind the full ones first, so that
  * none outgrows what a peer takes as one message. Errors: NULL: out of memory. */

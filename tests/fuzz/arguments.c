@@ -96,7 +96,7 @@ static void check_received(enum message message, struct span body)
 	frame_clear(&out);
 	frame_call(&out, &head);
 	buffer_append(&out.bytes, packed.at, packed.size);
-	must(frame_open(frame_seal_calls(&out, 1, 1), zone, &frame) == OK && frame.count == 1);
+	must(frame_open(frame_seal_calls(&out, 1, 1, 1), zone, &frame) == OK && frame.count == 1);
 	must(call_open(&frame.items[0], &call) == OK && call.message == message);
 	if (arguments_have_body(message) && body.size)
 		must(json_parse(body, &memory.arena, &tree) == OK && tree->kind == JSON_OBJECT);

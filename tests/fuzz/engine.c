@@ -201,7 +201,7 @@ static void send_filled(void)
 {
 	for (enum who who = 0; who < WHO_COUNT; who++) {
 		if (!filling[who].count) continue;
-		post_in(&peers[who], frame_seal_calls(&filling[who], engine->facts.epoch, 1));
+		post_in(&peers[who], frame_seal_calls(&filling[who], engine->facts.epoch, 1, 1));
 		frame_clear(&filling[who]);
 	}
 }

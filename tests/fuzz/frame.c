@@ -35,7 +35,7 @@ static void check_call(const msgpack_object *item)
 	msgpack_pack_array(&packer, count);
 	for (unsigned i = 0; i < count; i++)
 		msgpack_pack_object(&packer, call.args[i]);
-	must(frame_open(frame_seal_calls(&out, 3, 1), zone_again, &frame) == OK);
+	must(frame_open(frame_seal_calls(&out, 3, 1, 1), zone_again, &frame) == OK);
 	must(frame.kind == FRAME_CALLS && frame.count == 1 && frame.epoch == 3 &&
 	     frame.placement_version == 1);
 	must(call_open(&frame.items[0], &again) == OK);

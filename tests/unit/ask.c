@@ -162,7 +162,7 @@ Test(ask, serves_the_calls_of_the_other_side)
 	msgpack_packer packer = frame_out_packer(&out);
 	msgpack_pack_array(&packer, 1);
 	pack_int(&packer, 0);
-	callee_sends(frame_seal_calls(&out, 7, 1));
+	callee_sends(frame_seal_calls(&out, 7, 1, 1));
 	cr_assert(callee_gets(FRAME_REPLIES));
 	cr_expect(frame.epoch == 7 && served == 1);
 	buffer_free(&out.bytes);

@@ -44,10 +44,11 @@ Test(frame, calls_read_as_they_were_written)
 	struct call call;
 	add_loyalty(UINT64_MAX, INT64_MIN);
 	add_loyalty(7, BALANCE_MAX);
-	struct frame frame = open_ok(frame_seal_calls(&out, UINT64_MAX - 1, UINT32_MAX));
+	struct frame frame = open_ok(frame_seal_calls(&out, UINT64_MAX - 1, UINT32_MAX, UINT32_MAX - 1));
 	cr_assert_eq(frame.kind, FRAME_CALLS);
 	cr_expect_eq(frame.epoch, UINT64_MAX - 1);
 	cr_expect_eq(frame.placement_version, UINT32_MAX);
+	cr_expect_eq(frame.waiting, UINT32_MAX - 1);
 	cr_assert_eq(frame.count, 2);
 	cr_assert_eq(call_open(&frame.items[0], &call), OK);
 	cr_expect_eq(call.id, UINT64_MAX);
@@ -75,7 +76,7 @@ Test(frame, a_call_may_have_idempotency)
 		msgpack_pack_array(&packer, ARGS_AUTH);
 		msgpack_pack_nil(&packer);
 	}
-	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
+	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1, 1));
 	cr_assert_eq(call_open(&frame.items[0], &call), OK);
 	cr_expect_null(call.idempotency);
 	cr_assert_eq(call_open(&frame.items[1], &call), OK);
@@ -127,9 +128,9 @@ Test(frame, may_be_sealed_empty_or_twice)
 	cr_expect_eq(open_ok(frame_seal_replies(&out, 1)).count, 0);
 	frame_clear(&out);
 	add_loyalty(1, 1);
-	(void)frame_seal_calls(&out, 1, 1);
+	(void)frame_seal_calls(&out, 1, 1, 1);
 	add_loyalty(2, 1);
-	struct frame frame = open_ok(frame_seal_calls(&out, 2, 1));
+	struct frame frame = open_ok(frame_seal_calls(&out, 2, 1, 1));
 	cr_expect(frame.epoch == 2 && frame.count == 2);
 }
 
@@ -140,10 +141,10 @@ Test(frame, drops_what_came_after_the_mark)
 	add_loyalty(2, 1);
 	out.bytes.failed = true; /* as if memory had run out within the second */
 	frame_drop(&out, mark);
-	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
+	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1, 1));
 	cr_expect_eq(frame.count, 1);
 	out.bytes.failed = true;
-	cr_expect_eq(frame_seal_calls(&out, 1, 1).size, 0);
+	cr_expect_eq(frame_seal_calls(&out, 1, 1, 1).size, 0);
 }
 
 Test(frame, refuses_heads_that_are_none)
@@ -165,8 +166,9 @@ Test(frame, refuses_heads_that_are_none)
 	    {"\x95\x01\x01\x01\x01\x01", 6},     /* with too much */
 	    {"\x96\x02\x02\x01\x01\x01\x01", 7}, /* WELCOME of another protocol */
 	    {"\x96\x02\x01\xff\x01\x01\x01", 7},
-	    {"\x94\x03\x01\x01\x01", 5}, /* CALLS without a list */
-	    {"\x94\x03\xa1x\x01\x90", 6},
+	    {"\x95\x03\x01\x01\x01\x01", 6}, /* CALLS without a list */
+	    {"\x95\x03\xa1x\x01\x01\x90", 7},
+	    {"\x95\x03\x01\x01\xff\x90", 6},
 	    {"\x93\x04\x01\x80", 4},     /* REPLIES with a map */
 	    {"\x93\x04\x01\x90\x00", 5}, /* with something after */
 	};
@@ -234,7 +236,7 @@ static bool fits(enum message message, unsigned position, const char *value, siz
 		else
 			msgpack_pack_nil(&packer);
 	}
-	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1));
+	struct frame frame = open_ok(frame_seal_calls(&out, 1, 1, 1));
 	return call_open(&frame.items[0], &call) == OK;
 }
 

@@ -55,3 +55,44 @@ Test(session, the_longest_idle_one_goes_where_no_command_is_left)
 	cr_expect(is_open(1));
 	cr_expect(is_open(SESSIONS_MAX));
 }
+
+static void hear(unsigned number, uint32_t waiting)
+{
+	struct peer peer = peer_of(number);
+	session_heard(&sessions, session_find(&sessions, &peer), (mono_us){9}, waiting);
+}
+
+/* Half of what callers wait for, so that the other half is under way meanwhile. */
+Test(session, a_record_is_for_half_of_those_who_wait)
+{
+	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN);
+	open_as(0, ROLE_HTTP);
+	open_as(1, ROLE_HTTP);
+	hear(0, 1);
+	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN);
+	hear(0, 100);
+	cr_expect_eq(sessions_share(&sessions), 50);
+	hear(1, 60);
+	cr_expect_eq(sessions_share(&sessions), 80);
+	hear(0, UINT32_MAX);
+	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MAX);
+	open_as(0, ROLE_HTTP);
+	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN, "begun anew");
+	hear(0, 200);
+	cr_expect_eq(sessions_share(&sessions), 130);
+	struct peer peer = peer_of(1);
+	session_close(&sessions, session_find(&sessions, &peer));
+	cr_expect_eq(sessions_share(&sessions), 100);
+}
+
+/* One frame says little of how many there are: half of them may just be on their way. */
+Test(session, those_who_waited_are_remembered_a_while)
+{
+	open_as(0, ROLE_HTTP);
+	hear(0, 200);
+	hear(0, 100);
+	cr_expect_gt(sessions_share(&sessions), 90);
+	for (unsigned i = 0; i < 1000; i++)
+		hear(0, 1);
+	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN);
+}
