@@ -6,6 +6,7 @@
 #include "store/db_inside.h"
 
 #include "schemas/bytes.h"
+#include "store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READERS_MAX = 16 };
+enum { READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20 };
 
 static const struct {
 	const char     *name;
@@ -235,24 +236,45 @@ enum err db_sync(struct db *db)
 	return mdb_env_sync(db->env, 1) ? ERR_IO : OK;
 }
 
-/* LMDB's own descriptor: opening and closing the file again would drop its locks. */
+/* Of data.mdb: LMDB's own descriptor, since opening and closing the file again would drop its locks; the file; and how
+ * much of it the tables use. */
+static enum err look_at_file(struct db *db, int *fd, struct stat *st, uint64_t *used)
+{
+	MDB_envinfo info;
+	MDB_stat    stat;
+	if (mdb_env_get_fd(db->env, fd) || fstat(*fd, st)) return ERR_IO;
+	if (mdb_env_info(db->env, &info) || mdb_env_stat(db->env, &stat)) return ERR_IO;
+	*used = (info.me_last_pgno + 1) * (uint64_t)stat.ms_psize;
+	return OK;
+}
+
+static bool allocate(int fd, int mode, uint64_t at, uint64_t bytes)
+{
+	return !fallocate(fd, mode, (off_t)at, (off_t)bytes) || errno == EOPNOTSUPP;
+}
+
 enum err db_reserve(struct db *db, uint64_t bytes)
 {
 	int         fd;
 	struct stat st;
-	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return ERR_IO;
-	return fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) && errno != EOPNOTSUPP
-	           ? ERR_STORAGE_FULL
-	           : OK;
+	uint64_t    used;
+	if (look_at_file(db, &fd, &st, &used)) return ERR_IO;
+	if (!allocate(fd, FALLOC_FL_KEEP_SIZE, used, bytes)) return ERR_STORAGE_FULL;
+	uint64_t size = (uint64_t)st.st_size, want = used + HELD_AHEAD_BYTES;
+	if (used < HELD_AHEAD_BYTES || size >= want - HELD_AHEAD_BYTES / 2) return OK;
+	if (!allocate(fd, 0, size, want - size)) return ERR_STORAGE_FULL; /* never makes the file shorter */
+	file_hold_pages(fd, size, want - size);
+	return OK;
 }
 
 uint64_t db_ahead(struct db *db)
 {
 	int         fd;
 	struct stat st;
-	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return 0;
-	uint64_t has = (uint64_t)st.st_blocks * 512, size = (uint64_t)st.st_size;
-	return has > size ? has - size : 0;
+	uint64_t    used;
+	if (look_at_file(db, &fd, &st, &used)) return 0;
+	uint64_t has = (uint64_t)st.st_blocks * 512;
+	return has > used ? has - used : 0;
 }
 
 enum err db_push(struct db *db, uint64_t *at, uint64_t bytes)

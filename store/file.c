@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1 << 18, RELEASE_BYTES = 2 << 20, NAME_BYTES = 64 };
+enum { PIECE_BYTES = 1 << 18, RELEASE_BYTES = 2 << 20, HOLD_BYTES = 128 << 10, NAME_BYTES = 64 };
 
 static enum err failed(void)
 {
@@ -149,6 +149,13 @@ enum err file_sha256(int fd, uint8_t sha256[32], struct progress *progress)
 	if (!err && !EVP_DigestFinal_ex(digest, sha256, NULL)) err = ERR_NO_MEMORY;
 	EVP_MD_CTX_free(digest);
 	return err;
+}
+
+void file_hold_pages(int fd, uint64_t at, uint64_t bytes)
+{
+	/* More than the device reads ahead at least is left out of one advice. */
+	for (uint64_t end = at + bytes; at < end; at += HOLD_BYTES)
+		if (posix_fadvise(fd, (off_t)at, HOLD_BYTES, POSIX_FADV_WILLNEED)) return;
 }
 
 void file_release(int fd, struct progress *progress)

@@ -59,6 +59,7 @@ static enum err fill(const struct journal_dir *dir, uint64_t number, int fd)
 	uint8_t  head[HEAD_BYTES];
 	enum err err = reserve(fd, dir->segment_bytes);
 	head_write(dir, number, head);
+	if (!err) file_hold_pages(fd, 0, dir->segment_bytes);
 	if (!err) err = write_zeros(fd, dir->segment_bytes);
 	if (!err) err = file_write_all(fd, head, sizeof head, 0);
 	return !err && fsync(fd) ? ERR_IO : err;

@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "schemas/limits.h"
+#include "store/db_inside.h"
 #include "store/keys.h"
 
 #include <criterion/criterion.h>
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct scratch s;
@@ -383,4 +385,43 @@ Test(db, a_flipped_byte_anywhere_never_changes_a_value)
 	fprintf(stderr, "right=%u refused=%u missing=%u died=%u\n", tally[0], tally[1], tally[2], died);
 	cr_expect_gt(tally[SEEN_REFUSED], 0);
 	scratch_reopen(&s);
+}
+
+static uint64_t file_bytes(uint64_t *has)
+{
+	int         fd;
+	struct stat st;
+	cr_assert_eq(mdb_env_get_fd(s.db->env, &fd), 0);
+	cr_assert_eq(fstat(fd, &st), 0);
+	*has = (uint64_t)st.st_blocks * 512;
+	return (uint64_t)st.st_size;
+}
+
+/* Large tables have pages of the file's ready, which are not the tables' yet: it grows ahead of them, within what is
+ * reserved, and is whole when it is opened again. */
+Test(db, space_is_reserved_beyond_what_is_used)
+{
+	enum { AHEAD = 64 << 20, LARGE = 40 << 20, VALUE = 60000 };
+	uint64_t has, small = file_bytes(&has);
+	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	cr_expect_eq(file_bytes(&has), small, "small tables do not grow ahead");
+	cr_expect_geq(db_ahead(s.db), AHEAD);
+	uint8_t *value = calloc(1, VALUE);
+	for (unsigned i = 0; i < LARGE / VALUE; i++)
+		put(TABLE_BODY, span_of((uint8_t *)&i, sizeof i), span_of(value, VALUE));
+	scratch_commit(&s);
+	uint64_t used = file_bytes(&has);
+	cr_assert_geq(used, LARGE);
+	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	uint64_t size = file_bytes(&has);
+	cr_expect_gt(size, used);
+	cr_expect_leq(size, used + AHEAD);
+	cr_expect_geq(has, used + AHEAD);
+	cr_expect_geq(db_ahead(s.db), AHEAD);
+	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	cr_expect_eq(file_bytes(&has), size, "once is enough");
+	scratch_reopen(&s);
+	for (unsigned i = 0; i < LARGE / VALUE; i++)
+		cr_assert(holds(TABLE_BODY, span_of((uint8_t *)&i, sizeof i), span_of(value, VALUE)));
+	free(value);
 }
