@@ -4,11 +4,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 
+enum { NICE = 5, HOLD_BYTES_PER_S = 256 << 20 };
+
 struct caretaker {
 	struct db      *db;
+	struct progress progress;
 	int             dir_fd;
 	atomic_int      room;
 	atomic_bool     error;
@@ -32,7 +36,7 @@ static void look(struct caretaker *caretaker)
 	struct statvfs disk;
 	if (fstatvfs(caretaker->dir_fd, &disk)) return; /* what was known last still stands */
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES) == OK;
+	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES, &caretaker->progress) == OK;
 	atomic_store(&caretaker->room, plan_room(free_bytes, reserved, db_ahead(caretaker->db)));
 }
 
@@ -55,6 +59,7 @@ static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
 	uint64_t          at = 0;
+	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
 	while (rest(caretaker)) {
 		look(caretaker);
 		if (db_push(caretaker->db, &at, PUSH_BYTES)) atomic_store(&caretaker->error, true);
@@ -75,7 +80,8 @@ enum err caretaker_open(struct db *db, int dir_fd, struct caretaker **out)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&caretaker->stop, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	look(caretaker);
+	look(caretaker); /* at once: somebody waits for the start */
+	caretaker->progress.bytes_per_s = HOLD_BYTES_PER_S;
 	if (pthread_create(&caretaker->thread, NULL, caretaker_main, caretaker)) return ERR_NO_MEMORY;
 	caretaker->started = true;
 	return OK;
@@ -87,6 +93,7 @@ enum err caretaker_close(struct caretaker **caretaker_p)
 	if (!caretaker) return OK;
 	pthread_mutex_lock(&caretaker->mutex);
 	caretaker->stopping = true;
+	atomic_store(&caretaker->progress.stop, true);
 	pthread_cond_signal(&caretaker->stop);
 	pthread_mutex_unlock(&caretaker->mutex);
 	if (caretaker->started) pthread_join(caretaker->thread, NULL);

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20 };
+enum { READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20, HELD_PIECE_BYTES = 128 << 10 };
 
 static const struct {
 	const char     *name;
@@ -253,7 +253,7 @@ static bool allocate(int fd, int mode, uint64_t at, uint64_t bytes)
 	return !fallocate(fd, mode, (off_t)at, (off_t)bytes) || errno == EOPNOTSUPP;
 }
 
-enum err db_reserve(struct db *db, uint64_t bytes)
+enum err db_reserve(struct db *db, uint64_t bytes, struct progress *progress)
 {
 	int         fd;
 	struct stat st;
@@ -263,7 +263,10 @@ enum err db_reserve(struct db *db, uint64_t bytes)
 	uint64_t size = (uint64_t)st.st_size, want = used + HELD_AHEAD_BYTES;
 	if (used < HELD_AHEAD_BYTES || size >= want - HELD_AHEAD_BYTES / 2) return OK;
 	if (!allocate(fd, 0, size, want - size)) return ERR_STORAGE_FULL; /* never makes the file shorter */
-	file_hold_pages(fd, size, want - size);
+	for (; size < want; size += HELD_PIECE_BYTES) {
+		file_hold_pages(fd, size, HELD_PIECE_BYTES);
+		if (!progress_step(progress, HELD_PIECE_BYTES)) break;
+	}
 	return OK;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/clock.h"
+#include "store/progress.h"
 #include "store/view.h"
 
 /* The working LMDB: one environment, one writer's view that holds the open write transaction, any number of
@@ -30,10 +31,10 @@ uint64_t            db_newest_applied(struct span pages);
 must_check enum err db_sync(struct db *db); /* forces everything to disk */
 
 /* From any thread: space on disk for `bytes` beyond what the tables use, the first of them, of tables that grow large,
- * as pages in memory too (file_hold_pages()); and the next `bytes` of what was written
+ * as pages in memory too, at the pace of `progress` (file_hold_pages()); and the next `bytes` of what was written
  * pushed towards the disk, from *at on. At the file's end, which sets *at to 0, all of it is synced, for the sake
  * of the errors that may tell of. */
-must_check enum err db_reserve(struct db *db, uint64_t bytes);
+must_check enum err db_reserve(struct db *db, uint64_t bytes, struct progress *progress);
 uint64_t            db_ahead(struct db *db); /* bytes of disk that are the file's beyond what is used */
 must_check enum err db_push(struct db *db, uint64_t *at, uint64_t bytes);
 void                db_write_back(struct db *db); /* all of it, begun and not awaited */

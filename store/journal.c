@@ -19,6 +19,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY };
 enum {
 	PREPARE_RETRY_US = 200000,
+	PREPARE_NICE = 5, /* not to hold up answers, but to be in time */
+	PREPARE_BYTES_PER_S = 256 << 20,
 	RECORD_SHARE = 4,    /* of a segment, at most */
 	SYNC_QUICK_US = 500, /* with more, it pays that a record fills up while another one is synced */
 	SYNC_RECENT = 8,     /* about as many syncs back */
@@ -54,11 +57,12 @@ struct journal {
 		sem_t           begun;
 	} flight;
 	struct {
-		uint64_t   number, bytes;
-		int        fd;
-		atomic_int state;
-		atomic_int failures; /* in a row */
-		sem_t      wanted;
+		uint64_t        number, bytes;
+		struct progress progress;
+		int             fd;
+		atomic_int      state;
+		atomic_int      failures; /* in a row */
+		sem_t           wanted;
 	} next;
 
 	atomic_bool stopping;
@@ -139,16 +143,18 @@ static void *sync_main(void *data)
 static void *prepare_main(void *data)
 {
 	struct journal *journal = data;
+	setpriority(PRIO_PROCESS, 0, PREPARE_NICE); /* of this thread alone */
 	for (;;) {
 		wait_for(&journal->next.wanted);
 		while (!atomic_load(&journal->stopping)) {
 			enum err err = segment_open(&journal->dir, journal->next.number, &journal->next.fd,
 			                            &journal->next.bytes);
 			if (err == ERR_NOT_FOUND)
-				err = segment_create(&journal->dir, journal->next.number);
+				err = segment_create(&journal->dir, journal->next.number,
+				                     &journal->next.progress);
 			else if (!err)
 				break;
-			if (err && atomic_fetch_add(&journal->next.failures, 1) >= 0)
+			if (err && err != ERR_STOPPED && atomic_fetch_add(&journal->next.failures, 1) >= 0)
 				usleep(PREPARE_RETRY_US);
 		}
 		if (atomic_load(&journal->stopping)) return NULL;
@@ -328,7 +334,7 @@ static enum err first_segment(struct journal *journal, uint64_t number)
 {
 	enum err err = segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
 	if (err != ERR_NOT_FOUND) return err;
-	if ((err = segment_create(&journal->dir, number))) return err;
+	if ((err = segment_create(&journal->dir, number, NULL))) return err;
 	return segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
 }
 
@@ -384,6 +390,7 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	if (!journal) return ERR_NO_MEMORY;
 	journal->dir = *dir;
 	journal->fd = journal->next.fd = -1;
+	journal->next.progress.bytes_per_s = PREPARE_BYTES_PER_S;
 	sem_init(&journal->flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);
 	journal->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -409,6 +416,7 @@ void journal_close(struct journal **journal_p)
 	while (atomic_load(&journal->flight.state) == FLIGHT_BUSY)
 		usleep(1000); /* bounded by the disk */
 	atomic_store(&journal->stopping, true);
+	atomic_store(&journal->next.progress.stop, true);
 	sem_post(&journal->flight.begun);
 	sem_post(&journal->next.wanted);
 	if (journal->sync_started) pthread_join(journal->sync_thread, NULL);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char magic[8] = "STMPJSEG", unfinished[] = "next.tmp";
-enum { VERSION = 1, HEAD_BYTES = 52, ZERO_BYTES = 1 << 18 };
+enum { VERSION = 1, HEAD_BYTES = 52, ZERO_BYTES = 1 << 17 };
 
 void segment_name(uint64_t number, char name[SEGMENT_NAME])
 {
@@ -34,14 +34,16 @@ static void head_write(const struct journal_dir *dir, uint64_t number, uint8_t h
 }
 
 /* Zeros in pieces, each pushed towards the disk at once: one large flush would stall the journal's own. */
-static enum err write_zeros(int fd, uint64_t bytes)
+static enum err write_zeros(int fd, uint64_t bytes, struct progress *progress)
 {
 	uint8_t *zeros = calloc(1, ZERO_BYTES);
 	enum err err = zeros ? OK : ERR_NO_MEMORY;
 	for (uint64_t at = 0; !err && at < bytes; at += ZERO_BYTES) {
-		uint64_t left = bytes - at;
-		err = file_write_all(fd, zeros, left < ZERO_BYTES ? (size_t)left : (size_t)ZERO_BYTES, at);
-		if (!err) (void)sync_file_range(fd, (off_t)at, ZERO_BYTES, SYNC_FILE_RANGE_WRITE);
+		uint64_t left = bytes - at, piece = left < ZERO_BYTES ? left : ZERO_BYTES;
+		file_hold_pages(fd, at, piece);
+		err = file_write_all(fd, zeros, (size_t)piece, at);
+		if (!err) (void)sync_file_range(fd, (off_t)at, (off_t)piece, SYNC_FILE_RANGE_WRITE);
+		if (!err && !progress_step(progress, piece)) err = ERR_STOPPED;
 	}
 	free(zeros);
 	return err;
@@ -54,18 +56,17 @@ static enum err reserve(int fd, uint64_t bytes)
 	return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
 }
 
-static enum err fill(const struct journal_dir *dir, uint64_t number, int fd)
+static enum err fill(const struct journal_dir *dir, uint64_t number, int fd, struct progress *progress)
 {
 	uint8_t  head[HEAD_BYTES];
 	enum err err = reserve(fd, dir->segment_bytes);
 	head_write(dir, number, head);
-	if (!err) file_hold_pages(fd, 0, dir->segment_bytes);
-	if (!err) err = write_zeros(fd, dir->segment_bytes);
+	if (!err) err = write_zeros(fd, dir->segment_bytes, progress);
 	if (!err) err = file_write_all(fd, head, sizeof head, 0);
 	return !err && fsync(fd) ? ERR_IO : err;
 }
 
-enum err segment_create(const struct journal_dir *dir, uint64_t number)
+enum err segment_create(const struct journal_dir *dir, uint64_t number, struct progress *progress)
 {
 	char name[SEGMENT_NAME];
 	segment_name(number, name);
@@ -73,7 +74,7 @@ enum err segment_create(const struct journal_dir *dir, uint64_t number)
 	if (unlinkat(dir->fd, unfinished, 0) && errno != ENOENT) return ERR_IO;
 	int fd = openat(dir->fd, unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0) return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;
-	enum err err = fill(dir, number, fd);
+	enum err err = fill(dir, number, fd, progress);
 	close(fd);
 	if (!err && linkat(dir->fd, unfinished, dir->fd, name, 0))
 		err = ERR_IO; /* unlike rename, never replaces */

@@ -35,7 +35,7 @@ static void begin(void)
 	for (unsigned i = 0; i < SEGMENTS; i++) {
 		uint8_t *bytes;
 		char     name[SEGMENT_NAME];
-		must(!segment_create(&dir, i + 1));
+		must(!segment_create(&dir, i + 1, NULL));
 		segment_name(i + 1, name);
 		(void)file_read(&place, name, &bytes);
 		memcpy(heads[i], bytes, RECORD_ALIGN);

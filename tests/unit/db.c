@@ -403,7 +403,7 @@ Test(db, space_is_reserved_beyond_what_is_used)
 {
 	enum { AHEAD = 64 << 20, LARGE = 40 << 20, VALUE = 60000 };
 	uint64_t has, small = file_bytes(&has);
-	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	cr_assert_eq(db_reserve(s.db, AHEAD, NULL), OK);
 	cr_expect_eq(file_bytes(&has), small, "small tables do not grow ahead");
 	cr_expect_geq(db_ahead(s.db), AHEAD);
 	uint8_t *value = calloc(1, VALUE);
@@ -412,13 +412,13 @@ Test(db, space_is_reserved_beyond_what_is_used)
 	scratch_commit(&s);
 	uint64_t used = file_bytes(&has);
 	cr_assert_geq(used, LARGE);
-	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	cr_assert_eq(db_reserve(s.db, AHEAD, NULL), OK);
 	uint64_t size = file_bytes(&has);
 	cr_expect_gt(size, used);
 	cr_expect_leq(size, used + AHEAD);
 	cr_expect_geq(has, used + AHEAD);
 	cr_expect_geq(db_ahead(s.db), AHEAD);
-	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	cr_assert_eq(db_reserve(s.db, AHEAD, NULL), OK);
 	cr_expect_eq(file_bytes(&has), size, "once is enough");
 	scratch_reopen(&s);
 	for (unsigned i = 0; i < LARGE / VALUE; i++)

@@ -41,7 +41,7 @@ TestSuite(scan, .init = begin, .fini = end);
 static void segments(uint64_t count)
 {
 	for (uint64_t number = 1; number <= count; number++)
-		cr_assert_eq(segment_create(&dir, number), OK);
+		cr_assert_eq(segment_create(&dir, number, NULL), OK);
 	scan_begin(&scan, &dir, count);
 }
 
@@ -365,7 +365,7 @@ Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
 	next = torn;
 	next.segment = 2; /* what comes is written to a fresh segment and follows */
 	next.offset = RECORD_ALIGN;
-	cr_assert_eq(segment_create(&dir, 2), OK);
+	cr_assert_eq(segment_create(&dir, 2, NULL), OK);
 	add(1);
 	reload(2);
 	again = (struct position){0};

@@ -33,7 +33,7 @@ TestSuite(segment, .init = begin, .fini = end);
 
 static void create(uint64_t number)
 {
-	cr_assert_eq(segment_create(&dir, number), OK);
+	cr_assert_eq(segment_create(&dir, number, NULL), OK);
 }
 
 static const char *name_of(uint64_t number)
@@ -100,7 +100,7 @@ Test(segment, is_never_replaced)
 {
 	create(1);
 	file_write(&place, name_of(1), RECORD_ALIGN, span_str("mine"));
-	cr_expect_eq(segment_create(&dir, 1), ERR_IO);
+	cr_expect_eq(segment_create(&dir, 1, NULL), ERR_IO);
 	uint8_t *bytes;
 	(void)file_read(&place, name_of(1), &bytes);
 	cr_expect(!memcmp(bytes + RECORD_ALIGN, "mine", 4));

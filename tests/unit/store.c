@@ -41,7 +41,7 @@ Test(store, an_interrupted_making_is_made_anew)
 	struct store_place at = shop_place(&place, true);
 	struct journal_dir dir = {.fd = fd, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
-	cr_assert_eq(segment_create(&dir, 1), OK);
+	cr_assert_eq(segment_create(&dir, 1, NULL), OK);
 	open_ok(&place);
 	cr_expect(report.epoch == 1 && report.seq == 1);
 	close(db_fd);
