@@ -227,6 +227,8 @@ def test_a_second_serve_on_the_same_directory(new_service):
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     pids = [process["pid"] for process in service.status()["processes"]]
+    wait_for(lambda: len(list(service.data.rglob("*.seg"))) > 1 and not list(service.data.rglob("next.tmp")), 10,
+             "the next segment of the journal")
     tree = sorted(service.data.rglob("*"))
     refused_start(service)
     assert [process["pid"] for process in service.status()["processes"]] == pids
