@@ -275,7 +275,8 @@ void answer_reply(struct request *request, const struct reply *reply)
 	if (reply->flags & REPLY_REPLAYED) say_replayed(request);
 	switch (request->route->answer) {
 	case ANSWER_NONE: answer_empty(request, request->route->status); break;
-	case ANSWER_OBJECT: answer_object(request, reply); break;
+	case ANSWER_OBJECT:
+	case ANSWER_BEGUN: answer_object(request, reply); break;
 	case ANSWER_LIST:
 	case ANSWER_ARRAY:
 	case ANSWER_REWARDS:

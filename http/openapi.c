@@ -117,7 +117,7 @@ static void put_header_refs(struct buffer *out, const char *const *names)
 
 static void put_success(struct buffer *out, const struct route *route, int status)
 {
-	const struct operation *operation = operation_of(route->message);
+	const struct operation *operation = operation_of(route);
 	const char             *headers[5] = {"X-Request-Id"};
 	unsigned                count = 1;
 	const char             *about = status == 201   ? "It has been created."
@@ -237,23 +237,23 @@ static void put_operation(struct document *document, const struct route *route)
 {
 	static const char *const methods[METHOD_COUNT] = {"get", "post", "put", "patch", "delete"};
 	struct buffer           *out = document->out;
-	const struct operation  *operation = operation_of(route->message);
+	const struct operation  *operation = operation_of(route);
 	char                     id[64];
-	operation_id(operation->message, id);
+	operation_id(message_row(route->message)->name, id);
 	put(out, "'%s':{'operationId':'%s','tags':['%s']", methods[route->method], id, operation->tag);
 	put_text(out, "summary", operation->summary);
 	put_parameters(out, route);
 	put_body(out, route);
 	put(out, "'responses':{");
 	put_success(out, route, route->status);
-	if (operation->begun) put_success(out, route, 202);
+	if (route->answer == ANSWER_BEGUN) put_success(out, route, 202);
 	put_refusals(document, operation_errors(route));
 	put(out, "}}");
 }
 
 static bool is_told(const struct route *route)
 {
-	return route->answer != ANSWER_PAGE && route->answer != ANSWER_IMAGE && operation_of(route->message);
+	return operation_of(route);
 }
 
 /* Is this the path's first row? Then all rows of the path are written. */

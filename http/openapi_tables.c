@@ -38,35 +38,27 @@ const struct shape_row *shape_row(enum shape shape)
 #define E(name) (UINT64_C(1) << ERR_##name)
 
 #define TAG(name, about) {#name, about},
-#define BEGINS(message, tag, answer, summary, errors)
-#define OPERATION(message, tag, answer, summary, errors)
 #define COMMON(error, when)
 static const struct tag tag_rows[] = {
-#include "http/operations.def"
+#include "http/document.def"
     {NULL, NULL}};
 #undef TAG
-#undef BEGINS
-#undef OPERATION
-
-#define TAG(name, about)
-#define BEGINS(message, tag, answer, summary, errors) {#message, #tag, SHAPE_##answer, summary, errors, true},
-#define OPERATION(message, tag, answer, summary, errors) \
-	{#message, #tag, SHAPE_##answer, summary, errors, false},
-static const struct operation operations[] = {
-#include "http/operations.def"
-};
-#undef BEGINS
-#undef OPERATION
 #undef COMMON
 
-#define BEGINS(message, tag, answer, summary, errors)
-#define OPERATION(message, tag, answer, summary, errors)
+#define TAG(name, about)
 #define COMMON(error, when) {ERR_##error, when},
 static const struct {
 	enum err err;
 	unsigned when;
 } common[] = {
-#include "http/operations.def"
+#include "http/document.def"
+};
+
+#define R(method, path, message, status, answer, group, type, summary, errors) \
+	[ROUTE_##message] = {#group, SHAPE_##type, summary, errors},
+#define P(method, path, message, status, answer)
+static const struct operation operations[ROUTE_COUNT] = {
+#include "http/routes.def"
 };
 
 static const struct told tellings[] = {
@@ -75,22 +67,17 @@ static const struct told tellings[] = {
 #include "http/fields.def"
 #undef TELL
 };
-enum {
-	OPERATION_COUNT = sizeof operations / sizeof *operations,
-	COMMON_COUNT = sizeof common / sizeof *common,
-	TELLINGS = sizeof tellings / sizeof *tellings
-};
+enum { COMMON_COUNT = sizeof common / sizeof *common, TELLINGS = sizeof tellings / sizeof *tellings };
 
 const struct tag *tags(void)
 {
 	return tag_rows;
 }
 
-const struct operation *operation_of(enum message message)
+const struct operation *operation_of(const struct route *route)
 {
-	for (unsigned i = 0; i < OPERATION_COUNT; i++)
-		if (!strcmp(operations[i].message, message_row(message)->name)) return &operations[i];
-	return NULL;
+	const struct operation *operation = &operations[route_index(route)];
+	return operation->tag ? operation : NULL;
 }
 
 const struct told *field_told(enum message message, const char *field)
@@ -127,7 +114,7 @@ unsigned operation_traits(const struct route *route)
 
 uint64_t operation_errors(const struct route *route)
 {
-	uint64_t errors = operation_of(route->message)->errors;
+	uint64_t errors = operation_of(route)->errors;
 	for (unsigned i = 0; i < COMMON_COUNT; i++)
 		if ((operation_traits(route) & common[i].when) == common[i].when)
 			errors |= UINT64_C(1) << common[i].err;
@@ -157,11 +144,9 @@ static bool route_has_gap(const struct route *route, char text[128])
 	unsigned                count;
 	const char             *name = message_row(route->message)->name;
 	const struct field     *fields = message_fields(route->message, &count);
-	const struct operation *operation = operation_of(route->message);
-	if (route->answer == ANSWER_PAGE || route->answer == ANSWER_IMAGE) return false;
-	snprintf(text, 128, "%s: no row in http/operations.def", name);
-	if (!operation) return true;
-	snprintf(text, 128, "%s: no such tag in http/operations.def", name);
+	const struct operation *operation = operation_of(route);
+	if (!operation) return false;
+	snprintf(text, 128, "%s: no such group in http/document.def", name);
 	if (!is_tag(operation->tag)) return true;
 	for (unsigned i = 0; i < count; i++) {
 		const struct told *told = field_told(route->message, fields[i].name);

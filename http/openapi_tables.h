@@ -2,7 +2,8 @@
 #include "http/route.h"
 #include "schemas/fields.h"
 
-/* The tables that say of the interface what no code needs to know: operations.def, fields.def, schemas/objects.def. */
+/* The tables that say of the interface what no code needs to know: the last columns of routes.def,
+ * document.def, fields.def, schemas/objects.def. */
 
 enum { ALWAYS = 0, NULLABLE = 1, SOMETIMES = 2, LIST = 4 };
 
@@ -35,12 +36,10 @@ struct tag {
 };
 
 struct operation {
-	const char *message; /* "PASS_CREATE" */
 	const char *tag;
 	enum shape  answer;
 	const char *summary;
 	uint64_t    errors; /* its own, 1 << number */
-	bool        begun;
 };
 
 struct told {
@@ -58,8 +57,8 @@ const struct shape_row *shape_rows(void); /* the last one is a ROW_END */
 const struct shape_row *shape_row(enum shape shape);
 const struct tag       *tags(void); /* the last one has no name */
 
-/* NULL: there is no row. */
-const struct operation *operation_of(enum message message);
+/* NULL: a page, of which the document does not tell. */
+const struct operation *operation_of(const struct route *route);
 /* A field without a row of its own is told without words. */
 const struct told *field_told(enum message message, const char *field);
 unsigned           operation_traits(const struct route *route);

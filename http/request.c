@@ -189,7 +189,7 @@ static void on_begun(struct request *request, const struct reply *reply)
 static void on_reply(struct pending *pending, const struct reply *reply)
 {
 	struct request *request = (struct request *)pending;
-	if (!reply->err && reply->flags & REPLY_MORE && request->route->answer == ANSWER_OBJECT) {
+	if (!reply->err && reply->flags & REPLY_MORE && request->route->answer == ANSWER_BEGUN) {
 		on_begun(request, reply);
 		return;
 	}

@@ -6,10 +6,13 @@
 #include <stdio.h>
 
 static const struct route rows[ROUTE_COUNT] = {
-#define R(method, path, message, status, answer) \
+#define P(method, path, message, status, answer) \
 	[ROUTE_##message] = {METHOD_##method, path, MSG_##message, status, ANSWER_##answer},
+#define R(method, path, message, status, answer, group, type, summary, errors) \
+	P(method, path, message, status, answer)
 #include "http/routes.def"
 #undef R
+#undef P
 };
 
 static const char *const method_texts[METHOD_COUNT] = {"GET", "POST", "PUT", "PATCH", "DELETE"};

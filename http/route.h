@@ -9,6 +9,7 @@ enum method { METHOD_GET, METHOD_POST, METHOD_PUT, METHOD_PATCH, METHOD_DELETE, 
 enum answer_kind {
 	ANSWER_NONE,
 	ANSWER_OBJECT,
+	ANSWER_BEGUN,
 	ANSWER_LIST,
 	ANSWER_ARRAY,
 	ANSWER_REWARDS,
@@ -26,9 +27,11 @@ struct route {
 };
 
 enum {
-#define R(method, path, message, status, answer) ROUTE_##message,
+#define R(method, path, message, status, answer, group, type, summary, errors) ROUTE_##message,
+#define P(method, path, message, status, answer)                               ROUTE_##message,
 #include "http/routes.def"
 #undef R
+#undef P
 	ROUTE_COUNT
 };
 enum { ROUTE_PARAMS_MAX = 4 };

@@ -6,16 +6,11 @@
 
 enum { CARD_REST = 20, ID_REST = 16 };
 
-static bool is_fault(enum err err)
-{
-	return err == ERR_NOT_FOUND || err == ERR_DAMAGED;
-}
-
 static enum err judge_id(struct auditor *auditor, const struct card *card, const char *id)
 {
 	struct card found = {.id = card->id};
 	enum err    err = card_id_row(auditor->reader, auditor->account, &found);
-	if (err && !is_fault(err)) return err;
+	if (err && !audit_is_fault(err)) return err;
 	if (err || found.pass_number != card->pass_number)
 		audit_fault(auditor, TABLE_CARD, "%s is not found by its id", id);
 	return OK;
@@ -25,7 +20,7 @@ static enum err judge_code(struct auditor *auditor, const struct card *card, con
 {
 	struct card found;
 	enum err    err = card_code_row(auditor->reader, auditor->account, card->code, &found);
-	if (err && !is_fault(err)) return err;
+	if (err && !audit_is_fault(err)) return err;
 	bool leads_here = !err && !memcmp(found.id.b, card->id.b, sizeof card->id.b);
 	if (card->linked && !leads_here) audit_fault(auditor, TABLE_CARD, "%s is not found by its code", id);
 	if (!card->linked && leads_here)
@@ -65,7 +60,7 @@ static enum err audit_codes(struct auditor *auditor)
 	while (!(err = audit_row(auditor, &rows))) {
 		if (!(err = card_code_read(rows.value, &card)))
 			err = card_row(auditor->reader, auditor->account, &card);
-		if (err && !is_fault(err)) return err;
+		if (err && !audit_is_fault(err)) return err;
 		if (err || !span_equal(card.code, rows.rest))
 			audit_fault(auditor, TABLE_CARD_CODE, "a code leads to no card of that code");
 	}
@@ -83,7 +78,7 @@ static enum err audit_ids(struct auditor *auditor)
 			memcpy(card.id.b, rows.rest.at, sizeof card.id.b);
 			err = card_row(auditor->reader, auditor->account, &card);
 		}
-		if (err && !is_fault(err)) return err;
+		if (err && !audit_is_fault(err)) return err;
 		if (err) audit_fault(auditor, TABLE_CARD_ID, "an id leads to no card");
 	}
 	return err == ERR_NOT_FOUND ? OK : err;

@@ -52,7 +52,7 @@ static enum err judge_version(struct auditor *auditor, const struct entitlement 
 	enum err err = reward_version_get(auditor->reader, auditor->account, row->family, row->version,
 	                                  &version);
 	arena_reset(view_arena(auditor->reader));
-	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err && !audit_is_fault(err)) return err;
 	if (err)
 		audit_fault(auditor, TABLE_ENTITLEMENT,
 		            "%s is of version %u of reward %u, which is not there", id, row->version,
@@ -107,7 +107,7 @@ static enum err judge_open(struct auditor *auditor, const struct audit_rows *row
 	}
 	uuid_text(open.id, id);
 	enum err err = entitlement_get(auditor->reader, auditor->account, open.pass, open.id, &row);
-	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err && !audit_is_fault(err)) return err;
 	if (err || row.state != ENTITLEMENT_OPEN || row.family != open.family ||
 	    row.expires.v != open.expires.v)
 		audit_fault(auditor, TABLE_OPEN, "%s is not so", id);
@@ -148,7 +148,7 @@ static enum err judge_taken(struct auditor *auditor, const struct taken *taken)
 	if (!taken->begun) return OK;
 	enum err err = entitlement_get(auditor->reader, auditor->account, taken->pass, taken->entitlement,
 	                               &row);
-	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err && !audit_is_fault(err)) return err;
 	uuid_text(taken->entitlement, id);
 	if (err)
 		audit_fault(auditor, TABLE_REDEMPTION, "one of %s, which is not there", id);

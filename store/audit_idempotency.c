@@ -143,7 +143,7 @@ static enum err audit_its_key(struct auditor *auditor, const struct idempotency_
 {
 	struct idempotency_row row;
 	enum err               err = idempotency_get(auditor->reader, auditor->account, place->key, &row);
-	if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+	if (err && !audit_is_fault(err)) return err;
 	if (err || row.order != place->order)
 		audit_fault(auditor, TABLE_IDEMPOTENCY_ORDER, "number %" PRIu64 " leads to no key",
 		            place->order);

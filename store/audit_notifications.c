@@ -15,11 +15,6 @@ struct seen {
 	uint64_t counts[NOTIFICATION_STATUSES];
 };
 
-static bool is_fault(enum err err)
-{
-	return err == ERR_NOT_FOUND || err == ERR_DAMAGED;
-}
-
 /* Columns ------------------------------------------------------------------------------------------------------ */
 
 static void judge_columns(struct auditor *auditor, uint64_t first, struct span row)
@@ -77,7 +72,7 @@ static enum err audit_tally(struct auditor *auditor, const struct seen *seen)
 		if (rows.rest.size) audit_fault(auditor, TABLE_NOTIFICATION_TALLY, "a row of a wrong form");
 	if (err != ERR_NOT_FOUND) return err;
 	err = notification_tally_get(auditor->reader, auditor->account, &tally);
-	if (err && !is_fault(err)) return err;
+	if (err && !audit_is_fault(err)) return err;
 	bool same = !err && tally.made == seen->made;
 	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
 		same = same && tally.counts[i] == seen->counts[i];
@@ -99,7 +94,7 @@ static enum err judge_text(struct auditor *auditor, uint32_t number, struct span
 	if (auditor->text.failed) return ERR_NO_MEMORY;
 	enum err err = view_get(auditor->reader, TABLE_NOTIFICATION_TEXT, key_span(&key), &value);
 	if (!err) err = text_row_read(value, &texts);
-	if (err && !is_fault(err)) return err;
+	if (err && !audit_is_fault(err)) return err;
 	struct span text = buffer_span(&auditor->text);
 	bool        elsewhere = text.size > TEXT_BYTES_MAX;
 	if (err || elsewhere != (texts.elsewhere >> i & 1) || (!elsewhere && !span_equal(texts.of[i], text)))
@@ -113,13 +108,13 @@ static enum err judge_due(struct auditor *auditor, uint32_t number)
 {
 	struct notification_state state;
 	enum err err = notification_state_get(auditor->reader, auditor->account, number, &state);
-	if (is_fault(err)) return OK; /* that has been told */
+	if (audit_is_fault(err)) return OK; /* that has been told */
 	if (err || state.status != NOTIFICATION_SCHEDULED) return err;
 	struct notification_due due = {auditor->account, state.scheduled, number};
 	err = notification_due_get(auditor->reader, &due);
 	if (err == ERR_NOT_FOUND)
 		audit_fault(auditor, TABLE_NOTIFICATION_DUE, "number %u is scheduled and never due", number);
-	return is_fault(err) ? OK : err;
+	return audit_is_fault(err) ? OK : err;
 }
 
 static void judge_written(struct auditor *auditor, uint32_t number, const struct notification *row)
@@ -175,7 +170,7 @@ static enum err audit_due(struct auditor *auditor)
 			continue;
 		}
 		err = notification_state_get(auditor->reader, auditor->account, due.number, &state);
-		if (err && !is_fault(err)) return err;
+		if (err && !audit_is_fault(err)) return err;
 		if (err || state.status != NOTIFICATION_SCHEDULED || state.scheduled.v != due.at.v)
 			audit_fault(auditor, TABLE_NOTIFICATION_DUE, "number %u is due, and not scheduled so",
 			            due.number);

@@ -90,7 +90,7 @@ static enum err audit_slugs(struct auditor *auditor)
 		}
 		uint32_t family = get_le32(rows.value.at);
 		err = reward_get(auditor->reader, auditor->account, family, &row);
-		if (err && err != ERR_NOT_FOUND && err != ERR_DAMAGED) return err;
+		if (err && !audit_is_fault(err)) return err;
 		if (err || !span_equal(row.slug, rows.rest))
 			audit_fault(auditor, TABLE_REWARD_SLUG, "a slug of reward %u, which does not have it",
 			            family);
@@ -113,7 +113,7 @@ static enum err end_family(struct auditor *auditor, const struct family *family)
 	struct reward row;
 	if (family->number == 0) return OK;
 	enum err err = reward_get(auditor->reader, auditor->account, family->number, &row);
-	if (err == ERR_NOT_FOUND || err == ERR_DAMAGED) return OK; /* deleted; told above */
+	if (audit_is_fault(err)) return OK; /* deleted; told above */
 	if (err) return err;
 	if (row.version != family->versions)
 		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u has %u versions, and says %u",

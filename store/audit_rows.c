@@ -16,6 +16,11 @@ static const char *const names[TABLE_END] = {
 #undef T
 };
 
+bool audit_is_fault(enum err err)
+{
+	return err == ERR_NOT_FOUND || err == ERR_DAMAGED;
+}
+
 void audit_fault(struct auditor *auditor, enum table table, const char *format, ...)
 {
 	char    text[FAULT_TEXT];

@@ -48,6 +48,9 @@ struct auditor {
 __attribute__((format(printf, 3, 4))) void audit_fault(struct auditor *auditor, enum table table,
                                                        const char *format, ...);
 
+/* Of a look for a row that ought to be there: is it a fault of the tables, and no reason to end the audit? */
+bool audit_is_fault(enum err err);
+
 /* The account's rows of one table, in order. Begin with the table alone set. `rest` is the key behind the account,
  * `value` comes without its checksum. Errors: ERR_NOT_FOUND: no more; ERR_STOPPED. */
 struct audit_rows {

@@ -4,7 +4,7 @@ import re
 
 from harness import ROOT
 
-ROW = re.compile(r'^R\((\w+), "([^"]+)", (\w+), (\d+), (\w+)\)$', re.M)
+ROW = re.compile(r'^[RP]\((\w+), "([^"]+)", (\w+), (\d+), (\w+)[,)]', re.M)
 
 
 class Route:
