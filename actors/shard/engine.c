@@ -12,7 +12,13 @@
 #include "actors/shard/system/clock.h"
 #include "actors/shard/system/issuer_set.h"
 
-enum { FRAMES_PER_TURN = 64, PLACEMENT_VERSION = 1, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000 };
+enum {
+	FRAMES_PER_TURN = 64,
+	PLACEMENT_VERSION = 1,
+	IDLE_COMMIT_US = 3000,
+	PATIENCE_US = 100000,
+	AWAY_US = 250000
+};
 
 void engine_set_clock(struct engine *engine, int64_t offset)
 {
@@ -198,6 +204,17 @@ static enum err go_through_frame(struct engine *engine)
 	return err;
 }
 
+/* Who has not read letters for long, because the disk stood still or the process did, has not heard the issuer be silent:
+ * its word may lie there, behind what is read first. */
+static void look_at_clock(struct engine *engine, mono_us now)
+{
+	int64_t away = now.v - engine->now.v - AWAY_US;
+	engine->now = now;
+	if (away <= 0) return;
+	engine->timer_heard = mono_after(engine->timer_heard, (dur_us){away});
+	parking_delay(&engine->parking, (dur_us){away});
+}
+
 static enum err take_letters(struct engine *engine, bool *more)
 {
 	enum err err = go_through_frame(engine);
@@ -207,7 +224,8 @@ static enum err take_letters(struct engine *engine, bool *more)
 			*more = false;
 			break;
 		}
-		engine->now = time_mono(); /* the process may have been stopped since the turn began */
+		look_at_clock(engine,
+		              time_mono()); /* the process may have been stopped since the turn began */
 		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
 	}
 	return err;
@@ -276,7 +294,7 @@ static enum err look_for_damage(const struct engine *engine)
 enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more)
 {
 	bool idle = now.v - engine->now.v >= IDLE_COMMIT_US; /* the loop has slept that long */
-	engine->now = now;
+	look_at_clock(engine, now);
 	engine->service_now = service_now;
 	enum err err = store_settle(engine->store);
 	if (err || (err = look_for_damage(engine))) return err;

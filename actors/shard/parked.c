@@ -88,6 +88,12 @@ struct parked *parking_take_due(struct parking *parking, mono_us now)
 	return NULL;
 }
 
+void parking_delay(struct parking *parking, dur_us by)
+{
+	for (struct parked *parked = parking->first; parked; parked = parked->next)
+		parked->due = mono_after(parked->due, by);
+}
+
 struct parked *parking_take_behind(struct parking *parking, const struct parked *done)
 {
 	for (struct parked **at = &parking->first; *at; at = &(*at)->next)

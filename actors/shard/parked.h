@@ -32,6 +32,8 @@ must_check enum err parking_add(struct parking *parking, const struct peer *peer
 /* Takes out the one that asked `ask_id`, or whose time is up; NULL when there is none. The caller then frees it. */
 struct parked *parking_take(struct parking *parking, uint64_t ask_id);
 struct parked *parking_take_due(struct parking *parking, mono_us now);
+/* Gives the issuer so much more time, for all that wait. */
+void parking_delay(struct parking *parking, dur_us by);
 /* Takes out the next that waits behind the id of `done`. */
 struct parked *parking_take_behind(struct parking *parking, const struct parked *done);
 void           parked_free(struct parked **parked);

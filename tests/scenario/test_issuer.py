@@ -1,14 +1,25 @@
 """Issuance runs through the timer process: paused, stopped or killed, creation is refused and stores nothing."""
+import os
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import wait_for
 from shop import Shop, new_id
 
 REFUSAL_SECONDS = 2.0
+STILL_SECONDS = 2.0  # HEARTBEAT_LOST_MS and PREPARE_DEADLINE_MS are 1.5 s
+CROWD = 8
 
 
 def try_create(shop, pass_id=None):
     return shop.client.post("/v1/passes", {"pass_id": pass_id or new_id(), "visible": {"name": "A"}})
+
+
+def post_alone(shop):
+    """The status of a creation over a connection of its own."""
+    with shop.service.client(shop.key) as client:
+        return client.post("/v1/passes", {"pass_id": new_id(), "visible": {"name": "A"}}).status
 
 
 def is_refused_with_nothing_stored(shop):
@@ -79,6 +90,21 @@ def test_a_stopped_timer_is_left_alone_and_missed(new_service):
             assert try_create(shop, pass_id).status == 201, "a refused id is not taken"
         shop.close()
     assert service.pid_of("timer") == pid
+
+
+def test_a_shard_that_stood_still_has_not_missed_the_timer(new_service):
+    """Longer than the issuer may be silent: what it said meanwhile lies behind the creations, and counts."""
+    service = new_service(shards=1)
+    shop = Shop(service, ("balance",))
+    shop.create()
+    with ThreadPoolExecutor(CROWD) as pool:
+        for _ in range(3):
+            pid = service.signal("shard", 0, signal.SIGSTOP)
+            answers = [pool.submit(lambda: post_alone(shop)) for _ in range(CROWD)]
+            time.sleep(STILL_SECONDS)
+            os.kill(pid, signal.SIGCONT)
+            assert [answer.result() for answer in answers] == [201] * CROWD
+    shop.close()
 
 
 def test_a_killed_timer_comes_back(new_service):
