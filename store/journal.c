@@ -19,7 +19,6 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,9 +26,8 @@ enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY };
 enum {
 	PREPARE_RETRY_US = 200000,
-	PREPARE_NICE = 5, /* not to hold up answers, but to be in time */
-	PREPARE_BYTES_PER_S = 256 << 20,
-	RECORD_SHARE = 4,    /* of a segment, at most */
+	PREPARE_BYTES_PER_S = 1 << 30, /* faster than records can fill it, with rests for others to work in */
+	RECORD_SHARE = 4,              /* of a segment, at most */
 	SYNC_QUICK_US = 500, /* with more, it pays that a record fills up while another one is synced */
 	SYNC_RECENT = 8,     /* about as many syncs back */
 };
@@ -143,7 +141,6 @@ static void *sync_main(void *data)
 static void *prepare_main(void *data)
 {
 	struct journal *journal = data;
-	setpriority(PRIO_PROCESS, 0, PREPARE_NICE); /* of this thread alone */
 	for (;;) {
 		wait_for(&journal->next.wanted);
 		while (!atomic_load(&journal->stopping)) {
