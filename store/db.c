@@ -53,6 +53,13 @@ enum err db_err(int rc)
 	case MDB_PAGE_NOTFOUND:
 	case MDB_INVALID:
 	case MDB_VERSION_MISMATCH:
+	/* Of whole tables these never come: a path deeper than any, a node that its page has no room for, a key too
+	 * long, a table of another kind, and what a transaction says after any of them. */
+	case MDB_CURSOR_FULL:
+	case MDB_PAGE_FULL:
+	case MDB_BAD_VALSIZE:
+	case MDB_INCOMPATIBLE:
+	case MDB_BAD_TXN:
 	case MDB_MAP_RESIZED: return ERR_DAMAGED; /* the map never is: pages beyond it do not exist */
 	default: return ERR_IO;
 	}
@@ -104,7 +111,7 @@ static enum err open_tables(struct db *db, bool still)
 	if (!rc) rc = only_known(db, txn, known);
 	if (!rc) return db_err(mdb_txn_commit(txn));
 	mdb_txn_abort(txn);
-	return rc == MDB_INCOMPATIBLE ? ERR_DAMAGED : db_err(rc);
+	return db_err(rc);
 }
 
 /* A file that says of itself that it has more pages than the map gets a map of its own size. That fails for want of

@@ -75,17 +75,11 @@ static bool mark(const struct walk *walk, uint64_t page)
 	return true;
 }
 
-/* A transaction that has met a page it cannot read refuses all that is asked of it afterwards. */
-static enum err walk_err(int rc)
-{
-	return rc == MDB_BAD_TXN ? ERR_DAMAGED : db_err(rc);
-}
-
 static enum err expect_found(const struct walk *walk, const struct raw_row *row)
 {
 	MDB_val k = val(row->key), stored = {0, NULL};
 	int     rc = mdb_cursor_get(walk->search, &k, &stored, MDB_SET);
-	if (rc && rc != MDB_NOTFOUND) return walk_err(rc);
+	if (rc && rc != MDB_NOTFOUND) return db_err(rc);
 	if (rc || stored.mv_data != row->stored.at)
 		row_fault(walk, "a search does not find the row", row->key);
 	return OK;
@@ -133,7 +127,7 @@ static enum err on_row(struct walk *walk, const struct raw_row *row, struct span
 static enum err stat_of(struct walk *walk, MDB_dbi dbi, MDB_stat *stat)
 {
 	int rc = mdb_stat(walk->view->txn, dbi, stat);
-	if (rc) return walk_err(rc);
+	if (rc) return db_err(rc);
 	walk->accounted += stat->ms_branch_pages + stat->ms_leaf_pages + stat->ms_overflow_pages;
 	return OK;
 }
@@ -168,7 +162,7 @@ static enum err walk_table(struct walk *walk, enum table table)
 	walk->last = (struct raw_row){.key = {NULL, 0}};
 	if (!dbi) return OK; /* made by a program that did not know this table */
 	int rc = mdb_cursor_open(walk->view->txn, dbi, &walk->search);
-	if (rc) return walk_err(rc);
+	if (rc) return db_err(rc);
 	enum err err = walk_rows(walk);
 	mdb_cursor_close(walk->search);
 	return err;
@@ -210,13 +204,13 @@ static enum err walk_free(struct walk *walk)
 	uint64_t    free_pages = 0;
 	enum err    err;
 	int         rc = mdb_cursor_open(walk->view->txn, FREE_DBI, &cursor);
-	if (rc) return walk_err(rc);
+	if (rc) return db_err(rc);
 	while (!(rc = mdb_cursor_get(cursor, &key, &list, MDB_NEXT))) {
 		on_free_list(walk, list, &free_pages);
 		list = (MDB_val){0, NULL}; /* a damaged page may leave it as it is */
 	}
 	mdb_cursor_close(cursor);
-	if (rc != MDB_NOTFOUND) return walk_err(rc);
+	if (rc != MDB_NOTFOUND) return db_err(rc);
 	if ((err = stat_of(walk, FREE_DBI, &stat)) || (err = stat_of(walk, MAIN_DBI, &stat))) return err;
 	uint64_t total = walk->accounted + free_pages + 2;
 	if (total != walk->pages)

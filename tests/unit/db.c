@@ -387,6 +387,55 @@ Test(db, a_flipped_byte_anywhere_never_changes_a_value)
 	scratch_reopen(&s);
 }
 
+enum wrote { WROTE, WROTE_NOT_DAMAGED, WROTE_NOT_ELSE };
+enum { PAGE = 4096, KIND_AT = 10 };
+
+/* Writes every row anew, and adds as many. */
+static int write_rows(void *user)
+{
+	struct applied applied = {.seq = 9};
+	(void)user;
+	for (int deaths[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE}, i = 0; i < 4; i++)
+		signal(deaths[i], SIG_DFL);
+	alarm(5);
+	if (!freopen("/dev/null", "w", stderr)) return WROTE_NOT_DAMAGED;
+	scratch_reopen(&s);
+	enum err err = OK;
+	for (unsigned i = 0; !err && i < 2 * ROWS; i++)
+		err = apply(WRITE_PUT, row_table(i), row_key_of(i), filler(i + 1, row_size(i)));
+	if (!err) err = db_commit(s.db, &applied);
+	if (!err) return WROTE;
+	return err == ERR_DAMAGED || err == ERR_NOT_FOUND ? WROTE_NOT_DAMAGED : WROTE_NOT_ELSE;
+}
+
+/* What LMDB says when it meets pages that it cannot make sense of is the tables' damage, not the disk's. Where the pages
+ * that are free are told it may find the map full, or write to a place that is none; the disk may say so too. */
+Test(db, a_flipped_byte_is_blamed_on_the_tables_by_who_writes)
+{
+	uint64_t state = chance_begin();
+	unsigned tally[WROTE_NOT_ELSE + 1] = {0};
+	uint8_t *file;
+	put_rows();
+	size_t size = file_read(&s.place, "data.mdb", &file);
+	for (unsigned i = 0; i < 300; i++) {
+		size_t  at = chance_below(&state, (unsigned)size);
+		uint8_t bits = (uint8_t)(1 << chance_below(&state, 8));
+		if (i % 2) at = at / PAGE * PAGE + chance_below(&state, 64); /* the heads of pages */
+		if (at % PAGE == KIND_AT || at % PAGE == KIND_AT + 1)
+			continue; /* which the walk at a start judges */
+		file_flip(&s.place, "data.mdb", at, bits);
+		int wrote = in_child(write_rows, NULL);
+		file_write(&s.place, "data.mdb", 0, span_of(file, size));
+		if (wrote >= 0 && wrote <= WROTE_NOT_ELSE) tally[wrote]++;
+	}
+	fprintf(stderr, "wrote=%u damaged=%u else=%u\n", tally[WROTE], tally[WROTE_NOT_DAMAGED],
+	        tally[WROTE_NOT_ELSE]);
+	cr_expect_gt(tally[WROTE_NOT_DAMAGED], 0);
+	cr_expect_leq(tally[WROTE_NOT_ELSE], 3);
+	free(file);
+	scratch_reopen(&s);
+}
+
 static uint64_t file_bytes(uint64_t *has)
 {
 	int         fd;
