@@ -30,6 +30,7 @@ struct store {
 	uint64_t           committed_seq;
 	uint64_t           commits;
 	bool               broken; /* tables and journal differ: nothing may be committed any more */
+	uint64_t           bytes;  /* of records since the last commit */
 	unsigned           rows; /* different ones written since the last commit: about as many dirty pages */
 	uint64_t           touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
@@ -265,6 +266,7 @@ bool store_can_submit(struct store *store)
 void store_submit(struct store *store, wall_us now)
 {
 	if (now.v > store->now.v) store->now = now;
+	store->bytes += journal_open_bytes(store->journal);
 	journal_submit(store->journal, store->now);
 }
 
@@ -316,7 +318,7 @@ enum room store_room(const struct store *store)
 bool store_wants_commit(const struct store *store)
 {
 	return store_decided_seq(store) - store->committed_seq >= COMMIT_RECORDS_MAX ||
-	       store->rows >= COMMIT_ROWS_MAX;
+	       store->bytes >= COMMIT_BYTES_MAX || store->rows >= COMMIT_ROWS_MAX;
 }
 
 bool store_is_committed(const struct store *store)
@@ -332,6 +334,7 @@ enum err store_commit(struct store *store)
 	enum err        err = db_commit(store->db, &applied);
 	if (err) return err;
 	store->committed_seq = at.seq;
+	store->bytes = 0;
 	store->rows = 0;
 	memset(store->touched, 0, sizeof store->touched);
 	store->commits++;

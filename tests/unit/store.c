@@ -266,6 +266,22 @@ Test(store, wants_a_commit_after_some_records_or_many_rows)
 	cr_expect_eq(store_counters(store).syncs, COMMIT_RECORDS_MAX + 1);
 }
 
+/* A few large values are many pages. */
+Test(store, wants_a_commit_after_some_bytes)
+{
+	enum { VALUE = 50000, FEW = COMMIT_BYTES_MAX / VALUE };
+	_Static_assert((int)FEW < (int)COMMIT_RECORDS_MAX, "records come first");
+	unsigned records = 0;
+	open_ok(&place);
+	for (; !store_wants_commit(store); records++)
+		save(records % 4, VALUE);
+	cr_expect_geq(records, FEW - 1);
+	cr_expect_leq(records, FEW + 1);
+	cr_assert_eq(store_commit(store), OK);
+	save(0, VALUE);
+	cr_expect_not(store_wants_commit(store), "counted anew");
+}
+
 Test(store, readers_see_commits_and_the_writer_its_own)
 {
 	struct arena arena = {0};
