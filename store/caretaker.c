@@ -4,11 +4,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 
-enum { NICE = 5, HOLD_BYTES_PER_S = 256 << 20 };
+enum { HOLD_BYTES_PER_S = 1 << 30 };
 
 struct caretaker {
 	struct db      *db;
@@ -36,8 +35,9 @@ static void look(struct caretaker *caretaker)
 	struct statvfs disk;
 	if (fstatvfs(caretaker->dir_fd, &disk)) return; /* what was known last still stands */
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES, &caretaker->progress) == OK;
+	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES) == OK;
 	atomic_store(&caretaker->room, plan_room(free_bytes, reserved, db_ahead(caretaker->db)));
+	if (reserved) db_hold_ahead(caretaker->db, &caretaker->progress); /* for speed, and so at the end */
 }
 
 /* Sleeps one interval; false when it is time to end. */
@@ -59,7 +59,6 @@ static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
 	uint64_t          at = 0;
-	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
 	while (rest(caretaker)) {
 		look(caretaker);
 		if (db_push(caretaker->db, &at, PUSH_BYTES)) atomic_store(&caretaker->error, true);

@@ -260,21 +260,28 @@ static bool allocate(int fd, int mode, uint64_t at, uint64_t bytes)
 	return !fallocate(fd, mode, (off_t)at, (off_t)bytes) || errno == EOPNOTSUPP;
 }
 
-enum err db_reserve(struct db *db, uint64_t bytes, struct progress *progress)
+enum err db_reserve(struct db *db, uint64_t bytes)
 {
 	int         fd;
 	struct stat st;
 	uint64_t    used;
 	if (look_at_file(db, &fd, &st, &used)) return ERR_IO;
-	if (!allocate(fd, FALLOC_FL_KEEP_SIZE, used, bytes)) return ERR_STORAGE_FULL;
+	return allocate(fd, FALLOC_FL_KEEP_SIZE, used, bytes) ? OK : ERR_STORAGE_FULL;
+}
+
+void db_hold_ahead(struct db *db, struct progress *progress)
+{
+	int         fd;
+	struct stat st;
+	uint64_t    used;
+	if (look_at_file(db, &fd, &st, &used)) return;
 	uint64_t size = (uint64_t)st.st_size, want = used + HELD_AHEAD_BYTES;
-	if (used < HELD_AHEAD_BYTES || size >= want - HELD_AHEAD_BYTES / 2) return OK;
-	if (!allocate(fd, 0, size, want - size)) return ERR_STORAGE_FULL; /* never makes the file shorter */
+	if (used < HELD_AHEAD_BYTES || size >= want - HELD_AHEAD_BYTES / 2) return;
+	if (!allocate(fd, 0, size, want - size)) return; /* never makes the file shorter */
 	for (; size < want; size += HELD_PIECE_BYTES) {
 		file_hold_pages(fd, size, HELD_PIECE_BYTES);
 		if (!progress_step(progress, HELD_PIECE_BYTES)) break;
 	}
-	return OK;
 }
 
 uint64_t db_ahead(struct db *db)

@@ -412,6 +412,9 @@ static int write_rows(void *user)
  * that are free are told it may find the map full, or write to a place that is none; the disk may say so too. */
 Test(db, a_flipped_byte_is_blamed_on_the_tables_by_who_writes)
 {
+#ifdef __SANITIZE_ADDRESS__
+	cr_skip_test("LMDB itself writes beyond pages then: that is why they are walked through at a start");
+#endif
 	uint64_t state = chance_begin();
 	unsigned tally[WROTE_NOT_ELSE + 1] = {0};
 	uint8_t *file;
@@ -452,7 +455,8 @@ Test(db, space_is_reserved_beyond_what_is_used)
 {
 	enum { AHEAD = 64 << 20, LARGE = 40 << 20, VALUE = 60000 };
 	uint64_t has, small = file_bytes(&has);
-	cr_assert_eq(db_reserve(s.db, AHEAD, NULL), OK);
+	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	db_hold_ahead(s.db, NULL);
 	cr_expect_eq(file_bytes(&has), small, "small tables do not grow ahead");
 	cr_expect_geq(db_ahead(s.db), AHEAD);
 	uint8_t *value = calloc(1, VALUE);
@@ -461,13 +465,15 @@ Test(db, space_is_reserved_beyond_what_is_used)
 	scratch_commit(&s);
 	uint64_t used = file_bytes(&has);
 	cr_assert_geq(used, LARGE);
-	cr_assert_eq(db_reserve(s.db, AHEAD, NULL), OK);
+	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	db_hold_ahead(s.db, NULL);
 	uint64_t size = file_bytes(&has);
 	cr_expect_gt(size, used);
 	cr_expect_leq(size, used + AHEAD);
 	cr_expect_geq(has, used + AHEAD);
 	cr_expect_geq(db_ahead(s.db), AHEAD);
-	cr_assert_eq(db_reserve(s.db, AHEAD, NULL), OK);
+	cr_assert_eq(db_reserve(s.db, AHEAD), OK);
+	db_hold_ahead(s.db, NULL);
 	cr_expect_eq(file_bytes(&has), size, "once is enough");
 	scratch_reopen(&s);
 	for (unsigned i = 0; i < LARGE / VALUE; i++)
