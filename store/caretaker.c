@@ -15,6 +15,7 @@ struct caretaker {
 	int             dir_fd;
 	atomic_int      room;
 	atomic_bool     error;
+	unsigned        look_ms;  /* until the next look */
 	bool            stopping; /* under the mutex */
 	bool            started;
 	pthread_mutex_t mutex;
@@ -35,7 +36,8 @@ static void look(struct caretaker *caretaker)
 	struct statvfs disk;
 	if (fstatvfs(caretaker->dir_fd, &disk)) return; /* what was known last still stands */
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	bool     reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES) == OK;
+	caretaker->look_ms = free_bytes < ROOM_NEAR_BYTES ? CARETAKER_LOOK_NEAR_MS : CARETAKER_LOOK_MS;
+	bool reserved = db_reserve(caretaker->db, RESERVE_AHEAD_BYTES) == OK;
 	atomic_store(&caretaker->room, plan_room(free_bytes, reserved, db_ahead(caretaker->db)));
 	if (reserved) db_hold_ahead(caretaker->db, &caretaker->progress); /* for speed, and so at the end */
 }
@@ -45,7 +47,7 @@ static bool rest(struct caretaker *caretaker)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += CARETAKER_LOOK_MS * 1000000L;
+	until.tv_nsec += caretaker->look_ms * 1000000L;
 	until.tv_sec += until.tv_nsec / 1000000000L;
 	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&caretaker->mutex);
@@ -59,8 +61,12 @@ static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
 	uint64_t          at = 0;
+	unsigned          unpushed_ms = 0;
 	while (rest(caretaker)) {
+		unpushed_ms += caretaker->look_ms;
 		look(caretaker);
+		if (unpushed_ms < CARETAKER_LOOK_MS) continue;
+		unpushed_ms = 0;
 		if (db_push(caretaker->db, &at, PUSH_BYTES)) atomic_store(&caretaker->error, true);
 	}
 	return NULL;
@@ -73,6 +79,7 @@ enum err caretaker_open(struct db *db, int dir_fd, struct caretaker **out)
 	*out = caretaker;
 	if (!caretaker) return ERR_NO_MEMORY;
 	caretaker->db = db;
+	caretaker->look_ms = CARETAKER_LOOK_MS;
 	caretaker->dir_fd = dir_fd;
 	pthread_mutex_init(&caretaker->mutex, NULL);
 	pthread_condattr_init(&monotonic);
