@@ -42,6 +42,7 @@ struct journal {
 	uint64_t           syncs;
 	struct histogram   sync_times;
 	int64_t            sync_recent_us; /* what the last few took, on average */
+	bool               is_quick;       /* so they were when the writer last looked: its own */
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
@@ -103,7 +104,8 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-bool journal_is_quick(const struct journal *journal)
+/* Only while nothing is in flight. */
+static bool judge_quick(const struct journal *journal)
 {
 #ifdef FAULT_ANSWER_EARLY
 	return false; /* the fault needs somebody else who syncs */
@@ -244,7 +246,7 @@ void journal_submit(struct journal *journal, wall_us now)
 	journal->open_operations = 0;
 	journal->flight.after = journal->at;
 	atomic_store(&journal->flight.state, FLIGHT_BUSY);
-	if (journal_is_quick(journal))
+	if (journal->is_quick)
 		land(journal);
 	else
 		sem_post(&journal->flight.begun);
@@ -260,6 +262,7 @@ enum err journal_settle(struct journal *journal)
 	if (state != FLIGHT_DONE) return OK;
 	journal->durable = journal->flight.after;
 	journal->syncs++;
+	journal->is_quick = judge_quick(journal);
 	atomic_store(&journal->flight.state, FLIGHT_IDLE);
 	return OK;
 }
@@ -269,6 +272,11 @@ enum err journal_settle(struct journal *journal)
 int journal_fd(const struct journal *journal)
 {
 	return journal->wake_fd;
+}
+
+bool journal_is_quick(const struct journal *journal)
+{
+	return journal->is_quick;
 }
 
 bool journal_is_syncing(const struct journal *journal)
@@ -387,6 +395,7 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	if (!journal) return ERR_NO_MEMORY;
 	journal->dir = *dir;
 	journal->fd = journal->next.fd = -1;
+	journal->is_quick = judge_quick(journal);
 	journal->next.progress.bytes_per_s = PREPARE_BYTES_PER_S;
 	sem_init(&journal->flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);

@@ -14,7 +14,8 @@
 struct journal;
 
 /* Begins a fresh segment after `at` (on a full disk: goes on behind `at`) and makes an EPOCH record
- * (epoch = at->epoch + 1) durable in it; *at is moved behind it. `now` is service time. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_NO_MEMORY. */
+ * (epoch = at->epoch + 1) durable in it; *at is moved behind it. `now` is service time.
+ * Errors: ERR_IO, ERR_STORAGE_FULL, ERR_NO_MEMORY. */
 must_check enum err journal_open(const struct journal_dir *dir, struct position *at, wall_us now,
                                  struct journal **journal);
 void                journal_close(struct journal **journal); /* what was submitted is finished first */

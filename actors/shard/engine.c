@@ -224,8 +224,8 @@ static enum err take_letters(struct engine *engine, bool *more)
 			*more = false;
 			break;
 		}
-		look_at_clock(engine,
-		              time_mono()); /* the process may have been stopped since the turn began */
+		/* The process may have been stopped since the turn began. */
+		look_at_clock(engine, time_mono());
 		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
 	}
 	return err;
