@@ -23,6 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_SECONDS_MAX = 30
 OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
 DRAIN_SECONDS_MAX = 20
+CALM_SYNCS, CALM_MS, CALM_SECONDS_MAX = 200, 20, 180  # so many syncs in a row, none longer, within this time
 TEMPLATE = {
     "name": "Bench card",
     "loyalty_type": "balance",
@@ -231,7 +232,35 @@ def fill(options, stampede, have, want):
     if report["errors"]:
         raise Failed(f"filling {want} passes failed: {report['status']} {report['error_kinds']}")
     say(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s")
+    wait_for_disk(os.path.dirname(stampede.data))
     return {"passes": want, "report": report}
+
+
+def wait_for_disk(directory):
+    """Until the disk has done what was left to it: pages that wait in memory, space of removed files that it is told
+    of. Both go on for long after gigabytes, and would be charged to whoever is measured next."""
+    began = time.monotonic()
+    os.sync()
+    path, calm = f"{directory}/calm", 0
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    while calm < CALM_SYNCS and time.monotonic() - began < CALM_SECONDS_MAX:
+        before = time.monotonic()
+        os.pwrite(file, os.urandom(4096), 0)
+        os.fdatasync(file)
+        calm = calm + 1 if time.monotonic() - before < CALM_MS / 1000 else 0
+        time.sleep(0.005)
+    os.close(file)
+    os.unlink(path)
+    waited = time.monotonic() - began
+    if calm < CALM_SYNCS or waited > 5:
+        say(f"waited {waited:.0f} s for the disk" + ("" if calm == CALM_SYNCS else ", which is still busy"))
+
+
+def remove_place(place):
+    """Removes a data directory that may be large, and waits until that is over."""
+    beside = os.path.dirname(place)
+    shutil.rmtree(place)
+    wait_for_disk(beside)
 
 
 # ---- the result ------------------------------------------------------------------------------------------------
@@ -324,6 +353,7 @@ def main(name, needed, options, run):
         signal.signal(number, lambda caught, _: sys.exit(128 + caught))
     directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
     try:
+        wait_for_disk(directory)
         run(options, directory)
     except Failed as why:
         sys.exit(f"{name}: {why}")
