@@ -37,7 +37,8 @@ struct driver {
 	struct sources        sources;
 	struct script         script;
 	struct pace           pace;
-	mono_ns               measured_from;
+	mono_ns               measured_from, measured_until;
+	uint64_t              timely_count; /* good answers between these, of whatever was meant when */
 	mono_ns               last_answer_at;
 	mono_ns               next_tick_at;
 	int                   epoll_fd;
@@ -124,6 +125,8 @@ static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 
 	driver->busy_count--;
 	driver->last_answer_at = now;
+	driver->timely_count += is_good && now.v >= driver->measured_from.v &&
+	                        now.v < driver->measured_until.v;
 	tally_answer(tally_of(driver, conn->meant_at), status, is_good, times);
 	if (window) tally_answer(window, status, is_good, times);
 	if (conn->response.closes)
@@ -222,6 +225,11 @@ static void turn(struct driver *driver, mono_ns now)
 		on_event(driver, &events[i]);
 }
 
+static double seconds_between(mono_ns from, mono_ns to)
+{
+	return (double)(to.v - from.v) / (double)NS_PER_SEC;
+}
+
 static void run(struct driver *driver)
 {
 	const struct options *options = driver->options;
@@ -231,6 +239,7 @@ static void run(struct driver *driver)
 	driver->measured_from = mono_plus(start, (int64_t)(options->warmup_s * (double)NS_PER_SEC));
 	end = mono_plus(driver->measured_from, (int64_t)(options->seconds * (double)NS_PER_SEC));
 	if (options->request_count) end = (mono_ns){INT64_MAX};
+	driver->measured_until = end;
 	driver->pace = (struct pace){
 	    .rate_per_s = options->rate_per_s, .start = start, .turn = start, .end = end};
 	driver->pace.count_max = options->request_count ? options->request_count : UINT64_MAX;
@@ -248,9 +257,12 @@ static void run(struct driver *driver)
 	}
 	result->gave_up = driver->has_given_up;
 	result->measured.faults[FAULT_UNSENT] = pace_untaken(&driver->pace);
+	if (options->request_count) driver->measured_until = now;
 	if (options->request_count || now.v > end.v) end = now;
-	result->measured_s = (double)(end.v - driver->measured_from.v) / (double)NS_PER_SEC;
-	result->active_s = (double)(end.v - start.v) / (double)NS_PER_SEC;
+	result->measured_s = seconds_between(driver->measured_from, end);
+	result->active_s = seconds_between(start, end);
+	result->goodput_per_s = (double)driver->timely_count /
+	                        seconds_between(driver->measured_from, driver->measured_until);
 }
 
 /* Finds --target; the host of it, without brackets, goes to `host`. */

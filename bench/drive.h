@@ -12,10 +12,11 @@ struct drive_result {
 	struct tally  measured;
 	struct tally *windows; /* also counted in measured; NULL: not asked for */
 	uint32_t      window_count;
-	double        measured_s;      /* from the end of warm-up to the end or, if later, the last answer */
-	double        active_s;        /* the whole run, with warm-up and the wait for the last answers */
-	uint64_t      reconnect_count; /* connections opened again after the first time */
-	bool          gave_up;         /* stopped early: no answer for long, or a queue long after the end */
+	double        measured_s; /* from the end of warm-up to the end or, if later, the last answer */
+	double   goodput_per_s;   /* successes that came from the end of warm-up to the end, whenever meant */
+	double   active_s;        /* the whole run, with warm-up and the wait for the last answers */
+	uint64_t reconnect_count; /* connections opened again after the first time */
+	bool     gave_up;         /* stopped early: no answer for long, or a queue long after the end */
 };
 
 /* Runs the load that `options` describe. False when it could not begin (address, connections, memory, a

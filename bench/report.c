@@ -83,6 +83,7 @@ void report_json(const struct options *options, const struct drive_result *resul
 	printf("{\"op\":\"%s\",\"mode\":\"%s\",\"rate\":%" PRIu64 ",\"connections\":%u", op_name(options->op),
 	       mode_of(options), options->rate_per_s, options->connection_count);
 	printf(",\"measured_s\":%.6f,\"active_s\":%.6f", result->measured_s, result->active_s);
+	printf(",\"goodput_per_s\":%.1f", result->goodput_per_s);
 	printf(",\"ok\":%" PRIu64 ",\"requests_per_s\":%.1f,\"status\":{", tally->good_count, per_s(result));
 	for (int status = 0; status < STATUS_END; status++) {
 		if (!tally->by_status[status]) continue;
