@@ -253,6 +253,11 @@ void ask_flush(struct ask *ask, mono_us now)
 	send_gathered(ask);
 }
 
+bool ask_waiting(struct ask *ask)
+{
+	return mailbox_waiting(ask->mailbox);
+}
+
 void ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user)
 {
 	ask->on_calls = on_calls;

@@ -54,6 +54,9 @@ void ask_flush(struct ask *ask, mono_us now);
  * time is up (their deadline + CALL_DEADLINE_GRACE_MS). true when there may be more to take in at once. */
 bool ask_pump(struct ask *ask, mono_us now, unsigned budget);
 
+/* Is there something to take in? For a turn that sends after it has pumped: such a send may have swallowed the wake-up. */
+bool ask_waiting(struct ask *ask);
+
 /* Frames of CALLS that the other side sends over this session (a shard asks its timer): `on_calls` gets each;
  * answers go back with ask_send(), which may fail like mailbox_send(). */
 typedef void (*ask_calls_fn)(void *user, struct ask *ask, const struct frame *frame);

@@ -207,6 +207,7 @@ static dur_us turn(struct timer *timer, mono_us now)
 		notify_turn(timer->notices[shard], now, beat);
 		deliver_turn(timer->deliveries[shard], now); /* what an answer leads to leaves at once */
 		ask_flush(timer->shards[shard], now);
+		more |= ask_waiting(timer->shards[shard]);
 	}
 	timer->has_news = false;
 	dur_us egress_wait = egress_turn(timer->egress, now);

@@ -1,6 +1,8 @@
 /* A session while it lasts: how it comes up, how calls leave and answers come, and what credit allows. */
 #include "tests/unit/callee.h"
 
+#include <poll.h>
+
 TestSuite(ask_session, .init = begin, .fini = end);
 TestSuite(ask, .init = begin_up, .fini = end);
 
@@ -144,6 +146,24 @@ Test(ask, lets_a_callback_call_again)
 	callee_replies(EPOCH, id, OK, 0);
 	cr_assert(callee_gets(FRAME_CALLS)); /* without a flush of ours */
 	cr_expect(frame.count == 1 && end_count == 1);
+}
+
+/* Now and then a send takes the wake-up of what has just come with it: who sends and then sleeps has to ask. */
+Test(ask, says_after_a_send_that_something_has_come)
+{
+	struct pollfd woken = {.fd = ask_fd(ask), .events = POLLIN};
+	uint64_t      id = call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	pump();
+	cr_expect_not(ask_waiting(ask));
+	callee_replies(EPOCH, id, OK, 0);
+	cr_assert_eq(poll(&woken, 1, 3000), 1);
+	(void)call(MSG_PASS_GET, 2);
+	flush();
+	cr_expect(ask_waiting(ask));
+	cr_assert(pump_until_ends(1));
+	cr_expect_not(ask_waiting(ask));
 }
 
 static void answer_calls(void *user, struct ask *from, const struct frame *calls)
