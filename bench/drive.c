@@ -261,8 +261,8 @@ static void run(struct driver *driver)
 	if (options->request_count || now.v > end.v) end = now;
 	result->measured_s = seconds_between(driver->measured_from, end);
 	result->active_s = seconds_between(start, end);
-	result->goodput_per_s = (double)driver->timely_count /
-	                        seconds_between(driver->measured_from, driver->measured_until);
+	double timely_s = seconds_between(driver->measured_from, driver->measured_until);
+	result->goodput_per_s = timely_s > 0 ? (double)driver->timely_count / timely_s : 0;
 }
 
 /* Finds --target; the host of it, without brackets, goes to `host`. */
