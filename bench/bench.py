@@ -225,14 +225,15 @@ def load(build, server, words):
     return json.loads(out)
 
 
-def fill(options, stampede, have, want):
-    """Creates passes have .. want-1, each exactly once."""
+def fill(options, stampede, have, want, waits=True):
+    """Creates passes have .. want-1, each exactly once, and waits for the disk, unless the caller does so."""
     report = load(options.build, stampede, ["--op", "create", "--first", str(have), "--requests", str(want - have),
                                             "--connections", str(options.connections)])
     if report["errors"]:
         raise Failed(f"filling {want} passes failed: {report['status']} {report['error_kinds']}")
     say(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s")
-    wait_for_disk(os.path.dirname(stampede.data))
+    if waits:
+        wait_for_disk(os.path.dirname(stampede.data))
     return {"passes": want, "report": report}
 
 
