@@ -4,6 +4,7 @@ A program calls main() with what it needs; whatever it then starts with start() 
 directory, is gone when it ends, however it ends.
 """
 
+import contextlib
 import ctypes
 import http.client
 import json
@@ -23,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_SECONDS_MAX = 30
 OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
 DRAIN_SECONDS_MAX = 20
-CALM_SYNCS, CALM_MS, CALM_SECONDS_MAX = 200, 20, 180  # so many syncs in a row, none longer, within this time
+CALM_SYNCS, CALM_SECONDS_MAX = 200, 180  # so many quick syncs in a row, within this time
 TEMPLATE = {
     "name": "Bench card",
     "loyalty_type": "balance",
@@ -36,6 +37,9 @@ TEMPLATE = {
     "appearance": {"background_color": "#112233", "title": "Bench card"},
 }
 
+
+calm_seconds = 0.02  # a quick sync; more on a slow disk
+programs = ""  # the build directory
 
 # In the environment of a part of bench/run: what is the same for all parts has been printed.
 IS_PART = "STAMPEDE_BENCH_PART"
@@ -83,19 +87,21 @@ def start(command, log_path, seconds_max=READY_SECONDS_MAX):
 
 
 def stop(child, seconds_max=DRAIN_SECONDS_MAX):
-    """Ends a child and what it started. It is only reaped at the end, so that its group's number stays its own."""
+    """Ends a child and what it started. It is only reaped at the end, so that its group's number stays its own; who waits
+    for it in another thread may reap it before."""
     if child.returncode is not None:
         return
     deadline = time.monotonic() + seconds_max
-    os.kill(child.pid, signal.SIGTERM)  # terminate() would reap a child that is dead already
-    while not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.05)
-    if os.getpgid(child.pid) == child.pid:
-        os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
+    with contextlib.suppress(ChildProcessError, ProcessLookupError):
+        os.kill(child.pid, signal.SIGTERM)  # terminate() would reap a child that is dead already
+        while not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        if os.getpgid(child.pid) == child.pid:
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
     child.wait()
 
 
@@ -208,6 +214,17 @@ def busy_seconds():
 # ---- load ------------------------------------------------------------------------------------------------------
 
 
+def error_count(report):
+    """Of a run of the load generator: requests without success, measured or not, and those that it gave up."""
+    return report["errors"] + report["warmup_errors"] + report["gave_up"]
+
+
+def demand(report, what):
+    """For a run that is no measurement by itself: others rely on what it did."""
+    if error_count(report):
+        raise Failed(f"{what} failed: {report['status']} {report['error_kinds']}")
+
+
 def load_begin(build, server, words):
     command = [f"{build}/bench/load", "--target", server.target, "--json", *server.key, *words]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=before_exec)
@@ -229,8 +246,7 @@ def fill(options, stampede, have, want, waits=True):
     """Creates passes have .. want-1, each exactly once, and waits for the disk, unless the caller does so."""
     report = load(options.build, stampede, ["--op", "create", "--first", str(have), "--requests", str(want - have),
                                             "--connections", str(options.connections)])
-    if report["errors"]:
-        raise Failed(f"filling {want} passes failed: {report['status']} {report['error_kinds']}")
+    demand(report, f"filling {want} passes")
     say(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s")
     if waits:
         wait_for_disk(os.path.dirname(stampede.data))
@@ -239,20 +255,25 @@ def fill(options, stampede, have, want, waits=True):
 
 def wait_for_disk(directory):
     """Until the disk has done what was left to it: pages that wait in memory, space of removed files that it is told
-    of. Both go on for long after gigabytes, and would be charged to whoever is measured next."""
+    of. Both go on for long after gigabytes, and would be charged to whoever is measured next. A disk that never is that
+    quick has its own pace for calm from then on."""
+    global calm_seconds
     began = time.monotonic()
     os.sync()
-    path, calm = f"{directory}/calm", 0
+    path, took, calm = f"{directory}/calm", [], 0
     file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     while calm < CALM_SYNCS and time.monotonic() - began < CALM_SECONDS_MAX:
         before = time.monotonic()
         os.pwrite(file, os.urandom(4096), 0)
         os.fdatasync(file)
-        calm = calm + 1 if time.monotonic() - before < CALM_MS / 1000 else 0
+        took.append(time.monotonic() - before)
+        calm = calm + 1 if took[-1] < calm_seconds else 0
         time.sleep(0.005)
     os.close(file)
     os.unlink(path)
     waited = time.monotonic() - began
+    if calm < CALM_SYNCS:
+        calm_seconds = max(calm_seconds, 2 * statistics.median(took))
     if calm < CALM_SYNCS or waited > 5:
         say(f"waited {waited:.0f} s for the disk" + ("" if calm == CALM_SYNCS else ", which is still busy"))
 
@@ -290,16 +311,32 @@ def cpu_model():
     return names[0] if names else platform.machine()
 
 
+def built():
+    """Of the build that is measured, as meson wrote it down: its type, and the versions of its libraries."""
+    told = {}
+    for name in ("buildoptions", "dependencies"):
+        with contextlib.suppress(OSError, ValueError):
+            with open(f"{programs}/meson-info/intro-{name}.json", encoding="utf-8") as file:
+                told[name] = json.load(file)
+    kind = [option["value"] for option in told.get("buildoptions", []) if option["name"] == "buildtype"]
+    libraries = sorted({f"{one['name']} {one['version']}" for one in told.get("dependencies", [])
+                        if one["version"][:1].isdigit()})
+    return "".join(kind) or "unknown", ", ".join(libraries) or "unknown"
+
+
 def facts(directory):
     commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
     if output_of("git", "status", "--porcelain"):
         commit += " and changes"
+    kind, libraries = built()
     return {
         "machine": f"{len(os.sched_getaffinity(0))} x {cpu_model()}",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
         "kernel": platform.release(),
         "disk": file_system_of(os.path.realpath(directory)),
         "commit": commit,
+        "build": kind,
+        "libraries": libraries,
         "begun": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "load before": f"{os.getloadavg()[0]:.2f}",
     }
@@ -328,6 +365,16 @@ def print_table(heads, lines):
         print("| " + " | ".join(cells) + " |")
 
 
+@contextlib.contextmanager
+def keeping(options, result):
+    """What is measured in this block is written to --json also when it is cut short: result() tells it."""
+    try:
+        yield
+    finally:
+        if options.json:
+            write_json(options.json, result())
+
+
 def write_json(path, result):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
@@ -345,7 +392,8 @@ def add_common_options(parser):
 
 def main(name, needed, options, run):
     """Calls run(options, directory), and ends the program with what came of it."""
-    options.build = os.path.abspath(options.build)
+    global programs
+    programs = options.build = os.path.abspath(options.build)
     for program in needed:
         if not os.access(f"{options.build}/{program}", os.X_OK):
             sys.exit(f"{name}: {options.build}/{program} is missing; build first: "
@@ -361,6 +409,8 @@ def main(name, needed, options, run):
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
-        for child in reversed(children):
-            stop(child)
-        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            for child in reversed(children):
+                stop(child)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)

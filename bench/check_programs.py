@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
@@ -136,6 +137,26 @@ class Pictures(unittest.TestCase):
             self.assertEqual(os.listdir(place), ["peers.svg"])
 
 
+# ---- processes -------------------------------------------------------------------------------------------------
+
+
+class Processes(unittest.TestCase):
+    def test_a_child_that_another_thread_has_waited_for_can_be_stopped(self):
+        child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+        waiter = threading.Thread(target=os.waitpid, args=(child.pid, 0))
+        waiter.start()
+        bench.stop(child)
+        waiter.join()
+        self.assertIsNotNone(child.returncode)
+
+    def test_a_run_with_any_failure_is_none_to_rely_on(self):
+        fine = {"errors": 0, "warmup_errors": 0, "gave_up": 0, "status": {}, "error_kinds": {}}
+        bench.demand(fine, "it")
+        for field in ("errors", "warmup_errors", "gave_up"):
+            with self.assertRaises(bench.Failed):
+                bench.demand({**fine, field: 1}, "it")
+
+
 # ---- the run of all parts --------------------------------------------------------------------------------------
 
 GOOD = """#!/bin/sh
@@ -144,7 +165,7 @@ echo '{"facts": {}}' >"$2"
 """
 BAD = "#!/bin/sh\necho half a table\nexit 3\n"
 LASTING = """#!/bin/sh
-trap 'sleep 0.2; touch "$0.cleaned"; exit 1' TERM
+trap 'sleep 0.2; cp "$0.result" "$2"; touch "$0.cleaned"; exit 1' TERM
 echo the first table
 touch "$0.begun"
 while :; do sleep 0.05; done
@@ -154,7 +175,7 @@ import sys
 sys.path.insert(0, {here!r})
 import check_programs
 module = check_programs.program("run")
-options = module.options_read(["--only", "rates", "--build", {place!r}])
+options = module.options_read(["--only", "rates", "--build", {place!r}, "--json", {place!r} + "/all.json"])
 options.programs = {place!r}
 module.bench.main("bench/run", (), options, module.run)
 """
@@ -222,6 +243,7 @@ class Runs(unittest.TestCase):
 
     def test_an_interrupted_part_is_waited_for(self):
         path = self.part("rates", LASTING)
+        self.part("rates.result", '{"rows": 1}')
         child = subprocess.Popen([sys.executable, "-c", DRIVER.format(here=HERE, place=self.place)],
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         deadline = time.monotonic() + 30
@@ -233,6 +255,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(child.returncode, 128 + signal.SIGTERM)
         self.assertIn("the first table\n", printed)
         self.assertTrue(os.path.exists(f"{path}.cleaned"))
+        with open(f"{self.place}/all.json", encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["parts"]["rates"]["result"], {"rows": 1})
         self.assertEqual([name for name in os.listdir(self.place) if name.startswith("bench-")], [])
 
 

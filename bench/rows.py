@@ -32,7 +32,7 @@ def measure(build, server, words):
     grown = {name: counters_after[name] - counters_before[name] for name in counters_after}
     active_s = report["active_s"]
     sample = {"requests_per_s": report["requests_per_s"], **report["latency_us"], "report": report,
-              "errors": report["errors"] + report["warmup_errors"] + report["gave_up"],
+              "errors": bench.error_count(report),
               "cpu_load": 100 * load_used / active_s}
     for role in pids:
         sample[f"cpu_{role}"] = 100 * (cpu_after[role] - cpu_before[role]) / active_s
