@@ -386,7 +386,7 @@ def write_json(path, result):
 
 def add_common_options(parser):
     parser.add_argument("--json", metavar="FILE", help="write everything measured to FILE")
-    parser.add_argument("--build", default=f"{ROOT}/build", help="where the programs are")
+    parser.add_argument("--build", default=f"{ROOT}/build-release", help="where the programs are")
     parser.add_argument("--dir", help="where the data directory is made (default: the build directory)")
 
 
@@ -397,7 +397,7 @@ def main(name, needed, options, run):
     for program in needed:
         if not os.access(f"{options.build}/{program}", os.X_OK):
             sys.exit(f"{name}: {options.build}/{program} is missing; build first: "
-                     "meson setup build --buildtype=release && ninja -C build")
+                     "meson setup build-release --buildtype=release && ninja -C build-release")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda caught, _: sys.exit(128 + caught))
     directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
