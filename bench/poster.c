@@ -1,11 +1,12 @@
 /* poster: what libcurl can do when there is nothing to do but to post.
  *
- *	poster --url URL --ca FILE --body FILE --requests N [--connections N]
+ *	poster --url URL --ca FILE --body FILE --requests N [--connections N] [--warmup POSTS]
  *
  * Posts the same body again and again over kept connections, by libcurl's multi interface on epoll, as the timer does: no
  * queue, no leases, no rendering, no signature. So its posts per second are the most that deliveries by this library could
- * reach on this machine with this receiver. At the end one JSON object goes to stdout; the exit status is 1 when a post was
- * not answered with 2xx. */
+ * reach on this machine with this receiver. Time and CPU count from the end of the warm-up, in which the connections are
+ * made. At the end one JSON object goes to stdout; the exit status is 1 when a post, also of the warm-up, was not answered
+ * with 2xx. */
 #include <curl/curl.h>
 #include <getopt.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 enum {
 	CONNECTIONS_DEFAULT = 64,
 	CONNECTIONS_MAX = 4096,
+	WARMUP_EACH = 200, /* posts for each connection, unless told otherwise */
 	BODY_BYTES_MAX = 1 << 20,
 	EVENTS = 256,
 	WAIT_MS_MAX = 1000
@@ -39,8 +41,8 @@ static const char *const headers[] = {
 
 static struct {
 	const char *url, *ca, *body_path;
-	long        requests, connections;
-} options = {.connections = CONNECTIONS_DEFAULT};
+	long        requests, connections, warmup;
+} options = {.connections = CONNECTIONS_DEFAULT, .warmup = -1};
 
 static struct {
 	CURLM             *multi;
@@ -49,7 +51,7 @@ static struct {
 	size_t             body_size;
 	int                epoll_fd;
 	mono_ns            due; /* when libcurl wants to be called; negative: not by itself */
-	long               begun, ended, errors;
+	long               wanted, begun, ended, errors;
 } poster;
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
@@ -125,7 +127,7 @@ static void take_ends(void)
 		poster.errors += end->data.result != CURLE_OK || status < 200 || status > 299;
 		poster.ended++;
 		curl_multi_remove_handle(poster.multi, easy);
-		if (poster.begun < options.requests)
+		if (poster.begun < poster.wanted)
 			begin(easy);
 		else
 			curl_easy_cleanup(easy);
@@ -160,34 +162,47 @@ static void turn(void)
 	take_ends();
 }
 
-static bool number_read(const char *text, long max, long *number)
+static void turn_until(long ended)
+{
+	while (poster.ended < ended)
+		turn();
+}
+
+static bool number_read(const char *text, long min, long max, long *number)
 {
 	char *end;
 
 	*number = strtol(text, &end, 10);
-	return end != text && !*end && *number >= 1 && *number <= max;
+	return end != text && !*end && *number >= min && *number <= max;
 }
 
 static bool options_read(int argc, char **argv)
 {
-	static const struct option rows[] = {
-	    {"url", required_argument, NULL, 'u'},         {"ca", required_argument, NULL, 'a'},
-	    {"body", required_argument, NULL, 'b'},        {"requests", required_argument, NULL, 'r'},
-	    {"connections", required_argument, NULL, 'c'}, {NULL, 0, NULL, 0}};
-	bool is_good = true;
-	int  letter;
+	static const struct option rows[] = {{"url", required_argument, NULL, 'u'},
+	                                     {"ca", required_argument, NULL, 'a'},
+	                                     {"body", required_argument, NULL, 'b'},
+	                                     {"requests", required_argument, NULL, 'r'},
+	                                     {"connections", required_argument, NULL, 'c'},
+	                                     {"warmup", required_argument, NULL, 'w'},
+	                                     {NULL, 0, NULL, 0}};
+	bool                       is_good = true;
+	int                        letter;
 
 	while (is_good && (letter = getopt_long(argc, argv, "", rows, NULL)) != -1) {
 		if (letter == 'u') options.url = optarg;
 		if (letter == 'a') options.ca = optarg;
 		if (letter == 'b') options.body_path = optarg;
-		if (letter == 'r') is_good = number_read(optarg, INT32_MAX, &options.requests);
-		if (letter == 'c') is_good = number_read(optarg, CONNECTIONS_MAX, &options.connections);
+		if (letter == 'r') is_good = number_read(optarg, 1, INT32_MAX, &options.requests);
+		if (letter == 'c') is_good = number_read(optarg, 1, CONNECTIONS_MAX, &options.connections);
+		if (letter == 'w') is_good = number_read(optarg, 0, INT32_MAX, &options.warmup);
 		if (letter == '?') is_good = false;
 	}
+	if (options.warmup < 0) options.warmup = options.connections * WARMUP_EACH;
 	if (is_good && optind == argc && options.url && options.ca && options.body_path && options.requests)
 		return true;
-	fprintf(stderr, "usage: poster --url URL --ca FILE --body FILE --requests N [--connections 1..%d]\n",
+	fprintf(stderr,
+	        "usage: poster --url URL --ca FILE --body FILE --requests N [--connections 1..%d] "
+	        "[--warmup POSTS]\n",
 	        CONNECTIONS_MAX);
 	return false;
 }
@@ -204,21 +219,36 @@ static bool body_read(void)
 	return false;
 }
 
-static void report(mono_ns began)
+struct moment {
+	mono_ns at;
+	double  cpu_s;
+	long    ended;
+};
+
+static struct moment moment_now(void)
 {
-	double        seconds = (double)(mono_now().v - began.v) / 1e9;
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
+	return (struct moment){.at = mono_now(),
+	                       .cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	                                (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
+	                       .ended = poster.ended};
+}
+
+static void report(struct moment from)
+{
+	struct moment now = moment_now();
+	double        seconds = (double)(now.at.v - from.at.v) / 1e9;
+	long          requests = now.ended - from.ended;
+
 	printf("{\"requests\":%ld,\"errors\":%ld,\"active_s\":%.6f,\"requests_per_s\":%.1f,\"cpu_s\":%.6f}\n",
-	       poster.ended, poster.errors, seconds, (double)poster.ended / seconds,
-	       (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-	           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
+	       requests, poster.errors, seconds, (double)requests / seconds, now.cpu_s - from.cpu_s);
 }
 
 int main(int argc, char **argv)
 {
-	mono_ns began;
+	struct moment warm;
 
 	if (!options_read(argc, argv)) return 2;
 	if (!body_read()) return 1;
@@ -233,11 +263,12 @@ int main(int argc, char **argv)
 	curl_multi_setopt(poster.multi, CURLMOPT_TIMERFUNCTION, on_timer);
 	curl_multi_setopt(poster.multi, CURLMOPT_MAXCONNECTS, options.connections);
 	curl_multi_setopt(poster.multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connections);
-	began = mono_now();
-	for (long i = 0; i < options.connections && i < options.requests; i++)
+	poster.wanted = options.warmup + options.requests;
+	for (long i = 0; i < options.connections && i < poster.wanted; i++)
 		begin_first();
-	while (poster.ended < options.requests)
-		turn();
-	report(began);
+	turn_until(options.warmup);
+	warm = moment_now();
+	turn_until(poster.wanted);
+	report(warm);
 	return poster.errors ? 1 : 0;
 }
