@@ -181,8 +181,8 @@ def rates_picture(result):
 
 
 def lists_picture(result):
-    names = {"stampede": "stampede", "postgresql": "PostgreSQL"}
-    groups = [(query, [Bar(name, row[system], colour_of(system)) for system, name in names.items() if row[system]])
+    groups = [("", [Bar(name, row[system], colour_of(system))
+                    for system, name in (("stampede", query), ("postgresql", "PostgreSQL")) if row[system]])
               for query, row in result["lists"].items()]
     return bars("A page of a list and its count, in milliseconds (logarithmic)", about(result), groups, is_log=True)
 
