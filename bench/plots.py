@@ -8,7 +8,7 @@ import math
 import statistics
 from xml.sax.saxutils import escape
 
-WIDTH, LABELS, RIGHT = 860, 290, 130  # the picture, the room for names on its left, for numbers on its right
+WIDTH, LABELS, RIGHT = 900, 330, 130  # the picture, the room for names on its left, for numbers on its right
 LINE, BAR = 24, 15  # from one row to the next, and how thick a bar is
 PLOT_HEIGHT, LEGEND = 380, 170  # of curves, and the room for their names on the right
 OURS, OTHERS, CEILING = "#c2410c", "#64748b", "#cbd5e1"
