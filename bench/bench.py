@@ -39,7 +39,7 @@ TEMPLATE = {
 
 
 calm_seconds = 0.02  # a quick sync; more on a slow disk
-programs = ""  # the build directory
+built_at = ""  # the build directory, once main() knows it
 
 # In the environment of a part of bench/run: what is the same for all parts has been printed.
 IS_PART = "STAMPEDE_BENCH_PART"
@@ -232,14 +232,17 @@ def load_begin(build, server, words):
     return child
 
 
-def load(build, server, words):
-    """Runs the load generator and returns its report, with failures in it; without a report there is no going on."""
-    child = load_begin(build, server, words)
+def load_end(child):
+    """The report of the load generator, once it has ended, with failures in it; without a report there is no going on."""
     out, _ = child.communicate()
     children.remove(child)
     if not out:
-        raise Failed(f"load has no result: {' '.join(words)}")
+        raise Failed(f"load has no result: {' '.join(child.args)}")
     return json.loads(out)
+
+
+def load(build, server, words):
+    return load_end(load_begin(build, server, words))
 
 
 def fill(options, stampede, have, want, waits=True):
@@ -316,7 +319,7 @@ def built():
     told = {}
     for name in ("buildoptions", "dependencies"):
         with contextlib.suppress(OSError, ValueError):
-            with open(f"{programs}/meson-info/intro-{name}.json", encoding="utf-8") as file:
+            with open(f"{built_at}/meson-info/intro-{name}.json", encoding="utf-8") as file:
                 told[name] = json.load(file)
     kind = [option["value"] for option in told.get("buildoptions", []) if option["name"] == "buildtype"]
     libraries = sorted({f"{one['name']} {one['version']}" for one in told.get("dependencies", [])
@@ -392,8 +395,8 @@ def add_common_options(parser):
 
 def main(name, needed, options, run):
     """Calls run(options, directory), and ends the program with what came of it."""
-    global programs
-    programs = options.build = os.path.abspath(options.build)
+    global built_at
+    built_at = options.build = os.path.abspath(options.build)
     for program in needed:
         if not os.access(f"{options.build}/{program}", os.X_OK):
             sys.exit(f"{name}: {options.build}/{program} is missing; build first: "

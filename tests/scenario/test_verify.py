@@ -119,7 +119,7 @@ def test_a_sound_directory_has_no_fault_and_stays_as_it_is(left, way):
     if way == "stopped":
         assert (shard["accounts"], shard["passes"], shard["ledger_rows"]) == (2, 80, 240)
     else:  # the tables may be behind the journal, by all of the second filling
-        assert 1 <= shard["accounts"] <= 2
+        assert shard["accounts"] == 2 or (shard["accounts"], shard["passes"], shard["ledger_rows"]) == (1, 60, 180)
         assert 60 <= shard["passes"] <= 80 and 180 <= shard["ledger_rows"] <= 240
     assert shard["rows"] > shard["ledger_rows"] + 2 * shard["passes"]
 
