@@ -40,13 +40,18 @@ void metrics_closed(struct metrics *metrics, unsigned kind)
 
 void metrics_line(struct buffer *out, const char *format, ...)
 {
-	char    text[256];
-	va_list list;
+	va_list list, again;
 	va_start(list, format);
-	int size = vsnprintf(text, sizeof text, format, list);
+	va_copy(again, list);
+	int size = vsnprintf(NULL, 0, format, list);
+	must(size > 0);
+	uint8_t *to = buffer_reserve(out, (size_t)size + 1); /* with the null, which is not counted */
+	if (to) {
+		vsnprintf((char *)to, (size_t)size + 1, format, again);
+		out->size += (size_t)size;
+	}
+	va_end(again);
 	va_end(list);
-	must(size > 0 && (size_t)size < sizeof text);
-	buffer_append(out, text, (size_t)size);
 }
 
 void metrics_head(struct buffer *out, const char *name, const char *type, const char *help)

@@ -39,7 +39,7 @@ struct metrics_view {
 /* Appends all threads' numbers, summed, in the Prometheus text format. */
 void metrics_render(const struct metrics_view *view, struct buffer *out);
 
-/* Appends text of at most 255 bytes. */
+/* Appends what printf would print. */
 __attribute__((format(printf, 2, 3))) void metrics_line(struct buffer *out, const char *format, ...);
 
 /* Appends the lines that stand above a metric, and those of a histogram with `labels` ("shard=\"0\""). `name` is the
