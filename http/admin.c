@@ -84,9 +84,10 @@ static void hear_issuer(struct survey *survey, uint32_t shard, const msgpack_obj
 	if (!span_is(value, "up") && !span_is(value, "paused")) survey->good = false;
 }
 
+/* The probes were this thread's; a request may come to any of them. */
 static void answer_readiness(struct survey *survey)
 {
-	if (survey->good)
+	if (survey->good && service_reaches_shards(survey->request->thread->service))
 		answer_json(survey->request, 200, "{\"status\":\"ready\"}");
 	else
 		answer_json(survey->request, 503, "{\"status\":\"unavailable\"}");

@@ -104,16 +104,6 @@ static enum err start_threads(struct service *service, unsigned *started)
 	return OK;
 }
 
-static bool all_sessions_up(const struct service *service)
-{
-	for (unsigned i = 0; i < service->thread_count; i++) {
-		uint64_t up = atomic_load_explicit(&service->threads[i].metrics.sessions_up,
-		                                   memory_order_relaxed);
-		if (up < service->shards) return false;
-	}
-	return true;
-}
-
 /* Tells the supervisor how we are until it is time to stop. Until the first "ready" it looks often: somebody
  * waits for that line. */
 static enum err report(struct service *service, struct child *child)
@@ -124,7 +114,7 @@ static enum err report(struct service *service, struct child *child)
 	enum err    err = loop_open(&loop);
 	if (!err) err = loop_watch(&loop, child_fd(child));
 	while (!err && !child_stopping(child) && !atomic_load(&service->failed)) {
-		bool up = all_sessions_up(service);
+		bool up = service_reaches_shards(service);
 		ready = ready || up;
 		child_report(child, up ? "ready" : ready ? "waiting" : "starting", 0, time_mono());
 		loop_wait(&loop, (dur_us){(ready ? CHILD_TURN_MS : LOOK_OFTEN_MS) * US_PER_MS});

@@ -209,6 +209,16 @@ static void publish_gauges(struct http_thread *thread)
 	atomic_store_explicit(&thread->metrics.connections, thread->connections, memory_order_relaxed);
 }
 
+bool service_reaches_shards(const struct service *service)
+{
+	for (unsigned i = 0; i < service->thread_count; i++) {
+		uint64_t up = atomic_load_explicit(&service->threads[i].metrics.sessions_up,
+		                                   memory_order_relaxed);
+		if (up < service->shards) return false;
+	}
+	return true;
+}
+
 /* One turn; true when the next must not sleep. */
 static bool turn(struct http_thread *thread, bool at_once)
 {

@@ -74,6 +74,9 @@ struct pending {
  * start. */
 void *thread_main(void *argument);
 
+/* Does every thread reach every shard, as of its last turn? Any thread may ask. */
+bool service_reaches_shards(const struct service *service);
+
 /* The turn's time. Read once a turn, and only in turns that ask for it. */
 mono_us thread_now(struct http_thread *thread);
 

@@ -174,6 +174,19 @@ def test_a_stopped_shard_is_left_alone_and_nobody_waits_for_ever(new_service):
         shop.close()
 
 
+def test_ready_speaks_for_every_thread(new_service):
+    service = new_service(shards=1, http_threads=4)
+    service.expect_log("level=warn")
+    shop = Shop(service)
+    path = path_of(shop.create()["id"])
+    clients = [service.client(shop.key) for _ in range(32)]
+    for _ in range(5):
+        service.kill_child("shard", 0)
+        assert {client.get(path).status for client in clients} == {200}
+    for client in (shop, *clients):
+        client.close()
+
+
 def test_a_child_that_keeps_dying(new_service):
     """Back-off slows the restarts, every answer is quick meanwhile, and in the end it serves again. What does not run
     has no pid: `kill 0` would be everybody."""
