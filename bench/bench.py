@@ -6,10 +6,12 @@ directory, is gone when it ends, however it ends.
 
 import contextlib
 import ctypes
+import glob
 import http.client
 import json
 import os
 import platform
+import re
 import resource
 import select
 import shutil
@@ -24,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_SECONDS_MAX = 30
 OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
 DRAIN_SECONDS_MAX = 20
+REST_SECONDS_MAX = 5  # of a connection that is used again
 CALM_SYNCS, CALM_SECONDS_MAX = 200, 180  # so many quick syncs in a row, within this time
 TEMPLATE = {
     "name": "Bench card",
@@ -152,13 +155,16 @@ class Stampede:
                                     "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1", *self.options],
                                    self.log_path, seconds_max)
         self.target = fields["http"]
-        self.connection = http.client.HTTPConnection(self.target)
+        self.connection, self.posted_at = http.client.HTTPConnection(self.target), 0
 
     def ask(self, *words):
         return command_json([self.program, *words, "--data", self.data])
 
     def post(self, path, body):
-        """What the interface answers, which has to be a success."""
+        """What the interface answers, which has to be a success. The service closes connections that rest for long."""
+        if time.monotonic() - self.posted_at > REST_SECONDS_MAX:
+            self.connection.close()  # to be opened anew
+        self.posted_at = time.monotonic()
         self.connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {self.api_key}",
                                                                  "Content-Type": "application/json"})
         answer = self.connection.getresponse()
@@ -327,6 +333,14 @@ def built():
     return "".join(kind) or "unknown", ", ".join(libraries) or "unknown"
 
 
+def peer_versions():
+    """Of the peers that are installed, in their own words."""
+    programs = [*sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))[-1:],
+                *filter(None, map(shutil.which, ("redis-server", "node")))]
+    told = [f"{os.path.basename(program)} {output_of(program, '--version')}" for program in programs]
+    return ", ".join(re.sub(r"^(\S+) .*?(\d[\d.]+).*", r"\1 \2", one) for one in told) or "none"
+
+
 def facts(directory):
     commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
     if output_of("git", "status", "--porcelain"):
@@ -340,6 +354,7 @@ def facts(directory):
         "commit": commit,
         "build": kind,
         "libraries": libraries,
+        "peers": peer_versions(),
         "begun": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "load before": f"{os.getloadavg()[0]:.2f}",
     }

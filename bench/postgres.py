@@ -26,6 +26,15 @@ def is_installed():
     return bool(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
 
 
+def demand_way_to(directory):
+    """PostgreSQL runs as a user of its own if we are root, who has to be able to enter what `directory` lies in."""
+    parent = os.path.dirname(directory)
+    if os.getuid() != 0 or not is_installed():
+        return
+    if subprocess.run(["runuser", "-u", "postgres", "--", "test", "-x", parent], check=False, cwd="/").returncode:
+        raise Failed(f"PostgreSQL's user cannot enter {parent}; name a directory with --dir that everybody may enter")
+
+
 class Cluster:
     """A server that answers, and a session of psql with it that stays open."""
 
