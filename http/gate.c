@@ -149,10 +149,9 @@ static bool put_aside(struct gate *gate, size_t whole)
 	buffer_clear(&gate->ahead);
 	gate->ahead_at = 0;
 	buffer_append(&gate->ahead, input->bytes + whole, surplus);
-	/* With the body at hand, which stays where it is until it is answered. */
-	return !gate->ahead.failed &&
-	       (surplus <= READ_BYTES || gate_charge_body(gate, gate->body_charge + surplus) ||
-	        gate->body_size + surplus <= BODY_SMALL_BYTES);
+	if (!gate->ahead.failed && gate_charge_ahead(gate)) return true;
+	gate_drop_ahead(gate);
+	return false;
 }
 
 static void hand_over_whole(struct gate *gate)
@@ -264,6 +263,7 @@ static bool feed(struct gate *gate)
 	if (size == 0) {
 		buffer_clear(&gate->ahead);
 		gate->ahead_at = 0;
+		if (gate->ahead_charge) gate_drop_ahead(gate);
 		return false;
 	}
 	if (size > FEED_BYTES) size = FEED_BYTES;
@@ -312,15 +312,17 @@ static void look(struct gate *gate)
 
 /* --- reading --- */
 
-/* No more than the request at hand wants: what is behind it waits in the kernel. */
+/* No more than the request at hand wants: what is behind it waits in the kernel. Where a chunked body ends is not
+ * known before. */
 static size_t wanted(const struct gate *gate)
 {
 	if (gate->state != GATE_BODY) return FIRST_READ_BYTES;
+	if (gate->head.chunked) return READ_BYTES;
 	size_t so_far = gate->socket->input->size;
 	size_t size = so_far < READ_BYTES ? READ_BYTES : so_far;
 	if (size > BODY_READ_BYTES_MAX) size = BODY_READ_BYTES_MAX;
 	uint64_t left = gate->head.length - gate->body_size;
-	return !gate->head.chunked && left < size ? (size_t)left : size;
+	return left < size ? (size_t)left : size;
 }
 
 static const char *read_clear(struct gate *gate)

@@ -46,8 +46,8 @@ struct gate {
 	struct buffer ahead; /* bytes behind the request at hand */
 	size_t        ahead_at; /* of which so many have been fed */
 
-	size_t body_charge, answer_charge; /* in the thread's sums */
-	int    linger_fd;                  /* -1, or the connection once more, to outlive h2o's closing it */
+	size_t body_charge, ahead_charge, answer_charge; /* in the thread's sums */
+	int    linger_fd; /* -1, or the connection once more, to outlive h2o's closing it */
 	size_t lingered;
 };
 
@@ -85,6 +85,9 @@ bool gates_feed(struct http_thread *thread);
 /* Closes what takes too long; a few times a second. */
 void gates_sweep(struct http_thread *thread, mono_us now);
 
+/* Is the body of a request still coming? */
+bool gates_receive(const struct http_thread *thread);
+
 /* Frees what is left when the loop has ended. */
 void gates_free(struct http_thread *thread);
 
@@ -96,3 +99,6 @@ void gate_doom(struct gate *gate);   /* the client is gone, or is to go: forgets
 /* The gate's body is of so many bytes now. false: that is beyond BODIES_BYTES_MAX in all or, beside other bodies of the
  * account, BODIES_ACCOUNT_BYTES_MAX; nothing has changed then. */
 must_check bool gate_charge_body(struct gate *gate, size_t bytes);
+/* The same for what `ahead` has room for; it goes to no account, since the next request may be another's. */
+must_check bool gate_charge_ahead(struct gate *gate);
+void            gate_drop_ahead(struct gate *gate);

@@ -67,6 +67,27 @@ bool gate_charge_body(struct gate *gate, size_t bytes)
 	return false;
 }
 
+bool gate_charge_ahead(struct gate *gate)
+{
+	struct http_thread *thread = gate->thread;
+	size_t              before = gate->ahead_charge, size = gate->ahead.capacity;
+	if (size <= AHEAD_SMALL_BYTES) size = 0;
+	if (size == before) return true;
+	move_sum(&thread->metrics.body_bytes, &gate->ahead_charge, size);
+	if (size < before ||
+	    sum_of(thread->service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX)
+		return true;
+	move_sum(&thread->metrics.body_bytes, &gate->ahead_charge, before);
+	return false;
+}
+
+void gate_drop_ahead(struct gate *gate)
+{
+	buffer_free(&gate->ahead);
+	gate->ahead_at = 0;
+	must(gate_charge_ahead(gate));
+}
+
 enum err gate_charge_answer(struct gate *gate, size_t size)
 {
 	struct http_thread *thread = gate->thread;
@@ -109,6 +130,10 @@ static void begin_http(struct gate *gate)
 	/* Bytes that came with the end of the handshake are not for h2o to parse yet. */
 	buffer_append(&gate->ahead, (*input)->bytes, (*input)->size);
 	h2o_buffer_consume(input, (*input)->size);
+	if (gate->ahead.failed || !gate_charge_ahead(gate)) {
+		h2o_socket_close(gate->socket);
+		return;
+	}
 	h2o_http1_accept(accept, gate->socket, *h2o_get_timestamp(accept->ctx, NULL, NULL));
 	gate_start(gate);
 }
@@ -150,7 +175,7 @@ static void free_gate(struct gate *gate)
 	uncharge(gate);
 	if (gate->gone) *gate->gone = true;
 	if (gate->linger_fd >= 0) close(gate->linger_fd);
-	buffer_free(&gate->ahead);
+	gate_drop_ahead(gate);
 	*(gate->admin ? &gate->thread->admin_connections : &gate->thread->connections) -= 1;
 	free(gate);
 }
@@ -178,6 +203,7 @@ void gate_end(struct gate *gate)
 		return;
 	}
 	uncharge(gate);
+	gate_drop_ahead(gate);
 	gate->linger_fd = -1; /* the new socket's */
 	gate->state = GATE_LINGERING;
 	gate->since = thread_now(gate->thread);
@@ -200,8 +226,7 @@ void gate_done(struct gate *gate, bool persistent)
 void gate_doom(struct gate *gate)
 {
 	gate->doomed = true;
-	buffer_free(&gate->ahead);
-	gate->ahead_at = 0;
+	gate_drop_ahead(gate);
 }
 
 void gates_free(struct http_thread *thread)
@@ -226,6 +251,13 @@ bool gates_feed(struct http_thread *thread)
 		gate_start(gate);
 	}
 	return fed;
+}
+
+bool gates_receive(const struct http_thread *thread)
+{
+	for (h2o_linklist_t *link = thread->gates.next; link != &thread->gates; link = link->next)
+		if (gate_of_link(link)->state == GATE_BODY) return true;
+	return false;
 }
 
 /* --- now and then --- */

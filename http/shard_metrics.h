@@ -3,13 +3,14 @@
 #include "schemas/buffer.h"
 #include "schemas/histogram.h"
 #include "schemas/ids.h"
+#include "schemas/limits.h"
 #include "schemas/url.h"
 
 #include <stdbool.h>
 
 /* The shards' part of /metrics: taken from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard that
  * did not answer has stampede_shard_up 0 and no other line. Errors: none. */
-enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 4, FAILING_MAX = 10 };
+enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 4 };
 
 struct shard_numbers {
 	bool    up;

@@ -244,7 +244,7 @@ static void serve(struct http_thread *thread)
 }
 
 /* Answers what is owed: no new connections, every answer closes its own, and a request that was on its way
- * when the stop came is still taken. */
+ * when the stop came, or whose body still comes, is taken. */
 static void drain(struct http_thread *thread)
 {
 	mono_us begun = time_mono(), now = begun;
@@ -256,7 +256,8 @@ static void drain(struct http_thread *thread)
 		more = turn(thread, more);
 		now = thread_now(thread);
 		mono_us quiet_since = thread->last_request.v > begun.v ? thread->last_request : begun;
-		if (thread->in_flight == 0 && mono_since(now, quiet_since).v >= QUIET_MS * US_PER_MS) break;
+		bool    quiet = mono_since(now, quiet_since).v >= QUIET_MS * US_PER_MS;
+		if (thread->in_flight == 0 && quiet && !gates_receive(thread)) break;
 		if (thread->connections == 0 && thread->admin_connections == 0) break;
 	}
 	if (thread->in_flight)

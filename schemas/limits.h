@@ -1,6 +1,7 @@
 #pragma once
 
-/* Every limit, in one place. The comment of each says what it counts and, where its name leaves that open, why it is
+/* The limits that a caller or an operator can meet, and those that processes agree on, in one place; what only one file
+ * has to do with stands there. The comment of each says what it counts and, where its name leaves that open, why it is
  * there and what happens at it: an error's code, or what is done instead. */
 enum {
 	/* Interface */
@@ -92,7 +93,8 @@ enum {
 	BODIES_BYTES_MAX = 128 << 20,
 	/* likewise, of one account that has more than one under way */
 	BODIES_ACCOUNT_BYTES_MAX = BODIES_BYTES_MAX / 4,
-	BODY_SMALL_BYTES = 64 << 10, /* a body that is always taken */
+	BODY_SMALL_BYTES = 64 << 10,  /* a body that is always taken */
+	AHEAD_SMALL_BYTES = 32 << 10, /* room that a connection may keep for what comes before its turn */
 	/* bytes of answers that wait for their last part or for their reader, over all connections; who has not read for
 	 * EVICT_AFTER_MS is closed, then large answers are OVERLOADED */
 	ANSWERS_BYTES_MAX = 256 << 20,
@@ -129,6 +131,7 @@ enum {
 	DELIVERIES_KEPT_DAYS = 7,         /* of service time: what has ended can be listed so long */
 	DELIVERIES_KEPT_MAX = 10000,      /* likewise, an account's; the oldest are forgotten */
 	DELIVERIES_COUNTED_MAX = 1 << 20, /* rows a look at the queue goes through; more are not counted */
+	FAILING_MAX = 10,          /* subscriptions of a shard that status and /metrics name: the worst */
 	LEASES_PER_CALL_MAX = 24,  /* deliveries handed out by one command: it stages writes for each */
 	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */
 	LEASES_MAX = 4096,         /* handed out at once, over all shards; more wait in their queues */
@@ -204,6 +207,8 @@ enum {
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
 	BULK_WRITES_MAX = 64,       /* writes of one command that works off a queue */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
+	LIST_BYTES_MAX =
+	    64 << 20, /* bytes of a list without pages: what it may take of ANSWERS_BYTES_MAX; OVERLOADED */
 	ANSWERS_WAITING_BYTES_MAX =
 	    16 << 20, /* bytes of full answer frames not yet sent; nothing more is decided */
 };

@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import socket
+import ssl
 import time
 from contextlib import ExitStack, closing
 
@@ -120,6 +121,31 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("is_encrypted", [False, True])
+def test_what_came_ahead_of_its_turn_is_given_back(new_service, certificate, is_encrypted):
+    """A megabyte behind a body is read with it, and answered; the connections then rest."""
+    cert, key = certificate
+    shop = Shop(new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)] if is_encrypted else []))
+    tls = ssl.create_default_context(cafile=cert)
+    requests = (b"GET /nowhere HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 8000 + b"\r\n\r\n") * 120
+    first = head(shop, "POST /v1/passes HTTP/1.1", "Content-Type: application/json", "Transfer-Encoding: chunked")
+    before = look(shop.service).get("stampede_http_resident_bytes")
+    with ExitStack() as stack:
+        for _ in range(40):
+            plain = connect(shop.service.http)
+            rests = stack.enter_context(closing(tls.wrap_socket(plain, server_hostname="127.0.0.1") if is_encrypted else plain))
+            rests.sendall(first + b"%x\r\n" % MIB + b" " * MIB + b"\r\n")
+            rests.sendall(b"0\r\n\r\n" + requests)
+            data = b""
+            for status in [400] + [404] * 120:
+                answer, data = receive_answer(rests, data)
+                assert answer.status == status
+        wait_for(lambda: look(shop.service).get("stampede_http_resident_bytes") < before + 16 * MIB, 5, "the memory")
+        assert look(shop.service).get("stampede_http_body_bytes") == 0
+    shop.close()
+
+
+@pytest.mark.plain
 def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
     pass_id = own.create()["id"]
     one = head(own, f"GET {path_of(pass_id)} HTTP/1.1")
@@ -226,6 +252,26 @@ def test_leave_to_send_is_given_before_the_body_and_not_for_one_that_is_refused(
 
 
 # Going away
+
+def test_a_stop_takes_the_request_whose_body_still_comes(own):
+    service, pass_id = own.service, own.create()["id"]
+    body = b'{"balance_to_add": 5}'
+    with closing(connect(service.http)) as slow:
+        slow.sendall(head(own, f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1", "Content-Type: application/json",
+                          f"Content-Length: {len(body)}") + body[:4])
+        assert own.get(pass_id)["balance"] == 0  # the only thread, which takes them in the order they came
+        service.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: refuses(service.http), 5, "the listener to close")
+        time.sleep(1)  # the client's own slowness: a stop that owes nothing is over by then
+        slow.sendall(body[4:])
+        answer = receive_answer(slow)[0]
+        assert (answer.status, answer.headers["connection"]) == (202, "close")
+    assert service.process.wait(15) == 0
+    service.process = None
+    service.start()
+    with service.client(own.key) as client:
+        assert client.get(path_of(pass_id)).json["balance"] == 5
+
 
 def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
     service, pass_id = own.service, own.create()["id"]

@@ -13,8 +13,8 @@ static void note_line(struct backlog *backlog, const struct backlog_line *line)
 {
 	unsigned at = backlog->worst_count;
 	if (line->retries == 0) return;
-	if (at == BACKLOG_WORST && backlog->worst[--at].retries >= line->retries) return;
-	if (backlog->worst_count < BACKLOG_WORST) backlog->worst_count++;
+	if (at == FAILING_MAX && backlog->worst[--at].retries >= line->retries) return;
+	if (backlog->worst_count < FAILING_MAX) backlog->worst_count++;
 	for (; at && backlog->worst[at - 1].retries < line->retries; at--)
 		backlog->worst[at] = backlog->worst[at - 1];
 	backlog->worst[at] = *line;

@@ -1,8 +1,8 @@
 #pragma once
+#include "schemas/limits.h"
 #include "store/delivery.h"
 
 /* What a shard's deliveries come to, as of a reader's view. */
-enum { BACKLOG_WORST = 10 };
 struct backlog {
 	uint64_t waiting, leased; /* of those that are wanted; at most DELIVERIES_COUNTED_MAX are looked at */
 	uint64_t due;             /* of those that wait */
@@ -14,7 +14,7 @@ struct backlog {
 		uint64_t          retries; /* that wait after an attempt that failed */
 		uint8_t           error;   /* of the last that was seen, as in struct delivery */
 		uint16_t          status;
-	} worst[BACKLOG_WORST]; /* the subscriptions with the most, the most first */
+	} worst[FAILING_MAX]; /* the subscriptions with the most, the most first */
 };
 
 /* `now`: service time. Errors: as view.h. */
