@@ -1,5 +1,6 @@
 /* Lists in parts, so that a page of large passes needs neither one giant message nor a second pass. */
 #include "actors/shard/list_out.h"
+#include "actors/rt/time.h"
 
 void list_begin(struct list_out *list, struct outcome *outcome)
 {
@@ -20,10 +21,17 @@ struct buffer *list_item(struct list_out *list)
 {
 	if (list->items.size >= REPLY_PART_BYTES_MAX) {
 		pack_items(list);
+		list->sent += list->outcome->payload->size;
 		if (!list->failed) list->outcome->part(list->outcome->part_user, list->outcome->payload);
 	}
 	list->count++;
 	return &list->items;
+}
+
+enum err list_may_go_on(const struct list_out *list, const struct request *request)
+{
+	bool is_late = request->call->deadline.v <= time_mono().v;
+	return is_late || list->sent >= LIST_BYTES_MAX ? ERR_OVERLOADED : OK;
 }
 
 enum err list_end(struct list_out *list, uint64_t total, bool has_more)

@@ -122,3 +122,30 @@ Test(list_out, that_ran_out_of_memory_says_so)
 	payload.failed = true;
 	cr_expect_eq(list_end(&list, 1, false), ERR_NO_MEMORY);
 }
+
+Test(list_out, one_without_pages_ends_some_day)
+{
+	struct list_out list;
+	struct call     call = {.deadline = {INT64_MAX}};
+	struct request  request = {.call = &call};
+	buffer_clear(&payload);
+	list_begin(&list, &outcome);
+	cr_assert_eq(list_may_go_on(&list, &request), OK);
+	for (unsigned i = 0; i < 3; i++) {
+		size_t before = list.sent;
+		while (list.sent == before) {
+			msgpack_packer pk = buffer_packer(list_item(&list));
+			msgpack_pack_bin(&pk, 60000);
+			for (unsigned byte = 0; byte < 60000; byte++)
+				buffer_byte(&list.items, 0);
+		}
+		cr_assert_geq(list.sent - before, REPLY_PART_BYTES_MAX);
+	}
+	cr_assert_eq(list_may_go_on(&list, &request), OK);
+	list.sent = LIST_BYTES_MAX;
+	cr_expect_eq(list_may_go_on(&list, &request), ERR_OVERLOADED);
+	list.sent = 0;
+	call.deadline.v = 0;
+	cr_expect_eq(list_may_go_on(&list, &request), ERR_OVERLOADED);
+	list_drop(&list);
+}

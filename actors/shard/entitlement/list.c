@@ -26,9 +26,12 @@ static enum err look_up(struct listing *listing, const struct entitlement *row)
 	                         &listing->terms);
 }
 
+enum { ROWS_A_LOOK = 256 }; /* at the clock: a pass may have any number */
+
 static enum err list_one(struct listing *listing, const struct entitlement *row)
 {
 	enum err err = look_up(listing, row);
+	if (!err && listing->count % ROWS_A_LOOK == 0) err = list_may_go_on(&listing->list, listing->request);
 	if (err) return err;
 	msgpack_packer pk = buffer_packer(list_item(&listing->list));
 	listing->count++;
@@ -52,12 +55,17 @@ static int compare(const void *a, const void *b)
 }
 
 /* The rows of OPEN are in the order of families: their ids are put into that of assignment. */
-static enum err collect(const struct request *request, uint32_t pass, struct buffer *ids)
+static enum err collect(const struct listing *listing, uint32_t pass, struct buffer *ids)
 {
+	const struct request   *request = listing->request;
 	struct entitlement_open row = {.pass = pass};
-	enum err                err;
-	while (!(err = entitlement_open_next(request->view, request->account->id, request->now, &row)))
-		buffer_append(ids, row.id.b, sizeof row.id.b);
+	enum err                err = OK;
+	for (unsigned i = 0; !err; i++) {
+		if (i % ROWS_A_LOOK == 0) err = list_may_go_on(&listing->list, request);
+		if (!err)
+			err = entitlement_open_next(request->view, request->account->id, request->now, &row);
+		if (!err) buffer_append(ids, row.id.b, sizeof row.id.b);
+	}
 	if (ids->failed) return ERR_NO_MEMORY;
 	if (ids->size) qsort(ids->at, ids->size / sizeof row.id, sizeof row.id, compare);
 	return err == ERR_NOT_FOUND ? OK : err;
@@ -67,7 +75,7 @@ static enum err list_redeemable(struct listing *listing, uint32_t pass)
 {
 	struct request *request = listing->request;
 	struct buffer   ids = {0};
-	enum err        err = collect(request, pass, &ids);
+	enum err        err = collect(listing, pass, &ids);
 	for (size_t at = 0; !err && at < ids.size; at += sizeof(struct uuid)) {
 		struct entitlement row;
 		struct uuid        id;
