@@ -219,7 +219,10 @@ static enum err take_letters(struct engine *engine, bool *more)
 {
 	enum err err = go_through_frame(engine);
 	*more = true;
-	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine_has_room(engine); i++) {
+	/* Room may come at any moment, by another thread: the frame at hand first. */
+	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
+	                     engine_has_room(engine);
+	     i++) {
 		if (mailbox_recv(engine->mailbox, &engine->letter)) {
 			*more = false;
 			break;
