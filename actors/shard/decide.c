@@ -174,9 +174,12 @@ static enum err save(struct engine *engine, struct request *request)
 	numbers_saw(&engine->numbers, &engine->writes);
 	note_settings(engine, request);
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
-	if ((err = issuance_saw(&engine->issuance, &engine->writes, engine->now))) return err;
-	if ((err = due_saw(&engine->notices, &engine->writes, view))) return err;
-	return queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
+	if ((err = issuance_saw(&engine->issuance, &engine->writes, engine->now)) ||
+	    (err = due_saw(&engine->notices, &engine->writes, view)) ||
+	    (err = queue_saw(&engine->deliveries, &engine->writes, view, engine->now)))
+		/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
+		return engine_bear(engine, message_row(request->call->message)->name, err);
+	return OK;
 }
 
 static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)
