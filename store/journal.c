@@ -14,6 +14,7 @@
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
  * the sync thread is DONE, noticed by journal_settle(). */
 #include "store/journal.h"
+#include "store/file.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
-enum next_state { NEXT_WANTED, NEXT_READY };
+enum next_state { NEXT_WANTED, NEXT_READY, NEXT_LOST };
 enum {
 	PREPARE_RETRY_US = 200000,
 	PREPARE_BYTES_PER_S = 1 << 30, /* faster than records can fill it, with rests for others to work in */
@@ -157,8 +158,10 @@ static void *prepare_main(void *data)
 				usleep(PREPARE_RETRY_US);
 		}
 		if (atomic_load(&journal->stopping)) return NULL;
+		/* Asked once: a sync that failed says nothing true when it is tried again. */
+		bool is_named = !file_sync_dir(journal->dir.fd);
 		atomic_store(&journal->next.failures, 0);
-		atomic_store(&journal->next.state, NEXT_READY);
+		atomic_store(&journal->next.state, is_named ? NEXT_READY : NEXT_LOST);
 		wake_writer(journal);
 	}
 }
@@ -258,7 +261,7 @@ enum err journal_settle(struct journal *journal)
 	ssize_t  n = read(journal->wake_fd, &count, sizeof count);
 	(void)n; /* nothing to read: nothing new, and the states say the same */
 	int state = atomic_load(&journal->flight.state);
-	if (state == FLIGHT_FAILED) return ERR_IO;
+	if (state == FLIGHT_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
 	if (state != FLIGHT_DONE) return OK;
 	journal->durable = journal->flight.after;
 	journal->syncs++;
@@ -340,6 +343,7 @@ static enum err first_segment(struct journal *journal, uint64_t number)
 	enum err err = segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
 	if (err != ERR_NOT_FOUND) return err;
 	if ((err = segment_create(&journal->dir, number, NULL))) return err;
+	if ((err = file_sync_dir(journal->dir.fd))) return err;
 	return segment_open(&journal->dir, number, &journal->fd, &journal->segment_bytes);
 }
 

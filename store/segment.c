@@ -78,8 +78,7 @@ enum err segment_create(const struct journal_dir *dir, uint64_t number, struct p
 	close(fd);
 	if (!err && linkat(dir->fd, unfinished, dir->fd, name, 0))
 		err = ERR_IO; /* unlike rename, never replaces */
-	if (unlinkat(dir->fd, unfinished, 0) && !err) err = ERR_IO;
-	return err ? err : file_sync_dir(dir->fd);
+	return unlinkat(dir->fd, unfinished, 0) && !err ? ERR_IO : err;
 }
 
 enum err segment_open(const struct journal_dir *dir, uint64_t number, int *out, uint64_t *bytes)

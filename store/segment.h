@@ -19,8 +19,8 @@ struct journal_dir {
 enum { SEGMENT_NAME = 32 };
 void segment_name(uint64_t number, char name[SEGMENT_NAME]);
 
-/* Makes a segment: zeros written at the pace of `progress` (may be NULL), synced, named, directory synced. A file of
- * that name must not exist. Errors: ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
+/* Makes a segment: zeros written at the pace of `progress` (may be NULL), synced, named. The name is durable once the
+ * caller has synced the directory. A file of that name must not exist. Errors: ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
 must_check enum err segment_create(const struct journal_dir *dir, uint64_t number, struct progress *progress);
 
 /* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head, or size); ERR_NOT_MINE (whole, but of
