@@ -8,11 +8,13 @@
 #include "ops/cli/cli.h"
 #include "schemas/messages.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 static bool wants_help(int argc, char **argv)
 {
@@ -79,8 +81,18 @@ static int actor(int argc, char **argv)
 	return status;
 }
 
+/* Whoever starts us may have closed some of the first three; a socket or a file must not come to stand in their place.
+ * What is written to such an output fails, as it should. */
+static bool fill_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	if (!fill_standard_descriptors()) return 1;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, like a full disk */
 	if (argc >= 2 && !strcmp(argv[1], "serve")) return serve(argc - 2, argv + 2);

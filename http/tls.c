@@ -1,6 +1,7 @@
 /* TLS as we offer it. No HTTP/2 is negotiated: the packaged h2o has unpatched faults there, and with ALPN
  * naming HTTP/1.1 alone its HTTP/2 code cannot be reached. */
 #include "http/tls.h"
+#include "actors/rt/tls_key.h"
 
 #include <h2o.h>
 #include <openssl/err.h>
@@ -9,9 +10,7 @@
 
 static bool load(SSL_CTX *tls, const char *cert, const char *key)
 {
-	return SSL_CTX_use_certificate_chain_file(tls, cert) == 1 &&
-	       SSL_CTX_use_PrivateKey_file(tls, key, SSL_FILETYPE_PEM) == 1 &&
-	       SSL_CTX_check_private_key(tls) == 1;
+	return SSL_CTX_use_certificate_chain_file(tls, cert) == 1 && tls_key_take(tls, key);
 }
 
 enum err tls_open(const char *cert, const char *key, SSL_CTX **tls, char why[128])

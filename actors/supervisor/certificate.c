@@ -1,9 +1,9 @@
 /* Reads the TLS files the way http and the timer will, and throws the result away. */
 #include "actors/supervisor/certificate.h"
 #include "actors/rt/log.h"
+#include "actors/rt/tls_key.h"
 
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <string.h>
 
 /* The first error in OpenSSL's queue is the cause, the later ones its layers. */
@@ -27,9 +27,7 @@ enum err certificate_check(const struct options *options)
 	must(tls);
 	if (options->tls_cert && SSL_CTX_use_certificate_chain_file(tls, options->tls_cert) != 1)
 		err = refuse("--tls-cert", options->tls_cert);
-	else if (options->tls_key &&
-	         (SSL_CTX_use_PrivateKey_file(tls, options->tls_key, SSL_FILETYPE_PEM) != 1 ||
-	          SSL_CTX_check_private_key(tls) != 1))
+	else if (options->tls_key && !tls_key_take(tls, options->tls_key))
 		err = refuse("--tls-key", options->tls_key);
 	else if (options->egress_ca && SSL_CTX_load_verify_file(tls, options->egress_ca) != 1)
 		err = refuse("--egress-ca", options->egress_ca);

@@ -2,7 +2,7 @@
  *
  * Its making ends with the identity, which is written under another name, synced and renamed: a directory
  * with an identity is whole, one without is either not ours or was interrupted, and then nothing has ever
- * been stored in it. The lock is taken before anything is looked at, so two first starts cannot mix. */
+ * been stored in it. The lock is taken before anything is made, so two first starts cannot mix. */
 #include "actors/supervisor/home.h"
 #include "actors/rt/log.h"
 #include "schemas/limits.h"
@@ -42,23 +42,43 @@ static enum err look_at_key(const char *dir, struct datadir *datadir)
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* there is a directory, but it is not whole */
 }
 
-static enum err open_identity(const char *dir, struct datadir *datadir)
+/* By datadir_open or datadir_look. */
+static enum err read_identity(enum err (*read)(const char *, struct datadir *), const char *dir,
+                              struct datadir *datadir)
 {
-	enum err err = datadir_open(dir, datadir);
+	enum err err = read(dir, datadir);
 
 	if (!err && (datadir->identity.shards < 1 || datadir->identity.shards > SHARDS_MAX)) {
 		datadir_close(datadir);
 		err = ERR_DAMAGED;
 	}
-	if (!err && (err = datadir_lock_dir(datadir->fd, LOCK_WAIT_MS))) {
+	if (err)
+		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
+		          err_code(err), err_message(err));
+	return err;
+}
+
+/* Before anything is made beside it: the directory may be somebody else's. */
+static enum err look_at_identity(const char *dir)
+{
+	struct datadir looked;
+	enum err       err = read_identity(datadir_look, dir, &looked);
+
+	if (!err) datadir_close(&looked);
+	return err;
+}
+
+static enum err open_identity(const char *dir, struct datadir *datadir)
+{
+	enum err err = read_identity(datadir_open, dir, datadir);
+
+	if (err) return err;
+	if ((err = datadir_lock_dir(datadir->fd, LOCK_WAIT_MS))) {
 		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
 		datadir_close(datadir);
 		return err;
 	}
-	if (err)
-		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
-		          err_code(err), err_message(err));
-	return err ? err : look_at_key(dir, datadir);
+	return look_at_key(dir, datadir);
 }
 
 enum err home_open(const char *dir, struct home *home)
@@ -77,7 +97,7 @@ enum err home_open(const char *dir, struct home *home)
 		err = ERR_NOT_FOUND;
 		goto out;
 	}
-	if ((err = take_lock(dir, dir_fd, &home->lock_fd))) goto out;
+	if ((err = look_at_identity(dir)) || (err = take_lock(dir, dir_fd, &home->lock_fd))) goto out;
 	/* Sockets only: a restored directory may come without. */
 	if (mkdirat(dir_fd, "run", 0700) < 0 && errno != EEXIST) {
 		log_fatal("bad_data_directory", "data=\"%s\" file=run error=\"%s\"", dir, strerror(errno));

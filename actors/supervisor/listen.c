@@ -70,7 +70,9 @@ enum err listen_open(const char *option, const char *host_port, int *fd, char ad
 		return ERR_BAD_OPTION;
 	}
 	*fd = -1;
-	for (const struct addrinfo *to = found; to && *fd < 0; to = to->ai_next)
+	/* A name may have several addresses: the first that is ours is taken, unless somebody else has it. */
+	errno = 0;
+	for (const struct addrinfo *to = found; to && *fd < 0 && errno != EADDRINUSE; to = to->ai_next)
 		*fd = bind_one(to);
 	if (*fd < 0)
 		log_fatal("cannot_listen", "option=%s address=%s error=\"%s\"", option, host_port,

@@ -99,19 +99,24 @@ static enum err open_signals(struct supervisor *self)
 	return self->signal_fd < 0 ? ERR_IO : OK;
 }
 
+static enum err cannot_start(enum err err)
+{
+	log_fatal("cannot_start", "code=%s error=\"%s\"", err_code(err), strerror(errno));
+	return err;
+}
+
 static enum err open_loop(struct supervisor *self)
 {
 	char     endpoint[ENDPOINT_TEXT];
 	enum err err;
 
 	datadir_supervisor_endpoint(&self->home.datadir, endpoint);
-	/* Signals first: the transport's threads inherit the mask. */
-	if ((err = open_signals(self)) || (err = loop_open(&self->loop)) ||
+	if ((err = loop_open(&self->loop)) ||
 	    (err = desk_open(&self->desk, endpoint, (uint64_t)time_wall().v, &self->children)) ||
 	    (err = loop_watch(&self->loop, self->signal_fd)) ||
 	    (err = loop_watch(&self->loop, desk_fd(self->desk))))
-		log_fatal("cannot_start", "code=%s error=\"%s\"", err_code(err), strerror(errno));
-	return err;
+		return cannot_start(err);
+	return OK;
 }
 
 static void take_signals(struct supervisor *self, mono_us now)
@@ -184,6 +189,11 @@ int supervisor_main(const struct options *options)
 	enum err err;
 
 	log_open(role_text(ROLE_SUPERVISOR), 0);
+	/* Signals first: a stop may come while we wait for a lock, and the transport's threads inherit the mask. */
+	if ((err = open_signals(&self))) {
+		cannot_start(err);
+		goto out;
+	}
 	if ((err = settle(&self))) goto out;
 	complete_options(&self);
 	children_plan(&self.children, &self.options);

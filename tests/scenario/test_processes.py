@@ -1,15 +1,20 @@
 """The processes: readiness, orderly stops, deaths and restarts, and starts that must be refused."""
+import fcntl
 import os
 import signal
 import socket
+import struct
+import subprocess
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from harness import is_alive, wait_for
 from shop import Shop, new_id, path_of
 from test_issuer import shops_on_every_shard
 
+F_OFD_SETLK = 37
 NEVER_LONGER = 8.0  # seconds until any answer: a shard's deadline, its grace, and room for a busy machine
 
 
@@ -38,6 +43,40 @@ def send_delta_and_leave(shop, pass_id, amount):
 
 
 # Start and stop
+
+def blocks_sigterm(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    mask = next(line.split()[1] for line in lines if line.startswith("SigBlk:"))
+    return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def test_a_stop_that_comes_before_the_start_is_done(new_service):
+    """A lock that is not let go of holds the start up."""
+    service = new_service(shards=1)
+    assert service.stop() == 0
+    with open(service.data / "shards/0/lock", "r+b") as held:
+        fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        service.start(wait=False)
+        wait_for(lambda: blocks_sigterm(service.process.pid), 3, "signals to be looked at")
+        service.process.send_signal(signal.SIGTERM)
+    assert service.process.wait(10) == 0
+    service.process = None
+    assert service.out_path.read_text() == ""
+    service.await_nobody()
+
+
+def test_a_start_without_standard_descriptors(new_service):
+    """Sockets and files do not come to stand in their place."""
+    service = new_service(start=False)
+    command = service.command()
+    service.start(wait=False, command=["/bin/sh", "-c", 'exec "$0" "$@" <&- >&-', *command])
+    wait_for(lambda: "event=ready http=" in service.log_path.read_text(), 10, "the service to be ready")
+    address = service.log_path.read_text().split(" http=")[1].split()[0]
+    service.http = address.split(":")[0], int(address.split(":")[1])
+    shop = Shop(service, ("balance",))
+    assert shop.create()["status"] == "issued"
+    shop.close()
+
 
 def test_readiness_line_and_admin_listener(service):
     with service.admin() as admin:
@@ -267,6 +306,23 @@ def test_an_unreadable_certificate(new_service, tmp_path):
         service = new_service(start=False, options=["--tls-cert", str(cert), "--tls-key", str(key)])
         assert "tls" in refused_start(service).lower() or cert.name in refused_start(service)
         assert not service.data.exists(), "nothing changed"
+
+
+def test_an_encrypted_key_is_refused_and_nobody_is_asked(new_service, certificate, tmp_path):
+    cert, key = certificate
+    sealed = tmp_path / "sealed.pem"
+    subprocess.run(["openssl", "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", sealed], check=True)
+    service = new_service(start=False, options=["--tls-cert", str(cert), "--tls-key", str(sealed)])
+    assert "--tls-key" in refused_start(service)
+    assert not service.data.exists(), "nothing changed"
+
+
+def test_a_strangers_directory_is_left_as_it_is(new_service):
+    service = new_service(start=False)
+    service.data.mkdir()
+    (service.data / "identity").write_text("hello\n")
+    assert "identity" in refused_start(service)
+    assert [path.name for path in service.data.iterdir()] == ["identity"]
 
 
 def test_a_damaged_data_directory(new_service):
