@@ -1,8 +1,8 @@
 /* The options of `serve`, read from the command line and a configuration file by one table.
  *
  * A row of the table says what an option is called, where in struct options it goes, and what it may hold;
- * both readers and the writer (which makes a child's command line) go through the rows, so a new option is a
- * field and a row. The command line is read first; the file then only fills what the command line left alone.
+ * both readers, the writer (which makes a child's command line) and the help go through the rows, so a new option
+ * is a field and a row. The command line is read first; the file then only fills what the command line left alone.
  */
 #include "actors/rt/options.h"
 #include "schemas/limits.h"
@@ -25,8 +25,9 @@ struct row {
 	size_t      count_at; /* LIST: of its count */
 	int64_t     min, max; /* NUMBER_* */
 	bool (*is_valid)(const char *value);
-	const char *form; /* what is_valid wants, for people */
-	bool        internal;
+	const char *form;  /* what is_valid wants, for people */
+	const char *value; /* in the help; NULL: a flag's */
+	const char *about; /* likewise; NULL: a supervisor gives it to its children, and nobody else */
 };
 
 static bool is_host_port(const char *value);
@@ -38,33 +39,53 @@ static bool is_cidr(const char *value);
 	.kind = LIST, .at = offsetof(struct options, field), .count_at = offsetof(struct options, count)
 
 static const struct row rows[] = {
-    {"--data", TEXT, AT(data)},
-    {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = "HOST:PORT"},
-    {"--admin", TEXT, AT(admin), .is_valid = is_host_port, .form = "HOST:PORT"},
-    {"--shards", NUMBER_U32, AT(shards), .min = 1, .max = SHARDS_MAX},
-    {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX},
+    {"--data", TEXT, AT(data), .value = "DIR", .about = "the data directory; made on the first start"},
+    {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = "HOST:PORT", .value = "HOST:PORT",
+     .about = "where the interface is; port 0 takes a free one"},
+    {"--admin", TEXT, AT(admin), .is_valid = is_host_port, .form = "HOST:PORT", .value = "HOST:PORT",
+     .about = "where /healthz, /readyz and /metrics are"},
+    {"--shards", NUMBER_U32, AT(shards), .min = 1, .max = SHARDS_MAX, .value = "N",
+     .about = "how many a new directory gets, for good (half the cores, 1 to 8)"},
+    {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX, .value = "N",
+     .about = "how many serve the interface (half the cores, 1 to 8)"},
     {"--public-url", TEXT, AT(public_url), .is_valid = is_url,
-     .form = "http(s)://HOST[/PATH], no / at its end"},
-    {"--tls-cert", TEXT, AT(tls_cert)},
-    {"--tls-key", TEXT, AT(tls_key)},
+     .form = "http(s)://HOST[/PATH], no / at its end", .value = "URL",
+     .about = "what download links begin with (http://LISTEN, https with --tls-cert)"},
+    {"--tls-cert", TEXT, AT(tls_cert), .value = "FILE",
+     .about = "serves HTTPS: the certificate and its chain, PEM"},
+    {"--tls-key", TEXT, AT(tls_key), .value = "FILE", .about = "its private key, PEM, not encrypted"},
     {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .is_valid = is_url,
-     .form = "http(s)://HOST[:PORT]"},
-    {"--max-body", NUMBER_I64, AT(max_body_bytes), .min = 0, .max = INT64_MAX},
-    {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .min = 1, .max = IDEMPOTENCY_KEYS_MAX},
-    {"--egress-allow-private", FLAG, AT(egress_allow_private)},
-    {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .is_valid = is_cidr,
-     .form = "ADDRESS/BITS"},
-    {"--egress-ca", TEXT, AT(egress_ca)},
-    {"--test-clock", FLAG, AT(test_clock)},
-    {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX, .internal = true},
-    {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX, .internal = true},
-    {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX, .internal = true},
-    {"--may-format", FLAG, AT(may_format), .internal = true},
-    {"--restored", FLAG, AT(restored), .internal = true},
-    {"--from", TEXT, AT(from), .internal = true},
-    {"--lineage", TEXT, AT(lineage), .internal = true},
+     .form = "http(s)://HOST[:PORT]", .value = "ORIGIN",
+     .about = "a web page's origin that may call; up to 32 times (none)"},
+    {"--max-body", NUMBER_I64, AT(max_body_bytes), .min = 0, .max = INT64_MAX, .value = "BYTES",
+     .about = "the longest body of a request; 0: what memory for bodies allows"},
+    {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .min = 1, .max = IDEMPOTENCY_KEYS_MAX,
+     .value = "N", .about = "how many an account keeps, for a day at most"},
+    {"--egress-allow-private", FLAG, AT(egress_allow_private),
+     .about = "webhooks and images may be of this host and of private networks"},
+    {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .is_valid = is_cidr, .form = "ADDRESS/BITS",
+     .value = "CIDR", .about = "the same for one network; up to 32 times"},
+    {"--egress-ca", TEXT, AT(egress_ca), .value = "FILE",
+     .about = "certificates, PEM, that are trusted besides the system's"},
+    {"--test-clock", FLAG, AT(test_clock), .about = "lets `clock advance` move the time; for tests"},
+    {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX},
+    {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX},
+    {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX},
+    {"--may-format", FLAG, AT(may_format)},
+    {"--restored", FLAG, AT(restored)},
+    {"--from", TEXT, AT(from)},
+    {"--lineage", TEXT, AT(lineage)},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+static const struct options defaults = {
+    .listen = "127.0.0.1:8080",
+    .admin = "127.0.0.1:9090",
+    .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
+    .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
+    .listen_fd = -1,
+    .admin_fd = -1,
+};
 
 /* One reading in progress: where values go, and which rows the command line has spoken for. */
 struct reading {
@@ -245,7 +266,7 @@ static enum err read_line(struct reading *reading, char *line)
 		name = trim(name);
 	}
 	row = row_named(name, strlen(name), 2);
-	if (!row || row->internal) return refuse(reading, name, "no such option in a configuration file");
+	if (!row || !row->about) return refuse(reading, name, "no such option in a configuration file");
 	return reading->given[row - rows] ? OK : set(reading, row, value);
 }
 
@@ -267,14 +288,7 @@ enum err options_read(int argc, char **argv, struct options *options, char why[1
 	const char    *config = NULL;
 	enum err       err;
 
-	*options = (struct options){
-	    .listen = "127.0.0.1:8080",
-	    .admin = "127.0.0.1:9090",
-	    .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
-	    .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
-	    .listen_fd = -1,
-	    .admin_fd = -1,
-	};
+	*options = defaults;
 	if ((err = read_arguments(&reading, argc, argv, &config))) return err;
 	if (config && (err = read_config(&reading, config))) return err;
 	if (!options->data) return refuse(&reading, "--data", "is required");
@@ -339,6 +353,33 @@ void options_write(const struct options *options, struct option_args *args)
 		}
 	}
 	args->argv[args->argc] = NULL;
+}
+
+/* ---- help ---- */
+
+static void describe(FILE *to, const struct row *row)
+{
+	const char *text = row->kind == TEXT ? *(const char *const *)value_of(&defaults, row->at) : NULL;
+	bool        counts = row->kind == NUMBER_U32 || row->kind == NUMBER_I64;
+	int64_t     number;
+	char        name[40];
+
+	snprintf(name, sizeof name, "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+	fprintf(to, "      %-22s  %s", name, row->about);
+	if (text) fprintf(to, " (%s)", text);
+	if (counts && number_of(&defaults, row, &number)) fprintf(to, " (%lld)", (long long)number);
+	fputc('\n', to);
+}
+
+void options_describe(FILE *to)
+{
+	static const struct row config = {"--config", TEXT, .value = "FILE",
+	                                  .about = "a file of options without dashes, `name = value`; # "
+	                                           "begins a comment; the command line wins"};
+
+	for (const struct row *row = rows; row < rows + ROW_COUNT; row++)
+		if (row->about) describe(to, row);
+	describe(to, &config);
 }
 
 /* ---- forms ---- */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* The options of `stampede serve`, as the supervisor and its children read them. Children are started as
  * `stampede actor ROLE INDEX <the same options> --listen-fd N --admin-fd N --supervisor-pid N`.
@@ -47,6 +48,9 @@ struct options {
 enum { OPTION_WHY = 128 };
 must_check enum err options_read(int argc, char **argv, struct options *options, char why[128]);
 void                options_free(struct options *options);
+
+/* Writes a line of help for each option of `serve`. */
+void options_describe(FILE *to);
 
 /* The way back, for a child's command line: appends every option that is set to args->argv (its first
  * args->argc places are the caller's), ending with NULL. What a --config file said is spelled out, so that a

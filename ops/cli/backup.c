@@ -32,7 +32,7 @@ static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
 	char message[256];
 
 	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
-	return cli_fail(cli, errno == ENOSPC ? ERR_STORAGE_FULL : ERR_IO, message);
+	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
 }
 
 /* The shards have working directories of their own. */
@@ -189,7 +189,7 @@ enum outcome backup_alone(struct cli *cli)
 	enum outcome    outcome;
 	enum err        err;
 
-	if (!args_end(&cli->args) || !cli->data || !*to) return MISUSED;
+	if (!args_end(&cli->args) || !*to) return MISUSED;
 	if ((err = service_open(cli->data, &cli->service))) return cli_fail(cli, err, NULL);
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	self->cli = cli;

@@ -1,6 +1,7 @@
 /* Finding the command, running it, printing its outcome. The commands themselves are one file a noun; what
  * they share is in common.c. */
 #include "ops/cli/cli.h"
+#include "actors/rt/options.h"
 #include "schemas/json.h"
 
 #include <stdlib.h>
@@ -10,23 +11,23 @@ struct verb {
 	const char *noun, *verb; /* verb NULL: the noun alone */
 	const char *usage, *about;
 	enum outcome (*run)(struct cli *cli);
+	bool of_program; /* asks for no data directory */
 };
 
 static const struct verb verbs[] = {
-#define V(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb},
-#define W(word, usage, about)       {#word, NULL, usage, about, word##_alone},
+#define V(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb, false},
+#define W(word, usage, about)       {#word, NULL, usage, about, word##_alone, false},
+#define P(word, usage, about)       {#word, NULL, usage, about, word##_alone, true},
 #include "ops/cli/verbs.def"
 #undef V
 #undef W
+#undef P
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
-static const char serve_usage[] =
-    "  stampede serve --data DIR [--listen HOST:PORT] [--admin HOST:PORT] [--shards N] [--http-threads N]\n"
-    "                 [--public-url URL] [--tls-cert FILE --tls-key FILE] [--cors-origin ORIGIN]...\n"
-    "                 [--max-body BYTES] [--idempotency-keys N] [--egress-allow-private]\n"
-    "                 [--egress-allow CIDR]... [--egress-ca FILE] [--test-clock] [--config FILE]\n"
-    "      runs the service in the foreground; --config names a file of the same options, `name = value`\n";
+static const char serve_usage[] = "  stampede serve --data DIR [OPTION]...\n"
+                                  "      runs the service in the foreground, until SIGTERM or SIGINT; in "
+                                  "brackets what holds without the option\n";
 
 static void print_verb(FILE *to, const struct verb *verb)
 {
@@ -46,7 +47,10 @@ void cli_help(FILE *to, const char *noun)
 	bool all = !is_noun(noun);
 
 	fputs("usage:\n", to);
-	if (all || !strcmp(noun, "serve")) fputs(serve_usage, to);
+	if (all || !strcmp(noun, "serve")) {
+		fputs(serve_usage, to);
+		options_describe(to);
+	}
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (all || !strcmp(noun, verbs[i].noun)) print_verb(to, &verbs[i]);
 	if (all) fputs("  stampede help | stampede NOUN --help\n", to);
@@ -67,10 +71,15 @@ static const struct verb *find(int argc, char **argv, int *words)
 	return NULL;
 }
 
+/* What follows an option is its value. */
 static bool asks_for_help(int argc, char **argv)
 {
-	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return true;
+	bool is_value = false;
+
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!is_value && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) return true;
+		is_value = !is_value && !strncmp(argv[i], "--", 2) && !strchr(argv[i], '=');
+	}
 	return false;
 }
 
@@ -103,17 +112,18 @@ static enum outcome print_result(struct cli *cli)
 static int run(const struct verb *verb, int argc, char **argv)
 {
 	struct cli   cli = {.args = {.count = argc, .words = argv}};
-	enum outcome outcome;
+	enum outcome outcome = MISUSED;
 
 	cli.data = args_option(&cli.args, "--data");
 	if (!cli.data) cli.data = getenv("STAMPEDE_DATA");
-	outcome = verb->run(&cli);
+	if (cli.data || verb->of_program) outcome = verb->run(&cli);
 	if (outcome == DONE) outcome = print_result(&cli);
 	if (outcome == FAILED) print_failure(&cli);
 	if (outcome == MISUSED) {
 		fputs("usage:\n", stderr);
 		print_verb(stderr, verb);
-		if (!cli.data) fputs("No data directory is named: --data DIR, or $STAMPEDE_DATA.\n", stderr);
+		if (!cli.data && !verb->of_program)
+			fputs("No data directory is named: --data DIR, or $STAMPEDE_DATA.\n", stderr);
 	}
 	service_close(&cli.service);
 	buffer_free(&cli.out);

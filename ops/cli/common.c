@@ -47,7 +47,6 @@ enum outcome cli_call_parts(struct cli *cli, const struct request *request, serv
 {
 	enum err err = OK;
 
-	if (!cli->data) return MISUSED;
 	if (!cli->service) err = service_open(cli->data, &cli->service);
 	if (!err) err = service_call(cli->service, request, on_part, user);
 	if (err) return cli_fail(cli, err, NULL);

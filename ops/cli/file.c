@@ -62,7 +62,7 @@ enum outcome cli_put_file(struct cli *cli, enum message message)
 	struct buffer     text = {0}, args = {0};
 	enum outcome      outcome;
 
-	if (!args_end(&cli->args) || !cli->data) return MISUSED;
+	if (!args_end(&cli->args)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
 	outcome = read_file(cli, path, &text);
 	if (outcome == DONE) outcome = pack_file(cli, buffer_span(&text), &args);

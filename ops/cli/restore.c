@@ -34,7 +34,7 @@ static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
 	char message[256];
 
 	snprintf(message, sizeof message, "%s %.150s: %s.", what, path, strerror(errno));
-	return cli_fail(cli, errno == ENOSPC ? ERR_STORAGE_FULL : ERR_IO, message);
+	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
 }
 
 /* The backup ---------------------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ enum outcome restore_alone(struct cli *cli)
 	const char       *from = args_option(&cli->args, "--from");
 	enum outcome      outcome;
 
-	if (!args_end(&cli->args) || !cli->data || !from) return MISUSED;
+	if (!args_end(&cli->args) || !from) return MISUSED;
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	self->cli = cli;
 	self->from = from;

@@ -242,7 +242,7 @@ enum outcome verify_alone(struct cli *cli)
 	struct verifying self = {.cli = cli, .lock_fd = -1};
 	enum outcome     outcome;
 
-	if (!args_end(&cli->args) || !cli->data) return MISUSED;
+	if (!args_end(&cli->args)) return MISUSED;
 	bar_begin(&self.bar, "verify");
 	outcome = verify(&self);
 	bar_end(&self.bar);

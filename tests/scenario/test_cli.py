@@ -127,7 +127,15 @@ def test_the_data_directory_may_come_from_the_environment(service):
     done = service.run("status", data=False, env=env)
     assert done.returncode == 0 and json.loads(done.stdout)["processes"]
     env.pop("STAMPEDE_DATA")
-    assert service.run("status", data=False, env=env).returncode in (1, 2)
+    for arguments in (["status"], ["verify"], ["account", "show", "foo"], ["template", "list", "foo"], ["account", "list"]):
+        done = service.run(*arguments, data=False, env=env)
+        assert (done.returncode, done.stdout) == (2, "") and "No data directory is named" in done.stderr
+
+
+def test_help_is_asked_for_by_an_option_not_by_its_value(service):
+    account = service.cli("account", "create", "--name", "--help")
+    assert service.cli("account", "show", account["account_id"])["name"] == "--help"
+    assert service.run("account", "create", "-h").stdout.startswith("usage:")
 
 
 def test_without_a_running_service(tmp_path, new_service):

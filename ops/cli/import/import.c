@@ -326,7 +326,7 @@ enum outcome pass_import(struct cli *cli)
 	struct import    *self;
 	enum outcome      outcome;
 
-	if (!args_end(&cli->args) || !cli->data || !*path || (wait.given && !wait.value)) return MISUSED;
+	if (!args_end(&cli->args) || !*path || (wait.given && !wait.value)) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	self->cli = cli;
