@@ -109,10 +109,9 @@ void error_body(struct buffer *out, enum err err, struct span field, struct span
 	buffer_byte(out, '}');
 }
 
-/* The errors after STORAGE_FULL in the table are between our processes. */
 enum err answer_shown(const struct request *request, enum err err)
 {
-	if (err <= ERR_STORAGE_FULL) return err;
+	if (err < ERR_INTERFACE_COUNT) return err;
 	if (err == ERR_NOT_MINE) return ERR_SHARD_UNAVAILABLE; /* it moved; a retry finds it */
 	log_warn("internal_error", "code=%s request_id=%.*s", err_code(err), (int)request->id.size,
 	         (const char *)request->id.at);

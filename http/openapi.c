@@ -144,7 +144,7 @@ static void put_success(struct buffer *out, const struct route *route, int statu
 static void put_codes(struct buffer *out, uint64_t refusal)
 {
 	bool more = false;
-	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++) {
+	for (unsigned err = 1; err < ERR_INTERFACE_COUNT; err++) {
 		if (!(refusal & UINT64_C(1) << err)) continue;
 		if (more) buffer_byte(out, '-');
 		buffer_text(out, err_code((enum err)err));
@@ -174,7 +174,7 @@ static void put_refusals(struct document *document, uint64_t errors)
 static void put_examples(struct buffer *out, uint64_t refusal)
 {
 	put(out, "'examples':{");
-	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++) {
+	for (unsigned err = 1; err < ERR_INTERFACE_COUNT; err++) {
 		if (!(refusal & UINT64_C(1) << err)) continue;
 		const char *code = err_code((enum err)err);
 		put(out, "'%s':{'value':{'code':'%s'", code, code);
@@ -189,7 +189,7 @@ static void put_meaning(struct buffer *out, uint64_t refusal)
 {
 	char   text[1024];
 	size_t size = 0;
-	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++) {
+	for (unsigned err = 1; err < ERR_INTERFACE_COUNT; err++) {
 		if (!(refusal & UINT64_C(1) << err)) continue;
 		int more = snprintf(text + size, sizeof text - size, "%s%s", size ? " " : "",
 		                    err_message((enum err)err));
@@ -212,7 +212,7 @@ static void put_refusal(struct buffer *out, uint64_t refusal)
 	put_header_refs(out, headers);
 	put(out, "'content':{'application/json':{'schema':{'allOf':[{'$ref':'#/components/schemas/Error'},"
 	         "{'type':'object','properties':{'code':{'enum':[");
-	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++)
+	for (unsigned err = 1; err < ERR_INTERFACE_COUNT; err++)
 		if (refusal & UINT64_C(1) << err) put(out, "'%s'", err_code((enum err)err));
 	put(out, "]}}}]}");
 	put_examples(out, refusal);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-_Static_assert((int)ERR_STORAGE_FULL < 64, "a set of the interface's errors is a mask");
+_Static_assert((int)ERR_INTERFACE_COUNT <= 64, "a set of the interface's errors is a mask");
 
 static const struct shape_row rows[] = {
 #define BASE(name, type, rest)         {ROW_BASE, #name, type, rest, SHAPE_##name, 0},
@@ -124,7 +124,7 @@ uint64_t operation_errors(const struct route *route)
 uint64_t errors_of_status(int status)
 {
 	uint64_t errors = 0;
-	for (unsigned err = 1; err <= ERR_STORAGE_FULL; err++)
+	for (unsigned err = 1; err < ERR_INTERFACE_COUNT; err++)
 		if (err_http((enum err)err) == status) errors |= UINT64_C(1) << err;
 	return errors;
 }

@@ -11,8 +11,10 @@ static const struct {
 } rows[ERR_COUNT] = {
     [OK] = {"OK", 200, "Done."},
 #define E(name, http, text) [ERR_##name] = {#name, http, text},
+#define OURS                E
 #include "schemas/errors.def"
 #undef E
+#undef OURS
 };
 
 static unsigned row_of(enum err err)

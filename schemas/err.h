@@ -5,8 +5,17 @@
 enum err {
 	OK = 0,
 #define E(name, http, text) ERR_##name,
+#define OURS(name, http, text)
 #include "schemas/errors.def"
 #undef E
+#undef OURS
+	ERR_INTERFACE_COUNT, /* those below it, and OK, are the interface's */
+	ERR_INTERFACE_LAST = ERR_INTERFACE_COUNT - 1,
+#define E(name, http, text)
+#define OURS(name, http, text) ERR_##name,
+#include "schemas/errors.def"
+#undef E
+#undef OURS
 	ERR_COUNT
 };
 
