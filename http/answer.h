@@ -1,8 +1,7 @@
 #pragma once
 #include "http/request.h"
 
-/* The ways a request is answered; each is final and happens once, but for answer_part(). The bytes are
- * copied. */
+/* The ways a request is answered; each is final and happens once. The bytes are copied. */
 
 /* {"code","message","field"?,"request_id"}. An error that is ours alone is logged and shown as INTERNAL.
  * `field` at NULL: none is to blame; `message` of size 0: the table's. */
@@ -17,7 +16,7 @@ void answer_error_headers(struct request *request, int status);
 /* The kinds of routes.def, from a shard's good reply. */
 void answer_reply(struct request *request, const struct reply *reply);
 
-/* The answer so far to an operation that has begun, of the kind OBJECT: kept until answer_reply() has the last, or
+/* The answer so far to an operation that has begun, of the kind BEGUN: kept until answer_reply() has the last, or
  * answer_begun() says 202 with it. Errors: an answer has been given, since it cannot be kept. */
 void answer_keep(struct request *request, const struct reply *reply);
 void answer_begun(struct request *request);

@@ -11,8 +11,8 @@ struct chunks {
 	size_t           trailer; /* bytes of trailer lines so far */
 };
 
-/* Decodes what has come of a chunked body, in place: `*size` bytes at `bytes`, of which the first `*taken` are used up
- * afterwards and have become the first `*made`. A line that is not whole is left for the next call, which begins at
+/* Decodes what has come of a chunked body, into `out`, which may be where `bytes` are: the first `*taken` of them are used
+ * up and have become `*made` bytes. A line that is not whole is left for the next call, which begins at
  * what was not taken. Extensions and trailers of the right form are passed over. Pure.
  * Errors: ERR_INVALID_REQUEST: another form than RFC 9112 gives, bare line feeds included. */
 must_check enum err chunks_decode(struct chunks *chunks, struct span bytes, uint8_t *out, size_t *taken,

@@ -1,7 +1,7 @@
 #pragma once
 #include "http/request.h"
 
-/* The pages of holders, below /p/. They need no API key, and are the only thing that does not. */
+/* The pages of holders, below /p/. They need no API key, like nothing else but `/openapi.json`. */
 bool page_is_at(struct span path);
 
 /* Takes a request whose path is one of theirs, and answers it, now or later. */

@@ -63,9 +63,9 @@ typedef void (*ask_calls_fn)(void *user, struct ask *ask, const struct frame *fr
 void                ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user);
 must_check enum err ask_send(struct ask *ask, struct span frame);
 
-/* Descriptors to wait on (readable), with the transport's rule: after every wake-up pump until false. */
 /* From now on counts into `traffic`, which outlives `ask`; other threads may read it. */
 void ask_count(struct ask *ask, struct ask_traffic *traffic);
 
+/* Descriptors to wait on (readable), with the transport's rule: after every wake-up pump until false. */
 int ask_fd(const struct ask *ask);
 int ask_link_fd(const struct ask *ask);

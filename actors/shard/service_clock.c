@@ -9,7 +9,6 @@ void service_clock_begin(struct service_clock *clock, wall_us last, wall_us wall
 	clock->now_us = (last.v > wall.v ? last.v : wall.v) - clock->offset_us;
 	if (clock->now_us < wall.v) clock->now_us = wall.v;
 	clock->boot_us = boot.v;
-	clock->running = true;
 }
 
 wall_us service_clock_now(struct service_clock *clock, wall_us wall, dur_us boot)

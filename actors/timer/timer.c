@@ -100,7 +100,7 @@ static void read_own_addresses(struct timer *timer, mono_us now)
 
 	if (now.v < timer->own_due.v) return;
 	timer->own_due = mono_after(now, (dur_us){OWN_EVERY_S * US_PER_SEC});
-	if ((err = own_addresses(&timer->rules))) log_warn("own_addresses", "err=%s", err_code(err));
+	if ((err = own_addresses(&timer->rules))) log_warn("own_addresses", "code=%s", err_code(err));
 }
 
 static enum err open_egress(struct timer *timer, const struct options *options)
@@ -251,7 +251,7 @@ int timer_main(const struct options *options)
 	if (!timer) return 1;
 	timer->loop.epoll_fd = -1;
 	if ((err = timer_open(timer, options))) {
-		log_fatal("timer_start", "err=%s", err_code(err));
+		log_fatal("timer_start", "code=%s", err_code(err));
 		goto out;
 	}
 	log_info("timer_started", "shards=%u", timer->shard_count);

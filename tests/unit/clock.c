@@ -117,7 +117,7 @@ Test(clock, goes_on_over_restarts)
 	uint64_t state = chance_begin();
 	int64_t  wall = now.v, boot = 0, offset = 0, last = 0, journal = 0;
 	for (unsigned life = 0; life < 50; life++) {
-		struct service_clock clock = {.running = false};
+		struct service_clock clock = {.now_us = 0};
 		s.view = db_view(s.db, &s.staged, &s.arena);
 		cr_assert_eq(clock_offset_get(s.view, &clock.offset_us), OK);
 		cr_assert_eq(clock.offset_us, offset);
