@@ -257,7 +257,8 @@ static void drain(struct http_thread *thread)
 		now = thread_now(thread);
 		mono_us quiet_since = thread->last_request.v > begun.v ? thread->last_request : begun;
 		bool    quiet = mono_since(now, quiet_since).v >= QUIET_MS * US_PER_MS;
-		if (thread->in_flight == 0 && quiet && !gates_receive(thread)) break;
+		bool receives = mono_since(now, begun).v < STOP_BODY_MS * US_PER_MS && gates_receive(thread);
+		if (thread->in_flight == 0 && quiet && !receives) break;
 		if (thread->connections == 0 && thread->admin_connections == 0) break;
 	}
 	if (thread->in_flight)

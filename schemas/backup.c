@@ -2,6 +2,7 @@
 #include "schemas/backup.h"
 
 #include "schemas/date.h"
+#include "schemas/ids.h"
 
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ void backup_write(const struct backup *backup, struct buffer *out)
 	lines_hex(out, "lineage", backup->lineage, sizeof backup->lineage);
 	lines_lineages(out, "earlier", &backup->earlier);
 	lines_number(out, "shards", backup->shards);
-	lines_number(out, "placement", PLACEMENT_VERSION_1);
+	lines_number(out, "placement", PLACEMENT_VERSION);
 	lines_hex(out, "master_key", backup->key_id, sizeof backup->key_id);
 	lines_text(out, "created", created);
 	for (uint32_t i = 0; i < backup->shards; i++) {
@@ -63,7 +64,7 @@ enum err backup_read(struct span text, struct backup *backup)
 	for (uint32_t i = 0; i < backup->shards; i++)
 		read_shard(&lines, i, &backup->of[i]);
 	if ((err = lines_finish(&lines))) return err;
-	return placement == PLACEMENT_VERSION_1 ? OK : ERR_UNSUPPORTED;
+	return placement == PLACEMENT_VERSION ? OK : ERR_UNSUPPORTED;
 }
 
 void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID])

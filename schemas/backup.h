@@ -16,7 +16,7 @@ struct backup_shard {
 	uint8_t  sha256[32];
 };
 
-enum { BACKUP_KEY_ID = 8, BACKUP_MANIFEST_BYTES_MAX = 16 << 10, PLACEMENT_VERSION_1 = 1 };
+enum { BACKUP_KEY_ID = 8, BACKUP_MANIFEST_BYTES_MAX = 16 << 10 };
 struct backup {
 	uint8_t             lineage[LINEAGE_BYTES]; /* of the data directory it was made of */
 	struct lineages     earlier;                /* and those of which that had come */

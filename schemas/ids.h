@@ -45,6 +45,7 @@ bool text_is_plain(struct span text, size_t bytes_max);
 /* Is this a pass_id the interface takes: plain text of at most 200 bytes, not "." or ".."? */
 bool pass_id_is_valid(struct span text);
 
-/* The fixed placement: account -> slot (of SLOT_COUNT) -> shard (of `shards`). */
+/* The fixed placement: account -> slot (of SLOT_COUNT) -> shard (of `shards`). Sessions and backups name its version. */
+enum { PLACEMENT_VERSION = 1 };
 uint32_t account_slot(struct account_id account);
 uint32_t slot_shard(uint32_t slot, uint32_t shards);

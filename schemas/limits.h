@@ -88,8 +88,8 @@ enum {
 	BODY_READ_MS = 60000,           /* from a head's end to its body's; closed */
 	PACE_MS = 10000, /* within so long a body or an answer moves on by PACE_BYTES; else closed */
 	PACE_BYTES = 16384,
-	/* bytes of bodies in memory, over all connections, until their requests are answered; OVERLOADED. One body that
-	 * is larger by itself: PAYLOAD_TOO_LARGE */
+	/* bytes of bodies in memory, and of what came before its turn, over all connections, until their requests are
+	 * answered; OVERLOADED. One body that is larger by itself: PAYLOAD_TOO_LARGE */
 	BODIES_BYTES_MAX = 128 << 20,
 	/* likewise, of one account that has more than one under way */
 	BODIES_ACCOUNT_BYTES_MAX = BODIES_BYTES_MAX / 4,
@@ -102,7 +102,9 @@ enum {
 	EVICT_AFTER_MS = 1000,
 	LINGER_MS = 2000, /* after a refusal, for the client to stop sending and read it; then closed */
 	LINGER_BYTES = 64 << 20, /* likewise, in what it still sends */
-	STOP_WAIT_MS = 15000,    /* answers still owed when a stop is asked for; then dropped */
+	/* answers still owed when a stop is asked for, which are then dropped: the supervisor waits for 12 s */
+	STOP_WAIT_MS = 11500,
+	STOP_BODY_MS = 5000, /* likewise, bodies of requests that still come */
 
 	/* Calls to endpoints of accounts */
 	EGRESS_ATTEMPTS_MAX = 4096, /* under way; fewer if descriptors are few; more wait */
@@ -113,11 +115,14 @@ enum {
 	/* of images, whose bytes are held: 512 MiB; each shard asks for its share, more wait; likewise */
 	EGRESS_FETCHES_MAX = 256,
 	EGRESS_BYTES_MAX = 256 << 20, /* of bodies, under way and waiting; likewise */
-	EGRESS_ATTEMPT_MS = 10000,    /* of real time, from the look-up to the answer's head; it has failed */
-	EGRESS_START_MS = 4000,       /* of waiting; not_started */
-	EGRESS_SLOW_MS = 2000,        /* an endpoint that takes longer is in doubt: fewer calls at once */
-	EGRESS_DOUBTFUL_MAX = 16, /* to one such endpoint; to all of them half of all, and of its host's */
-	EGRESS_DRAIN_MS = 1000,   /* for the rest of an answer that nobody reads; the connection is closed */
+	EGRESS_OWNER_BYTES_MAX = EGRESS_BYTES_MAX /
+	                         4,    /* of one account that has more than one there; likewise */
+	EGRESS_SMALL_BYTES = 16 << 10, /* a body that is always taken */
+	EGRESS_ATTEMPT_MS = 10000, /* of real time, from the look-up to the answer's head; it has failed */
+	EGRESS_START_MS = 4000,    /* of waiting; not_started */
+	EGRESS_SLOW_MS = 2000,     /* an endpoint that takes longer is in doubt: fewer calls at once */
+	EGRESS_DOUBTFUL_MAX = 16,  /* to one such endpoint; to all of them half of all, and of its host's */
+	EGRESS_DRAIN_MS = 1000,    /* for the rest of an answer that nobody reads; the connection is closed */
 	EGRESS_DRAIN_BYTES = 64 << 10,     /* likewise */
 	EGRESS_HEAD_BYTES_MAX = 64 << 10,  /* of an answer's head; it has failed */
 	EGRESS_FETCH_BYTES_MAX = 2 << 20,  /* of what is fetched; too_large */

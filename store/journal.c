@@ -9,7 +9,7 @@
  *
  *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE      guards flight.*
  *                                                                                and sync_recent_us
- *   next.state     WANTED --preparer--> READY --writer--> WANTED                              guards next.fd
+ *   next.state     WANTED --preparer--> READY | LOST, READY --writer--> WANTED                guards next.fd
  *
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
  * the sync thread is DONE, noticed by journal_settle(). */

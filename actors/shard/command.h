@@ -1,7 +1,7 @@
 #pragma once
 #include "actors/rt/random.h"
 #include "actors/rt/token.h"
-#include "actors/shard/account.h"
+#include "actors/shard/account/account.h"
 #include "actors/shard/members.h"
 #include "schemas/address.h"
 #include "schemas/attempt.h"

@@ -4,7 +4,7 @@
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
-#include "actors/shard/engine.h"
+#include "actors/shard/engine/engine.h"
 #include "actors/shard/pages.h"
 #include "actors/shard/place.h"
 #include "schemas/mexico.h"

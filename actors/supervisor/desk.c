@@ -8,6 +8,7 @@
 #include "actors/rt/log.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
+#include "schemas/ids.h"
 #include "schemas/limits.h"
 
 #include <stdlib.h>
@@ -103,7 +104,8 @@ static void on_hello(struct desk *desk, const struct peer *peer, const struct fr
 	    .peer = *peer, .role = frame->role, .child = child, .used = desk->messages};
 	if (child) session->pid = child->pid;
 	buffer_clear(&desk->welcome);
-	frame_welcome(&desk->welcome, desk->epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES, 0);
+	frame_welcome(&desk->welcome, desk->epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES,
+	              PLACEMENT_VERSION);
 	if (!desk->welcome.failed) send_to(desk, peer, buffer_span(&desk->welcome));
 }
 

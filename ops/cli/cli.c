@@ -71,14 +71,23 @@ static const struct verb *find(int argc, char **argv, int *words)
 	return NULL;
 }
 
-/* What follows an option is its value. */
-static bool asks_for_help(int argc, char **argv)
+/* Does an option's value follow? Flags stand alone in their brackets. */
+static bool takes_value(const struct verb *verb, const char *word)
+{
+	char flag[32];
+
+	if (strncmp(word, "--", 2) || strchr(word, '=')) return false;
+	snprintf(flag, sizeof flag, "[%s]", word);
+	return !verb || !strstr(verb->usage, flag);
+}
+
+static bool asks_for_help(const struct verb *verb, int argc, char **argv)
 {
 	bool is_value = false;
 
 	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!is_value && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) return true;
-		is_value = !is_value && !strncmp(argv[i], "--", 2) && !strchr(argv[i], '=');
+		is_value = !is_value && takes_value(verb, argv[i]);
 	}
 	return false;
 }
@@ -139,7 +148,7 @@ int cli_main(int argc, char **argv)
 		cli_help(stdout, argc >= 2 ? argv[1] : NULL);
 		return DONE;
 	}
-	if (asks_for_help(argc, argv)) {
+	if (asks_for_help(verb, argc, argv)) {
 		cli_help(stdout, argv[0]);
 		return DONE;
 	}

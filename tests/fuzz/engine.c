@@ -8,7 +8,7 @@
 #include "tests/fuzz/post.h"
 #include "tests/unit/support.h"
 
-#include "actors/shard/engine.h"
+#include "actors/shard/engine/engine.h"
 #include "schemas/json.h"
 #include "store/audit.h"
 

@@ -135,7 +135,8 @@ def test_the_data_directory_may_come_from_the_environment(service):
 def test_help_is_asked_for_by_an_option_not_by_its_value(service):
     account = service.cli("account", "create", "--name", "--help")
     assert service.cli("account", "show", account["account_id"])["name"] == "--help"
-    assert service.run("account", "create", "-h").stdout.startswith("usage:")
+    for words in (["-h"], ["--rewards", "--help"], ["--name", "x", "--help"]):
+        assert service.run("account", "create", *words).stdout.startswith("usage:")
 
 
 def test_without_a_running_service(tmp_path, new_service):

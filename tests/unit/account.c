@@ -1,5 +1,5 @@
 /* An account in memory: what it knows of its webhook subscriptions. */
-#include "actors/shard/account.h"
+#include "actors/shard/account/account.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>

@@ -1,9 +1,9 @@
 /* CLOCK_SHOW and CLOCK_SET: service time is set forward where the operator allows it, never back, and is so far ahead after a
  * restart too. */
-#include "actors/shard/system/clock.h"
+#include "store/meta.h"
 
 #include "actors/shard/command.h"
-#include "actors/shard/service_clock.h"
+#include "actors/shard/engine/service_clock.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  * another comes. And DELIVERY_LIST, which tells of them and of what waits. */
 #include "tests/unit/deliveries.h"
 
-#include "actors/shard/account.h"
+#include "actors/shard/account/account.h"
 
 static const int64_t kept_us = DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC;
 

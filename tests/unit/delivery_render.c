@@ -2,7 +2,7 @@
  * asked for is left out, void, or cannot be sent. */
 #include "tests/unit/audit_shop.h"
 
-#include "actors/shard/account.h"
+#include "actors/shard/account/account.h"
 #include "actors/shard/command.h"
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/webhook.h"

@@ -262,3 +262,25 @@ Test(journal, that_cannot_begin_a_segment_does_not_open)
 	cr_expect_null(journal);
 	cr_expect(at.segment == before.segment && at.seq == before.seq && at.epoch == before.epoch);
 }
+
+/* The failed sync of a name is not tried again: what is synced next says nothing of it. */
+Test(journal, a_segment_whose_name_cannot_be_synced_is_the_end)
+{
+	char link[32];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", place.fd);
+	int blind = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC), kept = dup(place.fd);
+	cr_assert(blind >= 0 && kept >= 0);
+	cr_assert_eq(dup2(blind, place.fd), place.fd); /* names in it can be made, but not synced */
+	enum err      err = OK;
+	struct pollfd news = {.fd = journal_fd(journal), .events = POLLIN};
+	for (unsigned tag = 1; !err && tag < 1000; tag++) {
+		cr_assert_eq(add(tag, SEGMENT_BYTES / 16), OK);
+		while (!(err = journal_settle(journal)) && !journal_can_submit(journal))
+			(void)poll(&news, 1, 1);
+		if (!err) journal_submit(journal, (wall_us){(int64_t)tag});
+	}
+	cr_expect_eq(err, ERR_IO);
+	cr_assert_eq(dup2(kept, place.fd), place.fd);
+	close(blind);
+	close(kept);
+}

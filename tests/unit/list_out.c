@@ -1,6 +1,6 @@
 /* Lists in parts: every item once, in order, no part much beyond the bound, and the last one with the counts.
  */
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 
 #include "tests/unit/support.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/shard/kept.h"
+#include "actors/shard/list/kept.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Idempotency keys in the shard: rows come back, the same request is answered again, another is refused, and what is
  * old or too much is forgotten, a few rows at a time. */
-#include "actors/shard/once.h"
+#include "actors/shard/engine/once.h"
 #include "tests/unit/support.h"
 
 #include "store/keys.h"

@@ -1,5 +1,5 @@
 /* Creations that wait for the issuer: one asks for each id, the rest wait behind it, in order. */
-#include "actors/shard/parked.h"
+#include "actors/shard/engine/parked.h"
 
 #include "schemas/fields.h"
 

@@ -1,6 +1,6 @@
 /* Rate limits: a bucket holds a second's requests, fills at the account's rate, and is forgotten when that changes
  * nothing. What the table says is what a plain list of buckets that forgets nothing says. */
-#include "actors/shard/rate.h"
+#include "actors/shard/engine/rate.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

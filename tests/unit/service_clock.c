@@ -1,6 +1,6 @@
 /* Service time, on clocks that are only numbers: never back, never more than a tenth off the boot clock's
  * pace. */
-#include "actors/shard/service_clock.h"
+#include "actors/shard/engine/service_clock.h"
 
 #include "tests/unit/support.h"
 

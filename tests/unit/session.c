@@ -1,5 +1,5 @@
 /* A shard's sessions: when all places are taken, a command's goes before one of a process that stays. */
-#include "actors/shard/session.h"
+#include "actors/shard/engine/session.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

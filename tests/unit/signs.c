@@ -1,6 +1,6 @@
 /* Signs of rows of texts: they never say no of a row that holds what is sought, whatever was written since and whichever
  * view asks. */
-#include "actors/shard/signs.h"
+#include "actors/shard/list/signs.h"
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "tests/unit/lists.h"

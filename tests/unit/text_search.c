@@ -1,6 +1,6 @@
 /* Searching blocks of texts: what each text holds by itself, and its first part where only that counts. */
 #include "actors/shard/pass/search.h"
-#include "actors/shard/signs.h"
+#include "actors/shard/list/signs.h"
 #include "schemas/found.h"
 #include "schemas/search.h"
 #include "store/text.h"

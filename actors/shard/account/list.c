@@ -1,6 +1,6 @@
 /* account list: this shard's, in order of id; the caller merges the shards. */
 #include "actors/shard/account/facts.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 
 enum err on_ACCOUNT_LIST(struct request *request, struct outcome *outcome)
 {

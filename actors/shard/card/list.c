@@ -1,6 +1,6 @@
 /* GET /v1/passes/{id}/cards: linked and unlinked ones of this incarnation of the pass, the newest first. */
 #include "actors/shard/card/card.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 
 enum err on_CARD_LIST(struct request *request, struct outcome *outcome)

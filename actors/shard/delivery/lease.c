@@ -1,6 +1,6 @@
 /* DELIVERY_LEASE: the timer asks for what is due, and gets the right to make one attempt at each. The attempt is counted
  * here, before anybody can make it, so that no crash can make an eighth. What is not wanted any more ends here; what was
- * leased and never reported becomes due again. Nothing due: the question waits (hand_out.c). A question for nothing takes the
+ * leased and never reported becomes due again. Nothing due: the question waits (engine/hand_out.c). A question for nothing takes the
  * one before back. */
 #include "actors/shard/delivery/delivery.h"
 

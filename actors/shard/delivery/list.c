@@ -1,7 +1,7 @@
 /* delivery list ACCOUNT [--subscription ID]: what waits or is under way, and what has ended lately, as of one moment. What
  * is not wanted any more is told as discarded, though it stands in its queue until it comes due. */
 #include "actors/shard/delivery/delivery.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "schemas/date.h"
 
 struct listing {

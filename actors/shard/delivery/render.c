@@ -3,7 +3,7 @@
  * answer; one whose pass, scan or subscription has gone meanwhile has nothing to send. */
 #include "actors/rt/time.h"
 #include "actors/shard/delivery/delivery.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
 #include "actors/shard/subscription/subscription.h"

@@ -2,7 +2,7 @@
  * it ever got. What is redeemable is found by the rows of OPEN, so that a long past costs nothing. */
 #include "actors/shard/entitlement/entitlement.h"
 
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 
 #include <stdlib.h>

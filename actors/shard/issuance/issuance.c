@@ -227,8 +227,8 @@ static struct creating *next_in_ring(struct issuance *issuance)
 struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)
 {
 	*error = NULL;
-	struct creating *pass = next_overdue(issuance, now, error);
-	if (!pass) pass = next_fetched(issuance, error);
+	struct creating *pass = next_fetched(issuance, error); /* what has come is not too late */
+	if (!pass) pass = next_overdue(issuance, now, error);
 	if (!pass) pass = next_in_ring(issuance);
 	if (pass) issuance_take(issuance, pass);
 	return pass;
@@ -240,6 +240,16 @@ void issuance_resume(struct issuance *issuance, mono_us now)
 	TAILQ_FOREACH(pass, &issuance->tried, by_try)
 	{
 		pass->tried = now;
+	}
+}
+
+void issuance_delay(struct issuance *issuance, dur_us by, mono_us now)
+{
+	struct creating *pass;
+	TAILQ_FOREACH(pass, &issuance->tried, by_try)
+	{
+		pass->tried = mono_after(pass->tried, by);
+		if (pass->tried.v > now.v) pass->tried = now;
 	}
 }
 

@@ -144,3 +144,5 @@ void issuance_fetched(struct issuance *issuance, uint64_t ask_id, enum err err, 
 void issuance_forget_asked(struct issuance *issuance);
 /* Nothing could be tried for a while: the time of trying begins anew. */
 void issuance_resume(struct issuance *issuance, mono_us now);
+/* Nobody looked for so long: what has come meanwhile lies there unread, and that time does not count. */
+void issuance_delay(struct issuance *issuance, dur_us by, mono_us now);

@@ -1,6 +1,6 @@
 /* GET /v1/notifications: filters, two orders, exact counts; times as Mexico City tells them. */
-#include "actors/shard/list_in.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_in.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/pass/order.h"
 #include "schemas/mexico.h"

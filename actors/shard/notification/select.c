@@ -2,7 +2,7 @@
  * at each; then with `q` one through the texts of those that are left. */
 #include "actors/shard/notification/notification.h"
 
-#include "actors/shard/text_search.h"
+#include "actors/shard/list/text_search.h"
 #include "schemas/fold.h"
 #include "schemas/search.h"
 #include "store/keys.h"

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/shard/kept.h"
+#include "actors/shard/list/kept.h"
 #include "store/hot.h"
 
 /* What lists ask of all passes of an account, as columns in memory, by number: the times of updates, counters, templates

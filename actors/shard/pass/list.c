@@ -1,7 +1,7 @@
 /* GET /v1/passes: filters, four orders, exact counts. What has no filter is counted already; everything else goes
  * through a selection (select.h), of which the page is taken in order (order.h). */
-#include "actors/shard/list_in.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_in.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/order.h"
 #include "store/tally.h"
 

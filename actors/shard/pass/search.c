@@ -1,7 +1,7 @@
 /* Searching. Texts of 32 passes lie in one row: if q is nowhere in it, that is all there is to do. Long texts have rows
  * of their own. A search ends when its caller has given it up, so that it holds nobody up for long. */
 #include "actors/shard/pass/search.h"
-#include "actors/shard/text_search.h"
+#include "actors/shard/list/text_search.h"
 
 #include "schemas/digits.h"
 #include "schemas/found.h"

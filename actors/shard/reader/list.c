@@ -1,5 +1,5 @@
 /* reader list ACCOUNT: those that the operator gave a name, in the order of their ids. */
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/reader/reader.h"
 
 static void pack_reader(const struct reader_row *row, struct buffer *out)

@@ -1,6 +1,6 @@
 /* GET /v1/trigger-rules: the newest first. There are few, so their ids are gathered the way they lie, and the page is made
  * of those at the end. */
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/rule/rule.h"
 
 #include "schemas/date.h"

@@ -1,6 +1,6 @@
 /* GET /v1/scans: filters, exact counts, by time of making. Deleted passes' scans are in it, deleted scans are not. */
-#include "actors/shard/list_in.h"
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_in.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/scan/scan.h"
 
 /* "processing" is a status that no scan has. */

@@ -5,11 +5,11 @@
 #include "actors/shard/issuance/issuance.h"
 #include "actors/shard/notification/due.h"
 #include "actors/shard/pass/numbers.h"
-#include "actors/shard/parked.h"
-#include "actors/shard/rate.h"
-#include "actors/shard/readers.h"
-#include "actors/shard/service_clock.h"
-#include "actors/shard/session.h"
+#include "actors/shard/engine/parked.h"
+#include "actors/shard/engine/rate.h"
+#include "actors/shard/engine/readers.h"
+#include "actors/shard/engine/service_clock.h"
+#include "actors/shard/engine/session.h"
 #include "store/store.h"
 
 /* The shard's engine: takes frames in, decides their calls one after the other, saves, and lets answers leave
@@ -105,7 +105,7 @@ must_check enum err engine_hand_out(struct engine *engine);
 void                engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
 void                engine_forget_question(struct engine *engine);
 
-/* issue.c: the conversation with the issuer. */
+/* issuer.c: the conversation with the issuer. */
 bool                engine_issuer_up(const struct engine *engine);
 must_check enum err engine_park(struct engine *engine, struct session *session, const struct call *call);
 must_check enum err engine_on_timer_reply(struct engine *engine, const msgpack_object *item);

@@ -1,5 +1,5 @@
 /* Sessions of a shard with its peers. There are a few dozen, so a walk finds one. */
-#include "actors/shard/session.h"
+#include "actors/shard/engine/session.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "actors/shard/pass/select.h"
-#include "actors/shard/signs.h"
+#include "actors/shard/list/signs.h"
 #include "store/stream.h"
 
 /* Searching blocks of folded text (store/text.h), 32 things a row: if q is nowhere in a row, that is all there is to do.

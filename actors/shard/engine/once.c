@@ -10,7 +10,7 @@
  *
  * Nothing is reserved while a creation waits for its issuer. It is decided a second time after that, and looks again:
  * of several that came with one key the first to be stored has it, and the others find it. */
-#include "actors/shard/once.h"
+#include "actors/shard/engine/once.h"
 
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/pass/pass.h"

@@ -1,6 +1,6 @@
 /* Accounts in the memory of a shard. A cached account is a copy of rows of the open transaction, never the
  * truth: whoever writes such a row has it forgotten. */
-#include "actors/shard/account.h"
+#include "actors/shard/account/account.h"
 
 #include "schemas/crc32c.h"
 #include "schemas/url.h"

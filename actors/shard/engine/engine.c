@@ -5,20 +5,13 @@
  * has room; hands the record over if the disk is free; and commits when nothing decided is undurable. While one
  * record is on its way to the disk the next is being filled, or waits in the mailbox if the disk is so quick that the
  * writer syncs itself: either way one sync is shared by all that arrived meanwhile. */
-#include "actors/shard/engine.h"
+#include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
-#include "actors/shard/system/clock.h"
-#include "actors/shard/system/issuer_set.h"
+#include "store/meta.h"
 
-enum {
-	FRAMES_PER_TURN = 64,
-	PLACEMENT_VERSION = 1,
-	IDLE_COMMIT_US = 3000,
-	PATIENCE_US = 100000,
-	AWAY_US = 250000
-};
+enum { FRAMES_PER_TURN = 64, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000, AWAY_US = 250000 };
 
 void engine_set_clock(struct engine *engine, int64_t offset)
 {
@@ -213,6 +206,7 @@ static void look_at_clock(struct engine *engine, mono_us now)
 	if (away <= 0) return;
 	engine->timer_heard = mono_after(engine->timer_heard, (dur_us){away});
 	parking_delay(&engine->parking, (dur_us){away});
+	issuance_delay(&engine->issuance, (dur_us){away}, now);
 }
 
 static enum err take_letters(struct engine *engine, bool *more)

@@ -1,5 +1,5 @@
 /* What is kept between lists: a short array, the one used last in front. */
-#include "actors/shard/kept.h"
+#include "actors/shard/list/kept.h"
 
 #include <pthread.h>
 #include <stdlib.h>

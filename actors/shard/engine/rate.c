@@ -3,7 +3,7 @@
  *
  * Lifetime of a bucket: from a request that finds none, until it has been idle for a second and some other request
  * comes by. Then it is full, which is what no bucket means. */
-#include "actors/shard/rate.h"
+#include "actors/shard/engine/rate.h"
 
 #include "schemas/crc32c.h"
 

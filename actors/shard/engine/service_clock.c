@@ -1,6 +1,6 @@
 /* Service time. A wall clock that jumps moves it slowly, one that is right keeps it right, and no jump makes it
  * flood or forget what is due. */
-#include "actors/shard/service_clock.h"
+#include "actors/shard/engine/service_clock.h"
 
 enum { SLEW_DIVISOR = 10 };
 

@@ -1,5 +1,5 @@
 /* Searching texts, row by row in the order of numbers. */
-#include "actors/shard/text_search.h"
+#include "actors/shard/list/text_search.h"
 
 #include "actors/rt/time.h"
 #include "schemas/found.h"

@@ -17,6 +17,7 @@ enum {
 	READER_JOBS_MAX = 512,         /* waiting or under way; OVERLOADED */
 	READER_JOBS_ACCOUNT_MAX = 128, /* of one account, waiting; OVERLOADED */
 	READER_JOBS_IMAGE_MAX = 64,    /* likewise, for an image: its holders leave room for its lists */
+	READER_JOBS_IMAGES_MAX = 128,  /* for images, of all accounts; OVERLOADED */
 };
 
 /* Takes a copy of a SCAN call; it waits for readers_release(). Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */

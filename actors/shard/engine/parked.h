@@ -1,6 +1,6 @@
 #pragma once
 #include "actors/rt/mailbox.h"
-#include "actors/shard/kept_call.h"
+#include "actors/shard/engine/kept_call.h"
 
 /* Creations that wait for the issuer's word. The first for an id of an account asks and holds the id; further
  * ones of the same id wait behind it and share a refusal. Nothing here is stored: if the process dies, none of

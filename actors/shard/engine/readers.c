@@ -4,11 +4,11 @@
  * queue; a reader takes the first whose account no other reader is at work for, so that no account's long lists hold
  * up another's, opens a snapshot, runs the handler, seals each part as a frame of its own and puts
  * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
-#include "actors/shard/readers.h"
+#include "actors/shard/engine/readers.h"
 
 #include "actors/rt/time.h"
-#include "actors/shard/kept.h"
-#include "actors/shard/kept_call.h"
+#include "actors/shard/list/kept.h"
+#include "actors/shard/engine/kept_call.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ struct readers {
 	struct job               *first, **last;
 	struct result            *done, **done_last;
 	atomic_bool               damage;
-	unsigned                  jobs; /* held, queued and under way */
+	unsigned                  jobs, images; /* held, queued and under way; those for an image */
 	bool                      stopping;
 	unsigned                  started;
 	struct reader             threads[READER_THREADS];
@@ -190,13 +190,25 @@ static struct job *next_job(struct reader *reader)
 	return reader->job;
 }
 
+static bool is_image(const struct call *call)
+{
+	return call->message == MSG_PASS_IMAGE;
+}
+
+/* Under the mutex; `by` is 1 or -1. */
+static void count_job(struct readers *readers, const struct call *call, int by)
+{
+	readers->jobs += (unsigned)by;
+	if (is_image(call)) readers->images += (unsigned)by;
+}
+
 static void job_done(struct reader *reader)
 {
 	struct readers *readers = reader->readers;
 	pthread_mutex_lock(&readers->mutex);
 	struct job *job = reader->job;
 	reader->job = NULL;
-	readers->jobs--;
+	count_job(readers, &job->kept.call, -1);
 	pthread_cond_broadcast(&readers->work); /* the next of its account may be taken now */
 	pthread_mutex_unlock(&readers->mutex);
 	job_free(job);
@@ -219,33 +231,40 @@ static void *reader_main(void *data)
 
 /* The writer's side --------------------------------------------------------------------------------------- */
 
-/* Do as many of its account wait as may wait before it? */
+/* Do as many of its account wait as may wait before it? No more than are left for others: however many accounts come, one
+ * after the other, and ask for all they may, there is a place for the next. */
 static bool has_its_share(const struct readers *readers, const struct call *call)
 {
-	unsigned count = 0,
-	         share = call->message == MSG_PASS_IMAGE ? READER_JOBS_IMAGE_MAX : READER_JOBS_ACCOUNT_MAX;
+	unsigned count = 0, share = is_image(call) ? READER_JOBS_IMAGE_MAX : READER_JOBS_ACCOUNT_MAX;
 	if (readers->jobs < share) return false;
 	for (const struct job *job = readers->first; job; job = job->next)
 		count += is_of(job, call);
 	for (const struct job *job = readers->held; job; job = job->next)
 		count += is_of(job, call);
-	return count >= share;
+	return count >= share || count >= READER_JOBS_MAX - readers->jobs;
+}
+
+static bool is_full_for(const struct readers *readers, const struct call *call)
+{
+	/* However much accounts ask for, there is room for what is asked of the shard as a whole. */
+	if (!call->has_account) return readers->jobs >= 2 * READER_JOBS_MAX;
+	if (readers->jobs >= READER_JOBS_MAX) return true;
+	if (is_image(call) && readers->images >= READER_JOBS_IMAGES_MAX) return true;
+	return has_its_share(readers, call);
 }
 
 enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now)
 {
 	pthread_mutex_lock(&readers->mutex);
-	/* However much accounts ask for, there is room for what is asked of the shard as a whole. */
-	bool full = call->has_account ? readers->jobs >= READER_JOBS_MAX || has_its_share(readers, call)
-	                              : readers->jobs >= 2 * READER_JOBS_MAX;
-	if (!full) readers->jobs++;
+	bool full = is_full_for(readers, call);
+	if (!full) count_job(readers, call, 1);
 	pthread_mutex_unlock(&readers->mutex);
 	if (full) return ERR_OVERLOADED;
 	struct job *job = calloc(1, sizeof *job);
 	if (!job || kept_call_make(&job->kept, call)) {
 		if (job) job_free(job);
 		pthread_mutex_lock(&readers->mutex);
-		readers->jobs--;
+		count_job(readers, call, -1);
 		pthread_mutex_unlock(&readers->mutex);
 		return ERR_NO_MEMORY;
 	}

@@ -1,6 +1,6 @@
 /* Passes whose images are to be fetched, as the writer's turn sees them: what the timer is asked for, what its word leads
- * to, and who is told. While the issuer is away or paused nothing is tried, and no time of trying runs. */
-#include "actors/shard/engine.h"
+ * to, and who is told. While the issuer is away or paused, or the disk is nearly full, nothing is tried, and no time of trying runs. */
+#include "actors/shard/engine/engine.h"
 
 #include "actors/shard/pass/images.h"
 
@@ -131,11 +131,11 @@ static enum err tell_all(struct engine *engine)
 
 /* The turn ------------------------------------------------------------------------------------------------ */
 
-/* May anything be tried now? */
+/* May anything be tried now? On a disk that is nearly full no image can be stored, and none is to be given up for that. */
 static bool is_running(const struct engine *engine)
 {
 	return engine_issuer_up(engine) && !atomic_load(&engine->facts.issuer_paused) &&
-	       store_room(engine->store) <= ROOM_TO_FINISH;
+	       store_room(engine->store) == ROOM_FOR_ALL;
 }
 
 enum err engine_issue(struct engine *engine, bool *more)

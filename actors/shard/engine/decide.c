@@ -1,9 +1,9 @@
 /* Deciding one call: who may, is it in time, what does the handler say, and then, all or nothing, its writes.
  * The order of refusals is the interface's: key, suspension, rate, function, and only then the request itself. */
-#include "actors/shard/engine.h"
+#include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
-#include "actors/shard/once.h"
+#include "actors/shard/engine/once.h"
 #include "schemas/json.h"
 
 void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
@@ -174,12 +174,12 @@ static enum err save(struct engine *engine, struct request *request)
 	numbers_saw(&engine->numbers, &engine->writes);
 	note_settings(engine, request);
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
-	if ((err = issuance_saw(&engine->issuance, &engine->writes, engine->now)) ||
-	    (err = due_saw(&engine->notices, &engine->writes, view)) ||
-	    (err = queue_saw(&engine->deliveries, &engine->writes, view, engine->now)))
-		/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
-		return engine_bear(engine, message_row(request->call->message)->name, err);
-	return OK;
+	enum err     issued = issuance_saw(&engine->issuance, &engine->writes, engine->now);
+	enum err     noticed = due_saw(&engine->notices, &engine->writes, view);
+	enum err     queued = queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
+	if (!(err = issued ? issued : noticed ? noticed : queued)) return OK;
+	/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
+	return engine_bear(engine, message_row(request->call->message)->name, err);
 }
 
 static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)

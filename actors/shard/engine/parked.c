@@ -1,6 +1,6 @@
 /* The list of parked creations. It is short (the issuer answers within milliseconds), so walks do; what is
  * long is only the wait when the issuer hangs, and then PARKED_MAX bounds it. */
-#include "actors/shard/parked.h"
+#include "actors/shard/engine/parked.h"
 
 #include "schemas/fields.h"
 

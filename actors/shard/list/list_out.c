@@ -1,5 +1,5 @@
 /* Lists in parts, so that a page of large passes needs neither one giant message nor a second pass. */
-#include "actors/shard/list_out.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/rt/time.h"
 
 void list_begin(struct list_out *list, struct outcome *outcome)

@@ -1,6 +1,6 @@
 /* The issuer: the timer process, over the session it has opened. Creations wait here for its yes; without it,
  * with it paused or silent, they are refused and nothing of them is stored. */
-#include "actors/shard/engine.h"
+#include "actors/shard/engine/engine.h"
 
 bool engine_issuer_up(const struct engine *engine)
 {
@@ -83,7 +83,7 @@ void engine_expire_parked(struct engine *engine)
 void engine_ask_timer(struct engine *engine)
 {
 	if (engine->to_timer.count == 0) return;
-	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, 1,
+	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, PLACEMENT_VERSION,
 	                                     engine->to_timer.count);
 	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame))
 		engine->timer_known = false;

@@ -1,5 +1,5 @@
 /* Keeping a call: the cheapest deep copy of its arguments is the codec itself. */
-#include "actors/shard/kept_call.h"
+#include "actors/shard/engine/kept_call.h"
 
 #include "schemas/fields.h"
 

@@ -1,5 +1,5 @@
 /* Parameters that several lists have. */
-#include "actors/shard/list_in.h"
+#include "actors/shard/list/list_in.h"
 
 #include "schemas/fold.h"
 

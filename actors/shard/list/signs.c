@@ -1,6 +1,6 @@
 /* Signs of rows of texts. They are right for a view if they were made in it or before, and the row was not written since
  * (view_row_moment()); who looks from an older view leaves them as they are. */
-#include "actors/shard/signs.h"
+#include "actors/shard/list/signs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * is, or when it has waited long enough. There is one at most: a timer asks again when it has the answer, and another
  * question ends the one before. A timer that is silent is given nothing: it may be gone, and each of its attempts would be
  * one that nobody makes. */
-#include "actors/shard/engine.h"
+#include "actors/shard/engine/engine.h"
 
-#include "actors/shard/kept_call.h"
+#include "actors/shard/engine/kept_call.h"
 
 void engine_forget_question(struct engine *engine)
 {

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/shard/kept.h"
+#include "actors/shard/list/kept.h"
 #include "store/view.h"
 
 /* Which three bytes, side by side, are in the folded texts of a row: SIGN_BITS bits, of which each three set one. A row in

@@ -1,0 +1,12 @@
+#pragma once
+#include "store/view.h"
+
+/* META: what concerns the shard as a whole. By name:
+ *   clock_offset    i64, little-endian: how far service time has been set ahead of the wall, in microseconds
+ *   issuer_paused   one byte, 0 or 1: the operator's switch
+ *   applied         up to which record the tables have been brought, of which shard and lineage: db.c's own
+ * A row that is absent reads as 0 and false. Errors: as view.h; putting stages. */
+must_check enum err clock_offset_get(struct view *view, int64_t *offset);
+must_check enum err clock_offset_put(struct view *view, int64_t offset);
+must_check enum err issuer_paused_get(struct view *view, bool *paused);
+must_check enum err issuer_paused_put(struct view *view, bool paused);
