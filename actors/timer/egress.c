@@ -54,6 +54,7 @@ static void attempt_end(struct attempt *attempt)
 	}
 	egress->fetch_count -= attempt->is_fetch;
 	egress->body_bytes -= attempt->body_size;
+	egress->body_bytes_of[account_slot(endpoint->owner)] -= attempt->body_size;
 	attempt_free(attempt);
 	endpoint_settle(endpoint);
 }
@@ -111,8 +112,17 @@ uint32_t egress_free_slots(const struct egress *egress)
 	uint32_t max = egress->options.attempts_max + egress->options.waiting_max;
 	uint32_t taken = egress->waiting_count + egress->running;
 
-	if (egress->body_bytes >= EGRESS_BYTES_MAX || taken >= max) return 0;
-	return max - taken;
+	return taken < max ? max - taken : 0;
+}
+
+/* Nobody's large bodies keep others' from being sent. Two owners of one slot share it, which is one case in thousands. */
+static bool has_bytes_for(const struct egress *egress, const struct egress_request *request)
+{
+	size_t size = request->body.size, held = egress->body_bytes_of[account_slot(request->owner)];
+
+	if (size <= EGRESS_SMALL_BYTES) return true;
+	if (held && held + size > EGRESS_OWNER_BYTES_MAX) return false;
+	return egress->body_bytes + size <= EGRESS_BYTES_MAX;
 }
 
 enum err egress_start(struct egress *egress, const struct egress_request *request, mono_us now)
@@ -121,7 +131,7 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 	struct url      url;
 	enum err        err = ERR_OVERLOADED;
 
-	if (egress_free_slots(egress) == 0) goto out;
+	if (egress_free_slots(egress) == 0 || !has_bytes_for(egress, request)) goto out;
 	if (request->is_fetch && egress->fetch_count >= EGRESS_FETCHES_MAX) goto out;
 	if ((err = url_read(request->url, &url))) goto out;
 	err = ERR_NO_MEMORY;
@@ -137,6 +147,7 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 	egress->waiting_count++;
 	egress->fetch_count += attempt->is_fetch;
 	egress->body_bytes += attempt->body_size;
+	egress->body_bytes_of[account_slot(request->owner)] += attempt->body_size;
 	endpoint_settle(attempt->endpoint);
 	return OK;
 out:

@@ -2,6 +2,7 @@
 #include "actors/timer/egress.h"
 #include "actors/timer/resolver.h"
 #include "schemas/buffer.h"
+#include "schemas/limits.h"
 #include "schemas/url.h"
 
 #include <curl/curl.h>
@@ -90,7 +91,7 @@ struct egress {
 	struct bucket         bucket[BUCKET_COUNT];
 	struct host_bucket    host_bucket[BUCKET_COUNT];
 	uint32_t              waiting_count, running, doubtful_running, fetch_count, idle_count;
-	size_t                body_bytes;
+	size_t                body_bytes, body_bytes_of[SLOT_COUNT]; /* in all; by the owner's slot */
 	bool                  doubtful_next; /* the two lines of the ready take turns */
 	bool                  has_freed;     /* a place, since the HELD were looked at */
 };

@@ -3,7 +3,8 @@
  *   FETCH ─▶ egress ─▶ is it a PNG? ─▶ IMAGE_PUT, one part after the other ─▶ IMAGE_NAME ─▶ the answer to FETCH
  *
  * What is wrong for good is told as IMAGE_REFUSED, what may pass as IMAGE_UNREACHABLE; the shard decides how often to ask.
- * One part is on its way at a time, so that many images together stay within what a session may have outstanding. */
+ * One part of an image is on its way at a time, and of so many images that they stay within what a session may have
+ * outstanding; the others wait in line. */
 #include "actors/timer/fetch.h"
 
 #include "schemas/fields.h"
@@ -17,10 +18,16 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-enum { TEXT_BYTES = 96 };
+enum {
+	TEXT_BYTES = 96,
+	HANDED_MAX = SESSION_CREDIT_BYTES / IMAGE_PART_BYTES /
+	             2, /* at once: half of what a session may have outstanding */
+};
 
 struct fetch {
 	LIST_ENTRY(fetch) link;
+	TAILQ_ENTRY(fetch) in_line; /* WAITING */
+	enum { FETCHING, WAITING, HANDING } state;
 	struct asked      asked;
 	struct errand     errand;
 	struct fetching  *of;
@@ -33,9 +40,12 @@ struct fetch {
 	bool              is_named;
 };
 LIST_HEAD(fetches, fetch);
+TAILQ_HEAD(fetch_line, fetch);
 
 struct fetching {
 	struct fetches              all;
+	struct fetch_line           line; /* those that came while HANDED_MAX were handed over */
+	uint32_t                    handing;
 	struct ask                 *ask;
 	struct egress              *egress;
 	const struct address_rules *rules;
@@ -48,6 +58,8 @@ struct fetching {
 static void fetch_free(struct fetch *fetch)
 {
 	LIST_REMOVE(fetch, link);
+	if (fetch->state == WAITING) TAILQ_REMOVE(&fetch->of->line, fetch, in_line);
+	fetch->of->handing -= fetch->state == HANDING;
 	--*fetch->of->in_hand;
 	buffer_free(&fetch->url);
 	buffer_free(&fetch->image);
@@ -70,10 +82,14 @@ static void answer(struct fetching *fetching, uint64_t call_id, uint64_t epoch, 
 	if (frame.size) (void)!ask_send(fetching->ask, frame);
 }
 
+static void hand_over_next(struct fetching *fetching);
+
 static void end(struct fetch *fetch, enum err err, const char *text)
 {
-	answer(fetch->of, fetch->call_id, fetch->epoch, err, text);
+	struct fetching *fetching = fetch->of;
+	answer(fetching, fetch->call_id, fetch->epoch, err, text);
 	fetch_free(fetch);
+	hand_over_next(fetching);
 }
 
 /* Handing over -------------------------------------------------------------------------------------------- */
@@ -126,8 +142,8 @@ static void hand_over(struct fetch *fetch, enum err err)
 		return;
 	}
 	if (!err) err = fetch->put < fetch->image.size ? put_part(fetch) : name(fetch);
-	if (err == ERR_OVERLOADED)
-		end(fetch, err, NULL); /* no fault of the image's: its time is not to run */
+	if (err == ERR_OVERLOADED || err == ERR_STORAGE_FULL)
+		end(fetch, ERR_OVERLOADED, NULL); /* no fault of the image's: its time is not to run */
 	else if (err)
 		end(fetch, ERR_IMAGE_UNREACHABLE, "it could not be stored");
 }
@@ -135,6 +151,16 @@ static void hand_over(struct fetch *fetch, enum err err)
 static void on_stored(struct asked *asked, const struct reply *reply)
 {
 	hand_over((struct fetch *)((char *)asked - offsetof(struct fetch, asked)), reply->err);
+}
+
+static void hand_over_next(struct fetching *fetching)
+{
+	struct fetch *fetch = TAILQ_FIRST(&fetching->line);
+	if (!fetch || fetching->handing >= HANDED_MAX) return;
+	TAILQ_REMOVE(&fetching->line, fetch, in_line);
+	fetch->state = HANDING;
+	fetching->handing++;
+	hand_over(fetch, OK);
 }
 
 /* Judging ------------------------------------------------------------------------------------------------- */
@@ -182,10 +208,13 @@ static void on_done(struct errand *errand, const struct egress_outcome *outcome)
 	struct fetch *fetch = (struct fetch *)((char *)errand - offsetof(struct fetch, errand));
 	char          text[TEXT_BYTES];
 	enum err      err = judge(fetch, outcome, text);
-	if (err)
+	if (err) {
 		end(fetch, err, text);
-	else
-		hand_over(fetch, OK);
+		return;
+	}
+	fetch->state = WAITING;
+	TAILQ_INSERT_TAIL(&fetch->of->line, fetch, in_line);
+	hand_over_next(fetch->of);
 }
 
 /* Beginning ----------------------------------------------------------------------------------------------- */
@@ -239,6 +268,7 @@ enum err fetching_open(struct fetching **opened, struct ask *ask, struct egress 
 	fetching->egress = egress;
 	fetching->rules = rules;
 	fetching->in_hand = in_hand;
+	TAILQ_INIT(&fetching->line);
 	return OK;
 }
 

@@ -2,8 +2,8 @@
  * name server is waited for: ten thousand endpoints with one would be ten thousand threads. Names are taken as they stand:
  * the search list of the host is for people, and would ask the operator's own domain about a stranger's name.
  *
- * c-ares reads the system's configuration when a channel is made; so a channel is made anew now and then, when no
- * question is open. */
+ * c-ares reads the system's configuration when a channel is made; so a channel is made anew now and then. The one before
+ * stays until its last question has been answered: names whose servers are silent must not keep a new configuration out. */
 #include "actors/timer/resolver.h"
 #include "schemas/limits.h"
 
@@ -16,17 +16,22 @@
 
 enum { TRY_MS = 1000, TRIES = 3, RENEW_S = 60 }; /* each try waits twice as long as the one before */
 
+struct channel {
+	ares_channel ares;
+	uint32_t     open; /* questions */
+};
+
 struct resolver {
-	ares_channel channel;
-	int          epoll_fd;
-	char        *servers; /* NULL: the system's */
-	uint32_t     open;
-	bool         closing;
-	mono_us      made_at;
+	struct channel *channel, *before; /* the latter may be NULL */
+	int             epoll_fd;
+	char           *servers; /* NULL: the system's */
+	bool            closing;
+	mono_us         made_at;
 };
 
 struct question {
 	struct resolver *resolver;
+	struct channel  *channel;
 	resolver_answer *answer;
 	void            *user;
 };
@@ -43,7 +48,13 @@ static void on_socket(void *user, ares_socket_t fd, int readable, int writable)
 		epoll_ctl(resolver->epoll_fd, EPOLL_CTL_MOD, fd, &event);
 }
 
-static enum err make_channel(struct resolver *resolver, ares_channel *channel)
+static void channel_free(struct channel *channel)
+{
+	if (channel) ares_destroy(channel->ares);
+	free(channel);
+}
+
+static enum err channel_new(struct resolver *resolver, struct channel **made)
 {
 	struct ares_options options = {
 	    .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
@@ -52,14 +63,20 @@ static enum err make_channel(struct resolver *resolver, ares_channel *channel)
 	    .sock_state_cb = on_socket,
 	    .sock_state_cb_data = resolver,
 	};
-	int which = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
-	int status = ares_init_options(channel, &options, which);
+	int             which = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
+	struct channel *channel = calloc(1, sizeof *channel);
+	int             status = channel ? ares_init_options(&channel->ares, &options, which) : ARES_ENOMEM;
 
-	if (status) return status == ARES_ENOMEM ? ERR_NO_MEMORY : ERR_IO;
-	if (!resolver->servers || ares_set_servers_ports_csv(*channel, resolver->servers) == ARES_SUCCESS)
-		return OK;
-	ares_destroy(*channel);
-	return ERR_BAD_OPTION;
+	if (status) {
+		free(channel);
+		return status == ARES_ENOMEM ? ERR_NO_MEMORY : ERR_IO;
+	}
+	if (resolver->servers && ares_set_servers_ports_csv(channel->ares, resolver->servers)) {
+		channel_free(channel);
+		return ERR_BAD_OPTION;
+	}
+	*made = channel;
+	return OK;
 }
 
 enum err resolver_open(struct resolver **made, int epoll_fd, const char *servers)
@@ -71,7 +88,7 @@ enum err resolver_open(struct resolver **made, int epoll_fd, const char *servers
 	if (!resolver || ares_library_init(ARES_LIB_INIT_ALL)) goto out;
 	resolver->epoll_fd = epoll_fd;
 	if (servers && !(resolver->servers = strdup(servers))) goto out;
-	if ((err = make_channel(resolver, &resolver->channel))) goto out;
+	if ((err = channel_new(resolver, &resolver->channel))) goto out;
 	*made = resolver;
 	return OK;
 out:
@@ -87,7 +104,8 @@ void resolver_close(struct resolver **closed)
 	*closed = NULL;
 	if (!resolver) return;
 	resolver->closing = true;
-	ares_destroy(resolver->channel);
+	channel_free(resolver->before);
+	channel_free(resolver->channel);
 	ares_library_cleanup();
 	free(resolver->servers);
 	free(resolver);
@@ -114,7 +132,7 @@ static void on_answer(void *user, int status, int timeouts, struct ares_addrinfo
 	struct resolved  resolved = {0};
 
 	(void)timeouts;
-	question->resolver->open--;
+	question->channel->open--;
 	if (status == ARES_SUCCESS && info) gather(info, &resolved);
 	if (info) ares_freeaddrinfo(info);
 	if (!question->resolver->closing) question->answer(question->user, &resolved);
@@ -130,41 +148,53 @@ void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *
 		answer(user, &(struct resolved){0});
 		return;
 	}
-	*question = (struct question){resolver, answer, user};
-	resolver->open++;
-	ares_getaddrinfo(resolver->channel, name, NULL, &hints, on_answer, question);
+	*question = (struct question){resolver, resolver->channel, answer, user};
+	resolver->channel->open++;
+	ares_getaddrinfo(resolver->channel->ares, name, NULL, &hints, on_answer, question);
 }
 
+/* Whose socket it is, each sees: a stranger's it passes over. */
 void resolver_event(struct resolver *resolver, uint64_t data, uint32_t events)
 {
-	ares_socket_t fd = (ares_socket_t)(uint32_t)data;
 	bool          broken = events & (EPOLLERR | EPOLLHUP);
+	ares_socket_t fd = (ares_socket_t)(uint32_t)data;
+	ares_socket_t readable = broken || events & EPOLLIN ? fd : ARES_SOCKET_BAD;
+	ares_socket_t writable = broken || events & EPOLLOUT ? fd : ARES_SOCKET_BAD;
 
-	ares_process_fd(resolver->channel, broken || events & EPOLLIN ? fd : ARES_SOCKET_BAD,
-	                broken || events & EPOLLOUT ? fd : ARES_SOCKET_BAD);
+	ares_process_fd(resolver->channel->ares, readable, writable);
+	if (resolver->before) ares_process_fd(resolver->before->ares, readable, writable);
 }
 
 static void renew(struct resolver *resolver, mono_us now)
 {
-	ares_channel fresh;
+	struct channel *fresh;
 
 	if (resolver->made_at.v && mono_since(now, resolver->made_at).v < RENEW_S * US_PER_SEC) return;
-	if (resolver->made_at.v && make_channel(resolver, &fresh) == OK) {
-		ares_destroy(resolver->channel);
+	if (resolver->made_at.v && channel_new(resolver, &fresh) == OK) {
+		resolver->before = resolver->channel;
 		resolver->channel = fresh;
 	}
 	resolver->made_at = now;
 }
 
+/* What its questions wait for may have lasted too long. */
+static void look_at_time(struct channel *channel)
+{
+	if (channel && channel->open) ares_process_fd(channel->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
 void resolver_turn(struct resolver *resolver, mono_us now)
 {
-	if (resolver->open)
-		ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	else
-		renew(resolver, now);
+	look_at_time(resolver->channel);
+	look_at_time(resolver->before);
+	if (resolver->before && resolver->before->open == 0) {
+		channel_free(resolver->before);
+		resolver->before = NULL;
+	}
+	if (!resolver->before) renew(resolver, now);
 }
 
 bool resolver_is_busy(const struct resolver *resolver)
 {
-	return resolver->open > 0;
+	return resolver->channel->open || (resolver->before && resolver->before->open);
 }

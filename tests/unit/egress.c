@@ -33,6 +33,8 @@ static struct egress *open_egress(struct egress_options options)
 	return egress;
 }
 
+static struct span body = {(const uint8_t *)"{}", 2}; /* of what is started next */
+
 static enum err start(struct egress *egress, const char *url, bool is_fetch)
 {
 	const char *const     headers[] = {"Content-Type: application/json"};
@@ -41,7 +43,7 @@ static enum err start(struct egress *egress, const char *url, bool is_fetch)
 	                                 .headers = headers,
 	                                 .header_count = 1,
 	                                 .is_fetch = is_fetch,
-	                                 .body = span_str("{}")};
+	                                 .body = body};
 
 	return egress_start(egress, &request, time_mono());
 }
@@ -86,6 +88,35 @@ Test(egress, holds_the_bytes_of_so_many_fetches_only)
 		cr_expect_eq(start(egress, "https://127.0.0.1:1/", true), OK);
 	cr_expect_eq(start(egress, "https://127.0.0.1:1/", true), ERR_OVERLOADED);
 	cr_expect_eq(start(egress, "https://127.0.0.1:1/", false), OK);
+	egress_close(&egress);
+}
+
+static unsigned start_all(struct egress *egress, unsigned most)
+{
+	unsigned count = 0;
+	while (count < most && start(egress, "https://127.0.0.1:1/", false) == OK)
+		count++;
+	return count;
+}
+
+Test(egress, large_bodies_of_one_owner_leave_room_for_others)
+{
+	static const uint8_t large[1 << 20];
+	enum { ALL = EGRESS_BYTES_MAX / sizeof large, SHARE = EGRESS_OWNER_BYTES_MAX / sizeof large };
+	struct egress    *egress = open_egress((struct egress_options){.waiting_max = 2 * ALL});
+	const struct span small = body;
+
+	for (unsigned i = 0; i < ALL / SHARE; i++) {
+		owner.b[0] = (uint8_t)i;
+		body = span_of(large, sizeof large);
+		cr_expect_eq(start_all(egress, ALL), SHARE, "owner %u", i);
+	}
+	owner.b[0] = ALL / SHARE;
+	cr_expect_eq(start_all(egress, 1), 0, "all together have a bound, too");
+	body = small;
+	for (; owner.b[0] > 0; owner.b[0]--)
+		cr_expect_eq(start_all(egress, 1), 1);
+	cr_expect(egress_free_slots(egress) > 0);
 	egress_close(&egress);
 }
 
