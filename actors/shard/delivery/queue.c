@@ -5,11 +5,14 @@
  * look at the table when a delivery comes to it; when its first one goes the next has to be looked up, once all of a
  * command's writes are in the tables. */
 #include "actors/shard/delivery/queue.h"
+#include "actors/shard/delivery/queue_heap.h"
 
 #include "schemas/bytes.h"
 #include "schemas/limits.h"
 
 #include <stdlib.h>
+
+enum { LINES_PASSED_MAX = 1024 }; /* of accounts that have their share, in one look */
 
 /* Finding ------------------------------------------------------------------------------------------------- */
 
@@ -50,52 +53,6 @@ static struct held *held_find(struct delivery_queue *queue, const struct line *l
 	return NULL;
 }
 
-/* The heap ------------------------------------------------------------------------------------------------ */
-
-static int64_t ready_at(const struct line *line)
-{
-	return line->hold.v > line->due.v ? line->hold.v : line->due.v;
-}
-
-static void heap_set(struct delivery_queue *queue, size_t at, struct line *line)
-{
-	queue->heap[at] = line;
-	line->heap_at = at;
-}
-
-static void heap_up(struct delivery_queue *queue, size_t at)
-{
-	struct line *line = queue->heap[at];
-	for (; at && ready_at(queue->heap[(at - 1) / 2]) > ready_at(line); at = (at - 1) / 2)
-		heap_set(queue, at, queue->heap[(at - 1) / 2]);
-	heap_set(queue, at, line);
-}
-
-static void heap_down(struct delivery_queue *queue, size_t at)
-{
-	struct line *line = queue->heap[at];
-	for (;;) {
-		size_t child = 2 * at + 1;
-		if (child >= queue->heap_count) break;
-		if (child + 1 < queue->heap_count &&
-		    ready_at(queue->heap[child + 1]) < ready_at(queue->heap[child]))
-			child++;
-		if (ready_at(queue->heap[child]) >= ready_at(line)) break;
-		heap_set(queue, at, queue->heap[child]);
-		at = child;
-	}
-	heap_set(queue, at, line);
-}
-
-static void heap_take(struct delivery_queue *queue, size_t at)
-{
-	struct line *last = queue->heap[--queue->heap_count];
-	if (at == queue->heap_count) return;
-	heap_set(queue, at, last);
-	heap_up(queue, at);
-	heap_down(queue, last->heap_at);
-}
-
 /* Places -------------------------------------------------------------------------------------------------- */
 
 static uint32_t leases_of(const struct line *line)
@@ -121,13 +78,11 @@ static void settle(struct delivery_queue *queue, struct line *line)
 	}
 	if (line->place == LINE_READY) return;
 	if (line->place == LINE_LATER) {
-		heap_up(queue, line->heap_at);
-		heap_down(queue, line->heap_at);
+		heap_moved(queue, line->heap_at);
 		return;
 	}
 	line->place = LINE_LATER;
-	heap_set(queue, queue->heap_count++, line);
-	heap_up(queue, line->heap_at);
+	heap_add(queue, line);
 }
 
 static bool make_room(struct line ***rows, size_t *room, size_t needed)
@@ -141,13 +96,51 @@ static bool make_room(struct line ***rows, size_t *room, size_t needed)
 	return true;
 }
 
+/* Owners -------------------------------------------------------------------------------------------------- */
+
+static struct owner_bucket *owner_bucket(struct delivery_queue *queue, struct account_id account)
+{
+	return &queue->owners[get_be32(account.b + sizeof account.b - 4) % HELD_BUCKETS];
+}
+
+/* Made if there is none; NULL without memory. */
+static struct line_owner *owner_of(struct delivery_queue *queue, struct account_id account)
+{
+	struct owner_bucket *bucket = owner_bucket(queue, account);
+	struct line_owner   *owner;
+	LIST_FOREACH(owner, bucket, in_bucket)
+	{
+		if (!memcmp(owner->account.b, account.b, sizeof account.b)) return owner;
+	}
+	if (!(owner = calloc(1, sizeof *owner))) return NULL;
+	owner->account = account;
+	LIST_INSERT_HEAD(bucket, owner, in_bucket);
+	return owner;
+}
+
+static void owner_leave(struct line_owner *owner)
+{
+	if (--owner->lines) return;
+	LIST_REMOVE(owner, in_bucket);
+	free(owner);
+}
+
+/* Lines --------------------------------------------------------------------------------------------------- */
+
 /* The line of a row; made if there is none. NULL without memory. */
 static struct line *line_of(struct delivery_queue *queue, const struct delivery *row)
 {
 	struct line *line = queue_line(queue, row->account, row->subscription);
 	if (line) return line;
 	if (!make_room(&queue->heap, &queue->heap_room, queue->line_count + 1)) return NULL;
-	if (!(line = calloc(1, sizeof *line))) return NULL;
+	struct line_owner *owner = owner_of(queue, row->account);
+	if (!owner) return NULL;
+	owner->lines++;
+	if (!(line = calloc(1, sizeof *line))) {
+		owner_leave(owner);
+		return NULL;
+	}
+	line->owner = owner;
 	line->account = row->account;
 	line->subscription = row->subscription;
 	line->health = LINE_NEW;
@@ -163,6 +156,7 @@ static void line_end(struct delivery_queue *queue, struct line *line)
 	unsettle(queue, line);
 	LIST_REMOVE(line, in_bucket);
 	queue->line_count--;
+	owner_leave(line->owner);
 	free(line);
 }
 
@@ -193,6 +187,7 @@ static enum err hold(struct delivery_queue *queue, struct line *line, const stru
 	TAILQ_INSERT_TAIL(&queue->held_by_age, held, by_age);
 	LIST_INSERT_HEAD(held_bucket(queue, line, row->event), held, in_bucket);
 	line->leased++;
+	line->owner->leased++;
 	queue->leased[line->health]++;
 	return OK;
 }
@@ -207,6 +202,7 @@ static void release(struct delivery_queue *queue, struct line *line, const struc
 	LIST_REMOVE(held, in_bucket);
 	free(held);
 	line->leased--;
+	line->owner->leased--;
 	queue->leased[line->health]--;
 }
 
@@ -319,11 +315,20 @@ static uint32_t left_for(const struct delivery_queue *queue, enum line_health he
 	return young_left < left ? young_left : left;
 }
 
+/* How many leases of those the line may be given. Of lines that answer quickly no account has more than it leaves: if they
+ * hang all at once, there is one for the next account all the same. The other lines have few, each and together. */
+static uint32_t share_of(const struct delivery_queue *queue, const struct line *line)
+{
+	uint32_t left = left_for(queue, line->health), own = line->owner->leased;
+	if (line->health != LINE_SOUND) return left;
+	return left > own ? (left - own + 1) / 2 : 0;
+}
+
 /* What has come due goes from the heap to the end of its ring; of very many that come due at once, the rest in later turns. */
 static void wake(struct delivery_queue *queue, wall_us now)
 {
 	for (unsigned i = 0; i < LINES_WOKEN_MAX; i++) {
-		if (!queue->heap_count || ready_at(queue->heap[0]) > now.v) return;
+		if (!queue->heap_count || line_ready_at(queue->heap[0]) > now.v) return;
 		struct line *line = queue->heap[0];
 		heap_take(queue, 0);
 		line->place = LINE_READY;
@@ -341,13 +346,25 @@ static struct line *first_of(const struct delivery_queue *queue, enum line_healt
 	return TAILQ_FIRST(ring);
 }
 
+/* The first in its turn that may be given something. Who has had it by this command stands behind all others. */
+static struct line *next_of(const struct delivery_queue *queue, enum line_health health)
+{
+	struct line *line = left_for(queue, health) ? first_of(queue, health) : NULL;
+	if (line && line->turn != queue->turn && share_of(queue, line)) return line;
+	if (!line || health != LINE_SOUND) return NULL;
+	for (unsigned i = 0; line && line->turn != queue->turn && i < LINES_PASSED_MAX; i++) {
+		if (share_of(queue, line)) return line;
+		line = TAILQ_NEXT(line, in_ring);
+	}
+	return NULL;
+}
+
 /* Each health is the first to be asked in its turn: no kind of line waits for all of another. */
 static struct line *next_ready(struct delivery_queue *queue)
 {
 	for (unsigned i = 0; i < LINE_HEALTHS; i++) {
-		enum line_health health = (enum line_health)((queue->turn + i) % LINE_HEALTHS);
-		struct line     *line = first_of(queue, health);
-		if (line && line->turn != queue->turn && left_for(queue, health)) return line;
+		struct line *line = next_of(queue, (enum line_health)((queue->turn + i) % LINE_HEALTHS));
+		if (line) return line;
 	}
 	return NULL;
 }
@@ -361,7 +378,7 @@ bool queue_is_ready(struct delivery_queue *queue, wall_us service_now, mono_us n
 
 wall_us queue_next_due(const struct delivery_queue *queue)
 {
-	return (wall_us){queue->heap_count ? ready_at(queue->heap[0]) : NO_DUE};
+	return (wall_us){queue->heap_count ? line_ready_at(queue->heap[0]) : NO_DUE};
 }
 
 void queue_turn_begin(struct delivery_queue *queue, mono_us now)
@@ -384,7 +401,7 @@ struct line *queue_turn(struct delivery_queue *queue, wall_us service_now, uint3
 	line->turn = queue->turn;
 	*room = leases_of(line) - line->leased;
 	if (*room > LINE_TURN_MAX) *room = LINE_TURN_MAX;
-	if (*room > left_for(queue, line->health)) *room = left_for(queue, line->health);
+	if (*room > share_of(queue, line)) *room = share_of(queue, line);
 	TAILQ_REMOVE(&queue->ready[line->health], line, in_ring);
 	TAILQ_INSERT_TAIL(&queue->ready[line->health], line, in_ring);
 	return line;
@@ -465,6 +482,7 @@ void queue_free(struct delivery_queue *queue)
 		struct line *line;
 		while ((line = LIST_FIRST(&queue->lines[i]))) {
 			LIST_REMOVE(line, in_bucket);
+			owner_leave(line->owner);
 			free(line);
 		}
 	}

@@ -6,7 +6,7 @@
 /* Which deliveries are due: what the writer keeps in memory of the table DELIVERY, made of it at the start and from then
  * on of every write to it. A line is one subscription that has something waiting or leased. Lines with something due
  * take turns, so that none waits for another's queue, and lines whose endpoints do not answer in time have a share of
- * the leases that leaves the rest to the others. Times are service time where they are wall_us. The writer thread owns
+ * the leases that leaves the rest to the others, and no account has more than it leaves. Times are service time where they are wall_us. The writer thread owns
  * it. Errors: ERR_NO_MEMORY, and as view.h. */
 
 /* What is known of a line's endpoint, by the last attempt. */
@@ -19,20 +19,28 @@ enum line_place {
 	LINE_RESTING, /* nothing waits, or it has as many leases as it may */
 };
 
+/* An account that has lines. */
+struct line_owner {
+	LIST_ENTRY(line_owner) in_bucket;
+	struct account_id account;
+	uint32_t          lines, leased;
+};
+
 struct line {
 	LIST_ENTRY(line) in_bucket;
 	TAILQ_ENTRY(line) in_ring;
-	struct account_id account;
-	struct uuid       subscription;
-	enum line_health  health;
-	enum line_place   place;
-	size_t            heap_at;
-	uint32_t          leased;
-	bool              does_answer; /* the last attempt had an answer, though it was late or no success */
-	bool              is_stale;    /* `due` is to be looked up */
-	uint64_t          turn;        /* the command that it last was given leases by */
-	wall_us           due;         /* of the first that waits; NO_DUE: none does */
-	wall_us           hold;        /* not before this, though it be due */
+	struct line_owner *owner;
+	struct account_id  account;
+	struct uuid        subscription;
+	enum line_health   health;
+	enum line_place    place;
+	size_t             heap_at;
+	uint32_t           leased;
+	bool               does_answer; /* the last attempt had an answer, though it was late or no success */
+	bool               is_stale;    /* `due` is to be looked up */
+	uint64_t           turn;        /* the command that it last was given leases by */
+	wall_us            due;         /* of the first that waits; NO_DUE: none does */
+	wall_us            hold;        /* not before this, though it be due */
 };
 #define NO_DUE INT64_MAX
 
@@ -52,24 +60,26 @@ enum { LINE_BUCKETS = 1 << 14, HELD_BUCKETS = 1 << 12 };
 TAILQ_HEAD(line_ring, line);
 TAILQ_HEAD(held_list, held);
 LIST_HEAD(line_bucket, line);
+LIST_HEAD(owner_bucket, line_owner);
 LIST_HEAD(held_bucket, held);
 
 struct delivery_queue {
-	struct line_bucket lines[LINE_BUCKETS];
-	struct line_ring   ready[LINE_HEALTHS];
-	struct line      **heap; /* those that are LATER, the earliest first */
-	size_t             heap_count, heap_room, line_count;
-	struct line      **stale;
-	size_t             stale_count, stale_room;
-	struct held_bucket held[HELD_BUCKETS];
-	struct held_list   held_by_age;
-	struct held       *first_young; /* all before it are older than a second */
-	uint32_t           young;
-	uint32_t           leased[LINE_HEALTHS]; /* by the health that their line now has */
-	uint32_t promised[LINE_HEALTHS];         /* likewise, by the command at hand; not in the tables yet */
-	uint32_t leases_max;                     /* in all */
-	uint64_t instance;                       /* of the timer that asks; 0: none has yet */
-	uint64_t turn;                           /* counts commands that hand out */
+	struct line_bucket  lines[LINE_BUCKETS];
+	struct line_ring    ready[LINE_HEALTHS];
+	struct line       **heap; /* those that are LATER, the earliest first */
+	size_t              heap_count, heap_room, line_count;
+	struct line       **stale;
+	size_t              stale_count, stale_room;
+	struct owner_bucket owners[HELD_BUCKETS];
+	struct held_bucket  held[HELD_BUCKETS];
+	struct held_list    held_by_age;
+	struct held        *first_young; /* all before it are older than a second */
+	uint32_t            young;
+	uint32_t            leased[LINE_HEALTHS]; /* by the health that their line now has */
+	uint32_t promised[LINE_HEALTHS]; /* likewise, by the command at hand; not in the tables yet */
+	uint32_t leases_max;             /* in all */
+	uint64_t instance;               /* of the timer that asks; 0: none has yet */
+	uint64_t turn;                   /* counts commands that hand out */
 };
 
 /* Reads the table; a lease found in it is as good as one just given. `leases_max`: of this shard. */
