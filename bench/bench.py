@@ -25,6 +25,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_SECONDS_MAX = 30
 OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
+CALM_SHARE = 0.25  # of a closed loop's rate, for an open loop: a generator beside the service is not late by itself then
 DRAIN_SECONDS_MAX = 20
 REST_SECONDS_MAX = 5  # of a connection that is used again
 CALM_SYNCS, CALM_SECONDS_MAX = 200, 180  # so many quick syncs in a row, within this time
