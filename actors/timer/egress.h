@@ -53,7 +53,8 @@ struct egress_request {
 };
 /* Never calls back by itself, and begins nothing: a turn follows before the loop sleeps. Every request that is taken ends
  * in exactly one `done`, from egress_turn().
- * Errors: ERR_OVERLOADED (nothing taken: no place is free, or none for a fetch, or for so large a body), ERR_INVALID_WEBHOOK_URL, ERR_NO_MEMORY. */
+ * Errors: ERR_OVERLOADED (nothing taken: no place is free, or none for a fetch, or for so large a body),
+ * ERR_INVALID_WEBHOOK_URL, ERR_NO_MEMORY. */
 must_check enum err egress_start(struct egress *egress, const struct egress_request *request, mono_us now);
 
 /* How many more would be taken now. */

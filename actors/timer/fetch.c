@@ -20,8 +20,8 @@
 
 enum {
 	TEXT_BYTES = 96,
-	HANDED_MAX = SESSION_CREDIT_BYTES / IMAGE_PART_BYTES /
-	             2, /* at once: half of what a session may have outstanding */
+	/* at once: half of what a session may have outstanding */
+	HANDED_MAX = SESSION_CREDIT_BYTES / IMAGE_PART_BYTES / 2,
 };
 
 struct fetch {

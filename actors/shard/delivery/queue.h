@@ -5,9 +5,9 @@
 
 /* Which deliveries are due: what the writer keeps in memory of the table DELIVERY, made of it at the start and from then
  * on of every write to it. A line is one subscription that has something waiting or leased. Lines with something due
- * take turns, so that none waits for another's queue, and lines whose endpoints do not answer in time have a share of
- * the leases that leaves the rest to the others, and no account has more than it leaves. Times are service time where they are wall_us. The writer thread owns
- * it. Errors: ERR_NO_MEMORY, and as view.h. */
+ * take turns, so that none waits for another's queue; lines whose endpoints do not answer in time have a share of the
+ * leases that leaves the rest to the others, and of the rest no account has more than it leaves. Times are service time
+ * where they are wall_us. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
 
 /* What is known of a line's endpoint, by the last attempt. */
 enum line_health { LINE_SOUND, LINE_NEW, LINE_DOUBTFUL, LINE_HEALTHS };

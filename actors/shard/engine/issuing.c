@@ -1,5 +1,6 @@
 /* Passes whose images are to be fetched, as the writer's turn sees them: what the timer is asked for, what its word leads
- * to, and who is told. While the issuer is away or paused, or the disk is nearly full, nothing is tried, and no time of trying runs. */
+ * to, and who is told. While the issuer is away or paused, or the disk is nearly full, nothing is tried, and no time of
+ * trying runs. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/shard/pass/images.h"

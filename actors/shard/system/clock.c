@@ -1,6 +1,6 @@
 /* clock show | advance: how far service time is ahead of the wall. It is written down, so that time goes on from there after a
  * restart; it is only ever moved forward, and only where the operator allowed it (--test-clock). To set it to the same again
- * is harmless, so that after a failure of one shard the operator repeats the command. */
+ * is harmless. */
 #include "actors/shard/command.h"
 #include "schemas/date.h"
 #include "store/meta.h"
