@@ -276,13 +276,12 @@ static void *keeper_main(void *data)
 	while (next(keeper, &asked, job)) {
 		atomic_store(&keeper->progress.done, 0);
 		atomic_store(&keeper->progress.total, 0);
-		if (asked) {
+		if (asked)
 			run(keeper, job);
-			finish(keeper, job);
-		} else if (!survey(keeper, &ground) && is_due(keeper, &ground)) {
+		else if (!survey(keeper, &ground) && is_due(keeper, &ground))
 			by_itself(keeper, job);
-		}
 		if (!survey(keeper, &ground)) note(keeper, &ground);
+		if (asked) finish(keeper, job); /* last: whoever is told of its end sees what it left, too */
 	}
 	return NULL;
 }

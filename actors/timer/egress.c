@@ -282,8 +282,9 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	gather_ends(egress);
 	end_due(egress, LOOKING, ATTEMPT_TIMEOUT);
 	end_due(egress, DRAINING, ATTEMPT_NONE);
-	begin_some(egress);
+	/* Before any begins: the process may have stood still. */
 	end_due(egress, WAITING, ATTEMPT_NOT_STARTED);
+	begin_some(egress);
 	endpoints_forget(egress, now);
 	return more ? (dur_us){0} : sleep_of(egress);
 }

@@ -79,6 +79,23 @@ def what_was_done_is_answered_again(shop, pass_id):
     add_once(shop, pass_id, "new").is_error(507, "STORAGE_FULL")
 
 
+def shuts_off(service, shop, pass_id):
+    """Makes a key and a card, and returns what ends them: that must not wait for a larger disk."""
+    key = service.cli("key", "create", shop.account)
+    card = service.cli("card", "link", shop.account, "--pass", pass_id, "--code", key["key_id"])
+
+    def now():
+        with service.client(key["api_key"]) as client:
+            assert client.get(path_of(pass_id)).status == 200
+            service.cli("key", "revoke", shop.account, key["key_id"])
+            client.get(path_of(pass_id)).is_error(401, "UNAUTHENTICATED")
+        service.cli("card", "unlink", shop.account, card["id"])
+        shop.set("--suspended", "on")
+        shop.client.get(path_of(pass_id)).is_error(402, "ACCOUNT_SUSPENDED")
+        shop.set("--suspended", "off")
+    return now
+
+
 def test_filled_to_the_last_byte_under_load(on_small_disk):
     service, disk = on_small_disk
     service.start()
@@ -90,9 +107,11 @@ def test_filled_to_the_last_byte_under_load(on_small_disk):
         assert add_once(ballast.shop, ballast.kept[0], "kept").status == 202
         before = pids(service)
         for _ in range(2):
+            shut_off = shuts_off(service, ballast.shop, ballast.kept[0])
             disk.fill()
             crowd.await_answers(507, 100)
             assert disk.free_bytes() < MIB
+            shut_off()
             writes_are_refused(crowd.books[0].shop, crowd.books[0].usable[0])
             what_was_done_is_answered_again(ballast.shop, ballast.kept[0])
             ballast.delete_one()  # out of what is reserved

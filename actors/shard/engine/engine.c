@@ -228,6 +228,25 @@ static enum err take_letters(struct engine *engine, bool *more)
 	return err;
 }
 
+static void note_facts(struct engine *engine)
+{
+	struct store_counters counters = store_counters(engine->store);
+	atomic_store_explicit(&engine->facts.journal_seq, counters.seq, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.syncs, counters.syncs, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.commits, counters.commits, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.sessions, engine->sessions.count, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.room, (int)store_room(engine->store), memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.issuing, engine->issuance.pass_count, memory_order_relaxed);
+	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
+}
+
+/* Answers leave behind the facts: whoever has been answered finds it counted. */
+static void tell(struct engine *engine)
+{
+	note_facts(engine);
+	flush(engine);
+}
+
 /* Hands the record over. A quick disk has it by the end: its answers leave in this very turn. */
 static enum err submit(struct engine *engine)
 {
@@ -239,7 +258,7 @@ static enum err submit(struct engine *engine)
 	engine->open_commands = 0;
 	atomic_fetch_add_explicit(&engine->facts.batches, 1, memory_order_relaxed);
 	enum err err = store_settle(engine->store);
-	if (!err) flush(engine);
+	if (!err) tell(engine);
 	return err;
 }
 
@@ -269,18 +288,6 @@ static void send_results(struct engine *engine)
 	}
 }
 
-static void note_facts(struct engine *engine)
-{
-	struct store_counters counters = store_counters(engine->store);
-	atomic_store_explicit(&engine->facts.journal_seq, counters.seq, memory_order_relaxed);
-	atomic_store_explicit(&engine->facts.syncs, counters.syncs, memory_order_relaxed);
-	atomic_store_explicit(&engine->facts.commits, counters.commits, memory_order_relaxed);
-	atomic_store_explicit(&engine->facts.sessions, engine->sessions.count, memory_order_relaxed);
-	atomic_store_explicit(&engine->facts.room, (int)store_room(engine->store), memory_order_relaxed);
-	atomic_store_explicit(&engine->facts.issuing, engine->issuance.pass_count, memory_order_relaxed);
-	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
-}
-
 /* Readers and the keeper look at the tables too. */
 static enum err look_for_damage(const struct engine *engine)
 {
@@ -295,7 +302,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	engine->service_now = service_now;
 	enum err err = store_settle(engine->store);
 	if (err || (err = look_for_damage(engine))) return err;
-	flush(engine);
+	tell(engine);
 	send_results(engine);
 	engine_expire_parked(engine);
 	if ((err = take_letters(engine, more))) return err;
@@ -304,8 +311,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	engine_ask_timer(engine);
 	if ((err = submit(engine))) return err;
 	if ((err = commit(engine, idle))) return err;
-	flush(engine);
-	note_facts(engine);
+	tell(engine);
 	if (!engine_has_room(engine))
 		*more = false; /* the journal's threads will wake us */
 	else if (!*more)
