@@ -30,10 +30,10 @@ enum {
 	LARGE_BYTES = 48000,
 	COMMIT_EVERY = 3,
 	LOOK_MS = 4,
-	PATIENCE_MS = 2000,
+	PATIENCE_MS = 20000, /* what is longer waits for ever; of a process the time is bounded besides */
 	SNAPSHOT_ROWS = 8,   /* between two snapshots of a prepared place */
 	ROWS_BESIDE_JOB = 6, /* at most, while a job is at work */
-	JOB_PATIENCE_MS = 5000,
+	JOB_PATIENCE_MS = 40000,
 	JOB_LOOK_US = 400,
 };
 

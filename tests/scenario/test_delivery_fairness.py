@@ -95,8 +95,9 @@ def test_thousands_that_fall_due_at_once_come_once_each(new_service, authority, 
     service = new_service(shards=1, options=options(authority, "--test-clock"))
     receiver.answers["/down"] = "/status/503"
     backlog = Backlog(service, {"down": (receiver, "/down")})
-    backlog.deltas(AT_ONCE)
+    timer = backlog.pile_up(AT_ONCE)
     arrivals, hook = backlog.arrivals["down"], backlog.hooks["down"]
+    os.kill(timer, signal.SIGCONT)  # from the first end on there are thirty seconds until it comes again
     backlog.await_all(["down"], SOON_SECONDS + AT_ONCE // 100)
     await_that(lambda: all(row["last_status"] for row in deliveries_of(backlog.shop, hook)), "all ends to be written down")
     receiver.answers["/down"] = "/status/200"
@@ -119,5 +120,6 @@ def test_what_is_discarded_by_the_thousand_does_not_delay_what_comes_after_it(de
     backlog.shop.add("p0", DELTA)
     await_that(lambda: backlog.arrivals["again"].look(), "the event after all that is discarded", PROMPT_SECONDS)
     assert list(backlog.arrivals["again"].passes.values()) == ["p0"]
-    assert sorted({row["outcome"] for row in deliveries_of(backlog.shop, hook)}) == ["delivered", "discarded"]
+    await_that(lambda: {row["outcome"] for row in deliveries_of(backlog.shop, hook)} == {"delivered", "discarded"},
+               "the delivery to be written down")
     backlog.close()

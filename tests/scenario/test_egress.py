@@ -76,7 +76,7 @@ WANT = {
 
 
 def test_every_answer_has_its_word(receiver, trusting):
-    got = words(drive([f"post {path} {receiver.url(path)} {{}}" for path in WANT], *trusting, "--attempt-ms", 1500))
+    got = words(drive([f"post {path} {receiver.url(path)} {{}}" for path in WANT], *trusting, "--attempt-ms", 3000))
     assert got == WANT
     assert Counter(request.path for request in receiver.requests)["/status/200"] == 1, "no redirect was followed"
 
@@ -235,7 +235,7 @@ def test_what_hangs_for_one_owner_does_not_for_another(receiver, trusting):
     hanging = [f"post hang-{i} {receiver.url('/hang')}" for i in range(5)]
     sound = [f"post sound-{i} {receiver.url()}" for i in range(30)]
     got = drive(["owner one", *hanging, "owner two", *sound[:15], "owner three", *sound[15:]], *trusting, "--endpoint", 1,
-                "--attempt-ms", 1500, "--start-ms", 500)
+                "--attempt-ms", 4500, "--start-ms", 1500)
     assert Counter((end.word, end.status) for end in got[:30]) == {("-", 200): 30}, got
     assert Counter(end.word for end in got[30:]) == {"not_started": 4, "timeout": 1}, got
     assert receiver.connections == 3
@@ -269,7 +269,7 @@ def test_a_host_is_looked_up_once_for_all_its_owners(receiver, trusting, names):
     names.silent = {"silent.test"}
     lines = [line for i in range(20) for line in
              (f"owner o{i}", f"post silent-{i} https://silent.test/", f"post {i} {receiver.url(host='gateway.hooks.test')}")]
-    got = drive(lines, *trusting, "--dns", names.address, "--attempt-ms", 1000)
+    got = drive(lines, *trusting, "--dns", names.address, "--attempt-ms", 3000)
     assert Counter((end.word, end.status) for end in got) == {("-", 200): 20, ("timeout", 0): 20}
     assert sum(name == "gateway.hooks.test" for name, _ in names.questions) == 2, "an A and an AAAA, once for all"
 

@@ -308,6 +308,7 @@ def test_a_kill_in_the_middle_of_a_fetch(new_service, authority, gallery, victim
         made = [pool.submit(post_or_none, shop, body, headers=key if body is bodies[0] else {}) for body in bodies]
         wait_for(lambda: len(gallery.requests) >= 3, 10, "the fetches")
         if victim == "all":
+            service.status()  # it waits for what was decided to be kept: the timer is asked before
             service.kill_everything()
             service.start()
             shop.client.address = service.http

@@ -135,7 +135,7 @@ def test_a_directory_copied_while_it_is_served(new_service):
             load.await_deltas(100)
             for _ in range(3):
                 copied = new_service(start=False, shards=1)
-                places.copy(service.data, copied.data)
+                places.copy(service.data, copied.data, is_served=True)
                 if starts_or_is_refused(copied, "acknowledged|journal"):
                     crowd.turn_to(copied)
                     crowd.look(lists=True)

@@ -324,11 +324,11 @@ def test_a_wrong_token_costs_no_shard_anything(new_service):
     link = shop.create()["download_url"]
     rng = random.Random(11)
     with service.client() as client:
-        before = look(service).sum("stampede_shard_commands_total")
+        before = look(service).sum("stampede_http_frame_calls_sum")
         for _ in range(300):
             token = base64.urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
             assert fetch(client, "/p/" + token).status == 404
-        assert look(service).sum("stampede_shard_commands_total") - before < 10
+        assert look(service).sum("stampede_http_frame_calls_sum") - before < 10
         shard = service.pid_of("shard")
         os.kill(service.process.pid, signal.SIGSTOP)  # or it would have a new one within a moment
         try:

@@ -15,7 +15,7 @@ from shop import Shop, new_id, path_of
 from test_issuer import shops_on_every_shard
 
 F_OFD_SETLK = 37
-NEVER_LONGER = 8.0  # seconds until any answer: a shard's deadline, its grace, and room for a busy machine
+NEVER_LONGER = 6 + 2 * PATIENCE  # seconds until any answer: a shard's deadline, its grace, and room for a busy machine
 
 
 def refused_start(service, command=None):

@@ -326,6 +326,7 @@ def test_a_retry_shows_the_pass_too(shop):
 def test_scans_are_there_after_a_crash(new_service):
     service = new_service(shards=1)
     shop = Shop(service)
+    shop.set("--double-scan-window", "1h")
     passes = [shop.create()["id"] for _ in range(3)]
     made = [scan(shop, passes[n % 3], reader_id=f"till-{n % 2}") for n in range(150)]
     service.cli("scan", "delete", shop.account, made[70]["id"])

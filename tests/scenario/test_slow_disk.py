@@ -18,7 +18,7 @@ from test_processes import NEVER_LONGER, send_and_leave, send_delta_and_leave
 
 pytestmark = pytest.mark.plain
 
-FAST_SECONDS = 3.0  # an answer of a shard whose disk is well, on a busy machine
+FAST_SECONDS = 4.5  # an answer of a shard whose disk is well, on a busy machine; who waits for the other takes 5 and more
 STALL_SECONDS = 5.0
 STUCK_SECONDS = 0.5  # without an answer: everybody waits for the disk
 SLOW, WELL = 0, 1  # the shards
@@ -90,8 +90,8 @@ def test_a_stall_longer_than_the_deadlines(slow_service):
         for book in crowd.by_shard.values():
             crowd.await_deltas(book=book)
         before = {(one["role"], one["index"]): one["pid"] for one in service.status()["processes"]}
-        crowd.forget_counts()
         service.stall()
+        crowd.forget_counts()
         crowd.await_silence(crowd.by_shard[SLOW], STUCK_SECONDS)
         shop, pass_id = crowd.by_shard[SLOW].shop, crowd.by_shard[SLOW].usable[0]
         read = send_and_leave(shop, "GET", path_of(pass_id))

@@ -151,17 +151,21 @@ Test(datadir, lock_is_held_by_one_descriptor)
 
 Test(datadir, lock_waits_for_its_holder)
 {
-	int   dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock;
-	pid_t child = fork();
+	int  dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock, held[2], seen[2];
+	char byte = 0;
 
+	cr_assert(!pipe(held) && !pipe(seen));
+	pid_t child = fork();
 	cr_assert_geq(child, 0);
 	if (child == 0) {
 		if (datadir_lock(dir_fd, "held", 0, &lock)) _exit(1);
-		usleep(200000);
+		if (write(held[1], &byte, 1) != 1 || read(seen[0], &byte, 1) != 1) _exit(1);
+		usleep(100000);
 		_exit(0);
 	}
-	usleep(50000);
+	cr_assert_eq(read(held[0], &byte, 1), 1);
 	cr_expect_eq(datadir_lock(dir_fd, "held", 0, &lock), ERR_LOCKED);
+	cr_assert_eq(write(seen[1], &byte, 1), 1);
 	cr_expect_eq(datadir_lock(dir_fd, "held", 5000, &lock), OK);
 	close(lock);
 	close(dir_fd);
