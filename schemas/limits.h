@@ -19,7 +19,7 @@ enum {
 	TEMPLATE_FIELDS_MAX = 64, /* fields a template accepts; INVALID_INPUT */
 	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
 	TEMPLATE_TEXT_BYTES_MAX = 200,
-	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* INVALID_INPUT */
+	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* RESOURCE_CONFLICT */
 	KEYS_PER_ACCOUNT_MAX = 32,        /* unrevoked API keys; RESOURCE_CONFLICT */
 	/* accounts with a rate limit that a shard hears of within a second; the longest idle is forgotten */
 	RATED_ACCOUNTS_MAX = 65536,

@@ -132,8 +132,6 @@ static int on_timer(CURLM *multi, long wait_ms, void *user)
 
 /* ---- handles ---- */
 
-/* What all attempts have in common. No cookies, no authentication from files, no other protocol: libcurl has none of it
- * unless asked, or is told here. */
 static size_t on_send(char *to, size_t size, size_t count, void *user)
 {
 	struct attempt *attempt = user;
@@ -153,6 +151,8 @@ static int on_send_again(void *user, curl_off_t offset, int origin)
 	return attempt->body_sent || offset ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
 }
 
+/* What all attempts have in common. No cookies, no authentication from files, no other protocol: libcurl has none of it
+ * unless asked, or is told here. */
 static CURL *new_easy(void)
 {
 	CURL *easy = curl_easy_init();

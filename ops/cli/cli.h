@@ -19,7 +19,7 @@ void cli_help(FILE *to, const char *noun);
 struct cli {
 	struct args     args;
 	const char     *data;
-	struct service *service; /* open once cli_open() was called */
+	struct service *service; /* open once service_open() was called */
 	struct buffer   out;
 	enum err        err; /* the first failure */
 	char            message[256];

@@ -1,9 +1,9 @@
 /* Images that passes wait for: one fetch for each URL of an account, however many passes name it.
  *
- *   NEW ──▶ ASKED ──▶ ENDED
- *            │ ▲
- *            ▼ │
- *         RESTING ──▶ AGAIN
+ *   NEW      waits its turn      ──▶ ASKED; AGAIN when its host hung meanwhile
+ *   AGAIN    behind all NEW      ──▶ ASKED
+ *   ASKED    of the timer        ──▶ ENDED; RESTING after a failure; NEW when the timer is gone
+ *   RESTING  until a next try    ──▶ AGAIN, or NEW if it was never tried
  *
  * One on a host that hung begins as AGAIN. fetch_move() is the only writer of a state after the first. ASKED and RESTING
  * last as long for one fetch as for another, so their lists are in the order of coming due. */

@@ -1,4 +1,4 @@
-/* notification schedule ACCOUNT: to a pass or to an audience, at a time; one that has passed is now. */
+/* notification schedule ACCOUNT: to a pass or to an audience, at a time; one that has passed is due at once. */
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/pass/pass.h"
 #include "store/audience.h"
