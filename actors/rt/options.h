@@ -15,8 +15,8 @@ struct options {
 	const char *data;
 	const char *listen; /* HOST:PORT */
 	const char *admin;
-	const char *
-	    public_url; /* never NULL once started: http://LISTEN with the real port, https:// with a certificate */
+	/* Never NULL once started: http://LISTEN with the real port, https:// with a certificate. */
+	const char *public_url;
 	const char *tls_cert, *tls_key;
 	const char *egress_ca;
 	const char *cors_origins[OPTION_LIST_MAX];

@@ -350,10 +350,8 @@ static struct line *first_of(const struct delivery_queue *queue, enum line_healt
 static struct line *next_of(const struct delivery_queue *queue, enum line_health health)
 {
 	struct line *line = left_for(queue, health) ? first_of(queue, health) : NULL;
-	if (line && line->turn != queue->turn && share_of(queue, line)) return line;
-	if (!line || health != LINE_SOUND) return NULL;
 	for (unsigned i = 0; line && line->turn != queue->turn && i < LINES_PASSED_MAX; i++) {
-		if (share_of(queue, line)) return line;
+		if (share_of(queue, line)) return line; /* of lines that are not sound always the first */
 		line = TAILQ_NEXT(line, in_ring);
 	}
 	return NULL;

@@ -212,8 +212,9 @@ static void job_done(struct reader *reader)
 	job_free(job);
 }
 
-/* A list computes for milliseconds, and whoever answers a delta for microseconds, six threads one after the other: none of
- * them is to wait until a list's slice has ended. (Slices of one's own are Linux 6.12's; before, the priority does it.) */
+/* Of this thread alone. A list computes for milliseconds, and whoever answers a delta for microseconds, six threads one after
+ * the other: none of them is to wait until a list's slice has ended. (Slices of one's own are Linux 6.12's; before, the
+ * priority does it.) */
 static void step_back(void)
 {
 	struct { /* the kernel's sched_attr, whose header and the C library's exclude each other */
@@ -223,8 +224,7 @@ static void step_back(void)
 		uint32_t priority;
 		uint64_t runtime_ns, deadline_ns, period_ns;
 	} attr = {.size = sizeof attr, .nice = LIST_NICE, .runtime_ns = LIST_SLICE_NS};
-	(void)!syscall(SYS_sched_setattr, 0, &attr,
-	               0); /* of this thread alone; without it lists cost others more */
+	(void)!syscall(SYS_sched_setattr, 0, &attr, 0); /* without it lists cost others more */
 }
 
 static void *reader_main(void *data)
