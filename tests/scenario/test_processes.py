@@ -139,6 +139,13 @@ def accepts(address):
         return False
 
 
+def test_threads_that_make_lists_stand_behind_the_others(service):
+    """For the processor: and whoever answers for the shard as a whole does not."""
+    stats = [stat.read_text().rpartition(")")[2].split() for stat in Path(f"/proc/{service.pid_of('shard')}/task").glob("*/stat")]
+    nice = sorted(int(stat[16]) for stat in stats)
+    assert nice.count(10) == 2 and nice.count(0) >= 5, nice
+
+
 # Deaths
 
 @pytest.mark.parametrize("role, index", [("http", 0), ("shard", 0), ("shard", 1), ("timer", 0)])
