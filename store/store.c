@@ -35,24 +35,28 @@ struct store {
 	uint64_t           touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
 
-/* Tables that a killed process left are whole if the page cache kept them; that is looked at, unless it would take
- * too long. What the walk finds is told by *refused. */
-static enum err walk_at_start(struct store *store, struct store_report *report)
+/* Looks at all that the tables hold, unless that would take too long. ERR_DAMAGED: faults->texts[0] says where. */
+static enum err walk_unless_long(struct store *store, struct faults *faults)
 {
-	struct faults faults = {0};
-	struct view  *view = NULL;
-	struct arena  arena = {0};
-	enum err      err = db_reader_open(store->db, &arena, &view);
+	struct view *view = NULL;
+	struct arena arena = {0};
+	enum err     err = db_reader_open(store->db, &arena, &view);
 	if (err || (err = db_reader_begin(view))) goto out;
-	if (view_used_bytes(view) <= WALK_BYTES_MAX) err = walk_tables(view, &faults, NULL);
+	if (view_used_bytes(view) <= WALK_BYTES_MAX) err = walk_tables(view, faults, NULL);
 	db_reader_end(view);
-	if (!err && faults.count) {
-		snprintf(report->refused, sizeof report->refused, "%.159s", faults.texts[0]);
-		err = ERR_DAMAGED;
-	}
+	if (!err && faults->count) err = ERR_DAMAGED;
 out:
 	db_reader_close(&view);
 	arena_free(&arena);
+	return err;
+}
+
+/* Tables that a killed process left are whole if the page cache kept them. */
+static enum err walk_at_start(struct store *store, struct store_report *report)
+{
+	struct faults faults = {0};
+	enum err      err = walk_unless_long(store, &faults);
+	if (faults.count) snprintf(report->refused, sizeof report->refused, "%.159s", faults.texts[0]);
 	return err;
 }
 
@@ -191,14 +195,16 @@ out:
 	return err;
 }
 
-/* Everything is decided, durable and committed: then the tables can be believed as they are on the disk. */
+/* Everything is decided, durable and committed: then the tables can be believed as they are on the disk, unless they
+ * were damaged while they were served. Those keep the open mark, so that the next start finds what this walk found. */
 static void close_clean(struct store *store)
 {
+	struct faults faults = {0};
 	if (!store->journal || store->broken) return;
 	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
-	if (store_commit(store) || db_sync(store->db)) return;
+	if (store_commit(store) || db_sync(store->db) || walk_unless_long(store, &faults)) return;
 	close_tables(store);
-	(void)!trust_write(store->place_fd, true); /* for speed: without it they are made anew */
+	(void)!trust_write(store->place_fd, true); /* for speed: without it the next start walks, too */
 }
 
 void store_close(struct store **store_p)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROWS = 20, SIZE = 3000 };
+enum { ROWS = 20, SIZE = 3000, SMALL = 40 /* lies beside its key */ };
 
 static struct place        place;
 static struct store       *store;
@@ -173,6 +173,34 @@ static int live_and_die(void *user)
 	_exit(0);
 }
 
+/* A bit of a row's key turns over, in every copy that the file has of it. */
+static void damage_a_key(struct span value)
+{
+	uint8_t *bytes;
+	size_t   size = file_read(&place, "db/data.mdb", &bytes);
+	unsigned found = 0;
+	for (size_t at = 1; at + value.size <= size; at++) {
+		if (memcmp(bytes + at, value.at, value.size) != 0) continue;
+		file_flip(&place, "db/data.mdb", at - 1, 0x40);
+		found++;
+	}
+	must(found);
+	free(bytes);
+}
+
+static int live_be_damaged_and_stop(void *user)
+{
+	(void)user;
+	must(!shop_open(&place, true, &store, &report));
+	for (unsigned i = 0; i < ROWS; i++)
+		shop_save(store, TABLE_BODY, key_of(i), filler(i, SIZE));
+	shop_save(store, TABLE_BODY, key_of(ROWS), filler(ROWS, SMALL));
+	must(!store_commit(store));
+	damage_a_key(filler(ROWS, SMALL));
+	store_close(&store);
+	_exit(0);
+}
+
 static void expect_rows(void)
 {
 	struct span got;
@@ -210,6 +238,17 @@ Test(trust, of_a_killed_process_replays_what_was_not_committed)
 Test(trust, lost_with_the_page_cache_makes_the_tables_anew)
 {
 	expect_after(false, true, ROWS + 1); /* and the epoch */
+}
+
+Test(trust, is_not_given_by_a_stop_to_tables_that_were_damaged_while_they_were_served)
+{
+	struct span got;
+	cr_assert_eq(in_child(live_be_damaged_and_stop, NULL), 0);
+	cr_assert_eq(shop_open(&place, false, &store, &report), OK, "%s", report.what);
+	cr_expect(report.rebuilt);
+	cr_expect(strstr(report.refused, "body"), "%s", report.refused);
+	expect_rows();
+	cr_expect_eq(shop_get(store, TABLE_BODY, key_of(ROWS), &got), OK);
 }
 
 Test(trust, lost_with_the_page_cache_needs_the_whole_journal)
