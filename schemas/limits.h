@@ -165,7 +165,8 @@ enum {
 	FETCHES_ACCOUNT_MAX = 8, /* images of one account, asked for or to be asked for first; more wait */
 	FETCHES_UNKNOWN_WEIGHT =
 	    32,                /* of a place of an account of which no image has ended, against those left */
-	FETCHES_AGAIN_MAX = 4, /* one is asked for again while the account has fewer than these asked */
+	FETCHES_AGAIN_MAX = 4, /* of those, after a failure; the rest is for new ones */
+	FETCHES_HUNG_MAX = 1,  /* of those, from hosts that hung, while others wait */
 	FETCHES_KEPT_MAX = 1024,    /* of one account, those to be tried again too; more wait */
 	HOSTS_HUNG_MAX = 4,         /* hosts remembered of an account: images of theirs go last */
 	FETCH_REST_MS = 1000,       /* before an image is tried again */

@@ -1,11 +1,12 @@
 /* Images that passes wait for: one fetch for each URL of an account, however many passes name it.
  *
- *   NEW      waits its turn      ──▶ ASKED; AGAIN when its host hung meanwhile
- *   AGAIN    behind all NEW      ──▶ ASKED
+ *   NEW      waits its turn      ──▶ ASKED; HUNG when its host hung meanwhile
+ *   AGAIN    likewise            ──▶ ASKED; HUNG likewise
+ *   HUNG     likewise            ──▶ ASKED
  *   ASKED    of the timer        ──▶ ENDED; RESTING after a failure; NEW when the timer is gone
- *   RESTING  until a next try    ──▶ AGAIN, or NEW if it was never tried
+ *   RESTING  until a next try    ──▶ HUNG, AGAIN, or NEW if it was never tried
  *
- * One on a host that hung begins as AGAIN. fetch_move() is the only writer of a state after the first. ASKED and RESTING
+ * One on a host that hung begins as HUNG. fetch_move() is the only writer of a state after the first. ASKED and RESTING
  * last as long for one fetch as for another, so their lists are in the order of coming due. */
 #include "actors/shard/issuance/inside.h"
 
@@ -30,6 +31,7 @@ static void enter(struct issuance *issuance, struct fetch *fetch)
 	TAILQ_INSERT_TAIL(list_of(issuance, fetch), fetch, in_state);
 	account->busy_count += is_asked || fetch->state == FETCH_NEW;
 	account->asked_count += is_asked;
+	account->asked_from[fetch->line] += is_asked;
 	issuance->asked_count += is_asked;
 	issuance->doubtful_count += is_asked && account->is_doubtful;
 	if (is_asked && !issuance->first_young) issuance->first_young = fetch;
@@ -43,6 +45,7 @@ static void leave(struct issuance *issuance, struct fetch *fetch)
 	TAILQ_REMOVE(list_of(issuance, fetch), fetch, in_state);
 	account->busy_count -= is_asked || fetch->state == FETCH_NEW;
 	account->asked_count -= is_asked;
+	account->asked_from[fetch->line] -= is_asked;
 	issuance->asked_count -= is_asked;
 	issuance->doubtful_count -= is_asked && account->is_doubtful;
 	account->slow_count -= fetch->is_slow;
@@ -72,13 +75,22 @@ void fetch_settle(struct issuance *issuance, struct fetch *fetch)
 
 /* Whose turn it is ----------------------------------------------------------------------------------------- */
 
-/* What is tried again, and may hang again, leaves half of the account's places to others. */
-static struct fetch *next_of(struct issuing_account *account)
+/* The first of a line from which fewer than `most` are asked. */
+static struct fetch *first_of(const struct issuing_account *account, enum fetch_state line, unsigned most)
 {
+	return account->asked_from[line] < most ? TAILQ_FIRST(&account->lines[line]) : NULL;
+}
+
+/* What is tried again goes before what is new, because its time runs, but leaves half of the account's places to that.
+ * What may hang again gets one place, or what is left of half of them while there is nothing else. */
+static struct fetch *next_of(const struct issuing_account *account)
+{
+	struct fetch *fetch;
 	if (account->asked_count >= FETCHES_ACCOUNT_MAX) return NULL;
-	struct fetch *first = TAILQ_FIRST(&account->lines[FETCH_NEW]);
-	if (first || account->asked_count >= FETCHES_AGAIN_MAX) return first;
-	return TAILQ_FIRST(&account->lines[FETCH_AGAIN]);
+	if ((fetch = first_of(account, FETCH_AGAIN, FETCHES_AGAIN_MAX))) return fetch;
+	if ((fetch = first_of(account, FETCH_HUNG, FETCHES_HUNG_MAX))) return fetch;
+	if ((fetch = first_of(account, FETCH_NEW, FETCHES_ACCOUNT_MAX))) return fetch;
+	return account->asked_count < FETCHES_AGAIN_MAX ? TAILQ_FIRST(&account->lines[FETCH_HUNG]) : NULL;
 }
 
 void fetch_settle_account(struct issuance *issuance, struct issuing_account *account)
@@ -165,15 +177,16 @@ static uint32_t *find_hung(struct issuing_account *account, uint32_t host)
 	return NULL;
 }
 
-/* Those of the host that are not asked for yet go behind. */
+/* Those of the host that are not asked for yet leave the line of the others. */
 static void note_hung(struct issuance *issuance, struct issuing_account *account, uint32_t host)
 {
 	struct fetch *fetch, *next;
 	account->hung[account->next_hung++ % HOSTS_HUNG_MAX] = host;
-	for (fetch = TAILQ_FIRST(&account->lines[FETCH_NEW]); fetch; fetch = next) {
-		next = TAILQ_NEXT(fetch, in_state);
-		if (fetch->host == host) fetch_move(issuance, fetch, FETCH_AGAIN);
-	}
+	for (enum fetch_state line = FETCH_NEW; line < FETCH_HUNG; line++)
+		for (fetch = TAILQ_FIRST(&account->lines[line]); fetch; fetch = next) {
+			next = TAILQ_NEXT(fetch, in_state);
+			if (fetch->host == host) fetch_move(issuance, fetch, FETCH_HUNG);
+		}
 }
 
 /* An asked one ends: what does that say of its host, and of its account? */
@@ -191,7 +204,8 @@ static void note_speed(struct issuance *issuance, const struct fetch *fetch)
 
 static enum fetch_state line_for(const struct fetch *fetch)
 {
-	return fetch->is_tried || find_hung(fetch->account, fetch->host) ? FETCH_AGAIN : FETCH_NEW;
+	if (find_hung(fetch->account, fetch->host)) return FETCH_HUNG;
+	return fetch->is_tried ? FETCH_AGAIN : FETCH_NEW;
 }
 
 /* What has ended is not joined any more: who comes later may find another image. */
@@ -295,6 +309,7 @@ struct fetch *issuance_next_fetch(struct issuance *issuance, mono_us now)
 		if (!pass->is_tried) begin_trying(issuance, pass, now);
 	}
 	fetch->is_tried = true;
+	fetch->line = fetch->state;
 	fetch->ask_id = issuance->next_ask_id++;
 	fetch->due = mono_after(now, (dur_us){FETCH_ANSWER_MS * US_PER_MS});
 	TAILQ_REMOVE(&issuance->asking[account->is_doubtful], account, in_asking);

@@ -15,10 +15,11 @@
  * The places at the timer are shared likewise: accounts take turns, none has more of them than are left over, and those
  * whose images hang have half of them together. */
 
-/* Where an image stands. In each state the oldest comes first; NEW and AGAIN are lines of its account. */
+/* Where an image stands. In each state the oldest comes first; NEW, AGAIN and HUNG are lines of its account. */
 enum fetch_state {
 	FETCH_NEW,     /* to be asked for */
-	FETCH_AGAIN,   /* likewise, after those that are new: it failed, or lies where another hung */
+	FETCH_AGAIN,   /* likewise: it failed, and its time runs */
+	FETCH_HUNG,    /* likewise: it lies where another hung */
 	FETCH_ASKED,   /* the timer has been told */
 	FETCH_RESTING, /* it failed in a way that may pass */
 	FETCH_ENDED,   /* there, or not to be had: its passes are to be looked at */
@@ -39,6 +40,7 @@ struct fetch {
 	bool                    is_tried;   /* it was asked for, and there was room to try it */
 	bool                    has_failed; /* at least once */
 	bool                    is_slow;    /* ASKED: for longer than EGRESS_SLOW_MS */
+	enum fetch_state        line;       /* ASKED: out of which */
 	TAILQ_HEAD(, creating) passes;
 	char   error[CREATION_ERROR_BYTES_MAX + 1]; /* of the last try; never empty */
 	size_t url_size;
@@ -72,6 +74,7 @@ struct issuing_account {
 	bool              is_doubtful; /* that, or one of those asked is slow */
 	unsigned          pass_count, fetch_count, wait_count;
 	unsigned          busy_count, asked_count, slow_count; /* of its fetches: NEW or ASKED; ASKED; slow */
+	unsigned          asked_from[FETCH_LINES];             /* of those asked, by line */
 	unsigned          next_hung;
 	uint32_t          hung[HOSTS_HUNG_MAX]; /* sums of hosts that hung; 0: none */
 	LIST_HEAD(, fetch) fetches;

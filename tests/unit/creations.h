@@ -1,0 +1,86 @@
+/* The shard's memory of passes that are being issued, under test, and short words for what is done to it. Criterion runs
+ * each test in a process of its own, so these can be static. */
+#pragma once
+#include "actors/shard/issuance/issuance.h"
+#include "store/issuing.h"
+#include "tests/unit/support.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { PLACES = EGRESS_FETCHES_MAX / 4 };
+static struct scratch          s;
+static struct issuance         issuance;
+static mono_us                 now = {1000000};
+static const char             *why;
+static const struct account_id a = {{'a'}}, b = {{'b'}};
+
+static inline void begin(void)
+{
+	scratch_open(&s);
+	cr_assert_eq(issuance_load(&issuance, s.view, PLACES), OK);
+}
+
+static inline void end(void)
+{
+	issuance_free(&issuance);
+	cr_expect(issuance.pass_count == 0 && issuance.wait_count == 0 && issuance.asked_count == 0);
+	for (int i = 0; i < FETCH_STATES; i++)
+		cr_expect(TAILQ_EMPTY(&issuance.fetches[i]));
+	scratch_close(&s);
+}
+
+static inline void pass_ms(int64_t ms)
+{
+	now.v += ms * US_PER_MS;
+}
+
+static inline void seen(void)
+{
+	cr_assert_eq(issuance_saw(&issuance, &s.staged, now), OK);
+	scratch_save(&s);
+}
+
+static inline void create(struct account_id account, uint32_t number)
+{
+	struct issuing row = {.begun = {1}, .logo = span_str("x")};
+	must(!issuing_put(s.view, account, number, &row));
+	seen();
+}
+
+static inline void leave(struct account_id account, uint32_t number)
+{
+	must(!issuing_del(s.view, account, number));
+	seen();
+}
+
+static inline struct creating *next(void)
+{
+	return issuance_next(&issuance, now, &why);
+}
+
+/* Takes the next in hand, which has to be this one, and lets it want that image. */
+static inline void want(struct account_id account, uint32_t number, const char *url)
+{
+	struct creating *pass = next();
+	cr_assert(pass && pass->number == number && !memcmp(pass->account->id.b, account.b, 10));
+	cr_assert_null(why);
+	cr_assert_eq(issuance_want(&issuance, pass, "logo", span_str(url), now), OK);
+}
+
+static inline void wants_number(struct account_id account, uint32_t number)
+{
+	char url[16];
+	snprintf(url, sizeof url, "%c%u", account.b[0], number);
+	want(account, number, url);
+}
+
+/* The URL of the next that is asked for; "" when there is none. */
+static inline const char *asked(uint64_t *id)
+{
+	static char   url[64];
+	struct fetch *fetch = issuance_next_fetch(&issuance, now);
+	snprintf(url, sizeof url, "%.*s", fetch ? (int)fetch->url_size : 0, fetch ? fetch->url : "");
+	if (id) *id = fetch ? fetch->ask_id : 0;
+	return url;
+}
