@@ -28,7 +28,7 @@ bool address_range_read(const char *text, struct address_range *range);
 
 /* Whom may we call? Zeroed: nobody but strangers. `allowed` and `allow_private` are the operator's exceptions;
  * `own` are addresses of this host, which nobody but the operator may name either. */
-enum { ADDRESS_RANGES_MAX = 32, ADDRESS_OWN_MAX = 256 };
+enum { ADDRESS_RANGES_MAX = 32, ADDRESS_OWN_MAX = 1024 };
 struct address_rules {
 	bool                 allow_private;
 	unsigned             allowed_count, own_count;

@@ -10,21 +10,21 @@ enum err own_addresses(struct address_rules *rules)
 	struct ifaddrs *interfaces = NULL;
 	struct address  own[ADDRESS_OWN_MAX];
 	unsigned        count = 0;
-	enum err        err = ERR_IO;
+	enum err        err = OK;
 
-	if (getifaddrs(&interfaces)) goto out;
-	err = ERR_TOO_LARGE;
+	if (getifaddrs(&interfaces)) return ERR_IO;
 	for (const struct ifaddrs *one = interfaces; one; one = one->ifa_next) {
 		struct address address;
 		if (!one->ifa_addr || !address_of(one->ifa_addr, &address)) continue;
 		if (!address_may_dial(NULL, &address)) continue;
-		if (count == ADDRESS_OWN_MAX) goto out;
+		if (count == ADDRESS_OWN_MAX) {
+			err = ERR_TOO_LARGE;
+			break;
+		}
 		own[count++] = address;
 	}
 	memcpy(rules->own, own, count * sizeof *own);
 	rules->own_count = count;
-	err = OK;
-out:
 	freeifaddrs(interfaces);
 	return err;
 }

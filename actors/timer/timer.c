@@ -93,7 +93,7 @@ static void on_egress_done(void *user, const struct egress_outcome *outcome)
 	errand->on_done(errand, outcome);
 }
 
-/* Without them a public address of this host could be called; it is tried again. */
+/* Without one of them a public address of this host could be called; it is tried again. */
 static void read_own_addresses(struct timer *timer, mono_us now)
 {
 	enum err err;
