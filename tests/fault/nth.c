@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PROCESS_SECONDS = 60, FINDINGS_SHOWN = 20, RUNS_MAX = 20000, STRIDE = 4, FIRST = 32 };
+enum { PROCESS_SECONDS = 60, FINDINGS_SHOWN = 20, RUNS_MAX = 20000, STRIDE = 4, FIRST = 32, LATE = 12 };
 
 /* In what ways the calls of a class fail. */
 static const struct trial {
@@ -125,10 +125,11 @@ static bool run_once(struct run *run, const struct trial *trial)
 	return fired;
 }
 
-/* Late calls are many and much alike. */
+/* Late calls are many and much alike: steps become longer, so that there are some eight of them to every doubling at most. */
 static unsigned next_after(unsigned nth)
 {
-	unsigned step = stride > 1 && nth / stride > stride ? nth / stride : stride;
+	unsigned late = nth / (stride < LATE ? stride : LATE);
+	unsigned step = stride > 1 && late > stride ? late : stride;
 	return nth + 1 + (nth < FIRST / stride ? 0 : chance_below(&seed, 2 * step - 1));
 }
 
