@@ -211,11 +211,25 @@ def children_seconds():
     return used.ru_utime + used.ru_stime
 
 
+def processor_ticks():
+    """Of all processors together since they began: user, nice, system, idle, iowait, irq, softirq, steal."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        return [int(ticks) for ticks in stat.readline().split()[1:9]]
+
+
 def busy_seconds():
     """Of all processors, whoever used them, with what another guest of the host took away."""
-    with open("/proc/stat", encoding="ascii") as stat:
-        user, nice, system, _, _, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+    user, nice, system, _, _, irq, softirq, steal = processor_ticks()
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def telling_what_the_host_took():
+    """A virtual machine's processors are not its own: what was taken away meanwhile is in every number."""
+    before = processor_ticks()
+    yield
+    grown = [after - first for after, first in zip(processor_ticks(), before)]
+    print(f"\nhost took:   {100 * grown[-1] / max(1, sum(grown)):.1f} % of the processors' time meanwhile", flush=True)
 
 
 # ---- load ------------------------------------------------------------------------------------------------------
@@ -321,6 +335,13 @@ def cpu_model():
     return names[0] if names else platform.machine()
 
 
+def first_line(path):
+    """Of a file of the kernel's; nothing, if there is none."""
+    with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+        return file.readline().strip()
+    return ""
+
+
 def built():
     """Of the build that is measured, as meson wrote it down: its type, and the versions of its libraries."""
     told = {}
@@ -342,6 +363,13 @@ def peer_versions():
     return ", ".join(re.sub(r"^(\S+) .*?(\d[\d.]+).*", r"\1 \2", one) for one in told) or "none"
 
 
+def idle_of_processors():
+    """What a processor does before it sleeps: a virtual one is woken by its host, which takes far longer."""
+    governor = first_line("/sys/devices/system/cpu/cpuidle/current_governor_ro") or "none"
+    polls = first_line("/sys/module/haltpoll/parameters/guest_halt_poll_ns")
+    return governor + (f", polls {int(polls) // 1000} us" if governor == "haltpoll" and polls else "")
+
+
 def facts(directory):
     commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
     if output_of("git", "status", "--porcelain"):
@@ -351,6 +379,7 @@ def facts(directory):
         "machine": f"{len(os.sched_getaffinity(0))} x {cpu_model()}",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
         "kernel": platform.release(),
+        "idle": idle_of_processors(),
         "disk": file_system_of(os.path.realpath(directory)),
         "commit": commit,
         "build": kind,
@@ -422,7 +451,8 @@ def main(name, needed, options, run):
     directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
     try:
         wait_for_disk(directory)
-        run(options, directory)
+        with telling_what_the_host_took():
+            run(options, directory)
     except Failed as why:
         sys.exit(f"{name}: {why}")
     finally:

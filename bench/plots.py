@@ -187,7 +187,8 @@ def lists_picture(result):
     return bars("A page of a list and its count, in milliseconds (logarithmic)", about(result), groups, is_log=True)
 
 
-CURVES = {"p50": CALM, "p99": OURS, "p99_9": OTHERS}
+CURVES = {"p50": CALM, "p99": OURS, "p99_9": OTHERS, "ceiling_p99": CEILING}
+CURVE_NAMES = {"p99_9": "p99.9", "ceiling_p99": "ceiling p99"}
 DASHES = ("", "6 4", "2 3")
 
 
@@ -202,7 +203,7 @@ def curve_picture(result, size):
                     for step in size["steps"]
                     if step["connections"] == crowd and (values := values_of(step, name)) and all(values)]
             if line:
-                series.append((f"{name.replace('_', '.')} over {crowd:,}", colour, dash, line))
+                series.append((f"{CURVE_NAMES.get(name, name)} over {crowd:,}", colour, dash, line))
     return curves(f"Durable deltas, open loop, {size['passes']:,} passes: milliseconds (logarithmic)", about(result),
                   "offered, a second", series)
 
