@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 
 from deliveries import BALANCE, event_id, hooked_shop
-from harness import wait_for
+from harness import PATIENCE, wait_for
 from hooks import subscribe
 
 DELTA = 5  # what each of the generator's deltas adds
@@ -20,7 +20,7 @@ def generator(shop, *words):
 
 def load(shop, *words):
     """Runs the generator, all of whose requests must succeed."""
-    done = subprocess.run(generator(shop, *words), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(generator(shop, *words), capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
     assert done.returncode == 0 and json.loads(done.stdout)["errors"] == 0, done
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from certificates import Authority
-from harness import build_directory, wait_for
+from harness import PATIENCE, build_directory, wait_for
 from names import Names
 from receiver import Mute, Receiver, answer
 
@@ -32,7 +32,7 @@ class End:
 def drive(lines, *options, env=None, seconds=30):
     """Runs the driver on `lines`; returns the ends in the order in which they came."""
     done = subprocess.run([build_directory() / "tests/egress/egress_driver", *map(str, options)],
-                          input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=seconds,
+                          input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=seconds * PATIENCE,
                           env={**os.environ, **(env or {})}, check=False)
     assert done.returncode == 0 and done.stderr == "", done
     *ends, longest = done.stdout.splitlines()
@@ -111,7 +111,7 @@ def test_only_a_certificate_that_holds_is_taken(tmp_path, authority, trusting, m
     }
     lines = [f"post {name} {receiver.url()}" for name, receiver in receivers.items()]
     lines.append(f"post mute {mute.url()}")
-    got = words(drive(lines, *trusting, "--attempt-ms", 1500))
+    got = words(drive(lines, *trusting, "--attempt-ms", 3000))
     assert got == {**{name: ("tls", 0) for name in receivers}, "mute": ("timeout", 0)}
     for receiver in receivers.values():
         assert receiver.requests == []
@@ -188,13 +188,14 @@ def test_an_endpoint_has_its_cap_and_its_order(receiver, trusting):
     drive([f"post {i} {receiver.url('/status/200')} {i}" for i in range(40)], *trusting, "--endpoint", 1)
     assert [int(request.body) for request in receiver.requests] == list(range(40))
     receiver.requests.clear()
-    drive([f"post {i} {receiver.url('/hang')}" for i in range(9)], *trusting, "--endpoint", 3, "--attempt-ms", 1000,
-          "--start-ms", 500)
+    drive([f"post {i} {receiver.url('/hang')}" for i in range(9)], *trusting, "--endpoint", 3, "--attempt-ms", 3000,
+          "--start-ms", 1500)
     assert len(receiver.requests) == 3, "the others were not started"
 
 
 def test_a_thousand_go_through(receiver, trusting):
-    got = drive([f"post {i} {receiver.url('/body/200/100')} {i}" for i in range(1000)], *trusting, "--endpoint", 32)
+    got = drive([f"post {i} {receiver.url('/body/200/100')} {i}" for i in range(1000)], *trusting, "--endpoint", 32,
+                "--start-ms", 20000)
     assert Counter((end.word, end.status) for end in got) == {("-", 200): 1000}
     assert {int(request.body) for request in receiver.requests} == set(range(1000))
     assert receiver.connections <= 32
@@ -214,7 +215,7 @@ def test_slow_endpoints_leave_places_to_others(receiver, trusting, names, mute):
     names.addresses = {host: ["127.0.0.1"] for host in hosts}
     slow = [f"post slow-{i} https://{host}:{mute.port}/" for i, host in enumerate(hosts)]
     process = subprocess.Popen([build_directory() / "tests/egress/egress_driver", *map(str, trusting), "--dns",
-                                names.address, "--attempts", "8", "--attempt-ms", "2200", "--start-ms", "20000"],
+                                names.address, "--attempts", "8", "--attempt-ms", "4000", "--start-ms", "20000"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         process.stdin.write("".join(line + "\n" for line in slow))
@@ -235,7 +236,7 @@ def test_what_hangs_for_one_owner_does_not_for_another(receiver, trusting):
     hanging = [f"post hang-{i} {receiver.url('/hang')}" for i in range(5)]
     sound = [f"post sound-{i} {receiver.url()}" for i in range(30)]
     got = drive(["owner one", *hanging, "owner two", *sound[:15], "owner three", *sound[15:]], *trusting, "--endpoint", 1,
-                "--attempt-ms", 4500, "--start-ms", 1500)
+                "--attempt-ms", 9000, "--start-ms", 4000)
     assert Counter((end.word, end.status) for end in got[:30]) == {("-", 200): 30}, got
     assert Counter(end.word for end in got[30:]) == {"not_started": 4, "timeout": 1}, got
     assert receiver.connections == 3
@@ -252,7 +253,7 @@ def test_owners_who_wait_for_others_at_their_host_have_their_turn(receiver, trus
 def test_at_a_crowded_host_an_owner_in_doubt_has_small_parts_too(receiver, trusting):
     """Else one owner who fills the first half, and a few in doubt who fill the second, would leave nothing to others."""
     with subprocess.Popen([build_directory() / "tests/egress/egress_driver", *map(str, trusting), "--host", "32", "--endpoint",
-                           "16", "--attempt-ms", "2100", "--start-ms", "300"],
+                           "16", "--attempt-ms", "5000", "--start-ms", "300"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         hang = receiver.url("/hang")
         for owner, number, ends, begun in (("slow", 1, ["timeout"], 1), ("other", 16, [], 17), ("slow", 16, ["not_started"] * 12, 21)):

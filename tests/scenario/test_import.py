@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from client import Client
-from harness import wait_for
+from harness import PATIENCE, wait_for
 from shop import Shop
 
 pytestmark = pytest.mark.plain  # the command line, which is another build's there
@@ -321,7 +321,7 @@ class Running:
         wait_for(lambda: self.created() >= count, 60, f"{count} passes of the import")
 
     def end(self, seconds=60):
-        stdout, stderr = self.process.communicate(timeout=seconds)
+        stdout, stderr = self.process.communicate(timeout=seconds * PATIENCE)
         done = subprocess.CompletedProcess((), self.process.returncode, stdout, stderr)
         return Import(self.shop, self.path, done)
 
@@ -450,7 +450,7 @@ def test_a_terminal_sees_how_far_it_is(shop, tmp_path):
     except OSError:
         pass  # how the end of a terminal shows
     os.close(ours)
-    assert json.loads(running.process.communicate(timeout=20)[0]) == {"created": 20000, "failed": 1}
+    assert json.loads(running.process.communicate(timeout=20 * PATIENCE)[0]) == {"created": 20000, "failed": 1}
     assert b"\rimport [#" in seen and b" %" in seen
     assert seen.split(b"\033[K")[-1].startswith(b"line 20001: INVALID_REQUEST ")
 

@@ -270,6 +270,7 @@ def test_usage(shop):
 # Deletion
 
 def test_a_deleted_scan_is_gone(shop):
+    shop.set("--double-scan-window", "1h")
     pass_id = shop.create()["id"]
     kept, gone = scan(shop, pass_id), scan(shop, pass_id)
     assert shop.service.cli("scan", "delete", shop.account, gone["id"]) == {}

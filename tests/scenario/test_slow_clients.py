@@ -114,7 +114,7 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
         wait_for(evicted, 40, "those who do not read to be closed")
         assert look(service).get("stampede_http_answer_bytes") <= ANSWERS
         # What is on its way from the shard comes on top: the busier the machine, the more. All at once were 1080 MB.
-        assert service.peak_memory("http") < 2 * ANSWERS + 64 * MIB
+        assert service.peak_memory("http") < 3 * ANSWERS + 64 * MIB
     wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be given up")
     wait_for(lambda: look(service).get("stampede_http_resident_bytes") < 100 * MIB, 5, "the memory to be given back")
     # The shard makes the lists of those who are gone first: until then another's time may run out.
@@ -303,5 +303,7 @@ def refuses(address):
         with closing(connect(address, 0.3)) as connection:
             connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             return not connection.recv(1)
+    except TimeoutError:
+        return False  # it may only be slow
     except OSError:
         return True
