@@ -121,10 +121,13 @@ def certificate(directory, name="cert"):
 
 
 def command_json(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children.append(child)  # also of another thread: an interrupt ends it
+    out, why = child.communicate()
+    children.remove(child)
+    if child.returncode != 0:
+        raise Failed(f"{' '.join(command)}: {why.strip()}")
+    return json.loads(out)
 
 
 # ---- the service -------------------------------------------------------------------------------------------------
@@ -156,22 +159,25 @@ class Stampede:
                                     "--admin", "127.0.0.1:0", "--shards", "1", "--http-threads", "1", *self.options],
                                    self.log_path, seconds_max)
         self.target = fields["http"]
-        self.connection, self.posted_at = http.client.HTTPConnection(self.target), 0
+        self.connection, self.called_at = http.client.HTTPConnection(self.target), 0
 
     def ask(self, *words):
         return command_json([self.program, *words, "--data", self.data])
 
     def post(self, path, body):
+        return self.call("POST", path, json.dumps(body))
+
+    def call(self, method, path, body=None):
         """What the interface answers, which has to be a success. The service closes connections that rest for long."""
-        if time.monotonic() - self.posted_at > REST_SECONDS_MAX:
+        if time.monotonic() - self.called_at > REST_SECONDS_MAX:
             self.connection.close()  # to be opened anew
-        self.posted_at = time.monotonic()
-        self.connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {self.api_key}",
-                                                                 "Content-Type": "application/json"})
+        self.called_at = time.monotonic()
+        self.connection.request(method, path, body, {"Authorization": f"Bearer {self.api_key}",
+                                                     "Content-Type": "application/json"})
         answer = self.connection.getresponse()
         text = answer.read().decode()
         if answer.status not in (200, 201):
-            raise Failed(f"POST {path}: {answer.status} {text}")
+            raise Failed(f"{method} {path}: {answer.status} {text}")
         return json.loads(text)
 
     def counters(self):

@@ -205,6 +205,34 @@ static const char *check_mix(void)
 	return wrong;
 }
 
+/* One account gets its share, and the others take turns with the rest. */
+static const char *check_hot(void)
+{
+	enum { HOT_PERCENT = 80 };
+	static const char *const keys[] = {"k0", "k1", "k2"};
+	uint32_t                 seen[COUNT(keys)] = {0};
+	struct script            script;
+	struct script_sources    sources = {
+	       OP_GET,     {PLAN_UNIFORM, .pass_count = NAMES, .seed = 5}, "h:1", keys, COUNT(keys), {"p", NULL},
+	       HOT_PERCENT};
+	char        bytes[REQUEST_BYTES_MAX];
+	enum op     op;
+	const char *wrong = script_new(&script, &sources);
+
+	for (uint32_t i = 0; i < DRAWS && !wrong; i++) {
+		uint32_t size = script_next(&script, bytes, &op);
+
+		for (size_t key = 0; key < COUNT(keys); key++)
+			seen[key] += memmem(bytes, size, keys[key], 2) != NULL;
+	}
+	script_free(&script);
+	if (wrong) return wrong;
+	if (fabs(seen[0] * 100. / DRAWS - HOT_PERCENT) > 0.5)
+		return "script: the hot account has not its share";
+	if (abs((int)seen[1] - (int)seen[2]) > 1) return "script: the other accounts do not take turns";
+	return seen[0] + seen[1] + seen[2] == DRAWS ? NULL : "script: a request for no account";
+}
+
 const char *check_script(void)
 {
 	static const char *const keys[] = {"k0", "k1"};
@@ -224,7 +252,8 @@ const char *check_script(void)
 			wrong = "script: a sequence is not once in each account";
 	}
 	script_free(&script);
-	return wrong ? wrong : check_mix();
+	if (!wrong) wrong = check_mix();
+	return wrong ? wrong : check_hot();
 }
 
 const char *check_tally(void)

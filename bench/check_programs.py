@@ -2,7 +2,6 @@
 program that runs the parts. meson runs it.
 """
 
-import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -53,16 +52,23 @@ class Numbers(unittest.TestCase):
 
         def ask(seed, extra):
             asked.append((seed, *extra))
-            return {"requests_per_s": 10 * seed, "p99": 1, "errors": seed}
+            return {"requests_per_s": 10 * len(asked), "p99": 1, "errors": len(asked)}
         top = rows.Row("top", None)
         top.samples = [{"requests_per_s": 40}]
         row = rows.Row("row", ask, [(top, 1)])
         with contextlib.redirect_stderr(io.StringIO()):
             row.take()
             row.take(["--rate"])
-        self.assertEqual(asked, [(1,), (2, "--rate")])
+        seed = rows.seed_of("row")
+        self.assertEqual(asked, [(seed,), (seed + 1, "--rate")])
+        self.assertGreater(abs(seed - rows.seed_of("top")), 100)
         self.assertEqual(row.values("of_ceiling"), [0.25, 0.5])
         self.assertEqual(rows.error_count([row, top]), 3)
+
+    def test_what_a_request_takes_of_the_processors_is_the_median_of_the_rounds(self):
+        row = rows.Row("row", None)
+        row.samples = [{"requests_per_s": 10_000 * each, "cpu_http": 50, "cpu_shard": 10} for each in (1, 2, 4)]
+        self.assertEqual(rows.cpu_us(row, ("http", "shard")), 30)  # 60 % of a processor for 20,000 a second
 
     def test_a_percentile_is_the_least_that_so_many_do_not_exceed(self):
         self.assertEqual(systems.percentiles(range(1000, 0, -1)), {"p50": 500, "p99": 990, "p99_9": 999, "max": 1000})
@@ -77,6 +83,20 @@ class Numbers(unittest.TestCase):
         sample = systems.pgbench_sample(ended, 2.05, 4)
         self.assertEqual(sample["requests_per_s"], 3.75)  # from 101.95 to 105.95: who ended at 102.0 had begun before
         self.assertEqual(sample["p99"], 100000)
+
+    def test_no_success_is_a_named_failure(self):
+        with self.assertRaisesRegex(bench.Failed, "pgbench: none of 0 transactions"):
+            systems.pgbench_sample([], 1, 1)
+        with self.assertRaisesRegex(bench.Failed, "redis-benchmark: no request"):
+            systems.redis_sample("")
+
+    def test_the_processes_below_one_are_counted_with_it_also_when_they_have_ended(self):
+        burn = "import time\nwhile time.process_time() < 0.2: pass"
+        below = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}]); print(flush=True); input()"
+        with subprocess.Popen([sys.executable, "-c", below], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdout.readline()
+            self.assertGreater(systems.tree_seconds(child.pid), 0.15)
+            child.stdin.write(b"\n")
 
     def test_of_redis_benchmark_the_last_line_counts(self):
         text = ('"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms",'
@@ -224,6 +244,17 @@ class Runs(unittest.TestCase):
         self.assertEqual(parts["webhooks"]["result"], {"facts": {}})
         self.assertNotIn("result", parts["peers"])
 
+    def test_sizes_reach_the_parts_that_can_do_them(self):
+        self.part("rates", GOOD)
+        options = self.module.options_read(["--passes", "10000,1000000,10000000", "--build", "/b"])
+        sizes = {part: command[command.index("--passes") + 1] for part in self.module.PARTS
+                 if "--passes" in (command := self.module.command_of(part, options, "j"))}
+        self.assertEqual(sizes, {"rates": "10000,1000000,10000000", "recovery": "10000,1000000",
+                                 "footprint": "10000,1000000,10000000"})
+        large = self.module.options_read(["--passes", "10000000"])
+        self.assertNotIn("--passes", self.module.command_of("recovery", large, "j"))
+        self.assertNotIn("--passes", self.module.command_of("rates", self.module.options_read([]), "j"))
+
     def test_when_all_is_well_nothing_fails(self):
         self.part("rates", GOOD)
         self.assertIsNone(self.run_all("--only", "rates")[1])
@@ -258,37 +289,6 @@ class Runs(unittest.TestCase):
         with open(f"{self.place}/all.json", encoding="utf-8") as file:
             self.assertEqual(json.load(file)["parts"]["rates"]["result"], {"rows": 1})
         self.assertEqual([name for name in os.listdir(self.place) if name.startswith("bench-")], [])
-
-
-# ---- who is missing --------------------------------------------------------------------------------------------
-
-
-class Peers(unittest.TestCase):
-    def test_what_is_not_installed_is_left_out_with_what_would_install_it(self):
-        module = program("peers")
-        for place, name in ((systems.shutil, "which"), (systems.postgres, "is_installed")):
-            self.addCleanup(setattr, place, name, getattr(place, name))
-        systems.shutil.which = lambda name: None if name.startswith("redis") else "/bin/sh"
-        systems.postgres.is_installed = lambda: True
-        options = argparse.Namespace(build="build")
-        with unittest.mock.patch.object(systems, "install_service"):
-            self.assertEqual(module.missing_ones(options), {"Redis": "apt-get install redis-server"})
-        broken = bench.Failed("npm: no network\nat all")
-        with unittest.mock.patch.object(systems, "install_service", side_effect=broken):
-            self.assertEqual(module.missing_ones(options)[systems.NODE], "npm ci, which now fails: npm: no network")
-        systems.postgres.is_installed = lambda: False
-        self.assertEqual(set(module.missing_ones(options)), {"PostgreSQL", "Redis", systems.NODE})
-
-    def test_each_operation_begins_with_its_ceiling_and_ours(self):
-        module = program("peers")
-
-        def one(*names):
-            return argparse.Namespace(rows=lambda: [(name, op, None) for op in ("delta", "get") for name in names])
-        options = argparse.Namespace(build="", passes=1, connections=1, seconds=1, warmup=0)
-        turns = module.turns_of(options, None, [one("stampede"), one("a", "b")])
-        self.assertEqual([(turn.system, turn.op) for turn in turns],
-                         [(name, op) for op in ("delta", "get") for name in ("ceiling", "stampede", "a", "b")])
-        self.assertEqual([turn.row.ceilings[0][0] is turns[0].row for turn in turns[1:4]], [True] * 3)
 
 
 if __name__ == "__main__":

@@ -336,7 +336,8 @@ static const char *prepare(struct driver *driver)
 	                                .host = options->target,
 	                                .keys = driver->sources.keys,
 	                                .key_count = driver->sources.key_count,
-	                                .subject = {options->id_prefix, driver->sources.names}};
+	                                .subject = {options->id_prefix, driver->sources.names},
+	                                .hot_percent = options->hot_percent};
 
 	if (wrong) return wrong;
 	if (!resolve(&driver->target, options->target, host, sizeof(host)))

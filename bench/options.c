@@ -2,6 +2,8 @@
  * expanded into the help text and the parser. What depends on two options is checked after all were read. */
 #include "bench/options.h"
 
+#include "bench/script.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -65,6 +67,15 @@ static bool connections_read(const char *text, struct options *options)
 	return true;
 }
 
+static bool hot_read(const char *text, struct options *options)
+{
+	uint64_t percent;
+
+	if (!count_read(text, 1, SHARES_PERCENT, &percent)) return false;
+	options->hot_percent = (uint32_t)percent;
+	return true;
+}
+
 static bool mode_read(const char *text, struct options *options)
 {
 	options->is_open = strcmp(text, "open") == 0;
@@ -105,6 +116,7 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_TLS: return *(options->ca_path = text);
 	case OPTION_KEY: return key_is_good(options->key = text);
 	case OPTION_KEYS: return *(options->keys_path = text);
+	case OPTION_HOT: return hot_read(text, options);
 	case OPTION_CONNECTIONS: return connections_read(text, options);
 	case OPTION_SECONDS: return real_read(text, 0.1, SECONDS_MAX, &options->seconds);
 	case OPTION_REQUESTS: return count_read(text, 1, UINT32_MAX, &options->request_count);
@@ -134,6 +146,8 @@ static const char *what_is_wrong(const struct options *options)
 	if (options->is_open != (options->rate_per_s > 0)) return "--mode open and --rate go together";
 	if (op_has_names(options->op) && !options->names_path) return "this --op needs --names";
 	if (options->keys_path && options->names_path) return "--names are of one account, --keys of many";
+	if (options->hot_percent && (!options->keys_path || options->op == OP_CREATE))
+		return "--hot is for --keys, and not for create";
 	if (options->request_count && options->warmup_s > 0) return "--requests has no --warmup";
 	if (options->patience_s > 0 && !options->is_open) return "--patience is for an open loop";
 	if (options->warmup_rate_per_s && (!options->is_open || options->warmup_s <= 0))

@@ -26,6 +26,7 @@ struct options {
 	uint64_t           warmup_rate_per_s; /* 0: as rate_per_s */
 	uint64_t           window_ms;         /* 0: none */
 	uint32_t           connection_count;
+	uint32_t           hot_percent; /* of the requests, for the first account; 0: all alike */
 	double             seconds, warmup_s, timeout_s, patience_s; /* patience 0: for ever */
 	bool               is_open, as_json, only_check;
 };

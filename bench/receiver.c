@@ -3,9 +3,11 @@
  *	receiver --cert FILE --key FILE [--listen HOST:PORT]
  *
  * HTTPS by libh2o, one thread. It answers every POST with 200 and no body, counts it, and takes the time from the
- * event's `created_at`, which has milliseconds, to its arrival. GET /report tells what has come since the last GET
- * /reset, as JSON; GET /body gives the last body, so that others can post the like. It verifies no signature: what that
- * costs a subscriber is no cost of the service. When it listens, one line goes to stdout: `ready https=HOST:PORT`. */
+ * event's `created_at`, which has milliseconds, to its arrival; one without, or of the future, is `untimed`. GET /report
+ * tells what has come since the last GET /reset, as JSON: `count` of deliveries, and `events`, those of them that were
+ * the first of their event. Ids of events are known for good, so that a copy that comes after a reset is none. GET
+ * /body gives the first body, so that others can post the like. It verifies no signature: what that costs a subscriber
+ * is no cost of the service. When it listens, one line goes to stdout: `ready https=HOST:PORT`. */
 #include <errno.h>
 #include <getopt.h>
 #include <h2o.h>
@@ -27,6 +29,8 @@ enum {
 	IDLE_TIMEOUT_MS = 3600 * 1000, /* connections are to be used again for as long as a benchmark takes */
 	LOOP_WAIT_MS_MAX = 1000,
 	REPORT_BYTES = 512,
+	KNOWN_AT_FIRST =
+	    1 << 20, /* slots, for half as many events: beyond that the table is made anew, in some ms */
 };
 
 static h2o_globalconf_t config;
@@ -35,7 +39,7 @@ static h2o_accept_ctx_t accepting;
 
 /* Since the last reset. */
 static struct {
-	uint64_t         count, untimed;
+	uint64_t         count, events, untimed;
 	mono_ns          first, last;
 	struct histogram latency;
 	char            *body;
@@ -53,21 +57,96 @@ static void answer(h2o_req_t *req, h2o_iovec_t body)
 	h2o_send(req, &body, body.len ? 1 : 0, H2O_SEND_STATE_FINAL);
 }
 
-/* The first created_at of the body is the event's own. Errors: -1 when there is none of its form. */
+/* ---- which events have come ---- */
+
+/* Hashes of their ids, open addressing, never more than half full; 0: free. Two ids with the same hash would be taken
+ * for copies and end the run; among a million that happens once in 37 million runs. */
+static struct {
+	uint64_t *slots;
+	size_t    size, count; /* size: a power of two */
+} known;
+
+/* The slot that has it or would get it. */
+static uint64_t *known_slot(uint64_t hash)
+{
+	size_t at = hash & (known.size - 1);
+
+	while (known.slots[at] && known.slots[at] != hash)
+		at = (at + 1) & (known.size - 1);
+	return &known.slots[at];
+}
+
+static void known_resize(size_t size)
+{
+	uint64_t *old = known.slots;
+	size_t    old_size = known.size;
+
+	known.slots = malloc(size * sizeof(*known.slots));
+	if (!known.slots) {
+		fprintf(stderr, "receiver: no memory for the ids of events\n");
+		exit(1);
+	}
+	memset(known.slots, 0, size * sizeof(*known.slots)); /* now, not page by page while deliveries come */
+	known.size = size;
+	for (size_t i = 0; i < old_size; i++)
+		if (old[i]) *known_slot(old[i]) = old[i];
+	free(old);
+}
+
+/* FNV-1a, with the high bits mixed into those that choose the slot. */
+static uint64_t hash_of(h2o_iovec_t text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < text.len; i++)
+		hash = (hash ^ (unsigned char)text.base[i]) * UINT64_C(0x100000001b3);
+	hash ^= hash >> 32;
+	return hash ? hash : 1;
+}
+
+static bool is_new(h2o_iovec_t id)
+{
+	uint64_t  hash = hash_of(id);
+	uint64_t *slot = known_slot(hash);
+
+	if (*slot) return false;
+	*slot = hash;
+	if (++known.count * 2 > known.size) known_resize(known.size * 2);
+	return true;
+}
+
+/* ---- what has come ---- */
+
+/* The first text of that name in the body is the event's own. `name` is as it stands there: `"name":"`. Empty: there is
+ * none. */
+static h2o_iovec_t text_of(h2o_iovec_t body, const char *name)
+{
+	size_t      name_bytes = strlen(name);
+	char       *at = memmem(body.base, body.len, name, name_bytes), *end;
+	h2o_iovec_t text = {0};
+
+	if (!at) return text;
+	text.base = at + name_bytes;
+	end = memchr(text.base, '"', (size_t)(body.base + body.len - text.base));
+	if (end) text.len = (size_t)(end - text.base);
+	return text;
+}
+
+/* Errors: -1 when the event has no time of the form that it should have. */
 static int64_t created_ns(h2o_iovec_t body)
 {
-	static const char name[] = "\"created_at\":\"";
-	const char       *at = memmem(body.base, body.len, name, sizeof(name) - 1);
-	char              text[sizeof("2000-01-01T00:00:00.000Z")];
-	struct tm         parts = {0};
-	const char       *rest;
+	h2o_iovec_t created = text_of(body, "\"created_at\":\"");
+	char        text[sizeof("2000-01-01T00:00:00.000Z")] = "", *rest, *end;
+	struct tm   parts = {0};
+	long        ms;
 
-	if (!at || (size_t)(body.base + body.len - at) < sizeof(name) - 1 + sizeof(text)) return -1;
-	memcpy(text, at + sizeof(name) - 1, sizeof(text) - 1);
-	text[sizeof(text) - 1] = 0;
+	if (created.len != sizeof(text) - 1) return -1;
+	memcpy(text, created.base, created.len);
 	rest = strptime(text, "%Y-%m-%dT%H:%M:%S.", &parts);
 	if (!rest) return -1;
-	return timegm(&parts) * NS_PER_SEC + strtol(rest, NULL, 10) * NS_PER_MS;
+	ms = strtol(rest, &end, 10);
+	if (end != rest + 3 || strcmp(end, "Z") != 0) return -1;
+	return timegm(&parts) * NS_PER_SEC + ms * NS_PER_MS;
 }
 
 static void keep(h2o_iovec_t body)
@@ -84,6 +163,7 @@ static void count(h2o_iovec_t body)
 {
 	struct timespec wall;
 	int64_t         created = created_ns(body), now;
+	h2o_iovec_t     id = text_of(body, "\"id\":\"");
 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	now = wall.tv_sec * NS_PER_SEC + wall.tv_nsec;
@@ -92,6 +172,7 @@ static void count(h2o_iovec_t body)
 		seen.first = seen.last;
 		keep(body);
 	}
+	seen.events += id.len && is_new(id);
 	if (created < 0 || created > now)
 		seen.untimed++;
 	else
@@ -109,9 +190,9 @@ static void report(h2o_req_t *req)
 	int64_t active_ns = seen.last.v - seen.first.v;
 	int     size = snprintf(
 	        text, REPORT_BYTES,
-	        "{\"count\":%llu,\"untimed\":%llu,\"active_s\":%lld.%09lld,\"latency_us\":{\"p50\":%llu,"
-	            "\"p99\":%llu,\"p99_9\":%llu,\"max\":%llu}}\n",
-	        (unsigned long long)seen.count, (unsigned long long)seen.untimed,
+	        "{\"count\":%llu,\"events\":%llu,\"untimed\":%llu,\"active_s\":%lld.%09lld,\"latency_us\":{"
+	            "\"p50\":%llu,\"p99\":%llu,\"p99_9\":%llu,\"max\":%llu}}\n",
+	        (unsigned long long)seen.count, (unsigned long long)seen.events, (unsigned long long)seen.untimed,
 	        (long long)(active_ns / NS_PER_SEC), (long long)(active_ns % NS_PER_SEC),
 	        (unsigned long long)latency_us(500000), (unsigned long long)latency_us(990000),
 	        (unsigned long long)latency_us(999000), (unsigned long long)(seen.latency.max / NS_PER_US));
@@ -128,7 +209,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 	} else if (h2o_memis(req->path.base, req->path.len, H2O_STRLIT("/report"))) {
 		report(req);
 	} else if (h2o_memis(req->path.base, req->path.len, H2O_STRLIT("/reset"))) {
-		seen.count = seen.untimed = 0;
+		seen.count = seen.events = seen.untimed = 0;
 		histogram_clear(&seen.latency);
 		answer(req, h2o_iovec_init(NULL, 0));
 	} else if (h2o_memis(req->path.base, req->path.len, H2O_STRLIT("/body")) && seen.body) {
@@ -193,6 +274,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	known_resize(KNOWN_AT_FIRST);
 	if (!(tls = certificate_open("receiver", certificate, key))) return 1;
 	if (!serve_on(&address, tls)) {
 		perror("receiver: cannot listen");

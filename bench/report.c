@@ -63,6 +63,23 @@ static void quantiles_json(const char *name, const struct histogram *histogram)
 	printf("}");
 }
 
+/* `before` stands at the beginning of both names. */
+static void fates_json(const char *before, const struct tally *tally)
+{
+	const char *comma = "";
+
+	printf("\"%sstatus\":{", before);
+	for (int status = 0; status < STATUS_END; status++) {
+		if (!tally->by_status[status]) continue;
+		printf("%s\"%d\":%" PRIu64, comma, status, tally->by_status[status]);
+		comma = ",";
+	}
+	printf("},\"%serror_kinds\":{", before);
+	for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+		printf("%s\"%s\":%" PRIu64, fault ? "," : "", fault_name(fault), tally->faults[fault]);
+	printf("}");
+}
+
 static void windows_json(const struct drive_result *result)
 {
 	for (uint32_t i = 0; i < result->window_count; i++) {
@@ -78,25 +95,19 @@ static void windows_json(const struct drive_result *result)
 void report_json(const struct options *options, const struct drive_result *result)
 {
 	const struct tally *tally = &result->measured;
-	const char         *comma = "";
 
 	printf("{\"op\":\"%s\",\"mode\":\"%s\",\"rate\":%" PRIu64 ",\"connections\":%u", op_name(options->op),
 	       mode_of(options), options->rate_per_s, options->connection_count);
 	printf(",\"measured_s\":%.6f,\"active_s\":%.6f", result->measured_s, result->active_s);
 	printf(",\"goodput_per_s\":%.1f", result->goodput_per_s);
-	printf(",\"ok\":%" PRIu64 ",\"requests_per_s\":%.1f,\"status\":{", tally->good_count, per_s(result));
-	for (int status = 0; status < STATUS_END; status++) {
-		if (!tally->by_status[status]) continue;
-		printf("%s\"%d\":%" PRIu64, comma, status, tally->by_status[status]);
-		comma = ",";
-	}
-	printf("},\"errors\":%" PRIu64 ",\"warmup_errors\":%" PRIu64, tally_fault_count(tally),
+	printf(",\"ok\":%" PRIu64 ",\"requests_per_s\":%.1f,", tally->good_count, per_s(result));
+	fates_json("", tally);
+	printf(",");
+	fates_json("warmup_", &result->warmup);
+	printf(",\"errors\":%" PRIu64 ",\"warmup_errors\":%" PRIu64, tally_fault_count(tally),
 	       tally_fault_count(&result->warmup));
-	printf(",\"reconnects\":%" PRIu64 ",\"gave_up\":%s,\"error_kinds\":{", result->reconnect_count,
+	printf(",\"reconnects\":%" PRIu64 ",\"gave_up\":%s,", result->reconnect_count,
 	       result->gave_up ? "true" : "false");
-	for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-		printf("%s\"%s\":%" PRIu64, fault ? "," : "", fault_name(fault), tally->faults[fault]);
-	printf("},");
 	quantiles_json("latency_us", &tally->latency_ns);
 	printf(",");
 	quantiles_json("sent_us", &tally->sent_ns);

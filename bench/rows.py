@@ -1,7 +1,10 @@
 """What the tables of rates share: the ceiling, one measurement by the load generator, and a row of samples."""
 
+import statistics
+import zlib
+
 import bench
-from bench import children_seconds, cpu_seconds, load, median_text, say
+from bench import Failed, children_seconds, cpu_seconds, load, median_text, say
 
 ROLES = ("http", "shard", "timer", "load")
 
@@ -27,6 +30,8 @@ def measure(build, server, words):
     pids = server.pids()
     counters_before, cpu_before, load_before = server.counters(), cpu_seconds(pids), children_seconds()
     report = load(build, server, words)
+    if not report["requests_per_s"]:
+        raise Failed(f"no request succeeded: {' '.join(words)}")
     load_used = children_seconds() - load_before
     cpu_after, counters_after = cpu_seconds(pids), server.counters()
     grown = {name: counters_after[name] - counters_before[name] for name in counters_after}
@@ -49,18 +54,24 @@ def of_ceilings(rate, ceilings):
     return rate * sum(weight / row.samples[-1]["requests_per_s"] for row, weight in ceilings)
 
 
+def seed_of(name):
+    """The first seed of a row, with room for those of its rounds; below 2^31, which is as much as others' tools take."""
+    return 1000 * (zlib.crc32(name.encode()) % 2_000_000)
+
+
 class Row:
     """One line of a table: who is asked for what, and the samples of all rounds.
 
-    ask(seed, extra) measures once; `ceilings` are the rows, with their weights, that its rate is compared with.
+    ask(seed, extra) measures once, each time with a seed of its own, so that no row asks for what another has just asked
+    for; `ceilings` are the rows, with their weights, that its rate is compared with.
     """
 
     def __init__(self, name, ask, ceilings=()):
         self.name, self.ask, self.ceilings = name, ask, ceilings
-        self.samples = []
+        self.samples, self.seed = [], seed_of(name)
 
     def take(self, extra=()):
-        sample = self.ask(len(self.samples) + 1, extra)
+        sample = self.ask(self.seed + len(self.samples), extra)
         if self.ceilings:
             sample["of_ceiling"] = of_ceilings(sample["requests_per_s"], self.ceilings)
         self.samples.append(sample)
@@ -88,6 +99,12 @@ def loaded(build, server, words):
     def ask(seed, extra):
         return measure(build, server, [*words, *extra, "--seed", str(seed)])
     return ask
+
+
+def cpu_us(row, roles):
+    """What one request takes of the processors of these processes, in the median of the rounds."""
+    return statistics.median(1e4 * sum(sample[f"cpu_{role}"] for role in roles) / sample["requests_per_s"]
+                             for sample in row.samples)
 
 
 def error_count(rows):

@@ -36,7 +36,9 @@ static void parts_init(struct script *script, enum op op)
 
 const char *script_new(struct script *script, const struct script_sources *sources)
 {
-	*script = (struct script){.first = sources->choice.first, .account_count = sources->key_count};
+	*script = (struct script){.first = sources->choice.first,
+	                          .account_count = sources->key_count,
+	                          .hot_percent = sources->hot_percent};
 	parts_init(script, sources->op);
 	plan_init(&script->plan, &sources->choice);
 	script->forms = calloc((size_t)script->account_count * script->part_count, sizeof(*script->forms));
@@ -55,15 +57,27 @@ void script_free(struct script *script)
 	script->forms = NULL;
 }
 
+/* Whose turn it is. A sequence goes on with the first account, so that each number comes once in each. */
+static uint32_t next_account(struct script *script)
+{
+	bool     has_hot = script->hot_percent > 0 && script->account_count > 1;
+	uint32_t account = script->account;
+
+	if (has_hot && plan_draw(&script->plan, SHARES_PERCENT) < script->hot_percent) return 0;
+	if (has_hot && account == 0) account = 1;
+	script->account = account + 1 == script->account_count ? 0 : account + 1;
+	return account;
+}
+
 uint32_t script_next(struct script *script, char *bytes, enum op *op)
 {
 	uint32_t part = script->part_count > 1 ? script->part_of[plan_draw(&script->plan, SHARES_PERCENT)]
 	                                       : 0;
-	const struct request_form *form = &script->forms[script->account * script->part_count + part];
+	uint32_t account = next_account(script);
+	const struct request_form *form = &script->forms[account * script->part_count + part];
 
-	if (script->account == 0 || script->plan.choice.ids != PLAN_SEQUENCE)
+	if (account == 0 || script->plan.choice.ids != PLAN_SEQUENCE)
 		script->number = plan_next(&script->plan);
-	if (++script->account == script->account_count) script->account = 0;
 	*op = script->parts[part];
 	return request_write(form, script->number, script->number - script->first, bytes);
 }

@@ -6,7 +6,7 @@
 #include "bench/request.h"
 
 /* What the requests of a run say, one after the other: which operation, in which account, about which pass. Accounts
- * take turns. Numbers in sequence come once in each account; drawn ones are drawn anew for each request.
+ * take turns, or the first is drawn for its share, and the others take turns. Numbers in sequence come once in each account; drawn ones are drawn anew for each request.
  * Errors: script_new is a text, or NULL when all is well. Nothing is allocated after it. */
 enum { ACCOUNTS_MAX = 10000, SHARES_PERCENT = 100 };
 
@@ -15,6 +15,7 @@ struct script {
 	uint64_t             first, number;
 	struct request_form *forms; /* of each account, one for each part; ours */
 	uint32_t             account_count, account;
+	uint32_t             hot_percent;
 	uint32_t             part_count;
 	enum op              parts[OP_COUNT];
 	uint8_t              part_of[SHARES_PERCENT]; /* which part a draw stands for */
@@ -26,7 +27,8 @@ struct script_sources {
 	const char            *host;
 	const char *const     *keys; /* of the accounts; borrowed for the call */
 	uint32_t               key_count;
-	struct request_subject subject; /* borrowed as long as the script lives */
+	struct request_subject subject;     /* borrowed as long as the script lives */
+	uint32_t               hot_percent; /* of the requests, for the first account; 0: all alike */
 };
 
 const char *script_new(struct script *script, const struct script_sources *sources);

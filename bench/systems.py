@@ -1,10 +1,12 @@
 """The systems that bench/peers compares with. Each has missing(), which tells what to install, and rows(): for a
-"delta" and a "get" what measures it, as rows.Row wants it.
+"delta" and a "get" what measures it, as rows.Row wants it. settle() does, after a turn of deltas and before the next
+turn, what a system has put off during its own.
 
 All hold the passes with the fields that the interface shows. A delta is the same in all: the pass's balance and
 time of change, a ledger row, and a row of the event that is to be sent, on disk before the answer.
 """
 
+import contextlib
 import csv
 import filecmp
 import glob
@@ -31,12 +33,44 @@ def percentiles(latencies_us):
             for name, share in (("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999), ("max", 1))}
 
 
+def seconds_of(options, op):
+    return options.seconds if op == "delta" else max(1, options.seconds / 4)
+
+
 def output_of(command, **how):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
                           preexec_fn=bench.before_exec, **how)
     if done.returncode:
         raise Failed(f"{command[0]} ends with {done.returncode}: {done.stderr.strip()[-500:]}")
     return done.stdout
+
+
+def tree_seconds(root):
+    """User and system time of a process and of all below it, also of those that have ended and were waited for."""
+    below, seconds = {}, {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(path, encoding="utf-8",
+                                                                              errors="replace") as stat:
+            words = stat.read().rsplit(")", 1)[1].split()
+            pid = int(path.split("/")[2])
+            below.setdefault(int(words[1]), []).append(pid)
+            seconds[pid] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    found = [root]
+    for pid in found:
+        found += below.get(pid, [])
+    return sum(seconds.get(pid, 0) for pid in found)
+
+
+def with_shares(trees, do):
+    """The sample of do() and, in per cent of one processor, what the process trees used meanwhile, by their names, and
+    what the programs that it ran and waited for did: the load."""
+    began, load = time.monotonic(), bench.children_seconds()
+    used = {name: tree_seconds(child.pid) for name, child in trees.items()}
+    sample = do()
+    grown = {"load": bench.children_seconds() - load,
+             **{name: tree_seconds(child.pid) - used[name] for name, child in trees.items()}}
+    took = time.monotonic() - began
+    return {**{f"cpu_{name}": 100 * seconds / took for name, seconds in grown.items()}, **sample}
 
 
 # ---- Stampede --------------------------------------------------------------------------------------------------
@@ -55,20 +89,25 @@ class Ours:
     def rows(self):
         return [("stampede", op, by_load(self.options, self.service, op)) for op in ("delta", "get")]
 
+    def settle(self):
+        """Nothing waits."""
 
-def by_load(options, server, op):
-    """Over HTTP, by our own load generator."""
+
+def by_load(options, server, op, **others):
+    """Over HTTP, by our own load generator; `others` are processes by name, of which the shares are told too."""
     def ask(seed, extra):
-        seconds = options.seconds if op == "delta" else options.seconds / 4
+        seconds = seconds_of(options, op)
         words = ["--op", op, "--passes", str(options.passes), "--connections", str(options.connections),
                  "--seconds", f"{seconds:g}", "--warmup", f"{options.warmup:g}"]
-        return loaded(options.build, server, words)(seed, extra)
+        return with_shares({"system": server.child, **others},
+                           lambda: loaded(options.build, server, words)(seed, extra))
     return ask
 
 
 # ---- PostgreSQL ------------------------------------------------------------------------------------------------
 
-SETTINGS = {"synchronous_commit": "on", "max_connections": "200", "max_wal_size": "16GB", "checkpoint_timeout": "1h"}
+SETTINGS = {"synchronous_commit": "on", "max_connections": "200", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
+            "autovacuum": "off"}
 SCHEMA = """
 CREATE TABLE pass (account int NOT NULL, pass_id text NOT NULL, visible jsonb NOT NULL, hidden jsonb NOT NULL,
     appearance jsonb, qr_value text NOT NULL, status text NOT NULL, download_token text NOT NULL,
@@ -83,9 +122,12 @@ CREATE TABLE api_key (hash text PRIMARY KEY, account int NOT NULL);
 INSERT INTO pass SELECT 1, 'p' || i, jsonb_build_object('name', 'Holder p' || i), '{{}}', NULL, 'p' || i, 'issued',
     md5(i::text), false, 'balance', 0, now(), now() FROM generate_series(0, {passes} - 1) AS i;
 INSERT INTO api_key VALUES ('{key_hash}', 1);
-VACUUM ANALYZE pass;
+"""
+SETTLE = """
+VACUUM ANALYZE;
 CHECKPOINT;
-UPDATE pass SET updated_at = now() WHERE (ctid::text::point)[1] = 1; -- a page's first change since is logged in full
+UPDATE pass SET updated_at = now() -- one pass of every page, whose first change since the checkpoint is logged in full
+    WHERE ctid = ANY (ARRAY(SELECT DISTINCT ON ((ctid::text::point)[0]) ctid FROM pass));
 """
 CHANGE = (f"UPDATE pass SET balance = balance + {DELTA}, updated_at = now() WHERE account = 1 AND pass_id = 'p' || :n "
           "RETURNING balance")
@@ -120,13 +162,16 @@ def transactions(paths):
 
 def pgbench_sample(ended, warmup, seconds):
     """Of the transactions that began after the warm-up and ended within the time."""
-    began = min(at - took / 1e6 for at, took in ended) + warmup
+    began = min((at - took / 1e6 for at, took in ended), default=0) + warmup
     counted = [took for at, took in ended if at - took / 1e6 >= began and at <= began + seconds]
+    if not counted:
+        raise Failed(f"pgbench: none of {len(ended)} transactions began after the warm-up and ended in time")
     return {"requests_per_s": len(counted) / seconds, **percentiles(counted), "errors": 0}
 
 
 class Postgres(postgres.Cluster):
-    """By pgbench over its socket: prepared statements, no HTTP. It makes no checkpoint while it is measured."""
+    """By pgbench over its socket: prepared statements, no HTTP. It makes no checkpoint and no vacuum while anybody is
+    measured."""
 
     def __init__(self, options, directory):
         super().__init__(directory, SETTINGS)
@@ -134,6 +179,7 @@ class Postgres(postgres.Cluster):
         self.api_key = "sk_" + hashlib.sha256(directory.encode()).hexdigest()
         say("filling PostgreSQL")
         self.say_sql(SCHEMA.format(passes=options.passes, key_hash=hashlib.sha256(self.api_key.encode()).hexdigest()))
+        self.settle()
 
     @staticmethod
     def missing(_options):
@@ -150,17 +196,22 @@ class Postgres(postgres.Cluster):
             file.write(f"\\set n random(0, {self.options.passes - 1})\n{SCRIPTS[name]}")
 
         def ask(seed, _):
-            seconds = self.options.seconds if name != "get" else self.options.seconds / 4
+            seconds = seconds_of(self.options, "get" if name == "get" else "delta")
             prefix = f"{self.directory}/pgbench"
-            output_of([f"{self.bin}/pgbench", "-h", self.place, "-U", "postgres", "-n", "-M", "prepared", "-f", script,
+            command = [f"{self.bin}/pgbench", "-h", self.place, "-U", "postgres", "-n", "-M", "prepared", "-f", script,
                        "-c", str(self.options.connections), "-j", "2", "-l", f"--log-prefix={prefix}",
-                       f"--random-seed={seed}", "-T", str(math.ceil(seconds + self.options.warmup)), "postgres"])
+                       f"--random-seed={seed}", "-T", str(math.ceil(seconds + self.options.warmup)), "postgres"]
+            shares = with_shares({"system": self.server}, lambda: {"told": output_of(command)})
             logs = glob.glob(f"{prefix}.*")
             sample = pgbench_sample(transactions(logs), self.options.warmup, seconds)
             for log in logs:
                 os.unlink(log)
-            return sample
+            return {**shares, **sample}
         return ask
+
+    def settle(self):
+        """Not timed, and in its favour: others do such work while they are asked."""
+        self.say_sql(SETTLE)
 
     def wrong(self):
         """Whether what was done adds up: balances, ledger and events."""
@@ -192,7 +243,10 @@ return balance
 
 def redis_sample(output):
     """Of the last line of redis-benchmark --csv; its latencies are milliseconds."""
-    row = list(csv.DictReader(output.strip().splitlines()))[-1]
+    table = list(csv.DictReader(output.strip().splitlines()))
+    if not table or not float(table[-1]["rps"]):
+        raise Failed(f"redis-benchmark: no request succeeded: {output.strip()[-500:]}")
+    row = table[-1]
     return {"requests_per_s": float(row["rps"]), "errors": 0,
             **{name: 1e3 * float(row[f"{name}_latency_ms"]) for name in ("p50", "p99", "max")}}
 
@@ -248,8 +302,7 @@ class Redis:
         return int(dict(lines)[name])
 
     def rows(self):
-        return [("Redis", "delta", self.by_benchmark("delta", self.options.seconds)),
-                ("Redis", "get", self.by_benchmark("get", self.options.seconds / 4))]
+        return [("Redis", op, self.by_benchmark(op, seconds_of(self.options, op))) for op in ("delta", "get")]
 
     def by_benchmark(self, op, seconds):
         def run(count):
@@ -260,16 +313,19 @@ class Redis:
                 "-r", str(self.options.passes), "--csv", *words]))
 
         def ask(_seed, _extra):
-            """It counts requests and no time: the warm-up tells how many are enough."""
+            """It counts requests and no time: the warm-up tells how many are enough. It seeds itself by the clock."""
             failed = self.number("stats", "total_error_replies")
             first = 1 + int(run(1000)["requests_per_s"] * self.options.warmup)
             count = 1 + int(run(first)["requests_per_s"] * seconds)
-            sample = run(count)
+            sample = with_shares({"system": self.child}, lambda: run(count))
             sample["errors"] = self.number("stats", "total_error_replies") - failed
             if op == "delta":
                 self.empty(1000 + first + count)
             return sample
         return ask
+
+    def settle(self):
+        """Nothing waits."""
 
     def empty(self, count):
         """Looks whether each delta has its two entries, and makes room, as somebody who has read them would."""
@@ -284,18 +340,22 @@ class Redis:
 
 
 NODE = "Fastify and PostgreSQL"
+NODES = {NODE: (), f"2 x {NODE}": ("--processes", "2")}
 
 
 class Node:
-    """Fastify before PostgreSQL by our own load generator: one process whose deltas are transactions, and one that does
-    them in one statement. One of them works at a time."""
+    """Fastify before PostgreSQL by our own load generator: a service whose deltas are transactions, and one that does
+    them in one statement; each as one process, and as two. One service works at a time."""
 
     def __init__(self, options, directory, cluster):
-        self.options = options
-        command = ["env", f"PGHOST={cluster.place}", "PGUSER=postgres", "NODE_ENV=production", "node",
-                   f"{options.build}/peers-service/server.js"]
-        self.steps = NodeServer(command, f"{directory}/node.log", cluster.api_key)
-        self.at_once = NodeServer([*command, "--one-statement"], f"{directory}/node-one.log", cluster.api_key)
+        self.options, self.cluster = options, cluster
+        self.servers = {name: (self.begin(directory, *words), self.begin(directory, *words, "--one-statement"))
+                        for name, words in NODES.items()}
+
+    def begin(self, directory, *words):
+        command = ["env", f"PGHOST={self.cluster.place}", "PGUSER=postgres", "NODE_ENV=production", "node",
+                   f"{self.options.build}/peers-service/server.js", *words]
+        return NodeServer(command, f"{directory}/node{''.join(words)}.log", self.cluster.api_key)
 
     @staticmethod
     def missing(options):
@@ -310,9 +370,16 @@ class Node:
         return None
 
     def rows(self):
-        return [(NODE, "delta", by_load(self.options, self.steps, "delta")),
-                (f"{NODE}, in one statement", "delta", by_load(self.options, self.at_once, "delta")),
-                (NODE, "get", by_load(self.options, self.steps, "get"))]
+        return [row for name, (steps, at_once) in self.servers.items()
+                for row in ((name, "delta", self.by_load(steps, "delta")),
+                            (f"{name}, in one statement", "delta", self.by_load(at_once, "delta")),
+                            (name, "get", self.by_load(steps, "get")))]
+
+    def by_load(self, server, op):
+        return by_load(self.options, server, op, database=self.cluster.server)
+
+    def settle(self):
+        self.cluster.settle()
 
 
 class NodeServer:
@@ -324,7 +391,7 @@ class NodeServer:
         return {}
 
     def pids(self):
-        return {"http": [self.child.pid]}
+        return {}
 
 
 def install_service(place):

@@ -1,16 +1,26 @@
 'use strict';
 // The service a team would write for the same two requests: Fastify with its schemas, pg with a pool and prepared
-// statements, one process. It finds PostgreSQL by PGHOST and PGUSER; its tables are made by ../systems.py.
+// statements. It finds PostgreSQL by PGHOST and PGUSER; its tables are made by ../systems.py.
 //
 //   node server.js                  a delta is a transaction, statement by statement
 //   node server.js --one-statement  it is one statement, for one way to the server and back
+//   node server.js --processes N    N processes behind one port, which share the connections of the pool
 
+const cluster = require('node:cluster');
 const { createHash } = require('node:crypto');
+const { parseArgs } = require('node:util');
 const fastify = require('fastify')({ logger: false });
 const { Pool } = require('pg');
 
-const POOL = 16; // of 8, 16, 32 and 64 connections the best on two processors
-const pool = new Pool({ max: POOL });
+const { values: options } = parseArgs({
+  options: {
+    'one-statement': { type: 'boolean', default: false },
+    processes: { type: 'string', default: '1' },
+    pool: { type: 'string', default: '16' }, // of 8, 16, 32 and 64 connections the best on two processors
+  },
+});
+const processes = Number(options.processes);
+const pool = new Pool({ max: Math.ceil(Number(options.pool) / processes) });
 const accounts = new Map(); // by the hash of a key; a key that was seen once is not looked up again
 
 const sql = {
@@ -65,7 +75,7 @@ async function changeInSteps(account, passId, delta) {
   }
 }
 
-const change = process.argv.includes('--one-statement') ? changeAtOnce : changeInSteps;
+const change = options['one-statement'] ? changeAtOnce : changeInSteps;
 
 const delta = {
   type: 'object', additionalProperties: false, required: ['balance_to_add'],
@@ -101,6 +111,20 @@ fastify.get('/v1/passes/:id', { schema: { response: { 200: pass } } }, async (re
   };
 });
 
-fastify.listen({ host: '127.0.0.1', port: 0 }).then((address) => {
-  console.log(`ready http=${new URL(address).host}`);
-});
+function ready(host) {
+  console.log(`ready http=${host}`);
+}
+
+// One process listens itself; of several the first only hands out the connections, in turn, and goes when one fails.
+if (processes === 1 || cluster.isWorker) {
+  fastify.listen({ host: '127.0.0.1', port: 0 }).then((address) => {
+    if (cluster.isPrimary) ready(new URL(address).host);
+  });
+} else {
+  let listening = 0;
+  cluster.on('listening', (_, { address, port }) => {
+    if (++listening === processes) ready(`${address}:${port}`);
+  });
+  cluster.on('exit', () => process.exit(1));
+  for (let i = 0; i < processes; i++) cluster.fork();
+}
