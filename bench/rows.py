@@ -30,8 +30,6 @@ def measure(build, server, words):
     pids = server.pids()
     counters_before, cpu_before, load_before = server.counters(), cpu_seconds(pids), children_seconds()
     report = load(build, server, words)
-    if not report["requests_per_s"]:
-        raise Failed(f"no request succeeded: {' '.join(words)}")
     load_used = children_seconds() - load_before
     cpu_after, counters_after = cpu_seconds(pids), server.counters()
     grown = {name: counters_after[name] - counters_before[name] for name in counters_after}
@@ -72,6 +70,8 @@ class Row:
 
     def take(self, extra=()):
         sample = self.ask(self.seed + len(self.samples), extra)
+        if not sample["requests_per_s"]:
+            raise Failed(f"{self.name}: no request succeeded")
         if self.ceilings:
             sample["of_ceiling"] = of_ceilings(sample["requests_per_s"], self.ceilings)
         self.samples.append(sample)

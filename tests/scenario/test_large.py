@@ -37,7 +37,7 @@ def test_writes_of_large_passes_at_once(own):
     change = lambda i: {"hidden": {str(i): i}}
     statuses = at_once(own, 24, "PATCH", lambda i: path_of("big"), change)
     # On a busy machine the time of the last runs out; who is told that nothing was done has changed nothing.
-    assert set(statuses) <= {204, 503, 504} and statuses.count(204) >= 4, statuses
+    assert set(statuses) <= {204, 503, 504} and statuses.count(204) >= 12, statuses
     kept = own.client.get(path_of("big")).json["hidden"].keys() - {"x"}
     done, unknown = ({str(i) for i, status in enumerate(statuses) if status == each} for each in (204, 504))
     assert done <= kept <= done | unknown, (statuses, kept)

@@ -118,7 +118,8 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
     wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be given up")
     wait_for(lambda: look(service).get("stampede_http_resident_bytes") < 100 * MIB, 5, "the memory to be given back")
     # The shard makes the lists of those who are gone first: until then another's time may run out.
-    wait_for(lambda: own.client.get("/v1/passes?limit=40").status == 200, 20, "a list to be made again")
+    listed = wait_for(lambda: (made := own.client.get("/v1/passes?limit=40")).status == 200 and made, 20, "a list again")
+    assert len(listed.json) == 40
 
 
 @pytest.mark.plain
