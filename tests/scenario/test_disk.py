@@ -89,9 +89,11 @@ def shuts_off(service, shop, pass_id):
             assert client.get(path_of(pass_id)).status == 200
             service.cli("key", "revoke", shop.account, key["key_id"])
             client.get(path_of(pass_id)).is_error(401, "UNAUTHENTICATED")
+            client.post(path_of(pass_id, "/loyalty"), {"balance_to_add": 1}).is_error(401, "UNAUTHENTICATED")
         service.cli("card", "unlink", shop.account, card["id"])
         shop.set("--suspended", "on")
         shop.client.get(path_of(pass_id)).is_error(402, "ACCOUNT_SUSPENDED")
+        shop.try_add(pass_id, 1).is_error(402, "ACCOUNT_SUSPENDED")
         shop.set("--suspended", "off")
     return now
 

@@ -1,5 +1,6 @@
 /* Deciding one call: who may, is it in time, what does the handler say, and then, all or nothing, its writes.
- * The order of refusals is the interface's: key, suspension, rate, function, and only then the request itself. */
+ * The order of refusals is the interface's: key, suspension, rate, function, and only then the request itself, or that
+ * there is no room for it. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
@@ -50,8 +51,7 @@ static enum err admit(const struct engine *engine, const struct session *session
 	if (call->has_account &&
 	    slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
 		return ERR_NOT_MINE;
-	return happens_once(session, call) ? OK
-	                                   : check_disk(engine, call); /* answering it again needs no room */
+	return OK;
 }
 
 /* Has the account the function that the message belongs to, or the one that AUTH stands for? */
@@ -226,8 +226,10 @@ static enum err run(struct engine *engine, const struct session *session, const 
 		           ? err
 		           : ERR_PARKED;
 	if (request.account) request.ledger_last = request.account->ledger_last;
-	err = happens_once(session, call) ? handle_once(engine, &request, outcome)
-	                                  : handle(engine, &request, outcome);
+	if (happens_once(session, call))
+		err = handle_once(engine, &request, outcome); /* answering it again needs no room */
+	else if (session->role == ROLE_SHARD || !(err = check_disk(engine, call)))
+		err = handle(engine, &request, outcome);
 	return err ? err : save(engine, &request);
 }
 
