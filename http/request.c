@@ -166,8 +166,8 @@ static enum err read_operation(struct request *request, const struct request_hea
 		return ERR_UNSUPPORTED_MEDIA_TYPE;
 	struct arguments_source source = {match.params, query, body};
 	err = arguments_pack(message, &source, &thread->memory, &thread->arguments, field);
-	if ((err && err != ERR_RESOURCE_NOT_FOUND) || !heeds_key(request, headers)) return err;
-	if (headers->idempotency_keys == 1 && idempotency_key_is_valid(headers->idempotency_key)) return err;
+	if (err || !heeds_key(request, headers)) return err;
+	if (headers->idempotency_keys == 1 && idempotency_key_is_valid(headers->idempotency_key)) return OK;
 	*field = span_str("Idempotency-Key");
 	return ERR_INVALID_INPUT;
 }

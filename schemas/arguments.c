@@ -292,7 +292,7 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 		return OK;
 	}
 	if (field->source == FROM_PATH) {
-		pack_str(packer, reading->texts[i]); /* checked at the end */
+		pack_str(packer, reading->texts[i]);
 		return OK;
 	}
 	bool good = body ? pack_member(reading, i, packer) : pack_query(reading, i, packer);
@@ -300,20 +300,18 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 	return fault(reading, i, field->type == TYPE_PLATFORM ? ERR_INVALID_REQUEST : ERR_INVALID_INPUT);
 }
 
-/* Decodes the path's values. What cannot be an id stays in `*bad` until everything else has been found right; a UUID is
- * looked for whatever it is, since only its handler knows what to call it when there is none.
- */
-static void sort_path(struct reading *reading, bool *bad)
+/* Decodes the path's values. What cannot be an id is made the empty one, which nothing has: its handler looks for it when
+ * everything else has been found right, and knows what to call what is not there. */
+static void sort_path(struct reading *reading)
 {
 	unsigned param = 0;
 	for (unsigned i = 0; i < reading->count; i++) {
 		if (reading->fields[i].source != FROM_PATH) continue;
 		struct span *text = &reading->texts[i];
 		reading->present[i] = true;
-		if (decode(reading, reading->source->params[param++], false, text) && pass_id_is_valid(*text))
-			continue;
-		*text = span_of("", 0);
-		if (reading->fields[i].type != TYPE_UUID) *bad = true;
+		if (!decode(reading, reading->source->params[param++], false, text) ||
+		    !pass_id_is_valid(*text))
+			*text = span_of("", 0);
 	}
 }
 
@@ -323,13 +321,12 @@ enum err arguments_pack(enum message message, const struct arguments_source *sou
 	struct reading reading = {.source = source, .memory = memory};
 	msgpack_packer packer = buffer_packer(out);
 	size_t         begin = out->size;
-	bool           path_is_bad = false;
 	reading.fields = message_fields(message, &reading.count);
 	enum err err;
 	if ((err = read_body(&reading))) goto out;
 	if ((err = sort_members(&reading))) goto out;
 	if ((err = sort_query(&reading))) goto out;
-	sort_path(&reading, &path_is_bad);
+	sort_path(&reading);
 	msgpack_pack_array(&packer, reading.count);
 	for (unsigned i = 0; i < reading.count; i++)
 		if ((err = pack_field(&reading, i, &packer))) goto out;
@@ -337,8 +334,6 @@ enum err arguments_pack(enum message message, const struct arguments_source *sou
 		err = ERR_NO_MEMORY;
 	else if (out->size - begin > ARGUMENTS_BYTES_MAX)
 		err = ERR_PAYLOAD_TOO_LARGE;
-	else if (path_is_bad)
-		err = ERR_RESOURCE_NOT_FOUND;
 out:
 	*field = reading.field;
 	return err;

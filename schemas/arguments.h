@@ -25,7 +25,7 @@ bool arguments_have_body(enum message message);
 
 /* Appends the array of arguments to `out`. On an error `*field` is the name of the field at fault, or of size
  * 0; it lives as long as the arena and the request. Order: the body's form, its unknown keys, the fields in
- * table order, the path last (an impossible id is no more than a resource that is not there). Errors:
- * ERR_INVALID_REQUEST, ERR_INVALID_INPUT, ERR_RESOURCE_NOT_FOUND, ERR_PAYLOAD_TOO_LARGE, ERR_NO_MEMORY. */
+ * table order. An impossible id in the path is no fault: it is packed as the empty one, which no resource has. Errors:
+ * ERR_INVALID_REQUEST, ERR_INVALID_INPUT, ERR_PAYLOAD_TOO_LARGE, ERR_NO_MEMORY. */
 must_check enum err arguments_pack(enum message message, const struct arguments_source *source,
                                    struct arguments_memory *memory, struct buffer *out, struct span *field);

@@ -17,7 +17,8 @@
  *           VALUE    any JSON value, which the handler judges with codes of its own: str (a string) | bin (any other
  *                    value, as its JSON text; empty: one larger than the range). Left out it is nil, a REQUIRED one too
  *           PLATFORM a STRING that is "ios" or "android"
- *           UUID     in a path: msgpack str; one that is none is a thing that does not exist, as the handler calls it
+ *           UUID     in a path: msgpack str
+ * What cannot be an id in a path travels as the empty text, which is nobody's.
  * Absent optional arguments travel as nil. On the wire the arguments are one array in this order. */
 #define FIELDS_AUTH(F) F(AUTH, stands_for, SELF, INTEGER, OPTIONAL, 0, MSG_COUNT - 1)
 #define FIELDS_PASS_CREATE(F)                                          \

@@ -403,6 +403,9 @@ def test_the_earlier_of_two_faults(new_shop):
             (shop.client.patch(path_of(taken), {"visible": {"name": 5}, "appearance": {"logo": 1}}), 400,
              "INVALID_INPUT"),
             (shop.client.get("/v1/passes/%00?include_deleted=x"), 400, "INVALID_INPUT"),
+            (shop.client.patch("/v1/passes/%00", {"appearance": {"font": "x"}}), 400, "INVALID_INPUT"),
+            (shop.client.patch("/v1/passes/%00", {"visible": {"name": 5}}), 404, "RESOURCE_NOT_FOUND"),
+            (shop.client.post("/v1/passes/%00/loyalty", {"balance_to_add": 1, "message": big}), 400, "INVALID_INPUT"),
     ]:
         answer.is_error(status, code)
 
