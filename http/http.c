@@ -10,6 +10,7 @@
 #include "http/request.h"
 #include "http/tls.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -93,6 +94,20 @@ static enum err open_service(struct service *service, const struct options *opti
 	return service->threads ? OK : ERR_NO_MEMORY;
 }
 
+/* The first thread serves what was inherited, the others copies of it: once all have closed theirs, as they drain, nobody
+ * of us is left who would let a caller wait. */
+static enum err share_listeners(struct service *service)
+{
+	const struct options *options = service->options;
+	for (unsigned i = 0; i < service->thread_count; i++) {
+		struct http_thread *thread = &service->threads[i];
+		thread->listen_fd = i ? fcntl(options->listen_fd, F_DUPFD_CLOEXEC, 0) : options->listen_fd;
+		thread->admin_fd = i ? -1 : options->admin_fd;
+		if (thread->listen_fd < 0) return ERR_IO;
+	}
+	return OK;
+}
+
 static enum err start_threads(struct service *service, unsigned *started)
 {
 	for (*started = 0; *started < service->thread_count; ++*started) {
@@ -142,7 +157,7 @@ int http_main(const struct options *options)
 	give_back_large_memory();
 	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
 	if ((err = open_service(&service, options, &child.datadir))) goto out;
-	if ((err = start_threads(&service, &started))) goto out;
+	if ((err = share_listeners(&service)) || (err = start_threads(&service, &started))) goto out;
 	log_info("started", "threads=%u shards=%u connections_max=%u", service.thread_count, service.shards,
 	         service.connections_max);
 	err = report(&service, &child);

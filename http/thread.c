@@ -168,9 +168,8 @@ static void on_admin_connection(h2o_socket_t *listener, const char *error)
 
 static h2o_socket_t *listen_on(struct http_thread *thread, int fd)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (own < 0) return NULL;
-	h2o_socket_t *listener = h2o_evloop_socket_create(thread->context.loop, own,
+	if (fd < 0) return NULL;
+	h2o_socket_t *listener = h2o_evloop_socket_create(thread->context.loop, fd,
 	                                                  H2O_SOCKET_FLAG_DONT_READ);
 	listener->data = thread;
 	return listener;
@@ -278,9 +277,8 @@ static enum err open_thread(struct http_thread *thread)
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;
 	thread->accept_public.hosts = service->public_hosts;
 	thread->accept_admin.hosts = service->admin_hosts;
-	if (!(thread->listener = listen_on(thread, service->options->listen_fd))) return ERR_IO;
-	if (thread->index == 0 && service->options->admin_fd >= 0)
-		if (!(thread->admin_listener = listen_on(thread, service->options->admin_fd))) return ERR_IO;
+	thread->listener = listen_on(thread, thread->listen_fd);
+	thread->admin_listener = listen_on(thread, thread->admin_fd);
 	return open_sessions(thread);
 }
 

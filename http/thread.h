@@ -34,6 +34,7 @@ struct http_thread {
 	struct service *service;
 	unsigned        index;
 	pthread_t       id;
+	int             listen_fd, admin_fd; /* its own; the latter -1 but on thread 0 */
 
 	h2o_context_t    context;
 	h2o_accept_ctx_t accept_public, accept_admin;

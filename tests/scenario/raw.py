@@ -70,6 +70,15 @@ def connect(address, seconds=10):
     return connection
 
 
+def refuses(address):
+    """Does nobody listen there any more? Whoever is let wait is not refused."""
+    try:
+        connect(address, 1).close()
+    except OSError as error:
+        return isinstance(error, ConnectionRefusedError)
+    return False
+
+
 def talk(address, parts, seconds=10):
     """Sends the parts one by one, says that this is all, and returns every byte of the answers."""
     with closing(connect(address, seconds)) as connection:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from harness import PATIENCE, is_alive, wait_for
+from raw import refuses
 from shop import Shop, new_id, path_of
 from test_issuer import shops_on_every_shard
 
@@ -116,7 +117,7 @@ def test_a_stop_finishes_what_is_in_flight(new_service):
     shard = service.signal("shard", 0, signal.SIGSTOP)
     client = send_delta_and_leave(shop, pass_id, 5)
     service.process.send_signal(signal.SIGTERM)
-    wait_for(lambda: not accepts(service.http), 5, "the listener to close")
+    wait_for(lambda: refuses(service.http) and refuses(service.admin_address), 5, "the listeners to close")
     assert is_alive(shard) and service.process.poll() is None
     os.kill(shard, signal.SIGCONT)
     client.receive().is_empty(202)
@@ -128,15 +129,6 @@ def test_a_stop_finishes_what_is_in_flight(new_service):
     shop.client = service.client(shop.key)
     assert shop.get(pass_id)["balance"] == 5
     shop.close()
-
-
-def accepts(address):
-    try:
-        with closing(socket.create_connection(address, 1)) as connection:
-            connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            return bool(connection.recv(1))
-    except OSError:  # a time-out, too: nobody takes the connection any more
-        return False
 
 
 def test_threads_that_make_lists_stand_behind_the_others(service):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 import pytest
 from harness import wait_for
 from metrics import Metrics, look
-from raw import connect, receive_all, receive_answer, take_answers, talk
+from raw import connect, receive_all, receive_answer, refuses, take_answers, talk
 from shop import Shop, path_of
 
 MIB = 1 << 20
@@ -297,12 +297,3 @@ def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
     assert service.process.wait(15) == 0
     service.process = None
     service.await_nobody()
-
-
-def refuses(address):
-    try:
-        with closing(connect(address, 1)) as connection:
-            connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            return not connection.recv(1)
-    except OSError:  # a time-out, too: nobody takes the connection any more
-        return True
