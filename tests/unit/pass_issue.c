@@ -1,4 +1,5 @@
 /* The end of an issuance, and images handed over: what PASS_ISSUE, IMAGE_PUT and IMAGE_NAME write. */
+#include "actors/shard/pass/images.h"
 #include "actors/shard/pass/pass.h"
 #include "tests/unit/support.h"
 
@@ -79,6 +80,27 @@ static unsigned kept_flags(void)
 	cr_assert_eq(idempotency_get(s.view, account.id, key, &kept), OK);
 	cr_expect(kept.recipe.what == RECIPE_PASS && kept.recipe.number == NUMBER && kept.order == 1);
 	return kept.recipe.flags;
+}
+
+/* What of a logo that was fetched at `fetched` a pass misses that began at `begun`, seconds both, when it is looked at. */
+static const char *missing_at(int64_t fetched, int64_t begun, int64_t now)
+{
+	struct image   logo = {.fetched = {fetched * US_PER_SEC}};
+	struct issuing row = {.begun = {begun * US_PER_SEC}, .logo = span_str("https://a/")};
+	struct missing missing;
+	must(!image_url_put(s.view, account.id, row.logo, &logo));
+	must(!images_missing(s.view, account.id, &row, (wall_us){now * US_PER_SEC}, &missing));
+	return missing.image;
+}
+
+Test(pass_issue, takes_images_of_a_moment_ago_and_of_its_own_time)
+{
+	cr_expect_null(missing_at(1000, 1000, 1000 + IMAGE_FRESH_S - 1));
+	cr_expect_null(missing_at(1000, 1000, 100000), "fetched since it began, however long ago that is");
+	cr_expect_null(missing_at(1000, 999, 100000));
+	cr_expect_null(missing_at(1000, 1001, 1000 + IMAGE_FRESH_S - 1), "fetched for another");
+	cr_expect_str_eq(missing_at(1000, 1001, 1000 + IMAGE_FRESH_S), "logo");
+	cr_expect_str_eq(missing_at(1000, 1000 + IMAGE_FRESH_S, 1000 + IMAGE_FRESH_S), "logo");
 }
 
 Test(pass_issue, in_time_lets_the_key_say_so)

@@ -1,7 +1,8 @@
-/* A pass's images: are they there? One that was fetched a moment ago for another pass will do. */
+/* A pass's images: are they there? One that was fetched a moment ago for another pass will do, and one that was fetched
+ * since this pass began will do for good: else a pass whose host is slow would look for one image while the other ages. */
 #include "actors/shard/pass/images.h"
 
-static enum err is_fresh(struct view *view, struct account_id account, struct span url, wall_us now,
+static enum err is_fresh(struct view *view, struct account_id account, struct span url, wall_us since,
                          bool *fresh)
 {
 	struct image image;
@@ -10,7 +11,7 @@ static enum err is_fresh(struct view *view, struct account_id account, struct sp
 	if (url.size == 0 || url.size > URL_BYTES_MAX) return OK;
 	err = image_of_url(view, account, url, &image);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	*fresh = now.v - image.fetched.v < IMAGE_FRESH_S * US_PER_SEC;
+	*fresh = image.fetched.v >= since.v;
 	return OK;
 }
 
@@ -19,10 +20,12 @@ enum err images_missing(struct view *view, struct account_id account, const stru
 {
 	const struct missing images[] = {{"logo", "logo: its URL is too long", row->logo},
 	                                 {"banner", "banner: its URL is too long", row->banner}};
+	wall_us              moment_ago = {now.v - IMAGE_FRESH_S * US_PER_SEC + 1};
+	wall_us              since = row->begun.v < moment_ago.v ? row->begun : moment_ago;
 	*missing = (struct missing){.image = NULL};
 	for (unsigned i = 0; i < sizeof images / sizeof *images; i++) {
 		bool     fresh;
-		enum err err = is_fresh(view, account, images[i].url, now, &fresh);
+		enum err err = is_fresh(view, account, images[i].url, since, &fresh);
 		if (err) return err;
 		if (fresh) continue;
 		*missing = images[i];

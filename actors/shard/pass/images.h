@@ -2,7 +2,7 @@
 #include "store/image.h"
 #include "store/issuing.h"
 
-/* Which image of a pass is not there, or was fetched too long ago; image NULL: none. */
+/* Which image of a pass is not there, or was fetched too long before the pass began; image NULL: none. */
 struct missing {
 	const char *image,
 	    *too_long; /* "logo" or "banner", and the error of one whose URL is too long; static */
