@@ -155,12 +155,19 @@ static void take_away(struct backing *self)
 /* What the manifest says of the whole. */
 static enum outcome describe(struct backing *self)
 {
-	enum err err = datadir_open(self->cli->data, &self->datadir);
+	struct stat owned;
+	enum err    err = datadir_open(self->cli->data, &self->datadir);
 
 	if (!err) err = datadir_master_key(&self->datadir, self->key);
 	if (err)
 		return cli_fail(self->cli, err,
 		                "The data directory's identity or master.key cannot be read.");
+	if (fstat(self->datadir.fd, &owned)) return fail_at(self->cli, "Cannot look at", self->cli->data);
+	if (owned.st_uid != geteuid())
+		return cli_fail(
+		    self->cli, ERR_INVALID_INPUT,
+		    "Only the user whom the data directory belongs to can make a backup: the shards "
+		    "write it as that user.");
 	memcpy(self->backup.lineage, self->datadir.identity.lineage, sizeof self->backup.lineage);
 	self->backup.earlier = self->datadir.identity.earlier;
 	self->backup.shards = service_shards(self->cli->service);

@@ -168,19 +168,17 @@ enum outcome cli_keep(struct cli *cli, const struct keep_order *order)
 {
 	struct keeping keeping = {.cli = cli, .order = order, .count = service_shards(cli->service)};
 	struct datadir datadir;
-	int            lock_fd = -1;
 	enum outcome   outcome;
 	enum err       err = datadir_open(cli->data, &datadir);
 
 	for (uint32_t i = 0; i < keeping.count; i++)
 		keeping.jobs[i].keeping = &keeping;
-	if (!err) err = datadir_lock(datadir.run_fd, "keep.lock", BUSY_WAIT_MS, &lock_fd);
+	if (!err) err = datadir_lock_dir(datadir.run_fd, BUSY_WAIT_MS); /* until it is closed */
 	if (err == ERR_LOCKED)
 		outcome = cli_fail(cli, ERR_RESOURCE_CONFLICT,
 		                   "Another backup or verification is under way.");
 	else
 		outcome = err ? cli_fail(cli, err, NULL) : ask_and_wait(&keeping);
-	if (lock_fd >= 0) close(lock_fd);
 	datadir_close(&datadir);
 	return outcome;
 }

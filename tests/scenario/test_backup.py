@@ -255,6 +255,20 @@ def test_a_backup_wants_a_running_service(new_service, tmp_path):
     assert not (tmp_path / "backup").exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a directory to somebody else")
+def test_a_backup_is_made_by_whom_the_directory_belongs_to(new_service, tmp_path):
+    """Whom the shards are that write it. Verifying leaves nothing behind that such a user could not use."""
+    service = new_service()
+    os.chown(service.data, 65534, 65534)
+    refused = refusal(service, "backup", tmp_path / "backup")
+    assert refused.code == "INVALID_INPUT" and "user" in refused.message
+    assert not (tmp_path / "backup").exists()
+    assert service.cli("verify")["ok"]
+    assert not (service.data / "run" / "keep.lock").exists()
+    os.chown(service.data, 0, 0)
+    assert service.cli("backup", tmp_path / "backup") == {}
+
+
 def begin_backup(service, to):
     return subprocess.Popen([service.program, "backup", to, "--data", service.data], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, env=service.environment())
