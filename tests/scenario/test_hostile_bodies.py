@@ -383,6 +383,8 @@ NO_UUIDS = ["x", "0", UUID, UUID.replace("-", ""), UUID[:-1], UUID + "0", "{" + 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.ids], ids=str)
 def test_impossible_ids_in_a_path(untouched, route):
     body = OPERATIONS[route.message].good if route.message in OPERATIONS else None
+    if body and "reward_slug" in route.ids:  # a body that names the slug of another path is at fault by that, which comes first
+        body = {field: value for field, value in body.items() if field != "slug"}
     for name in route.ids:
         code = "WEBHOOK_SUBSCRIPTION_NOT_FOUND" if name == "subscription_id" else "RESOURCE_NOT_FOUND"
         for each in [*IMPOSSIBLE, *(NO_UUIDS if name in ("subscription_id", "entitlement_id") else [])]:

@@ -85,7 +85,7 @@ static unsigned kept_flags(void)
 /* What of a logo that was fetched at `fetched` a pass misses that began at `begun`, seconds both, when it is looked at. */
 static const char *missing_at(int64_t fetched, int64_t begun, int64_t now)
 {
-	struct image   logo = {.fetched = {fetched * US_PER_SEC}};
+	struct image   logo = {.size = 1, .width = 1, .height = 1, .fetched = {fetched * US_PER_SEC}};
 	struct issuing row = {.begun = {begun * US_PER_SEC}, .logo = span_str("https://a/")};
 	struct missing missing;
 	must(!image_url_put(s.view, account.id, row.logo, &logo));
