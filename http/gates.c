@@ -234,6 +234,8 @@ void gates_free(struct http_thread *thread)
 	while (!h2o_linklist_is_empty(&thread->gates)) {
 		struct gate *gate = gate_of_link(thread->gates.next);
 		gate->socket->on_close.cb = NULL;
+		if (gate->state == GATE_LINGERING)
+			h2o_socket_close(gate->socket); /* nobody else knows of it */
 		free_gate(gate);
 	}
 }

@@ -297,3 +297,15 @@ def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
     assert service.process.wait(15) == 0
     service.process = None
     service.await_nobody()
+
+
+def test_a_stop_beside_connections_that_are_being_closed(new_service):
+    """Refused clients that do not close their end: the service waits for them a moment only, and leaves nothing behind, which
+    the sanitizers look after."""
+    service = new_service()
+    with ExitStack() as stack:
+        for _ in range(5):
+            refused = stack.enter_context(closing(connect(service.http)))
+            refused.sendall(b"GET /nowhere HTTP/1.1\r\n no host\r\n\r\n")
+            assert receive_answer(refused)[0].status == 400
+        assert service.stop() == 0
