@@ -140,6 +140,54 @@ class Footprint(unittest.TestCase):
             ["16", "with what lists keep", "7.0", "458,752", "0.0"]])
 
 
+# ---- profiles --------------------------------------------------------------------------------------------------
+
+
+class Profile(unittest.TestCase):
+    PRINTED = """swapper
+\tffffffff81e0b4db pv_native_safe_halt ([kernel.kallsyms])
+\tffffffff81e0b3c9 default_idle ([kernel.kallsyms])
+
+stampede:http
+\t    7f3a11d0c9a4 operator new(unsigned long) (/usr/lib/libzmq.so.5)
+
+stampede:shard
+\tffffffff81e0b4db __blk_flush_plug ([kernel.kallsyms])
+\tffffffff813d2b1e __x64_sys_fdatasync ([kernel.kallsyms])
+
+somebody
+"""
+
+    def setUp(self):
+        self.module = program("profile")
+
+    def test_what_perf_prints_is_read_sample_by_sample(self):
+        samples = list(self.module.samples_of(io.StringIO(self.PRINTED)))
+        self.assertEqual([thread for thread, _ in samples], ["swapper", "stampede:http", "stampede:shard", "somebody"])
+        self.assertEqual(samples[1][1], [("operator new(unsigned long)", "/usr/lib/libzmq.so.5")])
+        self.assertEqual([function for function, _ in samples[2][1]], ["__blk_flush_plug", "__x64_sys_fdatasync"])
+        self.assertEqual([self.module.place_of(*sample) for sample in samples], [
+            "nobody", "http, or the ceiling's server: its own code and its libraries", "shard: `fdatasync`", "all else"])
+
+    def test_a_sample_belongs_to_the_first_place_that_fits(self):
+        kernel, own = self.module.SYSTEM, "/usr/bin/stampede"
+        for thread, frames, place in (
+                ("stampede:shard", [("memcpy", own)], "shard: its own code and its libraries"),
+                ("stampede:shard", [("clear_page", kernel), ("asm_exc_page_fault", kernel)], "shard: faults of pages"),
+                ("stampede:shard", [("copy", kernel), ("__x64_sys_pwrite64", kernel)],
+                 "shard: `pwrite`, journal and tables"),
+                ("stampede:shard", [("eventfd_write", kernel)], "shard: other system calls"),
+                ("ZMQbg/IO/0", [("eventfd_write", kernel)], "ZeroMQ's threads"),
+                ("load", [("tcp_sendmsg", kernel)], "load: system calls"), ("load", [], "load: its own code"),
+                ("kworker/0:1H", [("virtio_queue_rq", kernel)], "the disk's driver"), ("sshd", [], "all else")):
+            self.assertEqual(self.module.place_of(thread, frames), place)
+
+    def test_the_processors_time_is_divided_by_the_requests(self):
+        with unittest.mock.patch("os.sched_getaffinity", return_value={0, 1}):
+            one = self.module.Profile("one", {"nobody": 30, "all else": 10}, self.module.collections.Counter(), 1000)
+        self.assertEqual([one.us("nobody"), one.us("all else"), one.us("load: system calls")], [1500, 500, 0])
+
+
 # ---- curve, webhooks and recovery ------------------------------------------------------------------------------
 
 
