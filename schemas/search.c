@@ -35,13 +35,89 @@ static bool find_by_places(struct span text, struct span what, size_t *at)
 	}
 	return false;
 }
+
+static inline uint32_t four(const uint8_t *at)
+{
+	uint32_t four;
+	memcpy(&four, at, sizeof four);
+	return four;
+}
+
+/* Its first and its last byte are. Words of a few letters are what most often is there. */
+static inline bool is_there(const uint8_t *here, struct span what)
+{
+	if (what.size < 4) return what.size < 3 || here[1] == what.at[1];
+	size_t last = what.size - 4;
+	if (last <= 4) return four(here) == four(what.at) && four(here + last) == four(what.at + last);
+	return !memcmp(here, what.at, what.size);
+}
+
+/* Of the PLACES places from `here` on, those where it begins, a bit each. */
+static inline unsigned begins_at(const uint8_t *here, struct span what, __m128i first, __m128i last,
+                                 unsigned *failures)
+{
+	__m128i  both = _mm_and_si128(_mm_cmpeq_epi8(load(here), first),
+	                              _mm_cmpeq_epi8(load(here + what.size - 1), last));
+	unsigned bits = (unsigned)_mm_movemask_epi8(both), right = bits;
+	for (; bits && what.size > 2; bits &= bits - 1) {
+		if (is_there(here + __builtin_ctz(bits), what)) continue;
+		right &= ~(bits & -bits);
+		++*failures;
+	}
+	return right;
+}
+
+bool span_places(struct span text, struct span what, uint64_t places[PLACES_WORDS_MAX], bool *any)
+{
+	if (what.size == 0 || text.size > PLACES_BYTES_MAX || text.size < what.size - 1 + PLACES)
+		return false;
+	const __m128i first = _mm_set1_epi8((char)what.at[0]),
+	              last = _mm_set1_epi8((char)what.at[what.size - 1]);
+	size_t end = text.size - (what.size - 1) -
+	             PLACES; /* the last window, which may overlap the one before */
+	unsigned failures = 0;
+	uint64_t all = 0;
+	size_t   at = 0;
+	for (; at + 64 - PLACES <= end; at += 64) {
+		uint64_t word = 0;
+		for (unsigned i = 0; i < 64; i += PLACES)
+			word |= (uint64_t)begins_at(text.at + at + i, what, first, last, &failures) << i;
+		all |= places[at / 64] = word;
+		if (failures > FAILURES_FEW) return false;
+	}
+	memset(&places[at / 64], 0, 3 * sizeof *places);
+	for (bool is_over = false; !is_over; at += PLACES) {
+		is_over = at >= end;
+		if (is_over) at = end;
+		uint64_t bits = begins_at(text.at + at, what, first, last, &failures);
+		all |= bits;
+		places[at / 64] |= bits << at % 64;
+		places[at / 64 + 1] |= bits >> 1 >> (63 - at % 64);
+	}
+	*any = all != 0;
+	return failures <= FAILURES_FEW;
+}
 #else
 static bool find_by_places(struct span text, struct span what, size_t *at)
 {
 	(void)text, (void)what, (void)at;
 	return false;
 }
+
+bool span_places(struct span text, struct span what, uint64_t places[PLACES_WORDS_MAX], bool *any)
+{
+	(void)text, (void)what, (void)places, (void)any;
+	return false;
+}
 #endif
+
+bool places_have(const uint64_t places[PLACES_WORDS_MAX], size_t from, size_t count)
+{
+	for (; count > 64; from += 64, count -= 64)
+		if (places_have(places, from, 64)) return true;
+	uint64_t here = places[from / 64] >> from % 64 | places[from / 64 + 1] << 1 << (63 - from % 64);
+	return count && here << (64 - count);
+}
 
 size_t span_find(struct span text, struct span what)
 {

@@ -6,3 +6,12 @@ bool span_holds(struct span text, struct span what);
 
 /* Where it begins for the first time; the text's size: nowhere (the empty span: at 0). */
 size_t span_find(struct span text, struct span what);
+
+/* A bit for each place of `text` where `what` begins, 64 a word, the first in the lowest bit; also where it begins again
+ * before its end. *any: is there one? False: it was not sought, and span_find() is to be asked instead: `what` is empty,
+ * the text longer than PLACES_BYTES_MAX, full of places that only look right, or shorter than the machine likes. */
+enum { PLACES_BYTES_MAX = 4096, PLACES_WORDS_MAX = PLACES_BYTES_MAX / 64 + 3 };
+bool span_places(struct span text, struct span what, uint64_t places[PLACES_WORDS_MAX], bool *any);
+
+/* Is one of these `count` places from `from` on set? All of them are below PLACES_BYTES_MAX. */
+bool places_have(const uint64_t places[PLACES_WORDS_MAX], size_t from, size_t count);

@@ -56,3 +56,59 @@ Test(search, goes_on_where_nearly_every_place_looks_right)
 	memcpy(text, what, sought.size);
 	cr_expect(span_holds(span_of(text, sizeof text), sought));
 }
+
+static bool begins_at(struct span text, struct span what, size_t at)
+{
+	return at + what.size <= text.size && !memcmp(text.at + at, what.at, what.size);
+}
+
+Test(search, knows_every_place)
+{
+	static uint8_t  text[PLACES_BYTES_MAX + 10], what[WHAT_MAX];
+	static uint64_t places[PLACES_WORDS_MAX];
+	uint64_t        state = chance_begin();
+	unsigned        known = 0;
+	for (unsigned round = 0; round < 20000; round++) {
+		size_t   size = chance_below(&state, round % 50 ? 300 : sizeof text);
+		size_t   what_size = chance_below(&state, 12);
+		unsigned letters = 2 + chance_below(&state, 20);
+		bool     any;
+		fill(&state, text, size, letters);
+		fill(&state, what, what_size, letters);
+		bool from_text = what_size && size > what_size && chance_below(&state, 2);
+		if (from_text)
+			memcpy(what, text + chance_below(&state, (unsigned)(size - what_size)), what_size);
+		if (from_text && chance_below(&state, 2))
+			what[chance_below(&state, (unsigned)what_size)] = 'a';
+		struct span in = span_of(text, size), sought = span_of(what, what_size);
+		memset(places, 0x55, sizeof places);
+		if (!span_places(in, sought, places, &any)) continue;
+		known++;
+		cr_assert_eq(any, span_holds(in, sought));
+		for (size_t at = 0; at < size; at++)
+			cr_assert_eq(places[at / 64] >> at % 64 & 1, begins_at(in, sought, at),
+			             "round %u: %zu of %zu", round, at, size);
+		size_t from = chance_below(&state, (unsigned)size),
+		       count = chance_below(&state, (unsigned)(size - from) + 1);
+		bool should = false;
+		for (size_t i = 0; i < count; i++)
+			should |= begins_at(in, sought, from + i);
+		cr_assert_eq(places_have(places, from, count), should, "round %u: %zu from %zu on", round,
+		             count, from);
+	}
+#if defined(__SSE2__)
+	cr_expect_geq(known, 10000);
+#endif
+}
+
+Test(search, leaves_to_others_what_it_would_be_slow_at)
+{
+	static uint8_t  text[PLACES_BYTES_MAX + 1];
+	static uint64_t places[PLACES_WORDS_MAX];
+	bool            any;
+	memset(text, 'a', sizeof text);
+	cr_expect_not(span_places(span_of(text, sizeof text), span_str("a"), places, &any));
+	cr_expect_not(span_places(span_of(text, 1000), span_str("aaabaaa"), places, &any));
+	cr_expect_not(span_places(span_of(text, 10), span_str("a"), places, &any));
+	cr_expect_not(span_places(span_of(text, 100), span_of(NULL, 0), places, &any));
+}

@@ -32,6 +32,12 @@ static void furnish(void)
 	scratch_commit(&s);
 }
 
+static void note(struct signs *signs, struct view *view, uint32_t row, const char *text)
+{
+	struct text_row as_row = {.all = span_str(text)};
+	if (signs_note(signs, view, row, span_str(text))) signs_mark(signs, row, &as_row);
+}
+
 /* As a search does it: asks the sign, else reads and makes one. What was skipped must not hold q. */
 static unsigned skips(struct signs *signs, struct view *view, const char *q)
 {
@@ -43,7 +49,10 @@ static unsigned skips(struct signs *signs, struct view *view, const char *q)
 			cr_expect_not(span_holds(span_str(texts[row]), span_str(q)), "%s is in row %u", q,
 			              row);
 		} else if (!stands) {
-			signs_note(signs, view, row, span_str(texts[row]), false);
+			note(signs, view, row, texts[row]);
+		} else {
+			struct span copy = signs_copy(signs, row);
+			cr_expect(span_equal(copy, span_str(texts[row])), "row %u", row);
 		}
 	}
 	return skipped;
@@ -107,7 +116,7 @@ Test(signs, are_of_their_view)
 	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
 	for (uint32_t row = 0; row < ROWS; row++) {
 		cr_expect_not(signs_stand(signs, old, row), "row %u", row);
-		signs_note(signs, old, row, span_str(then[row]), false);
+		cr_expect_not(signs_note(signs, old, row, span_str(then[row])), "row %u", row);
 	}
 	signs_give(kept, &signs);
 	db_reader_close(&old);
@@ -120,11 +129,39 @@ Test(signs, are_of_their_view)
 
 Test(signs, of_rows_with_texts_elsewhere_have_everything)
 {
-	struct signs *signs;
+	struct signs   *signs;
+	struct text_row elsewhere = {.all = span_str("abc"), .elsewhere = 1};
 	furnish();
 	cr_assert_eq(db_reader_begin(reader), OK);
 	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
-	signs_note(signs, reader, 7, span_str("abc"), true);
+	cr_expect(signs_note(signs, reader, 7, span_str("abc")));
+	cr_expect(signs_stand(signs, reader, 7) && signs_have(signs, 7, span_str("nowhere")), "no bits yet");
+	signs_mark(signs, 7, &elsewhere);
 	cr_expect(signs_stand(signs, reader, 7) && signs_have(signs, 7, span_str("nowhere")));
 	signs_give(kept, &signs);
+}
+
+/* Rows beyond what copies may take have none, and those that are written anew make room or take it. */
+Test(signs, copies_are_bounded)
+{
+	enum { BIG = SIGNS_COPIES_MAX / 4 };
+	struct signs *signs;
+	char         *big = calloc(1, BIG);
+	struct span   all = span_of(big, BIG), less = span_of(big, 10);
+	furnish();
+	cr_assert_eq(db_reader_begin(reader), OK);
+	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	size_t bytes = signs->kept.bytes;
+	for (uint32_t row = 0; row < 5; row++) {
+		cr_expect(signs_note(signs, reader, row, all));
+		cr_expect(signs_stand(signs, reader, row));
+		cr_expect_eq(signs_copy(signs, row).size, row < 4 ? all.size : 0, "row %u", row);
+	}
+	cr_expect_eq(signs->kept.bytes - bytes, SIGNS_COPIES_MAX);
+	cr_expect(signs_note(signs, reader, 0, less) && signs_copy(signs, 0).size == less.size);
+	cr_expect(signs_note(signs, reader, 4, all) && signs_copy(signs, 4).size == 0, "10 bytes too many");
+	cr_expect(signs_note(signs, reader, 4, less) && signs_copy(signs, 4).size == less.size);
+	cr_expect_eq(signs->kept.bytes - bytes, (size_t)3 * BIG + 20);
+	signs_give(kept, &signs);
+	free(big);
 }

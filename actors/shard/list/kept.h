@@ -9,7 +9,7 @@
  * taken out is the taker's alone until it gives it back. Those used least recently go when there are too many. */
 enum {
 	KEPT_MAX = 128,             /* accounts and tables; more are read anew for each list */
-	KEPT_BYTES_MAX = 384 << 20, /* of a shard; ten million passes need some 300 MB */
+	KEPT_BYTES_MAX = 384 << 20, /* of a shard; ten million passes need some 370 MB */
 };
 
 /* The head of whatever is kept; its maker fills it in and knows how to free it. */

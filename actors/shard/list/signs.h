@@ -1,26 +1,37 @@
 #pragma once
 #include "actors/shard/list/kept.h"
+#include "store/text.h"
 #include "store/view.h"
 
-/* Which three bytes, side by side, are in the folded texts of a row: SIGN_BITS bits, of which each three set one. A row in
- * which not all of q's are set does not hold q; one in which they are is looked at. Kept in memory for each row of an
- * account's texts with the moment as of which that is, and made when the row is read. Errors: as view.h. */
+/* What is remembered of the rows of an account's folded texts, so that a search need not read them again:
+ *
+ * - the row as it is stored, while the copies of all rows take no more than SIGNS_COPIES_MAX: they lie side by side, and
+ *   have been checked, where the table's pages lie anywhere and each row is held against its sum;
+ * - its sign: which three bytes, side by side, are in its texts, as SIGN_BITS bits, of which each three set one. A row in
+ *   which not all of q's are set does not hold q; one in which they are is looked at.
+ *
+ * With each stands the moment as of which that is. Errors: as view.h. */
 enum {
 	SIGN_BYTES = 3,
 	SIGN_BITS =
 	    2048, /* a row of 32 names and ids sets a quarter, so that five letters leave one row in a thousand */
 	SIGN_WORDS = SIGN_BITS / 64,
 	SIGNS_ROWS_MIN = 128, /* less text is read in no time, and nothing is kept of it */
+	SIGNS_COPIES_MAX = 64 << 20,
 };
 
 struct sign {
-	uint64_t moment; /* of the view it was made in; 0: it was not made */
+	uint64_t moment; /* of the view it was made in; 0: nothing is known of the row */
+	uint8_t *copy;   /* NULL: none */
+	uint32_t copy_size;
+	bool     has_bits; /* they are made when the first q comes that is long enough */
 	uint64_t bits[SIGN_WORDS];
 };
 
 struct signs {
 	struct kept_item kept;
 	uint32_t         rows;
+	size_t           copies_size;
 	struct sign     *list;
 };
 
@@ -29,9 +40,15 @@ must_check enum err signs_take(struct kept *kept, enum table table, struct accou
                                struct signs **signs);
 void                signs_give(struct kept *kept, struct signs **signs);
 
-/* Is there a sign of the row as it is in the view? And has it all of q's? */
+/* Is anything known of the row as it is in the view? */
 bool signs_stand(const struct signs *signs, struct view *view, uint32_t row);
-bool signs_have(const struct signs *signs, uint32_t row, struct span q);
 
-/* The row holds these texts, as of the view; `unknown`: and others. */
-void signs_note(struct signs *signs, struct view *view, uint32_t row, struct span texts, bool unknown);
+/* Of a row of which something is known: may it hold q? And the row itself, of size 0 when there is no copy. */
+bool        signs_have(const struct signs *signs, uint32_t row, struct span q);
+struct span signs_copy(const struct signs *signs, uint32_t row);
+
+/* The row is `value`, as of the view. False: more is known already, of a later moment. */
+bool signs_note(struct signs *signs, struct view *view, uint32_t row, struct span value);
+
+/* Makes the bits of a row, of which signs_stand(), if it has none yet. */
+void signs_mark(struct signs *signs, uint32_t row, const struct text_row *texts);

@@ -8,7 +8,7 @@
 #include "store/text.h"
 
 /* Rows that lie alone are looked up; of those that follow each other, what comes is asked for in time. */
-static enum err read_texts(struct text_search *search, uint32_t number, struct text_row *texts)
+static enum err read_row(struct text_search *search, uint32_t number, struct span *value)
 {
 	struct view    *view = search->request->view;
 	struct row_key  key = key_u32(search->request->account->id, number);
@@ -25,8 +25,9 @@ static enum err read_texts(struct text_search *search, uint32_t number, struct t
 	}
 	search->at = number;
 	search->has_read = true;
+	*value = row.value;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	return span_equal(row.key, key_span(&key)) ? text_row_read(row.value, texts) : ERR_DAMAGED;
+	return span_equal(row.key, key_span(&key)) ? OK : ERR_DAMAGED;
 }
 
 static bool is_in_first_part(struct span text, const uint8_t *at)
@@ -34,8 +35,21 @@ static bool is_in_first_part(struct span text, const uint8_t *at)
 	return !memchr(text.at, FOUND_SEPARATOR, (size_t)(at - text.at));
 }
 
-/* Those that hold q, a bit each. It is sought in all of them at once: what reaches from one into the next is in neither. */
-static uint32_t those_that_hold(const struct text_search *search, const struct text_row *texts)
+/* Those that hold q, a bit each, by all places where it is in the row. */
+static uint32_t those_with_places(const struct text_row *texts, size_t q_size, const uint64_t *places)
+{
+	uint32_t found = 0;
+	size_t   from = 0;
+	for (unsigned i = 0; i < TEXT_PASSES; from += texts->of[i++].size) {
+		size_t size = texts->of[i].size, begins = size < q_size ? 0 : size - q_size + 1;
+		found |= (uint32_t)places_have(places, from, begins) << i;
+	}
+	return found;
+}
+
+/* The same, one place after the other. It is sought in all of them at once: what reaches from one into the next is in
+ * neither. */
+static uint32_t those_by_turns(const struct text_search *search, const struct text_row *texts)
 {
 	struct span left = texts->all, q = search->q;
 	uint32_t    found = 0;
@@ -53,17 +67,36 @@ static uint32_t those_that_hold(const struct text_search *search, const struct t
 	return found;
 }
 
+static uint32_t those_that_hold(const struct text_search *search, const struct text_row *texts)
+{
+	uint64_t places[PLACES_WORDS_MAX];
+	bool     any;
+	if (search->is_first_part || !span_places(texts->all, search->q, places, &any))
+		return those_by_turns(search, texts);
+	return any ? those_with_places(texts, search->q.size, places) : 0;
+}
+
+/* The row's texts, from memory if they are known there, and noted there if not. */
+static enum err get_texts(struct text_search *search, uint32_t row, bool is_known, struct text_row *texts)
+{
+	struct signs *signs = search->signs;
+	struct span   value = is_known ? signs_copy(signs, row) : span_of(NULL, 0);
+	enum err      err = value.size ? OK : read_row(search, row, &value);
+	if (err || (err = text_row_read(value, texts)) || !signs) return err;
+	if (!is_known) is_known = signs_note(signs, search->request->view, row, value);
+	if (is_known && search->q.size >= SIGN_BYTES) signs_mark(signs, row, texts);
+	return OK;
+}
+
 /* Of those of one row that are in `among`: which hold q. */
 static enum err search_row(struct text_search *search, uint32_t row, uint32_t among, uint32_t *found)
 {
 	struct text_row texts;
-	struct view    *view = search->request->view;
-	bool            has_sign = search->signs && signs_stand(search->signs, view, row);
+	bool            is_known = search->signs && signs_stand(search->signs, search->request->view, row);
 	*found = 0;
-	if (has_sign && !signs_have(search->signs, row, search->q)) return OK;
-	enum err err = read_texts(search, row, &texts);
+	if (is_known && !signs_have(search->signs, row, search->q)) return OK;
+	enum err err = get_texts(search, row, is_known, &texts);
 	if (err) return err;
-	if (search->signs && !has_sign) signs_note(search->signs, view, row, texts.all, texts.elsewhere);
 	*found = those_that_hold(search, &texts) & among;
 	for (uint32_t left = texts.elsewhere & among; left && !err; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
@@ -97,18 +130,12 @@ static enum err search_all(struct text_search *search, const uint64_t *found, st
 	return OK;
 }
 
-/* Short ones have no three bytes, and of little text no signs are made. */
-static bool needs_signs(const struct text_search *search, uint32_t rows)
-{
-	return search->request->kept && search->q.size >= SIGN_BYTES && rows >= SIGNS_ROWS_MIN;
-}
-
 enum err text_search(struct text_search *search, const uint64_t *found, struct selection *selection)
 {
 	struct request *request = search->request;
 	uint32_t        rows = (selection->made + (uint32_t)TEXT_PASSES - 1) / TEXT_PASSES;
 	enum err        err = OK;
-	if (needs_signs(search, rows))
+	if (request->kept && rows >= SIGNS_ROWS_MIN) /* of little text nothing is kept */
 		err = signs_take(request->kept, search->table, request->account->id, rows, &search->signs);
 	if (!err) err = search_all(search, found, selection);
 	signs_give(request->kept, &search->signs);
