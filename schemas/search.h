@@ -13,5 +13,5 @@ size_t span_find(struct span text, struct span what);
 enum { PLACES_BYTES_MAX = 4096, PLACES_WORDS_MAX = PLACES_BYTES_MAX / 64 + 3 };
 bool span_places(struct span text, struct span what, uint64_t places[PLACES_WORDS_MAX], bool *any);
 
-/* Is one of these `count` places from `from` on set? All of them are below PLACES_BYTES_MAX. */
+/* Is one of these `count` places from `from` on set? From each of them on there is room for `what` in the text. */
 bool places_have(const uint64_t places[PLACES_WORDS_MAX], size_t from, size_t count);

@@ -88,7 +88,9 @@ struct span signs_copy(const struct signs *signs, uint32_t row)
 static void copy_row(struct signs *signs, struct sign *sign, struct span value)
 {
 	signs->copies_size -= sign->copy_size;
-	bool     fits = value.size && signs->copies_size + value.size <= SIGNS_COPIES_MAX;
+	size_t size = signs->copies_size + value.size;
+	bool   fits = value.size && size <= SIGNS_COPIES_MAX &&
+	            signs->rows * sizeof *signs->list + size <= KEPT_BYTES_MAX;
 	uint8_t *copy = fits ? realloc(sign->copy, value.size) : NULL;
 	if (copy)
 		memcpy(copy, value.at, value.size);

@@ -5,8 +5,8 @@
 
 /* What is remembered of the rows of an account's folded texts, so that a search need not read them again:
  *
- * - the row as it is stored, while the copies of all rows take no more than SIGNS_COPIES_MAX: they lie side by side, and
- *   have been checked, where the table's pages lie anywhere and each row is held against its sum;
+ * - the row as it is stored, while the copies of all rows take no more than SIGNS_COPIES_MAX: they have been checked, and
+ *   lie close together, where the table's pages lie anywhere and each row is held against its sum;
  * - its sign: which three bytes, side by side, are in its texts, as SIGN_BITS bits, of which each three set one. A row in
  *   which not all of q's are set does not hold q; one in which they are is looked at.
  *
@@ -17,7 +17,8 @@ enum {
 	    2048, /* a row of 32 names and ids sets a quarter, so that five letters leave one row in a thousand */
 	SIGN_WORDS = SIGN_BITS / 64,
 	SIGNS_ROWS_MIN = 128, /* less text is read in no time, and nothing is kept of it */
-	SIGNS_COPIES_MAX = 64 << 20,
+	SIGNS_COPIES_MAX =
+	    32 << 20, /* of some 1.3 million passes; more would drive out what is dearer to read anew */
 };
 
 struct sign {

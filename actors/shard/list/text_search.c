@@ -25,8 +25,8 @@ static enum err read_row(struct text_search *search, uint32_t number, struct spa
 	}
 	search->at = number;
 	search->has_read = true;
-	*value = row.value;
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	*value = row.value;
 	return span_equal(row.key, key_span(&key)) ? OK : ERR_DAMAGED;
 }
 
@@ -42,7 +42,7 @@ static uint32_t those_with_places(const struct text_row *texts, size_t q_size, c
 	size_t   from = 0;
 	for (unsigned i = 0; i < TEXT_PASSES; from += texts->of[i++].size) {
 		size_t size = texts->of[i].size, begins = size < q_size ? 0 : size - q_size + 1;
-		found |= (uint32_t)places_have(places, from, begins) << i;
+		if (begins) found |= (uint32_t)places_have(places, from, begins) << i;
 	}
 	return found;
 }
@@ -137,7 +137,7 @@ enum err text_search(struct text_search *search, const uint64_t *found, struct s
 	enum err        err = OK;
 	if (request->kept && rows >= SIGNS_ROWS_MIN) /* of little text nothing is kept */
 		err = signs_take(request->kept, search->table, request->account->id, rows, &search->signs);
-	if (!err) err = search_all(search, found, selection);
+	if (!err || err == ERR_NO_MEMORY) err = search_all(search, found, selection);
 	signs_give(request->kept, &search->signs);
 	buffer_free(&search->room);
 	return err;

@@ -41,13 +41,6 @@ static bool is_kept(const struct pass_number *place, const uint8_t *key, size_t 
 	return place && place->size == size && memcmp(place->key, key, size) == 0;
 }
 
-static void keep(struct pass_number *place, const uint8_t *key, size_t size, uint32_t number)
-{
-	place->number = number;
-	place->size = (uint8_t)size;
-	memcpy(place->key, key, size);
-}
-
 bool numbers_get(const struct pass_numbers *numbers, const struct row_key *key, uint32_t *number)
 {
 	size_t                    size;
@@ -61,7 +54,10 @@ void numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32
 {
 	size_t              size;
 	struct pass_number *place = place_of(numbers, key_span(key), &size);
-	if (place) keep(place, key->bytes, size, number);
+	if (!place) return;
+	place->number = number;
+	place->size = (uint8_t)size;
+	memcpy(place->key, key->bytes, size);
 }
 
 void numbers_saw(struct pass_numbers *numbers, const struct writes *writes)
@@ -71,9 +67,6 @@ void numbers_saw(struct pass_numbers *numbers, const struct writes *writes)
 		size_t              size;
 		if (write->table != TABLE_PASS_ID) continue;
 		struct pass_number *place = place_of(numbers, write->key, &size);
-		if (place && write->kind == WRITE_PUT)
-			keep(place, write->key.at, size, ~get_be32(write->key.at + size));
-		else if (is_kept(place, write->key.at, size))
-			place->size = 0;
+		if (is_kept(place, write->key.at, size)) place->size = 0;
 	}
 }

@@ -26,5 +26,5 @@ void                numbers_close(struct pass_numbers *numbers);
 must_check bool numbers_get(const struct pass_numbers *numbers, const struct row_key *key, uint32_t *number);
 void            numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32_t number);
 
-/* What has been written may have given an id to another pass, or to its first: that is known without a look. */
+/* What has been written may have given an id to another pass. */
 void numbers_saw(struct pass_numbers *numbers, const struct writes *writes);
