@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import io
+import os
 import tempfile
 import threading
 import time
@@ -145,15 +146,16 @@ class Footprint(unittest.TestCase):
 
 class Profile(unittest.TestCase):
     PRINTED = """swapper
-\tffffffff81e0b4db pv_native_safe_halt ([kernel.kallsyms])
-\tffffffff81e0b3c9 default_idle ([kernel.kallsyms])
+\tffffffff81e0b4db pv_native_safe_halt
+\tffffffff81e0b3c9 default_idle
 
 stampede:http
-\t    7f3a11d0c9a4 operator new(unsigned long) (/usr/lib/libzmq.so.5)
+\t    7f3a11d0c9a4 operator new(unsigned long)
 
 stampede:shard
-\tffffffff81e0b4db __blk_flush_plug ([kernel.kallsyms])
-\tffffffff813d2b1e __x64_sys_fdatasync ([kernel.kallsyms])
+\tffffffff81e0b4db __blk_flush_plug
+\tffffffffc0a1d2b1 ext4_sync_file
+\tffffffff813d2b1e __x64_sys_fdatasync
 
 somebody
 """
@@ -164,13 +166,14 @@ somebody
     def test_what_perf_prints_is_read_sample_by_sample(self):
         samples = list(self.module.samples_of(io.StringIO(self.PRINTED)))
         self.assertEqual([thread for thread, _ in samples], ["swapper", "stampede:http", "stampede:shard", "somebody"])
-        self.assertEqual(samples[1][1], [("operator new(unsigned long)", "/usr/lib/libzmq.so.5")])
-        self.assertEqual([function for function, _ in samples[2][1]], ["__blk_flush_plug", "__x64_sys_fdatasync"])
+        self.assertEqual(samples[1][1], [("operator new(unsigned long)", False)])
+        self.assertEqual(samples[2][1], [("__blk_flush_plug", True), ("ext4_sync_file", True),
+                                         ("__x64_sys_fdatasync", True)])
         self.assertEqual([self.module.place_of(*sample) for sample in samples], [
             "nobody", "http, or the ceiling's server: its own code and its libraries", "shard: `fdatasync`", "all else"])
 
     def test_a_sample_belongs_to_the_first_place_that_fits(self):
-        kernel, own = self.module.SYSTEM, "/usr/bin/stampede"
+        kernel, own = True, False
         for thread, frames, place in (
                 ("stampede:shard", [("memcpy", own)], "shard: its own code and its libraries"),
                 ("stampede:shard", [("clear_page", kernel), ("asm_exc_page_fault", kernel)], "shard: faults of pages"),
@@ -186,6 +189,33 @@ somebody
         with unittest.mock.patch("os.sched_getaffinity", return_value={0, 1}):
             one = self.module.Profile("one", {"nobody": 30, "all else": 10}, self.module.collections.Counter(), 1000)
         self.assertEqual([one.us("nobody"), one.us("all else"), one.us("load: system calls")], [1500, 500, 0])
+
+    def look(self, printed, exit_status=0):
+        """At what a perf prints that is none."""
+        with tempfile.TemporaryDirectory() as directory:
+            with open(f"{directory}/perf", "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n[ $1 = record ] && exit 0\n"
+                           f"echo a word >&2; cat <<END\n{printed}\nEND\nexit {exit_status}\n")
+            os.chmod(f"{directory}/perf", 0o755)
+            with unittest.mock.patch.dict(os.environ, {"PATH": f"{directory}:{os.environ['PATH']}"}):
+                look = self.module.Look(1, directory)
+                look.await_end()
+                open(look.path, "wb").close()
+                return look.profile("one", 1000)
+
+    def test_what_perf_could_not_read_is_no_profile(self):
+        self.assertEqual(self.look(self.PRINTED).places["nobody"], 1)
+        with self.assertRaisesRegex(self.module.Failed, "perf script: a word"):
+            self.look(self.PRINTED, 1)
+        with self.assertRaisesRegex(self.module.Failed, "saw nothing"):
+            self.look("")
+        with self.assertRaisesRegex(self.module.Failed, "names of its functions"):
+            self.look("swapper\n\tffffffff81e0b4db [unknown]\n")
+
+    def test_without_perf_it_says_so(self):
+        with unittest.mock.patch.dict(os.environ, {"PATH": "/nowhere"}):
+            with self.assertRaisesRegex(self.module.Failed, "bench/install"):
+                self.module.demand_perf("/nowhere")
 
 
 # ---- curve, webhooks and recovery ------------------------------------------------------------------------------
