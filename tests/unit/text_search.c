@@ -6,17 +6,18 @@
 #include "store/text.h"
 #include "tests/unit/lists.h"
 
-enum { TEXTS = SIGNS_ROWS_MIN * TEXT_PASSES + 5, TEXT_MAX = 24 };
+enum { TEXTS = SIGNS_ROWS_MIN * TEXT_PASSES + 5, TEXT_MAX = 24, LONG_TEXT_MAX = 300 };
 
 static struct account account = {.id = {{'a'}}};
-static uint8_t        texts[TEXTS][TEXT_MAX];
+static uint8_t        texts[TEXTS][LONG_TEXT_MAX];
 static size_t         sizes[TEXTS];
 
 TestSuite(text_search, .init = begin, .fini = end);
 
+/* Every eighth row is longer than what is searched at once. */
 static void rewrite(uint32_t number)
 {
-	sizes[number] = chance_below(&state, TEXT_MAX);
+	sizes[number] = chance_below(&state, number / TEXT_PASSES % 8 ? TEXT_MAX : LONG_TEXT_MAX);
 	for (size_t i = 0; i < sizes[number]; i++)
 		texts[number][i] = chance_below(&state, 10) ? (uint8_t)('a' + chance_below(&state, 3))
 		                                            : (uint8_t)FOUND_SEPARATOR;
@@ -54,6 +55,26 @@ static void finds_what_each_holds(struct span q, bool is_first_part)
 	cr_expect_eq(selection.total, total);
 }
 
+/* As if there had been no room for them. */
+static void lose_some_copies(void)
+{
+	enum { ROWS = (TEXTS + TEXT_PASSES - 1) / TEXT_PASSES };
+	struct signs *signs;
+	unsigned      kept_copies = 0;
+	cr_assert_eq(signs_take(kept, TABLE_TEXT, account.id, ROWS, &signs), OK);
+	for (uint32_t row = 0; row < ROWS; row++) {
+		struct sign *sign = &signs->list[row];
+		kept_copies += sign->copy != NULL;
+		if (chance_below(&state, 16)) continue;
+		signs->copies_size -= sign->copy_size;
+		free(sign->copy);
+		sign->copy = NULL;
+		sign->copy_size = 0;
+	}
+	cr_expect_geq(kept_copies, 1);
+	signs_give(kept, &signs);
+}
+
 Test(text_search, finds_what_each_text_holds_by_itself)
 {
 	for (uint32_t i = 0; i < TEXTS; i++)
@@ -65,6 +86,7 @@ Test(text_search, finds_what_each_text_holds_by_itself)
 		for (size_t i = 0; i < size; i++)
 			q[i] = (uint8_t)('a' + chance_below(&state, 3));
 		finds_what_each_holds(span_of(q, size), turn % 3 == 0);
+		if (turn % 4 == 3) lose_some_copies();
 		rewrite(chance_below(&state, TEXTS));
 		scratch_commit(&s);
 	}
