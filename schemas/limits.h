@@ -209,6 +209,7 @@ enum {
 	COMMIT_RECORDS_MAX = 128,   /* records applied before LMDB commits */
 	COMMIT_BYTES_MAX = 4 << 20, /* bytes of records before it commits: large values are many pages */
 	COMMIT_ROWS_MAX = 512,      /* different rows written (about dirty pages) before LMDB commits */
+	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is taken */
 	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer need not look up, 64 bytes each */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
 	BULK_WRITES_MAX = 64,       /* writes of one command that works off a queue */

@@ -79,24 +79,42 @@ Test(numbers, are_forgotten_when_the_id_gets_another_pass)
 	expect(&other, 9);
 }
 
+/* Ids of the same places, the first of them p1. */
+static void neighbours(struct row_key *keys, unsigned count)
+{
+	uint32_t place = 0;
+	char     id[32];
+	for (unsigned i = 1, found = 0; found < count; i++) {
+		snprintf(id, sizeof id, "p%u", i);
+		struct row_key key = key_of(id);
+		uint32_t       home = crc32c(0, key.bytes, key.size - 4) % PASS_NUMBERS_MIN;
+		if (found == 0) place = home;
+		if (home == place) keys[found++] = key;
+	}
+}
+
 Test(numbers, of_one_place_do_not_stand_for_each_other)
 {
-	struct row_key key = key_of("p1"), other;
-	size_t         size = key.size - 4;
-	uint32_t       place = crc32c(0, key.bytes, size) % PASS_NUMBERS_MAX;
-	char           id[32];
-	unsigned       i = 2;
-	do {
-		snprintf(id, sizeof id, "p%u", i++);
-		other = key_of(id);
-	} while (crc32c(0, other.bytes, other.size - 4) % PASS_NUMBERS_MAX != place);
-	numbers_put(&numbers, &key, 7);
-	expect_none(&other);
-	write(id, 3, TABLE_PASS_ID);
-	expect(&key, 7);
-	numbers_put(&numbers, &other, 9);
-	expect(&other, 9);
-	expect_none(&key);
+	struct row_key keys[3];
+	neighbours(keys, 3);
+	numbers_put(&numbers, &keys[0], 7);
+	expect_none(&keys[1]);
+	numbers_put(&numbers, &keys[1], 9);
+	expect(&keys[0], 7);
+	expect(&keys[1], 9);
+	write("p1", 3, TABLE_PASS_ID);
+	expect_none(&keys[0]);
+	expect(&keys[1], 9);
+	numbers_put(&numbers, &keys[1], 10); /* where it is, though its first place is free now */
+	write("p1", 3, TABLE_PASS_ID);
+	expect(&keys[1], 10);
+	cr_expect_eq(numbers.taken, 1);
+	numbers_put(&numbers, &keys[0], 7);
+	numbers_put(&numbers, &keys[2], 11);
+	expect(&keys[2], 11);
+	uint32_t got;
+	cr_expect(numbers_get(&numbers, &keys[0], &got) != numbers_get(&numbers, &keys[1], &got));
+	cr_expect_eq(numbers.taken, 2);
 }
 
 Test(numbers, of_long_ids_are_not_kept)
@@ -122,4 +140,42 @@ Test(numbers, are_forgotten_with_their_rows)
 	expect_none(&key);
 	expect(&other, 9);
 	arena_free(&arena);
+}
+
+static uint32_t numbered(const char *id, uint32_t number)
+{
+	struct row_key key = key_of(id);
+	uint32_t       got = 0;
+	bool           is_known = numbers_get(&numbers, &key, &got);
+	if (!is_known) numbers_put(&numbers, &key, number);
+	cr_expect(!is_known || got == number, "%s", id);
+	return is_known;
+}
+
+/* Most of many ids are known when they are asked for again, few take little room, and what is forgotten makes room. */
+Test(numbers, grow_with_the_ids_that_are_asked_for)
+{
+	static const struct {
+		uint32_t ids, count_max;
+	} rows[] = {{1000, 1 << 12}, {10000, 1 << 16}, {200000, 1 << 20}, {1200000, 1 << 20}};
+	char id[32];
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint32_t known = 0;
+		for (uint32_t turn = 0; turn < 3; turn++) {
+			known = 0;
+			for (uint32_t n = 0; n < rows[i].ids; n++) {
+				snprintf(id, sizeof id, "p%u", n);
+				known += numbered(id, n + 1);
+			}
+		}
+		if (rows[i].ids <= PASS_NUMBERS_MAX / 4)
+			cr_expect_geq(known, rows[i].ids / 100 * 90, "%u of %u", known, rows[i].ids);
+		cr_expect_leq(numbers.count, rows[i].count_max);
+		cr_expect_leq(numbers.taken, numbers.count);
+	}
+	for (uint32_t n = 0; n < 1200000; n++) {
+		snprintf(id, sizeof id, "p%u", n);
+		if (numbers.taken) write(id, n + 1, TABLE_PASS_ID);
+	}
+	cr_expect_eq(numbers.taken, 0);
 }

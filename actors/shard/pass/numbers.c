@@ -1,5 +1,5 @@
-/* A table without chains: an id has one place, and the last one that was put there has it. What is kept is compared
- * whole, so that another id of the same place is never taken for it. */
+/* A table without chains: an id has two places side by side, and when both are taken another id has to go. What is kept
+ * is compared whole, so that another id of the same place is never taken for it. */
 #include "actors/shard/pass/numbers.h"
 
 #include "schemas/bytes.h"
@@ -9,17 +9,35 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NUMBER_BYTES = 4 }; /* at the end of a key */
+enum {
+	NUMBER_BYTES = 4, /* at the end of a key */
+	FULL_SHARE = 4,   /* with one place of so many taken it is full: ids meet too often */
+	GROWTH = 4,
+};
 static const size_t TABLE_BYTES = (size_t)PASS_NUMBERS_MAX * sizeof(struct pass_number);
 
 enum err numbers_open(struct pass_numbers *numbers)
 {
-	/* Zeros that are no memory before they are written to. */
+	/* Zeros that are no memory before they are written to; then they are to be large pages, if there are any. */
 	void *places = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (places == MAP_FAILED) return ERR_NO_MEMORY;
-	numbers->places = places;
+	madvise(places, TABLE_BYTES, MADV_HUGEPAGE);
+	*numbers = (struct pass_numbers){.places = places, .count = PASS_NUMBERS_MIN};
 	return OK;
+}
+
+static bool is_full(const struct pass_numbers *numbers)
+{
+	return numbers->count < PASS_NUMBERS_MAX && numbers->taken >= numbers->count / FULL_SHARE;
+}
+
+/* Everything is forgotten, and learnt again: an id has another place now. */
+static void grow(struct pass_numbers *numbers)
+{
+	if (madvise(numbers->places, numbers->count * sizeof *numbers->places, MADV_DONTNEED)) return;
+	numbers->count *= GROWTH;
+	numbers->taken = 0;
 }
 
 void numbers_close(struct pass_numbers *numbers)
@@ -28,45 +46,73 @@ void numbers_close(struct pass_numbers *numbers)
 	numbers->places = NULL;
 }
 
-/* Where the pass of this id is kept, or would be; NULL when it is too long for that. */
-static struct pass_number *place_of(const struct pass_numbers *numbers, struct span key, size_t *size)
+static size_t id_size(struct span key)
 {
-	*size = key.size - NUMBER_BYTES;
-	if (!numbers->places || *size > sizeof numbers->places->key) return NULL;
-	return &numbers->places[crc32c(0, key.at, *size) % PASS_NUMBERS_MAX];
+	return key.size - NUMBER_BYTES;
 }
 
-static bool is_kept(const struct pass_number *place, const uint8_t *key, size_t size)
+/* The first of its two places; NULL when it is too long to be kept. */
+static struct pass_number *home_of(const struct pass_numbers *numbers, struct span key)
 {
-	return place && place->size == size && memcmp(place->key, key, size) == 0;
+	if (!numbers->places || id_size(key) > sizeof numbers->places->key) return NULL;
+	return &numbers->places[crc32c(0, key.at, id_size(key)) & (numbers->count - 1)];
+}
+
+/* The second is its neighbour, which the processor mostly fetches with it. */
+static struct pass_number *other_of(const struct pass_numbers *numbers, const struct pass_number *home)
+{
+	return &numbers->places[(home - numbers->places) ^ 1];
+}
+
+static bool is_kept(const struct pass_number *place, struct span key)
+{
+	return place->size == id_size(key) && memcmp(place->key, key.at, id_size(key)) == 0;
+}
+
+/* NULL: it is not kept. */
+static struct pass_number *find(const struct pass_numbers *numbers, struct span key)
+{
+	struct pass_number *home = home_of(numbers, key);
+	if (!home || is_kept(home, key)) return home;
+	struct pass_number *other = other_of(numbers, home);
+	return is_kept(other, key) ? other : NULL;
+}
+
+/* For one that is not kept: a free place, or that of another id. NULL: it is too long. */
+static struct pass_number *place_for(const struct pass_numbers *numbers, struct span key)
+{
+	struct pass_number *home = home_of(numbers, key);
+	if (!home || home->size == 0) return home;
+	struct pass_number *other = other_of(numbers, home);
+	return other->size == 0 ? other : home;
 }
 
 bool numbers_get(const struct pass_numbers *numbers, const struct row_key *key, uint32_t *number)
 {
-	size_t                    size;
-	const struct pass_number *place = place_of(numbers, key_span(key), &size);
-	if (!is_kept(place, key->bytes, size)) return false;
-	*number = place->number;
-	return true;
+	const struct pass_number *place = find(numbers, key_span(key));
+	if (place) *number = place->number;
+	return place != NULL;
 }
 
 void numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32_t number)
 {
-	size_t              size;
-	struct pass_number *place = place_of(numbers, key_span(key), &size);
-	if (!place) return;
+	struct pass_number *place = find(numbers, key_span(key));
+	if (!place && is_full(numbers)) grow(numbers);
+	if (!place && !(place = place_for(numbers, key_span(key)))) return;
+	numbers->taken += place->size == 0;
 	place->number = number;
-	place->size = (uint8_t)size;
-	memcpy(place->key, key->bytes, size);
+	place->size = (uint8_t)id_size(key_span(key));
+	memcpy(place->key, key->bytes, place->size);
 }
 
 void numbers_saw(struct pass_numbers *numbers, const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
-		size_t              size;
 		if (write->table != TABLE_PASS_ID) continue;
-		struct pass_number *place = place_of(numbers, write->key, &size);
-		if (is_kept(place, write->key.at, size)) place->size = 0;
+		struct pass_number *place = find(numbers, write->key);
+		if (!place) continue;
+		place->size = 0;
+		numbers->taken--;
 	}
 }

@@ -5,8 +5,9 @@
 #include "store/writes.h"
 
 /* Which number the newest pass with an id has, as far as the shard's writer has looked it up lately: it spares most
- * commands a walk down the index, and with it a random page. Bounded by PASS_NUMBERS_MAX places of 64 bytes, of which
- * only those are memory that have been used. The writer's alone. */
+ * commands a walk down the index, and with it a random page. It grows with the ids that are asked for, up to
+ * PASS_NUMBERS_MAX places of 64 bytes: few ids lie close together, where the processor's caches have them. The writer's
+ * alone. */
 struct pass_number {
 	uint32_t number;
 	uint8_t  size; /* 0: nothing is kept here */
@@ -16,6 +17,8 @@ _Static_assert(sizeof(struct pass_number) == 64, "one line of the processor's ca
 
 struct pass_numbers {
 	struct pass_number *places; /* NULL: nothing is kept */
+	uint32_t            count;  /* of them, as far as it has grown: a power of two */
+	uint32_t            taken;
 };
 
 /* Errors: ERR_NO_MEMORY (of address space). */
