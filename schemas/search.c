@@ -111,14 +111,6 @@ bool span_places(struct span text, struct span what, uint64_t places[PLACES_WORD
 }
 #endif
 
-bool places_have(const uint64_t places[PLACES_WORDS_MAX], size_t from, size_t count)
-{
-	for (; count > 64; from += 64, count -= 64)
-		if (places_have(places, from, 64)) return true;
-	uint64_t here = places[from / 64] >> from % 64 | places[from / 64 + 1] << 1 << (63 - from % 64);
-	return count && here << (64 - count);
-}
-
 size_t span_find(struct span text, struct span what)
 {
 	size_t at = 0;

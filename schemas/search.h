@@ -14,4 +14,12 @@ enum { PLACES_BYTES_MAX = 4096, PLACES_WORDS_MAX = PLACES_BYTES_MAX / 64 + 3 };
 bool span_places(struct span text, struct span what, uint64_t places[PLACES_WORDS_MAX], bool *any);
 
 /* Is one of these `count` places from `from` on set? From each of them on there is room for `what` in the text. */
-bool places_have(const uint64_t places[PLACES_WORDS_MAX], size_t from, size_t count);
+static inline bool places_have(const uint64_t places[PLACES_WORDS_MAX], size_t from, size_t count)
+{
+	for (;; from += 64, count -= 64) {
+		uint64_t here = places[from / 64] >> from % 64 | places[from / 64 + 1] << 1
+		                                                                       << (63 - from % 64);
+		if (count <= 64) return count && here << (64 - count);
+		if (here) return true;
+	}
+}

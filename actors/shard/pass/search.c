@@ -41,16 +41,27 @@ static enum err counters_begin(struct request *request, struct span q, struct co
 	return OK;
 }
 
+static inline bool counter_holds(const struct counters *counters, const struct hot_columns *of, unsigned i)
+{
+	unsigned number = of->template[i];
+	uint64_t balance = (uint64_t)of->balance[i];
+	if (number > counters->templates || !counters->counts[number]) return false;
+	return balance < COUNTERS_KNOWN ? counters->known[balance]
+	                                : digits_are_in(&counters->digits, of->balance[i]);
+}
+
+/* Of 64 passes. Mostly all are asked for, and then there is nothing to look for among the bits. */
 static uint64_t counters_hold(const struct counters *counters, const struct hot_columns *of, uint64_t mask)
 {
 	uint64_t found = 0;
+	if (mask == UINT64_MAX) {
+		for (unsigned i = 0; i < 64; i++)
+			found |= (uint64_t)counter_holds(counters, of, i) << i;
+		return found;
+	}
 	for (uint64_t left = mask; left; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(left), number = of->template[i];
-		uint64_t balance = (uint64_t)of->balance[i];
-		if (number > counters->templates || !counters->counts[number]) continue;
-		bool holds = balance < COUNTERS_KNOWN ? counters->known[balance]
-		                                      : digits_are_in(&counters->digits, of->balance[i]);
-		found |= (uint64_t)holds << i;
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		found |= (uint64_t)counter_holds(counters, of, i) << i;
 	}
 	return found;
 }
