@@ -1,6 +1,8 @@
 /* Digits in numbers, by arithmetic: a number holds them if it ends with them, or holds them without its last digit. */
 #include "schemas/digits.h"
 
+#include <string.h>
+
 enum { DIGITS_MAX = 19 }; /* of a number of 63 bits */
 
 struct digits digits_read(struct span what)
@@ -17,7 +19,7 @@ struct digits digits_read(struct span what)
 }
 
 /* Numbers do not begin with 0, so one with too few digits is below a tenth of the power. */
-static bool ends_with(const struct digits *digits, uint64_t number)
+bool digits_end(const struct digits *digits, uint64_t number)
 {
 	return number % digits->power == digits->value &&
 	       (number >= digits->power / 10 || digits->count == 1);
@@ -27,7 +29,7 @@ static bool begins_with(const struct digits *digits, uint64_t number)
 {
 	while (number >= digits->power)
 		number /= 10;
-	return ends_with(digits, number) && number > 0;
+	return digits_end(digits, number) && number > 0;
 }
 
 bool digits_are_in(const struct digits *digits, int64_t number)
@@ -36,17 +38,28 @@ bool digits_are_in(const struct digits *digits, int64_t number)
 	if (!digits->possible || (digits->negative && number >= 0)) return false;
 	if (digits->count == 0) return true;
 	if (digits->negative) return begins_with(digits, left);
-	while (!ends_with(digits, left)) {
+	while (!digits_end(digits, left)) {
 		left /= 10;
 		if (left == 0) return false;
 	}
 	return true;
 }
 
+/* Numbers of one digit more than those below `from`, which are known: what holds without the last digit, or ends so. */
+static void table_level(const struct digits *digits, uint8_t *table, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i += 10)
+		memset(table + i, table[i / 10], to - i < 10 ? to - i : 10);
+	if (digits->negative || !digits->possible) return;
+	uint64_t first = from / digits->power * digits->power + digits->value;
+	for (uint64_t i = first < from ? first + digits->power : first; i < to; i += digits->power)
+		table[i] |= digits_end(digits, i);
+}
+
 void digits_table(const struct digits *digits, uint8_t *table, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
-		table[i] = i < 10 ? digits_are_in(digits, i)
-		                  : table[i / 10] ||
-		                        (!digits->negative && digits->possible && ends_with(digits, i));
+	for (uint32_t i = 0; i < 10 && i < count; i++)
+		table[i] = digits_are_in(digits, i);
+	for (uint64_t from = 10; from < count; from *= 10)
+		table_level(digits, table, (uint32_t)from, from * 10 < count ? (uint32_t)from * 10 : count);
 }

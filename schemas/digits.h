@@ -14,5 +14,8 @@ struct digits {
 struct digits digits_read(struct span what);
 bool          digits_are_in(const struct digits *digits, int64_t number);
 
-/* The same for each number from 0 to count - 1: 1 or 0. */
+/* Is it what a number ends with, digits without a minus? For who takes its digits off one after the other. */
+bool digits_end(const struct digits *digits, uint64_t number);
+
+/* digits_are_in() for each number from 0 to count - 1: 1 or 0. */
 void digits_table(const struct digits *digits, uint8_t *table, uint32_t count);

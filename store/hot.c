@@ -57,11 +57,8 @@ void hot_row_columns(struct span row, const struct hot_columns *columns)
 	unsigned count = row.at[HOT_COUNT_USED];
 	copy_i64(row.at + AT_UPDATED, count, columns->updated);
 	copy_i64(row.at + AT_BALANCE, count, columns->balance);
-	for (unsigned i = 0; i < count; i++) {
-		bool deleted = row.at[AT_FLAGS + i] & HOT_DELETED;
+	for (unsigned i = 0; i < count; i++)
 		columns->template[i] = get_le16(row.at + AT_TEMPLATE + (size_t)2 * i);
-		columns->status[i] = row.at[AT_STATUS + i] | (deleted ? STATUS_DELETED : 0);
-	}
 }
 
 bool hot_row_is_whole(struct span row)

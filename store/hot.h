@@ -52,10 +52,9 @@ bool           hot_row_is_whole(struct span row);
 const uint8_t *hot_row_counts(struct span row); /* HOT_COUNTS of them */
 struct hot     hot_row_pass(struct span row, unsigned index);
 
-/* Of the passes in a row: what lists ask for, each into a column of its own. Status: as in a row of STATUS (status.h). */
+/* Of the passes in a row: what lists ask for, each into a column of its own. */
 struct hot_columns {
 	int64_t *updated, *balance;
 	uint16_t *template;
-	uint8_t *status;
 };
 void hot_row_columns(struct span row, const struct hot_columns *columns);

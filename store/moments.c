@@ -25,8 +25,11 @@ uint64_t view_moment(struct view *view)
 	return mdb_txn_id(view->txn);
 }
 
-uint64_t view_row_moment(struct view *view, enum table table, struct account_id account, uint32_t number)
+void view_row_moments(struct view *view, enum table table, struct account_id account, uint32_t word,
+                      uint64_t moments[VIEW_ROWS])
 {
-	return atomic_load_explicit(&view->db->moments[(beginning(table, account.b) + number) % MOMENTS],
-	                            memory_order_acquire);
+	const struct db *db = view->db;
+	uint64_t         first = beginning(table, account.b) + (uint64_t)word * VIEW_ROWS;
+	for (unsigned i = 0; i < VIEW_ROWS; i++)
+		moments[i] = atomic_load_explicit(&db->moments[(first + i) % MOMENTS], memory_order_acquire);
 }

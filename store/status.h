@@ -18,3 +18,14 @@ static inline bool status_row_is_whole(struct span row)
 
 /* Of 64 bytes of status: a bit for each that is in `wanted`, which has a bit a value. */
 uint64_t status_mask(const uint8_t *statuses, uint16_t wanted);
+
+/* A row of them in memory, turned about: the four bits of a status apart, of each a bit a pass. They tell of all passes of
+ * an account in a few instructions a word which have a status. */
+enum { STATUS_BITS = 4, STATUS_WORDS = STATUS_PASSES / 64 };
+struct status_bits {
+	uint64_t of[STATUS_BITS][STATUS_WORDS];
+};
+void status_turn(const uint8_t row[STATUS_PASSES], struct status_bits *bits);
+
+/* A bit for each pass of the row whose status is in `wanted`; nobody's never is. */
+void status_find(const struct status_bits *bits, uint16_t wanted, uint64_t found[STATUS_WORDS]);

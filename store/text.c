@@ -8,7 +8,7 @@ enum { HEAD_BYTES = 2 * TEXT_PASSES };
 
 enum err text_row_read(struct span value, struct text_row *texts)
 {
-	*texts = (struct text_row){.elsewhere = 0};
+	texts->elsewhere = 0;
 	if (value.size < HEAD_BYTES) return ERR_DAMAGED;
 	texts->all = span_of(value.at + HEAD_BYTES, value.size - HEAD_BYTES);
 	size_t at = 0;

@@ -28,11 +28,14 @@ must_check enum err view_whole_from(struct view *view, enum table table, struct 
 must_check enum err view_whole_next(struct view *view, enum table table, struct buffer *room,
                                     struct view_row *row);
 
-/* For who keeps in memory what rows held: the moment of a view, which rises with every commit, and the moment of the last
- * write to a row that is numbered in its account, or a later one; 0: not since the start. If that is not after the moment
- * of the view in which the row was read, it is the same in every view until now. A reader's view. Errors: none. */
+/* For who keeps in memory what rows held: the moment of a view, which rises with every commit; and of VIEW_ROWS rows that
+ * are numbered in their account, from VIEW_ROWS * word on, the moments of their last writes, or later ones; 0: not since the
+ * start. If such a one is not after the moment of the view in which the row was read, the row is the same in every view
+ * until now. A reader's view. Errors: none. */
+enum { VIEW_ROWS = 64 };
 uint64_t view_moment(struct view *view);
-uint64_t view_row_moment(struct view *view, enum table table, struct account_id account, uint32_t number);
+void     view_row_moments(struct view *view, enum table table, struct account_id account, uint32_t word,
+                          uint64_t moments[VIEW_ROWS]);
 
 /* Memory that lives as long as the command (the view's own arena). */
 struct arena  *view_arena(struct view *view);

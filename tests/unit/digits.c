@@ -55,14 +55,19 @@ Test(digits, are_found_where_the_written_number_has_them)
 
 Test(digits, make_a_table_of_small_numbers)
 {
-	enum { COUNT = 12345 };
-	static uint8_t table[COUNT];
-	for (unsigned i = 0; i < sizeof sought / sizeof *sought; i++) {
-		struct digits digits = digits_read(span_str(sought[i]));
-		digits_table(&digits, table, COUNT);
-		for (int64_t number = 0; number < COUNT; number++)
-			cr_assert_eq(table[number], digits_are_in(&digits, number), "%s in %" PRId64,
-			             sought[i], number);
+	enum { COUNT_MAX = 123456 };
+	static const uint32_t counts[] = {1, 10, 11, 1000, 12345, COUNT_MAX};
+	static uint8_t        table[COUNT_MAX];
+	for (unsigned i = 0; i < sizeof sought / sizeof *sought * 6; i++) {
+		const char   *what = sought[i / 6];
+		struct digits digits = digits_read(span_str(what));
+		uint32_t      count = counts[i % 6];
+		memset(table, 0xaa, sizeof table);
+		digits_table(&digits, table, count);
+		if (count < COUNT_MAX) cr_assert_eq(table[count], 0xaa, "nothing is written behind the end");
+		for (int64_t number = 0; number < count; number++)
+			cr_assert_eq(table[number], digits_are_in(&digits, number), "%s in %" PRId64, what,
+			             number);
 	}
 }
 

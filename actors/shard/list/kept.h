@@ -8,7 +8,7 @@
 /* What readers keep in memory between lists: of an account, what was made of one of its tables. Threads share it; what is
  * taken out is the taker's alone until it gives it back. Those used least recently go when there are too many. */
 enum {
-	KEPT_MAX = 128,             /* accounts and tables; more are read anew for each list */
+	KEPT_MAX = 192,             /* accounts and tables; more are read anew for each list */
 	KEPT_BYTES_MAX = 384 << 20, /* of a shard; ten million passes need some 370 MB */
 };
 

@@ -1,9 +1,11 @@
 /* Rows of texts in memory. What is known is right for a view if it was read in it or before, and the row was not written
- * since (view_row_moment()); who looks from an older view leaves it as it is. */
+ * since (view_row_moments()); who looks from an older view leaves it as it is. */
 #include "actors/shard/list/signs.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert((int)SIGN_ROWS % (int)VIEW_ROWS == 0, "moments are asked for by words");
 
 static unsigned bit_of(const uint8_t *at)
 {
@@ -12,24 +14,44 @@ static unsigned bit_of(const uint8_t *at)
 }
 _Static_assert((int)SIGN_BITS == 1 << (32 - 21) && (int)SIGN_BYTES == 3, "as many bits as a sign has");
 
+static uint32_t blocks_of(uint32_t rows)
+{
+	return rows / SIGN_ROWS + (rows % SIGN_ROWS != 0);
+}
+
 static void drop(struct kept_item *item)
 {
 	struct signs *signs = (struct signs *)item; /* whose first member it is */
 	for (uint32_t row = 0; row < signs->rows; row++)
 		free(signs->list[row].copy);
+	for (uint32_t block = 0; block < blocks_of(signs->rows); block++)
+		free(signs->blocks[block]);
 	free(signs->list);
+	free(signs->blocks);
 	free(signs);
+}
+
+/* Without copies, and with so many blocks. */
+static size_t bytes_with(const struct signs *signs, size_t blocks)
+{
+	return signs->rows * sizeof *signs->list + blocks_of(signs->rows) * sizeof *signs->blocks +
+	       blocks * sizeof **signs->blocks;
 }
 
 static void count_bytes(struct signs *signs)
 {
-	signs->kept.bytes = signs->rows * sizeof *signs->list + signs->copies_size;
+	signs->kept.bytes = bytes_with(signs, signs->blocks_made) + signs->copies_size;
 }
 
 /* Of what is new nothing is known yet. */
 static enum err make_room(struct signs *signs, uint32_t rows)
 {
 	if (rows <= signs->rows) return OK;
+	struct sign_block **blocks = realloc(signs->blocks, blocks_of(rows) * sizeof(struct sign_block *));
+	if (!blocks) return ERR_NO_MEMORY;
+	signs->blocks = blocks;
+	for (uint32_t block = blocks_of(signs->rows); block < blocks_of(rows); block++)
+		blocks[block] = NULL;
 	struct sign *list = realloc(signs->list, rows * sizeof *list);
 	if (!list) return ERR_NO_MEMORY;
 	for (uint32_t row = signs->rows; row < rows; row++)
@@ -62,21 +84,45 @@ void signs_give(struct kept *kept, struct signs **signs_p)
 	if (signs) kept_give(signs->rows < SIGNS_ROWS_MIN ? NULL : kept, &signs->kept);
 }
 
-bool signs_stand(const struct signs *signs, struct view *view, uint32_t row)
+/* Of rows 64 * word on: which stand, and which of those are marked. */
+static uint64_t stand(const struct signs *signs, struct view *view, uint32_t word, uint64_t *marked)
 {
-	uint64_t moment = signs->list[row].moment;
-	return moment && moment <= view_moment(view) &&
-	       view_row_moment(view, signs->kept.table, signs->kept.account, row) <= moment;
+	uint64_t moments[VIEW_ROWS], now = view_moment(view), found = 0;
+	uint32_t first = word * VIEW_ROWS;
+	*marked = 0;
+	if (first >= signs->rows) return 0;
+	view_row_moments(view, signs->kept.table, signs->kept.account, word, moments);
+	for (uint32_t i = 0; i < VIEW_ROWS && first + i < signs->rows; i++) {
+		const struct sign *sign = &signs->list[first + i];
+		bool               stands = sign->moment && sign->moment <= now && moments[i] <= sign->moment;
+		found |= (uint64_t)stands << i;
+		*marked |= (uint64_t)(stands && sign->is_marked) << i;
+	}
+	return found;
 }
 
-bool signs_have(const struct signs *signs, uint32_t row, struct span q)
+/* In which rows of a block all bits of q are set. */
+static void have(const struct sign_block *block, struct span q, uint64_t found[SIGN_ROWS / 64])
 {
-	const struct sign *sign = &signs->list[row];
-	for (size_t i = 0; sign->has_bits && i + SIGN_BYTES <= q.size; i++) {
-		unsigned bit = bit_of(q.at + i);
-		if (!(sign->bits[bit / 64] >> bit % 64 & 1)) return false;
+	for (size_t i = 0; i + SIGN_BYTES <= q.size; i++) {
+		const uint64_t *bits = block->bits[bit_of(q.at + i)];
+		for (unsigned word = 0; word < SIGN_ROWS / 64; word++)
+			found[word] &= bits[word];
 	}
-	return true;
+}
+
+void signs_look(const struct signs *signs, struct view *view, uint32_t block, struct span q,
+                struct sign_look *look)
+{
+	enum { WORDS = SIGN_ROWS / 64 };
+	uint64_t marked[WORDS];
+	for (uint32_t word = 0; word < WORDS; word++)
+		look->stand[word] = stand(signs, view, block * WORDS + word, &marked[word]);
+	memset(look->may, 0xff, sizeof look->may);
+	if (!signs->blocks[block]) return;
+	have(signs->blocks[block], q, look->may);
+	for (uint32_t word = 0; word < WORDS; word++)
+		look->may[word] |= ~marked[word];
 }
 
 struct span signs_copy(const struct signs *signs, uint32_t row)
@@ -90,7 +136,7 @@ static void copy_row(struct signs *signs, struct sign *sign, struct span value)
 	signs->copies_size -= sign->copy_size;
 	size_t size = signs->copies_size + value.size;
 	bool   fits = value.size && size <= SIGNS_COPIES_MAX &&
-	            signs->rows * sizeof *signs->list + size <= KEPT_BYTES_MAX;
+	            bytes_with(signs, blocks_of(signs->rows)) + size <= KEPT_BYTES_MAX;
 	uint8_t *copy = fits ? realloc(sign->copy, value.size) : NULL;
 	if (copy)
 		memcpy(copy, value.at, value.size);
@@ -108,21 +154,34 @@ bool signs_note(struct signs *signs, struct view *view, uint32_t row, struct spa
 	uint64_t     moment = view_moment(view);
 	if (sign->moment > moment) return false;
 	copy_row(signs, sign, value);
-	sign->has_bits = false;
+	sign->is_marked = false;
 	sign->moment = moment;
 	return true;
 }
 
+/* The block of a row, with no bit of the row set in it; NULL: there is no memory. */
+static struct sign_block *clear_row(struct signs *signs, uint32_t row)
+{
+	struct sign_block **block = &signs->blocks[row / SIGN_ROWS];
+	uint64_t            others = ~(UINT64_C(1) << row % 64);
+	if (!*block) {
+		if (!(*block = aligned_alloc(SIGN_ROWS / 8, sizeof **block))) return NULL;
+		memset(*block, 0, sizeof **block);
+		signs->blocks_made++;
+		count_bytes(signs);
+	}
+	for (unsigned bit = 0; signs->list[row].is_used && bit < SIGN_BITS; bit++)
+		(*block)->bits[bit][row % SIGN_ROWS / 64] &= others;
+	return *block;
+}
+
 void signs_mark(struct signs *signs, uint32_t row, const struct text_row *texts)
 {
-	struct sign *sign = &signs->list[row];
-	struct span  all = texts->all;
-	bool         are_elsewhere = texts->elsewhere != 0; /* whatever they hold: they are looked at */
-	if (sign->has_bits) return;
-	memset(sign->bits, are_elsewhere ? 0xff : 0, sizeof sign->bits);
-	for (size_t i = 0; !are_elsewhere && i + SIGN_BYTES <= all.size; i++) {
-		unsigned bit = bit_of(all.at + i);
-		sign->bits[bit / 64] |= UINT64_C(1) << bit % 64;
-	}
-	sign->has_bits = true;
+	struct sign       *sign = &signs->list[row];
+	struct span        all = texts->all;
+	struct sign_block *block = sign->is_marked || texts->elsewhere ? NULL : clear_row(signs, row);
+	if (!block) return;
+	for (size_t i = 0; i + SIGN_BYTES <= all.size; i++)
+		block->bits[bit_of(all.at + i)][row % SIGN_ROWS / 64] |= UINT64_C(1) << row % 64;
+	sign->is_marked = sign->is_used = true;
 }

@@ -7,6 +7,8 @@
 #include "store/keys.h"
 #include "store/text.h"
 
+enum { WORD_ROWS = 64 / TEXT_PASSES }; /* of a word of the selection */
+
 /* Rows that lie alone are looked up; of those that follow each other, what comes is asked for in time. */
 static enum err read_row(struct text_search *search, uint32_t number, struct span *value)
 {
@@ -77,9 +79,10 @@ static uint32_t those_that_hold(const struct text_search *search, const struct t
 }
 
 /* The row's texts, from memory if they are known there, and noted there if not. */
-static enum err get_texts(struct text_search *search, uint32_t row, bool is_known, struct text_row *texts)
+static enum err get_texts(struct text_search *search, uint32_t row, struct text_row *texts)
 {
 	struct signs *signs = search->signs;
+	bool          is_known = signs && sign_look_has(search->look.stand, row);
 	struct span   value = is_known ? signs_copy(signs, row) : span_of(NULL, 0);
 	enum err      err = value.size ? OK : read_row(search, row, &value);
 	if (err || (err = text_row_read(value, texts)) || !signs) return err;
@@ -92,10 +95,7 @@ static enum err get_texts(struct text_search *search, uint32_t row, bool is_know
 static enum err search_row(struct text_search *search, uint32_t row, uint32_t among, uint32_t *found)
 {
 	struct text_row texts;
-	bool            is_known = search->signs && signs_stand(search->signs, search->request->view, row);
-	*found = 0;
-	if (is_known && !signs_have(search->signs, row, search->q)) return OK;
-	enum err err = get_texts(search, row, is_known, &texts);
+	enum err        err = get_texts(search, row, &texts);
 	if (err) return err;
 	*found = those_that_hold(search, &texts) & among;
 	for (uint32_t left = texts.elsewhere & among; left && !err; left &= left - 1) {
@@ -107,25 +107,46 @@ static enum err search_row(struct text_search *search, uint32_t row, uint32_t am
 	return err;
 }
 
-static enum err is_late(const struct text_search *search)
+static enum err is_late(struct text_search *search)
 {
+	enum { ROWS_A_LOOK = 32 }; /* at the clock */
+	if (search->searched++ % ROWS_A_LOOK) return OK;
 	return search->request->call->deadline.v <= time_mono().v ? ERR_OVERLOADED : OK;
+}
+
+/* The same of the two rows of a word of the selection; those of which it is known that they do not hold q are left out. */
+static enum err search_word(struct text_search *search, uint32_t word, uint64_t among, uint64_t *found)
+{
+	enum err err = OK;
+	for (uint32_t i = 0; i < WORD_ROWS && !err; i++) {
+		uint32_t row = word * WORD_ROWS + i, of_row = (uint32_t)(among >> i * TEXT_PASSES), has = 0;
+		if (!of_row || (search->signs && !sign_look_has(search->look.may, row))) continue;
+		if (!(err = is_late(search))) err = search_row(search, row, of_row, &has);
+		*found |= (uint64_t)has << i * TEXT_PASSES;
+	}
+	return err;
+}
+
+static uint64_t those_made(const struct selection *selection, uint32_t word)
+{
+	uint32_t left = selection->made - word * 64;
+	return left < 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
 }
 
 static enum err search_all(struct text_search *search, const uint64_t *found, struct selection *selection)
 {
-	enum { ROWS_A_LOOK = 32 }; /* at the clock */
+	uint32_t words = selection->made / 64 + (selection->made % 64 != 0);
 	selection->total = 0;
-	for (uint32_t row = 0; row * (uint64_t)TEXT_PASSES < selection->made; row++) {
-		unsigned shift = row % 2 * TEXT_PASSES;
-		uint32_t wanted = (uint32_t)(selection->bits[row / 2] >> shift);
-		uint32_t has = found ? wanted & (uint32_t)(found[row / 2] >> shift) : 0, more = 0;
-		enum err err = wanted & ~has ? search_row(search, row, wanted & ~has, &more) : OK;
-		if (!err && row % ROWS_A_LOOK == 0) err = is_late(search);
+	for (uint32_t word = 0; word < words; word++) {
+		if (search->signs && word % (SIGN_ROWS / WORD_ROWS) == 0)
+			signs_look(search->signs, search->request->view, word * WORD_ROWS / SIGN_ROWS,
+			           search->q, &search->look);
+		uint64_t wanted = selection->bits[word] & those_made(selection, word);
+		uint64_t has = found ? wanted & found[word] : 0, more = 0;
+		enum err err = wanted & ~has ? search_word(search, word, wanted & ~has, &more) : OK;
 		if (err) return err;
-		selection->bits[row / 2] &= ~((uint64_t)UINT32_MAX << shift);
-		selection->bits[row / 2] |= (uint64_t)(has | more) << shift;
-		selection->total += (unsigned)__builtin_popcount(has | more);
+		selection->bits[word] = has | more;
+		selection->total += (unsigned)__builtin_popcountll(has | more);
 	}
 	return OK;
 }

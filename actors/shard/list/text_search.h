@@ -15,14 +15,17 @@ struct text_search {
 	/* Does the text of `number` hold q, which is not in its block? */
 	enum err (*holds_elsewhere)(struct text_search *search, uint32_t number, bool *found);
 
-	struct buffer room; /* freed at the end */
-	struct stream stream;
-	bool          is_streaming;
-	struct signs *signs; /* NULL: none */
-	uint32_t      at;    /* the number of the row read last */
-	bool          has_read;
+	struct buffer    room; /* freed at the end */
+	struct stream    stream;
+	bool             is_streaming;
+	struct signs    *signs; /* NULL: none */
+	struct sign_look look;  /* of the rows that are searched now */
+	uint32_t         searched;
+	uint32_t         at; /* the number of the row read last */
+	bool             has_read;
 };
 
-/* Leaves in the selection, which has bits, what holds q; by `found` (may be NULL) some are known to. */
+/* Leaves in the selection, which has bits, what holds q; by `found` (may be NULL) some are known to. Bits behind the last
+ * thing that was made are cleared. */
 must_check enum err text_search(struct text_search *search, const uint64_t *found,
                                 struct selection *selection);

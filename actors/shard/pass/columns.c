@@ -1,12 +1,11 @@
 /* Columns of passes in memory. A million rows' sums and a page of memory for every two rows are what a sweep through HOT
- * costs; between two lists most rows stay as they are, and the store knows which (view_row_moment()).
+ * costs; between two lists most rows stay as they are, and the store knows which (view_row_moments()).
  *
  * Lifetime of columns: made or taken from those kept by columns_take(), nobody else's then; given back they are kept in
  * front of all others, and freed when there is no room, or when they could not be read. */
 #include "actors/shard/pass/columns.h"
 
 #include "store/keys.h"
-#include "store/status.h"
 #include "store/stream.h"
 
 #include <stdlib.h>
@@ -19,7 +18,6 @@ static void drop(struct kept_item *item)
 	free(columns->of.updated);
 	free(columns->of.balance);
 	free(columns->of.template);
-	free(columns->of.status);
 	free(columns->oldest);
 	free(columns->newest);
 	free(columns);
@@ -34,7 +32,7 @@ void columns_give(struct kept *kept, struct columns **columns_p)
 
 static size_t bytes_of(size_t room)
 {
-	size_t one = 2 * sizeof(int64_t) + sizeof(uint16_t) + sizeof(uint8_t);
+	size_t one = 2 * sizeof(int64_t) + sizeof(uint16_t);
 	return room * one + room / COLUMN_WORD * 2 * sizeof(int64_t);
 }
 
@@ -68,11 +66,9 @@ static enum err make_room(struct columns *columns, uint32_t made)
 	if (!grow(&columns->of.updated, room, sizeof *columns->of.updated) ||
 	    !grow(&columns->of.balance, room, sizeof *columns->of.balance) ||
 	    !grow(&columns->of.template, room, sizeof *columns->of.template) ||
-	    !grow(&columns->of.status, room, sizeof *columns->of.status) ||
 	    !grow(&columns->oldest, room / COLUMN_WORD, sizeof *columns->oldest) ||
 	    !grow(&columns->newest, room / COLUMN_WORD, sizeof *columns->newest))
 		return ERR_NO_MEMORY;
-	memset(columns->of.status + columns->room, STATUS_NOBODY, room - columns->room);
 	columns->room = (uint32_t)room;
 	columns->kept.bytes = bytes_of(room);
 	return OK;
@@ -108,8 +104,7 @@ static enum err take_row(struct columns *columns, struct span row, uint32_t numb
 		return ERR_DAMAGED;
 	struct hot_columns at = {.updated = columns->of.updated + first,
 	                         .balance = columns->of.balance + first,
-	                         .template = columns->of.template + first,
-	                         .status = columns->of.status + first};
+	                         .template = columns->of.template + first};
 	hot_row_columns(row, &at);
 	return OK;
 }
@@ -152,12 +147,13 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 	enum { GAP_ROWS_MAX = 4 };
 	uint32_t rows = (made + HOT_PASSES - 1) / HOT_PASSES, whole = columns->made / HOT_PASSES;
 	uint32_t from = 0, to = 0; /* those to be read next */
+	uint64_t moments[VIEW_ROWS];
 	enum err err = OK;
 	columns->made = made;
 	for (uint32_t row = 0; row < rows && !err; row++) {
-		if (row < whole &&
-		    view_row_moment(view, TABLE_HOT, columns->kept.account, row) <= columns->moment)
-			continue;
+		if (row % VIEW_ROWS == 0)
+			view_row_moments(view, TABLE_HOT, columns->kept.account, row / VIEW_ROWS, moments);
+		if (row < whole && moments[row % VIEW_ROWS] <= columns->moment) continue;
 		if (to > from && row - to > GAP_ROWS_MAX) {
 			err = to - from == 1 ? take_one(columns, view, from)
 			                     : take_rows(columns, view, from, to);

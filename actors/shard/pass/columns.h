@@ -2,8 +2,8 @@
 #include "actors/shard/list/kept.h"
 #include "store/hot.h"
 
-/* What lists ask of all passes of an account, as columns in memory, by number: the times of updates, counters, templates
- * and statuses. They are read from the rows of HOT, and kept for the next list, which reads again only what was written
+/* What lists ask of all passes of an account, as columns in memory, by number: the times of updates, counters and
+ * templates. They are read from the rows of HOT, and kept for the next list, which reads again only what was written
  * since. Errors: as view.h. */
 enum {
 	COLUMNS_PASSES_MIN = 4096, /* smaller accounts are read in no time, and not kept */

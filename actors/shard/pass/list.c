@@ -68,6 +68,7 @@ static enum err select_page(struct request *request, const struct pass_filter *f
 static enum err find(struct request *request, const struct pass_filter *filter, struct page *page,
                      uint64_t *total)
 {
+	enum { NEAR = 4096 }; /* a few rows of statuses */
 	struct tally tally;
 	enum err     err = tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
@@ -76,7 +77,9 @@ static enum err find(struct request *request, const struct pass_filter *filter, 
 	*total = filter->with_deleted ? tally.made : tally_live(&tally);
 	struct selection all = {.all = true, .made = tally.made, .total = *total};
 	if (*total == tally.made) return order_page(request, &all, page);
-	if (page->order != ORDER_CREATED) return select_page(request, filter, page, total);
+	bool is_near = page->skip + page->limit <=
+	               NEAR; /* what is written of statuses beside us is then let be */
+	if (page->order != ORDER_CREATED || !is_near) return select_page(request, filter, page, total);
 	return page->skip < *total ? order_by_statuses(request, tally.made, filter_statuses(filter), page)
 	                           : OK;
 }

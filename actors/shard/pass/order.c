@@ -6,6 +6,7 @@
 
 #include "store/chunk.h"
 #include "store/status.h"
+#include "store/stream.h"
 
 #include <stdlib.h>
 
@@ -331,22 +332,73 @@ static void take_chunk(const struct selection *selection, struct span row, struc
 	}
 }
 
-static enum err by_chunks(struct request *request, enum table table, const struct selection *selection,
+/* Rows of an account lie between its id alone and this: no UTF-8 begins so. */
+static struct row_key end_of(struct account_id account)
+{
+	struct row_key end = key_account(account);
+	memset(end.bytes + end.size, 0xff, 8);
+	end.size += 8;
+	return end;
+}
+
+static enum err walk_down(struct request *request, enum table table, const struct selection *selection,
                           struct page *page)
 {
-	struct view    *view = request->view;
-	struct row_key  account = key_account(request->account->id), end = account;
+	struct row_key  account = key_account(request->account->id), end = end_of(request->account->id);
 	struct view_row row;
-	memset(end.bytes + end.size, 0xff, 8);
-	end.size += 8; /* behind every bound: no UTF-8 begins so */
-	enum err err = page->ascending ? view_from(view, table, key_span(&account), &row)
-	                               : view_before(view, table, key_span(&end), &row);
+	enum err        err = view_before(request->view, table, key_span(&end), &row);
 	while (!err && key_has_prefix(row.key, key_span(&account)) && !is_full(page)) {
 		if (!chunk_row_is_whole(row.value)) return ERR_DAMAGED;
 		take_chunk(selection, row.value, page);
-		err = page->ascending ? view_next(view, table, &row) : view_previous(view, table, &row);
+		err = view_previous(request->view, table, &row);
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err walk_up(struct request *request, enum table table, const struct selection *selection,
+                        struct page *page)
+{
+	enum { ROWS = 8 };
+	struct row_key  account = key_account(request->account->id);
+	struct stream   stream = stream_from(request->view, table, &account);
+	struct view_row rows[ROWS];
+	unsigned        count = ROWS;
+	while (count == ROWS && !is_full(page)) {
+		enum err err = stream_next(&stream, rows, ROWS, &count);
+		if (err) return err;
+		for (unsigned i = 0; i < count && !is_full(page); i++) {
+			if (!key_has_prefix(rows[i].key, key_span(&account))) return OK;
+			if (!chunk_row_is_whole(rows[i].value)) return ERR_DAMAGED;
+			take_chunk(selection, rows[i].value, page);
+		}
+	}
+	return OK;
+}
+
+static enum err walk_chunks(struct request *request, enum table table, const struct selection *selection,
+                            struct page *page)
+{
+	return page->ascending ? walk_up(request, table, selection, page)
+	                       : walk_down(request, table, selection, page);
+}
+
+/* From the end that the page is nearer to. */
+static enum err by_chunks(struct request *request, enum table table, const struct selection *selection,
+                          struct page *page)
+{
+	uint64_t left = selection->total - page->skip, count = left < page->limit ? left : page->limit;
+	uint64_t behind = left - count;
+	if (behind >= page->skip) return walk_chunks(request, table, selection, page);
+	page->ascending = !page->ascending;
+	page->skip = behind;
+	page->limit = count;
+	enum err err = walk_chunks(request, table, selection, page);
+	for (uint32_t i = 0; i < page->count / 2; i++) {
+		uint32_t other = page->count - 1 - i, number = page->numbers[i];
+		page->numbers[i] = page->numbers[other];
+		page->numbers[other] = number;
+	}
+	return err;
 }
 
 enum err order_page(struct request *request, const struct selection *selection, struct page *page)

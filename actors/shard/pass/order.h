@@ -13,7 +13,7 @@ struct page {
 	uint32_t        numbers[PAGE_LIMIT_MAX];
 };
 
-/* Errors: as view.h. */
+/* Of the page only what was found is right afterwards. Errors: as view.h. */
 must_check enum err order_page(struct request *request, const struct selection *selection, struct page *page);
 
 /* By creation, of an account's `made` passes those that are of these statuses (status_mask()): none is looked at behind the

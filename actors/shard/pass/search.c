@@ -17,51 +17,89 @@ bool counters_may_hold(struct span q, const struct tally *tally)
 	return q.size && !too_long && digits_read(q).possible;
 }
 
-enum { COUNTERS_KNOWN = 1 << 14 };
+enum { COUNTERS_KNOWN = 1000 * 1000 };
 
 struct counters {
 	struct digits digits;
 	uint32_t      templates;
-	const bool   *counts;                /* templates + 1 of them, by number: has it a counter? */
-	uint8_t       known[COUNTERS_KNOWN]; /* of balances from 0 on: do they hold q? */
+	const bool   *counts;      /* templates + 1 of them, by number: has it a counter? */
+	uint32_t      known_count; /* no more than the longest counter there was */
+	uint8_t      *known;       /* of balances from 0 on: do they hold q? */
 };
+
+static enum err know_counters(struct request *request, uint32_t width, struct counters *counters)
+{
+	counters->known_count = 10;
+	for (uint32_t i = 1; i < width && counters->known_count < COUNTERS_KNOWN; i++)
+		counters->known_count *= 10;
+	counters->known = arena_take(view_arena(request->view), counters->known_count);
+	if (!counters->known) return ERR_NO_MEMORY;
+	digits_table(&counters->digits, counters->known, counters->known_count);
+	return OK;
+}
 
 static enum err counters_begin(struct request *request, struct span q, struct counters *counters)
 {
 	const struct account *account = request->account;
+	struct tally          tally;
+	enum err              err = tally_get(request->view, account->id, &tally);
 	bool                 *counts = arena_take(view_arena(request->view), account->template_count + 1);
-	if (!counts) return ERR_NO_MEMORY;
+	if (err || !counts) return err ? err : ERR_NO_MEMORY;
 	counts[0] = false;
 	for (uint32_t i = 0; i < account->template_count; i++)
 		counts[i + 1] = account->templates[i]->rules.counter;
 	counters->digits = digits_read(q);
 	counters->templates = account->template_count;
 	counters->counts = counts;
-	digits_table(&counters->digits, counters->known, COUNTERS_KNOWN);
-	return OK;
+	return know_counters(request, tally.width, counters);
 }
 
-static inline bool counter_holds(const struct counters *counters, const struct hot_columns *of, unsigned i)
+/* Digits are taken off until it is one of those that are known. */
+static bool large_holds(const struct counters *counters, int64_t balance)
 {
-	unsigned number = of->template[i];
-	uint64_t balance = (uint64_t)of->balance[i];
-	if (number > counters->templates || !counters->counts[number]) return false;
-	return balance < COUNTERS_KNOWN ? counters->known[balance]
-	                                : digits_are_in(&counters->digits, of->balance[i]);
+	const struct digits *digits = &counters->digits;
+	uint64_t             left = (uint64_t)balance;
+	if (balance < 0 || digits->negative) return digits_are_in(digits, balance);
+	for (; left >= counters->known_count; left /= 10)
+		if (digits_end(digits, left)) return true;
+	return counters->known[left];
 }
 
-/* Of 64 passes. Mostly all are asked for, and then there is nothing to look for among the bits. */
+static inline bool balance_holds(const struct counters *counters, int64_t balance)
+{
+	return (uint64_t)balance < counters->known_count ? counters->known[balance]
+	                                                 : large_holds(counters, balance);
+}
+
+static inline bool template_counts(const struct counters *counters, unsigned number)
+{
+	return number <= counters->templates && counters->counts[number];
+}
+
+/* Of 64 passes, all of them. Mostly they are of one template. */
+static uint64_t all_that_hold(const struct counters *counters, const struct hot_columns *of)
+{
+	uint64_t found = 0;
+	unsigned others = 0;
+	for (unsigned i = 0; i < 64; i++)
+		others |= (unsigned)of->template[i] ^ of->template[0];
+	if (!others && !template_counts(counters, of->template[0])) return 0;
+	for (unsigned i = 0; i < 64; i++)
+		found |= (uint64_t)balance_holds(counters, of->balance[i]) << i;
+	for (unsigned i = 0; i < 64 && others; i++)
+		if (!template_counts(counters, of->template[i])) found &= ~(UINT64_C(1) << i);
+	return found;
+}
+
+/* Of those in `mask`. Mostly these are all, and then there is nothing to look for among the bits. */
 static uint64_t counters_hold(const struct counters *counters, const struct hot_columns *of, uint64_t mask)
 {
 	uint64_t found = 0;
-	if (mask == UINT64_MAX) {
-		for (unsigned i = 0; i < 64; i++)
-			found |= (uint64_t)counter_holds(counters, of, i) << i;
-		return found;
-	}
+	if (mask == UINT64_MAX) return all_that_hold(counters, of);
 	for (uint64_t left = mask; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
-		found |= (uint64_t)counter_holds(counters, of, i) << i;
+		if (template_counts(counters, of->template[i]))
+			found |= (uint64_t)balance_holds(counters, of->balance[i]) << i;
 	}
 	return found;
 }

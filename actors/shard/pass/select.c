@@ -1,11 +1,9 @@
-/* Selecting passes. Rows are gone through in the order of numbers, which is the order of creation: bounds on created_at
- * are bounds on numbers. Where only statuses are asked for, their own small rows are swept instead of the columns. */
+/* Selecting passes, by number, which is the order of creation: bounds on created_at are bounds on numbers. What is left by
+ * their statuses is held against the times of updates, and searched. */
 #include "actors/shard/pass/select.h"
 
 #include "actors/shard/pass/search.h"
-#include "store/keys.h"
-#include "store/status.h"
-#include "store/stream.h"
+#include "actors/shard/pass/statuses.h"
 #include "store/tally.h"
 
 static bool is_any_update(const struct pass_filter *filter)
@@ -80,41 +78,35 @@ static uint64_t updated_in_time(const struct columns *columns, const struct pass
 	return mask;
 }
 
+/* By the times of updates, of those that are selected. */
 static void sweep_columns(struct sweep *sweep, const struct columns *columns)
 {
-	uint16_t statuses = filter_statuses(sweep->filter);
+	struct selection *selection = sweep->selection;
+	selection->total = 0;
 	for (uint32_t word = sweep->from / 64; word * UINT64_C(64) < sweep->to; word++) {
-		uint64_t mask = status_mask(columns->of.status + (size_t)word * 64, statuses);
-		mask = in_range(sweep, word * 64, mask);
-		if (mask && !is_any_update(sweep->filter))
-			mask &= updated_in_time(columns, sweep->filter, word);
-		take_word(sweep, word, mask);
+		uint64_t mask = selection->bits[word];
+		take_word(sweep, word, mask ? mask & updated_in_time(columns, sweep->filter, word) : 0);
 	}
 }
 
-static void take_statuses(struct sweep *sweep, struct span row, uint32_t first)
+static void take_statuses(struct sweep *sweep, const struct status_bits *row, uint32_t first)
 {
-	uint16_t statuses = filter_statuses(sweep->filter);
-	for (uint32_t i = 0; i < STATUS_PASSES && first + i < sweep->to; i += 64)
-		take_word(sweep, (first + i) / 64,
-		          in_range(sweep, first + i, status_mask(row.at + i, statuses)));
+	uint64_t found[STATUS_WORDS];
+	status_find(row, filter_statuses(sweep->filter), found);
+	for (uint32_t i = 0; i < STATUS_WORDS && first + i * 64 < sweep->to; i++)
+		take_word(sweep, first / 64 + i, in_range(sweep, first + i * 64, found[i]));
 }
 
 static enum err sweep_statuses(struct request *request, struct sweep *sweep)
 {
-	uint32_t        row = sweep->from / STATUS_PASSES;
-	struct row_key  key = key_u32(request->account->id, row);
-	struct stream   stream = stream_from(request->view, TABLE_STATUS, &key);
-	struct view_row found;
-	unsigned        count;
-	for (; row * (uint64_t)STATUS_PASSES < sweep->to; row++) {
-		key = key_u32(request->account->id, row);
-		enum err err = stream_next(&stream, &found, 1, &count);
-		if (err) return err;
-		if (count == 0 || !span_equal(found.key, key_span(&key)) || !status_row_is_whole(found.value))
-			return ERR_DAMAGED;
-		take_statuses(sweep, found.value, row * STATUS_PASSES);
-	}
+	struct statuses *statuses;
+	enum err         err = statuses_take(request->kept, request->view, request->account->id,
+	                                     sweep->selection->made, &statuses);
+	uint32_t         row = sweep->from / STATUS_PASSES;
+	if (err) return err;
+	for (; row * (uint64_t)STATUS_PASSES < sweep->to; row++)
+		take_statuses(sweep, &statuses->rows[row], row * STATUS_PASSES);
+	statuses_give(request->kept, &statuses);
 	return OK;
 }
 
@@ -149,14 +141,13 @@ enum err select_passes(struct request *request, const struct pass_filter *filter
 	*selection = (struct selection){.made = tally.made};
 	if (err || (err = prepare(request, selection)) || (err = find_range(request, filter, &sweep)))
 		return err;
+	if ((err = sweep_statuses(request, &sweep))) return err;
 	bool in_counters = counters_may_hold(filter->q, &tally);
-	if (!in_counters && !filter->keep_updated && is_any_update(filter)) {
-		err = sweep_statuses(request, &sweep);
-		return err || !filter->q.size ? err : search_texts(request, filter->q, NULL, selection);
-	}
+	if (!in_counters && !filter->keep_updated && is_any_update(filter))
+		return filter->q.size ? search_texts(request, filter->q, NULL, selection) : OK;
 	err = columns_take(request->kept, request->view, request->account->id, tally.made, columns);
 	if (err) return err;
-	sweep_columns(&sweep, *columns);
+	if (!is_any_update(filter)) sweep_columns(&sweep, *columns);
 	if (filter->keep_updated) {
 		selection->updated = (*columns)->of.updated;
 		selection->oldest = (*columns)->oldest;

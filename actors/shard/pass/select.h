@@ -3,9 +3,8 @@
 #include "actors/shard/pass/pass.h"
 #include "store/tally.h"
 
-/* Which passes of an account a list is about: a bit a pass, by number, and how many. Found by one sweep through their
- * statuses, or, where updates or counters matter, through columns in memory; and with `q` one through the folded texts of
- * those that are left. */
+/* Which passes of an account a list is about: a bit a pass, by number, and how many. Found by their statuses, of those that
+ * are left by their updates, and with `q` by the counters and folded texts of those. */
 struct pass_filter {
 	unsigned    statuses; /* a bit a status; 0: any */
 	bool        with_deleted;

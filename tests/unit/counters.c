@@ -1,0 +1,103 @@
+/* Searching counters: the ones that are found are those that hold q as they are written, of passes that have one. */
+#include "actors/shard/pass/search.h"
+#include "tests/unit/lists.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { PASSES = 64 * 40 + 7, TEMPLATES = 3 };
+
+static struct account account = {.id = {{'a'}}, .template_count = TEMPLATES};
+static int64_t        balances[PASSES];
+static uint16_t       templates[PASSES];
+static uint64_t       bits[PASSES / 64 + 1];
+
+TestSuite(counters, .init = begin, .fini = end);
+
+/* The second template has no counter; the account is said to have none longer than `width`. */
+static void furnish(uint32_t width)
+{
+	static const struct template_field field;
+	static struct account_template     with = {.rules.counter = &field}, without;
+	static struct account_template    *all[TEMPLATES] = {&with, &without, &with};
+	struct tally                       tally = {.made = PASSES, .width = width};
+	account.templates = all;
+	cr_assert_eq(tally_put(s.view, account.id, &tally), OK);
+	scratch_save(&s);
+	scratch_commit(&s);
+	cr_assert_eq(db_reader_begin(reader), OK);
+}
+
+/* Of `width` characters at most. Many words are of one template, and of some all are asked for. */
+static void draw(uint32_t width)
+{
+	for (unsigned i = 0; i < PASSES; i++) {
+		bool is_alike = i / 64 % 4 != 0;
+		templates[i] = (uint16_t)(is_alike ? 1 + i / 64 % 3 : chance_below(&state, TEMPLATES + 2));
+		do
+			balances[i] = (int64_t)chance(&state) >> chance_below(&state, 64);
+		while (balance_width(balances[i]) > width);
+		if (chance_below(&state, 3) == 0) balances[i] = (int64_t)chance_below(&state, 120);
+		if (balance_width(balances[i]) > width) balances[i] = 0;
+	}
+	for (unsigned i = 0; i < PASSES / 64 + 1; i++)
+		bits[i] = chance_below(&state, 2) ? UINT64_MAX : chance(&state);
+	bits[PASSES / 64] &= (UINT64_C(1) << PASSES % 64) - 1;
+}
+
+static bool should_hold(unsigned i, const char *q)
+{
+	char text[32];
+	bool counts = templates[i] == 1 || templates[i] == 3;
+	snprintf(text, sizeof text, "%" PRId64, balances[i]);
+	return counts && bits[i / 64] >> i % 64 & 1 && strstr(text, q);
+}
+
+static void are_found(const char *q)
+{
+	struct request   request = {.account = &account, .view = reader};
+	struct columns   columns = {.made = PASSES, .of = {.balance = balances, .template = templates}};
+	struct selection selection = {.made = PASSES, .bits = bits};
+	uint64_t        *found;
+	cr_assert_eq(counters_search(&request, span_str(q), &columns, &selection, &found), OK);
+	for (unsigned i = 0; i < PASSES; i++)
+		cr_assert_eq(found[i / 64] >> i % 64 & 1, should_hold(i, q), "%s in %" PRId64 ", template %u",
+		             q, balances[i], templates[i]);
+}
+
+Test(counters, hold_what_is_written)
+{
+	static const uint32_t widths[] = {1, 2, 5, 6, 7, 8, 20};
+	static const char    *sought[] = {"0", "7", "66", "00", "100", "-", "-1", "-66", "1000000", "012"};
+	for (unsigned i = 0; i < sizeof widths / sizeof *widths; i++) {
+		furnish(widths[i]);
+		for (unsigned k = 0; k < sizeof sought / sizeof *sought; k++) {
+			draw(widths[i]);
+			are_found(sought[k]);
+		}
+		for (unsigned turn = 0; turn < 60; turn++) {
+			char     text[32];
+			unsigned from;
+			draw(widths[i]);
+			int size = snprintf(text, sizeof text, "%" PRId64, balances[turn]);
+			from = chance_below(&state, (unsigned)size);
+			text[from + 1 + chance_below(&state, (unsigned)size - from)] = 0;
+			are_found(text + from);
+		}
+		db_reader_end(reader);
+	}
+}
+
+Test(counters, of_an_account_without_templates_hold_nothing)
+{
+	furnish(8);
+	draw(8);
+	struct request   request = {.account = &account, .view = reader};
+	struct columns   columns = {.made = PASSES, .of = {.balance = balances, .template = templates}};
+	struct selection selection = {.made = PASSES, .bits = bits};
+	uint64_t        *found;
+	account.template_count = 0;
+	cr_assert_eq(counters_search(&request, span_str("1"), &columns, &selection, &found), OK);
+	for (unsigned i = 0; i < PASSES / 64; i++)
+		cr_expect_eq(found[i], 0);
+}
