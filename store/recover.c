@@ -33,9 +33,9 @@ static enum err write_again(const struct scan *scan, uint64_t offset, const stru
 {
 	int      fd;
 	uint64_t bytes, room = record_room(record->writes.size);
-	enum err err = segment_open(scan->dir, scan->segment, &fd, &bytes);
+	enum err err = segment_open(scan->dir, scan->here->segment, &fd, &bytes);
 	if (err) return err;
-	ssize_t n = pwrite(fd, scan->bytes + offset, (size_t)room, (off_t)offset);
+	ssize_t n = pwrite(fd, scan->here->bytes + offset, (size_t)room, (off_t)offset);
 	if (n != (ssize_t)room || fdatasync(fd)) err = ERR_IO;
 	close(fd);
 	return err;

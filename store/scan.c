@@ -4,7 +4,10 @@
 #include "store/scan.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+enum { LARGE_PAGE = 2 << 20 };
 
 void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment)
 {
@@ -13,25 +16,56 @@ void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_
 
 void scan_end(struct scan *scan)
 {
-	free(scan->bytes);
-	scan->bytes = NULL;
+	for (unsigned i = 0; i < 2; i++)
+		free(scan->kept[i].bytes);
+	*scan = (struct scan){.dir = scan->dir};
+}
+
+static struct scanned *find(struct scan *scan, uint64_t number)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (scan->kept[i].segment == number) return &scan->kept[i];
+	return NULL;
+}
+
+/* In large pages where there are such: 4096 small ones cost more than reading what they are for. */
+static uint8_t *new_pages(uint64_t bytes)
+{
+	uint8_t *pages = aligned_alloc(LARGE_PAGE,
+	                               (size_t)(bytes + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1));
+	if (pages) (void)!madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
+	return pages;
+}
+
+/* Room for a segment, in place of the one that is not at hand. */
+static enum err make_room(struct scan *scan, uint64_t bytes, struct scanned **room)
+{
+	struct scanned *one = &scan->kept[scan->here == &scan->kept[0]];
+	one->segment = 0;
+	if (!one->bytes || one->size != bytes) {
+		free(one->bytes);
+		*one = (struct scanned){.bytes = new_pages(bytes), .size = bytes};
+	}
+	*room = one;
+	return one->bytes ? OK : ERR_NO_MEMORY;
 }
 
 static enum err load(struct scan *scan, uint64_t number)
 {
-	int      fd = -1;
-	uint64_t bytes, have = 0;
-	if (scan->segment == number) return OK;
+	struct scanned *into = find(scan, number);
+	int             fd = -1;
+	uint64_t        bytes, have = 0;
+	if (into) {
+		scan->here = into;
+		return OK;
+	}
 	enum err err = segment_open(scan->dir, number, &fd, &bytes);
 	if (err) scan->refused = number;
 	if (err == ERR_NOT_MINE) scan->foreign = true;
 	if (err) return err == ERR_NOT_MINE ? ERR_DAMAGED : err;
-	scan->segment = 0;
-	free(scan->bytes);
-	scan->bytes = malloc((size_t)bytes);
-	if (!scan->bytes) err = ERR_NO_MEMORY;
+	err = make_room(scan, bytes, &into);
 	while (!err && have < bytes) {
-		ssize_t n = pread(fd, scan->bytes + have, (size_t)(bytes - have), (off_t)have);
+		ssize_t n = pread(fd, into->bytes + have, (size_t)(bytes - have), (off_t)have);
 		if (n <= 0)
 			err = ERR_IO;
 		else
@@ -39,19 +73,20 @@ static enum err load(struct scan *scan, uint64_t number)
 	}
 	close(fd);
 	if (err) return err;
-	scan->segment = number;
-	scan->size = bytes;
+	into->segment = number;
+	scan->here = into;
 	return OK;
 }
 
-/* The record at one place of the loaded segment, if it belongs to this shard, lineage and place. */
+/* The record at one place of the segment at hand, if it belongs to this shard, lineage and place. */
 static enum err at_place(const struct scan *scan, uint64_t offset, struct record *record)
 {
-	if (offset >= scan->size) return ERR_NOT_FOUND;
-	enum err err = record_open(span_of(scan->bytes + offset, (size_t)(scan->size - offset)), record);
+	const struct scanned *here = scan->here;
+	if (offset >= here->size) return ERR_NOT_FOUND;
+	enum err err = record_open(span_of(here->bytes + offset, (size_t)(here->size - offset)), record);
 	if (err) return err;
 	bool ours = record->shard == scan->dir->shard && !memcmp(record->lineage, scan->dir->lineage, 16) &&
-	            record->segment == scan->segment && record->offset == offset;
+	            record->segment == here->segment && record->offset == offset;
 	return ours ? OK : ERR_NOT_FOUND;
 }
 
@@ -93,12 +128,12 @@ enum err scan_next(struct scan *scan, struct position *at, struct record *record
 	return ERR_NOT_FOUND;
 }
 
-/* Is the loaded segment zeros from `offset` on? */
-static bool is_blank(const struct scan *scan, uint64_t offset)
+/* Zeros from `offset` on? */
+static bool is_blank(const struct scanned *segment, uint64_t offset)
 {
 	static const uint8_t zeros[RECORD_ALIGN];
-	for (; offset < scan->size; offset += RECORD_ALIGN)
-		if (memcmp(scan->bytes + offset, zeros, RECORD_ALIGN)) return false;
+	for (; offset < segment->size; offset += RECORD_ALIGN)
+		if (memcmp(segment->bytes + offset, zeros, RECORD_ALIGN)) return false;
 	return true;
 }
 
@@ -110,9 +145,9 @@ enum err scan_tail(struct scan *scan, const struct position *at, bool *blank)
 	for (uint64_t segment = begin; segment <= scan->last_segment; segment++, offset = RECORD_ALIGN) {
 		enum err err = load(scan, segment);
 		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-		if (is_blank(scan, offset)) continue;
+		if (is_blank(scan->here, offset)) continue;
 		*blank = false;
-		for (; offset < scan->size; offset += RECORD_ALIGN)
+		for (; offset < scan->here->size; offset += RECORD_ALIGN)
 			if (!at_place(scan, offset, &record) && record.durable_seq > at->seq)
 				return ERR_DAMAGED;
 	}
@@ -141,6 +176,6 @@ enum err scan_cut(struct scan *scan, const struct position *at)
 	enum err err = at->segment ? blank_place(scan->dir, at) : OK;
 	for (; !err && scan->last_segment > at->segment; scan->last_segment--)
 		err = segment_delete(scan->dir, scan->last_segment);
-	scan->segment = 0; /* what is loaded may be no longer so */
+	scan->kept[0].segment = scan->kept[1].segment = 0; /* they may be no longer so */
 	return err;
 }

@@ -2,16 +2,18 @@
 #include "store/record.h"
 #include "store/segment.h"
 
-/* Reading the journal after a stop: one segment in memory at a time. Errors as in segment.h, and
- * ERR_NO_MEMORY. */
+/* Reading the journal after a stop. Two segments are kept in memory, the one at hand and the one before it: a start goes
+ * over the last record's and the next four times. Errors as in segment.h, and ERR_NO_MEMORY. */
 struct scan {
 	const struct journal_dir *dir;
-	uint64_t                  segment; /* the one in `bytes`; 0: none */
-	uint8_t                  *bytes;
-	uint64_t                  size;
-	uint64_t                  last_segment; /* the highest there is */
-	uint64_t                  refused;      /* the one that could not be opened */
-	bool                      foreign;      /* because it is of another shard, lineage or number */
+	struct scanned {
+		uint64_t segment; /* 0: none */
+		uint8_t *bytes;
+		uint64_t size;
+	} kept[2], *here;      /* the one at hand; NULL: none yet */
+	uint64_t last_segment; /* the highest there is */
+	uint64_t refused;      /* the one that could not be opened */
+	bool     foreign;      /* because it is of another shard, lineage or number */
 };
 
 /* Where the chain of records stands: after the record with `seq`. All zero: before the first one. */

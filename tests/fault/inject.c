@@ -91,6 +91,8 @@ void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void *__real_realloc(void *at, size_t size);
 void *__wrap_realloc(void *at, size_t size);
 void  __real_free(void *at);
@@ -171,6 +173,14 @@ void *__wrap_calloc(size_t count, size_t size)
 {
 	int   how;
 	void *at = fails(CALLS_MEMORY, &how) ? NULL : __real_calloc(count, size);
+	hold(at);
+	return at;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	int   how;
+	void *at = fails(CALLS_MEMORY, &how) ? NULL : __real_aligned_alloc(alignment, size);
 	hold(at);
 	return at;
 }

@@ -132,6 +132,9 @@ static int64_t now_ms(void)
 static enum err await_news(struct store *store, struct story *story, int64_t end_ms)
 {
 	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};
+	bool          was_syncing = store_is_syncing(store);
+	enum err      err = store_settle(store);
+	if (err || (was_syncing && !store_is_syncing(store))) return err; /* it had arrived at once */
 	(void)poll(&news, 1, LOOK_MS);
 	story->stuck = now_ms() >= end_ms;
 	return store_settle(store);
