@@ -133,6 +133,7 @@ static enum err report(struct service *service, struct child *child)
 		ready = ready || up;
 		child_report(child, up ? "ready" : ready ? "waiting" : "starting", 0, time_mono());
 		loop_wait(&loop, (dur_us){(ready ? CHILD_TURN_MS : LOOK_OFTEN_MS) * US_PER_MS});
+		child_look(child, &loop);
 	}
 	loop_close(&loop);
 	return err;

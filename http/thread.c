@@ -89,18 +89,20 @@ static bool pump(struct http_thread *thread)
 /* The turn pumps, behind the requests that came too: theirs leave for the shard before these answers are written. */
 static void on_session_readable(h2o_socket_t *socket, const char *error)
 {
-	(void)socket;
+	const struct waker *waker = socket->data;
 	(void)error;
+	ask_woken(waker->ask, waker->what);
 }
 
-static h2o_socket_t *watch(struct http_thread *thread, int fd)
+static enum err watch(struct http_thread *thread, struct waker *waker, struct ask *ask, enum ask_wake what)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (own < 0) return NULL;
-	h2o_socket_t *socket = h2o_evloop_socket_create(thread->context.loop, own, H2O_SOCKET_FLAG_DONT_READ);
-	socket->data = thread;
-	h2o_socket_read_start(socket, on_session_readable);
-	return socket;
+	int own = fcntl(what == ASK_WAKE_LINK ? ask_link_fd(ask) : ask_fd(ask), F_DUPFD_CLOEXEC, 0);
+	if (own < 0) return ERR_IO;
+	*waker = (struct waker){.ask = ask, .what = what};
+	waker->socket = h2o_evloop_socket_create(thread->context.loop, own, H2O_SOCKET_FLAG_DONT_READ);
+	waker->socket->data = waker;
+	h2o_socket_read_start(waker->socket, on_session_readable);
+	return OK;
 }
 
 static enum err open_sessions(struct http_thread *thread)
@@ -113,9 +115,10 @@ static enum err open_sessions(struct http_thread *thread)
 		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
 		if (err) return err;
 		ask_count(*ask, &thread->metrics.traffic[shard]);
-		thread->wakers[2 * shard] = watch(thread, ask_fd(*ask));
-		thread->wakers[2 * shard + 1] = watch(thread, ask_link_fd(*ask));
-		if (!thread->wakers[2 * shard] || !thread->wakers[2 * shard + 1]) return ERR_IO;
+		ask_heeds_wakes(*ask);
+		struct waker *wakers = &thread->wakers[2 * shard];
+		if ((err = watch(thread, &wakers[0], *ask, ASK_WAKE_MAIL))) return err;
+		if ((err = watch(thread, &wakers[1], *ask, ASK_WAKE_LINK))) return err;
 	}
 	return OK;
 }
@@ -124,7 +127,7 @@ static void close_sessions(struct http_thread *thread)
 {
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		for (uint32_t i = 2 * shard; i < 2 * shard + 2; i++)
-			if (thread->wakers[i]) h2o_socket_close(thread->wakers[i]);
+			if (thread->wakers[i].socket) h2o_socket_close(thread->wakers[i].socket);
 		ask_close(&thread->asks[shard]);
 	}
 }

@@ -28,6 +28,13 @@ struct service {
 	atomic_bool stopping, failed;
 };
 
+/* One descriptor of a session, watched by h2o's loop. */
+struct waker {
+	h2o_socket_t *socket;
+	struct ask   *ask;
+	enum ask_wake what;
+};
+
 /* One loop, its connections and its sessions with every shard. Nothing in it is touched by another thread but
  * `metrics`. */
 struct http_thread {
@@ -46,9 +53,9 @@ struct http_thread {
 	h2o_linklist_t   ready;        /* those whose next request may be looked at */
 	mono_us          swept;        /* when it was last seen which take too long */
 
-	struct ask   *asks[SHARDS_MAX];
-	h2o_socket_t *wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */
-	unsigned      answered;               /* replies taken in, ever: to see whether a pump brought any */
+	struct ask  *asks[SHARDS_MAX];
+	struct waker wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */
+	unsigned     answered;               /* replies taken in, ever: to see whether a pump brought any */
 
 	mono_us  now; /* of this turn */
 	bool     now_is_known;

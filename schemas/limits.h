@@ -140,6 +140,8 @@ enum {
 	LEASES_PER_CALL_MAX = 24,  /* deliveries handed out by one command: it stages writes for each */
 	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */
 	LEASES_MAX = 4096,         /* handed out at once, over all shards; more wait in their queues */
+	HANDED_BODY_BYTES = 65536, /* what is to be sent comes along with leases, until it is so much */
+	HANDED_FRESH_MS = 100,     /* so long it is that of now; what lay for longer is asked for */
 	LEASE_MS = 25000,          /* of real time; an attempt that nobody reported by then has failed */
 	LEASE_ASK_MS = 10000,      /* the timer's question for due deliveries waits so long */
 	LEASE_ANSWER_MS = 2000,    /* so long before its end it is answered with nothing */

@@ -1,7 +1,7 @@
 /* The journal's writing side.
  *
  * Three threads meet here. The writer fills the open record. The sync thread gets one record at a time: it
- * writes it, syncs it and says so through an eventfd. The preparer makes the next segment while the present
+ * writes it, syncs it and says so by a bell. The preparer makes the next segment while the present
  * one fills. On a disk that syncs quickly the writer does the sync thread's part itself: to wake another
  * thread and to be woken by it costs more then than what could be decided meanwhile. Between them there are two
  * semaphores and two atomic states; what a state guards is written by the one side before it sets the state and
@@ -14,12 +14,12 @@
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
  * the sync thread is DONE, noticed by journal_settle(). */
 #include "store/journal.h"
+#include "store/bell.h"
 #include "store/file.h"
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,8 +35,8 @@ enum {
 
 struct journal {
 	struct journal_dir dir;
-	int                fd; /* the present segment */
-	int                wake_fd;
+	int                fd;   /* the present segment */
+	struct bell        bell; /* the writer's */
 	uint64_t           segment_bytes;
 	struct position    at;      /* behind the newest record submitted */
 	struct position    durable; /* behind the newest record known durable */
@@ -92,13 +92,6 @@ static int64_t mono_now_us(void)
 	return now.tv_sec * US_PER_SEC + now.tv_nsec / 1000;
 }
 
-static void wake_writer(struct journal *journal)
-{
-	uint64_t one = 1;
-	ssize_t  n = write(journal->wake_fd, &one, sizeof one);
-	(void)n; /* full means it is readable already */
-}
-
 static void wait_for(sem_t *sem)
 {
 	while (sem_wait(sem))
@@ -125,7 +118,6 @@ static void land(struct journal *journal)
 	histogram_add(&journal->sync_times, &scale_us, took_us);
 	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
 	atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);
-	wake_writer(journal);
 }
 
 static void *sync_main(void *data)
@@ -138,6 +130,7 @@ static void *sync_main(void *data)
 		usleep(30000); /* the fault: the engine has let the answers go already */
 #endif
 		land(journal);
+		bell_ring(&journal->bell);
 	}
 }
 
@@ -162,7 +155,7 @@ static void *prepare_main(void *data)
 		bool is_named = !file_sync_dir(journal->dir.fd);
 		atomic_store(&journal->next.failures, 0);
 		atomic_store(&journal->next.state, is_named ? NEXT_READY : NEXT_LOST);
-		wake_writer(journal);
+		bell_ring(&journal->bell);
 	}
 }
 
@@ -257,9 +250,7 @@ void journal_submit(struct journal *journal, wall_us now)
 
 enum err journal_settle(struct journal *journal)
 {
-	uint64_t count;
-	ssize_t  n = read(journal->wake_fd, &count, sizeof count);
-	(void)n; /* nothing to read: nothing new, and the states say the same */
+	(void)bell_answered(&journal->bell); /* the states say what it was rung for */
 	int state = atomic_load(&journal->flight.state);
 	if (state == FLIGHT_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
 	if (state != FLIGHT_DONE) return OK;
@@ -274,7 +265,7 @@ enum err journal_settle(struct journal *journal)
 
 int journal_fd(const struct journal *journal)
 {
-	return journal->wake_fd;
+	return journal->bell.fd;
 }
 
 bool journal_is_quick(const struct journal *journal)
@@ -403,9 +394,10 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	journal->next.progress.bytes_per_s = PREPARE_BYTES_PER_S;
 	sem_init(&journal->flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);
-	journal->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	journal->bell.fd = -1;
 	/* A segment that a killed process had just made may have its name in the page cache only. */
-	err = journal->wake_fd < 0 || sync_names(dir) ? ERR_IO : begin_segment(journal, at);
+	if (!(err = bell_open(&journal->bell)) && !(err = sync_names(dir) ? ERR_IO : OK))
+		err = begin_segment(journal, at);
 	if (err) goto out;
 	journal->durable = *at; /* recovery made sure of it */
 	journal->at.epoch++;
@@ -433,7 +425,7 @@ void journal_close(struct journal **journal_p)
 	if (journal->prepare_started) pthread_join(journal->prepare_thread, NULL);
 	if (journal->next.fd >= 0) close(journal->next.fd);
 	if (journal->fd >= 0) close(journal->fd);
-	if (journal->wake_fd >= 0) close(journal->wake_fd);
+	bell_close(&journal->bell);
 	sem_destroy(&journal->flight.begun);
 	sem_destroy(&journal->next.wanted);
 	buffer_free(&journal->open);

@@ -33,7 +33,8 @@ void journal_submit(struct journal *journal, wall_us now);
 
 /* Takes note of a record that has arrived. Errors: ERR_IO: a write or sync failed. */
 must_check enum err journal_settle(struct journal *journal);
-int journal_fd(const struct journal *journal); /* readable when journal_settle() may find news */
+/* Readable when journal_settle() may find news, but not of a submit just made. */
+int journal_fd(const struct journal *journal);
 
 bool            journal_is_quick(const struct journal *journal); /* submitting means that it has arrived */
 bool            journal_is_syncing(const struct journal *journal);

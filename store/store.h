@@ -58,7 +58,8 @@ size_t              store_open_bytes(const struct store *store); /* of the open 
 bool                store_can_submit(struct store *store);
 void                store_submit(struct store *store, wall_us now);
 must_check enum err store_settle(struct store *store);
-int                 store_fd(const struct store *store); /* readable when store_settle() may find news */
+/* Readable when store_settle() may find news, but not of a submit just made. */
+int store_fd(const struct store *store);
 
 bool     store_is_syncing(const struct store *store);
 bool     store_is_quick(const struct store *store); /* records have arrived when they are submitted */

@@ -56,6 +56,8 @@ struct ask {
 	struct frame_mark    open_mark;
 	mono_us              look_due;    /* for calls whose time is up */
 	bool                 has_refused; /* some calls wait to be told their refusal */
+	bool                 heeds_wakes;
+	unsigned             woken; /* ASK_WAKE_..., or'ed */
 
 	struct letter letter;
 	msgpack_zone  zone;
@@ -117,6 +119,17 @@ uint32_t ask_outstanding(const struct ask *ask)
 void ask_count(struct ask *ask, struct ask_traffic *traffic)
 {
 	ask->traffic = traffic;
+}
+
+void ask_heeds_wakes(struct ask *ask)
+{
+	ask->heeds_wakes = true;
+	ask->woken = ASK_WAKE_MAIL | ASK_WAKE_LINK;
+}
+
+void ask_woken(struct ask *ask, enum ask_wake what)
+{
+	ask->woken |= what;
 }
 
 int ask_fd(const struct ask *ask)
@@ -430,10 +443,14 @@ bool ask_pump(struct ask *ask, mono_us now, unsigned budget)
 {
 	must(!ask->open);
 	const uint32_t gathered = ask->out.count;
-	follow_link(ask, now);
+	if (!ask->heeds_wakes || now.v >= ask->look_due.v) ask->woken = ASK_WAKE_MAIL | ASK_WAKE_LINK;
+	const unsigned woken = ask->woken;
+	ask->woken = 0;
+	if (woken & ASK_WAKE_LINK) follow_link(ask, now);
 	/* Before reading: a send may swallow the wake-up for what has just arrived. */
 	say_hello(ask, now);
-	bool more = take_letters(ask, now, budget);
+	bool more = (woken & ASK_WAKE_MAIL || mailbox_has_news(ask->mailbox)) &&
+	            take_letters(ask, now, budget);
 	if (now.v >= ask->look_due.v) {
 		ask->look_due = mono_after(now, (dur_us){LOOK_AT_TIMES_MS * US_PER_MS});
 		fail_calls(ask, is_overdue, now);

@@ -54,6 +54,13 @@ void ask_flush(struct ask *ask, mono_us now);
  * time is up (their deadline + CALL_DEADLINE_GRACE_MS). true when there may be more to take in at once. */
 bool ask_pump(struct ask *ask, mono_us now, unsigned budget);
 
+/* A loop that says which descriptor was readable saves each pump some system calls: after ask_heeds_wakes() a pump looks
+ * only where ask_woken() has pointed since, where a send may have swallowed a wake-up, and, some times a second, at
+ * everything. */
+enum ask_wake { ASK_WAKE_MAIL = 1, ASK_WAKE_LINK = 2 }; /* of ask_fd(), ask_link_fd() */
+void ask_heeds_wakes(struct ask *ask);
+void ask_woken(struct ask *ask, enum ask_wake what);
+
 /* Is there something to take in? For a turn that sends after it has pumped: such a send may have swallowed the wake-up. */
 bool ask_waiting(struct ask *ask);
 

@@ -7,7 +7,6 @@
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -48,7 +47,7 @@ enum err child_begin(struct child *child, const struct options *options, enum ro
 {
 	enum err err;
 	char     endpoint[ENDPOINT_TEXT];
-	*child = (struct child){.datadir.fd = -1, .loop.epoll_fd = -1, .signal_fd = -1};
+	*child = (struct child){.datadir.fd = -1, .loop.epoll_fd = -1, .signal_fd = -1, .woken = true};
 	child->supervisor_pid = options->supervisor_pid;
 	log_open(role_text(role), options->index);
 	if ((err = tie_to_supervisor(options->supervisor_pid))) return err;
@@ -69,12 +68,6 @@ void child_end(struct child *child)
 	if (child->signal_fd >= 0) close(child->signal_fd);
 	if (child->datadir.fd >= 0) datadir_close(&child->datadir);
 	child->signal_fd = child->datadir.fd = -1;
-}
-
-static bool is_woken(const struct child *child)
-{
-	struct pollfd ready = {.fd = child->loop.epoll_fd, .events = POLLIN};
-	return poll(&ready, 1, 0) > 0;
 }
 
 static void look_for_stop(struct child *child)
@@ -107,7 +100,8 @@ void child_report(struct child *child, const char *state, uint64_t epoch, mono_u
 		child->epoch = epoch;
 		child->reported = false;
 	}
-	if (!changed && now.v < child->look_due.v && !is_woken(child)) return;
+	if (!changed && now.v < child->look_due.v && !child->woken) return;
+	child->woken = false;
 	child->look_due = mono_after(now, (dur_us){CHILD_TURN_MS * US_PER_MS});
 	look_for_stop(child);
 	/* Pumped before, to see the session come up, and after, since a send may swallow a wake-up. */
@@ -128,4 +122,9 @@ bool child_stopping(const struct child *child)
 int child_fd(const struct child *child)
 {
 	return child->loop.epoll_fd;
+}
+
+void child_look(struct child *child, const struct loop *loop)
+{
+	child->woken |= loop_is_ready(loop, child->loop.epoll_fd);
 }

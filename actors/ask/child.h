@@ -20,6 +20,7 @@ struct child {
 	uint64_t    epoch;
 	bool        reported; /* the supervisor's session has been told `state` and `epoch` */
 	bool        stopping;
+	bool        woken; /* by the process' own loop */
 	mono_us     report_due, look_due;
 };
 
@@ -32,11 +33,14 @@ must_check enum err child_begin(struct child *child, const struct options *optio
 void                child_end(struct child *child);
 
 /* Once a turn: tells the supervisor `state` ("starting", "ready", ...; at most 32 bytes) and `epoch` (0: none)
- * on change and every CHILD_REPORT_EVERY_MS, and sees whether it is time to stop. Cheap when nothing is due. */
+ * on change and every CHILD_REPORT_EVERY_MS, and sees whether it is time to stop. Costs nothing when it was not woken and
+ * nothing is due. */
 void child_report(struct child *child, const char *state, uint64_t epoch, mono_us now);
 
 /* Has SIGTERM come, or the supervisor gone? As of the last child_report(). Never false again once true. */
 bool child_stopping(const struct child *child);
 
-/* For the loop to wait on (readable: call child_report()). Not to be read or closed. */
-int child_fd(const struct child *child);
+/* For the process' loop to wait on: child_look() tells the next child_report() what the loop's last wait found there.
+ * Not to be read or closed. */
+int  child_fd(const struct child *child);
+void child_look(struct child *child, const struct loop *loop);

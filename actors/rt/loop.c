@@ -1,6 +1,5 @@
-/* The loop is the caller's own; this is only its sleep. Nothing is dispatched: after a wake-up the caller
- * looks at everything it has, which for a handful of descriptors costs less than keeping track of which one
- * it was. */
+/* The loop is the caller's own; this is only its sleep. Nothing is dispatched: after a wake-up the caller looks at what
+ * it has, and may ask which descriptor it was. */
 #include "actors/rt/loop.h"
 
 #include <errno.h>
@@ -32,6 +31,18 @@ void loop_wait(struct loop *loop, dur_us wait)
 {
 	/* Rounded up: waking a little before the time would make the caller turn idly until it has come. */
 	int64_t            wait_ms = wait.v <= 0 ? 0 : (wait.v - 1) / US_PER_MS + 1;
-	struct epoll_event event;
-	(void)epoll_wait(loop->epoll_fd, &event, 1, wait_ms > INT_MAX ? INT_MAX : (int)wait_ms);
+	struct epoll_event events[LOOP_READY_MAX];
+	int                count = epoll_wait(loop->epoll_fd, events, LOOP_READY_MAX,
+                               wait_ms > INT_MAX ? INT_MAX : (int)wait_ms);
+	loop->ready_count = count > 0 ? count : 0;
+	for (int i = 0; i < loop->ready_count; i++)
+		loop->ready[i] = events[i].data.fd;
+}
+
+bool loop_is_ready(const struct loop *loop, int fd)
+{
+	if (loop->ready_count == LOOP_READY_MAX) return true;
+	for (int i = 0; i < loop->ready_count; i++)
+		if (loop->ready[i] == fd) return true;
+	return false;
 }

@@ -23,6 +23,8 @@ struct mailbox {
 	void    *raw;     /* libzmq's handle of `socket` */
 	bool     is_router;
 	bool     link_is_up; /* DEALER: as mailbox_link() said last */
+	bool
+	    may_wait; /* something of which the descriptor does not tell: after each look but one that found nothing */
 };
 
 static void begin_process(void)
@@ -132,7 +134,13 @@ bool mailbox_waiting(struct mailbox *mailbox)
 	int    events = 0;
 	size_t size = sizeof(events);
 	(void)zmq_getsockopt(mailbox->raw, ZMQ_EVENTS, &events, &size);
+	mailbox->may_wait = events & ZMQ_POLLIN;
 	return events & ZMQ_POLLIN;
+}
+
+bool mailbox_has_news(struct mailbox *mailbox)
+{
+	return mailbox->may_wait && mailbox_waiting(mailbox);
 }
 
 static int send_part(struct mailbox *mailbox, const void *at, size_t size, int flags)
@@ -145,6 +153,7 @@ static int send_part(struct mailbox *mailbox, const void *at, size_t size, int f
 	/* A send takes in what libzmq's own threads have told the socket only now and then, and would go on
 	 * refusing though room has been made; asking for the state takes it in. */
 	(void)mailbox_waiting(mailbox);
+	mailbox->may_wait = true;
 	return zmq_send(mailbox->raw, at, size, flags | ZMQ_DONTWAIT);
 }
 
@@ -155,6 +164,7 @@ enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct spa
 	/* Not left to ZMQ_IMMEDIATE: with it, the socket throws away what it has received, unread, as soon as
 	 * it learns that the connection ended; and what arrived before the end must still be read. */
 	if (!to && !mailbox->link_is_up) return ERR_WOULD_BLOCK;
+	mailbox->may_wait = true;
 	/* A ROUTER reports what is wrong with the peer when it takes the address; the body then goes with it.
 	 */
 	if (to) sent = send_part(mailbox, to->id, to->size, ZMQ_SNDMORE);
@@ -175,6 +185,7 @@ static bool recv_part(struct mailbox *mailbox, zmq_msg_t *message)
 	do
 		got = zmq_msg_recv(message, mailbox->raw, ZMQ_DONTWAIT);
 	while (got < 0 && errno == EINTR);
+	mailbox->may_wait = got >= 0;
 	return got >= 0;
 }
 

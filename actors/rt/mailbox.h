@@ -26,10 +26,11 @@ void                mailbox_close(struct mailbox **mailbox);
 
 /* For epoll: it becomes readable when something MAY have changed, and only then: after every turn call
  * mailbox_recv() until ERR_WOULD_BLOCK (or keep the loop from sleeping). Not to be read or closed.
- * A mailbox_send() may swallow the wake-up for what arrives meanwhile: a turn that sends after it has received
- * asks mailbox_waiting() before it sleeps. */
+ * A mailbox_send() may swallow the wake-up for what arrives meanwhile: a turn that sends after it has received asks
+ * mailbox_has_news() before it sleeps: where nothing was sent since it was found empty that is no, and costs nothing. */
 int  mailbox_fd(const struct mailbox *mailbox);
-bool mailbox_waiting(struct mailbox *mailbox); /* is there something to receive? */
+bool mailbox_waiting(struct mailbox *mailbox);  /* is there something to receive? */
+bool mailbox_has_news(struct mailbox *mailbox); /* is there something that no wake-up will tell of? */
 
 /* A connected mailbox sends only while mailbox_link() has said LINK_UP last. What it took and could not pass
  * on before the connection ended may still reach whoever listens next: a receiver goes by session and epoch.

@@ -160,7 +160,10 @@ static enum err run(struct shard *shard)
 			if (drained.v == INT64_MAX) drained.v = now.v + DRAIN_MS * US_PER_MS;
 			if (now.v >= drained.v || (engine_is_idle(engine) && !more)) return OK;
 		}
-		loop_wait(&shard->loop, more ? (dur_us){0} : engine_patience(engine));
+		if (more)
+			continue; /* what the loop would tell besides can wait for an idle moment, or CHILD_TURN_MS */
+		loop_wait(&shard->loop, engine_patience(engine));
+		child_look(&shard->child, &shard->loop);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "actors/supervisor/listen.h"
 #include "actors/rt/log.h"
 #include "actors/rt/options.h"
+#include "schemas/limits.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -15,9 +16,9 @@
 
 enum {
 	BACKLOG = 1024,
-	/* How long a peer may leave what we sent unacknowledged: libh2o itself never gives up on a reader
-	 * that does not read. Accepted connections inherit it. */
-	USER_TIMEOUT_MS = 15000,
+	/* How long a peer may leave what we sent unacknowledged, should nobody look. Accepted connections inherit it. http
+	 * looks, and counts whom it closes: after two of its windows at the latest, so it comes first. */
+	USER_TIMEOUT_MS = 3 * PACE_MS,
 };
 
 static void set_option(int fd, int level, int name, int value)

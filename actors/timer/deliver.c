@@ -1,12 +1,17 @@
 /* One shard's deliveries, from the question for them to the report.
  *
- *   DELIVERY_LEASE ─▶ leases ─▶ DELIVERY_RENDER ─▶ what to send ─▶ egress ─▶ ends ─▶ DELIVERY_REPORT
+ *   DELIVERY_LEASE ─▶ leases, and what to send ─▶ egress ─▶ ends ─▶ DELIVERY_REPORT
+ *                       └▶ what is large: DELIVERY_RENDER ─▶┘
  *
  * There is always one question with the shard, which answers it when something is due, unless everything that may be in
  * hand is. A lease is in hand until its report is acknowledged; a report that is not goes again. Whatever goes wrong before
- * anything was sent is reported as an attempt not made. */
+ * anything was sent is reported as an attempt not made.
+ *
+ * Each report costs the shard a record of its journal, unless it shares it with others: so they wait for each other while
+ * more attempts are under way, GATHER_US at most. What the shard gives instead of those that ended shares it too. */
 #include "actors/timer/deliver.h"
 
+#include "actors/rt/time.h"
 #include "schemas/delivery.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
@@ -17,6 +22,7 @@
 #include <sys/queue.h>
 
 enum { ASK_AGAIN_MS = 200, REPORT_CALLS_MAX = 16 };
+enum { GATHER_US = 1000, GATHERED_MAX = 2 * REPORTS_PER_CALL_MAX };
 _Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rendered */ +
                                     EGRESS_START_MS /* begun */ + EGRESS_ATTEMPT_MS +
                                     CALL_DEADLINE_MS /* reported */,
@@ -38,13 +44,15 @@ struct deliver {
 	struct ask    *ask;
 	struct egress *egress;
 	uint64_t       instance;
-	uint32_t       places, in_hand, asked_for, reporting;
+	uint32_t       places, in_hand, asked_for;
+	uint32_t       reporting, telling; /* calls that report, and reports in them */
 	bool           is_asking, is_stopping, is_withdrawn;
 	mono_us        ask_at, now;
 	struct buffer  reports; /* not sent yet; at most one of each lease in hand */
+	mono_us        gathered_by;
 };
 
-/* Leases on their way through DELIVERY_RENDER. */
+/* Leases that were given together, or on their way through DELIVERY_RENDER. */
 struct batch {
 	struct work work;
 	unsigned    count;
@@ -101,6 +109,7 @@ static void report(struct deliver *deliver, const uint8_t *lease, const struct a
 	uint8_t               bytes[ATTEMPT_REPORT_BYTES];
 	lease_read(lease, &whole.lease);
 	attempt_report_write(&whole, bytes);
+	if (deliver->reports.size == 0) deliver->gathered_by = mono_after(deliver->now, (dur_us){GATHER_US});
 	buffer_append(&deliver->reports, bytes, sizeof bytes); /* deliver_open() has seen to the room */
 }
 
@@ -110,6 +119,7 @@ static void on_reported(struct asked *asked, const struct reply *reply)
 	struct told    *told = (struct told *)work_of(asked);
 	struct deliver *deliver = told->work.deliver;
 	deliver->reporting--;
+	deliver->telling -= (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
 	if (reply->err && reply->err != ERR_MALFORMED) {
 		buffer_append(&deliver->reports, told->reports, told->size);
 		deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
@@ -136,13 +146,23 @@ static bool tell_some(struct deliver *deliver, size_t *at)
 	pack_bin(&packer, span_of(told->reports, told->size));
 	ask_commit(deliver->ask);
 	deliver->reporting++;
+	deliver->telling += (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
 	*at += told->size;
 	return true;
+}
+
+/* Or will no other end soon? */
+static bool has_gathered(const struct deliver *deliver)
+{
+	uint32_t count = (uint32_t)(deliver->reports.size / ATTEMPT_REPORT_BYTES);
+	return count >= GATHERED_MAX || count + deliver->telling >= deliver->in_hand ||
+	       deliver->is_stopping || deliver->now.v >= deliver->gathered_by.v;
 }
 
 static void tell(struct deliver *deliver)
 {
 	size_t at = 0;
+	if (!has_gathered(deliver)) return;
 	while (at < deliver->reports.size && deliver->reporting < REPORT_CALLS_MAX)
 		if (!tell_some(deliver, &at)) break;
 	if (at == 0) return;
@@ -264,6 +284,12 @@ static void end_batch(struct batch *batch)
 	work_free(&batch->work);
 }
 
+static void take_items(struct batch *batch, const msgpack_object *items)
+{
+	for (uint32_t i = 0; items->type == MSGPACK_OBJECT_ARRAY && i < items->via.array.size; i++)
+		take_item(batch, &items->via.array.ptr[i]);
+}
+
 /* Parts are arrays of items, the last is [items, total, has more]. */
 static void on_rendered(struct asked *asked, const struct reply *reply)
 {
@@ -272,9 +298,7 @@ static void on_rendered(struct asked *asked, const struct reply *reply)
 	bool                  more = !reply->err && reply->flags & REPLY_MORE;
 	if (!more && !reply->err && items->type == MSGPACK_OBJECT_ARRAY && items->via.array.size)
 		items = &items->via.array.ptr[0];
-	for (uint32_t i = 0; !reply->err && items->type == MSGPACK_OBJECT_ARRAY && i < items->via.array.size;
-	     i++)
-		take_item(batch, &items->via.array.ptr[i]);
+	if (!reply->err) take_items(batch, items);
 	if (!more) end_batch(batch);
 }
 
@@ -286,39 +310,80 @@ static void give_back(struct deliver *deliver, struct span leases)
 		report(deliver, leases.at + at, &end);
 }
 
-static void render(struct deliver *deliver, struct span leases)
+static void forget_seen(struct batch *batch)
 {
-	msgpack_packer packer;
-	struct batch  *batch = work_new(deliver, sizeof *batch);
-	if (!batch) {
-		give_back(deliver, leases);
-		return;
-	}
+	unsigned left = 0;
+	for (unsigned i = 0; i < batch->count; i++)
+		if (!batch->seen[i]) memmove(batch->leases[left++], batch->leases[i], LEASE_BYTES);
+	memset(batch->seen, 0, sizeof batch->seen);
+	batch->count = left;
+}
+
+/* Asks for what did not come along. */
+static void render(struct batch *batch)
+{
+	msgpack_packer  packer;
+	struct deliver *deliver = batch->work.deliver;
+	forget_seen(batch);
 	batch->work.asked.on_reply = on_rendered;
-	batch->count = (unsigned)(leases.size / LEASE_BYTES);
-	memcpy(batch->leases, leases.at, leases.size);
-	deliver->in_hand += batch->count;
-	if (!call_shard(deliver, MSG_DELIVERY_RENDER, EGRESS_START_MS, &batch->work.asked, &packer)) {
+	if (batch->count == 0 ||
+	    !call_shard(deliver, MSG_DELIVERY_RENDER, EGRESS_START_MS, &batch->work.asked, &packer)) {
 		end_batch(batch);
 		return;
 	}
 	msgpack_pack_array(&packer, ARGS_DELIVERY_RENDER);
-	pack_bin(&packer, leases);
+	pack_bin(&packer, span_of(batch->leases, (size_t)batch->count * LEASE_BYTES));
 	ask_commit(deliver->ask);
+}
+
+/* `items`: what came along and is still to be sent; or NULL. */
+static void take_leases(struct deliver *deliver, struct span leases, const msgpack_object *items)
+{
+	struct batch *batch = work_new(deliver, sizeof *batch);
+	if (!batch) {
+		give_back(deliver, leases);
+		return;
+	}
+	batch->count = (unsigned)(leases.size / LEASE_BYTES);
+	memcpy(batch->leases, leases.at, leases.size);
+	deliver->in_hand += batch->count;
+	if (items) take_items(batch, items);
+	render(batch);
 }
 
 /* The question -------------------------------------------------------------------------------------------- */
 
+/* [leases, [items], when they were made] */
+enum { AT_LEASES, AT_ITEMS, AT_MADE, ANSWER_ITEMS };
+
+static bool is_answer(const struct reply *reply)
+{
+	const msgpack_object *answer = reply->payload;
+	return !reply->err && answer->type == MSGPACK_OBJECT_ARRAY &&
+	       answer->via.array.size == ANSWER_ITEMS &&
+	       answer->via.array.ptr[AT_LEASES].type == MSGPACK_OBJECT_BIN;
+}
+
+/* Meanwhile the process may have been stopped, which the turn's time does not tell, or the disk have stood still: what is sent
+ * must not be what a subscriber has long switched off. */
+static bool is_fresh(const msgpack_object *made)
+{
+	mono_us at = {arg_integer(made, 0)};
+	int64_t age = mono_since(time_mono(), at).v;
+	return age >= 0 && age <= HANDED_FRESH_MS * US_PER_MS;
+}
+
 static void on_leases(struct asked *asked, const struct reply *reply)
 {
 	struct deliver *deliver = (struct deliver *)((char *)asked - offsetof(struct deliver, question));
-	struct span     leases = reply->err || reply->payload->type != MSGPACK_OBJECT_BIN
-	                             ? span_of(NULL, 0)
-	                             : arg_span(reply->payload);
 	deliver->is_asking = false;
 	if (reply->err) deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
+	if (!is_answer(reply)) return;
+	const msgpack_object *answer = reply->payload->via.array.ptr;
+	struct span           leases = arg_span(&answer[AT_LEASES]);
 	bool fits = leases.size % LEASE_BYTES == 0 && leases.size <= deliver->asked_for * LEASE_BYTES;
-	if (leases.size && fits) render(deliver, leases);
+	if (leases.size && fits)
+		take_leases(deliver, leases, is_fresh(&answer[AT_MADE]) ? &answer[AT_ITEMS] : NULL);
 }
 
 static void ask_for(struct deliver *deliver, uint32_t count, struct asked *asked)
@@ -346,7 +411,13 @@ static void question(struct deliver *deliver)
 	ask_for(deliver, free_places, &deliver->question);
 }
 
-void deliver_turn(struct deliver *deliver, mono_us now)
+static dur_us sleep_of(const struct deliver *deliver)
+{
+	bool does_gather = deliver->reports.size && deliver->now.v < deliver->gathered_by.v;
+	return does_gather ? mono_since(deliver->gathered_by, deliver->now) : (dur_us){INT64_MAX};
+}
+
+dur_us deliver_turn(struct deliver *deliver, mono_us now)
 {
 	deliver->now = now;
 	if (now.v >= deliver->ask_at.v) tell(deliver);
@@ -354,6 +425,7 @@ void deliver_turn(struct deliver *deliver, mono_us now)
 		question(deliver);
 	else if (deliver->is_asking && !deliver->is_withdrawn)
 		ask_for(deliver, 0, &deliver->withdrawal);
+	return sleep_of(deliver);
 }
 
 /* Stopping ------------------------------------------------------------------------------------------------ */

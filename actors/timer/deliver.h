@@ -10,8 +10,9 @@ must_check enum err deliver_open(struct deliver **deliver, struct ask *ask, stru
                                  uint64_t instance, uint32_t places);
 void                deliver_close(struct deliver **deliver);
 
-/* Once a turn, before ask_flush() and egress_turn(). */
-void deliver_turn(struct deliver *deliver, mono_us now);
+/* Before ask_flush(), once a turn before egress_turn() and again if that ended something. Returns how long the loop may sleep
+ * at most for what waits to be told. */
+dur_us deliver_turn(struct deliver *deliver, mono_us now);
 
 /* No more is asked for, and no attempt is begun; what is under way goes on. Idle: nothing is, and all is reported, or the
  * shard is not there. To cut: what is still under way is reported as an attempt of which nothing is known. */

@@ -21,12 +21,26 @@ enum { NAME_KEPT_S = 2 }; /* in libcurl, which is told the addresses anew with e
 
 /* ---- what libcurl asks and tells ---- */
 
+static bool has_sent(const struct attempt *attempt)
+{
+	long bytes = 0;
+	return !curl_easy_getinfo(attempt->easy, CURLINFO_REQUEST_SIZE, &bytes) && bytes > 0;
+}
+
+/* A connection that was used before and ends unanswered makes libcurl send the request once more, on another. What has been
+ * sent may have arrived, and then that is an attempt nobody counted: so there is no going back. */
+static bool is_spent(const struct attempt *attempt)
+{
+	return !attempt->is_fetch && has_sent(attempt);
+}
+
 static curl_socket_t on_dial(void *user, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct attempt *attempt = user;
 	struct address  address;
 	int             fd;
 
+	if (is_spent(attempt)) return CURL_SOCKET_BAD;
 	if (purpose != CURLSOCKTYPE_IPCXN || !address_of(&to->addr, &address) ||
 	    !address_may_dial(attempt->egress->options.rules, &address)) {
 		attempt->has_refused = true;
@@ -132,23 +146,11 @@ static int on_timer(CURLM *multi, long wait_ms, void *user)
 
 /* ---- handles ---- */
 
-static size_t on_send(char *to, size_t size, size_t count, void *user)
+/* Before each sending, the first too. */
+static int on_request(void *user, char *to, char *from, int to_port, int from_port)
 {
-	struct attempt *attempt = user;
-	size_t          left = attempt->body_size - attempt->body_sent, room = size * count;
-	if (left > room) left = room;
-	memcpy(to, attempt->body + attempt->body_sent, left);
-	attempt->body_sent += left;
-	return left;
-}
-
-/* A connection that was used before and ends unanswered makes libcurl send the request once more, on another. What has been
- * sent may have arrived, and then that is an attempt nobody counted: so there is no going back. */
-static int on_send_again(void *user, curl_off_t offset, int origin)
-{
-	struct attempt *attempt = user;
-	(void)origin;
-	return attempt->body_sent || offset ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
+	(void)to, (void)from, (void)to_port, (void)from_port;
+	return is_spent(user) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 /* What all attempts have in common. No cookies, no authentication from files, no other protocol: libcurl has none of it
@@ -182,8 +184,7 @@ static CURL *new_easy(void)
 	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
-	curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_send_again);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
 	return easy;
 }
 
@@ -194,6 +195,7 @@ static CURLcode prepare(struct attempt *attempt)
 	CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, attempt->url);
 
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, attempt);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, attempt);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, attempt);
 	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, attempt);
 	curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, attempt);
@@ -207,10 +209,9 @@ static CURLcode prepare(struct attempt *attempt)
 		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, (long)EGRESS_FETCH_BYTES_MAX);
 	} else {
 		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, 0L);
-		curl_easy_setopt(easy, CURLOPT_POST, 1L);
+		/* Borrowed: head and body of a small one leave in one piece, which a callback for the body would split. */
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)attempt->body_size);
-		curl_easy_setopt(easy, CURLOPT_READDATA, attempt);
-		curl_easy_setopt(easy, CURLOPT_SEEKDATA, attempt);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, attempt->body);
 	}
 	return code;
 }
@@ -235,6 +236,7 @@ void dial_end(struct attempt *attempt)
 		/* In the middle of an answer this closes the connection. */
 		curl_multi_remove_handle(egress->multi, attempt->easy);
 		curl_easy_setopt(attempt->easy, CURLOPT_HTTPHEADER, NULL);
+		curl_easy_setopt(attempt->easy, CURLOPT_POSTFIELDS, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_RESOLVE, NULL);
 		if (egress->easy_count < EASY_KEPT_MAX)
 			egress->easy[egress->easy_count++] = attempt->easy;
@@ -255,18 +257,25 @@ static enum attempt_error error_of_connect(const struct attempt *attempt)
 	return attempt->has_refused && !attempt->has_dialled ? ATTEMPT_ADDRESS_REFUSED : ATTEMPT_CONNECT;
 }
 
+static bool is_of_beginning(CURLcode code)
+{
+	return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT;
+}
+
 static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
 {
 	if (attempt->overflowed || code == CURLE_FILESIZE_EXCEEDED) return ATTEMPT_TOO_LARGE;
 	/* A fetch that is no success has told all there is to tell in its head. */
 	if (attempt->has_head && (!attempt->is_fetch || attempt->status < 200 || attempt->status > 299))
 		return ATTEMPT_NONE;
+	/* It wanted to go again, on another connection: the one that it had ended unanswered. */
+	if (code == CURLE_ABORTED_BY_CALLBACK || (is_spent(attempt) && is_of_beginning(code)))
+		return ATTEMPT_RESET;
 	switch (code) {
 	case CURLE_OK: return attempt->has_head ? ATTEMPT_NONE : ATTEMPT_PROTOCOL;
 	case CURLE_OPERATION_TIMEDOUT: return ATTEMPT_TIMEOUT;
 	case CURLE_COULDNT_CONNECT: return error_of_connect(attempt);
-	/* It wanted to go again, on another connection: the one that it had ended unanswered. */
-	case CURLE_COULDNT_RESOLVE_HOST: return attempt->body_sent ? ATTEMPT_RESET : ATTEMPT_DNS;
+	case CURLE_COULDNT_RESOLVE_HOST: return ATTEMPT_DNS;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CIPHER:
@@ -274,7 +283,6 @@ static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
 	case CURLE_SSL_ISSUER_ERROR:
 	case CURLE_SSL_INVALIDCERTSTATUS: return ATTEMPT_TLS;
 	case CURLE_SEND_ERROR:
-	case CURLE_SEND_FAIL_REWIND:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE: return ATTEMPT_RESET;

@@ -30,7 +30,7 @@ struct attempt {
 	char              *url;
 	struct curl_slist *headers, *addresses;
 	uint8_t           *body;
-	size_t             body_size, body_sent;
+	size_t             body_size;
 	bool               is_fetch, is_doubtful; /* its endpoint was in doubt when it began */
 	mono_us            due;                   /* when its state has lasted for too long */
 	mono_us            began_at, decided_at;

@@ -195,6 +195,19 @@ static bool heartbeats(struct timer *timer, mono_us now)
 	return true;
 }
 
+static void shorten(dur_us *wait, dur_us most)
+{
+	if (most.v < wait->v) *wait = most;
+}
+
+/* What is to be said to a shard leaves. Has anything come from it meanwhile, of which its descriptor may say nothing? */
+static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
+{
+	shorten(wait, deliver_turn(timer->deliveries[shard], now));
+	ask_flush(timer->shards[shard], now);
+	return ask_waiting(timer->shards[shard]);
+}
+
 /* One turn; returns how long the next may be away. */
 static dur_us turn(struct timer *timer, mono_us now)
 {
@@ -205,16 +218,21 @@ static dur_us turn(struct timer *timer, mono_us now)
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		more |= ask_pump(timer->shards[shard], now, MESSAGES_A_TURN);
 		notify_turn(timer->notices[shard], now, beat);
-		deliver_turn(timer->deliveries[shard], now); /* what an answer leads to leaves at once */
-		ask_flush(timer->shards[shard], now);
-		more |= ask_waiting(timer->shards[shard]);
+		more |= talk(timer, shard, now, &wait); /* what an answer leads to leaves at once */
 	}
 	timer->has_news = false;
-	dur_us egress_wait = egress_turn(timer->egress, now);
-	more |= timer->has_news; /* what it leads to leaves in the next turn */
-	if (egress_wait.v < wait.v) wait = egress_wait;
+	now = time_mono(); /* nothing is sent for a lease that ended meanwhile */
+	shorten(&wait, egress_turn(timer->egress, now));
+	for (uint32_t shard = 0; timer->has_news && shard < timer->shard_count; shard++)
+		more |= talk(timer, shard, now, &wait);
 	child_report(&timer->child, all_are_up(timer) ? "ready" : "starting", 0, now);
 	return more ? (dur_us){0} : wait;
+}
+
+static void sleep_for(struct timer *timer, dur_us wait)
+{
+	loop_wait(&timer->loop, wait);
+	child_look(&timer->child, &timer->loop);
 }
 
 static bool all_are_idle(const struct timer *timer)
@@ -229,7 +247,7 @@ static void turn_until_idle(struct timer *timer, int64_t ms)
 	mono_us until = mono_after(time_mono(), (dur_us){ms * US_PER_MS});
 	while (!all_are_idle(timer) && time_mono().v < until.v) {
 		dur_us wait = turn(timer, time_mono()), left = mono_since(until, time_mono());
-		loop_wait(&timer->loop, wait.v < left.v ? wait : left);
+		sleep_for(timer, wait.v < left.v ? wait : left);
 	}
 }
 
@@ -256,8 +274,7 @@ int timer_main(const struct options *options)
 	}
 	log_info("timer_started", "shards=%u", timer->shard_count);
 	while (!child_stopping(&timer->child)) {
-		dur_us wait = turn(timer, time_mono());
-		loop_wait(&timer->loop, wait);
+		sleep_for(timer, turn(timer, time_mono()));
 	}
 	drain(timer);
 	log_info("timer_stopped", "orderly=1");

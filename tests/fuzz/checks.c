@@ -20,20 +20,9 @@ void check_page(const struct ask *ask, const struct reply *reply)
 	arena_reset(&arena);
 }
 
-void check_leases(const struct reply *reply)
-{
-	if (reply->err) return;
-	struct span leases = arg_span(reply->payload);
-	must(reply->payload->type == MSGPACK_OBJECT_BIN && leases.size % LEASE_BYTES == 0);
-	must(leases.size <= LEASES_PER_CALL_MAX * LEASE_BYTES);
-	ask_note_leases(leases);
-}
-
-void check_rendered(const struct reply *reply)
+static void check_items(const msgpack_object_array *items)
 {
 	enum { BODY = 5, ITEMS = BODY + 1 };
-	if (reply->err) return;
-	const msgpack_object_array *items = &reply->payload->via.array.ptr[0].via.array;
 	for (uint32_t i = 0; i < items->size; i++) {
 		const msgpack_object_array *item = &items->ptr[i].via.array;
 		struct json                *body;
@@ -43,6 +32,24 @@ void check_rendered(const struct reply *reply)
 		must(json_member(body, "id") && json_member(body, "data")->kind == JSON_OBJECT);
 		arena_reset(&arena);
 	}
+}
+
+void check_leases(const struct reply *reply)
+{
+	if (reply->err) return;
+	const msgpack_object_array *answer = &reply->payload->via.array;
+	must(reply->payload->type == MSGPACK_OBJECT_ARRAY && answer->size == 3);
+	struct span leases = arg_span(&answer->ptr[0]);
+	must(answer->ptr[0].type == MSGPACK_OBJECT_BIN && leases.size % LEASE_BYTES == 0);
+	must(leases.size <= LEASES_PER_CALL_MAX * LEASE_BYTES);
+	must(answer->ptr[1].via.array.size <= leases.size / LEASE_BYTES);
+	check_items(&answer->ptr[1].via.array);
+	ask_note_leases(leases);
+}
+
+void check_rendered(const struct reply *reply)
+{
+	if (!reply->err) check_items(&reply->payload->via.array.ptr[0].via.array);
 }
 
 void check_queue(struct delivery_queue *queue, struct view *view, mono_us now)

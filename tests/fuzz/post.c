@@ -106,6 +106,11 @@ bool mailbox_waiting(struct mailbox *mailbox)
 	return in.first != NULL;
 }
 
+bool mailbox_has_news(struct mailbox *mailbox)
+{
+	return mailbox_waiting(mailbox); /* there is no descriptor that would tell */
+}
+
 enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
 {
 	(void)mailbox;

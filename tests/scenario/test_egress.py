@@ -184,6 +184,15 @@ def test_connections_are_used_again(receiver, trusting):
     assert len(receiver.requests) == 30 and receiver.connections == 1
 
 
+@pytest.mark.parametrize("size", [1, 200000])
+def test_what_was_sent_over_a_connection_that_ends_is_not_sent_over_another(receiver, trusting, size):
+    """It may have arrived, and would be an attempt that nobody counted."""
+    lines = [f"post kept {receiver.url('/status/200')}", f"post gone {receiver.url('/close')} {'x' * size}"]
+    got = drive([*lines, f"post after {receiver.url('/status/200')}"], *trusting, "--endpoint", 1)
+    assert words(got) == {"kept": ("-", 200), "gone": ("reset", 0), "after": ("-", 200)}
+    assert len(receiver.requests) == 3 and receiver.connections == 2, "nor is another opened for it"
+
+
 def test_an_endpoint_has_its_cap_and_its_order(receiver, trusting):
     drive([f"post {i} {receiver.url('/status/200')} {i}" for i in range(40)], *trusting, "--endpoint", 1)
     assert [int(request.body) for request in receiver.requests] == list(range(40))

@@ -169,6 +169,97 @@ Test(ask, says_after_a_send_that_something_has_come)
 	cr_expect_not(ask_waiting(ask));
 }
 
+/* ---- a loop that says what was readable ---- */
+
+static mono_us still; /* no time passes, so that nothing is looked at for its sake */
+
+static bool pump_still(void)
+{
+	return ask_pump(ask, still, 16);
+}
+
+static bool fills(int fd)
+{
+	struct pollfd woken = {.fd = fd, .events = POLLIN};
+	return poll(&woken, 1, 3000) == 1;
+}
+
+/* One call is with the callee, and everything has been looked at. */
+static uint64_t heed_wakes(void)
+{
+	ask_heeds_wakes(ask);
+	uint64_t id = call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	still = now();
+	while (pump_still())
+		continue;
+	return id;
+}
+
+Test(ask, looks_for_answers_where_it_was_woken)
+{
+	callee_replies(EPOCH, heed_wakes(), OK, 0);
+	cr_assert(fills(ask_fd(ask)));
+	pump_still();
+	cr_expect_eq(end_count, 0);
+	ask_woken(ask, ASK_WAKE_LINK);
+	pump_still();
+	cr_expect_eq(end_count, 0);
+	ask_woken(ask, ASK_WAKE_MAIL);
+	pump_still();
+	expect_end(0, 1, OK);
+}
+
+Test(ask, looks_for_answers_whose_wake_a_send_may_have_swallowed)
+{
+	callee_replies(EPOCH, heed_wakes(), OK, 0);
+	cr_assert(fills(ask_fd(ask)));
+	(void)call(MSG_PASS_GET, 2);
+	flush();
+	pump_still();
+	cr_assert_eq(end_count, 1);
+	expect_end(0, 1, OK);
+}
+
+Test(ask, looks_at_everything_from_time_to_time)
+{
+	callee_replies(EPOCH, heed_wakes(), OK, 0);
+	cr_assert(fills(ask_fd(ask)));
+	still.v += 51 * US_PER_MS;
+	pump_still();
+	cr_assert_eq(end_count, 1);
+}
+
+Test(ask, goes_on_looking_where_its_budget_ended)
+{
+	uint64_t id = heed_wakes();
+	for (int i = 0; i < 3; i++)
+		callee_replies(EPOCH, id, OK, REPLY_MORE);
+	cr_assert(within_time(ask_waiting(ask)));
+	usleep(20000);
+	ask_woken(ask, ASK_WAKE_MAIL);
+	cr_expect(ask_pump(ask, still, 1));
+	cr_expect(ask_pump(ask, still, 1));
+	cr_expect(ask_pump(ask, still, 1));
+	cr_expect_eq(end_count, 3);
+}
+
+Test(ask, looks_at_the_link_when_that_was_woken)
+{
+	(void)heed_wakes();
+	mailbox_close(&callee);
+	cr_assert(fills(ask_link_fd(ask)));
+	pump_still();
+	cr_expect_eq(ask_state(ask), ASK_UP);
+	ask_woken(ask, ASK_WAKE_LINK);
+	pump_still();
+	cr_expect_neq(ask_state(ask), ASK_UP);
+	cr_expect_eq(end_count, 1);
+}
+
+/* ---- the other side's calls ---- */
+
 static void answer_calls(void *user, struct ask *from, const struct frame *calls)
 {
 	*(unsigned *)user += calls->count;

@@ -6,6 +6,8 @@
 #include "actors/timer/deliver.h"
 #include "schemas/delivery.h"
 
+#include <arpa/inet.h>
+
 enum { INSTANCE = 7, PLACES = 40 };
 
 static struct egress        *egress;
@@ -69,12 +71,15 @@ static void end_delivering(void)
 
 TestSuite(deliver, .init = begin_delivering, .fini = end_delivering);
 
+static mono_us halt; /* time stands still here; 0: it does not */
+
 static void turn(void)
 {
-	deliver_turn(deliver, now());
-	ask_flush(ask, now());
-	(void)ask_pump(ask, now(), 16);
-	(void)egress_turn(egress, now());
+	const mono_us here = halt.v ? halt : now();
+	(void)deliver_turn(deliver, here);
+	ask_flush(ask, here);
+	(void)ask_pump(ask, here, 16);
+	(void)egress_turn(egress, here);
 }
 
 static bool has_call(void)
@@ -89,12 +94,18 @@ static bool has_call(void)
 	return frame_at < frame.count;
 }
 
+static void expect_some_call(void)
+{
+	cr_assert(within_time(has_call()), "no call");
+	cr_assert_eq(call_open(&frame.items[frame_at++], &asked), OK);
+}
+
 /* The timer's next call is this one. */
 static void expect_call(enum message message)
 {
-	cr_assert(within_time(has_call()), "no %s", message_row(message)->name);
-	cr_assert_eq(call_open(&frame.items[frame_at++], &asked), OK);
-	cr_assert_eq(asked.message, message, "%s", message_row(asked.message)->name);
+	expect_some_call();
+	cr_assert_eq(asked.message, message, "%s instead of %s", message_row(asked.message)->name,
+	             message_row(message)->name);
 }
 
 /* Whatever it does, it asks nothing now: time stands still meanwhile, however long the machine takes. */
@@ -121,15 +132,27 @@ static void answer(enum err err, const struct buffer *payload)
 	buffer_free(&out.bytes);
 }
 
-static void give(unsigned count, size_t cut)
+static dur_us given_ago;
+
+/* Leases, and what to send for some of them: `items` that `fill` packs. */
+static void give_with(unsigned count, size_t cut, unsigned items, void (*fill)(msgpack_packer *packer))
 {
 	struct buffer payload = {0};
 	expect_call(MSG_DELIVERY_LEASE);
 	cr_expect_eq(arg_integer(&asked.args[ARG_DELIVERY_LEASE_instance], 0), INSTANCE);
 	msgpack_packer packer = buffer_packer(&payload);
+	msgpack_pack_array(&packer, 3);
 	pack_bin(&packer, span_of(leases, count * LEASE_BYTES - cut));
+	msgpack_pack_array(&packer, items);
+	if (fill) fill(&packer);
+	pack_int(&packer, time_mono().v - given_ago.v);
 	answer(OK, &payload);
 	buffer_free(&payload);
+}
+
+static void give(unsigned count, size_t cut)
+{
+	give_with(count, cut, 0, NULL);
 }
 
 /* It asks for these to be rendered. The answer is the items that `fill` packs, an array of `items`. */
@@ -281,7 +304,82 @@ Test(deliver, takes_no_leases_that_are_not_whole_or_more_than_it_asked_for)
 	expect_call(MSG_DELIVERY_LEASE);
 }
 
+static void fill_second(msgpack_packer *packer)
+{
+	msgpack_pack_array(packer, 1);
+	pack_bin(packer, span_of(leases[1], LEASE_BYTES));
+}
+
+/* What comes along is begun, and what does not is asked for. */
+Test(deliver, asks_for_what_did_not_come_along)
+{
+	const uint8_t *rest[] = {leases[0], leases[2]};
+	give_with(3, 0, 1, fill_second);
+	do
+		expect_some_call();
+	while (asked.message != MSG_DELIVERY_RENDER);
+	struct span asked_for = arg_span(&asked.args[0]);
+	cr_assert_eq(asked_for.size, 2 * LEASE_BYTES);
+	for (unsigned i = 0; i < 2; i++)
+		cr_expect_arr_eq(asked_for.at + i * LEASE_BYTES, rest[i], LEASE_BYTES);
+	answer(ERR_OVERLOADED, NULL);
+	take_reports(3, OK);
+	expect_told(0, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
+	expect_told(1, ATTEMPT_VOID, ATTEMPT_NONE);
+	expect_told(2, ATTEMPT_NOT_MADE, ATTEMPT_NONE);
+}
+
+/* Its subscriber may have switched it off meanwhile. */
+Test(deliver, asks_again_for_what_lay_for_long)
+{
+	given_ago.v = (HANDED_FRESH_MS + 1) * US_PER_MS;
+	give_with(2, 0, 1, fill_second);
+	do
+		expect_some_call();
+	while (asked.message != MSG_DELIVERY_RENDER);
+	cr_expect_eq(arg_span(&asked.args[0]).size, 2 * LEASE_BYTES);
+}
+
+/* Of this machine's clock none can be: it was made by another one's, and its age is not known. */
+Test(deliver, asks_again_for_what_is_of_the_future)
+{
+	given_ago.v = -US_PER_SEC;
+	give_with(2, 0, 1, fill_second);
+	do
+		expect_some_call();
+	while (asked.message != MSG_DELIVERY_RENDER);
+	cr_expect_eq(arg_span(&asked.args[0]).size, 2 * LEASE_BYTES);
+}
+
 /* ---- reports ---- */
+
+static char endless[64]; /* the URL of an endpoint that never answers */
+
+static void fill_endless_and_void(msgpack_packer *packer)
+{
+	pack_rendered(packer, 0, endless);
+	fill_second(packer);
+}
+
+/* A record of the journal for one is one too many, but none waits for long. */
+Test(deliver, gathers_reports_while_attempts_are_under_way)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t          size = sizeof at;
+	int                mute = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert(!bind(mute, (struct sockaddr *)&at, sizeof at) && !listen(mute, 1));
+	cr_assert(!getsockname(mute, (struct sockaddr *)&at, &size));
+	snprintf(endless, sizeof endless, "https://127.0.0.1:%u/", ntohs(at.sin_port));
+	rules.allow_private = true;
+	halt = now();
+	give_with(2, 0, 2, fill_endless_and_void);
+	expect_call(MSG_DELIVERY_LEASE);
+	expect_silence();
+	halt.v += US_PER_MS;
+	take_reports(1, OK);
+	expect_told(1, ATTEMPT_VOID, ATTEMPT_NONE);
+	close(mute);
+}
 
 Test(deliver, tells_again_what_was_not_acknowledged)
 {

@@ -105,11 +105,13 @@ static inline void take_leases(void)
 	size_t         at = 0;
 	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
 	             MSGPACK_UNPACK_SUCCESS);
-	cr_assert(answer.type == MSGPACK_OBJECT_BIN && answer.via.bin.size % LEASE_BYTES == 0);
-	lease_count = answer.via.bin.size / LEASE_BYTES;
+	cr_assert(answer.type == MSGPACK_OBJECT_ARRAY && answer.via.array.size == 3);
+	const struct span bytes = arg_span(&answer.via.array.ptr[0]);
+	cr_assert_eq(bytes.size % LEASE_BYTES, 0);
+	lease_count = (unsigned)(bytes.size / LEASE_BYTES);
 	cr_assert_leq(lease_count, LEASES_PER_CALL_MAX);
 	for (unsigned i = 0; i < lease_count; i++)
-		lease_read((const uint8_t *)answer.via.bin.ptr + i * LEASE_BYTES, &leases[i]);
+		lease_read(bytes.at + i * LEASE_BYTES, &leases[i]);
 	msgpack_zone_free(zone);
 }
 

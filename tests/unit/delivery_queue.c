@@ -387,6 +387,19 @@ Test(delivery_queue, a_line_has_as_many_leases_as_its_endpoint_deserves)
 	cr_expect_eq(queue_line(&queue, shop(2), hook(2))->leased, LINE_NEW_MAX);
 }
 
+/* With nobody to give way to it needs no second question. */
+Test(delivery_queue, a_line_alone_is_given_all_that_is_asked_for)
+{
+	make_health(0, LINE_SOUND);
+	facts_of(0, 2 * LEASES_PER_CALL_MAX);
+	cr_assert_eq(lease_some(LEASES_PER_CALL_MAX), OK);
+	cr_expect_eq(lease_count, LEASES_PER_CALL_MAX);
+	facts_of(1, 1);
+	cr_assert_eq(lease_some(LEASES_PER_CALL_MAX), OK);
+	cr_expect_eq(leases_for(0), LINE_TURN_MAX);
+	cr_expect_eq(leases_for(1), 1);
+}
+
 /* Those that do not answer have half of all leases, with those of which nothing is known three quarters. */
 Test(delivery_queue, what_does_not_answer_leaves_room_for_what_does)
 {

@@ -1,9 +1,10 @@
-/* DELIVERY_RENDER: what an attempt sends, as its pass is now, signed so that the subscriber's secret fits; and what of the leases
- * asked for is left out, void, or cannot be sent. */
+/* What an attempt sends, as its pass is now, signed so that the subscriber's secret fits: the answer to DELIVERY_RENDER, what of
+ * the leases asked for is left out, void, or cannot be sent; and what comes along with leases. */
 #include "tests/unit/audit_shop.h"
 
 #include "actors/shard/account/account.h"
 #include "actors/shard/command.h"
+#include "actors/shard/delivery/queue.h"
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/webhook.h"
 #include "store/delivery.h"
@@ -63,20 +64,25 @@ static void finish(void)
 
 TestSuite(delivery_render, .init = begin, .fini = finish);
 
+static struct delivery row_of(enum delivery_zone in, uint8_t tag, uint32_t pass)
+{
+	return (struct delivery){.account = account,
+	                         .subscription = hook.id,
+	                         .event = {{1, [15] = tag}},
+	                         .zone = in,
+	                         .due = {1700000000000000},
+	                         .kind = EVENT_PASS_BALANCE_UPDATE,
+	                         .attempts = in == ZONE_LEASED,
+	                         .generation = 1,
+	                         .subject = pass,
+	                         .fact = {1700000000000000}};
+}
+
 static struct lease put_lease(uint8_t tag, uint32_t pass)
 {
-	struct delivery row = {.account = account,
-	                       .subscription = hook.id,
-	                       .event = {{1, [15] = tag}},
-	                       .zone = ZONE_LEASED,
-	                       .due = {1700000000000000},
-	                       .kind = EVENT_PASS_BALANCE_UPDATE,
-	                       .attempts = 1,
-	                       .generation = 1,
-	                       .subject = pass,
-	                       .fact = {1700000000000000},
-	                       .token = tag + 100u,
-	                       .instance = 1};
+	struct delivery row = row_of(ZONE_LEASED, tag, pass);
+	row.token = tag + 100u;
+	row.instance = 1;
 	must(!delivery_put(s.view, &row));
 	scratch_save(&s);
 	return (struct lease){row.account, row.subscription, row.due, row.event, row.token};
@@ -189,4 +195,88 @@ Test(delivery_render, takes_as_many_as_one_command_hands_out)
 	cr_assert_eq(render(leases, LEASES_PER_CALL_MAX, 0), OK);
 	for (unsigned i = 0; i < LEASES_PER_CALL_MAX; i++)
 		cr_expect_gt(arg_span(&item(i, &leases[i], 6)[5]).size, 5000);
+}
+
+/* With their leases --------------------------------------------------------------------------------------- */
+
+static struct lease handed[LEASES_PER_CALL_MAX];
+static unsigned     handed_count;
+
+/* DELIVERY_LEASE of so many deliveries that wait: its items stand in `answer`, its leases in `handed`. */
+static void hand_out(unsigned count, uint32_t pass)
+{
+	static struct delivery_queue    queue;
+	static struct account_cache     cache;
+	static struct delivery_counters counters;
+	const struct call               call = {.deadline = {LEASE_ASK_MS * US_PER_MS}};
+	const msgpack_object            args[] = {
+	               {.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = 1},
+	               {.type = MSGPACK_OBJECT_POSITIVE_INTEGER, .via.u64 = count},
+        };
+	size_t at = 0;
+	for (uint8_t i = 0; i < count; i++) {
+		struct delivery row = row_of(ZONE_WAITING, i, pass);
+		must(!delivery_put(s.view, &row));
+		scratch_save(&s);
+	}
+	must(!queue_load(&queue, s.view, LEASES_MAX, (mono_us){0}));
+	queue_note(&queue, queue_line(&queue, account, hook.id), LINE_SOUND, true);
+	struct request request = request_with(args);
+	request.call = &call;
+	request.accounts = &cache;
+	request.deliveries = &queue;
+	request.counters = &counters;
+	cr_assert_eq(on_DELIVERY_LEASE(&request, &outcome), OK);
+	scratch_save(&s);
+	cr_assert_eq(msgpack_unpack((const char *)payload.at, payload.size, &at, zone, &answer),
+	             MSGPACK_UNPACK_SUCCESS);
+	struct span bytes = arg_span(&answer.via.array.ptr[0]);
+	handed_count = (unsigned)(bytes.size / LEASE_BYTES);
+	for (unsigned i = 0; i < handed_count; i++)
+		lease_read(bytes.at + i * LEASE_BYTES, &handed[i]);
+	answer = answer.via.array.ptr[1];
+	account_forget_all(&cache);
+	queue_free(&queue);
+}
+
+Test(delivery_render, comes_along_with_its_lease)
+{
+	hand_out(2, PASS);
+	cr_assert_eq(handed_count, 2);
+	cr_assert_eq(answer.via.array.size, 2);
+	const msgpack_object *along[] = {item(0, &handed[0], 6), item(1, &handed[1], 6)};
+	struct buffer         kept = payload; /* which they point into */
+	payload = (struct buffer){0};
+	cr_assert_eq(render(handed, 2, 0), OK);
+	for (unsigned i = 0; i < 2; i++) {
+		const msgpack_object *asked_for = item(i, &handed[i], 6);
+		for (unsigned field = 0; field < 6; field++)
+			if (field != 3 && field != 4) /* seconds, signature */
+				cr_expect(
+				    span_equal(arg_span(&along[i][field]), arg_span(&asked_for[field])));
+	}
+	buffer_free(&kept);
+}
+
+Test(delivery_render, comes_along_until_it_is_much)
+{
+	size_t bytes = 0;
+	hand_out(LEASES_PER_CALL_MAX, LARGE_PASS);
+	cr_assert_eq(handed_count, LEASES_PER_CALL_MAX);
+	unsigned count = answer.via.array.size;
+	cr_expect_lt(count, LEASES_PER_CALL_MAX);
+	for (unsigned i = 0; i < count; i++)
+		bytes += arg_span(&item(i, &handed[i], 6)[5]).size;
+	cr_expect(bytes > HANDED_BODY_BYTES / 8 * 7 && bytes < HANDED_BODY_BYTES / 8 * 9, "%zu", bytes);
+	cr_assert_eq(render(handed + count, handed_count - count, 0), OK);
+	cr_expect_eq(answer.via.array.size, handed_count - count);
+}
+
+Test(delivery_render, does_not_come_along_if_it_cannot_be_made)
+{
+	facts.webhook_key[0] ^= 1;
+	hand_out(2, PASS);
+	facts.webhook_key[0] ^= 1;
+	cr_expect_eq(handed_count, 2);
+	cr_expect_eq(answer.via.array.size, 0);
 }

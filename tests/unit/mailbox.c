@@ -5,6 +5,7 @@
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -169,6 +170,32 @@ Test(mailbox, tells_what_waits_without_receiving_it)
 	cr_expect(mailbox_waiting(router));
 	cr_assert_eq(mailbox_recv(router, &letter), OK);
 	cr_expect(!mailbox_waiting(router));
+}
+
+static bool is_told(void)
+{
+	struct pollfd woken = {.fd = mailbox_fd(router), .events = POLLIN};
+	return poll(&woken, 1, 3000) == 1;
+}
+
+/* A look takes the wake-up, whatever it was for: to receive, to send, or nothing else. */
+Test(mailbox, has_news_of_what_its_descriptor_does_not_tell)
+{
+	connect_both();
+	cr_assert_eq(mailbox_send(dealer, NULL, span_str("one")), OK);
+	cr_assert(within_time(mailbox_waiting(router)));
+	cr_expect(mailbox_has_news(router));
+	cr_assert_eq(mailbox_recv(router, &letter), OK);
+	cr_expect(!mailbox_has_news(router));
+	cr_assert_eq(mailbox_send(dealer, NULL, span_str("two")), OK);
+	cr_assert(is_told());
+	cr_expect(!mailbox_has_news(router)); /* the loop hears of it */
+	struct peer from = letter.from;
+	cr_assert_eq(mailbox_send(router, &from, span_str("down")), OK);
+	cr_expect(mailbox_has_news(router));
+	cr_assert_eq(mailbox_recv(router, &letter), OK);
+	cr_assert_eq(mailbox_recv(router, &letter), ERR_WOULD_BLOCK);
+	cr_expect(!mailbox_has_news(router));
 }
 
 Test(mailbox, cannot_use_an_endpoint_that_is_none)

@@ -31,6 +31,11 @@ must_check enum err delivery_is_wanted(struct view *view, const struct account *
 /* The account of a delivery; NULL when there is none any more. */
 must_check enum err delivery_account(struct request *request, struct account_id id, struct account **account);
 
+/* Packs what the attempt at *row with this lease is to send: [lease, url, id, seconds, signature, body]. The request's account
+ * is the one that it is of. Errors: also ERR_SEALED (the secret cannot be read); then nothing is packed. */
+must_check enum err delivery_render(struct request *request, const uint8_t *lease, const struct delivery *row,
+                                    msgpack_packer *packer);
+
 /* Packs how the last attempt ended, as two members of a map: the answer's status, or what went wrong; null, where there is
  * none. */
 void delivery_pack_last(msgpack_packer *packer, unsigned status, unsigned error);

@@ -1,7 +1,7 @@
-/* DELIVERY_LEASE: the timer asks for what is due, and gets the right to make one attempt at each. The attempt is counted
- * here, before anybody can make it, so that no crash can make an eighth. What is not wanted any more ends here; what was
- * leased and never reported becomes due again. Nothing due: the question waits (engine/hand_out.c). A question for nothing takes the
- * one before back. */
+/* DELIVERY_LEASE: the timer asks for what is due, and gets the right to make one attempt at each, with what is to be sent
+ * until that is HANDED_BODY_BYTES together. The attempt is counted here, before anybody can make it, so that no crash can make
+ * an eighth. What is not wanted any more ends here; what was leased and never reported becomes due again. Nothing due: the
+ * question waits (engine/hand_out.c). A question for nothing takes the one before back. */
 #include "actors/shard/delivery/delivery.h"
 
 /* Rows written: a lease moves one; an end moves one too, and its account may have two old ones to forget. */
@@ -97,15 +97,51 @@ static enum err make_plan(struct request *request, unsigned count, struct plan *
 	return err ? err : ends_look_up(request, &plan->accounts);
 }
 
-static enum err lease(struct request *request, struct delivery row, struct lease *lease)
+/* Leases, and of most of them what is to be sent: what the answer is made of. */
+struct handed {
+	struct buffer leases, items;
+	unsigned      item_count;
+};
+
+/* The pass is read and written as for a GET, which is the writer's work too; on a reader thread it would wait for a commit and
+ * for another question. What cannot be made here the timer asks for: then it shows why. */
+static void render(struct request *request, const struct delivery *row, const uint8_t *lease,
+                   struct handed *handed)
+{
+	struct request of = *request;
+	size_t         size = handed->items.size;
+	if (size >= HANDED_BODY_BYTES) return;
+	if (delivery_account(request, row->account, &of.account) || !of.account) return;
+	msgpack_packer pk = buffer_packer(&handed->items);
+	if (delivery_render(&of, lease, row, &pk))
+		handed->items.size = size;
+	else
+		handed->item_count++;
+}
+
+/* Before the command's first write: to render may need range reads. */
+static void hand(struct request *request, struct plan *plan, struct handed *handed)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct delivery *row = &plan->steps[i].row;
+		uint8_t          bytes[LEASE_BYTES];
+		if (plan->steps[i].fate != LEASE_IT) continue;
+		random_take(request->random, &row->token, sizeof row->token);
+		lease_write(
+		    &(struct lease){row->account, row->subscription, row->due, row->event, row->token},
+		    bytes);
+		buffer_append(&handed->leases, bytes, sizeof bytes);
+		render(request, row, bytes, handed);
+	}
+}
+
+static enum err lease(struct request *request, struct delivery row)
 {
 	enum err err = delivery_del(request->view, &row);
 	if (err) return err;
 	row.zone = ZONE_LEASED;
 	row.attempts++;
 	row.instance = (uint64_t)arg_integer(&request->args[ARG_DELIVERY_LEASE_instance], 0);
-	random_take(request->random, &row.token, sizeof row.token);
-	*lease = (struct lease){row.account, row.subscription, row.due, row.event, row.token};
 	return delivery_put(request->view, &row);
 }
 
@@ -130,19 +166,11 @@ static enum err give_back(struct request *request, struct delivery row)
 	return delivery_put(request->view, &row);
 }
 
-static enum err take_step(struct request *request, struct plan *plan, const struct step *step,
-                          struct buffer *leases)
+static enum err take_step(struct request *request, struct plan *plan, const struct step *step)
 {
-	struct lease    given;
-	uint8_t         bytes[LEASE_BYTES];
-	enum err        err;
 	struct delivery row = step->row;
 	switch (step->fate) {
-	case LEASE_IT:
-		if ((err = lease(request, row, &given))) return err;
-		lease_write(&given, bytes);
-		buffer_append(leases, bytes, sizeof bytes);
-		return OK;
+	case LEASE_IT: return lease(request, row);
 	case GIVE_BACK: return give_back(request, row);
 	case DISCARD_IT: return ends_put(request, &plan->accounts, &row, DELIVERY_DISCARDED);
 	case END_IT: break;
@@ -151,25 +179,42 @@ static enum err take_step(struct request *request, struct plan *plan, const stru
 	return ends_put(request, &plan->accounts, &row, DELIVERY_FAILED);
 }
 
-/* Its answer is a bin: the leases' bytes. */
+static void pack_handed(struct handed *handed, mono_us now, struct buffer *payload)
+{
+	msgpack_packer pk = buffer_packer(payload);
+	msgpack_pack_array(&pk, 3);
+	pack_bin(&pk, buffer_span(&handed->leases));
+	if (handed->items.failed) { /* no memory: they are asked for, one by one */
+		msgpack_pack_array(&pk, 0);
+	} else {
+		msgpack_pack_array(&pk, handed->item_count);
+		buffer_append(payload, handed->items.at, handed->items.size);
+	}
+	pack_int(&pk, now.v);
+	payload->failed |= handed->leases.failed;
+	buffer_free(&handed->leases);
+	buffer_free(&handed->items);
+}
+
+/* Its answer is [the leases' bytes, [items], when they were made], each item as in the answer to DELIVERY_RENDER, the time that
+ * of the host's monotonic clock, in microseconds. */
 enum err on_DELIVERY_LEASE(struct request *request, struct outcome *outcome)
 {
-	struct plan    plan = {.count = 0};
-	struct buffer  leases = {0};
-	unsigned       count = (unsigned)arg_integer(&request->args[ARG_DELIVERY_LEASE_count], 0);
-	msgpack_packer pk = buffer_packer(outcome->payload);
+	struct plan   plan = {.count = 0};
+	struct handed handed = {.item_count = 0};
+	unsigned      count = (unsigned)arg_integer(&request->args[ARG_DELIVERY_LEASE_count], 0);
 	if (count == 0) { /* the timer stops: it wants no more, whatever it asked before */
-		pack_bin(&pk, span_of(NULL, 0));
+		pack_handed(&handed, request->mono, outcome->payload);
 		return OK;
 	}
 	queue_meet(request->deliveries,
 	           (uint64_t)arg_integer(&request->args[ARG_DELIVERY_LEASE_instance], 0));
 	enum err err = make_plan(request, count, &plan);
+	if (!err) hand(request, &plan, &handed);
 	for (unsigned i = 0; i < plan.count && !err; i++)
-		err = take_step(request, &plan, &plan.steps[i], &leases);
-	pack_bin(&pk, buffer_span(&leases));
-	if (!err && leases.failed) err = ERR_NO_MEMORY;
-	buffer_free(&leases);
+		err = take_step(request, &plan, &plan.steps[i]);
+	pack_handed(&handed, request->mono, outcome->payload);
+	if (!err && outcome->payload->failed) err = ERR_NO_MEMORY;
 	if (err || plan.count) return err;
 	mono_us last = {request->call->deadline.v - LEASE_ANSWER_MS * US_PER_MS};
 	return request->mono.v < last.v ? ERR_PARKED : OK;

@@ -391,6 +391,16 @@ void queue_promise(struct delivery_queue *queue, const struct line *line, uint32
 	queue->promised[line->health] += count;
 }
 
+/* Is nobody else's turn to come after this one's? */
+static bool is_alone(const struct delivery_queue *queue, const struct line *line)
+{
+	for (unsigned i = 0; i < LINE_HEALTHS; i++) {
+		const struct line *first = TAILQ_FIRST(&queue->ready[i]);
+		if (first && (first != line || TAILQ_NEXT(first, in_ring))) return false;
+	}
+	return true;
+}
+
 struct line *queue_turn(struct delivery_queue *queue, wall_us service_now, uint32_t *room)
 {
 	wake(queue, service_now);
@@ -398,7 +408,7 @@ struct line *queue_turn(struct delivery_queue *queue, wall_us service_now, uint3
 	if (!line) return NULL;
 	line->turn = queue->turn;
 	*room = leases_of(line) - line->leased;
-	if (*room > LINE_TURN_MAX) *room = LINE_TURN_MAX;
+	if (*room > LINE_TURN_MAX && !is_alone(queue, line)) *room = LINE_TURN_MAX;
 	if (*room > share_of(queue, line)) *room = share_of(queue, line);
 	TAILQ_REMOVE(&queue->ready[line->health], line, in_ring);
 	TAILQ_INSERT_TAIL(&queue->ready[line->health], line, in_ring);

@@ -1,6 +1,7 @@
-/* DELIVERY_RENDER: what an attempt is to send, made on a reader thread after its lease is durable: the pass or scan as it is
- * now, signed with the subscription's secret and the hour of this attempt. A lease that does not hold any more is left out of the
- * answer; one whose pass, scan or subscription has gone meanwhile has nothing to send. */
+/* What an attempt is to send: the pass or scan as it is now, signed with the subscription's secret and the hour of this
+ * attempt. Small ones are made when they are handed out (lease.c). DELIVERY_RENDER makes the others, on a reader thread after
+ * their lease is durable. A lease that does not hold any more is left out of its answer; one whose pass, scan or subscription
+ * has gone meanwhile has nothing to send. */
 #include "actors/rt/time.h"
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
@@ -76,8 +77,8 @@ static void pack_failure(const uint8_t *lease, msgpack_packer *pk)
 	msgpack_pack_uint8(pk, ATTEMPT_INTERNAL);
 }
 
-static enum err pack_attempt(struct request *request, const uint8_t *lease, const struct delivery *row,
-                             msgpack_packer *pk)
+enum err delivery_render(struct request *request, const uint8_t *lease, const struct delivery *row,
+                         msgpack_packer *pk)
 {
 	struct subscription subscription;
 	struct buffer       body = {0};
@@ -88,6 +89,8 @@ static enum err pack_attempt(struct request *request, const uint8_t *lease, cons
 	if ((err = put_envelope(request, row, id, &body))) goto out;
 	struct webhook webhook = {span_str(id), time_wall(), buffer_span(&body)};
 	if ((err = sign(request, &subscription, &webhook, signature))) goto out;
+	if (body.failed) err = ERR_NO_MEMORY;
+	if (err) goto out;
 	msgpack_pack_array(pk, 6);
 	pack_bin(pk, span_of(lease, LEASE_BYTES));
 	pack_str(pk, subscription.url);
@@ -96,7 +99,6 @@ static enum err pack_attempt(struct request *request, const uint8_t *lease, cons
 	pack_text(pk, signature);
 	pack_bin(pk, buffer_span(&body));
 out:
-	if (body.failed) err = ERR_NO_MEMORY;
 	buffer_free(&body);
 	return err;
 }
@@ -129,7 +131,7 @@ static enum err render(struct request *request, const uint8_t *bytes, struct lis
 		pack_void(bytes, &pk);
 		return OK;
 	}
-	err = pack_attempt(request, bytes, &row, &pk);
+	err = delivery_render(request, bytes, &row, &pk);
 	if (err != ERR_SEALED) return err;
 	pack_failure(bytes, &pk); /* it counts: a key that is gone will not come back by asking again */
 	return OK;

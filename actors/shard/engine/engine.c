@@ -309,13 +309,16 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if (engine_has_room(engine) && (err = engine_hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	engine_ask_timer(engine);
+	bool was_full = !engine_has_room(engine);
 	if ((err = submit(engine))) return err;
 	if ((err = commit(engine, idle))) return err;
 	tell(engine);
 	if (!engine_has_room(engine))
 		*more = false; /* the journal's threads will wake us */
+	else if (was_full)
+		*more = true; /* for what was passed over */
 	else if (!*more)
-		*more = mailbox_waiting(engine->mailbox); /* sending may have swallowed the wake-up */
+		*more = mailbox_has_news(engine->mailbox); /* sending may have swallowed the wake-up */
 	return OK;
 }
 
