@@ -4,6 +4,7 @@
  * into `state` under the mutex. Progress is counted in atomics meanwhile. */
 #include "store/keeper.h"
 
+#include "store/background.h"
 #include "store/caretaker.h"
 #include "store/file.h"
 #include "store/store.h"
@@ -13,12 +14,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 19, DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
+enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
 
 struct keeper {
 	struct store_place        place;
@@ -270,7 +270,7 @@ static void *keeper_main(void *data)
 	struct keeper_state *job = &keeper->job;
 	struct ground        ground;
 	bool                 asked;
-	setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
+	background_thread();
 	(void)!snapshot_prune(keeper->place.dir_fd, keeper->dir, SNAPSHOTS_KEPT,
 	                      NULL); /* what a killed one has left */
 	while (next(keeper, &asked, job)) {

@@ -9,16 +9,15 @@
 #include "actors/rt/time.h"
 #include "actors/shard/list/kept.h"
 #include "actors/shard/engine/kept_call.h"
+#include "store/background.h"
+#include "store/bell.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Lists of accounts have all but the first: what the shard as a whole is asked, renderings of deliveries above all, never
  * waits for long lists. */
-enum { READER_THREADS = 3, LIST_NICE = 10, LIST_SLICE_NS = 100000 };
+enum { READER_THREADS = 3 };
 
 struct job {
 	struct peer      peer;
@@ -45,8 +44,9 @@ struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
 	struct kept              *kept;
-	int                       fd;
-	struct job               *held, **held_last; /* the writer's */
+	struct bell               bell;             /* the writer's: rung for each result */
+	bool                      may_have_results; /* the writer's, likewise the next */
+	struct job               *held, **held_last;
 	pthread_mutex_t           mutex;
 	pthread_cond_t            work;
 	struct job               *first, **last;
@@ -74,7 +74,6 @@ struct answer {
 
 static void put_result(struct answer *answer)
 {
-	uint64_t       one = 1;
 	struct result *result = calloc(1, sizeof *result);
 	struct span    frame = frame_seal_replies(&answer->out, answer->readers->facts->epoch);
 	if (!result || frame.size == 0) { /* no memory: the caller's own deadline answers */
@@ -89,8 +88,7 @@ static void put_result(struct answer *answer)
 	*answer->readers->done_last = result;
 	answer->readers->done_last = &result->next;
 	pthread_mutex_unlock(&answer->readers->mutex);
-	ssize_t n = write(answer->readers->fd, &one, sizeof one);
-	(void)n;
+	bell_ring(&answer->readers->bell);
 }
 
 static void put_payload(struct answer *answer, enum err err, unsigned flags, struct span field,
@@ -212,28 +210,13 @@ static void job_done(struct reader *reader)
 	job_free(job);
 }
 
-/* Of this thread alone. A list computes for milliseconds, and whoever answers a delta for microseconds, six threads one after
- * the other: none of them is to wait until a list's slice has ended. (Slices of one's own are Linux 6.12's; before, the
- * priority does it.) */
-static void step_back(void)
-{
-	struct { /* the kernel's sched_attr, whose header and the C library's exclude each other */
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t  nice;
-		uint32_t priority;
-		uint64_t runtime_ns, deadline_ns, period_ns;
-	} attr = {.size = sizeof attr, .nice = LIST_NICE, .runtime_ns = LIST_SLICE_NS};
-	(void)!syscall(SYS_sched_setattr, 0, &attr, 0); /* without it lists cost others more */
-}
-
 static void *reader_main(void *data)
 {
 	struct reader  *reader = data;
 	struct readers *readers = reader->readers;
 	struct buffer   payload = {0};
 	struct job     *job;
-	if (takes_lists(reader)) step_back();
+	if (takes_lists(reader)) background_thread();
 	while ((job = next_job(reader))) {
 		answer_job(readers, reader->view, job, &payload);
 		arena_reset(&reader->arena);
@@ -313,19 +296,18 @@ void readers_release(struct readers *readers)
 
 int readers_fd(const struct readers *readers)
 {
-	return readers->fd;
+	return readers->bell.fd;
 }
 
 bool readers_next(struct readers *readers, struct peer *peer, struct buffer *frame)
 {
-	uint64_t count;
-	ssize_t  n = read(readers->fd, &count,
-	                  sizeof count); /* before the look: a later result signals anew */
-	(void)n;
+	if (bell_answered(&readers->bell)) readers->may_have_results = true;
+	if (!readers->may_have_results) return false;
 	pthread_mutex_lock(&readers->mutex);
 	struct result *result = readers->done;
 	if (result && !(readers->done = result->next)) readers->done_last = &readers->done;
 	pthread_mutex_unlock(&readers->mutex);
+	readers->may_have_results = result != NULL;
 	if (!result) return false;
 	*peer = result->peer;
 	*frame = result->frame;
@@ -337,6 +319,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 {
 	struct readers *readers = calloc(1, sizeof *readers);
 	if (!readers) return ERR_NO_MEMORY;
+	readers->bell.fd = -1;
 	readers->store = store;
 	readers->facts = facts;
 	readers->held_last = &readers->held;
@@ -347,8 +330,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 	*out = readers;
 	enum err err = kept_new(&readers->kept);
 	if (err) return err;
-	readers->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (readers->fd < 0) return ERR_IO;
+	if ((err = bell_open(&readers->bell))) return err;
 	for (unsigned i = 0; i < READER_THREADS; i++) {
 		struct reader *reader = &readers->threads[i];
 		reader->readers = readers;
@@ -379,7 +361,7 @@ void readers_close(struct readers **readers_p)
 	while (readers_next(readers, &peer, &frame))
 		buffer_free(&frame);
 	kept_free(&readers->kept);
-	if (readers->fd >= 0) close(readers->fd);
+	bell_close(&readers->bell);
 	pthread_mutex_destroy(&readers->mutex);
 	pthread_cond_destroy(&readers->work);
 	free(readers);

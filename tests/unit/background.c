@@ -1,0 +1,23 @@
+/* A thread of the background steps back; nobody else of its process does. */
+#include "store/background.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+static void *step_back(void *nice)
+{
+	background_thread();
+	*(int *)nice = getpriority(PRIO_PROCESS, 0);
+	return NULL;
+}
+
+Test(background, only_the_thread_that_asks_for_it_steps_back)
+{
+	pthread_t thread;
+	int       before = getpriority(PRIO_PROCESS, 0), nice = -1;
+	cr_assert_eq(pthread_create(&thread, NULL, step_back, &nice), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(nice, BACKGROUND_NICE);
+	cr_expect_eq(getpriority(PRIO_PROCESS, 0), before);
+}
