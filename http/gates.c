@@ -267,13 +267,11 @@ bool gates_receive(const struct http_thread *thread)
 static bool is_stalled(struct gate *gate, mono_us now)
 {
 	uint64_t moved = pace_acknowledged(h2o_socket_get_fd(gate->socket));
-	if (gate->pace.since.v == 0) pace_begin(&gate->pace, now, moved);
-	bool     holds = pace_holds(&gate->pace, now, moved);
 	uint64_t held = sum_of(gate->thread->service, offsetof(struct metrics, answer_bytes));
-	bool     crowded = held > ANSWERS_BYTES_MAX / 2 && gate->answer_charge > ANSWER_SMALL_BYTES;
 	bool     stopping = atomic_load_explicit(&gate->thread->service->stopping, memory_order_relaxed);
-	return !holds ||
-	       ((crowded || stopping) && mono_since(now, gate->pace.moved).v > EVICT_AFTER_MS * US_PER_MS);
+	bool     pressed = stopping || pace_presses(held, gate->answer_charge);
+	if (gate->pace.since.v == 0) pace_begin(&gate->pace, now, moved);
+	return !pace_holds_pressed(&gate->pace, now, moved, pressed);
 }
 
 static bool is_late(struct gate *gate, mono_us now)

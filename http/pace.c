@@ -26,6 +26,17 @@ bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes)
 	return enough;
 }
 
+bool pace_holds_pressed(struct pace *pace, mono_us now, uint64_t bytes, bool pressed)
+{
+	bool holds = pace_holds(pace, now, bytes);
+	return holds && !(pressed && mono_since(now, pace->moved).v > EVICT_AFTER_MS * US_PER_MS);
+}
+
+bool pace_presses(uint64_t held, size_t bytes)
+{
+	return held > ANSWERS_BYTES_MAX / 2 && bytes > ANSWER_SMALL_BYTES;
+}
+
 uint64_t pace_acknowledged(int fd)
 {
 	struct tcp_info info = {0};

@@ -2,6 +2,7 @@
 #include "schemas/clock.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether something that moves bytes goes on moving them: PACE_BYTES in every PACE_MS. */
 struct pace {
@@ -16,6 +17,13 @@ void pace_begin(struct pace *pace, mono_us now, uint64_t bytes);
 
 /* `bytes` have been moved in all. false: too slow, the connection is to be closed. Errors: none. */
 bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes);
+
+/* As pace_holds(), for an answer. `pressed`: somebody waits for it to end, so that it may stand still for EVICT_AFTER_MS
+ * only. */
+bool pace_holds_pressed(struct pace *pace, mono_us now, uint64_t bytes, bool pressed);
+
+/* All answers together hold `held` bytes: is that so many that one of `bytes` is pressed? */
+bool pace_presses(uint64_t held, size_t bytes);
 
 /* How many bytes the peer has acknowledged on this TCP socket, ever; 0 when the kernel does not say. */
 uint64_t pace_acknowledged(int fd);

@@ -43,3 +43,22 @@ Test(pace, it_says_since_when_nothing_moves)
 	cr_expect(pace_holds(&pace, at_ms(900), 8));
 	cr_expect_eq(pace.moved.v, at_ms(100).v);
 }
+
+Test(pace, one_that_is_pressed_may_not_stand_still_for_long)
+{
+	struct pace pace;
+	pace_begin(&pace, at_ms(0), 7);
+	cr_expect(pace_holds_pressed(&pace, at_ms(EVICT_AFTER_MS), 7, true));
+	cr_expect(pace_holds_pressed(&pace, at_ms(EVICT_AFTER_MS + 1), 7, false));
+	cr_expect_not(pace_holds_pressed(&pace, at_ms(EVICT_AFTER_MS + 1), 7, true));
+	cr_expect(pace_holds_pressed(&pace, at_ms(EVICT_AFTER_MS + 2), 8, true));
+	cr_expect_not(pace_holds_pressed(&pace, at_ms(PACE_MS), 9, false));
+}
+
+Test(pace, large_answers_are_pressed_from_half_of_the_room_on)
+{
+	uint64_t half = ANSWERS_BYTES_MAX / 2;
+	cr_expect_not(pace_presses(half, ANSWER_SMALL_BYTES + 1));
+	cr_expect(pace_presses(half + 1, ANSWER_SMALL_BYTES + 1));
+	cr_expect_not(pace_presses(ANSWERS_BYTES_MAX, ANSWER_SMALL_BYTES));
+}
