@@ -84,19 +84,25 @@ class Backlog:
         return Counter({one["id"]: one["balance"] // DELTA for one in passes})
 
     def await_all(self, names, seconds, meanwhile=lambda: None):
-        """Every delta's event, and no other, has come to the subscriptions of these names; returns how many there were."""
-        accepted = self.accepted()
-        wanted = sum(accepted.values())
+        """Every delta's event, and no other, has come to the subscriptions of these names; returns how many there were.
+        What a killed generator had sent may still be applied, so the balances are asked again and again."""
+        def counts():
+            accepted = +self.accepted()
+            for name in names:
+                self.arrivals[name].look()
+            return accepted, {name: Counter(self.arrivals[name].passes.values()) for name in names}
 
         def all_there():
             meanwhile()
-            return all(self.arrivals[name].look() >= wanted for name in names)
+            accepted, came = counts()
+            return all(came[name] == accepted for name in names) and accepted.total()
 
-        wait_for(all_there, seconds, f"{wanted} events at {names}")
-        for name in names:
-            self.arrivals[name].look()
-            assert Counter(self.arrivals[name].passes.values()) == +accepted, f"{name}: events of deltas that are none"
-        return wanted
+        def difference():
+            accepted, came = counts()
+            return "the events at: " + ", ".join(
+                f"{name}, {(accepted - came[name]).total()} missing, {(came[name] - accepted).total()} of no delta" for name in names)
+
+        return wait_for(all_there, seconds, difference)
 
     def close(self):
         self.shop.close()

@@ -44,15 +44,16 @@ def commands():
 
 
 def wait_for(condition, seconds, what):
-    """Polls until `condition()` is truthy and returns that; fails after `seconds`, saying `what` did not come. A crowded
-    machine may take longer for what it does in the end: STAMPEDE_PATIENCE is how many times as long."""
+    """Polls until `condition()` is truthy and returns that; fails after `seconds`, saying `what` did not come, or what
+    `what()` then says. A crowded machine may take longer for what it does in the end: STAMPEDE_PATIENCE is how many
+    times as long."""
     seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"waited {seconds} s in vain for {what}"
+        assert time.monotonic() < end, f"waited {seconds} s in vain for {what() if callable(what) else what}"
         time.sleep(0.01)
 
 
@@ -213,7 +214,7 @@ class Service:
         """Runs `stampede ARGUMENTS`; `data`: adds --data of this service. Returns the finished process."""
         where = ["--data", self.data] if data else []
         return subprocess.run([self.program, *map(str, arguments), *where], input=stdin, capture_output=True,
-                              text=True, timeout=seconds, env=env or self.environment(), check=False)
+                              text=True, timeout=seconds * PATIENCE, env=env or self.environment(), check=False)
 
     def cli(self, *arguments, stdin=None):
         """The JSON value that a command prints. A refusal raises CliError. run() is for tests of the command line itself."""
@@ -221,7 +222,7 @@ class Service:
             done = self.run(*arguments, stdin=stdin)
             status, out, err = done.returncode, done.stdout.encode(), done.stderr.encode()
         else:
-            status, out, err = commands().run([*arguments, "--data", self.data], stdin, 60)
+            status, out, err = commands().run([*arguments, "--data", self.data], stdin, 60 * PATIENCE)
         if status == 1:
             raise CliError(arguments, err.decode())
         assert status == 0, f"{arguments}: exit {status}: {err}"

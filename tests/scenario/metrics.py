@@ -50,3 +50,9 @@ class Metrics:
 
 def look(service):
     return Metrics(fetch(service))
+
+
+def told_of(service):
+    """What the metrics say that is not 0, for a failure's message."""
+    return "\n".join(line for line in fetch(service).splitlines()
+                     if not line.startswith("#") and "_bucket{" not in line and not line.endswith(" 0"))

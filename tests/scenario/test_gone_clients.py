@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 from harness import wait_for
-from metrics import look
+from metrics import look, told_of
 from raw import connect
 from shop import Shop
 
@@ -72,6 +72,6 @@ def test_whoever_is_sent_away_for_not_reading_is_not_served_on(shops):
             deaf.sendall(head(shop, "GET /v1/passes?limit=8 HTTP/1.1") * 100)
         for kind, shop in shops.items():
             wait_for(lambda: look(shop.service).get("stampede_http_connections_closed_total", during="answer") > 0,
-                     30, "who does not read to be closed")
+                     30, lambda: f"who does not read to be closed, {kind}:\n{told_of(shop.service)}")
             await_its_end(shop)
             assert lists(shop) - before[kind] < 20
