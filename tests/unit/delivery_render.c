@@ -19,6 +19,15 @@ static struct outcome      outcome;
 static struct subscription hook;
 static msgpack_zone       *zone;
 static msgpack_object      answer;
+static size_t              refused_from = SIZE_MAX; /* bytes: there is no memory for so much in one piece */
+
+void *__real_realloc(void *at, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+
+void *__wrap_realloc(void *at, size_t size)
+{
+	return size >= refused_from ? NULL : __real_realloc(at, size);
+}
 
 static struct request request_with(const msgpack_object *args)
 {
@@ -279,4 +288,15 @@ Test(delivery_render, does_not_come_along_if_it_cannot_be_made)
 	facts.webhook_key[0] ^= 1;
 	cr_expect_eq(handed_count, 2);
 	cr_expect_eq(answer.via.array.size, 0);
+}
+
+Test(delivery_render, leaves_the_leases_alone_if_there_is_no_memory_for_what_comes_along)
+{
+	refused_from = HANDED_BODY_BYTES / 2;
+	hand_out(LEASES_PER_CALL_MAX, LARGE_PASS);
+	refused_from = SIZE_MAX;
+	cr_assert_eq(handed_count, LEASES_PER_CALL_MAX);
+	cr_expect_eq(answer.via.array.size, 0);
+	cr_assert_eq(render(handed, handed_count, 0), OK);
+	cr_expect_eq(answer.via.array.size, handed_count);
 }
