@@ -31,6 +31,7 @@ static struct scanned *find(struct scan *scan, uint64_t number)
 /* In large pages where there are such: 4096 small ones cost more than reading what they are for. */
 static uint8_t *new_pages(uint64_t bytes)
 {
+	if (bytes < LARGE_PAGE) return malloc((size_t)bytes);
 	uint8_t *pages = aligned_alloc(LARGE_PAGE,
 	                               (size_t)(bytes + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1));
 	if (pages) (void)!madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
