@@ -23,8 +23,7 @@ struct mailbox {
 	void    *raw;     /* libzmq's handle of `socket` */
 	bool     is_router;
 	bool     link_is_up; /* DEALER: as mailbox_link() said last */
-	bool
-	    may_wait; /* something of which the descriptor does not tell: after each look but one that found nothing */
+	bool     may_wait;   /* something that the descriptor does not tell of */
 };
 
 static void begin_process(void)
@@ -134,8 +133,7 @@ bool mailbox_waiting(struct mailbox *mailbox)
 	int    events = 0;
 	size_t size = sizeof(events);
 	(void)zmq_getsockopt(mailbox->raw, ZMQ_EVENTS, &events, &size);
-	mailbox->may_wait = events & ZMQ_POLLIN;
-	return events & ZMQ_POLLIN;
+	return mailbox->may_wait = events & ZMQ_POLLIN;
 }
 
 bool mailbox_has_news(struct mailbox *mailbox)

@@ -14,12 +14,12 @@
  * With each stands the moment as of which that is. Errors: as view.h. */
 enum {
 	SIGN_BYTES = 3,
-	SIGN_BITS =
-	    2048, /* a row of 32 names and ids sets a quarter, so that five letters leave one row in a thousand */
+	/* A row of 32 names and ids sets a quarter, so that five letters leave one row in a thousand. */
+	SIGN_BITS = 2048,
 	SIGN_ROWS = 512,      /* of which one bit lies together: a line of memory */
 	SIGNS_ROWS_MIN = 128, /* less text is read in no time, and nothing is kept of it */
-	SIGNS_COPIES_MAX =
-	    32 << 20, /* of some 1.3 million passes; more would drive out what is dearer to read anew */
+	/* Of some 1.3 million passes; more would drive out what is dearer to read anew. */
+	SIGNS_COPIES_MAX = 32 << 20,
 };
 
 /* The bits of SIGN_ROWS rows: the words of one bit of the sign, then those of the next. */

@@ -77,8 +77,8 @@ static enum err find(struct request *request, const struct pass_filter *filter, 
 	*total = filter->with_deleted ? tally.made : tally_live(&tally);
 	struct selection all = {.all = true, .made = tally.made, .total = *total};
 	if (*total == tally.made) return order_page(request, &all, page);
-	bool is_near = page->skip + page->limit <=
-	               NEAR; /* what is written of statuses beside us is then let be */
+	/* Near the beginning a few rows are read as they are, whatever was written of statuses meanwhile. */
+	bool is_near = page->skip + page->limit <= NEAR;
 	if (page->order != ORDER_CREATED || !is_near) return select_page(request, filter, page, total);
 	return page->skip < *total ? order_by_statuses(request, tally.made, filter_statuses(filter), page)
 	                           : OK;
