@@ -8,9 +8,7 @@
  * the first of their event. Ids of events are known for good, so that a copy that comes after a reset is none. GET
  * /body gives the first body, so that others can post the like. It verifies no signature: what that costs a subscriber
  * is no cost of the service. When it listens, one line goes to stdout: `ready https=HOST:PORT`. */
-#include <errno.h>
 #include <getopt.h>
-#include <h2o.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,20 +20,14 @@
 #include "bench/clock.h"
 #include "bench/histogram.h"
 #include "bench/listen.h"
+#include "bench/server.h"
 
 enum {
-	ACCEPTS_PER_EVENT = 16,
 	ENTITY_BYTES_MAX = 2 << 20,
-	IDLE_TIMEOUT_MS = 3600 * 1000, /* connections are to be used again for as long as a benchmark takes */
-	LOOP_WAIT_MS_MAX = 1000,
 	REPORT_BYTES = 512,
 	KNOWN_AT_FIRST =
 	    1 << 20, /* slots, for half as many events: beyond that the table is made anew, in some ms */
 };
-
-static h2o_globalconf_t config;
-static h2o_context_t    context;
-static h2o_accept_ctx_t accepting;
 
 /* Since the last reset. */
 static struct {
@@ -48,13 +40,7 @@ static struct {
 
 static void answer(h2o_req_t *req, h2o_iovec_t body)
 {
-	static h2o_generator_t generator;
-
-	req->res.status = 200;
-	req->res.reason = "OK";
-	req->res.content_length = body.len;
-	h2o_start_response(req, &generator);
-	h2o_send(req, &body, body.len ? 1 : 0, H2O_SEND_STATE_FINAL);
+	server_answer(req, 200, "OK", body, NULL);
 }
 
 /* ---- which events have come ---- */
@@ -220,43 +206,14 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 	return 0;
 }
 
-static void on_accept(h2o_socket_t *listener, const char *error)
-{
-	h2o_socket_t *socket;
-
-	if (error) return;
-	for (int i = 0; i < ACCEPTS_PER_EVENT && (socket = h2o_evloop_socket_accept(listener)); i++)
-		h2o_accept(&accepting, socket);
-}
-
-static bool serve_on(struct sockaddr_in *address, SSL_CTX *tls)
-{
-	h2o_hostconf_t *host;
-	h2o_socket_t   *listener;
-	int             fd = listen_on(address);
-
-	if (fd < 0) return false;
-	h2o_config_init(&config);
-	config.server_name = h2o_iovec_init(NULL, 0);
-	config.http1.upgrade_to_http2 = 0;
-	config.http1.req_timeout = IDLE_TIMEOUT_MS;
-	config.max_request_entity_size = ENTITY_BYTES_MAX;
-	host = h2o_config_register_host(&config, h2o_iovec_init(H2O_STRLIT("default")), 65535);
-	h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(h2o_handler_t))->on_req =
-	    on_request;
-	h2o_context_init(&context, h2o_evloop_create(), &config);
-	accepting = (h2o_accept_ctx_t){.ctx = &context, .hosts = config.hosts, .ssl_ctx = tls};
-	listener = h2o_evloop_socket_create(context.loop, fd, H2O_SOCKET_FLAG_DONT_READ);
-	h2o_socket_read_start(listener, on_accept);
-	return true;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct option rows[] = {{"listen", required_argument, NULL, 'l'},
 	                                     {"cert", required_argument, NULL, 'c'},
 	                                     {"key", required_argument, NULL, 'k'},
 	                                     {NULL, 0, NULL, 0}};
+	static h2o_globalconf_t    config;
+	static struct server       server;
 	struct sockaddr_in         address = {0};
 	const char                *certificate = NULL, *key = NULL;
 	bool                       is_good = address_read("127.0.0.1:0", &address);
@@ -276,13 +233,11 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	known_resize(KNOWN_AT_FIRST);
 	if (!(tls = certificate_open("receiver", certificate, key))) return 1;
-	if (!serve_on(&address, tls)) {
+	server_configure(&config, ENTITY_BYTES_MAX, on_request);
+	if (!server_open(&server, &config, &address, tls)) {
 		perror("receiver: cannot listen");
 		return 1;
 	}
 	ready_print("https", &address);
-	while (h2o_evloop_run(context.loop, LOOP_WAIT_MS_MAX) == 0 || errno == EINTR)
-		;
-	perror("receiver: event loop");
-	return 1;
+	server_run(&server, "receiver");
 }
