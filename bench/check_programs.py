@@ -47,15 +47,15 @@ class Numbers(unittest.TestCase):
         self.assertAlmostEqual(rows.of_ceilings(50, [(post, 1)]), 0.5)
         self.assertAlmostEqual(rows.of_ceilings(80, [(post, 0.5), (get, 0.5)]), 0.6)  # both take 7.5 ms on average
 
-    def test_a_row_seeds_each_round_otherwise_and_keeps_its_share(self):
+    def test_a_row_seeds_each_round_otherwise_and_keeps_its_shares(self):
         asked = []
 
         def ask(seed, extra):
             asked.append((seed, *extra))
             return {"requests_per_s": 10 * len(asked), "p99": 1, "errors": len(asked)}
-        top = rows.Row("top", None)
-        top.samples = [{"requests_per_s": 40}]
-        row = rows.Row("row", ask, [(top, 1)])
+        top, way = rows.Row("top", None), rows.Row("way", None)
+        top.samples, way.samples = [{"requests_per_s": 40}], [{"requests_per_s": 20}]
+        row = rows.Row("row", ask, [(top, 1)], [(way, 1)])
         with contextlib.redirect_stderr(io.StringIO()):
             row.take()
             row.take(["--rate"])
@@ -63,6 +63,7 @@ class Numbers(unittest.TestCase):
         self.assertEqual(asked, [(seed,), (seed + 1, "--rate")])
         self.assertGreater(abs(seed - rows.seed_of("top")), 100)
         self.assertEqual(row.values("of_ceiling"), [0.25, 0.5])
+        self.assertEqual(row.values("of_pipeline"), [0.5, 1])
         self.assertEqual(rows.error_count([row, top]), 3)
 
     def test_what_a_request_takes_of_the_processors_is_the_median_of_the_rounds(self):

@@ -168,14 +168,18 @@ def peers_picture(result):
     return bars(f"The same work by others, {passes:,} passes", about(result), groups)
 
 
+def colour_of_row(row):
+    return CEILING if row["name"].startswith("pipeline") else OURS
+
+
 def rates_picture(result):
     sizes = sorted({row["passes"] for row in result["rows"]})
-    groups = [(f"{passes:,} passes", [Bar(row["name"], values, OURS) for row in result["rows"]
+    groups = [(f"{passes:,} passes", [Bar(row["name"], values, colour_of_row(row)) for row in result["rows"]
                                       if row["passes"] == passes and (values := values_of(row, "of_ceiling"))])
               for passes in sizes]
     names = list(dict.fromkeys(row["conditions"] for row in result["variations"]))
     groups += [(f"{name}, {sizes[0]:,} passes" if sizes else name, [
-        Bar(row["name"], values, OURS) for row in result["variations"]
+        Bar(row["name"], values, colour_of_row(row)) for row in result["variations"]
         if row["conditions"] == name and (values := values_of(row, "of_ceiling"))]) for name in names]
     return bars("Requests, as a share of the ceiling of the HTTP library", about(result), groups)
 

@@ -12,18 +12,36 @@ ROLES = ("http", "shard", "timer", "load")
 class Ceiling:
     """The library that answers with a constant; over HTTPS, when it gets a certificate and its key."""
 
+    NAME = "ceiling"
+
     def __init__(self, build, directory, certificate=None):
-        words = ["--tls", *certificate] if certificate else []
-        log_path = f"{directory}/ceiling{'-tls' if certificate else ''}.log"
-        self.child, fields = bench.start([f"{build}/bench/ceiling", *words], log_path)
+        words = [*self.words(directory), *(["--tls", *certificate] if certificate else [])]
+        log_path = f"{directory}/{self.NAME}{'-tls' if certificate else ''}.log"
+        self.child, fields = bench.start([f"{build}/bench/{self.NAME}", *words], log_path)
         self.target = next(iter(fields.values()))
         self.key = ["--tls", certificate[0]] if certificate else []
+
+    def words(self, _directory):
+        return []
 
     def counters(self):
         return {}
 
     def pids(self):
         return {"http": [self.child.pid]}
+
+
+class Pipeline(Ceiling):
+    """The same constants, from a process behind ZeroMQ that saves: the way of a request without the work."""
+
+    NAME = "pipeline"
+
+    def words(self, directory):
+        return ["--journal", f"{directory}/pipeline.journal"]
+
+    def pids(self):
+        with open(f"/proc/{self.child.pid}/task/{self.child.pid}/children", encoding="ascii") as children:
+            return {**super().pids(), "shard": [int(pid) for pid in children.read().split()]}
 
 
 def measure(build, server, words):
@@ -61,19 +79,20 @@ class Row:
     """One line of a table: who is asked for what, and the samples of all rounds.
 
     ask(seed, extra) measures once, each time with a seed of its own, so that no row asks for what another has just asked
-    for; `ceilings` are the rows, with their weights, that its rate is compared with.
+    for; `ceilings` are the rows, with their weights, that its rate is compared with, `pipelines` likewise.
     """
 
-    def __init__(self, name, ask, ceilings=()):
-        self.name, self.ask, self.ceilings = name, ask, ceilings
+    def __init__(self, name, ask, ceilings=(), pipelines=()):
+        self.name, self.ask, self.ceilings, self.pipelines = name, ask, ceilings, pipelines
         self.samples, self.seed = [], seed_of(name)
 
     def take(self, extra=()):
         sample = self.ask(self.seed + len(self.samples), extra)
         if not sample["requests_per_s"]:
             raise Failed(f"{self.name}: no request succeeded")
-        if self.ceilings:
-            sample["of_ceiling"] = of_ceilings(sample["requests_per_s"], self.ceilings)
+        for field, others in (("of_ceiling", self.ceilings), ("of_pipeline", self.pipelines)):
+            if others:
+                sample[field] = of_ceilings(sample["requests_per_s"], others)
         self.samples.append(sample)
         say(f"  {self.name:<34} {sample['requests_per_s']:>9,.0f}/s  p99 {sample['p99']:>9,.0f} us"
             f"  errors {sample['errors']}")
@@ -85,7 +104,10 @@ class Row:
     def cells(self):
         """What every table of rates has first: the name, and rates as medians with the least and the most."""
         return [self.name, median_text(self.values("requests_per_s"), "{:,.0f}", True),
-                median_text(self.values("of_ceiling"), "{:.2f}", True)]
+                self.share("of_ceiling")]
+
+    def share(self, field):
+        return median_text(self.values(field), "{:.2f}", True)
 
     def plain(self):
         return {"name": self.name, "samples": self.samples}
