@@ -19,9 +19,9 @@ enum err kept_new(struct kept **out)
 	return OK;
 }
 
-static void drop(struct kept_item *item)
+void kept_drop(struct kept_item *item)
 {
-	item->drop(item);
+	item->kind->drop(item);
 }
 
 void kept_free(struct kept **kept_p)
@@ -30,12 +30,12 @@ void kept_free(struct kept **kept_p)
 	*kept_p = NULL;
 	if (!kept) return;
 	while (kept->count)
-		drop(kept->items[--kept->count]);
+		kept_drop(kept->items[--kept->count]);
 	pthread_mutex_destroy(&kept->mutex);
 	free(kept);
 }
 
-struct kept_item *kept_take(struct kept *kept, enum table table, struct account_id account)
+static struct kept_item *find(struct kept *kept, enum table table, struct account_id account)
 {
 	struct kept_item *found = NULL;
 	unsigned          i = 0;
@@ -53,13 +53,24 @@ struct kept_item *kept_take(struct kept *kept, enum table table, struct account_
 	return found;
 }
 
+struct kept_item *kept_take(struct kept *kept, const struct kept_kind *kind, enum table table,
+                            struct account_id account, uint64_t moment)
+{
+	struct kept_item *item = find(kept, table, account);
+	if (item && item->moment <= moment) return item;
+	if (item) kept_give(kept, item); /* of use to others, whose views are newer */
+	if (!(item = calloc(1, kind->size))) return NULL;
+	*item = (struct kept_item){.kind = kind, .account = account, .table = table};
+	return item;
+}
+
 void kept_give(struct kept *kept, struct kept_item *item)
 {
 	struct kept_item *out[KEPT_MAX + 1];
 	unsigned          out_count = 0;
 	size_t            bytes = 0;
 	if (!kept || item->bytes > KEPT_BYTES_MAX) {
-		drop(item); /* all others would have to go for it, and then it too */
+		kept_drop(item); /* all others would have to go for it, and then it too */
 		return;
 	}
 	pthread_mutex_lock(&kept->mutex);
@@ -74,5 +85,5 @@ void kept_give(struct kept *kept, struct kept_item *item)
 	}
 	pthread_mutex_unlock(&kept->mutex);
 	while (out_count)
-		drop(out[--out_count]);
+		kept_drop(out[--out_count]);
 }

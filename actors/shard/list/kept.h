@@ -12,18 +12,29 @@ enum {
 	KEPT_BYTES_MAX = 384 << 20, /* of a shard; ten million passes need some 370 MB */
 };
 
-/* The head of whatever is kept; its maker fills it in and knows how to free it. */
-struct kept_item {
-	struct account_id account;
-	enum table        table;
-	size_t            bytes;
+struct kept_item;
+
+struct kept_kind {
+	size_t size; /* of the struct whose first member is the head */
 	void (*drop)(struct kept_item *item);
+};
+
+/* The head of whatever is kept; `bytes` and `moment` are its maker's to keep right. */
+struct kept_item {
+	const struct kept_kind *kind;
+	struct account_id       account;
+	enum table              table;
+	size_t                  bytes;
+	uint64_t                moment; /* of the view that it is as of; 0: each part of it knows its own */
 };
 
 struct kept;
 must_check enum err kept_new(struct kept **kept);
 void                kept_free(struct kept **kept);
 
-/* NULL: there is none. `kept` may be NULL: there is nothing, and nothing is kept. */
-struct kept_item *kept_take(struct kept *kept, enum table table, struct account_id account);
+/* What is kept of the table, unless it is of a later moment; or a new one, zeroed but for its head. It is the caller's until
+ * it gives it back, or drops it. `kept` may be NULL: there is nothing, and nothing is kept. Errors: NULL: no memory. */
+struct kept_item *kept_take(struct kept *kept, const struct kept_kind *kind, enum table table,
+                            struct account_id account, uint64_t moment);
 void              kept_give(struct kept *kept, struct kept_item *item);
+void              kept_drop(struct kept_item *item);

@@ -31,6 +31,8 @@ static void drop(struct kept_item *item)
 	free(signs);
 }
 
+static const struct kept_kind kind = {sizeof(struct signs), drop};
+
 /* Without copies, and with so many blocks. */
 static size_t bytes_with(const struct signs *signs, size_t blocks)
 {
@@ -65,13 +67,12 @@ static enum err make_room(struct signs *signs, uint32_t rows)
 enum err signs_take(struct kept *kept, enum table table, struct account_id account, uint32_t rows,
                     struct signs **out)
 {
-	struct signs *signs = (struct signs *)kept_take(kept, table, account);
+	struct signs *signs = (struct signs *)kept_take(kept, &kind, table, account, 0);
 	*out = NULL;
-	if (!signs && !(signs = calloc(1, sizeof *signs))) return ERR_NO_MEMORY;
-	signs->kept = (struct kept_item){account, table, signs->kept.bytes, drop};
+	if (!signs) return ERR_NO_MEMORY;
 	enum err err = make_room(signs, rows);
 	if (err)
-		drop(&signs->kept);
+		kept_drop(&signs->kept);
 	else
 		*out = signs;
 	return err;

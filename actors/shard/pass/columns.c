@@ -23,6 +23,8 @@ static void drop(struct kept_item *item)
 	free(columns);
 }
 
+static const struct kept_kind kind = {sizeof(struct columns), drop};
+
 void columns_give(struct kept *kept, struct columns **columns_p)
 {
 	struct columns *columns = *columns_p;
@@ -34,18 +36,6 @@ static size_t bytes_of(size_t room)
 {
 	size_t one = 2 * sizeof(int64_t) + sizeof(uint16_t);
 	return room * one + room / COLUMN_WORD * 2 * sizeof(int64_t);
-}
-
-/* Those that are kept, unless they are of a later moment; or empty ones. */
-static struct columns *take_or_make(struct kept *kept, struct account_id account, uint64_t moment)
-{
-	struct kept_item *item = kept_take(kept, TABLE_HOT, account);
-	struct columns   *columns = (struct columns *)item;
-	if (columns && columns->moment <= moment) return columns;
-	if (columns) kept_give(kept, item);
-	if (!(columns = calloc(1, sizeof *columns))) return NULL;
-	columns->kept = (struct kept_item){.account = account, .table = TABLE_HOT, .drop = drop};
-	return columns;
 }
 
 /* Reading ------------------------------------------------------------------------------------------------- */
@@ -153,7 +143,7 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 	for (uint32_t row = 0; row < rows && !err; row++) {
 		if (row % VIEW_ROWS == 0)
 			view_row_moments(view, TABLE_HOT, columns->kept.account, row / VIEW_ROWS, moments);
-		if (row < whole && moments[row % VIEW_ROWS] <= columns->moment) continue;
+		if (row < whole && moments[row % VIEW_ROWS] <= columns->kept.moment) continue;
 		if (to > from && row - to > GAP_ROWS_MAX) {
 			err = to - from == 1 ? take_one(columns, view, from)
 			                     : take_rows(columns, view, from, to);
@@ -170,16 +160,17 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 enum err columns_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
                       struct columns **out)
 {
-	uint64_t        moment = view_moment(view);
-	struct columns *columns = take_or_make(kept, account, moment);
-	enum err        err = OK;
+	uint64_t          moment = view_moment(view);
+	struct kept_item *item = kept_take(kept, &kind, TABLE_HOT, account, moment);
+	struct columns   *columns = (struct columns *)item;
+	enum err          err = OK;
 	*out = NULL;
-	if (!columns) return ERR_NO_MEMORY;
+	if (!item) return ERR_NO_MEMORY;
 	err = made < columns->made ? ERR_DAMAGED : make_room(columns, made);
 	if (!err) err = bring_up(columns, view, made);
-	columns->moment = moment;
+	item->moment = moment;
 	if (err)
-		drop(&columns->kept);
+		kept_drop(item);
 	else
 		*out = columns;
 	return err;

@@ -12,7 +12,6 @@ enum {
 
 struct columns {
 	struct kept_item   kept;
-	uint64_t           moment; /* of the view that they are as of */
 	uint32_t           made, room;
 	struct hot_columns of;
 	int64_t           *oldest, *newest; /* `updated` of each COLUMN_WORD passes */

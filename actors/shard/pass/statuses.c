@@ -16,23 +16,13 @@ static void drop(struct kept_item *item)
 	free(statuses);
 }
 
+static const struct kept_kind kind = {sizeof(struct statuses), drop};
+
 void statuses_give(struct kept *kept, struct statuses **statuses_p)
 {
 	struct statuses *statuses = *statuses_p;
 	*statuses_p = NULL;
 	if (statuses) kept_give(statuses->made < STATUSES_PASSES_MIN ? NULL : kept, &statuses->kept);
-}
-
-/* Those that are kept, unless they are of a later moment; or empty ones. */
-static struct statuses *take_or_make(struct kept *kept, struct account_id account, uint64_t moment)
-{
-	struct kept_item *item = kept_take(kept, TABLE_STATUS, account);
-	struct statuses  *statuses = (struct statuses *)item;
-	if (statuses && statuses->moment <= moment) return statuses;
-	if (statuses) kept_give(kept, item);
-	if (!(statuses = calloc(1, sizeof *statuses))) return NULL;
-	statuses->kept = (struct kept_item){.account = account, .table = TABLE_STATUS, .drop = drop};
-	return statuses;
 }
 
 /* With some room for passes to come. */
@@ -69,7 +59,7 @@ static enum err bring_up(struct statuses *statuses, struct view *view, uint32_t 
 		if (row % VIEW_ROWS == 0)
 			view_row_moments(view, TABLE_STATUS, statuses->kept.account, row / VIEW_ROWS,
 			                 moments);
-		if (row >= known || moments[row % VIEW_ROWS] > statuses->moment)
+		if (row >= known || moments[row % VIEW_ROWS] > statuses->kept.moment)
 			err = read_row(statuses, view, row);
 	}
 	return err;
@@ -78,18 +68,19 @@ static enum err bring_up(struct statuses *statuses, struct view *view, uint32_t 
 enum err statuses_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
                        struct statuses **out)
 {
-	uint64_t         moment = view_moment(view);
-	uint32_t         rows = made / STATUS_PASSES + (made % STATUS_PASSES != 0);
-	struct statuses *statuses = take_or_make(kept, account, moment);
-	enum err         err = OK;
+	uint64_t          moment = view_moment(view);
+	uint32_t          rows = made / STATUS_PASSES + (made % STATUS_PASSES != 0);
+	struct kept_item *item = kept_take(kept, &kind, TABLE_STATUS, account, moment);
+	struct statuses  *statuses = (struct statuses *)item;
+	enum err          err = OK;
 	*out = NULL;
-	if (!statuses) return ERR_NO_MEMORY;
+	if (!item) return ERR_NO_MEMORY;
 	err = made < statuses->made ? ERR_DAMAGED : make_room(statuses, rows);
 	if (!err) err = bring_up(statuses, view, rows);
 	statuses->made = made;
-	statuses->moment = moment;
+	item->moment = moment;
 	if (err)
-		drop(&statuses->kept);
+		kept_drop(item);
 	else
 		*out = statuses;
 	return err;

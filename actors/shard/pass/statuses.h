@@ -9,7 +9,6 @@ enum { STATUSES_PASSES_MIN = 4096 }; /* smaller accounts are read in no time, an
 
 struct statuses {
 	struct kept_item    kept;
-	uint64_t            moment;     /* of the view that they are as of */
 	uint32_t            made, room; /* passes; rows */
 	struct status_bits *rows;
 };
