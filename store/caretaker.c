@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+_Static_assert((int)PUSH_MS <= (int)CARETAKER_LOOK_NEAR_MS, "a look is not late for a push");
 enum { HOLD_BYTES_PER_S = 1 << 30 };
 
 struct caretaker {
@@ -15,7 +16,7 @@ struct caretaker {
 	int             dir_fd;
 	atomic_int      room;
 	atomic_bool     error;
-	unsigned        look_ms;  /* until the next look */
+	unsigned        look_ms;  /* from one look to the next */
 	bool            stopping; /* under the mutex */
 	bool            started;
 	pthread_mutex_t mutex;
@@ -42,12 +43,12 @@ static void look(struct caretaker *caretaker)
 	if (reserved) db_hold_ahead(caretaker->db, &caretaker->progress); /* for speed, and so at the end */
 }
 
-/* Sleeps one interval; false when it is time to end. */
-static bool rest(struct caretaker *caretaker)
+/* Sleeps for so long; false when it is time to end. */
+static bool rest(struct caretaker *caretaker, unsigned ms)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += caretaker->look_ms * 1000000L;
+	until.tv_nsec += ms * 1000000L;
 	until.tv_sec += until.tv_nsec / 1000000000L;
 	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&caretaker->mutex);
@@ -60,14 +61,16 @@ static bool rest(struct caretaker *caretaker)
 static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
-	uint64_t          at = 0;
-	unsigned          unpushed_ms = 0;
-	while (rest(caretaker)) {
-		unpushed_ms += caretaker->look_ms;
-		look(caretaker);
-		if (unpushed_ms < CARETAKER_LOOK_MS) continue;
-		unpushed_ms = 0;
-		if (db_push(caretaker->db, &at, PUSH_BYTES)) atomic_store(&caretaker->error, true);
+	struct db_push    push = {.at = 0};
+	unsigned          unlooked_ms = 0, ms = PUSH_MS;
+	while (rest(caretaker, ms)) {
+		unlooked_ms += ms;
+		if (unlooked_ms >= caretaker->look_ms) {
+			unlooked_ms = 0;
+			look(caretaker);
+		}
+		if (db_push(caretaker->db, &push, PUSH_BYTES)) atomic_store(&caretaker->error, true);
+		ms = push.is_done ? caretaker->look_ms : PUSH_MS;
 	}
 	return NULL;
 }

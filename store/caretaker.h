@@ -13,10 +13,11 @@ enum room { ROOM_FOR_ALL, ROOM_TO_FINISH, ROOM_FOR_NOTHING };
 
 enum {
 	CARETAKER_LOOK_MS = 250,
-	CARETAKER_LOOK_NEAR_MS = 20,    /* near the floors: a quick disk takes a megabyte a millisecond */
-	ROOM_NEAR_BYTES = 512 << 20,    /* free below this: they are */
-	PUSH_BYTES = 8 << 20,           /* of data.mdb, a look: all at once would stall the journal's syncs */
-	RESERVE_AHEAD_BYTES = 64 << 20, /* of data.mdb, beyond its end */
+	CARETAKER_LOOK_NEAR_MS = 20, /* near the floors: a quick disk takes a megabyte a millisecond */
+	ROOM_NEAR_BYTES = 512 << 20, /* free below this: they are */
+	PUSH_MS = 20,                /* between two pushes, while data.mdb is written to, */
+	PUSH_BYTES = 512 << 10, /* of so much of it: many pages at once would stall the journal's syncs */
+	RESERVE_AHEAD_BYTES = 64 << 20,   /* of data.mdb, beyond its end */
 	ROOM_SOFT_FLOOR_BYTES = 96 << 20, /* free below this: ROOM_TO_FINISH */
 	ROOM_HARD_FLOOR_BYTES = 32 << 20, /* free below this: ROOM_FOR_NOTHING */
 };

@@ -294,16 +294,24 @@ uint64_t db_ahead(struct db *db)
 	return has > used ? has - used : 0;
 }
 
-enum err db_push(struct db *db, uint64_t *at, uint64_t bytes)
+enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
 {
 	int         fd;
 	struct stat st;
-	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st)) return ERR_IO;
-	if (sync_file_range(fd, (off_t)*at, (off_t)bytes, SYNC_FILE_RANGE_WRITE)) return ERR_IO;
-	*at += bytes;
-	if (*at < (uint64_t)st.st_size) return OK;
-	*at = 0;
-	return fdatasync(fd) ? ERR_IO : OK;
+	MDB_envinfo info;
+	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st) || mdb_env_info(db->env, &info)) return ERR_IO;
+	if (push->at == 0) {
+		push->is_done = push->pushed == info.me_last_txnid;
+		if (push->is_done) return OK;
+		push->began = info.me_last_txnid;
+	}
+	if (sync_file_range(fd, (off_t)push->at, (off_t)bytes, SYNC_FILE_RANGE_WRITE)) return ERR_IO;
+	push->at += bytes;
+	if (push->at < (uint64_t)st.st_size) return OK;
+	push->at = 0;
+	push->pushed = push->began;
+	/* Not fdatasync: that would write what has changed behind us all at once, before any sync of the journal's. */
+	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) ? ERR_IO : OK;
 }
 
 void db_write_back(struct db *db)

@@ -30,14 +30,20 @@ must_check enum err db_applied(struct view *view, struct applied *applied);  /* 
 uint64_t            db_newest_applied(struct span pages);
 must_check enum err db_sync(struct db *db); /* forces everything to disk */
 
-/* From any thread: space on disk for `bytes` beyond what the tables use; the first of them, of tables that grow large,
- * as pages in memory, at the pace of `progress` (file_hold_pages()); and the next `bytes` of what was written
- * pushed towards the disk, from *at on. At the file's end, which sets *at to 0, all of it is synced, for the sake
- * of the errors that may tell of. */
+/* From any thread: space on disk for `bytes` beyond what the tables use; and the first of them, of tables that grow large,
+ * as pages in memory, at the pace of `progress` (file_hold_pages()). */
 must_check enum err db_reserve(struct db *db, uint64_t bytes);
 void                db_hold_ahead(struct db *db, struct progress *progress);
 uint64_t            db_ahead(struct db *db); /* bytes of disk that are the file's beyond what is used */
-must_check enum err db_push(struct db *db, uint64_t *at, uint64_t bytes);
+
+/* Round by round through the file: the next `bytes` of what was written are pushed towards the disk, and at the end of a
+ * round it is awaited, which tells of every error that writing in the background has met: ERR_IO. One thread's. */
+struct db_push {
+	uint64_t at;            /* the place in the file; 0: a round begins */
+	uint64_t began, pushed; /* the last transaction before this round, and before the last one */
+	bool     is_done;       /* nothing was committed since all was pushed */
+};
+must_check enum err db_push(struct db *db, struct db_push *push, uint64_t bytes);
 void                db_write_back(struct db *db); /* all of it, begun and not awaited */
 
 /* The writer's view of the open transaction; `writes` (may be NULL) is laid over it. */
