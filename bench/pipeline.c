@@ -7,11 +7,13 @@
  * record for their POSTs to a file made of zeros before, calls fdatasync, and sends its answers back in one message, upon
  * which the ceiling's constants leave. Nothing is parsed, looked up, decided or kept; calls, records and answers are as
  * large as those of a delta and of a GET are in Stampede. So this is what the libraries, the kernel and the disk leave to
- * any service that is built so, and what Stampede's own work costs is what it has less. With --inproc it is a thread instead
+ * the plainest service that is built so. It is no upper bound: Stampede leaves a part of those who wait to the next
+ * record, sends calls on before it writes answers, and reads by itself what h2o would. With --inproc it is a thread instead
  * of a process that answers, with no thread of ZeroMQ's between: what processes of their own cost.
  *
  * When it listens, one line goes to stdout: `ready http=HOST:PORT`. It runs until it is killed, and its other process with
  * it. FILE, of 64 MiB, is left behind. */
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -157,7 +159,8 @@ static void on_early_bytes(h2o_socket_t *socket, const char *error)
 }
 
 /* The connection stays with the poller while the answer is awaited: taking it out and putting it back would be two more
- * system calls a request. With TLS the library must not read ahead. */
+ * system calls a request. With TLS the library must not read ahead. For callers who wait for an answer before they send again:
+ * what comes too early would move what the request at hand points to. */
 static void hold(h2o_req_t *req)
 {
 	h2o_socket_t *socket = req->conn->callbacks->get_socket(req->conn);
@@ -184,6 +187,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 	return 0;
 }
 
+/* There is room: far fewer messages are under way than ZeroMQ takes. */
 static void send_calls(void)
 {
 	if (!asking.bytes || zmq_send(asking.socket, asking.calls, asking.bytes, ZMQ_DONTWAIT) < 0) return;
@@ -321,7 +325,7 @@ int main(int argc, char **argv)
 
 	if (!options_read(argc, argv, &options)) return 2;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, end); /* it has said why */
+	signal(SIGCHLD, end); /* it has said why, unless it was killed */
 	if (options.key && !(tls = certificate_open("pipeline", options.certificate, options.key))) return 1;
 	snprintf(endpoint, sizeof(endpoint), "%s-%d",
 	         options.inproc ? "inproc://bench" : "ipc://@stampede-bench",
@@ -334,7 +338,8 @@ int main(int argc, char **argv)
 	connect_to(context, endpoint, server.context.loop);
 	ready_print("http", &options.address);
 	for (bool more = false;; more = take_replies()) {
-		h2o_evloop_run(server.context.loop, more ? 0 : LOOP_WAIT_MS_MAX);
+		int failed = h2o_evloop_run(server.context.loop, more ? 0 : LOOP_WAIT_MS_MAX);
+		stop_unless(!failed || errno == EINTR, "pipeline: event loop");
 		send_calls();
 	}
 }

@@ -37,7 +37,7 @@ class Pipeline(Ceiling):
     NAME = "pipeline"
 
     def words(self, directory):
-        return ["--journal", f"{directory}/pipeline.journal"]
+        return ["--journal", f"{directory}/pipeline{len(bench.children)}.journal"]
 
     def pids(self):
         with open(f"/proc/{self.child.pid}/task/{self.child.pid}/children", encoding="ascii") as children:

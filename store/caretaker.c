@@ -7,7 +7,8 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-_Static_assert((int)PUSH_MS <= (int)CARETAKER_LOOK_NEAR_MS, "a look is not late for a push");
+_Static_assert((int)PUSH_MS <= (int)CARETAKER_LOOK_NEAR_MS,
+               "the interval of pushes does not make a look late");
 enum { HOLD_BYTES_PER_S = 1 << 30 };
 
 struct caretaker {

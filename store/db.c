@@ -294,6 +294,13 @@ uint64_t db_ahead(struct db *db)
 	return has > used ? has - used : 0;
 }
 
+/* Of what has been written back, by whomever. Not fdatasync: that would write what has changed since, all at once, and
+ * before any sync of the journal's. */
+static enum err heard(int fd)
+{
+	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) ? ERR_IO : OK;
+}
+
 enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
 {
 	int         fd;
@@ -302,7 +309,7 @@ enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
 	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st) || mdb_env_info(db->env, &info)) return ERR_IO;
 	if (push->at == 0) {
 		push->is_done = push->pushed == info.me_last_txnid;
-		if (push->is_done) return OK;
+		if (push->is_done) return heard(fd);
 		push->began = info.me_last_txnid;
 	}
 	if (sync_file_range(fd, (off_t)push->at, (off_t)bytes, SYNC_FILE_RANGE_WRITE)) return ERR_IO;
@@ -310,8 +317,7 @@ enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
 	if (push->at < (uint64_t)st.st_size) return OK;
 	push->at = 0;
 	push->pushed = push->began;
-	/* Not fdatasync: that would write what has changed behind us all at once, before any sync of the journal's. */
-	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) ? ERR_IO : OK;
+	return heard(fd);
 }
 
 void db_write_back(struct db *db)

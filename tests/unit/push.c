@@ -4,11 +4,26 @@
 #include "store/keys.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
 
 enum { PIECE = 1 << 12 };
 
 static struct scratch          s;
 static const struct account_id account = {{1, 2, 3}};
+static bool                    disk_failed; /* in the background: whoever waits for it is told, once */
+
+int __real_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
+
+int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags)
+{
+	bool fails = disk_failed && (flags & SYNC_FILE_RANGE_WAIT_BEFORE);
+	if (!fails) return __real_sync_file_range(fd, at, size, flags);
+	disk_failed = false;
+	errno = EIO;
+	return -1;
+}
 
 static void begin(void)
 {
@@ -68,4 +83,25 @@ Test(push, goes_round_again_for_what_was_committed_meanwhile)
 	cr_assert(!push.is_done);
 	round_of(&push);
 	cr_assert(push.is_done);
+}
+
+static enum err push_until_heard(struct db_push *push)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		enum err err = db_push(s.db, push, PIECE);
+		if (err) return err;
+	}
+	return OK;
+}
+
+Test(push, hears_what_the_disk_said_while_it_changes_and_when_nothing_does)
+{
+	struct db_push push = {.at = 0};
+	commit_something();
+	disk_failed = true;
+	cr_expect_eq(push_until_heard(&push), ERR_IO);
+	cr_assert_eq(push_until_heard(&push), OK);
+	cr_assert(push.is_done);
+	disk_failed = true; /* the kernel wrote by itself */
+	cr_expect_eq(push_until_heard(&push), ERR_IO);
 }
