@@ -312,7 +312,7 @@ def test_what_is_fetched_is_whole_and_bounded(receiver, trusting):
     got = {end.label: end for end in drive(
         [f"fetch {path} {receiver.url(path)}" for path in
          ("/image", "/larger", "/chunked", "/chunked-larger", "/endless", "/short", "/status/404", "/redirect", "/body/404/100000", "/status/200", "/hang")],
-        *trusting, "--attempt-ms", 3000)}
+        *trusting, "--attempt-ms", int(3000 * PATIENCE))}
     assert {path: (end.word, end.status, end.size) for path, end in got.items()} == {
         "/image": ("-", 200, FETCH_BYTES_MAX), "/larger": ("too_large", 200, 0),
         "/chunked": ("-", 200, FETCH_BYTES_MAX), "/chunked-larger": ("too_large", 200, 0), "/endless": ("too_large", 200, 0),
