@@ -5,8 +5,8 @@
  * The way of a request through Stampede, and nothing else: libh2o takes it and one message of ZeroMQ, for all requests
  * of a turn of its loop, carries it to a process of its own. That one takes all messages that have arrived, writes a
  * record for their POSTs to a file made of zeros before, calls fdatasync, and sends its answers back in one message, upon
- * which the ceiling's constants leave. Nothing is parsed, looked up, decided or kept; calls, records and answers are as
- * large as those of a delta and of a GET are in Stampede. So this is what the libraries, the kernel and the disk leave to
+ * which the ceiling's constants leave. Nothing is parsed, looked up, decided or kept; a call has 112 bytes,
+ * a record 200, an answer 24 or 400, where Stampede's of a delta and a GET have 76, some 200, and 15 or 352. So this is what the libraries, the kernel and the disk leave to
  * the plainest service that is built so. It is no upper bound: Stampede leaves a part of those who wait to the next
  * record, sends calls on before it writes answers, and reads by itself what h2o would. With --inproc it is a thread instead
  * of a process that answers, with no thread of ZeroMQ's between: what processes of their own cost.

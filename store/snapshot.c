@@ -25,7 +25,7 @@
 enum {
 	PIECE_BYTES = 128 << 10,    /* of rows, in one view */
 	FREE_BYTES_LEFT = 48 << 20, /* no snapshot is begun that would leave less: above the hard floor */
-	WRITE_BACK_BYTES = 512 << 10,
+	WRITE_BACK_BYTES = 4 << 20,
 };
 static const char unfinished[] = "new";
 

@@ -32,8 +32,9 @@ struct kept;
 must_check enum err kept_new(struct kept **kept);
 void                kept_free(struct kept **kept);
 
-/* What is kept of the table, unless it is of a later moment; or a new one, zeroed but for its head. It is the caller's until
- * it gives it back, or drops it. Whose parts know their moments asks for 0. `kept` may be NULL: there is nothing, and nothing is kept. Errors: NULL: no memory. */
+/* What is kept of the table, unless it is of a later moment (0: whose parts know their own); or a new one, zeroed but for
+ * its head. It is the caller's until it gives it back, or drops it. `kept` may be NULL: there is nothing, and nothing is
+ * kept. Errors: NULL: no memory. */
 struct kept_item *kept_take(struct kept *kept, const struct kept_kind *kind, enum table table,
                             struct account_id account, uint64_t moment);
 void              kept_give(struct kept *kept, struct kept_item *item);
