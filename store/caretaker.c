@@ -59,15 +59,22 @@ static bool rest(struct caretaker *caretaker, unsigned ms)
 	return go_on;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
 static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
 	struct db_push    push = {.at = 0};
-	unsigned          unlooked_ms = 0, ms = PUSH_MS;
+	int64_t           looked_ms = now_ms();
+	unsigned          ms = PUSH_MS;
 	while (rest(caretaker, ms)) {
-		unlooked_ms += ms;
-		if (unlooked_ms >= caretaker->look_ms) {
-			unlooked_ms = 0;
+		if (now_ms() - looked_ms >= caretaker->look_ms) { /* a push may have taken long, too */
+			looked_ms = now_ms();
 			look(caretaker);
 		}
 		if (db_push(caretaker->db, &push, PUSH_BYTES)) atomic_store(&caretaker->error, true);

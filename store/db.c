@@ -294,11 +294,15 @@ uint64_t db_ahead(struct db *db)
 	return has > used ? has - used : 0;
 }
 
+/* Behind any file that there is. */
+#define NO_FILE_AT ((off_t)1 << 60)
+
 /* Of what has been written back, by whomever. Not fdatasync: that would write what has changed since, all at once, and
- * before any sync of the journal's. */
+ * before any sync of the journal's. The kernel tells of the whole file's errors whatever range is asked for; where there is
+ * no file, nothing has to be waited for. */
 static enum err heard(int fd)
 {
-	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) ? ERR_IO : OK;
+	return sync_file_range(fd, NO_FILE_AT, 1, SYNC_FILE_RANGE_WAIT_BEFORE) ? ERR_IO : OK;
 }
 
 enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
@@ -309,15 +313,16 @@ enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
 	if (mdb_env_get_fd(db->env, &fd) || fstat(fd, &st) || mdb_env_info(db->env, &info)) return ERR_IO;
 	if (push->at == 0) {
 		push->is_done = push->pushed == info.me_last_txnid;
-		if (push->is_done) return heard(fd);
 		push->began = info.me_last_txnid;
 	}
+	if (heard(fd)) return ERR_IO;
+	if (push->is_done) return OK;
 	if (sync_file_range(fd, (off_t)push->at, (off_t)bytes, SYNC_FILE_RANGE_WRITE)) return ERR_IO;
 	push->at += bytes;
 	if (push->at < (uint64_t)st.st_size) return OK;
 	push->at = 0;
 	push->pushed = push->began;
-	return heard(fd);
+	return OK;
 }
 
 void db_write_back(struct db *db)

@@ -36,9 +36,9 @@ must_check enum err db_reserve(struct db *db, uint64_t bytes);
 void                db_hold_ahead(struct db *db, struct progress *progress);
 uint64_t            db_ahead(struct db *db); /* bytes of disk that are the file's beyond what is used */
 
-/* Round by round through the file: the next `bytes` of what was written are pushed towards the disk. At the end of a round,
- * and when there is nothing to push, what is under way is awaited, which tells of errors that writing in the background
- * has met until then, the kernel's own too: ERR_IO. One thread's. */
+/* Round by round through the file: the next `bytes` of what was written are pushed towards the disk. Each call, also when
+ * there is nothing to push, tells of errors that writing in the background has met until then, the kernel's own too: ERR_IO.
+ * Nothing is waited for but room in the disk's queue. One thread's. */
 struct db_push {
 	uint64_t at;            /* the place in the file; 0: a round begins */
 	uint64_t began, pushed; /* the last transaction before this round, and before the last one */
