@@ -117,7 +117,7 @@ static struct position position_of(const struct applied *applied)
 }
 
 enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const struct applied *from,
-                          const struct applied *to)
+                          const struct applied *to, struct progress *progress)
 {
 	struct scan     scan;
 	struct record   record;
@@ -129,7 +129,11 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 	while (!err && at.seq < to->seq) {
 		if ((err = scan_next(&scan, &at, &record)) || (err = replay_record(db, &record, &arena)))
 			break;
-		if (++records % REPLAY_CHUNK_RECORDS == 0) err = commit_chunk(db, &at, record.now);
+		if (++records % REPLAY_CHUNK_RECORDS == 0) {
+			if ((err = commit_chunk(db, &at, record.now))) break;
+			db_write_back(db);
+		}
+		if (!progress_step(progress, record_room(record.writes.size))) err = ERR_STOPPED;
 	}
 	scan_end(&scan);
 	arena_free(&arena);

@@ -25,7 +25,8 @@ must_check enum err recover_finish(struct recovery *recovery, struct db *db, str
 void                recover_end(struct recovery *recovery);
 
 /* Applies the records behind `from` up to `to`, which is durable, to tables that hold at least what `from` says; the
- * journal may be written to meanwhile. Leaves a transaction open.
- * Errors: ERR_DAMAGED (the journal does not lead there), ERR_IO, ERR_NO_MEMORY. */
+ * journal may be written to meanwhile. Leaves a transaction open. At the pace of `progress`, and stopped by it; what it
+ * commits begins to be written back, so that a sync after it finds little.
+ * Errors: ERR_DAMAGED (the journal does not lead there), ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
 must_check enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const struct applied *from,
-                                     const struct applied *to);
+                                     const struct applied *to, struct progress *progress);

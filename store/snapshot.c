@@ -44,6 +44,19 @@ struct place_in_table {
 	bool    done;
 };
 
+static enum err live_damage(struct making *making, enum table table, const char *what)
+{
+	fault(making->order->faults, "the live tables: %s of table %u", what, table);
+	atomic_store(making->order->tables_damaged, true);
+	return ERR_DAMAGED;
+}
+
+static bool is_behind(const struct place_in_table *at, struct span key)
+{
+	int order = memcmp(key.at, at->key, key.size < at->size ? key.size : at->size);
+	return at->size == 0 || (order ? order > 0 : key.size > at->size);
+}
+
 static enum err copy_rows(struct making *making, enum table table, struct place_in_table *at, uint64_t *bytes)
 {
 	struct raw_row row;
@@ -53,17 +66,16 @@ static enum err copy_rows(struct making *making, enum table table, struct place_
 		err = view_raw_next(making->order->reader, table, &row);
 	*bytes = 0;
 	for (; !err && *bytes < PIECE_BYTES; err = view_raw_next(making->order->reader, table, &row)) {
-		if (!raw_row_holds(table, &row) || row.key.size > sizeof at->key) {
-			fault(making->order->faults, "the live tables: a row of table %u is damaged", table);
-			atomic_store(making->order->tables_damaged, true);
-			return ERR_DAMAGED;
-		}
+		if (!raw_row_holds(table, &row) || row.key.size > sizeof at->key)
+			return live_damage(making, table, "a damaged row");
+		if (!is_behind(at, row.key)) return live_damage(making, table, "a row out of its order");
 		if (!db_is_applied_row(table, &row) && (err = db_append_raw(making->copy, table, &row)))
 			return err;
 		memcpy(at->key, row.key.at, row.key.size);
 		at->size = row.key.size;
 		*bytes += row.key.size + row.stored.size;
 	}
+	if (err == ERR_DAMAGED) return live_damage(making, table, "a page that cannot be read");
 	at->done = err == ERR_NOT_FOUND;
 	return at->done ? OK : err;
 }
@@ -108,12 +120,19 @@ static enum err copy_tables(struct making *making)
 	return err;
 }
 
+static uint64_t journal_between(const struct making *making)
+{
+	uint64_t segments = making->last.segment - making->first.segment;
+	return segments * making->order->dir->segment_bytes + making->last.offset - making->first.offset;
+}
+
 static enum err fill(struct making *making)
 {
 	const struct snapshot_order *order = making->order;
 	enum err                     err = db_open(making->fd, order->map_bytes, &making->copy);
 	if (err || (err = copy_tables(making))) return err;
-	err = recover_catch_up(order->dir, making->copy, &making->first, &making->last);
+	if (order->progress) atomic_fetch_add(&order->progress->total, journal_between(making));
+	err = recover_catch_up(order->dir, making->copy, &making->first, &making->last, order->progress);
 	if (err == ERR_DAMAGED)
 		fault(order->faults, "the journal does not lead from record %llu to record %llu",
 		      (unsigned long long)making->first.seq, (unsigned long long)making->last.seq);

@@ -46,10 +46,10 @@ struct snapshot_order {
 	const struct journal_dir *dir;
 	struct view              *reader; /* of the live tables; not begun */
 	uint64_t                  map_bytes;
-	wall_us                   now;      /* real time, for `made` */
-	struct progress          *progress; /* counts SNAPSHOT_PASSES times the bytes in use */
-	struct faults            *faults;
-	atomic_bool *tables_damaged; /* set when it is a row of the live tables that is damaged */
+	wall_us                   now; /* real time, for `made` */
+	struct progress *progress;     /* SNAPSHOT_PASSES times the bytes in use, and the journal replayed */
+	struct faults   *faults;
+	atomic_bool     *tables_damaged; /* set when it is the live tables that are damaged */
 };
 enum { SNAPSHOT_PASSES = 3 }; /* copied, walked, hashed */
 must_check enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made);

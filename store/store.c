@@ -29,8 +29,9 @@ struct store {
 	wall_us            now; /* of the newest record submitted */
 	uint64_t           committed_seq;
 	uint64_t           commits;
-	bool               broken; /* tables and journal differ: nothing may be committed any more */
-	uint64_t           bytes;  /* of records since the last commit */
+	bool               broken;  /* tables and journal differ: nothing may be committed any more */
+	bool               damaged; /* the tables, as a write has found */
+	uint64_t           bytes;   /* of records since the last commit */
 	unsigned           rows; /* different ones written since the last commit: about as many dirty pages */
 	uint64_t           touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
@@ -196,13 +197,19 @@ out:
 }
 
 /* Everything is decided, durable and committed: then the tables can be believed as they are on the disk, unless they
- * were damaged while they were served. Those keep the open mark, so that the next start finds what this walk found. */
+ * were damaged while they were served. Those keep the open mark, so that the next start finds what this walk found. What
+ * the disk says of a write that failed it says once: the next start would find such tables in memory, and good. */
 static void close_clean(struct store *store)
 {
 	struct faults faults = {0};
 	if (!store->journal || store->broken) return;
 	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
-	if (store_commit(store) || db_sync(store->db) || walk_unless_long(store, &faults)) return;
+	if (store_commit(store)) return;
+	if (db_sync(store->db)) {
+		trust_withdraw(store->place_fd);
+		return;
+	}
+	if (walk_unless_long(store, &faults)) return;
 	close_tables(store);
 	(void)!trust_write(store->place_fd, true); /* for speed: without it the next start walks, too */
 }
@@ -212,7 +219,10 @@ void store_close(struct store **store_p)
 	struct store *store = *store_p;
 	if (!store) return;
 	keeper_close(&store->keeper);
-	if (!caretaker_close(&store->caretaker)) close_clean(store);
+	if (caretaker_close(&store->caretaker))
+		trust_withdraw(store->place_fd);
+	else
+		close_clean(store);
 	journal_close(&store->journal);
 	close_tables(store);
 	if (store->dir.fd >= 0) close(store->dir.fd);
@@ -227,7 +237,7 @@ struct keeper *store_keeper(struct store *store)
 
 bool store_blames_tables(const struct store *store, enum err err)
 {
-	return err == ERR_DAMAGED || caretaker_heard_error(store->caretaker);
+	return err == ERR_DAMAGED || store->damaged || caretaker_heard_error(store->caretaker);
 }
 
 struct view *store_view(struct store *store, struct writes *writes, struct arena *arena)
@@ -253,6 +263,7 @@ enum err store_apply(struct store *store, const struct writes *writes)
 		enum err            err = db_apply(store->db, write, true);
 		if (!err) err = journal_add(store->journal, write);
 		if (err) store->broken = true;
+		if (err == ERR_DAMAGED) store->damaged = true;
 		if (err) return err;
 		count_row(store, write);
 	}

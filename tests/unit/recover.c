@@ -2,6 +2,8 @@
  * ways: the directory is copied while the store is open, or the process that has it open ends without a word. */
 #include "tests/unit/shop.h"
 
+#include "store/recover.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -71,17 +73,17 @@ static int open_and_stop(void *user)
 	_exit(err == ERR_IO ? 1 : err ? 2 : 0);
 }
 
-static uint64_t applied_seq(void)
+static struct applied applied_of(const struct place *at)
 {
 	struct applied applied;
 	struct db     *db;
-	int            fd = openat(place.fd, "db", O_RDONLY | O_DIRECTORY);
+	int            fd = openat(at->fd, "db", O_RDONLY | O_DIRECTORY);
 	cr_assert_eq(db_open(fd, MAP_BYTES, &db), OK);
 	cr_assert_eq(db_begin(db), OK);
 	cr_assert_eq(db_applied(db_view(db, NULL, NULL), &applied), OK);
 	db_close(&db);
 	close(fd);
-	return applied.seq;
+	return applied;
 }
 
 /* A disk that ends ever later: replay fails within ever later commits, and each goes on from the one before.
@@ -94,7 +96,7 @@ Test(recover, replay_that_dies_goes_on_where_it_was)
 	cr_assert_eq(in_child(leave_much_to_replay, NULL), 0);
 	for (int died; (died = in_child(open_and_stop, &limit)); limit += 64 << 10) {
 		cr_assert(died == 1 || died == -SIGXFSZ);
-		uint64_t now = applied_seq();
+		uint64_t now = applied_of(&place).seq;
 		cr_assert_geq(now, applied);
 		stages += now > applied;
 		applied = now;
@@ -183,4 +185,36 @@ Test(recover, a_committed_record_that_the_journal_has_lost_is_refused)
 	struct found last = find_record(&copy, 3);
 	file_flip(&copy, last.name, last.at + 5000, 1);
 	expect_refused(&copy, false, ERR_DAMAGED, "the journal lacks a record the tables hold");
+}
+
+/* Tables brought up along a journal ------------------------------------------------------------------------ */
+
+Test(recover, catching_up_ends_where_it_was_told_to_and_can_be_stopped)
+{
+	struct progress progress = {.stop = true};
+	struct db      *db;
+	open_ok(&place);
+	save(1, 100);
+	store_close(&store);
+	place_copy(&place, &copy);
+	open_ok(&place);
+	for (unsigned i = 2; i < 12; i++)
+		save(i, 100);
+	store_close(&store);
+	struct applied     from = applied_of(&copy), to = applied_of(&place);
+	struct store_place at = shop_place(&place, false);
+	struct journal_dir dir = {.fd = openat(place.fd, "journal", O_RDONLY | O_DIRECTORY),
+	                          .shard = at.shard,
+	                          .segment_bytes = at.segment_bytes};
+	int                fd = openat(copy.fd, "db", O_RDONLY | O_DIRECTORY);
+	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
+	cr_assert_eq(db_open(fd, MAP_BYTES, &db), OK);
+	cr_assert_eq(db_begin(db), OK);
+	cr_expect_eq(recover_catch_up(&dir, db, &from, &to, &progress), ERR_STOPPED);
+	cr_expect_gt(progress.done, 0);
+	cr_expect_eq(recover_catch_up(&dir, db, &from, &to, NULL), OK, "rows say what they are to be: again");
+	cr_expect_eq(db_commit(db, &to), OK);
+	db_close(&db);
+	close(fd);
+	close(dir.fd);
 }

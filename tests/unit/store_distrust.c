@@ -1,0 +1,113 @@
+/* What the disk or LMDB says of the tables while they are served, and at the end: they are not believed again. */
+#include "tests/unit/shop.h"
+
+#include "store/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+static atomic_bool sync_fails, writing_back_failed, writes_meet_damage, background_meets_damage;
+static pthread_t   this_thread;
+
+int __real_mdb_env_sync(MDB_env *env, int force);
+int __wrap_mdb_env_sync(MDB_env *env, int force);
+int __real_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
+int __real_mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags);
+int __wrap_mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags);
+int __real_mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op);
+int __wrap_mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op);
+
+int __wrap_mdb_env_sync(MDB_env *env, int force)
+{
+	return sync_fails ? EIO : __real_mdb_env_sync(env, force);
+}
+
+/* Whoever asks is told, once. */
+int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags)
+{
+	bool fails = flags & SYNC_FILE_RANGE_WAIT_BEFORE && atomic_exchange(&writing_back_failed, false);
+	if (!fails) return __real_sync_file_range(fd, at, size, flags);
+	errno = EIO;
+	return -1;
+}
+
+int __wrap_mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags)
+{
+	return writes_meet_damage ? MDB_CORRUPTED : __real_mdb_cursor_put(cursor, key, value, flags);
+}
+
+int __wrap_mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op)
+{
+	bool fails = background_meets_damage && op != MDB_SET && !pthread_equal(pthread_self(), this_thread);
+	return fails ? MDB_PAGE_NOTFOUND : __real_mdb_cursor_get(cursor, key, value, op);
+}
+
+static void begin_here(void)
+{
+	begin();
+	this_thread = pthread_self();
+	open_ok(&place);
+	save(1, 100);
+	cr_assert_eq(store_commit(store), OK);
+}
+
+TestSuite(store_distrust, .init = begin_here, .fini = end);
+
+static void expect_anew(void)
+{
+	open_ok(&place);
+	cr_expect(report.rebuilt);
+	cr_expect(holds(1, 100));
+}
+
+Test(store_distrust, is_of_tables_whose_last_sync_failed)
+{
+	sync_fails = true;
+	store_close(&store);
+	sync_fails = false;
+	expect_anew();
+}
+
+Test(store_distrust, is_of_tables_that_could_not_be_written_back)
+{
+	writing_back_failed = true;
+	for (unsigned i = 0; i < 5000 && !store_settle(store); i++)
+		usleep(1000);
+	cr_expect_eq(store_settle(store), ERR_IO);
+	cr_expect(store_blames_tables(store, ERR_IO));
+	store_close(&store);
+	expect_anew();
+}
+
+Test(store_distrust, is_of_tables_that_a_write_found_damaged_whatever_the_error_is_called_by_then)
+{
+	struct arena  arena = {0};
+	struct writes writes = {.arena = &arena};
+	cr_assert_eq(write_put(&writes, TABLE_BODY, key_of(2), span_str("x")), OK);
+	cr_expect_not(store_blames_tables(store, ERR_IO));
+	writes_meet_damage = true;
+	cr_expect_eq(store_apply(store, &writes), ERR_DAMAGED);
+	writes_meet_damage = false;
+	cr_expect(store_blames_tables(store, ERR_IO));
+	arena_free(&arena);
+}
+
+Test(store_distrust, is_of_tables_whose_pages_a_snapshot_cannot_read)
+{
+	struct keeper_state state = {.running = true};
+	uint64_t            number;
+	background_meets_damage = true;
+	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+	for (unsigned i = 0; i < 20000 && state.running; i++) {
+		usleep(1000);
+		keeper_state(store_keeper(store), &state);
+	}
+	cr_expect_eq(state.err, ERR_DAMAGED);
+	cr_expect(keeper_found_damage(store_keeper(store)));
+	background_meets_damage = false;
+}
