@@ -139,6 +139,7 @@ static enum err recover_with(struct store *store, const struct store_place *plac
 	if (err) goto out;
 	report->snapshot_seq = plan->from.at.seq;
 	if ((err = recover_judge(&store->dir, store->db, plan->floor_seq, &recovery, report))) goto out;
+	if (place->before_change && (err = place->before_change(place->user))) goto out;
 	if (!plan->anew && (err = trust_write(place->dir_fd, false))) goto out;
 	if ((err = recover_finish(&recovery, store->db, report))) goto out;
 	if (plan->anew && (err = place_adopt_tables(place->dir_fd))) goto out;

@@ -24,6 +24,10 @@ struct store_place {
 	uint64_t snapshot_after_bytes; /* of journal; 0: by the rule of keeper.h */
 	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of keeper.h */
 	int64_t  quick_sync_us;        /* as in struct journal_dir */
+	/* Asked when nothing that was found keeps the store from opening, before anything is changed: an error ends it. It
+	 * may be asked again, and then has to say the same. NULL: nobody. */
+	enum err (*before_change)(void *user);
+	void *user;
 };
 
 struct store_report {

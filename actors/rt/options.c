@@ -70,6 +70,7 @@ static const struct row rows[] = {
     {"--test-clock", FLAG, AT(test_clock), .about = "lets `clock advance` move the time; for tests"},
     {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX},
     {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX},
+    {"--gate-fd", NUMBER_INT, AT(gate_fd), .min = 0, .max = INT32_MAX},
     {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX},
     {"--may-format", FLAG, AT(may_format)},
     {"--restored", FLAG, AT(restored)},
@@ -85,6 +86,7 @@ static const struct options defaults = {
     .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
     .listen_fd = -1,
     .admin_fd = -1,
+    .gate_fd = -1,
 };
 
 /* One reading in progress: where values go, and which rows the command line has spoken for. */

@@ -31,6 +31,7 @@ struct options {
 
 	/* Only in children. */
 	int  listen_fd, admin_fd; /* -1: none */
+	int  gate_fd; /* an eventfd, of shards: readable when all of them may change their places; -1: none */
 	int  supervisor_pid;
 	int  index;
 	bool may_format; /* the data directory has never been complete: a shard without files makes them */

@@ -27,7 +27,7 @@ struct shard {
 	struct store   *store;
 	struct mailbox *mailbox;
 	struct loop     loop;
-	int             dir_fd, lock_fd;
+	int             dir_fd, lock_fd, gate_fd;
 	wall_us         last_now; /* the latest that the journal knows of */
 	bool            told;     /* why it did not start has been logged */
 };
@@ -65,6 +65,32 @@ static void log_opened(const struct store_report *report)
 		         report->file_system);
 }
 
+/* The gate opens when the shards of a service have all judged their places; for one that is started again it is open.
+ * Errors: ERR_STOPPED (told to stop before). */
+static enum err await_gate(struct shard *shard, struct loop *loop)
+{
+	enum err err = loop_watch(loop, child_fd(&shard->child));
+	if (!err) err = loop_watch(loop, shard->gate_fd);
+	if (err) return err;
+	for (loop_wait(loop, (dur_us){0}); !loop_is_ready(loop, shard->gate_fd);) {
+		child_report(&shard->child, "judged", 0, time_mono());
+		if (child_stopping(&shard->child)) return ERR_STOPPED;
+		loop_wait(loop, (dur_us){CHILD_TURN_MS * US_PER_MS});
+		child_look(&shard->child, loop);
+	}
+	return OK;
+}
+
+/* What one of them refuses leaves the places of all as they were. */
+static enum err before_change(void *user)
+{
+	struct loop loop;
+	enum err    err = loop_open(&loop);
+	if (!err) err = await_gate(user, &loop);
+	loop_close(&loop);
+	return err;
+}
+
 static enum err open_store(struct shard *shard, const struct options *options)
 {
 	struct store_report report;
@@ -72,11 +98,14 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	                                        shard->dir_fd);
 	place.may_format = options->may_format; /* once all have been ready, no longer */
 	place.restored = options->restored;
+	place.before_change = before_change;
+	place.user = shard;
 	wall_us  wall = time_wall();
 	enum err err = store_open(&place, wall, &shard->store, &report);
 	if (err) {
 		shard->told = true;
-		log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
+		if (!child_stopping(&shard->child))
+			log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
 		return err;
 	}
 	log_opened(&report);
@@ -130,6 +159,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	options_egress(options, &facts->url_rules);
 	if ((err = take_keys(shard, facts))) return err;
 	if ((err = open_place(shard, options))) return err;
+	shard->gate_fd = options->gate_fd;
 	pages_watch(shard->dir_fd);
 	if ((err = open_store(shard, options))) return err;
 	datadir_shard_endpoint(&shard->child.datadir, facts->index, endpoint);

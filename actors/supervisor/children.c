@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,23 +53,35 @@ static void add(struct children *children, enum role role, uint32_t index)
 	    .role = role, .index = index, .state = CHILD_RESTARTING};
 }
 
-void children_plan(struct children *children, const struct options *options)
+enum err children_plan(struct children *children, const struct options *options)
 {
 	*children = (struct children){.options = *options};
+	children->options.gate_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (children->options.gate_fd < 0) return ERR_IO;
 	for (uint32_t i = 0; i < options->shards; i++)
 		add(children, ROLE_SHARD, i);
 	add(children, ROLE_TIMER, 0);
 	add(children, ROLE_HTTP, 0);
+	return OK;
 }
 
-/* What this child is told: the sockets are for http, making files for shards. */
+void children_forget(struct children *children)
+{
+	if (children->options.gate_fd >= 0) close(children->options.gate_fd);
+	children->options.gate_fd = -1;
+}
+
+/* What this child is told: the sockets are for http, making files and the gate for shards. */
 static void arguments(const struct children *children, const struct child *child, char index[12],
                       struct option_args *args)
 {
 	struct options options = children->options;
 
 	if (child->role != ROLE_HTTP) options.listen_fd = options.admin_fd = -1;
-	if (child->role != ROLE_SHARD) options.may_format = options.restored = false;
+	if (child->role != ROLE_SHARD) {
+		options.may_format = options.restored = false;
+		options.gate_fd = -1;
+	}
 	options.supervisor_pid = (int)getpid();
 	snprintf(index, 12, "%u", child->index);
 	args->argv[0] = "stampede";
@@ -86,7 +99,7 @@ static void keep_open(int fd)
 
 /* In the child. Its standard input is empty and its standard output is the log's: only the supervisor speaks
  * on the real one. */
-_Noreturn static void become(const struct options *options, bool is_http, const struct option_args *args)
+_Noreturn static void become(const struct options *options, enum role role, const struct option_args *args)
 {
 	sigset_t none;
 	int      empty;
@@ -98,10 +111,11 @@ _Noreturn static void become(const struct options *options, bool is_http, const 
 	if (empty >= 0) dup2(empty, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-	if (is_http) {
+	if (role == ROLE_HTTP) {
 		keep_open(options->listen_fd);
 		keep_open(options->admin_fd);
 	}
+	if (role == ROLE_SHARD) keep_open(options->gate_fd);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execv("/proc/self/exe", (char *const *)args->argv);
@@ -117,7 +131,7 @@ static void start(struct children *children, struct child *child, mono_us now)
 	children->options.supervisor_pid = (int)getpid();
 	arguments(children, child, index, &args);
 	pid = fork();
-	if (pid == 0) become(&children->options, child->role == ROLE_HTTP, &args);
+	if (pid == 0) become(&children->options, child->role, &args);
 	if (pid < 0) {
 		child->deaths++;
 		child->at = mono_after(now, plan_backoff(child->deaths));
@@ -130,6 +144,7 @@ static void start(struct children *children, struct child *child, mono_us now)
 	child->epoch = 0;
 	child->at = now;
 	child->signalled = 0;
+	child->is_judged = false;
 	log_info("started", "child=%s-%u child_pid=%d", role_text(child->role), child->index, (int)pid);
 }
 
@@ -261,6 +276,14 @@ bool children_report(struct children *children, struct child *child, bool is_rea
 		if (children->of[i].state != CHILD_READY) return false;
 	children->was_ready = true;
 	return true;
+}
+
+void children_judged(struct children *children, struct child *child)
+{
+	child->is_judged = true;
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->of[i].role == ROLE_SHARD && !children->of[i].is_judged) return;
+	(void)!eventfd_write(children->options.gate_fd, 1); /* it stays readable: nobody reads it */
 }
 
 struct child *children_find(struct children *children, enum role role, uint32_t index)

@@ -1,6 +1,7 @@
 #pragma once
 #include "actors/rt/options.h"
 #include "actors/supervisor/plan.h"
+#include "schemas/err.h"
 #include "schemas/limits.h"
 
 #include <sys/types.h>
@@ -32,6 +33,7 @@ struct child {
 	mono_us          at;        /* RESTARTING: when to start it; else: when it was started */
 	uint32_t         deaths;    /* early ones in a row */
 	int              signalled; /* the last signal we sent it */
+	bool             is_judged; /* a shard: nothing it found keeps it from starting */
 };
 
 enum { CHILDREN_MAX = SHARDS_MAX + 2 }; /* the timer, http */
@@ -48,8 +50,9 @@ struct children {
 const char *child_state_text(enum child_state state);
 
 /* One http, one timer, and a shard for each of options->shards, to be started by the first children_tick().
- */
-void children_plan(struct children *children, const struct options *options);
+ * Errors: ERR_IO (no descriptor for the shards' gate). children_forget() is right after a failure too. */
+must_check enum err children_plan(struct children *children, const struct options *options);
+void                children_forget(struct children *children);
 
 /* Does what is due: starts, reaps, signals. Returns how long the caller may sleep. From the main thread only:
  * a child dies with the thread that forked it. Errors: a failed fork is logged and tried again. */
@@ -61,5 +64,9 @@ bool children_are_gone(const struct children *children, mono_us now);
 
 /* What a process said about itself. true when with this all became ready for the first time. */
 bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch);
+/* A shard has judged its place and changed nothing yet. When all have, all may go on: what one of them refuses leaves
+ * the places of all as they were. */
+void children_judged(struct children *children, struct child *child);
+
 /* The one that a session's HELLO speaks of: any http index is the one http process. NULL: none. */
 struct child *children_find(struct children *children, enum role role, uint32_t index);

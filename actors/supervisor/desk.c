@@ -115,7 +115,10 @@ static void on_report(struct desk *desk, const struct session *session, const st
 	int64_t        epoch = arg_integer(&call->args[ARG_REPORT_epoch], 0);
 	msgpack_packer packer;
 
-	if (session->child && session->pid && session->child->pid == session->pid &&
+	bool is_of_now = session->child && session->pid && session->child->pid == session->pid;
+
+	if (is_of_now && span_is(state, "judged")) children_judged(desk->children, session->child);
+	if (is_of_now &&
 	    children_report(desk->children, session->child, span_is(state, "ready"), (uint64_t)epoch))
 		desk->all_ready = true;
 	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));

@@ -169,6 +169,7 @@ static void watch(struct supervisor *self)
 
 static void close_all(struct supervisor *self)
 {
+	children_forget(&self->children);
 	desk_close(&self->desk);
 	loop_close(&self->loop);
 	if (self->signal_fd >= 0) close(self->signal_fd);
@@ -181,6 +182,7 @@ int supervisor_main(const struct options *options)
 	struct supervisor self = {
 	    .options = *options,
 	    .home = {.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1},
+	    .children.options.gate_fd = -1,
 	    .loop = {.epoll_fd = -1},
 	    .listen_fd = -1,
 	    .admin_fd = -1,
@@ -196,7 +198,10 @@ int supervisor_main(const struct options *options)
 	}
 	if ((err = settle(&self))) goto out;
 	complete_options(&self);
-	children_plan(&self.children, &self.options);
+	if ((err = children_plan(&self.children, &self.options))) {
+		cannot_start(err);
+		goto out;
+	}
 	if ((err = open_loop(&self))) goto out;
 	watch(&self);
 	log_info("stopped", "status=%d", self.children.exit_status);

@@ -292,21 +292,33 @@ def test_the_journals_of_two_shards_swapped(origin_of_two, moved_two):
     holds_everything(origin_of_two, moved_two)
 
 
-@pytest.mark.parametrize("what", ["missing", "emptied"])
-def test_one_of_two_shards(origin_of_two, moved_two, what):
-    """The other one's place is as good as before."""
+def end_by_kill(service):
+    service.start()
+    service.kill_everything()
+
+
+def end_in_order(service):
+    service.start()
+    assert service.stop() == 0
+
+
+@pytest.mark.parametrize("before", [None, end_by_kill, end_in_order], ids=["moved", "killed", "stopped"])
+@pytest.mark.parametrize("what", ["missing", "emptied", "cut"])
+def test_one_of_two_shards(origin_of_two, moved_two, what, before):
+    """The other one would start, and waits instead: not a byte of either is changed."""
+    if before:
+        before(moved_two)
     place, kept = places.shard(moved_two, 1), moved_two.home / "kept"
-    before = places.tree(place)
-    place.rename(kept)
+    places.copy(place, kept)
+    if what == "cut":
+        places.used_segments(moved_two, 1)[-1].unlink()
+    else:
+        shutil.rmtree(place)
     if what == "emptied":
         place.mkdir()
-    done = moved_two.run(*moved_two.command()[1:], data=False)
-    assert (done.returncode, done.stdout) == (1, ""), done
-    assert "shard" in done.stderr and "level=fatal" in done.stderr
-    assert what != "emptied" or places.tree(place) == {}
+    places.refuses(moved_two, "shard|journal")
     shutil.rmtree(place, ignore_errors=True)
-    kept.rename(place)
-    assert places.tree(place) == before
+    places.copy(kept, place)
     holds_everything(origin_of_two, moved_two)
 
 

@@ -81,6 +81,38 @@ Test(store, remembers_the_newest_service_time)
 	cr_expect_eq(report.last_now.v, 5000);
 }
 
+static enum err say_no(void *asked)
+{
+	++*(unsigned *)asked;
+	return ERR_STOPPED;
+}
+
+Test(store, whoever_is_asked_before_a_change_ends_the_opening_without_one)
+{
+	static const char *const lost[] = {NULL, "trust",
+	                                   "db/data.mdb"}; /* believed, walked through, made anew */
+	open_ok(&place);
+	save(1, 100);
+	store_close(&store);
+	for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++) {
+		struct store_place at;
+		struct place       before;
+		unsigned           asked = 0;
+		if (lost[i]) cr_assert_eq(unlinkat(place.fd, lost[i], 0), 0);
+		place_copy(&place, &before);
+		at = shop_place(&place, false);
+		at.before_change = say_no;
+		at.user = &asked;
+		cr_expect_eq(store_open(&at, (wall_us){1}, &store, &report), ERR_STOPPED);
+		cr_expect_null(store);
+		cr_expect_eq(asked, 1);
+		cr_expect(place_same(&place, &before), "something was changed");
+		place_remove(&before);
+	}
+	open_ok(&place);
+	cr_expect(holds(1, 100));
+}
+
 /* Missing pieces ------------------------------------------------------------------------------------------ */
 
 /* Three segments, of which the tables hold the first's records only. */
