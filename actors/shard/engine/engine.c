@@ -282,7 +282,7 @@ static void send_results(struct engine *engine)
 	struct buffer frame;
 	while (readers_next(engine->readers, &peer, &frame)) {
 		struct session *session = session_find(&engine->sessions, &peer);
-		if (session && !frame.failed && mailbox_send(engine->mailbox, &peer, buffer_span(&frame)))
+		if (session && mailbox_send(engine->mailbox, &peer, buffer_span(&frame)))
 			session_close(&engine->sessions, session);
 		buffer_free(&frame);
 	}

@@ -85,7 +85,10 @@ void engine_ask_timer(struct engine *engine)
 	if (engine->to_timer.count == 0) return;
 	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, PLACEMENT_VERSION,
 	                                     engine->to_timer.count);
-	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame))
+	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame)) {
+		struct session *session = session_find(&engine->sessions, &engine->timer);
+		if (session) session_close(&engine->sessions, session); /* so that it says hello again */
 		engine->timer_known = false;
+	}
 	frame_clear(&engine->to_timer); /* if it did not leave, the creations' time runs out */
 }

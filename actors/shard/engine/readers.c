@@ -70,20 +70,23 @@ struct answer {
 	struct readers   *readers;
 	const struct job *job;
 	struct frame_out  out;
+	bool
+	    is_lost; /* a part of it found no memory: nothing more may leave, or what came would pass for whole */
 };
 
 static void put_result(struct answer *answer)
 {
 	struct result *result = calloc(1, sizeof *result);
 	struct span    frame = frame_seal_replies(&answer->out, answer->readers->facts->epoch);
-	if (!result || frame.size == 0) { /* no memory: the caller's own deadline answers */
+	if (result) buffer_append(&result->frame, frame.at, frame.size);
+	frame_clear(&answer->out);
+	answer->is_lost |= !result || frame.size == 0 || result->frame.failed;
+	if (answer->is_lost) { /* the caller's own deadline answers */
+		if (result) buffer_free(&result->frame);
 		free(result);
-		frame_clear(&answer->out);
 		return;
 	}
 	result->peer = answer->job->peer;
-	buffer_append(&result->frame, frame.at, frame.size);
-	frame_clear(&answer->out);
 	pthread_mutex_lock(&answer->readers->mutex);
 	*answer->readers->done_last = result;
 	answer->readers->done_last = &result->next;

@@ -1,0 +1,221 @@
+/* Turns of a shard's engine, with queues in place of the network, and a time that stands still. */
+#include "tests/fuzz/post.h"
+#include "tests/unit/support.h"
+
+#include "actors/rt/token.h"
+#include "actors/shard/engine/engine.h"
+#include "schemas/json.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum who { COMMAND_LINE, TIMER, WHO_COUNT };
+enum { QUICK_US = 1000000000, DEADLINE_US = 60000000, TURNS_MAX = 1000, SEGMENT_LARGE_BYTES = 8 << 20 };
+
+static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}};
+static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER};
+static const struct account_id account = {{1, 2, 3}};
+static const mono_us           now = {1000000000};
+static struct place            place;
+static struct store           *store;
+static struct engine          *engine;
+static struct frame_out        calls[WHO_COUNT];
+static uint64_t                asked, fetch_asked;
+static bool                    timer_is_deaf;
+
+enum err __real_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
+enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
+
+enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+{
+	bool fails = timer_is_deaf && to->id[0] == peers[TIMER].id[0];
+	return fails ? ERR_WOULD_BLOCK : __real_mailbox_send(mailbox, to, bytes);
+}
+
+/* What is asked ------------------------------------------------------------------------------------------- */
+
+static void hello(enum who who)
+{
+	struct buffer bytes = {0};
+	frame_hello(&bytes, roles[who], 0);
+	post_in(&peers[who], buffer_span(&bytes));
+	buffer_free(&bytes);
+}
+
+static msgpack_packer call(enum who who, enum message message, uint32_t arguments)
+{
+	struct call head = {.id = ++asked,
+	                    .message = message,
+	                    .deadline = {now.v + DEADLINE_US},
+	                    .has_account = who == COMMAND_LINE,
+	                    .account = account};
+	frame_call(&calls[who], &head);
+	msgpack_packer packer = frame_out_packer(&calls[who]);
+	msgpack_pack_array(&packer, arguments);
+	return packer;
+}
+
+static void send_calls(enum who who)
+{
+	post_in(&peers[who], frame_seal_calls(&calls[who], engine->facts.epoch, 1, 1));
+	frame_clear(&calls[who]);
+}
+
+static void pack_json(msgpack_packer *packer, const char *text)
+{
+	static struct arena  arena;
+	static struct buffer scratch;
+	struct json         *tree;
+	must(json_parse(span_str(text), &arena, &tree) == OK);
+	json_pack_object(tree, packer, &scratch);
+	arena_reset(&arena);
+}
+
+/* Passes with one logo among them, that none has yet. */
+static void ask_for_passes(unsigned count)
+{
+	char template[TEMPLATE_ID_TEXT], id[16];
+	template_id_text(account, 1, template);
+	for (unsigned i = 0; i < count; i++) {
+		msgpack_packer packer = call(COMMAND_LINE, MSG_PASS_CREATE, ARGS_PASS_CREATE);
+		snprintf(id, sizeof id, "pass-%u", i);
+		pack_text(&packer, id);
+		pack_text(&packer, template);
+		msgpack_pack_nil(&packer);
+		msgpack_pack_nil(&packer);
+		pack_json(&packer, "{\"logo\":\"https://example.com/l.png\"}");
+		msgpack_pack_nil(&packer);
+	}
+	send_calls(COMMAND_LINE);
+}
+
+/* Turns and answers --------------------------------------------------------------------------------------- */
+
+/* As long as the engine says that there is more; nothing else wakes it. */
+static void turn(void)
+{
+	bool     more = true;
+	unsigned turns = 0;
+	post_set_time(now);
+	for (; more && turns < TURNS_MAX; turns++)
+		cr_assert_eq(engine_turn(engine, now, (wall_us){now.v}, &more), OK);
+	cr_assert_lt(turns, TURNS_MAX);
+}
+
+static void answer(struct frame_out *out, uint64_t id, enum err err)
+{
+	frame_reply(out, id, err, 0, span_of(NULL, 0));
+	msgpack_packer packer = frame_out_packer(out);
+	msgpack_pack_nil(&packer);
+}
+
+static void send_answers(struct frame_out *out)
+{
+	if (out->count) post_in(&peers[TIMER], frame_seal_replies(out, engine->facts.epoch));
+	buffer_free(&out->bytes);
+}
+
+/* Passes may be made; fetches are noted. The epoch of the last replies to `who`. */
+static uint64_t read_letters(enum who who)
+{
+	struct frame_out out = {.count = 0};
+	struct peer      to;
+	struct span      bytes;
+	struct frame     frame;
+	struct call      got;
+	uint64_t         epoch = UINT64_MAX;
+	while (post_out(&to, &bytes)) {
+		msgpack_zone *zone = msgpack_zone_new(1024);
+		must(zone && frame_open(bytes, zone, &frame) == OK);
+		if (frame.kind == FRAME_REPLIES && to.id[0] == peers[who].id[0]) epoch = frame.epoch;
+		for (uint32_t i = 0; frame.kind == FRAME_CALLS && i < frame.count; i++) {
+			must(call_open(&frame.items[i], &got) == OK);
+			if (got.message == MSG_PREPARE) answer(&out, got.id, OK);
+			if (got.message == MSG_FETCH) fetch_asked = got.id;
+		}
+		msgpack_zone_free(zone);
+	}
+	send_answers(&out);
+	return epoch;
+}
+
+/* An account with a template. */
+static void begin(void)
+{
+	static const uint8_t key_hash[32] = {7};
+	struct store_report  report;
+	place_make(&place);
+	struct store_place at = shop_place(&place, true);
+	at.quick_sync_us = QUICK_US;
+	at.segment_bytes = SEGMENT_LARGE_BYTES;
+	must(store_open(&at, (wall_us){1}, &store, &report) == OK);
+	must((engine = calloc(1, sizeof *engine)));
+	engine->facts.shards = 1;
+	engine->facts.tokens.count = 1;
+	engine->facts.public_url = "https://example";
+	engine->facts.epoch = report.epoch;
+	must(engine_open(engine, store, NULL) == OK);
+	hello(COMMAND_LINE);
+	hello(TIMER);
+	turn();
+	msgpack_packer packer = call(COMMAND_LINE, MSG_ACCOUNT_CREATE, ARGS_ACCOUNT_CREATE);
+	pack_text(&packer, "Shop");
+	msgpack_pack_nil(&packer);
+	msgpack_pack_nil(&packer);
+	msgpack_pack_bin(&packer, sizeof key_hash);
+	msgpack_pack_bin_body(&packer, key_hash, sizeof key_hash);
+	packer = call(COMMAND_LINE, MSG_TEMPLATE_PUT, ARGS_TEMPLATE_PUT);
+	pack_json(&packer, "{\"name\":\"Card\",\"loyalty_type\":\"none\",\"fields\":[{\"key\":\"holder\","
+	                   "\"type\":\"text\"}]}");
+	send_calls(COMMAND_LINE);
+	turn();
+	(void)read_letters(COMMAND_LINE);
+}
+
+static void end(void)
+{
+	engine_close(engine);
+	free(engine);
+	store_close(&store);
+	post_reset();
+	place_remove(&place);
+	for (enum who who = 0; who < WHO_COUNT; who++)
+		buffer_free(&calls[who].bytes);
+}
+
+TestSuite(engine_turns, .init = begin, .fini = end);
+
+Test(engine_turns, go_on_after_a_full_record_when_nobody_sends_a_letter)
+{
+	enum { PASSES = BATCH_COMMANDS_MIN + BATCH_COMMANDS_MIN / 4 };
+	struct frame_out out = {.count = 0};
+	ask_for_passes(PASSES);
+	turn();
+	(void)read_letters(TIMER);
+	turn();
+	(void)read_letters(TIMER);
+	cr_assert_eq(engine->issuance.pass_count, PASSES);
+	cr_assert_neq(fetch_asked, 0);
+	answer(&out, fetch_asked, ERR_IMAGE_REFUSED);
+	send_answers(&out);
+	turn();
+	cr_expect_eq(engine->issuance.pass_count, 0, "%u are left", engine->issuance.pass_count);
+}
+
+Test(engine_turns, begin_the_timer_s_session_anew_when_it_could_not_be_asked)
+{
+	timer_is_deaf = true;
+	ask_for_passes(1);
+	turn();
+	cr_expect_not(engine_issuer_up(engine));
+	timer_is_deaf = false;
+	(void)read_letters(TIMER);
+	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
+	send_calls(TIMER);
+	turn();
+	cr_expect_eq(read_letters(TIMER), 0, "of no epoch: it says hello");
+	hello(TIMER);
+	turn();
+	cr_expect(engine_issuer_up(engine));
+}
