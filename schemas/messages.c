@@ -5,14 +5,13 @@
 
 #include <stddef.h>
 
-#define SUPERVISOR (1u << ROLE_SUPERVISOR)
-#define HTTP       (1u << ROLE_HTTP)
-#define SHARD      (1u << ROLE_SHARD)
-#define TIMER      (1u << ROLE_TIMER)
-#define CLI        (1u << ROLE_CLI)
-#define KEYLESS    SENDERS_KEYLESS
-#define ALLOWED    true
-#define REFUSED    false
+#define HTTP    (1u << ROLE_HTTP)
+#define SHARD   (1u << ROLE_SHARD)
+#define TIMER   (1u << ROLE_TIMER)
+#define CLI     (1u << ROLE_CLI)
+#define KEYLESS SENDERS_KEYLESS
+#define ALLOWED true
+#define REFUSED false
 
 static const struct message_row rows[MSG_COUNT] = {
 #define M(name, receiver, effect, senders, suspended, full, function, about)             \

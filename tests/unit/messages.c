@@ -39,7 +39,7 @@ Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
 	cr_expect_eq(message_row(MSG_PREPARE)->receiver, ROLE_TIMER);
 	cr_expect_eq(message_row(MSG_REPORT)->receiver, ROLE_SUPERVISOR);
 	cr_expect_eq(message_row(MSG_SHARD_STATUS)->senders,
-	             bit(ROLE_CLI) | bit(ROLE_HTTP) | SENDERS_KEYLESS | bit(ROLE_SUPERVISOR));
+	             bit(ROLE_CLI) | bit(ROLE_HTTP) | SENDERS_KEYLESS);
 }
 
 Test(messages, the_operator_s_messages_are_closed_to_http)
