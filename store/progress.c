@@ -14,11 +14,17 @@ static void rest(struct progress *progress)
 	progress->unrested = 0;
 }
 
-bool progress_step(struct progress *progress, uint64_t bytes)
+bool progress_count(struct progress *progress, uint64_t bytes)
 {
 	if (!progress) return true;
 	atomic_fetch_add_explicit(&progress->done, bytes, memory_order_relaxed);
+	return !atomic_load_explicit(&progress->stop, memory_order_relaxed);
+}
+
+bool progress_step(struct progress *progress, uint64_t bytes)
+{
+	if (!progress) return true;
 	progress->unrested += bytes;
 	if (progress->bytes_per_s && progress->unrested >= REST_EVERY_BYTES) rest(progress);
-	return !atomic_load_explicit(&progress->stop, memory_order_relaxed);
+	return progress_count(progress, bytes);
 }

@@ -14,5 +14,6 @@ struct progress {
 	uint64_t    unrested;    /* bytes since the last rest: the worker's */
 };
 
-/* Counts work of `progress`, which may be NULL, and rests when the rate wants it; tells whether it is to go on. */
+/* Counts work of `progress`, which may be NULL, and tells whether it is to go on; step: and rests when the rate wants it. */
+bool progress_count(struct progress *progress, uint64_t bytes);
 bool progress_step(struct progress *progress, uint64_t bytes);

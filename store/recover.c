@@ -129,11 +129,8 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 	while (!err && at.seq < to->seq) {
 		if ((err = scan_next(&scan, &at, &record)) || (err = replay_record(db, &record, &arena)))
 			break;
-		if (++records % REPLAY_CHUNK_RECORDS == 0) {
-			if ((err = commit_chunk(db, &at, record.now))) break;
-			db_write_back(db);
-		}
-		if (!progress_step(progress, record_room(record.writes.size))) err = ERR_STOPPED;
+		if (++records % REPLAY_CHUNK_RECORDS == 0) err = commit_chunk(db, &at, record.now);
+		if (!err && !progress_count(progress, record_room(record.writes.size))) err = ERR_STOPPED;
 	}
 	scan_end(&scan);
 	arena_free(&arena);

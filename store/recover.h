@@ -25,8 +25,8 @@ must_check enum err recover_finish(struct recovery *recovery, struct db *db, str
 void                recover_end(struct recovery *recovery);
 
 /* Applies the records behind `from` up to `to`, which is durable, to tables that hold at least what `from` says; the
- * journal may be written to meanwhile. Leaves a transaction open. At the pace of `progress`, and stopped by it; what it
- * commits begins to be written back, so that a sync after it finds little.
+ * journal may be written to meanwhile. Leaves a transaction open. Not at the pace of
+ * `progress`, since the journal may grow faster than that, but counted and stopped by it.
  * Errors: ERR_DAMAGED (the journal does not lead there), ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
 must_check enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const struct applied *from,
                                      const struct applied *to, struct progress *progress);

@@ -197,6 +197,14 @@ out:
 	return err;
 }
 
+/* All that was committed is on the disk. ERR_DAMAGED: it is not, and cannot be relied on. */
+static enum err bring_home(struct store *store)
+{
+	enum err err = store_commit(store);
+	if (err) return err;
+	return db_sync(store->db) ? ERR_DAMAGED : OK;
+}
+
 /* Everything is decided, durable and committed: then the tables can be believed as they are on the disk, unless they
  * were damaged while they were served. Those keep the open mark, so that the next start finds what this walk found. What
  * the disk says of a write that failed it says once: the next start would find such tables in memory, and good. */
@@ -205,12 +213,9 @@ static void close_clean(struct store *store)
 	struct faults faults = {0};
 	if (!store->journal || store->broken) return;
 	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
-	if (store_commit(store)) return;
-	if (db_sync(store->db)) {
-		trust_withdraw(store->place_fd);
-		return;
-	}
-	if (walk_unless_long(store, &faults)) return;
+	enum err err = bring_home(store);
+	if (err == ERR_DAMAGED) trust_withdraw(store->place_fd);
+	if (err || walk_unless_long(store, &faults)) return;
 	close_tables(store);
 	(void)!trust_write(store->place_fd, true); /* for speed: without it the next start walks, too */
 }
@@ -219,8 +224,10 @@ void store_close(struct store **store_p)
 {
 	struct store *store = *store_p;
 	if (!store) return;
+	bool is_blamed = store->keeper && keeper_found_damage(store->keeper);
 	keeper_close(&store->keeper);
-	if (caretaker_close(&store->caretaker))
+	if (caretaker_close(&store->caretaker)) is_blamed = true;
+	if (is_blamed)
 		trust_withdraw(store->place_fd);
 	else
 		close_clean(store);

@@ -12,7 +12,7 @@ static void pack_items(struct list_out *list)
 	msgpack_packer pk = buffer_packer(list->outcome->payload);
 	msgpack_pack_array(&pk, list->count);
 	buffer_append(list->outcome->payload, list->items.at, list->items.size);
-	list->failed |= list->items.failed;
+	list->failed |= list->items.failed || list->outcome->payload->failed;
 	buffer_clear(&list->items);
 	list->count = 0;
 }
