@@ -24,8 +24,9 @@ static bool wants_help(int argc, char **argv)
 /* Options that only a supervisor gives its children. */
 static bool has_internal(const struct options *options)
 {
-	return options->listen_fd >= 0 || options->admin_fd >= 0 || options->gate_fd >= 0 || options->supervisor_pid ||
-	       options->may_format || options->restored || options->from || options->lineage;
+	return options->listen_fd >= 0 || options->admin_fd >= 0 || options->gate_fd >= 0 ||
+	       options->supervisor_pid || options->may_format || options->restored || options->from ||
+	       options->lineage;
 }
 
 static int serve(int argc, char **argv)

@@ -19,6 +19,7 @@ enum {
 	DRAIN_MS = 3000,
 	AHEAD_TOLD_S = 60,     /* service time ahead of the wall by more is worth a line */
 	MEND_AGAIN_MS = 60000, /* tables made anew are not made anew again before */
+	GATE_TOLD_MS = 1000,   /* a longer wait for the other shards is worth a line */
 };
 
 struct shard {
@@ -72,9 +73,15 @@ static enum err await_gate(struct shard *shard, struct loop *loop)
 	enum err err = loop_watch(loop, child_fd(&shard->child));
 	if (!err) err = loop_watch(loop, shard->gate_fd);
 	if (err) return err;
-	for (loop_wait(loop, (dur_us){0}); !loop_is_ready(loop, shard->gate_fd);) {
-		child_report(&shard->child, "judged", 0, time_mono());
+	mono_us began = time_mono(), now = began;
+	bool    is_told = false;
+	for (loop_wait(loop, (dur_us){0}); !loop_is_ready(loop, shard->gate_fd); now = time_mono()) {
+		child_report(&shard->child, "judged", 0, now);
 		if (child_stopping(&shard->child)) return ERR_STOPPED;
+		if (!is_told && mono_since(now, began).v > GATE_TOLD_MS * US_PER_MS) {
+			is_told = true;
+			log_info("waits", "for=\"shards that have not judged their places yet\"");
+		}
 		loop_wait(loop, (dur_us){CHILD_TURN_MS * US_PER_MS});
 		child_look(&shard->child, loop);
 	}
@@ -104,7 +111,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	enum err err = store_open(&place, wall, &shard->store, &report);
 	if (err) {
 		shard->told = true;
-		if (!child_stopping(&shard->child))
+		if (err != ERR_STOPPED)
 			log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
 		return err;
 	}
@@ -222,6 +229,7 @@ int shard_main(const struct options *options)
 	if (!err) err = child_begin(&shard.child, options, ROLE_SHARD);
 	if (!err && (err = open_all(&shard, options)) && !shard.told)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
+	if (err == ERR_STOPPED) _exit(0); /* told so before it changed anything */
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));
 	if (err) die(&shard, err);
 	if (shard.engine) engine_close(shard.engine);

@@ -144,7 +144,6 @@ static void start(struct children *children, struct child *child, mono_us now)
 	child->epoch = 0;
 	child->at = now;
 	child->signalled = 0;
-	child->is_judged = false;
 	log_info("started", "child=%s-%u child_pid=%d", role_text(child->role), child->index, (int)pid);
 }
 
@@ -176,6 +175,7 @@ static void ended(struct children *children, struct child *child, int wait_statu
 
 	log_end(children, child, wait_status);
 	child->pid = 0;
+	child->is_judged = false;
 	child->epoch = 0;
 	child->deaths = plan.deaths;
 	if (plan.restart) {
@@ -280,6 +280,7 @@ bool children_report(struct children *children, struct child *child, bool is_rea
 
 void children_judged(struct children *children, struct child *child)
 {
+	if (children->stopping) return;
 	child->is_judged = true;
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->of[i].role == ROLE_SHARD && !children->of[i].is_judged) return;

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from certificates import Authority  # noqa: E402
 from harness import ROOT, Service, serve_to_the_end  # noqa: E402
+from origins import Origin  # noqa: E402
 from receiver import Receiver  # noqa: E402
 from shop import Shop  # noqa: E402
 
@@ -54,6 +55,14 @@ def shared_service():
 def service(shared_service):
     yield shared_service
     assert shared_service.unexpected_lines() == []
+
+
+@pytest.fixture(scope="module")
+def origin_of_two():
+    """A stopped service's directory of two shards, which tests copy."""
+    made = Origin(shards=2, runs=1)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import places
 import pytest
 from clocks import DAY_SECONDS, ClockService
 from crowd import DECIDED, Crowd
-from harness import Service, wait_for
+from harness import wait_for
+from origins import Origin, holds_everything
 from shop import Shop, new_id, path_of
 
 pytestmark = pytest.mark.plain
@@ -22,38 +23,9 @@ pytestmark = pytest.mark.plain
 NOBODY = 65534
 
 
-class Origin:
-    """A stopped service's directory and what its clients know of it: its journal has several segments."""
-
-    def __init__(self, shards, runs):
-        self.service = Service(shards=shards).start()
-        with Crowd(self.service) as crowd:
-            self.crowd = crowd
-            for _ in range(runs):
-                crowd.await_deltas(40)
-                crowd.rest()
-                assert self.service.stop() == 0
-                self.service.start()
-                crowd.turn_to(self.service)
-                crowd.work()
-            crowd.await_deltas(40)
-            crowd.look()
-        assert self.service.stop() == 0
-
-    def close(self):
-        assert self.service.close() == []
-
-
 @pytest.fixture(scope="module")
 def origin():
     made = Origin(shards=1, runs=3)
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def origin_of_two():
-    made = Origin(shards=2, runs=1)
     yield made
     made.close()
 
@@ -64,27 +36,6 @@ def moved(origin, new_service):
     service = new_service(start=False, shards=1)
     places.copy(origin.service.data, service.data)
     return service
-
-
-@pytest.fixture
-def moved_two(origin_of_two, new_service):
-    service = new_service(start=False, shards=2)
-    places.copy(origin_of_two.service.data, service.data)
-    return service
-
-
-def holds_everything(origin, service):
-    """Starts it; everything is there, and stays over kill -9 and another start; then writes go on."""
-    service.start()
-    origin.crowd.turn_to(service)
-    origin.crowd.look(lists=True)
-    service.kill_everything()
-    service.start()
-    origin.crowd.turn_to(service)
-    origin.crowd.look(lists=True)
-    shop = Shop(service, ("balance",))
-    shop.add(shop.create()["id"], 1)
-    shop.close()
 
 
 def was_rebuilt(service):
@@ -274,53 +225,6 @@ def test_what_is_missing_is_named_where_it_was_served(origin, new_service, what)
 
 
 # What is another's
-
-def swap_journals(service):
-    journals = [places.shard(service, index) / "journal" for index in (0, 1)]
-    aside = journals[0].with_name("aside")
-    journals[0].rename(aside)
-    journals[1].rename(journals[0])
-    aside.rename(journals[1])
-
-
-def test_the_journals_of_two_shards_swapped(origin_of_two, moved_two):
-    swap_journals(moved_two)
-    done = moved_two.run(*moved_two.command()[1:], data=False)
-    assert (done.returncode, done.stdout) == (1, ""), done
-    assert "another shard" in done.stderr
-    swap_journals(moved_two)
-    holds_everything(origin_of_two, moved_two)
-
-
-def end_by_kill(service):
-    service.start()
-    service.kill_everything()
-
-
-def end_in_order(service):
-    service.start()
-    assert service.stop() == 0
-
-
-@pytest.mark.parametrize("before", [None, end_by_kill, end_in_order], ids=["moved", "killed", "stopped"])
-@pytest.mark.parametrize("what", ["missing", "emptied", "cut"])
-def test_one_of_two_shards(origin_of_two, moved_two, what, before):
-    """The other one would start, and waits instead: not a byte of either is changed."""
-    if before:
-        before(moved_two)
-    place, kept = places.shard(moved_two, 1), moved_two.home / "kept"
-    places.copy(place, kept)
-    if what == "cut":
-        places.used_segments(moved_two, 1)[-1].unlink()
-    else:
-        shutil.rmtree(place)
-    if what == "emptied":
-        place.mkdir()
-    places.refuses(moved_two, "shard|journal")
-    shutil.rmtree(place, ignore_errors=True)
-    places.copy(kept, place)
-    holds_everything(origin_of_two, moved_two)
-
 
 def test_another_directorys_journal(origin_of_two, moved):
     shutil.rmtree(places.shard(moved) / "journal")

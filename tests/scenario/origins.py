@@ -1,0 +1,40 @@
+"""A data directory that clients have worked on, and whether a service on it, or on a copy, has all that they know."""
+from crowd import Crowd
+from harness import Service
+from shop import Shop
+
+
+class Origin:
+    """A stopped service's directory and what its clients know of it: its journal has several segments."""
+
+    def __init__(self, shards, runs):
+        self.service = Service(shards=shards).start()
+        with Crowd(self.service) as crowd:
+            self.crowd = crowd
+            for _ in range(runs):
+                crowd.await_deltas(40)
+                crowd.rest()
+                assert self.service.stop() == 0
+                self.service.start()
+                crowd.turn_to(self.service)
+                crowd.work()
+            crowd.await_deltas(40)
+            crowd.look()
+        assert self.service.stop() == 0
+
+    def close(self):
+        assert self.service.close() == []
+
+
+def holds_everything(origin, service):
+    """Starts it; everything is there, and stays over kill -9 and another start; then writes go on."""
+    service.start()
+    origin.crowd.turn_to(service)
+    origin.crowd.look(lists=True)
+    service.kill_everything()
+    service.start()
+    origin.crowd.turn_to(service)
+    origin.crowd.look(lists=True)
+    shop = Shop(service, ("balance",))
+    shop.add(shop.create()["id"], 1)
+    shop.close()
