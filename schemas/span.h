@@ -23,6 +23,13 @@ static inline bool span_equal(struct span a, struct span b)
 {
 	return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
+/* As bytes: below 0, 0, above 0. A beginning is before what it begins; one of size 0 may lie nowhere. */
+static inline int span_order(struct span a, struct span b)
+{
+	size_t both = a.size < b.size ? a.size : b.size;
+	int    order = both ? memcmp(a.at, b.at, both) : 0;
+	return order ? order : (a.size > b.size) - (a.size < b.size);
+}
 static inline bool span_is(struct span a, const char *text)
 {
 	return span_equal(a, span_str(text));

@@ -62,9 +62,8 @@ static unsigned child_of(const uint8_t *page, unsigned count, struct span key)
 	while (high - low > 1) {
 		unsigned       middle = low + (high - low) / 2;
 		const uint8_t *node = page + node_place(page, middle);
-		size_t         size = get_le16(node + NODE_KEY_SIZE);
-		int order = memcmp(node + NODE_HEAD_BYTES, key.at, size < key.size ? size : key.size);
-		if (order < 0 || (order == 0 && size <= key.size))
+		struct span    first = span_of(node + NODE_HEAD_BYTES, get_le16(node + NODE_KEY_SIZE));
+		if (span_order(first, key) <= 0)
 			low = middle;
 		else
 			high = middle;

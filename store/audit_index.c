@@ -185,13 +185,6 @@ static enum err place_of(struct auditor *auditor, enum table table, uint32_t num
 	return err == ERR_DAMAGED ? OK : err;
 }
 
-static bool is_before(struct span a, struct span b)
-{
-	size_t size = a.size < b.size ? a.size : b.size;
-	int    less = memcmp(a.at, b.at, size);
-	return less ? less < 0 : a.size < b.size;
-}
-
 /* The bound of a row that begins at place `at` of the order: behind the one before, not behind its own first. */
 static enum err judge_bound(struct auditor *auditor, const struct audit_rows *rows, size_t at)
 {
@@ -199,10 +192,10 @@ static enum err judge_bound(struct auditor *auditor, const struct audit_rows *ro
 	bool           known, wrong = rows->rest.size > 0 && at == 0;
 	enum err       err = OK;
 	if (at > 0) err = place_of(auditor, rows->table, auditor->order[at - 1], &place, &known);
-	if (!err && at > 0 && known) wrong |= !is_before(key_span(&place), rows->row.key);
+	if (!err && at > 0 && known) wrong |= span_order(key_span(&place), rows->row.key) >= 0;
 	if (!err && at < auditor->order_count) {
 		err = place_of(auditor, rows->table, auditor->order[at], &place, &known);
-		if (!err && known) wrong |= is_before(key_span(&place), rows->row.key);
+		if (!err && known) wrong |= span_order(key_span(&place), rows->row.key) < 0;
 	}
 	if (!err && wrong)
 		audit_fault(auditor, rows->table, "the row from place %zu on has a wrong bound", at);

@@ -1,6 +1,8 @@
 /* The look-out over the disk: a loop of small checks, woken only to stop. */
 #include "store/caretaker.h"
 
+#include "store/monotonic.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -59,22 +61,16 @@ static bool rest(struct caretaker *caretaker, unsigned ms)
 	return go_on;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 static void *caretaker_main(void *data)
 {
 	struct caretaker *caretaker = data;
 	struct db_push    push = {.at = 0};
-	int64_t           looked_ms = now_ms();
+	int64_t           looked_us = monotonic_us();
 	unsigned          ms = PUSH_MS;
 	while (rest(caretaker, ms)) {
-		if (now_ms() - looked_ms >= caretaker->look_ms) { /* a push may have taken long, too */
-			looked_ms = now_ms();
+		if (monotonic_us() - looked_us >=
+		    caretaker->look_ms * US_PER_MS) { /* a push may have taken long, too */
+			looked_us = monotonic_us();
 			look(caretaker);
 		}
 		if (db_push(caretaker->db, &push, PUSH_BYTES)) atomic_store(&caretaker->error, true);

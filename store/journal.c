@@ -16,6 +16,7 @@
 #include "store/journal.h"
 #include "store/bell.h"
 #include "store/file.h"
+#include "store/monotonic.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -84,14 +85,6 @@ static enum err write_synced(int fd, struct span bytes, uint64_t offset)
 	return fdatasync(fd) ? ERR_IO : OK;
 }
 
-/* For the metrics, and to know a quick disk: nothing of what is kept depends on it. */
-static int64_t mono_now_us(void)
-{
-	struct timespec now = {0};
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * US_PER_SEC + now.tv_nsec / 1000;
-}
-
 static void wait_for(sem_t *sem)
 {
 	while (sem_wait(sem))
@@ -111,10 +104,10 @@ static bool judge_quick(const struct journal *journal)
 /* Takes the record in flight to the disk. */
 static void land(struct journal *journal)
 {
-	int64_t  begun = mono_now_us();
+	int64_t  begun = monotonic_us();
 	enum err err = write_synced(journal->flight.fd, buffer_span(&journal->flight.bytes),
 	                            journal->flight.offset);
-	int64_t  took_us = mono_now_us() - begun;
+	int64_t  took_us = monotonic_us() - begun;
 	histogram_add(&journal->sync_times, &scale_us, took_us);
 	journal->sync_recent_us += (took_us - journal->sync_recent_us) / SYNC_RECENT;
 	atomic_store(&journal->flight.state, err ? FLIGHT_FAILED : FLIGHT_DONE);

@@ -7,6 +7,7 @@
 #include "store/background.h"
 #include "store/caretaker.h"
 #include "store/file.h"
+#include "store/monotonic.h"
 #include "store/store.h"
 #include "store/verify.h"
 
@@ -44,9 +45,7 @@ struct keeper {
 
 static int64_t monotonic_s(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return monotonic_us() / US_PER_SEC;
 }
 
 static wall_us real_time(void)

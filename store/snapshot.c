@@ -51,12 +51,6 @@ static enum err live_damage(struct making *making, enum table table, const char 
 	return ERR_DAMAGED;
 }
 
-static bool is_behind(const struct place_in_table *at, struct span key)
-{
-	int order = memcmp(key.at, at->key, key.size < at->size ? key.size : at->size);
-	return at->size == 0 || (order ? order > 0 : key.size > at->size);
-}
-
 static enum err copy_rows(struct making *making, enum table table, struct place_in_table *at, uint64_t *bytes)
 {
 	struct raw_row row;
@@ -68,7 +62,8 @@ static enum err copy_rows(struct making *making, enum table table, struct place_
 	for (; !err && *bytes < PIECE_BYTES; err = view_raw_next(making->order->reader, table, &row)) {
 		if (!raw_row_holds(table, &row) || row.key.size > sizeof at->key)
 			return live_damage(making, table, "a damaged row");
-		if (!is_behind(at, row.key)) return live_damage(making, table, "a row out of its order");
+		if (span_order(row.key, span_of(at->key, at->size)) <= 0)
+			return live_damage(making, table, "a row out of its order");
 		if (!db_is_applied_row(table, &row) && (err = db_append_raw(making->copy, table, &row)))
 			return err;
 		memcpy(at->key, row.key.at, row.key.size);

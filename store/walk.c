@@ -85,13 +85,6 @@ static enum err expect_found(const struct walk *walk, const struct raw_row *row)
 	return OK;
 }
 
-static int compare(struct span a, struct span b)
-{
-	size_t both = a.size < b.size ? a.size : b.size;
-	int    order = both ? memcmp(a.at, b.at, both) : 0; /* a damaged page may give no key at all */
-	return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* A row whose page differs from that of the row before begins a page, which the one before has ended. */
 static enum err on_page(struct walk *walk, const struct raw_row *row)
 {
@@ -115,7 +108,7 @@ static enum err on_row(struct walk *walk, const struct raw_row *row, struct span
 		return ERR_DAMAGED;
 	}
 	if (!raw_row_holds(walk->table, row)) row_fault(walk, "checksum does not hold", row->key);
-	if (key_before.size && compare(key_before, row->key) >= 0)
+	if (key_before.size && span_order(key_before, row->key) >= 0)
 		row_fault(walk, "rows out of order", row->key);
 	if (row->key.size + row->stored.size > IN_PAGE_BYTES_MAX)
 		return expect_found(walk, row); /* a page of its own */

@@ -1,4 +1,5 @@
 """A data directory that clients have worked on, and whether a service on it, or on a copy, has all that they know."""
+import places
 from crowd import Crowd
 from harness import Service
 from shop import Shop
@@ -8,6 +9,7 @@ class Origin:
     """A stopped service's directory and what its clients know of it: its journal has several segments."""
 
     def __init__(self, shards, runs):
+        self.shards = shards
         self.service = Service(shards=shards).start()
         with Crowd(self.service) as crowd:
             self.crowd = crowd
@@ -21,6 +23,12 @@ class Origin:
             crowd.await_deltas(40)
             crowd.look()
         assert self.service.stop() == 0
+
+    def copied(self, new_service):
+        """A service on a copy of it, not started."""
+        service = new_service(start=False, shards=self.shards)
+        places.copy(self.service.data, service.data)
+        return service
 
     def close(self):
         assert self.service.close() == []

@@ -32,10 +32,7 @@ def origin():
 
 @pytest.fixture
 def moved(origin, new_service):
-    """A service on a copy of the origin, not started."""
-    service = new_service(start=False, shards=1)
-    places.copy(origin.service.data, service.data)
-    return service
+    return origin.copied(new_service)
 
 
 def was_rebuilt(service):

@@ -70,8 +70,7 @@ struct answer {
 	struct readers   *readers;
 	const struct job *job;
 	struct frame_out  out;
-	bool
-	    is_lost; /* a part of it found no memory: nothing more may leave, or what came would pass for whole */
+	bool is_lost; /* a part found no memory: what came would pass for whole, so no more leaves */
 };
 
 static void put_result(struct answer *answer)
