@@ -1,7 +1,7 @@
 """What the measuring programs share: processes and their end, the service, the load generator, facts and tables.
 
 A program calls main() with what it needs; whatever it then starts with start() or in the background, and its
-directory, is gone when it ends, however it ends.
+directory, is gone when it ends. Killed outright, it leaves the directory.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCES = ("meson.build", "actors", "bench", "http", "schemas", "store")  # of the programs that are measured
+MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
 READY_SECONDS_MAX = 30
 OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
 CALM_SHARE = 0.25  # of a closed loop's rate, for an open loop: a generator beside the service is not late by itself then
@@ -45,7 +47,8 @@ TEMPLATE = {
 calm_seconds = 0.02  # a quick sync; more on a slow disk
 built_at = ""  # the build directory, once main() knows it
 
-# In the environment of a part of bench/run: what is the same for all parts has been printed.
+# In the environment of a part of bench/run: the commit that the whole run is of. What is the same for all parts has been
+# printed.
 IS_PART = "STAMPEDE_BENCH_PART"
 OWN_FACTS = ("load before", "run")
 
@@ -264,7 +267,7 @@ def load_end(child):
     out, _ = child.communicate()
     children.remove(child)
     if not out:
-        raise Failed(f"load has no result: {' '.join(child.args)}")
+        raise Failed(f"load has no result (its exit status is {child.returncode})")
     return json.loads(out)
 
 
@@ -332,7 +335,8 @@ def file_system_of(path):
             device, point, kind = line.split()[:3]
             if os.path.commonpath([path, point]) == point and len(point) >= len(best[0]):
                 best = (point, kind, device)
-    return f"{best[1]} on {best[2]}"
+    told = f"{best[1]} on {best[2]}"
+    return told + ", which is memory: nothing here is durable" if best[1] in MEMORY_FILE_SYSTEMS else told
 
 
 def cpu_model():
@@ -376,10 +380,19 @@ def idle_of_processors():
     return governor + (f", polls {int(polls) // 1000} us" if governor == "haltpoll" and polls else "")
 
 
-def facts(directory):
+def commit_of_programs():
+    """What the sources are of; and whether the programs are, as far as the clock tells."""
     commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
-    if output_of("git", "status", "--porcelain"):
+    if output_of("git", "status", "--porcelain", "--untracked-files=no"):
         commit += " and changes"
+    changed = output_of("git", "log", "-1", "--format=%ct", "--", *SOURCES)
+    with contextlib.suppress(OSError):
+        if changed and os.stat(f"{built_at}/stampede").st_mtime < int(changed):
+            commit += ", but the programs are older than its sources"
+    return commit
+
+
+def facts(directory):
     kind, libraries = built()
     return {
         "machine": f"{len(os.sched_getaffinity(0))} x {cpu_model()}",
@@ -387,7 +400,7 @@ def facts(directory):
         "kernel": platform.release(),
         "idle": idle_of_processors(),
         "disk": file_system_of(os.path.realpath(directory)),
-        "commit": commit,
+        "commit": os.environ.get(IS_PART) or commit_of_programs(),
         "build": kind,
         "libraries": libraries,
         "peers": peer_versions(),
@@ -438,10 +451,11 @@ def write_json(path, result):
 # ---- the program -------------------------------------------------------------------------------------------------
 
 
-def add_common_options(parser):
-    parser.add_argument("--json", metavar="FILE", help="write everything measured to FILE")
-    parser.add_argument("--build", default=f"{ROOT}/build-release", help="where the programs are")
-    parser.add_argument("--dir", help="where the data directory is made (default: the build directory)")
+def demand_way_to(path):
+    """What is measured for an hour can be written in the end."""
+    if path and (os.path.isdir(path) or not os.access(path if os.path.exists(path) else os.path.dirname(path) or ".",
+                                                      os.W_OK)):
+        raise Failed(f"--json {path} cannot be written")
 
 
 def main(name, needed, options, run):
@@ -452,9 +466,13 @@ def main(name, needed, options, run):
         if not os.access(f"{options.build}/{program}", os.X_OK):
             sys.exit(f"{name}: {options.build}/{program} is missing; build first: "
                      "meson setup build-release --buildtype=release && ninja -C build-release")
+    try:
+        demand_way_to(options.json)
+        directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
+    except (Failed, OSError) as why:
+        sys.exit(f"{name}: {why}")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda caught, _: sys.exit(128 + caught))
-    directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
     try:
         wait_for_disk(directory)
         with telling_what_the_host_took():

@@ -2,6 +2,7 @@
 program that runs the parts. meson runs it.
 """
 
+import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -21,6 +22,7 @@ import xml.etree.ElementTree as xml
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import asked  # noqa: E402
 import bench  # noqa: E402
 import plots  # noqa: E402
 import rows  # noqa: E402
@@ -120,6 +122,25 @@ def peers_result():
         for op in ("delta", "get") for system, rates in samples.items()]}
 
 
+class Options(unittest.TestCase):
+    def test_numbers_are_above_nothing(self):
+        self.assertEqual(asked.sizes("1000000,10000,10000"), [10_000, 1_000_000])
+        self.assertEqual((asked.count("1"), asked.amount("0.5")), (1, 0.5))
+        wrong = [(asked.sizes, "0"), (asked.sizes, "abc"), (asked.sizes, "1,,2"), (asked.sizes, ""),
+                 (asked.count, "0"), (asked.count, "-1"), (asked.amount, "0"), (asked.amount, "nan"),
+                 (asked.amount, "inf")]
+        for read, text in wrong:
+            with self.subTest(read=read.__name__, text=text), self.assertRaises(argparse.ArgumentTypeError):
+                read(text)
+
+    def test_sizes_are_those_asked_for_or_the_programs_own(self):
+        parser = argparse.ArgumentParser()
+        asked.add_sizes_option(parser)
+        parser.add_argument("--quick", action="store_true")
+        for words, sizes in (([], [10_000, 1_000_000]), (["--quick"], [10_000]), (["--passes", "7,5"], [5, 7])):
+            self.assertEqual(asked.sizes_of(parser.parse_args(words)), sizes)
+
+
 class Pictures(unittest.TestCase):
     def test_bars_are_as_long_as_their_medians_and_ours_has_its_colour(self):
         bars = [shape for shape in shapes(plots.peers_picture(peers_result()), "rect") if shape.get("x")]
@@ -145,7 +166,7 @@ class Pictures(unittest.TestCase):
             return {"connections": connections, "samples": [{"offered": offered, "p50": 100, "p99": p99}] * 2}
         size = {"passes": 10, "steps": [step(1000, 64, 200), step(3000, 64, 400), step(2000, 64, 300),
                                         step(9000, 4000, 0)]}
-        picture = plots.PICTURES["curve"]({"facts": FACTS, "sizes": [size]})["curve-10"]
+        picture = plots.PICTURES["curve"]({"facts": FACTS, "sizes": [size]})["curve"]
         self.assertEqual(len(shapes(picture, "circle")), 7)  # p50 and p99 of three, p50 of the last
         places = [float(point.get("cx")) for point in shapes(picture, "circle")[:3]]
         self.assertEqual(places, sorted(places))
@@ -234,7 +255,7 @@ class Runs(unittest.TestCase):
         self.part("webhooks", GOOD)
         printed, failed = self.run_all("--only", "webhooks,peers,rates,lists", "--quick", "--dir", "/there")
         self.assertEqual(failed, "failed: peers, lists")
-        self.assertIn(f"1 --json {self.place}/rates.json --build /nowhere --dir /there --quick\n", printed)
+        self.assertIn(f"{bench.commit_of_programs()} --json {self.place}/rates.json --build /nowhere --dir /there --quick\n", printed)
         self.assertIn("half a table\n\n**peers failed**: exit status 3\n", printed)
         self.assertIn("**lists failed**: it cannot be started\n", printed)
         self.assertLess(printed.index("## rates"), printed.index("## peers"))
@@ -273,6 +294,38 @@ class Runs(unittest.TestCase):
             bench.print_facts({**FACTS, "run": "5 rounds"})
         self.assertEqual(printed.getvalue().split(), ["run:", "5", "rounds"])
 
+    def test_all_parts_are_of_the_commit_that_the_run_began_with(self):
+        told = {}
+        for commit in ("1234567", ""):
+            with unittest.mock.patch.dict(os.environ, {bench.IS_PART: commit}):
+                told[commit] = bench.facts(self.place)["commit"]
+        self.assertEqual(told, {"1234567": "1234567", "": bench.commit_of_programs()})
+
+    def test_programs_older_than_their_sources_are_told(self):
+        build = os.path.join(self.place, "build")
+        os.mkdir(build)
+        with open(f"{build}/stampede", "wb"):
+            pass
+        answers = {"rev-parse": "1234567", "status": "", "log": "1000"}
+        with (unittest.mock.patch.object(bench, "output_of", lambda _, word, *__: answers[word]),
+              unittest.mock.patch.object(bench, "built_at", build)):
+            told = []
+            for changed in (999, 1000):
+                os.utime(f"{build}/stampede", (changed, changed))
+                told.append(bench.commit_of_programs())
+        self.assertEqual(told, ["1234567, but the programs are older than its sources", "1234567"])
+
+    def test_what_could_not_be_written_in_the_end_is_refused_at_once(self):
+        for path in (f"{self.place}/none/all.json", self.place):
+            with self.assertRaises(bench.Failed) as caught:
+                bench.demand_way_to(path)
+            self.assertIn(path, str(caught.exception))
+        bench.demand_way_to(f"{self.place}/all.json")
+        bench.demand_way_to(None)
+        self.assertFalse(os.path.exists(f"{self.place}/all.json"))
+        with open(f"{self.place}/file", "wb"), self.assertRaises(bench.Failed):
+            self.module.make_place_of_pictures(f"{self.place}/file")
+
     def test_an_interrupted_part_is_waited_for(self):
         path = self.part("rates", LASTING)
         self.part("rates.result", '{"rows": 1}')
@@ -288,7 +341,8 @@ class Runs(unittest.TestCase):
         self.assertIn("the first table\n", printed)
         self.assertTrue(os.path.exists(f"{path}.cleaned"))
         with open(f"{self.place}/all.json", encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["parts"]["rates"]["result"], {"rows": 1})
+            kept = json.load(file)["parts"]["rates"]
+        self.assertEqual((kept["result"], kept["printed"]), ({"rows": 1}, "the first table\n"))
         self.assertEqual([name for name in os.listdir(self.place) if name.startswith("bench-")], [])
 
 

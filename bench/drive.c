@@ -358,7 +358,7 @@ bool drive(const struct options *options, struct drive_result *result)
 
 	memset(result, 0, sizeof(*result));
 	if ((wrong = prepare(&driver)))
-		fprintf(stderr, "load: %s (%s)\n", wrong, options->target);
+		fprintf(stderr, "load: %s\n", wrong);
 	else
 		run(&driver);
 	for (uint32_t i = 0; driver.conns && i < options->connection_count; i++)

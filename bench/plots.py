@@ -215,7 +215,8 @@ def curve_picture(result, size):
 PICTURES = {
     "rates": lambda result: {"rates": rates_picture(result)},
     "peers": lambda result: {"peers": peers_picture(result)},
-    "curve": lambda result: {f"curve-{size['passes']}": curve_picture(result, size) for size in result["sizes"]},
+    "curve": lambda result: {f"curve-{size['passes']}" if at else "curve": curve_picture(result, size)
+                             for at, size in enumerate(result["sizes"])},
     "lists": lambda result: {"lists": lists_picture(result)},
 }
 

@@ -1,0 +1,46 @@
+"""How the measuring programs read what they are asked for: numbers that make sense, and the options that they share."""
+
+import argparse
+
+from bench import ROOT
+
+SIZES, QUICK_SIZES = "10000,1000000", "10000"
+
+
+def count(text):
+    """For argparse: a whole number above nothing."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def amount(text):
+    """For argparse: a number above nothing, such as of seconds."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no amount")
+    return number
+
+
+def sizes(text):
+    """For argparse: numbers of passes with commas, the least first."""
+    try:
+        return sorted({count(size) for size in text.split(",")})
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"these are no numbers: {text}") from None
+
+
+def add_sizes_option(parser):
+    parser.add_argument("--passes", type=sizes, metavar="PASSES,PASSES",
+                        help=f"sizes (default {SIZES}, with --quick {QUICK_SIZES})")
+
+
+def sizes_of(options):
+    return options.passes or sizes(QUICK_SIZES if options.quick else SIZES)
+
+
+def add_common_options(parser):
+    parser.add_argument("--json", metavar="FILE", help="write everything measured to FILE")
+    parser.add_argument("--build", default=f"{ROOT}/build-release", help="where the programs are")
+    parser.add_argument("--dir", help="where the data directory is made (default: the build directory)")
