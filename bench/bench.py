@@ -23,7 +23,6 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCES = ("meson.build", "actors", "bench", "http", "schemas", "store")  # of the programs that are measured
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
 READY_SECONDS_MAX = 30
 OPEN_CONNECTIONS = 4  # of an open loop, times as many as of a closed one: what is late must not wait for one of them too
@@ -381,15 +380,12 @@ def idle_of_processors():
 
 
 def commit_of_programs():
-    """What the sources are of; and whether the programs are, as far as the clock tells."""
+    """What the sources are of; and whether the programs are."""
     commit = output_of("git", "rev-parse", "--short", "HEAD") or "none"
     if output_of("git", "status", "--porcelain", "--untracked-files=no"):
         commit += " and changes"
-    changed = output_of("git", "log", "-1", "--format=%ct", "--", *SOURCES)
-    with contextlib.suppress(OSError):
-        if changed and os.stat(f"{built_at}/stampede").st_mtime < int(changed):
-            commit += ", but the programs are older than its sources"
-    return commit
+    to_do = output_of("ninja", "-C", built_at, "-n") if shutil.which("ninja") else ""
+    return commit + (", but the programs are older" if to_do and "no work to do" not in to_do else "")
 
 
 def facts(directory):
