@@ -462,13 +462,13 @@ def main(name, needed, options, run):
         if not os.access(f"{options.build}/{program}", os.X_OK):
             sys.exit(f"{name}: {options.build}/{program} is missing; build first: "
                      "meson setup build-release --buildtype=release && ninja -C build-release")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))
     try:
         demand_way_to(options.json)
         directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
     except (Failed, OSError) as why:
         sys.exit(f"{name}: {why}")
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, lambda caught, _: sys.exit(128 + caught))
     try:
         wait_for_disk(directory)
         with telling_what_the_host_took():

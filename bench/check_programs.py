@@ -255,7 +255,8 @@ class Runs(unittest.TestCase):
         self.part("webhooks", GOOD)
         printed, failed = self.run_all("--only", "webhooks,peers,rates,lists", "--quick", "--dir", "/there")
         self.assertEqual(failed, "failed: peers, lists")
-        self.assertIn(f"{bench.commit_of_programs()} --json {self.place}/rates.json --build /nowhere --dir /there --quick\n", printed)
+        self.assertIn(f"{bench.commit_of_programs()} --json {self.place}/rates.json --build /nowhere --dir /there --quick\n",
+                      printed)
         self.assertIn("half a table\n\n**peers failed**: exit status 3\n", printed)
         self.assertIn("**lists failed**: it cannot be started\n", printed)
         self.assertLess(printed.index("## rates"), printed.index("## peers"))
