@@ -2,7 +2,7 @@
 #include "schemas/buffer.h"
 
 /* The document of the interface: OpenAPI 3.1, as JSON, of every operation below /v1. Made from the tables that the code
- * is made from (routes.def, schemas/messages.def, schemas/fields.h, schemas/errors.def) and from those that say the
+ * is made from (routes.def, schemas/messages.def, schemas/fields/, schemas/errors.def) and from those that say the
  * rest (document.def, fields.def, schemas/objects.def). Pure. */
 void openapi_write(struct buffer *out);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <stdint.h>
 
 /* The limits that a caller or an operator can meet, and those that processes agree on, in one place; what only one file
  * has to do with stands there. The comment of each says what it counts and, where its name leaves that open, why it is
@@ -221,3 +222,10 @@ enum {
 	ANSWERS_WAITING_BYTES_MAX =
 	    16 << 20, /* bytes of full answer frames not yet sent; nothing more is decided */
 };
+
+/* Limits that are wider than an int. */
+#define CLOCK_OFFSET_MAX \
+	(INT64_C(100) * 365 * 86400 * 1000000) /* microseconds; how far a test clock may be ahead */
+#define BALANCE_MAX               INT64_C(9007199254740991) /* 2^53 - 1; a pass's counter, plus or minus; INVALID_INPUT */
+#define ASSIGNMENT_LIMIT_MAX      INT64_C(9007199254740991) /* 2^53 - 1, which every reader of JSON has exactly */
+#define REWARD_WINDOW_SECONDS_MAX INT64_C(3155760000)       /* 100 years of 365.25 days */

@@ -1,7 +1,7 @@
-/* The message table and its fields, expanded from messages.def and fields.h. */
+/* The message table and its fields, expanded from messages.def and fields/. */
 #include "schemas/messages.h"
 #include "schemas/err.h"
-#include "schemas/fields.h"
+#include "schemas/fields/all.h"
 
 #include <stddef.h>
 

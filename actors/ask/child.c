@@ -4,7 +4,7 @@
  * one. */
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
-#include "schemas/fields.h"
+#include "schemas/fields/system.h"
 #include "schemas/limits.h"
 
 #include <signal.h>

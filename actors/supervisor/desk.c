@@ -6,7 +6,7 @@
  * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence. */
 #include "actors/supervisor/desk.h"
 #include "actors/rt/log.h"
-#include "schemas/fields.h"
+#include "schemas/fields/system.h"
 #include "schemas/frame.h"
 #include "schemas/ids.h"
 #include "schemas/limits.h"

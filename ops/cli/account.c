@@ -2,6 +2,7 @@
  * a key's secret goes no further than this process; the shard gets its hash. */
 #include "actors/rt/random.h"
 #include "ops/cli/cli.h"
+#include "schemas/fields/account.h"
 #include "schemas/json.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* audience put: which passes a notification can be sent to together. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/audience.h"
 
 static void pack_passes(struct cli *cli, const char *first, msgpack_packer *packer)
 {

@@ -1,5 +1,6 @@
 /* card link|unlink: which physical card stands for a pass. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/card.h"
 
 enum outcome card_link(struct cli *cli)
 {

@@ -1,5 +1,6 @@
 /* delivery list: what became, or is to become, of an account's webhooks. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/delivery.h"
 
 enum outcome delivery_list(struct cli *cli)
 {

@@ -1,6 +1,7 @@
 /* issuer pause|resume: a switch on every shard. Doing it again is harmless, so after a failure of one shard
  * the operator simply repeats the command. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/system.h"
 
 static void on_set(void *user, uint32_t shard, const struct reply *reply)
 {

@@ -1,6 +1,7 @@
 /* key create|list|revoke. As with an account, the secret is made here and only its hash travels. */
 #include "actors/rt/random.h"
 #include "ops/cli/cli.h"
+#include "schemas/fields/key.h"
 #include "schemas/json.h"
 
 struct made {

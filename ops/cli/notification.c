@@ -1,6 +1,7 @@
 /* notification schedule: a message to a pass or to an audience, at a time. */
 #include "ops/cli/cli.h"
 #include "schemas/date.h"
+#include "schemas/fields/notification.h"
 
 static void pack_optional(msgpack_packer *packer, const char *text)
 {

@@ -1,5 +1,6 @@
 /* pass event|history: what a holder's wallet reports, and what a pass went through. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/pass.h"
 
 #include <string.h>
 

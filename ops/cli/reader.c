@@ -1,5 +1,6 @@
 /* reader put|list: what scans passes, and what it is called. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/reader.h"
 
 enum outcome reader_put(struct cli *cli)
 {

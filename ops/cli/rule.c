@@ -1,5 +1,6 @@
 /* rule put|delete. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/rule.h"
 
 enum outcome rule_put(struct cli *cli)
 {

@@ -1,5 +1,6 @@
 /* scan delete: a scan that is not to be seen any more. */
 #include "ops/cli/cli.h"
+#include "schemas/fields/scan.h"
 
 enum outcome scan_delete(struct cli *cli)
 {

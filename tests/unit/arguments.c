@@ -1,6 +1,8 @@
 /* schemas/arguments.h: a request held against its message's fields. */
 #include "schemas/arguments.h"
-#include "schemas/fields.h"
+#include "schemas/fields/pass.h"
+#include "schemas/fields/subscription.h"
+#include "schemas/fields/template.h"
 #include "schemas/frame.h"
 #include "schemas/limits.h"
 

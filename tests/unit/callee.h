@@ -2,7 +2,7 @@
  * the same thread. Time is an argument, so waiting for a deadline is adding to `later`. */
 #include "actors/ask/ask.h"
 #include "actors/rt/time.h"
-#include "schemas/fields.h"
+#include "schemas/fields/pass.h"
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>

@@ -4,6 +4,10 @@
 
 #include "actors/rt/token.h"
 #include "actors/shard/engine/engine.h"
+#include "schemas/fields/account.h"
+#include "schemas/fields/pass.h"
+#include "schemas/fields/system.h"
+#include "schemas/fields/template.h"
 #include "schemas/json.h"
 
 #include <criterion/criterion.h>

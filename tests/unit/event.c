@@ -2,6 +2,7 @@
  * and that what happened stands in the pass, the counts and the ledger. */
 #include "actors/shard/pass/pass.h"
 
+#include "schemas/fields/pass.h"
 #include "store/keys.h"
 #include "store/tally.h"
 #include "tests/unit/support.h"

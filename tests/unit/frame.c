@@ -1,6 +1,9 @@
 /* Frames: what is written is read again, of every kind, and a bad item spoils only itself. */
 #include "schemas/frame.h"
-#include "schemas/fields.h"
+#include "schemas/fields/key.h"
+#include "schemas/fields/pass.h"
+#include "schemas/fields/subscription.h"
+#include "schemas/fields/system.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,7 @@
 /* The shard's part of a page and its images: the token alone says which pass, and nothing that it does not name is shown. */
 #include "actors/rt/token.h"
 #include "actors/shard/pass/pass.h"
+#include "schemas/fields/pass.h"
 #include "schemas/sha256.h"
 #include "store/image.h"
 #include "store/keys.h"

@@ -3,6 +3,7 @@
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
 #include "schemas/date.h"
+#include "schemas/fields/delivery.h"
 
 struct listing {
 	struct request *request;

@@ -5,6 +5,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/shard/engine/once.h"
+#include "schemas/fields/system.h"
 #include "schemas/json.h"
 
 void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,

@@ -4,6 +4,8 @@
 #include "actors/shard/engine/engine.h"
 
 #include "actors/shard/pass/images.h"
+#include "schemas/fields/image.h"
+#include "schemas/fields/pass.h"
 
 #include <stdlib.h>
 

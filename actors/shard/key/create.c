@@ -1,5 +1,6 @@
 /* key create: a further key of an account. */
 #include "actors/shard/key/key.h"
+#include "schemas/fields/key.h"
 
 enum err on_KEY_CREATE(struct request *request, struct outcome *outcome)
 {

@@ -5,7 +5,7 @@ enum err key_make(struct request *request, struct span hash, struct key_row *key
 {
 	*key = (struct key_row){.id = uuid_draw(request), .created = request->now};
 	must(hash.size ==
-	     sizeof key->hash); /* fields.h says so, and the engine has held the call against it */
+	     sizeof key->hash); /* fields/key.h says so, and the engine has held the call against it */
 	memcpy(key->hash, hash.at, sizeof key->hash);
 	return key_row_put(request->view, request->call->account, key);
 }

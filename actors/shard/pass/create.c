@@ -4,6 +4,7 @@
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/pass/images.h"
 #include "actors/shard/rule/rule.h"
+#include "schemas/fields/pass.h"
 #include "store/index.h"
 #include "store/tally.h"
 

@@ -3,8 +3,9 @@
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 
-#include "schemas/date.h"
 #include "schemas/bytes.h"
+#include "schemas/date.h"
+#include "schemas/fields/pass.h"
 
 static enum err collect(struct request *request, const struct hot_at *pass, struct buffer *seqs)
 {

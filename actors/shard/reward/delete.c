@@ -1,5 +1,6 @@
 /* DELETE /v1/rewards/{slug}: its slug is free, its versions stay for those who were told of them. */
 #include "actors/shard/reward/reward.h"
+#include "schemas/fields/reward.h"
 
 enum err on_REWARD_DELETE(struct request *request, struct outcome *outcome)
 {

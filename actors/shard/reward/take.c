@@ -1,9 +1,10 @@
 /* The terms of a reward as a caller gives them: held against the interface's rules, with its defaults where they are
- * left out. Types and ranges of single values have been seen to (schemas/fields.h), but not in `expiration`. */
+ * left out. Types and ranges of single values have been seen to (schemas/fields/reward.h), but not in `expiration`. */
 #include "actors/shard/reward/reward.h"
 
 #include "schemas/body.h"
 #include "schemas/date.h"
+#include "schemas/fields/reward.h"
 #include "schemas/fold.h"
 #include "schemas/json.h"
 

@@ -1,6 +1,7 @@
 /* rule delete: the row goes. Which passes it has fired for is nobody's business any more; those rows stay, since they may
  * be as many as there are passes, and no rule ever has this id again. */
 #include "actors/shard/rule/rule.h"
+#include "schemas/fields/rule.h"
 
 enum err on_RULE_DELETE(struct request *request, struct outcome *outcome)
 {

@@ -2,6 +2,7 @@
  * does its turn: rules go by the time of their making. */
 #include "actors/shard/operator_file.h"
 #include "actors/shard/rule/rule.h"
+#include "schemas/fields/rule.h"
 
 /* The row that is replaced, or a new one. */
 static enum err begin_row(struct request *request, const struct operator_file *file, struct outcome *outcome,

@@ -5,6 +5,7 @@
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/rule/rule.h"
 #include "actors/shard/scan/scan.h"
+#include "schemas/fields/scan.h"
 
 static enum err find_by_card(struct request *request, struct span code, struct hot_at *pass)
 {

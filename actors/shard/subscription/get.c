@@ -1,5 +1,6 @@
 /* GET /v1/webhook-subscriptions/{id} */
 #include "actors/shard/subscription/subscription.h"
+#include "schemas/fields/subscription.h"
 
 enum err on_SUBSCRIPTION_GET(struct request *request, struct outcome *outcome)
 {

@@ -1,6 +1,7 @@
 /* template put: makes a template, or replaces the one that the file names. What its passes depend on stays. */
 #include "actors/shard/operator_file.h"
 
+#include "schemas/fields/template.h"
 #include "store/keys.h"
 
 /* The number that the file's own id names; one past the last when it has none. */

@@ -1,0 +1,11 @@
+#pragma once
+#include "schemas/fields.h"
+
+/* The arguments of the messages about templates: see fields.h. */
+#define FIELDS_TEMPLATE_FIELDS(F) F(TEMPLATE_FIELDS, pass_template_id, QUERY, STRING, OPTIONAL, 0, 0)
+#define FIELDS_TEMPLATE_PUT(F)    F(TEMPLATE_PUT, file, SELF, OBJECT, REQUIRED, 0, 0)
+#define FIELDS_TEMPLATE_LIST(F)
+
+enum { FIELDS_TEMPLATE_FIELDS(FIELD_AS_ARGUMENT) ARGS_TEMPLATE_FIELDS };
+enum { FIELDS_TEMPLATE_PUT(FIELD_AS_ARGUMENT) ARGS_TEMPLATE_PUT };
+enum { FIELDS_TEMPLATE_LIST(FIELD_AS_ARGUMENT) ARGS_TEMPLATE_LIST };
