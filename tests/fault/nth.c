@@ -10,6 +10,7 @@
  * FAILURE is the beginning of a text in `trials`, and stands for all that begin so. STAMPEDE_NTH_STRIDE: of so many calls
  * one fails, by chance (STAMPEDE_SEED, printed), of late ones fewer, of the first few more; 1: every call. */
 #include "tests/fault/works.h"
+#include "tests/unit/patience.h"
 
 #include <errno.h>
 #include <lmdb.h>
@@ -65,7 +66,7 @@ static uint64_t seed;
 static int work_main(void *user)
 {
 	struct run *run = user;
-	alarm(PROCESS_SECONDS);
+	alarm((unsigned)patience_ms(PROCESS_SECONDS * 1000) / 1000);
 	work_do(run->work, &run->place, &run->injection, run->story);
 	return 0;
 }
@@ -73,7 +74,7 @@ static int work_main(void *user)
 static int judge_main(void *user)
 {
 	struct run *run = user;
-	alarm(PROCESS_SECONDS);
+	alarm((unsigned)patience_ms(PROCESS_SECONDS * 1000) / 1000);
 	return work_judge(&run->place, run->story) ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
  * have come, and that they are as one command left them. Some rows are large: then segments change every few
  * commands. When the store says that there is no room the client is refused, as the shard refuses it. */
 #include "tests/fault/works.h"
+#include "tests/unit/patience.h"
 
 #include "schemas/bytes.h"
 #include "store/file.h"
@@ -143,7 +144,7 @@ static enum err await_news(struct store *store, struct story *story, int64_t end
 /* Submits the open record and waits until all is durable. */
 static enum err save(struct store *store, struct story *story)
 {
-	int64_t  end_ms = now_ms() + PATIENCE_MS;
+	int64_t  end_ms = now_ms() + patience_ms(PATIENCE_MS);
 	enum err err = OK;
 	while (!err && !story->stuck && !store_can_submit(store))
 		err = await_news(store, story, end_ms);
@@ -159,7 +160,7 @@ static enum err save(struct store *store, struct story *story)
 static enum err write_row(struct store *store, struct story *story)
 {
 	struct writes writes = {.arena = &arena};
-	int64_t       end_ms = now_ms() + PATIENCE_MS;
+	int64_t       end_ms = now_ms() + patience_ms(PATIENCE_MS);
 	enum err      err = OK;
 	arena_reset(&arena);
 	while (!err && !story->stuck && store_must_wait(store))
@@ -193,7 +194,7 @@ static void run_job(struct store *store, enum keep what, const char *to, unsigne
 {
 	struct keeper_state state = {.running = true};
 	uint64_t            number;
-	int64_t             end_ms = now_ms() + JOB_PATIENCE_MS;
+	int64_t             end_ms = now_ms() + patience_ms(JOB_PATIENCE_MS);
 	story->err = keeper_ask(store_keeper(store), what, span_str(to), &number);
 	while (!story->err && !story->stuck && state.running) {
 		if (rows && rows--) story->err = write_row(store, story);

@@ -1,5 +1,6 @@
 /* A session while it lasts: how it comes up, how calls leave and answers come, and what credit allows. */
 #include "tests/unit/callee.h"
+#include "tests/unit/patience.h"
 
 #include <poll.h>
 
@@ -161,7 +162,7 @@ Test(ask, says_after_a_send_that_something_has_come)
 	pump();
 	cr_expect_not(ask_waiting(ask));
 	callee_replies(EPOCH, id, OK, 0);
-	cr_assert_eq(poll(&woken, 1, 3000), 1);
+	cr_assert_eq(poll(&woken, 1, patience_ms(3000)), 1);
 	(void)call(MSG_PASS_GET, 2);
 	flush();
 	cr_expect(ask_waiting(ask));
@@ -181,7 +182,7 @@ static bool pump_still(void)
 static bool fills(int fd)
 {
 	struct pollfd woken = {.fd = fd, .events = POLLIN};
-	return poll(&woken, 1, 3000) == 1;
+	return poll(&woken, 1, patience_ms(3000)) == 1;
 }
 
 /* One call is with the callee, and everything has been looked at. */

@@ -1,4 +1,5 @@
 /* The bell that other threads wake one with: no ring is missed, and none leaves the descriptor readable. */
+#include "tests/unit/patience.h"
 #include "store/bell.h"
 
 #include <criterion/criterion.h>
@@ -128,7 +129,7 @@ Test(bell, misses_no_ring_of_several)
 	for (int i = 0; i < RINGERS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, ring_often, NULL), 0);
 	while (seen < RINGERS * RINGS &&
-	       is_readable(3000)) { /* asleep with something untold it would wait in vain */
+	       is_readable(patience_ms(3000))) { /* asleep with something untold it would wait in vain */
 		turns++;
 		if (bell_answered(&bell)) seen = atomic_load(&told);
 	}

@@ -1,5 +1,6 @@
 /* The caller's side of a session, against a callee that does only what a test tells it: a bound mailbox in
  * the same thread. Time is an argument, so waiting for a deadline is adding to `later`. */
+#include "tests/unit/patience.h"
 #include "actors/ask/ask.h"
 #include "actors/rt/time.h"
 #include "schemas/fields/pass.h"
@@ -35,12 +36,12 @@ static inline mono_us now(void)
 	return mono_after(time_mono(), later);
 }
 
-#define within_time(condition)                                                    \
-	({                                                                        \
-		bool held_ = false;                                               \
-		for (int try_ = 0; try_ < 3000 && !(held_ = (condition)); try_++) \
-			usleep(1000);                                             \
-		held_;                                                            \
+#define within_time(condition)                                                                 \
+	({                                                                                     \
+		bool held_ = false;                                                            \
+		for (int try_ = 0; try_ < patience_ms(3000) && !(held_ = (condition)); try_++) \
+			usleep(1000);                                                          \
+		held_;                                                                         \
 	})
 
 static inline bool pump(void)

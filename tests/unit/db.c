@@ -1,6 +1,7 @@
 /* LMDB behind the tables: rows and parts, patches, ranges, readers, and that a damaged byte is never a value.
  */
 #include "tests/unit/support.h"
+#include "tests/unit/patience.h"
 
 #include "schemas/limits.h"
 #include "store/db_inside.h"
@@ -343,7 +344,8 @@ static bool expect_death(void)
 	static const int deaths[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
 	for (unsigned i = 0; i < sizeof deaths / sizeof *deaths; i++)
 		signal(deaths[i], SIG_DFL); /* a sanitizer need not hear of what is expected */
-	alarm(5);                           /* a walk over damaged pages may also hang: a refusal too */
+	alarm((unsigned)patience_ms(5000) /
+	      1000); /* a walk over damaged pages may also hang: a refusal too */
 	return freopen("/dev/null", "w", stderr);
 }
 

@@ -1,4 +1,5 @@
 /* Mailboxes: one bound, one or two connected, over an ipc endpoint in a directory of this test's own. */
+#include "tests/unit/patience.h"
 #include "actors/rt/mailbox.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/time.h"
@@ -34,12 +35,12 @@ static void end(void)
 TestSuite(mailbox, .init = begin, .fini = end);
 
 /* Tries an expression for up to three seconds. */
-#define within_time(condition)                                                    \
-	({                                                                        \
-		bool held_ = false;                                               \
-		for (int try_ = 0; try_ < 3000 && !(held_ = (condition)); try_++) \
-			usleep(1000);                                             \
-		held_;                                                            \
+#define within_time(condition)                                                                 \
+	({                                                                                     \
+		bool held_ = false;                                                            \
+		for (int try_ = 0; try_ < patience_ms(3000) && !(held_ = (condition)); try_++) \
+			usleep(1000);                                                          \
+		held_;                                                                         \
 	})
 
 static void connect_both(void)
@@ -175,7 +176,7 @@ Test(mailbox, tells_what_waits_without_receiving_it)
 static bool is_told(void)
 {
 	struct pollfd woken = {.fd = mailbox_fd(router), .events = POLLIN};
-	return poll(&woken, 1, 3000) == 1;
+	return poll(&woken, 1, patience_ms(3000)) == 1;
 }
 
 /* A look takes the wake-up, whatever it was for: to receive, to send, or nothing else. */

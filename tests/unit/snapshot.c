@@ -1,6 +1,7 @@
 /* Snapshots: made while the tables change, chosen at a start, kept two at a time, and never believed when a bit of them
  * is wrong. */
 #include "tests/unit/shop.h"
+#include "tests/unit/patience.h"
 
 #include "store/file.h"
 #include "store/snapshot.h"
@@ -31,7 +32,7 @@ static void open_small(void)
 static struct keeper_state done(void)
 {
 	struct keeper_state state;
-	for (unsigned i = 0; i < 20000; i++) {
+	for (int i = 0; i < patience_ms(20000); i++) {
 		keeper_state(store_keeper(store), &state);
 		if (!state.running) return state;
 		usleep(1000);
@@ -107,7 +108,7 @@ Test(snapshot, two_are_kept_and_the_journal_back_to_the_older)
 		made[i] = snap();
 	}
 	struct keeper_state state;
-	for (unsigned i = 0; i < 5000; i++) {
+	for (int i = 0; i < patience_ms(5000); i++) {
 		keeper_state(store_keeper(store), &state);
 		if (state.snapshot_seq == made[3].at.seq) break;
 		usleep(1000);

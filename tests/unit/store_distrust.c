@@ -1,5 +1,6 @@
 /* What the disk or LMDB says of the tables while they are served, and at the end: they are not believed again. */
 #include "tests/unit/shop.h"
+#include "tests/unit/patience.h"
 
 #include "store/keeper.h"
 
@@ -79,7 +80,7 @@ Test(store_distrust, is_of_tables_whose_last_sync_failed)
 Test(store_distrust, is_of_tables_that_could_not_be_written_back)
 {
 	writing_back_failed = true;
-	for (unsigned i = 0; i < 5000 && !store_settle(store); i++)
+	for (int i = 0; i < patience_ms(5000) && !store_settle(store); i++)
 		usleep(1000);
 	cr_expect_eq(store_settle(store), ERR_IO);
 	cr_expect(store_blames_tables(store, ERR_IO));
@@ -105,7 +106,7 @@ static void expect_no_snapshot(void)
 	struct keeper_state state = {.running = true};
 	uint64_t            number;
 	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
-	for (unsigned i = 0; i < 20000 && state.running; i++) {
+	for (int i = 0; i < patience_ms(20000) && state.running; i++) {
 		usleep(1000);
 		keeper_state(store_keeper(store), &state);
 	}

@@ -1,6 +1,7 @@
 /* Helpers of the store's tests. They use must() rather than Criterion's own words, because most of them also
  * run in children, where only an abort is heard. */
 #include "tests/unit/support.h"
+#include "tests/unit/patience.h"
 
 #include "store/trust.h"
 
@@ -293,7 +294,7 @@ static void look(struct store *store, unsigned *looks)
 {
 	struct pollfd news = {.fd = store_fd(store), .events = POLLIN};
 	if ((*looks)++) (void)poll(&news, 1, 1);
-	must(*looks < 20000);
+	must(*looks < (unsigned)patience_ms(20000));
 	must(!store_settle(store));
 }
 

@@ -1,0 +1,11 @@
+#pragma once
+#include <stdlib.h>
+
+/* The bound of a wait, in milliseconds: `ms` on a quiet machine, times STAMPEDE_PATIENCE (1 to 10) on a slow one.
+ * Nothing that works takes longer for it. */
+static inline int patience_ms(int ms)
+{
+	const char *factor = getenv("STAMPEDE_PATIENCE");
+	double      times = factor ? strtod(factor, NULL) : 1;
+	return (int)(ms * (times < 1 ? 1 : times > 10 ? 10 : times));
+}
