@@ -6,8 +6,9 @@ from collections import Counter
 from contextlib import contextmanager
 
 from deliveries import BALANCE, event_id, hooked_shop
-from harness import PATIENCE, wait_for
+from harness import wait_for
 from hooks import subscribe
+from patience import PATIENCE
 
 DELTA = 5  # what each of the generator's deltas adds
 PASSES = 100

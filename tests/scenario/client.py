@@ -9,6 +9,7 @@ import json
 import time
 
 from contract import hold
+from patience import PATIENCE
 
 IDLE_SECONDS = 3  # an older connection is replaced before use: the server may close it at any time
 ERROR_KEYS = {"code", "message", "request_id"}
@@ -51,7 +52,7 @@ class Client:
     def __init__(self, address, key, seconds=15, request_ids=True, tls=None):
         self.address = address
         self.key = key
-        self.seconds = seconds
+        self.seconds = seconds * PATIENCE
         self.request_ids = request_ids
         self.tls = tls
         self.connection = self.connected_to = None

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from client import Client
 from commands import Pool
+from patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 READY = re.compile(r"^ready http=(\S+):(\d+) admin=(\S+):(\d+) pid=(\d+)$")
 LOG_LINE = re.compile(r"^time=\S+ level=(info|warn|fatal|panic) ")
 READY_SECONDS = 20
 BY_THEMSELVES = ("restore", "verify")  # without a service they start their own program for each shard
-PATIENCE = float(os.environ.get("STAMPEDE_PATIENCE", "1"))
 _number = count(1)
 
 
@@ -146,7 +146,7 @@ class Service:
         if self.process.poll() is None:
             self.process.send_signal(sig)
         try:
-            code = self.process.wait(seconds)
+            code = self.process.wait(seconds * PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"serve did not stop within {seconds} s:\n{self.log_tail()}") from None

@@ -8,6 +8,7 @@ import stat
 import subprocess
 
 from harness import wait_for
+from patience import PATIENCE
 
 BLOCK = 4096
 PIECE = 1 << 18
@@ -89,7 +90,7 @@ def difference(before, after):
 def refusal(service, **options):
     """Starts a serve that must refuse, naming one thing, and change nothing: returns the line that names it."""
     before = tree(service.data) if service.data.is_dir() else {}
-    done = subprocess.run(service.command(), capture_output=True, text=True, timeout=30, check=False,
+    done = subprocess.run(service.command(), capture_output=True, text=True, timeout=30 * PATIENCE, check=False,
                           env=service.environment(), **options)
     assert (done.returncode, done.stdout) == (1, ""), done
     wait_for(lambda: not service.processes_alive(), 5, "everybody to end")

@@ -3,6 +3,8 @@ import json
 import socket
 from contextlib import closing
 
+from patience import PATIENCE
+
 ERROR_KEYS = {"code", "message", "request_id"}
 
 
@@ -65,7 +67,7 @@ def receive_all(connection):
 
 
 def connect(address, seconds=10):
-    connection = socket.create_connection(address, seconds)
+    connection = socket.create_connection(address, seconds * PATIENCE)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 

@@ -11,6 +11,7 @@ import threading
 import pytest
 from harness import CliError, wait_for
 from history import deltas_of
+from patience import PATIENCE
 from shop import Shop, path_of
 
 SHOPS = 4
@@ -243,7 +244,7 @@ def test_a_backup_wants_a_new_or_an_empty_directory(shared_service, tmp_path):
 
 def test_a_backup_may_be_named_from_where_one_stands(shared_service, tmp_path):
     done = subprocess.run([shared_service.program, "backup", "here", "--data", shared_service.data], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=20, env=shared_service.environment(), check=False)
+                          capture_output=True, text=True, timeout=20 * PATIENCE, env=shared_service.environment(), check=False)
     assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["manifest", "master.key", "shards"]
 
@@ -275,7 +276,7 @@ def begin_backup(service, to):
 
 
 def expect_failure(command, shard, to):
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=30 * PATIENCE)
     assert (command.returncode, out) == (1, "")
     refused = json.loads(err)
     assert refused["code"] == "SHARD_UNAVAILABLE" and refused["message"].startswith(f"Shard {shard}: "), err
@@ -312,14 +313,14 @@ def test_a_backup_of_which_a_shard_dies_fails_and_leaves_nothing(new_service, tm
 def test_backups_at_the_same_time_wait_for_each_other(shared_service, tmp_path):
     commands = [begin_backup(shared_service, tmp_path / name) for name in "abcd"]
     for command in commands:
-        assert command.communicate(timeout=60) == ("{}\n", "")
+        assert command.communicate(timeout=60 * PATIENCE) == ("{}\n", "")
     assert all((tmp_path / name / "manifest").exists() for name in "abcd")
 
 
 def test_a_backup_shows_its_progress_on_a_terminal_and_nowhere_else(shared_service, tmp_path):
     ours, theirs = pty.openpty()
     done = subprocess.run([shared_service.program, "backup", tmp_path / "one", "--data", shared_service.data],
-                          stdout=subprocess.PIPE, stderr=theirs, timeout=20, env=shared_service.environment(), check=True)
+                          stdout=subprocess.PIPE, stderr=theirs, timeout=20 * PATIENCE, env=shared_service.environment(), check=True)
     os.close(theirs)
     shown = os.read(ours, 1 << 16).decode()
     os.close(ours)

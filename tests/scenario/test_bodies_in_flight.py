@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing
 import pytest
 from harness import wait_for
 from metrics import look
+from patience import PATIENCE
 from raw import connect, receive_all, receive_answer, take_answers
 from shop import Shop, path_of
 
@@ -103,14 +104,14 @@ def test_bodies_in_flight_have_a_cap_together(own):
             selector.register(connection, selectors.EVENT_WRITE | selectors.EVENT_READ)
             starts[connection] = head(key_of_nobody(number), "POST /v1/passes HTTP/1.1", f"Content-Length: {size}")
             sent[connection] = -len(starts[connection])
-        end = time.monotonic() + 30
+        end = time.monotonic() + 30 * PATIENCE
         while selector.get_map():
             assert time.monotonic() < end
             for key, events in selector.select(1):
                 connection = key.fileobj
                 if events & selectors.EVENT_READ:
                     selector.unregister(connection)
-                    connection.settimeout(5)
+                    connection.settimeout(5 * PATIENCE)
                     connection.shutdown(socket.SHUT_WR)
                     answers = take_answers(receive_all(connection))
                     assert [answer.status for answer in answers] == [503], answers

@@ -7,8 +7,9 @@ from collections import Counter
 
 import pytest
 from certificates import Authority
-from harness import PATIENCE, build_directory, wait_for
+from harness import build_directory, wait_for
 from names import Names
+from patience import PATIENCE
 from receiver import Mute, Receiver, answer
 
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -11,6 +11,7 @@ from deliveries import advance, now, time_of
 from entitlements import (CONFLICT, END_PASSED, NOT_ASSIGNABLE, NOT_REDEEMABLE, assign, counts, given, given_path, history, redeem,
                           redeem_path, try_assign, try_redeem)
 from harness import wait_for
+from patience import PATIENCE
 from raw import take_answer
 from retries import is_first, is_replay_of, new_key, once, until_done
 from rewards import edit, new_slug, offer
@@ -226,7 +227,7 @@ def post_many(shop, path, body, count):
     head = (f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shop.key}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n").encode()
     statuses, data = [], b""
-    with socket.create_connection(shop.service.http, timeout=30) as connection:
+    with socket.create_connection(shop.service.http, timeout=30 * PATIENCE) as connection:
         sender = threading.Thread(target=connection.sendall, args=((head + body) * count,))
         sender.start()
         while len(statuses) < count:

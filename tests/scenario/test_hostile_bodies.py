@@ -15,6 +15,7 @@ from harness import serve_to_the_end, wait_for
 from hostile import BROKEN, IMPOSSIBLE, VALUES, bodies_around, keys_that_meet, nested, raw, values_but
 from hooks import hooks_of, subscribe
 from operations import IDS, OPERATIONS, code_of
+from patience import PATIENCE
 from rewards import offer, rewards_of
 from routes import ROUTES
 from shop import Shop, new_id, path_of
@@ -439,7 +440,7 @@ def test_raw_bytes_in_a_path(untouched):
     """Every byte as it is, in the middle of an id: an answer or a closed connection, never a pass, never silence."""
     host = f"Host: x\r\nAuthorization: Bearer {untouched.key}\r\nConnection: close\r\n\r\n".encode()
     for byte in range(256):
-        with closing(socket.create_connection(untouched.service.http, 10)) as connection:
+        with closing(socket.create_connection(untouched.service.http, 10 * PATIENCE)) as connection:
             connection.sendall(b"GET /v1/passes/vic" + bytes([byte]) + b"tim HTTP/1.1\r\n" + host)
             answer = b""
             try:

@@ -10,6 +10,7 @@ import pytest
 from entitlements import assign, counts
 from harness import ROOT
 from hooks import HOOKS, hooks_of, subscribe
+from patience import PATIENCE
 from retries import add, create, is_first, is_replay_of, is_reused, new_key, once
 from rewards import REWARDS, archive, new_slug, offer, rewards_of, terms
 from scans import list_scans
@@ -197,7 +198,7 @@ def test_a_deletion_is_answered_again_and_does_not_meet_the_next_pass(till):
 def talk(shop, head, body):
     lines = f"{head}Host: x\r\nAuthorization: Bearer {shop.key}\r\nConnection: close\r\n"
     lines += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-    with closing(socket.create_connection(shop.service.http, 10)) as connection:
+    with closing(socket.create_connection(shop.service.http, 10 * PATIENCE)) as connection:
         connection.sendall(lines.encode("latin-1"))
         answer = b""
         while part := connection.recv(65536):

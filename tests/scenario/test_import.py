@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from client import Client
-from harness import PATIENCE, wait_for
+from harness import wait_for
+from patience import PATIENCE
 from shop import Shop
 
 pytestmark = pytest.mark.plain  # the command line, which is another build's there

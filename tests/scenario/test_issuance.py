@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from certificates import Authority
-from harness import PATIENCE, wait_for
+from harness import wait_for
 from hooks import subscribe
 from images import SIGNATURE, Gallery, answer, await_status, body_with, chunk, options, png
+from patience import PATIENCE
 from receiver import Mute
 from shop import Shop, new_id, path_of
 

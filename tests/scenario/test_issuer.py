@@ -4,7 +4,8 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import PATIENCE, wait_for
+from harness import wait_for
+from patience import PATIENCE
 from shop import Shop, new_id
 
 REFUSAL_SECONDS = 1.0 + PATIENCE  # 2 s are promised, of which 1.5 pass before anybody refuses: on a crowded machine later

@@ -9,6 +9,7 @@ import pytest
 from harness import wait_for
 from images import Gallery, answer, await_status, body_with, options, png
 from page import Page, fetch, path_of_link
+from patience import PATIENCE
 from shop import Shop, path_of
 
 LARGEST = 2 << 20  # bytes
@@ -150,7 +151,7 @@ def test_those_who_look_leave_room_for_lists(own_shop, gallery):
     shard = service.signal("shard", 0, signal.SIGSTOP)
     with ExitStack() as stack:
         def ask(path, headers=""):
-            connection = stack.enter_context(socket.create_connection(service.http, timeout=20))
+            connection = stack.enter_context(socket.create_connection(service.http, timeout=20 * PATIENCE))
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode())
             return connection
 

@@ -10,7 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from harness import PATIENCE, is_alive, wait_for
+from harness import is_alive, wait_for
+from patience import PATIENCE
 from raw import refuses
 from shop import Shop, new_id, path_of
 from test_issuer import shops_on_every_shard
@@ -233,7 +234,7 @@ def test_a_child_that_keeps_dying(new_service):
     shops = shops_on_every_shard(service)
     ids = [shop.create()["id"] for shop in shops]
     seen, shown, added = set(), set(), 0
-    end = time.monotonic() + 30
+    end = time.monotonic() + 30 * PATIENCE
     while len(seen) < 6 and time.monotonic() < end:
         pid = service.pid_of("shard", 0)
         shown.add(pid)

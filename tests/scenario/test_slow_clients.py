@@ -12,6 +12,7 @@ from itertools import islice
 import pytest
 from harness import wait_for
 from metrics import Metrics, look
+from patience import PATIENCE
 from raw import connect, receive_all, receive_answer, refuses, take_answers, talk
 from shop import Shop, path_of
 
@@ -202,7 +203,7 @@ def test_at_the_cap_on_connections_nothing_spins(new_service):
         late.settimeout(0.3)
         with pytest.raises(TimeoutError):
             late.recv(1)
-        late.settimeout(10)
+        late.settimeout(10 * PATIENCE)
         for connection in crowd[:100]:
             connection.close()
         assert receive_answer(late)[0].status == 200
