@@ -24,12 +24,15 @@ from harness import ROOT, build_directory
 HERE = Path(__file__).parent
 SIDE_BY_SIDE = 3  # they wait most of the time
 VIOLATIONS = re.compile(r"^durability: .* violations=([1-9]\d*) ", re.MULTILINE)
-# The longest first.
-BY_TESTS = (("FAULT_NO_FLOORS", "test_disk.py", "last_byte"),
-            ("FAULT_NO_SYNC", "test_slow_disk.py", "longer_than_the_deadlines"),
-            ("FAULT_SKIP_REPLAY", "test_moves.py", "not_needed and no-tables"),
-            ("FAULT_NO_CHECKS", "test_damage.py", "every_balance and stop"))
-BY_KILLS = ("FAULT_ANSWER_EARLY", "FAULT_SKIP_REPLAY")
+# By name: the fault, and how it is to be found: by the durability scenario's kills, or by tests of a file. The longest first.
+CONTROLS = {
+    "no_floors": ("FAULT_NO_FLOORS", "test_disk.py", "last_byte"),
+    "no_sync": ("FAULT_NO_SYNC", "test_slow_disk.py", "longer_than_the_deadlines"),
+    "skip_replay_by_tests": ("FAULT_SKIP_REPLAY", "test_moves.py", "not_needed and no-tables"),
+    "no_checks": ("FAULT_NO_CHECKS", "test_damage.py", "every_balance and stop"),
+    "answer_early": ("FAULT_ANSWER_EARLY",),
+    "skip_replay_by_kills": ("FAULT_SKIP_REPLAY",),
+}
 
 
 def run_on(fault, command):
@@ -40,32 +43,41 @@ def run_on(fault, command):
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def found_by_kills(fault, kills):
+def found_by_kills(name, fault, kills):
     said = run_on(fault, [HERE / "durability.py", "--until-violation", "--kills", str(kills)])
     found = bool(VIOLATIONS.search(said))
-    print(f"{fault}: {'found' if found else 'NOT FOUND'} by kills: {said}", flush=True)
+    print(f"{name}: {'found' if found else 'NOT FOUND'} by kills: {said}", flush=True)
     return found
 
 
-def found_by_tests(fault, file, chosen):
+def found_by_tests(name, fault, file, chosen):
     """Do the chosen tests of a file fail on the program? One that cannot run here says nothing."""
     said = run_on(fault, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", "-k", chosen, HERE / file])
     last = said.splitlines()[-1]
-    found = "failed" in last and "passed" not in last
+    cannot_run = "skipped" in last and "passed" not in last and "failed" not in last
+    found = cannot_run or ("failed" in last and "passed" not in last)
     where = "; ".join(line.removeprefix(f"{HERE}/") for line in said.splitlines() if line.startswith("/"))
-    print(f"{fault}: {'found' if found else 'NOT FOUND'} by {file}: {last}: {where}", flush=True)
-    return found or ("skipped" in last and "passed" not in last)
+    print(f"{name}: {'found' if found else 'NOT FOUND'} by {file}: {last}: {where}", flush=True)
+    return found
+
+
+def try_control(name, kills):
+    fault, *tests = CONTROLS[name]
+    return found_by_tests(name, fault, *tests) if tests else found_by_kills(name, fault, kills)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Show that the scenarios find broken programs.")
+    parser.add_argument("names", nargs="*", help="which controls; default: all")
+    parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--kills", type=int, default=120, help="per program, at most")
     options = parser.parse_args()
+    if options.list:
+        print("\n".join(CONTROLS))
+        return 0
     subprocess.run(["ninja", "-C", build_directory(), "controls", "tests/fault/slow.so"], check=True, stdout=sys.stderr)
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        found = [pool.submit(found_by_tests, *row) for row in BY_TESTS]
-        found += [pool.submit(found_by_kills, fault, options.kills) for fault in BY_KILLS]
-        return 0 if all([future.result() for future in found]) else 1
+        return 0 if all(pool.map(lambda name: try_control(name, options.kills), options.names or CONTROLS)) else 1
 
 
 if __name__ == "__main__":

@@ -114,12 +114,19 @@ def test_what_is_discarded_by_the_thousand_does_not_delay_what_comes_after_it(de
     """All that waited for a subscription is of no use once it was deactivated; what happens after its reactivation is behind it."""
     backlog = Backlog(delivering, {"again": (receiver, "/status/200/again")})
     timer, hook = backlog.pile_up(DISCARDED), backlog.hooks["again"]
+    handed_out = {row["event_id"] for row in deliveries_of(backlog.shop, hook) if row["attempts"]}  # the timer may still begin them
     for active in (False, True):
         change(backlog.shop, hook, active=active)
     os.kill(timer, signal.SIGCONT)
     backlog.shop.add("p0", DELTA)
-    await_that(lambda: backlog.arrivals["again"].look(), "the event after all that is discarded", PROMPT_SECONDS)
-    assert list(backlog.arrivals["again"].passes.values()) == ["p0"]
+    arrivals = backlog.arrivals["again"]
+
+    def fresh():
+        arrivals.look()
+        return [pass_id for event_id, pass_id in arrivals.passes.items() if event_id not in handed_out]
+
+    await_that(fresh, "the event after all that is discarded", PROMPT_SECONDS)
+    assert fresh() == ["p0"] and len(handed_out) < DISCARDED // 10
     await_that(lambda: {row["outcome"] for row in deliveries_of(backlog.shop, hook)} == {"delivered", "discarded"},
                "the delivery to be written down")
     backlog.close()

@@ -1,0 +1,190 @@
+"""The parts of the suite. A leg is a function of a Run that runs commands and returns (passed, failed, words).
+
+    WAITING    wait most of the time; one after the other
+    COMPUTING  compute all the time; one after the other beside the first row, at a lower priority
+    LAST       alone, when both rows have ended
+"""
+import json
+import random
+import re
+
+import tally
+
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"]
+PLAIN, ASAN, TSAN, FUZZ = "build", "build-asan", "build-tsan", "build-fuzz"
+SANITIZE = {
+    ASAN: ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1"],  # -g: a third of the compiler's time
+    TSAN: ["-Db_sanitize=thread", "-Db_lundef=false"],
+    FUZZ: ["-Db_sanitize=address,undefined", "-Db_lundef=false",
+           "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow"]}
+
+
+# Builds
+
+def build(run, directory, *targets):
+    """Sets the directory up once, and builds the targets, or everything."""
+    root = run.root / directory
+    if root.exists() and not (root / "tests").exists() and (root / "build.ninja").exists():
+        run.must("meson", "setup", "--reconfigure", directory)  # it was made before the tests' library was installed
+    if not (root / "build.ninja").exists():
+        run.must("meson", "setup", directory, *SANITIZE.get(directory, []), env={"CC": "clang-14"} if directory == FUZZ else {})
+    run.must("ninja", "-C", directory, *targets)
+    return 0, 0, []
+
+
+def builds(run):
+    build(run, PLAIN)
+    build(run, ASAN)
+    return 0, 0, []
+
+
+# Checks that are one test each
+
+def check(run, *command, **options):
+    status, output = run.command(*command, **options)
+    return (1, 0, []) if status == 0 else (0, 1, [" ".join(map(str, command)), *tally.end_of(output)])
+
+
+def style(run):
+    return tally.add([check(run, "ops/tidy", "--self-test"), check(run, "ops/tidy"), check(run, "tests/conformance")])
+
+
+def store_threads(run):
+    build(run, TSAN, "tests/thread/store_threads")
+    return check(run, "./tests/thread/store_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
+
+
+# Programs of the build
+
+def meson(run, directory, *choice, env=None):
+    name = f"suite-{re.sub('[^a-z0-9]', '-', run.leg)}"
+    log = run.root / directory / "meson-logs" / f"{name}.json"
+    log.unlink(missing_ok=True)
+    with run.reports(directory) as sanitizer:
+        run.command("meson", "test", "-C", directory, "--no-rebuild", "--logbase", name, "-t", str(round(3 * run.patience, 1)),
+                    *choice, env={**sanitizer, **(env or {})})
+    return tally.of_meson(log)
+
+
+def units(run):
+    return meson(run, ASAN, "--suite", "unit", "--suite", "bench")
+
+
+def rest_of_both_builds(run):
+    return tally.add([meson(run, PLAIN, "--suite", "unit", "--suite", "bench", "--suite", "thread"),
+                      meson(run, ASAN, "--suite", "crash", "--suite", "thread")])
+
+
+def failing_calls(run):
+    """Every work with its calls failing: a coarse choice of the calls under the sanitizers, with --all a fine one on the plain build too."""
+    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "192"})
+    return coarse if not run.everything else tally.add([coarse, meson(run, PLAIN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "4"})])
+
+
+def crash_states(run):
+    return meson(run, PLAIN, "--suite", "crash")
+
+
+# Scenarios
+
+def scenarios(run, directory, marks, extra=()):
+    """A file's tests stay together, since they share services. Most wait most of the time, so two run on each core."""
+    report = run.results / f"{directory}.xml"
+    report.unlink(missing_ok=True)
+    env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
+           "STAMPEDE_KILLS": "54" if run.everything and directory == PLAIN else "12", **({"STAMPEDE_SLOW": "1"} if run.everything else {})}
+    with run.reports(directory) as sanitizer:
+        status, output = run.command(*PYTEST, "-n", str(2 * run.cores), "--dist", "loadfile", "-m", marks, f"--junitxml={report}",
+                                     *extra, "tests/scenario", env={**env, **sanitizer})
+    found = tally.Scenarios(report)
+    run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items()]
+    if not found.passed or (status and not found.failures):
+        return found.passed, 1, [f"pytest ended with {status}", *tally.end_of(output)]
+    return found.passed, 0, []
+
+
+def scenarios_asan(run):
+    return scenarios(run, ASAN, "not plain")
+
+
+def scenarios_plain(run):
+    return scenarios(run, PLAIN, "plain" if not run.everything else "plain or not plain")
+
+
+def repeat_failed(run):
+    """Each scenario that failed once more, alone. One that passes now is flaky: it counts as passed, and is listed."""
+    failed = run.to_repeat
+    if len(failed) > run.REPEATS_MAX:
+        return 0, len(failed), [line for _, _, node, words in failed for line in (node, *words)]
+    counts = []
+    for directory, env, node, words in failed:
+        report = run.results / "repeated.xml"
+        report.unlink(missing_ok=True)
+        with run.reports(directory) as sanitizer:
+            run.command(*PYTEST, f"--junitxml={report}", node, env={**env, **sanitizer})
+        again = tally.Scenarios(report)
+        if again.passed == 1 and not again.failures:
+            run.flaky.append((f"{node} ({directory})", words))
+            counts.append((1, 0, []))
+        else:
+            counts.append((0, 1, [f"{node} ({directory})", *words, "    and alone:", *next(iter(again.failures.values()), [])]))
+    return tally.add([*counts, (0, 0, [])]) if counts else (0, 0, [])
+
+
+# Negative controls: programs that are broken on purpose. The tests must find each.
+
+def all_controls(run):
+    """(kind, name): those of meson, and those of the scenarios."""
+    _, listed = run.command("meson", "introspect", PLAIN, "--tests", quiet=True)
+    names = [("meson", test["name"]) for test in json.loads(listed[listed.index("["):]) if any(one.endswith("control") for one in test["suite"])]
+    _, listed = run.command("/usr/bin/python3", "tests/scenario/controls.py", "--list", quiet=True)
+    return names + [("scenario", name) for name in listed.split()]
+
+
+def controls(run):
+    """With --all every one, else a third, drawn by the seed."""
+    every = all_controls(run)
+    drawn = every if run.everything else random.Random(run.seed).sample(every, -(-len(every) // 3))
+    run.say(f"controls: {len(drawn)} of {len(every)} (seed {run.seed}): {' '.join(name for _, name in drawn)}")
+    counts = []
+    of_meson = [name for kind, name in drawn if kind == "meson"]
+    if of_meson:
+        counts.append(meson(run, PLAIN, *of_meson))
+    of_scenarios = [name for kind, name in drawn if kind == "scenario"]
+    if of_scenarios:
+        _, output = run.command("/usr/bin/python3", "tests/scenario/controls.py", *of_scenarios, env={"STAMPEDE_BUILD": str(run.root / PLAIN)})
+        for name in of_scenarios:
+            found = re.search(rf"^{name}: found", output, re.MULTILINE)
+            counts.append((1, 0, []) if found else (0, 1, [f"{name} was not found", *tally.end_of(output)]))
+    return tally.add(counts)
+
+
+# Random operations, and fuzzing
+
+def model(run):
+    env = {"STAMPEDE_BUILD": str(run.root / PLAIN), "STAMPEDE_SEED": str(run.seed)}
+    rounds = [("200000", "2", ["--kills"])] if run.everything else [("20000", "2", []), ("2000", "1", ["--kills"])]
+    return tally.add(check(run, "tests/model/run", "--steps", steps, "--workers", workers, *words, env=env)
+                     for steps, workers, words in rounds)
+
+
+def build_fuzz(run):
+    return build(run, FUZZ, "fuzz")
+
+
+def fuzz(run):
+    """The corpora, and new inputs for a while."""
+    results = run.root / FUZZ / "fuzz" / "results"
+    results.unlink(missing_ok=True)
+    run.command("tests/fuzz/run", FUZZ, env={"STAMPEDE_FUZZ_SECONDS": "60" if run.everything else "2"})
+    return tally.of_fuzz(results)
+
+
+FIRST = [("builds", builds)]
+WAITING = [("scenarios, ASan and UBSan", scenarios_asan), ("scenarios, plain build", scenarios_plain),
+           ("negative controls", controls), ("random operations against a model", model)]
+COMPUTING = [("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
+             ("store with failing calls", failing_calls), ("store after crashes", crash_states),
+             ("threads of the store, TSan", store_threads), ("build of the fuzz targets", build_fuzz)]
+COMPUTING_ALL = [("units, crashes and threads on the other build", rest_of_both_builds)]
+LAST = [("fuzz targets", fuzz), ("failed scenarios once more", repeat_failed)]
