@@ -2,6 +2,7 @@
  * or a locked instruction; the sums are made only when somebody asks. Names follow the conventions of Prometheus:
  * base units, `_total` behind what only grows, all lines of one metric together under their HELP and TYPE. */
 #include "http/metrics.h"
+#include "actors/rt/log.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -124,6 +125,17 @@ static void render_process(struct buffer *out)
 	metrics_line(out, "stampede_http_cpu_seconds_total %.6f\n", seconds);
 }
 
+/* Of all processes of the service: they count in one place. */
+static void render_log(struct buffer *out)
+{
+	static const enum role roles[] = {ROLE_SUPERVISOR, ROLE_HTTP, ROLE_SHARD, ROLE_TIMER};
+	metrics_head(out, "log_lines_dropped_total", "counter",
+	             "Log lines dropped because nobody read them in time, by the role of the process.");
+	for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
+		metrics_line(out, "stampede_log_lines_dropped_total{role=\"%s\"} %" PRIu64 "\n",
+		             role_text(roles[i]), log_dropped(roles[i]));
+}
+
 static void render_closed(const struct metrics_view *view, struct buffer *out)
 {
 	static const char *const kinds[CLOSED_KINDS] = {"handshake", "idle",   "head",  "body",
@@ -201,6 +213,7 @@ void metrics_render(const struct metrics_view *view, struct buffer *out)
 {
 	render_gauges(view, out);
 	render_process(out);
+	render_log(out);
 	render_closed(view, out);
 	render_sessions(view, out);
 	render_requests(view, out);

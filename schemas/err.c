@@ -43,8 +43,21 @@ const char *err_message_of_field(enum err err)
 	                                  : err_message(err);
 }
 
+/* A process that keeps a log has its failures told there, and tells of one only. */
+static void (*teller)(const char *what, const char *file, int line);
+
+void must_tell(void (*tell)(const char *what, const char *file, int line))
+{
+	teller = tell;
+}
+
 void must_failed(const char *what, const char *file, int line)
 {
-	fprintf(stderr, "level=panic event=must_failed what=\"%s\" at=%s:%d\n", what, file, line);
+	void (*tell)(const char *, const char *, int) = teller;
+	teller = NULL;
+	if (tell)
+		tell(what, file, line);
+	else
+		fprintf(stderr, "level=panic event=must_failed what=\"%s\" at=%s:%d\n", what, file, line);
 	abort();
 }

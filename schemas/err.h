@@ -31,3 +31,6 @@ const char *err_message_of_field(enum err err);
 /* For our own bugs only: prints the place and aborts, in every build. Never for a peer's or a disk's bytes. */
 #define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))
 _Noreturn void must_failed(const char *what, const char *file, int line);
+
+/* From here on `tell` tells of such a failure, before the process is aborted, in place of a plain line on stderr. */
+void must_tell(void (*tell)(const char *what, const char *file, int line));

@@ -49,7 +49,8 @@ enum err child_begin(struct child *child, const struct options *options, enum ro
 	char     endpoint[ENDPOINT_TEXT];
 	*child = (struct child){.datadir.fd = -1, .loop.epoll_fd = -1, .signal_fd = -1, .woken = true};
 	child->supervisor_pid = options->supervisor_pid;
-	log_open(role_text(role), options->index);
+	const struct log_options log = {options->log_format, options->log_level, options->counts_fd};
+	log_open(role, options->index, &log);
 	if ((err = tie_to_supervisor(options->supervisor_pid))) return err;
 	if ((err = take_signals(&child->signal_fd))) return err;
 	if ((err = datadir_open(options->data, &child->datadir))) return err;

@@ -1,76 +1,173 @@
-/* Log lines: built in a buffer on the stack and handed to the kernel in one write(), so that lines of several
- * threads and processes on one stderr do not mix. A line that is too long is cut; a control character inside
- * becomes a question mark, so that one event stays one line whatever a value holds. */
+/* Log lines: made on the stack and handed to the kernel in one write(), so that lines of several threads and processes on
+ * one stderr do not mix. What is dropped is counted by role in a page of memory that all processes of a service share: it
+ * is the supervisor's, so that the numbers outlive its children, and http shows them. */
 #include "actors/rt/log.h"
+#include "actors/rt/outlet.h"
 #include "schemas/date.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES_MAX = 1024 };
+enum { SETTLE_MS = 300 };
 
-static const char *own_role = "stampede";
-static int         own_index;
+struct counts {
+	atomic_uint_fast64_t dropped[ROLE_COUNT];
+};
 
-void log_open(const char *role, int index)
+static const char *const levels[] = {
+    [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_FATAL] = "fatal", [LOG_PANIC] = "panic"};
+static const char *const formats[] = {[LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json"};
+
+static enum role       own_role = ROLE_COUNT; /* none yet */
+static int             own_index;
+static enum log_format own_format = LOG_LOGFMT;
+static enum log_level  own_level = LOG_INFO;
+static struct counts   own_counts;
+static struct counts  *counts = &own_counts;
+static atomic_uint     untold; /* lines dropped since the last one that told of such */
+
+static int word_of(const char *text, const char *const *words, int count)
 {
-	own_role = role;
-	own_index = index;
+	for (int i = 0; text && i < count; i++)
+		if (!strcmp(text, words[i])) return i;
+	return -1;
 }
 
-/* How far snprintf got, given the room it had. */
-static size_t advance(int printed, size_t room)
+bool log_is_format(const char *text)
 {
-	if (printed < 0) return 0;
-	return (size_t)printed < room ? (size_t)printed : room - 1;
+	return word_of(text, formats, sizeof formats / sizeof *formats) >= 0;
 }
 
-static void write_line(const char *level, const char *event, const char *format, va_list values)
+bool log_is_level(const char *text)
 {
-	char            line[LINE_BYTES_MAX], at[RFC3339_TEXT];
+	return word_of(text, levels, LOG_PANIC) >= 0;
+}
+
+/* ---- lines ---- */
+
+static void begin_line(struct log_line *line, enum log_level level, const char *event)
+{
+	char            at[RFC3339_TEXT];
 	struct timespec now;
-	size_t          size;
-	int             saved_errno = errno;
-
 	clock_gettime(CLOCK_REALTIME, &now);
 	rfc3339_text((wall_us){now.tv_sec * US_PER_SEC + now.tv_nsec / 1000}, at);
-	size = advance(snprintf(line, sizeof line - 1, "time=%s level=%s role=%s index=%d pid=%d event=%s ",
-	                        at, level, own_role, own_index, (int)getpid(), event),
-	               sizeof line - 1);
-	size += advance(vsnprintf(line + size, sizeof line - 1 - size, format, values),
-	                sizeof line - 1 - size);
-	while (size && line[size - 1] == ' ')
-		size--;
-	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) line[i] = '?';
-	line[size++] = '\n';
-	/* A log that cannot be written has nobody to be told to. */
-	if (write(STDERR_FILENO, line, size) < 0) errno = saved_errno;
+	log_line_begin(line, own_format);
+	log_line_text(line, "time", span_str(at));
+	log_line_text(line, "level", span_str(levels[level]));
+	log_line_text(line, "role", span_str(own_role < ROLE_COUNT ? role_text(own_role) : "stampede"));
+	log_line_number(line, "index", own_index);
+	log_line_number(line, "pid", getpid());
+	log_line_text(line, "event", span_str(event));
+}
+
+static bool write_line(struct log_line *line)
+{
+	if (outlet_write(STDERR_FILENO, log_line_end(line))) return true;
+	atomic_fetch_add_explicit(&counts->dropped[own_role < ROLE_COUNT ? own_role : ROLE_SUPERVISOR], 1,
+	                          memory_order_relaxed);
+	return false;
+}
+
+/* Tells that lines are missing here. Where that finds no room either, they stay untold. */
+static bool tell_dropped(struct log_line *line)
+{
+	unsigned missing = atomic_exchange(&untold, 0);
+	if (!missing) return true;
+	begin_line(line, LOG_WARN, "log_lines_dropped");
+	log_line_number(line, "count", missing);
+	if (outlet_write(STDERR_FILENO, log_line_end(line))) return true;
+	atomic_fetch_add(&untold, missing);
+	return false;
+}
+
+static void say(enum log_level level, const char *event, const char *format, va_list values)
+{
+	struct log_line line;
+	int             saved_errno = errno;
+	if (level < own_level) return;
+	(void)tell_dropped(&line);
+	begin_line(&line, level, event);
+	log_line_format(&line, format, values);
+	if (!write_line(&line)) atomic_fetch_add(&untold, 1);
 	errno = saved_errno;
 }
 
-#define LOG_AT(level)                                     \
-	do {                                              \
-		va_list values;                           \
-		va_start(values, format);                 \
-		write_line(level, event, format, values); \
-		va_end(values);                           \
+#define LOG_AT(level)                              \
+	do {                                       \
+		va_list values;                    \
+		va_start(values, format);          \
+		say(level, event, format, values); \
+		va_end(values);                    \
 	} while (0)
 
 void log_info(const char *event, const char *format, ...)
 {
-	LOG_AT("info");
+	LOG_AT(LOG_INFO);
 }
 
 void log_warn(const char *event, const char *format, ...)
 {
-	LOG_AT("warn");
+	LOG_AT(LOG_WARN);
 }
 
 void log_fatal(const char *event, const char *format, ...)
 {
-	LOG_AT("fatal");
+	LOG_AT(LOG_FATAL);
+}
+
+__attribute__((format(printf, 2, 3))) static void log_panic(const char *event, const char *format, ...)
+{
+	LOG_AT(LOG_PANIC);
+}
+
+static void tell_must(const char *what, const char *file, int line)
+{
+	log_panic("must_failed", "what=\"%s\" at=%s:%d", what, file, line);
+	outlet_settle(SETTLE_MS);
+}
+
+/* ---- begin and end ---- */
+
+static void take_counts(int fd)
+{
+	void *shared = fd < 0 ? MAP_FAILED
+	                      : mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared != MAP_FAILED) counts = shared;
+}
+
+void log_open(enum role role, int index, const struct log_options *options)
+{
+	int format = word_of(options->format, formats, sizeof formats / sizeof *formats);
+	int level = word_of(options->level, levels, LOG_PANIC);
+	own_role = role;
+	own_index = index;
+	if (format >= 0) own_format = (enum log_format)format;
+	if (level >= 0) own_level = (enum log_level)level;
+	take_counts(options->counts_fd);
+	must_tell(tell_must);
+}
+
+enum err log_begin_service(int *counts_fd)
+{
+	int fd = memfd_create("stampede-log-counts", MFD_CLOEXEC);
+	if (fd >= 0 && ftruncate(fd, sizeof *counts) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	take_counts(fd);
+	*counts_fd = fd;
+	return outlet_open(STDERR_FILENO);
+}
+
+void log_close(void)
+{
+	outlet_settle(SETTLE_MS);
+}
+
+uint64_t log_dropped(enum role role)
+{
+	return atomic_load_explicit(&counts->dropped[role], memory_order_relaxed);
 }

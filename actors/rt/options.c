@@ -5,6 +5,7 @@
  * is a field and a row. The command line is read first; the file then only fills what the command line left alone.
  */
 #include "actors/rt/options.h"
+#include "actors/rt/log.h"
 #include "schemas/limits.h"
 
 #include <errno.h>
@@ -61,6 +62,12 @@ static const struct row rows[] = {
      .about = "the longest body of a request; 0: what memory for bodies allows"},
     {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .min = 1, .max = IDEMPOTENCY_KEYS_MAX,
      .value = "N", .about = "how many an account keeps, for a day at most"},
+    {"--log-format", TEXT, AT(log_format), .is_valid = log_is_format, .form = "logfmt or json",
+     .value = "FORMAT", .about = "of log lines: logfmt, or json for one object a line"},
+    {"--log-level", TEXT, AT(log_level), .is_valid = log_is_level, .form = "info, warn or fatal",
+     .value = "LEVEL", .about = "the least that is logged: info, warn or fatal"},
+    {"--access-log", TEXT, AT(access_log), .value = "FILE",
+     .about = "a JSON line for each request answered; - for the log's stderr (none)"},
     {"--egress-allow-private", FLAG, AT(egress_allow_private),
      .about = "webhooks and images may be of this host and of private networks"},
     {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .is_valid = is_cidr, .form = "ADDRESS/BITS",
@@ -71,6 +78,7 @@ static const struct row rows[] = {
     {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX},
     {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX},
     {"--gate-fd", NUMBER_INT, AT(gate_fd), .min = 0, .max = INT32_MAX},
+    {"--counts-fd", NUMBER_INT, AT(counts_fd), .min = 0, .max = INT32_MAX},
     {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX},
     {"--may-format", FLAG, AT(may_format)},
     {"--restored", FLAG, AT(restored)},
@@ -84,6 +92,9 @@ static const struct options defaults = {
     .admin = "127.0.0.1:9090",
     .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
     .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
+    .log_format = "logfmt",
+    .log_level = "info",
+    .counts_fd = -1,
     .listen_fd = -1,
     .admin_fd = -1,
     .gate_fd = -1,

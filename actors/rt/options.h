@@ -19,6 +19,8 @@ struct options {
 	const char *public_url;
 	const char *tls_cert, *tls_key;
 	const char *egress_ca;
+	const char *log_format, *log_level; /* words of log.h */
+	const char *access_log;             /* a file, - for stderr; NULL: none */
 	const char *cors_origins[OPTION_LIST_MAX];
 	const char *egress_allow[OPTION_LIST_MAX];
 	unsigned    cors_origin_count, egress_allow_count;
@@ -31,6 +33,7 @@ struct options {
 
 	/* Only in children. */
 	int  listen_fd, admin_fd; /* -1: none */
+	int  counts_fd;           /* of the log: see log.h; -1: none */
 	int  gate_fd; /* an eventfd, of shards: readable when all of them may change their places; -1: none */
 	int  supervisor_pid;
 	int  index;
@@ -58,11 +61,11 @@ void options_describe(FILE *to);
  * args->argc places are the caller's), ending with NULL. What a --config file said is spelled out, so that a
  * child never reads the file again. Strings are borrowed from `options`. Errors: none, there is always room.
  */
-enum { OPTION_ARGS_MAX = 64 + 4 * OPTION_LIST_MAX };
+enum { OPTION_ARGS_MAX = 128 + 4 * OPTION_LIST_MAX };
 struct option_args {
 	int         argc;
 	const char *argv[OPTION_ARGS_MAX];
-	char        numbers[12][24]; /* the texts of numbers */
+	char        numbers[32][24]; /* the texts of numbers */
 };
 void options_write(const struct options *options, struct option_args *args);
 

@@ -116,6 +116,7 @@ _Noreturn static void become(const struct options *options, enum role role, cons
 		keep_open(options->admin_fd);
 	}
 	if (role == ROLE_SHARD) keep_open(options->gate_fd);
+	keep_open(options->counts_fd);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execv("/proc/self/exe", (char *const *)args->argv);

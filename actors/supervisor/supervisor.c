@@ -8,6 +8,7 @@
 #include "actors/roles.h"
 #include "actors/rt/log.h"
 #include "actors/rt/loop.h"
+#include "actors/rt/outlet.h"
 #include "actors/rt/time.h"
 #include "actors/supervisor/certificate.h"
 #include "actors/supervisor/children.h"
@@ -16,6 +17,7 @@
 #include "actors/supervisor/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,7 @@ struct supervisor {
 	struct desk    *desk;
 	struct loop     loop;
 	int             listen_fd, admin_fd, signal_fd;
+	int             out_fd; /* the operator's stdout: one line goes there */
 	char            listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
 };
 
@@ -82,6 +85,20 @@ static void complete_options(struct supervisor *self)
 	if (!options->public_url) options->public_url = self->public_url;
 }
 
+/* Neither output makes us wait from here on. The operator's stdout has one line to come; whatever a library prints there is
+ * the log's. Where this cannot be had, the service runs all the same. */
+static void open_log(struct supervisor *self)
+{
+	struct options    *options = &self->options;
+	struct log_options log = {options->log_format, options->log_level, -1};
+	enum err           err = log_begin_service(&options->counts_fd);
+
+	log_open(ROLE_SUPERVISOR, 0, &log);
+	if (err) log_warn("log_may_wait", "error=\"%s\"", strerror(errno));
+	self->out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 /* Signals arrive as readable bytes from here on; children get the usual mask back. */
 static enum err open_signals(struct supervisor *self)
 {
@@ -133,13 +150,16 @@ static void take_signals(struct supervisor *self, mono_us now)
 /* All are ready for the first time: the directory is whole, and whoever waits for us may begin. */
 static void announce(struct supervisor *self, mono_us now)
 {
+	char line[2 * ADDRESS_TEXT + 64];
+
 	if (self->home.datadir.identity.state != IDENTITY_WHOLE && home_formatted(&self->home)) {
 		children_stop(&self->children, now, 1);
 		return;
 	}
 	self->children.options.may_format = self->children.options.restored = false;
-	printf("ready http=%s admin=%s pid=%d\n", self->listen, self->admin, (int)getpid());
-	fflush(stdout);
+	snprintf(line, sizeof line, "ready http=%s admin=%s pid=%d\n", self->listen, self->admin,
+	         (int)getpid());
+	outlet_tell_once(self->out_fd, line);
 	log_info("ready", "http=%s admin=%s shards=%u", self->listen, self->admin, self->options.shards);
 }
 
@@ -175,6 +195,9 @@ static void close_all(struct supervisor *self)
 	if (self->signal_fd >= 0) close(self->signal_fd);
 	close_listeners(self);
 	home_close(&self->home);
+	if (self->options.counts_fd >= 0) close(self->options.counts_fd);
+	if (self->out_fd >= 0) close(self->out_fd);
+	log_close();
 }
 
 int supervisor_main(const struct options *options)
@@ -187,10 +210,11 @@ int supervisor_main(const struct options *options)
 	    .listen_fd = -1,
 	    .admin_fd = -1,
 	    .signal_fd = -1,
+	    .out_fd = -1,
 	};
 	enum err err;
 
-	log_open(role_text(ROLE_SUPERVISOR), 0);
+	open_log(&self);
 	/* Signals first: a stop may come while we wait for a lock, and the transport's threads inherit the mask. */
 	if ((err = open_signals(&self))) {
 		cannot_start(err);

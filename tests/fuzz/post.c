@@ -9,22 +9,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct message {
-	struct peer     peer;
-	struct buffer   bytes;
-	struct message *next;
+struct posted {
+	struct peer    peer;
+	struct buffer  bytes;
+	struct posted *next;
 };
 struct queue {
-	struct message *first, *last;
+	struct posted *first, *last;
 };
 
-static struct queue    in, out;
-static struct message *taken; /* by post_out() */
-static uint64_t        random_state;
+static struct queue   in, out;
+static struct posted *taken; /* by post_out() */
+static uint64_t       random_state;
 
 static void put(struct queue *queue, const struct peer *peer, struct span bytes)
 {
-	struct message *message = calloc(1, sizeof *message);
+	struct posted *message = calloc(1, sizeof *message);
 	must(message);
 	message->peer = *peer;
 	buffer_append(&message->bytes, bytes.at, bytes.size);
@@ -35,16 +35,16 @@ static void put(struct queue *queue, const struct peer *peer, struct span bytes)
 	queue->last = message;
 }
 
-static struct message *take(struct queue *queue)
+static struct posted *take(struct queue *queue)
 {
-	struct message *message = queue->first;
+	struct posted *message = queue->first;
 	if (!message) return NULL;
 	queue->first = message->next;
 	if (!queue->first) queue->last = NULL;
 	return message;
 }
 
-static void drop(struct message **message)
+static void drop(struct posted **message)
 {
 	if (!*message) return;
 	buffer_free(&(*message)->bytes);
@@ -54,7 +54,7 @@ static void drop(struct message **message)
 
 void post_reset(void)
 {
-	struct message *message;
+	struct posted *message;
 	while ((message = take(&in)) || (message = take(&out)))
 		drop(&message);
 	drop(&taken);
@@ -121,7 +121,7 @@ enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct spa
 enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
 {
 	(void)mailbox;
-	struct message *message = take(&in);
+	struct posted *message = take(&in);
 	if (!message) return ERR_WOULD_BLOCK;
 	letter_close(letter);
 	letter->from = message->peer;
@@ -132,7 +132,7 @@ enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
 
 void letter_close(struct letter *letter)
 {
-	struct message *message = letter->hold;
+	struct posted *message = letter->hold;
 	drop(&message);
 	letter->hold = NULL;
 }
@@ -187,9 +187,9 @@ void random_take(struct random_pool *pool, void *to, size_t size)
 
 /* actors/rt/log.h ----------------------------------------------------------------------------------------- */
 
-void log_open(const char *role, int index)
+void log_open(enum role role, int index, const struct log_options *options)
 {
-	(void)role, (void)index;
+	(void)role, (void)index, (void)options;
 }
 
 void log_info(const char *event, const char *format, ...)

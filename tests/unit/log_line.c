@@ -1,0 +1,130 @@
+/* Lines of a log: what is written for which values, in both formats; hostile values break neither. */
+#include "actors/rt/log_line.h"
+#include "schemas/json.h"
+
+#include <criterion/criterion.h>
+#include <limits.h>
+
+static struct log_line line;
+static struct arena    arena;
+
+__attribute__((format(printf, 2, 3))) static const char *form(enum log_format format, const char *pairs, ...)
+{
+	static char text[LOG_LINE_BYTES_MAX + 1];
+	va_list     values;
+	log_line_begin(&line, format);
+	va_start(values, pairs);
+	log_line_format(&line, pairs, values);
+	va_end(values);
+	struct span whole = log_line_end(&line);
+	cr_assert_leq(whole.size, (size_t)LOG_LINE_BYTES_MAX);
+	memcpy(text, whole.at, whole.size);
+	text[whole.size] = 0;
+	cr_assert_eq(strchr(text, '\n'), text + whole.size - 1, "one newline, at the end: %s", text);
+	return text;
+}
+
+/* The member `key` of a line of JSON, parsed. */
+static const struct json *member(const char *text, const char *key)
+{
+	struct json *value;
+	arena_reset(&arena);
+	cr_assert_eq(json_parse(span_of(text, strlen(text) - 1), &arena, &value), OK, "%s", text);
+	const struct json *found = json_member(value, key);
+	cr_assert(found, "no %s in %s", key, text);
+	return found;
+}
+
+Test(log_line, has_pairs_as_the_format_says)
+{
+	cr_expect_str_eq(form(LOG_LOGFMT, "child=%s-%u n=%d", "shard", 3u, -7), "child=shard-3 n=-7\n");
+	cr_expect_str_eq(form(LOG_JSON, "child=%s-%u n=%d", "shard", 3u, -7),
+	                 "{\"child\":\"shard-3\",\"n\":-7}\n");
+	cr_expect_str_eq(form(LOG_LOGFMT, "data=\"%s\" orderly=1", "/a b"), "data=\"/a b\" orderly=1\n");
+	cr_expect_str_eq(form(LOG_JSON, "data=\"%s\" orderly=1", "/a b"),
+	                 "{\"data\":\"/a b\",\"orderly\":1}\n");
+	cr_expect_str_eq(form(LOG_JSON, "reason=\"has %s, for good\" x=%x", "4", 255u),
+	                 "{\"reason\":\"has 4, for good\",\"x\":\"ff\"}\n");
+}
+
+Test(log_line, takes_every_width_of_integer)
+{
+	cr_expect_str_eq(form(LOG_JSON, "a=%lld b=%zu c=%llu d=%u e=%ld", LLONG_MIN, (size_t)-1, ULLONG_MAX,
+	                      UINT_MAX, -1L),
+	                 "{\"a\":-9223372036854775808,\"b\":18446744073709551615,\"c\":18446744073709551615,"
+	                 "\"d\":4294967295,\"e\":-1}\n");
+}
+
+Test(log_line, takes_a_precision)
+{
+	cr_expect_str_eq(form(LOG_LOGFMT, "id=%.*s next=%.2s", 3, "abcdef", "xyz"), "id=abc next=xy\n");
+}
+
+Test(log_line, quotes_a_value_that_needs_it)
+{
+	cr_expect_str_eq(form(LOG_LOGFMT, "id=%s", "a b"), "id=\"a b\"\n");
+	cr_expect_str_eq(form(LOG_LOGFMT, "id=%s", "a=b"), "id=\"a=b\"\n");
+	cr_expect_str_eq(form(LOG_LOGFMT, "id=%s", "a\"b\\"), "id=\"a\\\"b\\\\\"\n");
+	cr_expect_str_eq(form(LOG_LOGFMT, "why=\"%s\" n=%d", "x\" level=\"fatal", 1),
+	                 "why=\"x\\\" level=\\\"fatal\" n=1\n");
+}
+
+Test(log_line, is_one_line_whatever_a_value_holds)
+{
+	cr_expect_str_eq(form(LOG_LOGFMT, "v=%s", "a\nb\x7f"), "v=a?b?\n");
+	cr_expect_str_eq(form(LOG_JSON, "v=%s", "a\nb"), "{\"v\":\"a\\u000ab\"}\n");
+}
+
+/* Every byte, alone and between others, comes back from JSON as itself or as the sign that stands for what is no text. */
+Test(log_line, is_valid_json_whatever_a_value_holds)
+{
+	for (unsigned first = 1; first < 256; first++)
+		for (unsigned second = 1; second < 256; second++) {
+			char        value[] = {'<', (char)first, (char)second, '"', 0};
+			const char *text = form(LOG_JSON, "a=%s b=\"%s\" c=%d", value, value, 9);
+			struct span got = member(text, "a")->text;
+			cr_assert(span_equal(got, member(text, "b")->text) || got.size);
+			if (first < 0x80 && second < 0x80) cr_assert(span_is(member(text, "a")->text, value));
+			cr_assert_eq(member(text, "c")->kind, JSON_NUMBER);
+		}
+}
+
+Test(log_line, is_valid_json_with_whole_characters_and_with_cut_ones)
+{
+	static const char *const values[] = {"\xc3\xa9",     "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+	                                     "\xf0\x9f\x98", "\xed\xa0\x80", "\xc0\xaf",
+	                                     "\xff"};
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		struct span got = member(form(LOG_JSON, "v=%s", values[i]), "v")->text;
+		if (i < 3)
+			cr_expect(span_is(got, values[i]));
+		else
+			cr_expect_eq(memcmp(got.at, "\xef\xbf\xbd", 3), 0);
+	}
+}
+
+/* However long values are, whatever they grow to, and whereever that ends. */
+Test(log_line, ends_in_good_order_when_values_are_too_long)
+{
+	static char value[3000];
+	for (size_t size = 0; size < sizeof value - 1; size += 7)
+		for (const char *c = "x\"\n\xc3"; *c; c++) {
+			memset(value, *c, size);
+			value[size] = 0;
+			const char *text = form(LOG_JSON, "a=%s b=\"%s\" c=%s d=%d", value, value, value, 1);
+			member(text, "a");
+			text = form(LOG_LOGFMT, "a=%s b=\"%s\" c=%s d=%d", value, value, value, 1);
+			cr_assert_eq(memcmp(text, "a=", 2), 0);
+		}
+}
+
+Test(log_line, has_null_and_numbers_of_the_callers)
+{
+	log_line_begin(&line, LOG_JSON);
+	log_line_null(&line, "key_id");
+	log_line_number(&line, "us", INT64_MIN);
+	log_line_text(&line, "route", span_str("/v1/passes/{pass_id}"));
+	struct span whole = log_line_end(&line);
+	cr_expect(span_is(
+	    whole, "{\"key_id\":null,\"us\":-9223372036854775808,\"route\":\"/v1/passes/{pass_id}\"}\n"));
+}
