@@ -3,6 +3,7 @@
  * allocation for what CZMQ would wrap. Lifetime of a letter's bytes: inside the zmq_msg_t behind its `hold`,
  * which is allocated at the first receive into that letter and used again by those that follow. */
 #include "actors/rt/mailbox.h"
+#include "actors/rt/trace.h"
 #include "schemas/limits.h"
 
 #include <czmq.h>
@@ -24,6 +25,7 @@ struct mailbox {
 	bool     is_router;
 	bool     link_is_up; /* DEALER: as mailbox_link() said last */
 	bool     may_wait;   /* something that the descriptor does not tell of */
+	char     callee[32]; /* DEALER: the last part of its endpoint, for traces */
 };
 
 static void begin_process(void)
@@ -95,6 +97,8 @@ enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint)
 	enum err        err;
 	if ((err = mailbox_new(ZMQ_DEALER, &made))) goto out;
 	if ((err = monitor_begin(made))) goto out;
+	const char *last = strrchr(endpoint, '/');
+	snprintf(made->callee, sizeof made->callee, "%s", last ? last + 1 : endpoint);
 	if (zmq_connect(made->raw, endpoint) != 0) {
 		err = ERR_IO;
 		goto out;
@@ -141,6 +145,11 @@ bool mailbox_has_news(struct mailbox *mailbox)
 	return mailbox->may_wait && mailbox_waiting(mailbox);
 }
 
+static const char *callee_of(const struct mailbox *mailbox)
+{
+	return mailbox->is_router ? NULL : mailbox->callee;
+}
+
 static int send_part(struct mailbox *mailbox, const void *at, size_t size, int flags)
 {
 	int sent;
@@ -167,6 +176,7 @@ enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct spa
 	 */
 	if (to) sent = send_part(mailbox, to->id, to->size, ZMQ_SNDMORE);
 	if (sent >= 0) sent = send_part(mailbox, bytes.at, bytes.size, 0);
+	if (sent >= 0 && trace_frames) trace_frame(TRACE_SENT, callee_of(mailbox), to, bytes);
 	if (sent >= 0) return OK;
 	switch (errno) {
 	case EAGAIN:
@@ -224,6 +234,8 @@ enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
 			if (!recv_part(mailbox, body)) return ERR_WOULD_BLOCK;
 		if (!fits) continue;
 		letter->bytes = span_of(zmq_msg_data(body), zmq_msg_size(body));
+		if (trace_frames)
+			trace_frame(TRACE_RECEIVED, callee_of(mailbox), &letter->from, letter->bytes);
 		return OK;
 	}
 }
