@@ -118,6 +118,15 @@ enum err answer_shown(const struct request *request, enum err err)
 	return ERR_INTERNAL;
 }
 
+/* A fact, since the client can ask again; why it came to this another line says, of the shard or the supervisor. */
+static void tell_unknown(const struct request *request, enum err err)
+{
+	log_info("unanswered", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
+	         request->route ? message_row(request->route->message)->name : "none", request->shard,
+	         (long long)mono_since(thread_now(request->thread), request->begun).v, (int)request->id.size,
+	         (const char *)request->id.at);
+}
+
 void answer_error_headers(struct request *request, int status)
 {
 	if (status == 401) add_header(request, "WWW-Authenticate", span_str("Bearer"));
@@ -134,6 +143,7 @@ void answer_error(struct request *request, enum err err, struct span field, stru
 	struct buffer *body = &request->thread->body;
 	enum err       told = answer_shown(request, err);
 	int            status = err_http(told);
+	if (status == 504) tell_unknown(request, told);
 	if (told != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
 	error_body(body, told, field, message, request->id);

@@ -185,12 +185,9 @@ static void pack_arguments(const struct request *request, const struct route_mat
 
 static enum err ask_shard(struct request *request, struct call *head)
 {
-	struct http_thread *thread = request->thread;
 	head->message = request->route->message;
-	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
 	request->pending.on_reply = on_reply;
-	uint32_t shard = slot_shard(account_slot(head->account), thread->service->shards);
-	return thread_call(thread, &request->pending, shard, head, buffer_span(&thread->arguments));
+	return request_ask(request, head);
 }
 
 void page_begin(struct request *request, const struct request_headers *headers)

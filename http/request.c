@@ -57,13 +57,6 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 
 /* --- begin --- */
 
-static bool is_visible_ascii(struct span text)
-{
-	for (size_t i = 0; i < text.size; i++)
-		if (text.at[i] <= ' ' || text.at[i] >= 0x7f) return false;
-	return true;
-}
-
 /* A random start and an odd stride: the numbers look unrelated and repeat after 2^64. */
 struct span request_own_id(struct http_thread *thread, h2o_req_t *req)
 {
@@ -78,7 +71,7 @@ struct span request_own_id(struct http_thread *thread, h2o_req_t *req)
 /* The caller's id if it may stand in a header, else one of ours. */
 static struct span choose_id(struct request *request, struct span given)
 {
-	if (given.size && given.size <= REQUEST_ID_BYTES_MAX && is_visible_ascii(given)) return given;
+	if (request_id_is_valid(given)) return given;
 	return request_own_id(request->thread, request->req);
 }
 
@@ -251,6 +244,15 @@ static void remember_edge(struct request *request, enum err edge, struct span fi
 		msgpack_pack_nil(&packer);
 }
 
+enum err request_ask(struct request *request, struct call *head)
+{
+	struct http_thread *thread = request->thread;
+	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
+	head->request_id = request->id;
+	request->shard = slot_shard(account_slot(head->account), thread->service->shards);
+	return thread_call(thread, &request->pending, request->shard, head, buffer_span(&thread->arguments));
+}
+
 static void begin_operation(struct request *request, const struct request_headers *headers, struct call *head)
 {
 	struct http_thread *thread = request->thread;
@@ -272,9 +274,7 @@ static void begin_operation(struct request *request, const struct request_header
 		idempotency_of(headers->idempotency_key, sent, &idempotency);
 		head->idempotency = &idempotency;
 	}
-	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
-	uint32_t shard = slot_shard(account_slot(head->account), thread->service->shards);
-	err = thread_call(thread, &request->pending, shard, head, buffer_span(&thread->arguments));
+	err = request_ask(request, head);
 	if (err)
 		answer_error(request, err, nothing, nothing);
 	else

@@ -12,6 +12,7 @@ struct request {
 	const struct route *route; /* NULL: none found */
 	mono_us             begun;
 	struct span         id;           /* X-Request-Id */
+	uint32_t            shard;        /* that was asked */
 	struct span         origin;       /* an allowed CORS origin, or of size 0 */
 	bool                without_body; /* HEAD */
 	unsigned            allow;        /* for 405 */
@@ -35,6 +36,10 @@ struct request_headers {
  * been answered; but of too large a body and of one without a key only the gate's `refusal` tells: other errors come first. Errors:
  * those of guard_take(), ERR_OVERLOADED. */
 must_check enum err request_begin(h2o_req_t *req, struct request **request, struct request_headers *headers);
+
+/* Sends the thread's packed arguments to the shard of head->account; the rest of the head is filled in here. Errors: those
+ * of thread_call(). */
+must_check enum err request_ask(struct request *request, struct call *head);
 
 /* The target without, and its part after, the question mark. */
 void request_target(const h2o_req_t *req, struct span *path, struct span *query);

@@ -21,12 +21,12 @@ enum {
 	REPLIES_HEAD_BYTES = REPLIES_COUNT_AT + 4,
 };
 enum {
-	HELLO_ITEMS = 4,
+	HELLO_ITEMS = 5,
 	WELCOME_ITEMS = 6,
 	CALLS_ITEMS = 5,
 	REPLIES_ITEMS = 3,
-	CALL_ITEMS = 6, /* one more with idempotency */
-	REPLY_ITEMS = 5
+	CALL_ITEMS = 7,  /* one more with idempotency */
+	REPLY_ITEMS = 5, /* one more with a key id */
 };
 
 static void put_be(uint8_t *to, uint64_t value, unsigned width)
@@ -68,23 +68,34 @@ void frame_call(struct frame_out *out, const struct call *head)
 		pack_bin(&packer, span_of(head->key_hash, sizeof(head->key_hash)));
 	else
 		msgpack_pack_nil(&packer);
+	if (head->request_id.size)
+		pack_str(&packer, head->request_id);
+	else
+		msgpack_pack_nil(&packer);
 	if (head->idempotency) pack_bin(&packer, span_of(head->idempotency, sizeof(*head->idempotency)));
+	out->count++;
+}
+
+void frame_reply_of(struct frame_out *out, const struct reply *head)
+{
+	begin_replies(out);
+	msgpack_packer packer = frame_out_packer(out);
+	msgpack_pack_array(&packer, head->key_id ? REPLY_ITEMS + 1 : REPLY_ITEMS);
+	msgpack_pack_uint64(&packer, head->id);
+	msgpack_pack_uint32(&packer, (uint32_t)head->err);
+	msgpack_pack_uint32(&packer, head->flags);
+	if (head->field.size > 0)
+		pack_str(&packer, head->field);
+	else
+		msgpack_pack_nil(&packer);
+	if (head->key_id) pack_bin(&packer, span_of(head->key_id->b, sizeof(head->key_id->b)));
 	out->count++;
 }
 
 void frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field)
 {
-	begin_replies(out);
-	msgpack_packer packer = frame_out_packer(out);
-	msgpack_pack_array(&packer, REPLY_ITEMS);
-	msgpack_pack_uint64(&packer, id);
-	msgpack_pack_uint32(&packer, (uint32_t)err);
-	msgpack_pack_uint32(&packer, flags);
-	if (field.size > 0)
-		pack_str(&packer, field);
-	else
-		msgpack_pack_nil(&packer);
-	out->count++;
+	const struct reply head = {.id = id, .err = err, .flags = flags, .field = field};
+	frame_reply_of(out, &head);
 }
 
 msgpack_packer frame_out_packer(struct frame_out *out)
@@ -135,7 +146,7 @@ void frame_clear(struct frame_out *out)
 	out->count = 0;
 }
 
-void frame_hello(struct buffer *out, enum role role, uint32_t index)
+void frame_hello(struct buffer *out, enum role role, uint32_t index, unsigned wants)
 {
 	msgpack_packer packer = buffer_packer(out);
 	msgpack_pack_array(&packer, HELLO_ITEMS);
@@ -143,6 +154,7 @@ void frame_hello(struct buffer *out, enum role role, uint32_t index)
 	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
 	msgpack_pack_uint32(&packer, (uint32_t)role);
 	msgpack_pack_uint32(&packer, index);
+	msgpack_pack_uint32(&packer, wants);
 }
 
 void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
@@ -210,7 +222,8 @@ static bool hello_open(const msgpack_object *items, struct frame *frame)
 	if (!take_u32(&items[1], UINT32_MAX, &version) || version != PROTOCOL_VERSION) return false;
 	if (!take_u32(&items[2], ROLE_COUNT - 1, &role)) return false;
 	frame->role = (enum role)role;
-	return take_u32(&items[3], UINT32_MAX, &frame->index);
+	return take_u32(&items[3], UINT32_MAX, &frame->index) &&
+	       take_u32(&items[4], WANTS_KEY_IDS, &frame->wants);
 }
 
 static bool welcome_open(const msgpack_object *items, struct frame *frame)
@@ -327,6 +340,15 @@ static bool take_idempotency(const msgpack_object *item, struct call *call)
 	return true;
 }
 
+/* As the frontend takes it from a caller: some visible ASCII, so that it can stand in any log. */
+static bool take_request_id(const msgpack_object *item, struct call *call)
+{
+	if (item->type == MSGPACK_OBJECT_NIL) return true;
+	if (item->type != MSGPACK_OBJECT_STR) return false;
+	call->request_id = arg_span(item);
+	return request_id_is_valid(call->request_id);
+}
+
 enum err call_open(const msgpack_object *item, struct call *call)
 {
 	uint32_t message;
@@ -342,16 +364,26 @@ enum err call_open(const msgpack_object *item, struct call *call)
 	if (!take_bytes_or_nil(&parts[3], call->account.b, sizeof(call->account.b), &call->has_account) ||
 	    !take_bytes_or_nil(&parts[4], call->key_hash, sizeof(call->key_hash), &call->has_key_hash))
 		return ERR_MALFORMED;
-	if (item->via.array.size > CALL_ITEMS && !take_idempotency(&parts[5], call)) return ERR_MALFORMED;
+	if (!take_request_id(&parts[5], call)) return ERR_MALFORMED;
+	if (item->via.array.size > CALL_ITEMS && !take_idempotency(&parts[6], call)) return ERR_MALFORMED;
 	return args_open(args, call) ? OK : ERR_MALFORMED;
+}
+
+static bool take_key_id(const msgpack_object *item, struct reply *reply)
+{
+	if (item->type != MSGPACK_OBJECT_BIN || item->via.bin.size != sizeof(reply->key_id->b)) return false;
+	reply->key_id = (const struct uuid *)item->via.bin.ptr;
+	return true;
 }
 
 enum err reply_open(const msgpack_object *item, struct reply *reply)
 {
 	uint32_t err, flags;
 	*reply = (struct reply){0};
-	if (item->type != MSGPACK_OBJECT_ARRAY || item->via.array.size != REPLY_ITEMS) return ERR_MALFORMED;
+	if (item->type != MSGPACK_OBJECT_ARRAY) return ERR_MALFORMED;
+	uint32_t              count = item->via.array.size;
 	const msgpack_object *parts = item->via.array.ptr;
+	if (count < REPLY_ITEMS || count > REPLY_ITEMS + 1) return ERR_MALFORMED;
 	if (!take_u64(&parts[0], UINT64_MAX, &reply->id)) return ERR_MALFORMED;
 	if (!take_u32(&parts[1], ERR_COUNT - 1, &err)) return ERR_MALFORMED;
 	if (!take_u32(&parts[2], REPLY_MORE | REPLY_ACCEPTED | REPLY_REPLAYED, &flags)) return ERR_MALFORMED;
@@ -359,8 +391,16 @@ enum err reply_open(const msgpack_object *item, struct reply *reply)
 	reply->err = (enum err)err;
 	reply->flags = flags;
 	reply->field = arg_span(&parts[3]);
-	reply->payload = &parts[4];
+	if (count > REPLY_ITEMS && !take_key_id(&parts[4], reply)) return ERR_MALFORMED;
+	reply->payload = &parts[count - 1];
 	return OK;
+}
+
+bool request_id_is_valid(struct span id)
+{
+	for (size_t i = 0; i < id.size; i++)
+		if (id.at[i] <= ' ' || id.at[i] >= 0x7f) return false;
+	return id.size > 0 && id.size <= REQUEST_ID_BYTES_MAX;
 }
 
 bool arg_present(const msgpack_object *arg)

@@ -5,12 +5,15 @@
 #include "schemas/messages.h"
 
 /* What travels as one ZeroMQ message between two processes: a msgpack array, by its first item one of
- *   [HELLO, protocol version, role, index]                                caller -> callee, first of all
+ *   [HELLO, protocol version, role, index, wants]                         caller -> callee, first of all
  *   [WELCOME, protocol version, epoch, credit in commands, credit in bytes, placement version]   the answer
  *   [CALLS, epoch, placement version, waiting, [call...]]                 whichever side asks
  *   [REPLIES, epoch, [reply...]]                                          the other side
- * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, idempotency bin ?, [argument...]]
- * reply = [id, error, flags, field str | nil, payload]
+ * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, request id str | nil,
+ *          idempotency bin ?, [argument...]]
+ * reply = [id, error, flags, field str | nil, key id bin ?, payload]
+ * The request id is that of the HTTP request that the call is made for, so that lines of both processes' logs can be
+ * matched. The key id is that of the API key that the call was admitted by; it comes only to callers whose HELLO wants it.
  * Idempotency is left out where the request came without such a key; else it is a struct idempotency, as its bytes.
  * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
  * Waiting is how many calls the caller has no answer to, those of the frame among them.
@@ -25,6 +28,9 @@ enum reply_flag {
 	    4, /* the answer to an earlier call with the same idempotency; nothing was done now */
 };
 
+/* What a caller's HELLO asks for, or'ed. */
+enum hello_wants { WANTS_KEY_IDS = 1 };
+
 struct frame {
 	enum frame_kind       kind;
 	uint64_t              epoch;             /* WELCOME, CALLS, REPLIES */
@@ -32,6 +38,7 @@ struct frame {
 	uint32_t              waiting;           /* CALLS */
 	enum role             role;              /* HELLO */
 	uint32_t              index;             /* HELLO: which of its role; http: process and thread */
+	uint32_t              wants;             /* HELLO: enum hello_wants */
 	uint32_t              credit_commands;   /* WELCOME */
 	uint32_t              credit_bytes;      /* WELCOME */
 	const msgpack_object *items;             /* CALLS, REPLIES */
@@ -52,9 +59,14 @@ struct call {
 	bool              has_account, has_key_hash;
 	struct account_id account;
 	uint8_t           key_hash[32]; /* SHA-256 of the API key's secret */
+	struct span       request_id;   /* of the HTTP request; size 0: none; borrowed like args */
 
 	const struct idempotency *idempotency; /* NULL: none; borrowed like args */
 	const msgpack_object     *args; /* message_fields() many; count and types checked by call_open() */
+
+	/* The callee's, once it has found the key good and the caller wants to know; it does not travel in a call. */
+	bool        has_key_id;
+	struct uuid key_id;
 };
 
 struct reply {
@@ -62,6 +74,7 @@ struct reply {
 	enum err              err;
 	unsigned              flags;
 	struct span           field;   /* size 0: none */
+	const struct uuid    *key_id;  /* NULL: none; borrowed like the payload */
 	const msgpack_object *payload; /* never NULL; may be nil */
 };
 
@@ -73,6 +86,9 @@ must_check enum err frame_open(struct span bytes, msgpack_zone *zone, struct fra
  * required ones; ranges are the handler's. Errors: ERR_MALFORMED (id is set when it could be read, else 0). */
 must_check enum err call_open(const msgpack_object *item, struct call *call);
 must_check enum err reply_open(const msgpack_object *item, struct reply *reply);
+
+/* May a request be named so? By 1 to REQUEST_ID_BYTES_MAX characters of visible ASCII. */
+bool request_id_is_valid(struct span id);
 
 /* A frame of calls or replies being filled. Zeroed is empty; its buffer is kept from one to the next. */
 struct frame_out {
@@ -86,6 +102,7 @@ void frame_begin_calls(
     struct frame_out *out); /* the head, so that a mark taken next is where the call begins */
 void frame_call(struct frame_out *out, const struct call *head);
 void frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
+void frame_reply_of(struct frame_out *out, const struct reply *head); /* all but the payload */
 msgpack_packer frame_out_packer(struct frame_out *out);
 struct frame_mark {
 	size_t   size;
@@ -103,7 +120,7 @@ struct span frame_seal_replies(struct frame_out *out, uint64_t epoch);
 void        frame_clear(struct frame_out *out);
 
 /* The two frames without items, appended to `out`. */
-void frame_hello(struct buffer *out, enum role role, uint32_t index);
+void frame_hello(struct buffer *out, enum role role, uint32_t index, unsigned wants);
 void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
                    uint32_t placement_version);
 

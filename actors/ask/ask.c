@@ -77,7 +77,7 @@ enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32
 	if (!calls_open(&made->calls, SESSION_CREDIT_COMMANDS)) goto out;
 	made->has_zone = msgpack_zone_init(&made->zone, ZONE_CHUNK_BYTES);
 	if (!made->has_zone) goto out;
-	frame_hello(&made->hello, role, index);
+	frame_hello(&made->hello, role, index, 0);
 	if (made->hello.failed) goto out;
 	if ((err = mailbox_connect(&made->mailbox, endpoint))) goto out;
 	*ask = made;
@@ -99,6 +99,13 @@ void ask_close(struct ask **ask)
 	calls_close(&ended->calls);
 	free(ended);
 	*ask = NULL;
+}
+
+enum err ask_want(struct ask *ask, unsigned wants)
+{
+	buffer_clear(&ask->hello);
+	frame_hello(&ask->hello, ask->role, ask->index, wants);
+	return ask->hello.failed ? ERR_NO_MEMORY : OK;
 }
 
 enum ask_state ask_state(const struct ask *ask)

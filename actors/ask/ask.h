@@ -27,6 +27,8 @@ struct ask_traffic {
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
                              ask_reply_fn on_reply);
+/* Before the first pump: what the session's HELLO asks for, enum hello_wants. Errors: ERR_NO_MEMORY. */
+must_check enum err ask_want(struct ask *ask, unsigned wants);
 void                ask_close(struct ask **ask); /* outstanding calls are dropped without a word */
 
 enum ask_state ask_state(const struct ask *ask);

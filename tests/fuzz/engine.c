@@ -45,7 +45,7 @@ static struct pass_model {
 static void hello(enum who who)
 {
 	struct buffer bytes = {0};
-	frame_hello(&bytes, roles[who], 0);
+	frame_hello(&bytes, roles[who], 0, 0);
 	post_in(&peers[who], buffer_span(&bytes));
 	buffer_free(&bytes);
 }

@@ -41,6 +41,7 @@ static void check_call(const msgpack_object *item)
 	must(call_open(&frame.items[0], &again) == OK);
 	must(call.id == again.id && call.message == again.message && call.deadline.v == again.deadline.v);
 	must(call.has_account == again.has_account && call.has_key_hash == again.has_key_hash);
+	must(span_equal(call.request_id, again.request_id));
 	must(!memcmp(&call.account, &again.account, sizeof call.account));
 	must(!memcmp(call.key_hash, again.key_hash, sizeof call.key_hash));
 	for (unsigned i = 0; i < count; i++)
@@ -74,7 +75,7 @@ static void check_head(const struct frame *frame)
 {
 	struct frame again;
 	buffer_clear(&bytes_out);
-	if (frame->kind == FRAME_HELLO) frame_hello(&bytes_out, frame->role, frame->index);
+	if (frame->kind == FRAME_HELLO) frame_hello(&bytes_out, frame->role, frame->index, frame->wants);
 	if (frame->kind == FRAME_WELCOME)
 		frame_welcome(&bytes_out, frame->epoch, frame->credit_commands, frame->credit_bytes,
 		              frame->placement_version);

@@ -42,7 +42,7 @@ enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, str
 static void hello(enum who who)
 {
 	struct buffer bytes = {0};
-	frame_hello(&bytes, roles[who], 0);
+	frame_hello(&bytes, roles[who], 0, 0);
 	post_in(&peers[who], buffer_span(&bytes));
 	buffer_free(&bytes);
 }

@@ -4,6 +4,7 @@
 #include "schemas/fields/pass.h"
 #include "schemas/fields/subscription.h"
 #include "schemas/fields/system.h"
+#include "schemas/limits.h"
 
 #include <criterion/criterion.h>
 
@@ -88,6 +89,71 @@ Test(frame, a_call_may_have_idempotency)
 	cr_expect(call.id == 3 && call.has_account);
 }
 
+Test(frame, a_call_may_have_the_request_it_is_made_for)
+{
+	static char              longest[REQUEST_ID_BYTES_MAX + 1];
+	static const char *const good[] = {"!", "0123456789abcdef", "\"=~\\", longest};
+	struct call              call, head = {.id = 3, .message = MSG_AUTH};
+	memset(longest, 'x', sizeof longest - 1);
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		frame_clear(&out);
+		head.request_id = span_str(good[i]);
+		frame_call(&out, &head);
+		msgpack_packer packer = frame_out_packer(&out);
+		msgpack_pack_array(&packer, ARGS_AUTH);
+		msgpack_pack_nil(&packer);
+		struct frame frame = open_ok(frame_seal_calls(&out, 1, 1, 1));
+		cr_assert_eq(call_open(&frame.items[0], &call), OK);
+		cr_expect(span_is(call.request_id, good[i]));
+	}
+	head.request_id = span_str("one byte more than may be: ");
+	cr_expect_not(request_id_is_valid(span_of(longest, REQUEST_ID_BYTES_MAX + 1)));
+	cr_expect_not(request_id_is_valid(span_of("", 0)));
+	cr_expect_not(request_id_is_valid(head.request_id));
+}
+
+Test(frame, a_reply_may_have_the_key_that_the_call_was_admitted_by)
+{
+	struct uuid  key = {.b = {1, [15] = 0xff}};
+	struct reply reply, head = {.id = 4, .err = ERR_RATE_LIMITED, .key_id = &key};
+	frame_reply_of(&out, &head);
+	msgpack_packer packer = frame_out_packer(&out);
+	pack_text(&packer, "payload");
+	struct frame frame = open_ok(frame_seal_replies(&out, 1));
+	cr_assert_eq(reply_open(&frame.items[0], &reply), OK);
+	cr_assert(reply.key_id && reply.id == 4 && reply.err == ERR_RATE_LIMITED);
+	cr_expect_arr_eq(reply.key_id->b, key.b, sizeof key.b);
+	cr_expect(span_is(arg_span(reply.payload), "payload"));
+	frame_clear(&out);
+	head.key_id = NULL;
+	frame_reply_of(&out, &head);
+	packer = frame_out_packer(&out);
+	msgpack_pack_nil(&packer);
+	frame = open_ok(frame_seal_replies(&out, 1));
+	cr_assert_eq(reply_open(&frame.items[0], &reply), OK);
+	cr_expect_null(reply.key_id);
+}
+
+Test(frame, refuses_a_reply_with_a_key_that_is_none)
+{
+	static const struct {
+		const char *bytes;
+		size_t      size;
+	} rows[] = {
+	    {"\x94\x01\x00\x00\xc0", 5},
+	    {"\x96\x01\x00\x00\xc0\xc0\xc0", 7},
+	    {"\x96\x01\x00\x00\xc0\xc4\x02xy\xc0", 10},
+	    {"\x97\x01\x00\x00\xc0\xc0\xc0\xc0", 8},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct reply   reply;
+		msgpack_object item;
+		cr_assert_eq(msgpack_unpack(rows[i].bytes, rows[i].size, NULL, &zone, &item),
+		             MSGPACK_UNPACK_SUCCESS);
+		cr_expect_eq(reply_open(&item, &reply), ERR_MALFORMED, "row %zu", i);
+	}
+}
+
 Test(frame, replies_read_as_they_were_written)
 {
 	struct reply reply;
@@ -115,9 +181,10 @@ Test(frame, replies_read_as_they_were_written)
 Test(frame, hello_and_welcome_read_as_they_were_written)
 {
 	struct buffer bytes = {0};
-	frame_hello(&bytes, ROLE_CLI, 77);
+	frame_hello(&bytes, ROLE_CLI, 77, WANTS_KEY_IDS);
 	struct frame frame = open_ok(buffer_span(&bytes));
-	cr_expect(frame.kind == FRAME_HELLO && frame.role == ROLE_CLI && frame.index == 77);
+	cr_expect(frame.kind == FRAME_HELLO && frame.role == ROLE_CLI && frame.index == 77 &&
+	          frame.wants == WANTS_KEY_IDS);
 	buffer_clear(&bytes);
 	frame_welcome(&bytes, 5, 2048, 1 << 23, 1);
 	frame = open_ok(buffer_span(&bytes));
@@ -163,12 +230,13 @@ Test(frame, refuses_heads_that_are_none)
 	    {"\x94\x00\x01\x01\x01", 5}, /* no such kind */
 	    {"\x94\x05\x01\x01\x01", 5},
 	    {"\x94\xff\x01\x01\x01", 5},
-	    {"\x94\x01\x02\x01\x01", 5},         /* HELLO of another protocol */
-	    {"\x94\x01\x01\x7f\x01", 5},         /* of no such role */
-	    {"\x94\x01\x01\x01\xff", 5},         /* of a negative index */
-	    {"\x95\x01\x01\x01\x01\x01", 6},     /* with too much */
-	    {"\x96\x02\x02\x01\x01\x01\x01", 7}, /* WELCOME of another protocol */
-	    {"\x96\x02\x01\xff\x01\x01\x01", 7},
+	    {"\x95\x01\x01\x01\x01\x00", 6},     /* HELLO of another protocol */
+	    {"\x95\x01\x02\x7f\x01\x00", 6},     /* of no such role */
+	    {"\x95\x01\x02\x01\xff\x00", 6},     /* of a negative index */
+	    {"\x95\x01\x02\x01\x01\x02", 6},     /* that wants what there is not */
+	    {"\x96\x01\x02\x01\x01\x01\x01", 7}, /* with too much */
+	    {"\x96\x02\x01\x01\x01\x01\x01", 7}, /* WELCOME of another protocol */
+	    {"\x96\x02\x02\xff\x01\x01\x01", 7},
 	    {"\x95\x03\x01\x01\x01\x01", 6}, /* CALLS without a list */
 	    {"\x95\x03\xa1x\x01\x01\x90", 7},
 	    {"\x95\x03\x01\x01\xff\x90", 6},
@@ -183,7 +251,7 @@ Test(frame, refuses_heads_that_are_none)
 	cr_expect_eq(open_ok(span_of("\x93\x04\x01\x90", 4)).count, 0);
 }
 
-/* Items as bytes: "\x96" id, message, deadline, account, key hash, arguments. */
+/* Items as bytes: "\x97" id, message, deadline, account, key hash, request id, arguments. */
 static enum err open_call(const void *bytes, size_t size, struct call *call)
 {
 	msgpack_object item;
@@ -200,24 +268,29 @@ Test(frame, a_bad_call_still_tells_its_id)
 	} rows[] = {
 	    {"\x01", 1, 0},
 	    {"\x90", 1, 0},
-	    {"\x96\xff\x00\x00\xc0\xc0\x91\xc0", 8, 0},
-	    {"\x95\x08\x00\x00\xc0\xc0", 6, 8},
-	    {"\x96\x08\x7f\x00\xc0\xc0\x91\xc0", 8, 8},            /* no such message */
-	    {"\x96\x08\x00\xc0\xc0\xc0\x91\xc0", 8, 8},            /* no deadline */
-	    {"\x96\x08\x00\x00\xc4\x01x\xc0\x91\xc0", 10, 8},      /* an account of one byte */
-	    {"\x96\x08\x00\x00\xc0\xc4\x00\x91\xc0", 9, 8},        /* a key hash of none */
-	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},                /* no arguments */
-	    {"\x96\x08\x00\x00\xc0\xc0\x92\xc0\xc0", 9, 8},        /* too many */
-	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x91\xc0", 9, 8},        /* idempotency of nothing */
-	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x02xy\x91\xc0", 12, 8}, /* of two bytes */
-	    {"\x98\x08\x00\x00\xc0\xc0\xc0\x91\xc0\xc0", 10, 8},
+	    {"\x97\xff\x00\x00\xc0\xc0\xc0\x91\xc0", 9, 0},
+	    {"\x96\x08\x00\x00\xc0\xc0\xc0", 7, 8},
+	    {"\x97\x08\x7f\x00\xc0\xc0\xc0\x91\xc0", 9, 8},            /* no such message */
+	    {"\x97\x08\x00\xc0\xc0\xc0\xc0\x91\xc0", 9, 8},            /* no deadline */
+	    {"\x97\x08\x00\x00\xc4\x01x\xc0\xc0\x91\xc0", 11, 8},      /* an account of one byte */
+	    {"\x97\x08\x00\x00\xc0\xc4\x00\xc0\x91\xc0", 10, 8},       /* a key hash of none */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc0\xc0", 8, 8},                /* no arguments */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa0\x91\xc0", 9, 8},            /* an empty request id */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa1 \x91\xc0", 10, 8},          /* of a blank */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa1\n\x91\xc0", 10, 8},         /* of a newline */
+	    {"\x97\x08\x00\x00\xc0\xc0\xa1\x80\x91\xc0", 10, 8},       /* of no ASCII */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc4\x01x\x91\xc0", 11, 8},      /* of bytes */
+	    {"\x97\x08\x00\x00\xc0\xc0\xc0\x92\xc0\xc0", 10, 8},       /* too many */
+	    {"\x98\x08\x00\x00\xc0\xc0\xc0\xc0\x91\xc0", 10, 8},       /* idempotency of nothing */
+	    {"\x98\x08\x00\x00\xc0\xc0\xc0\xc4\x02xy\x91\xc0", 13, 8}, /* of two bytes */
+	    {"\x99\x08\x00\x00\xc0\xc0\xc0\xc0\x91\xc0\xc0", 11, 8},
 	};
 	struct call call;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cr_expect_eq(open_call(rows[i].bytes, rows[i].size, &call), ERR_MALFORMED, "row %zu", i);
 		cr_expect_eq(call.id, rows[i].want_id, "row %zu", i);
 	}
-	cr_expect_eq(open_call("\x96\x08\x00\x00\xc0\xc0\x91\xc0", 8, &call), OK);
+	cr_expect_eq(open_call("\x97\x08\x00\x00\xc0\xc0\xc0\x91\xc0", 9, &call), OK);
 }
 
 /* One value as the first argument of `message`, nil as all others; does it pass? */

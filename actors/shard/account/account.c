@@ -16,10 +16,13 @@ static enum err load_keys(struct view *view, struct account *account)
 	struct key_row key = {0};
 	enum err       err;
 	account->key_hashes = arena_take(&account->arena, 32 * KEYS_PER_ACCOUNT_MAX);
-	if (!account->key_hashes) return ERR_NO_MEMORY;
+	account->key_ids = arena_take(&account->arena, sizeof *account->key_ids * KEYS_PER_ACCOUNT_MAX);
+	if (!account->key_hashes || !account->key_ids) return ERR_NO_MEMORY;
 	while (!(err = key_row_next(view, account->id, &key)))
-		if (!key.revoked.v && account->key_count < KEYS_PER_ACCOUNT_MAX)
+		if (!key.revoked.v && account->key_count < KEYS_PER_ACCOUNT_MAX) {
+			account->key_ids[account->key_count] = key.id;
 			memcpy(account->key_hashes[account->key_count++], key.hash, sizeof key.hash);
+		}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -142,12 +145,14 @@ void account_free(struct account **account_p)
 	*account_p = NULL;
 }
 
-bool account_has_key(const struct account *account, const uint8_t hash[32])
+const struct uuid *account_key(const struct account *account, const uint8_t hash[32])
 {
-	int found = 0;
-	for (unsigned i = 0; i < account->key_count; i++)
-		found |= CRYPTO_memcmp(account->key_hashes[i], hash, 32) == 0;
-	return found;
+	unsigned found = KEYS_PER_ACCOUNT_MAX;
+	for (unsigned i = 0; i < account->key_count; i++) {
+		unsigned same = (unsigned)(CRYPTO_memcmp(account->key_hashes[i], hash, 32) == 0);
+		found = same * i + (1 - same) * found;
+	}
+	return found < KEYS_PER_ACCOUNT_MAX ? &account->key_ids[found] : NULL;
 }
 
 static struct account **slot_of(struct account_cache *cache, struct account_id id)

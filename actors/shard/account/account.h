@@ -34,6 +34,7 @@ struct account {
 	struct account_row row; /* name in `arena` */
 	unsigned           key_count;
 	uint8_t (*key_hashes)[32];
+	struct uuid              *key_ids;        /* in the order of the hashes */
 	unsigned                  template_count; /* template n is templates[n - 1] */
 	struct account_template **templates;
 	unsigned                  webhook_count; /* active ones, the oldest first */
@@ -51,8 +52,8 @@ struct account {
 must_check enum err account_load(struct view *view, struct account_id id, struct account **account);
 void                account_free(struct account **account);
 
-/* Does the account have this key? In time independent of the bytes. */
-bool account_has_key(const struct account *account, const uint8_t hash[32]);
+/* The account's key of this hash; NULL: it has none. In time independent of the bytes. */
+const struct uuid *account_key(const struct account *account, const uint8_t hash[32]);
 
 /* Reads its rules too, which only facts are held against. Range reads, likewise. */
 must_check enum err account_load_rules(struct view *view, struct account *account);

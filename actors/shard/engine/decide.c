@@ -8,13 +8,18 @@
 #include "schemas/fields/system.h"
 #include "schemas/json.h"
 
-void engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
+void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
                    const struct outcome *outcome)
 {
 	enum outbox       box = store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT;
 	struct frame_out *out = session_outbox(&engine->sessions, session, box, engine->facts.epoch);
 	if (!out) return; /* no memory: the caller's own deadline answers */
-	frame_reply(out, id, err, outcome ? outcome->flags : 0, outcome ? outcome->field : span_of(NULL, 0));
+	struct reply head = {.id = call->id, .err = err, .key_id = call->has_key_id ? &call->key_id : NULL};
+	if (outcome) {
+		head.flags = outcome->flags;
+		head.field = outcome->field;
+	}
+	frame_reply_of(out, &head);
 	if (!err && outcome && outcome->payload->size) {
 		buffer_append(&out->bytes, outcome->payload->at, outcome->payload->size);
 		return;
@@ -70,8 +75,18 @@ static enum err check_function(const struct request *request)
 	}
 }
 
+/* Has the account the key that the call shows? Who wants to know hears which that is. */
+static enum err check_key(const struct session *session, const struct account *account, struct call *call)
+{
+	const struct uuid *key = call->has_key_hash ? account_key(account, call->key_hash) : NULL;
+	if (!key) return ERR_UNAUTHENTICATED;
+	call->has_key_id = session->wants & WANTS_KEY_IDS;
+	call->key_id = *key;
+	return OK;
+}
+
 /* The account of the call, and what the interface asks of its key and state. */
-static enum err enter(struct engine *engine, const struct session *session, const struct call *call,
+static enum err enter(struct engine *engine, const struct session *session, struct call *call,
                       struct request *request)
 {
 	const struct message_row *row = message_row(call->message);
@@ -84,8 +99,7 @@ static enum err enter(struct engine *engine, const struct session *session, cons
 		return by_key ? ERR_UNAUTHENTICATED : ERR_RESOURCE_NOT_FOUND;
 	}
 	if (err) return err;
-	if (by_key && (!call->has_key_hash || !account_has_key(request->account, call->key_hash)))
-		return ERR_UNAUTHENTICATED;
+	if (by_key && (err = check_key(session, request->account, call))) return err;
 	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
 	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
 	bool counts = by_key && !request->prepared;
@@ -166,8 +180,9 @@ static enum err save(struct engine *engine, struct request *request)
 	enum err err;
 	if (engine->writes.count == 0) return OK;
 	if ((err = store_apply(engine->store, &engine->writes))) {
-		log_fatal("save_failed", "message=%s code=%s", message_row(request->call->message)->name,
-		          err_code(err));
+		log_fatal("save_failed", "message=%s code=%s request_id=%.*s",
+		          message_row(request->call->message)->name, err_code(err),
+		          (int)request->call->request_id.size, (const char *)request->call->request_id.at);
 		return ERR_IO; /* half of it may be in the transaction: only recovery can undo that */
 	}
 	if (request->account) request->account->ledger_last = request->ledger_last;
@@ -180,7 +195,7 @@ static enum err save(struct engine *engine, struct request *request)
 	enum err     queued = queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
 	if (!(err = issued ? issued : noticed ? noticed : queued)) return OK;
 	/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
-	return engine_bear(engine, message_row(request->call->message)->name, err);
+	return engine_bear(engine, request->call, err);
 }
 
 static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)
@@ -199,8 +214,8 @@ static enum err handle_once(struct engine *engine, struct request *request, stru
 	return once_end(request, outcome, &once);
 }
 
-static enum err run(struct engine *engine, const struct session *session, const struct call *call,
-                    bool prepared, struct outcome *outcome)
+static enum err run(struct engine *engine, const struct session *session, struct call *call, bool prepared,
+                    struct outcome *outcome)
 {
 	struct request request = {.call = call,
 	                          .args = call->args,
@@ -240,11 +255,12 @@ static enum err park(struct engine *engine, struct session *session, const struc
 	return engine_park(engine, session, call);
 }
 
-enum err engine_bear(const struct engine *engine, const char *what, enum err err)
+enum err engine_bear(const struct engine *engine, const struct call *call, enum err err)
 {
 	if (is_fatal(err)) return err;
 	if (err != ERR_DAMAGED) return OK;
-	log_fatal("damaged_row", "message=%s", what);
+	log_fatal("damaged_row", "message=%s request_id=%.*s", message_row(call->message)->name,
+	          (int)call->request_id.size, (const char *)call->request_id.at);
 	return engine->now.v >= engine->mend_again_at.v ? err : OK;
 }
 
@@ -253,13 +269,22 @@ static enum err end_command(struct engine *engine, const struct call *call, enum
 {
 	engine->open_commands++;
 	atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
-	return engine_bear(engine, message_row(call->message)->name, err);
+	return engine_bear(engine, call, err);
 }
 
-static enum err decide(struct engine *engine, struct session *session, const struct call *call, bool prepared)
+/* Its caller has given it up, or is about to: this is what became of it. */
+static void tell_late(const struct call *call, mono_us now)
+{
+	log_info("call_late", "message=%s late_us=%lld request_id=%.*s", message_row(call->message)->name,
+	         (long long)mono_since(now, call->deadline).v, (int)call->request_id.size,
+	         (const char *)call->request_id.at);
+}
+
+static enum err decide(struct engine *engine, struct session *session, struct call *call, bool prepared)
 {
 	struct outcome outcome = {.payload = &engine->payload};
 	enum err       err = admit(engine, session, call);
+	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
 	if (!err && !prepared && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);
 	if (!err) err = run(engine, session, call, prepared, &outcome);
 	enum err fatal = end_command(engine, call, err);
@@ -268,16 +293,16 @@ static enum err decide(struct engine *engine, struct session *session, const str
 	if (err == ERR_PARKED && !(err = park(engine, session, call))) return OK;
 	if (!err && outcome.began && engine_let_wait(engine, session, call, &outcome))
 		outcome.flags |= REPLY_MORE;
-	engine_answer(engine, session, call->id, err, &outcome);
+	engine_answer(engine, session, call, err, &outcome);
 	return OK;
 }
 
-enum err engine_decide(struct engine *engine, struct session *session, const struct call *call)
+enum err engine_decide(struct engine *engine, struct session *session, struct call *call)
 {
 	return decide(engine, session, call, false);
 }
 
-enum err engine_decide_again(struct engine *engine, const struct peer *peer, const struct call *call)
+enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call)
 {
 	struct session *session = session_find(&engine->sessions, peer);
 	if (!session)
@@ -289,6 +314,7 @@ enum err engine_decide_own(struct engine *engine, const struct call *call, struc
                            enum err *answer)
 {
 	static const struct session self = {.role = ROLE_SHARD};
-	*answer = run(engine, &self, call, false, outcome);
+	struct call                 own = *call;
+	*answer = run(engine, &self, &own, false, outcome);
 	return end_command(engine, call, *answer);
 }

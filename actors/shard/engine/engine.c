@@ -79,6 +79,7 @@ static void on_hello(struct engine *engine, const struct peer *peer, const struc
 	if (!session) return; /* it will say hello again */
 	session->role = frame->role;
 	session->index = frame->index;
+	session->wants = frame->wants;
 	if (frame->role == ROLE_TIMER) {
 		issuance_forget_asked(&engine->issuance);
 		engine->timer = *peer;
@@ -155,7 +156,7 @@ static enum err on_item(struct engine *engine, const msgpack_object *item)
 		return OK; /* gone meanwhile */
 	enum err malformed = call_open(item, &call);
 	if (!malformed) return engine_decide(engine, session, &call);
-	engine_answer(engine, session, call.id, malformed, NULL);
+	engine_answer(engine, session, &call, malformed, NULL);
 	return OK;
 }
 

@@ -82,21 +82,20 @@ dur_us engine_patience(const struct engine *engine);
 bool engine_is_idle(const struct engine *engine);
 
 /* decide.c: one call of a session, answered now, later, or never (its peer has gone). */
-must_check enum err engine_decide(struct engine *engine, struct session *session, const struct call *call);
-void                engine_answer(struct engine *engine, struct session *session, uint64_t id, enum err err,
-                                  const struct outcome *outcome);
+must_check enum err engine_decide(struct engine *engine, struct session *session, struct call *call);
+void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
+                   const struct outcome *outcome);
 
 /* The same for a call that was parked, and comes again. */
-must_check enum err engine_decide_again(struct engine *engine, const struct peer *peer,
-                                        const struct call *call);
+must_check enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call);
 
 /* What the shard does by itself: *answer is the handler's error, the return value is fatal. */
 must_check enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,
                                       enum err *answer);
 
-/* What the end of `what` (a message's name) means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
+/* What the end of a call means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
  * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
-must_check enum err engine_bear(const struct engine *engine, const char *what, enum err err);
+must_check enum err engine_bear(const struct engine *engine, const struct call *call, enum err err);
 
 /* hand_out.c: the timer's question for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
 must_check enum err engine_keep_question(struct engine *engine, struct session *session,

@@ -17,7 +17,7 @@ void engine_dismiss_question(struct engine *engine)
 	struct session *session;
 	if (!engine->is_asked) return;
 	session = session_find(&engine->sessions, &engine->questioner);
-	if (session) engine_answer(engine, session, engine->question.call.id, ERR_OVERLOADED, NULL);
+	if (session) engine_answer(engine, session, &engine->question.call, ERR_OVERLOADED, NULL);
 	engine_forget_question(engine);
 }
 

@@ -32,8 +32,7 @@ enum err engine_park(struct engine *engine, struct session *session, const struc
 static void refuse(struct engine *engine, struct parked *parked)
 {
 	struct session *session = session_find(&engine->sessions, &parked->peer);
-	if (session)
-		engine_answer(engine, session, parked->kept.call.id, ERR_PASS_PROVIDER_UNAVAILABLE, NULL);
+	if (session) engine_answer(engine, session, &parked->kept.call, ERR_PASS_PROVIDER_UNAVAILABLE, NULL);
 	parked_free(&parked);
 }
 

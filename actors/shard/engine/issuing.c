@@ -67,7 +67,7 @@ static enum err look_at(struct engine *engine, struct creating *pass, const char
 	if (!err) err = images_missing(view, pass->account->id, &row, engine->service_now, &missing);
 	if (err) {
 		issuance_drop(&engine->issuance, pass); /* its row, if there, stays for the next process */
-		return engine_bear(engine, message_row(MSG_PASS_ISSUE)->name, err);
+		return engine_bear(engine, &(struct call){.message = MSG_PASS_ISSUE}, err);
 	}
 	if (!missing.image) return end_pass(engine, pass, NULL);
 	if (missing.url.size > URL_BYTES_MAX) return end_pass(engine, pass, missing.too_long);
@@ -103,6 +103,8 @@ bool engine_let_wait(struct engine *engine, const struct session *session, const
 	                                   .number = outcome->recipe.number,
 	                                   .peer = session->peer,
 	                                   .call_id = call->id,
+	                                   .has_key_id = call->has_key_id,
+	                                   .key_id = call->key_id,
 	                                   .flags = outcome->flags & REPLY_REPLAYED};
 	return session->role == ROLE_HTTP && issuance_wait(&engine->issuance, &wait);
 }
@@ -111,11 +113,12 @@ static enum err tell(struct engine *engine, const struct creation_wait *wait)
 {
 	struct session *session = session_find(&engine->sessions, &wait->peer);
 	struct outcome  outcome = {.payload = &engine->payload};
+	struct call     call = {.id = wait->call_id, .has_key_id = wait->has_key_id, .key_id = wait->key_id};
 	enum err        answer;
 	if (!session) return OK;
 	enum err err = look(engine, wait->account, wait->number, &outcome, &answer);
 	outcome.flags |= wait->flags;
-	if (!err) engine_answer(engine, session, wait->call_id, answer, &outcome);
+	if (!err) engine_answer(engine, session, &call, answer, &outcome);
 	return err;
 }
 

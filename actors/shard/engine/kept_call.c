@@ -3,6 +3,17 @@
 
 #include "schemas/fields.h"
 
+static enum err keep_request_id(struct kept_call *kept)
+{
+	struct span id = kept->call.request_id;
+	if (!id.size) return OK;
+	void *copy = msgpack_zone_malloc_no_align(kept->zone, id.size);
+	if (!copy) return ERR_NO_MEMORY;
+	memcpy(copy, id.at, id.size);
+	kept->call.request_id.at = copy;
+	return OK;
+}
+
 static enum err keep_idempotency(struct kept_call *kept)
 {
 	if (!kept->call.idempotency) return OK;
@@ -30,7 +41,8 @@ enum err kept_call_make(struct kept_call *kept, const struct call *call)
 	    MSGPACK_UNPACK_SUCCESS)
 		return ERR_NO_MEMORY;
 	kept->call.args = root->via.array.ptr;
-	return keep_idempotency(kept);
+	enum err err = keep_request_id(kept);
+	return err ? err : keep_idempotency(kept);
 }
 
 void kept_call_free(struct kept_call *kept)

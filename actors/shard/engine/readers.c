@@ -6,6 +6,7 @@
  * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
 #include "actors/shard/engine/readers.h"
 
+#include "actors/rt/log.h"
 #include "actors/rt/time.h"
 #include "actors/shard/list/kept.h"
 #include "actors/shard/engine/kept_call.h"
@@ -96,7 +97,10 @@ static void put_result(struct answer *answer)
 static void put_payload(struct answer *answer, enum err err, unsigned flags, struct span field,
                         struct span payload)
 {
-	frame_reply(&answer->out, answer->job->kept.call.id, err, flags, field);
+	const struct call *call = &answer->job->kept.call;
+	struct reply       head = {.id = call->id, .err = err, .flags = flags, .field = field};
+	if (call->has_key_id) head.key_id = &call->key_id;
+	frame_reply_of(&answer->out, &head);
 	if (payload.size) {
 		buffer_append(&answer->out.bytes, payload.at, payload.size);
 	} else {
@@ -134,6 +138,14 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
+/* What the request is not to blame for. That the tables are damaged the writer says too, as far as it concerns all. */
+static void tell_failure(const struct call *call, enum err err)
+{
+	if (err < ERR_INTERFACE_COUNT && err != ERR_OVERLOADED) return;
+	log_info("scan_failed", "message=%s code=%s request_id=%.*s", message_row(call->message)->name,
+	         err_code(err), (int)call->request_id.size, (const char *)call->request_id.at);
+}
+
 static void answer_job(struct readers *readers, struct view *view, struct job *job, struct buffer *payload)
 {
 	struct answer  answer = {.readers = readers, .job = job};
@@ -141,6 +153,7 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	buffer_clear(payload);
 	enum err err = run_job(readers, job, view, &outcome);
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
+	if (err) tell_failure(&job->kept.call, err);
 	if (err == ERR_DAMAGED) atomic_store(&readers->damage, true);
 	put_payload(&answer, err, outcome.flags, outcome.field,
 	            err ? span_of(NULL, 0) : buffer_span(payload));

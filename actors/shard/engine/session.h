@@ -18,6 +18,7 @@ struct session {
 	struct peer        peer;
 	enum role          role;
 	uint32_t           index;
+	uint32_t           wants;   /* enum hello_wants */
 	mono_us            heard;   /* when it last sent anything */
 	uint32_t           waiting; /* how many answers it lately waited for at once: the most, fading */
 	struct frame_out   out[OUTBOXES];

@@ -90,6 +90,8 @@ struct creation_wait {
 	struct peer           peer;
 	uint64_t              call_id;
 	unsigned              flags;
+	bool                  has_key_id; /* as of struct call */
+	struct uuid           key_id;
 };
 
 enum { CREATING_BUCKETS = 1 << 13, ISSUING_ACCOUNT_BUCKETS = 1 << 10 };
