@@ -1,6 +1,7 @@
 /* The operator's listener: is the process alive, does the whole house answer, what do the counters say.
  * Served by thread 0, in clear, and meant for loopback or a private network. */
 #include "http/admin.h"
+#include "http/access_log.h"
 #include "http/answer.h"
 #include "http/shard_metrics.h"
 #include "schemas/fields/system.h"
@@ -117,6 +118,7 @@ static void answer_metrics(struct survey *survey)
 	struct buffer        *body = &survey->request->thread->body;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		view.threads[i] = &service->threads[i].metrics;
+	view.access_dropped = access_log_dropped(service->access);
 	buffer_clear(body);
 	metrics_render(&view, body);
 	shard_numbers_render(survey->numbers, service->shards, body);

@@ -1,6 +1,7 @@
 /* Every byte that leaves as an answer goes through finish(): status, the headers that all answers carry, and
  * a length that is always known, since h2o would otherwise close the connection or chunk. */
 #include "http/answer.h"
+#include "http/access_log.h"
 #include "http/page.h"
 #include "actors/rt/log.h"
 
@@ -65,6 +66,7 @@ static void finish(struct request *request, int status, h2o_iovec_t *parts, size
 	metrics_answered(&thread->metrics, request->route, status,
 	                 mono_since(thread_now(thread), request->begun));
 	if (request->without_body) count = 0;
+	access_log_request(thread->service->access, request, status, count ? size : 0);
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
 	gate_answering(request->gate, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);

@@ -5,6 +5,7 @@
 #include "actors/roles.h"
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
+#include "http/access_log.h"
 #include "http/admin.h"
 #include "http/openapi.h"
 #include "http/request.h"
@@ -87,6 +88,7 @@ static enum err open_service(struct service *service, const struct options *opti
 		if (err) log_fatal("certificate_unusable", "file=%s why=\"%s\"", options->tls_cert, why);
 		if (err) return err;
 	}
+	if (options->access_log && (err = access_log_open(options->access_log, &service->access))) return err;
 	configure(service);
 	openapi_write(&service->document);
 	if (service->document.failed) return ERR_NO_MEMORY;
@@ -169,6 +171,7 @@ out:
 	bool failed = err || atomic_load(&service.failed);
 	if (err) log_fatal("stopped", "code=%s", err_code(err));
 	if (!failed) log_info("stopped", "code=%s", err_code(OK));
+	access_log_close(&service.access);
 	child_end(&child);
 	SSL_CTX_free(service.tls);
 	free(service.threads);

@@ -126,7 +126,7 @@ static void render_process(struct buffer *out)
 }
 
 /* Of all processes of the service: they count in one place. */
-static void render_log(struct buffer *out)
+static void render_log(const struct metrics_view *view, struct buffer *out)
 {
 	static const enum role roles[] = {ROLE_SUPERVISOR, ROLE_HTTP, ROLE_SHARD, ROLE_TIMER};
 	metrics_head(out, "log_lines_dropped_total", "counter",
@@ -134,6 +134,9 @@ static void render_log(struct buffer *out)
 	for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
 		metrics_line(out, "stampede_log_lines_dropped_total{role=\"%s\"} %" PRIu64 "\n",
 		             role_text(roles[i]), log_dropped(roles[i]));
+	metrics_head(out, "access_log_lines_dropped_total", "counter",
+	             "Lines of the access log dropped because they could not be written in time.");
+	metrics_line(out, "stampede_access_log_lines_dropped_total %" PRIu64 "\n", view->access_dropped);
 }
 
 static void render_closed(const struct metrics_view *view, struct buffer *out)
@@ -213,7 +216,7 @@ void metrics_render(const struct metrics_view *view, struct buffer *out)
 {
 	render_gauges(view, out);
 	render_process(out);
-	render_log(out);
+	render_log(view, out);
 	render_closed(view, out);
 	render_sessions(view, out);
 	render_requests(view, out);

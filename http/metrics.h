@@ -34,6 +34,7 @@ struct metrics_view {
 	unsigned              count;
 	uint32_t              shards;
 	uint64_t              connections_max;
+	uint64_t              access_dropped; /* lines of the access log */
 };
 
 /* Appends all threads' numbers, summed, in the Prometheus text format. */

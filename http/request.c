@@ -100,6 +100,7 @@ enum err request_begin(h2o_req_t *req, struct request **begun, struct request_he
 	if (!gate->refusal) return OK;
 	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
 	if (gate->refusal == ERR_PAYLOAD_TOO_LARGE || gate->refusal == ERR_UNAUTHENTICATED) return OK;
+	request->is_unread = true;
 	answer_error(request, gate->refusal, nothing, nothing);
 	return gate->refusal;
 }
@@ -179,9 +180,17 @@ static void on_begun(struct request *request, const struct reply *reply)
 	answer_keep(request, reply);
 }
 
+void request_heard(struct request *request, const struct reply *reply)
+{
+	if (!reply->key_id) return;
+	request->has_key_id = true;
+	request->key_id = *reply->key_id;
+}
+
 static void on_reply(struct pending *pending, const struct reply *reply)
 {
 	struct request *request = (struct request *)pending;
+	request_heard(request, reply);
 	if (!reply->err && reply->flags & REPLY_MORE && request->route->answer == ANSWER_BEGUN) {
 		on_begun(request, reply);
 		return;
@@ -215,6 +224,7 @@ static bool edge_comes_first(const struct request *request, enum err auth)
 static void on_auth_reply(struct pending *pending, const struct reply *reply)
 {
 	struct request *request = (struct request *)pending;
+	request_heard(request, reply);
 	if (edge_comes_first(request, reply->err))
 		answer_error(request, request->edge, request->edge_field, nothing);
 	else
@@ -249,6 +259,8 @@ enum err request_ask(struct request *request, struct call *head)
 	struct http_thread *thread = request->thread;
 	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
 	head->request_id = request->id;
+	request->has_account = head->has_account;
+	request->account = head->account;
 	request->shard = slot_shard(account_slot(head->account), thread->service->shards);
 	return thread_call(thread, &request->pending, request->shard, head, buffer_span(&thread->arguments));
 }

@@ -11,12 +11,16 @@ struct request {
 	h2o_generator_t     generator;
 	const struct route *route; /* NULL: none found */
 	mono_us             begun;
-	struct span         id;           /* X-Request-Id */
-	uint32_t            shard;        /* that was asked */
-	struct span         origin;       /* an allowed CORS origin, or of size 0 */
-	bool                without_body; /* HEAD */
-	unsigned            allow;        /* for 405 */
-	enum err            edge;         /* found wrong here, told once AUTH has come back good */
+	struct span         id;                      /* X-Request-Id */
+	uint32_t            shard;                   /* that was asked */
+	bool                has_account, has_key_id; /* for the access log */
+	bool                is_unread;               /* its head could not be read */
+	struct account_id   account;                 /* that its key or link names */
+	struct uuid         key_id;                  /* as the shard says, if it was asked to */
+	struct span         origin;                  /* an allowed CORS origin, or of size 0 */
+	bool                without_body;            /* HEAD */
+	unsigned            allow;                   /* for 405 */
+	enum err            edge;                    /* found wrong here, told once AUTH has come back good */
 	struct span         edge_field;
 	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
 	/* What was asked for has begun: its answer so far, in `parts`, if nothing better comes. */
@@ -40,6 +44,9 @@ must_check enum err request_begin(h2o_req_t *req, struct request **request, stru
 /* Sends the thread's packed arguments to the shard of head->account; the rest of the head is filled in here. Errors: those
  * of thread_call(). */
 must_check enum err request_ask(struct request *request, struct call *head);
+
+/* To be called with every reply, before anything is made of it. */
+void request_heard(struct request *request, const struct reply *reply);
 
 /* The target without, and its part after, the question mark. */
 void request_target(const h2o_req_t *req, struct span *path, struct span *query);

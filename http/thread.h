@@ -22,6 +22,7 @@ struct service {
 	h2o_hostconf_t       *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
 	SSL_CTX              *tls;                              /* NULL: in clear */
 	struct http_thread   *threads;
+	struct access_log    *access;   /* NULL: none; see access_log.h */
 	struct buffer         document; /* what the interface is: see openapi.h */
 	_Atomic uint64_t
 	            body_bytes[SLOT_COUNT]; /* held as of now, by the account's slot; all threads write */

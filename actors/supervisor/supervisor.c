@@ -7,6 +7,7 @@
  * thread that forks: signals, the desk's mailbox, and the time until the next restart. */
 #include "actors/roles.h"
 #include "actors/rt/log.h"
+#include "actors/rt/log_file.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/outlet.h"
 #include "actors/rt/time.h"
@@ -50,6 +51,13 @@ static enum err settle_shards(struct supervisor *self)
 	return OK;
 }
 
+static enum err check_access_log(const char *path)
+{
+	if (!path || !strcmp(path, "-") || log_file_check(path)) return OK;
+	log_fatal("bad_option", "option=--access-log file=\"%s\" error=\"%s\"", path, strerror(errno));
+	return ERR_BAD_OPTION;
+}
+
 /* Everything that may refuse the start; nothing is created before all of it but the last step is done. */
 static enum err settle(struct supervisor *self)
 {
@@ -57,7 +65,7 @@ static enum err settle(struct supervisor *self)
 	uint32_t shards = options->shards ? options->shards : plan_shards(sysconf(_SC_NPROCESSORS_ONLN));
 	enum err err, opened;
 
-	if ((err = certificate_check(options))) return err;
+	if ((err = certificate_check(options)) || (err = check_access_log(options->access_log))) return err;
 	opened = home_open(options->data, &self->home);
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;

@@ -1,0 +1,220 @@
+/* The writer of the access log. Two buffers: threads fill one, under a lock that is held for a copy's time; the writer
+ * takes it whole in exchange for the other and works it off without the lock. A file takes all of a buffer at once; what
+ * others write to as well (stderr, a pipe) a line at a time, which they take whole or not at all. */
+#include "http/access_log.h"
+#include "actors/rt/log.h"
+#include "actors/rt/log_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RETRY_MS = 100, CLOSE_MS = 1000 };
+
+struct access_log {
+	const char     *path; /* NULL: stderr */
+	pthread_mutex_t mutex;
+	pthread_cond_t  news;
+	uint8_t        *filling; /* under the mutex, with the next three */
+	size_t          filled;
+	bool            stopping;
+	uint64_t        dropped;
+	atomic_bool     reopen;
+
+	/* The writer's. */
+	pthread_t thread;
+	uint8_t  *writing;
+	int       fd; /* -1: not open */
+	bool      by_line, is_stalled;
+};
+
+static uint64_t lines_in(const uint8_t *at, size_t size)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < size; i++)
+		count += at[i] == '\n';
+	return count;
+}
+
+/* ---- the writer ---- */
+
+static bool is_stderr(const struct access_log *log)
+{
+	return !log->path;
+}
+
+static void close_file(struct access_log *log)
+{
+	if (log->fd >= 0 && !is_stderr(log)) close(log->fd);
+	log->fd = -1;
+}
+
+/* false: errno says why not. */
+static bool open_file(struct access_log *log)
+{
+	struct stat is;
+	if (log->fd >= 0) return true;
+	log->fd = is_stderr(log) ? STDERR_FILENO : log_file_open(log->path);
+	if (log->fd < 0) return false;
+	log->by_line = is_stderr(log) || fstat(log->fd, &is) < 0 || !S_ISREG(is.st_mode);
+	return true;
+}
+
+/* A while, or until the end is near. false: it is. */
+static bool rest(struct access_log *log)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += RETRY_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&log->mutex);
+	if (!log->stopping) pthread_cond_timedwait(&log->news, &log->mutex, &until);
+	bool stopping = log->stopping;
+	pthread_mutex_unlock(&log->mutex);
+	return !stopping;
+}
+
+static void tell_stalled(struct access_log *log, int error)
+{
+	if (log->is_stalled || error == EAGAIN) return;
+	log->is_stalled = true;
+	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path ? log->path : "-",
+	         strerror(error));
+}
+
+static void give_up(struct access_log *log, const uint8_t *at, size_t size)
+{
+	pthread_mutex_lock(&log->mutex);
+	log->dropped += lines_in(at, size);
+	pthread_mutex_unlock(&log->mutex);
+}
+
+/* The size of what is written next. */
+static size_t piece(const struct access_log *log, const uint8_t *at, size_t size)
+{
+	const uint8_t *end = log->by_line ? memchr(at, '\n', size) : NULL;
+	return end ? (size_t)(end - at) + 1 : size;
+}
+
+static void write_out(struct access_log *log, const uint8_t *bytes, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		bool between_lines = at == 0 || bytes[at - 1] == '\n';
+		if (between_lines && atomic_exchange(&log->reopen, false)) close_file(log);
+		ssize_t put = open_file(log) ? write(log->fd, bytes + at, piece(log, bytes + at, size - at))
+		                             : -1;
+		if (put > 0) {
+			at += (size_t)put;
+			log->is_stalled = false;
+		} else if (errno != EINTR) {
+			tell_stalled(log, errno);
+			if (rest(log)) continue;
+			give_up(log, bytes + at, size - at);
+			return;
+		}
+	}
+}
+
+static void *writer_main(void *argument)
+{
+	struct access_log *log = argument;
+	bool               stopping = false;
+	while (!stopping) {
+		pthread_mutex_lock(&log->mutex);
+		while (!log->filled && !log->stopping && !atomic_load(&log->reopen))
+			pthread_cond_wait(&log->news, &log->mutex);
+		uint8_t *bytes = log->filling;
+		size_t   size = log->filled;
+		log->filling = log->writing;
+		log->writing = bytes;
+		log->filled = 0;
+		stopping = log->stopping;
+		pthread_mutex_unlock(&log->mutex);
+		write_out(log, bytes, size);
+		/* Also with nothing to write: whoever moves the file away waits for the new one. */
+		if (atomic_exchange(&log->reopen, false)) close_file(log);
+		(void)!open_file(log);
+	}
+	close_file(log);
+	return NULL;
+}
+
+/* ---- the others ---- */
+
+static void free_log(struct access_log *log)
+{
+	pthread_mutex_destroy(&log->mutex);
+	pthread_cond_destroy(&log->news);
+	free(log->filling);
+	free(log->writing);
+	free(log);
+}
+
+enum err access_log_open(const char *where, struct access_log **out)
+{
+	struct access_log *log = calloc(1, sizeof *log);
+	if (!log) return ERR_NO_MEMORY;
+	log->fd = -1;
+	log->path = strcmp(where, "-") ? where : NULL;
+	log->filling = malloc(ACCESS_LOG_BYTES);
+	log->writing = malloc(ACCESS_LOG_BYTES);
+	pthread_mutex_init(&log->mutex, NULL);
+	pthread_cond_init(&log->news, NULL);
+	if (!log->filling || !log->writing || pthread_create(&log->thread, NULL, writer_main, log)) {
+		free_log(log);
+		return ERR_NO_MEMORY;
+	}
+	*out = log;
+	return OK;
+}
+
+void access_log_close(struct access_log **log_p)
+{
+	struct access_log *log = *log_p;
+	struct timespec    until;
+	*log_p = NULL;
+	if (!log) return;
+	pthread_mutex_lock(&log->mutex);
+	log->stopping = true;
+	pthread_cond_signal(&log->news);
+	pthread_mutex_unlock(&log->mutex);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += CLOSE_MS / 1000;
+	/* A write that does not end goes with the process, and keeps its memory until then. */
+	if (!pthread_timedjoin_np(log->thread, NULL, &until)) free_log(log);
+}
+
+void access_log_put(struct access_log *log, struct span line)
+{
+	pthread_mutex_lock(&log->mutex);
+	bool fits = line.size <= ACCESS_LOG_BYTES - log->filled, was_empty = log->filled == 0;
+	if (fits) {
+		memcpy(log->filling + log->filled, line.at, line.size);
+		log->filled += line.size;
+	} else {
+		log->dropped++;
+	}
+	if (fits && was_empty) pthread_cond_signal(&log->news);
+	pthread_mutex_unlock(&log->mutex);
+}
+
+void access_log_reopen(struct access_log *log)
+{
+	if (!log) return;
+	pthread_mutex_lock(&log->mutex);
+	atomic_store(&log->reopen, true);
+	pthread_cond_signal(&log->news);
+	pthread_mutex_unlock(&log->mutex);
+}
+
+uint64_t access_log_dropped(struct access_log *log)
+{
+	if (!log) return 0;
+	pthread_mutex_lock(&log->mutex);
+	uint64_t dropped = log->dropped;
+	pthread_mutex_unlock(&log->mutex);
+	return dropped;
+}

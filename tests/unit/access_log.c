@@ -1,0 +1,156 @@
+/* The writer of the access log: nobody who puts a line in waits, no line is torn or lost but those that are counted, and a
+ * file that was moved away is followed by a new one. */
+#include "http/access_log.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINES = 30000 };
+
+static char               dir[] = "/tmp/stampede-access-XXXXXX", path[64], moved[80];
+static struct access_log *access_log;
+
+static void begin(void)
+{
+	alarm(60);
+	signal(SIGPIPE, SIG_IGN);
+	cr_assert(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/log", dir);
+	snprintf(moved, sizeof moved, "%s/log.1", dir);
+}
+
+static void end(void)
+{
+	access_log_close(&access_log);
+	unlink(path);
+	unlink(moved);
+	rmdir(dir);
+}
+
+TestSuite(access_log, .init = begin, .fini = end, .timeout = 90);
+
+static void put_number(unsigned number)
+{
+	char text[64];
+	access_log_put(access_log,
+	               span_of(text, (size_t)snprintf(text, sizeof text, "{\"n\":%u,\"fill\":\"%040u\"}\n",
+	                                              number, number)));
+}
+
+/* The lines of a file: each whole, numbers rising. Returns how many, -1 when one is torn. */
+static int lines_of(const char *file)
+{
+	FILE    *in = fopen(file, "r");
+	char     line[256];
+	unsigned n, fill, last = 0;
+	int      count = 0;
+	if (!in) return 0;
+	while (count >= 0 && fgets(line, sizeof line, in)) {
+		bool good = sscanf(line, "{\"n\":%u,\"fill\":\"%u\"}\n", &n, &fill) == 2 && n == fill &&
+		            n > last;
+		count = good && line[strlen(line) - 1] == '\n' ? count + 1 : -1;
+		last = n;
+	}
+	fclose(in);
+	return count;
+}
+
+static bool comes_to(const char *file, int count)
+{
+	for (int i = 0; i < 5000; i++) {
+		if (lines_of(file) == count) return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+Test(access_log, writes_every_line_and_is_for_its_group_alone)
+{
+	struct stat is;
+	umask(0);
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	for (unsigned i = 1; i <= 1000; i++)
+		put_number(i);
+	cr_expect(comes_to(path, 1000));
+	cr_assert_eq(stat(path, &is), 0);
+	cr_expect_eq(is.st_mode & 0777, 0640u);
+	cr_expect_eq(access_log_dropped(access_log), 0);
+}
+
+Test(access_log, is_written_to_its_end_when_closed)
+{
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	for (unsigned i = 1; i <= 5000; i++)
+		put_number(i);
+	access_log_close(&access_log);
+	cr_expect_null(access_log);
+	cr_expect_eq(lines_of(path), 5000);
+}
+
+Test(access_log, follows_a_file_that_was_moved)
+{
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	put_number(1);
+	cr_assert(comes_to(path, 1));
+	cr_assert_eq(rename(path, moved), 0);
+	put_number(2);
+	cr_expect(comes_to(moved, 2), "before it is told, the old one");
+	access_log_reopen(access_log);
+	for (int i = 0; i < 5000 && access(path, F_OK); i++)
+		usleep(1000);
+	cr_expect_eq(access(path, F_OK), 0, "there at once, without a line");
+	put_number(3);
+	cr_expect(comes_to(path, 1));
+	cr_expect_eq(lines_of(moved), 2);
+}
+
+Test(access_log, tries_again_where_it_cannot_be_opened_and_counts_what_it_drops)
+{
+	cr_assert_eq(mkdir(path, 0700), 0); /* a directory stands in its place */
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	for (unsigned i = 1; i <= LINES; i++)
+		put_number(i);
+	uint64_t dropped = access_log_dropped(access_log);
+	cr_expect_gt(dropped, 0u);
+	cr_assert_eq(rmdir(path), 0);
+	cr_expect(comes_to(path, LINES - (int)dropped));
+}
+
+Test(access_log, waits_for_nobody_at_a_pipe_and_tears_no_line)
+{
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	int reader = open(path, O_RDONLY | O_NONBLOCK);
+	cr_assert_geq(reader, 0);
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	for (unsigned i = 1; i <= LINES; i++)
+		put_number(i);
+	uint64_t dropped = access_log_dropped(access_log);
+	cr_expect_gt(dropped, 0u);
+	FILE *kept = fopen(moved, "w");
+	char  bytes[65536];
+	for (int idle = 0; idle < 400; idle++) {
+		ssize_t got = read(reader, bytes, sizeof bytes);
+		if (got > 0) idle = 0;
+		if (got > 0) fwrite(bytes, 1, (size_t)got, kept);
+		if (got <= 0) usleep(1000);
+	}
+	fclose(kept);
+	cr_expect_eq(lines_of(moved), LINES - (int)dropped);
+	close(reader);
+}
+
+Test(access_log, ends_in_time_when_nobody_reads)
+{
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	int reader = open(path, O_RDONLY | O_NONBLOCK);
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	for (unsigned i = 1; i <= LINES; i++)
+		put_number(i);
+	access_log_close(&access_log);
+	close(reader);
+}
