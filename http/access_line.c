@@ -48,6 +48,6 @@ void access_log_request(struct access_log *log, const struct request *request, i
 	put_what(&line, request);
 	log_line_number(&line, "status", status);
 	log_line_number(&line, "bytes", (int64_t)size);
-	log_line_number(&line, "us", mono_since(thread_now(request->thread), request->begun).v);
+	log_line_number(&line, "us", mono_since(time_mono(), request->begun).v);
 	access_log_put(log, log_line_end(&line));
 }

@@ -163,7 +163,9 @@ enum err access_log_open(const char *where, struct access_log **out)
 	log->writing = malloc(ACCESS_LOG_BYTES);
 	pthread_mutex_init(&log->mutex, NULL);
 	pthread_cond_init(&log->news, NULL);
+	if (!open_file(log)) tell_stalled(log, errno); /* it has been looked at before, and is tried again */
 	if (!log->filling || !log->writing || pthread_create(&log->thread, NULL, writer_main, log)) {
+		close_file(log);
 		free_log(log);
 		return ERR_NO_MEMORY;
 	}

@@ -101,6 +101,7 @@ class Service:
         self.log_path = self.home / "log"
         self.options = ["--shards", str(shards), "--http-threads", str(http_threads), *options]
         self.process = None
+        self.variables = {}
         self.expected = []
         self.lines_checked = 0
         self.http = self.admin_address = None
@@ -110,19 +111,20 @@ class Service:
     def command(self, listen="127.0.0.1:0", admin="127.0.0.1:0"):
         return [self.program, "serve", "--data", self.data, "--listen", listen, "--admin", admin, *self.options]
 
-    def start(self, wait=True, command=None):
+    def start(self, wait=True, command=None, out=None, log=None):
+        """`out`, `log`: descriptors for its standard output and error, in place of files of the harness."""
         assert self.process is None
         self.out_path = self.home / "out"
-        with open(self.out_path, "wb") as out, open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(command or self.command(), stdin=subprocess.DEVNULL, stdout=out,
-                                            stderr=log, env=self.environment())
+        with open(self.out_path, "wb") as own_out, open(self.log_path, "ab") as own_log:
+            self.process = subprocess.Popen(command or self.command(), stdin=subprocess.DEVNULL, stdout=out or own_out,
+                                            stderr=log or own_log, env=self.environment())
         if wait:
             self.wait_ready()
         return self
 
     def environment(self):
         """Marks whatever is started with it, and what that starts in turn: processes_alive() looks for the mark."""
-        return {**os.environ, "STAMPEDE_SCENARIO": str(self.home)}
+        return {**os.environ, **self.variables, "STAMPEDE_SCENARIO": str(self.home)}
 
     def wait_ready(self, seconds=READY_SECONDS):
         def ready():
