@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SETTLE_MS = 300 };
+enum { SETTLE_MS = 1000 };
 
 struct counts {
 	atomic_uint_fast64_t dropped[ROLE_COUNT];

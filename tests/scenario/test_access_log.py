@@ -161,6 +161,7 @@ def test_the_file_is_for_its_group_and_is_gone_on_with(logged):
     logged.line_of(first)
     logged.service.expect_log("event=died child=http-0")
     logged.service.kill_child("http")
+    logged.shop.client.close()
     logged.line_of(logged.shop.client.get("/v1/passes"))
     assert logged.service.stop() == 0
     logged.service.start()
