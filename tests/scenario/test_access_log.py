@@ -10,6 +10,7 @@ import outputs
 import pytest
 from harness import wait_for
 from metrics import look
+from patience import PATIENCE
 from shop import Shop, path_of
 
 pytestmark = pytest.mark.plain
@@ -185,7 +186,7 @@ def test_all_that_was_answered_is_there_after_a_stop(logged):
 def refused(service, where):
     service.expect_log("level=fatal")
     service.start(wait=False, command=[*service.command(), "--access-log", where])
-    assert service.process.wait(20) == 1
+    assert service.process.wait(20 * PATIENCE) == 1
     service.process = None
     (line,) = service.log_lines()
     assert "level=fatal" in line and "event=bad_option option=--access-log" in line, line
@@ -205,7 +206,7 @@ def test_a_refused_start_leaves_no_file(new_service):
     service.expect_log("level=fatal")
     where = service.home / "access"
     service.start(wait=False, command=[*service.command(), "--access-log", where, "--tls-cert", "none", "--tls-key", "none"])
-    assert service.process.wait(20) == 1
+    assert service.process.wait(20 * PATIENCE) == 1
     service.process = None
     assert not where.exists()
 

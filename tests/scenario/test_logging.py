@@ -9,6 +9,7 @@ import pytest
 from client import Client
 from harness import LOG_LINE, wait_for
 from metrics import look
+from patience import PATIENCE
 from shop import Shop, path_of
 
 pytestmark = pytest.mark.plain
@@ -101,7 +102,7 @@ def test_lines_are_whole_and_gaps_are_told_of(new_service, output):
     wait_for(lambda: b"event=log_lines_dropped" in reader.text, 10, "the word that lines are missing")
     assert service.stop() == 0
     os.close(output.fd)
-    reader.thread.join(10)
+    reader.thread.join(10 * PATIENCE)
     assert all(LOG_LINE.match(line) and fields(line)["pid"] for line in reader.lines())
     told = [fields(line) for line in reader.lines() if "event=log_lines_dropped" in line]
     assert all(line["level"] == "warn" and int(line["count"]) > 0 for line in told)
@@ -156,7 +157,7 @@ def test_json_is_valid_whatever_a_value_holds(new_service, name):
     service.expect_log(".")
     missing = os.path.join(os.fsencode(service.home), os.fsencode(name), b"log")
     service.start(wait=False, command=[*service.command(), "--access-log", missing])
-    assert service.process.wait(20) == 1
+    assert service.process.wait(20 * PATIENCE) == 1
     service.process = None
     (line,) = service.log_path.read_bytes().splitlines()
     told = json.loads(line)
@@ -170,7 +171,7 @@ def test_logfmt_keeps_a_value_within_its_quotes(new_service):
     service.expect_log(".")
     missing = str(service.home / 'a" level="info' / "log")
     service.start(wait=False, command=[*service.command(), "--access-log", missing])
-    assert service.process.wait(20) == 1
+    assert service.process.wait(20 * PATIENCE) == 1
     service.process = None
     (line,) = service.log_lines()
     assert fields(line)["level"] == "fatal" and fields(line)["file"] == missing
