@@ -107,16 +107,21 @@ static enum err repeat(struct reading *reading, unsigned i, struct span text)
 	return OK;
 }
 
+/* Many clients write a repeated parameter as an array. Any other bracket behind a name that we know is refused, and so is
+ * the name of an array where one value is taken: were it ignored, a list would look filtered and not be. */
 static enum err sort_query(struct reading *reading)
 {
 	struct span rest = reading->source->query, name, value, decoded;
 	if (!has_source(reading->fields, reading->count, FROM_QUERY)) return OK;
 	while (query_next(&rest, &name, &value)) {
-		if (!decode(reading, name, true, &decoded)) continue; /* not one of ours, whatever it is */
-		unsigned i = find_field(reading, decoded, FROM_QUERY);
+		if (!decode(reading, name, true, &decoded)) decoded = name;
+		enum query_form form = query_cut_form(&decoded);
+		unsigned        i = find_field(reading, decoded, FROM_QUERY);
 		if (i == reading->count) continue;
 		bool may_repeat = reading->fields[i].type == TYPE_STRINGS;
-		if (reading->present[i] && !may_repeat) return fault(reading, i, ERR_INVALID_INPUT);
+		bool is_well_formed = form == QUERY_PLAIN || (form == QUERY_ARRAY && may_repeat);
+		if (!is_well_formed || (reading->present[i] && !may_repeat))
+			return fault(reading, i, ERR_INVALID_INPUT);
 		reading->present[i] = true;
 		if (!decode(reading, value, true, &reading->texts[i]))
 			return fault(reading, i, ERR_INVALID_INPUT);

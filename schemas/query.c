@@ -49,3 +49,15 @@ bool query_next(struct span *rest, struct span *name, struct span *value)
 	}
 	return false;
 }
+
+enum query_form query_cut_form(struct span *name)
+{
+	const uint8_t *bracket = name->size ? memchr(name->at, '[', name->size) : NULL;
+	if (!bracket) return QUERY_PLAIN;
+	struct span form = span_of(bracket, name->size - (size_t)(bracket - name->at));
+	size_t      end = 1;
+	while (end < form.size && form.at[end] >= '0' && form.at[end] <= '9')
+		end++;
+	name->size -= form.size;
+	return end + 1 == form.size && form.at[end] == ']' ? QUERY_ARRAY : QUERY_BROKEN;
+}

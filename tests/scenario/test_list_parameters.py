@@ -133,8 +133,8 @@ def test_limits_and_offsets(ten, service):
         assert (page, total, more) == (newest_first[offset:offset + limit], 10, offset + limit < 10), (limit, offset)
 
 
-@pytest.mark.parametrize("query", ["", "&", "&&&", "=", "=1", "x", "x=1&x=2", "Limit=0", "LIMIT=x", "limit%20=0", "limit[]=0",
-                                   "sort=x", "status[]=x", "%00=1", "%ff=%ff", "%=%", "statuses=x", "a=%zz"])
+@pytest.mark.parametrize("query", ["", "&", "&&&", "=", "=1", "x", "x=1&x=2", "Limit=0", "LIMIT=x", "limit%20=0", "Status[]=x",
+                                   "sort=x", "[]=x", "sort[]=x", "%00=1", "%ff=%ff", "%=%", "statuses=x", "a=%zz"])
 def test_what_is_unknown_is_ignored(ten, service, query):
     shop, newest_first = ten
     assert shop.list(f"?{query}&limit=3") == (newest_first[:3], 10, True)
@@ -156,6 +156,27 @@ def test_a_repeated_status_means_either(ten, service):
         assert (page, total, more) == (newest_first[:count], count, False), query
     for status in STATUSES:
         assert shop.list("?status=" + status)[1] == (10 if status == "issued" else 0)
+
+
+def test_a_status_may_be_written_as_an_array(ten, service):
+    shop, newest_first = ten
+    for query, count in [("status[]=issued", 10), ("status[]=active", 0), ("status%5B%5D=active", 0), ("status%5b%5d=issued", 10),
+                         ("status[0]=active&status[1]=issued", 10), ("status[0]=active&status[0]=removed", 0),
+                         ("status[]=active&status=issued", 10), ("status=active&status%5B3%5D=removed", 0),
+                         ("%73tatus[]=active", 0)]:
+        assert shop.list("?" + query) == (newest_first[:count], count, False), query
+    for value in ("x", "", "ISSUED", "issued,active", "%ff", "%"):
+        refused(shop, f"status[]={value}", "status")
+
+
+@pytest.mark.parametrize("name", [*ONCE, "status"])
+def test_no_list_looks_filtered_that_is_not(ten, service, name):
+    """Brackets that make no array, and an array where one value is taken: the same in another spelling is no excuse."""
+    value = ONCE.get(name, "issued")
+    forms = ["[", "[x]", "[-1]", "[0", "[]x", "[][]", "[[]]", "[%20]", "%5B", "%5bx%5d", "[%zz]", "[0]["]
+    for form in forms if name == "status" else ["[]", "[0]", "%5B%5D", *forms]:
+        refused(ten[0], f"{name}{form}={quote(value)}", name)
+        refused(ten[0], f"{name}={quote(value)}&{name}{form}={quote(value)}", name)
 
 
 def test_sorts_and_directions(ten, service):

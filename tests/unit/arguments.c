@@ -120,6 +120,14 @@ Test(arguments, queries_are_checked_and_strangers_ignored)
 	    {"", "include_deleted=TRUE", "", ERR_INVALID_INPUT, "include_deleted"},
 	    {"", "include_deleted=", "", ERR_INVALID_INPUT, "include_deleted"},
 	    {"", "foo=1&foo=2&%zz=3&=4&&", "", OK, NULL},
+	    {"", "foo[]=1&foo[=2&[]=3&statuses[]=4&Status[]=5", "", OK, NULL},
+	    {"", "limit[]=5", "", ERR_INVALID_INPUT, "limit"},
+	    {"", "limit%5B0%5D=5", "", ERR_INVALID_INPUT, "limit"},
+	    {"", "q[=5", "", ERR_INVALID_INPUT, "q"},
+	    {"", "status[x]=issued", "", ERR_INVALID_INPUT, "status"},
+	    {"", "status[=issued", "", ERR_INVALID_INPUT, "status"},
+	    {"", "status[%zz]=issued", "", ERR_INVALID_INPUT, "status"},
+	    {"", "status[]=%zz", "", ERR_INVALID_INPUT, "status"},
 	};
 	CHECK(MSG_PASS_LIST, rows);
 	static const struct row texts[] = {
@@ -137,6 +145,21 @@ Test(arguments, query_values_arrive_decoded)
 	cr_expect_eq(argument(ARG_PASS_LIST_include_deleted)->via.boolean, true);
 	cr_assert_eq(pack(MSG_TEMPLATE_FIELDS, "", "pass_template_id=a+b%2Bc", ""), OK);
 	cr_expect(argument_is_text(ARG_TEMPLATE_FIELDS_pass_template_id, "a b+c"));
+}
+
+Test(arguments, an_array_s_values_join_those_of_the_plain_name)
+{
+	static const char *const queries[] = {"status=a&status=b", "status[]=a&status[]=b",
+	                                      "status%5B%5D=a&status=b", "status[0]=a&status%5b1%5d=b",
+	                                      "%73tatus[7]=a&status[7]=b"};
+	for (unsigned i = 0; i < sizeof queries / sizeof *queries; i++) {
+		cr_assert_eq(pack(MSG_PASS_LIST, "", queries[i], ""), OK, "%s", queries[i]);
+		const msgpack_object *list = argument(ARG_PASS_LIST_status);
+		cr_assert_eq(list->type, MSGPACK_OBJECT_ARRAY, "%s", queries[i]);
+		cr_assert_eq(list->via.array.size, 2, "%s", queries[i]);
+		cr_expect(span_is(arg_span(&list->via.array.ptr[0]), "b"), "%s", queries[i]);
+		cr_expect(span_is(arg_span(&list->via.array.ptr[1]), "a"), "%s", queries[i]);
+	}
 }
 
 Test(arguments, an_impossible_id_is_looked_for_like_any_other)

@@ -44,3 +44,34 @@ Test(query, gives_pairs_in_order_and_then_ends)
 	rest = span_str("");
 	cr_expect_not(query_next(&rest, &name, &value));
 }
+
+Test(query, knows_the_forms_of_an_array)
+{
+	static const struct {
+		const char     *text, *name;
+		enum query_form form;
+	} rows[] = {
+	    {"status", "status", QUERY_PLAIN},
+	    {"", "", QUERY_PLAIN},
+	    {"status]", "status]", QUERY_PLAIN},
+	    {"status[]", "status", QUERY_ARRAY},
+	    {"status[0]", "status", QUERY_ARRAY},
+	    {"status[12]", "status", QUERY_ARRAY},
+	    {"[]", "", QUERY_ARRAY},
+	    {"status[", "status", QUERY_BROKEN},
+	    {"status[0", "status", QUERY_BROKEN},
+	    {"status[x]", "status", QUERY_BROKEN},
+	    {"status[-1]", "status", QUERY_BROKEN},
+	    {"status[ ]", "status", QUERY_BROKEN},
+	    {"status[]x", "status", QUERY_BROKEN},
+	    {"status[][]", "status", QUERY_BROKEN},
+	    {"status[[]]", "status", QUERY_BROKEN},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct span name = span_str(rows[i].text);
+		cr_expect_eq(query_cut_form(&name), rows[i].form, "%s", rows[i].text);
+		cr_expect(span_is(name, rows[i].name), "%s", rows[i].text);
+	}
+	struct span cut = span_of("status[]", 7);
+	cr_expect_eq(query_cut_form(&cut), QUERY_BROKEN, "what lies beyond the text is not read");
+}
