@@ -295,6 +295,8 @@ static bool step(struct gate *gate)
 			return true;
 		}
 		if (gate->head.size == 0) return false;
+		h2o_buffer_consume(&gate->socket->input,
+		                   guard_to_origin(&gate->head, (uint8_t *)input->bytes));
 		begin_body(gate);
 	}
 	return look_at_body(gate);

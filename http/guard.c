@@ -61,13 +61,71 @@ static bool is_blank(uint8_t c)
 
 /* --- the request line --- */
 
-/* Origin form only, and printable. What is percent-encoded is the route's to judge: a %00 names nothing. */
-static bool target_is_plain(struct span target)
+/* Printable; what is percent-encoded is the route's to judge: a %00 names nothing. */
+static bool is_printable(struct span target)
 {
-	if (target.size == 0 || target.at[0] != '/') return false;
 	for (size_t i = 0; i < target.size; i++)
 		if (target.at[i] <= ' ' || target.at[i] == 0x7f) return false;
 	return true;
+}
+
+static bool is_caseless(struct span text, const char *other)
+{
+	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
+}
+
+static size_t find(struct span text, const char *any)
+{
+	size_t at = 0;
+	while (at < text.size && !strchr(any, text.at[at]))
+		at++;
+	return at;
+}
+
+/* A host that is not empty, and perhaps a port; nobody's name in front of it. */
+static bool is_authority(struct span text)
+{
+	bool   bracket = text.size && text.at[0] == '[';
+	size_t size = find(text, bracket ? "]" : ":[]");
+	if (bracket && size == text.size) return false;
+	struct span host = span_of(text.at + bracket, size - bracket);
+	struct span rest = span_of(text.at + size + bracket, text.size - size - bracket);
+	if (host.size == 0 || !is_made_of(host, HOST)) return false;
+	if (rest.size && rest.at[0] != ':') return false;
+	for (size_t i = 1; i < rest.size; i++)
+		if (rest.at[i] < '0' || rest.at[i] > '9') return false;
+	return true;
+}
+
+/* How many bytes of the target stand before its path: none in origin form. Errors: ERR_INVALID_REQUEST: it has neither
+ * form. */
+static enum err measure_authority(struct span target, size_t *size)
+{
+	static const char *const schemes[] = {"http://", "https://"};
+	*size = 0;
+	if (target.size && target.at[0] == '/') return OK;
+	for (unsigned i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+		size_t scheme = strlen(schemes[i]);
+		if (target.size < scheme || !is_caseless(span_of(target.at, scheme), schemes[i])) continue;
+		struct span rest = span_of(target.at + scheme, target.size - scheme);
+		rest.size = find(rest, "/?");
+		*size = scheme + rest.size;
+		return is_authority(rest) ? OK : ERR_INVALID_REQUEST;
+	}
+	return ERR_INVALID_REQUEST;
+}
+
+static enum err take_target(struct head *head, struct span target, size_t at)
+{
+	size_t excess;
+	if (target.size > URI_BYTES_MAX) return ERR_URI_TOO_LONG;
+	if (!is_printable(target) || measure_authority(target, &excess)) return ERR_INVALID_REQUEST;
+	struct span rest = span_of(target.at + excess, target.size - excess);
+	head->front = (uint16_t)at;
+	head->excess = (uint16_t)excess;
+	head->path_at = (uint16_t)(at + excess);
+	head->path_size = (uint16_t)find(rest, "?");
+	return OK;
 }
 
 static enum err take_request_line(struct head *head, struct span line)
@@ -83,12 +141,27 @@ static enum err take_request_line(struct head *head, struct span line)
 	struct span version = span_of(end + 1, rest.size - target.size - 1);
 	head->old = span_is(version, "HTTP/1.0");
 	if (!head->old && !span_is(version, "HTTP/1.1")) return ERR_INVALID_REQUEST;
-	if (target.size > URI_BYTES_MAX) return ERR_URI_TOO_LONG;
 	head->has_request_line = true;
-	const uint8_t *mark = target.size ? memchr(target.at, '?', target.size) : NULL;
-	head->path_at = (uint16_t)(head->line + method.size + 1);
-	head->path_size = (uint16_t)(mark ? (size_t)(mark - target.at) : target.size);
-	return target_is_plain(target) ? OK : ERR_INVALID_REQUEST;
+	return take_target(head, target, head->line + method.size + 1);
+}
+
+size_t guard_to_origin(struct head *head, uint8_t *input)
+{
+	size_t shift = head->excess;
+	if (shift == 0) return 0;
+	if (head->path_size == 0) {
+		input[--head->path_at] = '/';
+		head->path_size = 1;
+		shift--;
+	}
+	memmove(input + shift, input, head->front);
+	head->excess = 0;
+	head->size -= shift;
+	head->path_at -= (uint16_t)shift;
+	if (head->authorizations) head->authorization_at -= (uint16_t)shift;
+	for (unsigned i = 0; i < head->hidden_count; i++)
+		head->hidden[i] -= (uint16_t)shift;
+	return shift;
 }
 
 /* --- headers --- */
@@ -111,11 +184,6 @@ enum err guard_field(struct span line, struct span *name, struct span *value)
 	if (!is_token(*name)) return ERR_INVALID_REQUEST;
 	*value = guard_trim(*value);
 	return OK;
-}
-
-static bool is_caseless(struct span text, const char *other)
-{
-	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
 }
 
 /* Digits and nothing else. So many that no body could be meant are refused, not cut. */

@@ -13,11 +13,13 @@ struct head {
 	uint16_t hidden[3];
 	unsigned hidden_count;
 
-	/* In the input, for whoever wants to know who asks before the body has come: the target up to any question mark, and
-	 * the value of the last Authorization. */
+	/* In the input, for whoever wants to know who asks before the body has come: the target's path, and the value of the
+	 * last Authorization. */
 	uint16_t path_at, path_size, authorization_at, authorization_size;
 	unsigned authorizations;
 
+	uint16_t front,
+	    excess; /* bytes before the target; and of its scheme and authority, see guard_to_origin() */
 	size_t   line, seen;            /* begin of the first line not yet taken; bytes looked at */
 	bool     has_request_line, old; /* HTTP/1.0 */
 	unsigned headers, lengths, encodings, hosts, expectations;
@@ -32,6 +34,11 @@ must_check enum err guard_take(struct head *head, struct span input);
 
 /* The verdict on a head that is there as a whole; one that is not is an ERR_INVALID_REQUEST. */
 must_check enum err guard_head(struct span input);
+
+/* A target in absolute form (RFC 9112, 3.2.2) becomes one in origin form: its scheme and authority are taken out of the
+ * head, which is whole and lies at `input`, an empty path is made "/", and `head` is told. What stood before the target
+ * moves up to it, so that the head now begins further in. Returns how far; 0 for most. Errors: none. */
+size_t guard_to_origin(struct head *head, uint8_t *input);
 
 /* A header's value without the blanks and tabs around it, which do not belong to it. */
 struct span guard_trim(struct span value);

@@ -3,6 +3,8 @@ request that must not be seen. Every row is sent whole, in two pieces, and byte 
 the bytes were split. Afterwards the next request on a new connection is fine, and exactly those deltas were applied that
 were acknowledged."""
 import pytest
+from harness import wait_for
+from metrics import look
 from raw import take_answers, talk
 from shop import path_of
 
@@ -79,8 +81,13 @@ LINES = ["GET /v1/passes\r\n", "GET\r\n", "GET \r\n", "GET  /v1/passes HTTP/1.1\
          "GET /v1/ passes HTTP/1.1\r\n", "GET /v1/passes HTTP/1.2\r\n", "GET /v1/passes HTTP/1.10\r\n",
          "GET /v1/passes HTTP/1\r\n", "GET /v1/passes HTTP/0.9\r\n", "GET /v1/passes HTTP/2\r\n", "GET /v1/passes HTTP/2.0\r\n",
          "GET /v1/passes HTTP/3.0\r\n", "GET /v1/passes http/1.1\r\n", "GET /v1/passes HTTP 1.1\r\n", "GET /v1/passes HTTQ/1.1\r\n",
-         "GET /v1/passes /1.1\r\n", "GET /v1/passes 1.1\r\n", "GET http://shop.example/v1/passes HTTP/1.1\r\n",
-         "GET https://shop.example/v1/passes HTTP/1.1\r\n", "GET shop.example/v1/passes HTTP/1.1\r\n",
+         "GET /v1/passes /1.1\r\n", "GET /v1/passes 1.1\r\n", "GET ftp://shop.example/v1/passes HTTP/1.1\r\n",
+         "GET http:///v1/passes HTTP/1.1\r\n", "GET http://me@shop.example/v1/passes HTTP/1.1\r\n",
+         "GET http://me:word@shop.example/v1/passes HTTP/1.1\r\n", "GET http://a\\@b/v1/passes HTTP/1.1\r\n",
+         "GET http:/shop.example/v1/passes HTTP/1.1\r\n", "GET http://:80/v1/passes HTTP/1.1\r\n",
+         "GET http://a:b/v1/passes HTTP/1.1\r\n", "GET http://a#b/v1/passes HTTP/1.1\r\n", "GET http://é/v1/passes HTTP/1.1\r\n",
+         "GET http://a b/v1/passes HTTP/1.1\r\n", "GET http://a\x00/v1/passes HTTP/1.1\r\n", "GET http://[::1/v1/passes HTTP/1.1\r\n",
+         "GET shop.example:80/v1/passes HTTP/1.1\r\n", "GET shop.example/v1/passes HTTP/1.1\r\n",
          "GET v1/passes HTTP/1.1\r\n", "GET \\v1\\passes HTTP/1.1\r\n", "GET * HTTP/1.1\r\n", "GET ?limit=1 HTTP/1.1\r\n",
          "OPTIONS * HTTP/1.1\r\n", "CONNECT shop.example:443 HTTP/1.1\r\n", "GET /v1/\x00passes HTTP/1.1\r\n",
          "GET /v1/\x01passes HTTP/1.1\r\n", "GET /v1/\x7fpasses HTTP/1.1\r\n", "G\x00T /v1/passes HTTP/1.1\r\n",
@@ -164,6 +171,31 @@ OTHERS = [
     ("dots", get(line="GET /v1/../v1/passes HTTP/1.1\r\n"), [404], True),
     ("encoded nul", get(line="GET /v1/passes/a%00b HTTP/1.1\r\n"), [404], True),
     ("broken encoding", get(line="GET /v1/passes/%zz HTTP/1.1\r\n"), [404], True),
+    # A target in absolute form
+    ("absolute", get(line="GET http://shop.example/v1/passes?limit=1 HTTP/1.1\r\n"), [200], True),
+    ("absolute, another host", get(line="GET HTTPS://other.example:8443/v1/passes?limit=1 HTTP/1.1\r\n"), [200], True),
+    ("absolute, an address", get(line="GET http://[::1]:80/v1/passes HTTP/1.1\r\n"), [200], True),
+    ("absolute, two hosts", get(line="GET http://a/v1/passes HTTP/1.1\r\n", host=HOST * 2), [400], False),
+    ("absolute, no host", get(line="GET http://a/v1/passes HTTP/1.1\r\n", host=""), [400], False),
+    ("absolute, 1.0", get(line="GET http://a/v1/passes HTTP/1.0\r\n", host=""), [200], False),
+    ("absolute, no path", get(line="GET http://a HTTP/1.1\r\n"), [404], True),
+    ("absolute, a query alone", get(line="GET http://a?b=/v1/passes HTTP/1.1\r\n"), [404], True),
+    ("absolute, the whole service", get(line="OPTIONS http://a HTTP/1.1\r\n"), [404], True),
+    ("absolute, connect", get(line="CONNECT http://a/v1/passes HTTP/1.1\r\n"), [405], True),
+    ("absolute, a bad query", get(line="GET http://a/v1/passes?limit=0 HTTP/1.1\r\n"), [400], True),
+    ("absolute, an encoded id", get(line="GET http://aENCODED HTTP/1.1\r\n"), [200], True),
+    ("absolute, after an empty line", "\r\n" + get(line="GET http://a/v1/passes HTTP/1.1\r\n"), [200], True),
+    ("absolute, a long host", get(line=f"GET http://{'a' * 8000}/v1/passes HTTP/1.1\r\n"), [200], True),
+    ("absolute, 8192", get(line=f"GET http://{'a' * 8176}/12345678 HTTP/1.1\r\n"), [404], True),
+    ("absolute, beyond 8192", get(line=f"GET http://{'a' * 9000}/v1/passes HTTP/1.1\r\n"), [414], False),
+    ("absolute, a body", post("Content-Length: 20\r\n", BODY, "POST http://aPASS/loyalty HTTP/1.1\r\n"), [202], True),
+    ("absolute, chunked", post("Transfer-Encoding: chunked\r\n", whole(), "POST http://aPASS/loyalty HTTP/1.1\r\n"), [202], True),
+    ("leave asked for, absolute", post("Content-Length: 20\r\nExpect: 100-continue\r\n", BODY,
+                                       "POST http://aPASS/loyalty HTTP/1.1\r\n"), [202], True),
+    ("absolute, no key, too large", "POST http://aPASS/loyalty HTTP/1.1\r\n" + HOST + "Content-Length: 17000000\r\n\r\n", [401],
+     False),
+    ("absolute, many", get(line="GET http://a/v1/passes?limit=1 HTTP/1.1\r\n") * 50
+     + post("Content-Length: 20\r\n", BODY, "POST http://aPASS/loyalty HTTP/1.1\r\n") * 3 + get(), [200] * 50 + [202] * 3 + [200], True),
     ("body", sized(), [202], True),
     ("body, length with zeros", sized(size="0020"), [202], True),
     ("body, space behind the length", sized(size="20 \t"), [202], True),
@@ -238,7 +270,9 @@ def test_there_are_enough_rows():
 
 @pytest.mark.parametrize("what, text, statuses, goes_on", ROWS, ids=[f"{i}-{row[0]}" for i, row in enumerate(ROWS)])
 def test_heads(till, card, what, text, statuses, goes_on):
-    data = text.replace("KEY", till.key).replace("PASS", path_of(card)).encode()
+    path = path_of(card)
+    encoded = path[:-1] + f"%{ord(path[-1]):02X}"
+    data = text.replace("KEY", till.key).replace("PASS", path).replace("ENCODED", encoded).encode()
     if goes_on is not None:
         # Behind a refusal it must not be seen; behind an answer that leaves the connection open it must.
         data += SMUGGLED.replace("KEY", till.key).encode()
@@ -272,3 +306,34 @@ def test_a_head_that_is_refused_gets_no_body(till):
                          ("HEAD / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400)]:
         answers = take_answers(talk(till.service.http, [text.encode()]), is_head=True)
         assert [(answer.status, answer.headers["connection"]) for answer in answers] == [(status, "close")]
+
+
+def test_a_target_in_absolute_form_is_its_path(till, card):
+    """For whoever looks at it: pages, the document, the admin's listener, the count by routes, and idempotency keys."""
+    def ask(address, line, *fields, body=""):
+        data = "\r\n".join([line, "Host: x", *fields, "", body])
+        answer, = take_answers(talk(address, [data.encode()]), is_head=line.startswith("HEAD"))
+        return answer
+
+    service, whole_url = till.service, "http://shop.example"
+    page = till.get(card)["download_url"].partition("://")[2].partition("/")[2]
+    assert ask(service.http, f"GET {whole_url}/{page} HTTP/1.1").headers["content-type"].startswith("text/html")
+    for method in ("GET", "HEAD"):
+        assert ask(service.http, f"{method} {whole_url}/openapi.json HTTP/1.1").status == 200
+        assert ask(service.admin_address, f"{method} {whole_url}/healthz HTTP/1.1").status == 200
+    assert ask(service.admin_address, f"GET {whole_url}/v1/passes HTTP/1.1").status == 404
+    assert ask(service.admin_address, f"GET {whole_url} HTTP/1.1").status == 404
+
+    def counted():
+        return look(service).get("stampede_http_requests_total", route="PASS_GET", status="200")
+
+    before = counted()
+    assert ask(service.http, f"GET {whole_url}{path_of(card)} HTTP/1.1", f"Authorization: Bearer {till.key}").status == 200
+    wait_for(lambda: counted() == before + 1, 5, "the request to be counted by its route")
+
+    fields = [f"Authorization: Bearer {till.key}", "Content-Type: application/json", f"Content-Length: {len(BODY)}",
+              "Idempotency-Key: absolute"]
+    balance = till.get(card)["balance"]
+    for target in (f"{path_of(card)}/loyalty", f"{whole_url}{path_of(card)}/loyalty", f"HTTPS://other:1{path_of(card)}/loyalty"):
+        assert ask(service.http, f"POST {target} HTTP/1.1", *fields, body=BODY).status == 202
+    assert till.get(card)["balance"] == balance + 1

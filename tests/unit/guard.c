@@ -4,6 +4,7 @@
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #define GET "GET /v1/passes/a HTTP/1.1\r\n"
 
@@ -73,7 +74,6 @@ Test(guard, every_ambiguous_shape_is_refused)
 	    GET "\r\n",
 	    GET "Host: x\r\nHost: x\r\n\r\n",
 	    "GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n",
-	    "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -104,6 +104,101 @@ Test(guard, every_ambiguous_shape_is_refused)
 	cr_expect_eq(guard_head(span_of("GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", 28)), ERR_INVALID_REQUEST);
 }
 
+#define REST " HTTP/1.1\r\nHost: x\r\nAuthorization: k\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
+
+Test(guard, a_target_in_absolute_form_becomes_one_in_origin_form)
+{
+	static const struct {
+		const char *target, *want, *path;
+	} rows[] = {
+	    {"/v1/a?b", "/v1/a?b", "/v1/a"},
+	    {"http://x/v1/a", "/v1/a", "/v1/a"},
+	    {"http://x/v1/a?b=http://y/c", "/v1/a?b=http://y/c", "/v1/a"},
+	    {"HTTPS://shop.example:8443/v1/a?b", "/v1/a?b", "/v1/a"},
+	    {"hTTp://[::1]:80/%2Fa", "/%2Fa", "/%2Fa"},
+	    {"https://[2001:db8::1]/a", "/a", "/a"},
+	    {"http://10.0.0.1", "/", "/"},
+	    {"http://x:", "/", "/"},
+	    {"http://x/", "/", "/"},
+	    {"http://x?a=/b", "/?a=/b", "/"},
+	    {"http://x?", "/?", "/"},
+	    {"http://x//a", "//a", "//a"},
+	    {"http://x/http://y/a", "/http://y/a", "/http://y/a"},
+	    {"http://a%20b/c", "/c", "/c"},
+	};
+	static const char *const methods[] = {"GET ", "\r\nPOST ", "OPTIONS "};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
+			char        bytes[512], want[512];
+			struct head head = {0}, plain = {0};
+			snprintf(bytes, sizeof bytes, "%s%s" REST "body", methods[j], rows[i].target);
+			snprintf(want, sizeof want, "%s%s" REST "body", methods[j], rows[i].want);
+			cr_assert_eq(guard_take(&head, span_str(bytes)), OK, "%s", bytes);
+			size_t shift = guard_to_origin(&head, (uint8_t *)bytes);
+			cr_expect_str_eq(bytes + shift, want);
+			cr_assert_eq(guard_take(&plain, span_str(want)), OK);
+			cr_expect_eq(head.size, plain.size);
+			cr_expect_eq(head.path_at, plain.path_at);
+			cr_expect(span_is(span_of(want + head.path_at, head.path_size), rows[i].path), "%s",
+			          bytes);
+			cr_expect_eq(head.authorization_at, plain.authorization_at);
+			cr_expect_eq(memcmp(head.hidden, plain.hidden, sizeof head.hidden), 0);
+			cr_expect_eq(guard_to_origin(&head, (uint8_t *)bytes + shift), 0, "once");
+		}
+}
+
+Test(guard, every_other_form_of_a_target_is_refused)
+{
+	static const char *const targets[] = {
+	    "*",
+	    "x",
+	    "x:443",
+	    "v1/a",
+	    "?a",
+	    "//",
+	    "http:/x/a",
+	    "http:///a",
+	    "http://",
+	    "http://?a",
+	    "http://:80/a",
+	    "http://u@x/a",
+	    "http://u:p@x/a",
+	    "http://@x/a",
+	    "http://x:8o/a",
+	    "http://x:-1/a",
+	    "http://x:80:80/a",
+	    "http://x,y/a",
+	    "http://x#a",
+	    "http://x\\a",
+	    "http://x\\@y/a",
+	    "http://\xc3\xa9/a",
+	    "http://[::1/a",
+	    "http://[]/a",
+	    "http://[::1]x/a",
+	    "http://::1/a",
+	    "http://a]/b",
+	    "http://a[b/c",
+	    "http://<x>/a",
+	    "ftp://x/a",
+	    "httpx://x/a",
+	    "http",
+	    "https:",
+	    "ws://x/a",
+	    "file:///a",
+	    "http://x/a\x7f",
+	    "http://x\x01/a",
+	    "xhttp://x/a",
+	    "http//x/a",
+	    "javascript:1",
+	};
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+		char     head[128];
+		enum err want = span_is(span_str(targets[i]), "//") ? OK : ERR_INVALID_REQUEST;
+		snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", targets[i]);
+		cr_expect_eq(guard_head(span_str(head)), want, "%s", targets[i]);
+	}
+}
+
 /* Whatever the pieces, the verdict and the head's end are the same. */
 static void expect_same_in_pieces(struct span bytes)
 {
@@ -131,6 +226,8 @@ Test(guard, pieces_make_no_difference)
 	    GET "Host: x\r\nA b: c\r\n\r\n",
 	    GET "Host: x\r\nA: b\n\r\n",
 	    GET "Host: x\r\n",
+	    "GET http://x?a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
+	    "GET http://x@y/ HTTP/1.1\r\nHost: x\r\n\r\n",
 	    "GET /\r\n\r\n",
 	    "\x16\x03\x01 ",
 	    "\r\n\r\n" GET,
@@ -180,6 +277,9 @@ Test(guard, targets_and_heads_have_limits)
 	cr_expect_eq(guard_filled("GET /", URI_BYTES_MAX - 1, end), OK);
 	cr_expect_eq(guard_filled("GET /", URI_BYTES_MAX, end), ERR_URI_TOO_LONG);
 	cr_expect_eq(guard_filled("GET /", 2 * HEAD_BYTES_MAX, end), ERR_URI_TOO_LONG);
+	cr_expect_eq(guard_filled("GET http://x/", URI_BYTES_MAX - 9, end), OK, "the authority counts too");
+	cr_expect_eq(guard_filled("GET http://x/", URI_BYTES_MAX - 8, end), ERR_URI_TOO_LONG);
+	cr_expect_eq(guard_filled("GET http://", 2 * HEAD_BYTES_MAX, end), ERR_URI_TOO_LONG);
 	size_t room = HEAD_BYTES_MAX - (sizeof head - 1) - 4;
 	cr_expect_eq(guard_filled(head, room, "\r\n\r\n"), OK);
 	cr_expect_eq(guard_filled(head, room + 1, "\r\n\r\n"), ERR_HEAD_TOO_LARGE);
