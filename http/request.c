@@ -27,6 +27,11 @@ static bool name_is(const h2o_iovec_t *name, const char *text, size_t size)
 	return name->len == size && memcmp(name->base, text, size) == 0;
 }
 
+static bool is_caseless(struct span text, const char *other)
+{
+	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
+}
+
 /* h2o has lower-cased the names, and made those it knows into tokens that compare by address. Of the blanks around a
  * value it leaves those behind it. */
 static void read_headers(const h2o_req_t *req, struct request_headers *headers)
@@ -40,6 +45,8 @@ static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 			headers->authorizations++;
 		} else if (header->name == &H2O_TOKEN_CONTENT_TYPE->buf) {
 			headers->content_type = value;
+		} else if (header->name == &H2O_TOKEN_CONTENT_ENCODING->buf) {
+			headers->is_coded |= value.size && !is_caseless(value, "identity");
 		} else if (header->name == &H2O_TOKEN_IF_NONE_MATCH->buf) {
 			headers->if_none_match = value;
 		} else if (name_is(header->name, H2O_STRLIT("x-request-id"))) {
@@ -156,8 +163,8 @@ static enum err read_operation(struct request *request, const struct request_hea
 	if (err) return err;
 	if (request->gate->refusal) return request->gate->refusal;
 	enum message message = match.route->message;
-	if (body.size && arguments_have_body(message) && !is_json_type(headers->content_type))
-		return ERR_UNSUPPORTED_MEDIA_TYPE;
+	bool         is_json = is_json_type(headers->content_type) && !headers->is_coded;
+	if (body.size && arguments_have_body(message) && !is_json) return ERR_UNSUPPORTED_MEDIA_TYPE;
 	struct arguments_source source = {match.params, query, body};
 	err = arguments_pack(message, &source, &thread->memory, &thread->arguments, field);
 	if (err || !heeds_key(request, headers)) return err;

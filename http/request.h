@@ -34,6 +34,7 @@ struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
 	struct span idempotency_key, if_none_match;
 	unsigned    authorizations, idempotency_keys; /* how many */
+	bool        is_coded;                         /* a Content-Encoding other than `identity` */
 };
 
 /* Begins a request of either listener and reads its headers. On an error, which the gate has found, the request has

@@ -148,6 +148,19 @@ static void check_splits(struct span input, size_t head, int whole)
 	}
 }
 
+/* What goes on to h2o has a path for its target, reads like any other head, and ends where it ended. */
+static void check_origin(struct span input, size_t size)
+{
+	static uint8_t bytes[HEAD_BYTES_MAX];
+	struct head    head = {0}, again = {0};
+	memcpy(bytes, input.at, size);
+	must(guard_take(&head, span_of(bytes, size)) == OK && head.size == size);
+	size_t shift = guard_to_origin(&head, bytes);
+	must(shift < size && head.size == size - shift && bytes[shift + head.path_at] == '/');
+	must(guard_take(&again, span_of(bytes + shift, head.size)) == OK && again.size == head.size);
+	must(again.excess == 0 && again.path_at == head.path_at && again.path_size == head.path_size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct span        input = span_of(bytes, size);
@@ -163,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	must(head <= HEAD_BYTES_MAX);
 	must(whole == REFUSED || whole == (int)head);
 	check_splits(input, head, whole);
+	check_origin(input, head);
 	if (whole == REFUSED) return 0;
 	struct length a = length_of_h2o(&request), b = length_by_lines(span_of(bytes, head));
 	must(a.refused || (!b.refused && a.chunked == b.chunked && a.bytes == b.bytes));

@@ -211,6 +211,22 @@ def test_json_content_types(till, kind):
     assert till.client.request("POST", "/v1/passes", body=body, headers={"Content-Type": kind}).status == 201
 
 
+@pytest.mark.parametrize("coding, status", [("gzip", 415), ("br", 415), ("x", 415), ("identity, gzip", 415), ("identity;q=1", 415),
+                                            ("identity", 201), ("Identity", 201), ("", 201)])
+def test_content_encodings(till, coding, status):
+    body = json.dumps({"pass_id": new_id(), "visible": {"name": "A"}}).encode()
+    headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+    answer = till.client.request("POST", "/v1/passes", body=body, headers=headers)
+    assert answer.status == status, answer
+    if status == 415:
+        answer.is_error(415, "UNSUPPORTED_MEDIA_TYPE")
+        headers["Content-Encoding"] = "identity"
+        assert till.client.request("POST", "/v1/passes", body=body, headers=headers).status == 201, "nothing was done"
+    coded = {"Content-Encoding": coding}
+    assert till.client.request("GET", "/v1/passes", body=b"x", headers=coded).status == 200, "operations without a body ignore one"
+    assert till.client.request("PATCH", path_of(json.loads(body)["pass_id"]), headers=coded).status == 204, "no body needs no coding"
+
+
 # Order of checks: each request has every fault from `code` on; the first one must be answered.
 
 def test_the_order_of_checks(new_shop, service):
