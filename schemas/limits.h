@@ -75,19 +75,25 @@ enum {
 	REPLACED_AT_ONCE_MAX = 400,
 
 	/* HTTP connections */
-	HTTP_THREADS_MAX = 8,    /* --http-threads */
-	CONNECTIONS_MAX = 10000, /* a thread; fewer if descriptors are few; more wait in the listen queue */
-	CONNECTIONS_ADMIN_MAX = 64,     /* likewise, on the admin listener */
-	DESCRIPTORS_RESERVED = 256,     /* kept for everything that is no client's connection */
-	HEADERS_MAX = 100,              /* lines of a head; h2o has no room for more; HEAD_TOO_LARGE */
+	HTTP_THREADS_MAX = 8,       /* --http-threads */
+	CONNECTIONS_MAX = 10000,    /* a thread; fewer if descriptors are few; others give way to a new one */
+	CONNECTIONS_ADMIN_MAX = 64, /* likewise, on the admin listener */
+	DESCRIPTORS_RESERVED = 256, /* kept for everything that is no client's connection */
+	HEADERS_MAX = 100,          /* lines of a head; h2o has no room for more; HEAD_TOO_LARGE */
 	REQUEST_LINE_SLACK_BYTES = 128, /* of a request line, beside its path and query */
 	CHUNK_LINE_BYTES_MAX = 256,     /* a chunk's size with its extensions; INVALID_REQUEST */
 	TRAILER_BYTES_MAX = 4096,       /* what follows the last chunk; INVALID_REQUEST */
-	KEEP_ALIVE_MS = 30000,          /* a connection between two requests; closed */
-	HANDSHAKE_MS = 10000,           /* a TLS handshake; closed */
-	HEAD_READ_MS = 10000,           /* from a head's first byte to its last; closed */
-	BODY_READ_MS = 60000,           /* from a head's end to its body's; closed */
-	PACE_MS = 10000, /* within so long a body or an answer moves on by PACE_BYTES; else closed */
+	/* a connection between two requests; --keep-alive; closed. Load balancers keep theirs for 60 s, mostly, and must be
+	 * the first to close */
+	KEEP_ALIVE_S_DEFAULT = 75,
+	KEEP_ALIVE_S_MIN = 1,
+	KEEP_ALIVE_S_MAX = 3600,
+	CONNECTIONS_PER_ADDRESS_MAX = 1000000, /* the most that --connections-per-address takes; reset */
+	NEWCOMER_MS = 250,    /* so long a connection that says nothing goes after those that are idle */
+	HANDSHAKE_MS = 10000, /* a TLS handshake; closed */
+	HEAD_READ_MS = 10000, /* from a head's first byte to its last; closed */
+	BODY_READ_MS = 60000, /* from a head's end to its body's; closed */
+	PACE_MS = 10000,      /* within so long a body or an answer moves on by PACE_BYTES; else closed */
 	PACE_BYTES = 16384,
 	/* bytes of bodies in memory, and of what came before its turn, over all connections, until their requests are
 	 * answered; OVERLOADED. One body that is larger by itself: PAYLOAD_TOO_LARGE */
@@ -100,7 +106,8 @@ enum {
 	 * EVICT_AFTER_MS is closed, then large answers are OVERLOADED */
 	ANSWERS_BYTES_MAX = 256 << 20,
 	ANSWER_SMALL_BYTES = 64 << 10, /* an answer that is always given */
-	EVICT_AFTER_MS = 1000,
+	EVICT_AFTER_MS =
+	    1000,         /* likewise, whoever is slower than PACE_BYTES in PACE_MS, when places run out */
 	LINGER_MS = 2000, /* after a refusal, for the client to stop sending and read it; then closed */
 	LINGER_BYTES = 64 << 20, /* likewise, in what it still sends */
 	/* answers still owed when a stop is asked for, which are then dropped: the supervisor waits for 12 s */

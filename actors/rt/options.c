@@ -6,6 +6,7 @@
  */
 #include "actors/rt/options.h"
 #include "actors/rt/log.h"
+#include "schemas/date.h"
 #include "schemas/limits.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { TEXT, LIST, FLAG, NUMBER_U32, NUMBER_I64, NUMBER_INT };
+enum kind { TEXT, LIST, FLAG, NUMBER_U32, NUMBER_I64, NUMBER_INT, DURATION };
 enum { CONFIG_BYTES_MAX = 1 << 20 };
 
 struct row {
@@ -24,7 +25,7 @@ struct row {
 	enum kind   kind;
 	size_t      at;       /* of the value in struct options */
 	size_t      count_at; /* LIST: of its count */
-	int64_t     min, max; /* NUMBER_* */
+	int64_t     min, max; /* NUMBER_*; DURATION: in seconds */
 	bool (*is_valid)(const char *value);
 	const char *form;  /* what is_valid wants, for people */
 	const char *value; /* in the help; NULL: a flag's */
@@ -60,6 +61,11 @@ static const struct row rows[] = {
      .about = "a web page's origin that may call; up to 32 times (none)"},
     {"--max-body", NUMBER_I64, AT(max_body_bytes), .min = 0, .max = INT64_MAX, .value = "BYTES",
      .about = "the longest body of a request; 0: what memory for bodies allows"},
+    {"--keep-alive", DURATION, AT(keep_alive), .min = KEEP_ALIVE_S_MIN, .max = KEEP_ALIVE_S_MAX,
+     .value = "DURATION", .about = "how long a connection may be idle between two requests"},
+    {"--connections-per-address", NUMBER_U32, AT(connections_per_address), .min = 0,
+     .max = CONNECTIONS_PER_ADDRESS_MAX, .value = "N",
+     .about = "connections of one IPv4 address or IPv6 /64 at once; 0: as many as come"},
     {"--idempotency-keys", NUMBER_U32, AT(idempotency_keys), .min = 1, .max = IDEMPOTENCY_KEYS_MAX,
      .value = "N", .about = "how many an account keeps, for a day at most"},
     {"--log-format", TEXT, AT(log_format), .is_valid = log_is_format, .form = "logfmt or json",
@@ -91,6 +97,7 @@ static const struct options defaults = {
     .listen = "127.0.0.1:8080",
     .admin = "127.0.0.1:9090",
     .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
+    .keep_alive = {KEEP_ALIVE_S_DEFAULT * US_PER_SEC},
     .idempotency_keys = IDEMPOTENCY_KEYS_DEFAULT,
     .log_format = "logfmt",
     .log_level = "info",
@@ -145,6 +152,18 @@ static enum err set_number(struct reading *reading, const struct row *row, const
 	return OK;
 }
 
+static enum err set_duration(struct reading *reading, const struct row *row, const char *value)
+{
+	dur_us *place = place_of(reading->options, row->at);
+
+	if (duration_read(span_str(value), place) && place->v >= row->min * US_PER_SEC &&
+	    place->v <= row->max * US_PER_SEC)
+		return OK;
+	snprintf(reading->why, OPTION_WHY, "%s: wants a duration from %llds to %llds, such as 30s or 5m",
+	         row->name, (long long)row->min, (long long)row->max);
+	return ERR_BAD_OPTION;
+}
+
 static enum err set_text(struct reading *reading, const struct row *row, const char *value)
 {
 	unsigned *count;
@@ -180,6 +199,7 @@ static enum err set(struct reading *reading, const struct row *row, const char *
 	if (row->kind == FLAG) return set_flag(reading, row, value);
 	if (!value) return refuse(reading, row->name, "wants a value");
 	if (row->kind == TEXT || row->kind == LIST) return set_text(reading, row, value);
+	if (row->kind == DURATION) return set_duration(reading, row, value);
 	return set_number(reading, row, value);
 }
 
@@ -327,6 +347,8 @@ static bool number_of(const struct options *options, const struct row *row, int6
 		*number = *(const uint32_t *)value;
 	else if (row->kind == NUMBER_I64)
 		*number = *(const int64_t *)value;
+	else if (row->kind == DURATION)
+		*number = ((const dur_us *)value)->v / US_PER_SEC;
 	else
 		*number = *(const int *)value;
 	return *number >= row->min;
@@ -361,7 +383,8 @@ void options_write(const struct options *options, struct option_args *args)
 			if (text) add(args, row->name, text);
 		} else if (number_of(options, row, &number)) {
 			char *text = args->numbers[numbers++];
-			snprintf(text, sizeof args->numbers[0], "%lld", (long long)number);
+			snprintf(text, sizeof args->numbers[0], "%lld%s", (long long)number,
+			         row->kind == DURATION ? "s" : "");
 			add(args, row->name, text);
 		}
 	}
@@ -373,14 +396,16 @@ void options_write(const struct options *options, struct option_args *args)
 static void describe(FILE *to, const struct row *row)
 {
 	const char *text = row->kind == TEXT ? *(const char *const *)value_of(&defaults, row->at) : NULL;
-	bool        counts = row->kind == NUMBER_U32 || row->kind == NUMBER_I64;
+	bool        lasts = row->kind == DURATION;
+	bool        counts = lasts || row->kind == NUMBER_U32 || row->kind == NUMBER_I64;
 	int64_t     number;
 	char        name[40];
 
 	snprintf(name, sizeof name, "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
 	fprintf(to, "      %-22s  %s", name, row->about);
 	if (text) fprintf(to, " (%s)", text);
-	if (counts && number_of(&defaults, row, &number)) fprintf(to, " (%lld)", (long long)number);
+	if (counts && number_of(&defaults, row, &number))
+		fprintf(to, " (%lld%s)", (long long)number, lasts ? "s" : "");
 	fputc('\n', to);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/address.h"
+#include "schemas/clock.h"
 #include "schemas/err.h"
 
 #include <stdbool.h>
@@ -27,7 +28,9 @@ struct options {
 	uint32_t    shards;       /* 0: not given */
 	uint32_t    http_threads; /* 0: not given */
 	int64_t     max_body_bytes;
-	uint32_t    idempotency_keys; /* kept per account */
+	dur_us      keep_alive;              /* of a connection between two requests; whole seconds */
+	uint32_t    connections_per_address; /* 0: as many as come */
+	uint32_t    idempotency_keys;        /* kept per account */
 	bool        egress_allow_private;
 	bool        test_clock;
 

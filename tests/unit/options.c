@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 16 };
+enum { WORDS_MAX = 24 };
 
 static struct options options;
 static char           why[OPTION_WHY];
@@ -47,6 +47,8 @@ Test(options, have_defaults)
 	cr_expect_eq(options.shards, 0);
 	cr_expect_eq(options.http_threads, 0);
 	cr_expect_eq(options.max_body_bytes, BODY_BYTES_DEFAULT_MAX);
+	cr_expect_eq(options.keep_alive.v, KEEP_ALIVE_S_DEFAULT * US_PER_SEC);
+	cr_expect_eq(options.connections_per_address, 0);
 	cr_expect_eq(options.listen_fd, -1);
 	cr_expect_eq(options.admin_fd, -1);
 	cr_expect_not(options.test_clock);
@@ -64,6 +66,20 @@ Test(options, take_a_value_as_the_next_word_or_behind_an_equals_sign)
 	cr_expect_eq(options.max_body_bytes, 0);
 	cr_expect_eq(options.idempotency_keys, 7);
 	cr_expect(options.test_clock);
+}
+
+Test(options, take_durations)
+{
+	static const struct {
+		char   *text;
+		int64_t seconds;
+	} rows[] = {{"1s", 1}, {"30s", 30}, {"5m", 300}, {"1h", 3600}, {"060s", 60}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		cr_assert_eq(READ("--data", "d", "--keep-alive", rows[i].text), OK, "%s", why);
+		cr_expect_eq(options.keep_alive.v, rows[i].seconds * US_PER_SEC, "%s", rows[i].text);
+	}
+	cr_expect_eq(READ("--data", "d", "--keep-alive", "2h"), ERR_BAD_OPTION);
+	cr_expect_str_eq(why, "--keep-alive: wants a duration from 1s to 3600s, such as 30s or 5m");
 }
 
 Test(options, gather_when_repeatable_and_take_the_last_otherwise)
@@ -94,6 +110,19 @@ Test(options, are_refused_with_their_name)
 	    {{"--data", "d", "--shards", "2x"}, "--shards"},
 	    {{"--data", "d", "--shards", ""}, "--shards"},
 	    {{"--data", "d", "--max-body", "-1"}, "--max-body"},
+	    {{"--data", "d", "--keep-alive", "0"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "0s"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "30"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "-30s"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "1.5m"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "30s "}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "3601s"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", "1d"}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive", ""}, "--keep-alive"},
+	    {{"--data", "d", "--keep-alive"}, "--keep-alive"},
+	    {{"--data", "d", "--connections-per-address", "-1"}, "--connections-per-address"},
+	    {{"--data", "d", "--connections-per-address", "1000001"}, "--connections-per-address"},
+	    {{"--data", "d", "--connections-per-address", "many"}, "--connections-per-address"},
 	    {{"--data", "d", "--idempotency-keys", "0"}, "--idempotency-keys"},
 	    {{"--data", "d", "--idempotency-keys", "100000001"}, "--idempotency-keys"},
 	    {{"--data", "d", "--max-body", "99999999999999999999"}, "--max-body"},
@@ -197,7 +226,7 @@ Test(options, survive_the_way_to_a_child)
 
 	cr_assert_eq(READ("--data", "d", "--shards", "2", "--cors-origin", "http://a", "--cors-origin",
 	                  "http://b", "--max-body", "0", "--idempotency-keys", "12", "--test-clock",
-	                  "--egress-allow", "::/0"),
+	                  "--egress-allow", "::/0", "--keep-alive=2m", "--connections-per-address=9"),
 	             OK, "%s", why);
 	options.listen_fd = 7;
 	options.supervisor_pid = 42;
@@ -215,6 +244,8 @@ Test(options, survive_the_way_to_a_child)
 	cr_expect_eq(options.egress_allow_count, 1);
 	cr_expect_eq(options.max_body_bytes, 0);
 	cr_expect_eq(options.idempotency_keys, 12);
+	cr_expect_eq(options.keep_alive.v, 120 * US_PER_SEC);
+	cr_expect_eq(options.connections_per_address, 9);
 	cr_expect_eq(options.listen_fd, 7);
 	cr_expect_eq(options.admin_fd, -1);
 	cr_expect_eq(options.supervisor_pid, 42);
