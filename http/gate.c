@@ -37,11 +37,6 @@ static const char standing_in_head[] = "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n";
 static void look(struct gate *gate);
 static void on_readable(h2o_socket_t *socket, const char *error);
 
-static mono_us now_of(struct gate *gate)
-{
-	return thread_now(gate->thread);
-}
-
 /* --- giving up --- */
 
 /* h2o closes the connection upon an error of reading, whatever it was about to do. The gate may be gone then. */
@@ -84,7 +79,7 @@ static bool hand_over(struct gate *gate)
 {
 	bool gone = false;
 	gate->gone = &gone;
-	gate->state = GATE_WAITING;
+	gate_turn(gate, GATE_WAITING);
 	gate->h2o_reads(gate->socket, NULL);
 	if (gone) return false;
 	gate->gone = NULL;
@@ -274,8 +269,7 @@ static bool feed(struct gate *gate)
 
 static void begin_body(struct gate *gate)
 {
-	gate->state = GATE_BODY;
-	gate->since = now_of(gate);
+	gate_turn(gate, GATE_BODY);
 	pace_begin(&gate->pace, gate->since, 0);
 }
 
@@ -284,10 +278,7 @@ static bool step(struct gate *gate)
 {
 	h2o_buffer_t *input = gate->socket->input;
 	if (input->size == 0) return false;
-	if (gate->state == GATE_IDLE) {
-		gate->state = GATE_HEAD;
-		gate->since = now_of(gate);
-	}
+	if (gate->state == GATE_IDLE) gate_turn(gate, GATE_HEAD);
 	if (gate->state == GATE_HEAD) {
 		enum err err = guard_take(&gate->head, span_of(input->bytes, input->size));
 		if (err) {
@@ -383,8 +374,7 @@ void gate_hold(struct gate *gate)
 /* h2o has begun to read for the next request, or is about to: it will have set its own callback. */
 void gate_start(struct gate *gate)
 {
-	gate->state = GATE_IDLE;
-	gate->since = now_of(gate);
+	gate_turn(gate, GATE_IDLE);
 	gate->head = (struct head){0};
 	gate->chunks = (struct chunks){0};
 	gate->body_size = 0;

@@ -3,6 +3,7 @@
 #include "http/chunks.h"
 #include "http/guard.h"
 #include "http/pace.h"
+#include "http/places.h"
 #include "http/thread.h"
 
 /* One connection between the client and h2o. It reads, guards and gathers a request until that is whole, and only then
@@ -28,13 +29,16 @@ struct gate {
 	h2o_socket_t       *socket;
 	h2o_socket_cb       h2o_reads, h2o_wrote; /* h2o's own callbacks, in whose place ours stand */
 	h2o_linklist_t      all, ready;
-	enum gate_state     state;
-	bool                admin;
-	bool                writing; /* "100 Continue" is on its way */
-	bool                doomed;  /* nothing more is begun, and the connection closes */
-	bool               *gone;    /* set when the gate ends while h2o is called */
-	mono_us             since;   /* the state, or (BODY) the head's end */
-	struct pace         pace;    /* of a body coming in, of an answer going out */
+	struct place        place; /* on its listener */
+	struct address      peer;  /* counted, if `is_counted` */
+	enum gate_state     state; /* gate_turn() writes it */
+	bool                admin, is_counted;
+	bool                has_served; /* a request, at least */
+	bool                writing;    /* "100 Continue" is on its way */
+	bool                doomed;     /* nothing more is begun, and the connection closes */
+	bool               *gone;       /* set when the gate ends while h2o is called */
+	mono_us             since;      /* the state, or (BODY) the head's end */
+	struct pace         pace;       /* of a body coming in, of an answer going out */
 
 	struct bearer bearer; /* of the last request that showed a key */
 	struct head   head;
@@ -51,8 +55,9 @@ struct gate {
 	size_t lingered;
 };
 
-/* A connection just accepted on the public (or `admin`) listener. The gate owns the socket; it ends with it.
- * Errors: none that the caller hears; without memory the connection is closed. */
+/* A connection just accepted on the public (or `admin`) listener. The gate owns the socket; it ends with it. When all
+ * places are taken another connection gives way. Errors: none that the caller hears; one beyond what its address may have
+ * is reset, and without memory the connection is closed. */
 void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin);
 
 static inline struct gate *gate_of(h2o_req_t *req)
@@ -85,6 +90,10 @@ bool gates_feed(struct http_thread *thread);
 /* Closes what takes too long; a few times a second. */
 void gates_sweep(struct http_thread *thread, mono_us now);
 
+/* The connection that is first to give way on the public (or `admin`) listener is told to leave; it is gone within a turn
+ * or two. false: all have requests under way. */
+bool gates_evict(struct http_thread *thread, bool admin);
+
 /* Is the body of a request still coming? */
 bool gates_receive(const struct http_thread *thread);
 
@@ -92,10 +101,11 @@ bool gates_receive(const struct http_thread *thread);
 void gates_free(struct http_thread *thread);
 
 /* Between gate.c and gates.c. */
-void gate_start(struct gate *gate);  /* h2o has just been given the connection */
-void gate_end(struct gate *gate);    /* the socket is gone */
-void gate_linger(struct gate *gate); /* keeps the connection beyond h2o's closing it */
-void gate_doom(struct gate *gate);   /* the client is gone, or is to go: forgets what waits */
+void gate_turn(struct gate *gate, enum gate_state state); /* a new state, as of now */
+void gate_start(struct gate *gate);                       /* h2o has just been given the connection */
+void gate_end(struct gate *gate);                         /* the socket is gone */
+void gate_linger(struct gate *gate);                      /* keeps the connection beyond h2o's closing it */
+void gate_doom(struct gate *gate); /* the client is gone, or is to go: forgets what waits */
 /* The gate's body is of so many bytes now. false: that is beyond BODIES_BYTES_MAX in all or, beside other bodies of the
  * account, BODIES_ACCOUNT_BYTES_MAX; nothing has changed then. */
 must_check bool gate_charge_body(struct gate *gate, size_t bytes);

@@ -7,16 +7,46 @@
  * To end a connection that h2o holds there is no call. Shutting the socket down makes its next read or write fail, upon
  * which h2o lets go by itself. */
 #include "http/gate.h"
+#include "http/peers.h"
 
 #include <fcntl.h>
 #include <h2o/http1.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static struct gate *gate_of_link(h2o_linklist_t *link)
 {
 	return H2O_STRUCT_FROM_MEMBER(struct gate, all, link);
+}
+
+static struct places *places_of(struct gate *gate)
+{
+	return gate->admin ? &gate->thread->admin_places : &gate->thread->places;
+}
+
+/* What a state is worth when places run out. A body or an answer that is slow, the sweep finds. */
+static enum place_kind kind_of(const struct gate *gate)
+{
+	switch (gate->state) {
+	case GATE_IDLE: return gate->has_served ? PLACE_IDLE : PLACE_UNFINISHED;
+	case GATE_BODY:
+	case GATE_WAITING:
+	case GATE_ANSWERING: return PLACE_FIRM;
+	case GATE_HANDSHAKE:
+	case GATE_HEAD:
+	case GATE_CLOSING:
+	case GATE_LINGERING: break;
+	}
+	return PLACE_UNFINISHED;
+}
+
+void gate_turn(struct gate *gate, enum gate_state state)
+{
+	gate->state = state;
+	gate->since = thread_now(gate->thread);
+	place_turn(places_of(gate), &gate->place, kind_of(gate), gate->since);
 }
 
 /* --- what all hold together --- */
@@ -103,8 +133,7 @@ enum err gate_charge_answer(struct gate *gate, size_t size)
 void gate_answering(struct gate *gate, size_t size, bool persistent)
 {
 	if (!persistent) gate_linger(gate);
-	gate->state = GATE_ANSWERING;
-	gate->since = thread_now(gate->thread);
+	gate_turn(gate, GATE_ANSWERING);
 	gate->pace = (struct pace){.last = 0}; /* begun when somebody looks: most answers are gone by then */
 	move_sum(&gate->thread->metrics.answer_bytes, &gate->answer_charge, size);
 }
@@ -146,6 +175,26 @@ static void on_handshake(h2o_socket_t *socket, const char *error)
 		begin_http(socket->on_close.data);
 }
 
+/* With no word at all: whoever goes on like this is to cost us nothing, not even the memory of a closed connection. */
+static void reset(h2o_socket_t *socket)
+{
+	static const struct linger none = {.l_onoff = 1};
+	setsockopt(h2o_socket_get_fd(socket), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+	h2o_socket_close(socket);
+}
+
+static bool is_let_in(struct gate *gate)
+{
+	struct peers           *peers = gate->thread->service->peers;
+	struct sockaddr_storage from;
+	struct sockaddr        *address = (struct sockaddr *)&from;
+	if (!peers || gate->admin) return true;
+	if (!h2o_socket_getpeername(gate->socket, address)) return true; /* gone already */
+	gate->is_counted = peer_of(address, &gate->peer);
+	if (!gate->is_counted || peers_enter(peers, &gate->peer)) return true;
+	return gate->is_counted = false;
+}
+
 void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)
 {
 	struct gate *gate = calloc(1, sizeof *gate);
@@ -155,11 +204,18 @@ void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)
 		return;
 	}
 	*gate = (struct gate){.thread = thread, .socket = socket, .admin = admin, .linger_fd = -1};
+	if (!is_let_in(gate)) {
+		metrics_refused(&thread->metrics);
+		reset(socket);
+		free(gate);
+		return;
+	}
+	if (places_are_full(places_of(gate))) gates_evict(thread, admin);
 	gate->since = thread_now(thread);
+	place_take(places_of(gate), &gate->place, kind_of(gate), gate->since);
 	h2o_linklist_insert(&thread->gates, &gate->all);
 	socket->on_close.cb = on_close;
 	socket->on_close.data = gate;
-	*(admin ? &thread->admin_connections : &thread->connections) += 1;
 	if (tls)
 		h2o_socket_ssl_handshake(socket, tls, NULL, on_handshake);
 	else
@@ -176,7 +232,8 @@ static void free_gate(struct gate *gate)
 	if (gate->gone) *gate->gone = true;
 	if (gate->linger_fd >= 0) close(gate->linger_fd);
 	gate_drop_ahead(gate);
-	*(gate->admin ? &gate->thread->admin_connections : &gate->thread->connections) -= 1;
+	place_free(places_of(gate), &gate->place);
+	if (gate->is_counted) peers_leave(gate->thread->service->peers, &gate->peer);
 	free(gate);
 }
 
@@ -205,8 +262,7 @@ void gate_end(struct gate *gate)
 	uncharge(gate);
 	gate_drop_ahead(gate);
 	gate->linger_fd = -1; /* the new socket's */
-	gate->state = GATE_LINGERING;
-	gate->since = thread_now(gate->thread);
+	gate_turn(gate, GATE_LINGERING);
 	gate->socket = h2o_evloop_socket_create(gate->thread->context.loop, fd, H2O_SOCKET_FLAG_DONT_READ);
 	gate->socket->on_close.cb = on_close;
 	gate->socket->on_close.data = gate;
@@ -217,8 +273,8 @@ void gate_done(struct gate *gate, bool persistent)
 {
 	uncharge(gate);
 	if (gate->doomed) persistent = false;
-	gate->since = thread_now(gate->thread);
-	gate->state = persistent ? GATE_IDLE : GATE_CLOSING;
+	gate->has_served = true;
+	gate_turn(gate, persistent ? GATE_IDLE : GATE_CLOSING);
 	if (persistent && !h2o_linklist_is_linked(&gate->ready))
 		h2o_linklist_insert(&gate->thread->ready, &gate->ready);
 }
@@ -290,6 +346,24 @@ static bool is_late(struct gate *gate, mono_us now)
 	return waited_ms > LINGER_MS;
 }
 
+/* Told to leave. A connection that h2o holds goes when h2o sees that, within a turn or two. */
+static void dismiss(struct gate *gate)
+{
+	gate_doom(gate);
+	place_leave(places_of(gate), &gate->place);
+	if (gate->state == GATE_LINGERING)
+		h2o_socket_close(gate->socket);
+	else
+		shutdown(h2o_socket_get_fd(gate->socket), SHUT_RDWR);
+}
+
+static void judge_pace(struct gate *gate, mono_us now)
+{
+	if (gate->state != GATE_BODY && gate->state != GATE_ANSWERING) return;
+	bool slow = pace_is_slow(&gate->pace, now);
+	place_turn(places_of(gate), &gate->place, slow ? PLACE_SLOW : PLACE_FIRM, now);
+}
+
 void gates_sweep(struct http_thread *thread, mono_us now)
 {
 	enum { SWEEP_MS = 250 };
@@ -299,12 +373,40 @@ void gates_sweep(struct http_thread *thread, mono_us now)
 	for (h2o_linklist_t *link = thread->gates.next; link != &thread->gates; link = next) {
 		struct gate *gate = gate_of_link(link);
 		next = link->next;
-		if (!is_late(gate, now)) continue;
-		metrics_closed(&thread->metrics, gate->state);
-		gate_doom(gate);
-		if (gate->state == GATE_LINGERING)
-			h2o_socket_close(gate->socket);
-		else
-			shutdown(h2o_socket_get_fd(gate->socket), SHUT_RDWR);
+		if (is_late(gate, now)) {
+			metrics_closed(&thread->metrics, gate->state);
+			dismiss(gate);
+		} else {
+			judge_pace(gate, now);
+		}
 	}
+}
+
+/* --- when places run out --- */
+
+/* A request that has come and is not read yet is under way all the same. */
+static bool has_bytes(const struct gate *gate)
+{
+	int bytes = 0;
+	return ioctl(h2o_socket_get_fd(gate->socket), FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+bool gates_evict(struct http_thread *thread, bool admin)
+{
+	struct places *places = admin ? &thread->admin_places : &thread->places;
+	mono_us        now = thread_now(thread);
+	struct place  *place;
+	while ((place = places_first(places, now))) {
+		struct gate *gate = H2O_STRUCT_FROM_MEMBER(struct gate, place, place);
+		if (place->kind == PLACE_IDLE && has_bytes(gate)) {
+			place_turn(places, place, PLACE_FIRM,
+			           now); /* until it is read, this turn or the next */
+			continue;
+		}
+		bool is_silent = gate->state == GATE_IDLE && !gate->has_served;
+		metrics_evicted(&thread->metrics, is_silent ? GATE_HEAD : gate->state);
+		dismiss(gate);
+		return true;
+	}
+	return false;
 }

@@ -8,6 +8,7 @@
 #include "http/access_log.h"
 #include "http/admin.h"
 #include "http/openapi.h"
+#include "http/peers.h"
 #include "http/request.h"
 #include "http/tls.h"
 
@@ -89,6 +90,7 @@ static enum err open_service(struct service *service, const struct options *opti
 		if (err) return err;
 	}
 	if (options->access_log && (err = access_log_open(options->access_log, &service->access))) return err;
+	if ((err = peers_open(options->connections_per_address, &service->peers))) return err;
 	configure(service);
 	openapi_write(&service->document);
 	if (service->document.failed) return ERR_NO_MEMORY;
@@ -175,6 +177,7 @@ out:
 	child_end(&child);
 	SSL_CTX_free(service.tls);
 	free(service.threads);
+	peers_free(&service.peers);
 	buffer_free(&service.document);
 	return failed;
 }

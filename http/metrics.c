@@ -37,6 +37,17 @@ void metrics_closed(struct metrics *metrics, unsigned kind)
 	add(&metrics->closed[kind], 1);
 }
 
+void metrics_evicted(struct metrics *metrics, unsigned kind)
+{
+	must(kind < CLOSED_KINDS);
+	add(&metrics->evicted[kind], 1);
+}
+
+void metrics_refused(struct metrics *metrics)
+{
+	add(&metrics->refused, 1);
+}
+
 /* --- lines --- */
 
 void metrics_line(struct buffer *out, const char *format, ...)
@@ -99,7 +110,9 @@ static void render_gauges(const struct metrics_view *view, struct buffer *out)
 	gauge(out, "http_threads", "Threads that serve.", view->count);
 	gauge(out, "http_connections", "Connections of clients.",
 	      sum_of(view, offsetof(struct metrics, connections)));
-	gauge(out, "http_connections_limit", "As many are taken in; more wait in the kernel's queue.",
+	gauge(out, "http_connections_idle", "Connections that wait for their next request.",
+	      sum_of(view, offsetof(struct metrics, idle)));
+	gauge(out, "http_connections_limit", "As many are kept; for more, others are closed.",
 	      view->connections_max);
 	gauge(out, "http_sessions_up", "Sessions with shards that are up, over all threads.",
 	      sum_of(view, offsetof(struct metrics, sessions_up)));
@@ -139,16 +152,30 @@ static void render_log(const struct metrics_view *view, struct buffer *out)
 	metrics_line(out, "stampede_access_log_lines_dropped_total %" PRIu64 "\n", view->access_dropped);
 }
 
-static void render_closed(const struct metrics_view *view, struct buffer *out)
+/* A counter of connections by what they did, which stands at `member` of struct metrics. */
+static void render_ended(const struct metrics_view *view, const char *name, const char *help, size_t member,
+                         struct buffer *out)
 {
 	static const char *const kinds[CLOSED_KINDS] = {"handshake", "idle",   "head",  "body",
 	                                                "waiting",   "answer", "close", "linger"};
-	metrics_head(out, "http_connections_closed_total", "counter",
-	             "Connections closed because they took too long, by what they did.");
+	metrics_head(out, name, "counter", help);
 	for (unsigned i = 0; i < CLOSED_KINDS; i++)
-		metrics_line(out, "stampede_http_connections_closed_total{during=\"%s\"} %" PRIu64 "\n",
-		             kinds[i],
-		             sum_of(view, offsetof(struct metrics, closed) + i * sizeof(_Atomic uint64_t)));
+		metrics_line(out, "stampede_%s{during=\"%s\"} %" PRIu64 "\n", name, kinds[i],
+		             sum_of(view, member + i * sizeof(_Atomic uint64_t)));
+}
+
+static void render_connections(const struct metrics_view *view, struct buffer *out)
+{
+	render_ended(view, "http_connections_closed_total",
+	             "Connections closed because they took too long, by what they did.",
+	             offsetof(struct metrics, closed), out);
+	render_ended(view, "http_connections_evicted_total",
+	             "Connections closed to make room for new ones, by what they did.",
+	             offsetof(struct metrics, evicted), out);
+	metrics_head(out, "http_connections_refused_total", "counter",
+	             "Connections reset because their address has as many as it may.");
+	metrics_line(out, "stampede_http_connections_refused_total %" PRIu64 "\n",
+	             sum_of(view, offsetof(struct metrics, refused)));
 }
 
 static void render_requests(const struct metrics_view *view, struct buffer *out)
@@ -217,7 +244,7 @@ void metrics_render(const struct metrics_view *view, struct buffer *out)
 	render_gauges(view, out);
 	render_process(out);
 	render_log(view, out);
-	render_closed(view, out);
+	render_connections(view, out);
 	render_sessions(view, out);
 	render_requests(view, out);
 	render_latency(view, out);

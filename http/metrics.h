@@ -17,9 +17,11 @@ struct metrics {
 	struct histogram   latency_us[ROUTE_COUNT];
 	struct ask_traffic traffic[SHARDS_MAX];
 	_Atomic uint64_t   calls[SHARDS_MAX]; /* waiting for an answer, as of now */
-	_Atomic uint64_t   connections, sessions_up;
+	_Atomic uint64_t   connections, idle, sessions_up;
+	_Atomic uint64_t   refused; /* connections, for having an address that has too many */
 	_Atomic uint64_t   body_bytes, answer_bytes; /* held as of now */
-	_Atomic uint64_t   closed[CLOSED_KINDS];     /* connections closed for being late, by what they did */
+	/* Connections closed for being late, and those that gave way to others, by what they did. */
+	_Atomic uint64_t closed[CLOSED_KINDS], evicted[CLOSED_KINDS];
 };
 
 /* Counts one answered request; `route` may be NULL. */
@@ -27,6 +29,10 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 
 /* Counts a connection that was closed because it took too long over `kind` (enum gate_state). */
 void metrics_closed(struct metrics *metrics, unsigned kind);
+
+/* Counts one that gave way to a newcomer, likewise; one that was not let in. */
+void metrics_evicted(struct metrics *metrics, unsigned kind);
+void metrics_refused(struct metrics *metrics);
 
 /* What is rendered: the numbers of all threads, and what they have in common. */
 struct metrics_view {

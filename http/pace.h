@@ -22,6 +22,10 @@ bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes);
  * only. */
 bool pace_holds_pressed(struct pace *pace, mono_us now, uint64_t bytes, bool pressed);
 
+/* Has it, as of the last look, stood still for EVICT_AFTER_MS, or gone slower than PACE_BYTES in PACE_MS for as long? Such
+ * a one still holds: nobody waits for it. */
+bool pace_is_slow(const struct pace *pace, mono_us now);
+
 /* All answers together hold `held` bytes: is that so many that one of `bytes` is pressed? */
 bool pace_presses(uint64_t held, size_t bytes);
 

@@ -135,39 +135,39 @@ static void close_sessions(struct http_thread *thread)
 
 /* --- connections --- */
 
-/* Takes one connection. Without descriptors the listener would stay readable for ever: it is left alone a
- * while. */
-static h2o_socket_t *take_connection(struct http_thread *thread, h2o_socket_t *listener)
+static bool is_exhausted(int error)
 {
-	h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
-	if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-		mono_us now = thread_now(thread);
-		if (mono_since(now, thread->accept_told).v > ACCEPT_TELL_MS * US_PER_MS)
-			log_warn("accept_paused", "errno=%d connections=%u", errno, thread->connections);
-		thread->accept_told = now;
-		thread->accept_again = mono_after(thread_now(thread), (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
-		h2o_socket_read_stop(listener);
-	}
-	return socket;
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-static void on_public_connection(h2o_socket_t *listener, const char *error)
+/* Without descriptors a connection gives way, and the next one is taken when that is gone, in a turn or two. If none can,
+ * the listener, which would stay readable for ever, is left alone a while. */
+static void find_descriptor(struct http_thread *thread, int error)
+{
+	mono_us now = thread_now(thread);
+	if (mono_since(now, thread->accept_told).v > ACCEPT_TELL_MS * US_PER_MS)
+		log_warn("descriptors_exhausted", "errno=%d connections=%u", error, thread->places.taken);
+	thread->accept_told = now;
+	bool waits = places_await_leavers(&thread->places) &&
+	             mono_since(now, thread->accept_evicted).v < ACCEPT_PAUSE_MS * US_PER_MS;
+	if (waits) return;
+	thread->accept_evicted = now;
+	if (!gates_evict(thread, false))
+		thread->accept_again = mono_after(now, (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
+}
+
+static void on_connections(h2o_socket_t *listener, const char *error)
 {
 	struct http_thread *thread = listener->data;
+	bool                admin = listener == thread->admin_listener;
+	struct places      *places = admin ? &thread->admin_places : &thread->places;
 	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
-		if (thread->connections >= thread->service->connections_max) return;
-		h2o_socket_t *socket = take_connection(thread, listener);
+		if (places_are_full(places) && !places_may_yield(places)) return;
+		h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
+		if (!socket && is_exhausted(errno)) find_descriptor(thread, errno);
 		if (!socket) return;
-		gate_open(thread, socket, false);
+		gate_open(thread, socket, admin);
 	}
-}
-
-static void on_admin_connection(h2o_socket_t *listener, const char *error)
-{
-	struct http_thread *thread = listener->data;
-	if (error || thread->admin_connections >= CONNECTIONS_ADMIN_MAX) return;
-	h2o_socket_t *socket = take_connection(thread, listener);
-	if (socket) gate_open(thread, socket, true);
 }
 
 static h2o_socket_t *listen_on(struct http_thread *thread, int fd)
@@ -179,24 +179,38 @@ static h2o_socket_t *listen_on(struct http_thread *thread, int fd)
 	return listener;
 }
 
-static void regulate(h2o_socket_t *listener, bool open, h2o_socket_cb on_connection)
+static void regulate(h2o_socket_t *listener, bool open)
 {
 	if (!listener || h2o_socket_is_reading(listener) == open) return;
 	if (open)
-		h2o_socket_read_start(listener, on_connection);
+		h2o_socket_read_start(listener, on_connections);
 	else
 		h2o_socket_read_stop(listener);
 }
 
-/* A listener that may not be served is not read, so that new connections wait in the kernel's queue. */
+static bool others_have_room(const struct http_thread *thread)
+{
+	const struct service *service = thread->service;
+	for (unsigned i = 0; i < service->thread_count; i++)
+		if (i != thread->index &&
+		    atomic_load_explicit(&service->threads[i].has_room, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* A listener that may not be served is not read, so that new connections wait in the kernel's queue, or are another
+ * thread's. While a thread has room, nobody gives way on any. */
 static void regulate_listeners(struct http_thread *thread)
 {
 	bool able = thread->accept_again.v == 0 || thread_now(thread).v >= thread->accept_again.v;
 	if (able) thread->accept_again.v = 0;
-	bool room = thread->connections < thread->service->connections_max;
-	bool admin_room = thread->admin_connections < CONNECTIONS_ADMIN_MAX;
-	regulate(thread->listener, able && room, on_public_connection);
-	regulate(thread->admin_listener, able && admin_room, on_admin_connection);
+	bool room = able && !places_are_full(&thread->places);
+	bool yields = able && places_may_yield(&thread->places);
+	bool admin = able &&
+	             (!places_are_full(&thread->admin_places) || places_may_yield(&thread->admin_places));
+	atomic_store_explicit(&thread->has_room, room, memory_order_relaxed);
+	regulate(thread->listener, room || (yields && !others_have_room(thread)));
+	regulate(thread->admin_listener, admin);
 }
 
 /* --- the loop --- */
@@ -210,7 +224,8 @@ static void publish_gauges(struct http_thread *thread)
 		                      memory_order_relaxed);
 	}
 	atomic_store_explicit(&thread->metrics.sessions_up, up, memory_order_relaxed);
-	atomic_store_explicit(&thread->metrics.connections, thread->connections, memory_order_relaxed);
+	atomic_store_explicit(&thread->metrics.connections, thread->places.taken, memory_order_relaxed);
+	atomic_store_explicit(&thread->metrics.idle, thread->places.counts[PLACE_IDLE], memory_order_relaxed);
 }
 
 bool service_reaches_shards(const struct service *service)
@@ -263,7 +278,7 @@ static void drain(struct http_thread *thread)
 		bool    quiet = mono_since(now, quiet_since).v >= QUIET_MS * US_PER_MS;
 		bool receives = mono_since(now, begun).v < STOP_BODY_MS * US_PER_MS && gates_receive(thread);
 		if (thread->in_flight == 0 && quiet && !receives) break;
-		if (thread->connections == 0 && thread->admin_connections == 0) break;
+		if (thread->places.taken == 0 && thread->admin_places.taken == 0) break;
 	}
 	if (thread->in_flight)
 		log_warn("requests_dropped", "count=%u thread=%u", thread->in_flight, thread->index);
@@ -276,6 +291,8 @@ static enum err open_thread(struct http_thread *thread)
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
 	h2o_linklist_init_anchor(&thread->gates);
 	h2o_linklist_init_anchor(&thread->ready);
+	places_open(&thread->places, service->connections_max);
+	places_open(&thread->admin_places, CONNECTIONS_ADMIN_MAX);
 	h2o_socket_buffer_prototype.allocator.max = KEPT_BUFFERS; /* the thread's own */
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;

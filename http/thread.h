@@ -5,6 +5,7 @@
 #include "actors/rt/token.h"
 #include "schemas/arguments.h"
 #include "http/metrics.h"
+#include "http/places.h"
 #include "schemas/limits.h"
 
 #include <h2o.h>
@@ -18,6 +19,7 @@ struct service {
 	struct token_keys     tokens; /* read download links, and nothing else */
 	unsigned              thread_count;
 	unsigned              connections_max; /* per thread */
+	struct peers         *peers;           /* NULL: an address may have as many connections as come */
 	h2o_globalconf_t      config;
 	h2o_hostconf_t       *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
 	SSL_CTX              *tls;                              /* NULL: in clear */
@@ -37,7 +39,7 @@ struct waker {
 };
 
 /* One loop, its connections and its sessions with every shard. Nothing in it is touched by another thread but
- * `metrics`. */
+ * `metrics` and `has_room`. */
 struct http_thread {
 	struct service *service;
 	unsigned        index;
@@ -47,12 +49,14 @@ struct http_thread {
 	h2o_context_t    context;
 	h2o_accept_ctx_t accept_public, accept_admin;
 	h2o_socket_t    *listener, *admin_listener; /* the latter on thread 0 only */
-	unsigned         connections, admin_connections;
-	mono_us          accept_again; /* descriptors ran out: not before this */
-	mono_us          accept_told;  /* when they last had */
-	h2o_linklist_t   gates;        /* all connections, see gate.h */
-	h2o_linklist_t   ready;        /* those whose next request may be looked at */
-	mono_us          swept;        /* when it was last seen which take too long */
+	struct places    places, admin_places;
+	atomic_bool      has_room;       /* for another connection, with nobody giving way */
+	mono_us          accept_again;   /* descriptors ran out: not before this */
+	mono_us          accept_told;    /* when they last had */
+	mono_us          accept_evicted; /* when a connection last gave way for that */
+	h2o_linklist_t   gates;          /* all connections, see gate.h */
+	h2o_linklist_t   ready;          /* those whose next request may be looked at */
+	mono_us          swept;          /* when it was last seen which take too long */
 
 	struct ask  *asks[SHARDS_MAX];
 	struct waker wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */

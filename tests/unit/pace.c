@@ -62,3 +62,24 @@ Test(pace, large_answers_are_pressed_from_half_of_the_room_on)
 	cr_expect(pace_presses(half + 1, ANSWER_SMALL_BYTES + 1));
 	cr_expect_not(pace_presses(ANSWERS_BYTES_MAX, ANSWER_SMALL_BYTES));
 }
+
+Test(pace, whoever_stands_still_or_drips_is_slow)
+{
+	struct pace still, drips, moves;
+	pace_begin(&still, at_ms(0), 7);
+	pace_begin(&drips, at_ms(0), 7);
+	pace_begin(&moves, at_ms(0), 7);
+	for (int64_t ms = 0; ms <= 5000; ms += 250) {
+		bool late = ms > EVICT_AFTER_MS;
+		cr_expect(pace_holds(&still, at_ms(ms), 7));
+		cr_expect(pace_holds(&drips, at_ms(ms), 7 + (uint64_t)ms / 250));
+		cr_expect(pace_holds(&moves, at_ms(ms), 7 + (uint64_t)ms * PACE_BYTES / PACE_MS + 1));
+		cr_expect_eq(pace_is_slow(&still, at_ms(ms)), late, "%d", (int)ms);
+		cr_expect_eq(pace_is_slow(&drips, at_ms(ms)), late, "%d", (int)ms);
+		cr_expect_not(pace_is_slow(&moves, at_ms(ms)), "%d", (int)ms);
+	}
+	cr_expect(pace_holds(&moves, at_ms(6001), moves.last));
+	cr_expect(pace_is_slow(&moves, at_ms(6001)), "it was quick, and stands still now");
+	cr_expect(pace_holds(&still, at_ms(5100), 7 + PACE_BYTES));
+	cr_expect_not(pace_is_slow(&still, at_ms(5100)), "it moves again");
+}
