@@ -55,9 +55,9 @@ struct gate {
 	size_t lingered;
 };
 
-/* A connection just accepted on the public (or `admin`) listener. The gate owns the socket; it ends with it. When all
- * places are taken another connection gives way. Errors: none that the caller hears; one beyond what its address may have
- * is reset, and without memory the connection is closed. */
+/* A connection just accepted on the public (or `admin`) listener. The gate owns the socket; it ends with it.
+ * Errors: none that the caller hears; one beyond what its address may have is reset, and without memory the connection is
+ * closed. */
 void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin);
 
 static inline struct gate *gate_of(h2o_req_t *req)
@@ -90,9 +90,11 @@ bool gates_feed(struct http_thread *thread);
 /* Closes what takes too long; a few times a second. */
 void gates_sweep(struct http_thread *thread, mono_us now);
 
-/* The connection that is first to give way on the public (or `admin`) listener is told to leave; it is gone within a turn
- * or two. false: all have requests under way. */
-bool gates_evict(struct http_thread *thread, bool admin);
+/* The connection that is first to give way on the public (or `admin`) listener; NULL: none may. */
+struct gate *gates_first(struct http_thread *thread, bool admin);
+
+/* Makes it give way: it is told to leave, and gone within a turn or two. */
+void gate_evict(struct gate *gate);
 
 /* Is the body of a request still coming? */
 bool gates_receive(const struct http_thread *thread);

@@ -210,7 +210,6 @@ void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)
 		free(gate);
 		return;
 	}
-	if (places_are_full(places_of(gate))) gates_evict(thread, admin);
 	gate->since = thread_now(thread);
 	place_take(places_of(gate), &gate->place, kind_of(gate), gate->since);
 	h2o_linklist_insert(&thread->gates, &gate->all);
@@ -391,22 +390,22 @@ static bool has_bytes(const struct gate *gate)
 	return ioctl(h2o_socket_get_fd(gate->socket), FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-bool gates_evict(struct http_thread *thread, bool admin)
+struct gate *gates_first(struct http_thread *thread, bool admin)
 {
 	struct places *places = admin ? &thread->admin_places : &thread->places;
 	mono_us        now = thread_now(thread);
 	struct place  *place;
 	while ((place = places_first(places, now))) {
 		struct gate *gate = H2O_STRUCT_FROM_MEMBER(struct gate, place, place);
-		if (place->kind == PLACE_IDLE && has_bytes(gate)) {
-			place_turn(places, place, PLACE_FIRM,
-			           now); /* until it is read, this turn or the next */
-			continue;
-		}
-		bool is_silent = gate->state == GATE_IDLE && !gate->has_served;
-		metrics_evicted(&thread->metrics, is_silent ? GATE_HEAD : gate->state);
-		dismiss(gate);
-		return true;
+		if (gate->state != GATE_IDLE || !has_bytes(gate)) return gate;
+		place_turn(places, place, PLACE_FIRM, now); /* until it is read, this turn or the next */
 	}
-	return false;
+	return NULL;
+}
+
+void gate_evict(struct gate *gate)
+{
+	bool is_silent = gate->state == GATE_IDLE && !gate->has_served;
+	metrics_evicted(&gate->thread->metrics, is_silent ? GATE_HEAD : gate->state);
+	dismiss(gate);
 }

@@ -61,11 +61,6 @@ bool places_are_full(const struct places *places)
 	return stay(places) >= places->max;
 }
 
-bool places_may_yield(const struct places *places)
-{
-	return stay(places) > places->counts[PLACE_FIRM];
-}
-
 bool places_await_leavers(const struct places *places)
 {
 	return places->taken > stay(places);
@@ -84,5 +79,6 @@ struct place *places_first(const struct places *places, mono_us now)
 	bool          waited = unfinished && mono_since(now, unfinished->since).v >= NEWCOMER_MS * US_PER_MS;
 	if (waited) return unfinished;
 	if (idle) return idle;
-	return slow ? slow : unfinished;
+	if (slow) return slow;
+	return places->counts[PLACE_UNFINISHED] > places->max / 2 ? unfinished : NULL;
 }

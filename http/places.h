@@ -40,10 +40,10 @@ void place_free(struct places *places, struct place *place);
 /* Is there none left for another connection? */
 bool places_are_full(const struct places *places);
 
-/* Could any connection give way? Has one been told to leave that is not gone yet? */
-bool places_may_yield(const struct places *places);
+/* Has one been told to leave that is not gone yet? */
 bool places_await_leavers(const struct places *places);
 
 /* Who gives way: of the unfinished the one that has waited longest, but not before NEWCOMER_MS; else the one that has
- * idled longest; else the slowest for longest; else an unfinished one after all. NULL: nobody. */
+ * idled longest; else the one that has been slow for longest; else an unfinished one after all, if they hold more than half
+ * of all places. NULL: nobody. */
 struct place *places_first(const struct places *places, mono_us now);

@@ -152,7 +152,10 @@ static void find_descriptor(struct http_thread *thread, int error)
 	             mono_since(now, thread->accept_evicted).v < ACCEPT_PAUSE_MS * US_PER_MS;
 	if (waits) return;
 	thread->accept_evicted = now;
-	if (!gates_evict(thread, false))
+	struct gate *first = gates_first(thread, false);
+	if (first)
+		gate_evict(first);
+	else
 		thread->accept_again = mono_after(now, (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
 }
 
@@ -162,10 +165,13 @@ static void on_connections(h2o_socket_t *listener, const char *error)
 	bool                admin = listener == thread->admin_listener;
 	struct places      *places = admin ? &thread->admin_places : &thread->places;
 	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
-		if (places_are_full(places) && !places_may_yield(places)) return;
+		bool         full = places_are_full(places);
+		struct gate *first = full ? gates_first(thread, admin) : NULL;
+		if (full && !first) return;
 		h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
 		if (!socket && is_exhausted(errno)) find_descriptor(thread, errno);
 		if (!socket) return;
+		if (first) gate_evict(first);
 		gate_open(thread, socket, admin);
 	}
 }
@@ -205,9 +211,9 @@ static void regulate_listeners(struct http_thread *thread)
 	bool able = thread->accept_again.v == 0 || thread_now(thread).v >= thread->accept_again.v;
 	if (able) thread->accept_again.v = 0;
 	bool room = able && !places_are_full(&thread->places);
-	bool yields = able && places_may_yield(&thread->places);
-	bool admin = able &&
-	             (!places_are_full(&thread->admin_places) || places_may_yield(&thread->admin_places));
+	bool yields = able && !room && places_first(&thread->places, thread_now(thread));
+	bool admin = able && (!places_are_full(&thread->admin_places) ||
+	                      places_first(&thread->admin_places, thread_now(thread)));
 	atomic_store_explicit(&thread->has_room, room, memory_order_relaxed);
 	regulate(thread->listener, room || (yields && !others_have_room(thread)));
 	regulate(thread->admin_listener, admin);

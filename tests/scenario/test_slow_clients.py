@@ -1,7 +1,6 @@
 """Clients that are slow, greedy or many: what they may hold of the service's time, memory and descriptors is bounded, and
 whoever behaves is served meanwhile."""
 import os
-import resource
 import signal
 import socket
 import ssl
@@ -11,8 +10,7 @@ from itertools import islice
 
 import pytest
 from harness import wait_for
-from metrics import Metrics, look
-from patience import PATIENCE
+from metrics import look
 from raw import connect, receive_all, receive_answer, refuses, take_answers, talk
 from shop import Shop, path_of
 
@@ -170,73 +168,6 @@ def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
             pass  # both kernels' buffers are full: it is not read any further
         is_served(own, pass_id)
         assert own.service.peak_memory("http") < memory + 16 * MIB
-
-
-# Many
-
-def limited(service, descriptors):
-    """The command of serve under a limit of open files."""
-    return ["bash", "-c", f'ulimit -n {descriptors}; exec "$@"', "serve", *service.command()]
-
-
-@pytest.mark.plain
-def test_at_the_cap_on_connections_nothing_spins(new_service):
-    service = new_service(start=False, shards=1)
-    service.start(command=limited(service, 560))
-    shop = Shop(service, ("balance",))
-    pass_id = shop.create()["id"]
-    shop.client.get(path_of(pass_id))
-    limit = look(service).get("stampede_http_connections_limit")
-    assert 100 < limit < 400
-    with ExitStack() as stack:
-        crowd = [stack.enter_context(closing(connect(service.http))) for _ in range(int(limit) + 40)]
-        wait_for(lambda: look(service).get("stampede_http_connections") == limit, 5, "the cap")
-        # Those inside are served, and so is the operator; those outside wait, and nobody works meanwhile.
-        begin, work = time.monotonic(), look(service).get("stampede_http_cpu_seconds_total")
-        is_served(shop, pass_id)
-        for _ in range(20):
-            assert service.is_ready()
-        wait_for(lambda: time.monotonic() - begin > 1, 5, "a second")
-        assert look(service).get("stampede_http_cpu_seconds_total") - work < (time.monotonic() - begin) / 2
-        late = crowd[-1]
-        late.sendall(head(shop, f"GET {path_of(pass_id)} HTTP/1.1", "Connection: close"))
-        late.settimeout(0.3)
-        with pytest.raises(TimeoutError):
-            late.recv(1)
-        late.settimeout(10 * PATIENCE)
-        for connection in crowd[:100]:
-            connection.close()
-        assert receive_answer(late)[0].status == 200
-    wait_for(lambda: look(service).get("stampede_http_connections") == 1, 5, "the crowd to be gone")
-    shop.close()
-
-
-@pytest.mark.plain
-def test_without_descriptors_nothing_spins_either(own):
-    service, pass_id = own.service, own.create()["id"]
-    pid = service.pid_of("http")
-    service.expect_log("level=warn .*accept_paused")
-    own.client.get(path_of(pass_id))
-    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    used = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
-    with ExitStack() as stack:
-        admin = stack.enter_context(service.admin())
-        admin.get("/healthz")
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 10, before[1]))
-        crowd = [stack.enter_context(closing(connect(service.http))) for _ in range(40)]
-
-        def cpu():
-            return Metrics(admin.get("/metrics").body.decode()).get("stampede_http_cpu_seconds_total")
-
-        wait_for(lambda: "accept_paused" in service.log_path.read_text(), 5, "descriptors to run out")
-        begin, work = time.monotonic(), cpu()
-        is_served(own, pass_id)
-        wait_for(lambda: time.monotonic() - begin > 1, 5, "a second")
-        assert cpu() - work < (time.monotonic() - begin) / 2
-        assert service.log_path.read_text().count("accept_paused") == 1
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
-        crowd[-1].sendall(head(own, f"GET {path_of(pass_id)} HTTP/1.1"))
-        assert receive_answer(crowd[-1])[0].status == 200
 
 
 # Leave to send

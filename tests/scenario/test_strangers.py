@@ -1,0 +1,355 @@
+"""Strangers take every place there is, each in a way of its own. An honest client who comes then is served within a second;
+who gives way to it has an order; and whoever has a request under way gives way to nobody."""
+import os
+import resource
+import signal
+import socket
+import ssl
+import time
+from contextlib import ExitStack, closing
+
+import pytest
+from harness import PATIENCE, wait_for
+from metrics import look
+from raw import connect, receive_all, receive_answer
+from shop import Shop, path_of
+from strangers import HELLO, UNKEYED, Strangers
+
+pytestmark = pytest.mark.plain
+
+
+def limited(service, descriptors):
+    """The command of serve under a limit of open files."""
+    return ["bash", "-c", f'ulimit -n {descriptors}; exec "$@"', "serve", *service.command()]
+
+
+class Small:
+    """A shop on a service with few places, and what a client needs to speak with it."""
+
+    def __init__(self, new_service, certificate=None, threads=1, descriptors=300, options=()):
+        options = [*options]
+        self.tls = None
+        if certificate:
+            options += ["--tls-cert", str(certificate[0]), "--tls-key", str(certificate[1])]
+            self.tls = ssl.create_default_context(cafile=certificate[0])
+        self.service = new_service(start=False, shards=1, http_threads=threads, options=options)
+        self.service.start(command=limited(self.service, descriptors))
+        self.shop = Shop(self.service, ("balance",))
+        self.shop.client.tls = self.tls
+        self.pass_id = self.shop.create()["id"]
+        self.shop.client.close()
+        self.places = int(look(self.service).get("stampede_http_connections_limit"))
+
+    def connect(self, source=None):
+        connection = socket.create_connection(self.service.http, 10, source_address=source and (source, 0))
+        return self.tls.wrap_socket(connection, server_hostname="127.0.0.1") if self.tls else connection
+
+    def get(self, *fields):
+        lines = [f"GET {path_of(self.pass_id)} HTTP/1.1", "Host: x", f"Authorization: Bearer {self.shop.key}", *fields, "", ""]
+        return "\r\n".join(lines).encode()
+
+    def ask(self, connection):
+        connection.sendall(self.get())
+        return receive_answer(connection)[0].status
+
+    def be_served(self):
+        """By a new connection. Returns how long it took."""
+        begin = time.monotonic()
+        with closing(self.connect()) as connection:
+            assert self.ask(connection) == 200
+        return time.monotonic() - begin
+
+    def evicted(self):
+        numbers = look(self.service)
+        return {kind: int(count) for kind in ("handshake", "idle", "head", "body", "answer", "linger")
+                if (count := numbers.get("stampede_http_connections_evicted_total", during=kind))}
+
+
+def has_ended(connection):
+    try:
+        connection.setblocking(False)
+        return connection.recv(65536) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+    finally:
+        connection.setblocking(True)
+
+
+# Whoever comes is served
+
+POST = b"POST /v1/passes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+WAYS = {
+    "silent": {},
+    "a letter": {"first": b"G"},
+    "a head that drips": {"first": b"GET / HTTP/1.1\r\nX: ", "more": b"a"},
+    "idle after a refusal": {"first": UNKEYED},
+    "refusal after refusal": {"first": UNKEYED, "more": UNKEYED},
+    "idle after the document": {"first": b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"},
+    "bad requests": {"first": b"GET nowhere HTTP/1.1\r\n\r\n"},
+    "a body that drips": {"first": POST + b"Content-Length: 100000\r\n", "more": b" "},
+    "answers that nobody reads": {"first": b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 80, "small": True},
+}
+
+
+def way_of(shop, way):
+    """A stranger's key has the right form, as anybody's may have: nothing but the shard can tell."""
+    made_up = shop.key[:-8] + "A" * 8
+    first = way.get("first", b"")
+    if first.startswith(POST):
+        first += f"Authorization: Bearer {made_up}\r\n\r\n".encode()
+    return {**way, "first": first}
+
+
+@pytest.mark.parametrize("is_encrypted, threads", [(False, 1), (False, 3), (True, 1)])
+@pytest.mark.parametrize("way", WAYS)
+def test_strangers_in_every_place(new_service, certificate, way, is_encrypted, threads):
+    small = Small(new_service, certificate if is_encrypted else None, threads)
+    with Strangers(small.service.http, small.places + 40, tls=small.tls, **way_of(small.shop, WAYS[way])) as strangers:
+        wait_for(lambda: strangers.come > small.places and
+                 look(small.service).get("stampede_http_connections") >= small.places * 0.9, 20, "the strangers")
+        time.sleep(1.5)  # so long somebody who moves nothing is let be
+        for _ in range(5):
+            assert small.be_served() < PATIENCE
+        assert strangers.come > small.places
+    small.shop.close()
+
+
+@pytest.mark.parametrize("first", [b"", HELLO, HELLO + b"\0" * 100])
+def test_strangers_who_never_finish_their_handshake(new_service, certificate, first):
+    small = Small(new_service, certificate)
+    with Strangers(small.service.http, small.places + 40, first=first, more=first and b"\0") as strangers:
+        wait_for(lambda: strangers.come > small.places, 20, "the strangers")
+        for _ in range(5):
+            assert small.be_served() < PATIENCE
+        assert small.evicted().get("handshake", 0) > 0
+    small.shop.close()
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True])
+def test_strangers_who_come_again_and_again_beside_idle_ones(new_service, certificate, is_encrypted):
+    """Nearly all places are idle after a refusal, so that whoever is new is the only one who has not finished: it is not put
+    out by the next who comes."""
+    small = Small(new_service, certificate if is_encrypted else None)
+    with Strangers(small.service.http, small.places - 2, first=UNKEYED, tls=small.tls) as idle:
+        wait_for(lambda: idle.come >= small.places - 2, 20, "the idle ones")
+        with Strangers(small.service.http, 30):
+            for _ in range(10):
+                assert small.be_served() < PATIENCE
+    small.shop.close()
+
+
+def test_strangers_on_the_admin_listener(new_service):
+    small = Small(new_service)
+    ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with Strangers(small.service.admin_address, 50), Strangers(small.service.admin_address, 50, first=ask) as strangers:
+        wait_for(lambda: strangers.come > 50, 10, "the strangers")
+        for _ in range(5):
+            begin = time.monotonic()
+            assert small.service.is_ready()
+            assert time.monotonic() - begin < PATIENCE
+    small.shop.close()
+
+
+# Who gives way
+
+def test_the_order_in_which_they_give_way(new_service):
+    small = Small(new_service)
+    with ExitStack() as stack:
+        def come(first=b""):
+            connection = stack.enter_context(closing(connect(small.service.http)))
+            if first:
+                connection.sendall(first)
+            return connection
+
+        def idle():
+            connection = come(UNKEYED)
+            assert receive_answer(connection)[0].status == 401
+            return connection
+
+        idlers = [idle() for _ in range(small.places - 4)]
+        silent, half = come(), come(b"GET /")
+        again = idle()
+        again.sendall(b"GET /")
+        lately = idlers.pop(0)
+        lately.sendall(UNKEYED)  # the oldest, and yet it has idled for the shortest time
+        assert receive_answer(lately)[0].status == 401
+        time.sleep(0.4)  # longer than a newcomer's moment
+        wait_for(lambda: look(small.service).get("stampede_http_connections") == small.places - 1, 5, "all of them")
+        order = [None, silent, half, again, *idlers[:20]]
+        newcomers = []
+        for goes in order:
+            newcomers.append(idle())
+            if goes:
+                wait_for(lambda: has_ended(goes), 5, "the next to give way")
+        for stays in (lately, *idlers[20:], *newcomers):
+            assert not has_ended(stays)
+        wait_for(lambda: small.evicted() == {"head": 3, "idle": 20}, 5, lambda: small.evicted())
+        numbers = look(small.service)
+        assert numbers.get("stampede_http_connections") == numbers.get("stampede_http_connections_idle") == small.places
+    small.shop.close()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_request_under_way_gives_way_to_nobody(new_service, threads):
+    """The shard stands still, and requests fill all places: who comes waits outside, nothing spins, and every answer comes."""
+    small = Small(new_service, threads=threads)
+    service, http = small.service, small.service.pid_of("http")
+    others = len(os.listdir(f"/proc/{http}/fd"))
+    shard = service.signal("shard", 0, signal.SIGSTOP)
+
+    def places_taken():
+        return len(os.listdir(f"/proc/{http}/fd")) - others
+
+    def cpu():
+        fields = open(f"/proc/{http}/stat").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    with ExitStack() as stack:
+        idle = [stack.enter_context(closing(connect(service.http))) for _ in range(20)]
+        for connection in idle:
+            connection.sendall(UNKEYED)
+            assert receive_answer(connection)[0].status == 401
+        busy = [stack.enter_context(closing(connect(service.http))) for _ in range(small.places + 30)]
+        for connection in busy:
+            connection.sendall(small.get("Connection: close"))
+        wait_for(lambda: places_taken() == small.places and all(has_ended(connection) for connection in idle), 3, "all places")
+        begin, work = time.monotonic(), cpu()
+        time.sleep(0.5)
+        assert places_taken() == small.places
+        assert cpu() - work < (time.monotonic() - begin) / 2
+        os.kill(shard, signal.SIGCONT)
+        for connection in busy:
+            assert receive_answer(connection)[0].status == 200
+            assert receive_all(connection) == b""
+    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "the crowd to be gone")
+    assert set(small.evicted()) <= {"idle", "linger"}  # and those answered who do not close their end
+    small.shop.close()
+
+
+# Descriptors
+
+@pytest.mark.parametrize("are_busy", [False, True])
+def test_without_descriptors_somebody_gives_way_and_nothing_spins(own, are_busy):
+    """With more places than descriptors. Those with a request under way give way to nobody, then the listener rests."""
+    service, pass_id = own.service, own.create()["id"]
+    pid = service.pid_of("http")
+    service.expect_log("level=warn .*descriptors_exhausted")
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    own.client.close()
+    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "nobody else")
+    ask = f"GET {path_of(pass_id)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {own.key}\r\n\r\n".encode()
+
+    def cpu():
+        fields = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    used = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
+    shard = service.signal("shard", 0, signal.SIGSTOP) if are_busy else None
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 10, before[1]))
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(closing(connect(service.http))) for _ in range(40)]
+        for connection in crowd if are_busy else []:
+            connection.sendall(ask)
+        wait_for(lambda: "descriptors_exhausted" in service.log_path.read_text(), 5, "descriptors to run out")
+        begin, work = time.monotonic(), cpu()
+        if not are_busy:
+            with closing(connect(service.http)) as honest:
+                honest.sendall(ask)
+                assert receive_answer(honest)[0].status == 200
+            assert time.monotonic() - begin < PATIENCE
+        time.sleep(1)
+        assert cpu() - work < (time.monotonic() - begin) / 2
+        assert service.log_path.read_text().count("descriptors_exhausted") == 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        if are_busy:
+            os.kill(shard, signal.SIGCONT)
+            assert [receive_answer(connection)[0].status for connection in crowd] == [200] * 40
+            assert look(service).sum("stampede_http_connections_evicted_total") == 0
+        else:
+            assert look(service).get("stampede_http_connections_evicted_total", during="head") >= 30
+
+
+# How many an address may have
+
+@pytest.mark.parametrize("is_encrypted, threads", [(False, 1), (False, 3), (True, 3)])
+def test_an_address_may_have_so_many(new_service, certificate, is_encrypted, threads):
+    small = Small(new_service, certificate if is_encrypted else None, threads, 1024, ["--connections-per-address", "6"])
+    service = small.service
+
+    def refused():
+        return look(service).get("stampede_http_connections_refused_total")
+
+    def is_let_in(source="127.0.0.1"):
+        try:
+            with closing(small.connect(source)) as connection:
+                return small.ask(connection) == 200
+        except (ConnectionError, ssl.SSLEOFError):
+            return False
+
+    assert refused() == 0
+    with ExitStack() as stack:
+        held = [stack.enter_context(closing(small.connect("127.0.0.1"))) for _ in range(6)]
+        assert [small.ask(connection) for connection in held] == [200] * 6
+        for count in range(1, 20):
+            with pytest.raises(ConnectionResetError):
+                with closing(socket.create_connection(service.http, 10, source_address=("127.0.0.1", 0))) as one_more:
+                    one_more.sendall(small.get())
+                    assert one_more.recv(1), "closed, and not reset"
+            wait_for(lambda: refused() == count, 5, "it to be counted")
+        assert all(is_let_in("127.0.0.2") for _ in range(3)), "another address has its own"
+        assert service.is_ready(), "the admin's listener has no such limit"
+        assert [small.ask(connection) for connection in held] == [200] * 6
+        held[0].close()
+        wait_for(is_let_in, 5, "the place of one that has gone")
+        wait_for(lambda: look(service).get("stampede_http_connections") == 5, 5, "five")
+        assert is_let_in()
+    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "all to be gone")
+    assert all(is_let_in() for _ in range(10))
+    small.shop.close()
+
+
+def test_by_default_an_address_may_have_as_many_as_come(own):
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(closing(connect(own.service.http))) for _ in range(200)]
+        for connection in crowd:
+            connection.sendall(UNKEYED)
+        assert [receive_answer(connection)[0].status for connection in crowd] == [401] * 200
+        assert look(own.service).get("stampede_http_connections_refused_total") == 0
+
+
+# How long one may be idle
+
+@pytest.mark.parametrize("is_encrypted", [False, True])
+def test_how_long_a_connection_may_be_idle(new_service, certificate, is_encrypted):
+    small = Small(new_service, certificate if is_encrypted else None, options=["--keep-alive", "2s"])
+    with ExitStack() as stack:
+        idle, busy = (stack.enter_context(closing(small.connect())) for _ in range(2))
+        admin = stack.enter_context(closing(connect(small.service.admin_address)))
+        admin.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert receive_answer(admin)[0].status == 200 == small.ask(idle) == small.ask(busy)
+        begin = time.monotonic()
+        idle.settimeout(0.5)
+        while True:
+            assert small.ask(busy) == 200
+            try:
+                assert idle.recv(1) == b"", "closed without a word"
+                break
+            except TimeoutError:
+                assert time.monotonic() - begin < 3 * PATIENCE
+        assert time.monotonic() - begin > 1.8
+        assert admin.recv(1) == b""
+        assert small.ask(busy) == 200
+    numbers = look(small.service)
+    assert numbers.get("stampede_http_connections_closed_total", during="idle") >= 2
+    small.shop.close()
+
+
+@pytest.mark.parametrize("option, value, want", [
+    ("--keep-alive", "0", "a duration from 1s to 3600s"), ("--keep-alive", "2", "a duration from 1s"),
+    ("--keep-alive", "2h", "a duration from 1s"), ("--connections-per-address", "x", "a whole number from 0")])
+def test_options_that_mean_nothing(new_service, option, value, want):
+    service = new_service(start=False)
+    refusal = service.run("serve", option, value)
+    assert refusal.returncode == 2 and f"{option}: wants {want}" in refusal.stderr
