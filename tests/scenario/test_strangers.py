@@ -95,7 +95,7 @@ WAYS = {
 
 def way_of(shop, way):
     """A stranger's key has the right form, as anybody's may have: nothing but the shard can tell."""
-    made_up = shop.key[:-8] + "A" * 8
+    made_up = shop.key[:-8] + "a" * 8
     first = way.get("first", b"")
     if first.startswith(POST):
         first += f"Authorization: Bearer {made_up}\r\n\r\n".encode()
@@ -188,6 +188,46 @@ def test_the_order_in_which_they_give_way(new_service):
         wait_for(lambda: small.evicted() == {"head": 3, "idle": 20}, 5, lambda: small.evicted())
         numbers = look(small.service)
         assert numbers.get("stampede_http_connections") == numbers.get("stampede_http_connections_idle") == small.places
+    small.shop.close()
+
+
+def test_nobody_gives_way_while_a_thread_has_room(new_service):
+    small = Small(new_service, threads=3)
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(closing(connect(small.service.http))) for _ in range(small.places)]
+        for connection in crowd:
+            connection.sendall(UNKEYED)
+            assert receive_answer(connection)[0].status == 401
+        wait_for(lambda: look(small.service).get("stampede_http_connections_idle") == small.places, 5, "all to be idle")
+        assert small.evicted() == {}
+        assert small.be_served() < PATIENCE
+        assert sum(has_ended(connection) for connection in crowd) == 1 == small.evicted()["idle"]
+    small.shop.close()
+
+
+def test_a_request_that_has_arrived_is_under_way(new_service):
+    """The service stands still while those who have idled longest send their next request, and others come. Whichever it
+    looks at first, it answers all."""
+    small = Small(new_service)
+    service, http = small.service, small.service.pid_of("http")
+    with ExitStack() as stack:
+        def idle():
+            connection = stack.enter_context(closing(connect(service.http)))
+            connection.sendall(UNKEYED)
+            assert receive_answer(connection)[0].status == 401
+            return connection
+
+        crowd = [idle() for _ in range(small.places)]
+        for _ in range(5):
+            asking, crowd = crowd[:10], crowd[10:]
+            os.kill(http, signal.SIGSTOP)
+            newcomers = [stack.enter_context(closing(connect(service.http))) for _ in range(20)]
+            for connection in [*asking, *newcomers]:
+                connection.sendall(UNKEYED)
+            os.kill(http, signal.SIGCONT)
+            for connection in [*asking, *newcomers]:
+                assert receive_answer(connection)[0].status == 401
+            crowd = crowd[20:] + asking + newcomers
     small.shop.close()
 
 
