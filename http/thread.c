@@ -159,6 +159,16 @@ static void find_descriptor(struct http_thread *thread, int error)
 		thread->accept_again = mono_after(now, (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
 }
 
+static bool others_have_room(const struct http_thread *thread)
+{
+	const struct service *service = thread->service;
+	for (unsigned i = 0; i < service->thread_count; i++)
+		if (i != thread->index &&
+		    atomic_load_explicit(&service->threads[i].has_room, memory_order_relaxed))
+			return true;
+	return false;
+}
+
 static void on_connections(h2o_socket_t *listener, const char *error)
 {
 	struct http_thread *thread = listener->data;
@@ -167,7 +177,7 @@ static void on_connections(h2o_socket_t *listener, const char *error)
 	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
 		bool         full = places_are_full(places);
 		struct gate *first = full ? gates_first(thread, admin) : NULL;
-		if (full && !first) return;
+		if (full && (!first || (!admin && others_have_room(thread)))) return;
 		h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
 		if (!socket && is_exhausted(errno)) find_descriptor(thread, errno);
 		if (!socket) return;
@@ -192,16 +202,6 @@ static void regulate(h2o_socket_t *listener, bool open)
 		h2o_socket_read_start(listener, on_connections);
 	else
 		h2o_socket_read_stop(listener);
-}
-
-static bool others_have_room(const struct http_thread *thread)
-{
-	const struct service *service = thread->service;
-	for (unsigned i = 0; i < service->thread_count; i++)
-		if (i != thread->index &&
-		    atomic_load_explicit(&service->threads[i].has_room, memory_order_relaxed))
-			return true;
-	return false;
 }
 
 /* A listener that may not be served is not read, so that new connections wait in the kernel's queue, or are another

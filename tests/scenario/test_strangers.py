@@ -198,7 +198,8 @@ def test_nobody_gives_way_while_a_thread_has_room(new_service):
         for connection in crowd:
             connection.sendall(UNKEYED)
             assert receive_answer(connection)[0].status == 401
-        wait_for(lambda: look(small.service).get("stampede_http_connections_idle") == small.places, 5, "all to be idle")
+        wait_for(lambda: look(small.service).get("stampede_http_connections_idle") == small.places, 5,
+                 lambda: f"all to be idle: {small.evicted()}")
         assert small.evicted() == {}
         assert small.be_served() < PATIENCE
         assert sum(has_ended(connection) for connection in crowd) == 1 == small.evicted()["idle"]
