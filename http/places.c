@@ -80,5 +80,5 @@ struct place *places_first(const struct places *places, mono_us now)
 	if (waited) return unfinished;
 	if (idle) return idle;
 	if (slow) return slow;
-	return places->counts[PLACE_UNFINISHED] > places->max / 2 ? unfinished : NULL;
+	return places->counts[PLACE_UNFINISHED] > stay(places) / 2 ? unfinished : NULL;
 }

@@ -44,6 +44,6 @@ bool places_are_full(const struct places *places);
 bool places_await_leavers(const struct places *places);
 
 /* Who gives way: of the unfinished the one that has waited longest, but not before NEWCOMER_MS; else the one that has
- * idled longest; else the one that has been slow for longest; else an unfinished one after all, if they hold more than half
- * of all places. NULL: nobody. */
+ * idled longest; else the one that has been slow for longest; else an unfinished one after all, if they are more than half
+ * of all. NULL: nobody. */
 struct place *places_first(const struct places *places, mono_us now);

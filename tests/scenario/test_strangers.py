@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from contextlib import ExitStack, closing
+from pathlib import Path
 
 import pytest
 from harness import PATIENCE, wait_for
@@ -102,14 +103,15 @@ def way_of(shop, way):
     return {**way, "first": first}
 
 
-@pytest.mark.parametrize("is_encrypted, threads", [(False, 1), (False, 3), (True, 1)])
+@pytest.mark.parametrize("is_encrypted, threads", [(False, 3), (True, 1)])
 @pytest.mark.parametrize("way", WAYS)
 def test_strangers_in_every_place(new_service, certificate, way, is_encrypted, threads):
     small = Small(new_service, certificate if is_encrypted else None, threads)
     with Strangers(small.service.http, small.places + 40, tls=small.tls, **way_of(small.shop, WAYS[way])) as strangers:
         wait_for(lambda: strangers.come > small.places and
                  look(small.service).get("stampede_http_connections") >= small.places * 0.9, 20, "the strangers")
-        time.sleep(1.5)  # so long somebody who moves nothing is let be
+        if way in ("a body that drips", "answers that nobody reads"):
+            time.sleep(1.5)  # so long whoever moves nothing is let be
         for _ in range(5):
             assert small.be_served() < PATIENCE
         assert strangers.come > small.places
@@ -222,6 +224,7 @@ def test_a_request_that_has_arrived_is_under_way(new_service):
         for _ in range(5):
             asking, crowd = crowd[:10], crowd[10:]
             os.kill(http, signal.SIGSTOP)
+            wait_for(lambda: all(") T " in task.read_text() for task in Path(f"/proc/{http}/task").glob("*/stat")), 5, "the stop")
             newcomers = [stack.enter_context(closing(connect(service.http))) for _ in range(20)]
             for connection in [*asking, *newcomers]:
                 connection.sendall(UNKEYED)
@@ -290,9 +293,11 @@ def test_without_descriptors_somebody_gives_way_and_nothing_spins(own, are_busy)
     shard = service.signal("shard", 0, signal.SIGSTOP) if are_busy else None
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 10, before[1]))
     with ExitStack() as stack:
-        crowd = [stack.enter_context(closing(connect(service.http))) for _ in range(40)]
-        for connection in crowd if are_busy else []:
-            connection.sendall(ask)
+        crowd = []
+        for _ in range(40):
+            crowd.append(stack.enter_context(closing(connect(service.http))))
+            if are_busy:
+                crowd[-1].sendall(ask)
         wait_for(lambda: "descriptors_exhausted" in service.log_path.read_text(), 5, "descriptors to run out")
         begin, work = time.monotonic(), cpu()
         if not are_busy:
