@@ -10,8 +10,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from harness import PATIENCE, wait_for
+from harness import wait_for
 from metrics import look
+from patience import PATIENCE
 from raw import connect, receive_all, receive_answer
 from shop import Shop, path_of
 from strangers import HELLO, UNKEYED, Strangers
@@ -42,7 +43,7 @@ class Small:
         self.places = int(look(self.service).get("stampede_http_connections_limit"))
 
     def connect(self, source=None):
-        connection = socket.create_connection(self.service.http, 10, source_address=source and (source, 0))
+        connection = socket.create_connection(self.service.http, 10 * PATIENCE, source_address=source and (source, 0))
         return self.tls.wrap_socket(connection, server_hostname="127.0.0.1") if self.tls else connection
 
     def get(self, *fields):
@@ -340,7 +341,7 @@ def test_an_address_may_have_so_many(new_service, certificate, is_encrypted, thr
         assert [small.ask(connection) for connection in held] == [200] * 6
         for count in range(1, 20):
             with pytest.raises(ConnectionResetError):
-                with closing(socket.create_connection(service.http, 10, source_address=("127.0.0.1", 0))) as one_more:
+                with closing(socket.create_connection(service.http, 10 * PATIENCE, source_address=("127.0.0.1", 0))) as one_more:
                     one_more.sendall(small.get())
                     assert one_more.recv(1), "closed, and not reset"
             wait_for(lambda: refused() == count, 5, "it to be counted")
