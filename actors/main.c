@@ -26,7 +26,7 @@ static bool has_internal(const struct options *options)
 {
 	return options->listen_fd >= 0 || options->admin_fd >= 0 || options->gate_fd >= 0 ||
 	       options->counts_fd >= 0 || options->supervisor_pid || options->may_format ||
-	       options->restored || options->from || options->lineage;
+	       options->restored || options->from || options->lineage || options->table;
 }
 
 static int serve(int argc, char **argv)
@@ -56,6 +56,7 @@ static int (*main_of(const char *role))(const struct options *)
 	if (!strcmp(role, role_text(ROLE_TIMER))) return timer_main;
 	if (!strcmp(role, "check")) return check_main;
 	if (!strcmp(role, "restore")) return restore_main;
+	if (!strcmp(role, "dump")) return dump_main;
 	return NULL;
 }
 

@@ -13,3 +13,5 @@ int timer_main(const struct options *options);
  * shard/offline.c. They end by themselves, and speak on standard output alone. */
 int check_main(const struct options *options);
 int restore_main(const struct options *options);
+int dump_main(
+    const struct options *options); /* prints to standard output, and fails on standard error: shard/dump.c */

@@ -13,7 +13,7 @@ enum {
 	KEY_BYTES = 48
 };
 
-static enum err read_account(struct span value, struct account_row *row)
+enum err account_row_read(struct span value, struct account_row *row)
 {
 	if (value.size < HEAD_BYTES) return ERR_DAMAGED;
 	*row = (struct account_row){
@@ -34,7 +34,7 @@ enum err account_row_get(struct view *view, struct account_id id, struct account
 	struct row_key key = key_account(id);
 	struct span    value;
 	enum err       err = view_get(view, TABLE_ACCOUNT, key_span(&key), &value);
-	return err ? err : read_account(value, row);
+	return err ? err : account_row_read(value, row);
 }
 
 enum err account_row_put(struct view *view, struct account_id id, const struct account_row *row)
@@ -62,7 +62,7 @@ enum err account_row_next(struct view *view, struct account_id *id, struct accou
 	if (err) return err;
 	if (found.key.size != sizeof *id) return ERR_DAMAGED;
 	memcpy(id->b, found.key.at, sizeof id->b);
-	return read_account(found.value, row);
+	return account_row_read(found.value, row);
 }
 
 enum err key_row_put(struct view *view, struct account_id account, const struct key_row *row)
@@ -75,6 +75,15 @@ enum err key_row_put(struct view *view, struct account_id account, const struct 
 	return write_put(view_writes(view), TABLE_KEY, key_span(&key), span_of(bytes, sizeof bytes));
 }
 
+enum err key_row_read(struct span value, struct key_row *row)
+{
+	if (value.size != KEY_BYTES) return ERR_DAMAGED;
+	memcpy(row->hash, value.at, 32);
+	row->created.v = (int64_t)get_le64(value.at + 32);
+	row->revoked.v = (int64_t)get_le64(value.at + 40);
+	return OK;
+}
+
 enum err key_row_next(struct view *view, struct account_id account, struct key_row *row)
 {
 	struct row_key  begin = key_account(account), key = key_uuid(account, row->id);
@@ -83,11 +92,7 @@ enum err key_row_next(struct view *view, struct account_id account, struct key_r
 	enum err err = view_from(view, TABLE_KEY, key_span(&key), &found);
 	if (err) return err;
 	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
-	if (found.key.size != begin.size + sizeof row->id || found.value.size != KEY_BYTES)
-		return ERR_DAMAGED;
+	if (found.key.size != begin.size + sizeof row->id) return ERR_DAMAGED;
 	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id.b);
-	memcpy(row->hash, found.value.at, 32);
-	row->created.v = (int64_t)get_le64(found.value.at + 32);
-	row->revoked.v = (int64_t)get_le64(found.value.at + 40);
-	return OK;
+	return key_row_read(found.value, row);
 }

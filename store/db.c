@@ -204,11 +204,8 @@ enum err db_commit(struct db *db, const struct applied *applied)
 	return db_err(mdb_txn_commit(txn));
 }
 
-enum err db_applied(struct view *view, struct applied *applied)
+enum err applied_read(struct span value, struct applied *applied)
 {
-	struct span value;
-	enum err    err = row_get(view, TABLE_META, applied_key, &value);
-	if (err) return err;
 	if (value.size != APPLIED_BYTES) return ERR_DAMAGED;
 	*applied = (struct applied){
 	    .segment = get_le64(value.at),
@@ -220,6 +217,13 @@ enum err db_applied(struct view *view, struct applied *applied)
 	    .chain = get_le32(value.at + 48),
 	};
 	return OK;
+}
+
+enum err db_applied(struct view *view, struct applied *applied)
+{
+	struct span value;
+	enum err    err = row_get(view, TABLE_META, applied_key, &value);
+	return err ? err : applied_read(value, applied);
 }
 
 uint64_t db_newest_applied(struct span pages)

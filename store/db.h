@@ -24,8 +24,9 @@ void                db_close(struct db **db); /* without a sync; an open transac
 must_check enum err db_begin(struct db *db); /* the write transaction */
 /* `verified`: the rows patched have been read, and so verified, in this transaction. */
 must_check enum err db_apply(struct db *db, const struct write *write, bool verified);
-must_check enum err db_commit(struct db *db, const struct applied *applied); /* ends it */
-must_check enum err db_applied(struct view *view, struct applied *applied);  /* NOT_FOUND: fresh */
+must_check enum err db_commit(struct db *db, const struct applied *applied);  /* ends it */
+must_check enum err db_applied(struct view *view, struct applied *applied);   /* NOT_FOUND: fresh */
+must_check enum err applied_read(struct span value, struct applied *applied); /* of its row in META */
 /* The highest seq of an applied position that stands in these pages of some data.mdb with its checksum; 0: none. */
 uint64_t            db_newest_applied(struct span pages);
 must_check enum err db_sync(struct db *db); /* forces everything to disk */

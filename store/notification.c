@@ -183,6 +183,15 @@ static enum err add_state(struct view *view, struct account_id account, uint32_t
 
 /* Counts ------------------------------------------------------------------------------------------------------- */
 
+enum err notification_tally_read(struct span value, struct notification_tally *tally)
+{
+	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
+	tally->made = get_le32(value.at);
+	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
+		tally->counts[i] = get_le32(value.at + 4 + 4 * i);
+	return OK;
+}
+
 enum err notification_tally_get(struct view *view, struct account_id account,
                                 struct notification_tally *tally)
 {
@@ -191,11 +200,7 @@ enum err notification_tally_get(struct view *view, struct account_id account,
 	enum err       err = view_get(view, TABLE_NOTIFICATION_TALLY, key_span(&key), &value);
 	*tally = (struct notification_tally){0};
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
-	tally->made = get_le32(value.at);
-	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
-		tally->counts[i] = get_le32(value.at + 4 + 4 * i);
-	return OK;
+	return notification_tally_read(value, tally);
 }
 
 static enum err put_tally(struct view *view, struct account_id account,

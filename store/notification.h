@@ -70,6 +70,7 @@ must_check enum err notification_due_read(struct span key, struct notification_d
 
 /* Stored values. The message points into `value`. Errors: ERR_DAMAGED. */
 must_check enum err notification_read(struct span value, struct notification *row);
+must_check enum err notification_tally_read(struct span value, struct notification_tally *tally);
 void                notification_write(const struct notification *row, struct buffer *value);
 
 /* A whole row of columns. */

@@ -110,6 +110,14 @@ out:
 	return err;
 }
 
+bool segment_head_holds(struct span bytes, uint64_t number)
+{
+	const uint8_t *head = bytes.at;
+	return bytes.size >= HEAD_BYTES && !memcmp(head, magic, sizeof magic) &&
+	       get_le32(head + 48) == crc32c(0, head, 48) && get_le32(head + 8) == VERSION &&
+	       get_le64(head + 32) == number && get_le64(head + 40) == bytes.size;
+}
+
 enum err segment_delete(const struct journal_dir *dir, uint64_t number)
 {
 	char name[SEGMENT_NAME];
@@ -128,7 +136,7 @@ enum err segment_remove(const struct journal_dir *dir, uint64_t number, struct p
 	return err;
 }
 
-static bool number_of(const char *name, uint64_t *number)
+bool segment_number_read(const char *name, uint64_t *number)
 {
 	char *end;
 	if (strlen(name) != 24 || strcmp(name + 20, ".seg")) return false;
@@ -146,7 +154,7 @@ static enum err list_segments(const struct journal_dir *dir, uint64_t bounds[2],
 	if (!list && fd >= 0) close(fd);
 	if (!list) return ERR_IO;
 	while ((entry = readdir(list))) {
-		if (!number_of(entry->d_name, &number)) continue;
+		if (!segment_number_read(entry->d_name, &number)) continue;
 		if (!bounds[0] || number < bounds[0]) bounds[0] = number;
 		if (number > bounds[1]) bounds[1] = number;
 		++*count;

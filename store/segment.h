@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/err.h"
+#include "schemas/span.h"
 #include "store/progress.h"
 
 #include <stdbool.h>
@@ -18,6 +19,7 @@ struct journal_dir {
 
 enum { SEGMENT_NAME = 32 };
 void segment_name(uint64_t number, char name[SEGMENT_NAME]);
+bool segment_number_read(const char *name, uint64_t *number); /* false: no name of a segment */
 
 /* Makes a segment: zeros written at the pace of `progress` (may be NULL), synced, named. The name is durable once the
  * caller has synced the directory. A file of that name must not exist. Errors: ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
@@ -26,6 +28,9 @@ must_check enum err segment_create(const struct journal_dir *dir, uint64_t numbe
 /* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head, or size); ERR_NOT_MINE (whole, but of
  * another shard, lineage or number); ERR_UNSUPPORTED (version). */
 must_check enum err segment_open(const struct journal_dir *dir, uint64_t number, int *fd, uint64_t *bytes);
+
+/* Is this, all of a file's bytes, a segment of that number, whatever its shard and lineage? */
+bool segment_head_holds(struct span bytes, uint64_t number);
 
 must_check enum err segment_delete(const struct journal_dir *dir, uint64_t number);
 /* The same, at the pace of `progress`. */

@@ -6,6 +6,16 @@
 
 enum { AT_COUNTS = 4, AT_WIDTH = AT_COUNTS + 4 * (HOT_COUNT_DELETED + 1), TALLY_BYTES = AT_WIDTH + 4 };
 
+enum err tally_read(struct span value, struct tally *tally)
+{
+	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
+	tally->made = get_le32(value.at);
+	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
+		tally->counts[i] = get_le32(value.at + AT_COUNTS + 4 * i);
+	tally->width = get_le32(value.at + AT_WIDTH);
+	return OK;
+}
+
 enum err tally_get(struct view *view, struct account_id account, struct tally *tally)
 {
 	struct row_key key = key_account(account);
@@ -13,12 +23,7 @@ enum err tally_get(struct view *view, struct account_id account, struct tally *t
 	enum err       err = view_get(view, TABLE_TALLY, key_span(&key), &value);
 	*tally = (struct tally){0};
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	if (value.size != TALLY_BYTES) return ERR_DAMAGED;
-	tally->made = get_le32(value.at);
-	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
-		tally->counts[i] = get_le32(value.at + AT_COUNTS + 4 * i);
-	tally->width = get_le32(value.at + AT_WIDTH);
-	return OK;
+	return tally_read(value, tally);
 }
 
 enum err tally_put(struct view *view, struct account_id account, const struct tally *tally)

@@ -22,3 +22,6 @@ uint32_t            balance_width(int64_t balance);
 must_check enum err tally_widen(struct view *view, struct account_id account, int64_t before, int64_t after);
 
 uint32_t tally_live(const struct tally *tally);
+
+/* A stored value. Errors: ERR_DAMAGED. */
+must_check enum err tally_read(struct span value, struct tally *tally);

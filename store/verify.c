@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SNAPSHOTS_MAX = 8, SEGMENT_NAME_SIZE = 24, MARK_BYTES_MAX = 256 };
+enum { SNAPSHOTS_MAX = 8, MARK_BYTES_MAX = 256 };
 
 struct verifying {
 	const struct verify_order *order;
@@ -50,14 +50,6 @@ static enum err go_on(struct verifying *v, uint64_t bytes)
 
 /* Segments ------------------------------------------------------------------------------------------------ */
 
-static bool number_of(const char *name, uint64_t *number)
-{
-	char *end;
-	if (strlen(name) != SEGMENT_NAME_SIZE || strcmp(name + SEGMENT_NAME_SIZE - 4, ".seg")) return false;
-	*number = strtoull(name, &end, 10);
-	return end == name + SEGMENT_NAME_SIZE - 4 && *number > 0;
-}
-
 /* What segment_range() finds, but gaps are told one by one. */
 static enum err list_segments(struct verifying *v)
 {
@@ -70,7 +62,7 @@ static enum err list_segments(struct verifying *v)
 		return ERR_IO;
 	}
 	while ((entry = readdir(list))) {
-		if (!number_of(entry->d_name, &number)) continue;
+		if (!segment_number_read(entry->d_name, &number)) continue;
 		if (!v->first || number < v->first) v->first = number;
 		if (number > v->last) v->last = number;
 		count++;

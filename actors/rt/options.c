@@ -90,6 +90,7 @@ static const struct row rows[] = {
     {"--restored", FLAG, AT(restored)},
     {"--from", TEXT, AT(from)},
     {"--lineage", TEXT, AT(lineage)},
+    {"--table", TEXT, AT(table)},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 

@@ -44,7 +44,8 @@ struct options {
 	bool restored;   /* it was restored and not served since: a shard has its snapshot alone */
 
 	/* Only in processes that do offline work. */
-	const char *from;    /* a backup */
+	const char *from;    /* a backup; of a dump: the first seq, or how keys begin */
+	const char *table;   /* what to dump */
 	const char *lineage; /* of the directory being restored, 32 hexadecimal digits */
 
 	char *config_text; /* what the strings of a --config file point into */

@@ -18,10 +18,12 @@ static const struct verb verbs[] = {
 #define V(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb, false},
 #define W(word, usage, about)       {#word, NULL, usage, about, word##_alone, false},
 #define P(word, usage, about)       {#word, NULL, usage, about, word##_alone, true},
+#define D(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb, true},
 #include "ops/cli/verbs.def"
 #undef V
 #undef W
 #undef P
+#undef D
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -111,6 +113,7 @@ static void print_failure(const struct cli *cli)
 
 static enum outcome print_result(struct cli *cli)
 {
+	if (!cli->out.size && !cli->out.failed) return DONE; /* it has printed by itself */
 	buffer_byte(&cli->out, '\n');
 	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	if (fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size || fflush(stdout))

@@ -63,7 +63,9 @@ void cli_pack_number(msgpack_packer *packer, struct number number);
 #define V(noun, verb, usage, about) enum outcome noun##_##verb(struct cli *cli);
 #define W(word, usage, about)       enum outcome word##_alone(struct cli *cli);
 #define P                           W
+#define D                           V
 #include "ops/cli/verbs.def"
 #undef V
 #undef W
 #undef P
+#undef D

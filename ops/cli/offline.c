@@ -16,7 +16,10 @@ static void arguments(const struct offline *work, char index[12], const char *ar
 {
 	const struct {
 		const char *name, *value;
-	} options[] = {{"--data", work->data}, {"--from", work->from}, {"--lineage", work->lineage}};
+	} options[] = {{"--data", work->data},
+	               {"--from", work->from},
+	               {"--lineage", work->lineage},
+	               {"--table", work->table}};
 	unsigned count = 0;
 
 	snprintf(index, 12, "%u", work->index);
@@ -33,10 +36,12 @@ static void arguments(const struct offline *work, char index[12], const char *ar
 }
 
 /* In the child; only what is safe after a fork. */
-_Noreturn static void become(const char *const argv[ARGUMENTS_MAX], int out, pid_t parent)
+_Noreturn static void become(const struct offline *work, const char *const argv[ARGUMENTS_MAX], int out,
+                             pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0) _exit(EXEC_FAILED);
+	if (getppid() != parent || dup2(out, work->prints ? STDERR_FILENO : STDOUT_FILENO) < 0)
+		_exit(EXEC_FAILED);
 	execv("/proc/self/exe", (char *const *)argv);
 	_exit(EXEC_FAILED);
 }
@@ -105,7 +110,7 @@ enum err offline_run(const struct offline *work, struct bar *bar, struct buffer 
 	arguments(work, index, argv);
 	if (pipe2(ends, O_CLOEXEC)) return ERR_IO;
 	pid = fork();
-	if (pid == 0) become(argv, ends[1], parent);
+	if (pid == 0) become(work, argv, ends[1], parent);
 	close(ends[1]);
 	err = pid < 0 ? ERR_IO : listen_to(ends[0], bar, outcome);
 	close(ends[0]);

@@ -5,10 +5,11 @@
 /* Work on the files of a shard that is not served, done by this program in a process of its own: what kills that, as
  * damaged tables may, does not kill the command. */
 struct offline {
-	const char *role; /* check, restore */
+	const char *role; /* check, restore, dump */
 	uint32_t    index;
 	const char *data;
-	const char *from, *lineage; /* NULL: not given */
+	const char *from, *lineage, *table; /* NULL: not given */
+	bool        prints; /* to our standard output; its outcome, if any, comes by its standard error */
 };
 
 /* Runs it to its end. *outcome becomes the JSON object it ended with; `done` says that it is its result, and not

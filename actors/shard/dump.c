@@ -1,0 +1,124 @@
+/* What lies on a shard's disk, for people, by a process of its own, since damage may kill its reader:
+ *   actor dump N --data DIR/shards/N [--from SEQ]                 its journal
+ *   actor dump N --data DIR/shards/N --table NAME [--from PREFIX] one table
+ * Lines of JSON go to standard output; when the work cannot be done, {"code","message"} to standard error, with status 1. A
+ * reader that goes away ends it without a word. The directory is that of a shard, or a copy of one by itself; nothing in it
+ * is changed. Its locks are held meanwhile, so that nobody serves it. */
+#include "actors/roles.h"
+#include "actors/rt/datadir.h"
+#include "schemas/json.h"
+#include "store/dump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOCK_WAIT_MS = 500 };
+
+static int refuse(enum err err, struct span why)
+{
+	struct buffer line = {0};
+	buffer_text(&line, "{\"code\":");
+	json_quote(span_str(err_code(err)), &line);
+	buffer_text(&line, ",\"message\":");
+	json_quote(why.size ? why : span_str(err_message(err)), &line);
+	buffer_text(&line, "}\n");
+	fwrite(line.at, 1, line.size, stderr);
+	buffer_free(&line);
+	return 1;
+}
+
+/* A lock that nobody made, or that lies where nothing can be written, is nobody's. Held until the process ends. */
+static enum err take_lock(int place_fd, const char *name)
+{
+	int lock_fd;
+	if (faccessat(place_fd, name, F_OK, 0)) return OK;
+	enum err err = datadir_lock(place_fd, name, LOCK_WAIT_MS, &lock_fd);
+	return err == ERR_IO && errno == EROFS ? OK : err;
+}
+
+/* The supervisor's too: between two lives of a shard its own is free. */
+static enum err take_locks(int place_fd)
+{
+	enum err err = OK;
+	if (!faccessat(place_fd, "../../identity", F_OK, 0)) err = take_lock(place_fd, "../../lock");
+	if (!err) err = datadir_lock_dir(place_fd, LOCK_WAIT_MS);
+	return err ? err : take_lock(place_fd, "lock");
+}
+
+static bool print_line(void *user, struct span line)
+{
+	(void)user;
+	return fwrite(line.at, 1, line.size, stdout) == line.size;
+}
+
+/* Whoever read us may have had enough: that is no failure. */
+static enum err end_lines(enum err err)
+{
+	bool failed = fflush(stdout) || ferror(stdout);
+	return !err && failed && errno != EPIPE ? ERR_IO : err;
+}
+
+static const struct dump_to out = {.line = print_line};
+
+static int dump_records(int place_fd, const char *from)
+{
+	uint64_t seq = from ? strtoull(from, NULL, 10) : 0;
+	enum err err = end_lines(dump_journal(place_fd, seq, &out));
+	if (!err) return 0;
+	return refuse(err, span_str(err == ERR_NOT_FOUND ? "There is no journal in this directory." : ""));
+}
+
+static int refuse_table(void)
+{
+	struct buffer why = {0};
+	buffer_text(&why, "There is no such table. Tables: ");
+	dump_table_names(&why);
+	int status = refuse(ERR_BAD_OPTION, buffer_span(&why));
+	buffer_free(&why);
+	return status;
+}
+
+static int refuse_prefix(enum table table)
+{
+	struct buffer why = {0};
+	buffer_text(&why, "--key is not how a key of this table begins. Its parts: ");
+	dump_key_parts(table, &why);
+	int status = refuse(ERR_BAD_OPTION, buffer_span(&why));
+	buffer_free(&why);
+	return status;
+}
+
+static int dump_rows(int place_fd, const struct options *options)
+{
+	struct row_key prefix = {.size = 0};
+	enum table     table = dump_table_named(span_str(options->table));
+	if (table == TABLE_END) return refuse_table();
+	if (options->from && dump_prefix(table, span_str(options->from), &prefix))
+		return refuse_prefix(table);
+	enum err err = end_lines(dump_table(place_fd, table, key_span(&prefix), &out));
+	if (!err) return 0;
+	return refuse(err,
+	              span_str(err == ERR_NOT_FOUND ? "There are no tables in this directory."
+	                       : err == ERR_DAMAGED ? "The tables are damaged: db/data.mdb cannot be read."
+	                                            : ""));
+}
+
+int dump_main(const struct options *options)
+{
+	/* Damaged tables may end this process: then plainly, also where something else watches for these. */
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
+	int place_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (place_fd < 0) return refuse(ERR_NOT_FOUND, span_str("There is no such directory."));
+	enum err err = take_locks(place_fd);
+	if (err == ERR_LOCKED)
+		return refuse(err, span_str("A running service holds this directory: stop it, "
+		                            "or dump a copy of the directory."));
+	if (err) return refuse(err, span_str("The locks of this directory cannot be taken."));
+	return options->table ? dump_rows(place_fd, options) : dump_records(place_fd, options->from);
+}

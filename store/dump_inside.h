@@ -1,0 +1,31 @@
+#pragma once
+#include "schemas/clock.h"
+#include "schemas/ids.h"
+#include "store/dump.h"
+
+/* What the files of a dump share: members of JSON objects, appended to `out`, which is inside of an object. Commas come
+ * by themselves. Nobody else includes this. */
+void dump_begin(struct buffer *out, const char *name, char bracket); /* a member that is an object or array */
+void dump_item(struct buffer *out);                                  /* before the next item of an array */
+void dump_number(struct buffer *out, const char *name, int64_t value);
+void dump_count(struct buffer *out, const char *name, uint64_t value);
+void dump_flag(struct buffer *out, const char *name, bool on);
+void dump_word(struct buffer *out, const char *name, const char *word);
+void dump_span(struct buffer *out, const char *name, struct span text); /* what is no UTF-8: as dump_hex() */
+void dump_hex(struct buffer *out, const char *name, struct span bytes); /* {"hex"} */
+void dump_hidden(struct buffer *out, const char *name, size_t size);    /* {"hidden_bytes"} */
+void dump_time(struct buffer *out, const char *name, wall_us at);       /* to the microsecond; 0: null */
+void dump_uuid(struct buffer *out, const char *name, struct uuid id);
+void dump_text_of_json(struct buffer *out, const char *name, struct span text); /* as JSON; empty: null */
+void dump_numbers(struct buffer *out, const char *name, struct span numbers);   /* little-endian u32 */
+bool dump_u32(struct buffer *out, const char *name, struct span value);         /* false: it is none */
+
+/* Members of the value of a row. false: it has not the form of its table. The key is the whole one. */
+typedef bool dump_value_fn(struct buffer *out, struct span key, struct span value);
+#define D(NAME, layout, value) dump_value_fn dump_##value;
+#include "store/dumps.def"
+#undef D
+
+/* The u32 and the u64 behind the account in a key; 0 when it is shorter. */
+uint32_t dump_u32_of(struct span key);
+uint64_t dump_u64_of(struct span key);

@@ -1,0 +1,322 @@
+/* The records of a journal, segment by segment, whatever lies between them. Two readings would tell damage from an end that
+ * a crash has left; one is enough, because what is no record waits until the next record says which it was:
+ *   it follows the last one        the write of a record was cut off, and the next start went on elsewhere
+ *   it knows of what is missing    an acknowledged record is damaged or lost
+ *   there is none                  the write of a record was cut off */
+#include "store/dump_inside.h"
+
+#include "store/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is no record, and no zeros. */
+struct gap {
+	uint64_t segment, offset, bytes;
+};
+
+struct reading {
+	const struct dump_to *to;
+	uint64_t              from;
+	int                   dir_fd;
+	uint64_t             *numbers; /* of the segments, rising */
+	size_t                count, room;
+	struct gap           *gaps; /* that nothing is known of yet */
+	size_t                gap_count, gap_room;
+	bool                  ended; /* no more lines are wanted */
+	bool                  begun; /* there was a record: `last` is it */
+	struct record         last;
+	struct arena          arena;
+	struct buffer         line;
+	enum err              err; /* the first */
+};
+
+static void tell(struct reading *self)
+{
+	buffer_text(&self->line, "}\n");
+	if (self->line.failed) self->err = ERR_NO_MEMORY;
+	if (!self->err && !self->ended)
+		self->ended = !self->to->line(self->to->user, buffer_span(&self->line));
+}
+
+static void begin_line(struct reading *self)
+{
+	buffer_clear(&self->line);
+	buffer_byte(&self->line, '{');
+}
+
+/* Segments -------------------------------------------------------------------------------------------------- */
+
+static int in_order(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	return (left > right) - (left < right);
+}
+
+/* Room for one more of `size` bytes; NULL: none, and `room` is as it was. */
+static void *grown(void *at, size_t count, size_t *room, size_t size)
+{
+	if (count < *room) return at;
+	size_t wanted = *room ? *room * 2 : 64;
+	void  *more = realloc(at, wanted * size);
+	if (more) *room = wanted;
+	return more;
+}
+
+static enum err list_segments(struct reading *self)
+{
+	uint64_t       number, *more;
+	struct dirent *entry;
+	enum err       err = OK;
+	int            fd = openat(self->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list && fd >= 0) close(fd);
+	if (!list) return ERR_IO;
+	while (!err && (entry = readdir(list))) {
+		if (!segment_number_read(entry->d_name, &number)) continue;
+		more = grown(self->numbers, self->count, &self->room, sizeof *more);
+		if (!more) {
+			err = ERR_NO_MEMORY;
+		} else {
+			self->numbers = more;
+			self->numbers[self->count++] = number;
+		}
+	}
+	closedir(list);
+	if (self->count) qsort(self->numbers, self->count, sizeof *self->numbers, in_order);
+	return err;
+}
+
+static void tell_segment(struct reading *self, uint64_t number, const char *what)
+{
+	begin_line(self);
+	dump_count(&self->line, "segment", number);
+	dump_word(&self->line, "damaged", what);
+	tell(self);
+}
+
+/* Gaps ------------------------------------------------------------------------------------------------------ */
+
+static void tell_gaps(struct reading *self, bool damaged)
+{
+	uint64_t next = self->begun ? self->last.seq + 1 : 0;
+	for (size_t i = 0; i < self->gap_count && next >= self->from; i++) {
+		begin_line(self);
+		dump_count(&self->line, "segment", self->gaps[i].segment);
+		dump_count(&self->line, "offset", self->gaps[i].offset);
+		dump_count(&self->line, "bytes", self->gaps[i].bytes);
+		dump_word(&self->line, damaged ? "damaged" : "unfinished",
+		          damaged ? "no whole record, where there was an acknowledged one"
+		                  : "no whole record, and none was missed: its write was cut off");
+		tell(self);
+	}
+	self->gap_count = 0;
+}
+
+static void add_gap(struct reading *self, uint64_t segment, uint64_t offset)
+{
+	struct gap *last = self->gap_count ? &self->gaps[self->gap_count - 1] : NULL;
+	if (last && last->segment == segment && last->offset + last->bytes == offset) {
+		last->bytes += RECORD_ALIGN;
+		return;
+	}
+	struct gap *more = grown(self->gaps, self->gap_count, &self->gap_room, sizeof *more);
+	if (!more) {
+		self->err = ERR_NO_MEMORY;
+		return;
+	}
+	self->gaps = more;
+	self->gaps[self->gap_count++] = (struct gap){segment, offset, RECORD_ALIGN};
+}
+
+/* Records --------------------------------------------------------------------------------------------------- */
+
+static void show_patches(struct buffer *out, const struct write *write)
+{
+	dump_begin(out, "patches", '[');
+	for (unsigned i = 0; i < write->patch_count; i++) {
+		dump_item(out);
+		buffer_byte(out, '{');
+		dump_count(out, "offset", write->patches[i].offset);
+		/* Only tables of numbers and times are patched today; what comes may be another. */
+		if (write->table == TABLE_HOT || write->table == TABLE_STATUS || write->table == TABLE_SCAN)
+			dump_hex(out, "bytes", span_of(write->patches[i].bytes, write->patches[i].size));
+		else
+			dump_hidden(out, "bytes", write->patches[i].size);
+		buffer_byte(out, '}');
+	}
+	buffer_byte(out, ']');
+}
+
+static void show_operation(struct buffer *out, const struct write *write)
+{
+	static const char *const words[] = {
+	    [WRITE_PUT] = "put", [WRITE_DEL] = "delete", [WRITE_PATCH] = "patch"};
+	static const char *const names[TABLE_END] = {
+#define T(id, NAME, name, kind) [id] = name,
+#include "store/tables.def"
+#undef T
+	};
+	dump_item(out);
+	buffer_byte(out, '{');
+	dump_word(out, "op", words[write->kind]);
+	dump_word(out, "table", names[write->table]);
+	buffer_text(out, ",\"key\":");
+	dump_key(write->table, write->key, out);
+	if (write->kind == WRITE_PUT) {
+		buffer_text(out, ",\"value\":");
+		dump_value(write->table, write->key, write->value, out);
+	}
+	if (write->kind == WRITE_PATCH) show_patches(out, write);
+	buffer_byte(out, '}');
+}
+
+static void show_operations(struct reading *self, const struct record *record)
+{
+	struct span  left = record->writes;
+	struct write write;
+	uint32_t     count = 0;
+	enum err     err;
+	dump_begin(&self->line, "operations", '[');
+	while (!(err = record_next(&left, &self->arena, &write))) {
+		show_operation(&self->line, &write);
+		count++;
+	}
+	buffer_byte(&self->line, ']');
+	arena_reset(&self->arena);
+	if (err == ERR_NO_MEMORY) self->err = err;
+	if (err != ERR_NOT_FOUND || count != record->operations)
+		dump_word(&self->line, "damaged", "operations of an unknown form, or too few of them");
+}
+
+static void tell_record(struct reading *self, const struct record *record, bool stale)
+{
+	struct buffer *out = &self->line;
+	if (record->seq < self->from) return;
+	begin_line(self);
+	dump_count(out, "seq", record->seq);
+	dump_count(out, "epoch", record->epoch);
+	dump_word(out, "kind", record->kind == RECORD_EPOCH ? "epoch" : "writes");
+	dump_time(out, "time", record->now);
+	dump_count(out, "segment", record->segment);
+	dump_count(out, "offset", record->offset);
+	dump_count(out, "bytes", RECORD_HEAD + record->writes.size);
+	dump_count(out, "durable_seq", record->durable_seq);
+	if (stale) dump_word(out, "unfinished", "behind a record whose write was cut off");
+	show_operations(self, record);
+	tell(self);
+}
+
+static void tell_lost(struct reading *self, const struct record *record)
+{
+	if (record->seq < self->from) return;
+	begin_line(self);
+	dump_count(&self->line, "segment", record->segment);
+	dump_count(&self->line, "offset", record->offset);
+	dump_count(&self->line, "expected_seq", self->last.seq + 1);
+	dump_count(&self->line, "found_seq", record->seq);
+	dump_word(&self->line, "damaged", "this record does not follow the one before");
+	tell(self);
+}
+
+static void take_record(struct reading *self, const struct record *record)
+{
+	bool follows = !self->begun ||
+	               (record->seq == self->last.seq + 1 && record->chain_before == self->last.chain);
+	bool knows = record->durable_seq > self->last.seq;
+	if (self->begun && !follows && !knows) { /* what comes may still follow `last` */
+		tell_record(self, record, true);
+		return;
+	}
+	bool lost = !follows && !self->gap_count;
+	tell_gaps(self, self->begun ? !follows : record->seq > 1);
+	if (lost) tell_lost(self, record);
+	tell_record(self, record, false);
+	self->last = *record;
+	self->begun = true;
+}
+
+/* One segment ----------------------------------------------------------------------------------------------- */
+
+static bool is_blank(const uint8_t *page)
+{
+	return !page[0] && !memcmp(page, page + 1, RECORD_ALIGN - 1);
+}
+
+/* The record at a place, if it says itself that it belongs there. */
+static bool record_at(struct span bytes, uint64_t number, uint64_t offset, struct record *record)
+{
+	enum err err = record_open(span_of(bytes.at + offset, bytes.size - offset), record);
+	return !err && record->segment == number && record->offset == offset;
+}
+
+static void read_records(struct reading *self, uint64_t number, struct span bytes)
+{
+	struct record record;
+	uint64_t      offset = RECORD_ALIGN;
+	while (offset + RECORD_ALIGN <= bytes.size && !self->ended && !self->err) {
+		uint64_t room = RECORD_ALIGN;
+		if (record_at(bytes, number, offset, &record)) {
+			room = record_room(record.writes.size);
+			take_record(self, &record);
+		} else if (!is_blank(bytes.at + offset)) {
+			add_gap(self, number, offset);
+		}
+		offset += room;
+	}
+}
+
+static void read_segment(struct reading *self, uint64_t number)
+{
+	char        name[SEGMENT_NAME];
+	struct stat st;
+	segment_name(number, name);
+	int fd = openat(self->dir_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		self->err = ERR_IO;
+	} else if (st.st_size <= RECORD_ALIGN) {
+		tell_segment(self, number, "too short for a segment");
+	} else {
+		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (at == MAP_FAILED) {
+			self->err = ERR_NO_MEMORY;
+		} else {
+			struct span bytes = span_of(at, (size_t)st.st_size);
+			if (!segment_head_holds(bytes, number))
+				tell_segment(self, number, "its head or size is not that of this segment");
+			read_records(self, number, bytes);
+			munmap(at, (size_t)st.st_size);
+		}
+	}
+	if (fd >= 0) close(fd);
+}
+
+static void read_all(struct reading *self)
+{
+	for (size_t i = 0; i < self->count && !self->ended && !self->err; i++) {
+		if (i && self->numbers[i] != self->numbers[i - 1] + 1)
+			tell_segment(self, self->numbers[i - 1] + 1, "missing");
+		read_segment(self, self->numbers[i]);
+	}
+	if (!self->ended && !self->err) tell_gaps(self, false);
+}
+
+enum err dump_journal(int place_fd, uint64_t from, const struct dump_to *to)
+{
+	struct reading self = {.to = to, .from = from};
+	self.dir_fd = openat(place_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self.dir_fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+	self.err = list_segments(&self);
+	if (!self.err) read_all(&self);
+	close(self.dir_fd);
+	free(self.numbers);
+	free(self.gaps);
+	arena_free(&self.arena);
+	buffer_free(&self.line);
+	return self.err;
+}

@@ -1,0 +1,345 @@
+/* Values of an account's own tables and of its passes' and scans'. */
+#include "store/dump_inside.h"
+
+#include "schemas/body.h"
+#include "schemas/bytes.h"
+#include "schemas/states.h"
+#include "store/account_row.h"
+#include "store/card.h"
+#include "store/chunk.h"
+#include "store/db.h"
+#include "store/image.h"
+#include "store/issuing.h"
+#include "store/ledger.h"
+#include "store/reader_row.h"
+#include "store/scan_row.h"
+#include "store/status.h"
+#include "store/tally.h"
+#include "store/text.h"
+
+#include <stdio.h>
+
+static const char *status_word(unsigned status)
+{
+	static const char *const words[] = {
+#define S(name, text) [PASS_##name] = text,
+#include "schemas/states.def"
+#undef S
+	};
+	return status < PASS_STATUSES ? words[status] : "unknown";
+}
+
+static const char *verdict_word(unsigned verdict)
+{
+	static const char *const words[] = {
+#define V(name, status, reason) [SCAN_##name] = #name,
+#include "schemas/verdicts.def"
+#undef V
+	};
+	return verdict < SCAN_VERDICTS ? words[verdict] : "unknown";
+}
+
+static void count_of(struct buffer *out, unsigned status, uint32_t count)
+{
+	if (status < PASS_STATUSES || count)
+		dump_count(out, status == HOT_COUNT_DELETED ? "deleted" : status_word(status), count);
+}
+
+bool dump_nothing(struct buffer *out, struct span key, struct span value)
+{
+	(void)out, (void)key;
+	return value.size == 0;
+}
+
+bool dump_meta(struct buffer *out, struct span key, struct span value)
+{
+	struct applied at;
+	if (span_is(key, "clock_offset") && value.size == 8) {
+		dump_number(out, "us", (int64_t)get_le64(value.at));
+	} else if (span_is(key, "issuer_paused") && value.size == 1) {
+		dump_flag(out, "paused", value.at[0]);
+	} else if (span_is(key, "applied") && !applied_read(value, &at)) {
+		dump_count(out, "seq", at.seq);
+		dump_count(out, "epoch", at.epoch);
+		dump_time(out, "time", at.now);
+		dump_count(out, "segment", at.segment);
+		dump_count(out, "record_offset", at.record_offset);
+		dump_count(out, "offset", at.offset);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Accounts -------------------------------------------------------------------------------------------------- */
+
+bool dump_account(struct buffer *out, struct span key, struct span value)
+{
+	struct account_row row;
+	(void)key;
+	if (account_row_read(value, &row)) return false;
+	dump_span(out, "name", row.name);
+	dump_flag(out, "rewards", row.rewards);
+	dump_flag(out, "webhooks", row.webhooks);
+	dump_flag(out, "suspended", row.suspended);
+	dump_count(out, "double_scan_window_seconds", row.double_scan_window_s);
+	dump_count(out, "rate_limit", row.rate_limit);
+	dump_count(out, "templates", row.template_count);
+	dump_time(out, "created", row.created);
+	return true;
+}
+
+bool dump_api_key(struct buffer *out, struct span key, struct span value)
+{
+	struct key_row row;
+	(void)key;
+	if (key_row_read(value, &row)) return false;
+	dump_hidden(out, "hash", sizeof row.hash);
+	dump_time(out, "created", row.created);
+	dump_time(out, "revoked", row.revoked);
+	return true;
+}
+
+bool dump_json(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	dump_text_of_json(out, "json", value);
+	return value.size > 0;
+}
+
+bool dump_tally(struct buffer *out, struct span key, struct span value)
+{
+	struct tally tally;
+	(void)key;
+	if (tally_read(value, &tally)) return false;
+	dump_count(out, "made", tally.made);
+	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
+		count_of(out, i, tally.counts[i]);
+	dump_count(out, "width", tally.width);
+	return true;
+}
+
+/* Passes ---------------------------------------------------------------------------------------------------- */
+
+static void show_hot(struct buffer *out, uint32_t number, const struct hot *pass)
+{
+	dump_item(out);
+	buffer_byte(out, '{');
+	dump_count(out, "pass", number);
+	dump_word(out, "status", status_word(pass->status));
+	dump_flag(out, "deleted", pass->flags & HOT_DELETED);
+	dump_flag(out, "reinstall_blocked", pass->flags & HOT_REINSTALL_BLOCKED);
+	dump_count(out, "template", pass->template);
+	dump_count(out, "scan_count", pass->scan_count);
+	dump_number(out, "balance", pass->balance);
+	dump_time(out, "created", pass->created);
+	dump_time(out, "updated", pass->updated);
+	dump_time(out, "last_scan", pass->last_scan);
+	dump_count(out, "ledger_head", pass->ledger_head);
+	buffer_byte(out, '}');
+}
+
+bool dump_hot(struct buffer *out, struct span key, struct span value)
+{
+	if (!hot_row_is_whole(value)) return false;
+	const uint8_t *counts = hot_row_counts(value);
+	for (unsigned i = 0; i <= HOT_COUNT_DELETED; i++)
+		count_of(out, i, counts[i]);
+	dump_begin(out, "passes", '[');
+	for (unsigned i = 0; i < counts[HOT_COUNT_USED]; i++) {
+		struct hot pass = hot_row_pass(value, i);
+		show_hot(out, dump_u32_of(key) * HOT_PASSES + i, &pass);
+	}
+	buffer_byte(out, ']');
+	return true;
+}
+
+bool dump_body(struct buffer *out, struct span key, struct span value)
+{
+	struct body body;
+	(void)key;
+	if (body_open(value, &body)) return false;
+	dump_span(out, "pass_id", body.pass_id);
+	dump_hidden(out, "token", sizeof body.token);
+	dump_text_of_json(out, "visible", body.visible);
+	dump_text_of_json(out, "hidden", body.hidden);
+	dump_text_of_json(out, "appearance", body.appearance);
+	dump_span(out, "creation_error", body.creation_error);
+	return true;
+}
+
+bool dump_ledger(struct buffer *out, struct span key, struct span value)
+{
+	struct ledger_row row;
+	(void)key;
+	if (ledger_row_read(value, &row)) return false;
+	dump_count(out, "pass", row.number);
+	dump_word(out, "what", ledger_what_text(row.what));
+	dump_word(out, "status", status_word(row.status));
+	dump_count(out, "flags", row.flags);
+	dump_time(out, "at", row.at);
+	dump_count(out, "previous", row.previous);
+	if (!ledger_moves(row.what)) return true;
+	dump_number(out, "delta", row.delta);
+	dump_number(out, "balance", row.balance);
+	return true;
+}
+
+bool dump_text(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	dump_span(out, "text", value);
+	return true;
+}
+
+/* Those that have a text here, by their place in the row. */
+bool dump_texts(struct buffer *out, struct span key, struct span value)
+{
+	struct text_row texts;
+	char            place[12];
+	(void)key;
+	if (text_row_read(value, &texts)) return false;
+	for (unsigned i = 0; i < TEXT_PASSES; i++) {
+		snprintf(place, sizeof place, "%u", dump_u32_of(key) * TEXT_PASSES + i);
+		if (texts.elsewhere >> i & 1)
+			dump_word(out, place, "elsewhere");
+		else if (texts.of[i].size)
+			dump_span(out, place, texts.of[i]);
+	}
+	return true;
+}
+
+bool dump_passes(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	if (!chunk_row_is_whole(value)) return false;
+	dump_numbers(out, "passes", value);
+	return true;
+}
+
+/* One digit a pass, as they lie there: a status, 8 and more of a deleted one. */
+bool dump_statuses(struct buffer *out, struct span key, struct span value)
+{
+	static const char digits[] = "0123456789abcdef";
+	if (!status_row_is_whole(value)) return false;
+	dump_count(out, "first_pass", (uint64_t)dump_u32_of(key) * STATUS_PASSES);
+	dump_begin(out, "statuses", '"');
+	for (unsigned i = 0; i < STATUS_PASSES && value.at[i] != STATUS_NOBODY; i++)
+		buffer_byte(out, value.at[i] < 16 ? (uint8_t)digits[value.at[i]] : '?');
+	buffer_byte(out, '"');
+	return true;
+}
+
+bool dump_issuing(struct buffer *out, struct span key, struct span value)
+{
+	struct issuing row;
+	(void)key;
+	if (issuing_read(value, &row)) return false;
+	dump_time(out, "begun", row.begun);
+	if (row.has_key) dump_hidden(out, "key_hash", sizeof row.key);
+	dump_span(out, "logo", row.logo);
+	dump_span(out, "banner", row.banner);
+	return true;
+}
+
+bool dump_image_part(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	dump_count(out, "bytes", value.size);
+	return true;
+}
+
+bool dump_image(struct buffer *out, struct span key, struct span value)
+{
+	struct image image;
+	(void)key;
+	if (image_read(value, &image)) return false;
+	dump_hex(out, "sha256", span_of(image.hash, sizeof image.hash));
+	dump_count(out, "bytes", image.size);
+	dump_count(out, "width", image.width);
+	dump_count(out, "height", image.height);
+	dump_time(out, "fetched", image.fetched);
+	return true;
+}
+
+/* Scans, readers, cards ------------------------------------------------------------------------------------- */
+
+bool dump_scans(struct buffer *out, struct span key, struct span value)
+{
+	if (!scan_rows_are_whole(value)) return false;
+	unsigned used = scan_rows_counts(value)[SCAN_COUNT_USED];
+	dump_begin(out, "scans", '[');
+	for (unsigned i = 0; i < used; i++) {
+		struct scan_row row = scan_rows_member(value, i);
+		dump_item(out);
+		buffer_byte(out, '{');
+		dump_count(out, "scan", (uint64_t)dump_u32_of(key) * SCAN_ROW_SCANS + i);
+		dump_uuid(out, "id", row.id);
+		dump_count(out, "pass", row.pass);
+		dump_count(out, "reader", row.reader);
+		dump_word(out, "verdict", verdict_word(row.verdict));
+		dump_flag(out, "deleted", row.deleted);
+		buffer_byte(out, '}');
+	}
+	buffer_byte(out, ']');
+	return true;
+}
+
+bool dump_scan_tally(struct buffer *out, struct span key, struct span value)
+{
+	struct scan_tally tally;
+	(void)key;
+	if (scan_tally_read(value, &tally)) return false;
+	dump_count(out, "made", tally.made);
+	for (unsigned i = 0; i < SCAN_VERDICTS; i++)
+		dump_count(out, verdict_word(i), tally.counts[i]);
+	dump_count(out, "deleted", tally.counts[SCAN_COUNT_DELETED]);
+	dump_count(out, "readers", tally.readers);
+	dump_count(out, "readers_named", tally.readers_named);
+	return true;
+}
+
+bool dump_reader_number(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	return dump_u32(out, "number", value);
+}
+
+bool dump_reader(struct buffer *out, struct span key, struct span value)
+{
+	struct reader_row row;
+	(void)key;
+	if (reader_row_read(value, &row)) return false;
+	dump_span(out, "id", row.id);
+	dump_flag(out, "named", row.named);
+	dump_span(out, "name", row.name);
+	dump_time(out, "named_at", row.named_at);
+	return true;
+}
+
+bool dump_card(struct buffer *out, struct span key, struct span value)
+{
+	struct card card;
+	(void)key;
+	if (card_read(value, &card)) return false;
+	dump_flag(out, "linked", card.linked);
+	dump_time(out, "created", card.created);
+	dump_span(out, "code", card.code);
+	return true;
+}
+
+bool dump_card_code(struct buffer *out, struct span key, struct span value)
+{
+	struct card card;
+	(void)key;
+	if (card_code_read(value, &card)) return false;
+	dump_count(out, "pass", card.pass_number);
+	dump_uuid(out, "card", card.id);
+	return true;
+}
+
+bool dump_card_pass(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	return dump_u32(out, "pass", value);
+}

@@ -1,0 +1,165 @@
+/* The rows of one table, in the order of their keys, read as they lie there: one that is wrong hides none of the others. */
+#include "store/dump_inside.h"
+
+#include "schemas/bytes.h"
+#include "store/db_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { SIZE_BYTES = 4, PART_KEY_BYTES = 2 };
+
+struct dumping {
+	const struct dump_to *to;
+	struct view          *reader;
+	enum table            table;
+	struct span           prefix;
+	bool                  ended; /* no more lines are wanted */
+	struct buffer         line, whole;
+	/* Of a value in parts that is being put together: its key, its size, how many parts there were. */
+	uint8_t  key[KEY_BYTES_MAX];
+	size_t   key_size, total;
+	unsigned parts;
+	bool     open, damaged;
+};
+
+static void begin_line(struct dumping *self, struct span key)
+{
+	buffer_clear(&self->line);
+	buffer_byte(&self->line, '{');
+	dump_word(&self->line, "table", table_name(self->table));
+	buffer_text(&self->line, ",\"key\":");
+	dump_key(self->table, key, &self->line);
+}
+
+static enum err end_line(struct dumping *self)
+{
+	buffer_text(&self->line, "}\n");
+	if (self->line.failed) return ERR_NO_MEMORY;
+	self->ended = !self->to->line(self->to->user, buffer_span(&self->line));
+	return OK;
+}
+
+static enum err tell_value(struct dumping *self, struct span key, struct span value)
+{
+	begin_line(self, key);
+	buffer_text(&self->line, ",\"value\":");
+	dump_value(self->table, key, value, &self->line);
+	return end_line(self);
+}
+
+static enum err tell_damage(struct dumping *self, struct span key, const char *what, size_t size)
+{
+	begin_line(self, key);
+	dump_word(&self->line, "damaged", what);
+	dump_count(&self->line, "hidden_bytes", size);
+	return end_line(self);
+}
+
+/* Parts ----------------------------------------------------------------------------------------------------- */
+
+/* The value at hand has no more parts. */
+static enum err end_whole(struct dumping *self)
+{
+	struct span key = span_of(self->key, self->key_size);
+	if (!self->open) return OK;
+	self->open = false;
+	if (self->whole.failed) return ERR_NO_MEMORY;
+	if (self->damaged) return tell_damage(self, key, "a part's checksum does not hold", self->whole.size);
+	if (!self->parts || self->whole.size != self->total)
+		return tell_damage(self, key, "a part is missing, or too much", self->whole.size);
+	return tell_value(self, key, buffer_span(&self->whole));
+}
+
+static void add_part(struct dumping *self, unsigned number, struct span value)
+{
+	if (number != self->parts) self->damaged = true;
+	if (number == 0) {
+		if (value.size < SIZE_BYTES) {
+			self->damaged = true;
+			return;
+		}
+		self->total = get_le32(value.at);
+		value = span_of(value.at + SIZE_BYTES, value.size - SIZE_BYTES);
+	}
+	self->parts++;
+	buffer_append(&self->whole, value.at, value.size);
+}
+
+static enum err take_part(struct dumping *self, const struct raw_row *row, bool holds)
+{
+	size_t   size = row->key.size < PART_KEY_BYTES ? 0 : row->key.size - PART_KEY_BYTES;
+	bool     same = self->open && size == self->key_size && !memcmp(self->key, row->key.at, size);
+	enum err err = same ? OK : end_whole(self);
+	if (err || self->ended) return err;
+	if (!size || size > sizeof self->key)
+		return tell_damage(self, row->key, "a key of a wrong size", row->stored.size);
+	if (!same) {
+		buffer_clear(&self->whole);
+		memcpy(self->key, row->key.at, size);
+		self->key_size = size;
+		self->total = self->parts = 0;
+		self->open = true;
+		self->damaged = false;
+	}
+	if (!holds)
+		self->damaged = true;
+	else
+		add_part(self, get_be16(row->key.at + size),
+		         span_of(row->stored.at, row->stored.size - CRC_BYTES));
+	return OK;
+}
+
+/* Rows ------------------------------------------------------------------------------------------------------ */
+
+static enum err take_row(struct dumping *self, const struct raw_row *row)
+{
+	bool holds = row->stored.size >= CRC_BYTES && raw_row_holds(self->table, row);
+	if (table_kind(self->table) == KIND_PARTED) return take_part(self, row, holds);
+	if (!holds) return tell_damage(self, row->key, "its checksum does not hold", row->stored.size);
+	return tell_value(self, row->key, span_of(row->stored.at, row->stored.size - CRC_BYTES));
+}
+
+static enum err walk(struct dumping *self)
+{
+	struct raw_row row;
+	enum err       err = view_raw_from(self->reader, self->table, self->prefix, &row);
+	while (!err && !self->ended && key_has_prefix(row.key, self->prefix)) {
+		if ((err = take_row(self, &row))) return err;
+		if (!self->ended) err = view_raw_next(self->reader, self->table, &row);
+	}
+	if (err && err != ERR_NOT_FOUND) return err;
+	return self->ended ? OK : end_whole(self);
+}
+
+/* A shard's own tables, or those of a snapshot's or backup's directory. */
+static enum err open_tables(int place_fd, struct db **db)
+{
+	int      fd = openat(place_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int      at = fd < 0 ? place_fd : fd;
+	enum err err = fd < 0 && errno != ENOENT ? ERR_IO : OK;
+	if (!err && faccessat(at, "data.mdb", F_OK, 0)) err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+	if (!err) err = db_open_still(at, db);
+	if (fd >= 0) close(fd);
+	return err;
+}
+
+enum err dump_table(int place_fd, enum table table, struct span prefix, const struct dump_to *to)
+{
+	struct dumping self = {.to = to, .table = table, .prefix = prefix};
+	struct arena   arena = {0};
+	struct db     *db = NULL;
+	enum err       err = open_tables(place_fd, &db);
+	if (!err) err = db_reader_open(db, &arena, &self.reader);
+	if (!err && !(err = db_reader_begin(self.reader))) {
+		err = walk(&self);
+		db_reader_end(self.reader);
+	}
+	db_reader_close(&self.reader);
+	db_close(&db);
+	arena_free(&arena);
+	buffer_free(&self.line);
+	buffer_free(&self.whole);
+	return err;
+}
