@@ -192,13 +192,14 @@ static enum err judge(struct fetch *fetch, const struct egress_outcome *outcome,
 	enum err err = outcome->error ? judge_error(outcome->error, text)
 	                              : judge_status(outcome->status, text);
 	if (err) return err;
-	const char *fault = png_fault(outcome->body, &fetch->size);
+	const struct span body = outcome->body;
+	const char       *fault = png_fault(body, &fetch->size);
 	if (fault) {
 		snprintf(text, TEXT_BYTES, "%s", fault);
 		return ERR_IMAGE_REFUSED;
 	}
-	buffer_append(&fetch->image, outcome->body.at, outcome->body.size);
-	sha256_of(&outcome->body, 1, fetch->hash);
+	buffer_append(&fetch->image, body.at, body.size);
+	sha256_of(&body, 1, fetch->hash);
 	snprintf(text, TEXT_BYTES, "there was no memory for it");
 	return fetch->image.failed ? ERR_IMAGE_UNREACHABLE : OK;
 }
