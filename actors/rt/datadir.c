@@ -103,27 +103,42 @@ enum err datadir_read_key(int dir_fd, uint8_t key[32])
 	return err;
 }
 
-enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
+/* Waits for the lock of an open file, and takes the time off what is left. */
+static enum err lock_file(int fd, int *wait_ms)
 {
 	/* Of the open file, not of the process: it survives another open and close of the file in here. */
 	struct flock    whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct timespec poll = {.tv_nsec = LOCK_POLL_MS * 1000000L};
-	int             fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	bool            busy;
 
-	*lock_fd = -1;
-	if (fd < 0) return ERR_IO;
 	while (fcntl(fd, F_OFD_SETLK, &whole) < 0) {
-		busy = errno == EAGAIN || errno == EACCES;
-		if (!busy || wait_ms <= 0) {
-			close(fd);
-			return busy ? ERR_LOCKED : ERR_IO;
-		}
+		bool busy = errno == EAGAIN || errno == EACCES;
+		if (!busy || *wait_ms <= 0) return busy ? ERR_LOCKED : ERR_IO;
 		nanosleep(&poll, NULL);
-		wait_ms -= LOCK_POLL_MS;
+		*wait_ms -= LOCK_POLL_MS;
 	}
-	*lock_fd = fd;
 	return OK;
+}
+
+/* Its holder may have removed it while we waited: then the lock is of a file that nobody will find again. */
+static bool is_named(int dir_fd, const char *name, int fd)
+{
+	struct stat open_one, named;
+
+	return !fstat(fd, &open_one) && !fstatat(dir_fd, name, &named, 0) &&
+	       open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd)
+{
+	for (;;) {
+		int      fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		enum err err = fd < 0 ? ERR_IO : lock_file(fd, &wait_ms);
+
+		*lock_fd = err ? -1 : fd;
+		if (!err && is_named(dir_fd, name, fd)) return OK;
+		if (fd >= 0) close(fd);
+		if (err) return err;
+	}
 }
 
 enum err datadir_lock_dir(int dir_fd, int wait_ms)

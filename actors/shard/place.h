@@ -1,11 +1,9 @@
 #pragma once
 #include "actors/rt/datadir.h"
+#include "actors/rt/needs.h"
 #include "store/store.h"
 
 /* A shard's place as its process and offline work see it: what of the identity concerns the store. Units: bytes. */
-#define SHARD_SEGMENT_BYTES (UINT64_C(16) << 20)
-#define SHARD_MAP_BYTES     (UINT64_C(1) << 40)
-
 static inline struct store_place shard_place(const struct datadir *datadir, uint32_t index, int dir_fd)
 {
 	struct store_place place = {.dir_fd = dir_fd,

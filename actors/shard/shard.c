@@ -8,6 +8,7 @@
 #include "actors/shard/pages.h"
 #include "actors/shard/place.h"
 #include "schemas/mexico.h"
+#include "store/caretaker.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +22,10 @@ enum {
 	MEND_AGAIN_MS = 60000, /* tables made anew are not made anew again before */
 	GATE_TOLD_MS = 1000,   /* a longer wait for the other shards is worth a line */
 };
+
+_Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
+                   NEEDS_FLOOR_BYTES == ROOM_SOFT_FLOOR_BYTES,
+               "what a first start is refused without is what a shard takes");
 
 struct shard {
 	struct child    child;

@@ -5,6 +5,7 @@
 
 #include <openssl/err.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The first error in OpenSSL's queue is the cause, the later ones its layers. */
 static enum err refuse(const char *option, const char *path)
@@ -17,6 +18,16 @@ static enum err refuse(const char *option, const char *path)
 	          reason ? reason : "cannot be used");
 	ERR_clear_error();
 	return ERR_BAD_OPTION;
+}
+
+/* A group of its own is how some hosts share a key among services. */
+static void look_at_mode(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && st.st_mode & S_IRWXO)
+		log_warn("tls_key_exposed", "option=--tls-key file=\"%s\" mode=%04o wanted=0600", path,
+		         st.st_mode & 07777);
 }
 
 enum err certificate_check(const struct options *options)
@@ -32,5 +43,6 @@ enum err certificate_check(const struct options *options)
 	else if (options->egress_ca && SSL_CTX_load_verify_file(tls, options->egress_ca) != 1)
 		err = refuse("--egress-ca", options->egress_ca);
 	SSL_CTX_free(tls);
+	if (!err && options->tls_key) look_at_mode(options->tls_key);
 	return err;
 }

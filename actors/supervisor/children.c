@@ -285,6 +285,7 @@ void children_judged(struct children *children, struct child *child)
 	child->is_judged = true;
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->of[i].role == ROLE_SHARD && !children->of[i].is_judged) return;
+	children->is_gate_open = true;
 	(void)!eventfd_write(children->options.gate_fd, 1); /* it stays readable: nobody reads it */
 }
 

@@ -43,6 +43,7 @@ struct children {
 	uint32_t       count;
 	struct options options; /* theirs, complete; strings borrowed from the supervisor's */
 	bool           stopping, was_ready;
+	bool           is_gate_open; /* shards may change their places */
 	mono_us        stopping_since;
 	int            exit_status; /* of the supervisor, once stopped */
 };

@@ -18,15 +18,33 @@
 enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000 };
 
 /* A supervisor killed a moment ago may not have let go of its lock yet, hence the short wait. */
-static enum err take_lock(const char *dir, int dir_fd, int *lock_fd)
+static enum err take_lock(const char *dir, int dir_fd, struct home *home)
 {
-	enum err err = datadir_lock(dir_fd, "lock", LOCK_WAIT_MS, lock_fd);
+	bool     is_new = faccessat(dir_fd, "lock", F_OK, 0) != 0;
+	enum err err = datadir_lock(dir_fd, "lock", LOCK_WAIT_MS, &home->lock_fd);
 
+	if (!err) {
+		home->traces.lock = is_new;
+		traces_look(dir_fd, &home->traces);
+	}
 	if (err == ERR_LOCKED)
 		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
 	else if (err)
 		log_fatal("lock_failed", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
 	return err;
+}
+
+/* Whoever can read the key can open every secret that it seals. */
+static enum err look_at_mode(const char *dir, int dir_fd)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, "master.key", &st, 0) || !(st.st_mode & (S_IRWXG | S_IRWXO))) return OK;
+	log_fatal(
+	    "master_key_exposed",
+	    "data=\"%s\" file=master.key mode=%04o wanted=0600 reason=\"others than its owner may read it\"",
+	    dir, st.st_mode & 07777);
+	return ERR_UNSUPPORTED;
 }
 
 /* Looked at before there are children: several need it, and one line should say that it cannot be had. */
@@ -35,10 +53,11 @@ static enum err look_at_key(const char *dir, struct datadir *datadir)
 	uint8_t  key[32];
 	enum err err = datadir_master_key(datadir, key);
 	explicit_bzero(key, sizeof key);
-	if (err) {
+	if (err)
 		log_fatal("master_key_unusable", "data=\"%s\" file=master.key code=%s", dir, err_code(err));
-		datadir_close(datadir);
-	}
+	else
+		err = look_at_mode(dir, datadir->fd);
+	if (err) datadir_close(datadir);
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* there is a directory, but it is not whole */
 }
 
@@ -81,6 +100,19 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 	return look_at_key(dir, datadir);
 }
 
+/* By the descriptor of DIR, while its lock is held. */
+static void undo(struct home *home, const char *dir, int dir_fd)
+{
+	if (home->lock_fd >= 0) traces_remove(dir_fd, &home->traces);
+	if (home->traces.dir) (void)rmdir(dir);
+	home->traces = (struct traces){.looked = false};
+}
+
+void home_undo(struct home *home, const char *dir)
+{
+	if (home->datadir.fd >= 0) undo(home, dir, home->datadir.fd);
+}
+
 enum err home_open(const char *dir, struct home *home)
 {
 	struct stat identity;
@@ -97,7 +129,7 @@ enum err home_open(const char *dir, struct home *home)
 		err = ERR_NOT_FOUND;
 		goto out;
 	}
-	if ((err = look_at_identity(dir)) || (err = take_lock(dir, dir_fd, &home->lock_fd))) goto out;
+	if ((err = look_at_identity(dir)) || (err = take_lock(dir, dir_fd, home))) goto out;
 	/* Sockets only: a restored directory may come without. */
 	if (mkdirat(dir_fd, "run", 0700) < 0 && errno != EEXIST) {
 		log_fatal("bad_data_directory", "data=\"%s\" file=run error=\"%s\"", dir, strerror(errno));
@@ -106,7 +138,8 @@ enum err home_open(const char *dir, struct home *home)
 	}
 	err = open_identity(dir, &home->datadir);
 out:
-	close(dir_fd);
+	if (err) undo(home, dir, dir_fd);
+	if (dir_fd >= 0) close(dir_fd);
 	if (err) home_close(home);
 	return err;
 }
@@ -192,13 +225,15 @@ enum err home_create(const char *dir, uint32_t shards, struct home *home)
 	struct stat identity;
 
 	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
-	if ((mkdir(dir, 0700) < 0 && errno != EEXIST) ||
+	home->traces.dir = mkdir(dir, 0700) == 0;
+	if ((!home->traces.dir && errno != EEXIST) ||
 	    (dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
 		log_fatal("cannot_create", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
-		return ERR_IO;
+		err = ERR_IO;
+		goto out;
 	}
 	if ((err = look_for_strangers(dir, dir_fd)) || (err = look_for_data(dir, dir_fd))) goto out;
-	if ((err = take_lock(dir, dir_fd, &home->lock_fd))) goto out;
+	if ((err = take_lock(dir, dir_fd, home))) goto out;
 	/* Another first start may have made it while we waited for the lock. */
 	if (fstatat(dir_fd, "identity", &identity, 0) < 0 &&
 	    ((err = furnish(dir_fd, shards)) || (err = sync_parent(dir_fd)))) {
@@ -207,7 +242,8 @@ enum err home_create(const char *dir, uint32_t shards, struct home *home)
 	}
 	err = open_identity(dir, &home->datadir);
 out:
-	close(dir_fd);
+	if (err) undo(home, dir, dir_fd);
+	if (dir_fd >= 0) close(dir_fd);
 	if (err) home_close(home);
 	return err;
 }

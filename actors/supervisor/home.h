@@ -1,5 +1,6 @@
 #pragma once
 #include "actors/rt/datadir.h"
+#include "actors/supervisor/traces.h"
 
 #include <stdbool.h>
 
@@ -8,10 +9,12 @@
 struct home {
 	struct datadir datadir;
 	int            lock_fd;
+	struct traces  traces; /* of this start */
 };
 
 /* Opens an existing DIR and takes its lock. ERR_NOT_FOUND: there is none yet, nothing was touched;
- * home_create() makes it. Any other error has been logged, also that the master key cannot be read. Errors: also ERR_LOCKED, ERR_DAMAGED,
+ * home_create() makes it. Any other error has been logged, also that the master key cannot be read, or by too many; and has
+ * left nothing behind. Errors: also ERR_LOCKED, ERR_DAMAGED,
  * ERR_UNSUPPORTED, ERR_IO. */
 must_check enum err home_open(const char *dir, struct home *home);
 
@@ -25,5 +28,8 @@ must_check enum err home_await_orphans(const struct home *home);
 
 /* Every shard has made its files: from now on a missing one is damage. Durable. Errors (logged): ERR_IO. */
 must_check enum err home_formatted(struct home *home);
+
+/* Takes away again what this start has made, while no shard has changed its place and none is alive. */
+void home_undo(struct home *home, const char *dir);
 
 void home_close(struct home *home);

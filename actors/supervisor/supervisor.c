@@ -16,6 +16,7 @@
 #include "actors/supervisor/desk.h"
 #include "actors/supervisor/home.h"
 #include "actors/supervisor/listen.h"
+#include "actors/supervisor/means.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,13 +66,16 @@ static enum err settle(struct supervisor *self)
 	uint32_t shards = options->shards ? options->shards : plan_shards(sysconf(_SC_NPROCESSORS_ONLN));
 	enum err err, opened;
 
-	if ((err = certificate_check(options)) || (err = check_access_log(options->access_log))) return err;
+	if ((err = means_of_process()) || (err = certificate_check(options)) ||
+	    (err = check_access_log(options->access_log)))
+		return err;
 	opened = home_open(options->data, &self->home);
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;
 	if ((err = listen_open("--listen", options->listen, &self->listen_fd, self->listen)) ||
 	    (err = listen_open("--admin", options->admin, &self->admin_fd, self->admin)))
 		return err;
+	if (opened && (err = means_of_disk(options->data, shards))) return err;
 	if (opened &&
 	    ((err = home_create(options->data, shards, &self->home)) || (err = settle_shards(self))))
 		return err;
@@ -195,10 +199,20 @@ static void watch(struct supervisor *self)
 	}
 }
 
+static bool has_changed_nothing(const struct supervisor *self)
+{
+	bool alive = false;
+
+	for (uint32_t i = 0; i < self->children.count; i++)
+		alive |= self->children.of[i].pid != 0;
+	return !alive && !self->children.is_gate_open;
+}
+
 static void close_all(struct supervisor *self)
 {
 	children_forget(&self->children);
 	desk_close(&self->desk);
+	if (has_changed_nothing(self)) home_undo(&self->home, self->options.data);
 	loop_close(&self->loop);
 	if (self->signal_fd >= 0) close(self->signal_fd);
 	close_listeners(self);

@@ -1,0 +1,65 @@
+/* What the host must give, looked at before anything is made: a service that begins with too little fails later, and then
+ * in the middle of something. */
+#include "actors/supervisor/means.h"
+#include "actors/rt/log.h"
+#include "actors/rt/needs.h"
+#include "schemas/limits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+/* As high as it may be without more rights; then `needed`, or a line about it. */
+static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint64_t needed)
+{
+	struct rlimit limit, raised;
+
+	if (getrlimit(resource, &limit)) return OK;
+	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+	if (limit.rlim_cur != limit.rlim_max && !setrlimit(resource, &raised)) limit = raised;
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed) return OK;
+	log_fatal("limit_too_low", "limit=%s needed=%" PRIu64 " allowed=%" PRIu64, name, needed,
+	          (uint64_t)limit.rlim_cur);
+	return ERR_UNSUPPORTED;
+}
+
+enum err means_of_process(void)
+{
+	enum err err = raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", NEEDS_DESCRIPTORS);
+
+	return err ? err : raise_limit(RLIMIT_AS, "RLIMIT_AS", NEEDS_ADDRESSES);
+}
+
+/* The disk that `dir` is on, or will be: that of the nearest directory above it that there is. */
+static bool look_at_disk(const char *dir, struct statvfs *disk)
+{
+	char  path[4096];
+	char *slash;
+
+	if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path) return false;
+	while (statvfs(path, disk)) {
+		if (errno != ENOENT) return false;
+		if (!(slash = strrchr(path, '/'))) return statvfs(".", disk) == 0;
+		slash[slash == path] = 0; /* the root is its own slash */
+	}
+	return true;
+}
+
+enum err means_of_disk(const char *dir, uint32_t shards)
+{
+	struct statvfs disk;
+	uint64_t       needed = shards * NEEDS_SHARD_BYTES + NEEDS_FLOOR_BYTES, free_bytes;
+
+	if (!look_at_disk(dir, &disk)) return OK; /* what makes the directory says what is wrong */
+	free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (free_bytes >= needed) return OK;
+	log_fatal("disk_too_small",
+	          "data=\"%s\" needed_bytes=%" PRIu64 " free_bytes=%" PRIu64
+	          " reason=\"a new directory of %u shards needs that much\"",
+	          dir, needed, free_bytes, shards);
+	return ERR_STORAGE_FULL;
+}

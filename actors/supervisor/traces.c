@@ -1,0 +1,99 @@
+/* Undoing the making of a data directory. A shard's directory that holds anything when the locks are gone is somebody's
+ * data: then the identity stays, and with it everything. */
+#include "actors/supervisor/traces.h"
+#include "actors/rt/datadir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_missing(int dir_fd, const char *path)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
+void traces_look(int dir_fd, struct traces *traces)
+{
+	char path[DATADIR_PATH];
+
+	traces->looked = true;
+	traces->identity = is_missing(dir_fd, "identity");
+	traces->key = is_missing(dir_fd, "master.key");
+	traces->run = is_missing(dir_fd, "run");
+	traces->desk = is_missing(dir_fd, "run/supervisor");
+	traces->shards = is_missing(dir_fd, "shards");
+	for (uint32_t i = 0; i < SHARDS_MAX; i++) {
+		datadir_shard_path(i, NULL, path);
+		traces->shard[i].dir = is_missing(dir_fd, path);
+		datadir_shard_path(i, "lock", path);
+		traces->shard[i].lock = is_missing(dir_fd, path);
+		datadir_shard_path(i, "journal", path);
+		traces->shard[i].journal = is_missing(dir_fd, path);
+	}
+}
+
+/* true too when there is none. */
+static bool is_empty(int dir_fd, const char *path)
+{
+	int            fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool           empty = true;
+
+	if (!list) {
+		if (fd >= 0) close(fd);
+		return is_missing(dir_fd, path);
+	}
+	while (empty && (entry = readdir(list)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	closedir(list);
+	return empty;
+}
+
+/* A journal's directory without a segment, and the lock: what a shard makes before it changes anything. */
+static bool empty_shards(int dir_fd, const struct traces *traces)
+{
+	char path[DATADIR_PATH];
+	bool empty = true;
+
+	for (uint32_t i = 0; i < SHARDS_MAX; i++) {
+		datadir_shard_path(i, "journal", path);
+		if (traces->shard[i].journal) (void)unlinkat(dir_fd, path, AT_REMOVEDIR);
+		datadir_shard_path(i, "lock", path);
+		if (traces->shard[i].lock) (void)unlinkat(dir_fd, path, 0);
+		datadir_shard_path(i, NULL, path);
+		if (traces->shard[i].dir) empty = is_empty(dir_fd, path) && empty;
+	}
+	return empty;
+}
+
+static void remove_made(int dir_fd, const struct traces *traces)
+{
+	char path[DATADIR_PATH];
+
+	if (traces->identity) { /* the first to go: without it this is a making that was interrupted */
+		(void)unlinkat(dir_fd, "identity", 0);
+		(void)unlinkat(dir_fd, "identity.new", 0);
+	}
+	for (uint32_t i = 0; i < SHARDS_MAX; i++) {
+		datadir_shard_path(i, NULL, path);
+		if (traces->shard[i].dir) (void)unlinkat(dir_fd, path, AT_REMOVEDIR);
+	}
+	if (traces->shards) (void)unlinkat(dir_fd, "shards", AT_REMOVEDIR);
+	if (traces->desk) (void)unlinkat(dir_fd, "run/supervisor", 0);
+	if (traces->run) (void)unlinkat(dir_fd, "run", AT_REMOVEDIR);
+	if (traces->key && traces->identity) {
+		(void)unlinkat(dir_fd, "master.key", 0);
+		(void)unlinkat(dir_fd, "master.key.new", 0);
+	}
+}
+
+void traces_remove(int dir_fd, const struct traces *traces)
+{
+	if (traces->looked && empty_shards(dir_fd, traces)) remove_made(dir_fd, traces);
+	if (traces->lock) (void)unlinkat(dir_fd, "lock", 0);
+}

@@ -1,0 +1,297 @@
+"""Starts that are refused: one line that says why, status 1, and a directory that is to the byte as it was, or is not there.
+
+Each reason is tried on what it can meet: no directory, one that a service has left, and a bare copy of one, which has
+neither the lock nor the place for sockets that a start makes first.
+"""
+import errno
+import os
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import places
+import pytest
+from disk import MIB, Disk, NotPermitted
+from harness import Service, wait_for
+from shop import Shop
+
+SHARDS = 2
+DESCRIPTORS = 512
+
+
+def everything(root):
+    """All below and the root itself: {name: (mode, content)}; None: there is nothing."""
+    if not root.exists():
+        return None
+    shown = {".": stat.S_IMODE(root.stat().st_mode)}
+    for path in sorted(root.rglob("*")):
+        content = places.digest(path) if path.is_file() else ""
+        shown[str(path.relative_to(root))] = (path.lstat().st_mode, content)
+    return shown
+
+
+@pytest.fixture(scope="module")
+def origin():
+    service = Service(shards=SHARDS).start()
+    Shop(service, ("balance",)).close()
+    assert service.stop() == 0
+    yield service
+    assert service.close() == []
+
+
+def prepare(service, kind, origin):
+    """Not started: on no directory, on one that was left, or on a bare copy of one."""
+    service.kind = kind
+    if kind != "none":
+        places.copy(origin.data, service.data)
+    if kind == "bare":
+        (service.data / "lock").unlink()
+        shutil.rmtree(service.data / "run")
+        for shard in (service.data / "shards").iterdir():
+            (shard / "lock").unlink()
+    return service
+
+
+@pytest.fixture(params=["none", "left", "bare"])
+def place(request, origin, new_service):
+    return prepare(new_service(start=False, shards=SHARDS), request.param, origin)
+
+
+@pytest.fixture(params=["left", "bare"])
+def made(request, origin, new_service):
+    return prepare(new_service(start=False, shards=SHARDS), request.param, origin)
+
+
+def refused(service, command=None, status=1, lines=1, limits=None):
+    """A start that must be refused and change nothing: returns what it says."""
+    before = everything(service.data)
+
+    def set_limits():
+        for which, limit in (limits or {}).items():
+            resource.setrlimit(which, limit)
+
+    done = subprocess.run([str(word) for word in command or service.command()], capture_output=True, text=True, timeout=60,
+                          check=False, env=service.environment(), preexec_fn=set_limits)
+    assert (done.returncode, done.stdout) == (status, ""), done
+    wait_for(lambda: not service.processes_alive(), 5, "everybody to end")
+    after = everything(service.data)
+    assert after == before, sorted(set(before or {}) ^ set(after or {}))
+    assert not lines or len(done.stderr.splitlines()) == lines, done.stderr
+    return done.stderr
+
+
+def with_options(service, *options):
+    return [*service.command(), *options]
+
+
+# What is wrong with the command
+
+def test_a_bad_option(place):
+    assert "--max-body" in refused(place, with_options(place, "--max-body", "many"), status=2, lines=None)
+    assert "nonsense" in refused(place, with_options(place, "--nonsense"), status=2, lines=None)
+
+
+@pytest.mark.parametrize("option", ["listen", "admin"])
+def test_a_port_in_use(place, option):
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert address in refused(place, place.command(**{option: address}))
+
+
+def test_an_unreadable_certificate(place, tmp_path):
+    command = with_options(place, "--tls-cert", tmp_path / "none.pem", "--tls-key", tmp_path / "none.key")
+    assert "none.pem" in refused(place, command)
+
+
+def test_another_number_of_shards(made):
+    command = [word if word != str(SHARDS) else "5" for word in made.command()]
+    assert "asked=5" in refused(made, command)
+
+
+# What the host does not give
+
+@pytest.mark.plain
+def test_too_few_descriptors(place):
+    line = refused(place, limits={resource.RLIMIT_NOFILE: (DESCRIPTORS - 1, DESCRIPTORS - 1)})
+    assert f"limit=RLIMIT_NOFILE needed={DESCRIPTORS} allowed={DESCRIPTORS - 1}" in line
+
+
+@pytest.mark.plain
+def test_too_little_address_space(place):
+    line = refused(place, limits={resource.RLIMIT_AS: (1 << 38, 1 << 38)})
+    assert "limit=RLIMIT_AS" in line and f"allowed={1 << 38}" in line
+    assert int(line.split("needed=")[1].split()[0]) > 1 << 41
+
+
+@pytest.mark.plain
+def test_a_soft_limit_is_raised(new_service):
+    """What the hard one allows is asked for, and then had by every process."""
+    service = new_service(start=False, shards=1)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    service.start(command=["bash", "-c", 'ulimit -Sn 100; exec "$@"', "serve", *service.command()])
+    assert len(service.processes_alive()) == 4
+    for pid in service.processes_alive():
+        assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (hard, hard)
+
+
+@pytest.fixture
+def small_disk(new_service):
+    disks = []
+
+    def mount(service, mib):
+        disks.append(Disk("tmpfs", service.home / "disk", mib))
+        try:
+            return disks[-1].mount()
+        except NotPermitted as error:
+            pytest.skip(f"cannot mount a file system here: {error}")
+
+    yield mount
+    for disk in disks:
+        disk.unmount()
+
+
+@pytest.mark.parametrize("at", ["disk", "disk/data", "disk/not/there"])
+def test_a_disk_without_room_for_a_new_directory(new_service, small_disk, at):
+    service = new_service(start=False, shards=SHARDS)
+    small_disk(service, 280)
+    service.data = service.home / at
+    before = everything(service.home / "disk")
+    line = refused(service)
+    assert "disk_too_small" in line and f"needed_bytes={(SHARDS * 96 + 96) * MIB}" in line, line
+    assert 0 < int(line.split("free_bytes=")[1].split()[0]) <= 280 * MIB
+    assert everything(service.home / "disk") == before
+
+
+def test_a_disk_with_just_that_room_is_enough(new_service, small_disk):
+    service = new_service(start=False, shards=1)
+    small_disk(service, 200)
+    service.data = service.home / "disk/data"
+    service.start()
+    Shop(service, ("balance",)).close()
+    assert service.stop() == 0
+
+
+# What is wrong with the directory
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
+def test_a_key_that_others_may_read(place, mode):
+    if place.kind == "none":
+        place.data.mkdir()
+        (place.data / "master.key").write_bytes(bytes(range(32)))  # brought along to the first start
+    (place.data / "master.key").chmod(mode)
+    line = refused(place)
+    assert f"mode={mode:04o} wanted=0600" in line and "master.key" in line
+    (place.data / "master.key").chmod(0o400)
+    place.start()
+    assert place.stop() == 0
+
+
+def damages(data):
+    identity = data / "identity"
+    return {
+        "identity": lambda: places.flip(identity, 30),
+        "version": lambda: identity.write_text(identity.read_text().replace("stampede-data=3", "stampede-data=9")),
+        "no key": lambda: (data / "master.key").unlink(),
+        "short key": lambda: os.truncate(data / "master.key", 31),
+        "no identity": identity.unlink,
+    }
+
+
+@pytest.mark.parametrize("damage", damages(Path()))
+def test_a_damaged_directory(made, damage):
+    damages(made.data)[damage]()
+    refused(made)
+
+
+def test_a_missing_shard(made):
+    shutil.rmtree(made.data / "shards/1")
+    assert "shard_missing" in refused(made, lines=None)
+
+
+def test_a_shard_without_its_journal(made):
+    shutil.rmtree(made.data / "shards/1/journal")
+    assert "store_refused" in refused(made, lines=None)
+
+
+def test_a_strangers_file(new_service):
+    service = new_service(start=False)
+    service.data.mkdir()
+    (service.data / "letter").write_text("hello")
+    assert "letter" in refused(service)
+
+
+def test_a_directory_that_cannot_be_made(new_service):
+    service = new_service(start=False)
+    (service.home / "file").write_text("")
+    service.data = service.home / "file/data"
+    assert os.strerror(errno.ENOTDIR) in refused(service)
+    service.data = service.home / "no/such/parent"
+    assert os.strerror(errno.ENOENT) in refused(service)
+    assert not (service.home / "no").exists()
+
+
+def test_a_restored_directory_that_is_refused_can_still_be_started(origin, new_service):
+    """It has no journal yet: whatever a refused start made of it would be one."""
+    origin.start()
+    origin.cli("backup", origin.home / "copy")
+    assert origin.stop() == 0
+    service = new_service(start=False, shards=SHARDS)
+    assert service.run("restore", "--from", origin.home / "copy").returncode == 0
+    snapshot = next((service.data / "shards/1/snapshots").rglob("data.mdb"))
+    places.flip(snapshot, snapshot.stat().st_size // 2)
+    assert "store_refused" in refused(service, lines=None)
+    places.flip(snapshot, snapshot.stat().st_size // 2)
+    service.start()
+    assert service.stop() == 0
+
+
+def test_a_second_service(new_service):
+    service = new_service(shards=1)
+    wait_for(lambda: len(list(service.data.rglob("*.seg"))) > 1 and not list(service.data.rglob("next.tmp")), 10,
+             "the next segment of the journal")
+    names = sorted(service.data.rglob("*"))
+    done = service.run(*service.command()[1:], data=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1) and "locked" in done.stderr
+    assert sorted(service.data.rglob("*")) == names and service.is_ready()
+
+
+def test_a_first_start_that_is_stopped_before_it_began(new_service):
+    """Told to stop while its shards have not judged their places: nothing is there afterwards, or a service's directory."""
+    for _ in range(3):
+        service = new_service(start=False, shards=1)
+        service.start(wait=False)
+        wait_for(lambda: service.data.exists() or service.process.poll() is not None, 5, "the directory to be made")
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(15) == 0
+        service.process = None
+        service.await_nobody()
+        assert not service.data.exists() or (service.data / "identity").exists()
+        service.start()
+        assert service.stop() == 0
+
+
+# What is told, and no more
+
+def test_a_key_for_tls_that_everybody_may_read_is_told(new_service, certificate):
+    cert, key = certificate
+    service = new_service(start=False, shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
+    service.expect_log("level=warn .*event=tls_key_exposed .*mode=0644")
+    key.chmod(0o644)
+    try:
+        service.start()
+    finally:
+        key.chmod(0o600)
+    assert any("tls_key_exposed" in line for line in service.log_lines())
+    assert service.stop() == 0
+    service.log_path.unlink()
+    key.chmod(0o640)
+    try:
+        service.start()
+        assert not any("tls_key_exposed" in line for line in service.log_lines())
+    finally:
+        key.chmod(0o600)
