@@ -73,3 +73,8 @@ void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID])
 	SHA256(key, 32, sha256);
 	memcpy(id, sha256, BACKUP_KEY_ID);
 }
+
+void backup_place_text(uint64_t device, uint64_t inode, char text[BACKUP_PLACE_TEXT])
+{
+	snprintf(text, BACKUP_PLACE_TEXT, "%" PRIu64 ":%" PRIu64, device, inode);
+}

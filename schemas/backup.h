@@ -33,3 +33,8 @@ must_check enum err backup_read(struct span text, struct backup *backup);
 
 /* What tells one master key from another without telling anything of it: the first bytes of its SHA-256. */
 void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID]);
+
+/* Which directory a backup is made in, as whoever asks for it and whoever writes it each see it: "device:inode". Both may
+ * know another one by the same name, in mount namespaces of their own. */
+enum { BACKUP_PLACE_TEXT = 2 * 20 + 1 + 1 };
+void backup_place_text(uint64_t device, uint64_t inode, char text[BACKUP_PLACE_TEXT]);

@@ -36,7 +36,7 @@ uint64_t cli_number(const msgpack_object *map, const char *key)
 
 static void fail(struct job *job, uint32_t shard, enum err err, const char *what)
 {
-	char message[160];
+	char message[200];
 
 	snprintf(message, sizeof message, "Shard %u: %s", shard, what ? what : err_message(err));
 	cli_fail(job->keeping->cli, err, message);
@@ -45,12 +45,17 @@ static void fail(struct job *job, uint32_t shard, enum err err, const char *what
 
 static void on_asked(void *user, uint32_t shard, const struct reply *reply)
 {
-	struct job *job = user;
+	struct job           *job = user;
+	const msgpack_object *text = reply->payload;
+	bool                  has_text = text && text->type == MSGPACK_OBJECT_STR && text->via.str.size;
+	char                  what[160];
 
 	job->refused = reply->err;
 	if (reply->err == ERR_RESOURCE_CONFLICT) return;
 	if (reply->err) {
-		fail(job, shard, reply->err, NULL);
+		snprintf(what, sizeof what, "%.*s", (int)(has_text ? text->via.str.size : 0),
+		         has_text ? text->via.str.ptr : "");
+		fail(job, shard, reply->err, has_text ? what : NULL);
 		return;
 	}
 	job->asked = true;
@@ -150,6 +155,10 @@ static enum outcome ask_and_wait(struct keeping *keeping)
 	pack_text(&packer, keeping->order->what);
 	if (keeping->order->dir)
 		pack_text(&packer, keeping->order->dir);
+	else
+		msgpack_pack_nil(&packer);
+	if (keeping->order->place)
+		pack_text(&packer, keeping->order->place);
 	else
 		msgpack_pack_nil(&packer);
 	if (args.failed) return cli_fail(keeping->cli, ERR_NO_MEMORY, NULL);

@@ -1,13 +1,15 @@
 #pragma once
+#include "schemas/backup.h"
 #include "schemas/fields.h"
 
 /* The arguments of the messages about the service itself: see fields.h. */
 #define FIELDS_AUTH(F)       F(AUTH, stands_for, SELF, INTEGER, OPTIONAL, 0, MSG_COUNT - 1)
 #define FIELDS_ISSUER_SET(F) F(ISSUER_SET, paused, SELF, BOOLEAN, REQUIRED, 0, 0)
 #define FIELDS_SHARD_STATUS(F)
-#define FIELDS_KEEP(F)                               \
-	F(KEEP, what, SELF, STRING, REQUIRED, 1, 16) \
-	F(KEEP, dir, SELF, STRING, OPTIONAL, 0, 1023)
+#define FIELDS_KEEP(F)                                \
+	F(KEEP, what, SELF, STRING, REQUIRED, 1, 16)  \
+	F(KEEP, dir, SELF, STRING, OPTIONAL, 0, 1023) \
+	F(KEEP, place, SELF, STRING, OPTIONAL, 0, BACKUP_PLACE_TEXT - 1)
 #define FIELDS_KEEPING(F)
 #define FIELDS_CLOCK_SHOW(F)
 #define FIELDS_CLOCK_SET(F) F(CLOCK_SET, offset, SELF, INTEGER, REQUIRED, 0, CLOCK_OFFSET_MAX)

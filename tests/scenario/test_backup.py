@@ -445,3 +445,30 @@ def test_a_restore_wants_the_key_and_no_other(own_backup, new_service):
     service.cli("restore", "--from", own_backup)
     assert (service.data / "master.key").read_bytes() == key
     service.start()
+
+
+# Where only one of the two looks
+
+def elsewhere(service, over, *arguments):
+    """A command in a mount namespace of its own, where `over` is an empty file system."""
+    script = 'mount -t tmpfs tmpfs "$0" && exec "$@"'
+    words = [str(word) for word in (service.program, *arguments, "--data", service.data)]
+    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script, over, *words],
+                          capture_output=True, text=True, timeout=60, env=service.environment(), check=False)
+    if "unshare:" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"no mount namespace can be had here: {done.stderr.strip()}")
+    return done
+
+
+@pytest.mark.parametrize("name", ["copy", "none"])
+def test_a_directory_that_the_service_does_not_see_is_refused(own, tmp_path, name):
+    """The command line's is another one, as with PrivateTmp: nobody would find what the shards wrote into theirs."""
+    service, over = own.service, tmp_path / "over"
+    (over / "copy").mkdir(parents=True)  # the service's own of that name
+    done = elsewhere(service, over, "backup", over / name)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    refusal = json.loads(done.stderr)
+    assert refusal["code"] == "UNSUPPORTED" and "another directory of that name, or none" in refusal["message"]
+    assert [path.name for path in over.rglob("*")] == ["copy"]
+    service.cli("backup", over / "copy")
+    assert (over / "copy/manifest").exists()

@@ -149,6 +149,31 @@ Test(datadir, lock_is_held_by_one_descriptor)
 	close(dir_fd);
 }
 
+Test(datadir, lock_is_of_the_file_that_has_the_name)
+{
+	int  dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock, held[2], seen[2];
+	char byte = 0;
+
+	cr_assert(!pipe(held) && !pipe(seen));
+	pid_t child = fork();
+	cr_assert_geq(child, 0);
+	if (child == 0) { /* takes the file away while the other one waits for it */
+		if (datadir_lock(dir_fd, "held", 0, &lock)) _exit(1);
+		if (write(held[1], &byte, 1) != 1 || read(seen[0], &byte, 1) != 1) _exit(1);
+		usleep(100000);
+		_exit(unlinkat(dir_fd, "held", 0) ? 1 : 0);
+	}
+	struct stat mine, named;
+	cr_assert_eq(read(held[0], &byte, 1), 1);
+	cr_assert_eq(write(seen[1], &byte, 1), 1);
+	cr_assert_eq(datadir_lock(dir_fd, "held", 5000, &lock), OK);
+	cr_assert_eq(fstat(lock, &mine), 0);
+	cr_assert_eq(fstatat(dir_fd, "held", &named, 0), 0, "the lock has no name");
+	cr_expect_eq(mine.st_ino, named.st_ino);
+	close(lock);
+	close(dir_fd);
+}
+
 Test(datadir, lock_waits_for_its_holder)
 {
 	int  dir_fd = open(dir, O_RDONLY | O_DIRECTORY), lock, held[2], seen[2];

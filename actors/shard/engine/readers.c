@@ -155,8 +155,13 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
 	if (err) tell_failure(&job->kept.call, err);
 	if (err == ERR_DAMAGED) atomic_store(&readers->damage, true);
+	if (err) buffer_clear(payload);
+	if (err && outcome.message) {
+		msgpack_packer pk = buffer_packer(payload);
+		pack_text(&pk, outcome.message);
+	}
 	put_payload(&answer, err, outcome.flags, outcome.field,
-	            err ? span_of(NULL, 0) : buffer_span(payload));
+	            payload->failed ? span_of(NULL, 0) : buffer_span(payload));
 	buffer_free(&answer.out.bytes);
 }
 

@@ -4,7 +4,9 @@
 #include "actors/shard/command.h"
 #include "schemas/fields/system.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 static bool keep_read(struct span text, enum keep *what)
 {
@@ -18,13 +20,31 @@ static bool keep_read(struct span text, enum keep *what)
 	return false;
 }
 
+/* Is the directory of that name here the one that was meant? Another one would be filled with files that nobody finds. */
+static enum err look_at_place(const char *dir, struct span place, struct outcome *outcome)
+{
+	struct stat st;
+	char        text[BACKUP_PLACE_TEXT];
+	if (stat(dir, &st)) {
+		if (errno != ENOENT && errno != ENOTDIR) return ERR_IO;
+	} else {
+		backup_place_text((uint64_t)st.st_dev, (uint64_t)st.st_ino, text);
+		if (span_is(place, text)) return OK;
+	}
+	outcome->message =
+	    "The service sees another directory of that name, or none (PrivateTmp, a container, a "
+	    "chroot?): name one that both see.";
+	return ERR_UNSUPPORTED;
+}
+
 enum err on_KEEP(struct request *request, struct outcome *outcome)
 {
 	struct span    dir = arg_span(&request->args[ARG_KEEP_dir]);
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum keep      what;
 	uint64_t       number;
-	char           own[KEEP_DIR_MAX + 32] = "";
+	char           own[KEEP_DIR_MAX + 32] = "", whole[KEEP_DIR_MAX];
+	enum err       err = OK;
 	if (!keep_read(arg_span(&request->args[ARG_KEEP_what]), &what))
 		return blame(outcome, ERR_INVALID_INPUT, span_str("what"));
 	if ((what == KEEP_BACKUP) != (dir.size > 0))
@@ -34,7 +54,9 @@ enum err on_KEEP(struct request *request, struct outcome *outcome)
 		         request->facts->index);
 	if (dir.size && memchr(dir.at, 0, dir.size))
 		return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
-	enum err err = keeper_ask(request->facts->keeper, what, span_str(own), &number);
+	snprintf(whole, sizeof whole, "%.*s", (int)dir.size, (const char *)dir.at);
+	if (dir.size) err = look_at_place(whole, arg_span(&request->args[ARG_KEEP_place]), outcome);
+	if (!err) err = keeper_ask(request->facts->keeper, what, span_str(own), &number);
 	if (err) return err;
 	msgpack_pack_map(&pk, 2);
 	pack_text(&pk, "number");

@@ -1,0 +1,99 @@
+"""What the program is built with against faults of its own, and that no core dump takes its memory along."""
+import os
+import platform
+import resource
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness import program_under_test, wait_for
+
+CORE_PATTERN = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+NO_MEMORY, USUAL = "00000000", "00000033"
+
+
+def readelf(*options):
+    return subprocess.run(["readelf", "--wide", *options, program_under_test()], capture_output=True, text=True, check=True,
+                          env={**os.environ, "LC_ALL": "C"}).stdout
+
+
+def undefined_symbols():
+    return {line.split()[7].split("@")[0] for line in readelf("--dyn-syms").splitlines() if " UND " in line and len(line.split()) > 7}
+
+
+# The program's file
+
+def test_it_lies_at_any_address_and_the_loader_leaves_nothing_to_write_to():
+    assert "Type:                              DYN" in readelf("-h")
+    flags = [line for line in readelf("-d").splitlines() if "(FLAGS_1)" in line]
+    assert len(flags) == 1 and {"NOW", "PIE"} <= set(flags[0].split()), flags
+    assert "GNU_RELRO" in readelf("-l")
+
+
+def test_nothing_on_a_stack_is_run():
+    stack = next(line.split() for line in readelf("-l").splitlines() if "GNU_STACK" in line)
+    assert "RW" in stack and "RWE" not in stack, stack
+
+
+def test_stacks_and_copies_are_watched():
+    symbols = undefined_symbols()
+    assert "__stack_chk_fail" in symbols
+    sanitized = any(symbol.startswith("__asan_") for symbol in symbols)
+    assert sanitized or {"__memcpy_chk", "__snprintf_chk"} <= symbols, "fortified calls"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="of this processor alone")
+def test_jumps_lead_to_marked_places():
+    shown = subprocess.run(["objdump", "--disassemble=cli_main", "--no-show-raw-insn", program_under_test()],
+                           capture_output=True, text=True, check=True).stdout
+    body = shown[shown.index("<cli_main>:"):].splitlines()
+    assert body[1].split()[-1] == "endbr64", body[:3]
+
+
+# Core dumps
+
+def dump_of(pid):
+    """(which memory a core dump would hold, the size that it may have)"""
+    return Path(f"/proc/{pid}/coredump_filter").read_text().strip(), resource.prlimit(pid, resource.RLIMIT_CORE)[0]
+
+
+def test_no_process_leaves_its_memory_in_a_core_dump(service):
+    pids = service.processes_alive()
+    assert len(pids) >= 4
+    assert {dump_of(pid) for pid in pids} == {(NO_MEMORY, 0)}
+
+
+def test_whoever_debugs_may_keep_them(new_service):
+    service = new_service(start=False, shards=1)
+    service.start(command=["bash", "-c", 'ulimit -Sc unlimited; STAMPEDE_CORES=keep exec "$@"', "serve", *service.command()])
+    assert {dump_of(pid)[0] for pid in service.processes_alive()} == {USUAL}
+    assert {dump_of(pid)[1] for pid in service.processes_alive()} == {resource.RLIM_INFINITY}
+
+
+@pytest.mark.plain
+@pytest.mark.skipif("/" in CORE_PATTERN or "|" in CORE_PATTERN, reason="core dumps of this host go elsewhere")
+@pytest.mark.parametrize("wish, found", [("", False), ("keep", True)])
+def test_what_is_in_memory_is_not_in_a_core_dump(new_service, wish, found):
+    """Of a process that somebody has allowed one. A word of its environment stands for every key that it holds."""
+    service = new_service(start=False, shards=1)
+    service.expect_log("level=warn .*event=died .*signal=6")
+    word = os.urandom(16).hex()
+    service.start(command=["bash", "-c", f'cd {service.home} && WORD={word} STAMPEDE_CORES={wish} exec "$@"', "serve",
+                           *service.command()])
+    pid = service.pid_of("timer")
+    resource.prlimit(pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    os.kill(pid, signal.SIGABRT)
+    service.await_successor("timer", 0, pid)
+    cores = list(service.home.glob("core*"))
+    assert not found or cores, "no core dump to compare with"
+    assert any(word.encode() in core.read_bytes() for core in cores) == found
+    for core in cores:
+        core.unlink()
+
+
+def test_a_debugger_may_still_look(service):
+    """What is kept out of dumps is not hidden from its owner."""
+    pid = service.pid_of("http")
+    wait_for(lambda: b"actor\0http" in Path(f"/proc/{pid}/cmdline").read_bytes(), 5, "its command line")
+    assert Path(f"/proc/{pid}/environ").stat().st_uid == os.geteuid()
