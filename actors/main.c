@@ -93,8 +93,8 @@ static bool fill_standard_descriptors(void)
 	return true;
 }
 
-/* What crashes takes no key along to a disk: neither to a core file, nor through a pipe to the system's collector, to which
- * the limit says nothing but which gets no memory by this filter. Debuggers still may attach. Both are inherited. */
+/* No key reaches a disk by a crash. The limit of 0 keeps core files away; the filter takes all memory out of what a pipe to
+ * the system's collector gets, which the limit does not stop. A debugger may still attach. Children inherit both. */
 static void keep_memory_out_of_cores(void)
 {
 	const char   *wish = getenv("STAMPEDE_CORES");

@@ -3,9 +3,9 @@
 #include "store/keys.h"
 #include "store/table.h"
 
-/* What lies on a shard's disk, shown to people: one JSON object a line, for debugging. No secret is shown: a hash of a key,
- * a sealed secret, a token or an answer that is kept with one stands as {"hidden_bytes":N}. What cannot be read is shown as
- * what it is. Nothing on the disk is changed. The place belongs to nobody else meanwhile. */
+/* The files of a shard as JSON for people: one object a line, for debugging. Secrets are not shown: a hash of a key, a
+ * sealed secret, a token or a kept answer that may hold one stands as {"hidden_bytes":N}. Damage has a line of its own.
+ * Nothing on the disk is changed. The caller holds the place's locks. */
 
 /* Takes a line, which ends with '\n'; false: no more are wanted. */
 struct dump_to {

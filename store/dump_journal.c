@@ -1,5 +1,5 @@
-/* The records of a journal, segment by segment, whatever lies between them. Two readings would tell damage from an end that
- * a crash has left; one is enough, because what is no record waits until the next record says which it was:
+/* The records of a journal, segment by segment, and the gaps between them. One pass tells damage from an end that a crash
+ * left: a gap waits until the next record decides which it was:
  *   it follows the last one        the write of a record was cut off, and the next start went on elsewhere
  *   it knows of what is missing    an acknowledged record is damaged or lost
  *   there is none                  the write of a record was cut off */

@@ -1,7 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-/* What a service asks of its host before it starts: so much, or it is refused. Units: bytes; descriptors. */
+/* The least that a host must give: with less a start is refused. Units: bytes; descriptors. */
 #define SHARD_SEGMENT_BYTES (UINT64_C(16) << 20)
 #define SHARD_MAP_BYTES     (UINT64_C(1) << 40)
 

@@ -1,9 +1,9 @@
-/* What lies on a shard's disk, for people, by a process of its own, since damage may kill its reader:
+/* Prints the files of a shard for people. A separate process does it, because damage may kill the reader:
  *   actor dump N --data DIR/shards/N [--from SEQ]                 its journal
  *   actor dump N --data DIR/shards/N --table NAME [--from PREFIX] one table
- * Lines of JSON go to standard output; when the work cannot be done, {"code","message"} to standard error, with status 1. A
- * reader that goes away ends it without a word. The directory is that of a shard, or a copy of one by itself; nothing in it
- * is changed. Its locks are held meanwhile, so that nobody serves it. */
+ * Lines of JSON go to standard output. A failure is {"code","message"} on standard error, with status 1. A closed pipe is
+ * no failure. The directory is that of a shard, or a copy of one. Nothing in it is changed. The process holds its locks, so
+ * that nobody serves it meanwhile. */
 #include "actors/roles.h"
 #include "actors/rt/datadir.h"
 #include "schemas/json.h"

@@ -1,5 +1,5 @@
-/* What the host must give, looked at before anything is made: a service that begins with too little fails later, and then
- * in the middle of something. */
+/* Checks the host's means before anything is made: a service that begins with too little fails later, in the middle of its
+ * work. */
 #include "actors/supervisor/means.h"
 #include "actors/rt/log.h"
 #include "actors/rt/needs.h"

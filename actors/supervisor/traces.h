@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* What a start finds missing in its data directory and will make, so that one that is refused leaves no trace of it.
+/* The entries that a start finds missing in its data directory and will make. A refused start removes them again.
  * traces_look() comes when the directory's lock is held and before anything else is made; traces_remove() while it is still
  * held and no process that was started is alive, and only if no shard was let change its place. */
 struct traces {

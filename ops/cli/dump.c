@@ -1,5 +1,5 @@
-/* journal dump, table dump: what lies in a shard's directory that nobody serves. A process of its own reads and prints it;
- * here is only what it is asked, and what to say when it could not. */
+/* journal dump, table dump: print the files of a shard that nobody serves. A separate process reads and prints them,
+ * because damaged tables may kill their reader. This file passes on the arguments and reports a failure. */
 #include "ops/cli/offline.h"
 #include "schemas/json.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was asked for badly is told as wrong usage. */
+/* A bad argument that only the reader can judge, such as an unknown table, is wrong usage like any other. */
 static enum outcome take_refusal(struct cli *cli, struct span refusal)
 {
 	struct arena       arena = {0};
@@ -40,7 +40,7 @@ static enum outcome dump(struct cli *cli, struct offline *work)
 
 	if (done && err == ERR_PEER_GONE) err = OK; /* it has nothing to say besides its lines */
 	if (err == ERR_PEER_GONE && signal)
-		snprintf(text, sizeof text, "What is there crashes its reader (signal %d).", signal);
+		snprintf(text, sizeof text, "The files crash their reader (signal %d).", signal);
 	else
 		snprintf(text, sizeof text, "Its reader ended without a word.");
 	if (err)
@@ -59,7 +59,7 @@ enum outcome journal_dump(struct cli *cli)
 	char           seq[24];
 
 	work.data = args_word(&cli->args);
-	if (!args_end(&cli->args)) return MISUSED;
+	if (!args_end(&cli->args) || !*work.data) return MISUSED;
 	snprintf(seq, sizeof seq, "%" PRId64, from.value);
 	if (from.given) work.from = seq;
 	return dump(cli, &work);
@@ -72,6 +72,7 @@ enum outcome table_dump(struct cli *cli)
 	work.from = args_option(&cli->args, "--key");
 	work.data = args_word(&cli->args);
 	work.table = args_word(&cli->args);
-	if (!args_end(&cli->args)) return MISUSED;
+	if (!args_end(&cli->args) || !*work.data || !*work.table) return MISUSED;
+	if (work.from && !*work.from) work.from = NULL; /* the beginning of every key */
 	return dump(cli, &work);
 }

@@ -144,7 +144,8 @@ def test_rows_are_chosen_by_the_beginning_of_their_key(whole):
     rows = whole.lines("table", "dump", whole.place, "ledger")
     chosen = whole.lines("table", "dump", whole.place, "ledger", "--key", f"{whole.shop.account}/3")
     assert chosen == [row for row in rows if row["key"]["seq"] == 3] and len(chosen) == 1
-    assert whole.lines("table", "dump", whole.place, "ledger", "--key", whole.shop.account) == rows
+    for prefix in (whole.shop.account, f"{whole.shop.account}/", ""):
+        assert whole.lines("table", "dump", whole.place, "ledger", "--key", prefix) == rows
     assert whole.lines("table", "dump", whole.place, "ledger", "--key", "acc_aaaaaaaaaaaaaaaa") == []
     one = whole.lines("table", "dump", whole.place, "pass_id", "--key", f"{whole.shop.account}/{whole.ids[2]}")
     assert [row["key"]["pass_id"] for row in one] == [whole.ids[2]]
@@ -156,7 +157,8 @@ def test_what_is_asked_wrongly_is_named(whole):
                              (("table", "dump", whole.place, "ledger", "--key", f"{whole.shop.account}/x"), "account/seq"),
                              (("table", "dump", whole.place), "TABLE"),
                              (("table", "dump", whole.place, "ledger", "more"), "TABLE"),
-                             (("journal", "dump"), "DIR/shards/N"),
+                             (("table", "dump", whole.place, ""), "TABLE"),
+                             (("journal", "dump"), "DIR/shards/N"), (("journal", "dump", ""), "DIR/shards/N"),
                              (("journal", "dump", whole.place, "--from", "x"), "--from SEQ")]:
         done = whole.run(*arguments)
         assert (done.returncode, done.stdout) == (2, ""), done

@@ -64,6 +64,7 @@ def test_no_process_leaves_its_memory_in_a_core_dump(service):
     assert {dump_of(pid) for pid in pids} == {(NO_MEMORY, 0)}
 
 
+@pytest.mark.plain
 def test_whoever_debugs_may_keep_them(new_service):
     service = new_service(start=False, shards=1)
     service.start(command=["bash", "-c", 'ulimit -Sc unlimited; STAMPEDE_CORES=keep exec "$@"', "serve", *service.command()])
