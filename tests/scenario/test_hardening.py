@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from harness import program_under_test, wait_for
 
+pytestmark = pytest.mark.plain  # of the build that is run
+
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern").read_text().strip()
 NO_MEMORY, USUAL = "00000000", "00000033"
 
@@ -64,7 +66,6 @@ def test_no_process_leaves_its_memory_in_a_core_dump(service):
     assert {dump_of(pid) for pid in pids} == {(NO_MEMORY, 0)}
 
 
-@pytest.mark.plain
 def test_whoever_debugs_may_keep_them(new_service):
     service = new_service(start=False, shards=1)
     service.start(command=["bash", "-c", 'ulimit -Sc unlimited; STAMPEDE_CORES=keep exec "$@"', "serve", *service.command()])
@@ -72,7 +73,6 @@ def test_whoever_debugs_may_keep_them(new_service):
     assert {dump_of(pid)[1] for pid in service.processes_alive()} == {resource.RLIM_INFINITY}
 
 
-@pytest.mark.plain
 @pytest.mark.skipif("/" in CORE_PATTERN or "|" in CORE_PATTERN, reason="core dumps of this host go elsewhere")
 @pytest.mark.parametrize("wish, found", [("", False), ("keep", True)])
 def test_what_is_in_memory_is_not_in_a_core_dump(new_service, wish, found):
