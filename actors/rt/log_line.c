@@ -147,6 +147,7 @@ static void gather(struct value *value, const char *text, size_t size)
 struct conversion {
 	int  precision; /* -1: none */
 	int  longs;     /* of ll, l; z counts as two */
+	int  width;     /* of an octal number, padded with zeros */
 	char kind;
 };
 
@@ -154,6 +155,8 @@ struct conversion {
 static const char *read_conversion(const char *at, va_list *values, struct conversion *found)
 {
 	*found = (struct conversion){.precision = -1};
+	for (; *at >= '0' && *at <= '9'; at++)
+		found->width = found->width * 10 + *at - '0';
 	if (*at == '.' && at[1] == '*') {
 		found->precision = va_arg(*values, int);
 		at += 2;
@@ -190,9 +193,11 @@ static void gather_integer(struct value *value, const struct conversion *convers
 		count = conversion->longs ? va_arg(*values, unsigned long) : va_arg(*values, unsigned);
 	int size = is_signed                 ? snprintf(text, sizeof text, "%" PRId64, number)
 	           : conversion->kind == 'x' ? snprintf(text, sizeof text, "%" PRIx64, count)
-	                                     : snprintf(text, sizeof text, "%" PRIu64, count);
+	           : conversion->kind == 'o'
+	               ? snprintf(text, sizeof text, "%0*" PRIo64, conversion->width % 20, count)
+	               : snprintf(text, sizeof text, "%" PRIu64, count);
 	gather(value, text, (size_t)size);
-	value->worded |= conversion->kind == 'x';
+	value->worded |= conversion->kind == 'x' || conversion->kind == 'o';
 }
 
 /* NULL: a conversion that is not ours; what the arguments behind it are nobody knows. */
@@ -207,7 +212,7 @@ static const char *gather_conversion(struct value *value, const char *at, va_lis
 		char c = (char)va_arg(*values, int);
 		gather(value, &c, 1);
 		value->worded = true;
-	} else if (conversion.kind && strchr("diux", conversion.kind)) {
+	} else if (conversion.kind && strchr("dioux", conversion.kind)) {
 		gather_integer(value, &conversion, values);
 	} else {
 		return NULL;

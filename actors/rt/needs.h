@@ -13,5 +13,5 @@
 /* Of address space, in a process: a shard's tables, those of a snapshot that it makes meanwhile, and everything else. */
 #define NEEDS_ADDRESSES (2 * SHARD_MAP_BYTES + (UINT64_C(4) << 30))
 
-/* Of files that may be open, in a process: what is reserved for everything but connections, and as many of these. */
-#define NEEDS_DESCRIPTORS (2 * DESCRIPTORS_RESERVED)
+/* Of files that may be open, in a process: what everything but connections may take; where there is no more, connections get half of it. */
+#define NEEDS_DESCRIPTORS DESCRIPTORS_RESERVED

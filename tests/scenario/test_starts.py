@@ -21,7 +21,7 @@ from harness import Service, wait_for
 from shop import Shop
 
 SHARDS = 2
-DESCRIPTORS = 512
+DESCRIPTORS = 256
 
 
 def everything(root):

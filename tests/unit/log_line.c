@@ -43,6 +43,7 @@ Test(log_line, has_pairs_as_the_format_says)
 	cr_expect_str_eq(form(LOG_LOGFMT, "data=\"%s\" orderly=1", "/a b"), "data=\"/a b\" orderly=1\n");
 	cr_expect_str_eq(form(LOG_JSON, "data=\"%s\" orderly=1", "/a b"),
 	                 "{\"data\":\"/a b\",\"orderly\":1}\n");
+	cr_expect_str_eq(form(LOG_LOGFMT, "mode=%04o wanted=%o", 0640, 0600), "mode=0640 wanted=600\n");
 	cr_expect_str_eq(form(LOG_JSON, "reason=\"has %s, for good\" x=%x", "4", 255u),
 	                 "{\"reason\":\"has 4, for good\",\"x\":\"ff\"}\n");
 }
