@@ -243,3 +243,37 @@ void rule_text(const struct rule *rule, struct buffer *out)
 	}
 	buffer_text(out, "]}");
 }
+
+/* ---- its beginning ---- */
+
+static bool take(struct span *text, const char *word)
+{
+	size_t size = strlen(word);
+	if (text->size < size || memcmp(text->at, word, size)) return false;
+	*text = span_of(text->at + size, text->size - size);
+	return true;
+}
+
+/* A string to its end, however it is escaped. */
+static bool take_string(struct span *text, struct span *inside)
+{
+	size_t at = 1;
+	if (!text->size || text->at[0] != '"') return false;
+	while (at < text->size && text->at[at] != '"')
+		at += text->at[at] == '\\' ? 2 : 1;
+	if (at >= text->size) return false;
+	*inside = span_of(text->at + 1, at - 1);
+	*text = span_of(text->at + at + 1, text->size - at - 1);
+	return true;
+}
+
+bool rule_head(struct span text, bool *active, enum event_kind *event)
+{
+	struct span name, kind;
+	if (!take(&text, "{\"name\":") || !take_string(&text, &name) || !take(&text, ",\"active\":"))
+		return false;
+	*active = take(&text, "true");
+	if (!*active && !take(&text, "false")) return false;
+	return take(&text, ",\"event\":") && take_string(&text, &kind) && event_read(kind, event) &&
+	       take(&text, ",");
+}

@@ -37,3 +37,7 @@ must_check enum err rule_read(const struct json *file, struct rule *rule, struct
 
 /* Appends the rule as such a file, every member given but conditions that it does not have. */
 void rule_text(const struct rule *rule, struct buffer *out);
+
+/* Of a text that rule_text() has written, the members that stand at its beginning, without a look at the rest. false: it is
+ * of another hand. Errors: none. */
+bool rule_head(struct span text, bool *active, enum event_kind *event);

@@ -36,6 +36,6 @@ must_check enum err key_row_next(struct view *view, struct account_id account, s
 /* Reads the next account of the table after `*id` (all zero: the first). Errors: ERR_NOT_FOUND: no more. */
 must_check enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row);
 
-/* Stored values; all but a key's id, which is in its key. The name points into `value`. Errors: ERR_DAMAGED. */
+/* Stored values; all but the id of a key, which is in its own. The name points into `value`. Errors: ERR_DAMAGED. */
 must_check enum err account_row_read(struct span value, struct account_row *row);
 must_check enum err key_row_read(struct span value, struct key_row *row);

@@ -1,7 +1,7 @@
 #pragma once
 #include "actors/rt/random.h"
 #include "actors/rt/token.h"
-#include "actors/shard/account/account.h"
+#include "actors/shard/account/cache.h"
 #include "actors/shard/members.h"
 #include "schemas/address.h"
 #include "schemas/attempt.h"
@@ -85,7 +85,9 @@ struct request {
 	struct due_queue         *notices;
 	struct delivery_counters *counters;
 
-	struct kept *kept; /* what is the readers' alone: what they keep between lists; NULL: nothing */
+	/* What is the readers' alone. */
+	struct kept       *kept; /* what they keep between lists; NULL: nothing */
+	const struct lent *lent;
 };
 
 struct outcome {

@@ -54,6 +54,11 @@ def store_threads(run):
     return check(run, "./tests/thread/store_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
 
 
+def account_threads(run):
+    build(run, TSAN, "tests/thread/account_threads")
+    return check(run, "./tests/thread/account_threads", cwd=run.root / TSAN, env={"TSAN_OPTIONS": "halt_on_error=1"})
+
+
 # Programs of the build
 
 def meson(run, directory, *choice, env=None):
@@ -185,6 +190,7 @@ WAITING = [("scenarios, ASan and UBSan", scenarios_asan), ("scenarios, plain bui
            ("negative controls", controls), ("random operations against a model", model)]
 COMPUTING = [("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
              ("store with failing calls", failing_calls), ("store after crashes", crash_states),
-             ("threads of the store, TSan", store_threads), ("build of the fuzz targets", build_fuzz)]
+             ("threads of the store, TSan", store_threads),
+             ("threads of the accounts, TSan", account_threads), ("build of the fuzz targets", build_fuzz)]
 COMPUTING_ALL = [("units, crashes and threads on the other build", rest_of_both_builds)]
 LAST = [("fuzz targets", fuzz), ("failed scenarios once more", repeat_failed)]

@@ -47,8 +47,8 @@ Test(account, knows_its_active_subscriptions_and_what_they_want)
 	put(id, 4, true, "https://c.example:443/x#y");
 	put(neighbour, 5, true, "https://d.example/");
 	cr_assert_eq(account_load(s.view, id, &account), OK);
-	cr_expect(account->webhook_count == 2 && account->webhooks_stored == 3);
-	const struct account_webhook *first = &account->webhooks[0], *second = &account->webhooks[1];
+	cr_expect(account->webhooks->count == 2 && account->webhooks->stored->count == 3);
+	const struct account_webhook *first = account->webhooks->of[0], *second = account->webhooks->of[1];
 	cr_expect(first->id.b[0] == 1 && first->generation == 11);
 	cr_expect_eq(first->kinds, 1u << EVENT_PASS_BALANCE_UPDATE);
 	cr_expect(span_is(first->url, "https://a.example/"));
@@ -60,18 +60,19 @@ Test(account, knows_its_active_subscriptions_and_what_they_want)
 Test(account, has_none_to_begin_with_and_room_for_no_more_than_may_be)
 {
 	cr_assert_eq(account_load(s.view, id, &account), OK);
-	cr_expect(account->webhook_count == 0 && account->webhooks_stored == 0);
+	cr_expect(account->webhooks->count == 0 && account->webhooks->stored->count == 0);
 	account_free(&account);
 	for (uint8_t tag = 1; tag <= WEBHOOKS_ACTIVE_MAX + 3; tag++)
 		put(id, tag, true, "https://a.example/");
 	cr_assert_eq(account_load(s.view, id, &account), OK);
-	cr_expect(account->webhook_count == WEBHOOKS_ACTIVE_MAX &&
-	          account->webhooks_stored == WEBHOOKS_ACTIVE_MAX + 3);
+	cr_expect(account->webhooks->count == WEBHOOKS_ACTIVE_MAX &&
+	          account->webhooks->stored->count == WEBHOOKS_ACTIVE_MAX + 3);
 }
 
 Test(account, takes_a_url_that_is_none_any_more_as_it_is_written)
 {
 	put(id, 1, true, "ftp://a.example/");
 	cr_assert_eq(account_load(s.view, id, &account), OK);
-	cr_expect(account->webhook_count == 1 && span_is(account->webhooks[0].url, "ftp://a.example/"));
+	cr_expect(account->webhooks->count == 1 &&
+	          span_is(account->webhooks->of[0]->url, "ftp://a.example/"));
 }

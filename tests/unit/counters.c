@@ -1,5 +1,7 @@
 /* Searching counters: the ones that are found are those that hold q as they are written, of passes that have one. */
 #include "actors/shard/pass/search.h"
+#include "actors/shard/account/parts.h"
+#include "store/keys.h"
 #include "tests/unit/lists.h"
 
 #include <inttypes.h>
@@ -7,7 +9,7 @@
 
 enum { PASSES = 64 * 40 + 7, TEMPLATES = 3 };
 
-static struct account account = {.id = {{'a'}}, .template_count = TEMPLATES};
+static struct account account = {.id = {{'a'}}};
 static int64_t        balances[PASSES];
 static uint16_t       templates[PASSES];
 static uint64_t       bits[PASSES / 64 + 1];
@@ -17,11 +19,17 @@ TestSuite(counters, .init = begin, .fini = end);
 /* The second template has no counter; the account is said to have none longer than `width`. */
 static void furnish(uint32_t width)
 {
-	static const struct template_field field;
-	static struct account_template     with = {.rules.counter = &field}, without;
-	static struct account_template    *all[TEMPLATES] = {&with, &without, &with};
-	struct tally                       tally = {.made = PASSES, .width = width};
-	account.templates = all;
+	static const char with[] = "{\"name\":\"n\",\"loyalty_type\":\"balance\",\"fields\":[{\"key\":\"p\","
+	                           "\"type\":\"number\",\"locked\":true}]}",
+	                  without[] = "{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}";
+	struct tally tally = {.made = PASSES, .width = width};
+	account.templates = account_templates_new(TEMPLATES);
+	for (uint32_t i = 1; i <= TEMPLATES; i++) {
+		struct row_key key = key_u32(account.id, i);
+		cr_assert_eq(
+		    write_put(&s.staged, TABLE_TEMPLATE, key_span(&key), span_str(i == 2 ? without : with)),
+		    OK);
+	}
 	cr_assert_eq(tally_put(s.view, account.id, &tally), OK);
 	scratch_save(&s);
 	scratch_commit(&s);
@@ -96,7 +104,7 @@ Test(counters, of_an_account_without_templates_hold_nothing)
 	struct columns   columns = {.made = PASSES, .of = {.balance = balances, .template = templates}};
 	struct selection selection = {.made = PASSES, .bits = bits};
 	uint64_t        *found;
-	account.template_count = 0;
+	account.templates = account_templates_new(0);
 	cr_assert_eq(counters_search(&request, span_str("1"), &columns, &selection, &found), OK);
 	for (unsigned i = 0; i < PASSES / 64; i++)
 		cr_expect_eq(found[i], 0);

@@ -159,7 +159,7 @@ static void some_fact(void)
 	struct account *account;
 	for (unsigned i = chance_below(&state, 6); i; i--) {
 		cr_assert_eq(account_cached(&cache, s.view, shop(of), &account), OK);
-		made[of] += account->webhook_count;
+		made[of] += account->webhooks->count;
 		fact(of, EVENT_PASS_BALANCE_UPDATE, chance_below(&state, SHOP_PASSES));
 	}
 }

@@ -1,5 +1,6 @@
 /* pass event: every event in every state with every flag, against the rules written down here a second time;
  * and that what happened stands in the pass, the counts and the ledger. */
+#include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/fields/pass.h"
@@ -11,33 +12,30 @@
 
 enum { NUMBER = 3, NOW = 7000, LEDGER_BEFORE = 40 };
 
-static struct scratch s;
-static struct account account = {.id = {{1, 2, 3}}, .template_count = 1};
-static struct account_template template = {.number = 1};
-static struct account_template *templates[] = {&template};
-static struct shard_facts       facts = {.public_url = "https://example"};
-static msgpack_zone             zone;
-static struct buffer            payload;
-static struct outcome           outcome;
+static struct scratch     s;
+static struct account     account = {.id = {{1, 2, 3}}};
+static struct shard_facts facts = {.public_url = "https://example"};
+static msgpack_zone       zone;
+static struct buffer      payload;
+static struct outcome     outcome;
 
 static void begin(void)
 {
-	struct json      *json;
-	struct file_fault fault;
+	struct row_key key = key_u32(account.id, 1);
 	scratch_open(&s);
 	cr_assert(msgpack_zone_init(&zone, 8192));
-	account.templates = templates;
-	cr_assert_eq(json_parse(span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}"),
-	                        &account.arena, &json),
+	account.templates = account_templates_new(1);
+	cr_assert_eq(write_put(&s.staged, TABLE_TEMPLATE, key_span(&key),
+	                       span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}")),
 	             OK);
-	cr_assert_eq(template_read(json, &template.rules, &fault), OK);
+	scratch_save(&s);
 }
 
 static void end(void)
 {
 	msgpack_zone_destroy(&zone);
 	buffer_free(&payload);
-	arena_free(&account.arena);
+	account_templates_free(&account.templates);
 	scratch_close(&s);
 }
 

@@ -1,5 +1,6 @@
 /* The shard's part of a page and its images: the token alone says which pass, and nothing that it does not name is shown. */
 #include "actors/rt/token.h"
+#include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/fields/pass.h"
 #include "schemas/sha256.h"
@@ -9,32 +10,35 @@
 
 #include <criterion/criterion.h>
 
-static struct scratch s;
-static struct account account = {.id = {{1, 2, 3}}, .template_count = 1};
-static struct account_template template = {.number = 1};
-static struct account_template *templates[] = {&template};
-static struct shard_facts       facts = {.tokens = {.count = 1, .of = {{9, 9, 9}}}};
-static struct buffer            payload;
-static bool                     altered; /* the pass has another token than it would be given now */
-static const char              *appearance = "";
-static msgpack_unpacked         unpacked;
+static struct scratch     s;
+static struct account     account = {.id = {{1, 2, 3}}};
+static struct shard_facts facts = {.tokens = {.count = 1, .of = {{9, 9, 9}}}};
+static struct buffer      payload;
+static bool               altered; /* the pass has another token than it would be given now */
+static const char        *appearance = "";
+static msgpack_unpacked   unpacked;
+
+/* The only template; `more` stands before its fields. */
+static void put_template(const char *more)
+{
+	struct row_key key = key_u32(account.id, 1);
+	char           text[300];
+	snprintf(text, sizeof text, "{\"name\":\"n\",\"loyalty_type\":\"none\",%s\"fields\":[]}", more);
+	cr_assert_eq(write_put(&s.staged, TABLE_TEMPLATE, key_span(&key), span_str(text)), OK);
+	scratch_save(&s);
+}
 
 static void begin(void)
 {
-	struct json      *json;
-	struct file_fault fault;
 	scratch_open(&s);
-	account.templates = templates;
-	cr_assert_eq(json_parse(span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}"),
-	                        &account.arena, &json),
-	             OK);
-	cr_assert_eq(template_read(json, &template.rules, &fault), OK);
+	account.templates = account_templates_new(1);
+	put_template("");
 }
 
 static void end(void)
 {
 	buffer_free(&payload);
-	arena_free(&account.arena);
+	account_templates_free(&account.templates);
 	scratch_close(&s);
 }
 
@@ -203,7 +207,7 @@ static unsigned width_on_page(enum shown_image image)
 
 Test(page, shows_the_pass_s_own_image_else_the_template_s)
 {
-	template.rules.logo = span_str(OURS);
+	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(0);
 	cr_expect(image_shown("logo") == 0 && width_on_page(SHOWN_LOGO) == 0, "never fetched");
 	put_image(OURS, 7, 2);
@@ -215,7 +219,7 @@ Test(page, shows_the_pass_s_own_image_else_the_template_s)
 Test(page, shows_no_other_image_for_one_that_was_never_fetched)
 {
 	appearance = "{\"title\":\"t\",\"logo\":\"" OWN "\"}";
-	template.rules.logo = template.rules.banner = span_str(OURS);
+	put_template("\"appearance\":{\"logo\":\"" OURS "\",\"banner\":\"" OURS "\"},");
 	furnish(0);
 	put_image(OURS, 7, 2);
 	cr_expect(image_shown("logo") == 0 && width_on_page(SHOWN_LOGO) == 0);
@@ -226,7 +230,7 @@ Test(page, shows_no_other_image_for_one_that_was_never_fetched)
 
 Test(page, an_image_that_is_not_there_whole_is_none)
 {
-	template.rules.logo = span_str(OURS);
+	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(0);
 	put_image(OURS, 7, 1);
 	cr_expect_eq(image_shown("logo"), 0);
@@ -235,7 +239,7 @@ Test(page, an_image_that_is_not_there_whole_is_none)
 Test(page, an_image_that_the_client_has_is_not_sent_again)
 {
 	uint8_t hash[SHA256_BYTES];
-	template.rules.logo = span_str(OURS);
+	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(0);
 	put_image(OURS, 7, 2);
 	cr_assert_eq(image_shown("logo"), 7);
@@ -250,7 +254,7 @@ Test(page, an_image_that_the_client_has_is_not_sent_again)
 
 Test(page, images_are_the_token_s_too)
 {
-	template.rules.logo = span_str(OURS);
+	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	altered = true;
 	furnish(0);
 	put_image(OURS, 7, 2);
@@ -259,7 +263,7 @@ Test(page, images_are_the_token_s_too)
 
 Test(page, of_a_deleted_pass_has_no_images)
 {
-	template.rules.logo = span_str(OURS);
+	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(HOT_DELETED);
 	put_image(OURS, 7, 2);
 	cr_expect_eq(ask_image("logo", span_of(NULL, 0)), ERR_PASS_DELETED);

@@ -1,4 +1,5 @@
 /* The end of an issuance, and images handed over: what PASS_ISSUE, IMAGE_PUT and IMAGE_NAME write. */
+#include "actors/shard/account/parts.h"
 #include "actors/shard/pass/images.h"
 #include "actors/shard/pass/pass.h"
 #include "tests/unit/support.h"
@@ -8,6 +9,7 @@
 #include "schemas/sha256.h"
 #include "store/idempotency.h"
 #include "store/image.h"
+#include "store/keys.h"
 #include "store/issuing.h"
 #include "store/tally.h"
 
@@ -15,7 +17,7 @@
 
 enum { NUMBER = 0 };
 static struct scratch s;
-static struct account account = {.id = {{'b'}}, .template_count = 1};
+static struct account account = {.id = {{'b'}}};
 static const uint8_t  key[32] = {5};
 static struct buffer  payload;
 static struct request request;
@@ -43,6 +45,7 @@ static void begin(void)
 
 static void end(void)
 {
+	account_templates_free(&account.templates);
 	scratch_close(&s);
 }
 
@@ -233,21 +236,23 @@ Test(pass_issue, image_is_named_when_all_of_it_is_there_alone)
 /* One that names a logo which is not there, once the issuer has said yes. */
 static enum err create_with_logo(unsigned creating, unsigned issuing)
 {
-	static struct account_template of = {.number = 1}, *all[] = {&of};
-	static struct shard_facts      facts = {.public_url = "", .tokens = {.count = 1, .of = {{9}}}};
-	static msgpack_object_kv       logo = {.key = {.type = MSGPACK_OBJECT_STR, .via.str = {4, "logo"}},
-	                                       .val = {.type = MSGPACK_OBJECT_STR, .via.str = {10, "https://b/"}}};
-	static const struct call       call = {.message = MSG_PASS_CREATE};
-	static msgpack_object          args[ARGS_PASS_CREATE];
-	struct tally                   tally = {.made = 1, .counts = {[PASS_CREATING] = creating}};
+	static struct shard_facts facts = {.public_url = "", .tokens = {.count = 1, .of = {{9}}}};
+	static msgpack_object_kv  logo = {.key = {.type = MSGPACK_OBJECT_STR, .via.str = {4, "logo"}},
+	                                  .val = {.type = MSGPACK_OBJECT_STR, .via.str = {10, "https://b/"}}};
+	static const struct call  call = {.message = MSG_PASS_CREATE};
+	static msgpack_object     args[ARGS_PASS_CREATE];
+	struct tally              tally = {.made = 1, .counts = {[PASS_CREATING] = creating}};
+	struct row_key template = key_u32(account.id, 1);
 	for (unsigned i = 0; i < ARGS_PASS_CREATE; i++)
 		args[i] = (msgpack_object){.type = MSGPACK_OBJECT_NIL};
 	args[ARG_PASS_CREATE_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {3, "new"}};
 	args[ARG_PASS_CREATE_appearance] = (msgpack_object){.type = MSGPACK_OBJECT_MAP,
 	                                                    .via.map = {1, &logo}};
 	must(!tally_put(s.view, account.id, &tally));
+	must(!write_put(&s.staged, TABLE_TEMPLATE, key_span(&template),
+	                span_str("{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}")));
 	scratch_save(&s);
-	account.templates = all;
+	if (!account.templates) account.templates = account_templates_new(1);
 	atomic_store(&facts.issuing, issuing);
 	request.args = args;
 	request.call = &call;

@@ -235,14 +235,12 @@ Test(rule, knows_whom_it_has_fired_for)
 
 static void load(void)
 {
+	uint64_t last;
 	account_free(&account);
 	cr_assert_eq(account_load(s.view, id, &account), OK);
-	cr_assert_eq(account_load_rules(s.view, account), OK);
-	request = (struct request){.view = s.view,
-	                           .account = account,
-	                           .random = &randomness,
-	                           .now = {1000},
-	                           .ledger_last = account->ledger_last};
+	cr_assert_eq(ledger_last(s.view, id, &last), OK);
+	request = (struct request){
+	    .view = s.view, .account = account, .random = &randomness, .now = {1000}, .ledger_last = last};
 }
 
 static struct hot_at the_pass(void)
@@ -446,6 +444,40 @@ Test(rule, assigns_in_the_place_of_what_the_pass_has)
 	cr_expect(open == 1 && replaced == 3, "%u and %u", open, replaced);
 }
 
+Test(rule, its_head_tells_event_and_state_of_what_was_written_and_of_nothing_else)
+{
+	static const char *const names[] = {"R", "\\\"", "\",\"active\":true,\"event\":\"pass.created\",",
+	                                    "\\", "\u00e9\n"};
+	static const char *const others[] = {"",
+	                                     "{",
+	                                     "{\"name\":\"",
+	                                     "{\"name\":\"R\\",
+	                                     "{\"name\":\"R\",\"active\":tru",
+	                                     "{\"name\":\"R\",\"active\":true,\"event\":\"pass.made\",",
+	                                     "{\"active\":true,\"name\":\"R\",\"event\":\"pass.created\","};
+	enum event_kind          event;
+	bool                     active;
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		for (unsigned kind = 0; kind < 2 * EVENT_KINDS; kind++) {
+			struct rule rule = {
+			    .name = span_str(names[i]), .active = kind & 1, .event = kind / 2};
+			struct buffer text = {0};
+			rule_text(&rule, &text);
+			cr_expect(rule_head(buffer_span(&text), &active, &event), "name %u", i);
+			cr_expect(active == (kind & 1) && event == kind / 2, "name %u", i);
+			buffer_free(&text);
+		}
+	for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+		cr_expect(!rule_head(span_str(others[i]), &active, &event), "other %u", i);
+}
+
+static bool names(const char *slug)
+{
+	bool named;
+	cr_assert_eq(rules_name_slug(&request, span_str(slug), &named), OK);
+	return named;
+}
+
 Test(rule, names_the_rewards_that_it_assigns)
 {
 	put(id, 1,
@@ -453,9 +485,8 @@ Test(rule, names_the_rewards_that_it_assigns)
 	    "{\"type\":\"send_notification\",\"message\":\"tea\"},"
 	    "{\"type\":\"assign_reward\",\"slug\":\"coffee\"}]}");
 	load();
-	cr_expect(rules_name_slug(account, span_str("coffee")));
-	cr_expect(!rules_name_slug(account, span_str("tea")) && !rules_name_slug(account, span_str("coffe")));
+	cr_expect(names("coffee") && !names("tea") && !names("coffe") && !names("assign_reward"));
 	put(id, 1, ADDS(BY(1)));
 	load();
-	cr_expect(!rules_name_slug(account, span_str("coffee")));
+	cr_expect(!names("coffee"));
 }

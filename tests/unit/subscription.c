@@ -215,15 +215,18 @@ Test(subscription, ids_are_in_the_order_of_making_to_the_microsecond)
 
 Test(subscription, five_may_be_active_and_one_for_a_url)
 {
-	struct subscription row = {.id = {{99}}, .url = span_str("https://a.example")};
+	static struct account_webhooks webhooks;
+	static struct account_webhook  some[WEBHOOKS_ACTIVE_MAX];
+	struct subscription            row = {.id = {{99}}, .url = span_str("https://a.example")};
+	account.webhooks = &webhooks;
 	for (uint8_t i = 0; i < WEBHOOKS_ACTIVE_MAX; i++) {
 		cr_expect_eq(subscription_check_active(&account, &row), OK, "%u", i);
-		account.webhooks[i] = (struct account_webhook){.id = {{i}},
-		                                               .url = span_str("https://b.example/")};
-		account.webhook_count++;
+		some[i].id = (struct uuid){{i}};
+		some[i].url = span_str("https://b.example/");
+		webhooks.of[webhooks.count++] = &some[i];
 	}
 	cr_expect_eq(subscription_check_active(&account, &row), ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED);
-	account.webhooks[4].url = span_str("https://a.example/");
+	some[4].url = span_str("https://a.example/");
 	cr_expect_eq(subscription_check_active(&account, &row), ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL);
 	row.id.b[0] = 4;
 	cr_expect_eq(subscription_check_active(&account, &row), OK, "it is not its own neighbour");

@@ -1,201 +1,143 @@
-/* Accounts in the memory of a shard. A cached account is a copy of rows of the open transaction, never the
- * truth: whoever writes such a row has it forgotten. */
-#include "actors/shard/account/account.h"
-
-#include "schemas/crc32c.h"
-#include "schemas/url.h"
-#include "store/keys.h"
-#include "store/ledger.h"
-#include "store/rule.h"
+/* Accounts in memory: immutable versions of immutable parts.
+ *
+ * Life of a version: the writer makes it from the tables (account_load()) or, when rows it was made of are written, from the
+ * version before (cache.c), of which it shares every part that has not changed. It is never changed afterwards. Each
+ * holder counts: the cache holds the newest, a reader's job the one that it was lent, a version the one that followed it; who lets
+ * go last, on whatever thread, frees it.
+ *
+ * What readers may use: a job is lent the version of the moment at which it is let go, and begins its view then or later. The version
+ * is the truth until the moment `until`, of which it is told before that is committed; `newer` is the truth from then on. So a
+ * reader walks to the one that holds at the moment of its view, which is of the same commands as the view, whatever is written
+ * meanwhile. Where the walk ends nowhere, because the account was forgotten on the way, it reads the tables itself.
+ *
+ * What is filled in later: templates, by any thread, each from rows that are those of the version, since its view is; two that
+ * do so at once find the same, and one of the two is kept. Rules and keys are the writer's alone. */
+#include "actors/shard/account/parts.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
 
-static enum err load_keys(struct view *view, struct account *account)
+static enum err account_new(struct account_id id, const struct account_row *row, struct account **out)
 {
-	struct key_row key = {0};
-	enum err       err;
-	account->key_hashes = arena_take(&account->arena, 32 * KEYS_PER_ACCOUNT_MAX);
-	account->key_ids = arena_take(&account->arena, sizeof *account->key_ids * KEYS_PER_ACCOUNT_MAX);
-	if (!account->key_hashes || !account->key_ids) return ERR_NO_MEMORY;
-	while (!(err = key_row_next(view, account->id, &key)))
-		if (!key.revoked.v && account->key_count < KEYS_PER_ACCOUNT_MAX) {
-			account->key_ids[account->key_count] = key.id;
-			memcpy(account->key_hashes[account->key_count++], key.hash, sizeof key.hash);
-		}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err load_template(struct view *view, struct account *account, uint32_t number)
-{
-	struct row_key key = key_u32(account->id, number);
-	struct account_template *template = arena_take(&account->arena, sizeof *template);
-	struct file_fault fault;
-	struct json      *json;
-	struct span       value;
-	enum err err = template ? view_get(view, TABLE_TEMPLATE, key_span(&key), &value) : ERR_NO_MEMORY;
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	uint8_t *text = arena_take(&account->arena, value.size ? value.size : 1);
-	if (!text) return ERR_NO_MEMORY;
-	memcpy(text, value.at, value.size);
-	template->number = number;
-	template->json = span_of(text, value.size);
-	if (json_parse(template->json, &account->arena, &json)) return ERR_DAMAGED;
-	if (template_read(json, &template->rules, &fault)) return ERR_DAMAGED;
-	account->templates[account->template_count++] = template;
+	struct account *account = *out = calloc(1, sizeof *account + row->name.size + 1);
+	if (!account) return ERR_NO_MEMORY;
+	atomic_init(&account->refs, 1);
+	atomic_init(&account->until, UINT64_MAX);
+	account->id = id;
+	account->row = *row;
+	memcpy(account->name, row->name.at, row->name.size);
+	account->row.name.at = account->name;
 	return OK;
-}
-
-static enum err add_webhook(struct account *account, const struct subscription *row)
-{
-	struct account_webhook *webhook = &account->webhooks[account->webhook_count];
-	struct buffer           normal = {0};
-	enum err                err = url_normal(row->url, &normal);
-	/* One that was let in under other rules counts as it is written. */
-	struct span url = err ? row->url : buffer_span(&normal);
-	uint8_t    *kept = err == ERR_NO_MEMORY ? NULL : arena_take(&account->arena, url.size);
-	if (kept) {
-		memcpy(kept, url.at, url.size);
-		*webhook = (struct account_webhook){
-		    .id = row->id, .generation = row->generation, .url = span_of(kept, url.size)};
-		for (unsigned i = 0; i < row->kind_count; i++)
-			webhook->kinds |= 1u << row->kinds[i];
-		account->webhook_count++;
-	}
-	buffer_free(&normal);
-	return kept ? OK : ERR_NO_MEMORY;
-}
-
-static enum err load_webhooks(struct view *view, struct account *account)
-{
-	struct subscription row = {.active = false};
-	enum err            err;
-	while (!(err = subscription_next(view, account->id, &row))) {
-		account->webhooks_stored++;
-		if (!row.active || account->webhook_count == WEBHOOKS_ACTIVE_MAX) continue;
-		if ((err = add_webhook(account, &row))) return err;
-	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static enum err add_rule(struct account *account, const struct rule_row *row)
-{
-	struct account_rule *rule = arena_take(&account->arena, sizeof *rule);
-	uint8_t             *text = arena_take(&account->arena, row->text.size);
-	struct file_fault    fault;
-	struct account_id    owner;
-	struct json         *json;
-	if (!rule || !text) return ERR_NO_MEMORY;
-	memcpy(text, row->text.at, row->text.size);
-	*rule = (struct account_rule){.id = row->id, .bytes = row->text.size};
-	if (json_parse(span_of(text, row->text.size), &account->arena, &json)) return ERR_DAMAGED;
-	if (rule_read(json, &rule->rule, &fault)) return ERR_DAMAGED;
-	struct span template_id = rule->rule.template_id;
-	if (template_id.size && !template_id_read(template_id, &owner, &rule->template)) return ERR_DAMAGED;
-	account->rules[account->rule_count++] = rule;
-	return OK;
-}
-
-enum err account_load_rules(struct view *view, struct account *account)
-{
-	struct rule_row row = {.created = {0}};
-	struct buffer   room = {0};
-	enum err        err;
-	while (!(err = rule_row_next(view, account->id, &room, &row))) {
-		if (!account->rules) account->rules = arena_take(&account->arena, sizeof(void *) * RULES_MAX);
-		if (!account->rules) err = ERR_NO_MEMORY;
-		if (account->rule_count == RULES_MAX) err = ERR_DAMAGED;
-		if (err || (err = add_rule(account, &row))) break;
-	}
-	buffer_free(&room);
-	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 enum err account_load(struct view *view, struct account_id id, struct account **out)
 {
-	struct account *account = calloc(1, sizeof *account);
-	enum err        err = ERR_NO_MEMORY;
-	*out = NULL;
-	if (!account) return err;
-	account->id = id;
-	if ((err = account_row_get(view, id, &account->row))) goto out;
-	uint8_t *name = arena_take(&account->arena, account->row.name.size + 1);
-	account->templates = arena_take(&account->arena, sizeof(void *) * (account->row.template_count + 1));
-	err = ERR_NO_MEMORY;
-	if (!name || !account->templates) goto out;
-	memcpy(name, account->row.name.at, account->row.name.size);
-	account->row.name.at = name;
-	if ((err = load_keys(view, account))) goto out;
-	for (uint32_t number = 1; !err && number <= account->row.template_count; number++)
-		err = load_template(view, account, number);
-	if (err || (err = load_webhooks(view, account))) goto out;
-	err = ledger_last(view, id, &account->ledger_last);
+	struct account_row row;
+	struct account    *account = NULL;
+	enum err           err = account_row_get(view, id, &row);
+	if (err || (err = account_new(id, &row, &account))) goto out;
+	if (!(account->templates = account_templates_new(row.template_count))) err = ERR_NO_MEMORY;
+	if (!err) err = account_webhooks_load(view, id, &account->webhooks);
+	if (!err) err = account_keys_load(view, id, &account->keys);
 out:
 	if (err) account_free(&account);
 	*out = account;
 	return err;
 }
 
+enum err account_copy(const struct account *before, const struct account_row *row, struct account **out)
+{
+	enum err err = account_new(before->id, row, out);
+	if (err) return err;
+	(*out)->templates = account_templates_share(before->templates);
+	(*out)->webhooks = account_webhooks_share(before->webhooks);
+	(*out)->keys = account_keys_share(before->keys);
+	(*out)->rules = account_rules_share(before->rules);
+	return OK;
+}
+
+struct account *account_share(struct account *account)
+{
+	atomic_fetch_add_explicit(&account->refs, 1, memory_order_relaxed);
+	return account;
+}
+
+/* The versions that followed it go with it, as far as nobody else holds them. */
 void account_free(struct account **account_p)
 {
 	struct account *account = *account_p;
-	if (!account) return;
-	arena_free(&account->arena);
-	free(account);
 	*account_p = NULL;
+	while (account && atomic_fetch_sub_explicit(&account->refs, 1, memory_order_acq_rel) == 1) {
+		struct account *newer = atomic_load_explicit(&account->newer, memory_order_relaxed);
+		account_templates_free(&account->templates);
+		account_webhooks_free(&account->webhooks);
+		account_keys_free(&account->keys);
+		account_rules_free(&account->rules);
+		free(account);
+		account = newer;
+	}
 }
 
 const struct uuid *account_key(const struct account *account, const uint8_t hash[32])
 {
 	unsigned found = KEYS_PER_ACCOUNT_MAX;
-	for (unsigned i = 0; i < account->key_count; i++) {
-		unsigned same = (unsigned)(CRYPTO_memcmp(account->key_hashes[i], hash, 32) == 0);
+	for (unsigned i = 0; i < account->keys->count; i++) {
+		unsigned same = (unsigned)(CRYPTO_memcmp(account->keys->of[i].hash, hash, 32) == 0);
 		found = same * i + (1 - same) * found;
 	}
-	return found < KEYS_PER_ACCOUNT_MAX ? &account->key_ids[found] : NULL;
+	return found < KEYS_PER_ACCOUNT_MAX ? &account->keys->of[found].id : NULL;
 }
 
-static struct account **slot_of(struct account_cache *cache, struct account_id id)
+enum err account_load_rules(struct view *view, struct account *account)
 {
-	return &cache->slots[crc32c(0, id.b, sizeof id.b) % ACCOUNT_CACHE_SLOTS];
+	return account->rules ? OK : account_rules_load(view, account->id, &account->rules);
 }
 
-enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id,
-                        struct account **out)
+enum err account_template(const struct account *account, struct view *view, uint32_t number,
+                          const struct template **template)
 {
-	struct account **slot = slot_of(cache, id);
-	for (*out = *slot; *out; *out = (*out)->next)
-		if (!memcmp((*out)->id.b, id.b, sizeof id.b)) return OK;
-	enum err err = account_load(view, id, out);
-	if (!err && (err = account_load_rules(view, *out))) account_free(out);
-	if (err) return err;
-	if (cache->count == ACCOUNT_CACHE_MAX) account_forget_all(cache);
-	(*out)->next = *slot;
-	*slot = *out;
-	cache->count++;
+	must(number >= 1 && number <= account->templates->count);
+	_Atomic(struct account_template *) *at = &account->templates->of[number - 1];
+	struct account_template            *found = atomic_load_explicit(at, memory_order_acquire), *made;
+	if (!found) {
+		enum err err = account_template_load(view, account->id, number, &made);
+		if (err) return err;
+		if (atomic_compare_exchange_strong(at, &found, made))
+			found = made;
+		else
+			account_template_free(&made);
+	}
+	*template = &found->rules;
 	return OK;
 }
 
-void account_forget(struct account_cache *cache, struct account_id id)
+/* What readers are lent ------------------------------------------------------------------------------------ */
+
+void lent_add(struct lent *lent, struct account *account)
 {
-	for (struct account **at = slot_of(cache, id); *at; at = &(*at)->next) {
-		struct account *account = *at;
-		if (memcmp(account->id.b, id.b, sizeof id.b)) continue;
-		*at = account->next;
-		account_free(&account);
-		cache->count--;
-		return;
-	}
+	if (lent->count < LENT_MAX) lent->of[lent->count++] = account_share(account);
 }
 
-void account_forget_all(struct account_cache *cache)
+void lent_free(struct lent *lent)
 {
-	for (unsigned i = 0; i < ACCOUNT_CACHE_SLOTS; i++) {
-		while (cache->slots[i]) {
-			struct account *account = cache->slots[i];
-			cache->slots[i] = account->next;
-			account_free(&account);
-		}
-	}
-	cache->count = 0;
+	while (lent->count)
+		account_free(&lent->of[--lent->count]);
+}
+
+static struct account *version_at(struct account *account, uint64_t moment)
+{
+	while (account && atomic_load_explicit(&account->until, memory_order_acquire) <= moment)
+		account = atomic_load_explicit(&account->newer, memory_order_acquire);
+	return account;
+}
+
+enum err account_at(struct view *view, const struct lent *lent, struct account_id id, struct account **out)
+{
+	struct account *found = NULL;
+	for (unsigned i = 0; lent && i < lent->count && !found; i++)
+		if (!memcmp(lent->of[i]->id.b, id.b, sizeof id.b))
+			found = version_at(lent->of[i], view_moment(view));
+	if (!found) return account_load(view, id, out);
+	*out = account_share(found);
+	return OK;
 }

@@ -8,8 +8,8 @@ static enum err pass_generations(struct request *request)
 	const struct account *account = request->account;
 	struct subscription   row;
 	enum err              err = OK;
-	for (unsigned i = 0; !err && i < account->webhook_count; i++) {
-		err = subscription_get(request->view, account->id, account->webhooks[i].id, &row);
+	for (unsigned i = 0; !err && i < account->webhooks->count; i++) {
+		err = subscription_get(request->view, account->id, account->webhooks->of[i]->id, &row);
 		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 		row.generation++;
 		err = subscription_put(request->view, account->id, &row);

@@ -13,8 +13,8 @@ enum err delivery_account(struct request *request, struct account_id id, struct 
 
 static bool has_subscription(const struct account *account, const struct delivery *row)
 {
-	for (unsigned i = 0; i < account->webhook_count; i++) {
-		const struct account_webhook *webhook = &account->webhooks[i];
+	for (unsigned i = 0; i < account->webhooks->count; i++) {
+		const struct account_webhook *webhook = account->webhooks->of[i];
 		if (!memcmp(webhook->id.b, row->subscription.b, sizeof row->subscription.b))
 			return webhook->generation == row->generation;
 	}

@@ -14,8 +14,8 @@ enum err fan_out(struct request *request, enum event_kind kind, uint32_t subject
 	                             .fact = request->now};
 	bool                  drawn = false;
 	if (!account->row.webhooks) return OK;
-	for (unsigned i = 0; i < account->webhook_count; i++) {
-		const struct account_webhook *webhook = &account->webhooks[i];
+	for (unsigned i = 0; i < account->webhooks->count; i++) {
+		const struct account_webhook *webhook = account->webhooks->of[i];
 		if (!(webhook->kinds & 1u << kind)) continue;
 		if (!drawn) {
 			row.event = uuid_draw(request);

@@ -109,7 +109,7 @@ static enum err enter_account(struct request *request, struct account_id id)
 {
 	if (request->account && !memcmp(request->account->id.b, id.b, sizeof id.b)) return OK;
 	account_free(&request->account);
-	enum err err = account_load(request->view, id, &request->account);
+	enum err err = account_at(request->view, request->lent, id, &request->account);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 

@@ -146,19 +146,6 @@ static enum err check_texts(const struct session *session, const struct call *ca
 	return OK;
 }
 
-/* A row that a cached account was made of has been written: the copy is stale. */
-static void forget_stale(struct engine *engine, const struct call *call)
-{
-	for (unsigned i = 0; i < engine->writes.count; i++) {
-		enum table table = engine->writes.rows[i].table;
-		if (table == TABLE_ACCOUNT || table == TABLE_KEY || table == TABLE_TEMPLATE ||
-		    table == TABLE_SUBSCRIPTION || table == TABLE_RULE) {
-			account_forget(&engine->accounts, call->account);
-			return;
-		}
-	}
-}
-
 /* Faults of ours, as opposed to answers: the store cannot be relied on any more. */
 static bool is_fatal(enum err err)
 {
@@ -185,14 +172,15 @@ static enum err save(struct engine *engine, struct request *request)
 		          (int)request->call->request_id.size, (const char *)request->call->request_id.at);
 		return ERR_IO; /* half of it may be in the transaction: only recovery can undo that */
 	}
-	if (request->account) request->account->ledger_last = request->ledger_last;
-	forget_stale(engine, request->call);
+	if (request->account)
+		*account_ledger(&engine->accounts, request->call->account) = request->ledger_last;
+	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
+	account_saw(&engine->accounts, &engine->writes, view);
 	numbers_saw(&engine->numbers, &engine->writes);
 	note_settings(engine, request);
-	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
-	enum err     issued = issuance_saw(&engine->issuance, &engine->writes, engine->now);
-	enum err     noticed = due_saw(&engine->notices, &engine->writes, view);
-	enum err     queued = queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
+	enum err issued = issuance_saw(&engine->issuance, &engine->writes, engine->now);
+	enum err noticed = due_saw(&engine->notices, &engine->writes, view);
+	enum err queued = queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
 	if (!(err = issued ? issued : noticed ? noticed : queued)) return OK;
 	/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
 	return engine_bear(engine, request->call, err);
@@ -241,7 +229,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 		return (err = readers_add(engine->readers, &session->peer, call, engine->service_now))
 		           ? err
 		           : ERR_PARKED;
-	if (request.account) request.ledger_last = request.account->ledger_last;
+	if (request.account) request.ledger_last = *account_ledger(&engine->accounts, call->account);
 	if (happens_once(session, call))
 		err = handle_once(engine, &request, outcome); /* answering it again needs no room */
 	else if (session->role == ROLE_SHARD || !(err = check_disk(engine, call)))

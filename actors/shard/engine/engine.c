@@ -273,7 +273,8 @@ static enum err commit(struct engine *engine, bool idle)
 		enum err err = store_commit(store);
 		if (err) return err;
 	}
-	if (store_is_committed(store)) readers_release(engine->readers);
+	if (store_is_committed(store))
+		readers_release(engine->readers, &engine->accounts, store_view(store, NULL, &engine->arena));
 	return OK;
 }
 

@@ -10,6 +10,7 @@
 #include "actors/rt/time.h"
 #include "actors/shard/list/kept.h"
 #include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/lend.h"
 #include "store/background.h"
 #include "store/bell.h"
 
@@ -23,6 +24,7 @@ enum { READER_THREADS = 3 };
 struct job {
 	struct peer      peer;
 	struct kept_call kept;
+	struct lent      lent;
 	wall_us          now;
 	struct job      *next;
 };
@@ -61,6 +63,7 @@ struct readers {
 
 static void job_free(struct job *job)
 {
+	lent_free(&job->lent);
 	kept_call_free(&job->kept);
 	free(job);
 }
@@ -127,11 +130,12 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	                          .now = job->now,
 	                          .facts = readers->facts,
 	                          .zone = job->kept.zone,
-	                          .kept = readers->kept};
+	                          .kept = readers->kept,
+	                          .lent = &job->lent};
 	if (call->deadline.v <= time_mono().v) return ERR_OVERLOADED; /* its caller has given it up */
 	enum err err = store_reader_begin(view);
 	if (err) return err;
-	if (call->has_account) err = account_load(view, call->account, &request.account);
+	if (call->has_account) err = account_at(view, &job->lent, call->account, &request.account);
 	if (!err) err = handler_of(call->message)(&request, outcome);
 	account_free(&request.account);
 	store_reader_end(view);
@@ -302,9 +306,11 @@ bool readers_waiting(const struct readers *readers)
 	return readers->held != NULL;
 }
 
-void readers_release(struct readers *readers)
+void readers_release(struct readers *readers, struct account_cache *accounts, struct view *view)
 {
 	if (!readers->held) return;
+	for (struct job *job = readers->held; job && accounts; job = job->next)
+		lend_accounts(accounts, view, &job->kept.call, &job->lent);
 	pthread_mutex_lock(&readers->mutex);
 	*readers->last = readers->held;
 	readers->last = readers->held_last;
@@ -367,7 +373,7 @@ void readers_close(struct readers **readers_p)
 	struct peer     peer;
 	struct buffer   frame;
 	if (!readers) return;
-	readers_release(readers);
+	readers_release(readers, NULL, NULL);
 	pthread_mutex_lock(&readers->mutex);
 	readers->stopping = true;
 	pthread_cond_broadcast(&readers->work);

@@ -24,7 +24,8 @@ enum {
 must_check enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call,
                                 wall_us now);
 bool                readers_waiting(const struct readers *readers);
-void                readers_release(struct readers *readers); /* the writer has committed: they may begin */
+/* The writer has committed: they may begin, and are lent the accounts that they are about (NULL: none). */
+void readers_release(struct readers *readers, struct account_cache *accounts, struct view *view);
 
 /* Has one met a damaged row? (Its caller was told; what is to become of the tables is the writer's affair.) */
 bool readers_found_damage(const struct readers *readers);

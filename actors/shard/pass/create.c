@@ -87,16 +87,14 @@ static struct hot new_pass(const struct request *request, uint32_t template, enu
 static enum err store_pass(struct request *request, struct body *body, uint32_t template,
                            enum pass_status status)
 {
-	struct account_id account = request->account->id;
-	struct tally      tally;
-	struct hot        hot = new_pass(request, template, status);
-	enum err          err = tally_get(request->view, account, &tally);
-	if (err) return err;
+	struct account_id      account = request->account->id;
+	struct tally           tally;
+	struct hot             hot = new_pass(request, template, status);
+	const struct template *rules;
+	enum err               err = tally_get(request->view, account, &tally);
+	if (err || (err = pass_template(request, &hot, &rules))) return err;
 	struct index_change change = {
-	    .account = account,
-	    .number = tally.made,
-	    .name_field = request->account->templates[template - 1]->rules.name_field,
-	    .after = body};
+	    .account = account, .number = tally.made, .name_field = rules->name_field, .after = body};
 	if ((err = index_put(request->view, &change))) return err;
 	if ((err = put_history(request, tally.made, &hot))) return err;
 	token_make(&request->facts->tokens, account, tally.made, body->token);
@@ -148,7 +146,8 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	const msgpack_object *visible = &request->args[ARG_PASS_CREATE_visible];
 	enum err              err = take_plain(request, outcome, &body);
 	if (err || (err = choose_template(request, template, &number))) return err;
-	const struct template *rules = &request->account->templates[number - 1]->rules;
+	const struct template *rules;
+	if ((err = account_template(request->account, request->view, number, &rules))) return err;
 	if (!arg_present(visible)) visible = &empty_map;
 	if ((err = pass_take_visible(request, outcome, rules, visible, &body))) return err;
 	if (body_size(&body) > PASS_STORED_BYTES_MAX) return ERR_PAYLOAD_TOO_LARGE;

@@ -14,7 +14,7 @@ static enum err find(struct request *request, struct image *image)
 	struct span      urls[SHOWN_IMAGES];
 	enum shown_image which = shown_image_of(arg_span(&args[ARG_PASS_IMAGE_image]));
 	enum err         err = pass_of_token(request, arg_span(&args[ARG_PASS_IMAGE_token]), &pass, &body);
-	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
+	if (err || (err = pass_template(request, &pass.now, &template))) return err;
 	if (which == SHOWN_IMAGES) return ERR_NOT_FOUND;
 	if ((err = pass_image_urls(request, template, &body, urls))) return err;
 	if (!urls[which].size) return ERR_NOT_FOUND;

@@ -15,7 +15,7 @@ enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 	if (message.size && !notification_message_is_good(message))
 		return blame(outcome, ERR_INVALID_INPUT, span_str("message"));
 	enum err err = pass_find(request, pass_id, false, &pass);
-	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
+	if (err || (err = pass_template(request, &pass.now, &template))) return err;
 	struct hot_at after = pass;
 	err = pass_plan_balance(template, pass.now.balance, delta, &after.now.balance);
 	if (err == ERR_NO_LOYALTY_PROGRAM) return err;

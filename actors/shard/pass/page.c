@@ -42,7 +42,7 @@ enum err on_PASS_PAGE(struct request *request, struct outcome *outcome)
 	const struct template *template;
 	enum err err = pass_of_token(request, arg_span(&request->args[ARG_PASS_PAGE_token]), &pass, &body);
 	if (err) return err;
-	if ((err = pass_template(request->account, &pass.now, &template))) return err;
+	if ((err = pass_template(request, &pass.now, &template))) return err;
 	struct shown shown = {.status = pass.now.status,
 	                      .balance = pass.now.balance,
 	                      .name = template->name,

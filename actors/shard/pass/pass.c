@@ -42,12 +42,12 @@ enum err pass_find(struct request *request, struct span pass_id, bool or_deleted
 	return pass->now.flags & HOT_DELETED && !or_deleted ? ERR_RESOURCE_NOT_FOUND : OK;
 }
 
-enum err pass_template(const struct account *account, const struct hot *pass,
+enum err pass_template(const struct request *request, const struct hot *pass,
                        const struct template **template)
 {
-	if (pass->template == 0 || pass->template > account->template_count) return ERR_DAMAGED;
-	*template = &account->templates[pass->template - 1]->rules;
-	return OK;
+	const struct account *account = request->account;
+	if (pass->template == 0 || pass->template > account->templates->count) return ERR_DAMAGED;
+	return account_template(account, request->view, pass->template, template);
 }
 
 enum err pass_body(struct request *request, const struct hot_at *pass, struct body *body)

@@ -18,7 +18,7 @@ must_check enum err pass_find(struct request *request, struct span pass_id, bool
                               struct hot_at *pass);
 
 /* Its template's rules. Errors: ERR_DAMAGED (a pass without its template). */
-must_check enum err pass_template(const struct account *account, const struct hot *pass,
+must_check enum err pass_template(const struct request *request, const struct hot *pass,
                                   const struct template **template);
 
 /* Its body; spans live as long as the view's values. */

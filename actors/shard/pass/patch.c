@@ -48,7 +48,7 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	/* What is wrong without looking at the pass is told before that there is none. */
 	if (appearance->type == MSGPACK_OBJECT_MAP) err = pass_check_appearance(request, outcome, appearance);
 	if (!err) err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
-	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
+	if (err || (err = pass_template(request, &pass.now, &template))) return err;
 	if ((err = pass_body(request, &pass, &body))) return err;
 	before = body;
 	if ((err = take_changes(request, outcome, template, &body))) return err;

@@ -43,13 +43,18 @@ static enum err counters_begin(struct request *request, struct span q, struct co
 	const struct account *account = request->account;
 	struct tally          tally;
 	enum err              err = tally_get(request->view, account->id, &tally);
-	bool                 *counts = arena_take(view_arena(request->view), account->template_count + 1);
+	uint32_t              count = account->templates->count;
+	bool                 *counts = arena_take(view_arena(request->view), count + 1);
 	if (err || !counts) return err ? err : ERR_NO_MEMORY;
 	counts[0] = false;
-	for (uint32_t i = 0; i < account->template_count; i++)
-		counts[i + 1] = account->templates[i]->rules.counter;
+	for (uint32_t i = 1; !err && i <= count; i++) {
+		const struct template *template;
+		err = account_template(account, request->view, i, &template);
+		counts[i] = !err && template->counter;
+	}
+	if (err) return err;
 	counters->digits = digits_read(q);
-	counters->templates = account->template_count;
+	counters->templates = count;
 	counters->counts = counts;
 	return know_counters(request, tally.width, counters);
 }

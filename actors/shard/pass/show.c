@@ -97,7 +97,7 @@ enum err pass_json(struct request *request, const struct hot_at *pass, struct bu
 {
 	const struct template *template;
 	struct body body;
-	enum err    err = pass_template(request->account, &pass->now, &template);
+	enum err    err = pass_template(request, &pass->now, &template);
 	if (err || (err = pass_body(request, pass, &body))) return err;
 	put_content(out, template, &pass->now, &body);
 	put_facts(out, request->facts->public_url, template, &pass->now, &body);

@@ -13,8 +13,10 @@ enum err reward_find(const struct request *request, struct span slug, struct rew
 
 enum err reward_check_unused(const struct request *request, const struct reward *row)
 {
-	bool used = row->assigned || rules_name_slug(request->account, row->slug);
-	return used ? ERR_RESOURCE_CONFLICT : OK;
+	bool     named = false;
+	enum err err = row->assigned ? OK : rules_name_slug(request, row->slug, &named);
+	if (err) return err;
+	return row->assigned || named ? ERR_RESOURCE_CONFLICT : OK;
 }
 
 /* A slug for it ------------------------------------------------------------------------------------------- */

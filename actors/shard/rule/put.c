@@ -30,16 +30,18 @@ static enum err check_template(const struct request *request, const struct rule 
 }
 
 /* Is there room for it beside the account's others? */
-static enum err check_room(const struct account *account, struct uuid id, const struct rule *rule,
+static enum err check_room(const struct account_rules *rules, struct uuid id, const struct rule *rule,
                            struct outcome *outcome)
 {
 	unsigned others = 0, actions = rule->action_count;
-	for (unsigned i = 0; i < account->rule_count; i++) {
-		const struct account_rule *other = account->rules[i];
+	for (unsigned i = 0; i < rules->count; i++) {
+		struct account_rule *other = rules->of[i];
 		if (!memcmp(other->id.b, id.b, sizeof id.b)) continue;
 		others++;
-		if (other->rule.active && other->rule.event == rule->event)
-			actions += other->rule.action_count;
+		if (!other->active || other->event != rule->event) continue;
+		enum err err = account_rule_read(other);
+		if (err) return err;
+		actions += other->rule.action_count;
 	}
 	if (others >= RULES_MAX)
 		outcome->message = "The account has as many rules as it may.";
@@ -50,11 +52,11 @@ static enum err check_room(const struct account *account, struct uuid id, const 
 	return ERR_RESOURCE_CONFLICT;
 }
 
-static enum err check_bytes(const struct account *account, struct uuid id, size_t bytes,
+static enum err check_bytes(const struct account_rules *rules, struct uuid id, size_t bytes,
                             struct outcome *outcome)
 {
-	for (unsigned i = 0; i < account->rule_count; i++)
-		if (memcmp(account->rules[i]->id.b, id.b, sizeof id.b)) bytes += account->rules[i]->bytes;
+	for (unsigned i = 0; i < rules->count; i++)
+		if (memcmp(rules->of[i]->id.b, id.b, sizeof id.b)) bytes += rules->of[i]->text.size;
 	if (bytes <= RULES_BYTES_MAX) return OK;
 	outcome->message = "The rules of the account are as long together as they may be.";
 	return ERR_RESOURCE_CONFLICT;
@@ -69,7 +71,7 @@ static enum err store_rule(struct request *request, struct outcome *outcome, str
 	rule_text(rule, &text);
 	if (text.failed) err = ERR_NO_MEMORY;
 	bool is_new = !span_equal(row->text, buffer_span(&text));
-	if (!err && is_new) err = check_bytes(request->account, row->id, text.size, outcome);
+	if (!err && is_new) err = check_bytes(request->account->rules, row->id, text.size, outcome);
 	if (!err && is_new) {
 		row->updated = request->now;
 		row->text = buffer_span(&text);
@@ -91,7 +93,8 @@ enum err on_RULE_PUT(struct request *request, struct outcome *outcome)
 	if (rule_read(file->json, &rule, &file->fault)) return operator_file_blame(outcome, file);
 	if ((err = begin_row(request, file, outcome, &row))) return err;
 	if ((err = check_template(request, &rule, outcome))) return err;
-	if ((err = check_room(request->account, row.id, &rule, outcome))) return err;
+	if ((err = account_load_rules(request->view, request->account))) return err;
+	if ((err = check_room(request->account->rules, row.id, &rule, outcome))) return err;
 	if ((err = store_rule(request, outcome, &row, &rule))) return err;
 	uuid_text(row.id, id);
 	msgpack_pack_map(&pk, 1);

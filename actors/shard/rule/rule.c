@@ -22,38 +22,59 @@ enum err rule_find(struct request *request, const msgpack_object *id, struct rul
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-bool rules_name_slug(const struct account *account, struct span slug)
+/* Its rules, read when they are first asked for. A range read. */
+static enum err load_rules(const struct request *request, const struct account_rules **rules)
 {
-	for (unsigned i = 0; i < account->rule_count; i++) {
-		const struct rule *rule = &account->rules[i]->rule;
-		for (unsigned j = 0; j < rule->action_count; j++)
-			if (rule->actions[j].kind == RULE_ASSIGN_REWARD &&
-			    span_equal(rule->actions[j].text, slug))
-				return true;
+	enum err err = account_load_rules(request->view, request->account);
+	*rules = request->account->rules;
+	return err;
+}
+
+static enum err names_slug(struct account_rule *rule, struct span slug, bool *named)
+{
+	enum err err = account_rule_read(rule);
+	for (unsigned i = 0; !err && i < rule->rule.action_count; i++) {
+		const struct rule_action *action = &rule->rule.actions[i];
+		*named |= action->kind == RULE_ASSIGN_REWARD && span_equal(action->text, slug);
 	}
-	return false;
+	return err;
+}
+
+enum err rules_name_slug(const struct request *request, struct span slug, bool *named)
+{
+	const struct account_rules *rules;
+	enum err                    err = load_rules(request, &rules);
+	*named = false;
+	for (unsigned i = 0; !err && i < rules->count && !*named; i++) {
+		struct span text = rules->of[i]->text;
+		/* A slug is written as it is, without an escape. */
+		if (memmem(text.at, text.size, slug.at, slug.size))
+			err = names_slug(rules->of[i], slug, named);
+	}
+	return err;
 }
 
 /* Which rules --------------------------------------------------------------------------------------------- */
 
 /* A pass without loyalty has no balance, so it never has enough. */
-static bool has_balance(const struct request *request, const struct hot *pass, int64_t least)
+static enum err has_balance(const struct request *request, const struct hot *pass, int64_t least, bool *has)
 {
 	const struct template *template;
-	if (pass_template(request->account, pass, &template) || template->loyalty == LOYALTY_NONE)
-		return false;
-	return pass->balance >= least;
+	enum err err = pass_template(request, pass, &template);
+	*has = !err && template->loyalty != LOYALTY_NONE && pass->balance >= least;
+	return err;
 }
 
 /* Do the conditions hold that ask for nothing but the pass and its reader? */
-static bool holds(const struct request *request, const struct account_rule *rule, const struct hot *pass,
-                  struct span reader)
+static enum err judge(const struct request *request, const struct account_rule *rule, const struct hot *pass,
+                      struct span reader, bool *holds)
 {
 	const struct rule *of = &rule->rule;
-	if (rule->template && rule->template != pass->template) return false;
-	if (of->has_min_balance && !has_balance(request, pass, of->min_balance)) return false;
-	if (of->every_n_scans && (int64_t)pass->scan_count % of->every_n_scans != 0) return false;
-	return of->reader_id.size == 0 || span_equal(of->reader_id, reader);
+	*holds = (!rule->template || rule->template == pass->template) &&
+	         (!of->every_n_scans || (int64_t)pass->scan_count % of->every_n_scans == 0) &&
+	         (of->reader_id.size == 0 || span_equal(of->reader_id, reader));
+	if (!*holds || !of->has_min_balance) return OK;
+	return has_balance(request, pass, of->min_balance, holds);
 }
 
 /* What assigning needs of the tables. A switch that is off makes no difference to what else a rule does. */
@@ -88,20 +109,19 @@ static enum err add_due(struct request *request, const struct account_rule *rule
 enum err rules_plan(struct request *request, enum event_kind event, const struct hot_at *pass,
                     struct span reader, struct rules_plan *plan)
 {
-	const struct account *account = request->account;
-	*plan = (struct rules_plan){.account = account->id, .number = pass->number};
-	for (unsigned i = 0; i < account->rule_count; i++) {
-		const struct account_rule *rule = account->rules[i];
-		bool                       fired = false;
-		enum err                   err = OK;
-		if (!rule->rule.active || rule->rule.event != event) continue;
-		if (!holds(request, rule, &pass->now, reader)) continue;
+	const struct account_rules *rules;
+	*plan = (struct rules_plan){.account = request->account->id, .number = pass->number};
+	enum err err = load_rules(request, &rules);
+	for (unsigned i = err ? 0 : rules->begin[event]; !err && i < rules->begin[event + 1]; i++) {
+		struct account_rule *rule = rules->of[rules->order[i]];
+		bool                 holds = false, fired = false;
+		if ((err = account_rule_read(rule))) break;
+		if ((err = judge(request, rule, &pass->now, reader, &holds)) || !holds) continue;
 		if (rule->rule.once_per_pass)
-			err = rule_fired_get(request->view, account->id, rule->id, pass->number, &fired);
+			err = rule_fired_get(request->view, plan->account, rule->id, pass->number, &fired);
 		if (!err && !fired) err = add_due(request, rule, plan);
-		if (err) return err;
 	}
-	return OK;
+	return err;
 }
 
 /* What they do -------------------------------------------------------------------------------------------- */
@@ -112,7 +132,7 @@ static enum err add_balance(struct request *request, const struct rules_plan *pl
 	struct hot_at pass;
 	const struct template *template;
 	enum err err = hot_get(request->view, plan->account, plan->number, &pass);
-	if (err || (err = pass_template(request->account, &pass.now, &template))) return err;
+	if (err || (err = pass_template(request, &pass.now, &template))) return err;
 	struct hot after = pass.now;
 	if (pass_plan_balance(template, pass.now.balance, amount, &after.balance)) return OK;
 	struct ledger_row row = {.what = LEDGER_RULE, .delta = amount};

@@ -23,8 +23,8 @@ must_check enum err rules_plan(struct request *request, enum event_kind event, c
  * the rest is done all the same; nothing that is done here is a fact to other rules. */
 must_check enum err rules_run(struct request *request, const struct rules_plan *plan);
 
-/* Does a rule of the account, active or not, assign the reward? */
-bool rules_name_slug(const struct account *account, struct span slug);
+/* Does a rule of the request's account, active or not, assign the reward? Range reads, likewise. */
+must_check enum err rules_name_slug(const struct request *request, struct span slug, bool *named);
 
 /* Reads the id that a command names. Errors: ERR_RESOURCE_NOT_FOUND, for what is no id too. */
 must_check enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row);

@@ -22,7 +22,7 @@ static enum err find_by_qr(struct request *request, struct span value, struct ho
 {
 	const struct template *template;
 	enum err err = pass_find(request, value, false, pass);
-	if (!err && (err = pass_template(request->account, &pass->now, &template))) return err;
+	if (!err && (err = pass_template(request, &pass->now, &template))) return err;
 	*pass_id = value;
 	if (!err && template->qr) return OK;
 	*pass_id = span_of(NULL, 0);

@@ -16,7 +16,8 @@ enum err on_SUBSCRIPTION_CREATE(struct request *request, struct outcome *outcome
 		return blame(outcome, ERR_INVALID_WEBHOOK_EVENT_TYPE, span_str("event_types"));
 	if ((err = subscription_draw(request, &row))) return err;
 	if ((err = subscription_check_active(request->account, &row))) return err;
-	if (request->account->webhooks_stored >= WEBHOOKS_MAX) return ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED;
+	if (request->account->webhooks->stored->count >= WEBHOOKS_MAX)
+		return ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED;
 	if ((err = subscription_put(request->view, request->account->id, &row))) return err;
 	if ((err = subscription_note(request, &row, RECIPE_SUBSCRIPTION_AND_SECRET, outcome))) return err;
 	return subscription_pack_whole(request, &row, &pk);

@@ -62,8 +62,8 @@ enum err subscription_check_active(const struct account *account, const struct s
 	struct buffer normal = {0};
 	unsigned      others = 0;
 	enum err      err = url_normal(row->url, &normal);
-	for (unsigned i = 0; !err && i < account->webhook_count; i++) {
-		const struct account_webhook *other = &account->webhooks[i];
+	for (unsigned i = 0; !err && i < account->webhooks->count; i++) {
+		const struct account_webhook *other = account->webhooks->of[i];
 		if (!memcmp(other->id.b, row->id.b, sizeof row->id.b)) continue;
 		others++;
 		if (span_equal(other->url, buffer_span(&normal)))

@@ -9,5 +9,6 @@ enum err choose_template(const struct request *request, const msgpack_object *ar
 		if (!template_id_read(arg_span(arg), &owner, number)) return ERR_PASS_TEMPLATE_NOT_FOUND;
 		if (memcmp(owner.b, request->account->id.b, sizeof owner.b)) return ERR_UNAUTHORIZED;
 	}
-	return *number >= 1 && *number <= request->account->template_count ? OK : ERR_PASS_TEMPLATE_NOT_FOUND;
+	return *number >= 1 && *number <= request->account->templates->count ? OK
+	                                                                     : ERR_PASS_TEMPLATE_NOT_FOUND;
 }

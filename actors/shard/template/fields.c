@@ -27,8 +27,8 @@ enum err on_TEMPLATE_FIELDS(struct request *request, struct outcome *outcome)
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = choose_template(request, &request->args[ARG_TEMPLATE_FIELDS_pass_template_id],
 	                                     &number);
-	if (err) return err;
-	const struct template *template = &request->account->templates[number - 1]->rules;
+	const struct template *template;
+	if (err || (err = account_template(request->account, request->view, number, &template))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 4);
 	pack_text(&pk, "pass_template_id");

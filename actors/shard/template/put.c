@@ -7,7 +7,7 @@
 /* The number that the file's own id names; one past the last when it has none. */
 static enum err choose_number(const struct request *request, const msgpack_object *id, uint32_t *number)
 {
-	*number = request->account->template_count + 1;
+	*number = request->account->templates->count + 1;
 	return id ? choose_template(request, id, number) : OK;
 }
 
@@ -15,10 +15,22 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 {
 	struct row_key key = key_u32(request->account->id, number);
 	enum err       err = write_put(view_writes(request->view), TABLE_TEMPLATE, key_span(&key), text);
-	if (err || number <= request->account->template_count) return err;
+	if (err || number <= request->account->templates->count) return err;
 	struct account_row row = request->account->row;
 	row.template_count = number;
 	return account_row_put(request->view, request->account->id, &row);
+}
+
+/* What its passes depend on stays. */
+static enum err check_fixed(const struct request *request, uint32_t number, const struct template *rules,
+                            struct outcome *outcome)
+{
+	const struct template *before;
+	if (number > request->account->templates->count) return OK;
+	enum err err = account_template(request->account, request->view, number, &before);
+	if (err) return err;
+	outcome->message = template_fixed(before, rules);
+	return outcome->message ? ERR_RESOURCE_CONFLICT : OK;
 }
 
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
@@ -35,9 +47,7 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 		return blame(outcome, err, span_str("pass_template_id"));
 	if (number > TEMPLATES_PER_ACCOUNT_MAX) return ERR_RESOURCE_CONFLICT;
 	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
-	if (number <= request->account->template_count &&
-	    (outcome->message = template_fixed(&request->account->templates[number - 1]->rules, &rules)))
-		return ERR_RESOURCE_CONFLICT;
+	if ((err = check_fixed(request, number, &rules, outcome))) return err;
 	if ((err = store_template(request, number, file->text))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 1);

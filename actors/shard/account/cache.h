@@ -1,0 +1,28 @@
+#pragma once
+#include "actors/shard/account/account.h"
+#include "store/writes.h"
+
+/* The writer's accounts in memory: what is in the tables as the writer sees them, and nothing else. Of many the one that
+ * was not asked for the longest is forgotten: a miss costs some dozen reads. */
+enum { ACCOUNT_CACHE_MAX = 20000, ACCOUNT_CACHE_SLOTS = 32768, ACCOUNT_CACHE_BYTES_MAX = 128 << 20 };
+struct account_entry;
+struct account_cache {
+	struct account_entry *slots[ACCOUNT_CACHE_SLOTS];
+	struct account_entry *newest, *oldest; /* by when they were last asked for */
+	unsigned              count;
+};
+
+/* Range reads on a miss: before any staged write. The account is borrowed until the next call of the cache. Errors: as account.h.
+ */
+must_check enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id,
+                                   struct account **account);
+
+/* The number of the account's last ledger row; NULL: the account is not in memory. */
+uint64_t *account_ledger(struct account_cache *cache, struct account_id id);
+
+/* Rows have been written to the tables that `view`, the writer's, shows: accounts made of them follow. What cannot be followed
+ * for want of memory is forgotten. Errors: none. */
+void account_saw(struct account_cache *cache, const struct writes *writes, struct view *view);
+
+void account_forget(struct account_cache *cache, struct account_id id);
+void account_forget_all(struct account_cache *cache);

@@ -1,0 +1,7 @@
+#pragma once
+#include "actors/shard/account/cache.h"
+#include "schemas/frame.h"
+
+/* Fills `lent` with the accounts that the SCAN call is about, as `view`, the writer's, shows them. Errors: none. */
+void lend_accounts(struct account_cache *accounts, struct view *view, const struct call *call,
+                   struct lent *lent);
