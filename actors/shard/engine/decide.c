@@ -285,7 +285,7 @@ static enum err decide(struct engine *engine, struct session *session, struct ca
 	return OK;
 }
 
-enum err engine_decide(struct engine *engine, struct session *session, struct call *call)
+enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call)
 {
 	return decide(engine, session, call, false);
 }

@@ -56,6 +56,7 @@ void engine_close(struct engine *engine)
 	readers_close(&engine->readers);
 	letter_close(&engine->letter);
 	parking_close(&engine->parking);
+	turns_close(&engine->turns);
 	engine_forget_question(engine);
 	queue_free(&engine->deliveries);
 	due_free(&engine->notices);
@@ -307,7 +308,9 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	tell(engine);
 	send_results(engine);
 	engine_expire_parked(engine);
+	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_letters(engine, more))) return err;
+	if ((err = engine_end_turns(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	engine_ask_timer(engine);
@@ -331,11 +334,13 @@ dur_us engine_patience(const struct engine *engine)
 	wall_us due = queue_next_due(&engine->deliveries);
 	if (engine->is_asked && due.v != NO_DUE && due.v - engine->service_now.v < patience)
 		patience = due.v - engine->service_now.v;
-	return (dur_us){patience > IDLE_COMMIT_US ? patience : IDLE_COMMIT_US};
+	if (patience < IDLE_COMMIT_US) patience = IDLE_COMMIT_US;
+	dur_us turn = turns_due(&engine->turns, engine->now);
+	return turn.v > 0 && turn.v < patience ? turn : (dur_us){patience};
 }
 
 bool engine_is_idle(const struct engine *engine)
 {
 	return store_decided_seq(engine->store) == store_durable_seq(engine->store) &&
-	       engine->parking.count == 0;
+	       engine->parking.count == 0 && engine->turns.count == 0;
 }

@@ -10,6 +10,7 @@
 #include "actors/shard/engine/readers.h"
 #include "actors/shard/engine/service_clock.h"
 #include "actors/shard/engine/session.h"
+#include "actors/shard/engine/turns.h"
 #include "store/store.h"
 
 /* The shard's engine: takes frames in, decides their calls one after the other, saves, and lets answers leave
@@ -24,6 +25,7 @@ struct engine {
 	struct pass_numbers  numbers;
 	struct rates         rates;
 	struct parking       parking;
+	struct turns         turns;
 	struct service_clock clock;
 	struct random_pool   random;
 
@@ -42,6 +44,7 @@ struct engine {
 	mono_us
 	    mend_again_at; /* damaged tables end the process, so that they are made anew; not before this */
 	unsigned open_commands; /* decided since the open record was begun */
+	dur_us   spent;         /* time of the processor, as it was last looked at */
 
 	/* Deliveries: what is due, and the timer's question for it. */
 	struct delivery_queue deliveries;
@@ -81,8 +84,14 @@ dur_us engine_patience(const struct engine *engine);
 /* Nothing decided is undurable and nobody waits for an answer. */
 bool engine_is_idle(const struct engine *engine);
 
-/* decide.c: one call of a session, answered now, later, or never (its peer has gone). */
+/* take_turns.c: one call of a session, decided now, or when its account has its turn; at a turn's beginning, and behind its
+ * letters, those that were kept. *more: there are some that are free. */
 must_check enum err engine_decide(struct engine *engine, struct session *session, struct call *call);
+must_check enum err engine_begin_turns(struct engine *engine);
+must_check enum err engine_end_turns(struct engine *engine, bool *more);
+
+/* decide.c: the call, answered now, later, or never (its peer has gone). */
+must_check enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call);
 void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
                    const struct outcome *outcome);
 

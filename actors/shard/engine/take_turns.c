@@ -1,0 +1,79 @@
+/* Accounts' calls in turn (turns.h): what one costs, and when those that were kept are decided. A kept one comes into an empty
+ * record: those of others would be synced with its bytes. */
+#include "actors/shard/engine/engine.h"
+
+#include "actors/rt/time.h"
+
+enum { TURNS_US = 1000 }; /* in one turn, for what was kept, before letters are looked at */
+
+static bool takes_turns(const struct session *session, const struct call *call)
+{
+	const struct message_row *row = message_row(call->message);
+	bool                      asks = session->role == ROLE_HTTP || session->role == ROLE_CLI;
+	return asks && call->has_account && row->receiver == ROLE_SHARD && row->effect != EFFECT_SCAN;
+}
+
+/* In processor's time, if it seems to be long: the process may have been off the processor. */
+static dur_us cost_since(struct engine *engine, mono_us begun, size_t bytes)
+{
+	int64_t cost = time_mono().v - begun.v;
+	if (cost >= TURN_HEAVY_US) {
+		dur_us  spent = time_thread();
+		int64_t since = spent.v - engine->spent.v;
+		engine->spent = spent;
+		if (since < cost) cost = since;
+	}
+	return (dur_us){cost + (int64_t)bytes * TURN_BYTE_NS / 1000};
+}
+
+static enum err decide(struct engine *engine, struct session *session, struct call *call)
+{
+	size_t   bytes = store_open_bytes(engine->store);
+	mono_us  begun = time_mono();
+	enum err err = engine_decide_now(engine, session, call);
+	size_t   after = store_open_bytes(engine->store);
+	turns_charge(&engine->turns, call->account,
+	             cost_since(engine, begun, after > bytes ? after - bytes : 0), engine->now);
+	return err;
+}
+
+enum err engine_decide(struct engine *engine, struct session *session, struct call *call)
+{
+	if (!takes_turns(session, call)) return engine_decide_now(engine, session, call);
+	turns_heard(&engine->turns, call->account, engine->now);
+	if (!turns_defer(&engine->turns, call->account, engine->now)) return decide(engine, session, call);
+	return turns_keep(&engine->turns, &session->peer, call);
+}
+
+static enum err take_turns(struct engine *engine)
+{
+	mono_us      begun = time_mono();
+	enum err     err = OK;
+	struct turn *turn;
+	engine->turns.was_passed_over = false;
+	while (!err && engine_has_room(engine) && time_mono().v - begun.v < TURNS_US &&
+	       (turn = turns_take(&engine->turns, engine->now))) {
+		struct session *session = session_find(&engine->sessions, &turn->peer);
+		if (session) err = decide(engine, session, &turn->kept.call);
+		turn_free(&turn);
+	}
+	return err;
+}
+
+enum err engine_begin_turns(struct engine *engine)
+{
+	engine->spent = time_thread();
+	bool may = engine->turns.was_passed_over && !store_open_bytes(engine->store);
+	return may ? take_turns(engine) : OK;
+}
+
+enum err engine_end_turns(struct engine *engine, bool *more)
+{
+	enum err err = OK;
+	if (!engine->turns.count || turns_due(&engine->turns, engine->now).v) return OK;
+	if (!store_open_bytes(engine->store)) err = take_turns(engine);
+	engine->turns.was_passed_over = turns_due(&engine->turns, engine->now).v == 0;
+	/* While a record is on its way, its end wakes the process. */
+	*more |= engine->turns.was_passed_over && store_can_submit(engine->store);
+	return err;
+}
