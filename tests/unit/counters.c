@@ -96,6 +96,22 @@ Test(counters, hold_what_is_written)
 	}
 }
 
+/* What no pass is of is not even read: it would be damage. */
+Test(counters, are_told_by_the_templates_that_passes_are_of)
+{
+	enum { MANY = 500 };
+	furnish(8);
+	account_templates_free(&account.templates);
+	account.templates = account_templates_new(MANY);
+	for (unsigned i = 0; i < PASSES; i++) {
+		balances[i] = 7;
+		templates[i] = (uint16_t)(i < 10 ? 2 : i == PASSES - 1 ? 3 : 1);
+		bits[i / 64] = i / 64 == PASSES / 64 ? (UINT64_C(1) << PASSES % 64) - 1 : UINT64_MAX;
+	}
+	are_found("7");
+	db_reader_end(reader);
+}
+
 Test(counters, of_an_account_without_templates_hold_nothing)
 {
 	furnish(8);

@@ -38,24 +38,50 @@ static enum err know_counters(struct request *request, uint32_t width, struct co
 	return OK;
 }
 
-static enum err counters_begin(struct request *request, struct span q, struct counters *counters)
+enum { TEMPLATES_FEW = 16 };
+
+/* Templates of passes, by number: of an account with many, most may be of none, and were never read. */
+static void note_used(const struct columns *columns, uint32_t made, bool *used, uint32_t count)
+{
+	uint32_t last = 0;
+	for (uint32_t i = 0; i < made; i++) {
+		uint32_t number = columns->of.template[i];
+		if (number == last) continue;
+		last = number;
+		if (number <= count) used[number] = true;
+	}
+}
+
+/* counts[n]: do passes of template n have a counter? */
+static enum err templates_begin(struct request *request, const struct columns *columns, uint32_t made,
+                                struct counters *counters)
 {
 	const struct account *account = request->account;
-	struct tally          tally;
-	enum err              err = tally_get(request->view, account->id, &tally);
 	uint32_t              count = account->templates->count;
 	bool                 *counts = arena_take(view_arena(request->view), count + 1);
-	if (err || !counts) return err ? err : ERR_NO_MEMORY;
+	enum err              err = OK;
+	if (!counts) return ERR_NO_MEMORY;
+	memset(counts, count <= TEMPLATES_FEW, count + 1);
+	if (count > TEMPLATES_FEW) note_used(columns, made, counts, count);
 	counts[0] = false;
 	for (uint32_t i = 1; !err && i <= count; i++) {
 		const struct template *template;
+		if (!counts[i]) continue;
 		err = account_template(account, request->view, i, &template);
 		counts[i] = !err && template->counter;
 	}
-	if (err) return err;
-	counters->digits = digits_read(q);
 	counters->templates = count;
 	counters->counts = counts;
+	return err;
+}
+
+static enum err counters_begin(struct request *request, struct span q, const struct columns *columns,
+                               uint32_t made, struct counters *counters)
+{
+	struct tally tally;
+	enum err     err = tally_get(request->view, request->account->id, &tally);
+	if (err || (err = templates_begin(request, columns, made, counters))) return err;
+	counters->digits = digits_read(q);
 	return know_counters(request, tally.width, counters);
 }
 
@@ -114,7 +140,7 @@ enum err counters_search(struct request *request, struct span q, const struct co
 {
 	uint32_t        words = (selection->made + 63) / 64;
 	struct counters counters;
-	enum err        err = counters_begin(request, q, &counters);
+	enum err        err = counters_begin(request, q, columns, selection->made, &counters);
 	if (err) return err;
 	if (!(*found = arena_take(view_arena(request->view), (words + 1) * sizeof **found)))
 		return ERR_NO_MEMORY;

@@ -1,0 +1,157 @@
+"""One account at its limits, busy with what is heaviest: another account's deltas take no longer than beside the same number
+of callers who move counters. The machine may be crowded, so what is held against each other are two slices of one round, and the
+best of a few rounds: a writer that stands still for one account does so in every round."""
+import multiprocessing
+import statistics
+import time
+
+import pytest
+
+from client import Client
+from hooks import subscribe
+from rewards import offer
+from rules import put_rule
+from shop import Shop, path_of, template_file
+
+TEMPLATES, FIELDS = 300, 64
+RULES, ACTIVE = 150, 30
+OPEN = 300  # entitlements that one assignment replaces
+CALLERS = 4
+ROUNDS, DELTAS = 4, 40
+TIMES = 3  # as long, at most: rounds of the same thing differ by less
+SETTLE_SECONDS = 0.2
+LARGE = "x" * 900_000
+
+
+def move(client, at, n):
+    client.post(path_of(f"p{n % 50}", "/loyalty"), {"balance_to_add": 1}).is_empty(202)
+
+
+def switch(client, at, n):
+    assert client.patch(at["hook"], {"active": n % 2 == 0}).status == 200
+
+
+def page(client, at, n):
+    assert client.get("/v1/passes?limit=100").status == 200
+
+
+def patch(client, at, n):
+    assert client.patch(path_of("large"), {"hidden": {"a": LARGE + str(n % 10)}}).status == 204
+
+
+def replace(client, at, n):
+    """Once in a while one takes the place of all that were given since."""
+    body = {"slug": at["slug"], "replace": n % OPEN == OPEN - 1}
+    assert client.post(path_of("p0", "/rewards/assign"), body).status == 201
+
+
+def fields(client, at, n):
+    answer = client.get("/v1/pass-templates/accepted-fields?pass_template_id=" + at["templates"][n % len(at["templates"])])
+    assert answer.status == 200
+
+
+def keep_at(what, address, key, at, number, stop, begun):
+    client = Client(address, key)
+    n = number
+    while not stop.is_set():
+        what(client, at, n)
+        n += CALLERS
+        begun.release()
+
+
+class Beside:
+    """Callers in processes of their own: what they do shall not hold up the clock here."""
+
+    def __init__(self, what, shop, at):
+        context = multiprocessing.get_context("fork")
+        self.stop, begun = context.Event(), context.Semaphore(0)
+        arguments = (what, shop.service.http, shop.key, at)
+        self.callers = [context.Process(target=keep_at, args=(*arguments, number, self.stop, begun), daemon=True)
+                        for number in range(CALLERS)]
+        for caller in self.callers:
+            caller.start()
+        for _ in range(CALLERS):
+            assert begun.acquire(timeout=30), "nobody is answered"
+        time.sleep(SETTLE_SECONDS)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for caller in self.callers:
+            caller.join(30)
+        assert all(caller.exitcode == 0 for caller in self.callers), "what is heavy was refused"
+
+
+def median_delta(shop):
+    took = []
+    for _ in range(DELTAS):
+        begun = time.perf_counter()
+        shop.add("q", 1)
+        took.append(time.perf_counter() - begun)
+    return statistics.median(took)
+
+
+def large_template(number):
+    return template_file("none", name=f"{number}" + "n" * 150, name_field=None, fields=[
+        {"key": f"k{field}" + "k" * 20, "type": "text", "label": "l" * 180} for field in range(FIELDS)])
+
+
+@pytest.fixture(scope="module")
+def shops(module_services):
+    service = module_services(shards=1)
+    large = Shop(service, functions=("--webhooks", "--rewards"))
+    small = Shop(service)
+    small.create("q")
+    for number in range(50):
+        large.create(f"p{number}")
+    large.create("large", hidden={"a": LARGE})
+    at = {"templates": [large.put_template(large_template(number)) for number in range(TEMPLATES)],
+          "hook": "/v1/webhook-subscriptions/" + subscribe(large)["id"],
+          "slug": offer(large, repeat_assignment=True)["slug"]}
+    yield large, small, at
+    large.close()
+    small.close()
+
+
+def expect_no_slower(shops, what):
+    large, small, at = shops
+    ratios = []
+    for _ in range(ROUNDS):
+        with Beside(move, large, at):
+            beside_light = median_delta(small)
+        with Beside(what, large, at):
+            ratios.append(median_delta(small) / beside_light)
+        if ratios[-1] <= TIMES:
+            return
+    raise AssertionError(f"{what.__name__}: {ratios} times as long")
+
+
+@pytest.mark.parametrize("what", [switch, page, patch, replace, fields])
+def test_what_is_heavy_for_one_account_is_not_for_another(shops, what):
+    expect_no_slower(shops, what)
+
+
+@pytest.fixture(scope="module")
+def ruled(shops):
+    """A shop with long rules beside those that every fact is held against."""
+    large, small, _ = shops
+    shop = Shop(large.service, functions=("--webhooks",))
+    for number in range(50):
+        shop.create(f"p{number}")
+    for number in range(RULES):
+        put_rule(shop, "pass.balanceUpdate", {"type": "send_notification", "message": "m" * 1900}, active=False,
+                 name=f"r{number}")
+    for number in range(ACTIVE):
+        put_rule(shop, "pass.balanceUpdate", conditions={"min_balance": 10**9 + number})
+    yield shop, small, {"hook": "/v1/webhook-subscriptions/" + subscribe(shop)["id"]}
+    shop.close()
+
+
+def move_and_switch(client, at, n):
+    (move if n // CALLERS % 2 else switch)(client, at, n // 2)
+
+
+def test_rules_of_one_account_are_not_another_s(ruled):
+    expect_no_slower(ruled, move_and_switch)
