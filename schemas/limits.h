@@ -39,9 +39,8 @@ enum {
 	    10000, /* of one command, which looks each up while others wait; INVALID_INPUT */
 
 	/* Activation rules */
-	RULES_MAX =
-	    200, /* of an account: all are kept in memory, and looked at for every fact; RESOURCE_CONFLICT */
-	/* of their texts together: all are read again once anything of their account has changed; RESOURCE_CONFLICT */
+	RULES_MAX = 200, /* of an account: all are kept in memory; RESOURCE_CONFLICT */
+	/* of their texts together: all are read when the first is needed after a start; RESOURCE_CONFLICT */
 	RULES_BYTES_MAX = 512 << 10,
 	RULE_OWN_ACTIONS_MAX = 8, /* of one rule; INVALID_INPUT */
 	/* of all active rules of one event: a fact may set all of them off, in its own commit, at some 12 rows each;
