@@ -26,8 +26,9 @@ static bool wants_help(int argc, char **argv)
 static bool has_internal(const struct options *options)
 {
 	return options->listen_fd >= 0 || options->admin_fd >= 0 || options->gate_fd >= 0 ||
-	       options->counts_fd >= 0 || options->supervisor_pid || options->may_format ||
-	       options->restored || options->from || options->lineage || options->table;
+	       options->counts_fd >= 0 || options->settings_fd >= 0 || options->supervisor_pid ||
+	       options->may_format || options->restored || options->from || options->lineage ||
+	       options->table;
 }
 
 static int serve(int argc, char **argv)

@@ -6,8 +6,10 @@
  */
 #include "actors/rt/options.h"
 #include "actors/rt/log.h"
+#include "actors/rt/options_inside.h"
 #include "schemas/date.h"
 #include "schemas/limits.h"
+#include "schemas/nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,20 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { TEXT, LIST, FLAG, NUMBER_U32, NUMBER_I64, NUMBER_INT, DURATION };
 enum { CONFIG_BYTES_MAX = 1 << 20 };
-
-struct row {
-	const char *name; /* with its dashes; a file names it without */
-	enum kind   kind;
-	size_t      at;       /* of the value in struct options */
-	size_t      count_at; /* LIST: of its count */
-	int64_t     min, max; /* NUMBER_*; DURATION: in seconds */
-	bool (*is_valid)(const char *value);
-	const char *form;  /* what is_valid wants, for people */
-	const char *value; /* in the help; NULL: a flag's */
-	const char *about; /* likewise; NULL: a supervisor gives it to its children, and nobody else */
-};
 
 static bool is_host_port(const char *value);
 static bool is_url(const char *value);
@@ -40,7 +29,7 @@ static bool is_cidr(const char *value);
 #define LIST_AT(field, count) \
 	.kind = LIST, .at = offsetof(struct options, field), .count_at = offsetof(struct options, count)
 
-static const struct row rows[] = {
+const struct row option_rows[] = {
     {"--data", TEXT, AT(data), .value = "DIR", .about = "the data directory; made on the first start"},
     {"--listen", TEXT, AT(listen), .is_valid = is_host_port, .form = "HOST:PORT", .value = "HOST:PORT",
      .about = "where the interface is; port 0 takes a free one"},
@@ -50,17 +39,18 @@ static const struct row rows[] = {
      .about = "how many a new directory gets, for good (half the cores, 1 to 8)"},
     {"--http-threads", NUMBER_U32, AT(http_threads), .min = 1, .max = HTTP_THREADS_MAX, .value = "N",
      .about = "how many serve the interface (half the cores, 1 to 8)"},
-    {"--public-url", TEXT, AT(public_url), .is_valid = is_url,
-     .form = "http(s)://HOST[/PATH], no / at its end", .value = "URL",
+    {"--public-url", TEXT, AT(public_url), .is_valid = is_url, .form = "http(s)://HOST[/PATH]",
+     .cuts_slash = true, .value = "URL",
      .about = "what download links begin with (http://LISTEN, https with --tls-cert)"},
-    {"--tls-cert", TEXT, AT(tls_cert), .value = "FILE",
+    {"--tls-cert", TEXT, AT(tls_cert), .reloadable = true, .value = "FILE",
      .about = "serves HTTPS: the certificate and its chain, PEM"},
-    {"--tls-key", TEXT, AT(tls_key), .value = "FILE", .about = "its private key, PEM, not encrypted"},
-    {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .is_valid = is_url,
+    {"--tls-key", TEXT, AT(tls_key), .reloadable = true, .value = "FILE",
+     .about = "its private key, PEM, not encrypted"},
+    {"--cors-origin", LIST_AT(cors_origins, cors_origin_count), .reloadable = true, .is_valid = is_url,
      .form = "http(s)://HOST[:PORT]", .value = "ORIGIN",
      .about = "a web page's origin that may call; up to 32 times (none)"},
-    {"--max-body", NUMBER_I64, AT(max_body_bytes), .min = 0, .max = INT64_MAX, .value = "BYTES",
-     .about = "the longest body of a request; 0: what memory for bodies allows"},
+    {"--max-body", NUMBER_I64, AT(max_body_bytes), .reloadable = true, .min = 0, .max = INT64_MAX,
+     .value = "BYTES", .about = "the longest body of a request; 0: what memory for bodies allows"},
     {"--keep-alive", DURATION, AT(keep_alive), .min = KEEP_ALIVE_S_MIN, .max = KEEP_ALIVE_S_MAX,
      .value = "DURATION", .about = "how long a connection may be idle between two requests"},
     {"--connections-per-address", NUMBER_U32, AT(connections_per_address), .min = 0,
@@ -74,17 +64,20 @@ static const struct row rows[] = {
      .value = "LEVEL", .about = "the least that is logged: info, warn or fatal"},
     {"--access-log", TEXT, AT(access_log), .value = "FILE",
      .about = "a JSON line for each request answered; - for the log's stderr (none)"},
-    {"--egress-allow-private", FLAG, AT(egress_allow_private),
+    {"--egress-allow-private", FLAG, AT(egress_allow_private), .reloadable = true,
      .about = "webhooks and images may be of this host and of private networks"},
-    {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .is_valid = is_cidr, .form = "ADDRESS/BITS",
-     .value = "CIDR", .about = "the same for one network; up to 32 times"},
-    {"--egress-ca", TEXT, AT(egress_ca), .value = "FILE",
+    {"--egress-allow", LIST_AT(egress_allow, egress_allow_count), .reloadable = true, .is_valid = is_cidr,
+     .form = "ADDRESS/BITS", .value = "CIDR", .about = "the same for one network; up to 32 times"},
+    {"--egress-ca", TEXT, AT(egress_ca), .reloadable = true, .value = "FILE",
      .about = "certificates, PEM, that are trusted besides the system's"},
+    {"--no-deliveries", FLAG, AT(no_deliveries),
+     .about = "calls no endpoint: webhooks, images and notifications wait; for a restored copy"},
     {"--test-clock", FLAG, AT(test_clock), .about = "lets `clock advance` move the time; for tests"},
     {"--listen-fd", NUMBER_INT, AT(listen_fd), .min = 0, .max = INT32_MAX},
     {"--admin-fd", NUMBER_INT, AT(admin_fd), .min = 0, .max = INT32_MAX},
     {"--gate-fd", NUMBER_INT, AT(gate_fd), .min = 0, .max = INT32_MAX},
     {"--counts-fd", NUMBER_INT, AT(counts_fd), .min = 0, .max = INT32_MAX},
+    {"--settings-fd", NUMBER_INT, AT(settings_fd), .min = 0, .max = INT32_MAX},
     {"--supervisor-pid", NUMBER_INT, AT(supervisor_pid), .min = 1, .max = INT32_MAX},
     {"--may-format", FLAG, AT(may_format)},
     {"--restored", FLAG, AT(restored)},
@@ -92,9 +85,10 @@ static const struct row rows[] = {
     {"--lineage", TEXT, AT(lineage)},
     {"--table", TEXT, AT(table)},
 };
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+enum { ROW_COUNT = sizeof option_rows / sizeof *option_rows };
+const size_t option_row_count = ROW_COUNT;
 
-static const struct options defaults = {
+const struct options option_defaults = {
     .listen = "127.0.0.1:8080",
     .admin = "127.0.0.1:9090",
     .max_body_bytes = BODY_BYTES_DEFAULT_MAX,
@@ -106,6 +100,7 @@ static const struct options defaults = {
     .listen_fd = -1,
     .admin_fd = -1,
     .gate_fd = -1,
+    .settings_fd = -1,
 };
 
 /* One reading in progress: where values go, and which rows the command line has spoken for. */
@@ -114,11 +109,6 @@ struct reading {
 	char           *why;
 	bool            given[ROW_COUNT];
 };
-
-static const void *value_of(const struct options *options, size_t at)
-{
-	return (const char *)options + at;
-}
 
 static void *place_of(struct options *options, size_t at)
 {
@@ -165,10 +155,20 @@ static enum err set_duration(struct reading *reading, const struct row *row, con
 	return ERR_BAD_OPTION;
 }
 
+/* In place: values stand in argv or in the text of the file. */
+static void cut_slashes(char *value)
+{
+	size_t size = strlen(value);
+
+	while (size && value[size - 1] == '/')
+		value[--size] = 0;
+}
+
 static enum err set_text(struct reading *reading, const struct row *row, const char *value)
 {
 	unsigned *count;
 
+	if (row->cuts_slash) cut_slashes((char *)value);
 	if (!*value) return refuse(reading, row->name, "wants a value");
 	if (row->is_valid && !row->is_valid(value)) {
 		snprintf(reading->why, OPTION_WHY, "%s: wants %s", row->name, row->form);
@@ -208,10 +208,25 @@ static enum err set(struct reading *reading, const struct row *row, const char *
 static const struct row *row_named(const char *name, size_t size, size_t skip)
 {
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		const char *own = rows[i].name + skip;
-		if (strlen(own) == size && !memcmp(own, name, size)) return &rows[i];
+		const char *own = option_rows[i].name + skip;
+		if (strlen(own) == size && !memcmp(own, name, size)) return &option_rows[i];
 	}
 	return NULL;
+}
+
+/* Names are compared without their first `skip` characters. */
+static enum err refuse_unknown(struct reading *reading, const char *name, size_t skip)
+{
+	const char *names[ROW_COUNT + 1], *meant;
+	size_t      count = 0;
+
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (option_rows[i].about) names[count++] = option_rows[i].name + skip;
+	if (!skip) names[count++] = "--config";
+	meant = nearest(name, names, count);
+	snprintf(reading->why, OPTION_WHY, "unknown option %.40s%s%s%s", name, meant ? ", did you mean " : "",
+	         meant ? meant : "", meant ? "?" : "");
+	return ERR_BAD_OPTION;
 }
 
 /* `--name value` or `--name=value`; a flag takes a value only by the second. */
@@ -225,7 +240,7 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 		const struct row *row = row_named(name, size, 0);
 		enum err          err;
 
-		if (!row && !names_config) return refuse(reading, name, "no such option");
+		if (!row && !names_config) return refuse_unknown(reading, name, 0);
 		if (!value && (names_config || row->kind != FLAG) && i + 1 < argc) value = argv[++i];
 		if (names_config) {
 			if (!value) return refuse(reading, name, "wants a file");
@@ -233,7 +248,7 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 			continue;
 		}
 		if ((err = set(reading, row, value))) return err;
-		reading->given[row - rows] = true;
+		reading->given[row - option_rows] = true;
 	}
 	return OK;
 }
@@ -300,20 +315,25 @@ static enum err read_line(struct reading *reading, char *line)
 		name = trim(name);
 	}
 	row = row_named(name, strlen(name), 2);
-	if (!row || !row->about) return refuse(reading, name, "no such option in a configuration file");
-	return reading->given[row - rows] ? OK : set(reading, row, value);
+	if (!row || !row->about) return refuse_unknown(reading, name, 2);
+	return reading->given[row - option_rows] ? OK : set(reading, row, value);
 }
 
 static enum err read_config(struct reading *reading, const char *path)
 {
-	enum err err;
-	char    *rest, *line;
+	static const char mark[] = "\xef\xbb\xbf"; /* of byte order: some editors write it */
+	enum err          err;
+	char             *rest, *line, why[OPTION_WHY];
 
 	if ((err = load(reading, path, &reading->options->config_text))) return err;
 	rest = reading->options->config_text;
-	while ((line = strsep(&rest, "\n")))
-		if ((err = read_line(reading, line))) return err;
-	return OK;
+	if (!strncmp(rest, mark, strlen(mark))) rest += strlen(mark);
+	for (unsigned number = 1; !err && (line = strsep(&rest, "\n")); number++) {
+		if (!(err = read_line(reading, line))) continue;
+		memcpy(why, reading->why, sizeof why);
+		snprintf(reading->why, OPTION_WHY, "line %u of the file: %.100s", number, why);
+	}
+	return err;
 }
 
 enum err options_read(int argc, char **argv, struct options *options, char why[128])
@@ -322,7 +342,9 @@ enum err options_read(int argc, char **argv, struct options *options, char why[1
 	const char    *config = NULL;
 	enum err       err;
 
-	*options = defaults;
+	*options = option_defaults;
+	options->argc = argc;
+	options->argv = argv;
 	if ((err = read_arguments(&reading, argc, argv, &config))) return err;
 	if (config && (err = read_config(&reading, config))) return err;
 	if (!options->data) return refuse(&reading, "--data", "is required");
@@ -336,89 +358,6 @@ void options_free(struct options *options)
 {
 	free(options->config_text);
 	options->config_text = NULL;
-}
-
-/* ---- and back again ---- */
-
-static bool number_of(const struct options *options, const struct row *row, int64_t *number)
-{
-	const void *value = value_of(options, row->at);
-
-	if (row->kind == NUMBER_U32)
-		*number = *(const uint32_t *)value;
-	else if (row->kind == NUMBER_I64)
-		*number = *(const int64_t *)value;
-	else if (row->kind == DURATION)
-		*number = ((const dur_us *)value)->v / US_PER_SEC;
-	else
-		*number = *(const int *)value;
-	return *number >= row->min;
-}
-
-static void add(struct option_args *args, const char *name, const char *value)
-{
-	args->argv[args->argc++] = name;
-	if (value) args->argv[args->argc++] = value;
-}
-
-static void add_list(struct option_args *args, const struct row *row, const struct options *options)
-{
-	const char *const *list = value_of(options, row->at);
-
-	for (unsigned i = 0; i < *(const unsigned *)value_of(options, row->count_at); i++)
-		add(args, row->name, list[i]);
-}
-
-void options_write(const struct options *options, struct option_args *args)
-{
-	unsigned numbers = 0;
-	int64_t  number;
-
-	for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
-		if (row->kind == LIST) {
-			add_list(args, row, options);
-		} else if (row->kind == FLAG) {
-			if (*(const bool *)value_of(options, row->at)) add(args, row->name, NULL);
-		} else if (row->kind == TEXT) {
-			const char *text = *(const char *const *)value_of(options, row->at);
-			if (text) add(args, row->name, text);
-		} else if (number_of(options, row, &number)) {
-			char *text = args->numbers[numbers++];
-			snprintf(text, sizeof args->numbers[0], "%lld%s", (long long)number,
-			         row->kind == DURATION ? "s" : "");
-			add(args, row->name, text);
-		}
-	}
-	args->argv[args->argc] = NULL;
-}
-
-/* ---- help ---- */
-
-static void describe(FILE *to, const struct row *row)
-{
-	const char *text = row->kind == TEXT ? *(const char *const *)value_of(&defaults, row->at) : NULL;
-	bool        lasts = row->kind == DURATION;
-	bool        counts = lasts || row->kind == NUMBER_U32 || row->kind == NUMBER_I64;
-	int64_t     number;
-	char        name[40];
-
-	snprintf(name, sizeof name, "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
-	fprintf(to, "      %-22s  %s", name, row->about);
-	if (text) fprintf(to, " (%s)", text);
-	if (counts && number_of(&defaults, row, &number))
-		fprintf(to, " (%lld%s)", (long long)number, lasts ? "s" : "");
-	fputc('\n', to);
-}
-
-void options_describe(FILE *to)
-{
-	static const struct row config = {"--config", TEXT, .value = "FILE",
-	                                  .about = "a file of options without dashes, `name = value`; # "
-	                                           "begins a comment; the command line wins"};
-
-	for (const struct row *row = rows; row < rows + ROW_COUNT; row++)
-		if (row->about) describe(to, row);
-	describe(to, &config);
 }
 
 /* ---- forms ---- */

@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 /* The options of `stampede serve`, as the supervisor and its children read them. Children are started as
- * `stampede actor ROLE INDEX <the same options> --listen-fd N --admin-fd N --supervisor-pid N`.
- * Strings are borrowed from argv or owned by the options for the life of the process. */
+ * `stampede actor ROLE INDEX <the same options> --listen-fd N --admin-fd N --settings-fd N --supervisor-pid N`.
+ * Strings are borrowed from argv or owned by the options for the life of the process. Options whose row is `reloadable`
+ * may change while the service runs: who goes by one of them takes it from the newest settings (settings.h). */
 enum { OPTION_LIST_MAX = 32 };
 
 struct options {
@@ -33,11 +34,13 @@ struct options {
 	uint32_t    idempotency_keys;        /* kept per account */
 	bool        egress_allow_private;
 	bool        test_clock;
+	bool        no_deliveries; /* no endpoint is called: what is due waits */
 
 	/* Only in children. */
 	int  listen_fd, admin_fd; /* -1: none */
 	int  counts_fd;           /* of the log: see log.h; -1: none */
 	int  gate_fd; /* an eventfd, of shards: readable when all of them may change their places; -1: none */
+	int  settings_fd; /* where settings come from, see settings.h; -1: none */
 	int  supervisor_pid;
 	int  index;
 	bool may_format; /* the data directory has never been complete: a shard without files makes them */
@@ -48,7 +51,9 @@ struct options {
 	const char *table;   /* what to dump */
 	const char *lineage; /* of the directory being restored, 32 hexadecimal digits */
 
-	char *config_text; /* what the strings of a --config file point into */
+	char  *config_text; /* what the strings of a --config file point into */
+	int    argc;        /* the command line, to be read again */
+	char **argv;
 };
 
 /* Reads argv[0..argc) and, if named there, the --config file; the command line wins. On failure `why` (128
@@ -60,6 +65,14 @@ void                options_free(struct options *options);
 
 /* Writes a line of help for each option of `serve`. */
 void options_describe(FILE *to);
+
+/* What `fresh` says otherwise than `now`, both as they were read: `tell` gets each option's name, without dashes, once.
+ * Of what may change while the service runs (`reloadable`), or of what may not. Errors: none. */
+typedef void option_tell(void *user, const char *name);
+void         options_compare(const struct options *now, const struct options *fresh, bool reloadable,
+                             option_tell *tell, void *user);
+/* Takes what may change while the service runs; the strings are borrowed from `fresh`. */
+void options_adopt(struct options *to, const struct options *fresh);
 
 /* The way back, for a child's command line: appends every option that is set to args->argv (its first
  * args->argc places are the caller's), ending with NULL. What a --config file said is spelled out, so that a

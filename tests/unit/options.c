@@ -102,9 +102,11 @@ Test(options, are_refused_with_their_name)
 	    {{"--listen", "1.2.3.4:5"}, "--data"},
 	    {{"--data"}, "--data"},
 	    {{"--data", ""}, "--data"},
-	    {{"--data", "d", "--bogus"}, "--bogus"},
-	    {{"--data", "d", "stray"}, "stray"},
-	    {{"--data", "d", "--dat", "x"}, "--dat:"},
+	    {{"--data", "d", "--bogus"}, "unknown option --bogus"},
+	    {{"--data", "d", "stray"}, "unknown option stray"},
+	    {{"--data", "d", "--dat", "x"}, "unknown option --dat, did you mean --data?"},
+	    {{"--data", "d", "--confg", "x"}, "unknown option --confg, did you mean --config?"},
+	    {{"--data", "d", "--listn-fd", "3"}, "unknown option --listn-fd"},
 	    {{"--data", "d", "--shards", "0"}, "--shards"},
 	    {{"--data", "d", "--shards", "65"}, "--shards"},
 	    {{"--data", "d", "--shards", "2x"}, "--shards"},
@@ -128,7 +130,9 @@ Test(options, are_refused_with_their_name)
 	    {{"--data", "d", "--max-body", "99999999999999999999"}, "--max-body"},
 	    {{"--data", "d", "--listen", "nowhere"}, "--listen"},
 	    {{"--data", "d", "--public-url", "ftp://x"}, "--public-url"},
-	    {{"--data", "d", "--public-url", "https://x/"}, "--public-url"},
+	    {{"--data", "d", "--public-url", "https://"}, "--public-url"},
+	    {{"--data", "d", "--public-url", "/"}, "--public-url"},
+	    {{"--data", "d", "--cors-origin", "https://x/"}, "--cors-origin"},
 	    {{"--data", "d", "--egress-allow", "10.0.0.0"}, "--egress-allow"},
 	    {{"--data", "d", "--egress-allow", "10.0.0.0/33"}, "--egress-allow"},
 	    {{"--data", "d", "--test-clock=maybe"}, "--test-clock"},
@@ -139,7 +143,13 @@ Test(options, are_refused_with_their_name)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		enum err got = read_words((char **)cases[i].words);
+		char texts[WORDS_MAX][64], *words[WORDS_MAX] = {NULL};
+		for (size_t j = 0; cases[i].words[j]; j++) {
+			snprintf(texts[j], sizeof texts[j], "%s",
+			         cases[i].words[j]); /* may be changed in place */
+			words[j] = texts[j];
+		}
+		enum err got = read_words(words);
 		cr_expect_eq(got, ERR_BAD_OPTION, "case %zu", i);
 		cr_expect_eq(strncmp(why, cases[i].want, strlen(cases[i].want)), 0, "case %zu: %s", i, why);
 	}
@@ -185,6 +195,96 @@ Test(options, come_from_a_file_too)
 	unlink(path);
 }
 
+Test(options, of_a_file_may_follow_a_byte_order_mark_and_end_like_another_system_s)
+{
+	const char *path = write_config("\xef\xbb\xbf"
+	                                "data = d\r\nshards = 2\r\n\r\ntest-clock\r\n");
+
+	cr_assert_eq(READ("--config", (char *)path), OK, "%s", why);
+	cr_expect_str_eq(options.data, "d");
+	cr_expect_eq(options.shards, 2);
+	cr_expect(options.test_clock);
+	options_free(&options);
+	unlink(path);
+}
+
+Test(options, cut_the_slash_off_a_public_url)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {{"https://x", "https://x"},
+	             {"https://x/", "https://x"},
+	             {"https://x//", "https://x"},
+	             {"http://x:8080/a/b/", "http://x:8080/a/b"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char word[64];
+		snprintf(word, sizeof word, "--public-url=%s", cases[i].text);
+		cr_assert_eq(READ("--data", "d", word), OK, "%s", why);
+		cr_expect_str_eq(options.public_url, cases[i].want);
+	}
+}
+
+static char told[256];
+
+static void tell(void *user, const char *name)
+{
+	(void)user;
+	snprintf(told + strlen(told), sizeof told - strlen(told), "%s ", name);
+}
+
+static const char *difference(const struct options *now, const struct options *fresh, bool reloadable)
+{
+	told[0] = 0;
+	options_compare(now, fresh, reloadable, tell, NULL);
+	return told;
+}
+
+Test(options, tell_what_has_changed_and_whether_it_may)
+{
+	struct options now;
+
+	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://a", "--listen", "a:1", "--egress-ca", "x"),
+	             OK);
+	now = options;
+	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://a", "--listen", "a:1", "--egress-ca", "x"),
+	             OK);
+	cr_expect_str_eq(difference(&now, &options, true), "");
+	cr_expect_str_eq(difference(&now, &options, false), "");
+	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://b", "--listen", "a:2", "--shards", "3",
+	                  "--max-body", "7", "--egress-allow-private", "--test-clock"),
+	             OK);
+	cr_expect_str_eq(difference(&now, &options, true),
+	                 "cors-origin max-body egress-allow-private egress-ca ");
+	cr_expect_str_eq(difference(&now, &options, false), "listen shards test-clock ");
+	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://a", "--cors-origin", "https://b",
+	                  "--listen", "a:1", "--egress-ca", "x"),
+	             OK);
+	cr_expect_str_eq(difference(&now, &options, true), "cors-origin ");
+}
+
+Test(options, are_adopted_where_they_may_change)
+{
+	struct options now;
+
+	cr_assert_eq(READ("--data", "d", "--listen", "a:1", "--cors-origin", "https://a", "--egress-allow",
+	                  "10.0.0.0/8"),
+	             OK);
+	now = options;
+	cr_assert_eq(READ("--data", "e", "--listen", "a:2", "--max-body", "7", "--cors-origin", "https://b",
+	                  "--cors-origin", "https://c", "--tls-cert", "c", "--tls-key", "k"),
+	             OK);
+	options_adopt(&now, &options);
+	cr_expect_str_eq(now.data, "d");
+	cr_expect_str_eq(now.listen, "a:1");
+	cr_expect_eq(now.max_body_bytes, 7);
+	cr_assert_eq(now.cors_origin_count, 2);
+	cr_expect_str_eq(now.cors_origins[1], "https://c");
+	cr_expect_eq(now.egress_allow_count, 0);
+	cr_expect_str_eq(now.tls_cert, "c");
+	cr_expect_str_eq(difference(&now, &options, true), "");
+}
+
 Test(options, of_the_command_line_win_over_the_file)
 {
 	const char *path = write_config("data = file\nshards = 2\ncors-origin = https://file\n");
@@ -204,9 +304,15 @@ Test(options, of_a_file_are_refused_with_their_name)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-	    {"colour = red\n", "colour"}, {"listen = x\n", "--listen"},
-	    {"shards\n", "--shards"},     {"supervisor-pid = 1\n", "supervisor-pid"},
-	    {"--data = d\n", "--data"},   {"config = x\n", "config"},
+	    {"colour = red\n", "line 1 of the file: unknown option colour"},
+	    {"# x\n\nlistn = x\n", "line 3 of the file: unknown option listn, did you mean listen?"},
+	    {"shards = 2\r\nlisten = x\r\n", "line 2 of the file: --listen"},
+	    {"shards\n", "line 1 of the file: --shards"},
+	    {"\xef\xbb\xbfshards\n", "line 1 of the file: --shards"},
+	    {"supervisor-pid = 1\n", "line 1 of the file: unknown option supervisor-pid"},
+	    {"settings-fd = 1\n", "line 1 of the file: unknown option settings-fd"},
+	    {"--data = d\n", "line 1 of the file: unknown option --data"},
+	    {"config = x\n", "line 1 of the file: unknown option config"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

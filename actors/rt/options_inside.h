@@ -1,0 +1,30 @@
+#pragma once
+#include "actors/rt/options.h"
+
+#include <stddef.h>
+
+/* The table of options, for the files that read and write them. */
+enum kind { TEXT, LIST, FLAG, NUMBER_U32, NUMBER_I64, NUMBER_INT, DURATION };
+
+struct row {
+	const char *name; /* with its dashes; a file names it without */
+	enum kind   kind;
+	size_t      at;       /* of the value in struct options */
+	size_t      count_at; /* LIST: of its count */
+	int64_t     min, max; /* NUMBER_*; DURATION: in seconds */
+	bool (*is_valid)(const char *value);
+	const char *form;       /* what is_valid wants, for people */
+	bool        cuts_slash; /* a / at its end is left out */
+	bool        reloadable; /* may change while the service runs */
+	const char *value;      /* in the help; NULL: a flag's */
+	const char *about;      /* likewise; NULL: a supervisor gives it to its children, and nobody else */
+};
+
+extern const struct row     option_rows[];
+extern const size_t         option_row_count;
+extern const struct options option_defaults;
+
+static inline const void *option_value(const struct options *options, size_t at)
+{
+	return (const char *)options + at;
+}

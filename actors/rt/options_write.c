@@ -1,0 +1,159 @@
+/* Options on their way out: to a child's command line, to people, and from one reading of them to the next. */
+#include "actors/rt/options.h"
+#include "actors/rt/options_inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool number_of(const struct options *options, const struct row *row, int64_t *number)
+{
+	const void *value = option_value(options, row->at);
+
+	if (row->kind == NUMBER_U32)
+		*number = *(const uint32_t *)value;
+	else if (row->kind == NUMBER_I64)
+		*number = *(const int64_t *)value;
+	else if (row->kind == DURATION)
+		*number = ((const dur_us *)value)->v / US_PER_SEC;
+	else
+		*number = *(const int *)value;
+	return *number >= row->min;
+}
+
+static void add(struct option_args *args, const char *name, const char *value)
+{
+	args->argv[args->argc++] = name;
+	if (value) args->argv[args->argc++] = value;
+}
+
+static void add_list(struct option_args *args, const struct row *row, const struct options *options)
+{
+	const char *const *list = option_value(options, row->at);
+
+	for (unsigned i = 0; i < *(const unsigned *)option_value(options, row->count_at); i++)
+		add(args, row->name, list[i]);
+}
+
+void options_write(const struct options *options, struct option_args *args)
+{
+	unsigned numbers = 0;
+	int64_t  number;
+
+	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++) {
+		if (row->kind == LIST) {
+			add_list(args, row, options);
+		} else if (row->kind == FLAG) {
+			if (*(const bool *)option_value(options, row->at)) add(args, row->name, NULL);
+		} else if (row->kind == TEXT) {
+			const char *text = *(const char *const *)option_value(options, row->at);
+			if (text) add(args, row->name, text);
+		} else if (number_of(options, row, &number)) {
+			char *text = args->numbers[numbers++];
+			snprintf(text, sizeof args->numbers[0], "%lld%s", (long long)number,
+			         row->kind == DURATION ? "s" : "");
+			add(args, row->name, text);
+		}
+	}
+	args->argv[args->argc] = NULL;
+}
+
+/* ---- help ---- */
+
+static void describe(FILE *to, const struct row *row)
+{
+	const char *text = row->kind == TEXT ? *(const char *const *)option_value(&option_defaults, row->at)
+	                                     : NULL;
+	bool        lasts = row->kind == DURATION;
+	bool        counts = lasts || row->kind == NUMBER_U32 || row->kind == NUMBER_I64;
+	int64_t     number;
+	char        name[40];
+
+	snprintf(name, sizeof name, "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+	fprintf(to, "    %c %-22s  %s", row->reloadable ? '*' : ' ', name, row->about);
+	if (text) fprintf(to, " (%s)", text);
+	if (counts && number_of(&option_defaults, row, &number))
+		fprintf(to, " (%lld%s)", (long long)number, lasts ? "s" : "");
+	fputc('\n', to);
+}
+
+void options_describe(FILE *to)
+{
+	static const struct row config = {"--config", TEXT, .value = "FILE",
+	                                  .about = "a file of options without dashes, `name = value`; # "
+	                                           "begins a comment; the command line wins"};
+
+	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++)
+		if (row->about) describe(to, row);
+	describe(to, &config);
+	fputs("      * may change while the service runs: `stampede reload`, or SIGHUP\n", to);
+}
+
+/* ---- change ---- */
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool is_same_list(const struct row *row, const struct options *a, const struct options *b)
+{
+	const char *const *list = option_value(a, row->at), *const *other = option_value(b, row->at);
+	unsigned           count = *(const unsigned *)option_value(a, row->count_at);
+
+	if (count != *(const unsigned *)option_value(b, row->count_at)) return false;
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(list[i], other[i])) return false;
+	return true;
+}
+
+static bool is_same(const struct row *row, const struct options *a, const struct options *b)
+{
+	const void *one = option_value(a, row->at), *other = option_value(b, row->at);
+	int64_t     number = 0, other_number = 0;
+
+	switch (row->kind) {
+	case LIST: return is_same_list(row, a, b);
+	case FLAG: return *(const bool *)one == *(const bool *)other;
+	case TEXT: return is_same_text(*(const char *const *)one, *(const char *const *)other);
+	case NUMBER_U32:
+	case NUMBER_I64:
+	case DURATION:
+	case NUMBER_INT: break;
+	}
+	number_of(a, row, &number);
+	number_of(b, row, &other_number);
+	return number == other_number;
+}
+
+void options_compare(const struct options *now, const struct options *fresh, bool reloadable,
+                     option_tell *tell, void *user)
+{
+	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++)
+		if (row->about && row->reloadable == reloadable && !is_same(row, now, fresh))
+			tell(user, row->name + 2);
+}
+
+static size_t size_of(enum kind kind)
+{
+	switch (kind) {
+	case TEXT: return sizeof(const char *);
+	case LIST: return sizeof(const char *[OPTION_LIST_MAX]);
+	case FLAG: return sizeof(bool);
+	case NUMBER_U32: return sizeof(uint32_t);
+	case NUMBER_I64: return sizeof(int64_t);
+	case DURATION: return sizeof(dur_us);
+	case NUMBER_INT: break;
+	}
+	return sizeof(int);
+}
+
+void options_adopt(struct options *to, const struct options *fresh)
+{
+	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++) {
+		if (!row->reloadable) continue;
+		memcpy((char *)to + row->at, option_value(fresh, row->at), size_of(row->kind));
+		if (row->kind == LIST)
+			memcpy((char *)to + row->count_at, option_value(fresh, row->count_at),
+			       sizeof(unsigned));
+	}
+}

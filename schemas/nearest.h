@@ -1,0 +1,7 @@
+#pragma once
+#include <stddef.h>
+
+/* The word of `words` that `word` was most likely meant to be; NULL: none is close. Close is one edit (a character more,
+ * less, another, or two swapped) for a word of 3 to 5 characters, two for a longer one. Pure. Errors: none. */
+enum { NEAREST_BYTES_MAX = 40 };
+const char *nearest(const char *word, const char *const *words, size_t count);
