@@ -116,6 +116,7 @@ static void answer_metrics(struct survey *survey)
 	                              .shards = service->shards,
 	                              .connections_max = service->connections_max * service->thread_count};
 	struct buffer        *body = &survey->request->thread->body;
+	view.certificate_ends_s = survey->request->thread->live->certificate_ends_s;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		view.threads[i] = &service->threads[i].metrics;
 	view.access_dropped = access_log_dropped(service->access);

@@ -58,7 +58,7 @@ static void finish(struct request *request, int status, h2o_iovec_t *parts, size
 	h2o_req_t          *req = request->req;
 	struct http_thread *thread = request->thread;
 	add_header(request, "X-Request-Id", request->id);
-	if (thread->service->options->cors_origin_count) add_header(request, "Vary", span_str("Origin"));
+	if (thread_options(thread)->cors_origin_count) add_header(request, "Vary", span_str("Origin"));
 	if (request->origin.size) add_header(request, "Access-Control-Allow-Origin", request->origin);
 	req->res.status = status;
 	req->res.reason = reason_phrase(status);

@@ -184,7 +184,7 @@ static void say_continue(struct gate *gate)
 
 static bool is_too_large(const struct gate *gate, uint64_t size)
 {
-	int64_t max = gate->thread->service->options->max_body_bytes;
+	int64_t max = thread_options(gate->thread)->max_body_bytes;
 	return (max > 0 && size > (uint64_t)max) || size > BODIES_BYTES_MAX / 2;
 }
 

@@ -198,7 +198,7 @@ static bool is_let_in(struct gate *gate)
 void gate_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)
 {
 	struct gate *gate = calloc(1, sizeof *gate);
-	SSL_CTX     *tls = admin ? NULL : thread->service->tls;
+	SSL_CTX     *tls = admin ? NULL : thread->live->tls;
 	if (!gate) {
 		h2o_socket_close(socket);
 		return;

@@ -7,10 +7,10 @@
 #include "actors/rt/time.h"
 #include "http/access_log.h"
 #include "http/admin.h"
+#include "http/live.h"
 #include "http/openapi.h"
 #include "http/peers.h"
 #include "http/request.h"
-#include "http/tls.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -83,12 +83,6 @@ static enum err open_service(struct service *service, const struct options *opti
 	service->thread_count = options->http_threads ? options->http_threads : default_threads();
 	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
 	service->connections_max = connections_per_thread(service->thread_count);
-	if (options->tls_cert && options->tls_key) {
-		char why[128] = "memory is out";
-		err = tls_open(options->tls_cert, options->tls_key, &service->tls, why);
-		if (err) log_fatal("certificate_unusable", "file=%s why=\"%s\"", options->tls_cert, why);
-		if (err) return err;
-	}
 	if (options->access_log && (err = access_log_open(options->access_log, &service->access))) return err;
 	if ((err = peers_open(options->connections_per_address, &service->peers))) return err;
 	configure(service);
@@ -125,7 +119,7 @@ static enum err start_threads(struct service *service, unsigned *started)
 
 /* Tells the supervisor how we are until it is time to stop. Until the first "ready" it looks often: somebody
  * waits for that line. */
-static enum err report(struct service *service, struct child *child)
+static enum err report(struct service *service, struct child *child, struct live **before)
 {
 	enum { LOOK_OFTEN_MS = 5 };
 	struct loop loop = {-1};
@@ -138,6 +132,7 @@ static enum err report(struct service *service, struct child *child)
 		child_report(child, up ? "ready" : ready ? "waiting" : "starting", 0, time_mono());
 		loop_wait(&loop, (dur_us){(ready ? CHILD_TURN_MS : LOOK_OFTEN_MS) * US_PER_MS});
 		child_look(child, &loop);
+		live_turn(service, child, before);
 	}
 	loop_close(&loop);
 	return err;
@@ -157,15 +152,17 @@ int http_main(const struct options *options)
 {
 	struct child   child = {0};
 	struct service service = {0};
+	struct live   *before = NULL; /* threads may go by it yet */
 	unsigned       started = 0;
 	enum err       err;
 	give_back_large_memory();
 	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
+	if ((err = live_begin(&service, &child))) goto out;
 	if ((err = open_service(&service, options, &child.datadir))) goto out;
 	if ((err = share_listeners(&service)) || (err = start_threads(&service, &started))) goto out;
 	log_info("started", "threads=%u shards=%u connections_max=%u", service.thread_count, service.shards,
 	         service.connections_max);
-	err = report(&service, &child);
+	err = report(&service, &child, &before);
 out:
 	atomic_store(&service.stopping, true);
 	for (unsigned i = 0; i < started; i++)
@@ -175,7 +172,7 @@ out:
 	if (!failed) log_info("stopped", "code=%s", err_code(OK));
 	access_log_close(&service.access);
 	child_end(&child);
-	SSL_CTX_free(service.tls);
+	live_end(&service, &before);
 	free(service.threads);
 	peers_free(&service.peers);
 	buffer_free(&service.document);

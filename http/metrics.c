@@ -107,6 +107,10 @@ static void render_gauges(const struct metrics_view *view, struct buffer *out)
 {
 	metrics_head(out, "build_info", "gauge", "Which protocol the processes speak among themselves.");
 	metrics_line(out, "stampede_build_info{protocol=\"%d\"} 1\n", PROTOCOL_VERSION);
+	if (view->certificate_ends_s)
+		gauge(out, "certificate_not_after_seconds",
+		      "When the certificate that new connections get expires, in Unix time.",
+		      (uint64_t)view->certificate_ends_s);
 	gauge(out, "http_threads", "Threads that serve.", view->count);
 	gauge(out, "http_connections", "Connections of clients.",
 	      sum_of(view, offsetof(struct metrics, connections)));

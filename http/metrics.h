@@ -41,6 +41,7 @@ struct metrics_view {
 	uint32_t              shards;
 	uint64_t              connections_max;
 	uint64_t              access_dropped; /* lines of the access log */
+	int64_t               certificate_ends_s; /* seconds of the wall's clock; 0: there is none */
 };
 
 /* Appends all threads' numbers, summed, in the Prometheus text format. */

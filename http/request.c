@@ -102,7 +102,7 @@ enum err request_begin(h2o_req_t *req, struct request **begun, struct request_he
 	thread->last_request = request->begun;
 	read_headers(req, headers);
 	request->id = choose_id(request, headers->request_id);
-	if (cors_allows(thread->service->options, headers->origin)) request->origin = headers->origin;
+	if (cors_allows(thread_options(thread), headers->origin)) request->origin = headers->origin;
 	*begun = request;
 	if (!gate->refusal) return OK;
 	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */

@@ -244,10 +244,17 @@ bool service_reaches_shards(const struct service *service)
 	return true;
 }
 
+static void take_live(struct http_thread *thread)
+{
+	thread->live = atomic_load_explicit(&thread->service->live, memory_order_acquire);
+	atomic_store_explicit(&thread->goes_by, thread->live, memory_order_release);
+}
+
 /* One turn; true when the next must not sleep. */
 static bool turn(struct http_thread *thread, bool at_once)
 {
 	thread->now_is_known = false;
+	take_live(thread);
 	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : TURN_MS) != 0) must(errno == EINTR);
 	bool fed = gates_feed(thread);
 	gates_sweep(thread, thread_now(thread));

@@ -2,6 +2,7 @@
 #include "actors/ask/ask.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/options.h"
+#include "actors/rt/settings.h"
 #include "actors/rt/token.h"
 #include "schemas/arguments.h"
 #include "http/metrics.h"
@@ -11,21 +12,31 @@
 #include <h2o.h>
 #include <pthread.h>
 
-/* The whole HTTP process: written before the threads start, read-only after, but for the two flags and `body_bytes`. */
+/* What may change while threads serve. The main thread makes one of each settings that come and publishes it; a thread takes
+ * the newest at the beginning of its turn, and goes by that until the turn's end. An older one is freed when all have taken a
+ * newer. Connections hold the TLS context that they began with. */
+struct live {
+	struct settings settings;
+	SSL_CTX        *tls;                /* NULL: in clear */
+	int64_t         certificate_ends_s; /* seconds of the wall's clock */
+};
+
+/* The whole HTTP process: written before the threads start, read-only after, but for `live`, the two flags and
+ * `body_bytes`. */
 struct service {
-	const struct options *options;
-	const struct datadir *datadir;
-	uint32_t              shards;
-	struct token_keys     tokens; /* read download links, and nothing else */
-	unsigned              thread_count;
-	unsigned              connections_max; /* per thread */
-	struct peers         *peers;           /* NULL: an address may have as many connections as come */
-	h2o_globalconf_t      config;
-	h2o_hostconf_t       *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
-	SSL_CTX              *tls;                              /* NULL: in clear */
-	struct http_thread   *threads;
-	struct access_log    *access;   /* NULL: none; see access_log.h */
-	struct buffer         document; /* what the interface is: see openapi.h */
+	const struct options  *options; /* as at the start: what may change is in `live` */
+	_Atomic(struct live *) live;
+	const struct datadir  *datadir;
+	uint32_t               shards;
+	struct token_keys      tokens; /* read download links, and nothing else */
+	unsigned               thread_count;
+	unsigned               connections_max; /* per thread */
+	struct peers          *peers;           /* NULL: an address may have as many connections as come */
+	h2o_globalconf_t       config;
+	h2o_hostconf_t        *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
+	struct http_thread    *threads;
+	struct access_log     *access;   /* NULL: none; see access_log.h */
+	struct buffer          document; /* what the interface is: see openapi.h */
 	_Atomic uint64_t
 	            body_bytes[SLOT_COUNT]; /* held as of now, by the account's slot; all threads write */
 	atomic_bool stopping, failed;
@@ -45,6 +56,9 @@ struct http_thread {
 	unsigned        index;
 	pthread_t       id;
 	int             listen_fd, admin_fd; /* its own; the latter -1 but on thread 0 */
+
+	const struct live           *live;    /* of this turn */
+	_Atomic(const struct live *) goes_by; /* the same, for the main thread to see */
 
 	h2o_context_t    context;
 	h2o_accept_ctx_t accept_public, accept_admin;
@@ -89,6 +103,12 @@ void *thread_main(void *argument);
 
 /* Does every thread reach every shard, as of its last turn? Any thread may ask. */
 bool service_reaches_shards(const struct service *service);
+
+/* The options as of this turn, for what may change while the service runs. */
+static inline const struct options *thread_options(const struct http_thread *thread)
+{
+	return &thread->live->settings.options;
+}
 
 /* The turn's time. Read once a turn, and only in turns that ask for it. */
 mono_us thread_now(struct http_thread *thread);

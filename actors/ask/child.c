@@ -1,16 +1,16 @@
 /* A child of the supervisor. The kernel kills it when the supervisor dies; a supervisor that died before that
  * was arranged shows as a parent of another pid. The descriptor given to the process' own loop is an epoll of
- * the three that matter here (signals, session, its link), so that a loop of any make needs to watch only
+ * the four that matter here (signals, settings, session, its link), so that a loop of any make needs to watch only
  * one. */
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
+#include "actors/rt/signals.h"
 #include "schemas/fields/system.h"
 #include "schemas/limits.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { MESSAGES_A_TURN = 16 };
@@ -19,22 +19,6 @@ static enum err tie_to_supervisor(int supervisor_pid)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return ERR_IO;
 	return getppid() == supervisor_pid ? OK : ERR_PEER_GONE;
-}
-
-static enum err take_signals(int *signal_fd)
-{
-	sigset_t term;
-	sigemptyset(&term);
-	sigaddset(&term, SIGTERM);
-	/* A terminal sends INT and HUP to all of us at once; the supervisor decides, and asks by TERM. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, like a full disk */
-	/* Set, not added to: what the supervisor blocks for itself came along with exec. */
-	if (sigprocmask(SIG_SETMASK, &term, NULL) != 0) return ERR_IO;
-	*signal_fd = signalfd(-1, &term, SFD_NONBLOCK | SFD_CLOEXEC);
-	return *signal_fd >= 0 ? OK : ERR_IO;
 }
 
 /* A report is sent again soon whatever became of it. */
@@ -47,17 +31,23 @@ enum err child_begin(struct child *child, const struct options *options, enum ro
 {
 	enum err err;
 	char     endpoint[ENDPOINT_TEXT];
-	*child = (struct child){.datadir.fd = -1, .loop.epoll_fd = -1, .signal_fd = -1, .woken = true};
+	*child = (struct child){.datadir.fd = -1,
+	                        .loop.epoll_fd = -1,
+	                        .signal_fd = -1,
+	                        .settings_fd = options->settings_fd,
+	                        .woken = true,
+	                        .may_have_settings = true};
 	child->supervisor_pid = options->supervisor_pid;
 	const struct log_options log = {options->log_format, options->log_level, options->counts_fd};
 	log_open(role, options->index, &log);
 	if ((err = tie_to_supervisor(options->supervisor_pid))) return err;
-	if ((err = take_signals(&child->signal_fd))) return err;
+	if ((err = signals_take(false, &child->signal_fd))) return err;
 	if ((err = datadir_open(options->data, &child->datadir))) return err;
 	datadir_supervisor_endpoint(&child->datadir, endpoint);
 	if ((err = ask_open(&child->ask, endpoint, role, (uint32_t)options->index, on_reply))) return err;
 	if ((err = loop_open(&child->loop))) return err;
 	if ((err = loop_watch(&child->loop, child->signal_fd))) return err;
+	if ((err = loop_watch(&child->loop, child->settings_fd))) return err;
 	if ((err = loop_watch(&child->loop, ask_fd(child->ask)))) return err;
 	return loop_watch(&child->loop, ask_link_fd(child->ask));
 }
@@ -68,13 +58,33 @@ void child_end(struct child *child)
 	loop_close(&child->loop);
 	if (child->signal_fd >= 0) close(child->signal_fd);
 	if (child->datadir.fd >= 0) datadir_close(&child->datadir);
-	child->signal_fd = child->datadir.fd = -1;
+	if (child->settings_fd >= 0) close(child->settings_fd);
+	child->signal_fd = child->settings_fd = child->datadir.fd = -1;
+}
+
+bool child_take_settings(struct child *child, struct settings *settings)
+{
+	if (!child->may_have_settings) return false;
+	enum err err = settings_receive(child->settings_fd, settings);
+	child->may_have_settings = !err;
+	/* A supervisor that is gone is noticed elsewhere. */
+	if (err && err != ERR_WOULD_BLOCK && err != ERR_PEER_GONE)
+		log_warn("settings_refused", "code=%s", err_code(err));
+	return !err;
+}
+
+void child_settled(struct child *child, const struct settings *settings)
+{
+	enum err err = settings_tell_taken(child->settings_fd, settings->generation);
+	if (err && err != ERR_PEER_GONE) log_warn("settings_not_told", "code=%s", err_code(err));
 }
 
 static void look_for_stop(struct child *child)
 {
-	struct signalfd_siginfo info;
-	if (read(child->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) child->stopping = true;
+	struct signal_seen seen;
+	/* A terminal sends INT and HUP to all of us at once; the supervisor decides, and asks by TERM. */
+	while ((seen = signals_next(child->signal_fd)).number)
+		if (seen.number == SIGTERM) child->stopping = true;
 	if (getppid() != child->supervisor_pid) child->stopping = true;
 }
 
@@ -103,6 +113,7 @@ void child_report(struct child *child, const char *state, uint64_t epoch, mono_u
 	}
 	if (!changed && now.v < child->look_due.v && !child->woken) return;
 	child->woken = false;
+	child->may_have_settings = true;
 	child->look_due = mono_after(now, (dur_us){CHILD_TURN_MS * US_PER_MS});
 	look_for_stop(child);
 	/* Pumped before, to see the session come up, and after, since a send may swallow a wake-up. */

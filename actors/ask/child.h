@@ -3,24 +3,26 @@
 #include "actors/rt/datadir.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/options.h"
+#include "actors/rt/settings.h"
 
 /* What every child of the supervisor does the same way: it dies with its supervisor, stops on SIGTERM, and
  * says how it is. One a process, in the thread that runs main(), begun before any other thread, so that all
- * inherit its signals: TERM is blocked and read here; INT, HUP (the terminal's) and PIPE are ignored.
+ * inherit its signals: all but those of a fault of its own are blocked; TERM is heeded here, the others are dropped.
  * The loop of the process turns at least every CHILD_TURN_MS and calls child_report() once a turn. */
 struct child {
 	struct datadir datadir; /* open until child_end(): take endpoints from it */
 
 	/* The rest is child.c's. */
 	struct loop loop;
-	int         signal_fd;
+	int         signal_fd, settings_fd;
 	int         supervisor_pid;
 	struct ask *ask;
 	char        state[32 + 1];
 	uint64_t    epoch;
 	bool        reported; /* the supervisor's session has been told `state` and `epoch` */
 	bool        stopping;
-	bool        woken; /* by the process' own loop */
+	bool        woken;             /* by the process' own loop */
+	bool        may_have_settings; /* nobody has looked since the last turn that looked */
 	mono_us     report_due, look_due;
 };
 
@@ -36,6 +38,12 @@ void                child_end(struct child *child);
  * on change and every CHILD_REPORT_EVERY_MS, and sees whether it is time to stop. Costs nothing when it was not woken and
  * nothing is due. */
 void child_report(struct child *child, const char *state, uint64_t epoch, mono_us now);
+
+/* The settings at the start, the first time, which are always there; then those that have come since, behind a
+ * child_report(); false: none have. They become the caller's to free. child_settled(): the process goes by them now, and the
+ * supervisor is told so. */
+bool child_take_settings(struct child *child, struct settings *settings);
+void child_settled(struct child *child, const struct settings *settings);
 
 /* Has SIGTERM come, or the supervisor gone? As of the last child_report(). Never false again once true. */
 bool child_stopping(const struct child *child);

@@ -71,6 +71,15 @@ static void log_opened(const struct store_report *report)
 		         report->file_system);
 }
 
+static void take_settings(struct shard *shard)
+{
+	struct settings settings;
+	if (!child_take_settings(&shard->child, &settings)) return;
+	options_egress(&settings.options, &shard->engine->facts.url_rules);
+	child_settled(&shard->child, &settings);
+	settings_free(&settings);
+}
+
 /* The gate opens when the shards of a service have all judged their places; for one that is started again it is open.
  * Errors: ERR_STOPPED (told to stop before). */
 static enum err await_gate(struct shard *shard, struct loop *loop)
@@ -82,6 +91,7 @@ static enum err await_gate(struct shard *shard, struct loop *loop)
 	bool    is_told = false;
 	for (loop_wait(loop, (dur_us){0}); !loop_is_ready(loop, shard->gate_fd); now = time_mono()) {
 		child_report(&shard->child, "judged", 0, now);
+		take_settings(shard);
 		if (child_stopping(&shard->child)) return ERR_STOPPED;
 		if (!is_told && mono_since(now, began).v > GATE_TOLD_MS * US_PER_MS) {
 			is_told = true;
@@ -168,7 +178,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->public_url = options->public_url;
 	facts->idempotency_keys = options->idempotency_keys;
 	facts->test_clock = options->test_clock;
-	options_egress(options, &facts->url_rules);
+	take_settings(shard);
 	if ((err = take_keys(shard, facts))) return err;
 	if ((err = open_place(shard, options))) return err;
 	shard->gate_fd = options->gate_fd;
@@ -198,6 +208,7 @@ static enum err run(struct shard *shard)
 		enum err err = engine_turn(engine, now, service_now, &more);
 		if (err) return err;
 		child_report(&shard->child, "ready", engine->facts.epoch, now);
+		take_settings(shard);
 		if (child_stopping(&shard->child)) {
 			if (drained.v == INT64_MAX) drained.v = now.v + DRAIN_MS * US_PER_MS;
 			if (now.v >= drained.v || (engine_is_idle(engine) && !more)) return OK;

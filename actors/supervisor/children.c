@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,7 +40,8 @@ static void set_state(struct child *child, enum child_state state)
 	static const unsigned edges[CHILD_STATE_COUNT] = {
 	    [CHILD_RESTARTING] = TO(STARTING) | TO(STOPPED),
 	    [CHILD_STARTING] = TO(READY) | TO(RESTARTING) | TO(STOPPING) | TO(STOPPED),
-	    [CHILD_READY] = TO(STARTING) | TO(RESTARTING) | TO(STOPPING) | TO(STOPPED),
+	    [CHILD_READY] = TO(SILENT) | TO(STARTING) | TO(RESTARTING) | TO(STOPPING) | TO(STOPPED),
+	    [CHILD_SILENT] = TO(READY) | TO(STARTING) | TO(RESTARTING) | TO(STOPPING) | TO(STOPPED),
 	    [CHILD_STOPPING] = TO(STOPPED),
 	};
 	must(state == child->state || edges[child->state] & 1u << state);
@@ -50,12 +52,14 @@ static void add(struct children *children, enum role role, uint32_t index)
 {
 	must(children->count < CHILDREN_MAX);
 	children->of[children->count++] = (struct child){
-	    .role = role, .index = index, .state = CHILD_RESTARTING};
+	    .role = role, .index = index, .state = CHILD_RESTARTING, .settings_fd = -1};
 }
 
 enum err children_plan(struct children *children, const struct options *options)
 {
 	*children = (struct children){.options = *options};
+	for (unsigned i = 0; i < ROLE_COUNT; i++)
+		children->settings_fds[i] = -1;
 	children->options.gate_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (children->options.gate_fd < 0) return ERR_IO;
 	for (uint32_t i = 0; i < options->shards; i++)
@@ -69,7 +73,90 @@ void children_forget(struct children *children)
 {
 	if (children->options.gate_fd >= 0) close(children->options.gate_fd);
 	children->options.gate_fd = -1;
+	for (unsigned i = 0; children->generation && i < ROLE_COUNT; i++)
+		if (children->settings_fds[i] >= 0) close(children->settings_fds[i]);
+	children->generation = 0;
 }
+
+/* ---- settings ---- */
+
+static void tell_settings(struct children *children, struct child *child)
+{
+	enum err err;
+
+	if (child->settings_fd < 0 || child->sent == children->generation) return;
+	err = settings_send(child->settings_fd, children->settings_fds[child->role]);
+	if (!err) child->sent = children->generation;
+	/* One that is stopped has no room at some time, and gets the newest when it has; one that ended is started anew. */
+	if (err && err != ERR_WOULD_BLOCK && err != ERR_PEER_GONE)
+		log_warn("settings_not_sent", "child=%s-%u code=%s", role_text(child->role), child->index,
+		         err_code(err));
+}
+
+static void hear_settings(struct children *children)
+{
+	for (uint32_t i = 0; i < children->count; i++) {
+		struct child *child = &children->of[i];
+		tell_settings(children, child);
+		while (child->settings_fd >= 0 && !child_is_settled(children, child) &&
+		       settings_hear_taken(child->settings_fd, &child->taken) == OK)
+			continue;
+	}
+}
+
+bool child_is_settled(const struct children *children, const struct child *child)
+{
+	return child->settings_fd < 0 || child->taken == children->generation;
+}
+
+bool children_are_settled(const struct children *children)
+{
+	for (uint32_t i = 0; i < children->count; i++)
+		if (!child_is_settled(children, &children->of[i])) return false;
+	return true;
+}
+
+/* Of the files only what is for this role. */
+static enum err seal_for(enum role role, uint64_t generation, const struct options *options,
+                         const struct span files[SETTINGS_FILE_COUNT], int *fd)
+{
+	static const enum role owners[SETTINGS_FILE_COUNT] = {
+#define SETTINGS_FILE_AS_OWNER(name, field, option, role) role,
+	    SETTINGS_FILES(SETTINGS_FILE_AS_OWNER)
+#undef SETTINGS_FILE_AS_OWNER
+	};
+	struct span own[SETTINGS_FILE_COUNT] = {{0}};
+
+	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++)
+		if (owners[i] == role) own[i] = files[i];
+	return settings_seal(generation, options, own, fd);
+}
+
+enum err children_settle(struct children *children, const struct options *options,
+                         const struct span files[SETTINGS_FILE_COUNT])
+{
+	static const enum role roles[] = {ROLE_HTTP, ROLE_SHARD, ROLE_TIMER};
+	enum { ROLES = sizeof roles / sizeof *roles };
+	struct options fresh = children->options;
+	int            fds[ROLES] = {-1, -1, -1};
+	enum err       err = OK;
+
+	options_adopt(&fresh, options);
+	for (unsigned i = 0; !err && i < ROLES; i++)
+		err = seal_for(roles[i], children->generation + 1, &fresh, files, &fds[i]);
+	for (unsigned i = 0; i < ROLES; i++) {
+		int *fd = err ? &fds[i] : &children->settings_fds[roles[i]];
+		if (*fd >= 0) close(*fd);
+		if (!err) *fd = fds[i];
+	}
+	if (err) return err;
+	children->options = fresh;
+	children->generation++;
+	hear_settings(children);
+	return OK;
+}
+
+/* ---- starting ---- */
 
 /* What this child is told: the sockets are for http, making files and the gate for shards. */
 static void arguments(const struct children *children, const struct child *child, char index[12],
@@ -101,8 +188,7 @@ static void keep_open(int fd)
  * on the real one. */
 _Noreturn static void become(const struct options *options, enum role role, const struct option_args *args)
 {
-	sigset_t none;
-	int      empty;
+	int empty;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != options->supervisor_pid) _exit(0);
@@ -117,10 +203,29 @@ _Noreturn static void become(const struct options *options, enum role role, cons
 	}
 	if (role == ROLE_SHARD) keep_open(options->gate_fd);
 	keep_open(options->counts_fd);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	keep_open(options->settings_fd);
+	/* What the supervisor blocks stays so until the process takes its signals itself. */
 	execv("/proc/self/exe", (char *const *)args->argv);
 	_exit(EXEC_FAILED);
+}
+
+static void close_settings(struct child *child)
+{
+	if (child->settings_fd >= 0) close(child->settings_fd);
+	child->settings_fd = -1;
+}
+
+/* The socket of the child to be, with the newest settings in it; options.settings_fd becomes its end. */
+static bool open_settings(struct children *children, struct child *child)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return false;
+	child->settings_fd = ends[0];
+	children->options.settings_fd = ends[1];
+	child->sent = child->taken = 0;
+	tell_settings(children, child);
+	return child->sent == children->generation;
 }
 
 static void start(struct children *children, struct child *child, mono_us now)
@@ -130,10 +235,13 @@ static void start(struct children *children, struct child *child, mono_us now)
 	pid_t              pid;
 
 	children->options.supervisor_pid = (int)getpid();
+	pid = open_settings(children, child) ? 0 : -1;
 	arguments(children, child, index, &args);
-	pid = fork();
-	if (pid == 0) become(&children->options, child->role, &args);
+	if (!pid && (pid = fork()) == 0) become(&children->options, child->role, &args);
+	if (children->options.settings_fd >= 0) close(children->options.settings_fd);
+	children->options.settings_fd = -1;
 	if (pid < 0) {
+		close_settings(child);
 		child->deaths++;
 		child->at = mono_after(now, plan_backoff(child->deaths));
 		log_warn("fork_failed", "child=%s-%u error=\"%s\"", role_text(child->role), child->index,
@@ -143,7 +251,8 @@ static void start(struct children *children, struct child *child, mono_us now)
 	set_state(child, CHILD_STARTING);
 	child->pid = pid;
 	child->epoch = 0;
-	child->at = now;
+	child->at = child->heard = now;
+	child->is_stopped = false;
 	child->signalled = 0;
 	log_info("started", "child=%s-%u child_pid=%d", role_text(child->role), child->index, (int)pid);
 }
@@ -176,6 +285,7 @@ static void ended(struct children *children, struct child *child, int wait_statu
 
 	log_end(children, child, wait_status);
 	child->pid = 0;
+	close_settings(child);
 	child->is_judged = false;
 	child->epoch = 0;
 	child->deaths = plan.deaths;
@@ -198,15 +308,38 @@ static void reap(struct children *children, mono_us now)
 
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
-		if (child->pid && waitpid(child->pid, &wait_status, WNOHANG) == child->pid)
-			ended(children, child, wait_status, now);
+		while (child->pid &&
+		       waitpid(child->pid, &wait_status, WNOHANG | WUNTRACED | WCONTINUED) == child->pid) {
+			if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status))
+				child->is_stopped = WIFSTOPPED(wait_status);
+			else
+				ended(children, child, wait_status, now);
+		}
 	}
+}
+
+/* Whoever is stopped, or says nothing any more, is not ready, whatever it said last. Reports that we had no time to read
+ * count as heard. */
+static void listen_for_silence(struct children *children, mono_us now)
+{
+	bool we_were_away = mono_since(now, children->ticked).v > SILENT_MS / 2 * US_PER_MS;
+
+	for (uint32_t i = 0; i < children->count; i++) {
+		struct child *child = &children->of[i];
+		if (we_were_away) child->heard = now;
+		bool is_late = mono_since(now, child->heard).v > SILENT_MS * US_PER_MS;
+		if (child->state != CHILD_READY || !(child->is_stopped || is_late)) continue;
+		set_state(child, CHILD_SILENT);
+		log_info("silent", "child=%s-%u child_pid=%d stopped=%d", role_text(child->role),
+		         child->index, (int)child->pid, child->is_stopped);
+	}
+	children->ticked = now;
 }
 
 /* Starts those whose time has come; returns how long until the next one's. */
 static dur_us start_due(struct children *children, mono_us now)
 {
-	dur_us sleep = {US_PER_SEC};
+	dur_us sleep = {SILENT_MS / 5 * US_PER_MS};
 
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
@@ -244,6 +377,8 @@ static void signal_due(struct children *children, mono_us now)
 dur_us children_tick(struct children *children, mono_us now)
 {
 	reap(children, now);
+	hear_settings(children);
+	listen_for_silence(children, now);
 	if (!children->stopping) return start_due(children, now);
 	signal_due(children, now);
 	return (dur_us){100 * US_PER_MS};
@@ -267,9 +402,13 @@ bool children_are_gone(const struct children *children, mono_us now)
 	return true;
 }
 
-bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch)
+bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch,
+                     mono_us now)
 {
-	if (child->state != CHILD_STARTING && child->state != CHILD_READY) return false;
+	if (child->state != CHILD_STARTING && child->state != CHILD_READY && child->state != CHILD_SILENT)
+		return false;
+	child->heard = now;
+	if (child->is_stopped) return false; /* it was said before */
 	set_state(child, is_ready ? CHILD_READY : CHILD_STARTING);
 	child->epoch = epoch;
 	if (children->was_ready || children->stopping) return false;

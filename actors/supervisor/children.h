@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/rt/options.h"
+#include "actors/rt/settings.h"
 #include "actors/supervisor/plan.h"
 #include "schemas/err.h"
 #include "schemas/limits.h"
@@ -10,6 +10,8 @@
  * A child's state moves along these edges, written by set_state() alone:
  *   restarting -> starting            it was started
  *   starting <-> ready                by its own reports
+ *   ready -> silent                   it was stopped (SIGSTOP), or has not reported for SILENT_MS
+ *   silent -> starting, ready         it reports again; its other edges are those of ready
  *   starting, ready -> restarting     it ended; -> stopped when the service is being stopped
  *   starting, ready -> stopping       it was told to stop; -> stopped when it ended
  *   restarting -> stopped             the service is being stopped
@@ -18,6 +20,7 @@
 	C(RESTARTING, "restarting") \
 	C(STARTING, "starting")     \
 	C(READY, "ready")           \
+	C(SILENT, "silent")         \
 	C(STOPPING, "stopping")     \
 	C(STOPPED, "stopped")
 
@@ -28,22 +31,30 @@ struct child {
 	enum role        role;
 	uint32_t         index;
 	enum child_state state;
-	pid_t            pid;       /* 0: none runs */
-	uint64_t         epoch;     /* as it reported; 0: not yet */
-	mono_us          at;        /* RESTARTING: when to start it; else: when it was started */
-	uint32_t         deaths;    /* early ones in a row */
-	int              signalled; /* the last signal we sent it */
-	bool             is_judged; /* a shard: nothing it found keeps it from starting */
+	pid_t            pid;         /* 0: none runs */
+	uint64_t         epoch;       /* as it reported; 0: not yet */
+	mono_us          at;          /* RESTARTING: when to start it; else: when it was started */
+	mono_us          heard;       /* its last report */
+	bool             is_stopped;  /* by a signal, and not continued */
+	int              settings_fd; /* our end of its socket for settings; -1: none runs */
+	uint64_t sent, taken; /* generations of settings: the last one it was sent, the last one it goes by */
+	uint32_t deaths;      /* early ones in a row */
+	int      signalled;   /* the last signal we sent it */
+	bool     is_judged;   /* a shard: nothing it found keeps it from starting */
 };
 
 enum { CHILDREN_MAX = SHARDS_MAX + 2 }; /* the timer, http */
+enum { SILENT_MS = 1500 };              /* three of a process' reports */
 
 struct children {
 	struct child   of[CHILDREN_MAX];
 	uint32_t       count;
-	struct options options; /* theirs, complete; strings borrowed from the supervisor's */
+	struct options options;    /* theirs, complete; strings borrowed from the supervisor's */
+	uint64_t       generation; /* of its settings; 0: none yet */
+	int            settings_fds[ROLE_COUNT]; /* sealed, for the processes of each role; -1: none */
 	bool           stopping, was_ready;
 	bool           is_gate_open; /* shards may change their places */
+	mono_us        ticked;       /* the last children_tick() */
 	mono_us        stopping_since;
 	int            exit_status; /* of the supervisor, once stopped */
 };
@@ -55,6 +66,14 @@ const char *child_state_text(enum child_state state);
 must_check enum err children_plan(struct children *children, const struct options *options);
 void                children_forget(struct children *children);
 
+/* From now on all go by these settings, those that run and those that are started later: `options` where they may change
+ * (strings borrowed), and of the files each role's own. Errors: ERR_NO_MEMORY, ERR_IO, and nothing has changed. */
+must_check enum err children_settle(struct children *children, const struct options *options,
+                                    const struct span files[SETTINGS_FILE_COUNT]);
+/* Does every process that runs go by the newest settings? */
+bool child_is_settled(const struct children *children, const struct child *child);
+bool children_are_settled(const struct children *children);
+
 /* Does what is due: starts, reaps, signals. Returns how long the caller may sleep. From the main thread only:
  * a child dies with the thread that forked it. Errors: a failed fork is logged and tried again. */
 dur_us children_tick(struct children *children, mono_us now);
@@ -63,8 +82,9 @@ dur_us children_tick(struct children *children, mono_us now);
 void children_stop(struct children *children, mono_us now, int exit_status);
 bool children_are_gone(const struct children *children, mono_us now);
 
-/* What a process said about itself. true when with this all became ready for the first time. */
-bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch);
+/* What a process said about itself at `now`. true when with this all became ready for the first time. */
+bool children_report(struct children *children, struct child *child, bool is_ready, uint64_t epoch,
+                     mono_us now);
 /* A shard has judged its place and changed nothing yet. When all have, all may go on: what one of them refuses leaves
  * the places of all as they were. */
 void children_judged(struct children *children, struct child *child);

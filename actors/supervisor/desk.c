@@ -1,18 +1,27 @@
-/* The supervisor's side of sessions: REPORT from its processes, STATUS for the CLI.
+/* The supervisor's side of sessions: REPORT from its processes, STATUS and RELOAD for the CLI.
  *
  * A session begins with HELLO, which says who speaks; the desk remembers that by the transport's name for the
  * connection. For a child it remembers the pid of the moment too, so that a report which a killed process
  * left in the queue is not taken for its successor's. Sessions are few and cheap: when the table is full the
- * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence. */
+ * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence.
+ *
+ * RELOAD is answered when every process goes by the new settings, or after RELOAD_WAIT_MS, with the names of those that do not
+ * yet. One of them waits for that at a time. */
 #include "actors/supervisor/desk.h"
 #include "actors/rt/log.h"
+#include "actors/rt/tls_pair.h"
+#include "schemas/date.h"
 #include "schemas/fields/system.h"
 #include "schemas/frame.h"
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { RELOAD_WAIT_MS = 2000 }; /* well within CALL_DEADLINE_MS */
+_Static_assert((int)RELOAD_WAIT_MS < (int)CALL_DEADLINE_MS, "who asked is still there");
 
 struct session {
 	struct peer   peer;
@@ -25,21 +34,32 @@ struct session {
 struct desk {
 	struct mailbox  *mailbox;
 	struct children *children;
+	struct reload   *reload;
 	uint64_t         epoch, messages;
+	mono_us          now;
 	struct session   sessions[SESSIONS_MAX];
 	msgpack_zone    *zone;
 	struct frame_out replies;
 	struct buffer    welcome;
 	bool             all_ready; /* found out in this turn */
+
+	/* The RELOAD that waits for its answer. */
+	bool                  is_reloading;
+	mono_us               reload_end;
+	struct peer           reloader;
+	uint64_t              reload_id;
+	struct reload_outcome outcome;
 };
 
-enum err desk_open(struct desk **desk_p, const char *endpoint, uint64_t epoch, struct children *children)
+enum err desk_open(struct desk **desk_p, const char *endpoint, uint64_t epoch, struct children *children,
+                   struct reload *reload)
 {
 	struct desk *desk = calloc(1, sizeof *desk);
 	enum err     err = ERR_NO_MEMORY;
 
 	if (!desk || !(desk->zone = msgpack_zone_new(4096))) goto out;
 	desk->children = children;
+	desk->reload = reload;
 	desk->epoch = epoch;
 	err = mailbox_bind(&desk->mailbox, endpoint);
 out:
@@ -118,8 +138,8 @@ static void on_report(struct desk *desk, const struct session *session, const st
 	bool is_of_now = session->child && session->pid && session->child->pid == session->pid;
 
 	if (is_of_now && span_is(state, "judged")) children_judged(desk->children, session->child);
-	if (is_of_now &&
-	    children_report(desk->children, session->child, span_is(state, "ready"), (uint64_t)epoch))
+	if (is_of_now && children_report(desk->children, session->child, span_is(state, "ready"),
+	                                 (uint64_t)epoch, desk->now))
 		desk->all_ready = true;
 	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
 	packer = frame_out_packer(&desk->replies);
@@ -145,6 +165,24 @@ static void pack_child(msgpack_packer *packer, const struct child *child)
 	msgpack_pack_uint64(packer, child->epoch);
 }
 
+static void pack_certificate(const struct desk *desk, msgpack_packer *packer)
+{
+	char text[RFC3339_TEXT];
+
+	pack_text(packer, "certificate");
+	if (!desk->reload->has_certificate) {
+		msgpack_pack_nil(packer);
+		return;
+	}
+	msgpack_pack_map(packer, 2);
+	rfc3339_text(desk->reload->not_before, text);
+	pack_text(packer, "not_before");
+	pack_text(packer, text);
+	rfc3339_text(desk->reload->not_after, text);
+	pack_text(packer, "not_after");
+	pack_text(packer, text);
+}
+
 static void on_status(struct desk *desk, const struct call *call)
 {
 	const struct children *children = desk->children;
@@ -152,7 +190,7 @@ static void on_status(struct desk *desk, const struct call *call)
 
 	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
 	packer = frame_out_packer(&desk->replies);
-	msgpack_pack_map(&packer, 3);
+	msgpack_pack_map(&packer, 5);
 	pack_text(&packer, "processes");
 	msgpack_pack_array(&packer, children->count);
 	for (uint32_t i = 0; i < children->count; i++)
@@ -161,6 +199,8 @@ static void on_status(struct desk *desk, const struct call *call)
 	msgpack_pack_uint32(&packer, children->options.shards);
 	pack_text(&packer, "test_clock");
 	children->options.test_clock ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
+	pack_count(&packer, "settings", children->generation);
+	pack_certificate(desk, &packer);
 }
 
 static void refuse(struct desk *desk, uint64_t id, enum err err)
@@ -172,6 +212,70 @@ static void refuse(struct desk *desk, uint64_t id, enum err err)
 	msgpack_pack_nil(&packer);
 }
 
+/* ---- reload ---- */
+
+static void pack_names(msgpack_packer *packer, const char *key, const struct reload_names *names)
+{
+	pack_text(packer, key);
+	msgpack_pack_array(packer, names->count);
+	for (unsigned i = 0; i < names->count; i++)
+		pack_text(packer, names->of[i]);
+}
+
+static void pack_unsettled(const struct children *children, msgpack_packer *packer)
+{
+	uint32_t count = 0;
+	char     name[32];
+
+	for (uint32_t i = 0; i < children->count; i++)
+		count += !child_is_settled(children, &children->of[i]);
+	pack_text(packer, "pending");
+	msgpack_pack_array(packer, count);
+	for (uint32_t i = 0; i < children->count; i++) {
+		const struct child *child = &children->of[i];
+		if (child_is_settled(children, child)) continue;
+		snprintf(name, sizeof name, "%s-%u", role_text(child->role), child->index);
+		pack_text(packer, name);
+	}
+}
+
+static void answer_reload(struct desk *desk)
+{
+	msgpack_packer packer;
+
+	frame_clear(&desk->replies);
+	frame_reply(&desk->replies, desk->reload_id, OK, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&desk->replies);
+	msgpack_pack_map(&packer, 5);
+	pack_count(&packer, "settings", desk->children->generation);
+	pack_names(&packer, "changed", &desk->outcome.changed);
+	pack_names(&packer, "needs_restart", &desk->outcome.needs_restart);
+	pack_unsettled(desk->children, &packer);
+	pack_certificate(desk, &packer);
+	if (!desk->replies.bytes.failed)
+		send_to(desk, &desk->reloader, frame_seal_replies(&desk->replies, desk->epoch));
+	desk->is_reloading = false;
+}
+
+static void on_reload(struct desk *desk, const struct peer *peer, const struct call *call)
+{
+	msgpack_packer packer;
+	enum err       err = ERR_OVERLOADED;
+
+	snprintf(desk->outcome.why, sizeof desk->outcome.why, "Another reload is under way.");
+	if (!desk->is_reloading) err = reload_run(desk->reload, desk->children, &desk->outcome);
+	if (err) {
+		frame_reply(&desk->replies, call->id, err, 0, span_of(NULL, 0));
+		packer = frame_out_packer(&desk->replies);
+		pack_text(&packer, desk->outcome.why);
+		return;
+	}
+	desk->is_reloading = true;
+	desk->reload_end = mono_after(desk->now, (dur_us){RELOAD_WAIT_MS * US_PER_MS});
+	desk->reloader = *peer;
+	desk->reload_id = call->id;
+}
+
 static void on_call(struct desk *desk, const struct session *session, const struct call *call)
 {
 	const struct message_row *row = message_row(call->message);
@@ -180,6 +284,8 @@ static void on_call(struct desk *desk, const struct session *session, const stru
 		refuse(desk, call->id, ERR_MALFORMED);
 	else if (call->message == MSG_REPORT)
 		on_report(desk, session, call);
+	else if (call->message == MSG_RELOAD)
+		on_reload(desk, &session->peer, call);
 	else
 		on_status(desk, call);
 }
@@ -201,7 +307,9 @@ static void on_calls(struct desk *desk, const struct peer *peer, const struct fr
 		else
 			on_call(desk, session, &call);
 	}
-	if (!desk->replies.bytes.failed) send_to(desk, peer, frame_seal_replies(&desk->replies, desk->epoch));
+	/* A reload is answered later. */
+	if (desk->replies.count && !desk->replies.bytes.failed)
+		send_to(desk, peer, frame_seal_replies(&desk->replies, desk->epoch));
 }
 
 static void on_letter(struct desk *desk, const struct letter *letter)
@@ -219,13 +327,21 @@ static void on_letter(struct desk *desk, const struct letter *letter)
 	msgpack_zone_clear(desk->zone);
 }
 
-bool desk_pump(struct desk *desk)
+bool desk_pump(struct desk *desk, mono_us now)
 {
 	struct letter letter = {0};
 
+	desk->now = now;
 	desk->all_ready = false;
 	while (mailbox_recv(desk->mailbox, &letter) == OK)
 		on_letter(desk, &letter);
 	letter_close(&letter);
+	if (desk->is_reloading && (children_are_settled(desk->children) || desk->now.v >= desk->reload_end.v))
+		answer_reload(desk);
 	return desk->all_ready;
+}
+
+bool desk_waits(const struct desk *desk)
+{
+	return desk->is_reloading;
 }

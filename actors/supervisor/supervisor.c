@@ -10,26 +10,28 @@
 #include "actors/rt/log_file.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/outlet.h"
+#include "actors/rt/signals.h"
 #include "actors/rt/time.h"
-#include "actors/supervisor/certificate.h"
 #include "actors/supervisor/children.h"
 #include "actors/supervisor/desk.h"
 #include "actors/supervisor/home.h"
 #include "actors/supervisor/listen.h"
 #include "actors/supervisor/means.h"
+#include "actors/supervisor/reload.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 struct supervisor {
 	struct options  options; /* completed: real ports, shards, public URL */
 	struct home     home;
 	struct children children;
+	struct reload   reload;
+	struct files    files; /* until the children have them */
 	struct desk    *desk;
 	struct loop     loop;
 	int             listen_fd, admin_fd, signal_fd;
@@ -66,7 +68,8 @@ static enum err settle(struct supervisor *self)
 	uint32_t shards = options->shards ? options->shards : plan_shards(sysconf(_SC_NPROCESSORS_ONLN));
 	enum err err, opened;
 
-	if ((err = means_of_process()) || (err = certificate_check(options)) ||
+	if ((err = means_of_process()) ||
+	    (err = reload_open(&self->reload, options, &self->files, time_wall())) ||
 	    (err = check_access_log(options->access_log)))
 		return err;
 	opened = home_open(options->data, &self->home);
@@ -111,23 +114,6 @@ static void open_log(struct supervisor *self)
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-/* Signals arrive as readable bytes from here on; children get the usual mask back. */
-static enum err open_signals(struct supervisor *self)
-{
-	static const int signals[] = {SIGCHLD, SIGTERM, SIGINT};
-	sigset_t         ours;
-
-	sigemptyset(&ours);
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-		/* Whoever started us may have had it ignored, and an ignored signal never arrives. */
-		signal(signals[i], SIG_DFL);
-		sigaddset(&ours, signals[i]);
-	}
-	if (sigprocmask(SIG_BLOCK, &ours, NULL) < 0) return ERR_IO;
-	self->signal_fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
-	return self->signal_fd < 0 ? ERR_IO : OK;
-}
-
 static enum err cannot_start(enum err err)
 {
 	log_fatal("cannot_start", "code=%s error=\"%s\"", err_code(err), strerror(errno));
@@ -141,22 +127,40 @@ static enum err open_loop(struct supervisor *self)
 
 	datadir_supervisor_endpoint(&self->home.datadir, endpoint);
 	if ((err = loop_open(&self->loop)) ||
-	    (err = desk_open(&self->desk, endpoint, (uint64_t)time_wall().v, &self->children)) ||
+	    (err = desk_open(&self->desk, endpoint, (uint64_t)time_wall().v, &self->children,
+	                     &self->reload)) ||
 	    (err = loop_watch(&self->loop, self->signal_fd)) ||
 	    (err = loop_watch(&self->loop, desk_fd(self->desk))))
 		return cannot_start(err);
 	return OK;
 }
 
+/* Only two signals end the service. A terminal that closes and a host that rotates logs send HUP, which is a reload. The
+ * terminal's own stop key is for the shell's job control; others that would stop us are dropped like the rest. */
+static void take_signal(struct supervisor *self, struct signal_seen seen, mono_us now)
+{
+	struct reload_outcome outcome;
+
+	if (seen.number == SIGTERM || seen.number == SIGINT) {
+		if (self->children.stopping) return;
+		log_info("stopping", "signal=%d", seen.number);
+		children_stop(&self->children, now, 0);
+	} else if (seen.number == SIGHUP) {
+		if (self->children.stopping) return;
+		if (reload_run(&self->reload, &self->children, &outcome)) return; /* told */
+	} else if (seen.number == SIGTSTP && seen.is_of_terminal) {
+		raise(SIGSTOP);
+	} else if (seen.number != SIGCHLD) {
+		log_info("signal_dropped", "signal=%d", seen.number);
+	}
+}
+
 static void take_signals(struct supervisor *self, mono_us now)
 {
-	struct signalfd_siginfo info;
+	struct signal_seen seen;
 
-	while (read(self->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-		if (info.ssi_signo == SIGCHLD || self->children.stopping) continue;
-		log_info("stopping", "signal=%u", info.ssi_signo);
-		children_stop(&self->children, now, 0);
-	}
+	while ((seen = signals_next(self->signal_fd)).number)
+		take_signal(self, seen, now);
 }
 
 /* All are ready for the first time: the directory is whole, and whoever waits for us may begin. */
@@ -186,16 +190,19 @@ static void close_listeners(struct supervisor *self)
 
 static void watch(struct supervisor *self)
 {
+	static const dur_us hurry = {20 *
+	                             US_PER_MS}; /* somebody waits for the children to take new settings */
+
 	for (;;) {
 		mono_us now = time_mono();
 		dur_us  sleep;
 
 		take_signals(self, now);
-		if (desk_pump(self->desk)) announce(self, now);
+		if (desk_pump(self->desk, now)) announce(self, now);
 		sleep = children_tick(&self->children, now);
 		if (self->children.stopping) close_listeners(self);
 		if (children_are_gone(&self->children, now)) return;
-		loop_wait(&self->loop, sleep);
+		loop_wait(&self->loop, desk_waits(self->desk) ? hurry : sleep);
 	}
 }
 
@@ -217,9 +224,23 @@ static void close_all(struct supervisor *self)
 	if (self->signal_fd >= 0) close(self->signal_fd);
 	close_listeners(self);
 	home_close(&self->home);
+	files_free(&self->files);
+	reload_close(&self->reload);
 	if (self->options.counts_fd >= 0) close(self->options.counts_fd);
 	if (self->out_fd >= 0) close(self->out_fd);
 	log_close();
+}
+
+static enum err plan(struct supervisor *self)
+{
+	struct span files[SETTINGS_FILE_COUNT];
+	enum err    err = children_plan(&self->children, &self->options);
+
+	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++)
+		files[i] = buffer_span(&self->files.of[i]);
+	if (!err) err = children_settle(&self->children, &self->options, files);
+	files_free(&self->files);
+	return err;
 }
 
 int supervisor_main(const struct options *options)
@@ -236,15 +257,16 @@ int supervisor_main(const struct options *options)
 	};
 	enum err err;
 
+	/* Signals first: a stop may come while we wait for a lock, and the threads of log and transport inherit the mask. */
+	err = signals_take(true, &self.signal_fd);
 	open_log(&self);
-	/* Signals first: a stop may come while we wait for a lock, and the transport's threads inherit the mask. */
-	if ((err = open_signals(&self))) {
+	if (err) {
 		cannot_start(err);
 		goto out;
 	}
 	if ((err = settle(&self))) goto out;
 	complete_options(&self);
-	if ((err = children_plan(&self.children, &self.options))) {
+	if ((err = plan(&self))) {
 		cannot_start(err);
 		goto out;
 	}

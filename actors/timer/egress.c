@@ -327,6 +327,7 @@ enum err egress_open(struct egress **opened, const struct egress_options *option
 
 	if (!egress) return ERR_NO_MEMORY;
 	egress->options = *options;
+	egress->options.ca = span_of(NULL, 0); /* borrowed for this call only */
 	fill_in(&egress->options);
 	for (unsigned i = 0; i < ATTEMPT_STATE_COUNT; i++)
 		TAILQ_INIT(&egress->in[i]);
@@ -335,11 +336,22 @@ enum err egress_open(struct egress **opened, const struct egress_options *option
 	egress->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (egress->epoll_fd < 0) goto out;
 	if ((err = dial_open(egress))) goto out;
-	if ((err = trust_open(&egress->trust, options->ca_file))) goto out;
+	if ((err = trust_open(&egress->trust, options->ca))) goto out;
 	err = resolver_open(&egress->resolver, egress->epoll_fd, options->dns_servers);
 out:
 	if (err) egress_close(opened);
 	return err;
+}
+
+enum err egress_trust(struct egress *egress, struct span ca)
+{
+	X509_STORE *fresh;
+	enum err    err = trust_open(&fresh, ca);
+
+	if (err) return err;
+	X509_STORE_free(egress->trust); /* connections hold it as long as they live */
+	egress->trust = fresh;
+	return OK;
 }
 
 void egress_close(struct egress **closed)

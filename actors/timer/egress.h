@@ -24,19 +24,22 @@ struct egress_outcome {
 typedef void egress_done(void *context, const struct egress_outcome *outcome);
 
 /* `rules` are borrowed until egress_close() and may change meanwhile. Zero in a number stands for its default in limits.h.
- * `ca_file` adds to the system's authorities; `dns_servers` ("IP:PORT,…") replaces the system's. */
+ * `ca`, the text of a PEM file, adds to the system's authorities; `dns_servers` ("IP:PORT,…") replaces the system's. */
 struct egress_options {
 	const struct address_rules *rules;
-	const char                 *ca_file, *dns_servers;
+	struct span                 ca;
+	const char                 *dns_servers;
 	uint32_t                    attempts_max, endpoint_max, host_max, waiting_max;
 	dur_us                      attempt_time, start_time;
 	egress_done                *done;
 	void                       *context;
 };
 
-/* Errors: ERR_BAD_OPTION (`ca_file` holds no certificate, `dns_servers` is no list), ERR_NO_MEMORY, ERR_IO. Raises the
+/* Errors: ERR_BAD_OPTION (`ca` holds no certificate, `dns_servers` is no list), ERR_NO_MEMORY, ERR_IO. Raises the
  * process' soft limit of descriptors to the hard one, and lets the caps fit what it finds. */
 must_check enum err egress_open(struct egress **egress, const struct egress_options *options);
+/* Other authorities, for connections that begin from now on. Errors: those of trust_open(), and nothing has changed. */
+must_check enum err egress_trust(struct egress *egress, struct span ca);
 /* What is under way or waits ends without a word. NULL is fine. */
 void egress_close(struct egress **egress);
 

@@ -14,6 +14,7 @@
 #include "schemas/limits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MESSAGES_A_TURN = 64, OWN_EVERY_S = 60 };
 enum { DRAIN_MS = 3000, LAST_WORDS_MS = 500 }; /* at a stop: for attempts to end, for reports of them */
@@ -103,19 +104,46 @@ static void read_own_addresses(struct timer *timer, mono_us now)
 	if ((err = own_addresses(&timer->rules))) log_warn("own_addresses", "code=%s", err_code(err));
 }
 
-static enum err open_egress(struct timer *timer, const struct options *options)
+/* The ranges that may be called; this host's own addresses stay as they were read. */
+static void take_rules(struct timer *timer, const struct options *options)
 {
-	struct egress_options egress = {
-	    .rules = &timer->rules, .ca_file = options->egress_ca, .done = on_egress_done, .context = timer};
-	enum err err;
+	struct address_rules rules;
 
-	options_egress(options, &timer->rules);
+	options_egress(options, &rules);
+	memcpy(rules.own, timer->rules.own, sizeof rules.own);
+	rules.own_count = timer->rules.own_count;
+	timer->rules = rules;
+}
+
+static enum err open_egress(struct timer *timer)
+{
+	struct egress_options egress = {.rules = &timer->rules, .done = on_egress_done, .context = timer};
+	struct settings       settings;
+	enum err              err;
+
+	if (!child_take_settings(&timer->child, &settings)) return ERR_PEER_GONE;
+	egress.ca = settings.files[SETTINGS_CA];
+	take_rules(timer, &settings.options);
 	read_own_addresses(timer, time_mono());
-	if ((err = egress_open(&timer->egress, &egress))) {
-		if (err == ERR_BAD_OPTION) log_fatal("egress_ca", "reason=\"no certificate can be read\"");
-		return err;
-	}
-	return loop_watch(&timer->loop, egress_fd(timer->egress));
+	if (!(err = egress_open(&timer->egress, &egress))) child_settled(&timer->child, &settings);
+	if (err == ERR_BAD_OPTION) log_fatal("egress_ca", "reason=\"no certificate can be read\"");
+	settings_free(&settings);
+	return err ? err : loop_watch(&timer->loop, egress_fd(timer->egress));
+}
+
+/* Those that came since. */
+static void take_settings(struct timer *timer)
+{
+	struct settings settings;
+	enum err        err;
+
+	if (!child_take_settings(&timer->child, &settings)) return;
+	take_rules(timer, &settings.options);
+	if ((err = egress_trust(timer->egress, settings.files[SETTINGS_CA])))
+		log_warn("egress_ca", "code=%s", err_code(err));
+	else
+		child_settled(&timer->child, &settings);
+	settings_free(&settings);
 }
 
 static enum err open_shard(struct timer *timer, const struct options *options, uint32_t shard)
@@ -147,7 +175,7 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	if ((err = child_begin(&timer->child, options, ROLE_TIMER))) return err;
 	if ((err = loop_open(&timer->loop))) return err;
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
-	if ((err = open_egress(timer, options))) return err;
+	if ((err = open_egress(timer))) return err;
 	for (uint32_t shard = 0; shard < options->shards && shard < SHARDS_MAX && !err; shard++)
 		err = open_shard(timer, options, shard);
 	return err;
@@ -226,6 +254,7 @@ static dur_us turn(struct timer *timer, mono_us now)
 	for (uint32_t shard = 0; timer->has_news && shard < timer->shard_count; shard++)
 		more |= talk(timer, shard, now, &wait);
 	child_report(&timer->child, all_are_up(timer) ? "ready" : "starting", 0, now);
+	take_settings(timer);
 	return more ? (dur_us){0} : wait;
 }
 

@@ -121,7 +121,9 @@ enum err service_call(struct service *service, const struct request *request, se
 		datadir_shard_endpoint(&service->datadir, i, endpoint);
 		if ((err = open_session(service, endpoint, &service->shards[i]))) return err;
 	}
-	await_sessions(service, service->shards + first, count, SHARD_WAIT_MS);
+	await_sessions(service, service->shards + first, count,
+	               request->wait_ms && request->wait_ms < SHARD_WAIT_MS ? request->wait_ms
+	                                                                    : SHARD_WAIT_MS);
 	for (uint32_t i = first; i < first + count; i++) {
 		waiting[i] = (struct waiting){.on_part = on_part, .user = user, .shard = i};
 		call_one(service->shards[i], request, &waiting[i]);
@@ -187,24 +189,41 @@ static void on_status(void *user, uint32_t shard, const struct reply *reply)
 	struct service *service = user;
 
 	(void)shard;
-	if (reply->err || json_render(reply->payload, &service->status)) return;
+	if (reply->err) return;
+	buffer_clear(&service->status);
+	if (json_render(reply->payload, &service->status)) return;
 	service->shard_count = shard_count_in(reply->payload);
+}
+
+enum err service_call_supervisor(struct service *service, const struct request *request,
+                                 service_part_fn on_part, void *user)
+{
+	struct waiting waiting = {.on_part = on_part, .user = user};
+
+	await_sessions(service, &service->supervisor, 1, SUPERVISOR_WAIT_MS);
+	if (ask_state(service->supervisor) != ASK_UP) return ERR_NOT_RUNNING;
+	call_one(service->supervisor, request, &waiting);
+	await_answers(service, &service->supervisor, 1);
+	return OK;
+}
+
+enum err service_ask_again(struct service *service)
+{
+	struct request request = {.message = MSG_STATUS};
+	enum err       err = service_call_supervisor(service, &request, on_status, service);
+
+	if (err) return err;
+	return service->shard_count ? OK : ERR_NOT_RUNNING;
 }
 
 static enum err ask_supervisor(struct service *service)
 {
-	struct waiting waiting = {.on_part = on_status, .user = service};
-	struct request request = {.message = MSG_STATUS};
-	char           endpoint[ENDPOINT_TEXT];
-	enum err       err;
+	char     endpoint[ENDPOINT_TEXT];
+	enum err err;
 
 	datadir_supervisor_endpoint(&service->datadir, endpoint);
 	if ((err = open_session(service, endpoint, &service->supervisor))) return err;
-	await_sessions(service, &service->supervisor, 1, SUPERVISOR_WAIT_MS);
-	if (ask_state(service->supervisor) != ASK_UP) return ERR_NOT_RUNNING;
-	call_one(service->supervisor, &request, &waiting);
-	await_answers(service, &service->supervisor, 1);
-	return service->shard_count ? OK : ERR_NOT_RUNNING;
+	return service_ask_again(service);
 }
 
 enum err service_open(const char *dir, struct service **service_p)

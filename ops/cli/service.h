@@ -19,11 +19,19 @@ struct request {
 	const struct account_id *account; /* NULL: on `shard` */
 	const uint32_t          *shard;   /* NULL as well: on every shard */
 	struct span              args;    /* the packed array of arguments; size 0: there are none */
-	int64_t                  wait_ms; /* how long the callee has to decide it; 0: CALL_DEADLINE_MS */
+	/* How long the callee has to decide it, and at most the session to come up; 0: CALL_DEADLINE_MS. */
+	int64_t wait_ms;
 };
 
 /* Gets each part of each shard's answer, failures too; what it points to lives until it returns. */
 typedef void (*service_part_fn)(void *user, uint32_t shard, const struct reply *reply);
+
+/* The same, on the supervisor: `shard` is 0. */
+must_check enum err service_call_supervisor(struct service *service, const struct request *request,
+                                            service_part_fn on_part, void *user);
+
+/* Asks the supervisor anew: service_status() is then as of now. Errors: those of service_open(), and it is as it was. */
+must_check enum err service_ask_again(struct service *service);
 
 /* Calls, and returns when every shard has answered or its time is up. Outcomes reach `on_part` alone.
  * Errors: ERR_NO_MEMORY, ERR_IO (nothing was called). */

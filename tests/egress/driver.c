@@ -116,6 +116,18 @@ static bool read_lines(struct egress *egress, struct buffer *input)
 	return true;
 }
 
+/* For the life of the process. */
+static struct span read_file(const char *path)
+{
+	static struct buffer text;
+	FILE                *file = fopen(path, "r");
+	uint8_t             *to = buffer_reserve(&text, 1 << 16);
+	must(file && to);
+	text.size += fread(to, 1, 1 << 16, file);
+	fclose(file);
+	return buffer_span(&text);
+}
+
 static void read_arguments(char **argv, struct egress_options *options, struct address_rules *rules)
 {
 	for (; *argv; argv += 2) {
@@ -123,7 +135,7 @@ static void read_arguments(char **argv, struct egress_options *options, struct a
 		must(value);
 		uint32_t number = (uint32_t)strtoul(value, NULL, 10);
 		if (!strcmp(name, "--ca"))
-			options->ca_file = value;
+			options->ca = read_file(value);
 		else if (!strcmp(name, "--dns"))
 			options->dns_servers = value;
 		else if (!strcmp(name, "--attempts"))

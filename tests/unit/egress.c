@@ -209,7 +209,7 @@ Test(egress, owners_share_a_host_and_the_second_half_of_it_in_small_parts)
 Test(egress, refuses_options_that_it_cannot_use)
 {
 	struct egress_options no_list = {.rules = &rules, .done = on_done, .dns_servers = "nowhere"};
-	struct egress_options no_file = {.rules = &rules, .done = on_done, .ca_file = "/dev/null"};
+	struct egress_options no_file = {.rules = &rules, .done = on_done, .ca = {(const uint8_t *)"x", 1}};
 	struct egress        *egress = NULL;
 
 	cr_expect_eq(egress_open(&egress, &no_list), ERR_BAD_OPTION);

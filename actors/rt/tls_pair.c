@@ -1,0 +1,128 @@
+/* PEM texts, into OpenSSL. The files are read once, by the supervisor, which hands their contents on: a process that starts
+ * anew finds what was valid, whatever has become of the files. */
+#include "actors/rt/tls_pair.h"
+
+#include <dirent.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* OpenSSL asks it for an encrypted key's passphrase, which it does not know: -1. */
+static int no_passphrase(char *text, int size, int writes, void *user)
+{
+	(void)text, (void)size, (void)writes, (void)user;
+	return -1;
+}
+
+/* The first error in OpenSSL's queue is the cause, the later ones its layers. */
+static enum err refuse(char why[TLS_WHY], const char *otherwise)
+{
+	const char *reason = ERR_reason_error_string(ERR_peek_error());
+
+	snprintf(why, TLS_WHY, "%s", reason ? reason : otherwise);
+	ERR_clear_error();
+	return ERR_BAD_OPTION;
+}
+
+static BIO *open_text(struct span pem)
+{
+	BIO *bio = BIO_new_mem_buf(pem.at, (int)pem.size);
+
+	ERR_clear_error();
+	must(bio);
+	return bio;
+}
+
+static bool is_end(void)
+{
+	unsigned long error = ERR_peek_last_error();
+
+	return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
+{
+	BIO  *bio = open_text(pem);
+	X509 *one = PEM_read_bio_X509_AUX(bio, NULL, no_passphrase, NULL);
+	bool  good = one && SSL_CTX_use_certificate(tls, one) == 1 && SSL_CTX_clear_chain_certs(tls);
+
+	X509_free(one);
+	while (good && (one = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL))) {
+		good = SSL_CTX_add0_chain_cert(tls, one); /* takes it */
+		if (!good) X509_free(one);
+	}
+	good = good && is_end();
+	BIO_free(bio);
+	if (!good) return refuse(why, "cannot be used");
+	ERR_clear_error();
+	return OK;
+}
+
+enum err tls_take_key(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
+{
+	BIO      *bio = open_text(pem);
+	EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+	bool      good = key && SSL_CTX_use_PrivateKey(tls, key) == 1 && SSL_CTX_check_private_key(tls) == 1;
+
+	EVP_PKEY_free(key);
+	BIO_free(bio);
+	return good ? OK : refuse(why, "cannot be used");
+}
+
+static wall_us time_of(const ASN1_TIME *at)
+{
+	struct tm tm = {0};
+
+	if (!at || !ASN1_TIME_to_tm(at, &tm)) return (wall_us){0};
+	return (wall_us){(int64_t)timegm(&tm) * US_PER_SEC};
+}
+
+struct tls_validity tls_validity(const SSL_CTX *tls)
+{
+	const X509 *certificate = SSL_CTX_get0_certificate(tls);
+
+	if (!certificate) return (struct tls_validity){{0}, {0}};
+	return (struct tls_validity){time_of(X509_get0_notBefore(certificate)),
+	                             time_of(X509_get0_notAfter(certificate))};
+}
+
+enum err tls_take_authorities(X509_STORE *store, struct span pem)
+{
+	BIO     *bio = open_text(pem);
+	X509    *one;
+	unsigned count = 0;
+	bool     good = true;
+
+	while (good && (one = PEM_read_bio_X509_AUX(bio, NULL, no_passphrase, NULL))) {
+		good = X509_STORE_add_cert(store, one);
+		X509_free(one);
+		count++;
+	}
+	good = good && count && is_end();
+	BIO_free(bio);
+	ERR_clear_error();
+	return good ? OK : ERR_BAD_OPTION;
+}
+
+/* A bundle in one file, or a directory of certificates named by their hashes ("5ad8a5d6.0"). */
+bool tls_has_roots(void)
+{
+	const char    *file = getenv(X509_get_default_cert_file_env());
+	const char    *path = getenv(X509_get_default_cert_dir_env());
+	struct stat    st;
+	struct dirent *entry;
+	DIR           *dir;
+	bool           found = false;
+
+	if (!stat(file ? file : X509_get_default_cert_file(), &st) && st.st_size > 0) return true;
+	if (!(dir = opendir(path ? path : X509_get_default_cert_dir()))) return false;
+	while (!found && (entry = readdir(dir)))
+		found = strlen(entry->d_name) > 9 && strspn(entry->d_name, "0123456789abcdef") == 8 &&
+		        entry->d_name[8] == '.';
+	closedir(dir);
+	return found;
+}

@@ -1,0 +1,101 @@
+/* The files that options name, read once: the supervisor judges what it has read, and exactly that is handed on. */
+#include "actors/supervisor/files.h"
+#include "actors/rt/tls_pair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(sizeof((struct files_refusal){0}.reason) == TLS_WHY, "a reason fits");
+
+void files_free(struct files *files)
+{
+	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++) {
+		if (files->of[i].at) explicit_bzero(files->of[i].at, files->of[i].capacity);
+		buffer_free(&files->of[i]);
+	}
+}
+
+/* The room is taken at once, so that growing leaves no copy of a key behind. */
+static enum err read_whole(const char *path, struct buffer *text)
+{
+	enum { FIRST_BYTES = 64 << 10 };
+	int     fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (fd < 0) return ERR_IO;
+	while (buffer_reserve(text, text->size ? text->size : FIRST_BYTES) &&
+	       (n = read(fd, text->at + text->size, text->capacity - text->size)) > 0) {
+		text->size += (size_t)n;
+		if (text->size <= SETTINGS_FILE_BYTES_MAX) continue;
+		errno = EFBIG;
+		n = -1;
+		break;
+	}
+	int error = errno;
+	close(fd);
+	errno = error;
+	if (text->failed) return ERR_NO_MEMORY;
+	if (n < 0) return ERR_IO;
+	errno = ENODATA;
+	return text->size ? OK : ERR_IO;
+}
+
+static enum err read_all(const struct options *options, struct files *files, struct files_refusal *refusal)
+{
+#define SETTINGS_FILE_AS_NAME(name, field, option, role) {option, options->field},
+	const struct {
+		const char *option, *path;
+	} named[SETTINGS_FILE_COUNT] = {SETTINGS_FILES(SETTINGS_FILE_AS_NAME)};
+#undef SETTINGS_FILE_AS_NAME
+	enum err err;
+
+	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++) {
+		if (!named[i].path || !(err = read_whole(named[i].path, &files->of[i]))) continue;
+		*refusal = (struct files_refusal){named[i].option, named[i].path, ""};
+		snprintf(refusal->reason, sizeof refusal->reason, "%s", strerror(errno));
+		return err == ERR_NO_MEMORY ? err : ERR_BAD_OPTION;
+	}
+	return OK;
+}
+
+static enum err judge_certificate(const struct options *options, SSL_CTX *tls, struct files *files,
+                                  struct files_refusal *refusal)
+{
+	struct span cert = buffer_span(&files->of[SETTINGS_CERT]);
+	enum err    err;
+
+	*refusal = (struct files_refusal){"--tls-cert", options->tls_cert, ""};
+	if ((err = tls_take_certificate(tls, cert, refusal->reason))) return err;
+	*refusal = (struct files_refusal){"--tls-key", options->tls_key, ""};
+	if ((err = tls_take_key(tls, buffer_span(&files->of[SETTINGS_KEY]), refusal->reason))) return err;
+	struct tls_validity validity = tls_validity(tls);
+	files->has_certificate = true;
+	files->not_before = validity.not_before;
+	files->not_after = validity.not_after;
+	sha256_of(&cert, 1, files->digest);
+	return OK;
+}
+
+static enum err judge_authorities(const struct options *options, SSL_CTX *tls, const struct files *files,
+                                  struct files_refusal *refusal)
+{
+	*refusal = (struct files_refusal){"--egress-ca", options->egress_ca, "holds no certificate"};
+	return tls_take_authorities(SSL_CTX_get_cert_store(tls), buffer_span(&files->of[SETTINGS_CA]));
+}
+
+enum err files_read(const struct options *options, struct files *files, struct files_refusal *refusal)
+{
+	SSL_CTX *tls = SSL_CTX_new(TLS_method());
+	enum err err;
+
+	*files = (struct files){.has_certificate = false};
+	must(tls);
+	err = read_all(options, files, refusal);
+	if (!err && options->tls_cert) err = judge_certificate(options, tls, files, refusal);
+	if (!err && options->egress_ca) err = judge_authorities(options, tls, files, refusal);
+	SSL_CTX_free(tls);
+	return err;
+}

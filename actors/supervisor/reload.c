@@ -1,0 +1,177 @@
+/* Reading the configuration again.
+ *
+ *   command line, file ─▶ options ─▶ files they name ─▶ judged ─▶ sealed ─▶ the children
+ *
+ * Everything before the last arrow may fail, and has changed nothing then. What has changed but needs a restart is told, and
+ * left as it is. */
+#include "actors/supervisor/reload.h"
+#include "actors/rt/log.h"
+#include "actors/rt/time.h"
+#include "schemas/date.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void spans_of(const struct files *files, struct span spans[SETTINGS_FILE_COUNT])
+{
+	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++)
+		spans[i] = buffer_span(&files->of[i]);
+}
+
+static void remember(struct reload *reload, const struct files *files)
+{
+	reload->has_certificate = files->has_certificate;
+	reload->not_before = files->not_before;
+	reload->not_after = files->not_after;
+	memcpy(reload->digest, files->digest, sizeof reload->digest);
+}
+
+/* NULL: it is valid at `now`. */
+static const char *time_fault(const struct files *files, wall_us now)
+{
+	if (!files->has_certificate) return NULL;
+	if (now.v >= files->not_after.v) return "has expired";
+	return now.v < files->not_before.v ? "is not valid yet" : NULL;
+}
+
+/* A group of its own is how some hosts share a key among services. */
+static void look_at_mode(const char *path)
+{
+	struct stat st;
+
+	if (path && !stat(path, &st) && st.st_mode & S_IRWXO)
+		log_warn("tls_key_exposed", "option=--tls-key file=\"%s\" mode=%04o wanted=0600", path,
+		         st.st_mode & 07777);
+}
+
+enum err reload_open(struct reload *reload, const struct options *options, struct files *files, wall_us now)
+{
+	struct files_refusal refusal;
+	char                 end[RFC3339_TEXT];
+	enum err             err = files_read(options, files, &refusal);
+
+	*reload = (struct reload){.at_start = *options, .now = *options};
+	if (err) {
+		log_fatal("bad_certificate", "option=%s file=\"%s\" error=\"%s\"", refusal.option,
+		          refusal.path, refusal.reason);
+		return err;
+	}
+	remember(reload, files);
+	look_at_mode(options->tls_key);
+	if (!time_fault(files, now)) return OK;
+	/* To serve nobody at all would be worse. */
+	rfc3339_text(files->not_after, end);
+	log_warn("certificate_not_valid", "file=\"%s\" reason=\"%s\" not_after=%s", options->tls_cert,
+	         time_fault(files, now), end);
+	return OK;
+}
+
+static void add(void *user, const char *name)
+{
+	struct reload_names *names = user;
+
+	if (names->count < RELOAD_NAMES_MAX) names->of[names->count++] = name;
+}
+
+/* The listener begins with TLS or without it, and links say which. */
+static void keep_scheme(const struct options *now, struct options *fresh, struct reload_names *needs_restart)
+{
+	if (!now->tls_cert == !fresh->tls_cert) return;
+	fresh->tls_cert = now->tls_cert;
+	fresh->tls_key = now->tls_key;
+	add(needs_restart, "tls-cert");
+	add(needs_restart, "tls-key");
+}
+
+static enum err judge_files(const struct reload *reload, const struct options *fresh, struct files *files,
+                            wall_us now, struct reload_outcome *outcome)
+{
+	struct files_refusal refusal = {"", "", ""};
+	const char          *fault;
+	char                 end[RFC3339_TEXT];
+	enum err             err = files_read(fresh, files, &refusal);
+
+	if (err) {
+		snprintf(outcome->why, sizeof outcome->why, "%s %.120s: %s.", refusal.option, refusal.path,
+		         refusal.reason);
+		return err;
+	}
+	outcome->has_new_certificate = files->has_certificate &&
+	                               memcmp(files->digest, reload->digest, sizeof files->digest) != 0;
+	if (!outcome->has_new_certificate || !(fault = time_fault(files, now))) return OK;
+	rfc3339_text(files->not_after, end);
+	snprintf(outcome->why, sizeof outcome->why, "--tls-cert %.120s: the certificate %s (not after %s).",
+	         fresh->tls_cert, fault, end);
+	return ERR_BAD_OPTION;
+}
+
+enum err reload_again(struct reload *reload, struct children *children, wall_us now,
+                      struct reload_outcome *outcome)
+{
+	struct options fresh;
+	struct files   files = {.has_certificate = false};
+	struct span    spans[SETTINGS_FILE_COUNT];
+	enum err       err;
+
+	*outcome = (struct reload_outcome){.why = "The settings cannot be handed on."};
+	if ((err = options_read(reload->at_start.argc, reload->at_start.argv, &fresh, outcome->why)))
+		goto out;
+	keep_scheme(&reload->now, &fresh, &outcome->needs_restart);
+	options_compare(&reload->now, &fresh, true, add, &outcome->changed);
+	options_compare(&reload->at_start, &fresh, false, add, &outcome->needs_restart);
+	if ((err = judge_files(reload, &fresh, &files, now, outcome))) goto out;
+	spans_of(&files, spans);
+	if ((err = children_settle(children, &fresh, spans))) goto out;
+	remember(reload, &files);
+	options_adopt(&reload->now, &fresh);
+	char *before = reload->text;
+	reload->text = fresh.config_text;
+	fresh.config_text = before;
+out:
+	files_free(&files);
+	options_free(&fresh);
+	return err;
+}
+
+static const char *list(const struct reload_names *names, char text[512])
+{
+	size_t size = 0;
+
+	text[0] = 0;
+	for (unsigned i = 0; i < names->count; i++) {
+		int more = snprintf(text + size, 512 - size, "%s%s", i ? "," : "", names->of[i]);
+		if (more < 0 || size + (size_t)more >= 512) break;
+		size += (size_t)more;
+	}
+	return text;
+}
+
+enum err reload_run(struct reload *reload, struct children *children, struct reload_outcome *outcome)
+{
+	char     text[512];
+	enum err err = reload_again(reload, children, time_wall(), outcome);
+
+	if (err) {
+		log_warn("reload_refused", "code=%s reason=\"%s\"", err_code(err), outcome->why);
+		return err;
+	}
+	log_info("reloaded", "generation=%llu changed=\"%s\" certificate=%s",
+	         (unsigned long long)children->generation, list(&outcome->changed, text),
+	         !reload->has_certificate       ? "none"
+	         : outcome->has_new_certificate ? "new"
+	                                        : "same");
+	if (outcome->has_new_certificate) look_at_mode(reload->now.tls_key);
+	if (outcome->needs_restart.count)
+		log_warn("restart_needed",
+		         "options=\"%s\" reason=\"they cannot change while the service runs\"",
+		         list(&outcome->needs_restart, text));
+	return OK;
+}
+
+void reload_close(struct reload *reload)
+{
+	free(reload->text);
+	reload->text = NULL;
+}

@@ -1,0 +1,78 @@
+/* Settings that change under threads that serve. There are two of them at most, the newest and the one before: the next is not
+ * looked at until every thread goes by the newest. A thread takes it at the latest when it wakes by itself, a tenth of a
+ * second later. */
+#include "http/live.h"
+#include "actors/rt/log.h"
+#include "actors/rt/tls_pair.h"
+#include "http/tls.h"
+
+#include <stdlib.h>
+
+static void live_free(struct live **live_p)
+{
+	struct live *live = *live_p;
+
+	*live_p = NULL;
+	if (!live) return;
+	SSL_CTX_free(live->tls);
+	settings_free(&live->settings);
+	free(live);
+}
+
+/* NULL: none has come, or it cannot be used, which the log tells. */
+static struct live *take(struct child *child, enum err *err)
+{
+	struct live *live = calloc(1, sizeof *live);
+	struct span  cert;
+
+	*err = live ? ERR_PEER_GONE : ERR_NO_MEMORY;
+	if (!live || !child_take_settings(child, &live->settings)) goto out;
+	cert = live->settings.files[SETTINGS_CERT];
+	*err = cert.size ? tls_open(cert, live->settings.files[SETTINGS_KEY], &live->tls) : OK;
+	if (*err) log_warn("settings_unusable", "code=%s", err_code(*err));
+	if (live->tls) live->certificate_ends_s = tls_validity(live->tls).not_after.v / US_PER_SEC;
+out:
+	if (*err) live_free(&live);
+	return live;
+}
+
+enum err live_begin(struct service *service, struct child *child)
+{
+	enum err     err;
+	struct live *live = take(child, &err);
+
+	if (!live) return err;
+	atomic_store(&service->live, live);
+	child_settled(child, &live->settings);
+	return OK;
+}
+
+static bool all_go_by(const struct service *service, const struct live *live)
+{
+	for (unsigned i = 0; i < service->thread_count; i++)
+		if (atomic_load_explicit(&service->threads[i].goes_by, memory_order_acquire) != live)
+			return false;
+	return true;
+}
+
+void live_turn(struct service *service, struct child *child, struct live **before)
+{
+	struct live *live = atomic_load(&service->live), *fresh;
+	enum err     err;
+
+	if (*before && all_go_by(service, live)) {
+		child_settled(child, &live->settings);
+		live_free(before);
+	}
+	if (*before || !(fresh = take(child, &err))) return;
+	atomic_store_explicit(&service->live, fresh, memory_order_release);
+	*before = live;
+}
+
+void live_end(struct service *service, struct live **before)
+{
+	struct live *live = atomic_exchange(&service->live, NULL);
+
+	live_free(before);
+	live_free(&live);
+}
