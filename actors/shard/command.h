@@ -49,8 +49,9 @@ struct shard_facts {
 	atomic_int           room; /* enum room */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
 
-	bool                     test_clock;   /* may service time be set? */
-	atomic_int_fast64_t      clock_offset; /* microseconds that service time is ahead */
+	bool                     test_clock;    /* may service time be set? */
+	bool                     no_deliveries; /* no endpoint is called: images wait */
+	atomic_int_fast64_t      clock_offset;  /* microseconds that service time is ahead */
 	struct delivery_counters deliveries;
 	struct issuance_counters issuances;
 	atomic_uint_fast64_t     issuing; /* passes being issued */

@@ -178,6 +178,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	facts->public_url = options->public_url;
 	facts->idempotency_keys = options->idempotency_keys;
 	facts->test_clock = options->test_clock;
+	facts->no_deliveries = options->no_deliveries;
 	take_settings(shard);
 	if ((err = take_keys(shard, facts))) return err;
 	if ((err = open_place(shard, options))) return err;

@@ -34,6 +34,7 @@ struct timer {
 	struct egress       *egress;
 	bool                 has_news; /* egress has ended something in this turn */
 	struct address_rules rules;    /* what egress goes by */
+	bool                 is_mute;  /* no endpoint is called: --no-deliveries */
 };
 
 /* Heartbeats only say that we are here: what a shard answers to them changes nothing. */
@@ -172,6 +173,7 @@ static enum err timer_open(struct timer *timer, const struct options *options)
 	enum err           err;
 	random_take(&random, &timer->instance, sizeof timer->instance);
 	timer->instance = timer->instance >> 1 | 1;
+	timer->is_mute = options->no_deliveries;
 	if ((err = child_begin(&timer->child, options, ROLE_TIMER))) return err;
 	if ((err = loop_open(&timer->loop))) return err;
 	if ((err = loop_watch(&timer->loop, child_fd(&timer->child)))) return err;
@@ -231,7 +233,7 @@ static void shorten(dur_us *wait, dur_us most)
 /* What is to be said to a shard leaves. Has anything come from it meanwhile, of which its descriptor may say nothing? */
 static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 {
-	shorten(wait, deliver_turn(timer->deliveries[shard], now));
+	if (!timer->is_mute) shorten(wait, deliver_turn(timer->deliveries[shard], now));
 	ask_flush(timer->shards[shard], now);
 	return ask_waiting(timer->shards[shard]);
 }
@@ -245,7 +247,7 @@ static dur_us turn(struct timer *timer, mono_us now)
 	read_own_addresses(timer, now);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		more |= ask_pump(timer->shards[shard], now, MESSAGES_A_TURN);
-		notify_turn(timer->notices[shard], now, beat);
+		if (!timer->is_mute) notify_turn(timer->notices[shard], now, beat);
 		more |= talk(timer, shard, now, &wait); /* what an answer leads to leaves at once */
 	}
 	timer->has_news = false;

@@ -250,6 +250,9 @@ enum outcome restore_alone(struct cli *cli)
 	outcome = restore(self);
 	bar_end(&self->bar);
 	if (outcome == DONE) print(cli, self);
+	if (outcome == DONE && isatty(STDERR_FILENO))
+		fputs("Serve it with --no-deliveries to look at a copy: no endpoint is called then.\n",
+		      stderr);
 	if (self->lock_fd >= 0) close(self->lock_fd);
 	if (self->dir_fd >= 0) close(self->dir_fd);
 	if (self->from_fd >= 0) close(self->from_fd);

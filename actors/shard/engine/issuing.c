@@ -1,6 +1,6 @@
 /* Passes whose images are to be fetched, as the writer's turn sees them: what the timer is asked for, what its word leads
  * to, and who is told. While the issuer is away or paused, or the disk is nearly full, nothing is tried, and no time of
- * trying runs. */
+ * trying runs. Nor under --no-deliveries: passes with images stay `creating` until the service is started without it. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/shard/pass/images.h"
@@ -106,7 +106,8 @@ bool engine_let_wait(struct engine *engine, const struct session *session, const
 	                                   .has_key_id = call->has_key_id,
 	                                   .key_id = call->key_id,
 	                                   .flags = outcome->flags & REPLY_REPLAYED};
-	return session->role == ROLE_HTTP && issuance_wait(&engine->issuance, &wait);
+	bool                       nothing_comes = engine->facts.no_deliveries;
+	return session->role == ROLE_HTTP && !nothing_comes && issuance_wait(&engine->issuance, &wait);
 }
 
 static enum err tell(struct engine *engine, const struct creation_wait *wait)
@@ -140,8 +141,8 @@ static enum err tell_all(struct engine *engine)
 /* May anything be tried now? On a disk that is nearly full no image can be stored, and none is to be given up for that. */
 static bool is_running(const struct engine *engine)
 {
-	return engine_issuer_up(engine) && !atomic_load(&engine->facts.issuer_paused) &&
-	       store_room(engine->store) == ROOM_FOR_ALL;
+	return !engine->facts.no_deliveries && engine_issuer_up(engine) &&
+	       !atomic_load(&engine->facts.issuer_paused) && store_room(engine->store) == ROOM_FOR_ALL;
 }
 
 enum err engine_issue(struct engine *engine, bool *more)
