@@ -19,7 +19,9 @@
 
 static bool wants_help(int argc, char **argv)
 {
-	return argc >= 1 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return true;
+	return false;
 }
 
 /* Options that only a supervisor gives its children. */
@@ -38,12 +40,12 @@ static int serve(int argc, char **argv)
 	int            status = 2;
 
 	if (wants_help(argc, argv)) {
-		cli_help(stdout, "serve");
+		cli_help(stdout, "serve", NULL);
 		return 0;
 	}
 	if (options_read(argc, argv, &options, why) || has_internal(&options)) {
-		fprintf(stderr, "stampede: %s\n", why);
-		cli_help(stderr, "serve");
+		cli_help(stderr, "serve", NULL);
+		fprintf(stderr, "stampede: %s\n", why); /* last, where it is seen */
 	} else {
 		status = supervisor_main(&options);
 	}

@@ -190,7 +190,7 @@ static void on_status(struct desk *desk, const struct call *call)
 
 	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
 	packer = frame_out_packer(&desk->replies);
-	msgpack_pack_map(&packer, 6);
+	msgpack_pack_map(&packer, 7);
 	pack_text(&packer, "processes");
 	msgpack_pack_array(&packer, children->count);
 	for (uint32_t i = 0; i < children->count; i++)
@@ -202,6 +202,8 @@ static void on_status(struct desk *desk, const struct call *call)
 	pack_text(&packer, "deliveries");
 	pack_text(&packer, children->options.no_deliveries ? "off" : "on");
 	pack_count(&packer, "settings", children->generation);
+	pack_text(&packer, "root_certificates");
+	tls_has_roots() ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
 	pack_certificate(desk, &packer);
 }
 

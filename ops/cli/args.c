@@ -4,6 +4,7 @@
 #include "schemas/date.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,12 @@ static int find(const struct args *args, const char *name)
 		if (word && !strncmp(word, name, size) && (!word[size] || word[size] == '=')) return i;
 	}
 	return -1;
+}
+
+static void refuse(struct args *args, const char *name, const char *what)
+{
+	if (!args->wrong) snprintf(args->why, sizeof args->why, "%s wants %s", name, what);
+	args->wrong = true;
 }
 
 const char *args_option(struct args *args, const char *name)
@@ -109,27 +116,29 @@ struct number args_number(struct args *args, const char *name)
 	if (!value) return number;
 	errno = 0;
 	number.value = strtoll(value, &end, 10);
-	if (errno || end == value || *end || number.value < 0) args->wrong = true;
+	if (errno || end == value || *end || number.value < 0)
+		refuse(args, name, "a whole number, 0 or more");
 	return number;
 }
 
-static struct number duration_of(struct args *args, const char *value)
+static struct number duration_of(struct args *args, const char *name, const char *value)
 {
 	struct number number = {.given = value != NULL};
 	dur_us        duration = {0};
 
 	if (!value) return number;
-	if (!duration_read(span_str(value), &duration)) args->wrong = true;
+	if (!duration_read(span_str(value), &duration))
+		refuse(args, name, "a length of time such as 30s, 5m, 2h or 1d");
 	number.value = duration.v / US_PER_SEC;
 	return number;
 }
 
 struct number args_duration(struct args *args, const char *name)
 {
-	return duration_of(args, args_option(args, name));
+	return duration_of(args, name, args_option(args, name));
 }
 
 struct number args_word_duration(struct args *args)
 {
-	return duration_of(args, args_word(args));
+	return duration_of(args, "DURATION", args_word(args));
 }

@@ -10,8 +10,14 @@
  */
 int cli_main(int argc, char **argv);
 
-/* Prints help on one noun, or on everything when `noun` is NULL or not one. */
-void cli_help(FILE *to, const char *noun);
+/* Prints help: on one command, on all of a noun (`verb` NULL), or on everything (`noun` NULL). */
+void cli_help(FILE *to, const char *noun, const char *verb);
+
+/* The examples of the help, by number: command, arguments, and the usage text they are held against (NULL: no command of that
+ * name). false: there are no more. For a test. */
+bool cli_example(unsigned number, const char **command, const char **arguments, const char **usage);
+/* Likewise, the command words of everything there is. */
+bool cli_command(unsigned number, char name[64]);
 
 /* ---- for the commands themselves ---- */
 
@@ -62,10 +68,6 @@ void cli_pack_number(msgpack_packer *packer, struct number number);
 
 #define V(noun, verb, usage, about) enum outcome noun##_##verb(struct cli *cli);
 #define W(word, usage, about)       enum outcome word##_alone(struct cli *cli);
-#define P                           W
+#define P(word, usage, about)       enum outcome word##_alone(struct cli *cli);
 #define D                           V
 #include "ops/cli/verbs.def"
-#undef V
-#undef W
-#undef P
-#undef D

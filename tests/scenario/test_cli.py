@@ -1,6 +1,7 @@
 """The command line: one JSON value and exit 0, a refusal and exit 1, help and exit 2."""
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,85 @@ def test_wrong_usage(service, arguments):
     done = service.run(*arguments, data=arguments[:1] != [])
     assert (done.returncode, done.stdout) == (2, ""), done
     assert "stampede" in done.stderr
+
+
+ACC = "acc_aaaaaaaaaaaaaaaa"
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["frobnicate"], "unknown command frobnicate"),
+    (["acount", "list"], "unknown command acount, did you mean account?"),
+    (["reward", "--help"], "unknown command reward"),
+    (["help", "reward"], "unknown command reward"),
+    (["account"], "account wants one more word: create, set, show, list"),
+    (["account", "crate"], "unknown command account crate, did you mean account create?"),
+    (["account", "crate", "--help"], "unknown command account crate"),
+    (["--bogus"], "unknown option --bogus"),
+    (["account", "create", "--name", "X", "--bogus"], "unknown option --bogus"),
+    (["account", "create", "--name", "X", "--bogus=1"], "unknown option --bogus"),
+    (["account", "create", "--nmae", "X"], "unknown option --nmae, did you mean --name?"),
+    (["account", "create"], "--name is missing"),
+    (["account", "create", "--name"], "--name wants a value"),
+    (["account", "show"], "ACCOUNT is missing"),
+    (["account", "show", ""], "ACCOUNT is empty"),
+    (["key", "revoke", ACC], "KEY_ID is missing"),
+    (["key", "revoke", "", "k"], "ACCOUNT is empty"),
+    (["pass", "history", ACC, ""], "PASS_ID is empty"),
+    (["account", "show", ACC, "extra"], "unexpected argument extra"),
+    (["account", "set", ACC, "--rewards", "maybe"], "--rewards: maybe is none of on|off"),
+    (["account", "set", ACC, "--rate-limit", "-1"], "--rate-limit wants a whole number"),
+    (["account", "set", ACC, "--double-scan-window", "soon"], "--double-scan-window wants a length of time"),
+    (["clock", "advance", "soon"], "DURATION wants a length of time"),
+    (["pass", "event", ACC, "x", "eaten"], "eaten is none of installed|"),
+    (["notification", "schedule", ACC, "--message", "x", "--at", "y"], "--pass or --audience is missing"),
+    (["status", "--jsn"], "unknown option --jsn, did you mean --json?"),
+    (["serve", "--shrads", "3"], "unknown option --shrads, did you mean --shards?"),
+    (["serve", "--settings-fd", "3"], "an option of its children's is given"),
+    (["serve", "--listen", "nowhere"], "--listen: wants HOST:PORT"),
+])
+def test_wrong_usage_names_what_is_wrong(service, arguments, says):
+    """Behind the help, where it is seen."""
+    done = service.run(*arguments, data=arguments[0][0] != "-")
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert done.stderr.startswith("usage:")
+    assert done.stderr.splitlines()[-1].startswith("stampede: " + says), done.stderr.splitlines()[-1]
+
+
+def commands_of(text):
+    """The commands that a help explains: (words, the lines below)."""
+    found = re.findall(r"^  stampede ([a-z]+(?: [a-z]+)?)((?: .*)?\n(?:(?:      .*)?\n)*)", text, re.M)
+    return [(words.split(), rest) for words, rest in found if words not in ("serve", "help")]
+
+
+def test_every_command_is_explained_with_an_example(service):
+    everything = service.run("help", data=False).stdout
+    commands = commands_of(everything)
+    assert len(commands) > 25
+    for words, _ in commands:
+        for asked in ([*words, "--help"], ["help", *words], [*words, "-h"]):
+            done = service.run(*asked, data=False)
+            assert (done.returncode, done.stderr) == (0, ""), done
+            assert f"example: stampede {' '.join(words)}" in done.stdout
+        noun = service.run(words[0], "--help", data=False)
+        assert noun.returncode == 0 and done.stdout.splitlines()[1] in noun.stdout
+
+
+def test_the_whole_help_is_in_groups(service):
+    headings = re.findall(r"^([A-Z][A-Za-z, ]+):$", service.run("help", data=False).stdout, re.M)
+    assert len(headings) >= 5, headings
+
+
+def test_help_says_what_may_change_while_the_service_runs(service):
+    lines = service.run("serve", "--help", data=False).stdout.splitlines()
+    for option, may in (("--tls-cert", True), ("--cors-origin", True), ("--max-body", True), ("--egress-ca", True),
+                        ("--listen", False), ("--shards", False), ("--data", False), ("--no-deliveries", False)):
+        line = next(line for line in lines if line.split()[:2] in (["*", option], [option]) or f" {option} " in line)
+        assert line.startswith("    * ") == may, line
+    assert any("stampede reload" in line for line in lines)
+
+
+def test_version_is_an_option_too(service):
+    assert service.run("--version", data=False).stdout == service.run("version", data=False).stdout
 
 
 def test_help_and_version(service):

@@ -116,3 +116,9 @@ def test_a_restored_copy_calls_nobody(new_service, authority, chain):
         assert copy.cli("delivery", "list", shop.account)[0]["subscription_id"] == hook["id"]
         assert copy.status()["shards"][0]["due_deliveries"] == 1
     shop.close()
+
+
+def test_the_table_says_so(new_service):
+    service = new_service(shards=1, options=[MUTE])
+    _, text = on_a_terminal(service, "status")
+    assert "off (--no-deliveries)" in text and "no endpoint is called" in text.split("Warnings\n")[1]

@@ -417,6 +417,37 @@ def test_a_bad_configuration_file(new_service, tmp_path, text):
     assert not service.data.exists()
 
 
+@pytest.mark.parametrize("text, says", [
+    ("# first\n\ncolour = red\n", "line 3 of the file: unknown option colour"),
+    ("max-body = 4000\r\nmax-boddy = 4000\r\n", "line 2 of the file: unknown option max-boddy, did you mean max-body?"),
+    ("\ufeffshards = many\n", "line 1 of the file: --shards"),
+])
+def test_a_bad_line_of_a_file_is_named(new_service, tmp_path, text, says):
+    service = new_service(start=False)
+    config = tmp_path / "stampede.conf"
+    config.write_bytes(text.encode())
+    done = service.run("serve", "--config", config)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("stampede: " + says), done.stderr
+    assert not service.data.exists()
+
+
+def test_a_file_of_another_editor(new_service, tmp_path):
+    """A byte order mark, and lines that end with two characters."""
+    service = new_service(start=False)
+    config = tmp_path / "stampede.conf"
+    config.write_bytes(f"\ufeffshards = 3\r\n# a comment\r\ndata = {service.data}\r\n".encode())
+    service.start(command=[service.program, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+    assert len(service.status()["shards"]) == 3
+
+
+@pytest.mark.parametrize("url", ["https://passes.example/", "https://passes.example//"])
+def test_a_public_url_with_a_slash_at_its_end(new_service, url):
+    service = new_service(shards=1, options=["--public-url", url])
+    shop = Shop(service, ("balance",))
+    assert shop.create()["download_url"].startswith("https://passes.example/p/")
+    shop.close()
+
+
 def test_a_public_url(new_service):
     service = new_service(shards=1, options=["--public-url", "https://passes.example"])
     shop = Shop(service, ("balance",))

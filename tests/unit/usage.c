@@ -1,0 +1,131 @@
+/* The check of a command's arguments by its usage text, and the table of commands itself. */
+#include "ops/cli/usage.h"
+#include "ops/cli/cli.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { WORDS_MAX = 16 };
+
+static char why[USAGE_WHY];
+
+/* Words are parted by a space; what stands between two " is one. `line` is changed. */
+static int split(char *line, char *words[WORDS_MAX])
+{
+	int count = 0;
+
+	while (*(line += strspn(line, " "))) {
+		char end = *line == '"' ? '"' : ' ';
+		if (end == '"') line++;
+		words[count++] = line;
+		line += strcspn(line, (char[]){end, 0});
+		if (*line) *line++ = 0;
+	}
+	return count;
+}
+
+static bool takes(const char *usage_text, const char *text)
+{
+	struct usage usage;
+	char         line[512], *words[WORDS_MAX];
+
+	why[0] = 0;
+	snprintf(line, sizeof line, "%s", text);
+	usage_read(usage_text, &usage);
+	return usage_check(&usage, split(line, words), words, why);
+}
+
+Test(usage, takes_what_it_says)
+{
+	static const struct {
+		const char *usage, *words;
+	} cases[] = {
+	    {"", ""},
+	    {"ACCOUNT", "a"},
+	    {"ACCOUNT", "-- --a"},
+	    {"ACCOUNT FILE|-", "a -"},
+	    {"--name NAME [--rewards] [--webhooks]", "--webhooks --name x"},
+	    {"--name NAME [--rewards]", "--name=x"},
+	    {"--name NAME [--rewards]", "--name --rewards"},
+	    {"ACCOUNT [--rewards on|off]\n   [--rate-limit N]", "--rewards off a --rate-limit -1"},
+	    {"ACCOUNT (--pass PASS_ID | --audience ID) --at TIME", "a --audience x --at y"},
+	    {"ACCOUNT [--id ID] --pass PASS_ID...", "a --pass x --pass y"},
+	    {"FILE...", "a b c"},
+	    {"ACCOUNT [PASS_ID]", "a"},
+	    {"ACCOUNT installed|gone", "a gone"},
+	    {"--name NAME", "--name \"\""},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_expect(takes(cases[i].usage, cases[i].words), "%s: %s", cases[i].words, why);
+}
+
+Test(usage, names_what_is_wrong)
+{
+	static const struct {
+		const char *usage, *words, *want;
+	} cases[] = {
+	    {"", "a", "unexpected argument a"},
+	    {"ACCOUNT", "", "ACCOUNT is missing"},
+	    {"ACCOUNT", "\"\"", "ACCOUNT is empty"},
+	    {"ACCOUNT KEY_ID", "a", "KEY_ID is missing"},
+	    {"ACCOUNT KEY_ID", "a \"\"", "KEY_ID is empty"},
+	    {"ACCOUNT FILE|-", "a", "FILE|- is missing"},
+	    {"ACCOUNT", "a b", "unexpected argument b"},
+	    {"ACCOUNT", "a --bogus", "unknown option --bogus"},
+	    {"ACCOUNT", "a --bogus=x", "unknown option --bogus"},
+	    {"ACCOUNT", "a --dta d", "unknown option --dta, did you mean --data?"},
+	    {"--name NAME [--rewards]", "--nmae x", "unknown option --nmae, did you mean --name?"},
+	    {"--name NAME [--rewards]", "--name x --reward",
+	     "unknown option --reward, did you mean --rewards?"},
+	    {"--name NAME [--rewards]", "--rewards", "--name is missing"},
+	    {"--name NAME [--rewards]", "--name", "--name wants a value"},
+	    {"--name NAME [--rewards]", "--name x --rewards=on", "--rewards takes no value"},
+	    {"ACCOUNT [--rewards on|off]", "a --rewards maybe", "--rewards: maybe is none of on|off"},
+	    {"ACCOUNT [--rewards on|off]", "a --rewards=", "--rewards:  is none of on|off"},
+	    {"ACCOUNT (--pass P | --audience ID)", "a", "--pass or --audience is missing"},
+	    {"ACCOUNT --pass P...", "a", "--pass is missing"},
+	    {"FILE...", "", "FILE is missing"},
+	    {"ACCOUNT installed|gone", "a eaten", "eaten is none of installed|gone"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cr_expect_not(takes(cases[i].usage, cases[i].words), "%s", cases[i].words);
+		cr_expect_str_eq(why, cases[i].want);
+	}
+}
+
+Test(usage, passes_over_what_was_taken)
+{
+	struct usage usage;
+	char        *words[] = {NULL, NULL, "a"};
+
+	usage_read("ACCOUNT", &usage);
+	cr_expect(usage_check(&usage, 3, words, why), "%s", why);
+}
+
+Test(usage, of_every_example_is_right)
+{
+	const char *command, *arguments, *usage;
+
+	for (unsigned i = 0; cli_example(i, &command, &arguments, &usage); i++) {
+		char without[512], *data;
+		cr_assert(usage, "there is no command %s", command);
+		snprintf(without, sizeof without, "%s", arguments);
+		if ((data = strstr(without, " --data "))) *data = 0; /* taken before */
+		cr_expect(takes(usage, without), "%s %s: %s", command, arguments, why);
+	}
+}
+
+Test(usage, of_every_command_has_an_example)
+{
+	const char *command, *arguments, *usage;
+	char        name[64];
+
+	for (unsigned i = 0; cli_command(i, name); i++) {
+		bool found = false;
+		for (unsigned j = 0; !found && cli_example(j, &command, &arguments, &usage); j++)
+			found = !strcmp(command, name);
+		cr_expect(found, "%s has none", name);
+	}
+}
