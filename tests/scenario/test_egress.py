@@ -122,11 +122,10 @@ def test_only_a_certificate_that_holds_is_taken(tmp_path, authority, trusting, m
 def test_the_file_adds_to_the_systems_authorities(receiver, tmp_path, authority):
     assert words(drive([f"post one {receiver.url()}"], *LOOPBACK)) == {"one": ("tls", 0)}
     assert words(drive([f"post one {receiver.url()}"], *LOOPBACK, "--ca", authority.below)) == {"one": ("-", 200)}
-    for text in ("", "no certificate"):
-        (tmp_path / "ca").write_text(text)
-        run = subprocess.run([build_directory() / "tests/egress/egress_driver", "--ca", tmp_path / "ca"], input="",
-                             capture_output=True, text=True, check=False)
-        assert run.stdout == "open refused BAD_OPTION\n"
+    (tmp_path / "ca").write_text("no certificate")
+    run = subprocess.run([build_directory() / "tests/egress/egress_driver", "--ca", tmp_path / "ca"], input="",
+                         capture_output=True, text=True, check=False)
+    assert run.stdout == "open refused BAD_OPTION\n"
 
 
 # Addresses

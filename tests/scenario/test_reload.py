@@ -303,8 +303,9 @@ def test_authorities_are_the_last_good_ones_when_the_timer_starts_anew(new_servi
     root = tmp_path / "root.pem"
     root.write_bytes(authority.root.read_bytes())
     configured = Configured(new_service, tmp_path, f"egress-allow = 127.0.0.0/8\negress-ca = {root}\n", tls=False)
-    root.write_text("garbage")
-    configured.is_refused("--egress-ca")
+    for bad in ("", "garbage"):
+        root.write_text(bad)
+        configured.is_refused("--egress-ca")
     configured.service.expect_log("event=died child=timer-0 ")
     configured.service.kill_child("timer")
     shop = hooked_shop(configured.service)
