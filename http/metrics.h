@@ -40,7 +40,7 @@ struct metrics_view {
 	unsigned              count;
 	uint32_t              shards;
 	uint64_t              connections_max;
-	uint64_t              access_dropped; /* lines of the access log */
+	uint64_t              access_dropped;     /* lines of the access log */
 	int64_t               certificate_ends_s; /* seconds of the wall's clock; 0: there is none */
 };
 

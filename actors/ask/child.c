@@ -70,6 +70,7 @@ bool child_take_settings(struct child *child, struct settings *settings)
 	/* A supervisor that is gone is noticed elsewhere. */
 	if (err && err != ERR_WOULD_BLOCK && err != ERR_PEER_GONE)
 		log_warn("settings_refused", "code=%s", err_code(err));
+	if (!err) log_set_level(settings->options.log_level); /* what all go by, whatever the role */
 	return !err;
 }
 

@@ -25,7 +25,7 @@ static const char *const formats[] = {[LOG_LOGFMT] = "logfmt", [LOG_JSON] = "jso
 static enum role       own_role = ROLE_COUNT; /* none yet */
 static int             own_index;
 static enum log_format own_format = LOG_LOGFMT;
-static enum log_level  own_level = LOG_INFO;
+static atomic_int      own_level = LOG_INFO; /* may change while other threads log */
 static struct counts   own_counts;
 static struct counts  *counts = &own_counts;
 static atomic_uint     untold; /* lines dropped since the last one that told of such */
@@ -88,7 +88,7 @@ static void say(enum log_level level, const char *event, const char *format, va_
 {
 	struct log_line line;
 	int             saved_errno = errno;
-	if (level < own_level) return;
+	if ((int)level < atomic_load_explicit(&own_level, memory_order_relaxed)) return;
 	(void)tell_dropped(&line);
 	begin_line(&line, level, event);
 	log_line_format(&line, format, values);
@@ -139,14 +139,19 @@ static void take_counts(int fd)
 	if (shared != MAP_FAILED) counts = shared;
 }
 
+void log_set_level(const char *word)
+{
+	int level = word_of(word, levels, LOG_PANIC);
+	if (level >= 0) atomic_store_explicit(&own_level, level, memory_order_relaxed);
+}
+
 void log_open(enum role role, int index, const struct log_options *options)
 {
 	int format = word_of(options->format, formats, sizeof formats / sizeof *formats);
-	int level = word_of(options->level, levels, LOG_PANIC);
 	own_role = role;
 	own_index = index;
 	if (format >= 0) own_format = (enum log_format)format;
-	if (level >= 0) own_level = (enum log_level)level;
+	log_set_level(options->level);
 	take_counts(options->counts_fd);
 	must_tell(tell_must);
 	trace_open();

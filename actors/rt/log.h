@@ -20,6 +20,9 @@ struct log_options {
 /* Who this process is in its lines. From here on a failed must() is told as a line of the log. */
 void log_open(enum role role, int index, const struct log_options *options);
 
+/* Another level from now on, as --log-level has it; any other word, or NULL, changes nothing. */
+void log_set_level(const char *word);
+
 /* For the supervisor, once, before it starts anybody: stderr does not make its writers wait from here on, in this process
  * and those that it will start (see outlet.h), and all of them count what they drop in one place. Returns a descriptor of
  * that for children; -1: each counts for itself. Errors: ERR_IO: stderr is as it was. */

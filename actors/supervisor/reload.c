@@ -126,6 +126,7 @@ enum err reload_again(struct reload *reload, struct children *children, wall_us 
 	if ((err = children_settle(children, &fresh, spans))) goto out;
 	remember(reload, &files);
 	options_adopt(&reload->now, &fresh);
+	log_set_level(fresh.log_level);
 	char *before = reload->text;
 	reload->text = fresh.config_text;
 	fresh.config_text = before;

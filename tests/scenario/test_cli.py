@@ -181,7 +181,7 @@ def test_the_whole_help_is_in_groups(service):
 
 def test_help_says_what_may_change_while_the_service_runs(service):
     lines = service.run("serve", "--help", data=False).stdout.splitlines()
-    for option, may in (("--tls-cert", True), ("--cors-origin", True), ("--max-body", True), ("--egress-ca", True),
+    for option, may in (("--tls-cert", True), ("--cors-origin", True), ("--max-body", True), ("--log-level", True), ("--egress-ca", True),
                         ("--listen", False), ("--shards", False), ("--data", False), ("--no-deliveries", False)):
         line = next(line for line in lines if line.split()[:2] in (["*", option], [option]) or f" {option} " in line)
         assert line.startswith("    * ") == may, line

@@ -275,6 +275,19 @@ def test_options_that_can_change_do(plain):
     shop.close()
 
 
+def test_the_level_of_the_log(plain):
+    """In the supervisor and its processes; the other way too."""
+    service = plain.service
+    plain.write("log-level = warn")
+    assert plain.reload()["changed"] == ["log-level"]
+    before = len(service.log_lines())
+    assert plain.reload()["changed"] == []
+    assert service.log_lines()[before:] == []
+    plain.write()
+    plain.reload()
+    wait_for(lambda: any("event=reloaded" in line for line in service.log_lines()[before:]), 5, "lines of the lower level")
+
+
 def test_they_hold_for_processes_that_start_later(plain):
     plain.write("max-body = 200")
     plain.reload()
