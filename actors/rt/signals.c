@@ -48,8 +48,9 @@ enum err signals_take(bool faults, int *fd)
 	/* Whoever started us may have had them ignored, and an ignored signal never arrives. */
 	for (unsigned i = 0; i < sizeof heeded / sizeof *heeded; i++)
 		signal(heeded[i], SIG_DFL);
-	/* An error of the write, not our end: a peer that hung up, a file at its limit. Blocked they would be too, but what we
-	 * start inherits that they are ignored. */
+	/* An error of the write, not our end: a peer that hung up, a file at its limit. Ignored and not blocked, since a blocked
+	 * one is kept: a line of the log about it, to a reader that has gone, would bring the next. */
+	mask &= ~(bit(SIGPIPE) | bit(SIGXFSZ));
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	/* Set, not added to: what the supervisor blocks for itself came along with exec. */
