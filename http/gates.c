@@ -334,7 +334,7 @@ static bool is_late(struct gate *gate, mono_us now)
 	int64_t waited_ms = mono_since(now, gate->since).v / US_PER_MS;
 	switch (gate->state) {
 	case GATE_HANDSHAKE: return waited_ms > HANDSHAKE_MS;
-	case GATE_IDLE: return waited_ms > gate->thread->service->options->keep_alive.v / US_PER_MS;
+	case GATE_IDLE: return waited_ms > thread_options(gate->thread)->keep_alive.v / US_PER_MS;
 	case GATE_HEAD: return waited_ms > HEAD_READ_MS;
 	case GATE_BODY: return waited_ms > BODY_READ_MS || !pace_holds(&gate->pace, now, gate->body_size);
 	case GATE_WAITING: return false; /* the call has a deadline of its own */

@@ -3,7 +3,9 @@ import http.client
 import json
 import os
 import re
+import select
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -78,6 +80,10 @@ def trusting_nobody():
     return context
 
 
+def readable(sock):
+    return select.select([sock], [], [], 0)[0]
+
+
 class http_connection(http.client.HTTPSConnection):
     def __init__(self, service, context):
         super().__init__(*service.http, timeout=15, context=context)
@@ -113,14 +119,14 @@ def test_new_connections_get_the_new_certificate_and_old_ones_live_on(configured
     with http_connection(service, trusting_nobody()) as kept:
         kept.request("GET", "/v1/passes")
         assert kept.getresponse().read()
-        socket = kept.sock
+        before = kept.sock
         configured.renew("second")
         answer = configured.reload()
         assert set(answer) == {"settings", "changed", "needs_restart", "pending", "certificate"}
         assert answer["needs_restart"] == answer["pending"] == answer["changed"] == []
         assert configured.shown() == "second"
         kept.request("GET", "/v1/passes")
-        assert kept.getresponse().status == 401 and kept.sock is socket
+        assert kept.getresponse().status == 401 and kept.sock is before
     assert service.unexpected_lines() == []
 
 
@@ -273,6 +279,18 @@ def test_options_that_can_change_do(plain):
     assert "access-control-allow-origin" not in shop.client.get("/v1/passes", headers={"Origin": "https://till.example"}).headers
     assert plain.reload()["changed"] == []
     shop.close()
+
+
+def test_how_long_connections_may_idle(plain):
+    """Those that are open, too."""
+    plain.write("keep-alive = 1h")
+    plain.reload()
+    with plain.service.client() as client:
+        client.get("/v1/passes")
+        plain.write("keep-alive = 5s")
+        assert plain.reload()["changed"] == ["keep-alive"]
+        wait_for(lambda: client.connection.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"" if readable(client.connection.sock)
+                 else False, 15, "the connection to be closed")
 
 
 def test_the_level_of_the_log(plain):

@@ -252,10 +252,10 @@ Test(options, tell_what_has_changed_and_whether_it_may)
 	cr_expect_str_eq(difference(&now, &options, true), "");
 	cr_expect_str_eq(difference(&now, &options, false), "");
 	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://b", "--listen", "a:2", "--shards", "3",
-	                  "--max-body", "7", "--egress-allow-private", "--test-clock"),
+	                  "--max-body", "7", "--keep-alive", "9s", "--egress-allow-private", "--test-clock"),
 	             OK);
 	cr_expect_str_eq(difference(&now, &options, true),
-	                 "cors-origin max-body egress-allow-private egress-ca ");
+	                 "cors-origin max-body keep-alive egress-allow-private egress-ca ");
 	cr_expect_str_eq(difference(&now, &options, false), "listen shards test-clock ");
 	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://a", "--cors-origin", "https://b",
 	                  "--listen", "a:1", "--egress-ca", "x"),
