@@ -113,8 +113,8 @@ static enum err open_sessions(struct http_thread *thread)
 		struct ask **ask = &thread->asks[shard];
 		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
 		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
-		if (!err && thread->service->access) err = ask_want(*ask, WANTS_KEY_IDS);
 		if (err) return err;
+		if (thread->service->access) ask_want(*ask, WANTS_KEY_IDS);
 		ask_count(*ask, &thread->metrics.traffic[shard]);
 		ask_heeds_wakes(*ask);
 		struct waker *wakers = &thread->wakers[2 * shard];

@@ -10,21 +10,22 @@
 /* msgpack's first bytes that the heads are made of. */
 enum { MP_FIXARRAY = 0x90, MP_ARRAY32 = 0xdd, MP_UINT32 = 0xce, MP_UINT64 = 0xcf };
 
-/* Heads: array, kind, epoch as uint64, then for CALLS placement version and waiting as uint32, then an array32. */
+/* Heads: array, kind, epoch and taken as uint64, then for CALLS placement version and waiting as uint32, then an array32. */
 enum {
 	EPOCH_AT = 3,
-	PLACEMENT_AT = EPOCH_AT + 8 + 1,
+	TAKEN_AT = EPOCH_AT + 8 + 1,
+	PLACEMENT_AT = TAKEN_AT + 8 + 1,
 	WAITING_AT = PLACEMENT_AT + 4 + 1,
 	CALLS_COUNT_AT = WAITING_AT + 4 + 1,
 	CALLS_HEAD_BYTES = CALLS_COUNT_AT + 4,
-	REPLIES_COUNT_AT = EPOCH_AT + 8 + 1,
+	REPLIES_COUNT_AT = TAKEN_AT + 8 + 1,
 	REPLIES_HEAD_BYTES = REPLIES_COUNT_AT + 4,
 };
 enum {
-	HELLO_ITEMS = 5,
-	WELCOME_ITEMS = 6,
-	CALLS_ITEMS = 5,
-	REPLIES_ITEMS = 3,
+	HELLO_ITEMS = 7,
+	WELCOME_ITEMS = 7,
+	CALLS_ITEMS = 6,
+	REPLIES_ITEMS = 4,
 	CALL_ITEMS = 7,  /* one more with idempotency */
 	REPLY_ITEMS = 5, /* one more with a key id */
 };
@@ -40,14 +41,16 @@ static void put_be(uint8_t *to, uint64_t value, unsigned width)
 void frame_begin_calls(struct frame_out *out)
 {
 	uint8_t head[CALLS_HEAD_BYTES] = {MP_FIXARRAY | CALLS_ITEMS, FRAME_CALLS, MP_UINT64};
+	head[TAKEN_AT - 1] = MP_UINT64;
 	head[PLACEMENT_AT - 1] = head[WAITING_AT - 1] = MP_UINT32;
 	head[CALLS_COUNT_AT - 1] = MP_ARRAY32;
 	if (out->bytes.size == 0) buffer_append(&out->bytes, head, sizeof(head));
 }
 
-static void begin_replies(struct frame_out *out)
+void frame_begin_replies(struct frame_out *out)
 {
 	uint8_t head[REPLIES_HEAD_BYTES] = {MP_FIXARRAY | REPLIES_ITEMS, FRAME_REPLIES, MP_UINT64};
+	head[TAKEN_AT - 1] = MP_UINT64;
 	head[REPLIES_COUNT_AT - 1] = MP_ARRAY32;
 	if (out->bytes.size == 0) buffer_append(&out->bytes, head, sizeof(head));
 }
@@ -78,7 +81,7 @@ void frame_call(struct frame_out *out, const struct call *head)
 
 void frame_reply_of(struct frame_out *out, const struct reply *head)
 {
-	begin_replies(out);
+	frame_begin_replies(out);
 	msgpack_packer packer = frame_out_packer(out);
 	msgpack_pack_array(&packer, head->key_id ? REPLY_ITEMS + 1 : REPLY_ITEMS);
 	msgpack_pack_uint64(&packer, head->id);
@@ -132,7 +135,7 @@ struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t pla
 
 struct span frame_seal_replies(struct frame_out *out, uint64_t epoch)
 {
-	begin_replies(out);
+	frame_begin_replies(out);
 	if (out->bytes.failed) return span_of(NULL, 0);
 	must(out->bytes.at[1] == FRAME_REPLIES);
 	put_be(out->bytes.at + EPOCH_AT, epoch, 8);
@@ -146,28 +149,35 @@ void frame_clear(struct frame_out *out)
 	out->count = 0;
 }
 
-void frame_hello(struct buffer *out, enum role role, uint32_t index, unsigned wants)
+void frame_set_taken(struct buffer *sealed, uint64_t taken)
+{
+	put_be(sealed->at + TAKEN_AT, taken, 8);
+}
+
+void frame_hello(struct buffer *out, const struct frame *frame)
 {
 	msgpack_packer packer = buffer_packer(out);
 	msgpack_pack_array(&packer, HELLO_ITEMS);
 	msgpack_pack_uint32(&packer, FRAME_HELLO);
 	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
-	msgpack_pack_uint32(&packer, (uint32_t)role);
-	msgpack_pack_uint32(&packer, index);
-	msgpack_pack_uint32(&packer, wants);
+	msgpack_pack_uint32(&packer, (uint32_t)frame->role);
+	msgpack_pack_uint32(&packer, frame->index);
+	msgpack_pack_uint32(&packer, frame->wants);
+	msgpack_pack_int64(&packer, frame->begun.v);
+	msgpack_pack_uint32(&packer, frame->credit_bytes);
 }
 
-void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
-                   uint32_t placement_version)
+void frame_welcome(struct buffer *out, const struct frame *frame)
 {
 	msgpack_packer packer = buffer_packer(out);
 	msgpack_pack_array(&packer, WELCOME_ITEMS);
 	msgpack_pack_uint32(&packer, FRAME_WELCOME);
 	msgpack_pack_uint32(&packer, PROTOCOL_VERSION);
-	msgpack_pack_uint64(&packer, epoch);
-	msgpack_pack_uint32(&packer, credit_commands);
-	msgpack_pack_uint32(&packer, credit_bytes);
-	msgpack_pack_uint32(&packer, placement_version);
+	msgpack_pack_uint64(&packer, frame->epoch);
+	msgpack_pack_int64(&packer, frame->begun.v);
+	msgpack_pack_uint32(&packer, frame->credit_commands);
+	msgpack_pack_uint32(&packer, frame->credit_bytes);
+	msgpack_pack_uint32(&packer, frame->placement_version);
 }
 
 void pack_int(msgpack_packer *packer, int64_t value)
@@ -198,6 +208,13 @@ static bool is_int64(const msgpack_object *item)
 	       (item->type == MSGPACK_OBJECT_POSITIVE_INTEGER && item->via.u64 <= INT64_MAX);
 }
 
+static bool take_mono(const msgpack_object *item, mono_us *value)
+{
+	if (!is_int64(item)) return false;
+	value->v = item->via.i64;
+	return true;
+}
+
 /* nil, or a bin of exactly `size` bytes, which is copied out. */
 static bool take_bytes_or_nil(const msgpack_object *item, void *to, size_t size, bool *present)
 {
@@ -223,29 +240,32 @@ static bool hello_open(const msgpack_object *items, struct frame *frame)
 	if (!take_u32(&items[2], ROLE_COUNT - 1, &role)) return false;
 	frame->role = (enum role)role;
 	return take_u32(&items[3], UINT32_MAX, &frame->index) &&
-	       take_u32(&items[4], WANTS_KEY_IDS, &frame->wants);
+	       take_u32(&items[4], WANTS_KEY_IDS, &frame->wants) && take_mono(&items[5], &frame->begun) &&
+	       take_u32(&items[6], UINT32_MAX, &frame->credit_bytes);
 }
 
 static bool welcome_open(const msgpack_object *items, struct frame *frame)
 {
 	uint32_t version;
 	if (!take_u32(&items[1], UINT32_MAX, &version) || version != PROTOCOL_VERSION) return false;
-	return take_u64(&items[2], UINT64_MAX, &frame->epoch) &&
-	       take_u32(&items[3], UINT32_MAX, &frame->credit_commands) &&
-	       take_u32(&items[4], UINT32_MAX, &frame->credit_bytes) &&
-	       take_u32(&items[5], UINT32_MAX, &frame->placement_version);
+	return take_u64(&items[2], UINT64_MAX, &frame->epoch) && take_mono(&items[3], &frame->begun) &&
+	       take_u32(&items[4], UINT32_MAX, &frame->credit_commands) &&
+	       take_u32(&items[5], UINT32_MAX, &frame->credit_bytes) &&
+	       take_u32(&items[6], UINT32_MAX, &frame->placement_version);
 }
 
 static bool calls_open(const msgpack_object *items, struct frame *frame)
 {
 	return take_u64(&items[1], UINT64_MAX, &frame->epoch) &&
-	       take_u32(&items[2], UINT32_MAX, &frame->placement_version) &&
-	       take_u32(&items[3], UINT32_MAX, &frame->waiting) && take_items(&items[4], frame);
+	       take_u64(&items[2], UINT64_MAX, &frame->taken) &&
+	       take_u32(&items[3], UINT32_MAX, &frame->placement_version) &&
+	       take_u32(&items[4], UINT32_MAX, &frame->waiting) && take_items(&items[5], frame);
 }
 
 static bool replies_open(const msgpack_object *items, struct frame *frame)
 {
-	return take_u64(&items[1], UINT64_MAX, &frame->epoch) && take_items(&items[2], frame);
+	return take_u64(&items[1], UINT64_MAX, &frame->epoch) &&
+	       take_u64(&items[2], UINT64_MAX, &frame->taken) && take_items(&items[3], frame);
 }
 
 static bool head_open(const msgpack_object *root, struct frame *frame)

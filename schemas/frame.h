@@ -5,10 +5,10 @@
 #include "schemas/messages.h"
 
 /* What travels as one ZeroMQ message between two processes: a msgpack array, by its first item one of
- *   [HELLO, protocol version, role, index, wants]                         caller -> callee, first of all
- *   [WELCOME, protocol version, epoch, credit in commands, credit in bytes, placement version]   the answer
- *   [CALLS, epoch, placement version, waiting, [call...]]                 whichever side asks
- *   [REPLIES, epoch, [reply...]]                                          the other side
+ *   [HELLO, protocol version, role, index, wants, begun, credit in bytes] caller -> callee, first of all
+ *   [WELCOME, protocol version, epoch, begun, credit in commands, credit in bytes, placement version]   the answer
+ *   [CALLS, epoch, taken, placement version, waiting, [call...]]          whichever side asks
+ *   [REPLIES, epoch, taken, [reply...]]                                   the other side
  * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, request id str | nil,
  *          idempotency bin ?, [argument...]]
  * reply = [id, error, flags, field str | nil, key id bin ?, payload]
@@ -17,6 +17,11 @@
  * Idempotency is left out where the request came without such a key; else it is a struct idempotency, as its bytes.
  * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
  * Waiting is how many calls the caller has no answer to, those of the frame among them.
+ * Begun (mono_us) is when the caller began this session; a HELLO that is sent again repeats it, a WELCOME returns it.
+ * Of two sessions of one process, or of a process and its successor, the later one is valid.
+ * Credit in bytes is how much the sender of that frame lets be under way to it. Taken is how many bytes of CALLS and
+ * REPLIES the sender has received since the WELCOME; what the peer has sent beyond that counts against its credit.
+ * CALLS without a call only tell `taken`; REPLIES without a reply ask for such a frame.
  * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; calls
  * of a caller without a session are refused in REPLIES of epoch 0, so that the caller says HELLO. */
 enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
@@ -34,13 +39,15 @@ enum hello_wants { WANTS_KEY_IDS = 1 };
 struct frame {
 	enum frame_kind       kind;
 	uint64_t              epoch;             /* WELCOME, CALLS, REPLIES */
+	uint64_t              taken;             /* CALLS, REPLIES */
+	mono_us               begun;             /* HELLO, WELCOME */
 	uint32_t              placement_version; /* WELCOME, CALLS */
 	uint32_t              waiting;           /* CALLS */
 	enum role             role;              /* HELLO */
 	uint32_t              index;             /* HELLO: which of its role; http: process and thread */
 	uint32_t              wants;             /* HELLO: enum hello_wants */
 	uint32_t              credit_commands;   /* WELCOME */
-	uint32_t              credit_bytes;      /* WELCOME */
+	uint32_t              credit_bytes;      /* HELLO, WELCOME */
 	const msgpack_object *items;             /* CALLS, REPLIES */
 	uint32_t              count;
 };
@@ -100,6 +107,7 @@ struct frame_out {
  * onto frame_out_packer(). `field` may be of size 0. frame_drop() takes back what was added since frame_mark(). */
 void frame_begin_calls(
     struct frame_out *out); /* the head, so that a mark taken next is where the call begins */
+void frame_begin_replies(struct frame_out *out);
 void frame_call(struct frame_out *out, const struct call *head);
 void frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
 void frame_reply_of(struct frame_out *out, const struct reply *head); /* all but the payload */
@@ -118,11 +126,12 @@ struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t pla
                              uint32_t waiting);
 struct span frame_seal_replies(struct frame_out *out, uint64_t epoch);
 void        frame_clear(struct frame_out *out);
+/* Sets `taken` in a sealed frame; frame_seal_...() leaves it as it was, at first 0. */
+void frame_set_taken(struct buffer *sealed, uint64_t taken);
 
-/* The two frames without items, appended to `out`. */
-void frame_hello(struct buffer *out, enum role role, uint32_t index, unsigned wants);
-void frame_welcome(struct buffer *out, uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes,
-                   uint32_t placement_version);
+/* The two frames without items, appended to `out`: of `frame` all that is theirs counts, but the kind. */
+void frame_hello(struct buffer *out, const struct frame *frame);
+void frame_welcome(struct buffer *out, const struct frame *frame);
 
 /* Arguments by position: nil gives false / the fallback. Types were checked by call_open(). */
 bool        arg_present(const msgpack_object *arg);

@@ -196,9 +196,23 @@ enum {
 	LINEAGES_MAX = 32,
 
 	/* Between processes */
-	SESSION_CREDIT_COMMANDS = 2048, /* calls outstanding per session; OVERLOADED */
-	SESSION_CREDIT_BYTES = 8 << 20, /* bytes of calls outstanding per session; OVERLOADED */
-	SESSIONS_MAX = 512, /* peers a shard keeps; a command's, else the longest idle one, is forgotten */
+	SESSION_CREDIT_COMMANDS = 2048,  /* calls outstanding per session; OVERLOADED */
+	SESSION_CREDIT_BYTES = 8 << 20,  /* bytes of calls outstanding, or not yet received; OVERLOADED */
+	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of answers not yet received, per session; OVERLOADED */
+	/* likewise, of lists and of what else readers answer: they wait for room, but not longer than ANSWERS_STALL_MS
+	 * without any; OVERLOADED */
+	SESSION_LIST_BYTES = 8 << 20,
+	ANSWERS_STALL_MS = 500,
+	/* bytes of answers that a shard holds for all processes that stay, and for all commands; no session gets more than
+	 * twice what is left of it; OVERLOADED */
+	ANSWERS_SHARD_BYTES_MAX = 64 << 20,
+	ANSWERS_COMMANDS_BYTES_MAX = 24 << 20,
+	/* of each of these, kept for answers to WRITEs; no such answer is larger. Nothing of one without room is done */
+	ANSWER_RESERVED_BYTES = 2 << 20,
+	ANSWER_TINY_BYTES = 1 << 10,     /* an answer that is always given: no caller has many calls open */
+	RECEIPT_EVERY_BYTES = 256 << 10, /* received bytes after which the sender is told of them at once */
+	RECEIPT_ASK_MS = 1000, /* who was silent for so long is asked what he has received: he may be gone */
+	SESSIONS_MAX = 512,    /* peers a shard keeps; a command's, else the longest idle one, is forgotten */
 	FRAME_BYTES_MAX = 20 << 20,    /* one message; larger ones are dropped by the socket */
 	FRAME_NODES_MAX = 1 << 20,     /* msgpack items in one message; MALFORMED */
 	FRAME_DEPTH_MAX = 24,          /* msgpack containers nested; MALFORMED */

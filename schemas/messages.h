@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 2 /* of everything in messages.def, fields.h and frame.h together */
+#define PROTOCOL_VERSION 3 /* of everything in messages.def, fields.h and frame.h together */
 
 enum role {
 #define R(name, text) ROLE_##name,

@@ -12,6 +12,7 @@
  * at it. */
 #include "actors/ask/ask.h"
 #include "actors/ask/calls.h"
+#include "actors/ask/flow.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 #include "schemas/msgpack_check.h"
@@ -35,6 +36,7 @@ struct ask {
 	struct mailbox *mailbox;
 	enum role       role;
 	uint32_t        index;
+	uint32_t        wants; /* enum hello_wants */
 	ask_reply_fn    on_reply;
 	ask_calls_fn    on_calls;
 	void           *serve_user;
@@ -44,11 +46,13 @@ struct ask {
 	enum ask_state state;
 	bool           link_is_up;
 	mono_us        hello_due; /* while HELLO; no two within HELLO_AGAIN_MS on one connection */
+	mono_us        begun;     /* the session; no two of a process begin at once */
 	uint64_t       epoch;
 	uint32_t       placement_version;
 	uint32_t       credit_commands;
 	size_t         credit_bytes;
 
+	struct flow          flow;
 	struct calls         calls;
 	struct frame_out     out;
 	uint64_t             frame; /* the number of the frame being filled; those below were sent */
@@ -77,8 +81,6 @@ enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32
 	if (!calls_open(&made->calls, SESSION_CREDIT_COMMANDS)) goto out;
 	made->has_zone = msgpack_zone_init(&made->zone, ZONE_CHUNK_BYTES);
 	if (!made->has_zone) goto out;
-	frame_hello(&made->hello, role, index, 0);
-	if (made->hello.failed) goto out;
 	if ((err = mailbox_connect(&made->mailbox, endpoint))) goto out;
 	*ask = made;
 	made = NULL;
@@ -101,11 +103,9 @@ void ask_close(struct ask **ask)
 	*ask = NULL;
 }
 
-enum err ask_want(struct ask *ask, unsigned wants)
+void ask_want(struct ask *ask, unsigned wants)
 {
-	buffer_clear(&ask->hello);
-	frame_hello(&ask->hello, ask->role, ask->index, wants);
-	return ask->hello.failed ? ERR_NO_MEMORY : OK;
+	ask->wants = wants;
 }
 
 enum ask_state ask_state(const struct ask *ask)
@@ -181,12 +181,22 @@ static enum err fate_of(const struct ask *ask, const struct pending_call *call)
 
 /* ---- calls ---- */
 
+/* Bytes that count against the credit: of calls without an answer, or of what the callee has not received, whichever is
+ * more. A callee that stands still keeps what was sent, though the calls' time is up. */
+static size_t used_bytes(const struct ask *ask)
+{
+	struct frame_mark gathered = ask->open ? ask->open_mark : frame_mark(&ask->out);
+	size_t            on_their_way = flow_on_its_way(&ask->flow);
+	if (gathered.count) on_their_way += gathered.size;
+	return on_their_way > ask->calls.outstanding_bytes ? on_their_way : ask->calls.outstanding_bytes;
+}
+
 enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packer *packer)
 {
 	must(!ask->open);
 	if (ask->state != ASK_UP) return ERR_SHARD_UNAVAILABLE;
 	if (ask->calls.outstanding >= ask->credit_commands) return ERR_OVERLOADED;
-	if (ask->calls.outstanding_bytes >= ask->credit_bytes) return ERR_OVERLOADED;
+	if (used_bytes(ask) >= ask->credit_bytes) return ERR_OVERLOADED;
 	/* A full frame that could not leave takes no more: it would outgrow what the callee accepts. */
 	if (ask->out.bytes.size >= FRAME_FULL_BYTES) return ERR_OVERLOADED;
 
@@ -204,17 +214,29 @@ enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packe
 	return OK;
 }
 
+static enum err send_frame(struct ask *ask, struct buffer *frame)
+{
+	frame_set_taken(frame, ask->flow.taken);
+	enum err err = mailbox_send(ask->mailbox, NULL, buffer_span(frame));
+	if (!err) flow_sent(&ask->flow, frame->size);
+	return err;
+}
+
+static void send_calls(struct ask *ask)
+{
+	struct span frame = frame_seal_calls(&ask->out, ask->epoch, ask->placement_version,
+	                                     ask->calls.outstanding);
+	if (frame.size == 0 || send_frame(ask, &ask->out.bytes)) return;
+	ask->frame++;
+	if (ask->traffic && ask->out.count) histogram_add(&ask->traffic->calls, &scale_items, ask->out.count);
+	frame_clear(&ask->out);
+}
+
 /* Hands the frame to the transport. What it does not take stays gathered: until the next flush, or until the
  * session ends, as it soon will if nobody is connected. */
 static void send_gathered(struct ask *ask)
 {
-	if (ask->state != ASK_UP || ask->out.count == 0) return;
-	struct span frame = frame_seal_calls(&ask->out, ask->epoch, ask->placement_version,
-	                                     ask->calls.outstanding);
-	if (mailbox_send(ask->mailbox, NULL, frame)) return;
-	ask->frame++;
-	if (ask->traffic) histogram_add(&ask->traffic->calls, &scale_items, ask->out.count);
-	frame_clear(&ask->out);
+	if (ask->state == ASK_UP && ask->out.count) send_calls(ask);
 }
 
 /* Now that its size is known: may the open call leave? */
@@ -224,7 +246,7 @@ static enum err open_admitted(const struct ask *ask)
 	struct span call = span_of(ask->out.bytes.at + ask->open_mark.size,
 	                           ask->out.bytes.size - ask->open_mark.size);
 	if (call.size > ask->credit_bytes) return ERR_PAYLOAD_TOO_LARGE;
-	if (call.size > ask->credit_bytes - ask->calls.outstanding_bytes) return ERR_OVERLOADED;
+	if (call.size > ask->credit_bytes - used_bytes(ask)) return ERR_OVERLOADED;
 	/* Only a large call can have too many items; in its frame it stands two containers deep. */
 	if (call.size > FRAME_FULL_BYTES && msgpack_check(call, FRAME_DEPTH_MAX - 2, FRAME_NODES_MAX / 2))
 		return ERR_PAYLOAD_TOO_LARGE;
@@ -284,9 +306,10 @@ void ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user)
 	ask->serve_user = user;
 }
 
-enum err ask_send(struct ask *ask, struct span frame)
+enum err ask_answer(struct ask *ask, struct frame_out *replies, uint64_t epoch)
 {
-	return mailbox_send(ask->mailbox, NULL, frame);
+	if (frame_seal_replies(replies, epoch).size == 0) return ERR_NO_MEMORY;
+	return send_frame(ask, &replies->bytes);
 }
 
 /* ---- the session ---- */
@@ -302,35 +325,17 @@ static void fail_calls(struct ask *ask, bool (*is_over)(const struct pending_cal
 	}
 }
 
-static bool is_any(const struct pending_call *call, mono_us now)
-{
-	(void)call, (void)now;
-	return true;
-}
-
-static bool is_refused(const struct pending_call *call, mono_us now)
-{
-	(void)now;
-	return call->refusal != OK;
-}
-
-/* A call that could not even be sent by then may stay in its frame: the callee drops what is past its time.
- */
-static bool is_overdue(const struct pending_call *call, mono_us now)
-{
-	return now.v - CALL_DEADLINE_GRACE_MS * US_PER_MS >= call->deadline.v;
-}
-
 static void session_begin(struct ask *ask, mono_us now)
 {
-	ask->link_is_up = true;
 	ask->state = ASK_HELLO;
 	ask->hello_due = now;
+	ask->begun = now.v > ask->begun.v ? now : mono_after(ask->begun, (dur_us){1});
 }
 
 static void session_up(struct ask *ask, const struct frame *welcome)
 {
 	ask->state = ASK_UP;
+	ask->flow = (struct flow){0};
 	ask->epoch = welcome->epoch;
 	ask->placement_version = welcome->placement_version;
 	ask->credit_commands = welcome->credit_commands < ask->calls.place_count ? welcome->credit_commands
@@ -341,17 +346,25 @@ static void session_up(struct ask *ask, const struct frame *welcome)
 
 static void session_end(struct ask *ask, mono_us now)
 {
-	ask->state = ask->link_is_up ? ASK_HELLO : ASK_DOWN;
+	ask->state = ASK_DOWN;
+	if (ask->link_is_up) session_begin(ask, now);
 	frame_clear(&ask->out);
-	fail_calls(ask, is_any, now);
+	fail_calls(ask, call_is_any, now);
 	ask->has_refused = false;
 }
 
 static void say_hello(struct ask *ask, mono_us now)
 {
+	const struct frame hello = {.role = ask->role,
+	                            .index = ask->index,
+	                            .wants = ask->wants,
+	                            .begun = ask->begun,
+	                            .credit_bytes = SESSION_ANSWER_BYTES};
 	if (ask->state != ASK_HELLO || now.v < ask->hello_due.v) return;
+	buffer_clear(&ask->hello);
+	frame_hello(&ask->hello, &hello);
 	/* Not taken, though the link is up: the transport is about to say that it is down again. */
-	if (mailbox_send(ask->mailbox, NULL, buffer_span(&ask->hello))) return;
+	if (ask->hello.failed || mailbox_send(ask->mailbox, NULL, buffer_span(&ask->hello))) return;
 	ask->hello_due = mono_after(now, (dur_us){HELLO_AGAIN_MS * US_PER_MS});
 }
 
@@ -374,7 +387,7 @@ static void take_reply(struct ask *ask, const struct reply *reply)
 static enum arrival take_replies(struct ask *ask, const struct frame *frame)
 {
 	enum arrival arrival = FRAME_TAKEN;
-	if (ask->traffic) histogram_add(&ask->traffic->replies, &scale_items, frame->count);
+	if (ask->traffic && frame->count) histogram_add(&ask->traffic->replies, &scale_items, frame->count);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct reply reply;
 		if (reply_open(&frame->items[i], &reply))
@@ -389,8 +402,9 @@ static enum arrival take_frame(struct ask *ask, const struct frame *frame)
 {
 	switch (frame->kind) {
 	case FRAME_WELCOME:
+		/* A second HELLO is welcomed a second time; a WELCOME to an earlier session is none to this. */
+		if (frame->begun.v != ask->begun.v) return FRAME_TAKEN;
 		if (ask->state == ASK_HELLO) session_up(ask, frame);
-		/* A second HELLO is welcomed a second time. */
 		return ask->state == ASK_UP && frame->epoch != ask->epoch ? SESSION_OVER : FRAME_TAKEN;
 	case FRAME_REPLIES: return take_replies(ask, frame);
 	case FRAME_CALLS:
@@ -402,12 +416,21 @@ static enum arrival take_frame(struct ask *ask, const struct frame *frame)
 	return SESSION_OVER;
 }
 
+/* Counts a frame of this session. false: it tells of more than was sent. */
+static bool count_frame(struct ask *ask, const struct frame *frame)
+{
+	bool counts = frame->kind == FRAME_CALLS || frame->kind == FRAME_REPLIES;
+	if (ask->state != ASK_UP || !counts || frame->epoch != ask->epoch) return true;
+	return flow_take(&ask->flow, frame, ask->letter.bytes.size);
+}
+
 static enum arrival take_letter(struct ask *ask)
 {
 	struct frame frame;
 	if (mailbox_recv(ask->mailbox, &ask->letter)) return NOTHING_CAME;
 	enum arrival arrival = SESSION_OVER;
-	if (!frame_open(ask->letter.bytes, &ask->zone, &frame)) arrival = take_frame(ask, &frame);
+	if (!frame_open(ask->letter.bytes, &ask->zone, &frame) && count_frame(ask, &frame))
+		arrival = take_frame(ask, &frame);
 	msgpack_zone_clear(&ask->zone);
 	return arrival;
 }
@@ -425,6 +448,7 @@ static void follow_link(struct ask *ask, mono_us now)
 	enum link link;
 	while ((link = mailbox_link(ask->mailbox)) != LINK_SAME) {
 		if (link == LINK_UP) {
+			ask->link_is_up = true;
 			session_begin(ask, now);
 			continue;
 		}
@@ -438,6 +462,8 @@ static bool take_letters(struct ask *ask, mono_us now, unsigned budget)
 {
 	for (; budget > 0; budget--) {
 		enum arrival arrival = take_letter(ask);
+		/* The callee hears what was received with what is to be sent anyway, or by a frame of no calls. */
+		if (ask->state == ASK_UP && flow_is_due(&ask->flow)) send_calls(ask);
 		if (arrival == NOTHING_CAME) return false;
 		if (arrival == FRAME_TAKEN) continue;
 		drain_and_end(ask, now);
@@ -460,11 +486,11 @@ bool ask_pump(struct ask *ask, mono_us now, unsigned budget)
 	            take_letters(ask, now, budget);
 	if (now.v >= ask->look_due.v) {
 		ask->look_due = mono_after(now, (dur_us){LOOK_AT_TIMES_MS * US_PER_MS});
-		fail_calls(ask, is_overdue, now);
+		fail_calls(ask, call_is_overdue, now);
 	}
 	if (ask->has_refused) {
 		ask->has_refused = false;
-		fail_calls(ask, is_refused, now);
+		fail_calls(ask, call_is_refused, now);
 	}
 	if (ask->out.count <= gathered) return more;
 	send_gathered(ask); /* calls made by callbacks: nobody would flush them before the next wake-up */

@@ -7,10 +7,11 @@
  * Calls are gathered and leave as one message per ask_flush(). Every call ends exactly once, in `on_reply`:
  * with the callee's answer, or with what is known of its fate:
  *   not UP, or not yet handed to the transport       ERR_SHARD_UNAVAILABLE (nothing was done)
- *   no credit left                                   ERR_OVERLOADED (nothing was done)
+ *   no credit left, in commands or in bytes          ERR_OVERLOADED (nothing was done)
  *   sent, then the session ended or time ran out     READ, SCAN: ERR_SHARD_UNAVAILABLE; WRITE: ERR_OUTCOME_UNKNOWN
  * A session ends when its connection does, when the callee shows another epoch, or on a malformed frame; what
- * has arrived is read first. Parts (REPLY_MORE) come as they arrive. One thread owns it. It never blocks. */
+ * has arrived is read first. The callee is told of what has been received, so that it never has more under way than
+ * SESSION_ANSWER_BYTES; what it has not received itself counts against its credit in bytes. Parts (REPLY_MORE) come as they arrive. One thread owns it. It never blocks. */
 struct ask;
 
 /* `user` is the one given with the call. The reply and what it points to live until the callback returns.
@@ -27,9 +28,9 @@ struct ask_traffic {
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
                              ask_reply_fn on_reply);
-/* Before the first pump: what the session's HELLO asks for, enum hello_wants. Errors: ERR_NO_MEMORY. */
-must_check enum err ask_want(struct ask *ask, unsigned wants);
-void                ask_close(struct ask **ask); /* outstanding calls are dropped without a word */
+/* Before the first pump: what the session's HELLO asks for, enum hello_wants. */
+void ask_want(struct ask *ask, unsigned wants);
+void ask_close(struct ask **ask); /* outstanding calls are dropped without a word */
 
 enum ask_state ask_state(const struct ask *ask);
 uint64_t       ask_epoch(const struct ask *ask); /* 0 unless UP */
@@ -67,10 +68,10 @@ void ask_woken(struct ask *ask, enum ask_wake what);
 bool ask_waiting(struct ask *ask);
 
 /* Frames of CALLS that the other side sends over this session (a shard asks its timer): `on_calls` gets each;
- * answers go back with ask_send(), which may fail like mailbox_send(). */
+ * answers go back with ask_answer(), which seals `replies` and may fail like mailbox_send(). */
 typedef void (*ask_calls_fn)(void *user, struct ask *ask, const struct frame *frame);
 void                ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user);
-must_check enum err ask_send(struct ask *ask, struct span frame);
+must_check enum err ask_answer(struct ask *ask, struct frame_out *replies, uint64_t epoch);
 
 /* From now on counts into `traffic`, which outlives `ask`; other threads may read it. */
 void ask_count(struct ask *ask, struct ask_traffic *traffic);

@@ -2,6 +2,8 @@
  * (time ran out, the session ended) walks the array, which for some thousand places takes microseconds. */
 #include "actors/ask/calls.h"
 
+#include "schemas/limits.h"
+
 #include <stdlib.h>
 
 enum { NO_PLACE = UINT32_MAX };
@@ -61,4 +63,21 @@ struct pending_call *calls_find(struct calls *calls, uint64_t id)
 	if (place >= calls->place_count) return NULL;
 	struct pending_call *call = &calls->places[place];
 	return call->taken && calls_id(calls, call) == id ? call : NULL;
+}
+
+bool call_is_any(const struct pending_call *call, mono_us now)
+{
+	(void)call, (void)now;
+	return true;
+}
+
+bool call_is_refused(const struct pending_call *call, mono_us now)
+{
+	(void)now;
+	return call->refusal != OK;
+}
+
+bool call_is_overdue(const struct pending_call *call, mono_us now)
+{
+	return now.v - CALL_DEADLINE_GRACE_MS * US_PER_MS >= call->deadline.v;
 }

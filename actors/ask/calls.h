@@ -42,3 +42,9 @@ void calls_count_bytes(struct calls *calls, struct pending_call *call, size_t si
 
 uint64_t             calls_id(const struct calls *calls, const struct pending_call *call);
 struct pending_call *calls_find(struct calls *calls, uint64_t id); /* NULL when it has ended, or never was */
+
+/* Which calls are over: all when their session is; those that never leave; those whose time is up. (A call that could not
+ * even be sent by then may stay in its frame: the callee drops what is past its time.) */
+bool call_is_any(const struct pending_call *call, mono_us now);
+bool call_is_refused(const struct pending_call *call, mono_us now);
+bool call_is_overdue(const struct pending_call *call, mono_us now);

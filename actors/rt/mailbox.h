@@ -29,7 +29,8 @@ void                mailbox_close(struct mailbox **mailbox);
  * A mailbox_send() may swallow the wake-up for what arrives meanwhile: a turn that sends after it has received asks
  * mailbox_has_news() before it sleeps: where nothing was sent since it was found empty that is no, and costs nothing. */
 int  mailbox_fd(const struct mailbox *mailbox);
-bool mailbox_waiting(struct mailbox *mailbox);  /* is there something to receive? */
+bool mailbox_waiting(
+    struct mailbox *mailbox); /* is there something to receive? A look at the connections too */
 bool mailbox_has_news(struct mailbox *mailbox); /* is there something that no wake-up will tell of? */
 
 /* A connected mailbox sends only while mailbox_link() has said LINK_UP last. What it took and could not pass

@@ -100,8 +100,8 @@ struct outcome {
 
 	struct recipe recipe; /* of a WRITE over HTTP whose answer has a body: what that is made of */
 
-	/* SCAN only: sends what is in `payload` as one part and empties it. */
-	void (*part)(void *user, struct buffer *payload);
+	/* SCAN only: sends what is in `payload` as one part and empties it. Errors: ERR_OVERLOADED (its peer takes nothing). */
+	enum err (*part)(void *user, struct buffer *payload);
 	void *part_user;
 };
 

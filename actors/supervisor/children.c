@@ -7,6 +7,7 @@
  * killed when the supervisor's main thread ends. */
 #include "actors/supervisor/children.h"
 #include "actors/rt/log.h"
+#include "actors/rt/time.h"
 #include "schemas/err.h"
 
 #include <errno.h>
@@ -237,6 +238,7 @@ static void start(struct children *children, struct child *child, mono_us now)
 	children->options.supervisor_pid = (int)getpid();
 	pid = open_settings(children, child) ? 0 : -1;
 	arguments(children, child, index, &args);
+	child->started = time_mono(); /* `now` may be older than the end of the one before */
 	if (!pid && (pid = fork()) == 0) become(&children->options, child->role, &args);
 	if (children->options.settings_fd >= 0) close(children->options.settings_fd);
 	children->options.settings_fd = -1;

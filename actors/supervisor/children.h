@@ -34,6 +34,7 @@ struct child {
 	pid_t            pid;         /* 0: none runs */
 	uint64_t         epoch;       /* as it reported; 0: not yet */
 	mono_us          at;          /* RESTARTING: when to start it; else: when it was started */
+	mono_us          started;     /* before it began, and after the one before it had ended */
 	mono_us          heard;       /* its last report */
 	bool             is_stopped;  /* by a signal, and not continued */
 	int              settings_fd; /* our end of its socket for settings; -1: none runs */

@@ -1,8 +1,8 @@
 /* The supervisor's side of sessions: REPORT from its processes, STATUS and RELOAD for the CLI.
  *
  * A session begins with HELLO, which says who speaks; the desk remembers that by the transport's name for the
- * connection. For a child it remembers the pid of the moment too, so that a report which a killed process
- * left in the queue is not taken for its successor's. Sessions are few and cheap: when the table is full the
+ * connection. For a child it remembers the pid of the moment too, if that one can have begun the session, so that what a
+ * killed process left in the queue is not taken for its successor's. Sessions are few and cheap: when the table is full the
  * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence.
  *
  * RELOAD is answered when every process goes by the new settings, or after RELOAD_WAIT_MS, with the names of those that do not
@@ -27,7 +27,9 @@ struct session {
 	struct peer   peer;
 	enum role     role;
 	struct child *child; /* NULL: not a process of ours */
-	pid_t         pid;   /* the child's when it said HELLO */
+	pid_t         pid;   /* the child's that said HELLO; 0: of none that lives */
+	mono_us       begun; /* as the HELLO says */
+	uint64_t      taken; /* bytes of frames that came of it */
 	uint64_t      used;  /* by the desk's count of messages; 0: free */
 };
 
@@ -105,6 +107,16 @@ static struct session *session_of(struct desk *desk, const struct peer *peer)
 	return NULL;
 }
 
+/* What has been put into desk->replies. */
+static void send_replies(struct desk *desk, const struct peer *peer)
+{
+	const struct session *session = session_of(desk, peer);
+
+	if (!session || frame_seal_replies(&desk->replies, desk->epoch).size == 0) return;
+	frame_set_taken(&desk->replies.bytes, session->taken);
+	send_to(desk, peer, buffer_span(&desk->replies.bytes));
+}
+
 static struct session *session_new(struct desk *desk)
 {
 	struct session *oldest = &desk->sessions[0];
@@ -118,14 +130,23 @@ static void on_hello(struct desk *desk, const struct peer *peer, const struct fr
 {
 	struct session *session = session_of(desk, peer);
 	struct child   *child = children_find(desk->children, frame->role, frame->index);
+	uint64_t        taken = session && session->begun.v == frame->begun.v ? session->taken : 0;
+	struct frame    welcome = {.epoch = desk->epoch,
+	                           .begun = frame->begun,
+	                           .credit_commands = SESSION_CREDIT_COMMANDS,
+	                           .credit_bytes = SESSION_CREDIT_BYTES,
+	                           .placement_version = PLACEMENT_VERSION};
 
 	if (!session) session = session_new(desk);
-	*session = (struct session){
-	    .peer = *peer, .role = frame->role, .child = child, .used = desk->messages};
-	if (child) session->pid = child->pid;
+	*session = (struct session){.peer = *peer,
+	                            .role = frame->role,
+	                            .child = child,
+	                            .begun = frame->begun,
+	                            .taken = taken,
+	                            .used = desk->messages};
+	if (child && frame->begun.v >= child->started.v) session->pid = child->pid;
 	buffer_clear(&desk->welcome);
-	frame_welcome(&desk->welcome, desk->epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES,
-	              PLACEMENT_VERSION);
+	frame_welcome(&desk->welcome, &welcome);
 	if (!desk->welcome.failed) send_to(desk, peer, buffer_span(&desk->welcome));
 }
 
@@ -256,8 +277,7 @@ static void answer_reload(struct desk *desk)
 	pack_names(&packer, "needs_restart", &desk->outcome.needs_restart);
 	pack_unsettled(desk->children, &packer);
 	pack_certificate(desk, &packer);
-	if (!desk->replies.bytes.failed)
-		send_to(desk, &desk->reloader, frame_seal_replies(&desk->replies, desk->epoch));
+	send_replies(desk, &desk->reloader);
 	desk->is_reloading = false;
 }
 
@@ -294,12 +314,13 @@ static void on_call(struct desk *desk, const struct session *session, const stru
 		on_status(desk, call);
 }
 
-static void on_calls(struct desk *desk, const struct peer *peer, const struct frame *frame)
+static void on_calls(struct desk *desk, const struct peer *peer, const struct frame *frame, size_t size)
 {
 	struct session *session = session_of(desk, peer);
 
 	if (!session) return;
 	session->used = desk->messages;
+	session->taken += size;
 	frame_clear(&desk->replies);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call = {0};
@@ -311,9 +332,7 @@ static void on_calls(struct desk *desk, const struct peer *peer, const struct fr
 		else
 			on_call(desk, session, &call);
 	}
-	/* A reload is answered later. */
-	if (desk->replies.count && !desk->replies.bytes.failed)
-		send_to(desk, peer, frame_seal_replies(&desk->replies, desk->epoch));
+	if (desk->replies.count) send_replies(desk, peer); /* a reload is answered later */
 }
 
 static void on_letter(struct desk *desk, const struct letter *letter)
@@ -327,7 +346,7 @@ static void on_letter(struct desk *desk, const struct letter *letter)
 	else if (frame.kind == FRAME_HELLO)
 		on_hello(desk, &letter->from, &frame);
 	else if (frame.kind == FRAME_CALLS)
-		on_calls(desk, &letter->from, &frame);
+		on_calls(desk, &letter->from, &frame, letter->bytes.size);
 	msgpack_zone_clear(desk->zone);
 }
 

@@ -78,8 +78,7 @@ static void answer(struct fetching *fetching, uint64_t call_id, uint64_t epoch, 
 		pack_text(&packer, text);
 	else
 		msgpack_pack_nil(&packer);
-	struct span frame = frame_seal_replies(out, epoch);
-	if (frame.size) (void)!ask_send(fetching->ask, frame);
+	(void)!ask_answer(fetching->ask, out, epoch);
 }
 
 static void hand_over_next(struct fetching *fetching);

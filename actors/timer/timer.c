@@ -82,9 +82,8 @@ static void on_calls(void *user, struct ask *ask, const struct frame *frame)
 		else
 			refuse(call.id, &timer->answers);
 	}
-	struct span replies = frame_seal_replies(&timer->answers, frame->epoch);
 	/* Lost answers need no word: the shard is gone, or stops waiting after PREPARE_DEADLINE_MS. */
-	if (replies.size > 0) (void)!ask_send(ask, replies);
+	if (timer->answers.count) (void)!ask_answer(ask, &timer->answers, frame->epoch);
 }
 
 static void on_egress_done(void *user, const struct egress_outcome *outcome)

@@ -44,8 +44,9 @@ static struct pass_model {
 
 static void hello(enum who who)
 {
-	struct buffer bytes = {0};
-	frame_hello(&bytes, roles[who], 0, 0);
+	struct buffer      bytes = {0};
+	const struct frame frame = {.role = roles[who], .credit_bytes = SESSION_ANSWER_BYTES};
+	frame_hello(&bytes, &frame);
 	post_in(&peers[who], buffer_span(&bytes));
 	buffer_free(&bytes);
 }

@@ -75,15 +75,13 @@ static void check_head(const struct frame *frame)
 {
 	struct frame again;
 	buffer_clear(&bytes_out);
-	if (frame->kind == FRAME_HELLO) frame_hello(&bytes_out, frame->role, frame->index, frame->wants);
-	if (frame->kind == FRAME_WELCOME)
-		frame_welcome(&bytes_out, frame->epoch, frame->credit_commands, frame->credit_bytes,
-		              frame->placement_version);
+	if (frame->kind == FRAME_HELLO) frame_hello(&bytes_out, frame);
+	if (frame->kind == FRAME_WELCOME) frame_welcome(&bytes_out, frame);
 	if (!bytes_out.size) return;
 	must(frame_open(buffer_span(&bytes_out), zone_again, &again) == OK);
 	must(again.kind == frame->kind && again.role == frame->role && again.index == frame->index);
 	must(again.epoch == frame->epoch && again.credit_commands == frame->credit_commands);
-	must(again.credit_bytes == frame->credit_bytes);
+	must(again.credit_bytes == frame->credit_bytes && again.begun.v == frame->begun.v);
 	must(again.placement_version == frame->placement_version);
 }
 

@@ -264,7 +264,9 @@ Test(ask, looks_at_the_link_when_that_was_woken)
 static void answer_calls(void *user, struct ask *from, const struct frame *calls)
 {
 	*(unsigned *)user += calls->count;
-	cr_expect_eq(ask_send(from, span_str("\x93\x04\x07\x90")), OK);
+	struct frame_out none = {.count = 0};
+	cr_expect_eq(ask_answer(from, &none, 7), OK);
+	buffer_free(&none.bytes);
 }
 
 Test(ask, serves_the_calls_of_the_other_side)
@@ -324,6 +326,100 @@ Test(ask_session, counts_the_bytes_of_its_calls_too)
 	cr_assert_eq(call_sized(MSG_PASS_GET, 4, 600, &id), OK);
 	pump();
 	cr_expect_eq(end_count, 3);
+}
+
+/* A callee that stands still keeps in memory what it was sent, for however long. */
+Test(ask_session, does_not_get_credit_back_for_what_was_not_received)
+{
+	uint64_t id = 0;
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, 100, 1000);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_assert_eq(call_sized(MSG_PASS_GET, 1, 600, &id), OK);
+	flush();
+	later.v += 10 * US_PER_SEC;
+	cr_assert(pump_until_ends(1));
+	expect_end(0, 1, ERR_SHARD_UNAVAILABLE);
+	cr_assert_eq(call_sized(MSG_PASS_GET, 2, 600, &id), OK);
+	cr_assert(pump_until_ends(2));
+	expect_end(1, 2, ERR_OVERLOADED);
+	cr_assert(callee_gets(FRAME_CALLS));
+	id = call(MSG_PASS_GET, 3);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	callee_replies(EPOCH, id, OK, 0);
+	cr_assert(pump_until_ends(3));
+	cr_assert_eq(call_sized(MSG_PASS_GET, 4, 600, &id), OK);
+	pump();
+	cr_expect_eq(end_count, 3);
+}
+
+Test(ask_session, is_over_when_more_was_received_than_sent)
+{
+	struct frame_out out = {0};
+	(void)frame_seal_replies(&out, EPOCH);
+	cr_assert(callee_gets(FRAME_HELLO));
+	callee_welcomes(EPOCH, 100, 1000);
+	cr_assert(pump_until_state(ASK_UP));
+	callee_sends_items(&out, 1);
+	cr_expect(callee_gets(FRAME_HELLO));
+}
+
+Test(ask_session, is_begun_by_its_own_welcome_alone)
+{
+	mono_us first;
+	cr_assert(callee_gets(FRAME_HELLO));
+	first = begun;
+	callee_welcomes(EPOCH, 100, 1000);
+	cr_assert(pump_until_state(ASK_UP));
+	callee_replies(0, 1, ERR_SHARD_UNAVAILABLE, 0);
+	cr_assert(callee_gets(FRAME_HELLO));
+	cr_expect_gt(begun.v, first.v);
+	begun = first;
+	callee_welcomes(EPOCH, 100, 1000);
+	later.v += US_PER_SEC;
+	cr_assert(callee_gets(FRAME_HELLO), "again: that was none to it");
+	cr_expect_eq(ask_state(ask), ASK_HELLO);
+	first = begun;
+	callee_welcomes(EPOCH, 100, 1000);
+	cr_assert(pump_until_state(ASK_UP));
+	cr_expect_eq(begun.v, first.v);
+}
+
+/* ---- receipts ---- */
+
+Test(ask, tells_what_it_has_received)
+{
+	uint64_t id = call(MSG_PASS_GET, 1);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(frame.taken, 0);
+	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, 1000);
+	cr_assert(pump_until_ends(1));
+	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK, "too little to be told at once");
+	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, RECEIPT_EVERY_BYTES);
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(frame.count, 0);
+	cr_expect_eq(frame.taken, callee_sent);
+	cr_expect_eq(frame.waiting, 1);
+	callee_replies_sized(EPOCH, id, OK, 0, 5000);
+	cr_assert(pump_until_ends(3));
+	(void)call(MSG_PASS_GET, 2);
+	flush();
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(frame.count, 1);
+	cr_expect_eq(frame.taken, callee_sent, "told along with a call");
+}
+
+Test(ask, tells_what_it_has_received_when_asked)
+{
+	struct frame_out out = {0};
+	(void)frame_seal_replies(&out, EPOCH);
+	callee_sends_items(&out, 0);
+	cr_assert(callee_gets(FRAME_CALLS));
+	cr_expect_eq(frame.count, 0);
+	cr_expect_eq(frame.taken, callee_sent);
+	cr_expect_eq(end_count, 0);
 }
 
 Test(ask_session, cuts_the_calls_of_a_turn_into_frames_that_can_be_read)

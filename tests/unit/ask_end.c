@@ -88,9 +88,9 @@ Test(ask_end, a_frame_that_cannot_be_read_ends_the_session)
 		size_t      size;
 	} rows[] = {{"\xc1", 1},
 	            {"", 0},
-	            {"\x93\x04\x29\x91\x01", 5},      /* REPLIES, one of which is none */
-	            {"\x94\x01\x01\x01\x00", 5},      /* HELLO */
-	            {"\x95\x03\x29\x01\x01\x90", 6}}; /* CALLS, to one that serves none */
+	            {"\x94\x04\x29\x00\x91\x01", 6},      /* REPLIES, one of which is none */
+	            {"\x96\x01\x02\x01\x00\x01\x01", 7},  /* HELLO */
+	            {"\x96\x03\x29\x00\x01\x01\x90", 7}}; /* CALLS, to one that serves none */
 	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
 		later.v += US_PER_SEC;
 		(void)call(MSG_PASS_LOYALTY, i);

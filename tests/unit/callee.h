@@ -18,8 +18,10 @@ static char endpoint[64];
 
 static struct ask     *ask;
 static struct mailbox *callee;
-static struct letter   letter; /* what the callee received last */
-static struct frame    frame;  /* and as a frame */
+static struct letter   letter;                   /* what the callee received last */
+static struct frame    frame;                    /* and as a frame */
+static mono_us         begun;                    /* the session, as the last HELLO said */
+static uint64_t        callee_took, callee_sent; /* bytes, of that session */
 static msgpack_zone    zone;
 static dur_us          later; /* how far the test's time is ahead */
 
@@ -107,6 +109,12 @@ static inline bool callee_gets(enum frame_kind kind)
 	if (!within_time((pump(), mailbox_recv(callee, &letter) == OK))) return false;
 	msgpack_zone_clear(&zone);
 	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	if (frame.kind == FRAME_HELLO) {
+		begun = frame.begun;
+		callee_took = callee_sent = 0;
+	} else {
+		callee_took += letter.bytes.size;
+	}
 	return frame.kind == kind;
 }
 
@@ -117,20 +125,42 @@ static inline void callee_sends(struct span bytes)
 
 static inline void callee_welcomes(uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes)
 {
-	struct buffer bytes = {0};
-	frame_welcome(&bytes, epoch, credit_commands, credit_bytes, 1);
+	struct buffer      bytes = {0};
+	const struct frame welcome = {.epoch = epoch,
+	                              .begun = begun,
+	                              .credit_commands = credit_commands,
+	                              .credit_bytes = credit_bytes,
+	                              .placement_version = 1};
+	frame_welcome(&bytes, &welcome);
 	callee_sends(buffer_span(&bytes));
 	buffer_free(&bytes);
 }
 
-static inline void callee_replies(uint64_t epoch, uint64_t id, enum err err, unsigned flags)
+/* A frame of replies, or of calls, that tells what was taken. */
+static inline void callee_sends_items(struct frame_out *out, uint64_t taken)
+{
+	frame_set_taken(&out->bytes, taken);
+	callee_sends(buffer_span(&out->bytes));
+	callee_sent += out->bytes.size;
+	buffer_free(&out->bytes);
+}
+
+static inline void callee_replies_sized(uint64_t epoch, uint64_t id, enum err err, unsigned flags,
+                                        size_t size)
 {
 	struct frame_out out = {0};
+	char            *text = calloc(1, size + 1);
 	frame_reply(&out, id, err, flags, span_of(NULL, 0));
 	msgpack_packer packer = frame_out_packer(&out);
-	msgpack_pack_nil(&packer);
-	callee_sends(frame_seal_replies(&out, epoch));
-	buffer_free(&out.bytes);
+	pack_str(&packer, span_of(text, size));
+	free(text);
+	(void)frame_seal_replies(&out, epoch);
+	callee_sends_items(&out, callee_took);
+}
+
+static inline void callee_replies(uint64_t epoch, uint64_t id, enum err err, unsigned flags)
+{
+	callee_replies_sized(epoch, id, err, flags, 0);
 }
 
 static inline void begin(void)

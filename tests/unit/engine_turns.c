@@ -5,6 +5,7 @@
 #include "actors/rt/token.h"
 #include "actors/shard/engine/engine.h"
 #include "schemas/fields/account.h"
+#include "schemas/fields/delivery.h"
 #include "schemas/fields/pass.h"
 #include "schemas/fields/system.h"
 #include "schemas/fields/template.h"
@@ -14,11 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum who { COMMAND_LINE, TIMER, WHO_COUNT };
+enum who { COMMAND_LINE, TIMER, NEXT_TIMER, WHO_COUNT };
 enum { QUICK_US = 1000000000, DEADLINE_US = 60000000, TURNS_MAX = 1000, SEGMENT_LARGE_BYTES = 8 << 20 };
 
-static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}};
-static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER};
+static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}, {1, "n"}};
+static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TIMER};
 static const struct account_id account = {{1, 2, 3}};
 static const mono_us           now = {1000000000};
 static struct place            place;
@@ -26,25 +27,34 @@ static struct store           *store;
 static struct engine          *engine;
 static struct frame_out        calls[WHO_COUNT];
 static uint64_t                asked, fetch_asked;
-static bool                    timer_is_deaf;
+static int64_t                 begun;
+static bool                    is_deaf[WHO_COUNT];
 
 enum err __real_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
 enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
 
 enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
 {
-	bool fails = timer_is_deaf && to->id[0] == peers[TIMER].id[0];
-	return fails ? ERR_WOULD_BLOCK : __real_mailbox_send(mailbox, to, bytes);
+	for (enum who who = 0; who < WHO_COUNT; who++)
+		if (is_deaf[who] && to->id[0] == peers[who].id[0]) return ERR_WOULD_BLOCK;
+	return __real_mailbox_send(mailbox, to, bytes);
 }
 
 /* What is asked ------------------------------------------------------------------------------------------- */
 
-static void hello(enum who who)
+static void hello_of(enum who who, int64_t session_begun)
 {
-	struct buffer bytes = {0};
-	frame_hello(&bytes, roles[who], 0, 0);
+	struct buffer      bytes = {0};
+	const struct frame frame = {
+	    .role = roles[who], .begun = {session_begun}, .credit_bytes = SESSION_ANSWER_BYTES};
+	frame_hello(&bytes, &frame);
 	post_in(&peers[who], buffer_span(&bytes));
 	buffer_free(&bytes);
+}
+
+static void hello(enum who who)
+{
+	hello_of(who, ++begun);
 }
 
 static msgpack_packer call(enum who who, enum message message, uint32_t arguments)
@@ -209,11 +219,11 @@ Test(engine_turns, go_on_after_a_full_record_when_nobody_sends_a_letter)
 
 Test(engine_turns, begin_the_timer_s_session_anew_when_it_could_not_be_asked)
 {
-	timer_is_deaf = true;
+	is_deaf[TIMER] = true;
 	ask_for_passes(1);
 	turn();
 	cr_expect_not(engine_issuer_up(engine));
-	timer_is_deaf = false;
+	is_deaf[TIMER] = false;
 	(void)read_letters(TIMER);
 	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
 	send_calls(TIMER);
@@ -222,4 +232,118 @@ Test(engine_turns, begin_the_timer_s_session_anew_when_it_could_not_be_asked)
 	hello(TIMER);
 	turn();
 	cr_expect(engine_issuer_up(engine));
+}
+
+/* Who the timer is ---------------------------------------------------------------------------------------- */
+
+static bool timer_is(enum who who)
+{
+	return engine_issuer_up(engine) && engine->timer.id[0] == peers[who].id[0];
+}
+
+/* What a process left in the mailbox may be read after what its successor says. */
+Test(engine_turns, do_not_believe_a_timer_that_has_been_succeeded)
+{
+	hello_of(NEXT_TIMER, begun + 10);
+	hello_of(TIMER, begun);
+	hello_of(TIMER, begun + 5);
+	turn();
+	cr_expect(timer_is(NEXT_TIMER));
+	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
+	send_calls(TIMER);
+	turn();
+	cr_expect(timer_is(NEXT_TIMER));
+	cr_expect_eq(read_letters(TIMER), 0, "it has no session any more");
+	(void)call(NEXT_TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
+	send_calls(NEXT_TIMER);
+	turn();
+	cr_expect_eq(read_letters(NEXT_TIMER), engine->facts.epoch);
+}
+
+Test(engine_turns, do_not_believe_a_timer_that_cannot_be_welcomed)
+{
+	is_deaf[NEXT_TIMER] = true;
+	hello_of(NEXT_TIMER, begun + 10);
+	turn();
+	cr_expect(timer_is(TIMER), "the one before stays");
+	is_deaf[NEXT_TIMER] = false;
+	hello_of(NEXT_TIMER, begun + 10);
+	turn();
+	cr_expect(timer_is(NEXT_TIMER));
+}
+
+Test(engine_turns, forget_nothing_for_a_hello_that_was_said_twice)
+{
+	ask_for_passes(1);
+	turn();
+	(void)read_letters(TIMER);
+	turn();
+	(void)read_letters(TIMER);
+	cr_assert_neq(fetch_asked, 0);
+	fetch_asked = 0;
+	hello_of(TIMER, begun);
+	turn();
+	(void)read_letters(TIMER);
+	cr_expect_eq(fetch_asked, 0, "it has been asked already");
+	hello(TIMER);
+	turn();
+	(void)read_letters(TIMER);
+	cr_expect_neq(fetch_asked, 0);
+}
+
+/* Room for answers ---------------------------------------------------------------------------------------- */
+
+static struct reply the_reply(enum who who)
+{
+	static msgpack_zone *zone;
+	struct reply         reply = {.id = 0};
+	struct peer          to;
+	struct span          bytes;
+	struct frame         frame;
+	if (zone) msgpack_zone_free(zone);
+	zone = msgpack_zone_new(1024);
+	while (post_out(&to, &bytes)) {
+		must(frame_open(bytes, zone, &frame) == OK);
+		if (frame.kind == FRAME_REPLIES && frame.count && to.id[0] == peers[who].id[0])
+			must(reply_open(&frame.items[0], &reply) == OK);
+	}
+	return reply;
+}
+
+static enum err set_account(void)
+{
+	msgpack_packer packer = call(COMMAND_LINE, MSG_ACCOUNT_SET, ARGS_ACCOUNT_SET);
+	for (unsigned i = 0; i < ARGS_ACCOUNT_SET; i++)
+		if (i == ARG_ACCOUNT_SET_rewards)
+			msgpack_pack_true(&packer);
+		else
+			msgpack_pack_nil(&packer);
+	send_calls(COMMAND_LINE);
+	turn();
+	return the_reply(COMMAND_LINE).err;
+}
+
+Test(engine_turns, do_nothing_whose_answer_has_no_room)
+{
+	struct session *session = session_find(&engine->sessions, &peers[COMMAND_LINE]);
+	uint64_t        seq = store_decided_seq(store);
+	window_add(session->window, SESSION_ANSWER_BYTES);
+	cr_expect_eq(set_account(), ERR_OVERLOADED);
+	cr_expect_eq(store_decided_seq(store), seq);
+	window_drop(session->window, SESSION_ANSWER_BYTES);
+	cr_expect_eq(set_account(), OK);
+	cr_expect_gt(store_decided_seq(store), seq);
+}
+
+Test(engine_turns, refuse_a_list_while_nothing_is_received)
+{
+	struct session *session = session_find(&engine->sessions, &peers[COMMAND_LINE]);
+	window_add(session->window, SESSION_LIST_BYTES);
+	session->window->full_since = now.v - ANSWERS_STALL_MS * US_PER_MS;
+	(void)call(COMMAND_LINE, MSG_DELIVERY_LIST, ARGS_DELIVERY_LIST);
+	msgpack_packer packer = frame_out_packer(&calls[COMMAND_LINE]);
+	msgpack_pack_nil(&packer);
+	send_calls(COMMAND_LINE);
+	turn();
+	cr_expect_eq(the_reply(COMMAND_LINE).err, ERR_OVERLOADED);
 }

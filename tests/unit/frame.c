@@ -181,16 +181,41 @@ Test(frame, replies_read_as_they_were_written)
 Test(frame, hello_and_welcome_read_as_they_were_written)
 {
 	struct buffer bytes = {0};
-	frame_hello(&bytes, ROLE_CLI, 77, WANTS_KEY_IDS);
+	struct frame  said = {.role = ROLE_CLI,
+	                      .index = 77,
+	                      .wants = WANTS_KEY_IDS,
+	                      .begun = {1 << 20},
+	                      .epoch = 5,
+	                      .credit_commands = 2048,
+	                      .credit_bytes = 1 << 23,
+	                      .placement_version = 1};
+	frame_hello(&bytes, &said);
 	struct frame frame = open_ok(buffer_span(&bytes));
 	cr_expect(frame.kind == FRAME_HELLO && frame.role == ROLE_CLI && frame.index == 77 &&
 	          frame.wants == WANTS_KEY_IDS);
+	cr_expect(frame.begun.v == 1 << 20 && frame.credit_bytes == 1 << 23);
 	buffer_clear(&bytes);
-	frame_welcome(&bytes, 5, 2048, 1 << 23, 1);
+	frame_welcome(&bytes, &said);
 	frame = open_ok(buffer_span(&bytes));
 	cr_expect(frame.kind == FRAME_WELCOME && frame.epoch == 5 && frame.placement_version == 1);
 	cr_expect(frame.credit_commands == 2048 && frame.credit_bytes == 1 << 23);
+	cr_expect_eq(frame.begun.v, 1 << 20);
 	buffer_free(&bytes);
+}
+
+Test(frame, tells_what_was_taken)
+{
+	add_loyalty(1, 1);
+	(void)frame_seal_calls(&out, 1, 2, 3);
+	frame_set_taken(&out.bytes, UINT64_MAX - 5);
+	struct frame frame = open_ok(buffer_span(&out.bytes));
+	cr_expect(frame.taken == UINT64_MAX - 5 && frame.epoch == 1 && frame.placement_version == 2 &&
+	          frame.waiting == 3);
+	frame_clear(&out);
+	(void)frame_seal_replies(&out, 4);
+	frame_set_taken(&out.bytes, 6);
+	frame = open_ok(buffer_span(&out.bytes));
+	cr_expect(frame.taken == 6 && frame.epoch == 4 && frame.count == 0);
 }
 
 Test(frame, may_be_sealed_empty_or_twice)
@@ -227,28 +252,33 @@ Test(frame, refuses_heads_that_are_none)
 	    {"\x01", 1},
 	    {"\x90", 1},
 	    {"\x91\x01", 2},
-	    {"\x94\x00\x01\x01\x01", 5}, /* no such kind */
-	    {"\x94\x05\x01\x01\x01", 5},
-	    {"\x94\xff\x01\x01\x01", 5},
-	    {"\x95\x01\x01\x01\x01\x00", 6},     /* HELLO of another protocol */
-	    {"\x95\x01\x02\x7f\x01\x00", 6},     /* of no such role */
-	    {"\x95\x01\x02\x01\xff\x00", 6},     /* of a negative index */
-	    {"\x95\x01\x02\x01\x01\x02", 6},     /* that wants what there is not */
-	    {"\x96\x01\x02\x01\x01\x01\x01", 7}, /* with too much */
-	    {"\x96\x02\x01\x01\x01\x01\x01", 7}, /* WELCOME of another protocol */
-	    {"\x96\x02\x02\xff\x01\x01\x01", 7},
-	    {"\x95\x03\x01\x01\x01\x01", 6}, /* CALLS without a list */
-	    {"\x95\x03\xa1x\x01\x01\x90", 7},
-	    {"\x95\x03\x01\x01\xff\x90", 6},
-	    {"\x93\x04\x01\x80", 4},     /* REPLIES with a map */
-	    {"\x93\x04\x01\x90\x00", 5}, /* with something after */
+	    {"\x97\x00\x03\x01\x01\x00\x01\x01", 8}, /* no such kind */
+	    {"\x97\x05\x03\x01\x01\x00\x01\x01", 8},
+	    {"\x97\xff\x03\x01\x01\x00\x01\x01", 8},
+	    {"\x97\x01\x02\x01\x01\x00\x01\x01", 8},     /* HELLO of another protocol */
+	    {"\x97\x01\x03\x7f\x01\x00\x01\x01", 8},     /* of no such role */
+	    {"\x97\x01\x03\x01\xff\x00\x01\x01", 8},     /* of a negative index */
+	    {"\x97\x01\x03\x01\x01\x02\x01\x01", 8},     /* that wants what there is not */
+	    {"\x97\x01\x03\x01\x01\x00\xc0\x01", 8},     /* begun at no time */
+	    {"\x97\x01\x03\x01\x01\x00\x01\xff", 8},     /* with a negative credit */
+	    {"\x98\x01\x03\x01\x01\x00\x01\x01\x01", 9}, /* with too much */
+	    {"\x97\x02\x02\x01\x01\x01\x01\x01", 8},     /* WELCOME of another protocol */
+	    {"\x97\x02\x03\xff\x01\x01\x01\x01", 8},
+	    {"\x97\x02\x03\x01\xc0\x01\x01\x01", 8},
+	    {"\x96\x03\x01\x01\x01\x01\x01", 7}, /* CALLS without a list */
+	    {"\x96\x03\xa1x\x01\x01\x01\x90", 8},
+	    {"\x96\x03\x01\xff\x01\x01\x90", 7},
+	    {"\x96\x03\x01\x01\x01\xff\x90", 7},
+	    {"\x94\x04\x01\x01\x80", 5},     /* REPLIES with a map */
+	    {"\x94\x04\x01\xff\x90", 5},     /* that took less than nothing */
+	    {"\x94\x04\x01\x01\x90\x00", 6}, /* with something after */
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct frame frame;
 		cr_expect_eq(frame_open(span_of(rows[i].bytes, rows[i].size), &zone, &frame), ERR_MALFORMED,
 		             "row %zu", i);
 	}
-	cr_expect_eq(open_ok(span_of("\x93\x04\x01\x90", 4)).count, 0);
+	cr_expect_eq(open_ok(span_of("\x94\x04\x01\x01\x90", 5)).count, 0);
 }
 
 /* Items as bytes: "\x97" id, message, deadline, account, key hash, request id, arguments. */

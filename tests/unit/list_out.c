@@ -14,12 +14,13 @@ static struct {
 	unsigned      count;
 } parts;
 
-static void keep_part(void *user, struct buffer *part)
+static enum err keep_part(void *user, struct buffer *part)
 {
 	cr_assert_eq(user, &parts);
 	cr_assert_lt(parts.count, PARTS_MAX);
 	buffer_append(&parts.bytes[parts.count++], part->at, part->size);
 	buffer_clear(part);
+	return OK;
 }
 
 static struct outcome outcome = {.payload = &payload, .part = keep_part, .part_user = &parts};

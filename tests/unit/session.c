@@ -1,10 +1,25 @@
-/* A shard's sessions: when all places are taken, a command's goes before one of a process that stays. */
+/* A shard's sessions: when all places are taken, a command's goes before one of a process that stays; a process' successor
+ * takes its place; and who does not say what he has received is asked. */
 #include "actors/shard/engine/session.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+enum { EPOCH = 3 };
+
 static struct sessions sessions;
+static unsigned        sent; /* frames */
+static bool            peer_is_gone;
+
+enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
+
+enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+{
+	cr_assert(!mailbox && to && bytes.size);
+	if (peer_is_gone) return ERR_PEER_GONE;
+	sent++;
+	return OK;
+}
 
 static struct peer peer_of(unsigned number)
 {
@@ -15,10 +30,11 @@ static struct peer peer_of(unsigned number)
 
 static void open_as(unsigned number, enum role role)
 {
-	struct peer     peer = peer_of(number);
-	struct session *session = session_open(&sessions, &peer, (mono_us){number});
+	struct peer  peer = peer_of(number);
+	struct frame hello = {
+	    .role = role, .index = number, .begun = {number}, .credit_bytes = SESSION_ANSWER_BYTES};
+	struct session *session = session_open(&sessions, &peer, &hello, (mono_us){number});
 	cr_assert(session);
-	session->role = role;
 }
 
 static bool is_open(unsigned number)
@@ -59,7 +75,7 @@ Test(session, the_longest_idle_one_goes_where_no_command_is_left)
 static void hear(unsigned number, uint32_t waiting)
 {
 	struct peer peer = peer_of(number);
-	session_heard(&sessions, session_find(&sessions, &peer), (mono_us){9}, waiting);
+	session_waits(&sessions, session_find(&sessions, &peer), waiting);
 }
 
 /* Half of what callers wait for, so that the other half is under way meanwhile. */
@@ -95,4 +111,125 @@ Test(session, those_who_waited_are_remembered_a_while)
 	for (unsigned i = 0; i < 1000; i++)
 		hear(0, 1);
 	cr_expect_eq(sessions_share(&sessions), BATCH_COMMANDS_MIN);
+}
+
+/* Successors ---------------------------------------------------------------------------------------------- */
+
+static struct frame hello_of(enum role role, uint32_t index, int64_t begun)
+{
+	return (struct frame){
+	    .role = role, .index = index, .begun = {begun}, .credit_bytes = SESSION_ANSWER_BYTES};
+}
+
+static struct session *open_hello(unsigned number, const struct frame *hello)
+{
+	struct peer     peer = peer_of(number);
+	struct session *session = session_open(&sessions, &peer, hello, (mono_us){0});
+	cr_assert(session);
+	return session;
+}
+
+Test(session, a_successor_ends_the_sessions_before_it)
+{
+	struct frame first = hello_of(ROLE_TIMER, 0, 10), second = hello_of(ROLE_TIMER, 0, 20);
+	struct frame other = hello_of(ROLE_TIMER, 1, 5), http = hello_of(ROLE_HTTP, 0, 6);
+	(void)open_hello(1, &first);
+	(void)open_hello(2, &other);
+	(void)open_hello(3, &http);
+	cr_expect_not(sessions_outdate(&sessions, &second));
+	sessions_succeed(&sessions, open_hello(4, &second));
+	cr_expect_not(is_open(1));
+	cr_expect(is_open(2) && is_open(3) && is_open(4));
+	cr_expect(sessions_outdate(&sessions, &first), "left behind by one that is no more");
+	cr_expect_not(sessions_outdate(&sessions, &second), "its own, again");
+	cr_expect_not(sessions_outdate(&sessions, &other));
+}
+
+Test(session, commands_have_no_successors)
+{
+	struct frame first = hello_of(ROLE_CLI, 7, 10), second = hello_of(ROLE_CLI, 7, 20);
+	(void)open_hello(1, &first);
+	sessions_succeed(&sessions, open_hello(2, &second));
+	cr_expect(is_open(1) && is_open(2));
+	cr_expect_not(sessions_outdate(&sessions, &first));
+}
+
+Test(session, begun_anew_has_nothing_of_the_one_before)
+{
+	struct frame    first = hello_of(ROLE_HTTP, 0, 10), second = hello_of(ROLE_HTTP, 0, 20);
+	struct session *session = open_hello(1, &first);
+	frame_reply(session_outbox(&sessions, session, OUTBOX_LATER, EPOCH), 5, OK, 0, span_of(NULL, 0));
+	window_add(session->window, 100);
+	session = open_hello(1, &second);
+	cr_expect_eq(sessions.count, 1);
+	cr_expect_eq(session->out[OUTBOX_LATER].count, 0);
+	cr_expect_eq(session->begun.v, 20);
+	cr_expect_eq(sessions.windows.held, 0);
+}
+
+/* Receipts ------------------------------------------------------------------------------------------------ */
+
+static void ask_at(int64_t ms)
+{
+	sessions_ask(&sessions, NULL, EPOCH, (mono_us){ms * US_PER_MS});
+}
+
+static struct session *owing(enum role role)
+{
+	struct frame    hello = hello_of(role, 0, 10);
+	struct session *session = open_hello(1, &hello);
+	struct buffer   frame = {0};
+	(void)frame_begin_replies(&session->out[OUTBOX_NEXT]);
+	buffer_append(&frame, session->out[OUTBOX_NEXT].bytes.at, session->out[OUTBOX_NEXT].bytes.size);
+	window_add(session->window, frame.size);
+	cr_assert_eq(session_send(session, NULL, &frame), OK);
+	sent = 0;
+	buffer_free(&frame);
+	return session;
+}
+
+Test(session, who_owes_a_receipt_and_is_silent_is_asked)
+{
+	struct session *session = owing(ROLE_HTTP);
+	ask_at(RECEIPT_ASK_MS - 1);
+	cr_expect_eq(sent, 0);
+	ask_at(2 * RECEIPT_ASK_MS);
+	cr_expect_eq(sent, 1);
+	ask_at(2 * RECEIPT_ASK_MS + RECEIPT_ASK_MS / 2);
+	cr_expect_eq(sent, 1);
+	ask_at(3 * RECEIPT_ASK_MS);
+	cr_expect_eq(sent, 2);
+	struct frame frame = {.kind = FRAME_CALLS, .taken = session->window->sent};
+	cr_expect(session_heard(session, (mono_us){3 * RECEIPT_ASK_MS * US_PER_MS}, &frame, 33));
+	cr_expect_eq(session->window->held, 0);
+	cr_expect_eq(session->taken, 33);
+	ask_at(10 * RECEIPT_ASK_MS);
+	cr_expect_eq(sent, 2, "nothing is owed");
+}
+
+Test(session, who_owes_a_receipt_and_is_gone_ends)
+{
+	(void)owing(ROLE_CLI);
+	cr_expect_gt(sessions.command_windows.held, 0);
+	cr_expect_eq(sessions.windows.held, 0);
+	peer_is_gone = true;
+	ask_at(2 * RECEIPT_ASK_MS);
+	cr_expect_eq(sessions.count, 0);
+	cr_expect_eq(sessions.command_windows.held, 0);
+}
+
+Test(session, is_not_believed_to_have_received_more_than_was_sent)
+{
+	struct session *session = owing(ROLE_HTTP);
+	struct frame    frame = {.kind = FRAME_CALLS, .taken = session->window->sent + 1};
+	cr_expect_not(session_heard(session, (mono_us){0}, &frame, 33));
+}
+
+Test(session, a_tiny_answer_has_always_room)
+{
+	struct session *session = owing(ROLE_HTTP);
+	window_add(session->window, SESSION_ANSWER_BYTES);
+	cr_expect_not(session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES));
+	cr_expect_not(session_fits(session, WINDOW_READ, ANSWER_TINY_BYTES + 1));
+	cr_expect(session_fits(session, WINDOW_READ, ANSWER_TINY_BYTES));
 }

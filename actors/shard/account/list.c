@@ -8,14 +8,14 @@ enum err on_ACCOUNT_LIST(struct request *request, struct outcome *outcome)
 	struct account_row row;
 	struct list_out    list;
 	uint64_t           total = 0;
-	enum err           err;
+	enum err           err = OK;
 	list_begin(&list, outcome);
-	while (!(err = account_row_next(request->view, &id, &row))) {
+	while (!list.err && !(err = account_row_next(request->view, &id, &row))) {
 		msgpack_packer pk = buffer_packer(list_item(&list));
 		account_pack(id, &row, &pk);
 		total++;
 	}
-	if (err == ERR_NOT_FOUND) err = list_end(&list, total, false);
+	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, total, false);
 	list_drop(&list);
 	return err;
 }

@@ -47,7 +47,8 @@ static enum err list_pending(struct listing *listing)
 	struct delivery row = {.account = request->account->id};
 	bool            wanted;
 	enum err        err = delivery_from(request->view, &row);
-	while (!err && !memcmp(row.account.b, request->account->id.b, sizeof row.account.b)) {
+	while (!err && !listing->list.err &&
+	       !memcmp(row.account.b, request->account->id.b, sizeof row.account.b)) {
 		if ((err = delivery_is_wanted(request->view, request->account, &row, &wanted))) return err;
 		list_row(listing, &row, wanted ? DELIVERY_PENDING : DELIVERY_DISCARDED);
 		err = delivery_next(request->view, &row);
@@ -60,8 +61,9 @@ static enum err list_ended(struct listing *listing)
 	struct request     *request = listing->request;
 	struct delivery_end row = {.number = 0};
 	wall_us             kept = {request->now.v - DELIVERIES_KEPT_DAYS * INT64_C(86400) * US_PER_SEC};
-	enum err            err;
-	while (!(err = delivery_end_after(request->view, request->account->id, row.number, &row)))
+	enum err            err = OK;
+	while (!listing->list.err &&
+	       !(err = delivery_end_after(request->view, request->account->id, row.number, &row)))
 		if (row.ended.v >= kept.v) list_row(listing, &row.was, row.outcome);
 	return err == ERR_NOT_FOUND ? OK : err;
 }

@@ -8,12 +8,9 @@
 #include "schemas/fields/system.h"
 #include "schemas/json.h"
 
-void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
-                   const struct outcome *outcome)
+static void put_answer(struct frame_out *out, const struct call *call, enum err err,
+                       const struct outcome *outcome)
 {
-	enum outbox       box = store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT;
-	struct frame_out *out = session_outbox(&engine->sessions, session, box, engine->facts.epoch);
-	if (!out) return; /* no memory: the caller's own deadline answers */
 	struct reply head = {.id = call->id, .err = err, .key_id = call->has_key_id ? &call->key_id : NULL};
 	if (outcome) {
 		head.flags = outcome->flags;
@@ -29,6 +26,17 @@ void engine_answer(struct engine *engine, struct session *session, const struct 
 		pack_text(&pk, outcome->message);
 	else
 		msgpack_pack_nil(&pk);
+}
+
+void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
+                   const struct outcome *outcome)
+{
+	enum outbox       box = store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT;
+	struct frame_out *out = session_outbox(&engine->sessions, session, box, engine->facts.epoch);
+	if (!out) return; /* no memory: the caller's own deadline answers */
+	size_t before = out->bytes.size;
+	put_answer(out, call, err, outcome);
+	window_add(session->window, out->bytes.size - before);
 }
 
 /* Is this a command that happens once, however often it comes? */
@@ -202,6 +210,14 @@ static enum err handle_once(struct engine *engine, struct request *request, stru
 	return once_end(request, outcome, &once);
 }
 
+/* Hands it to a reader, unless there has been no room for such an answer for a while. */
+static enum err give_to_reader(struct engine *engine, const struct session *session, const struct call *call)
+{
+	if (window_is_stalled(session->window, REPLY_PART_BYTES_MAX, engine->now)) return ERR_OVERLOADED;
+	enum err err = readers_add(engine->readers, session, call, engine->service_now);
+	return err ? err : ERR_PARKED;
+}
+
 static enum err run(struct engine *engine, const struct session *session, struct call *call, bool prepared,
                     struct outcome *outcome)
 {
@@ -225,10 +241,10 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	enum err err = enter(engine, session, call, &request);
 	if (err || (err = check_ranges(call, outcome))) return err;
 	if ((err = check_texts(session, call, outcome))) return err;
-	if (message_row(call->message)->effect == EFFECT_SCAN)
-		return (err = readers_add(engine->readers, &session->peer, call, engine->service_now))
-		           ? err
-		           : ERR_PARKED;
+	if (message_row(call->message)->effect == EFFECT_SCAN) return give_to_reader(engine, session, call);
+	if (message_row(call->message)->effect == EFFECT_WRITE &&
+	    !session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES))
+		return ERR_OVERLOADED;
 	if (request.account) request.ledger_last = *account_ledger(&engine->accounts, call->account);
 	if (happens_once(session, call))
 		err = handle_once(engine, &request, outcome); /* answering it again needs no room */
@@ -275,6 +291,10 @@ static enum err decide(struct engine *engine, struct session *session, struct ca
 	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
 	if (!err && !prepared && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);
 	if (!err) err = run(engine, session, call, prepared, &outcome);
+	/* What was written has its room already. */
+	if (!err && message_row(call->message)->effect == EFFECT_READ &&
+	    !session_fits(session, WINDOW_READ, outcome.payload->size))
+		err = ERR_OVERLOADED;
 	enum err fatal = end_command(engine, call, err);
 	if (fatal) return fatal;
 	if (err == ERR_PARKED && message_row(call->message)->effect == EFFECT_SCAN) return OK;

@@ -73,26 +73,49 @@ void engine_close(struct engine *engine)
 
 /* Frames -------------------------------------------------------------------------------------------------- */
 
+static enum err welcome(struct engine *engine, const struct peer *peer, const struct frame *hello)
+{
+	struct buffer      bytes = {0};
+	const struct frame head = {.epoch = engine->facts.epoch,
+	                           .begun = hello->begun,
+	                           .credit_commands = SESSION_CREDIT_COMMANDS,
+	                           .credit_bytes = SESSION_CREDIT_BYTES,
+	                           .placement_version = PLACEMENT_VERSION};
+	frame_welcome(&bytes, &head);
+	enum err err = bytes.failed ? ERR_NO_MEMORY
+	                            : mailbox_send(engine->mailbox, peer, buffer_span(&bytes));
+	buffer_free(&bytes);
+	return err;
+}
+
+/* The issuer is the timer that was welcomed last. */
+static void adopt_timer(struct engine *engine, const struct peer *peer)
+{
+	issuance_forget_asked(&engine->issuance);
+	engine->timer = *peer;
+	engine->timer_known = true;
+	engine->timer_heard = engine->now;
+	engine_dismiss_question(engine); /* whoever asked it has no use for the answer any more */
+}
+
+/* A process that died has left its HELLOs in the mailbox, and they may be read after its successor's. So nothing is
+ * believed of a HELLO that a later one outdates, or whose sender cannot be answered. */
 static void on_hello(struct engine *engine, const struct peer *peer, const struct frame *frame)
 {
-	struct buffer   welcome = {0};
-	struct session *session = session_open(&engine->sessions, peer, engine->now);
-	if (!session) return; /* it will say hello again */
-	session->role = frame->role;
-	session->index = frame->index;
-	session->wants = frame->wants;
-	if (frame->role == ROLE_TIMER) {
-		issuance_forget_asked(&engine->issuance);
-		engine->timer = *peer;
-		engine->timer_known = true;
-		engine->timer_heard = engine->now;
-		engine_dismiss_question(engine); /* whoever asked it has no use for the answer any more */
-	}
-	frame_welcome(&welcome, engine->facts.epoch, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES,
-	              PLACEMENT_VERSION);
-	if (welcome.failed || mailbox_send(engine->mailbox, peer, buffer_span(&welcome)))
+	struct session *session = session_find(&engine->sessions, peer);
+	bool            is_again = session && session->begun.v == frame->begun.v;
+	if (sessions_outdate(&engine->sessions, frame)) return;
+	if (!is_again && !(session = session_open(&engine->sessions, peer, frame, engine->now)))
+		return; /* it will say hello again */
+	/* Sending alone may not notice that a connection has ended. */
+	(void)mailbox_waiting(engine->mailbox);
+	if (welcome(engine, peer, frame)) {
 		session_close(&engine->sessions, session);
-	buffer_free(&welcome);
+		return;
+	}
+	if (is_again) return;
+	sessions_succeed(&engine->sessions, session);
+	if (frame->role == ROLE_TIMER) adopt_timer(engine, peer);
 }
 
 /* Calls of a session that this process does not know, or of another life of the shard: certainly not done. */
@@ -120,6 +143,27 @@ static bool is_timer(const struct engine *engine, const struct peer *peer)
 	       memcmp(peer->id, engine->timer.id, peer->size) == 0;
 }
 
+/* Counts the frame in its session. Is there something in it to be seen to? */
+static bool hear(struct engine *engine, const struct frame *frame)
+{
+	const struct peer *from = &engine->letter.from;
+	struct session    *session = session_find(&engine->sessions, from);
+	bool               is_call = frame->kind == FRAME_CALLS, is_of_timer = is_timer(engine, from);
+	if (session && frame->epoch != engine->facts.epoch) session = NULL;
+	if (session && !session_heard(session, engine->now, frame, engine->letter.bytes.size)) {
+		log_warn("false_receipt", "role=%s index=%u", role_text(session->role), session->index);
+		session_close(&engine->sessions, session);
+		session = NULL;
+	}
+	if (!session) {
+		if (is_call) refuse_frame(engine, from, frame);
+		return false;
+	}
+	if (is_of_timer) engine->timer_heard = engine->now;
+	if (is_call) session_waits(&engine->sessions, session, frame->waiting);
+	return is_call || is_of_timer;
+}
+
 /* Takes the frame in; what it asks is seen to item by item. A frame of no use is empty afterwards. */
 static enum err begin_frame(struct engine *engine)
 {
@@ -132,17 +176,9 @@ static enum err begin_frame(struct engine *engine)
 		log_warn("malformed_frame", "bytes=%zu", engine->letter.bytes.size);
 	} else if (frame->kind == FRAME_HELLO) {
 		on_hello(engine, from, frame);
-	} else if (frame->kind == FRAME_CALLS) {
-		struct session *session = session_find(&engine->sessions, from);
-		useful = session && frame->epoch == engine->facts.epoch;
-		if (useful)
-			session_heard(&engine->sessions, session, engine->now, frame->waiting);
-		else
-			refuse_frame(engine, from, frame);
-	} else if (frame->kind == FRAME_REPLIES) {
-		useful = is_timer(engine, from) && frame->epoch == engine->facts.epoch;
+	} else if (frame->kind != FRAME_WELCOME) {
+		useful = hear(engine, frame);
 	}
-	if (useful && is_timer(engine, from)) engine->timer_heard = engine->now;
 	engine->frame_at = 0;
 	if (!useful) frame->count = 0;
 	return OK;
@@ -281,13 +317,15 @@ static enum err commit(struct engine *engine, bool idle)
 
 static void send_results(struct engine *engine)
 {
-	struct peer   peer;
-	struct buffer frame;
-	while (readers_next(engine->readers, &peer, &frame)) {
-		struct session *session = session_find(&engine->sessions, &peer);
-		if (session && mailbox_send(engine->mailbox, &peer, buffer_span(&frame)))
+	struct result *result;
+	while ((result = readers_next(engine->readers))) {
+		struct session *session = session_find(&engine->sessions, &result->peer);
+		if (!session || session->window != result->window)
+			window_drop(result->window,
+			            result->frame.size); /* the session that asked has ended */
+		else if (session_send(session, engine->mailbox, &result->frame))
 			session_close(&engine->sessions, session);
-		buffer_free(&frame);
+		result_free(&result);
 	}
 }
 
@@ -307,6 +345,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if (err || (err = look_for_damage(engine))) return err;
 	tell(engine);
 	send_results(engine);
+	sessions_ask(&engine->sessions, engine->mailbox, engine->facts.epoch, now);
 	engine_expire_parked(engine);
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_letters(engine, more))) return err;

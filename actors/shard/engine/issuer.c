@@ -83,10 +83,11 @@ void engine_expire_parked(struct engine *engine)
 void engine_ask_timer(struct engine *engine)
 {
 	if (engine->to_timer.count == 0) return;
-	struct span frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, PLACEMENT_VERSION,
-	                                     engine->to_timer.count);
-	if (frame.size == 0 || mailbox_send(engine->mailbox, &engine->timer, frame)) {
-		struct session *session = session_find(&engine->sessions, &engine->timer);
+	struct session *session = session_find(&engine->sessions, &engine->timer);
+	struct span     frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, PLACEMENT_VERSION,
+	                                         engine->to_timer.count);
+	if (session) window_add(session->window, frame.size);
+	if (!session || frame.size == 0 || session_send(session, engine->mailbox, &engine->to_timer.bytes)) {
 		if (session) session_close(&engine->sessions, session); /* so that it says hello again */
 		engine->timer_known = false;
 	}

@@ -119,6 +119,7 @@ static enum err tell(struct engine *engine, const struct creation_wait *wait)
 	if (!session) return OK;
 	enum err err = look(engine, wait->account, wait->number, &outcome, &answer);
 	outcome.flags |= wait->flags;
+	if (!answer && !session_fits(session, WINDOW_READ, outcome.payload->size)) answer = ERR_OVERLOADED;
 	if (!err) engine_answer(engine, session, &call, answer, &outcome);
 	return err;
 }

@@ -19,20 +19,15 @@
 
 /* Lists of accounts have all but the first: what the shard as a whole is asked, renderings of deliveries above all, never
  * waits for long lists. */
-enum { READER_THREADS = 3 };
+enum { READER_THREADS = 3, PAYLOAD_KEPT_BYTES = 256 << 10 };
 
 struct job {
 	struct peer      peer;
+	struct window   *window;
 	struct kept_call kept;
 	struct lent      lent;
 	wall_us          now;
 	struct job      *next;
-};
-
-struct result {
-	struct peer    peer;
-	struct buffer  frame;
-	struct result *next;
 };
 
 struct reader {
@@ -65,6 +60,7 @@ static void job_free(struct job *job)
 {
 	lent_free(&job->lent);
 	kept_call_free(&job->kept);
+	window_leave(&job->window);
 	free(job);
 }
 
@@ -77,19 +73,33 @@ struct answer {
 	bool is_lost; /* a part found no memory: what came would pass for whole, so no more leaves */
 };
 
+void result_free(struct result **result_p)
+{
+	struct result *result = *result_p;
+	*result_p = NULL;
+	if (!result) return;
+	window_leave(&result->window);
+	buffer_free(&result->frame);
+	free(result);
+}
+
+/* Takes the frame that has been filled; its bytes have been counted. */
 static void put_result(struct answer *answer)
 {
 	struct result *result = calloc(1, sizeof *result);
 	struct span    frame = frame_seal_replies(&answer->out, answer->readers->facts->epoch);
-	if (result) buffer_append(&result->frame, frame.at, frame.size);
-	frame_clear(&answer->out);
-	answer->is_lost |= !result || frame.size == 0 || result->frame.failed;
+	answer->is_lost |= !result || frame.size == 0;
 	if (answer->is_lost) { /* the caller's own deadline answers */
-		if (result) buffer_free(&result->frame);
-		free(result);
+		window_drop(answer->job->window, answer->out.bytes.size);
+		buffer_free(&answer->out.bytes);
+		answer->out.count = 0;
+		result_free(&result);
 		return;
 	}
+	result->frame = answer->out.bytes;
+	answer->out = (struct frame_out){.count = 0};
 	result->peer = answer->job->peer;
+	result->window = window_share(answer->job->window);
 	pthread_mutex_lock(&answer->readers->mutex);
 	*answer->readers->done_last = result;
 	answer->readers->done_last = &result->next;
@@ -97,8 +107,9 @@ static void put_result(struct answer *answer)
 	bell_ring(&answer->readers->bell);
 }
 
-static void put_payload(struct answer *answer, enum err err, unsigned flags, struct span field,
-                        struct span payload)
+/* Errors: ERR_OVERLOADED: there was no room for it. */
+static enum err put_payload(struct answer *answer, enum err err, unsigned flags, struct span field,
+                            struct span payload)
 {
 	const struct call *call = &answer->job->kept.call;
 	struct reply       head = {.id = call->id, .err = err, .flags = flags, .field = field};
@@ -110,13 +121,25 @@ static void put_payload(struct answer *answer, enum err err, unsigned flags, str
 		msgpack_packer pk = frame_out_packer(&answer->out);
 		msgpack_pack_nil(&pk);
 	}
-	put_result(answer);
+	const struct job *job = answer->job;
+	size_t            size = answer->out.bytes.size;
+	enum err          refusal = OK;
+	if (size <= ANSWER_TINY_BYTES)
+		window_add(job->window, size);
+	else
+		refusal = window_wait(job->window, size, job->kept.call.deadline);
+	if (refusal)
+		frame_clear(&answer->out);
+	else
+		put_result(answer);
+	return refusal;
 }
 
-static void on_part(void *user, struct buffer *payload)
+static enum err on_part(void *user, struct buffer *payload)
 {
-	put_payload(user, OK, REPLY_MORE, span_of(NULL, 0), buffer_span(payload));
+	enum err err = put_payload(user, OK, REPLY_MORE, span_of(NULL, 0), buffer_span(payload));
 	buffer_clear(payload);
+	return err;
 }
 
 /* Work ---------------------------------------------------------------------------------------------------- */
@@ -132,7 +155,9 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	                          .zone = job->kept.zone,
 	                          .kept = readers->kept,
 	                          .lent = &job->lent};
-	if (call->deadline.v <= time_mono().v) return ERR_OVERLOADED; /* its caller has given it up */
+	mono_us        now = time_mono();
+	if (call->deadline.v <= now.v || window_is_stalled(job->window, REPLY_PART_BYTES_MAX, now))
+		return ERR_OVERLOADED; /* its caller has given it up, or nothing is taken in */
 	enum err err = store_reader_begin(view);
 	if (err) return err;
 	if (call->has_account) err = account_at(view, &job->lent, call->account, &request.account);
@@ -164,8 +189,10 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 		msgpack_packer pk = buffer_packer(payload);
 		pack_text(&pk, outcome.message);
 	}
-	put_payload(&answer, err, outcome.flags, outcome.field,
-	            payload->failed ? span_of(NULL, 0) : buffer_span(payload));
+	struct span made = payload->failed ? span_of(NULL, 0) : buffer_span(payload);
+	if (put_payload(&answer, err, outcome.flags, outcome.field, made))
+		(void)!put_payload(&answer, ERR_OVERLOADED, 0, span_of(NULL, 0), span_of(NULL, 0));
+	if (payload->capacity > PAYLOAD_KEPT_BYTES) buffer_free(payload);
 	buffer_free(&answer.out.bytes);
 }
 
@@ -274,7 +301,8 @@ static bool is_full_for(const struct readers *readers, const struct call *call)
 	return has_its_share(readers, call);
 }
 
-enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call, wall_us now)
+enum err readers_add(struct readers *readers, const struct session *session, const struct call *call,
+                     wall_us now)
 {
 	pthread_mutex_lock(&readers->mutex);
 	bool full = is_full_for(readers, call);
@@ -289,7 +317,8 @@ enum err readers_add(struct readers *readers, const struct peer *peer, const str
 		pthread_mutex_unlock(&readers->mutex);
 		return ERR_NO_MEMORY;
 	}
-	job->peer = *peer;
+	job->peer = session->peer;
+	job->window = window_share(session->window);
 	job->now = now;
 	*readers->held_last = job;
 	readers->held_last = &job->next;
@@ -325,20 +354,16 @@ int readers_fd(const struct readers *readers)
 	return readers->bell.fd;
 }
 
-bool readers_next(struct readers *readers, struct peer *peer, struct buffer *frame)
+struct result *readers_next(struct readers *readers)
 {
 	if (bell_answered(&readers->bell)) readers->may_have_results = true;
-	if (!readers->may_have_results) return false;
+	if (!readers->may_have_results) return NULL;
 	pthread_mutex_lock(&readers->mutex);
 	struct result *result = readers->done;
 	if (result && !(readers->done = result->next)) readers->done_last = &readers->done;
 	pthread_mutex_unlock(&readers->mutex);
 	readers->may_have_results = result != NULL;
-	if (!result) return false;
-	*peer = result->peer;
-	*frame = result->frame;
-	free(result);
-	return true;
+	return result;
 }
 
 enum err readers_open(struct store *store, const struct shard_facts *facts, struct readers **out)
@@ -370,8 +395,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 void readers_close(struct readers **readers_p)
 {
 	struct readers *readers = *readers_p;
-	struct peer     peer;
-	struct buffer   frame;
+	struct result  *result;
 	if (!readers) return;
 	readers_release(readers, NULL, NULL);
 	pthread_mutex_lock(&readers->mutex);
@@ -384,8 +408,8 @@ void readers_close(struct readers **readers_p)
 		store_reader_close(&readers->threads[i].view);
 		arena_free(&readers->threads[i].arena);
 	}
-	while (readers_next(readers, &peer, &frame))
-		buffer_free(&frame);
+	while ((result = readers_next(readers)))
+		result_free(&result);
 	kept_free(&readers->kept);
 	bell_close(&readers->bell);
 	pthread_mutex_destroy(&readers->mutex);

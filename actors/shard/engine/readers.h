@@ -1,11 +1,11 @@
 #pragma once
 #include "actors/shard/command.h"
-#include "actors/rt/mailbox.h"
+#include "actors/shard/engine/session.h"
 #include "store/store.h"
 
 /* Reader threads: they answer SCAN messages from a snapshot of everything acknowledged, while the writer goes
  * on. A job is handed over once the writer has committed; finished frames come back through a queue and are
- * sent by the writer, who owns the socket. */
+ * sent by the writer, who owns the socket. A reader takes room in the session's window before it puts a part there. */
 struct readers;
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
@@ -21,8 +21,8 @@ enum {
 };
 
 /* Takes a copy of a SCAN call; it waits for readers_release(). Errors: ERR_OVERLOADED, ERR_NO_MEMORY. */
-must_check enum err readers_add(struct readers *readers, const struct peer *peer, const struct call *call,
-                                wall_us now);
+must_check enum err readers_add(struct readers *readers, const struct session *session,
+                                const struct call *call, wall_us now);
 bool                readers_waiting(const struct readers *readers);
 /* The writer has committed: they may begin, and are lent the accounts that they are about (NULL: none). */
 void readers_release(struct readers *readers, struct account_cache *accounts, struct view *view);
@@ -32,5 +32,14 @@ bool readers_found_damage(const struct readers *readers);
 
 int readers_fd(const struct readers *readers); /* readable when readers_next() may find something */
 
-/* The next finished frame of replies for `peer`; the caller frees `frame`. false: none. */
-bool readers_next(struct readers *readers, struct peer *peer, struct buffer *frame);
+/* A finished frame of replies. Its bytes count in the window, which is that of the session that asked. */
+struct result {
+	struct peer    peer;
+	struct window *window;
+	struct buffer  frame;
+	struct result *next; /* readers.c's */
+};
+
+/* The next one, the caller's to free; NULL: none. */
+struct result *readers_next(struct readers *readers);
+void           result_free(struct result **result);

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-enum { WAITING_FADES = 64 }; /* frames, in which what a caller waited for loses a part of so many */
+enum {
+	WAITING_FADES = 64,           /* frames, in which what a caller waited for loses a part of so many */
+	OUTBOX_KEPT_BYTES = 64 << 10, /* of memory that an outbox keeps when it is empty */
+};
 
 static bool same_peer(const struct peer *a, const struct peer *b)
 {
@@ -56,10 +59,16 @@ static void set_waiting(struct sessions *sessions, struct session *session, uint
 	session->waiting = waiting;
 }
 
-void session_heard(struct sessions *sessions, struct session *session, mono_us now, uint32_t waiting)
+bool session_heard(struct session *session, mono_us now, const struct frame *frame, size_t size)
+{
+	session->heard = now;
+	session->taken += size;
+	return window_received(session->window, frame->taken);
+}
+
+void session_waits(struct sessions *sessions, struct session *session, uint32_t waiting)
 {
 	uint32_t faded = session->waiting - session->waiting / WAITING_FADES;
-	session->heard = now;
 	set_waiting(sessions, session, waiting > faded ? waiting : faded);
 }
 
@@ -76,6 +85,8 @@ void session_close(struct sessions *sessions, struct session *session)
 		if (sessions->rows[i] != session) continue;
 		sessions->rows[i] = sessions->rows[--sessions->count];
 		set_waiting(sessions, session, 0);
+		window_close(session->window);
+		window_leave(&session->window);
 		for (unsigned box = 0; box < OUTBOXES; box++) {
 			buffer_free(&session->out[box].bytes);
 			while (session->full[box])
@@ -104,22 +115,81 @@ static struct session *dispensable(const struct sessions *sessions)
 	return found;
 }
 
-struct session *session_open(struct sessions *sessions, const struct peer *peer, mono_us now)
+/* Commands that stand still take nothing from the processes that serve. */
+static struct windows *windows_of(struct sessions *sessions, enum role role)
+{
+	if (!sessions->windows.max) { /* later, readers look at them */
+		sessions->windows.max = ANSWERS_SHARD_BYTES_MAX;
+		sessions->command_windows.max = ANSWERS_COMMANDS_BYTES_MAX;
+	}
+	return role == ROLE_CLI ? &sessions->command_windows : &sessions->windows;
+}
+
+struct session *session_open(struct sessions *sessions, const struct peer *peer, const struct frame *hello,
+                             mono_us now)
 {
 	struct session *session = session_find(sessions, peer);
-	if (!session) {
-		if (sessions->count == SESSIONS_MAX) {
-			session_close(sessions, dispensable(sessions));
-		}
-		if (!(session = calloc(1, sizeof *session))) return NULL;
-		session->peer = *peer;
-		for (unsigned box = 0; box < OUTBOXES; box++)
-			no_full(session, box);
-		sessions->rows[sessions->count++] = session;
+	if (session) session_close(sessions, session);
+	if (sessions->count == SESSIONS_MAX) session_close(sessions, dispensable(sessions));
+	if (!(session = calloc(1, sizeof *session))) return NULL;
+	if (!(session->window = window_new(windows_of(sessions, hello->role), hello->credit_bytes))) {
+		free(session);
+		return NULL;
 	}
-	session->heard = now;
-	set_waiting(sessions, session, 0);
+	session->peer = *peer;
+	session->role = hello->role;
+	session->index = hello->index;
+	session->wants = hello->wants;
+	session->begun = hello->begun;
+	session->heard = session->asked = now;
+	for (unsigned box = 0; box < OUTBOXES; box++)
+		no_full(session, box);
+	sessions->rows[sessions->count++] = session;
 	return session;
+}
+
+/* Processes that stay have successors: with the same role and index, and begun later. */
+static bool is_place_of(const struct session *session, enum role role, uint32_t index)
+{
+	return session->role == role && session->index == index && role != ROLE_CLI;
+}
+
+bool sessions_outdate(const struct sessions *sessions, const struct frame *hello)
+{
+	for (unsigned i = 0; i < sessions->count; i++) {
+		const struct session *session = sessions->rows[i];
+		if (is_place_of(session, hello->role, hello->index) && session->begun.v > hello->begun.v)
+			return true;
+	}
+	return false;
+}
+
+void sessions_succeed(struct sessions *sessions, const struct session *successor)
+{
+	for (unsigned i = sessions->count; i-- > 0;) {
+		struct session *session = sessions->rows[i];
+		if (session != successor && is_place_of(session, successor->role, successor->index))
+			session_close(sessions, session);
+	}
+}
+
+bool session_fits(const struct session *session, enum window_use use, size_t size)
+{
+	return size <= ANSWER_TINY_BYTES || !session->window || window_fits(session->window, use, size);
+}
+
+enum err session_send(struct session *session, struct mailbox *mailbox, struct buffer *frame)
+{
+	frame_set_taken(frame, session->taken);
+	enum err err = mailbox_send(mailbox, &session->peer, buffer_span(frame));
+	if (!err) window_sent(session->window, frame->size);
+	return err;
+}
+
+static void empty_outbox(struct frame_out *out)
+{
+	frame_clear(out);
+	if (out->bytes.capacity > OUTBOX_KEPT_BYTES) buffer_free(&out->bytes);
 }
 
 static enum err flush_session(struct sessions *sessions, struct session *session, struct mailbox *mailbox,
@@ -128,13 +198,13 @@ static enum err flush_session(struct sessions *sessions, struct session *session
 	struct frame_out *out = &session->out[OUTBOX_NEXT];
 	enum err          err = OK;
 	while (!err && session->full[OUTBOX_NEXT]) {
-		err = mailbox_send(mailbox, &session->peer, buffer_span(&session->full[OUTBOX_NEXT]->bytes));
+		err = session_send(session, mailbox, &session->full[OUTBOX_NEXT]->bytes);
 		drop_full(sessions, session, OUTBOX_NEXT);
 	}
 	if (err || out->count == 0) return err;
 	struct span frame = frame_seal_replies(out, epoch);
-	err = frame.size ? mailbox_send(mailbox, &session->peer, frame) : ERR_NO_MEMORY;
-	frame_clear(out);
+	err = frame.size ? session_send(session, mailbox, &out->bytes) : ERR_NO_MEMORY;
+	empty_outbox(out);
 	return err;
 }
 
@@ -143,6 +213,34 @@ void sessions_flush(struct sessions *sessions, struct mailbox *mailbox, uint64_t
 	for (unsigned i = sessions->count; i-- > 0;) {
 		struct session *session = sessions->rows[i];
 		if (flush_session(sessions, session, mailbox, epoch)) session_close(sessions, session);
+	}
+}
+
+static bool owes_receipt(const struct session *session, mono_us now)
+{
+	mono_us last = session->heard.v > session->asked.v ? session->heard : session->asked;
+	return atomic_load(&session->window->held) && mono_since(now, last).v >= RECEIPT_ASK_MS * US_PER_MS;
+}
+
+static enum err ask_for_receipt(struct session *session, struct mailbox *mailbox, uint64_t epoch)
+{
+	struct frame_out out = {.count = 0};
+	struct span      frame = frame_seal_replies(&out, epoch);
+	window_add(session->window, frame.size);
+	enum err err = frame.size ? session_send(session, mailbox, &out.bytes) : OK;
+	buffer_free(&out.bytes);
+	return err;
+}
+
+void sessions_ask(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch, mono_us now)
+{
+	if (now.v < sessions->look_due.v) return;
+	sessions->look_due = mono_after(now, (dur_us){RECEIPT_ASK_MS / 4 * US_PER_MS});
+	for (unsigned i = sessions->count; i-- > 0;) {
+		struct session *session = sessions->rows[i];
+		if (!owes_receipt(session, now)) continue;
+		session->asked = now;
+		if (ask_for_receipt(session, mailbox, epoch)) session_close(sessions, session);
 	}
 }
 

@@ -12,7 +12,7 @@ static void pack_items(struct list_out *list)
 	msgpack_packer pk = buffer_packer(list->outcome->payload);
 	msgpack_pack_array(&pk, list->count);
 	buffer_append(list->outcome->payload, list->items.at, list->items.size);
-	list->failed |= list->items.failed || list->outcome->payload->failed;
+	if (!list->err && (list->items.failed || list->outcome->payload->failed)) list->err = ERR_NO_MEMORY;
 	buffer_clear(&list->items);
 	list->count = 0;
 }
@@ -22,7 +22,9 @@ struct buffer *list_item(struct list_out *list)
 	if (list->items.size >= REPLY_PART_BYTES_MAX) {
 		pack_items(list);
 		list->sent += list->outcome->payload->size;
-		if (!list->failed) list->outcome->part(list->outcome->part_user, list->outcome->payload);
+		if (!list->err)
+			list->err = list->outcome->part(list->outcome->part_user, list->outcome->payload);
+		buffer_clear(list->outcome->payload);
 	}
 	list->count++;
 	return &list->items;
@@ -31,6 +33,7 @@ struct buffer *list_item(struct list_out *list)
 enum err list_may_go_on(const struct list_out *list, const struct request *request)
 {
 	bool is_late = request->call->deadline.v <= time_mono().v;
+	if (list->err) return list->err;
 	return is_late || list->sent >= LIST_BYTES_MAX ? ERR_OVERLOADED : OK;
 }
 
@@ -45,7 +48,8 @@ enum err list_end(struct list_out *list, uint64_t total, bool has_more)
 	else
 		msgpack_pack_false(&pk);
 	list_drop(list);
-	return list->failed || list->outcome->payload->failed ? ERR_NO_MEMORY : OK;
+	if (!list->err && list->outcome->payload->failed) list->err = ERR_NO_MEMORY;
+	return list->err;
 }
 
 void list_drop(struct list_out *list)

@@ -51,7 +51,7 @@ enum err on_PASS_HISTORY(struct request *request, struct outcome *outcome)
 	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_HISTORY_pass_id]), true, &pass);
 	list_begin(&list, outcome);
 	if (err || (err = collect(request, &pass, &seqs))) goto out;
-	for (size_t at = seqs.size; at > 0 && !err; at -= 8) {
+	for (size_t at = seqs.size; at > 0 && !list.err; at -= 8) {
 		if ((err = ledger_get(request->view, pass.account, get_le64(seqs.at + at - 8), &row)))
 			goto out;
 		msgpack_packer pk = buffer_packer(list_item(&list));

@@ -89,7 +89,7 @@ static enum err show(struct request *request, const struct page *page, struct li
 {
 	struct hot_at pass;
 	enum err      err = OK;
-	for (uint32_t i = 0; !err && i < page->count; i++)
+	for (uint32_t i = 0; !err && !list->err && i < page->count; i++)
 		if (!(err = hot_get(request->view, request->account->id, page->numbers[i], &pass)))
 			err = pass_show(request, &pass, list_item(list));
 	return err;

@@ -16,14 +16,14 @@ enum err on_READER_LIST(struct request *request, struct outcome *outcome)
 	struct list_out   list;
 	struct reader_row row = {.number = 0};
 	uint64_t          count = 0;
-	enum err          err;
+	enum err          err = OK;
 	list_begin(&list, outcome);
-	while (!(err = reader_row_next(request->view, request->account->id, &row))) {
+	while (!list.err && !(err = reader_row_next(request->view, request->account->id, &row))) {
 		if (!row.named) continue;
 		pack_reader(&row, list_item(&list));
 		count++;
 	}
-	err = err == ERR_NOT_FOUND ? list_end(&list, count, false) : err;
+	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, count, false);
 	list_drop(&list);
 	return err;
 }

@@ -8,8 +8,8 @@ static enum err show(struct request *request, bool with_archived, struct buffer 
 	struct account_id     account = request->account->id;
 	struct reward         row = {.family = 0};
 	struct reward_version terms;
-	enum err              err;
-	while (!(err = reward_next(request->view, account, &row))) {
+	enum err              err = OK;
+	while (!list->err && !(err = reward_next(request->view, account, &row))) {
 		if (row.status == REWARD_ARCHIVED && !with_archived) continue;
 		if ((err = reward_version_in(request->view, account, &row, room, &terms))) return err;
 		msgpack_packer pk = buffer_packer(list_item(list));

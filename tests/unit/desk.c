@@ -1,0 +1,128 @@
+/* The supervisor's desk: whose word counts for a child. A killed process leaves HELLO and reports in the mailbox. */
+#include "actors/supervisor/desk.h"
+#include "schemas/fields/system.h"
+#include "schemas/frame.h"
+#include "tests/unit/patience.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { EPOCH = 9, STARTED = 1000, PID = 4711, CALLER_CREDIT = 1 << 20 };
+
+static char            dir[] = "/tmp/stampede-desk-XXXXXX";
+static char            endpoint[64];
+static struct children children;
+static struct desk    *desk;
+static struct mailbox *child;
+static struct letter   letter;
+static msgpack_zone    zone;
+
+#define within_time(condition)                                                                 \
+	({                                                                                     \
+		bool held_ = false;                                                            \
+		for (int try_ = 0; try_ < patience_ms(3000) && !(held_ = (condition)); try_++) \
+			usleep(1000);                                                          \
+		held_;                                                                         \
+	})
+
+static void begin(void)
+{
+	cr_assert(mkdtemp(dir));
+	snprintf(endpoint, sizeof endpoint, "ipc://%s/d", dir);
+	children = (struct children){.count = 2, .options.gate_fd = -1};
+	children.of[0] = (struct child){
+	    .role = ROLE_SHARD, .state = CHILD_STARTING, .pid = PID, .started = {STARTED}};
+	children.of[1] = (struct child){.role = ROLE_TIMER, .state = CHILD_STARTING, .pid = PID + 1};
+	cr_assert_eq(desk_open(&desk, endpoint, EPOCH, &children, NULL), OK);
+	cr_assert_eq(mailbox_connect(&child, endpoint), OK);
+	cr_assert(within_time(mailbox_link(child) == LINK_UP));
+	msgpack_zone_init(&zone, 8192);
+}
+
+static void end(void)
+{
+	letter_close(&letter);
+	mailbox_close(&child);
+	desk_close(&desk);
+	msgpack_zone_destroy(&zone);
+	unlink(endpoint + strlen("ipc://"));
+	rmdir(dir);
+}
+
+TestSuite(desk, .init = begin, .fini = end);
+
+/* Sends, and reads the desk's answer. */
+static struct frame ask(struct span bytes)
+{
+	struct frame frame = {.kind = FRAME_HELLO};
+	cr_assert_eq(mailbox_send(child, NULL, bytes), OK);
+	cr_assert(
+	    within_time(((void)desk_pump(desk, (mono_us){STARTED}), mailbox_recv(child, &letter) == OK)));
+	msgpack_zone_clear(&zone);
+	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	return frame;
+}
+
+static void hello(int64_t begun)
+{
+	struct buffer      bytes = {0};
+	const struct frame said = {.role = ROLE_SHARD, .begun = {begun}, .credit_bytes = CALLER_CREDIT};
+	frame_hello(&bytes, &said);
+	struct frame welcome = ask(buffer_span(&bytes));
+	cr_expect_eq(welcome.kind, FRAME_WELCOME);
+	cr_expect_eq(welcome.begun.v, begun);
+	buffer_free(&bytes);
+}
+
+/* Returns how many bytes of this session the desk says it has taken. */
+static uint64_t report(const char *state, size_t *size)
+{
+	struct frame_out out = {.count = 0};
+	struct call      head = {.id = 1, .message = MSG_REPORT};
+	frame_call(&out, &head);
+	msgpack_packer packer = frame_out_packer(&out);
+	msgpack_pack_array(&packer, ARGS_REPORT);
+	pack_text(&packer, state);
+	pack_int(&packer, 3);
+	struct span bytes = frame_seal_calls(&out, EPOCH, 1, 1);
+	*size = bytes.size;
+	struct frame replies = ask(bytes);
+	cr_expect(replies.kind == FRAME_REPLIES && replies.count == 1);
+	buffer_free(&out.bytes);
+	return replies.taken;
+}
+
+Test(desk, believes_a_child_that_began_its_session_since_it_was_started)
+{
+	size_t size;
+	hello(STARTED);
+	(void)report("ready", &size);
+	cr_expect_eq(children.of[0].state, CHILD_READY);
+	cr_expect_eq(children.of[0].epoch, 3);
+}
+
+Test(desk, does_not_take_a_dead_child_s_word_for_its_successor_s)
+{
+	size_t size;
+	hello(STARTED - 1);
+	(void)report("ready", &size);
+	cr_expect_eq(children.of[0].state, CHILD_STARTING);
+	cr_expect_eq(children.of[0].epoch, 0);
+	(void)report("judged", &size);
+	cr_expect_not(children.of[0].is_judged);
+}
+
+/* A child reports for months: each report's bytes are to come back to its credit. */
+Test(desk, says_what_it_has_taken)
+{
+	size_t size;
+	hello(STARTED);
+	cr_expect_eq(report("ready", &size), size);
+	cr_expect_eq(report("ready", &size), 2 * size);
+	hello(STARTED);
+	cr_expect_eq(report("ready", &size), 3 * size, "that was the same session");
+	hello(STARTED + 1);
+	cr_expect_eq(report("ready", &size), size);
+}
