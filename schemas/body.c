@@ -193,19 +193,34 @@ static bool value_fits(const struct template_field *field, const msgpack_object 
 	return field->kind != FIELD_URL || is_web_url(text);
 }
 
-enum err visible_check(const struct template *template, const msgpack_object *changes, struct span *key)
+static bool map_has(const msgpack_object *map, struct span key)
+{
+	for (uint32_t i = 0; map && i < map->via.map.size; i++)
+		if (span_equal(object_text(&map->via.map.ptr[i].key), key)) return true;
+	return false;
+}
+
+/* A pass may hold a value of a field that has left the template since. It can be removed, and nothing else. */
+static bool is_orphan_removed(const msgpack_object *held, const msgpack_object_kv *change)
+{
+	return change->val.type == MSGPACK_OBJECT_NIL && map_has(held, object_text(&change->key));
+}
+
+enum err visible_check(const struct template *template, const msgpack_object *held,
+                       const msgpack_object *changes, struct span *key)
 {
 	uint32_t                 count = changes->via.map.size;
 	const msgpack_object_kv *members = changes->via.map.ptr;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct template_field *field = template_field(template,
 		                                                    *key = object_text(&members[i].key));
-		if (!field || field->locked) return ERR_INVALID_INPUT;
+		if (field ? field->locked : !is_orphan_removed(held, &members[i])) return ERR_INVALID_INPUT;
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		const struct template_field *field = template_field(template,
 		                                                    *key = object_text(&members[i].key));
 		bool                         removed = members[i].val.type == MSGPACK_OBJECT_NIL;
+		if (!field) continue;
 		if (removed ? field->required : !value_fits(field, &members[i].val))
 			return ERR_PASS_TEMPLATE_DATA_INVALID;
 	}
@@ -217,11 +232,9 @@ enum err visible_check_required(const struct template *template, const msgpack_o
 {
 	for (unsigned i = 0; i < template->field_count; i++) {
 		const struct template_field *field = &template->fields[i];
-		bool                         found = !field->required || field->locked;
-		for (uint32_t k = 0; !found && k < visible->via.map.size; k++)
-			found = span_equal(object_text(&visible->via.map.ptr[k].key), field->key);
 		*key = field->key;
-		if (!found) return ERR_PASS_TEMPLATE_DATA_INVALID;
+		if (field->required && !field->locked && !map_has(visible, field->key))
+			return ERR_PASS_TEMPLATE_DATA_INVALID;
 	}
 	return OK;
 }

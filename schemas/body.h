@@ -35,10 +35,11 @@ must_check enum err map_merge(const msgpack_object *base, const msgpack_object *
                               msgpack_zone *zone, msgpack_object *merged);
 
 /* Holds what a caller wants in `visible` against the template: unknown and locked keys first, then types and
- * lengths. A null asks for the key's removal. `*key` is the offender.
+ * lengths. A null asks for the key's removal; a key that is no field's may be removed where `held`, the pass's own map
+ * (NULL: a new pass), has it. `*key` is the offender.
  * Errors: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
-must_check enum err visible_check(const struct template *template, const msgpack_object *changes,
-                                  struct span *key);
+must_check enum err visible_check(const struct template *template, const msgpack_object *held,
+                                  const msgpack_object *changes, struct span *key);
 
 /* Does a whole `visible` have every required field? Errors: ERR_PASS_TEMPLATE_DATA_INVALID. */
 must_check enum err visible_check_required(const struct template *template, const msgpack_object *visible,

@@ -49,7 +49,8 @@ static void check_changes(const struct template *template, struct span changes)
 	must(msgpack_unpack_next(&unpacked, (const char *)packed.at, packed.size, NULL) ==
 	     MSGPACK_UNPACK_SUCCESS);
 	(void)!appearance_check(&unpacked.data, &key);
-	if (!visible_check(template, &unpacked.data, &key)) {
+	(void)!visible_check(template, &unpacked.data, &unpacked.data, &key);
+	if (!visible_check(template, NULL, &unpacked.data, &key)) {
 		for (const struct json *member = tree->child; member; member = member->next) {
 			const struct template_field *field = template_field(template, member->key);
 			must(field && !field->locked);

@@ -97,15 +97,17 @@ def suits(value, field):
     return kind == "text" or (kind == "date" and is_date(value)) or (kind == "url" and bool(URL.fullmatch(value)))
 
 
-def visible_error(template, visible, making):
-    """Unknown and locked keys first, then what is not valid for the template."""
+def visible_error(template, visible, held=None):
+    """Unknown and locked keys first, then what is not valid for the template. `held`: what the pass has; None: it is made.
+    What it has of a field that is gone may be removed."""
     fields = template.fields
-    faults = [(400, "INVALID_INPUT", f"visible.{key}") for key in visible if key not in fields or fields[key].get("locked")]
+    faults = [(400, "INVALID_INPUT", f"visible.{key}") for key, value in visible.items()
+              if (fields[key].get("locked") if key in fields else value is not None or key not in (held or {}))]
     if not faults:
         code = (422, "PASS_TEMPLATE_DATA_INVALID")
-        faults = [(*code, f"visible.{key}") for key, value in visible.items()
-                  if (fields[key].get("required") if value is None else not suits(value, fields[key]))]
-        if making:
+        faults = [(*code, f"visible.{key}") for key, value in visible.items() if key in fields and
+                  (fields[key].get("required") if value is None else not suits(value, fields[key]))]
+        if held is None:
             faults += [(*code, f"visible.{key}") for key, field in fields.items() if field.get("required") and key not in visible]
     return Error(*faults) if faults else None
 
@@ -233,7 +235,7 @@ class pass_create:
         if isinstance(template, Error):
             return template
         visible = body.get("visible") or {}
-        error = visible_error(template, visible, True)
+        error = visible_error(template, visible)
         if error:
             return error
         if body["pass_id"] in a.live:
@@ -291,7 +293,7 @@ class pass_patch:
         one, body = a.live.get(pass_id), {}
         if chance.random() < 0.6 and a.templates:
             body["visible"] = some_visible(chance, one.template if one else a.templates[0], False)
-            for key in ("vip", "visits", "site", "name"):
+            for key in ("vip", "visits", "site", "name", "bonus"):
                 if chance.random() < 0.1:
                     body["visible"][key] = None
         if chance.random() < 0.4:
@@ -318,7 +320,7 @@ class pass_patch:
         if one is None:
             return NOT_FOUND
         visible = body.get("visible") or {}
-        error = visible_error(one.template, visible, False)
+        error = visible_error(one.template, visible, one.visible)
         if error:
             return error
         before = dict(one.visible), dict(one.hidden), one.appearance

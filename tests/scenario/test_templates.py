@@ -74,6 +74,58 @@ def test_a_replaced_template(new_shop, service):
     assert len(service.cli("template", "list", shop.account)) == 1
 
 
+def replaced(shop, template, fields):
+    shop.put_template(template_file(pass_template_id=template, fields=[*fields, COUNTER]))
+
+
+def test_a_value_whose_field_left_the_template_can_be_removed_and_nothing_else(new_shop):
+    shop = new_shop()
+    template = shop.put_template(template_file())
+    pass_id = shop.create(visible={"name": "Ada", "site": "https://old.example/", "vip": True}, hidden={"a": 1, "b": None})["id"]
+    replaced(shop, template, [field for field in FIELDS if field["key"] not in ("site", "visits")])
+    path = path_of(pass_id)
+    for value in ("https://new.example/", 1, True, "https://old.example/"):
+        shop.client.patch(path, {"visible": {"site": value}}).is_error(400, "INVALID_INPUT", "visible.site")
+    for key in ("visits", "never", "points"):  # it holds no such value; it is the counter
+        shop.client.patch(path, {"visible": {key: None}}).is_error(400, "INVALID_INPUT", f"visible.{key}")
+    mixed = {"visible": {"site": None, "name": 5}}
+    shop.client.patch(path, mixed).is_error(422, "PASS_TEMPLATE_DATA_INVALID", "visible.name")
+    assert shop.get(pass_id)["visible"]["site"] == "https://old.example/"
+    assert shop.list("?q=old.example")[1] == 1
+    shop.client.patch(path, {"visible": {"site": None, "name": "Bea"}}).is_empty(204)
+    assert shop.get(pass_id)["visible"] == {"name": "Bea", "vip": True, "points": 0}
+    assert shop.list("?q=old.example")[1] == 0
+    shop.client.patch(path, {"visible": {"site": None}}).is_error(400, "INVALID_INPUT", "visible.site")
+    shop.client.patch(path, {"hidden": {"b": None, "a": None, "never": None}}).is_empty(204)
+    assert shop.get(pass_id)["hidden"] == {}
+    shop.client.post("/v1/passes", {"pass_id": "new", "visible": {"name": "N", "site": None}}).is_error(
+        400, "INVALID_INPUT", "visible.site")
+
+
+def test_passes_stay_patchable_whatever_the_template_has_become(new_shop):
+    """A required field came, a type changed, a length shrank: what a pass holds already is nobody's fault."""
+    shop = new_shop()
+    template = shop.put_template(template_file())
+    pass_id = shop.create(visible={"name": "A long name", "visits": 5, "birthday": "2001-01-01"})["id"]
+    replaced(shop, template, [{"key": "name", "label": "Name", "type": "text", "required": True, "max_length": 3},
+                              {"key": "visits", "label": "Visits", "type": "boolean"},
+                              {"key": "birthday", "label": "Birthday", "type": "number"},
+                              {"key": "site", "label": "Site", "type": "url", "required": True}])
+    path = path_of(pass_id)
+    shop.client.patch(path, {"visible": {"birthday": 7}, "appearance": {"title": "T"}, "hidden": {"a": 1}}).is_empty(204)
+    shop.add(pass_id, 3)
+    shown = shop.get(pass_id)
+    assert shown["visible"] == {"name": "A long name", "visits": 5, "birthday": 7, "points": 3}
+    shop.client.patch(path, {"visible": {"name": "Long"}}).is_error(422, "PASS_TEMPLATE_DATA_INVALID", "visible.name")
+    shop.client.patch(path, {"visible": {"visits": 6}}).is_error(422, "PASS_TEMPLATE_DATA_INVALID", "visible.visits")
+    for key in ("name", "site"):  # required: it may be replaced, and not removed
+        shop.client.patch(path, {"visible": {key: None}}).is_error(422, "PASS_TEMPLATE_DATA_INVALID", f"visible.{key}")
+    shop.client.patch(path, {"visible": {"visits": None}}).is_empty(204)
+    shop.client.patch(path, {"visible": {"name": "Ada", "site": "https://a.example/"}}).is_empty(204)
+    assert shop.get(pass_id)["visible"] == {"name": "Ada", "birthday": 7, "points": 3, "site": "https://a.example/"}
+    assert shop.client.get("/p/" + shown["download_url"].rsplit("/", 1)[1]).status == 200
+
+
 @pytest.mark.parametrize("changes", [
     {"loyalty_type": "stamps"}, {"qr": False}, {"name_field": None},
     {"fields": [*FIELDS, {**COUNTER, "key": "stars"}]},

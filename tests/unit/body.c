@@ -302,7 +302,33 @@ Test(body, visible_is_held_against_the_template)
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		msgpack_object changes = object(rows[i].changes);
 		struct span    key = {NULL, 0};
-		cr_expect_eq(visible_check(&template, &changes, &key), rows[i].want, "row %u", i);
+		cr_expect_eq(visible_check(&template, NULL, &changes, &key), rows[i].want, "row %u", i);
+		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
+	}
+}
+
+Test(body, what_a_pass_holds_of_a_field_that_is_gone_can_be_removed_and_nothing_else)
+{
+	static const struct {
+		enum err    want;
+		const char *key, *changes;
+	} rows[] = {
+	    {OK, "", "{\"gone\":null}"},
+	    {OK, "", "{\"gone\":null,\"text\":\"abc\",\"number\":null}"},
+	    {ERR_INVALID_INPUT, "gone", "{\"gone\":\"x\"}"},
+	    {ERR_INVALID_INPUT, "gone", "{\"gone\":\"held\"}"},
+	    {ERR_INVALID_INPUT, "never", "{\"gone\":null,\"never\":null}"},
+	    {ERR_INVALID_INPUT, "Gone", "{\"Gone\":null}"},
+	    {ERR_INVALID_INPUT, "points", "{\"points\":null}"}, /* locked, whatever the pass holds */
+	    {ERR_PASS_TEMPLATE_DATA_INVALID, "text", "{\"gone\":null,\"text\":null}"},
+	};
+	static struct template template;
+	read_template(&template);
+	msgpack_object held = object("{\"gone\":\"held\",\"points\":1,\"text\":\"a\"}");
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		msgpack_object changes = object(rows[i].changes);
+		struct span    key = {NULL, 0};
+		cr_expect_eq(visible_check(&template, &held, &changes, &key), rows[i].want, "row %u", i);
 		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
 	}
 }
