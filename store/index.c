@@ -1,7 +1,10 @@
 /* The rows that passes are found by.
  *
  * First everything is looked up, then everything is staged: a range read sees only what is in the tables. The place of
- * a pass in an order is told by who comes before it, which the tables with one row a pass know (PASS_ID, NAME). */
+ * a pass in an order is told by who comes before it, which the tables with one row a pass know (PASS_ID, NAME).
+ *
+ * The bound of a chunk is the place of its first member, in full. When that member leaves, the next one's place becomes the
+ * bound: an id or a name that is given up is kept nowhere. */
 #include "store/index.h"
 
 #include "schemas/found.h"
@@ -10,9 +13,17 @@
 
 /* One pass's place in one order, and the chunks that change with it. */
 struct entry {
-	struct row_key place;
+	struct row_key place;       /* size 0: it has none */
 	uint32_t       before;      /* who stands in front of it; CHUNK_NOBODY */
 	struct chunk   chunk, rest; /* rest: count 0 unless the chunk had to be parted */
+	struct row_key bound;       /* size 0, or the one that the chunk has given up */
+};
+
+/* From one place to another. */
+struct move {
+	enum table   table; /* of the order */
+	struct entry old, new;
+	bool         same_chunk;
 };
 
 /* Who comes before -------------------------------------------------------------------------------------------- */
@@ -42,11 +53,32 @@ static enum err newest_of_id(struct view *view, struct span row, uint32_t *numbe
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
-/* Passes of one id stand in the order of their creation, so that a new one comes behind the newest of before. */
-static enum err before_by_id(struct view *view, struct account_id account, struct span pass_id,
-                             uint32_t *number)
+/* The newest with the id of `row` but for `self`, which may be that: then the one before it, of whatever id. */
+static enum err newest_but(struct view *view, struct account_id account, struct span row, uint32_t self,
+                           uint32_t *number)
 {
-	struct row_key  key = key_pass_id(account, pass_id, UINT32_MAX);
+	struct view_row next;
+	struct row_key  first = {.size = row.size};
+	enum err        err = newest_of_id(view, row, number);
+	if (err || *number != self) return err;
+	memcpy(first.bytes, row.at, row.size);
+	put_be32(first.bytes + first.size - 4, ~self);
+	*number = CHUNK_NOBODY;
+	err = view_next(view, TABLE_PASS_ID, &next);
+	if (!err && next.key.size == first.size && !memcmp(next.key.at, first.bytes, first.size - 4)) {
+		*number = ~number_at_end(next.key);
+		return OK;
+	}
+	if (!err || err == ERR_NOT_FOUND) err = view_before(view, TABLE_PASS_ID, key_span(&first), &next);
+	if (err || !is_of(account, next.key)) return err == ERR_NOT_FOUND ? OK : err;
+	return newest_of_id(view, next.key, number);
+}
+
+/* Passes of one id stand in the order of their creation, so that a new one comes behind the newest of before. `self` may
+ * stand there itself, under the id it gives up. */
+static enum err before_by_id(struct view *view, const struct index_change *change, uint32_t *number)
+{
+	struct row_key  key = key_pass_id(change->account, change->after->pass_id, UINT32_MAX);
 	struct view_row row;
 	*number = CHUNK_NOBODY;
 	enum err err = view_from(view, TABLE_PASS_ID, key_span(&key), &row);
@@ -55,8 +87,8 @@ static enum err before_by_id(struct view *view, struct account_id account, struc
 		return OK;
 	}
 	if (!err || err == ERR_NOT_FOUND) err = view_before(view, TABLE_PASS_ID, key_span(&key), &row);
-	if (err || !is_of(account, row.key)) return err == ERR_NOT_FOUND ? OK : err;
-	return newest_of_id(view, row.key, number);
+	if (err || !is_of(change->account, row.key)) return err == ERR_NOT_FOUND ? OK : err;
+	return newest_but(view, change->account, row.key, change->number, number);
 }
 
 /* `self` may stand there itself, under the name it gives up. */
@@ -104,6 +136,13 @@ static enum err place_by_name(struct view *view, const struct chunk *chunk, uint
 	return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
 }
 
+static enum err place_in(struct view *view, struct account_id account, const struct chunk *chunk,
+                         uint32_t number, struct row_key *place)
+{
+	return chunk->table == TABLE_ID_ORDER ? place_by_id(view, account, number, place)
+	                                      : place_by_name(view, chunk, number, place);
+}
+
 static enum err join(struct view *view, struct account_id account, struct entry *entry, uint32_t number)
 {
 	struct chunk  *chunk = &entry->chunk;
@@ -113,35 +152,77 @@ static enum err join(struct view *view, struct account_id account, struct entry 
 	if (!chunk_is_over(chunk)) return OK;
 	unsigned middle = chunk_middle(chunk, number);
 	uint32_t first = chunk->numbers[middle];
-	if (first != number)
-		err = chunk->table == TABLE_ID_ORDER ? place_by_id(view, account, first, &bound)
-		                                     : place_by_name(view, chunk, first, &bound);
+	if (first != number) err = place_in(view, account, chunk, first, &bound);
 	if (!err) entry->rest = chunk_part(chunk, middle, &bound);
 	return err;
 }
 
+/* The chunk of `entry` may have the place that is given up as its bound. */
+static enum err give_up_bound(struct view *view, const struct index_change *change, const struct move *move,
+                              struct entry *entry)
+{
+	struct chunk  *chunk = &entry->chunk;
+	struct row_key bound = move->new.place;
+	enum err       err = OK;
+	if (!span_equal(key_span(&chunk->key), key_span(&move->old.place)) || chunk->count == 0) return OK;
+	if (chunk->numbers[0] != change->number)
+		err = place_in(view, change->account, chunk, chunk->numbers[0], &bound);
+	entry->bound = chunk->key;
+	chunk->key = bound;
+	return err;
+}
+
+/* Where `new.place` is in the order, with `new.before` in front of it; and what leaving `old.place` changes. */
+static enum err look_up(struct view *view, const struct index_change *change, struct move *move)
+{
+	struct entry *old = &move->old, *new = &move->new;
+	enum err      err = chunk_at(view, move->table, &new->place, &new->chunk);
+	if (err) return err;
+	if (!old->place.size) return join(view, change->account, new, change->number);
+	if ((err = chunk_at(view, move->table, &old->place, &old->chunk))) return err;
+	move->same_chunk = span_equal(key_span(&old->chunk.key), key_span(&new->chunk.key));
+	struct entry *left = move->same_chunk ? new : old;
+	if ((err = chunk_remove(&left->chunk, change->number))) return err;
+	if ((err = join(view, change->account, new, change->number))) return err;
+	return give_up_bound(view, change, move, left);
+}
+
 static enum err put_entry(struct view *view, const struct entry *entry)
 {
-	enum err err = chunk_put(view, &entry->chunk);
+	enum err err = OK;
+	if (entry->bound.size)
+		err = write_del(view_writes(view), entry->chunk.table, key_span(&entry->bound));
+	if (!err) err = chunk_put(view, &entry->chunk);
 	return err || entry->rest.count == 0 ? err : chunk_put(view, &entry->rest);
+}
+
+/* The move in its order, and in the table with one row a pass, whose keys these are. */
+static enum err put_move(struct view *view, const struct move *move, enum table table,
+                         const struct row_key *old, const struct row_key *new)
+{
+	enum err err = OK;
+	if (move->old.place.size) err = write_del(view_writes(view), table, key_span(old));
+	if (!err) err = write_put(view_writes(view), table, key_span(new), span_of(NULL, 0));
+	if (!err && move->old.place.size && !move->same_chunk) err = put_entry(view, &move->old);
+	return err ? err : put_entry(view, &move->new);
 }
 
 /* Ids --------------------------------------------------------------------------------------------------------- */
 
-static enum err look_up_id(struct view *view, const struct index_change *change, struct entry *entry)
+static enum err look_up_id(struct view *view, const struct index_change *change, struct move *move)
 {
-	struct span pass_id = change->after->pass_id;
-	entry->place = key_id_order(change->account, pass_id, change->number);
-	enum err err = before_by_id(view, change->account, pass_id, &entry->before);
-	if (err || (err = chunk_at(view, TABLE_ID_ORDER, &entry->place, &entry->chunk))) return err;
-	return join(view, change->account, entry, change->number);
+	move->new.place = key_id_order(change->account, change->after->pass_id, change->number);
+	if (change->before)
+		move->old.place = key_id_order(change->account, change->before->pass_id, change->number);
+	enum err err = before_by_id(view, change, &move->new.before);
+	return err ? err : look_up(view, change, move);
 }
 
-static enum err put_id(struct view *view, const struct index_change *change, const struct entry *entry)
+static enum err put_id(struct view *view, const struct index_change *change, const struct move *move)
 {
-	struct row_key key = key_pass_id(change->account, change->after->pass_id, change->number);
-	enum err       err = write_put(view_writes(view), TABLE_PASS_ID, key_span(&key), span_of(NULL, 0));
-	return err ? err : put_entry(view, entry);
+	struct row_key new = key_pass_id(change->account, change->after->pass_id, change->number), old = new;
+	if (change->before) old = key_pass_id(change->account, change->before->pass_id, change->number);
+	return put_move(view, move, TABLE_PASS_ID, &old, &new);
 }
 
 /* Names ------------------------------------------------------------------------------------------------------- */
@@ -156,34 +237,11 @@ static enum err name_place(struct view *view, const struct index_change *change,
 	return err;
 }
 
-struct renaming {
-	struct entry old, new; /* old.place.size 0: there is no old name */
-	bool         same_chunk;
-};
-
-static enum err look_up_name(struct view *view, const struct index_change *change, struct renaming *renaming)
+static enum err look_up_name(struct view *view, const struct index_change *change, struct move *move)
 {
-	struct entry *old = &renaming->old, *new = &renaming->new;
-	enum err      err = before_by_name(view, change->account, &new->place, change->number, &new->before);
-	if (err || (err = chunk_at(view, TABLE_NAME_ORDER, &new->place, &new->chunk))) return err;
-	if (old->place.size) {
-		if ((err = chunk_at(view, TABLE_NAME_ORDER, &old->place, &old->chunk))) return err;
-		renaming->same_chunk = span_equal(key_span(&old->chunk.key), key_span(&new->chunk.key));
-		if ((err = chunk_remove(renaming->same_chunk ? &new->chunk : &old->chunk, change->number)))
-			return err;
-	}
-	return join(view, change->account, new, change->number);
-}
-
-static enum err put_name(struct view *view, const struct renaming *renaming)
-{
-	struct writes      *writes = view_writes(view);
-	const struct entry *old = &renaming->old, *new = &renaming->new;
-	enum err            err = OK;
-	if (old->place.size) err = write_del(writes, TABLE_NAME, key_span(&old->place));
-	if (!err && old->place.size && !renaming->same_chunk) err = chunk_put(view, &old->chunk);
-	if (!err) err = write_put(writes, TABLE_NAME, key_span(&new->place), span_of(NULL, 0));
-	return err ? err : put_entry(view, new);
+	enum err err = before_by_name(view, change->account, &move->new.place, change->number,
+	                              &move->new.before);
+	return err ? err : look_up(view, change, move);
 }
 
 /* Both -------------------------------------------------------------------------------------------------------- */
@@ -199,16 +257,17 @@ static enum err put_text(struct view *view, const struct index_change *change)
 
 enum err index_put(struct view *view, const struct index_change *change)
 {
-	struct entry    id = {.before = CHUNK_NOBODY};
-	struct renaming names = {.same_chunk = false};
-	bool            is_new = !change->before;
-	enum err        err = name_place(view, change, change->after, &names.new.place);
-	if (!err && !is_new) err = name_place(view, change, change->before, &names.old.place);
+	struct move id = {.table = TABLE_ID_ORDER}, name = {.table = TABLE_NAME_ORDER};
+	bool        is_new = !change->before;
+	enum err    err = name_place(view, change, change->after, &name.new.place);
+	if (!err && !is_new) err = name_place(view, change, change->before, &name.old.place);
 	if (err) return err;
-	bool renamed = is_new || !span_equal(key_span(&names.old.place), key_span(&names.new.place));
-	if (is_new && (err = look_up_id(view, change, &id))) return err;
-	if (renamed && (err = look_up_name(view, change, &names))) return err;
-	if (is_new && (err = put_id(view, change, &id))) return err;
-	if (renamed && (err = put_name(view, &names))) return err;
+	bool renamed = is_new || !span_equal(key_span(&name.old.place), key_span(&name.new.place));
+	bool has_new_id = is_new || !span_equal(change->before->pass_id, change->after->pass_id);
+	if (has_new_id && (err = look_up_id(view, change, &id))) return err;
+	if (renamed && (err = look_up_name(view, change, &name))) return err;
+	if (has_new_id && (err = put_id(view, change, &id))) return err;
+	if (renamed && (err = put_move(view, &name, TABLE_NAME, &name.old.place, &name.new.place)))
+		return err;
 	return put_text(view, change);
 }

@@ -12,6 +12,7 @@ struct index_change {
 	const struct body *before, *after; /* before NULL: a new pass */
 };
 
-/* Stages the change. Reads ranges, so it comes before the command's first write.
+/* Stages the change, of the id too: no row keeps an id, name or text that was given up. Reads ranges, so it comes before the
+ * command's first write.
  * Errors: as view.h, ERR_DAMAGED also if the tables contradict each other. */
 must_check enum err index_put(struct view *view, const struct index_change *change);

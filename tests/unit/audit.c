@@ -140,7 +140,13 @@ static void break_body_stray(void)
 }
 static void break_body_id(void)
 {
-	put_body(12, "pass-999", 20);
+	struct body   body = {.pass_id = span_str("pass-999"),
+	                      .visible = span_str("{\"x\":\"00000000000000000000\"}"),
+	                      .hidden = span_str("{}")};
+	struct buffer bytes = {0};
+	body_pack(&body, &bytes);
+	put(TABLE_BODY, key_u32(account, 12), buffer_span(&bytes));
+	buffer_free(&bytes);
 }
 static void break_body_bad_id(void)
 {

@@ -68,6 +68,17 @@ static void rename_to(uint32_t number, const char *name)
 	put(account, number, &before, &after);
 }
 
+static void move_to(uint32_t number, const char *id)
+{
+	char        visible[64], old[TEXT_MAX];
+	struct body before = body_of(number, visible);
+	memcpy(old, ids[number], sizeof old);
+	before.pass_id = span_str(old);
+	snprintf(ids[number], TEXT_MAX, "%s", id);
+	struct body after = body_of(number, visible);
+	put(account, number, &before, &after);
+}
+
 /* Looking ------------------------------------------------------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
@@ -117,6 +128,7 @@ static unsigned expect_order(enum table table)
 		}
 		for (unsigned i = 0; i < chunk_row_count(row.value); i++, at++) {
 			struct row_key place = place_of(table, want[at]);
+			if (i == 0 && rows) cr_assert(span_equal(key_span(&place), row.key), "row %u", rows);
 			cr_assert_eq(chunk_row_number(row.value, i), want[at], "place %u", at);
 			cr_assert_not(is_before(&place, row.key), "place %u is before its row's bound", at);
 		}
@@ -150,6 +162,32 @@ Test(index, holds_every_order_whatever_is_added_and_renamed)
 		cr_expect_gt(expect_order(TABLE_ID_ORDER), made / CHUNK_PASSES);
 		cr_expect_gt(expect_order(TABLE_NAME_ORDER), made / CHUNK_PASSES);
 	}
+}
+
+/* An id that is given up is in no key; and its place among others of one id is found again. */
+Test(index, moves_passes_to_other_ids)
+{
+	uint64_t state = chance_begin();
+	char     id[TEXT_MAX], gone[TEXT_MAX];
+	for (unsigned i = 0; i < 900; i++) {
+		snprintf(id, sizeof id, "p%.3s", any_text(&state, 3, 3));
+		add(id, any_text(&state, 2, 3));
+	}
+	for (unsigned i = 0; i < 900; i++) {
+		uint32_t number = chance_below(&state, made), newest = number;
+		for (uint32_t other_one = number; other_one < made; other_one++)
+			if (!strcmp(ids[other_one], ids[number])) newest = other_one;
+		snprintf(gone, sizeof gone, "%s", ids[newest]);
+		snprintf(id, sizeof id, "%c%06u", "azpq"[chance_below(&state, 4)], i);
+		move_to(newest, id);
+		struct row_key  key = key_pass_id(account, span_str(gone), newest);
+		struct view_row row;
+		cr_assert_eq(view_get(s.view, TABLE_PASS_ID, key_span(&key), &row.value), ERR_NOT_FOUND);
+		if (i % 60) continue;
+		expect_order(TABLE_ID_ORDER);
+		expect_order(TABLE_NAME_ORDER);
+	}
+	expect_order(TABLE_ID_ORDER);
 }
 
 Test(index, leaves_full_rows_behind_where_passes_come_in_order)
