@@ -48,6 +48,7 @@ struct journal {
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
+	bool          leaves_segment;  /* as soon as the next one is there */
 
 	struct {
 		struct buffer   bytes;
@@ -175,10 +176,20 @@ static bool fits(const struct journal *journal)
 	return journal->at.offset + record_room(journal->open.size - RECORD_HEAD) <= journal->segment_bytes;
 }
 
+static bool has_next(const struct journal *journal)
+{
+	return atomic_load(&journal->next.state) == NEXT_READY;
+}
+
+void journal_begin_segment(struct journal *journal)
+{
+	journal->leaves_segment = true;
+}
+
 bool journal_can_submit(struct journal *journal)
 {
 	if (!journal->open_operations || journal_is_syncing(journal)) return false;
-	return fits(journal) || atomic_load(&journal->next.state) == NEXT_READY;
+	return fits(journal) || has_next(journal);
 }
 
 static void next_segment(struct journal *journal)
@@ -224,7 +235,8 @@ static void seal(struct journal *journal, struct buffer *bytes, enum record_kind
 void journal_submit(struct journal *journal, wall_us now)
 {
 	must(journal_can_submit(journal));
-	if (!fits(journal)) next_segment(journal);
+	if (!fits(journal) || (journal->leaves_segment && has_next(journal))) next_segment(journal);
+	journal->leaves_segment = false;
 	journal->flight.offset = journal->at.offset;
 	journal->flight.fd = journal->fd;
 	seal(journal, &journal->open, RECORD_WRITES, now);
@@ -301,11 +313,6 @@ static bool takes_largest(const struct journal *journal)
 {
 	return journal->at.offset + journal->segment_bytes / RECORD_SHARE + RECORD_ALIGN <=
 	       journal->segment_bytes;
-}
-
-static bool has_next(const struct journal *journal)
-{
-	return atomic_load(&journal->next.state) == NEXT_READY;
 }
 
 bool journal_must_wait(const struct journal *journal)

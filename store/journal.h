@@ -31,6 +31,9 @@ bool journal_can_submit(struct journal *journal);
  * journal_settle() tells. Only when journal_can_submit(). */
 void journal_submit(struct journal *journal, wall_us now);
 
+/* The next record begins the next segment, if that is there by then. */
+void journal_begin_segment(struct journal *journal);
+
 /* Takes note of a record that has arrived. Errors: ERR_IO: a write or sync failed. */
 must_check enum err journal_settle(struct journal *journal);
 /* Readable when journal_settle() may find news, but not of a submit just made. */

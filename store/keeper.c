@@ -7,6 +7,7 @@
 #include "store/background.h"
 #include "store/caretaker.h"
 #include "store/file.h"
+#include "store/meta.h"
 #include "store/monotonic.h"
 #include "store/store.h"
 #include "store/verify.h"
@@ -27,7 +28,7 @@ struct keeper {
 	struct view              *reader;
 	struct arena              arena;
 	struct progress           progress;
-	atomic_bool               damage;
+	atomic_bool               damage, wants_segment;
 	pthread_mutex_t           mutex;
 	pthread_cond_t            wake;
 	pthread_t                 thread;
@@ -58,7 +59,8 @@ static wall_us real_time(void)
 /* What there is ------------------------------------------------------------------------------------------- */
 
 struct ground {
-	struct applied  at; /* of the live tables */
+	struct applied  at;     /* of the live tables */
+	wall_us         erased; /* service time of the last erasure; 0: none */
 	uint64_t        used_bytes;
 	uint64_t        first, last;          /* segments */
 	struct snapshot list[SNAPSHOTS_KEPT]; /* newest first */
@@ -70,6 +72,7 @@ static enum err survey(struct keeper *keeper, struct ground *ground)
 	enum err err = db_reader_begin(keeper->reader);
 	if (err) return err;
 	err = db_applied(keeper->reader, &ground->at);
+	if (!err) err = erased_get(keeper->reader, &ground->erased);
 	ground->used_bytes = view_used_bytes(keeper->reader);
 	db_reader_end(keeper->reader);
 	ground->count = SNAPSHOTS_KEPT;
@@ -115,6 +118,34 @@ static bool is_due(const struct keeper *keeper, const struct ground *ground)
 	                                                            : ground->first;
 	uint64_t behind = (ground->at.segment - from) * keeper->dir->segment_bytes;
 	return behind >= journal_limit(keeper, ground) && monotonic_s() >= keeper->retry_at_s;
+}
+
+/* May the segment hold what was erased? Not if its first record is of a later time. */
+static bool remembers(const struct keeper *keeper, const struct ground *ground, uint64_t segment)
+{
+	wall_us began;
+	return segment_began(keeper->dir, segment, &began) || began.v <= ground->erased.v;
+}
+
+static unsigned clean_snapshots(const struct keeper *keeper, const struct ground *ground)
+{
+	unsigned clean = 0;
+	while (clean < ground->count && !remembers(keeper, ground, ground->list[clean].at.segment))
+		clean++;
+	return clean;
+}
+
+/* Is one to be made so that an erasure is forgotten? If a segment is wanted for it, not before that is there. */
+static bool must_forget(struct keeper *keeper, const struct ground *ground)
+{
+	int64_t after_s = keeper->place.forget_after_s ? keeper->place.forget_after_s : KEEP_FORGET_S;
+	bool    due = ground->erased.v && clean_snapshots(keeper, ground) < SNAPSHOTS_KEPT &&
+	           monotonic_s() >= keeper->retry_at_s;
+	if (due && ground->count) due = real_time().v - ground->list[0].made.v >= after_s * US_PER_SEC;
+	bool is_made = ground->count && ground->list[0].at.seq == ground->at.seq;
+	bool wants = due && (is_made || remembers(keeper, ground, ground->at.segment));
+	atomic_store(&keeper->wants_segment, wants);
+	return due && !wants;
 }
 
 /* Work ---------------------------------------------------------------------------------------------------- */
@@ -277,7 +308,8 @@ static void *keeper_main(void *data)
 		atomic_store(&keeper->progress.total, 0);
 		if (asked)
 			run(keeper, job);
-		else if (!survey(keeper, &ground) && is_due(keeper, &ground))
+		else if (!survey(keeper, &ground) &&
+		         (is_due(keeper, &ground) || must_forget(keeper, &ground)))
 			by_itself(keeper, job);
 		if (!survey(keeper, &ground)) note(keeper, &ground);
 		if (asked) finish(keeper, job); /* last: whoever is told of its end sees what it left, too */
@@ -321,6 +353,11 @@ void keeper_state(struct keeper *keeper, struct keeper_state *state)
 	if (!state->running) return;
 	state->done = atomic_load(&keeper->progress.done);
 	state->total = atomic_load(&keeper->progress.total);
+}
+
+bool keeper_wants_segment(const struct keeper *keeper)
+{
+	return atomic_load_explicit(&keeper->wants_segment, memory_order_relaxed);
 }
 
 bool keeper_found_damage(const struct keeper *keeper)

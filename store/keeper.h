@@ -8,6 +8,10 @@
  * no longer needed: older snapshots, and the journal's segments before the oldest kept. Functions but open and close
  * may be called from any thread.
  *
+ * After an erasure (meta.h) there are to be two snapshots, and journal behind them, that know nothing of it: they are made
+ * KEEP_FORGET_S apart, and so that they stand in segments that were begun after it. keeper_wants_segment() asks for such a
+ * segment. So what was erased is gone from all of them within twice that time, and what a snapshot takes.
+ *
  * The rule: a snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables,
  * but never more than a sixteenth of the disk; and on a disk that gets short, with every four segments. */
 struct keeper;
@@ -20,6 +24,7 @@ enum {
 	KEEP_BYTES_PER_S = 32 << 20, /* copied, walked, hashed, verified or removed */
 	KEEP_RETRY_S = 60,           /* after one of its own accord has failed */
 	KEEP_LOOK_MS = 1000,
+	KEEP_FORGET_S = 6 * 3600, /* of real time */
 };
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
@@ -54,4 +59,5 @@ struct keeper_state {
 	bool     damage;                 /* the live tables have been found damaged: the process is to exit */
 };
 void keeper_state(struct keeper *keeper, struct keeper_state *state);
+bool keeper_wants_segment(const struct keeper *keeper); /* and a record in it */
 bool keeper_found_damage(const struct keeper *keeper);

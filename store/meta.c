@@ -4,6 +4,8 @@
 #include "schemas/bytes.h"
 
 static const struct span clock_offset = {(const uint8_t *)"clock_offset", 12};
+static const struct span erased = {(const uint8_t *)"erased", 6};
+static const struct span segment_begun = {(const uint8_t *)"segment_begun", 13};
 static const struct span issuer_paused = {(const uint8_t *)"issuer_paused", 13};
 
 /* NULL: absent. */
@@ -18,19 +20,44 @@ static enum err get(struct view *view, struct span name, size_t size, const uint
 	return OK;
 }
 
-enum err clock_offset_get(struct view *view, int64_t *offset)
+static enum err get_i64(struct view *view, struct span name, int64_t *number)
 {
 	const uint8_t *value;
-	enum err       err = get(view, clock_offset, 8, &value);
-	*offset = value ? (int64_t)get_le64(value) : 0;
+	enum err       err = get(view, name, 8, &value);
+	*number = value ? (int64_t)get_le64(value) : 0;
 	return err;
+}
+
+static enum err put_i64(struct view *view, struct span name, int64_t number)
+{
+	uint8_t value[8];
+	put_le64(value, (uint64_t)number);
+	return write_put(view_writes(view), TABLE_META, name, span_of(value, sizeof value));
+}
+
+enum err clock_offset_get(struct view *view, int64_t *offset)
+{
+	return get_i64(view, clock_offset, offset);
 }
 
 enum err clock_offset_put(struct view *view, int64_t offset)
 {
-	uint8_t value[8];
-	put_le64(value, (uint64_t)offset);
-	return write_put(view_writes(view), TABLE_META, clock_offset, span_of(value, sizeof value));
+	return put_i64(view, clock_offset, offset);
+}
+
+enum err erased_get(struct view *view, wall_us *at)
+{
+	return get_i64(view, erased, &at->v);
+}
+
+enum err erased_put(struct view *view, wall_us at)
+{
+	return put_i64(view, erased, at.v);
+}
+
+enum err segment_begun_put(struct view *view, wall_us at)
+{
+	return put_i64(view, segment_begun, at.v);
 }
 
 enum err issuer_paused_get(struct view *view, bool *paused)

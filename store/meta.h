@@ -4,9 +4,14 @@
 /* META: what concerns the shard as a whole. By name:
  *   clock_offset    i64, little-endian: how far service time has been set ahead of the wall, in microseconds
  *   issuer_paused   one byte, 0 or 1: the operator's switch
+ *   erased          i64, little-endian: service time of the last step of an erasure
+ *   segment_begun   i64, little-endian: service time at which the journal was made to begin a segment
  *   applied         up to which record the tables have been brought, of which shard and lineage: db.c's own
  * A row that is absent reads as 0 and false. Errors: as view.h; putting stages. */
 must_check enum err clock_offset_get(struct view *view, int64_t *offset);
 must_check enum err clock_offset_put(struct view *view, int64_t offset);
+must_check enum err erased_get(struct view *view, wall_us *at);
+must_check enum err erased_put(struct view *view, wall_us at);
+must_check enum err segment_begun_put(struct view *view, wall_us at);
 must_check enum err issuer_paused_get(struct view *view, bool *paused);
 must_check enum err issuer_paused_put(struct view *view, bool paused);

@@ -104,6 +104,12 @@ enum err record_open(struct span bytes, struct record *record)
 	return OK;
 }
 
+bool record_head_now(const uint8_t head[RECORD_HEAD], wall_us *now)
+{
+	now->v = (int64_t)get_le64(head + 64);
+	return get_le32(head) == magic;
+}
+
 /* Moves `size` bytes from the front of `from` to `*out`; false when there are not so many. */
 static bool take(struct span *from, size_t size, struct span *out)
 {

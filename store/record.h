@@ -44,6 +44,9 @@ void record_seal(struct buffer *out, struct record *record);
  * ERR_UNSUPPORTED (intact, but of another version). */
 must_check enum err record_open(struct span bytes, struct record *record);
 
+/* The time in the head of a record that is there. Nothing is verified. Errors: false (nothing was written here). */
+bool record_head_now(const uint8_t head[RECORD_HEAD], wall_us *now);
+
 /* Takes the next operation off `writes`; patches live in `arena`.
  * Errors: ERR_NOT_FOUND (no more), ERR_MALFORMED, ERR_UNSUPPORTED (unknown table or operation), ERR_NO_MEMORY. */
 must_check enum err record_next(struct span *writes, struct arena *arena, struct write *write);

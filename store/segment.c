@@ -118,6 +118,18 @@ bool segment_head_holds(struct span bytes, uint64_t number)
 	       get_le64(head + 32) == number && get_le64(head + 40) == bytes.size;
 }
 
+enum err segment_began(const struct journal_dir *dir, uint64_t number, wall_us *at)
+{
+	char    name[SEGMENT_NAME];
+	uint8_t head[RECORD_HEAD];
+	segment_name(number, name);
+	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+	bool whole = pread(fd, head, sizeof head, RECORD_ALIGN) == (ssize_t)sizeof head;
+	close(fd);
+	return whole && record_head_now(head, at) ? OK : ERR_NOT_FOUND;
+}
+
 enum err segment_delete(const struct journal_dir *dir, uint64_t number)
 {
 	char name[SEGMENT_NAME];

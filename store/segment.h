@@ -1,4 +1,5 @@
 #pragma once
+#include "schemas/clock.h"
 #include "schemas/err.h"
 #include "schemas/span.h"
 #include "store/progress.h"
@@ -31,6 +32,9 @@ must_check enum err segment_open(const struct journal_dir *dir, uint64_t number,
 
 /* Is this, all of a file's bytes, a segment of that number, whatever its shard and lineage? */
 bool segment_head_holds(struct span bytes, uint64_t number);
+
+/* The time of its first record. Errors: ERR_NOT_FOUND (there is none). */
+must_check enum err segment_began(const struct journal_dir *dir, uint64_t number, wall_us *at);
 
 must_check enum err segment_delete(const struct journal_dir *dir, uint64_t number);
 /* The same, at the pace of `progress`. */

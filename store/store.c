@@ -295,6 +295,11 @@ void store_submit(struct store *store, wall_us now)
 	journal_submit(store->journal, store->now);
 }
 
+void store_begin_segment(struct store *store)
+{
+	journal_begin_segment(store->journal);
+}
+
 enum err store_settle(struct store *store)
 {
 	return caretaker_heard_error(store->caretaker) ? ERR_IO : journal_settle(store->journal);

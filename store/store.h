@@ -23,7 +23,9 @@ struct store_place {
 	uint64_t segment_bytes, map_bytes;
 	uint64_t snapshot_after_bytes; /* of journal; 0: by the rule of keeper.h */
 	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of keeper.h */
-	int64_t  quick_sync_us;        /* as in struct journal_dir */
+	int64_t
+	    forget_after_s; /* between snapshots after an erasure; 0: by the rule of keeper.h; below: none */
+	int64_t quick_sync_us; /* as in struct journal_dir */
 	/* Asked when nothing that was found keeps the store from opening, before anything is changed: an error ends it. It
 	 * may be asked again, and then has to say the same. NULL: nobody. */
 	enum err (*before_change)(void *user);
@@ -61,6 +63,7 @@ must_check enum err store_apply(struct store *store, const struct writes *writes
 size_t              store_open_bytes(const struct store *store); /* of the open record; 0: none */
 bool                store_can_submit(struct store *store);
 void                store_submit(struct store *store, wall_us now);
+void                store_begin_segment(struct store *store); /* as journal_begin_segment() */
 must_check enum err store_settle(struct store *store);
 /* Readable when store_settle() may find news, but not of a submit just made. */
 int store_fd(const struct store *store);

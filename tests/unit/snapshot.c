@@ -386,3 +386,80 @@ Test(snapshot, makes_up_for_tables_that_do_not_go_with_the_journal)
 	cr_expect(report.rebuilt);
 	expect_all(5);
 }
+
+/* Erasures ---------------------------------------------------------------------------------------------------- */
+
+/* A record at that time. */
+static void save_at(int64_t now, struct span name, int64_t value)
+{
+	uint8_t bytes[8];
+	put_le64(bytes, (uint64_t)value);
+	shop_put(store, TABLE_META, name, span_of(bytes, sizeof bytes));
+	shop_submit(store, (wall_us){now});
+	shop_settle(store);
+	cr_assert_eq(store_commit(store), OK);
+}
+
+static bool is_wanted(void)
+{
+	for (unsigned i = 0; i < 5000 && !keeper_wants_segment(store_keeper(store)); i++)
+		usleep(1000);
+	return keeper_wants_segment(store_keeper(store));
+}
+
+static struct keeper_state await_snapshots(unsigned count, uint64_t after_seq)
+{
+	struct keeper_state state;
+	for (unsigned i = 0; i < 10000; i++) {
+		keeper_state(store_keeper(store), &state);
+		if (state.snapshots == count && state.snapshot_seq > after_seq) return state;
+		usleep(1000);
+	}
+	cr_assert_fail("%u snapshots, the last of %llu", state.snapshots,
+	               (unsigned long long)state.snapshot_seq);
+	return state;
+}
+
+/* Two snapshots behind it, and no journal before them, whatever else is written or not. */
+Test(snapshot, what_was_erased_is_forgotten)
+{
+	struct store_place at = small(true);
+	at.forget_after_s = -1;
+	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
+	save_all(1);
+	uint64_t before = store_counters(store).seq;
+	usleep(1500000); /* the keeper has looked */
+	cr_expect(!keeper_wants_segment(store_keeper(store)), "nothing was erased");
+	save_at(1000, span_str("erased"), 1000);
+	for (unsigned i = 0; i < 2; i++) {
+		cr_assert(is_wanted());
+		store_begin_segment(store);
+		save_at(1001 + i, span_str("segment_begun"), 1001 + i);
+		struct keeper_state state = await_snapshots(i + 1, before);
+		before = state.snapshot_seq;
+	}
+	struct keeper_state state = await_snapshots(2, before - 1);
+	for (unsigned i = 0; i < 5000 && state.journal_first_segment < 2; i++) {
+		usleep(1000);
+		keeper_state(store_keeper(store), &state);
+	}
+	cr_expect_geq(state.journal_first_segment, 2);
+	save_at(2000, span_str("segment_begun"), 2000);
+	usleep(1500000);
+	cr_expect(!keeper_wants_segment(store_keeper(store)), "it is forgotten");
+	keeper_state(store_keeper(store), &state);
+	cr_expect_eq(state.snapshot_seq, before);
+	expect_all(1);
+}
+
+Test(snapshot, an_erasure_waits_its_time)
+{
+	open_small();
+	save_all(1);
+	uint64_t seq = snap().at.seq;
+	save_at(1000, span_str("erased"), 1000);
+	usleep(1500000);
+	struct keeper_state state;
+	keeper_state(store_keeper(store), &state);
+	cr_expect(!keeper_wants_segment(store_keeper(store)) && state.snapshot_seq == seq);
+}
