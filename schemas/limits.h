@@ -170,7 +170,9 @@ enum {
 	IMAGE_BYTES_MAX = EGRESS_FETCH_BYTES_MAX, /* of an image; creation_failed */
 	IMAGE_SIDE_MAX = 4096,                    /* pixels; creation_failed */
 	IMAGE_PART_BYTES = 64 << 10,              /* of an image that travel and are written as one command */
-	IMAGE_FRESH_S = 60,      /* of service time: an image is not fetched again from its URL */
+	IMAGE_UNNAMED_S =
+	    3600,           /* of service time, since its last part came: an image that nothing names goes */
+	IMAGE_FRESH_S = 60, /* of service time: an image is not fetched again from its URL */
 	FETCHES_ACCOUNT_MAX = 8, /* images of one account, asked for or to be asked for first; more wait */
 	FETCHES_UNKNOWN_WEIGHT =
 	    32,                /* of a place of an account of which no image has ended, against those left */
@@ -236,6 +238,10 @@ enum {
 	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer need not look up, 64 bytes each */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
 	BULK_WRITES_MAX = 64,       /* writes of one command that works off a queue */
+	CLEAN_LOOKED_MAX = 256,   /* rows that one step of the background removal looks at; the rest waits */
+	CLEAN_STEP_MS = 20,       /* between two of its steps, */
+	CLEAN_REST_MS = 10000,    /* and between two rounds in which nothing was due */
+	ERASED_ID_KEPT_DAYS = 30, /* of service time: so long a second erasure of an id is known as one */
 	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
 	LIST_BYTES_MAX =
 	    64 << 20, /* bytes of a list without pages: what it may take of ANSWERS_BYTES_MAX; OVERLOADED */

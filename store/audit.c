@@ -35,7 +35,11 @@ static enum err audit_meta(struct auditor *auditor)
 	static const struct {
 		const char *name;
 		size_t      size;
-	} known[] = {{"applied", APPLIED_VALUE}, {"clock_offset", 8}, {"issuer_paused", 1}};
+	} known[] = {{"applied", APPLIED_VALUE},
+	             {"clock_offset", 8},
+	             {"issuer_paused", 1},
+	             {"erased", 8},
+	             {"segment_begun", 8}};
 	struct raw_row row;
 	enum err       err = view_raw_from(auditor->reader, TABLE_META, span_of(NULL, 0), &row);
 	for (; !err; err = view_raw_next(auditor->reader, TABLE_META, &row)) {
@@ -73,6 +77,7 @@ static bool is_template(struct auditor *auditor, struct span text, struct arena 
 	struct file_fault fault;
 	struct json      *json;
 	if (json_parse(text, arena, &json) || template_read(json, &template, &fault)) return false;
+	auditor->url_sum += audit_url_sum(template.logo) + audit_url_sum(template.banner);
 	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
 	return true;
 }
@@ -85,6 +90,7 @@ enum err audit_templates(struct auditor *auditor)
 	uint32_t           next = 1;
 	enum err           err;
 	buffer_clear(&auditor->name_fields);
+	auditor->url_sum = 0;
 	while (!(err = audit_whole(auditor, &rows, &found))) {
 		if (!found.whole) continue;
 		for (; next < found.number && next <= auditor->template_count; next++)

@@ -45,6 +45,7 @@ static enum err audit_rows_of_cards(struct auditor *auditor)
 		if (card.pass_number >= auditor->pass_count)
 			audit_fault(auditor, TABLE_CARD, "%s is of pass %u, which does not exist", id,
 			            card.pass_number);
+		if ((err = audit_erased(auditor, TABLE_CARD, card.pass_number))) return err;
 		if (card.created.v < 0) audit_fault(auditor, TABLE_CARD, "%s has an impossible time", id);
 		if ((err = judge_id(auditor, &card, id)) || (err = judge_code(auditor, &card, id)))
 			return err;

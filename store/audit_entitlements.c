@@ -173,6 +173,8 @@ static enum err take(struct auditor *auditor, const struct audit_whole *found, s
 		audit_fault(auditor, TABLE_REDEMPTION, "pass %u: a row of a wrong form", found->number);
 		return OK;
 	}
+	if ((row.context.size || row.note.size) && (err = audit_erased(auditor, TABLE_REDEMPTION, row.pass)))
+		return err;
 	if (!is_of(taken, &row)) {
 		err = judge_taken(auditor, taken);
 		taken->begun = true;

@@ -79,7 +79,7 @@ static void judge_recipe(struct auditor *auditor, uint64_t order, const struct r
 		            order);
 }
 
-/* The version that was answered, which is kept for good. */
+/* The version that was answered, which is there as long as its reward. */
 static enum err audit_reward(struct auditor *auditor, const struct idempotency_row *row)
 {
 	const struct recipe *recipe = &row->recipe;
@@ -87,8 +87,10 @@ static enum err audit_reward(struct auditor *auditor, const struct idempotency_r
 	struct row_key  key = key_reward_version(auditor->account, recipe->number,
 	                                         get_le32(recipe->detail.at));
 	struct view_row found;
-	enum err err = view_whole_from(auditor->reader, TABLE_REWARD_VERSION, key_span(&key), &auditor->whole,
-	                               &found);
+	struct reward   reward;
+	enum err        err = reward_get(auditor->reader, auditor->account, recipe->number, &reward);
+	if (err) return audit_is_fault(err) ? OK : err;
+	err = view_whole_from(auditor->reader, TABLE_REWARD_VERSION, key_span(&key), &auditor->whole, &found);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err || !span_equal(found.key, key_span(&key)))
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a version that does not exist",

@@ -1,17 +1,71 @@
 /* The images of one account: every part has a size that one may have, and what a URL is said to show is there, whole, with
- * the hash that it goes by. Several URLs may show one image, which is then read for each; that is rare. Parts that no URL
- * names are left by fetches that were cut off. */
+ * the hash that it goes by. Several URLs may show one image, which is then read for each; that is rare. How often URLs and
+ * images are referred to is counted; what nobody refers to is left to the background removal. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
-#include "store/image.h"
+#include "schemas/json.h"
+#include "schemas/sha256.h"
 
-enum { PART_KEY = IMAGE_HASH_BYTES + 2 };
+enum { PART_KEY = IMAGE_HASH_BYTES + 2, USE_REST = 1 + IMAGE_HASH_BYTES };
+
+/* Sums of hashes, each as often as it is referred to: they stand for the lists of them, to keep memory small. */
+static uint64_t sum_of(const uint8_t hash[IMAGE_HASH_BYTES])
+{
+	return get_le64(hash) | 1;
+}
+
+uint64_t audit_url_sum(struct span url)
+{
+	uint8_t hash[SHA256_BYTES];
+	if (!url.size) return 0;
+	sha256_of(&url, 1, hash);
+	return sum_of(hash);
+}
+
+/* Has it users, or is it to be removed? */
+static enum err judge_unused(struct auditor *auditor, enum image_use what, const uint8_t *hash)
+{
+	enum cleanup_kind kind = what == IMAGE_USE_URL ? CLEANUP_IMAGE_URL : CLEANUP_IMAGE;
+	uint32_t          count;
+	bool              left;
+	enum err          err = image_use_count(auditor->reader, auditor->account, what, hash, &count);
+	if (err && !audit_is_fault(err)) return err;
+	if (err || count) return OK; /* what is wrong with a count is told below */
+	err = audit_is_left(auditor, cleanup_of(auditor->account, kind, span_of(hash, IMAGE_HASH_BYTES)),
+	                    &left);
+	if (!err && !left)
+		audit_fault(auditor, TABLE_IMAGE_USE, "%s %08x: nobody refers to it, and it stays",
+		            what == IMAGE_USE_URL ? "the URL" : "the image", get_be32(hash));
+	return err;
+}
+
+static enum err audit_uses(struct auditor *auditor, uint64_t bytes_sum)
+{
+	struct audit_rows rows = {.table = TABLE_IMAGE_USE};
+	uint64_t          sums[2] = {0};
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		unsigned what = rows.rest.size ? rows.rest.at[0] : 0;
+		bool     whole = rows.rest.size == USE_REST && rows.value.size == 4 &&
+		             (what == IMAGE_USE_URL || what == IMAGE_USE_BYTES);
+		if (whole && get_le32(rows.value.at))
+			sums[what == IMAGE_USE_BYTES] += get_le32(rows.value.at) * sum_of(rows.rest.at + 1);
+		else
+			audit_fault(auditor, TABLE_IMAGE_USE, "a row of a wrong form");
+	}
+	if (err != ERR_NOT_FOUND) return err;
+	if (sums[0] != auditor->url_sum)
+		audit_fault(auditor, TABLE_IMAGE_USE, "other URLs than passes and templates name");
+	if (sums[1] != bytes_sum) audit_fault(auditor, TABLE_IMAGE_USE, "other images than URLs show");
+	return OK;
+}
 
 static enum err audit_parts(struct auditor *auditor)
 {
 	struct audit_rows  rows = {.table = TABLE_IMAGE, .key_size = PART_KEY};
 	struct audit_whole found;
+	uint8_t            before[IMAGE_HASH_BYTES] = {0};
 	enum err           err;
 	while (!(err = audit_whole(auditor, &rows, &found))) {
 		if (!found.whole) continue;
@@ -21,20 +75,26 @@ static enum err audit_parts(struct auditor *auditor)
 		if (found.value.size == 0 || found.value.size > IMAGE_PART_BYTES)
 			audit_fault(auditor, TABLE_IMAGE, "image %08x: a part of %zu bytes", found.number,
 			            found.value.size);
+		if (!memcmp(before, found.key, sizeof before)) continue;
+		memcpy(before, found.key, sizeof before);
+		if ((err = judge_unused(auditor, IMAGE_USE_BYTES, before))) return err;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows)
+static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows, uint64_t *sum)
 {
 	struct image image;
 	if (rows->rest.size != IMAGE_HASH_BYTES || image_read(rows->value, &image)) {
 		audit_fault(auditor, TABLE_IMAGE_URL, "a row of a wrong form");
 		return OK;
 	}
+	*sum += sum_of(image.hash);
 	arena_reset(view_arena(auditor->reader)); /* of the image before */
 	buffer_clear(&auditor->whole);
-	enum err err = image_bytes(auditor->reader, auditor->account, &image, &auditor->whole);
+	enum err err = judge_unused(auditor, IMAGE_USE_URL, rows->rest.at);
+	if (err) return err;
+	err = image_bytes(auditor->reader, auditor->account, &image, &auditor->whole);
 	if (err == ERR_NO_MEMORY || err == ERR_IO) return err;
 	if (err)
 		audit_fault(auditor, TABLE_IMAGE_URL, "the image %08x is not there, or another",
@@ -45,8 +105,9 @@ static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows
 enum err audit_images(struct auditor *auditor)
 {
 	struct audit_rows rows = {.table = TABLE_IMAGE_URL};
+	uint64_t          sum = 0;
 	enum err          err = audit_parts(auditor);
 	while (!err && !(err = audit_row(auditor, &rows)))
-		err = judge_url(auditor, &rows);
-	return err == ERR_NOT_FOUND ? OK : err;
+		err = judge_url(auditor, &rows, &sum);
+	return err == ERR_NOT_FOUND ? audit_uses(auditor, sum) : err;
 }

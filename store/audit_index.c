@@ -61,7 +61,13 @@ enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span
 	pass->has_body = true;
 	*readable = !body_open(value, &body) && pass_id_is_valid(body.pass_id);
 	if (!*readable) return OK;
-	enum err err = make_name(auditor, &body, pass->template, &name);
+	struct span urls[IMAGE_USES];
+	enum err    err = make_name(auditor, &body, pass->template, &name);
+	if (!err) err = image_urls_of(body.appearance, &auditor->arena, urls);
+	for (unsigned i = 0; !err && i < IMAGE_USES; i++)
+		auditor->url_sum += audit_url_sum(urls[i]);
+	pass->is_blank = body.visible.size == 2 && body.hidden.size == 2 && !body.appearance.size &&
+	                 !body.creation_error.size;
 	buffer_clear(&auditor->text);
 	if (!err) err = found_text(&body, &auditor->arena, &auditor->text);
 	arena_reset(&auditor->arena);
@@ -185,7 +191,8 @@ static enum err place_of(struct auditor *auditor, enum table table, uint32_t num
 	return err == ERR_DAMAGED ? OK : err;
 }
 
-/* The bound of a row that begins at place `at` of the order: behind the one before, not behind its own first. */
+/* The bound of a row that begins at place `at` of the order: behind the one before, and the place of its own first:
+ * no id or name that was given up is kept in one. */
 static enum err judge_bound(struct auditor *auditor, const struct audit_rows *rows, size_t at)
 {
 	struct row_key place;
@@ -195,7 +202,8 @@ static enum err judge_bound(struct auditor *auditor, const struct audit_rows *ro
 	if (!err && at > 0 && known) wrong |= span_order(key_span(&place), rows->row.key) >= 0;
 	if (!err && at < auditor->order_count) {
 		err = place_of(auditor, rows->table, auditor->order[at], &place, &known);
-		if (!err && known) wrong |= span_order(key_span(&place), rows->row.key) < 0;
+		if (!err && known && rows->rest.size)
+			wrong |= span_order(key_span(&place), rows->row.key) != 0;
 	}
 	if (!err && wrong)
 		audit_fault(auditor, rows->table, "the row from place %zu on has a wrong bound", at);

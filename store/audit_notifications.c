@@ -146,6 +146,9 @@ static enum err audit_written(struct auditor *auditor, uint64_t made)
 		}
 		next++;
 		judge_written(auditor, found.number, &row);
+		if (!row.to_audience && row.message.size &&
+		    (err = audit_erased(auditor, TABLE_NOTIFICATION, row.pass_number)))
+			return err;
 		if ((err = judge_text(auditor, found.number, row.message))) return err;
 		if ((err = judge_due(auditor, found.number))) return err;
 	}

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 enum {
-	FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED,
+	FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED,
 	EVENT_BYTES = 24,
 	MOVE_BYTES = 40,
 	ROOM_FIRST = 1024
@@ -55,6 +55,8 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 		audit_fault(auditor, TABLE_HOT, "pass %zu: deleted, but of status %u", number, hot->status);
 	if (hot->flags & ~FLAGS_KNOWN)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown flags %u", number, hot->flags);
+	if (hot->flags & HOT_ERASED && !deleted)
+		audit_fault(auditor, TABLE_HOT, "pass %zu: erased, and not deleted", number);
 	if (hot->template == 0 || hot->template > auditor->template_count)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number,
 		            hot->template);
@@ -300,6 +302,8 @@ static void compare(struct auditor *auditor, size_t number)
 {
 	const struct pass_seen *pass = &auditor->passes[number];
 	if (!pass->has_body) audit_fault(auditor, TABLE_BODY, "pass %zu has none", number);
+	if (pass->hot_flags & HOT_ERASED && !pass->is_blank)
+		audit_fault(auditor, TABLE_BODY, "pass %zu: erased, and not empty", number);
 	if (!pass->has_id) audit_fault(auditor, TABLE_PASS_ID, "pass %zu has none", number);
 	if (!pass->has_name) audit_fault(auditor, TABLE_NAME, "pass %zu has none", number);
 	if (pass->hot_head != pass->head)

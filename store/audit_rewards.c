@@ -1,5 +1,6 @@
 /* The rewards of one account: each has its slug and its newest version, which says what the reward says; versions have no
- * gaps, and neither have families, of which all leave their versions behind; and what there is has been counted. */
+ * gaps. Those of a deleted reward are gone, or left to the background removal, which takes the oldest first. And what there is
+ * has been counted. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -103,18 +104,34 @@ static enum err audit_slugs(struct auditor *auditor)
 /* The versions of one family so far. */
 struct family {
 	uint32_t    number, versions; /* 0: none yet */
+	uint32_t    first;            /* of them that is there */
 	struct uuid id;
 	wall_us     created, made;
 };
 
 /* Has the family any other versions than its reward knows of? */
+static enum err end_deleted(struct auditor *auditor, const struct family *family)
+{
+	bool     left;
+	enum err err = audit_is_left(
+	    auditor, cleanup_of_number(auditor->account, CLEANUP_REWARD, family->number), &left);
+	if (!err && !left)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u is deleted, and its versions stay",
+		            family->number);
+	return err;
+}
+
 static enum err end_family(struct auditor *auditor, const struct family *family)
 {
 	struct reward row;
 	if (family->number == 0) return OK;
 	enum err err = reward_get(auditor->reader, auditor->account, family->number, &row);
-	if (audit_is_fault(err)) return OK; /* deleted; told above */
+	if (err == ERR_NOT_FOUND) return end_deleted(auditor, family);
+	if (audit_is_fault(err)) return OK; /* told above */
 	if (err) return err;
+	if (family->first != 1)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u is the first",
+		            family->number, family->first);
 	if (row.version != family->versions)
 		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u has %u versions, and says %u",
 		            family->number, family->versions, row.version);
@@ -123,7 +140,8 @@ static enum err end_family(struct auditor *auditor, const struct family *family)
 
 static void judge_version(struct auditor *auditor, struct family *family, const struct reward_version *row)
 {
-	if (row->version != family->versions + 1)
+	if (family->first == 0) family->first = row->version;
+	if (family->versions && row->version != family->versions + 1)
 		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u follows %u", row->family,
 		            row->version, family->versions);
 	if (family->versions == 0) {
@@ -146,8 +164,9 @@ static void judge_version(struct auditor *auditor, struct family *family, const 
 static enum err next_family(struct auditor *auditor, struct family *family, uint32_t number)
 {
 	enum err err = end_family(auditor, family);
-	if (number != family->number + 1)
-		audit_fault(auditor, TABLE_REWARD_VERSION, "no version of reward %u", family->number + 1);
+	if (number == 0 || number > auditor->family_count)
+		audit_fault(auditor, TABLE_REWARD_TALLY, "reward %u has versions, but %u have been made",
+		            number, auditor->family_count);
 	*family = (struct family){.number = number};
 	return err;
 }
@@ -172,11 +191,7 @@ static enum err audit_versions(struct auditor *auditor)
 		row.version = get_be32(found.key + FAMILY_REST);
 		judge_version(auditor, &family, &row);
 	}
-	if (err != ERR_NOT_FOUND) return err;
-	if (family.number != auditor->family_count)
-		audit_fault(auditor, TABLE_REWARD_TALLY, "%u rewards have been made, but %u are counted",
-		            family.number, auditor->family_count);
-	return end_family(auditor, &family);
+	return err == ERR_NOT_FOUND ? end_family(auditor, &family) : err;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- */

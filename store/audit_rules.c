@@ -1,6 +1,6 @@
 /* The activation rules of one account: every row can be read and is a rule, its times are possible, its template exists,
  * and all of them keep the limits that they were let in by. And what has fired: for passes that exist. The rule itself may
- * be gone. */
+ * be gone, when the rest is left to the background removal. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -61,9 +61,24 @@ static void judge_row(struct auditor *auditor, const struct audit_whole *found, 
 		judge_rule(auditor, &rule, id, sums);
 }
 
+static enum err judge_rule_of(struct auditor *auditor, const uint8_t id[RULE_KEY_REST])
+{
+	struct rule_row row;
+	struct uuid     rule;
+	bool            left;
+	memcpy(rule.b, id, sizeof rule);
+	enum err err = rule_row_get(auditor->reader, auditor->account, rule, &row);
+	if (err != ERR_NOT_FOUND) return audit_is_fault(err) ? OK : err;
+	err = audit_is_left(auditor, cleanup_of(auditor->account, CLEANUP_RULE, span_of(rule.b, sizeof rule)),
+	                    &left);
+	if (!err && !left) audit_fault(auditor, TABLE_RULE_FIRED, "of a rule that was deleted, and stays");
+	return err;
+}
+
 static enum err audit_fired(struct auditor *auditor)
 {
 	struct audit_rows rows = {.table = TABLE_RULE_FIRED};
+	uint8_t           before[RULE_KEY_REST] = {0};
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows))) {
 		if (rows.rest.size != FIRED_KEY_REST || rows.value.size) {
@@ -73,6 +88,9 @@ static enum err audit_fired(struct auditor *auditor)
 		uint32_t number = get_be32(rows.rest.at + FIRED_KEY_REST - 4);
 		if (number >= auditor->pass_count)
 			audit_fault(auditor, TABLE_RULE_FIRED, "pass %u does not exist", number);
+		if (!memcmp(before, rows.rest.at, sizeof before)) continue;
+		memcpy(before, rows.rest.at, sizeof before);
+		if ((err = judge_rule_of(auditor, before))) return err;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }

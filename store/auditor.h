@@ -3,6 +3,8 @@
 #include "schemas/buffer.h"
 #include "schemas/ids.h"
 #include "store/audit.h"
+#include "store/cleanup.h"
+#include "store/image_use.h"
 #include "store/keys.h"
 
 /* What the parts of an audit share: audit.c goes from account to account and calls them in turn, audit_rows.c takes an
@@ -21,6 +23,7 @@ struct pass_seen {
 	uint8_t hot_status, status;
 	uint8_t hot_flags, flags;
 	bool    has_body, has_id, has_name, has_long_text;
+	bool    is_blank; /* nothing in its body is the holder's, but perhaps the id */
 };
 
 struct auditor {
@@ -32,11 +35,12 @@ struct auditor {
 	char              account_text[ACCOUNT_ID_TEXT];
 	uint32_t          template_count;
 	uint32_t          family_count; /* of its rewards, those that are deleted too */
-	struct buffer     name_fields;  /* of its templates, by number: each ends in 0 */
-	struct arena      arena;        /* of one body */
-	struct buffer     text;         /* a name or text made of it */
-	struct buffer     whole;        /* a value put together from its parts */
-	struct pass_seen *passes;       /* of the account, by number */
+	uint64_t      url_sum; /* of the URLs of images that its passes and templates name: stands for them */
+	struct buffer name_fields; /* of its templates, by number: each ends in 0 */
+	struct arena  arena;       /* of one body */
+	struct buffer text;        /* a name or text made of it */
+	struct buffer whole;       /* a value put together from its parts */
+	struct pass_seen *passes;  /* of the account, by number */
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count, reader_count; /* of the account */
@@ -50,6 +54,15 @@ __attribute__((format(printf, 3, 4))) void audit_fault(struct auditor *auditor, 
 
 /* Of a look for a row that ought to be there: is it a fault of the tables, and no reason to end the audit? */
 bool audit_is_fault(enum err err);
+
+/* Is it left to the background removal, which knows of it by this account, kind and subject? */
+must_check enum err audit_is_left(struct auditor *auditor, struct cleanup row, bool *left);
+
+/* Of something of the holder's in `table`: if the pass is erased, it has to be left to the background removal. */
+must_check enum err audit_erased(struct auditor *auditor, enum table table, uint32_t number);
+
+/* What an image's URL adds to auditor->url_sum. */
+uint64_t audit_url_sum(struct span url);
 
 /* The account's rows of one table, in order. Begin with the table alone set. `rest` is the key behind the account,
  * `value` comes without its checksum. Errors: ERR_NOT_FOUND: no more; ERR_STOPPED. */

@@ -109,6 +109,16 @@ enum err card_put(struct view *view, struct account_id account, const struct car
 	return err ? err : put_code(view, account, card);
 }
 
+enum err card_del(struct view *view, struct account_id account, const struct card *card)
+{
+	struct row_key key = key_card(account, card->pass_number, card->id), id = key_uuid(account, card->id);
+	struct card    unlinked = *card;
+	enum err       err = write_del(view_writes(view), TABLE_CARD, key_span(&key));
+	unlinked.linked = false;
+	if (!err) err = write_del(view_writes(view), TABLE_CARD_ID, key_span(&id));
+	return err || !card->linked ? err : put_code(view, account, &unlinked);
+}
+
 /* The row that has been found, if it is one of the pass's. */
 static enum err take_row(struct account_id account, const struct view_row *row, struct card *card)
 {
@@ -121,12 +131,16 @@ static enum err take_row(struct account_id account, const struct view_row *row, 
 
 enum err card_newest(struct view *view, struct account_id account, uint32_t pass_number, struct card *card)
 {
-	struct row_key  end = key_u32(account, pass_number);
-	struct view_row row;
-	memset(end.bytes + end.size, 0xff, sizeof card->id.b + 1); /* behind every id */
-	end.size += sizeof card->id.b + 1;
 	card->pass_number = pass_number;
-	enum err err = view_before(view, TABLE_CARD, key_span(&end), &row);
+	memset(card->id.b, 0xff, sizeof card->id.b); /* no UUID is that */
+	return card_before(view, account, card);
+}
+
+enum err card_before(struct view *view, struct account_id account, struct card *card)
+{
+	struct row_key  end = key_card(account, card->pass_number, card->id);
+	struct view_row row;
+	enum err        err = view_before(view, TABLE_CARD, key_span(&end), &row);
 	return err ? err : take_row(account, &row, card);
 }
 

@@ -33,10 +33,15 @@ must_check enum err card_row(struct view *view, struct account_id account, struc
  * it is to be unlinked first. */
 must_check enum err card_put(struct view *view, struct account_id account, const struct card *card);
 
+/* Stages that it is gone from all three. */
+must_check enum err card_del(struct view *view, struct account_id account, const struct card *card);
+
 /* The pass's newest card, or (with `found` the one before) the next older. A range read. Errors: ERR_NOT_FOUND: no more. */
 must_check enum err card_newest(struct view *view, struct account_id account, uint32_t pass_number,
                                 struct card *card);
 must_check enum err card_older(struct view *view, struct account_id account, struct card *card);
+/* The newest before the one of that pass and id, whether or not that is there. Likewise. */
+must_check enum err card_before(struct view *view, struct account_id account, struct card *card);
 
 /* Stored values and back; what a key says is left out. The code points into `value`. Errors: ERR_DAMAGED. */
 must_check enum err card_read(struct span value, struct card *card);

@@ -56,6 +56,8 @@ bool dump_meta(struct buffer *out, struct span key, struct span value)
 	struct applied at;
 	if (span_is(key, "clock_offset") && value.size == 8) {
 		dump_number(out, "us", (int64_t)get_le64(value.at));
+	} else if ((span_is(key, "erased") || span_is(key, "segment_begun")) && value.size == 8) {
+		dump_time(out, "time", (wall_us){(int64_t)get_le64(value.at)});
 	} else if (span_is(key, "issuer_paused") && value.size == 1) {
 		dump_flag(out, "paused", value.at[0]);
 	} else if (span_is(key, "applied") && !applied_read(value, &at)) {

@@ -4,6 +4,7 @@
 #include "schemas/bytes.h"
 #include "schemas/event.h"
 #include "store/audience.h"
+#include "store/cleanup.h"
 #include "store/delivery.h"
 #include "store/entitlement.h"
 #include "store/expiry.h"
@@ -286,4 +287,21 @@ bool dump_notification_tally(struct buffer *out, struct span key, struct span va
 	for (unsigned i = 0; i < NOTIFICATION_STATUSES; i++)
 		dump_count(out, notification_status_text(i), tally.counts[i]);
 	return true;
+}
+
+/* What is to be removed, and what images are used ------------------------------------------------------------ */
+
+bool dump_cleanup(struct buffer *out, struct span key, struct span value)
+{
+	struct cleanup row;
+	if (cleanup_read(key, value, &row)) return false;
+	dump_time(out, "from", row.from);
+	dump_hex(out, "state", span_of(row.state, row.state_size));
+	return true;
+}
+
+bool dump_uses(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	return dump_u32(out, "count", value);
 }

@@ -10,7 +10,7 @@
  * created i64, updated i64, last_scan i64, ledger_head u64. Times are wall_us. Errors: as view.h. */
 enum { HOT_PASSES = 40, HOT_COUNTS = 8, HOT_COUNT_DELETED = 6, HOT_COUNT_USED = 7 };
 
-enum hot_flag { HOT_DELETED = 1, HOT_REINSTALL_BLOCKED = 2 };
+enum hot_flag { HOT_DELETED = 1, HOT_REINSTALL_BLOCKED = 2, HOT_ERASED = 4 }; /* erased: deleted as well */
 
 struct hot {
 	uint8_t status; /* enum pass_status */

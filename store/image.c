@@ -6,9 +6,11 @@
 
 #include "schemas/bytes.h"
 #include "schemas/sha256.h"
+#include "store/cleanup.h"
+#include "store/image_use.h"
 #include "store/keys.h"
 
-enum { ROW_VERSION = 1, ROW_BYTES = 1 + IMAGE_HASH_BYTES + 3 * 4 + 8 };
+enum { ROW_VERSION = 1, ROW_BYTES = 1 + IMAGE_HASH_BYTES + 3 * 4 + 8, PARTS_A_STEP = 8 };
 
 static struct row_key key_hash(struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES])
 {
@@ -61,11 +63,38 @@ enum err image_of_url(struct view *view, struct account_id account, struct span 
 	return err ? err : image_read(value, image);
 }
 
+/* The row of a URL shows another image from now on, or none (NULL). */
+static enum err move_bytes(struct view *view, struct account_id account, const struct row_key *key,
+                           const uint8_t *hash)
+{
+	struct image before;
+	struct span  value;
+	enum err     err = view_get(view, TABLE_IMAGE_URL, key_span(key), &value);
+	bool         is_new = err == ERR_NOT_FOUND;
+	if (!is_new && (err || (err = image_read(value, &before)))) return err;
+	bool same = !is_new && hash && !memcmp(before.hash, hash, IMAGE_HASH_BYTES);
+	err = hash && !same ? image_use_move(view, account, IMAGE_USE_BYTES, hash, 1) : OK;
+	if (err || is_new || same) return err;
+	return image_use_move(view, account, IMAGE_USE_BYTES, before.hash, -1);
+}
+
+/* A fetch may end when nobody wants its image any more. */
+static enum err leave_unused(struct view *view, struct account_id account, const struct row_key *key)
+{
+	const uint8_t *hash = key->bytes + key->size - IMAGE_HASH_BYTES;
+	struct cleanup row = cleanup_of(account, CLEANUP_IMAGE_URL, span_of(hash, IMAGE_HASH_BYTES));
+	uint32_t       count;
+	enum err       err = image_use_count(view, account, IMAGE_USE_URL, hash, &count);
+	return err || count ? err : cleanup_put(view, &row);
+}
+
 enum err image_url_put(struct view *view, struct account_id account, struct span url,
                        const struct image *image)
 {
 	struct row_key key = key_url(account, url);
 	uint8_t        value[ROW_BYTES], *at = value + 1 + IMAGE_HASH_BYTES;
+	enum err       err = move_bytes(view, account, &key, image->hash);
+	if (err || (err = leave_unused(view, account, &key))) return err;
 	value[0] = ROW_VERSION;
 	memcpy(value + 1, image->hash, IMAGE_HASH_BYTES);
 	put_le32(at, image->size);
@@ -85,6 +114,45 @@ enum err image_part_put(struct view *view, struct account_id account, const uint
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (!err && span_equal(there, bytes)) return OK;
 	return write_put(view_writes(view), TABLE_IMAGE, key_span(&key), bytes);
+}
+
+enum err image_keep(struct view *view, struct account_id account, const uint8_t hash[IMAGE_HASH_BYTES],
+                    wall_us until)
+{
+	struct cleanup row = cleanup_of(account, CLEANUP_IMAGE, span_of(hash, IMAGE_HASH_BYTES));
+	row.from = until;
+	return cleanup_put(view, &row);
+}
+
+enum err image_url_clean(struct view *view, struct cleanup *row, bool *done)
+{
+	struct row_key key = key_hash(row->account, row->subject);
+	uint32_t       count;
+	*done = true;
+	if (row->subject_size != IMAGE_HASH_BYTES) return ERR_DAMAGED;
+	enum err err = image_use_count(view, row->account, IMAGE_USE_URL, row->subject, &count);
+	if (err || count) return err;
+	if ((err = move_bytes(view, row->account, &key, NULL))) return err;
+	return write_del(view_writes(view), TABLE_IMAGE_URL, key_span(&key));
+}
+
+/* Parts that are not there are deleted as well as others. State: the first part that may still be there, u8. */
+enum err image_clean(struct view *view, struct cleanup *row, bool *done)
+{
+	unsigned part = row->state_size ? row->state[0] : 0, end = part + PARTS_A_STEP;
+	uint32_t count;
+	*done = true;
+	if (row->subject_size != IMAGE_HASH_BYTES) return ERR_DAMAGED;
+	enum err err = image_use_count(view, row->account, IMAGE_USE_BYTES, row->subject, &count);
+	if (err || count) return err;
+	for (; !err && part < end && part < IMAGE_PARTS_MAX; part++) {
+		struct row_key key = key_part(row->account, row->subject, part);
+		err = write_del(view_writes(view), TABLE_IMAGE, key_span(&key));
+	}
+	*done = part >= IMAGE_PARTS_MAX;
+	row->state[0] = (uint8_t)part;
+	row->state_size = 1;
+	return err;
 }
 
 enum err image_bytes(struct view *view, struct account_id account, const struct image *image,

@@ -44,7 +44,7 @@ const char *notification_status_text(unsigned status)
 enum err notification_read(struct span value, struct notification *row)
 {
 	const uint8_t *at = value.at;
-	if (value.size <= HEAD_BYTES || at[0] != ROW_VERSION || at[1] > 1) return ERR_DAMAGED;
+	if (value.size < HEAD_BYTES || at[0] != ROW_VERSION || at[1] > 1) return ERR_DAMAGED;
 	row->to_audience = at[1];
 	row->created.v = (int64_t)get_le64(at + AT_CREATED);
 	memcpy(row->id.b, at + AT_ID, sizeof row->id.b);
@@ -57,7 +57,6 @@ enum err notification_read(struct span value, struct notification *row)
 void notification_write(const struct notification *row, struct buffer *value)
 {
 	uint8_t head[HEAD_BYTES] = {ROW_VERSION, row->to_audience};
-	must(row->message.size);
 	put_le64(head + AT_CREATED, (uint64_t)row->created.v);
 	memcpy(head + AT_ID, row->id.b, sizeof row->id.b);
 	put_le32(head + AT_PASS, row->pass_number);
@@ -75,6 +74,7 @@ enum err notification_get(struct view *view, struct account_id account, uint32_t
 	return err ? err : notification_read(value, row);
 }
 
+/* Also in place of another one. */
 static enum err put_row(struct view *view, struct account_id account, uint32_t number,
                         const struct notification *row)
 {
@@ -280,6 +280,32 @@ enum err notification_add(struct view *view, struct account_id account, const st
 	tally.made++;
 	tally.counts[NOTIFICATION_SCHEDULED]++;
 	return put_tally(view, account, &tally);
+}
+
+enum err notification_blank(struct view *view, struct account_id account, uint32_t number)
+{
+	struct notification row;
+	enum err            err = notification_get(view, account, number, &row);
+	row.message = span_of("", 0);
+	return err ? err : put_row(view, account, number, &row);
+}
+
+enum err notification_since(struct view *view, struct account_id account, wall_us since, uint32_t *number)
+{
+	struct notification_tally tally;
+	enum err                  err = notification_tally_get(view, account, &tally);
+	uint32_t                  low = 0, high = tally.made;
+	while (!err && low < high) {
+		struct notification row;
+		uint32_t            middle = low + (high - low) / 2;
+		err = notification_get(view, account, middle, &row);
+		if (row.created.v < since.v)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*number = low;
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
 enum err notification_end(struct view *view, struct account_id account, uint32_t number,

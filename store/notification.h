@@ -6,7 +6,8 @@
 /* Notifications of an account, numbered from 0 in the order of their making. What changes, and what lists are made by, lies
  * apart from what is written once. Rows of all of these tables are put and deleted, never patched. Errors: as view.h.
  *   NOTIFICATION       little-endian: version u8 (1) | to an audience u8 | created i64 | its id 16 | pass number u32, 0 of
- *                      one to an audience | audience 16, 0 of one to a pass | message
+ *                      one to an audience | audience 16, 0 of one to a pass | message, empty of an
+ *                      erased pass
  *   NOTIFICATION_HOT   columns of NOTICES of them: counts u8[4] (by status; in the row) | 0 u32 | earliest and latest
  *                      `scheduled` i64 | status u8 | scheduled i64 | sent i64, 0 until then
  *   NOTIFICATION_TEXT  folded messages (text.h)
@@ -53,6 +54,12 @@ must_check enum err notification_add(struct view *view, struct account_id accoun
                                      const struct notification *row, wall_us scheduled);
 must_check enum err notification_end(struct view *view, struct account_id account, uint32_t number,
                                      enum notification_status status, wall_us sent);
+
+/* Stages that its message is empty: of an erased pass. */
+must_check enum err notification_blank(struct view *view, struct account_id account, uint32_t number);
+/* The number of the first that was created then or later; that of the next one when none was. Point reads. */
+must_check enum err notification_since(struct view *view, struct account_id account, wall_us since,
+                                       uint32_t *number);
 
 /* One that is due. The first at or after `*due`, in the order of accounts, then times; the next after the one found last.
  * Range reads. Errors: ERR_NOT_FOUND: no more. */

@@ -66,3 +66,18 @@ enum err redemption_put(struct view *view, struct account_id account, const stru
 	buffer_free(&bytes);
 	return err;
 }
+
+enum err redemption_next(struct view *view, struct account_id account, struct buffer *room,
+                         struct redemption *row)
+{
+	struct row_key  begin = key_u32(account, row->pass), key = key_redemption(account, row);
+	struct view_row found;
+	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
+	key.size += 2;
+	enum err err = view_whole_from(view, TABLE_REDEMPTION, key_span(&key), room, &found);
+	if (err) return err;
+	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
+	size_t head = sizeof account.b;
+	err = redemption_key_read(span_of(found.key.at + head, found.key.size - head), row);
+	return err ? err : redemption_read(found.value, row);
+}

@@ -2,6 +2,7 @@
 #include "store/reward.h"
 
 #include "schemas/bytes.h"
+#include "store/cleanup.h"
 #include "store/keys.h"
 
 enum { HEAD_BYTES = 48, VERSION_HEAD_BYTES = 76, VERSION_LAYOUT = 1 };
@@ -212,6 +213,23 @@ enum err reward_version_put(struct view *view, struct account_id account, const 
 	uint8_t        value[REWARD_VERSION_BYTES_MAX];
 	size_t         size = reward_version_write(row, value);
 	return write_put(view_writes(view), TABLE_REWARD_VERSION, key_span(&key), span_of(value, size));
+}
+
+/* Versions have no gaps: the first that is not there is behind the last. */
+enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *done)
+{
+	uint32_t    family = cleanup_number(row), version = row->state_size == 4 ? get_le32(row->state) : 1;
+	struct span value;
+	enum err    err = family ? OK : ERR_DAMAGED;
+	for (unsigned i = 0; !err && i < BULK_WRITES_MAX / 2; i++, version++) {
+		struct row_key key = key_reward_version(row->account, family, version);
+		err = view_get(view, TABLE_REWARD_VERSION, key_span(&key), &value);
+		if (!err) err = write_del(view_writes(view), TABLE_REWARD_VERSION, key_span(&key));
+	}
+	*done = err == ERR_NOT_FOUND;
+	put_le32(row->state, version);
+	row->state_size = 4;
+	return *done ? OK : err;
 }
 
 /* REWARD_TALLY ------------------------------------------------------------------------------------------- */

@@ -14,8 +14,8 @@
  *   size of name u16 | redemption_allowance u32 | assignment_limit u64 (0: none) | window_seconds u64, or fixed_end i64, or 0 |
  *   created i64 | made i64 | its own id, 16 | the family's id, 16 | slug | name | description.
  * REWARD_TALLY row: families u32 | rewards u32 | entitlements u64 | redeemed u64 | replaced u64 | open u64.
- * REWARD and REWARD_SLUG are put and deleted, REWARD_VERSION is only put: what was answered once can be answered again, and
- * what was assigned keeps its terms, whatever becomes of the reward. */
+ * Rows are put and deleted, never patched. A version stays as long as its reward, since what was assigned keeps its terms; and
+ * those of a deleted reward, which was assigned to nobody, as long as what was answered once can be answered again. */
 enum {
 	REWARD_NAME_BYTES_MAX = 4 * REWARD_NAME_POINTS_MAX,
 	REWARD_DESCRIPTION_BYTES_MAX = 4 * REWARD_DESCRIPTION_POINTS_MAX,
@@ -70,6 +70,10 @@ must_check enum err reward_tally_get(struct view *view, struct account_id accoun
 must_check enum err reward_put(struct view *view, struct account_id account, const struct reward *row);
 must_check enum err reward_slug_put(struct view *view, struct account_id account, const struct reward *row);
 must_check enum err reward_del(struct view *view, struct account_id account, const struct reward *row);
+/* One step of the removal of a deleted reward's versions: as in image.h. State: the versions before this one are gone, u32,
+ * little-endian. Point reads. */
+struct cleanup;
+must_check enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *done);
 must_check enum err reward_version_put(struct view *view, struct account_id account,
                                        const struct reward_version *row);
 must_check enum err reward_tally_put(struct view *view, struct account_id account,

@@ -2,6 +2,7 @@
 #include "store/rule.h"
 
 #include "schemas/bytes.h"
+#include "store/cleanup.h"
 #include "store/keys.h"
 
 enum { ROW_VERSION = 1, HEAD_BYTES = 17 };
@@ -83,4 +84,28 @@ enum err rule_fired_put(struct view *view, struct account_id account, struct uui
 {
 	struct row_key key = key_fired(account, id, number);
 	return write_put(view_writes(view), TABLE_RULE_FIRED, key_span(&key), span_of(NULL, 0));
+}
+
+enum err rule_fired_clean(struct view *view, struct cleanup *row, bool *done)
+{
+	struct view_row found;
+	struct row_key  keys[BULK_WRITES_MAX / 2];
+	unsigned        count = 0, room = sizeof keys / sizeof *keys;
+	struct uuid     id;
+	if (row->subject_size != sizeof id) return ERR_DAMAGED;
+	memcpy(id.b, row->subject, sizeof id);
+	struct row_key prefix = key_uuid(row->account, id);
+	enum err       err = view_from(view, TABLE_RULE_FIRED, key_span(&prefix), &found);
+	while (!err && count < room && key_has_prefix(found.key, key_span(&prefix))) {
+		if (found.key.size > sizeof keys->bytes) return ERR_DAMAGED;
+		memcpy(keys[count].bytes, found.key.at, found.key.size);
+		keys[count++].size = found.key.size;
+		err = view_next(view, TABLE_RULE_FIRED, &found);
+	}
+	if (err && err != ERR_NOT_FOUND) return err;
+	*done = count < room;
+	err = OK;
+	for (unsigned i = 0; !err && i < count; i++)
+		err = write_del(view_writes(view), TABLE_RULE_FIRED, key_span(&keys[i]));
+	return err;
 }

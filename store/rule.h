@@ -5,8 +5,8 @@
 
 /* Activation rules, by account and id, and which passes those that fire once have fired for. Errors: as view.h.
  * RULE value, little-endian: version u8 (1) | created i64 | updated i64 | the rule as JSON text (schemas/rule.h).
- * RULE_FIRED: account | the rule's id | the pass's number u32, and nothing else. These rows outlive their rule. Rows of
- * both are put and deleted, never patched. */
+ * RULE_FIRED: account | the rule's id | the pass's number u32, and nothing else. Those of a rule that was deleted go in
+ * the background. Rows of both are put and deleted, never patched. */
 struct rule_row {
 	struct uuid id;
 	wall_us     created, updated;
@@ -29,5 +29,8 @@ must_check enum err rule_row_read(struct span value, struct rule_row *row);
 /* Has the rule fired for the pass? And: it has. */
 must_check enum err rule_fired_get(struct view *view, struct account_id account, struct uuid id,
                                    uint32_t number, bool *fired);
+struct cleanup;
+/* One step of the removal of those of a rule: as in image.h. A range read. */
+must_check enum err rule_fired_clean(struct view *view, struct cleanup *row, bool *done);
 must_check enum err rule_fired_put(struct view *view, struct account_id account, struct uuid id,
                                    uint32_t number);

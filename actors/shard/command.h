@@ -37,6 +37,7 @@ struct shard_facts {
 	const char          *public_url;
 	struct token_keys    tokens;                        /* make download links */
 	uint8_t              webhook_key[SECRET_KEY_BYTES]; /* seals the secrets of subscriptions */
+	uint8_t              erased_key[SECRET_KEY_BYTES];  /* hashes the ids of erased passes */
 	uint32_t             idempotency_keys;              /* kept per account */
 	struct address_rules url_rules; /* the operator's exceptions to what a URL may name */
 
@@ -63,6 +64,7 @@ struct shard_facts {
 struct delivery_queue;
 struct due_queue;
 struct pass_numbers;
+struct cleaning;
 struct kept;
 
 struct request {
@@ -85,6 +87,7 @@ struct request {
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;
+	struct cleaning          *cleaning;
 
 	/* What is the readers' alone. */
 	struct kept       *kept; /* what they keep between lists; NULL: nothing */

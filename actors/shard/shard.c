@@ -151,6 +151,7 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 	}
 	err = token_keys_derive(master_key, &shard->child.datadir.identity, &facts->tokens);
 	if (!err) err = secret_key(master_key, "stampede webhook secrets 1", facts->webhook_key);
+	if (!err) err = secret_key(master_key, "stampede erased ids 1", facts->erased_key);
 	explicit_bzero(master_key, sizeof master_key);
 	return err;
 }

@@ -44,6 +44,14 @@
 	F(PASS_EVENT, event, SELF, STRING, REQUIRED, 0, 0)   \
 	F(PASS_EVENT, block_reinstall, SELF, BOOLEAN, OPTIONAL, 0, 0)
 #define FIELDS_PASS_HISTORY(F) F(PASS_HISTORY, pass_id, SELF, STRING, REQUIRED, 0, 0)
+/* Of passes whose numbers are below `bound`, which the answer tells: one step, and again until there is no more. */
+#define FIELDS_PASS_ERASE(F)                                 \
+	F(PASS_ERASE, pass_id, SELF, STRING, REQUIRED, 0, 0) \
+	F(PASS_ERASE, bound, SELF, INTEGER, OPTIONAL, 0, UINT32_MAX)
+/* A page of it; the next is behind what the answer of the one before has as "next". */
+#define FIELDS_PASS_EXPORT(F)                                 \
+	F(PASS_EXPORT, pass_id, SELF, STRING, REQUIRED, 0, 0) \
+	F(PASS_EXPORT, after, SELF, BYTES, OPTIONAL, 1, 64)
 /* Of one pass: it has been issued, or could not be, and why; how it stands now. */
 #define FIELDS_PASS_ISSUE(F)                                          \
 	F(PASS_ISSUE, number, SELF, INTEGER, REQUIRED, 0, UINT32_MAX) \
@@ -61,5 +69,7 @@ enum { FIELDS_PASS_PAGE(FIELD_AS_ARGUMENT) ARGS_PASS_PAGE };
 enum { FIELDS_PASS_IMAGE(FIELD_AS_ARGUMENT) ARGS_PASS_IMAGE };
 enum { FIELDS_PASS_EVENT(FIELD_AS_ARGUMENT) ARGS_PASS_EVENT };
 enum { FIELDS_PASS_HISTORY(FIELD_AS_ARGUMENT) ARGS_PASS_HISTORY };
+enum { FIELDS_PASS_ERASE(FIELD_AS_ARGUMENT) ARGS_PASS_ERASE };
+enum { FIELDS_PASS_EXPORT(FIELD_AS_ARGUMENT) ARGS_PASS_EXPORT };
 enum { FIELDS_PASS_ISSUE(FIELD_AS_ARGUMENT) ARGS_PASS_ISSUE };
 enum { FIELDS_PASS_LOOK(FIELD_AS_ARGUMENT) ARGS_PASS_LOOK };

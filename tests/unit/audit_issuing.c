@@ -162,6 +162,7 @@ Test(audit_issuing, passes_over_what_a_fetch_left_that_was_cut_off)
 {
 	uint8_t hash[32] = {0xab};
 	must(!image_part_put(s.view, account, hash, 1, span_of(bytes, IMAGE_PART_BYTES)));
+	must(!image_keep(s.view, account, hash, (wall_us){1}));
 	scratch_save(&s);
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);

@@ -1,6 +1,7 @@
 /* The audit of rewards: each rule, broken alone in an otherwise sound shop, is told. */
 #include "tests/unit/audit_look.h"
 
+#include "store/cleanup.h"
 #include "store/reward.h"
 
 enum { KEPT = 1, EDITED = 2, DELETED = 3, FAMILIES = 3 };
@@ -40,6 +41,13 @@ static void put_version(struct reward_version row)
 	scratch_save(&s);
 }
 
+static void leave(uint32_t family)
+{
+	struct cleanup row = cleanup_of_number(account, CLEANUP_REWARD, family);
+	must(!cleanup_put(s.view, &row));
+	scratch_save(&s);
+}
+
 static void put_slug(uint32_t family, const char *slug)
 {
 	struct reward row = reward_of(family, 1, slug);
@@ -72,6 +80,7 @@ static void make_catalogue(void)
 	put_version(large);
 	put_version(version_of(DELETED, 1, "gone"));
 	put_version(version_of(DELETED, 2, "gone"));
+	leave(DELETED);
 	put_tally(FAMILIES, 2);
 }
 
@@ -169,10 +178,23 @@ static void break_version_text(void)
 	row.name = span_str("\xff");
 	put_version(row);
 }
-static void break_no_family(void)
+static void break_left_over(void)
 {
-	del(TABLE_REWARD_VERSION, key_reward_version(account, DELETED, 1));
-	del(TABLE_REWARD_VERSION, key_reward_version(account, DELETED, 2));
+	struct cleanup row = cleanup_of_number(account, CLEANUP_REWARD, DELETED);
+	must(!cleanup_del(s.view, &row));
+	scratch_save(&s);
+}
+static void break_first_version(void)
+{
+	del(TABLE_REWARD_VERSION, key_reward_version(account, EDITED, 1));
+}
+static void break_left_reward(void)
+{
+	leave(KEPT);
+}
+static void break_left_nothing(void)
+{
+	leave(FAMILIES + 1);
 }
 static void break_skipped_family(void)
 {
@@ -202,7 +224,7 @@ static void break_answer_family(void)
 }
 static void break_answer_version(void)
 {
-	break_recipe(DELETED, 3, 4);
+	break_recipe(KEPT, 3, 4);
 }
 static void break_answer_detail(void)
 {
@@ -230,8 +252,11 @@ static const struct breakage breakages[] = {
     B(version_of_another, "reward 3: version 2 is of another"),
     B(version_times, "reward 3: version 2 has impossible times"),
     B(version_text, "reward 3: version 2 has texts that are none"),
-    B(no_family, "2 rewards have been made, but 3 are counted"),
-    B(skipped_family, "no version of reward 4"),
+    B(left_over, "reward 3 is deleted, and its versions stay"),
+    B(first_version, "reward 2: version 2 is the first"),
+    B(left_reward, "table cleanup, " ACCOUNT "reward 1 is not one that was deleted"),
+    B(left_nothing, "table cleanup, " ACCOUNT "reward 4 is not one that was deleted"),
+    B(skipped_family, "reward 5 has versions, but 3 have been made"),
     B(tally_form, "table reward_tally, " ACCOUNT "a row of a wrong form"),
     B(account, NOBODY "rows of an account that does not exist"),
     B(answer_family, "key 9: reward 4 does not exist"),
@@ -251,7 +276,14 @@ Test(audit_rewards, tells_each_rule_that_is_broken)
 
 Test(audit_rewards, finds_nothing_wrong_with_a_sound_catalogue)
 {
+	struct cleanup row = cleanup_of_number(account, CLEANUP_REWARD, DELETED);
+	bool           done = false;
 	break_recipe(DELETED, 2, 4);
 	look();
+	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
+	cr_assert(!reward_versions_clean(s.view, &row, &done) && done);
+	scratch_save(&s);
+	break_left_over();
+	look(); /* with the deleted one's versions nothing else goes */
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }

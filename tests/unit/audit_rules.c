@@ -1,6 +1,7 @@
 /* The audit of activation rules: each rule of theirs, broken alone in an otherwise sound shop, is told. */
 #include "tests/unit/audit_look.h"
 
+#include "store/cleanup.h"
 #include "store/rule.h"
 
 TestSuite(audit_rules, .init = make_shop, .fini = end);
@@ -96,6 +97,10 @@ static void break_fired(void)
 {
 	fire(1, PASSES);
 }
+static void break_fired_stays(void)
+{
+	fire(9, 0);
+}
 static void break_fired_key(void)
 {
 	put(TABLE_RULE_FIRED, key_u32(account, 1), span_of(NULL, 0));
@@ -126,6 +131,7 @@ static const struct breakage breakages[] = {
     B(actions, "05000000-0000-0000-0000-000000000000 has actions beyond the limit of its event"),
     B(bytes, "03000000-0000-0000-0000-000000000000 is longer than there is room for"),
     B(fired, "table rule_fired, " ACCOUNT "pass 45 does not exist"),
+    B(fired_stays, "table rule_fired, " ACCOUNT "of a rule that was deleted, and stays"),
     B(fired_key, "table rule_fired, " ACCOUNT "a row of a wrong form"),
     B(fired_value, "table rule_fired, " ACCOUNT "a row of a wrong form"),
     B(account, NOBODY "rows of an account that does not exist"),
@@ -145,6 +151,10 @@ Test(audit_rules, finds_nothing_wrong_with_what_the_rules_let_in)
 	store(some(6, FILE("false", "pass.created", "", EIGHT)));
 	fire(5, PASSES - 1);
 	fire(9, 0); /* of a rule that is gone */
+	struct uuid    gone = {{9}};
+	struct cleanup left = cleanup_of(account, CLEANUP_RULE, span_of(gone.b, sizeof gone));
+	must(!cleanup_put(s.view, &left));
+	scratch_save(&s);
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }

@@ -65,7 +65,7 @@ Test(ledger, has_a_word_for_everything_that_can_happen)
 {
 	static const char *const want[] = {"created",     "issued",    "creation_failed", "installed",
 	                                   "uninstalled", "unblocked", "deactivated",     "deleted",
-	                                   "loyalty",     "rule"};
+	                                   "loyalty",     "rule",      "erased"};
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		cr_expect_eq((unsigned)kinds[i], i + 1); /* on disk */
 		cr_expect_str_eq(ledger_what_text(kinds[i]), want[i]);

@@ -45,9 +45,10 @@ Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
 Test(messages, the_operator_s_messages_are_closed_to_http)
 {
 	static const enum message own[] = {
-	    MSG_ACCOUNT_CREATE, MSG_ACCOUNT_SET, MSG_ACCOUNT_SHOW, MSG_ACCOUNT_LIST,  MSG_KEY_CREATE,
-	    MSG_KEY_LIST,       MSG_KEY_REVOKE,  MSG_TEMPLATE_PUT, MSG_TEMPLATE_LIST, MSG_PASS_EVENT,
-	    MSG_PASS_HISTORY,   MSG_ISSUER_SET,  MSG_KEEP,         MSG_KEEPING};
+	    MSG_ACCOUNT_CREATE, MSG_ACCOUNT_SET, MSG_ACCOUNT_SHOW, MSG_ACCOUNT_LIST,
+	    MSG_KEY_CREATE,     MSG_KEY_LIST,    MSG_KEY_REVOKE,   MSG_TEMPLATE_PUT,
+	    MSG_TEMPLATE_LIST,  MSG_PASS_EVENT,  MSG_PASS_HISTORY, MSG_PASS_ERASE,
+	    MSG_PASS_EXPORT,    MSG_ISSUER_SET,  MSG_KEEP,         MSG_KEEPING};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);
 }
@@ -91,7 +92,7 @@ Test(messages, of_a_shard_to_itself_end_passes_alone)
 {
 	for (unsigned message = 0; message < MSG_COUNT; message++) {
 		const struct message_row *row = message_row(message);
-		bool                      is_own = message == MSG_PASS_ISSUE || message == MSG_PASS_LOOK;
+		bool is_own = message == MSG_PASS_ISSUE || message == MSG_PASS_LOOK || message == MSG_CLEAN;
 		if (row->receiver != ROLE_SHARD) continue;
 		cr_expect_eq(row->senders == bit(ROLE_SHARD), is_own, "%s", row->name);
 		cr_expect(is_own || !(row->senders & bit(ROLE_SHARD)), "%s", row->name);

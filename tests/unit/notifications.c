@@ -155,6 +155,31 @@ Test(notifications, long_messages_are_searched_in_the_memory_of_one)
 	cr_expect_eq(s.arena.blocks, block, "no more than the selection itself");
 }
 
+Test(notifications, messages_are_emptied_and_found_no_more)
+{
+	uint32_t number;
+	for (uint8_t i = 0; i < NOTICES + 9; i++) {
+		struct notification row = some(i, "Needles");
+		cr_assert_eq(notification_add(s.view, account, &row, (wall_us){i}), OK);
+		scratch_save(&s);
+	}
+	for (uint8_t i = 3; i < NOTICES + 9; i++) {
+		struct notification row;
+		cr_assert_eq(notification_blank(s.view, account, i), OK);
+		scratch_save(&s);
+		cr_assert_eq(notification_get(s.view, account, i, &row), OK);
+		cr_expect(row.message.size == 0 && row.created.v == i && row.id.b[0] == i);
+		cr_expect_eq(select_needles().total, NOTICES + 8u - i + 3);
+	}
+	cr_expect_eq(notification_blank(s.view, account, NOTICES + 9), ERR_NOT_FOUND);
+	for (uint8_t i = 0; i < NOTICES + 9; i++)
+		cr_expect(!notification_since(s.view, account, (wall_us){i}, &number) && number == i);
+	cr_expect(!notification_since(s.view, account, (wall_us){INT64_MIN}, &number) && number == 0);
+	cr_expect(!notification_since(s.view, account, (wall_us){200}, &number) && number == NOTICES + 9);
+	cr_expect(!notification_since(s.view, (struct account_id){{9}}, (wall_us){0}, &number) &&
+	          number == 0);
+}
+
 /* Where only `q` is asked for no columns are gone through. */
 Test(notifications, are_all_searched_without_another_filter)
 {
@@ -180,9 +205,11 @@ Test(notifications, rows_are_as_they_are_described)
 	cr_assert_eq(value.size, 48);
 	cr_expect_arr_eq(value.at, head, sizeof head);
 	cr_expect(value.at[26] == 3 && !memcmp(value.at + 46, "Hi", 2));
-	for (size_t size = 0; size <= 46; size++)
+	for (size_t size = 0; size < 46; size++)
 		cr_expect_eq(notification_read(span_of(value.at, size), &got), ERR_DAMAGED, "%zu bytes",
 		             size);
+	cr_expect_eq(notification_read(span_of(value.at, 46), &got), OK); /* an erased message */
+	cr_expect_eq(got.message.size, 0);
 	value.at[0] = 2;
 	cr_expect_eq(notification_read(buffer_span(&value), &got), ERR_DAMAGED);
 	value.at[0] = 1, value.at[1] = 2;

@@ -166,8 +166,10 @@ static void note_settings(struct engine *engine, const struct request *request)
 	const msgpack_object *args = request->args;
 	if (request->call->message == MSG_ISSUER_SET)
 		atomic_store(&engine->facts.issuer_paused, arg_boolean(&args[ARG_ISSUER_SET_paused], false));
-	if (request->call->message == MSG_CLOCK_SET)
+	if (request->call->message == MSG_CLOCK_SET) {
 		engine_set_clock(engine, arg_integer(&args[ARG_CLOCK_SET_offset], 0));
+		cleaning_soon(&engine->cleaning);
+	}
 }
 
 static enum err save(struct engine *engine, struct request *request)
@@ -185,6 +187,7 @@ static enum err save(struct engine *engine, struct request *request)
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
 	account_saw(&engine->accounts, &engine->writes, view);
 	numbers_saw(&engine->numbers, &engine->writes);
+	cleaning_saw(&engine->cleaning, &engine->writes, engine->service_now);
 	note_settings(engine, request);
 	enum err issued = issuance_saw(&engine->issuance, &engine->writes, engine->now);
 	enum err noticed = due_saw(&engine->notices, &engine->writes, view);
@@ -234,7 +237,8 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .numbers = &engine->numbers,
 	                          .deliveries = &engine->deliveries,
 	                          .notices = &engine->notices,
-	                          .counters = &engine->facts.deliveries};
+	                          .counters = &engine->facts.deliveries,
+	                          .cleaning = &engine->cleaning};
 	arena_reset(&engine->arena);
 	engine->writes = writes_none(&engine->arena);
 	buffer_clear(&engine->payload);
@@ -271,8 +275,10 @@ enum err engine_bear(const struct engine *engine, const struct call *call, enum 
 /* Counts the command; what its end was may end the process. */
 static enum err end_command(struct engine *engine, const struct call *call, enum err err)
 {
-	engine->open_commands++;
-	atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
+	if (call->message != MSG_CLEAN) { /* nobody's command, and mostly nothing */
+		engine->open_commands++;
+		atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
+	}
 	return engine_bear(engine, call, err);
 }
 

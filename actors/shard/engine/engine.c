@@ -352,6 +352,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = engine_end_turns(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
+	if (engine_has_room(engine) && (err = engine_clean(engine))) return err;
 	engine_ask_timer(engine);
 	bool was_full = !engine_has_room(engine);
 	if ((err = submit(engine))) return err;
@@ -371,6 +372,7 @@ dur_us engine_patience(const struct engine *engine)
 	bool    quick = !store_is_committed(engine->store) || engine->parking.count;
 	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
 	wall_us due = queue_next_due(&engine->deliveries);
+	if (!quick && engine->cleaning.part != CLEAN_END) patience = CLEAN_STEP_MS * US_PER_MS;
 	if (engine->is_asked && due.v != NO_DUE && due.v - engine->service_now.v < patience)
 		patience = due.v - engine->service_now.v;
 	if (patience < IDLE_COMMIT_US) patience = IDLE_COMMIT_US;

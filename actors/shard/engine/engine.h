@@ -5,6 +5,7 @@
 #include "actors/shard/issuance/issuance.h"
 #include "actors/shard/notification/due.h"
 #include "actors/shard/pass/numbers.h"
+#include "actors/shard/engine/cleaning.h"
 #include "actors/shard/engine/parked.h"
 #include "actors/shard/engine/rate.h"
 #include "actors/shard/engine/readers.h"
@@ -53,6 +54,7 @@ struct engine {
 	bool                  is_asked;
 
 	struct due_queue notices; /* notifications that are due */
+	struct cleaning  cleaning;
 
 	/* The issuer. */
 	struct peer      timer;
@@ -105,6 +107,9 @@ must_check enum err engine_decide_own(struct engine *engine, const struct call *
 /* What the end of a call means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
  * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
 must_check enum err engine_bear(const struct engine *engine, const struct call *call, enum err err);
+
+/* cleaning.c: the background removal. Errors: as engine_turn(). */
+must_check enum err engine_clean(struct engine *engine);
 
 /* hand_out.c: the timer's question for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
 must_check enum err engine_keep_question(struct engine *engine, struct session *session,

@@ -2,8 +2,8 @@
  *
  * Life of a key: stored with the writes of the command that first succeeded with it; found by every later command of
  * the account with the same key for 24 hours of service time; then as good as absent. Rows are removed when others
- * come, at most a few at a time: those past their time and those beyond the account's number, the oldest first. So an
- * account that stops using keys keeps its last ones, unheeded.
+ * come, at most a few at a time: those past their time and those beyond the account's number, the oldest first. Those of an
+ * account that stops using keys go in the background (system/clean.c).
  *
  * A creation that has begun is kept as one (202). Its issuance in time makes that a 201; who comes with the key before waits
  * for the same end.

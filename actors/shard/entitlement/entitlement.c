@@ -67,11 +67,8 @@ enum err entitlement_show(struct request *request, const struct entitlement *row
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
-enum err redemption_pack(struct request *request, const struct redemption *row,
-                         const struct entitlement *after, struct span pass_id, msgpack_packer *pk)
+void redemption_pack_row(const struct redemption *row, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 2);
-	pack_text(pk, "redemption");
 	msgpack_pack_map(pk, 6);
 	pack_uuid(pk, "id", row->id);
 	pack_uuid(pk, "entitlement_id", row->entitlement);
@@ -79,6 +76,14 @@ enum err redemption_pack(struct request *request, const struct redemption *row,
 	pack_member(pk, "context", row->context);
 	pack_member(pk, "note", row->note);
 	pack_time(pk, "created_at", row->created);
+}
+
+enum err redemption_pack(struct request *request, const struct redemption *row,
+                         const struct entitlement *after, struct span pass_id, msgpack_packer *pk)
+{
+	msgpack_pack_map(pk, 2);
+	pack_text(pk, "redemption");
+	redemption_pack_row(row, pk);
 	pack_text(pk, "entitlement");
 	return entitlement_show(request, after, pass_id, row->created, pk);
 }

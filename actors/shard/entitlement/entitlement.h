@@ -50,7 +50,8 @@ must_check enum err entitlement_show(struct request *request, const struct entit
  * Errors: ERR_RESOURCE_NOT_FOUND (deleted), ERR_RESOURCE_CONFLICT. */
 must_check enum err entitlement_check_pass(const struct hot *pass);
 
-/* A redemption and what it left of its entitlement, of the pass with that id, as they are answered. */
+/* A redemption by itself; and with what it left of its entitlement, of the pass with that id, as they are answered. */
+void                redemption_pack_row(const struct redemption *row, msgpack_packer *pk);
 must_check enum err redemption_pack(struct request *request, const struct redemption *row,
                                     const struct entitlement *after, struct span pass_id, msgpack_packer *pk);
 

@@ -58,7 +58,7 @@ static enum err pack_recipient(struct request *request, const struct notificatio
 	return OK;
 }
 
-static enum err show_one(struct request *request, uint32_t number, struct buffer *out)
+enum err notification_show(struct request *request, uint32_t number, struct buffer *out)
 {
 	struct account_id         account = request->account->id;
 	struct notification       row;
@@ -96,7 +96,7 @@ enum err on_NOTIFICATION_LIST(struct request *request, struct outcome *outcome)
 	if ((err = order_page(request, &selection, &page))) return err;
 	list_begin(&list, outcome);
 	for (uint32_t i = 0; i < page.count && !err; i++)
-		err = show_one(request, page.numbers[i], list_item(&list));
+		err = notification_show(request, page.numbers[i], list_item(&list));
 	if (!err)
 		err = list_end(&list, selection.total,
 		               selection.total > skipped && selection.total - skipped > page.count);

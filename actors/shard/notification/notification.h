@@ -15,6 +15,9 @@ struct notification_filter {
 must_check enum err select_notifications(struct request *request, struct notification_filter *filter,
                                          struct selection *selection);
 
+/* One as lists show it, appended to `out`. */
+must_check enum err notification_show(struct request *request, uint32_t number, struct buffer *out);
+
 /* Is this a message that may be sent: 1 to NOTIFICATION_CODE_POINTS_MAX code points? */
 bool notification_message_is_good(struct span message);
 

@@ -5,6 +5,7 @@
 #include "actors/shard/pass/images.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/fields/pass.h"
+#include "store/image_use.h"
 #include "store/index.h"
 #include "store/tally.h"
 
@@ -96,6 +97,7 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	struct index_change change = {
 	    .account = account, .number = tally.made, .name_field = rules->name_field, .after = body};
 	if ((err = index_put(request->view, &change))) return err;
+	if ((err = image_uses_move(request->view, account, span_of(NULL, 0), body->appearance))) return err;
 	if ((err = put_history(request, tally.made, &hot))) return err;
 	token_make(&request->facts->tokens, account, tally.made, body->token);
 	if ((err = pass_body_put(request, account, tally.made, body))) return err;

@@ -21,7 +21,7 @@ static enum err collect(struct request *request, const struct hot_at *pass, stru
 	return seqs->failed ? ERR_NO_MEMORY : OK;
 }
 
-static void pack_row(msgpack_packer *pk, const struct ledger_row *row)
+void pass_pack_event(msgpack_packer *pk, const struct ledger_row *row)
 {
 	char text[RFC3339_TEXT];
 	bool moves = ledger_moves(row->what);
@@ -55,7 +55,7 @@ enum err on_PASS_HISTORY(struct request *request, struct outcome *outcome)
 		if ((err = ledger_get(request->view, pass.account, get_le64(seqs.at + at - 8), &row)))
 			goto out;
 		msgpack_packer pk = buffer_packer(list_item(&list));
-		pack_row(&pk, &row);
+		pass_pack_event(&pk, &row);
 	}
 	err = list_end(&list, seqs.size / 8, false);
 out:

@@ -40,6 +40,9 @@ must_check enum err pass_plan_balance(const struct template *template, int64_t b
 /* The next ledger row of the account, for a pass not yet in the tables. */
 must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
 
+/* A row of its history as `pass history` prints it. */
+void pass_pack_event(msgpack_packer *packer, const struct ledger_row *row);
+
 /* The pass whose own token this is, the one that its download_url shows. Errors: ERR_RESOURCE_NOT_FOUND,
  * ERR_PASS_DELETED. */
 must_check enum err pass_of_token(struct request *request, struct span text, struct hot_at *pass,

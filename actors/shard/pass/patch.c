@@ -2,6 +2,7 @@
  * updated_at where it was. The counter is not written here. */
 #include "actors/shard/pass/pass.h"
 #include "schemas/fields/pass.h"
+#include "store/image_use.h"
 #include "store/index.h"
 #include "store/keys.h"
 
@@ -61,6 +62,8 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	                              .before = &before,
 	                              .after = &body};
 	if (!span_equal(before.visible, body.visible) && (err = index_put(request->view, &change)))
+		return err;
+	if ((err = image_uses_move(request->view, pass.account, before.appearance, body.appearance)))
 		return err;
 	if ((err = pass_body_put(request, pass.account, pass.number, &body))) return err;
 	struct hot after = pass.now;

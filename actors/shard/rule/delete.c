@@ -1,7 +1,8 @@
-/* rule delete: the row goes. Which passes it has fired for is nobody's business any more; those rows stay, since they may
- * be as many as there are passes, and no rule ever has this id again. */
+/* rule delete: the row goes. Which passes it has fired for is nobody's business any more; those rows go in the background,
+ * since they may be as many as there are passes. No rule ever has this id again. */
 #include "actors/shard/rule/rule.h"
 #include "schemas/fields/rule.h"
+#include "store/cleanup.h"
 
 enum err on_RULE_DELETE(struct request *request, struct outcome *outcome)
 {
@@ -9,6 +10,9 @@ enum err on_RULE_DELETE(struct request *request, struct outcome *outcome)
 	msgpack_packer  pk = buffer_packer(outcome->payload);
 	enum err        err = rule_find(request, &request->args[ARG_RULE_DELETE_rule_id], &row);
 	if (err || (err = rule_row_del(request->view, request->account->id, row.id))) return err;
+	struct cleanup rest = cleanup_of(request->account->id, CLEANUP_RULE,
+	                                 span_of(row.id.b, sizeof row.id));
+	if ((err = cleanup_put(request->view, &rest))) return err;
 	msgpack_pack_map(&pk, 0);
 	return OK;
 }

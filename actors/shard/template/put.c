@@ -2,6 +2,7 @@
 #include "actors/shard/operator_file.h"
 
 #include "schemas/fields/template.h"
+#include "store/image_use.h"
 #include "store/keys.h"
 
 /* The number that the file's own id names; one past the last when it has none. */
@@ -33,6 +34,20 @@ static enum err check_fixed(const struct request *request, uint32_t number, cons
 	return outcome->message ? ERR_RESOURCE_CONFLICT : OK;
 }
 
+/* Its images are referred to from now on; those of the one that it replaces are not. */
+static enum err count_images(struct request *request, uint32_t number, const struct template *rules)
+{
+	const struct account  *account = request->account;
+	const struct template *old = NULL;
+	struct span            before[IMAGE_USES], after[IMAGE_USES] = {rules->logo, rules->banner};
+	enum err               err = number <= account->templates->count
+	                                 ? account_template(account, request->view, number, &old)
+	                                 : OK;
+	if (err) return err;
+	if (old) memcpy(before, (struct span[IMAGE_USES]){old->logo, old->banner}, sizeof before);
+	return image_urls_move(request->view, account->id, old ? before : NULL, after);
+}
+
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *argument = &request->args[ARG_TEMPLATE_PUT_file];
@@ -48,6 +63,7 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if (number > TEMPLATES_PER_ACCOUNT_MAX) return ERR_RESOURCE_CONFLICT;
 	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
 	if ((err = check_fixed(request, number, &rules, outcome))) return err;
+	if ((err = count_images(request, number, &rules))) return err;
 	if ((err = store_template(request, number, file->text))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 1);

@@ -1,0 +1,140 @@
+/* pass erase ACCOUNT PASS_ID: whatever of a pass is its holder's goes, and the pass stays as a number among others: its random
+ * id, the history of its counter, its scans.
+ *
+ * One command is one step, and tells whether there is more to do; whoever asked sends it again. The first steps each make one
+ * pass of that id forget who it is of: the live one, then those that were deleted before. From that commit on no list, search
+ * or page knows of the holder. What the pass has elsewhere is then removed by steps that the shard also takes by itself
+ * (system/clean.c), should nobody send the command again. `bound` keeps a pass out that is made under the id meanwhile. */
+#include "actors/shard/pass/erase.h"
+
+#include "actors/shard/pass/pass.h"
+#include "schemas/fields/pass.h"
+#include "schemas/sha256.h"
+#include "store/image_use.h"
+#include "store/index.h"
+#include "store/keys.h"
+#include "store/meta.h"
+#include "store/tally.h"
+
+/* The newest pass of that id with a number below `bound`. A range read. Errors: ERR_NOT_FOUND. */
+static enum err find_below(struct request *request, struct span pass_id, uint32_t bound, struct hot_at *pass)
+{
+	struct account_id account = request->account->id;
+	struct view_row   row;
+	if (bound == 0) return ERR_NOT_FOUND;
+	struct row_key key = key_pass_id(account, pass_id, bound - 1);
+	enum err       err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
+	if (err) return err;
+	size_t prefix = key.size - 4;
+	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_NOT_FOUND;
+	err = hot_get(request->view, account, ~get_be32(row.key.at + prefix), pass);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
+/* What stands for an id that was erased: only who has the master key can tell whether it is that of an id that he guesses. */
+static struct cleanup known_id(const struct request *request, struct span pass_id)
+{
+	struct account_id account = request->account->id;
+	uint8_t           hash[SHA256_BYTES];
+	struct span       pieces[] = {span_of(request->facts->erased_key, SECRET_KEY_BYTES),
+	                              span_of(account.b, sizeof account.b), pass_id};
+	sha256_of(pieces, sizeof pieces / sizeof *pieces, hash);
+	return cleanup_of(account, CLEANUP_ERASED_ID, span_of(hash, sizeof hash));
+}
+
+/* For some time it is told that it was erased, and not that it never was. */
+static enum err note_id(struct request *request, struct span pass_id)
+{
+	struct cleanup row = known_id(request, pass_id);
+	row.from.v = request->now.v + ERASED_ID_KEPT_DAYS * INT64_C(86400) * US_PER_SEC;
+	return cleanup_put(request->view, &row);
+}
+
+static enum err check_known(struct request *request, struct span pass_id)
+{
+	struct cleanup row = known_id(request, pass_id);
+	enum err       err = cleanup_get(request->view, &row);
+	if (!err && row.from.v <= request->now.v) err = ERR_NOT_FOUND;
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+}
+
+/* A living pass is deleted by it. When one was deleted that was stays. */
+static enum err mark(struct request *request, const struct hot_at *pass)
+{
+	struct hot        after = pass->now;
+	struct ledger_row row = {.what = LEDGER_ERASED};
+	bool              is_living = !(after.flags & HOT_DELETED);
+	after.status = PASS_DEACTIVATED;
+	after.flags |= HOT_DELETED | HOT_ERASED;
+	if (is_living) return pass_change(request, pass, after, row);
+	row.number = pass->number;
+	row.status = after.status;
+	row.flags = after.flags;
+	row.previous = pass->now.ledger_head;
+	enum err err = pass_ledger(request, &row, &after.ledger_head);
+	return err ? err : hot_put(request->view, pass, &after);
+}
+
+/* Everything that the pass is found by or shows, in one commit. */
+static enum err forget(struct request *request, const struct hot_at *pass)
+{
+	const struct template *template;
+	struct account_id account = pass->account;
+	struct body       before, after = {.visible = span_str("{}"), .hidden = span_str("{}")};
+	struct cleanup    rest = cleanup_of_number(account, CLEANUP_PASS, pass->number);
+	char              id[UUID_TEXT];
+	enum err          err = pass_template(request, &pass->now, &template);
+	if (err || (err = pass_body(request, pass, &before))) return err;
+	uuid_text(uuid_draw(request), id);
+	after.pass_id = span_str(id);
+	random_take(request->random, after.token, sizeof after.token);
+	rest.from = request->now;
+	struct index_change change = {.account = account,
+	                              .number = pass->number,
+	                              .name_field = template->name_field,
+	                              .before = &before,
+	                              .after = &after};
+	if ((err = index_put(request->view, &change))) return err;
+	if ((err = image_uses_move(request->view, account, before.appearance, after.appearance))) return err;
+	if ((err = pass_body_put(request, account, pass->number, &after))) return err;
+	if ((err = mark(request, pass))) return err;
+	if ((err = cleanup_put(request->view, &rest))) return err;
+	if ((err = note_id(request, before.pass_id))) return err;
+	return erased_put(request->view, request->now);
+}
+
+/* The next step of what was erased in the account. *more: there was one. */
+static enum err go_on(struct request *request, bool *more)
+{
+	struct cleanup row = {.account = request->account->id, .kind = CLEANUP_PASS};
+	enum err       err = cleanup_from(request->view, &row);
+	*more = !err && row.kind == CLEANUP_PASS &&
+	        !memcmp(row.account.b, request->account->id.b, sizeof row.account.b);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return *more ? cleanup_step(request, &row) : OK;
+}
+
+enum err on_PASS_ERASE(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct span           pass_id = arg_span(&args[ARG_PASS_ERASE_pass_id]);
+	struct hot_at         pass;
+	struct tally          tally;
+	bool                  more = true;
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = tally_get(request->view, request->account->id, &tally);
+	if (err) return err;
+	uint32_t bound = (uint32_t)arg_integer(&args[ARG_PASS_ERASE_bound], tally.made);
+	err = find_below(request, pass_id, bound, &pass);
+	if (!err && !(pass.now.flags & HOT_ERASED)) {
+		err = forget(request, &pass);
+	} else if (!err || err == ERR_NOT_FOUND) {
+		err = err ? check_known(request, pass_id) : OK;
+		if (!err) err = go_on(request, &more);
+	}
+	msgpack_pack_map(&pk, 2);
+	pack_switch(&pk, "more", more);
+	pack_count(&pk, "bound", bound);
+	return err;
+}

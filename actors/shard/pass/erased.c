@@ -1,0 +1,122 @@
+/* What an erased pass leaves in other tables, removed in steps: cards, then the texts of redemptions, then those of
+ * notifications, which are found by going through all that the account made while the pass lived.
+ * State of its row of CLEANUP: what is at hand u8 | number of the next notification u32 | the redemption looked at last:
+ * entitlement 16 | id 16. */
+#include "actors/shard/pass/erase.h"
+
+#include "schemas/bytes.h"
+#include "actors/shard/card/card.h"
+#include "store/hot.h"
+#include "store/meta.h"
+#include "store/notification.h"
+#include "store/redemption.h"
+
+enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, END };
+enum { STATE_BYTES = 37, CARDS_MAX = BULK_WRITES_MAX / 4, TEXTS_MAX = BULK_WRITES_MAX / 3 };
+_Static_assert((int)STATE_BYTES <= (int)CLEANUP_STATE_MAX, "it fits");
+
+struct at {
+	enum part         part;
+	uint32_t          number; /* of a notification */
+	struct redemption redemption;
+};
+
+static enum err state_read(const struct cleanup *row, struct at *at)
+{
+	*at = (struct at){.part = CARDS, .redemption = {.pass = cleanup_number(row)}};
+	if (row->state_size == 0) return OK;
+	if (row->state_size != STATE_BYTES || row->state[0] >= END) return ERR_DAMAGED;
+	at->part = (enum part)row->state[0];
+	at->number = get_be32(row->state + 1);
+	memcpy(at->redemption.entitlement.b, row->state + 5, sizeof at->redemption.entitlement);
+	memcpy(at->redemption.id.b, row->state + 21, sizeof at->redemption.id);
+	return OK;
+}
+
+static void state_write(const struct at *at, struct cleanup *row)
+{
+	row->state_size = STATE_BYTES;
+	row->state[0] = (uint8_t)at->part;
+	put_be32(row->state + 1, at->number);
+	memcpy(row->state + 5, at->redemption.entitlement.b, sizeof at->redemption.entitlement);
+	memcpy(row->state + 21, at->redemption.id.b, sizeof at->redemption.id);
+}
+
+static enum err clean_cards(struct view *view, const struct cleanup *row, struct at *at)
+{
+	struct card cards[CARDS_MAX];
+	unsigned    count = 0;
+	enum err    err = card_newest(view, row->account, cleanup_number(row), &cards[0]);
+	while (!err && ++count < CARDS_MAX) {
+		cards[count] = cards[count - 1];
+		err = card_older(view, row->account, &cards[count]);
+	}
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err) at->part = REDEMPTIONS;
+	err = OK;
+	for (unsigned i = 0; !err && i < count; i++)
+		err = card_del(view, row->account, &cards[i]);
+	return err;
+}
+
+static enum err clean_redemptions(struct view *view, const struct cleanup *row, const struct hot_at *pass,
+                                  struct at *at)
+{
+	struct redemption found[TEXTS_MAX];
+	struct buffer     room = {0};
+	unsigned          count = 0, looked = 0;
+	enum err          err = OK;
+	while (count < TEXTS_MAX && looked++ < CLEAN_LOOKED_MAX &&
+	       !(err = redemption_next(view, row->account, &room, &at->redemption))) {
+		if (!at->redemption.context.size && !at->redemption.note.size) continue;
+		at->redemption.context = at->redemption.note = span_of("", 0);
+		found[count++] = at->redemption;
+	}
+	buffer_free(&room);
+	if (err == ERR_NOT_FOUND) {
+		at->part = NOTIFICATIONS;
+		err = notification_since(view, row->account, pass->now.created, &at->number);
+	}
+	for (unsigned i = 0; !err && i < count; i++)
+		err = redemption_put(view, row->account, &found[i]);
+	return err;
+}
+
+static enum err clean_notifications(struct view *view, const struct cleanup *row, const struct hot_at *pass,
+                                    struct at *at)
+{
+	struct notification found;
+	unsigned            count = 0, looked = 0;
+	enum err            err = OK;
+	for (; count < TEXTS_MAX && looked < CLEAN_LOOKED_MAX; looked++, at->number++) {
+		err = notification_get(view, row->account, at->number, &found);
+		if (err == ERR_NOT_FOUND || (!err && found.created.v > pass->now.updated.v)) {
+			at->part = END;
+			return OK;
+		}
+		if (err) return err;
+		if (found.to_audience || found.pass_number != pass->number || !found.message.size) continue;
+		if ((err = notification_blank(view, row->account, at->number))) return err;
+		count++;
+	}
+	return OK;
+}
+
+enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *done)
+{
+	struct view  *view = request->view;
+	struct hot_at pass;
+	struct at     at;
+	enum err      err = row->subject_size == 4 ? state_read(row, &at) : ERR_DAMAGED;
+	if (!err) err = hot_get(view, row->account, cleanup_number(row), &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	switch (at.part) {
+	case CARDS: err = clean_cards(view, row, &at); break;
+	case REDEMPTIONS: err = clean_redemptions(view, row, &pass, &at); break;
+	case NOTIFICATIONS: err = clean_notifications(view, row, &pass, &at); break;
+	case END: break;
+	}
+	*done = at.part == END;
+	state_write(&at, row);
+	return err ? err : erased_put(view, request->now);
+}

@@ -1,0 +1,256 @@
+/* pass export ACCOUNT PASS_ID: everything that is kept of a pass and its holder, in pages, so that neither side ever has all
+ * of it in memory. Answer: {"items": [{PART: value}, ...], "next": bin, or nil behind the last page}. A page says where the
+ * next one begins, the pass's number with it: should the id be another pass's by then, or be erased, there is none. */
+#include "actors/shard/card/card.h"
+#include "actors/shard/entitlement/entitlement.h"
+#include "actors/shard/notification/notification.h"
+#include "actors/shard/pass/pass.h"
+#include "actors/shard/scan/scan.h"
+#include "schemas/fields/pass.h"
+#include "store/keys.h"
+
+enum part { PASS, HISTORY, ENTITLEMENTS, REDEMPTIONS, SCANS, NOTIFICATIONS, CARDS, END };
+static const char *const names[END] = {"pass",  "history",       "entitlements", "redemptions",
+                                       "scans", "notifications", "cards"};
+enum {
+	PAGE_BYTES = 256 << 10,
+	LOOKED_MAX = 20000, /* rows of others, on the way to those of the pass */
+	HISTORY_ROWS = 4096,
+	AT_NUMBER = 1, /* part u8 | number u32, big-endian | how far its part has come */
+	AT_REST = 5,
+	REST_BYTES = 32,
+	PLACE_BYTES = AT_REST + REST_BYTES,
+};
+
+struct export
+{
+	struct request *request;
+	struct hot_at   pass;
+	struct body     body;
+	enum part       part;
+	uint8_t         rest[REST_BYTES]; /* of the part at hand: zeros where it begins */
+	struct buffer   items;
+	uint32_t        count;
+	unsigned        looked;
+	bool            ends; /* the part */
+};
+
+static msgpack_packer item(struct export *page)
+{
+	msgpack_packer pk = buffer_packer(&page->items);
+	page->count++;
+	msgpack_pack_map(&pk, 1);
+	pack_text(&pk, names[page->part]);
+	return pk;
+}
+
+static bool is_full(const struct export *page)
+{
+	return page->items.size >= PAGE_BYTES || page->looked >= LOOKED_MAX;
+}
+
+static enum err put_pass(struct export *page)
+{
+	(void)item(page);
+	page->ends = true;
+	return pass_show(page->request, &page->pass, &page->items);
+}
+
+/* The rows are chained backward: of those that the pages before have left, the oldest are the last that the walk meets.
+ * rest: the newest that was given u64. */
+static enum err put_history(struct export *page)
+{
+	uint64_t          after = get_be64(page->rest), seqs[HISTORY_ROWS], count = 0;
+	struct ledger_row row;
+	enum err          err;
+	for (uint64_t seq = page->pass.now.ledger_head; seq > after; seq = row.previous) {
+		if ((err = ledger_get(page->request->view, page->pass.account, seq, &row))) return err;
+		if (row.number != page->pass.number || row.previous >= seq) return ERR_DAMAGED;
+		seqs[count++ % HISTORY_ROWS] = seq;
+	}
+	for (unsigned i = 0; i < HISTORY_ROWS && count && !is_full(page); i++) {
+		uint64_t seq = seqs[--count % HISTORY_ROWS];
+		if ((err = ledger_get(page->request->view, page->pass.account, seq, &row))) return err;
+		msgpack_packer pk = item(page);
+		pass_pack_event(&pk, &row);
+		put_be64(page->rest, seq);
+	}
+	page->ends = count == 0;
+	return OK;
+}
+
+/* rest: the uuid of the last. */
+static enum err put_entitlements(struct export *page)
+{
+	struct request       *request = page->request;
+	struct entitlement    row = {.pass = page->pass.number};
+	struct reward_version terms = {.family = 0};
+	struct buffer         room = {0};
+	enum err              err = OK;
+	memcpy(row.id.b, page->rest, sizeof row.id);
+	while (!is_full(page) && !(err = entitlement_next(request->view, page->pass.account, &row))) {
+		struct reward reward = {.family = row.family, .version = row.version};
+		bool          same = terms.family == row.family && terms.version == row.version;
+		if (!same) err = reward_version_in(request->view, page->pass.account, &reward, &room, &terms);
+		if (err) break;
+		msgpack_packer pk = item(page);
+		entitlement_pack(&row, &terms, page->body.pass_id, request->now, &pk);
+		memcpy(page->rest, row.id.b, sizeof row.id);
+	}
+	buffer_free(&room);
+	page->ends = err == ERR_NOT_FOUND;
+	return page->ends ? OK : err;
+}
+
+/* rest: the uuids of the last, its entitlement's first. */
+static enum err put_redemptions(struct export *page)
+{
+	struct redemption row = {.pass = page->pass.number};
+	struct buffer     room = {0};
+	enum err          err = OK;
+	memcpy(row.entitlement.b, page->rest, sizeof row.entitlement);
+	memcpy(row.id.b, page->rest + sizeof row.entitlement, sizeof row.id);
+	while (!is_full(page) &&
+	       !(err = redemption_next(page->request->view, page->pass.account, &room, &row))) {
+		msgpack_packer pk = item(page);
+		redemption_pack_row(&row, &pk);
+		memcpy(page->rest, row.entitlement.b, sizeof row.entitlement);
+		memcpy(page->rest + sizeof row.entitlement, row.id.b, sizeof row.id);
+	}
+	buffer_free(&room);
+	page->ends = err == ERR_NOT_FOUND;
+	return page->ends ? OK : err;
+}
+
+static enum err put_scans_of_row(struct export *page, struct span row)
+{
+	enum err err = OK;
+	for (uint64_t mask = scan_rows_mask(row, (1u << SCAN_VERDICTS) - 1); !err && mask; mask &= mask - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(mask);
+		if (scan_rows_pass(row, i) != page->pass.number) continue;
+		struct scan_row scan = scan_rows_member(row, i);
+		(void)item(page);
+		err = scan_show(page->request, &scan, SCAN_SPACED, &page->items);
+	}
+	return err;
+}
+
+/* rest: the number of the next row u32, of all scans. */
+static enum err put_scans(struct export *page)
+{
+	struct view *view = page->request->view;
+	uint32_t     number = get_be32(page->rest);
+	enum err     err = OK;
+	for (; !err && !is_full(page); page->looked++) {
+		struct row_key key = key_u32(page->pass.account, number);
+		struct span    row;
+		if ((err = view_get(view, TABLE_SCAN, key_span(&key), &row))) break;
+		if (!scan_rows_are_whole(row)) return ERR_DAMAGED;
+		if (!(err = put_scans_of_row(page, row))) number++;
+	}
+	put_be32(page->rest, number);
+	page->ends = err == ERR_NOT_FOUND;
+	return page->ends ? OK : err;
+}
+
+/* rest: the number of the next u32, of all that the account made while there was the pass; 0: not looked for yet. */
+static enum err put_notifications(struct export *page)
+{
+	struct view        *view = page->request->view;
+	uint32_t            number = get_be32(page->rest);
+	struct notification row;
+	enum err            err = OK;
+	if (number == 0) err = notification_since(view, page->pass.account, page->pass.now.created, &number);
+	for (; !err && !is_full(page); page->looked++) {
+		if ((err = notification_get(view, page->pass.account, number, &row))) break;
+		bool is_own = !row.to_audience && row.pass_number == page->pass.number;
+		if (is_own) {
+			(void)item(page);
+			err = notification_show(page->request, number, &page->items);
+		}
+		number += !err;
+	}
+	put_be32(page->rest, number);
+	page->ends = err == ERR_NOT_FOUND;
+	return page->ends ? OK : err;
+}
+
+/* The newest first. rest: the uuid of the last. */
+static enum err put_cards(struct export *page)
+{
+	static const struct uuid none = {{0}};
+	struct view             *view = page->request->view;
+	struct card              card = {.pass_number = page->pass.number};
+	enum err                 err;
+	memcpy(card.id.b, page->rest, sizeof card.id);
+	if (!memcmp(card.id.b, none.b, sizeof none))
+		err = card_newest(view, page->pass.account, page->pass.number, &card);
+	else
+		err = card_before(view, page->pass.account, &card);
+	while (!err) {
+		msgpack_packer pk = item(page);
+		card_pack(&card, page->body.pass_id, &pk);
+		memcpy(page->rest, card.id.b, sizeof card.id);
+		if (is_full(page)) return OK;
+		err = card_older(view, page->pass.account, &card);
+	}
+	page->ends = err == ERR_NOT_FOUND;
+	return page->ends ? OK : err;
+}
+
+static enum err (*const put_part[END])(struct export *page) = {
+    put_pass, put_history, put_entitlements, put_redemptions, put_scans, put_notifications, put_cards};
+
+/* The pass, and where the page begins. Errors: ERR_RESOURCE_NOT_FOUND. */
+static enum err begin(struct export *page)
+{
+	const msgpack_object *args = page->request->args, *after = &args[ARG_PASS_EXPORT_after];
+	struct span           place = arg_span(after), pass_id = arg_span(&args[ARG_PASS_EXPORT_pass_id]);
+	enum err              err;
+	if (!arg_present(after)) {
+		err = pass_find(page->request, pass_id, true, &page->pass);
+		return err ? err : pass_body(page->request, &page->pass, &page->body);
+	}
+	if (place.size != PLACE_BYTES || place.at[0] >= END) return ERR_INVALID_INPUT;
+	page->part = (enum part)place.at[0];
+	memcpy(page->rest, place.at + AT_REST, REST_BYTES);
+	err = hot_get(page->request->view, page->request->account->id, get_be32(place.at + AT_NUMBER),
+	              &page->pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	if ((err = pass_body(page->request, &page->pass, &page->body))) return err;
+	return span_equal(page->body.pass_id, pass_id) ? OK : ERR_RESOURCE_NOT_FOUND;
+}
+
+static void end(const struct export *page, struct outcome *outcome)
+{
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	uint8_t        place[PLACE_BYTES] = {(uint8_t)page->part};
+	put_be32(place + AT_NUMBER, page->pass.number);
+	memcpy(place + AT_REST, page->rest, REST_BYTES);
+	msgpack_pack_map(&pk, 2);
+	pack_text(&pk, "next");
+	if (page->part == END)
+		msgpack_pack_nil(&pk);
+	else
+		pack_bin(&pk, span_of(place, sizeof place));
+	pack_text(&pk, "items");
+	msgpack_pack_array(&pk, page->count);
+	buffer_append(outcome->payload, page->items.at, page->items.size);
+}
+
+enum err on_PASS_EXPORT(struct request *request, struct outcome *outcome)
+{
+	struct export page = {.request = request};
+	enum err err = begin(&page);
+	while (!err && page.part < END && !is_full(&page)) {
+		page.ends = false;
+		err = put_part[page.part](&page);
+		if (err || !page.ends) continue;
+		page.part++;
+		memset(page.rest, 0, sizeof page.rest);
+	}
+	if (!err && page.items.failed) err = ERR_NO_MEMORY;
+	if (!err) end(&page, outcome);
+	buffer_free(&page.items);
+	return err;
+}

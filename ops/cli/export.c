@@ -1,0 +1,115 @@
+/* pass export: asks for page after page and prints what comes at once, so that no pass is too large. Items come as maps of
+ * one member, whose key is the part that they belong to, all of a part together and parts in the order of `parts`. */
+#include "ops/cli/cli.h"
+#include "schemas/fields/pass.h"
+#include "schemas/json.h"
+
+#include <string.h>
+
+static const char *const parts[] = {"pass",  "history",       "entitlements", "redemptions",
+                                    "scans", "notifications", "cards"};
+enum { PARTS = sizeof parts / sizeof *parts, AFTER_MAX = 64 };
+
+struct export
+{
+	struct cli *cli;
+	unsigned    part;  /* the one that is being printed; PARTS: all have been */
+	unsigned    count; /* of its items */
+	uint8_t     after[AFTER_MAX];
+	size_t      after_size; /* 0: the first page; then: the last one has come */
+};
+
+/* Ends the part at hand and begins the next one: of a pass there is one, of everything else a list. */
+static void next_part(struct export *export, struct buffer *out)
+{
+	if (export->part) buffer_byte(out, ']');
+	if (++export->part == PARTS) return;
+	export->count = 0;
+	buffer_byte(out, ',');
+	json_quote(span_str(parts[export->part]), out);
+	buffer_text(out, ":[");
+}
+
+static void print_item(struct export *export, const msgpack_object *item)
+{
+	struct buffer *out = &export->cli->out;
+
+	for (; export->part < PARTS; next_part(export, out)) {
+		const msgpack_object *value = cli_member(item, parts[export->part]);
+		if (!value) continue;
+		if (export->part && export->count++) buffer_byte(out, ',');
+		if (json_render(value, out)) cli_fail(export->cli, ERR_MALFORMED, NULL);
+		return;
+	}
+	cli_fail(export->cli, ERR_MALFORMED, NULL);
+}
+
+static void on_page(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct export *export = user;
+	const msgpack_object *items, *next;
+
+	(void)shard;
+	export->after_size = 0;
+	if (!cli_part_ok(export->cli, reply)) return;
+	items = cli_member(reply->payload, "items");
+	next = cli_member(reply->payload, "next");
+	if (!items || items->type != MSGPACK_OBJECT_ARRAY || !next) {
+		cli_fail(export->cli, ERR_MALFORMED, NULL);
+		return;
+	}
+	for (uint32_t i = 0; i < items->via.array.size; i++)
+		print_item(export, &items->via.array.ptr[i]);
+	if (next->type != MSGPACK_OBJECT_BIN || next->via.bin.size > AFTER_MAX) return;
+	export->after_size = next->via.bin.size;
+	memcpy(export->after, next->via.bin.ptr, export->after_size);
+}
+
+static enum outcome ask_page(struct export *export, const struct account_id *account, const char *pass_id)
+{
+	struct cli    *cli = export->cli;
+	struct buffer  args = {0};
+	msgpack_packer packer = buffer_packer(&args);
+	enum outcome   outcome;
+
+	msgpack_pack_array(&packer, ARGS_PASS_EXPORT);
+	pack_text(&packer, pass_id);
+	if (export->after_size)
+		pack_bin(&packer, span_of(export->after, export->after_size));
+	else
+		msgpack_pack_nil(&packer);
+	struct request request = {.message = MSG_PASS_EXPORT, .account = account, .args = buffer_span(&args)};
+	outcome = args.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
+	                      : cli_call_parts(cli, &request, on_page, export);
+	buffer_free(&args);
+	return outcome;
+}
+
+static enum outcome flush(struct cli *cli)
+{
+	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
+	if (fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size)
+		return cli_fail(cli, ERR_IO, "The answer cannot be written to standard output.");
+	buffer_clear(&cli->out);
+	return DONE;
+}
+
+enum outcome pass_export(struct cli *cli)
+{
+	const char *id = args_word(&cli->args), *pass_id = args_word(&cli->args);
+	struct export export = {.cli = cli};
+	struct account_id account;
+	enum outcome      outcome;
+
+	if (!args_end(&cli->args)) return MISUSED;
+	if (!cli_account(cli, id, &account)) return FAILED;
+	buffer_text(&cli->out, "{\"pass\":");
+	if ((outcome = ask_page(&export, &account, pass_id))) return outcome;
+	while (export.after_size)
+		if ((outcome = flush(cli)) || (outcome = ask_page(&export, &account, pass_id)))
+			return outcome;
+	while (export.part < PARTS)
+		next_part(&export, &cli->out);
+	buffer_byte(&cli->out, '}');
+	return DONE;
+}

@@ -1,0 +1,54 @@
+/* What is left to the background removal, of one account: every row can be read, and nothing that is wanted is among it. The
+ * other way round, that whatever nobody wants is among it, is judged where that is gone through. */
+#include "store/auditor.h"
+
+#include "store/hot.h"
+#include "store/reward.h"
+
+enum err audit_is_left(struct auditor *auditor, struct cleanup row, bool *left)
+{
+	row.account = auditor->account;
+	enum err err = cleanup_get(auditor->reader, &row);
+	*left = !err;
+	return audit_is_fault(err) ? OK : err;
+}
+
+enum err audit_erased(struct auditor *auditor, enum table table, uint32_t number)
+{
+	bool left;
+	if (number >= auditor->pass_count || !(auditor->passes[number].hot_flags & HOT_ERASED)) return OK;
+	enum err err = audit_is_left(auditor, cleanup_of_number(auditor->account, CLEANUP_PASS, number),
+	                             &left);
+	if (!err && !left) audit_fault(auditor, table, "pass %u is erased, and not all of it", number);
+	return err;
+}
+
+static enum err judge_reward(struct auditor *auditor, uint32_t family)
+{
+	struct reward row;
+	enum err      err = reward_get(auditor->reader, auditor->account, family, &row);
+	if (err && !audit_is_fault(err)) return err;
+	if (!err || family == 0 || family > auditor->family_count)
+		audit_fault(auditor, TABLE_CLEANUP, "reward %u is not one that was deleted", family);
+	return OK;
+}
+
+enum err audit_cleanup(struct auditor *auditor)
+{
+	struct audit_rows rows = {.table = TABLE_CLEANUP};
+	struct cleanup    row;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		if (cleanup_read(rows.row.key, rows.value, &row)) {
+			audit_fault(auditor, TABLE_CLEANUP, "a row of a wrong form");
+			continue;
+		}
+		uint32_t number = cleanup_number(&row);
+		bool     is_erased = number < auditor->pass_count &&
+		                 auditor->passes[number].hot_flags & HOT_ERASED;
+		if (row.kind == CLEANUP_PASS && !is_erased)
+			audit_fault(auditor, TABLE_CLEANUP, "pass %u is not erased", number);
+		if (row.kind == CLEANUP_REWARD && (err = judge_reward(auditor, number))) return err;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}

@@ -1,0 +1,102 @@
+/* Rows of the table IMAGE_USE. */
+#include "store/image_use.h"
+
+#include "schemas/json.h"
+#include "schemas/sha256.h"
+#include "schemas/shown.h"
+#include "store/cleanup.h"
+#include "store/keys.h"
+
+enum { COUNT_BYTES = 4 };
+_Static_assert((int)IMAGE_USES == (int)SHOWN_IMAGES, "a pass shows what it names");
+
+static struct row_key key_of(struct account_id account, enum image_use what,
+                             const uint8_t hash[IMAGE_HASH_BYTES])
+{
+	struct row_key key = key_account(account);
+	key.bytes[key.size++] = (uint8_t)what;
+	memcpy(key.bytes + key.size, hash, IMAGE_HASH_BYTES);
+	key.size += IMAGE_HASH_BYTES;
+	return key;
+}
+
+enum err image_use_count(struct view *view, struct account_id account, enum image_use what,
+                         const uint8_t hash[IMAGE_HASH_BYTES], uint32_t *count)
+{
+	struct row_key key = key_of(account, what, hash);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_IMAGE_USE, key_span(&key), &value);
+	*count = 0;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	if (value.size != COUNT_BYTES) return ERR_DAMAGED;
+	*count = get_le32(value.at);
+	return *count ? OK : ERR_DAMAGED;
+}
+
+static enum err leave_over(struct view *view, struct account_id account, enum image_use what,
+                           const uint8_t hash[IMAGE_HASH_BYTES])
+{
+	enum cleanup_kind kind = what == IMAGE_USE_URL ? CLEANUP_IMAGE_URL : CLEANUP_IMAGE;
+	struct cleanup    row = cleanup_of(account, kind, span_of(hash, IMAGE_HASH_BYTES));
+	enum err          err = cleanup_get(view, &row); /* of a fetch under way: it says when */
+	return err == ERR_NOT_FOUND ? cleanup_put(view, &row) : err;
+}
+
+enum err image_use_move(struct view *view, struct account_id account, enum image_use what,
+                        const uint8_t hash[IMAGE_HASH_BYTES], int by)
+{
+	struct row_key key = key_of(account, what, hash);
+	uint8_t        value[COUNT_BYTES];
+	uint32_t       count;
+	enum err       err = image_use_count(view, account, what, hash, &count);
+	if (err || (count == 0 && by < 0)) return err;
+	if (count + (uint32_t)by == 0) {
+		err = write_del(view_writes(view), TABLE_IMAGE_USE, key_span(&key));
+		return err ? err : leave_over(view, account, what, hash);
+	}
+	put_le32(value, count + (uint32_t)by);
+	return write_put(view_writes(view), TABLE_IMAGE_USE, key_span(&key), span_of(value, sizeof value));
+}
+
+enum err image_urls_of(struct span appearance, struct arena *arena, struct span urls[IMAGE_USES])
+{
+	struct json *object;
+	memset(urls, 0, IMAGE_USES * sizeof *urls);
+	if (!appearance.size) return OK;
+	enum err err = json_parse(appearance, arena, &object);
+	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
+	for (unsigned i = 0; i < IMAGE_USES; i++) {
+		const struct json *url = json_member(object, shown_image_names[i]);
+		if (url && url->kind == JSON_STRING) urls[i] = url->text;
+	}
+	return OK;
+}
+
+static enum err move_url(struct view *view, struct account_id account, struct span url, int by)
+{
+	uint8_t hash[SHA256_BYTES];
+	if (!url.size) return OK;
+	sha256_of(&url, 1, hash);
+	return image_use_move(view, account, IMAGE_USE_URL, hash, by);
+}
+
+/* What is gained is counted first: nothing is given up that is only named elsewhere. */
+enum err image_urls_move(struct view *view, struct account_id account, const struct span *before,
+                         const struct span *after)
+{
+	enum err err = OK;
+	for (unsigned i = 0; !err && after && i < IMAGE_USES; i++)
+		if (!before || !span_equal(before[i], after[i])) err = move_url(view, account, after[i], 1);
+	for (unsigned i = 0; !err && before && i < IMAGE_USES; i++)
+		if (!after || !span_equal(before[i], after[i])) err = move_url(view, account, before[i], -1);
+	return err;
+}
+
+enum err image_uses_move(struct view *view, struct account_id account, struct span before, struct span after)
+{
+	struct span old[IMAGE_USES], new[IMAGE_USES];
+	if (span_equal(before, after)) return OK;
+	enum err err = image_urls_of(before, view_arena(view), old);
+	if (!err) err = image_urls_of(after, view_arena(view), new);
+	return err ? err : image_urls_move(view, account, old, new);
+}

@@ -1,0 +1,183 @@
+"""What nobody refers to any more goes in the background, a little at a time; what somebody refers to stays."""
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from clocks import DAY_SECONDS, HOUR_SECONDS
+from deliveries import advance
+from erasures import erase
+from harness import wait_for
+from images import Gallery, await_status, body_with, options
+from rewards import edit, offer, reward_path
+from rules import delete_rule, put_rule
+from shop import Shop, new_id, path_of, template_file
+
+
+@pytest.fixture(scope="module")
+def ticking(module_services, authority):
+    return module_services(shards=1, options=options(authority, "--test-clock"))
+
+
+@pytest.fixture(scope="module")
+def gallery(chain):
+    made = Gallery(chain)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shop(ticking):
+    made = Shop(ticking, functions=("--rewards", "--webhooks"))
+    yield made
+    assert ticking.cli("verify")["ok"]
+    made.close()
+
+
+def rows(service):
+    """Of all tables, as a verification counts them."""
+    told = service.cli("verify")
+    assert told["ok"]
+    return told["shards"][0]["rows"]
+
+
+def await_rows(service, want, what):
+    wait_for(lambda: rows(service) <= want, 30, lambda: f"{what}: {rows(service)} rows, {want} at most")
+
+
+def fetched(gallery, name):
+    return len(gallery.to[f"/image/{name}"])
+
+
+# Images
+
+def make(shop, gallery, *names):
+    url = [gallery.url(f"/image/{name}") for name in names]
+    answer = shop.client.post("/v1/passes", body_with(*url))
+    assert answer.status in (201, 202), answer
+    return await_status(shop, answer.json["id"], "issued")["id"]
+
+
+def test_an_image_goes_with_its_last_pass(shop, ticking, gallery):
+    """An image that is there is not fetched again within a minute: so it can be seen whether it is."""
+    name = new_id("gone")
+    first, second = make(shop, gallery, name), make(shop, gallery, name)
+    assert fetched(gallery, name) == 1
+    erase(shop, first)
+    make(shop, gallery, new_id("other"))
+    make(shop, gallery, name)
+    assert fetched(gallery, name) == 1
+    for pass_id in (second, *[one["id"] for one in shop.list("?status=issued")[0]]):
+        erase(shop, pass_id)
+    before = fetched(gallery, name)
+    wait_for(lambda: erase(shop, make(shop, gallery, name)) == {} and fetched(gallery, name) > before, 20, "it to be fetched anew")
+
+
+def test_images_of_passes_and_templates_are_kept_as_long_as_they_are_named(shop, ticking, gallery):
+    old, new, card = new_id("old"), new_id("new"), new_id("card")
+    pass_id = make(shop, gallery, old, new)
+    template = shop.put_template(template_file(appearance={"logo": gallery.url(f"/image/{card}")}))
+    named = make(shop, gallery, card)
+    before = rows(ticking)
+    shop.client.patch(path_of(pass_id), {"appearance": {"logo": gallery.url(f"/image/{card}")}}).is_empty(204)
+    erase(shop, named)
+    await_rows(ticking, before + 6, "the logo to go")  # an event, what is kept of the id; and the image's own rows less
+    page = shop.client.get("/p/" + shop.get(pass_id)["download_url"].rsplit("/", 1)[1] + "/logo")
+    assert page.status == 200
+    shop.delete(pass_id)  # which may be looked at still: include_deleted shows what it names
+    advance(ticking, 2 * HOUR_SECONDS)
+    assert ticking.cli("verify")["ok"]
+    erase(shop, pass_id)
+    shop.put_template(template_file(pass_template_id=template))
+    assert ticking.cli("verify")["ok"]
+
+
+def test_creations_that_race_with_removals_are_whole(shop, ticking, gallery):
+    """Passes of one image come and go all the time: whichever is issued has its image."""
+    names = [new_id("race") for _ in range(3)]
+
+    def work(worker):
+        client = ticking.client(shop.key)
+        for number in range(25):
+            name = names[(worker + number) % 3]
+            made = client.post("/v1/passes", body_with(gallery.url(f"/image/{name}"), pass_id=new_id(f"race{worker}")))
+            assert made.status in (201, 202), made
+            if made.json["status"] == "issued":
+                link = "/p/" + made.json["download_url"].rsplit("/", 1)[1]
+                assert client.get(link + "/logo").status == 200, name
+            ticking.cli("pass", "erase", shop.account, made.json["id"])
+        client.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert ticking.cli("verify")["ok"]
+
+
+# Rewards, rules, keys, deliveries
+
+def test_versions_of_a_deleted_reward_go_after_a_day(shop, ticking):
+    before = rows(ticking)
+    headers = {"Idempotency-Key": new_id("key")}
+    slug = offer(shop)["slug"]
+    for number in range(70):
+        edit(shop, slug, description=f"{number}" * 50)
+    body = {"name": "Tea", "kind": "gift", "expiration": {"kind": "none"}, "slug": new_id("tea").replace("-", "_")}
+    made = shop.client.post("/v1/rewards", body, headers=headers)
+    for one in (slug, made.json["slug"]):
+        shop.client.delete(reward_path(one)).is_empty(204)
+    again = shop.client.post("/v1/rewards", body, headers=headers)
+    assert (again.status, again.json) == (made.status, made.json)
+    assert rows(ticking) > before + 70
+    advance(ticking, DAY_SECONDS)
+    await_rows(ticking, before + 2, "the versions to go")  # but for counts
+    assert shop.client.post("/v1/rewards", body, headers=headers).status == 201
+
+
+def test_whom_a_deleted_rule_fired_for_is_forgotten(shop, ticking):
+    rule = put_rule(shop, conditions={"once_per_pass": True})
+    for _ in range(80):
+        shop.create()
+    before = rows(ticking)
+    delete_rule(shop, rule)
+    await_rows(ticking, before - 81, "what it fired for to go")
+
+
+def test_keys_of_clients_that_ask_no_more_go_after_a_day(shop, ticking):
+    shop.create("ada")
+    advance(ticking, 2 * DAY_SECONDS)
+    for number in range(100):
+        answer = shop.client.post(path_of("ada", "/loyalty"), {"balance_to_add": 0}, headers={"Idempotency-Key": f"key-{number}"})
+        assert answer.status == 202
+    before = rows(ticking)
+    advance(ticking, DAY_SECONDS - 60)
+    again = shop.client.post(path_of("ada", "/loyalty"), {"balance_to_add": 0}, headers={"Idempotency-Key": "key-99"})
+    assert again.headers["idempotency-replayed"] == "true"
+    advance(ticking, 120)
+    await_rows(ticking, before - 200, "the keys to go")
+    answer = shop.client.post(path_of("ada", "/loyalty"), {"balance_to_add": 1}, headers={"Idempotency-Key": "key-1"})
+    assert answer.status == 202 and "idempotency-replayed" not in answer.headers
+
+
+# Space
+
+def test_space_that_was_given_up_is_used_again(new_service):
+    service = new_service(shards=1)
+    shop = Shop(service)
+    tables = service.data / "shards" / "0" / "db" / "data.mdb"
+
+    def fill(round_number):
+        for number in range(60):
+            shop.create(f"large-{round_number}-{number}", hidden={"blob": "x" * 900_000})
+
+    def clear(round_number):
+        for number in range(60):
+            erase(shop, f"large-{round_number}-{number}")
+
+    blocks = []
+    for round_number in range(5):
+        fill(round_number)
+        clear(round_number)
+        blocks.append(os.stat(tables).st_blocks)
+    assert blocks[0] * 512 > 60 * 900_000
+    assert blocks[-1] < 1.1 * blocks[1], blocks  # of 54 MB a round, and what is reserved ahead
+    assert service.cli("verify")["ok"]
+    shop.close()

@@ -1,0 +1,259 @@
+"""pass erase: nothing of a holder is left, and everything else of the pass stays. What the files keep, and how long."""
+import shutil
+import subprocess
+
+import pytest
+from clocks import DAY_SECONDS
+from deliveries import advance, await_that, deliveries_of, envelope, hooked_shop, options, posts_to
+from erasures import WORDS, all_of, erase, erased_ids, everything, export, files_with_words, folded, has_words, holder, refusal
+from harness import wait_for
+from hooks import subscribe
+from shop import Shop, new_id, path_of
+
+
+@pytest.fixture
+def shop(service):
+    made = Shop(service, functions=("--rewards",))
+    yield made
+    assert service.cli("verify")["ok"]
+    made.close()
+
+
+# What it removes, and what stays
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_nothing_of_the_holder_is_left(shop, deleted):
+    made = holder(shop)
+    shop.create("neighbour", visible={"name": "Bea"})
+    if deleted:
+        shop.delete(made["id"])
+        gone = shop.get(made["id"], "?include_deleted=true")["deleted_at"]
+    history = shop.history(made["id"])
+    link = "/p/" + made["download_url"].rsplit("/", 1)[1]
+    assert set(has_words(everything(shop, [made["id"]]))) == set(WORDS)
+    assert erase(shop, made["id"]) == {}
+
+    (pass_id,) = erased_ids(shop)
+    assert pass_id != made["id"]
+    assert has_words(everything(shop, [pass_id])) == []
+    for word in WORDS:
+        for path in ("/v1/passes?include_deleted=true&", "/v1/scans?", "/v1/notifications?"):
+            assert shop.client.get(f"{path}q={folded(word)}").json == [], (path, word)
+    shop.client.get(path_of(made["id"]) + "?include_deleted=true").is_error(404, "RESOURCE_NOT_FOUND")
+    shop.client.post("/v1/scans", {"qr_value": f"Kardamom-77{made['created_at']}"}).is_error(404, "RESOURCE_NOT_FOUND")
+    assert shop.client.get(link).status == 404
+
+    shown = shop.get(pass_id, "?include_deleted=true")
+    assert {key: shown[key] for key in ("visible", "hidden", "appearance", "status", "balance", "created_at")} == {
+        "visible": {"points": 5}, "hidden": {}, "appearance": None, "status": "deactivated", "balance": 5,
+        "created_at": made["created_at"]}
+    assert shown["deleted_at"] == gone if deleted else shown["deleted_at"] >= made["created_at"]
+    shop.client.get(path_of(pass_id)).is_error(404, "RESOURCE_NOT_FOUND")
+    after = shop.history(pass_id)
+    assert after[:-1] == history and after[-1]["what"] == "erased" and after[-1]["status"] == "deactivated"
+    kept = export(shop, pass_id)
+    assert [len(kept[part]) for part in ("entitlements", "redemptions", "scans", "notifications", "cards")] == [1, 1, 1, 2, 0]
+    assert [(one["context"], one["note"], one["amount"]) for one in kept["redemptions"]] == [("", "", 1)]
+    assert [one["message"] for one in kept["notifications"]] == ["", ""]
+    assert shop.get("neighbour")["visible"]["name"] == "Bea" and shop.list()[1] == 1
+
+
+def test_a_second_erasure_is_a_no_op_and_an_unknown_pass_is_told(shop):
+    holder(shop)
+    assert erase(shop, "Quittenmus") == {}
+
+    def state():  # notifications that are due go on meanwhile
+        return shop.list("?include_deleted=true"), shop.history(erased_ids(shop)[0])
+
+    before = state()
+    assert erase(shop, "Quittenmus") == {}
+    assert erase(shop, erased_ids(shop)[0]) == {}
+    assert state() == before
+    for pass_id in ("nobody", "", ".", "Quittenmus2", "quittenmus", "x" * 201):
+        assert refusal(shop, "erase", pass_id) == "RESOURCE_NOT_FOUND"
+    other = Shop(shop.service)
+    assert refusal(other, "erase", "Quittenmus") == "RESOURCE_NOT_FOUND"
+    other.close()
+
+
+def test_every_pass_of_the_id_is_erased(shop):
+    for _ in range(3):
+        made = holder(shop)
+        shop.delete(made["id"])
+    shop.create("Quittenmus0", visible={"name": "another"})
+    holder(shop)
+    assert erase(shop, "Quittenmus") == {}
+    ids = erased_ids(shop)
+    assert len(set(ids)) == 4 and has_words([one for one in everything(shop, ids)]) == ["Quittenmus"]  # Quittenmus0 is not meant
+    assert shop.get("Quittenmus0")["visible"]["name"] == "another"
+    erase(shop, "Quittenmus0")
+
+
+def test_the_id_can_be_made_anew_and_is_a_fresh_start(shop):
+    old = holder(shop)
+    erase(shop, old["id"])
+    again = shop.create(old["id"], visible={"name": "Somebody else"})
+    assert again["balance"] == 0 and again["download_url"] != old["download_url"]
+    assert len(shop.history(old["id"])) == 2
+    shop.add(old["id"], 1)
+    assert shop.get(old["id"])["balance"] == 1 and len(erased_ids(shop)) == 1
+    assert erase(shop, old["id"]) == {}  # and that one can be erased in its turn
+    assert len(erased_ids(shop)) == 2
+
+
+@pytest.mark.parametrize("event", ["installed", "deactivated"])
+def test_in_any_state(shop, event):
+    holder(shop)
+    shop.event("Quittenmus", event)
+    assert erase(shop, "Quittenmus") == {}
+    assert has_words(everything(shop, erased_ids(shop))) == []
+
+
+def test_in_a_suspended_account(shop):
+    holder(shop)
+    shop.set("--suspended", "on")
+    assert erase(shop, "Quittenmus") == {}
+    shop.set("--suspended", "off")
+    assert has_words(everything(shop, erased_ids(shop))) == []
+
+
+def test_names_that_the_pass_had_before_go_too(shop):
+    """Chunks of an order are bounded by names of their members: also the bound goes."""
+    for number in range(300):
+        shop.create(f"n{number:03}", visible={"name": f"name {number:03}"})
+    for number in (130, 131, 200, 127, 128, 129):
+        shop.client.patch(path_of(f"n{number}"), {"visible": {"name": f"Wirsing {number}"}}).is_empty(204)
+        shop.client.patch(path_of(f"n{number}"), {"visible": {"name": f"name {number}"}}).is_empty(204)
+        erase(shop, f"n{number}")
+    listed = all_of(shop, "/v1/passes?sort_by=name&sort_dir=asc")
+    assert [one["id"] for one in listed] == [f"n{n:03}" for n in range(300) if n not in (130, 131, 200, 127, 128, 129)]
+    assert len(erased_ids(shop)) == 6
+
+
+def test_a_pass_with_many_texts(shop):
+    """More than one step can remove."""
+    made = holder(shop, entitlements=70)
+    shop.create("neighbour", visible={"name": "Bea"})
+    for number in range(120):
+        shop.add(made["id"], 1, message=f"Blaukraut {number}")
+        shop.add("neighbour", 1, message=f"for you {number}")
+    for number in range(40):
+        shop.service.cli("card", "link", shop.account, "--pass", made["id"], "--code", f"Kardamom-77-{number}")
+    assert erase(shop, made["id"]) == {}
+    (pass_id,) = erased_ids(shop)
+    assert has_words(everything(shop, [pass_id])) == []
+    kept = export(shop, pass_id)
+    assert [len(kept[part]) for part in ("history", "redemptions", "notifications", "cards")] == [124, 70, 122, 0]
+    assert len(export(shop, "neighbour")["notifications"]) == 120
+    assert shop.client.get("/v1/notifications?q=for%20you").headers["x-total-count"] == "120"
+
+
+def test_an_answer_that_is_given_again_tells_nothing(shop):
+    body = {"pass_id": "Quittenmus", "visible": {"name": "Zwölfender"}, "hidden": {"mail": "xylofon@holder.example"}}
+    headers = {"Idempotency-Key": new_id("key")}
+    assert shop.client.post("/v1/passes", body, headers=headers).status == 201
+    erase(shop, "Quittenmus")
+    again = shop.client.post("/v1/passes", body, headers=headers)
+    assert again.status == 201 and again.headers["idempotency-replayed"] == "true"
+    assert has_words(again.json) == [] and again.json["id"] == erased_ids(shop)[0]
+
+
+# Webhooks
+
+@pytest.fixture(scope="module")
+def ticking(module_services, authority):
+    return module_services(shards=1, options=options(authority, "--test-clock"))
+
+
+def test_what_waits_to_be_sent_is_discarded_or_says_nothing(ticking, receiver):
+    shop, path = hooked_shop(ticking), "/" + new_id("erased")
+    receiver.play(path, *["/status/503"] * 3, *["/status/200"] * 9)
+    hook = subscribe(shop, receiver.url(path), ["pass.created", "pass.balanceUpdate", "scan.created"])
+    shop.create("Quittenmus", visible={"name": "Zwölfender"})
+    shop.add("Quittenmus", 5)
+    assert shop.client.post("/v1/scans", {"pass_id": "Quittenmus"}).status == 200
+    wait_for(lambda: sum(row["attempts"] for row in deliveries_of(shop, hook)) == 3, 10, "three first attempts")
+    erase(shop, "Quittenmus")
+    outcomes = {row["type"]: row["outcome"] for row in deliveries_of(shop, hook)}
+    assert outcomes == {"pass.created": "discarded", "pass.balanceUpdate": "discarded", "scan.created": "pending"}
+    advance(ticking, 60)
+    sent = posts_to(receiver, path, 4)[-1]
+    told = envelope(sent)
+    assert told["type"] == "scan.created" and told["data"]["pass_id"] == erased_ids(shop)[0] and has_words(told) == []
+    advance(ticking, 8 * DAY_SECONDS)
+    await_that(lambda: deliveries_of(shop) == [], "what ended to be forgotten")
+    assert ticking.cli("verify")["ok"]
+    shop.close()
+
+
+def test_the_id_is_remembered_for_a_month_and_no_longer(ticking):
+    shop = Shop(ticking, functions=("--rewards",))
+    holder(shop)
+    erase(shop, "Quittenmus")
+    advance(ticking, 29 * DAY_SECONDS)
+    assert erase(shop, "Quittenmus") == {}
+    advance(ticking, 2 * DAY_SECONDS)
+    assert refusal(shop, "erase", "Quittenmus") == "RESOURCE_NOT_FOUND"
+    shop.close()
+
+
+# Files
+
+def test_an_erasure_survives_a_kill_and_ends_by_itself(new_service):
+    """The shard dies while it is erased: either nothing has been done, or the next one does the rest, whoever asks."""
+    service = new_service(shards=1)
+    shop = Shop(service, functions=("--rewards",))
+    begun = 0
+    for number in range(6):
+        made = holder(shop, f"Quittenmus{number}", entitlements=50)
+        old = service.pid_of("shard")
+        service.expect_log("event=died child=shard-0")
+        command = subprocess.Popen([service.program, "pass", "erase", shop.account, made["id"], "--data", service.data],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if number % 2:
+            command.wait(60)
+        else:
+            wait_for(lambda: shop.client.get(path_of(made["id"])).status == 404, 20, "the first step")
+        service.kill_child("shard")
+        command.wait(60)
+        service.await_successor("shard", 0, old)
+        wait_for(lambda: shop.client.get("/v1/passes").status == 200, 20, "the next shard")
+        begun += shop.client.get(path_of(made["id"])).status == 404
+        assert len(erased_ids(shop)) == begun == number + 1
+        wait_for(lambda: not has_words(everything(shop, erased_ids(shop))), 20, "the rest to go by itself")
+    assert service.cli("verify")["ok"]
+    service.restart()
+    shop.client = service.client(shop.key)
+    assert has_words(everything(shop, erased_ids(shop))) == []
+    assert service.cli("verify")["ok"]
+    shop.close()
+
+
+def test_files_forget_it_as_they_are_recycled(new_service, tmp_path):
+    service = new_service(shards=1)
+    shop = Shop(service, functions=("--rewards",))
+    holder(shop)
+    shards = service.data / "shards"
+    assert files_with_words(shards)
+    erase(shop, "Quittenmus")
+
+    def shard():
+        return service.status()["shards"][0]
+
+    wait_for(lambda: shard()["snapshots"] == 1, 20, "a snapshot that knows nothing of it")
+    assert not files_with_words(shards / "0" / "snapshots")
+    shop.create("later")
+    service.cli("backup", tmp_path / "backup")
+    assert not files_with_words(tmp_path / "backup")
+    wait_for(lambda: shard()["journal_first_segment"] > 1, 20, "the journal to be recycled")
+    assert not files_with_words(shards / "0" / "snapshots", shards / "0" / "journal")
+    assert service.cli("verify")["ok"]
+    assert service.stop() == 0
+    shutil.rmtree(shards / "0" / "db")  # what privacy.md says of free pages of the tables
+    service.expect_log("event=tables_refused")
+    service.start()
+    assert not files_with_words(service.data)
+    shop.client = service.client(shop.key)
+    assert len(erased_ids(shop)) == 1 and shop.get("later")["balance"] == 0
+    assert service.cli("verify")["ok"]
+    shop.close()
