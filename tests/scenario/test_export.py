@@ -56,7 +56,7 @@ def test_of_several_passes_of_one_id_the_living_one_else_the_last(shop):
 
 def test_an_unknown_pass_is_told(shop):
     shop.create("ada")
-    for pass_id in ("bea", "", "..", "Ada"):
+    for pass_id in ("bea", "..", "Ada"):
         assert refusal(shop, "export", pass_id) == "RESOURCE_NOT_FOUND"
     erase(shop, "ada")
     assert refusal(shop, "export", "ada") == "RESOURCE_NOT_FOUND"
