@@ -32,6 +32,7 @@ void attempt_report_write(const struct attempt_report *report, uint8_t bytes[ATT
 	bytes[LEASE_BYTES + 1] = report->error;
 	put_be16(bytes + LEASE_BYTES + 2, report->status);
 	put_be32(bytes + LEASE_BYTES + 4, report->latency_ms);
+	bytes[LEASE_BYTES + 8] = report->detail;
 }
 
 bool attempt_report_read(const uint8_t bytes[ATTEMPT_REPORT_BYTES], struct attempt_report *report)
@@ -41,7 +42,9 @@ bool attempt_report_read(const uint8_t bytes[ATTEMPT_REPORT_BYTES], struct attem
 	report->error = bytes[LEASE_BYTES + 1];
 	report->status = get_be16(bytes + LEASE_BYTES + 2);
 	report->latency_ms = get_be32(bytes + LEASE_BYTES + 4);
-	return bytes[LEASE_BYTES] <= ATTEMPT_VOID && report->error < ATTEMPT_ERRORS;
+	report->detail = bytes[LEASE_BYTES + 8];
+	return bytes[LEASE_BYTES] <= ATTEMPT_VOID && report->error < ATTEMPT_ERRORS &&
+	       report->detail < ATTEMPT_DETAILS;
 }
 
 dur_us delivery_wait(unsigned attempts)

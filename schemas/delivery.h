@@ -19,7 +19,7 @@ enum { LEASE_BYTES = 58 };
 void lease_write(const struct lease *lease, uint8_t bytes[LEASE_BYTES]);
 void lease_read(const uint8_t bytes[LEASE_BYTES], struct lease *lease);
 
-/* What became of it. A lease's bytes | what u8 | error u8 | status u16 | latency u32, milliseconds. */
+/* What became of it. A lease's bytes | what u8 | error u8 | status u16 | latency u32, milliseconds | detail u8. */
 enum attempt_what {
 	ATTEMPT_MADE,     /* it counts: error and status say how it ended */
 	ATTEMPT_NOT_MADE, /* nothing was sent: it does not count */
@@ -31,8 +31,9 @@ struct attempt_report {
 	uint8_t           error;      /* enum attempt_error */
 	uint16_t          status;     /* of the answer; 0 without one */
 	uint32_t          latency_ms; /* from its start to the answer's head */
+	uint8_t           detail;     /* enum attempt_detail */
 };
-enum { ATTEMPT_REPORT_BYTES = LEASE_BYTES + 8 };
+enum { ATTEMPT_REPORT_BYTES = LEASE_BYTES + 9 };
 void attempt_report_write(const struct attempt_report *report, uint8_t bytes[ATTEMPT_REPORT_BYTES]);
 bool attempt_report_read(const uint8_t          bytes[ATTEMPT_REPORT_BYTES],
                          struct attempt_report *report); /* false: not of this form */

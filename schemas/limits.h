@@ -125,11 +125,14 @@ enum {
 	EGRESS_OWNER_BYTES_MAX = EGRESS_BYTES_MAX /
 	                         4,    /* of one account that has more than one there; likewise */
 	EGRESS_SMALL_BYTES = 16 << 10, /* a body that is always taken */
-	EGRESS_ATTEMPT_MS = 10000, /* of real time, from the look-up to the answer's head; it has failed */
-	EGRESS_START_MS = 4000,    /* of waiting; not_started */
-	EGRESS_SLOW_MS = 2000,     /* an endpoint that takes longer is in doubt: fewer calls at once */
-	EGRESS_DOUBTFUL_MAX = 16,  /* to one such endpoint; to all of them half of all, and of its host's */
-	EGRESS_DRAIN_MS = 1000,    /* for the rest of an answer that nobody reads; the connection is closed */
+	EGRESS_ATTEMPT_MS = 10000,    /* of real time, from the look-up to the answer's head; it has failed */
+	EGRESS_STAGGER_MS = 250,      /* before the next address of a host is dialled too */
+	EGRESS_FAMILY_WAIT_MS = 50,   /* for IPv6 addresses, when those of IPv4 are there; then without */
+	EGRESS_FAMILY_LATE_MS = 1000, /* so long after the question late ones still join */
+	EGRESS_START_MS = 4000,       /* of waiting; not_started */
+	EGRESS_SLOW_MS = 2000,        /* an endpoint that takes longer is in doubt: fewer calls at once */
+	EGRESS_DOUBTFUL_MAX = 16, /* to one such endpoint; to all of them half of all, and of its host's */
+	EGRESS_DRAIN_MS = 1000,   /* for the rest of an answer that nobody reads; the connection is closed */
 	EGRESS_DRAIN_BYTES = 64 << 10,     /* likewise */
 	EGRESS_HEAD_BYTES_MAX = 64 << 10,  /* of an answer's head; it has failed */
 	EGRESS_FETCH_BYTES_MAX = 2 << 20,  /* of what is fetched; too_large */

@@ -37,7 +37,8 @@ static void put_facts(const struct delivery *row, uint8_t *at)
 	at[2] = row->attempts;
 	at[3] = row->error;
 	put_le16(at + 4, row->status);
-	put_le16(at + 6, 0);
+	at[6] = row->detail;
+	at[7] = 0;
 	put_le32(at + 8, row->generation);
 	put_le32(at + 12, row->subject);
 	put_le64(at + 16, (uint64_t)row->fact.v);
@@ -49,11 +50,12 @@ static bool get_facts(const uint8_t *at, struct delivery *row)
 	row->attempts = at[2];
 	row->error = at[3];
 	row->status = get_le16(at + 4);
+	row->detail = at[6];
 	row->generation = get_le32(at + 8);
 	row->subject = get_le32(at + 12);
 	row->fact.v = (int64_t)get_le64(at + 16);
 	return at[0] == ROW_VERSION && row->kind < EVENT_KINDS && row->error < ATTEMPT_ERRORS &&
-	       row->attempts <= DELIVERY_ATTEMPTS_MAX && get_le16(at + 6) == 0;
+	       row->attempts <= DELIVERY_ATTEMPTS_MAX && row->detail < ATTEMPT_DETAILS && at[7] == 0;
 }
 
 enum err delivery_key_read(struct span key, struct delivery *row)

@@ -10,8 +10,8 @@
  * DELIVERY holds those that have not ended: account | subscription 16 | zone u8 | due i64 | event 16, so that a
  * subscription's are a queue in the order in which they come due, and one subscription's queue, however long, is in
  * nobody's way. Zone 1: leased, an attempt may be under way and is counted; zone 2: waiting. A change moves the row.
- * Value, little-endian: version u8 (1) | kind u8 | attempts u8, handed out so far | error u8 | status u16 | 0 u16 |
- * generation u32 | subject u32 | of the fact i64, and of leased ones: token u64 | instance u64.
+ * Value, little-endian: version u8 (1) | kind u8 | attempts u8, handed out so far | error u8 | status u16 | detail u8 |
+ * 0 u8 | generation u32 | subject u32 | of the fact i64, and of leased ones: token u64 | instance u64.
  *
  * DELIVERY_END holds those that have ended, in the order of their ends: account | number u64, from 1. Value: the first 24
  * bytes of the above | outcome u8 | 0 u8[7] | ended i64 | subscription 16 | event 16. */
@@ -26,6 +26,7 @@ struct delivery {
 	uint8_t            attempts;
 	uint8_t            error; /* of the last attempt: enum attempt_error */
 	uint16_t           status;
+	uint8_t            detail;     /* of the last attempt: enum attempt_detail */
 	uint32_t           generation; /* the subscription's, at the time of the fact */
 	uint32_t           subject;    /* the number of the pass; of EVENT_SCAN_CREATED that of the scan */
 	wall_us            fact;

@@ -178,6 +178,7 @@ static void on_done(struct errand *errand, const struct egress_outcome *outcome)
 	int64_t               latency = outcome->latency.v / US_PER_MS;
 	struct attempt_report end = {.what = ATTEMPT_MADE,
 	                             .error = (uint8_t)outcome->error,
+	                             .detail = (uint8_t)outcome->detail,
 	                             .status = (uint16_t)outcome->status,
 	                             .latency_ms = (uint32_t)(latency > 0 ? latency : 0)};
 	if (outcome->error == ATTEMPT_NOT_STARTED) end.what = ATTEMPT_NOT_MADE;

@@ -1,27 +1,28 @@
 /* Calls: an attempt in libcurl's hands.
  *
- * libcurl never looks up a name: it is given the addresses that the resolver found, and told to fail if it wanted to ask
- * (on_lookup). What it dials is judged in on_dial, the last step before there is a socket, on the very address. A
- * connection that is used again goes to the address that was judged then, whatever its name means by now; after
- * CONNECTION_LIFE_S it is not used again. */
+ * libcurl neither looks up a name nor dials: it is told an address that stands for nothing, and to fail if it wanted to ask
+ * (on_lookup). When it has kept no connection that it could use, it asks for one (on_dial), and gets none as yet; then
+ * race.c makes one, and libcurl begins again with that. A connection that is used again goes to the address that was
+ * judged when it was made, whatever its name means by now; after CONNECTION_LIFE_S it is not used again. */
 #include "actors/timer/egress_inside.h"
 #include "actors/rt/time.h"
 #include "schemas/limits.h"
 
-#include <errno.h>
-#include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 enum { CONNECTION_LIFE_S = 300, CONNECTION_IDLE_S = 60, READ_BYTES = 4096, WRITE_BYTES = 16384 };
-enum { NAME_KEPT_S = 2 }; /* in libcurl, which is told the addresses anew with each attempt */
+enum { NAME_KEPT_S = 2 }; /* in libcurl, which is told its address anew with each attempt */
 
-#define AGENT "Stampede/" STAMPEDE_VERSION
+#define AGENT      "Stampede/" STAMPEDE_VERSION
+#define NO_ADDRESS "192.0.2.1" /* documentation's: nobody has it, and nobody dials it */
 
 /* ---- what libcurl asks and tells ---- */
 
-static bool has_sent(const struct attempt *attempt)
+bool dial_has_sent(const struct attempt *attempt)
 {
 	long bytes = 0;
 	return !curl_easy_getinfo(attempt->easy, CURLINFO_REQUEST_SIZE, &bytes) && bytes > 0;
@@ -29,41 +30,28 @@ static bool has_sent(const struct attempt *attempt)
 
 /* A connection that was used before and ends unanswered makes libcurl send the request once more, on another. What has been
  * sent may have arrived, and then that is an attempt nobody counted: so there is no going back. */
-static bool is_spent(const struct attempt *attempt)
-{
-	return !attempt->is_fetch && has_sent(attempt);
-}
-
 static curl_socket_t on_dial(void *user, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct attempt *attempt = user;
-	struct address  address;
-	int             fd;
+	int             fd = attempt->fd;
 
-	if (is_spent(attempt)) return CURL_SOCKET_BAD;
-	if (purpose != CURLSOCKTYPE_IPCXN || !address_of(&to->addr, &address) ||
-	    !address_may_dial(attempt->egress->options.rules, &address)) {
-		attempt->has_refused = true;
-		return CURL_SOCKET_BAD;
-	}
-	fd = socket(to->family, to->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->protocol);
-	/* A family that this host does not have is an address that does not answer. */
-	if (fd < 0 && errno != EAFNOSUPPORT) attempt->lacked = true;
-	if (fd >= 0) attempt->has_dialled = true;
+	(void)to;
+	if (is_spent(attempt) || purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKET_BAD;
+	attempt->wants_connection = fd < 0;
+	attempt->fd = -1;
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int on_dialled(void *user, curl_socket_t fd, curlsocktype purpose)
+{
+	(void)user, (void)fd, (void)purpose;
+	return CURL_SOCKOPT_ALREADY_CONNECTED;
 }
 
 static int on_lookup(void *state, void *reserved, void *user)
 {
 	(void)state, (void)reserved;
 	return !((const struct attempt *)user)->endpoint->host->is_address;
-}
-
-static CURLcode on_tls(CURL *easy, void *context, void *user)
-{
-	(void)easy;
-	SSL_CTX_set1_cert_store(context, ((const struct attempt *)user)->egress->trust);
-	return CURLE_OK;
 }
 
 static void decide(struct attempt *attempt)
@@ -149,8 +137,11 @@ static int on_timer(CURLM *multi, long wait_ms, void *user)
 /* Before each sending, the first too. */
 static int on_request(void *user, char *to, char *from, int to_port, int from_port)
 {
+	struct attempt *attempt = user;
+
 	(void)to, (void)from, (void)to_port, (void)from_port;
-	return is_spent(user) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+	attempt->has_request = true;
+	return is_spent(attempt) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 /* What all attempts have in common. No cookies, no authentication from files, no other protocol: libcurl has none of it
@@ -160,7 +151,6 @@ static CURL *new_easy(void)
 	CURL *easy = curl_easy_init();
 
 	if (!easy) return NULL;
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
 	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not even the environment's */
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
@@ -173,7 +163,7 @@ static CURL *new_easy(void)
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_tls);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, tls_begin);
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)NAME_KEPT_S);
 	curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)CONNECTION_LIFE_S);
@@ -181,6 +171,7 @@ static CURL *new_easy(void)
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BYTES);
 	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)WRITE_BYTES);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_dial);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_dialled);
 	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_lookup);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -194,6 +185,8 @@ static CURLcode prepare(struct attempt *attempt)
 	long     left_ms = (long)(mono_since(attempt->due, time_mono()).v / US_PER_MS);
 	CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, attempt->url);
 
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, attempt->is_plain ? "http" : "https");
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, attempt->fault);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, attempt);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, attempt);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, attempt);
@@ -216,19 +209,28 @@ static CURLcode prepare(struct attempt *attempt)
 	return code;
 }
 
+/* Without the leading + libcurl would keep what it is told for ever. */
+static struct curl_slist *address_for(const struct host *host)
+{
+	char text[sizeof host->origin + sizeof NO_ADDRESS + 2];
+
+	snprintf(text, sizeof text, "+%s:" NO_ADDRESS, host->origin);
+	return curl_slist_append(NULL, text);
+}
+
 enum err dial_begin(struct attempt *attempt)
 {
 	struct egress *egress = attempt->egress;
 	struct host   *host = attempt->endpoint->host;
 
-	if (!host->is_address && !(attempt->addresses = curl_slist_append(NULL, host->known)))
-		return ERR_NO_MEMORY;
+	attempt->wants_connection = false;
+	if (!host->is_address && !(attempt->addresses = address_for(host))) return ERR_NO_MEMORY;
 	attempt->easy = egress->easy_count ? egress->easy[--egress->easy_count] : new_easy();
 	if (!attempt->easy || prepare(attempt)) return ERR_NO_MEMORY;
 	return curl_multi_add_handle(egress->multi, attempt->easy) ? ERR_NO_MEMORY : OK;
 }
 
-void dial_end(struct attempt *attempt)
+void dial_pause(struct attempt *attempt)
 {
 	struct egress *egress = attempt->egress;
 
@@ -238,6 +240,7 @@ void dial_end(struct attempt *attempt)
 		curl_easy_setopt(attempt->easy, CURLOPT_HTTPHEADER, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_POSTFIELDS, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_RESOLVE, NULL);
+		curl_easy_setopt(attempt->easy, CURLOPT_ERRORBUFFER, NULL);
 		if (egress->easy_count < EASY_KEPT_MAX)
 			egress->easy[egress->easy_count++] = attempt->easy;
 		else
@@ -246,52 +249,19 @@ void dial_end(struct attempt *attempt)
 	attempt->easy = NULL;
 	curl_slist_free_all(attempt->addresses);
 	attempt->addresses = NULL;
+}
+
+void dial_end(struct attempt *attempt)
+{
+	dial_pause(attempt);
+	if (attempt->fd >= 0) close(attempt->fd);
+	attempt->fd = -1;
 	buffer_free(&attempt->fetched);
 }
 
 /* ---- ends ---- */
 
-static enum attempt_error error_of_connect(const struct attempt *attempt)
-{
-	if (attempt->lacked) return ATTEMPT_INTERNAL;
-	return attempt->has_refused && !attempt->has_dialled ? ATTEMPT_ADDRESS_REFUSED : ATTEMPT_CONNECT;
-}
-
-static bool is_of_beginning(CURLcode code)
-{
-	return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT;
-}
-
-static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
-{
-	if (attempt->overflowed || code == CURLE_FILESIZE_EXCEEDED) return ATTEMPT_TOO_LARGE;
-	/* A fetch that is no success has told all there is to tell in its head. */
-	if (attempt->has_head && (!attempt->is_fetch || attempt->status < 200 || attempt->status > 299))
-		return ATTEMPT_NONE;
-	/* It wanted to go again, on another connection: the one that it had ended unanswered. */
-	if (code == CURLE_ABORTED_BY_CALLBACK || (is_spent(attempt) && is_of_beginning(code)))
-		return ATTEMPT_RESET;
-	switch (code) {
-	case CURLE_OK: return attempt->has_head ? ATTEMPT_NONE : ATTEMPT_PROTOCOL;
-	case CURLE_OPERATION_TIMEDOUT: return ATTEMPT_TIMEOUT;
-	case CURLE_COULDNT_CONNECT: return error_of_connect(attempt);
-	case CURLE_COULDNT_RESOLVE_HOST: return ATTEMPT_DNS;
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_INVALIDCERTSTATUS: return ATTEMPT_TLS;
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
-	case CURLE_GOT_NOTHING:
-	case CURLE_PARTIAL_FILE: return ATTEMPT_RESET;
-	case CURLE_OUT_OF_MEMORY: return ATTEMPT_INTERNAL;
-	default: return attempt->lacked ? ATTEMPT_INTERNAL : ATTEMPT_PROTOCOL;
-	}
-}
-
-struct attempt *dial_next_done(struct egress *egress, enum attempt_error *error)
+struct attempt *dial_next_done(struct egress *egress, struct ending *ending)
 {
 	CURLMsg        *message;
 	struct attempt *attempt = NULL;
@@ -300,7 +270,8 @@ struct attempt *dial_next_done(struct egress *egress, enum attempt_error *error)
 	while ((message = curl_multi_info_read(egress->multi, &left))) {
 		if (message->msg != CURLMSG_DONE) continue;
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&attempt);
-		*error = error_of(attempt, message->data.result);
+		attempt->wants_connection &= message->data.result == CURLE_COULDNT_CONNECT;
+		*ending = ending_of_call(attempt, message->data.result);
 		return attempt;
 	}
 	return NULL;

@@ -21,11 +21,29 @@ enum { EVENTS_A_TURN = 32, BEGUN_A_TURN = 32, NAP_MS = 1000 };
 
 /* ---- an attempt's life ---- */
 
+/* Those who dial come there by different ways, and so not in the order in which their time is over. */
+static struct attempt *one_before(const struct attempts *list, const struct attempt *attempt)
+{
+	struct attempt *before = TAILQ_LAST(list, attempts);
+
+	while (before && before->due.v > attempt->due.v)
+		before = TAILQ_PREV(before, attempts, by_age);
+	return before;
+}
+
 void attempt_move(struct attempt *attempt, enum attempt_state state)
 {
+	struct attempts *list = &attempt->egress->in[state];
+	struct attempt  *before;
+
 	TAILQ_REMOVE(&attempt->egress->in[attempt->state], attempt, by_age);
 	attempt->state = state;
-	TAILQ_INSERT_TAIL(&attempt->egress->in[state], attempt, by_age);
+	if (state != DIALLING)
+		TAILQ_INSERT_TAIL(list, attempt, by_age);
+	else if ((before = one_before(list, attempt)))
+		TAILQ_INSERT_AFTER(list, before, attempt, by_age);
+	else
+		TAILQ_INSERT_HEAD(list, attempt, by_age);
 }
 
 static void attempt_free(struct attempt *attempt)
@@ -43,6 +61,7 @@ static void attempt_end(struct attempt *attempt)
 	struct egress   *egress = attempt->egress;
 	struct endpoint *endpoint = attempt->endpoint;
 
+	race_end(attempt);
 	dial_end(attempt);
 	TAILQ_REMOVE(&egress->in[attempt->state], attempt, by_age);
 	if (attempt->state == WAITING) {
@@ -59,14 +78,16 @@ static void attempt_end(struct attempt *attempt)
 	endpoint_settle(endpoint);
 }
 
-static void tell(struct attempt *attempt, enum attempt_error error)
+static void tell(struct attempt *attempt, struct ending ending)
 {
-	struct egress *egress = attempt->egress;
-	bool           answered = error == ATTEMPT_NONE || error == ATTEMPT_TOO_LARGE;
-	mono_us        end = error == ATTEMPT_NONE && !attempt->is_fetch ? attempt->decided_at : time_mono();
+	struct egress     *egress = attempt->egress;
+	enum attempt_error error = ending.error;
+	bool               answered = error == ATTEMPT_NONE || error == ATTEMPT_TOO_LARGE;
+	mono_us end = error == ATTEMPT_NONE && !attempt->is_fetch ? attempt->decided_at : time_mono();
 	struct egress_outcome outcome = {
 	    .user = attempt->user,
 	    .error = error,
+	    .detail = ending.detail,
 	    .status = answered ? attempt->status : 0,
 	};
 
@@ -78,10 +99,15 @@ static void tell(struct attempt *attempt, enum attempt_error error)
 	egress->options.done(egress->options.context, &outcome);
 }
 
-static void finish(struct attempt *attempt, enum attempt_error error)
+static void finish(struct attempt *attempt, struct ending ending)
 {
-	if (attempt->state != DRAINING) tell(attempt, error);
+	if (attempt->state != DRAINING) tell(attempt, ending);
 	attempt_end(attempt);
+}
+
+static void fail(struct attempt *attempt)
+{
+	finish(attempt, (struct ending){ATTEMPT_INTERNAL, DETAIL_NONE});
 }
 
 /* ---- taking requests ---- */
@@ -140,6 +166,7 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 	err = ERR_NO_MEMORY;
 	if (!(attempt->endpoint = endpoint_of(egress, request->owner, &url))) goto out;
 	attempt->egress = egress;
+	attempt->fd = -1;
 	attempt->state = WAITING;
 	attempt->due = mono_after(now, egress->options.start_time);
 	TAILQ_INSERT_TAIL(&egress->in[WAITING], attempt, by_age);
@@ -160,25 +187,56 @@ out:
 static void call(struct attempt *attempt)
 {
 	attempt_move(attempt, CALLING);
-	if (dial_begin(attempt)) finish(attempt, ATTEMPT_INTERNAL);
+	if (dial_begin(attempt)) fail(attempt);
 }
 
-static void on_resolved(void *user, const struct resolved *resolved)
+static void dial(struct attempt *attempt)
 {
-	struct host    *host = user;
+	dial_pause(attempt);
+	attempt_move(attempt, DIALLING);
+	if (race_begin(attempt)) fail(attempt);
+}
+
+/* Its addresses are there, or there are none. */
+static void let_go(struct host *host)
+{
 	struct attempt *attempt;
 
-	host_know(host, resolved);
+	if (host->is_settling) TAILQ_REMOVE(&host->egress->settling, host, in_settling);
+	host->is_settling = false;
 	while ((attempt = TAILQ_FIRST(&host->looking))) {
 		TAILQ_REMOVE(&host->looking, attempt, of_endpoint);
 		attempt_move(attempt, CALLING); /* it is on its host's list no more */
-		if (host->known)
+		if (host->address_count)
 			call(attempt);
 		else
-			finish(attempt, resolved->count ? ATTEMPT_INTERNAL : ATTEMPT_DNS);
+			finish(attempt, (struct ending){ATTEMPT_DNS, host->why});
 	}
-	host->is_looked_up = false;
-	host_settle(host);
+}
+
+/* Twice, when the families of the name come one after the other. */
+static void on_resolved(void *user, const struct resolved *resolved)
+{
+	struct host   *host = user;
+	struct egress *egress = host->egress;
+
+	host_know(host, resolved);
+	if (!host_awaits_family(host)) {
+		if (resolved->is_last || host->address_count) let_go(host);
+	} else if (!host->is_settling) {
+		host->is_settling = true;
+		host->settles_at = mono_after(egress->now, (dur_us){EGRESS_FAMILY_WAIT_MS * US_PER_MS});
+		TAILQ_INSERT_TAIL(&egress->settling, host, in_settling);
+	}
+	if (resolved->is_last) host_settle(host);
+}
+
+static void settle_hosts(struct egress *egress)
+{
+	struct host *host;
+
+	while ((host = TAILQ_FIRST(&egress->settling)) && host->settles_at.v <= egress->now.v)
+		let_go(host);
 }
 
 static void begin(struct egress *egress, struct attempt *attempt)
@@ -197,7 +255,7 @@ static void begin(struct egress *egress, struct attempt *attempt)
 	attempt_move(attempt, LOOKING);
 	TAILQ_INSERT_TAIL(&host->looking, attempt, of_endpoint);
 	if (host->is_looked_up) return;
-	host->is_looked_up = true;
+	host_ask(host);
 	resolver_ask(egress->resolver, host->name, on_resolved, host);
 }
 
@@ -220,7 +278,9 @@ static bool hear(struct egress *egress)
 	int                count = epoll_wait(egress->epoll_fd, events, EVENTS_A_TURN, 0);
 
 	for (int i = 0; i < count; i++) {
-		if (events[i].data.u64 & RESOLVER_EVENT)
+		if (events[i].data.u64 & RACE_EVENT)
+			race_event(events[i].data.u64);
+		else if (events[i].data.u64 & RESOLVER_EVENT)
 			resolver_event(egress->resolver, events[i].data.u64, events[i].events);
 		else
 			dial_event(egress, (int)events[i].data.u64, events[i].events);
@@ -230,25 +290,36 @@ static bool hear(struct egress *egress)
 
 static void gather_ends(struct egress *egress)
 {
-	struct attempt    *attempt;
-	enum attempt_error error;
+	static const struct ending answered = {ATTEMPT_NONE, DETAIL_NONE};
+	struct attempt            *attempt;
+	struct ending              ending;
 
-	while ((attempt = dial_next_done(egress, &error)))
-		finish(attempt, error);
+	while ((attempt = races_next_over(egress))) {
+		if (attempt->fd >= 0)
+			call(attempt);
+		else
+			finish(attempt, ending_of_race(attempt));
+	}
+	while ((attempt = dial_next_done(egress, &ending))) {
+		if (attempt->wants_connection)
+			dial(attempt);
+		else
+			finish(attempt, ending);
+	}
 	while ((attempt = TAILQ_FIRST(&egress->in[DECIDED]))) {
-		tell(attempt, ATTEMPT_NONE);
+		tell(attempt, answered);
 		attempt_move(attempt, DRAINING);
 		attempt->due = mono_after(egress->now, (dur_us){EGRESS_DRAIN_MS * US_PER_MS});
 	}
 }
 
 /* Those of a state come due in the order in which they entered it. */
-static void end_due(struct egress *egress, enum attempt_state state, enum attempt_error error)
+static void end_due(struct egress *egress, enum attempt_state state)
 {
 	struct attempt *oldest;
 
 	while ((oldest = TAILQ_FIRST(&egress->in[state])) && oldest->due.v <= egress->now.v)
-		finish(oldest, error);
+		finish(oldest, ending_of_time(oldest));
 }
 
 static void sleep_until(int64_t *wake, mono_us at)
@@ -265,7 +336,9 @@ static dur_us sleep_of(const struct egress *egress)
 		if (state != CALLING && (oldest = TAILQ_FIRST(&egress->in[state])))
 			sleep_until(&wake, oldest->due);
 	if (egress->curl_due.v >= 0) sleep_until(&wake, egress->curl_due);
-	if (endpoint_is_next(egress)) return (dur_us){0};
+	if (!TAILQ_EMPTY(&egress->settling)) sleep_until(&wake, TAILQ_FIRST(&egress->settling)->settles_at);
+	sleep_until(&wake, races_due(egress));
+	if (endpoint_is_next(egress) || !TAILQ_EMPTY(&egress->races[RACE_OVER])) return (dur_us){0};
 	if (resolver_is_busy(egress->resolver))
 		sleep_until(&wake, mono_after(egress->now, (dur_us){RESOLVER_TURN_MS * US_PER_MS}));
 	return (dur_us){wake > egress->now.v ? wake - egress->now.v : 0};
@@ -278,15 +351,24 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	egress->now = now;
 	more = hear(egress);
 	dial_turn(egress, now);
-	resolver_turn(egress->resolver, now);
+	resolver_turn(egress->resolver);
+	settle_hosts(egress);
+	races_turn(egress);
+	trust_turn(egress->trust, now);
 	gather_ends(egress);
-	end_due(egress, LOOKING, ATTEMPT_TIMEOUT);
-	end_due(egress, DRAINING, ATTEMPT_NONE);
+	end_due(egress, LOOKING);
+	end_due(egress, DIALLING);
+	end_due(egress, DRAINING);
 	/* Before any begins: the process may have stood still. */
-	end_due(egress, WAITING, ATTEMPT_NOT_STARTED);
+	end_due(egress, WAITING);
 	begin_some(egress);
 	endpoints_forget(egress, now);
 	return more ? (dur_us){0} : sleep_of(egress);
+}
+
+bool egress_has_roots(const struct egress *egress)
+{
+	return !trust_is_empty(egress->trust);
 }
 
 int egress_fd(const struct egress *egress)
@@ -296,7 +378,7 @@ int egress_fd(const struct egress *egress)
 
 /* ---- the whole ---- */
 
-/* Two descriptors an attempt: its own connection, and one that is kept for the next. */
+/* Three descriptors an attempt: its own connection, one to another address of its host, and one that is kept for the next. */
 static uint32_t attempts_that_fit(uint32_t wanted)
 {
 	struct rlimit limit;
@@ -305,7 +387,7 @@ static uint32_t attempts_that_fit(uint32_t wanted)
 	if (getrlimit(RLIMIT_NOFILE, &limit)) return wanted;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit)) return wanted;
-	fit = limit.rlim_cur > DESCRIPTORS_RESERVED ? (limit.rlim_cur - DESCRIPTORS_RESERVED) / 2 : 1;
+	fit = limit.rlim_cur > DESCRIPTORS_RESERVED ? (limit.rlim_cur - DESCRIPTORS_RESERVED) / 3 : 1;
 	return fit < wanted ? (uint32_t)fit : wanted;
 }
 
@@ -333,11 +415,14 @@ enum err egress_open(struct egress **opened, const struct egress_options *option
 		TAILQ_INIT(&egress->in[i]);
 	for (unsigned i = 0; i < LINE_COUNT; i++)
 		TAILQ_INIT(&egress->line[i]);
+	for (unsigned i = 0; i < RACE_WAITS; i++)
+		TAILQ_INIT(&egress->races[i]);
+	TAILQ_INIT(&egress->settling);
 	egress->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (egress->epoll_fd < 0) goto out;
 	if ((err = dial_open(egress))) goto out;
 	if ((err = trust_open(&egress->trust, options->ca))) goto out;
-	err = resolver_open(&egress->resolver, egress->epoll_fd, options->dns_servers);
+	err = resolver_open(&egress->resolver, egress->epoll_fd, &options->resolver);
 out:
 	if (err) egress_close(opened);
 	return err;
@@ -345,13 +430,7 @@ out:
 
 enum err egress_trust(struct egress *egress, struct span ca)
 {
-	X509_STORE *fresh;
-	enum err    err = trust_open(&fresh, ca);
-
-	if (err) return err;
-	X509_STORE_free(egress->trust); /* connections hold it as long as they live */
-	egress->trust = fresh;
-	return OK;
+	return trust_change(egress->trust, ca);
 }
 
 void egress_close(struct egress **closed)
@@ -368,7 +447,7 @@ void egress_close(struct egress **closed)
 	endpoints_free(egress);
 	hosts_free(egress);
 	dial_close(egress);
-	X509_STORE_free(egress->trust);
+	trust_close(&egress->trust);
 	if (egress->epoll_fd >= 0) close(egress->epoll_fd);
 	free(egress);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "actors/timer/resolver.h"
 #include "schemas/address.h"
 #include "schemas/attempt.h"
 #include "schemas/clock.h"
@@ -15,30 +16,31 @@ struct egress;
 /* One attempt's end. `user` is the request's; `latency` runs from its start (of the look-up of its host, not of its
  * waiting) to the answer's head, or for a fetch to its end; `body` is a fetch's, borrowed for the call. */
 struct egress_outcome {
-	void              *user;
-	enum attempt_error error;
-	int                status; /* of the answer; 0 with an error, but for TOO_LARGE */
-	dur_us             latency;
-	struct span        body;
+	void               *user;
+	enum attempt_error  error;
+	enum attempt_detail detail;
+	int                 status; /* of the answer; 0 with an error, but for TOO_LARGE */
+	dur_us              latency;
+	struct span         body;
 };
 typedef void egress_done(void *context, const struct egress_outcome *outcome);
 
 /* `rules` are borrowed until egress_close() and may change meanwhile. Zero in a number stands for its default in limits.h.
- * `ca`, the text of a PEM file, adds to the system's authorities; `dns_servers` ("IP:PORT,…") replaces the system's. */
+ * `ca`, the text of a PEM file, adds to the system's authorities. */
 struct egress_options {
 	const struct address_rules *rules;
 	struct span                 ca;
-	const char                 *dns_servers;
+	struct resolver_options     resolver;
 	uint32_t                    attempts_max, endpoint_max, host_max, waiting_max;
 	dur_us                      attempt_time, start_time;
 	egress_done                *done;
 	void                       *context;
 };
 
-/* Errors: ERR_BAD_OPTION (`ca` holds no certificate, `dns_servers` is no list), ERR_NO_MEMORY, ERR_IO. Raises the
+/* Errors: ERR_BAD_OPTION (`ca` holds no certificate, `resolver` names no servers), ERR_NO_MEMORY, ERR_IO. Raises the
  * process' soft limit of descriptors to the hard one, and lets the caps fit what it finds. */
 must_check enum err egress_open(struct egress **egress, const struct egress_options *options);
-/* Other authorities, for connections that begin from now on. Errors: those of trust_open(), and nothing has changed. */
+/* Other authorities, for connections that begin from now on. Errors: those of trust_change(). */
 must_check enum err egress_trust(struct egress *egress, struct span ca);
 /* What is under way or waits ends without a word. NULL is fine. */
 void egress_close(struct egress **egress);
@@ -59,6 +61,9 @@ struct egress_request {
  * Errors: ERR_OVERLOADED (nothing taken: no place is free, or none for a fetch, or for so large a body),
  * ERR_INVALID_WEBHOOK_URL, ERR_NO_MEMORY. */
 must_check enum err egress_start(struct egress *egress, const struct egress_request *request, mono_us now);
+
+/* Is there any authority at all whose certificates are believed? */
+bool egress_has_roots(const struct egress *egress);
 
 /* How many more would be taken now. */
 uint32_t egress_free_slots(const struct egress *egress);

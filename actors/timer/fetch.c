@@ -19,7 +19,7 @@
 #include <sys/queue.h>
 
 enum {
-	TEXT_BYTES = 96,
+	TEXT_BYTES = 160,
 	/* at once: half of what a session may have outstanding */
 	HANDED_MAX = SESSION_CREDIT_BYTES / IMAGE_PART_BYTES / 2,
 };
@@ -172,8 +172,9 @@ static enum err judge_status(int status, char text[TEXT_BYTES])
 	return may_pass ? ERR_IMAGE_UNREACHABLE : ERR_IMAGE_REFUSED;
 }
 
-static enum err judge_error(enum attempt_error error, char text[TEXT_BYTES])
+static enum err judge_error(const struct egress_outcome *outcome, char text[TEXT_BYTES])
 {
+	enum attempt_error error = outcome->error;
 	if (error == ATTEMPT_TOO_LARGE) {
 		snprintf(text, TEXT_BYTES, "it is larger than %d bytes", IMAGE_BYTES_MAX);
 		return ERR_IMAGE_REFUSED;
@@ -182,14 +183,14 @@ static enum err judge_error(enum attempt_error error, char text[TEXT_BYTES])
 		snprintf(text, TEXT_BYTES, "its URL leads to an address that is not public");
 		return ERR_IMAGE_REFUSED;
 	}
-	snprintf(text, TEXT_BYTES, "it could not be fetched (%s)", attempt_word(error));
+	snprintf(text, TEXT_BYTES, "it could not be fetched (%s)",
+	         outcome->detail ? attempt_detail_text(outcome->detail) : attempt_word(error));
 	return error == ATTEMPT_NOT_STARTED ? ERR_OVERLOADED : ERR_IMAGE_UNREACHABLE;
 }
 
 static enum err judge(struct fetch *fetch, const struct egress_outcome *outcome, char text[TEXT_BYTES])
 {
-	enum err err = outcome->error ? judge_error(outcome->error, text)
-	                              : judge_status(outcome->status, text);
+	enum err err = outcome->error ? judge_error(outcome, text) : judge_status(outcome->status, text);
 	if (err) return err;
 	const struct span body = outcome->body;
 	const char       *fault = png_fault(body, &fetch->size);

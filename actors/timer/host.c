@@ -8,7 +8,6 @@
 #include "schemas/keyed_hash.h"
 #include "schemas/limits.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +22,8 @@ struct host *host_of(struct egress *egress, const struct url *url)
 	if (!host) return NULL;
 	host->egress = egress;
 	host->is_address = url->is_address;
+	host->port = url->port;
+	if (url->is_address) host->address[host->address_count++] = url->address;
 	memcpy(host->name, url->name, sizeof host->name);
 	memcpy(host->origin, url->origin, sizeof host->origin);
 	TAILQ_INIT(&host->looking);
@@ -42,27 +43,70 @@ bool host_has_room(const struct endpoint *endpoint)
 
 /* ---- addresses ---- */
 
-/* Without the leading + libcurl would keep what it is told for ever. */
+static bool is_v4(const struct address *address)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(address->byte, mapped, sizeof mapped);
+}
+
+static bool has_address(const struct host *host, const struct address *address)
+{
+	for (unsigned i = 0; i < host->address_count; i++)
+		if (!memcmp(&host->address[i], address, sizeof *address)) return true;
+	return false;
+}
+
+/* The families take turns, IPv6 first, so that one that is dead here costs one step at a time (RFC 8305, section 4). Within
+ * a family the order stays. */
+static void interleave(struct host *host)
+{
+	struct address of[2][RESOLVED_MAX];
+	unsigned       count[2] = {0}, next[2] = {0};
+
+	for (unsigned i = 0; i < host->address_count; i++) {
+		bool v4 = is_v4(&host->address[i]);
+		of[v4][count[v4]++] = host->address[i];
+	}
+	for (unsigned i = 0; i < host->address_count; i++) {
+		bool v4 = i % 2;
+		if (next[v4] == count[v4]) v4 = !v4;
+		host->address[i] = of[v4][next[v4]++];
+	}
+}
+
 void host_know(struct host *host, const struct resolved *resolved)
 {
-	size_t size = sizeof host->origin + RESOLVED_MAX * (IP_TEXT + 3), used;
+	mono_us until = mono_after(host->egress->now, resolved->lives);
 
-	free(host->known);
-	host->known = resolved->count ? malloc(size) : NULL;
-	host->known_until = mono_after(host->egress->now, resolved->lives);
-	if (!host->known) return;
-	used = (size_t)snprintf(host->known, size, "+%s:", host->origin);
-	for (unsigned i = 0; i < resolved->count; i++) {
-		char text[IP_TEXT];
-		address_text(&resolved->address[i], text);
-		used += (size_t)snprintf(host->known + used, size - used,
-		                         strchr(text, ':') ? "%s[%s]" : "%s%s", i ? "," : "", text);
-	}
+	if (!host->is_heard) host->address_count = 0;
+	host->is_heard = true;
+	if (resolved->is_last) host->is_looked_up = false;
+	host->why = resolved->why;
+	if (!resolved->count) return;
+	if (host->address_count == 0 || until.v < host->known_until.v) host->known_until = until;
+	for (unsigned i = 0; i < resolved->count && host->address_count < RESOLVED_MAX; i++)
+		if (!has_address(host, &resolved->address[i]))
+			host->address[host->address_count++] = resolved->address[i];
+	interleave(host);
+}
+
+bool host_awaits_family(const struct host *host)
+{
+	return host->is_looked_up && host->address_count && is_v4(&host->address[0]);
+}
+
+void host_ask(struct host *host)
+{
+	if (host->is_looked_up) return;
+	host->is_looked_up = true;
+	host->is_heard = false;
+	host->asked_at = host->egress->now;
 }
 
 bool host_is_known(const struct host *host, mono_us now)
 {
-	return host->is_address || (host->known && now.v < host->known_until.v);
+	return host->is_address || (host->is_heard && host->address_count && now.v < host->known_until.v);
 }
 
 /* ---- the end ---- */
@@ -70,7 +114,6 @@ bool host_is_known(const struct host *host, mono_us now)
 static void host_free(struct host *host)
 {
 	LIST_REMOVE(host, in_bucket);
-	free(host->known);
 	free(host);
 }
 

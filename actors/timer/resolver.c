@@ -2,8 +2,12 @@
  * name server is waited for: ten thousand endpoints with one would be ten thousand threads. Names are taken as they stand:
  * the search list of the host is for people, and would ask the operator's own domain about a stranger's name.
  *
- * c-ares reads the system's configuration when a channel is made; so a channel is made anew now and then. The one before
- * stays until its last question has been answered: names whose servers are silent must not keep a new configuration out. */
+ * A name is looked up in the hosts file and at the name servers, in the order that the system says. A name that the hosts
+ * file has is not asked for elsewhere. At the name servers its two families are two questions, so that a family of which
+ * the servers say nothing does not hold up the other.
+ *
+ * c-ares reads the system's configuration when a channel is made. So the files are looked at before each look-up, and when
+ * one of them has changed the look-up goes to a new channel. The ones before stay until their questions are answered. */
 #include "actors/timer/resolver.h"
 #include "schemas/limits.h"
 
@@ -13,28 +17,59 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
 
-enum { TRY_MS = 1000, TRIES = 3, RENEW_S = 60 }; /* each try waits twice as long as the one before */
+/* A server that is silent is waited for TRY_MS, then it is the next one's turn; each round waits twice as long. */
+enum { TRY_MS = 500, TRIES = 4 };
+enum {
+	CHANNELS_MAX = 8
+}; /* those of older configurations too; then the questions of the oldest end unanswered */
+
+/* What c-ares reads of the system when it makes a channel, and what of a file says that it is another. */
+static const char *const files[] = {"/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
+                                    "/etc/svc.conf"};
+enum { FILES = sizeof files / sizeof *files };
+struct mark {
+	dev_t           device;
+	ino_t           inode;
+	off_t           size;
+	struct timespec modified, changed;
+};
 
 struct channel {
-	ares_channel ares;
-	uint32_t     open; /* questions */
+	TAILQ_ENTRY(channel) in_list;
+	ares_channel ares;     /* asks name servers alone */
+	ares_channel hosts;    /* reads the hosts file alone; opens no socket */
+	char         order[3]; /* of the two: "bf", "fb", "b" or "f", as c-ares names them */
+	uint32_t     open;     /* questions */
 };
 
 struct resolver {
-	struct channel *channel, *before; /* the latter may be NULL */
-	int             epoll_fd;
-	char           *servers; /* NULL: the system's */
-	bool            closing;
-	mono_us         made_at;
+	TAILQ_HEAD(channels, channel)
+	channels; /* the first is asked, the others are of configurations before */
+	unsigned    channel_count;
+	int         epoll_fd;
+	char       *servers, *file; /* NULL: the system's */
+	uint16_t    port;
+	bool        closing;
+	struct mark marks[FILES];
 };
 
+/* A name's look-up: at most two questions at once, one step of the order after the other. */
 struct question {
-	struct resolver *resolver;
-	struct channel  *channel;
-	resolver_answer *answer;
-	void            *user;
+	struct resolver    *resolver;
+	struct channel     *channel;
+	resolver_answer    *answer;
+	void               *user;
+	const char         *step;     /* in the channel's order */
+	unsigned            open;     /* families that are being asked for */
+	bool                has_told; /* addresses */
+	enum attempt_detail why;
+	char                name[];
 };
+
+/* Channels ------------------------------------------------------------------------------------------------ */
 
 static void on_socket(void *user, ares_socket_t fd, int readable, int writable)
 {
@@ -50,25 +85,60 @@ static void on_socket(void *user, ares_socket_t fd, int readable, int writable)
 
 static void channel_free(struct channel *channel)
 {
-	if (channel) ares_destroy(channel->ares);
+	if (!channel) return;
+	if (channel->ares) ares_destroy(channel->ares);
+	if (channel->hosts) ares_destroy(channel->hosts);
 	free(channel);
 }
 
-static enum err channel_new(struct resolver *resolver, struct channel **made)
+/* `lookups`: as in struct channel; NULL: what the system says. */
+static int ares_new(struct resolver *resolver, const char *lookups, ares_channel *made)
 {
 	struct ares_options options = {
 	    .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
 	    .timeout = TRY_MS,
 	    .tries = TRIES,
+	    .udp_port = resolver->port,
 	    .sock_state_cb = on_socket,
 	    .sock_state_cb_data = resolver,
+	    .resolvconf_path = resolver->file,
+	    .lookups = (char *)(uintptr_t)lookups, /* it is copied */
 	};
-	int             which = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
-	struct channel *channel = calloc(1, sizeof *channel);
-	int             status = channel ? ares_init_options(&channel->ares, &options, which) : ARES_ENOMEM;
+	int which = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
 
+	if (lookups) which |= ARES_OPT_LOOKUPS;
+	if (resolver->port) which |= ARES_OPT_UDP_PORT;
+	if (resolver->file) which |= ARES_OPT_RESOLVCONF;
+	return ares_init_options(made, &options, which);
+}
+
+/* Which of the two the system has looked up first; unknown letters are passed over. */
+static int read_order(struct resolver *resolver, char order[3])
+{
+	struct ares_options options = {0};
+	ares_channel        system = NULL;
+	int                 which = 0, status = ares_new(resolver, NULL, &system);
+	size_t              size = 0;
+
+	if (!status) status = ares_save_options(system, &options, &which);
+	for (const char *at = status || !options.lookups ? "" : options.lookups; *at; at++)
+		if ((*at == 'f' || *at == 'b') && size < 2 && !memchr(order, *at, size)) order[size++] = *at;
+	if (size == 0) memcpy(order, "fb", size = 2);
+	order[size] = 0;
+	if (!status) ares_destroy_options(&options);
+	if (system) ares_destroy(system);
+	return status;
+}
+
+static enum err channel_new(struct resolver *resolver, struct channel **made)
+{
+	struct channel *channel = calloc(1, sizeof *channel);
+	int             status = channel ? read_order(resolver, channel->order) : ARES_ENOMEM;
+
+	if (!status) status = ares_new(resolver, "b", &channel->ares);
+	if (!status) status = ares_new(resolver, "f", &channel->hosts);
 	if (status) {
-		free(channel);
+		channel_free(channel);
 		return status == ARES_ENOMEM ? ERR_NO_MEMORY : ERR_IO;
 	}
 	if (resolver->servers && ares_set_servers_ports_csv(channel->ares, resolver->servers)) {
@@ -79,37 +149,50 @@ static enum err channel_new(struct resolver *resolver, struct channel **made)
 	return OK;
 }
 
-enum err resolver_open(struct resolver **made, int epoll_fd, const char *servers)
+static void add(struct resolver *resolver, struct channel *channel)
 {
-	struct resolver *resolver = calloc(1, sizeof *resolver);
-	enum err         err = ERR_NO_MEMORY;
-
-	*made = NULL;
-	if (!resolver || ares_library_init(ARES_LIB_INIT_ALL)) goto out;
-	resolver->epoll_fd = epoll_fd;
-	if (servers && !(resolver->servers = strdup(servers))) goto out;
-	if ((err = channel_new(resolver, &resolver->channel))) goto out;
-	*made = resolver;
-	return OK;
-out:
-	if (resolver) free(resolver->servers);
-	free(resolver);
-	return err;
+	TAILQ_INSERT_HEAD(&resolver->channels, channel, in_list);
+	resolver->channel_count++;
 }
 
-void resolver_close(struct resolver **closed)
+static void drop(struct resolver *resolver, struct channel *channel)
 {
-	struct resolver *resolver = *closed;
-
-	*closed = NULL;
-	if (!resolver) return;
-	resolver->closing = true;
-	channel_free(resolver->before);
-	channel_free(resolver->channel);
-	ares_library_cleanup();
-	free(resolver->servers);
-	free(resolver);
+	TAILQ_REMOVE(&resolver->channels, channel, in_list);
+	resolver->channel_count--;
+	channel_free(channel);
 }
+
+/* Configuration ------------------------------------------------------------------------------------------- */
+
+static void read_marks(const struct resolver *resolver, struct mark marks[FILES])
+{
+	memset(marks, 0, FILES * sizeof *marks); /* they are compared as bytes */
+	for (unsigned i = 0; i < FILES; i++) {
+		struct stat found;
+		if (stat(i == 0 && resolver->file ? resolver->file : files[i], &found)) continue;
+		marks[i].device = found.st_dev;
+		marks[i].inode = found.st_ino;
+		marks[i].size = found.st_size;
+		marks[i].modified = found.st_mtim;
+		marks[i].changed = found.st_ctim;
+	}
+}
+
+/* With a file that cannot be read, or without memory, the channel before goes on, and the next look-up tries again. */
+static void follow_files(struct resolver *resolver)
+{
+	struct mark     marks[FILES];
+	struct channel *fresh;
+
+	read_marks(resolver, marks);
+	if (!memcmp(marks, resolver->marks, sizeof marks) || channel_new(resolver, &fresh)) return;
+	memcpy(resolver->marks, marks, sizeof marks);
+	if (resolver->channel_count == CHANNELS_MAX)
+		drop(resolver, TAILQ_LAST(&resolver->channels, channels));
+	add(resolver, fresh);
+}
+
+/* Questions ----------------------------------------------------------------------------------------------- */
 
 /* The first addresses in the order of preference that c-ares gave them, and the shortest of their lives. */
 static void gather(const struct ares_addrinfo *info, struct resolved *resolved)
@@ -126,75 +209,194 @@ static void gather(const struct ares_addrinfo *info, struct resolved *resolved)
 	resolved->lives = (dur_us){lives_s * US_PER_SEC};
 }
 
+static enum attempt_detail why_of(int status)
+{
+	switch (status) {
+	case ARES_ENOTFOUND: return DETAIL_DNS_NO_NAME;
+	case ARES_SUCCESS:
+	case ARES_ENODATA: return DETAIL_DNS_NO_ADDRESS;
+	case ARES_ETIMEOUT: return DETAIL_DNS_SILENT;
+	default: return DETAIL_DNS_FAILED;
+	}
+}
+
+/* What is worse news outweighs what one family alone is about: a name without an address of this family may well have one
+ * of the other, of which nobody said anything. */
+static void note_why(struct question *question, int status)
+{
+	static const enum attempt_detail weight[] = {DETAIL_NONE, DETAIL_DNS_NO_ADDRESS, DETAIL_DNS_FAILED,
+	                                             DETAIL_DNS_SILENT, DETAIL_DNS_NO_NAME};
+	unsigned                         before = 0, now = 0;
+
+	for (unsigned i = 0; i < sizeof weight / sizeof *weight; i++) {
+		if (weight[i] == question->why) before = i;
+		if (weight[i] == why_of(status)) now = i;
+	}
+	if (now > before) question->why = weight[now];
+}
+
+static void ask_step(struct question *question);
+
+static void tell(struct question *question, struct resolved *resolved)
+{
+	if (question->resolver->closing) return;
+	resolved->why = question->why ? question->why : DETAIL_DNS_NO_NAME;
+	question->has_told |= resolved->count > 0;
+	question->answer(question->user, resolved);
+}
+
+/* What the hosts file does not have is asked for elsewhere, and what the name servers say there is not. */
+static bool has_next(const struct question *question)
+{
+	bool is_none = question->why == DETAIL_DNS_NO_NAME || question->why == DETAIL_DNS_NO_ADDRESS;
+
+	if (question->has_told || !question->step[1] || question->resolver->closing) return false;
+	return *question->step == 'f' || is_none;
+}
+
+/* A family's answer, or both families' of the hosts file. */
 static void on_answer(void *user, int status, int timeouts, struct ares_addrinfo *info)
 {
 	struct question *question = user;
 	struct resolved  resolved = {0};
+	bool             is_over;
 
 	(void)timeouts;
-	question->channel->open--;
+	question->open--;
 	if (status == ARES_SUCCESS && info) gather(info, &resolved);
 	if (info) ares_freeaddrinfo(info);
-	if (!question->resolver->closing) question->answer(question->user, &resolved);
-	free(question);
+	if (!resolved.count && *question->step == 'b') note_why(question, status);
+	is_over = question->open == 0;
+	if (is_over && !resolved.count && has_next(question) && status != ARES_EDESTRUCTION) {
+		question->step++;
+		ask_step(question);
+		return;
+	}
+	resolved.is_last = is_over;
+	if (is_over) question->channel->open--;
+	if (is_over || resolved.count) tell(question, &resolved);
+	if (is_over) free(question);
+}
+
+/* Both are counted before the first is asked: it may be answered at once. */
+static void ask_step(struct question *question)
+{
+	static const int families[] = {AF_INET6, AF_INET};
+	struct channel  *channel = question->channel;
+	bool             is_file = *question->step == 'f';
+
+	question->open = is_file ? 1 : 2;
+	for (unsigned left = question->open, i = 0; i < left; i++) {
+		struct ares_addrinfo_hints hints = {.ai_family = is_file ? AF_UNSPEC : families[i],
+		                                    .ai_socktype = SOCK_STREAM};
+		ares_getaddrinfo(is_file ? channel->hosts : channel->ares, question->name, NULL, &hints,
+		                 on_answer, question);
+	}
 }
 
 void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *answer, void *user)
 {
-	struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-	struct question           *question = malloc(sizeof *question);
+	size_t           size = strlen(name) + 1;
+	struct question *question = malloc(sizeof *question + size);
 
 	if (!question) {
-		answer(user, &(struct resolved){0});
+		answer(user, &(struct resolved){.is_last = true});
 		return;
 	}
-	*question = (struct question){resolver, resolver->channel, answer, user};
-	resolver->channel->open++;
-	ares_getaddrinfo(resolver->channel->ares, name, NULL, &hints, on_answer, question);
+	follow_files(resolver);
+	struct channel *channel = TAILQ_FIRST(&resolver->channels);
+	*question = (struct question){resolver, channel, answer, user, channel->order, 0, false, DETAIL_NONE};
+	memcpy(question->name, name, size);
+	channel->open++;
+	ask_step(question);
 }
+
+/* Turns --------------------------------------------------------------------------------------------------- */
 
 /* Whose socket it is, each sees: a stranger's it passes over. */
 void resolver_event(struct resolver *resolver, uint64_t data, uint32_t events)
 {
-	bool          broken = events & (EPOLLERR | EPOLLHUP);
-	ares_socket_t fd = (ares_socket_t)(uint32_t)data;
-	ares_socket_t readable = broken || events & EPOLLIN ? fd : ARES_SOCKET_BAD;
-	ares_socket_t writable = broken || events & EPOLLOUT ? fd : ARES_SOCKET_BAD;
+	bool            broken = events & (EPOLLERR | EPOLLHUP);
+	ares_socket_t   fd = (ares_socket_t)(uint32_t)data;
+	ares_socket_t   readable = broken || events & EPOLLIN ? fd : ARES_SOCKET_BAD;
+	ares_socket_t   writable = broken || events & EPOLLOUT ? fd : ARES_SOCKET_BAD;
+	struct channel *channel;
 
-	ares_process_fd(resolver->channel->ares, readable, writable);
-	if (resolver->before) ares_process_fd(resolver->before->ares, readable, writable);
-}
-
-static void renew(struct resolver *resolver, mono_us now)
-{
-	struct channel *fresh;
-
-	if (resolver->made_at.v && mono_since(now, resolver->made_at).v < RENEW_S * US_PER_SEC) return;
-	if (resolver->made_at.v && channel_new(resolver, &fresh) == OK) {
-		resolver->before = resolver->channel;
-		resolver->channel = fresh;
+	TAILQ_FOREACH(channel, &resolver->channels, in_list)
+	{
+		ares_process_fd(channel->ares, readable, writable);
 	}
-	resolver->made_at = now;
 }
 
 /* What its questions wait for may have lasted too long. */
-static void look_at_time(struct channel *channel)
+void resolver_turn(struct resolver *resolver)
 {
-	if (channel && channel->open) ares_process_fd(channel->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-}
+	struct channel *channel, *next;
 
-void resolver_turn(struct resolver *resolver, mono_us now)
-{
-	look_at_time(resolver->channel);
-	look_at_time(resolver->before);
-	if (resolver->before && resolver->before->open == 0) {
-		channel_free(resolver->before);
-		resolver->before = NULL;
+	for (channel = TAILQ_FIRST(&resolver->channels); channel; channel = next) {
+		next = TAILQ_NEXT(channel, in_list);
+		if (channel->open) ares_process_fd(channel->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+		if (channel->open == 0 && channel != TAILQ_FIRST(&resolver->channels))
+			drop(resolver, channel);
 	}
-	if (!resolver->before) renew(resolver, now);
 }
 
 bool resolver_is_busy(const struct resolver *resolver)
 {
-	return resolver->channel->open || (resolver->before && resolver->before->open);
+	const struct channel *channel;
+
+	TAILQ_FOREACH(channel, &resolver->channels, in_list)
+	{
+		if (channel->open) return true;
+	}
+	return false;
+}
+
+/* The whole ----------------------------------------------------------------------------------------------- */
+
+static bool copy_text(char **to, const char *from)
+{
+	return !from || (*to = strdup(from));
+}
+
+enum err resolver_open(struct resolver **made, int epoll_fd, const struct resolver_options *options)
+{
+	struct resolver *resolver = calloc(1, sizeof *resolver);
+	struct channel  *first;
+	enum err         err = ERR_NO_MEMORY;
+
+	*made = NULL;
+	if (!resolver || ares_library_init(ARES_LIB_INIT_ALL)) goto out;
+	TAILQ_INIT(&resolver->channels);
+	resolver->epoll_fd = epoll_fd;
+	resolver->port = options->port;
+	if (!copy_text(&resolver->servers, options->servers) || !copy_text(&resolver->file, options->file))
+		goto out;
+	read_marks(resolver, resolver->marks);
+	if ((err = channel_new(resolver, &first))) goto out;
+	add(resolver, first);
+	*made = resolver;
+	return OK;
+out:
+	if (resolver) {
+		free(resolver->servers);
+		free(resolver->file);
+	}
+	free(resolver);
+	return err;
+}
+
+void resolver_close(struct resolver **closed)
+{
+	struct resolver *resolver = *closed;
+
+	*closed = NULL;
+	if (!resolver) return;
+	resolver->closing = true;
+	while (!TAILQ_EMPTY(&resolver->channels))
+		drop(resolver, TAILQ_FIRST(&resolver->channels));
+	ares_library_cleanup();
+	free(resolver->servers);
+	free(resolver->file);
+	free(resolver);
 }

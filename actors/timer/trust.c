@@ -1,23 +1,135 @@
 /* Whom we believe. libcurl would read its bundle of certificates for each connection, or take the operator's instead of
- * the system's: here both are read into one store, which every connection shares. */
+ * the system's: here both are read into one store, which every connection shares. OpenSSL reads the system's file once, and
+ * looks into its folder whenever it misses an authority; so a new file is what needs another store. Connections that were
+ * begun with the one before keep it. */
 #include "actors/timer/trust.h"
 #include "actors/rt/tls_pair.h"
+#include "schemas/buffer.h"
 
 #include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
-enum err trust_open(X509_STORE **store, struct span ca)
+/* What of a file or folder says that it is another. */
+struct mark {
+	dev_t           device;
+	ino_t           inode;
+	off_t           size;
+	struct timespec modified, changed;
+};
+enum { FILE_MARK, FOLDER_MARK, MARKS };
+
+struct trust {
+	X509_STORE   *store;
+	struct buffer ca; /* the operator's, as text */
+	bool          is_empty;
+	mono_us       look_due;
+	struct mark   marks[MARKS];
+};
+
+static void read_marks(struct mark marks[MARKS])
 {
-	enum err err = ERR_NO_MEMORY;
+	const char *const paths[MARKS] = {X509_get_default_cert_file(), X509_get_default_cert_dir()};
 
-	*store = X509_STORE_new();
-	if (!*store || !X509_STORE_set_default_paths(*store)) goto out;
-	if (ca.size && (err = tls_take_authorities(*store, ca))) goto out;
+	memset(marks, 0, MARKS * sizeof *marks); /* they are compared as bytes */
+	for (unsigned i = 0; i < MARKS; i++) {
+		struct stat found;
+		if (stat(paths[i], &found)) continue;
+		marks[i].device = found.st_dev;
+		marks[i].inode = found.st_ino;
+		marks[i].size = found.st_size;
+		marks[i].modified = found.st_mtim;
+		marks[i].changed = found.st_ctim;
+	}
+}
+
+static enum err make_store(struct span ca, X509_STORE **made)
+{
+	X509_STORE *store = X509_STORE_new();
+	enum err    err = ERR_NO_MEMORY;
+
+	if (!store || !X509_STORE_set_default_paths(store)) goto out;
+	if (ca.size && (err = tls_take_authorities(store, ca))) goto out;
 	/* An operator's file may hold an authority in the middle of a chain alone. */
-	X509_STORE_set_flags(*store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
-	return OK;
+	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
+	*made = store;
+	store = NULL;
+	err = OK;
 out:
 	ERR_clear_error();
-	X509_STORE_free(*store);
-	*store = NULL;
+	X509_STORE_free(store);
 	return err;
+}
+
+/* Connections hold the one before as long as they live. */
+static void take_store(struct trust *trust, X509_STORE *store)
+{
+	X509_STORE_free(trust->store);
+	trust->store = store;
+	trust->is_empty = trust->ca.size == 0 && !tls_has_roots();
+}
+
+void trust_turn(struct trust *trust, mono_us now)
+{
+	struct mark marks[MARKS];
+	X509_STORE *store;
+
+	if (now.v < trust->look_due.v) return;
+	trust->look_due = mono_after(now, (dur_us){TRUST_LOOK_MS * US_PER_MS});
+	read_marks(marks);
+	if (!memcmp(marks, trust->marks, sizeof marks) || make_store(buffer_span(&trust->ca), &store)) return;
+	memcpy(trust->marks, marks, sizeof marks);
+	take_store(trust, store);
+}
+
+enum err trust_change(struct trust *trust, struct span ca)
+{
+	struct buffer copy = {0};
+	X509_STORE   *store;
+	enum err      err = make_store(ca, &store);
+
+	if (err) return err;
+	buffer_append(&copy, ca.at, ca.size);
+	if (copy.failed) {
+		X509_STORE_free(store);
+		buffer_free(&copy);
+		return ERR_NO_MEMORY;
+	}
+	buffer_free(&trust->ca);
+	trust->ca = copy;
+	take_store(trust, store);
+	return OK;
+}
+
+enum err trust_open(struct trust **opened, struct span ca)
+{
+	struct trust *trust = *opened = calloc(1, sizeof *trust);
+	enum err      err = ERR_NO_MEMORY;
+
+	if (!trust) return err;
+	read_marks(trust->marks);
+	if ((err = trust_change(trust, ca))) trust_close(opened);
+	return err;
+}
+
+void trust_close(struct trust **closed)
+{
+	struct trust *trust = *closed;
+
+	*closed = NULL;
+	if (!trust) return;
+	X509_STORE_free(trust->store);
+	buffer_free(&trust->ca);
+	free(trust);
+}
+
+X509_STORE *trust_store(const struct trust *trust)
+{
+	return trust->store;
+}
+
+bool trust_is_empty(const struct trust *trust)
+{
+	return trust->is_empty;
 }

@@ -1,6 +1,6 @@
 /* Egress without a timer, for scenarios: requests come as lines on standard input, ends go as lines to standard output.
  *
- *   post LABEL URL BODY…              → LABEL WORD STATUS LATENCY_MS SIZE HASH   (WORD is - when the endpoint answered)
+ *   post LABEL URL BODY…              → LABEL WORD STATUS LATENCY_MS SIZE HASH DETAIL…   (WORD is - when the endpoint answered)
  *   sign LABEL URL SECRET ID BODY…      the same with the headers of a webhook
  *   fetch LABEL URL                     SIZE and HASH (SHA-256) are the body's
  *   owner NAME                          whose the lines after it are, 10 bytes of a name at most
@@ -38,7 +38,7 @@ static void on_done(void *context, const struct egress_outcome *outcome)
 	       outcome->latency.v / US_PER_MS, outcome->body.size);
 	for (size_t i = 0; i < sizeof hash; i++)
 		printf("%02x", hash[i]);
-	printf("\n");
+	printf(" %s\n", attempt_detail_text(outcome->detail));
 	free(outcome->user);
 }
 
@@ -137,7 +137,11 @@ static void read_arguments(char **argv, struct egress_options *options, struct a
 		if (!strcmp(name, "--ca"))
 			options->ca = read_file(value);
 		else if (!strcmp(name, "--dns"))
-			options->dns_servers = value;
+			options->resolver.servers = value;
+		else if (!strcmp(name, "--resolv-conf"))
+			options->resolver.file = value;
+		else if (!strcmp(name, "--dns-port"))
+			options->resolver.port = (uint16_t)number;
 		else if (!strcmp(name, "--attempts"))
 			options->attempts_max = number;
 		else if (!strcmp(name, "--endpoint"))

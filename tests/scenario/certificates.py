@@ -20,18 +20,38 @@ class Authority:
                 "-keyout", self.place / "root.key", "-out", self.root)
         self.below = self._sign("authority", "root", "basicConstraints=critical,CA:TRUE,pathlen:0", 30)
 
-    def _sign(self, name, by, extension, days):
+    def _sign(self, name, by, extension, days, begins=None):
         request, certificate = self.place / f"{name}.csr", self.place / f"{name}.pem"
         openssl("req", *KEY, "-subj", f"/CN={name}", "-keyout", self.place / f"{name}.key", "-out", request)
         extensions = self.place / f"{name}.ext"
         extensions.write_text(extension + "\n")
+        if begins:
+            self._sign_later(request, certificate, by, extensions, begins)
+            return certificate
         openssl("x509", "-req", "-in", request, "-CA", self.place / f"{by}.pem", "-CAkey", self.place / f"{by}.key",
                 "-CAcreateserial", "-days", days, "-extfile", extensions, "-out", certificate)
         return certificate
 
-    def leaf(self, name="leaf", names="DNS:localhost,DNS:*.hooks.test,IP:127.0.0.1,IP:::1", days=30, chain=True):
-        """(certificate chain, key). `days` -1: it ended yesterday; `chain` False: the authority's own is left out."""
-        leaf = self._sign(name, "authority", f"subjectAltName={names}", days)
+    def _sign_later(self, request, certificate, by, extensions, begins):
+        """By `openssl ca`, the only command that takes a beginning."""
+        (self.place / "index").write_text("")
+        (self.place / "serial").write_text("77\n")
+        config = self.place / "ca.conf"
+        config.write_text(f"[ca]\ndefault_ca=c\n[c]\ndatabase={self.place}/index\nserial={self.place}/serial\n"
+                          f"new_certs_dir={self.place}\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n")
+        openssl("ca", "-batch", "-notext", "-config", config, "-cert", self.place / f"{by}.pem", "-keyfile", self.place / f"{by}.key",
+                "-startdate", begins, "-enddate", "21000101000000Z", "-extfile", extensions, "-in", request, "-out", certificate)
+
+    def own(self, name="own"):
+        """(certificate, key), signed by itself alone."""
+        openssl("req", "-x509", *KEY, "-days", "30", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+                "-keyout", self.place / f"{name}.key", "-out", self.place / f"{name}.pem")
+        return self.place / f"{name}.pem", self.place / f"{name}.key"
+
+    def leaf(self, name="leaf", names="DNS:localhost,DNS:*.hooks.test,IP:127.0.0.1,IP:::1", days=30, chain=True, begins=None):
+        """(certificate chain, key). `days` -1: it ended yesterday; `chain` False: the authority's own is left out;
+        `begins`: when it becomes valid, YYYYMMDDHHMMSSZ."""
+        leaf = self._sign(name, "authority", f"subjectAltName={names}", days, begins)
         if chain:
             leaf.write_text(leaf.read_text() + self.below.read_text())
         return leaf, self.place / f"{name}.key"

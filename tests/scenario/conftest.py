@@ -14,9 +14,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from certificates import Authority  # noqa: E402
+from drive import LOOPBACK  # noqa: E402
 from harness import ROOT, Service, serve_to_the_end  # noqa: E402
+from names import Names  # noqa: E402
 from origins import Origin  # noqa: E402
-from receiver import Receiver  # noqa: E402
+from receiver import Mute, Receiver  # noqa: E402
 from shop import Shop  # noqa: E402
 
 
@@ -182,3 +184,22 @@ def verify():
         return run.stdout.splitlines()
 
     return verdicts
+
+
+@pytest.fixture
+def trusting(authority):
+    return ["--ca", authority.root, *LOOPBACK]
+
+
+@pytest.fixture
+def names():
+    names = Names()
+    yield names
+    names.close()
+
+
+@pytest.fixture
+def mute():
+    mute = Mute()
+    yield mute
+    mute.close()

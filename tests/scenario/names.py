@@ -1,21 +1,23 @@
 """A name server for tests, on a port of the loopback: `names.addresses[name]` is a list of addresses, or a function that
-returns one for each question. Unknown names do not exist; those in `names.silent` get no answer at all."""
+returns one for each question. Unknown names do not exist; those in `names.silent` get no answer at all, nor do questions
+in it, (name, kind); those in `names.failing` get SERVFAIL; those in `names.late` their answer after so many seconds."""
 import ipaddress
 import socket
 import struct
 import threading
 
-A, AAAA, NO_SUCH_NAME = 1, 28, 3
+A, AAAA, SERVER_FAILED, NO_SUCH_NAME = 1, 28, 2, 3
 
 
 class Names:
-    def __init__(self):
-        self.addresses, self.silent, self.questions = {}, set(), []
+    def __init__(self, host="127.0.0.1", port=0):
+        self.addresses, self.silent, self.failing, self.late, self.questions = {}, set(), set(), {}, []
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         # Room for a thousand questions at once: a datagram without room is lost.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self._socket.bind(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._socket.getsockname()[1]
+        self._socket.bind((host, port))
+        self.host, self.port = self._socket.getsockname()
+        self.address = f"{self.host}:{self.port}"
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -30,9 +32,17 @@ class Names:
             question, client = self._socket.recvfrom(4096)
             if not question:
                 return
-            said = self._answer(question)
-            if said:
+            said, seconds = self._answer(question)
+            if said and seconds:
+                threading.Timer(seconds, self._say, (said, client)).start()
+            elif said:
                 self._socket.sendto(said, client)
+
+    def _say(self, said, client):
+        try:
+            self._socket.sendto(said, client)
+        except OSError:
+            pass  # closed meanwhile
 
     def _answer(self, question):
         at, labels = 12, []
@@ -43,13 +53,16 @@ class Names:
         asked = question[12:at + 5]
         name = ".".join(labels).lower()
         self.questions.append((name, kind))
-        if name in self.silent or any(name.endswith("." + tail) for tail in self.silent):
-            return None
+        silent = {one for one in self.silent if isinstance(one, str)}
+        if name in silent or (name, kind) in self.silent or any(name.endswith("." + tail) for tail in silent):
+            return None, 0
         known = self.addresses.get(name)
         addresses = [ipaddress.ip_address(one) for one in (known() if callable(known) else known or [])]
         fitting = [one for one in addresses if (one.version == 4) == (kind == A) and kind in (A, AAAA)]
-        flags = 0x8180 | (0 if known is not None else NO_SUCH_NAME)
+        failed = name in self.failing or (name, kind) in self.failing
+        flags = 0x8180 | (SERVER_FAILED if failed else 0 if known is not None else NO_SUCH_NAME)
+        fitting = [] if failed else fitting
         said = struct.pack("!HHHHHH", struct.unpack("!H", question[:2])[0], flags, 1, len(fitting), 0, 0) + asked
         for one in fitting:
             said += struct.pack("!HHHIH", 0xC00C, kind, 1, 1, len(one.packed)) + one.packed
-        return said
+        return said, self.late.get((name, kind), 0)

@@ -235,6 +235,31 @@ class Receiver:
         await self._for_ever(writer, b"X-Long: " + b"x" * 1000 + b"\r\n")
 
 
+class Hole:
+    """A port whose queue of connections is full: the kernel drops whatever else comes, as a dead host would."""
+
+    def __init__(self, host="127.0.0.1", port=0):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family, backlog=0)
+        self.port = self._socket.getsockname()[1]
+        self._waiting = []
+        for _ in range(4):
+            one = socket.socket(family)
+            one.setblocking(False)
+            one.connect_ex((host, self.port))
+            self._waiting.append(one)
+
+    def close(self):
+        for one in (*self._waiting, self._socket):
+            one.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Mute:
     """A port that takes connections and says nothing, so that no handshake ends; with `host` 0.0.0.0 on as many addresses as
     the loopback has."""

@@ -1,67 +1,18 @@
 """The way out, alone: requests to endpoints that answer, fail, hang, drip and lie, over real TLS with a real chain."""
 import hashlib
-import os
 import ssl
 import subprocess
 from collections import Counter
 
 import pytest
 from certificates import Authority
+from drive import LOOPBACK, End, drive, words
 from harness import build_directory, wait_for
-from names import Names
 from patience import PATIENCE
-from receiver import Mute, Receiver, answer
+from receiver import Receiver, answer
 
 SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-LOOPBACK = ["--allow", "127.0.0.1/32"]
 FETCH_BYTES_MAX = 2 << 20
-
-
-class End:
-    def __init__(self, line):
-        self.label, self.word, status, *rest = line.split(" ")
-        self.refusal = status if self.word == "refused" else None
-        if self.refusal is None:
-            self.status = int(status)
-            self.milliseconds, self.size = int(rest[0]), int(rest[1])
-            self.hash = rest[2]
-
-    def __repr__(self):
-        return f"{self.label}: {self.word} {self.refusal or self.status}"
-
-
-def drive(lines, *options, env=None, seconds=30):
-    """Runs the driver on `lines`; returns the ends in the order in which they came."""
-    done = subprocess.run([build_directory() / "tests/egress/egress_driver", *map(str, options)],
-                          input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=seconds * PATIENCE,
-                          env={**os.environ, **(env or {})}, check=False)
-    assert done.returncode == 0 and done.stderr == "", done
-    *ends, longest = done.stdout.splitlines()
-    assert longest.startswith("longest ")
-    return [End(line) for line in ends]
-
-
-def words(ends):
-    return {end.label: (end.word, end.status) for end in ends}
-
-
-@pytest.fixture
-def trusting(authority):
-    return ["--ca", authority.root, *LOOPBACK]
-
-
-@pytest.fixture
-def names():
-    names = Names()
-    yield names
-    names.close()
-
-
-@pytest.fixture
-def mute():
-    mute = Mute()
-    yield mute
-    mute.close()
 
 
 # What an endpoint can do

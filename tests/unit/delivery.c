@@ -35,6 +35,7 @@ static struct delivery some(enum delivery_zone zone, int64_t due, uint8_t event)
 	                       .attempts = 3,
 	                       .error = ATTEMPT_DNS,
 	                       .status = 503,
+	                       .detail = DETAIL_DNS_SILENT,
 	                       .generation = 0x01020304,
 	                       .subject = 0x05060708,
 	                       .fact = {0x1112131415161718}};
@@ -113,9 +114,10 @@ static struct view_row raw_row(enum table table)
 
 Test(delivery, rows_are_as_they_are_described)
 {
-	static const uint8_t facts[WAITING] = {1,    KIND, 3,    ATTEMPT_DNS, 0xf7, 1,    0,    0,
-	                                       4,    3,    2,    1,           8,    7,    6,    5,
-	                                       0x18, 0x17, 0x16, 0x15,        0x14, 0x13, 0x12, 0x11};
+	static const uint8_t facts[WAITING] = {1,    KIND, 3,    ATTEMPT_DNS, 0xf7, 1,    DETAIL_DNS_SILENT,
+	                                       0,    4,    3,    2,           1,    8,    7,
+	                                       6,    5,    0x18, 0x17,        0x16, 0x15, 0x14,
+	                                       0x13, 0x12, 0x11};
 	static const uint8_t lease[] = {0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
 	                                0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31};
 	struct delivery      row = some(ZONE_LEASED, 0x4142434445464748, 9);
@@ -141,8 +143,14 @@ Test(delivery, rows_are_as_they_are_described)
 static const struct wrong {
 	size_t  at;
 	uint8_t byte;
-} wrong[] = {{0, 0}, {0, 2}, {1, EVENT_KINDS}, {2, DELIVERY_ATTEMPTS_MAX + 1}, {2, 255}, {3, ATTEMPT_ERRORS},
-             {6, 1}, {7, 1}};
+} wrong[] = {{0, 0},
+             {0, 2},
+             {1, EVENT_KINDS},
+             {2, DELIVERY_ATTEMPTS_MAX + 1},
+             {2, 255},
+             {3, ATTEMPT_ERRORS},
+             {6, ATTEMPT_DETAILS},
+             {7, 1}};
 
 Test(delivery, what_is_no_row_is_damage)
 {
@@ -273,7 +281,8 @@ Test(delivery, leases_and_reports_read_as_they_were_written)
 	                                     .what = ATTEMPT_VOID,
 	                                     .error = ATTEMPT_ERRORS - 1,
 	                                     .status = 0x2122,
-	                                     .latency_ms = 0x31323334};
+	                                     .latency_ms = 0x31323334,
+	                                     .detail = ATTEMPT_DETAILS - 1};
 	static const uint8_t  want[ATTEMPT_REPORT_BYTES] = {'b',
 	                                                    [9] = 1,
 	                                                    2,
@@ -303,14 +312,15 @@ Test(delivery, leases_and_reports_read_as_they_were_written)
 	                                                    0x31,
 	                                                    0x32,
 	                                                    0x33,
-	                                                    0x34};
+	                                                    0x34,
+	                                                    ATTEMPT_DETAILS - 1};
 	uint8_t               bytes[ATTEMPT_REPORT_BYTES];
 	attempt_report_write(&report, bytes);
 	cr_expect_arr_eq(bytes, want, sizeof want);
 	cr_assert(attempt_report_read(bytes, &got));
 	cr_expect(got.what == report.what && got.error == report.error && got.status == report.status &&
-	          got.latency_ms == report.latency_ms && got.lease.token == report.lease.token &&
-	          got.lease.due.v == report.lease.due.v);
+	          got.latency_ms == report.latency_ms && got.detail == report.detail &&
+	          got.lease.token == report.lease.token && got.lease.due.v == report.lease.due.v);
 	cr_expect(!memcmp(got.lease.event.b, report.lease.event.b, 16) &&
 	          !memcmp(got.lease.subscription.b, report.lease.subscription.b, 16) &&
 	          !memcmp(got.lease.account.b, report.lease.account.b, 10));
@@ -321,6 +331,9 @@ Test(delivery, leases_and_reports_read_as_they_were_written)
 		bytes[LEASE_BYTES + 1] = (uint8_t)byte;
 		cr_expect_eq(attempt_report_read(bytes, &got), byte < ATTEMPT_ERRORS);
 		bytes[LEASE_BYTES + 1] = 0;
+		bytes[LEASE_BYTES + 8] = (uint8_t)byte;
+		cr_expect_eq(attempt_report_read(bytes, &got), byte < ATTEMPT_DETAILS);
+		bytes[LEASE_BYTES + 8] = 0;
 	}
 }
 

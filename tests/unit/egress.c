@@ -143,7 +143,7 @@ Test(egress, ends_in_the_middle_of_look_ups_handshakes_and_waiting)
 
 	snprintf(servers, sizeof servers, "127.0.0.1:%u", dns_port);
 	struct egress *egress = open_egress(
-	    (struct egress_options){.attempts_max = 4, .endpoint_max = 2, .dns_servers = servers});
+	    (struct egress_options){.attempts_max = 4, .endpoint_max = 2, .resolver.servers = servers});
 	for (unsigned i = 0; i < 3; i++) {
 		snprintf(url, sizeof url, "https://127.0.0.1:%u/", port);
 		cr_expect_eq(start(egress, url, i == 0), OK);
@@ -208,7 +208,7 @@ Test(egress, owners_share_a_host_and_the_second_half_of_it_in_small_parts)
 
 Test(egress, refuses_options_that_it_cannot_use)
 {
-	struct egress_options no_list = {.rules = &rules, .done = on_done, .dns_servers = "nowhere"};
+	struct egress_options no_list = {.rules = &rules, .done = on_done, .resolver.servers = "nowhere"};
 	struct egress_options no_file = {.rules = &rules, .done = on_done, .ca = {(const uint8_t *)"x", 1}};
 	struct egress        *egress = NULL;
 

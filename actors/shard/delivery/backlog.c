@@ -74,6 +74,7 @@ enum err backlog_count(struct view *view, wall_us now, struct backlog *backlog)
 			line.retries++;
 			line.error = row.error;
 			line.status = row.status;
+			line.detail = row.detail;
 		}
 		err = delivery_next(view, &row);
 	}
@@ -99,7 +100,7 @@ static enum err pack_line(struct view *view, const struct backlog_line *line, ms
 	enum err   err = endpoint_of(view, line, &url);
 	account_id_text(line->account, account);
 	uuid_text(line->subscription, subscription);
-	msgpack_pack_map(pk, 6);
+	msgpack_pack_map(pk, 7);
 	pack_text(pk, "account_id");
 	pack_text(pk, account);
 	pack_text(pk, "subscription_id");
@@ -107,7 +108,7 @@ static enum err pack_line(struct view *view, const struct backlog_line *line, ms
 	pack_text(pk, "endpoint");
 	pack_text(pk, url.origin);
 	pack_count(pk, "retries", line->retries);
-	delivery_pack_last(pk, line->status, line->error);
+	delivery_pack_last(pk, line->status, line->error, line->detail);
 	return err;
 }
 

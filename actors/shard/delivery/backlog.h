@@ -14,6 +14,7 @@ struct backlog {
 		uint64_t          retries; /* that wait after an attempt that failed */
 		uint8_t           error;   /* of the last that was seen, as in struct delivery */
 		uint16_t          status;
+		uint8_t           detail;
 	} worst[FAILING_MAX]; /* the subscriptions with the most, the most first */
 };
 

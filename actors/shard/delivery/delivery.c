@@ -44,7 +44,7 @@ enum err delivery_is_wanted(struct view *view, const struct account *account, co
 	return *wanted ? has_subject(view, row, wanted) : OK;
 }
 
-void delivery_pack_last(msgpack_packer *pk, unsigned status, unsigned error)
+void delivery_pack_last(msgpack_packer *pk, unsigned status, unsigned error, unsigned detail)
 {
 	pack_text(pk, "last_status");
 	if (status)
@@ -54,6 +54,11 @@ void delivery_pack_last(msgpack_packer *pk, unsigned status, unsigned error)
 	pack_text(pk, "last_error");
 	if (error)
 		pack_text(pk, attempt_word(error));
+	else
+		msgpack_pack_nil(pk);
+	pack_text(pk, "detail");
+	if (detail)
+		pack_text(pk, attempt_detail_text(detail));
 	else
 		msgpack_pack_nil(pk);
 }

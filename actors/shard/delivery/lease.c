@@ -151,6 +151,7 @@ static void note_unreported(struct request *request, struct delivery *row)
 {
 	row->error = ATTEMPT_UNREPORTED;
 	row->status = 0;
+	row->detail = DETAIL_NONE;
 	atomic_fetch_add_explicit(&request->counters->attempts[ATTEMPT_UNREPORTED], 1, memory_order_relaxed);
 }
 

@@ -23,7 +23,7 @@ static void list_row(struct listing *listing, const struct delivery *row, enum d
 	uuid_text(row->subscription, subscription);
 	uuid_text(row->event, event + 4);
 	rfc3339_text(row->due, due);
-	msgpack_pack_map(&pk, 8);
+	msgpack_pack_map(&pk, 9);
 	pack_text(&pk, "event_id");
 	pack_text(&pk, event);
 	pack_text(&pk, "type");
@@ -38,7 +38,7 @@ static void list_row(struct listing *listing, const struct delivery *row, enum d
 		msgpack_pack_nil(&pk);
 	pack_text(&pk, "outcome");
 	pack_text(&pk, delivery_outcome_text(outcome));
-	delivery_pack_last(&pk, row->status, row->error);
+	delivery_pack_last(&pk, row->status, row->error, row->detail);
 }
 
 static enum err list_pending(struct listing *listing)

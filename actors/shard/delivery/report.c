@@ -68,6 +68,7 @@ static enum err settle(struct request *request, struct work *work, const struct 
 	if (report->what == ATTEMPT_MADE) {
 		row.error = report->error;
 		row.status = report->status;
+		row.detail = report->detail;
 	}
 	if (report->what == ATTEMPT_VOID) {
 		row.attempts--;

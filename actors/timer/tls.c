@@ -1,0 +1,65 @@
+/* TLS, as far as it is not libcurl's: whom connections believe, and what is noted of certificates that do not hold.
+ *
+ * OpenSSL calls back during the handshake alone, in which the connection is one attempt's: renegotiation, which would come
+ * in the middle of another's, is switched off. */
+#include "actors/timer/egress_inside.h"
+#include "actors/timer/trust.h"
+
+#include <openssl/ssl.h>
+
+/* Nobody known signed it. Of a leaf alone the issuer is most often an intermediate that was left out. */
+static enum attempt_detail detail_of_issuer(const struct attempt *attempt, int depth)
+{
+	if (trust_is_empty(attempt->egress->trust)) return DETAIL_TLS_NO_ROOTS;
+	return depth > 0 ? DETAIL_TLS_UNKNOWN_ISSUER : DETAIL_TLS_MISSING_INTERMEDIATE;
+}
+
+static enum attempt_detail detail_of_certificate(const struct attempt *attempt, X509_STORE_CTX *context)
+{
+	int depth = X509_STORE_CTX_get_error_depth(context);
+
+	switch (X509_STORE_CTX_get_error(context)) {
+	case X509_V_ERR_CERT_HAS_EXPIRED: return DETAIL_TLS_EXPIRED;
+	case X509_V_ERR_CERT_NOT_YET_VALID: return DETAIL_TLS_NOT_YET_VALID;
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: return DETAIL_TLS_SELF_SIGNED;
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return detail_of_issuer(attempt, depth + 1);
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE: return detail_of_issuer(attempt, depth);
+	default: return DETAIL_TLS_CERTIFICATE;
+	}
+}
+
+/* It judges nothing. */
+static int on_verified(int is_good, X509_STORE_CTX *context)
+{
+	SSL            *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+	struct attempt *attempt = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+
+	if (!is_good && !attempt->detail) attempt->detail = detail_of_certificate(attempt, context);
+	return is_good;
+}
+
+/* The endpoint asks who we are. There is no certificate of ours; some take that, others end the connection. */
+static int on_certificate_asked(SSL *ssl, X509 **certificate, EVP_PKEY **key)
+{
+	struct attempt *attempt = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+
+	(void)certificate, (void)key;
+	attempt->was_asked_certificate = true;
+	return 0;
+}
+
+CURLcode tls_begin(CURL *easy, void *context, void *user)
+{
+	struct attempt *attempt = user;
+
+	(void)easy;
+	attempt->detail = DETAIL_NONE; /* what dialling noted is of the addresses that were not taken */
+	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_app_data(context, attempt);
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_verified);
+	SSL_CTX_set_client_cert_cb(context, on_certificate_asked);
+	SSL_CTX_set1_cert_store(context, trust_store(attempt->egress->trust));
+	return CURLE_OK;
+}

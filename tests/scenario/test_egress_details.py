@@ -1,0 +1,182 @@
+"""What an operator is told of an attempt that failed: the phase, and what was wrong in it."""
+import socket
+import ssl
+import struct
+import threading
+import warnings
+
+import pytest
+from certificates import Authority
+from drive import details, drive, words
+from receiver import Hole, Mute, Receiver
+
+
+class Raw:
+    """A port that does `act` with each connection."""
+
+    def __init__(self, act, wrap=None):
+        self._act, self._wrap = act, wrap
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=50)
+        self.url = "https://127.0.0.1:%d/" % self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while True:
+            try:
+                one, _ = self._socket.accept()
+                one.settimeout(10)
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # what is sent leaves before a reset
+            except OSError:
+                return
+            try:
+                self._act(self._wrap.wrap_socket(one, server_side=True) if self._wrap else one)
+            except OSError:
+                pass
+            one.close()
+
+    def close(self):
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+
+@pytest.fixture
+def raw():
+    made = []
+
+    def make(*args):
+        made.append(Raw(*args))
+        return made[-1].url
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def reset(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def read_head(connection):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(65536)
+        if not more:
+            return
+        data += more
+
+
+def plain(connection):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+    connection.shutdown(socket.SHUT_WR)
+    connection.recv(65536)
+
+
+def server_context(chain, **members):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*chain)
+    for name, value in members.items():
+        setattr(context, name, value)
+    return context
+
+
+# Connect and TLS
+
+def test_each_fault_of_a_certificate_has_its_words(tmp_path, authority, trusting):
+    stranger = Authority(tmp_path / "stranger")
+    faults = {
+        "expired": (authority.leaf("expired", days=-1), "TLS: a certificate has expired"),
+        "early": (authority.leaf("early", begins="20990101000000Z"), "TLS: a certificate is not yet valid"),
+        "name": (authority.leaf("name", names="DNS:example.com,IP:127.0.0.2"), "TLS: the certificate is for another host name"),
+        "stranger": (stranger.leaf(), "TLS: unknown issuer of the certificate"),
+        "unchained": (authority.leaf("unchained", chain=False),
+                      "TLS: unknown issuer, and the endpoint sent no intermediate certificate"),
+        "own": (stranger.own(), "TLS: self-signed certificate"),
+    }
+    whole, _ = rooted = stranger.leaf("rooted")
+    whole.write_text(whole.read_text() + stranger.root.read_text())
+    faults["rooted"] = (rooted, "TLS: unknown issuer of the certificate")
+    receivers = {name: Receiver(leaf) for name, (leaf, _) in faults.items()}
+    got = details(drive([f"post {name} {receiver.url()}" for name, receiver in receivers.items()], *trusting))
+    assert got == {name: ("tls", text) for name, (_, text) in faults.items()}
+    for receiver in receivers.values():
+        assert receiver.requests == []
+        receiver.close()
+
+
+def test_each_way_without_a_handshake_has_its_words(chain, trusting, raw, mute):
+    with warnings.catch_warnings(), Hole() as hole:
+        warnings.simplefilter("ignore")
+        old = server_context(chain, maximum_version=ssl.TLSVersion.TLSv1_1)
+        old.set_ciphers("ALL:@SECLEVEL=0")
+        gone = Mute()
+        gone.close()
+        urls = {"old": raw(read_head, old), "plain": raw(plain), "closed": raw(lambda one: one.recv(65536)),
+                "reset": raw(lambda one: (one.recv(65536), reset(one))), "mute": mute.url(), "refused": gone.url(),
+                "hole": f"https://127.0.0.1:{hole.port}/", "banner": raw(lambda one: one.sendall(b"220 mail.example ESMTP\r\n"))}
+        got = details(drive([f"post {name} {url}" for name, url in urls.items()], *trusting, "--attempt-ms", 3000))
+    assert got == {
+        "old": ("tls", "TLS: the endpoint supports no TLS version from 1.2 on"),
+        "plain": ("tls", "TLS: the endpoint answered in plain text (HTTP instead of HTTPS)"),
+        "banner": ("tls", "TLS: the endpoint answered in plain text (HTTP instead of HTTPS)"),
+        "closed": ("tls", "TLS: connection reset or closed in the handshake"),
+        "reset": ("tls", "TLS: connection reset or closed in the handshake"),
+        "mute": ("timeout", "TLS: timeout in the handshake"),
+        "refused": ("connect", "connect: connection refused"),
+        "hole": ("timeout", "connect: timeout, no address took the connection")}
+
+
+@pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_an_endpoint_that_wants_a_certificate_of_ours(authority, chain, trusting, raw, newest):
+    context = server_context(chain, verify_mode=ssl.CERT_REQUIRED, maximum_version=newest)
+    context.load_verify_locations(authority.root)
+    url = raw(read_head, context)
+    got = details(drive([f"post {i} {url}" for i in range(3)], *trusting, "--endpoint", 1))
+    assert set(got.values()) == {("tls", "TLS: the endpoint requires a client certificate")}
+
+
+def test_an_endpoint_that_only_asks_for_one_gets_its_request(authority, chain, trusting, raw):
+    def answer(connection):
+        read_head(connection)
+        connection.sendall(b"HTTP/1.1 204 Said\r\n\r\n")
+
+    context = server_context(chain, verify_mode=ssl.CERT_OPTIONAL)
+    context.load_verify_locations(authority.root)
+    assert words(drive([f"post one {raw(answer, context)}"], *trusting)) == {"one": ("-", 204)}
+
+
+# The answer
+
+def test_each_end_without_an_answer_has_its_words(receiver, trusting):
+    want = {"/hang": ("timeout", "response: timeout, no whole head of an answer came"),
+            "/drip": ("timeout", "response: timeout, no whole head of an answer came"),
+            "/reset": ("reset", "response: connection reset before the answer"),
+            "/reset-in-head": ("reset", "response: connection reset before the answer"),
+            "/close": ("reset", "response: connection closed before the answer"),
+            "/garbage": ("protocol", "response: no valid HTTP"), "/long-head": ("protocol", "response: the head is too large"),
+            "/status/500": ("-", "")}
+    assert details(drive([f"post {path} {receiver.url(path)} {{}}" for path in want], *trusting, "--attempt-ms", 3000)) == want
+
+
+HEAD = b"HTTP/1.1 200 Said\r\nContent-Length: 10\r\n\r\n"
+
+
+@pytest.mark.parametrize("after", [
+    pytest.param(lambda one: reset(one), id="reset"),
+    pytest.param(lambda one: one.unwrap(), id="closed"),
+    pytest.param(lambda one: socket.socket(fileno=one.detach()).close(), id="without TLS's last word"),
+    pytest.param(lambda one: one.sendall(b"x" * 3), id="short"),
+    pytest.param(lambda one: one.sendall(b"\0" * 1000), id="more than promised"),
+])
+def test_an_answer_whose_head_came_is_judged_by_it(chain, trusting, raw, after):
+    def answer(connection):
+        read_head(connection)
+        connection.sendall(HEAD)
+        after(connection)
+
+    url = raw(answer, server_context(chain))
+    got = drive([f"post {i} {url}" for i in range(3)], *trusting, "--endpoint", 1)
+    assert {(end.word, end.status, end.detail) for end in got} == {("-", 200, "")}
