@@ -4,6 +4,7 @@
  * No setlocale() here or anywhere: numbers are read and printed the C way. SIGPIPE is ignored in every
  * process: a peer that hung up is an error of a write, not our end. */
 #include "actors/roles.h"
+#include "actors/rt/environment.h"
 #include "actors/rt/log.h"
 #include "ops/cli/cli.h"
 #include "schemas/messages.h"
@@ -117,6 +118,7 @@ int main(int argc, char **argv)
 {
 	if (!fill_standard_descriptors()) return 1;
 	keep_memory_out_of_cores();
+	environment_clean();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write, like a full disk */
 	if (argc >= 2 && !strcmp(argv[1], "serve")) return serve(argc - 2, argv + 2);

@@ -111,15 +111,13 @@ enum err tls_take_authorities(X509_STORE *store, struct span pem)
 /* A bundle in one file, or a directory of certificates named by their hashes ("5ad8a5d6.0"). */
 bool tls_has_roots(void)
 {
-	const char    *file = getenv(X509_get_default_cert_file_env());
-	const char    *path = getenv(X509_get_default_cert_dir_env());
 	struct stat    st;
 	struct dirent *entry;
 	DIR           *dir;
 	bool           found = false;
 
-	if (!stat(file ? file : X509_get_default_cert_file(), &st) && st.st_size > 0) return true;
-	if (!(dir = opendir(path ? path : X509_get_default_cert_dir()))) return false;
+	if (!stat(X509_get_default_cert_file(), &st) && st.st_size > 0) return true;
+	if (!(dir = opendir(X509_get_default_cert_dir()))) return false;
 	while (!found && (entry = readdir(dir)))
 		found = strlen(entry->d_name) > 9 && strspn(entry->d_name, "0123456789abcdef") == 8 &&
 		        entry->d_name[8] == '.';

@@ -163,6 +163,7 @@ static CURL *new_easy(void)
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* or a store once seen would stay for a day */
 	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, tls_begin);
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)NAME_KEPT_S);

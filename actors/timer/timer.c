@@ -32,6 +32,7 @@ struct timer {
 	mono_us              heartbeat_due, own_due;
 	struct frame_out     answers; /* of the frame being answered; kept for its memory */
 	struct egress       *egress;
+	bool                 lacks_roots;
 	bool                 has_news; /* egress has ended something in this turn */
 	struct address_rules rules;    /* what egress goes by */
 	bool                 is_mute;  /* no endpoint is called: --no-deliveries */
@@ -102,6 +103,21 @@ static void read_own_addresses(struct timer *timer, mono_us now)
 	if (now.v < timer->own_due.v) return;
 	timer->own_due = mono_after(now, (dur_us){OWN_EVERY_S * US_PER_SEC});
 	if ((err = own_addresses(&timer->rules))) log_warn("own_addresses", "code=%s", err_code(err));
+}
+
+/* Said once, and again when they are there. */
+static void look_at_roots(struct timer *timer)
+{
+	bool lacks_roots = !egress_has_roots(timer->egress);
+
+	if (lacks_roots == timer->lacks_roots) return;
+	timer->lacks_roots = lacks_roots;
+	if (lacks_roots)
+		log_warn(
+		    "no_root_certificates",
+		    "reason=\"no endpoint over TLS can be verified: install the package ca-certificates\"");
+	else
+		log_info("root_certificates", "reason=\"they have been installed\"");
 }
 
 /* The ranges that may be called; this host's own addresses stay as they were read. */
@@ -252,6 +268,7 @@ static dur_us turn(struct timer *timer, mono_us now)
 	timer->has_news = false;
 	now = time_mono(); /* nothing is sent for a lease that ended meanwhile */
 	shorten(&wait, egress_turn(timer->egress, now));
+	look_at_roots(timer);
 	for (uint32_t shard = 0; timer->has_news && shard < timer->shard_count; shard++)
 		more |= talk(timer, shard, now, &wait);
 	child_report(&timer->child, all_are_up(timer) ? "ready" : "starting", 0, now);

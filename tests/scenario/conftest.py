@@ -203,3 +203,20 @@ def mute():
     mute = Mute()
     yield mute
     mute.close()
+
+
+@pytest.fixture
+def bare(new_service, tmp_path):
+    """Starts services on a host without root certificates; (start, the folder where these are looked for)."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespace to be had")
+    folder = tmp_path / "etc-ssl-certs"
+    folder.mkdir()
+
+    def start(*options):
+        service = new_service(start=False, options=options)
+        service.start(command=["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/ssl/certs && exec "$@"', folder,
+                               *service.command()])
+        return service
+
+    yield start, folder

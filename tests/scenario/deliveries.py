@@ -9,7 +9,8 @@ from shop import Shop
 
 EVENT_ID = re.compile(r"^evt_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
 RFC3339 = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
-ROW = {"event_id", "type", "subscription_id", "attempts", "next_due_at", "outcome", "last_status", "last_error"}
+ROW = {"event_id", "type", "subscription_id", "attempts", "next_due_at", "outcome", "last_status", "last_error",
+       "detail"}
 CREATED, BALANCE = "pass.created", "pass.balanceUpdate"
 WAITS_SECONDS = [30, 300, 1800, 7200, 28800, 86400]  # before attempts 2 to 7
 ATTEMPTS_MAX = 1 + len(WAITS_SECONDS)
@@ -55,6 +56,7 @@ def deliveries_of(shop, hook=None):
         assert set(row) == ROW and EVENT_ID.match(row["event_id"]) and row["type"] in KINDS, row
         assert row["outcome"] in ("pending", "delivered", "failed", "discarded"), row
         assert (row["next_due_at"] is not None) == (row["outcome"] == "pending"), row
+        assert row["detail"] is None or row["last_error"], row
         assert 0 <= row["attempts"] <= ATTEMPTS_MAX, row
         assert not hook or row["subscription_id"] == hook["id"]
     assert len({(row["event_id"], row["subscription_id"]) for row in rows}) == len(rows)

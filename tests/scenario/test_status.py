@@ -177,15 +177,13 @@ def test_the_table_names_the_worst_endpoints(own):
     assert own.account in row and "dns" in row
 
 
-def test_a_host_without_root_certificates(new_service, tmp_path):
+def test_a_host_without_root_certificates(bare):
     """A slim image has none."""
-    service = new_service(start=False, shards=1)
-    environment = {**service.environment(), "SSL_CERT_FILE": str(tmp_path / "none"), "SSL_CERT_DIR": str(tmp_path)}
-    service.environment = lambda: environment
-    service.expect_log("root")
-    service.start()
+    start, folder = bare
+    service = start()
+    service.expect_log("event=no_root_certificates")
     assert service.status()["root_certificates"] is False
     _, text = on_a_terminal(service, "status")
     assert "no root certificates" in text.split("Warnings\n")[1]
-    (tmp_path / "none").write_text("a bundle")
+    (folder / "ca-certificates.crt").write_text("a bundle")
     assert service.status()["root_certificates"] is True

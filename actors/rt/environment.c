@@ -1,0 +1,34 @@
+/* The environment without what would change, behind the operator's back, whom the service believes, asks or tells. */
+#include "actors/rt/environment.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+#define E(name) name,
+#include "actors/rt/environment.def"
+#undef E
+};
+
+static bool is_ignored(const char *entry)
+{
+	size_t size = strcspn(entry, "=");
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == size && !strncasecmp(names[i], entry, size)) return true;
+	return false;
+}
+
+/* In place: unsetenv() takes a name as it is written, and these are written in many ways. */
+void environment_clean(void)
+{
+	char **to = environ;
+
+	for (char **from = environ; from && *from; from++)
+		if (!is_ignored(*from)) *to++ = *from;
+	if (to) *to = NULL;
+}

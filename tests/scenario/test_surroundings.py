@@ -1,0 +1,124 @@
+"""What of its host the service goes by, and what not: variables of the environment, root certificates."""
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from certificates import Authority
+from deliveries import hooked_shop, options, posts_to, until, until_failed_once
+from harness import wait_for
+from hooks import subscribe
+from receiver import Mute, Receiver
+
+PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "Https_Proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY")
+LEFT_OUT = (*PROXIES, "SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR", "OPENSSL_CONF", "CURL_CA_BUNDLE", "RES_OPTIONS",
+            "LOCALDOMAIN", "HOSTALIASES")
+
+
+def with_environment(service, **variables):
+    service.start(command=["env", *(f"{name}={value}" for name, value in variables.items()), *service.command()])
+    return service
+
+
+def failed(shop, receiver):
+    """The detail of a delivery to it that failed once."""
+    hook = subscribe(shop, receiver.url())
+    shop.create()
+    return until_failed_once(shop, hook)["detail"]
+
+
+# The environment
+
+def test_children_are_given_nothing_that_libraries_read(new_service):
+    service = with_environment(new_service(start=False), KEPT="yes", sslkeylogfilex="yes", **{name: "x" for name in LEFT_OUT})
+    for process in service.status()["processes"]:
+        entries = Path(f"/proc/{process['pid']}/environ").read_bytes().split(b"\0")
+        names = {entry.partition(b"=")[0].decode() for entry in entries}
+        assert {"KEPT", "sslkeylogfilex", "PATH"} <= names and not names & set(LEFT_OUT), process
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    return Authority(tmp_path / "stranger")
+
+
+def test_variables_do_not_change_whom_it_believes_asks_or_tells(new_service, receiver, authority, stranger, tmp_path, mute):
+    """Nobody gets the keys of its connections, no proxy its requests; what would break or weaken TLS is not read."""
+    (tmp_path / "openssl.cnf").write_text("openssl_conf = i\n[i]\nssl_conf = s\n[s]\nsystem_default = d\n[d]\n"
+                                          "MinProtocol = TLSv1.3\nMaxProtocol = TLSv1.2\n")
+    certs = tmp_path / "certs"
+    certs.mkdir()
+    shutil.copy(stranger.root, certs)
+    subprocess.run(["openssl", "rehash", certs], check=True)
+    service = with_environment(
+        new_service(start=False, options=options(authority)), **{name: f"http://127.0.0.1:{mute.port}" for name in PROXIES},
+        SSLKEYLOGFILE=tmp_path / "keys", SSL_CERT_FILE=stranger.root, SSL_CERT_DIR=certs, CURL_CA_BUNDLE=stranger.root,
+        OPENSSL_CONF=tmp_path / "openssl.cnf", RES_OPTIONS="timeout:30 attempts:9", LOCALDOMAIN="example.com", HOSTALIASES="x")
+    shop = hooked_shop(service)
+    subscribe(shop, receiver.url())
+    with Receiver(stranger.leaf()) as other:
+        assert failed(shop, other) == "TLS: unknown issuer of the certificate"
+    posts_to(receiver, "/status/200", 1)
+    assert not (tmp_path / "keys").exists()
+    shop.close()
+
+
+# What an operator is told of a delivery
+
+def test_a_detail_is_kept_with_the_delivery(new_service, authority, receiver):
+    service = new_service(options=options(authority))
+    shop = hooked_shop(service)
+    gone = Mute()
+    gone.close()
+    hooks = {text: subscribe(shop, url) for text, url in (
+        ("connect: connection refused", gone.url()), ("response: connection closed before the answer", receiver.url("/close")),
+        (None, receiver.url("/status/500")))}
+    good = subscribe(shop, receiver.url("/status/204"))
+    shop.create()
+    before = {text: until_failed_once(shop, hook) for text, hook in hooks.items()}
+    assert {row["detail"] for row in before.values()} == set(hooks)
+    assert [(row["last_error"], row["last_status"]) for row in before.values()] == [("connect", None), ("reset", None), (None, 500)]
+    assert until(shop, good, outcome="delivered")["detail"] is None
+    failing = [line for shard in service.status()["shards"] for line in shard["failing_subscriptions"]]
+    assert {line["detail"] for line in failing} == set(hooks)
+    service.restart()
+    assert {text: until_failed_once(shop, hook) for text, hook in hooks.items()} == before
+    shop.close()
+
+
+# Root certificates
+
+@pytest.mark.parametrize("how", ["file", "folder"])
+def test_a_host_without_root_certificates_is_said_to_be_one(bare, authority, how):
+    """In the log, in the status and of each delivery; roots that are installed later are used as they come."""
+    start, folder = bare
+    service = start("--egress-allow", "127.0.0.0/8")
+    service.expect_log("event=no_root_certificates")
+    assert service.status()["root_certificates"] is False
+    wait_for(lambda: any("event=no_root_certificates" in line for line in service.log_lines()), 10, "the line")
+    assert len([line for line in service.log_lines() if "event=no_root_certificates" in line]) == 1
+    shop = hooked_shop(service)
+    with Receiver(authority.leaf()) as receiver:
+        assert failed(shop, receiver) == "TLS: unknown issuer, this host has no root certificates"
+        if how == "file":
+            shutil.copy(authority.root, folder / "ca-certificates.crt")
+        else:
+            shutil.copy(authority.root, folder / "root.pem")
+            subprocess.run(["openssl", "rehash", folder], check=True)
+        wait_for(lambda: any("event=root_certificates" in line for line in service.log_lines()), 10, "the other line")
+        assert service.status()["root_certificates"] is True
+        hook = subscribe(shop, receiver.url("/status/204"))
+        shop.create()
+        assert until_failed_once(shop, hook)["detail"] is None
+    shop.close()
+
+
+def test_an_authority_of_the_operators_is_enough(bare, authority):
+    start, _ = bare
+    service = start("--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8")
+    shop = hooked_shop(service)
+    with Receiver(authority.leaf()) as receiver:
+        subscribe(shop, receiver.url("/status/204"))
+        shop.create()
+        posts_to(receiver, "/status/204", 1)
+    shop.close()
