@@ -13,9 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PORT_HTTPS = 443, LABEL_BYTES_MAX = 63, NAME_BYTES_MAX = 253 };
-static const char scheme[] = "https://";
-enum { SCHEME_BYTES = sizeof scheme - 1 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443, LABEL_BYTES_MAX = 63, NAME_BYTES_MAX = 253 };
+static const char scheme[] = "https://", plain_scheme[] = "http://";
 
 /* Only printable ASCII behind the host, and within it what is no ASCII: control characters and blanks are what readers
  * differ most about, and a backslash is a slash to some. */
@@ -155,15 +154,22 @@ out:
 	return err;
 }
 
-enum err url_read(struct span text, struct url *url)
+static bool begins_with(struct span text, const char *begin)
 {
-	char   authority[URL_BYTES_MAX + 1];
-	size_t host_end, fragment;
+	size_t size = strlen(begin);
+	return text.size >= size && !strncasecmp((const char *)text.at, begin, size);
+}
 
-	*url = (struct url){0};
-	if (text.size > URL_BYTES_MAX || text.size < SCHEME_BYTES) return ERR_INVALID_WEBHOOK_URL;
-	if (strncasecmp((const char *)text.at, scheme, SCHEME_BYTES) != 0) return ERR_INVALID_WEBHOOK_URL;
-	host_end = find_any(text, SCHEME_BYTES, "/?#");
+static enum err read_url(struct span text, bool may_be_plain, struct url *url)
+{
+	char        authority[URL_BYTES_MAX + 1];
+	const char *begin = scheme;
+	size_t      host_end, fragment;
+
+	*url = (struct url){.is_plain = may_be_plain && begins_with(text, plain_scheme)};
+	if (url->is_plain) begin = plain_scheme;
+	if (text.size > URL_BYTES_MAX || !begins_with(text, begin)) return ERR_INVALID_WEBHOOK_URL;
+	host_end = find_any(text, strlen(begin), "/?#");
 	if (!has_clean_bytes(text, host_end)) return ERR_INVALID_WEBHOOK_URL;
 	memcpy(authority, text.at, host_end);
 	authority[host_end] = 0;
@@ -174,11 +180,21 @@ enum err url_read(struct span text, struct url *url)
 	return take_authority(authority, url);
 }
 
+enum err url_read(struct span text, struct url *url)
+{
+	return read_url(text, false, url);
+}
+
+enum err url_read_image(struct span text, struct url *url)
+{
+	return read_url(text, true, url);
+}
+
 void url_write(const struct url *url, struct buffer *out)
 {
-	buffer_text(out, scheme);
-	if (url->port == PORT_HTTPS)
-		buffer_append(out, url->origin, strlen(url->origin) - strlen(":443"));
+	buffer_text(out, url->is_plain ? plain_scheme : scheme);
+	if (url->port == (url->is_plain ? PORT_HTTP : PORT_HTTPS))
+		buffer_append(out, url->origin, (size_t)(strrchr(url->origin, ':') - url->origin));
 	else
 		buffer_text(out, url->origin);
 	if (url->rest.size == 0 || url->rest.at[0] != '/') buffer_byte(out, '/');
@@ -214,15 +230,27 @@ static bool allows_loopback(const struct address_rules *rules)
 	return address_is_allowed(rules, &v4) || address_is_allowed(rules, &v6);
 }
 
+static enum err check(const struct url *url, const struct address_rules *rules)
+{
+	if (url->is_address) return address_may_name(rules, &url->address) ? OK : ERR_INVALID_WEBHOOK_URL;
+	if (is_under(url->name, "localhost") && !allows_loopback(rules)) return ERR_INVALID_WEBHOOK_URL;
+	if (is_under(url->name, "internal") && !(rules && (rules->allow_private || rules->allowed_count)))
+		return ERR_INVALID_WEBHOOK_URL;
+	return OK;
+}
+
 enum err url_check(struct span text, const struct address_rules *rules)
 {
 	struct url url;
 	enum err   err = url_read(text, &url);
 
-	if (err) return err;
-	if (url.is_address) return address_may_name(rules, &url.address) ? OK : ERR_INVALID_WEBHOOK_URL;
-	if (is_under(url.name, "localhost") && !allows_loopback(rules)) return ERR_INVALID_WEBHOOK_URL;
-	if (is_under(url.name, "internal") && !(rules && (rules->allow_private || rules->allowed_count)))
-		return ERR_INVALID_WEBHOOK_URL;
-	return OK;
+	return err ? err : check(&url, rules);
+}
+
+enum err url_check_image(struct span text, const struct address_rules *rules)
+{
+	struct url url;
+	enum err   err = url_read_image(text, &url);
+
+	return err ? err : check(&url, rules);
 }

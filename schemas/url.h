@@ -10,6 +10,8 @@
  * .internal in any case: there the address that is dialled decides. allow_private lifts both.
  * Units: at most URL_BYTES_MAX bytes. Errors: ERR_INVALID_WEBHOOK_URL, ERR_NO_MEMORY. */
 must_check enum err url_check(struct span text, const struct address_rules *rules);
+/* The same of an image's, which may be http too. */
+must_check enum err url_check_image(struct span text, const struct address_rules *rules);
 
 /* Appends the form in which two URLs of one endpoint are equal, and which is what is dialled: the scheme and the host in
  * lower case, the host as A-label or as an address in its usual form, no default port, "/" for an empty path, no
@@ -23,9 +25,11 @@ struct url {
 	char           name[URL_NAME_TEXT];
 	char           origin[URL_ORIGIN_TEXT];
 	bool           is_address;
-	struct address address; /* only if is_address */
+	struct address address;  /* only if is_address */
+	bool           is_plain; /* http: an image's alone may be */
 	uint16_t       port;
 	struct span    rest; /* path and query, borrowed from the text; may lack the path */
 };
 must_check enum err url_read(struct span text, struct url *url);
+must_check enum err url_read_image(struct span text, struct url *url);
 void                url_write(const struct url *url, struct buffer *out);

@@ -129,6 +129,7 @@ static enum err copy_request(struct attempt *attempt, const struct egress_reques
 	if (request->body.size) memcpy(attempt->body, request->body.at, request->body.size);
 	attempt->body_size = request->body.size;
 	attempt->is_fetch = request->is_fetch;
+	attempt->is_plain = url->is_plain;
 	attempt->user = request->user;
 	return OK;
 }
@@ -159,7 +160,8 @@ enum err egress_start(struct egress *egress, const struct egress_request *reques
 
 	if (egress_free_slots(egress) == 0 || !has_bytes_for(egress, request)) goto out;
 	if (request->is_fetch && egress->fetch_count >= EGRESS_FETCHES_MAX) goto out;
-	if ((err = url_read(request->url, &url))) goto out;
+	err = request->is_fetch ? url_read_image(request->url, &url) : url_read(request->url, &url);
+	if (err) goto out;
 	err = ERR_NO_MEMORY;
 	if (!(attempt = calloc(1, sizeof *attempt))) goto out;
 	if ((err = copy_request(attempt, request, &url))) goto out;

@@ -6,7 +6,7 @@
 #include "schemas/err.h"
 #include "schemas/ids.h"
 
-/* The way out: HTTPS requests to endpoints that accounts named. Thousands at once, in one thread, on the loop of the
+/* The way out: HTTPS requests, and for images HTTP ones, to endpoints that accounts named. Thousands at once, in one thread, on the loop of the
  * process: watch egress_fd(), call egress_turn(). A cap on all, on those to one host and port, and on those of one owner to
  * it (an endpoint); more wait in the order of their coming, and a slow endpoint's hold no more than half of all places.
  * Owners do not wait for each other's. Certificates are verified, every address is judged when it is dialled, redirects are
@@ -49,7 +49,7 @@ void egress_close(struct egress **egress);
  * ("Name: value") without their end; Host, Content-Length and User-Agent are not the caller's. Everything is copied. */
 struct egress_request {
 	struct account_id  owner;
-	struct span        url; /* as url_check() took it */
+	struct span        url; /* as url_check() took it, or for a fetch url_check_image() */
 	const char *const *headers;
 	unsigned           header_count;
 	bool               is_fetch;

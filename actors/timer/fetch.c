@@ -252,10 +252,10 @@ void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t
 	                                 .header_count = 1,
 	                                 .is_fetch = true,
 	                                 .user = &fetch->errand};
-	enum err              err = url_check(request.url, fetching->rules);
+	enum err              err = url_check_image(request.url, fetching->rules);
 	if (!err) err = egress_start(fetching->egress, &request, now);
 	if (err == ERR_INVALID_WEBHOOK_URL)
-		end(fetch, ERR_IMAGE_REFUSED, "its URL is not https, or not of a public host");
+		end(fetch, ERR_IMAGE_REFUSED, "its URL is not http or https, or not of a public host");
 	else if (err)
 		end(fetch, ERR_OVERLOADED, NULL);
 }

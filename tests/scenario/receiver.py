@@ -1,4 +1,4 @@
-"""An endpoint for webhooks and images: HTTPS with a certificate of one's choice, which answers as its path says.
+"""An endpoint for webhooks and images: HTTPS with a certificate of one's choice, or HTTP without one, which answers as its path says.
 
     /status/N…       N and no body            /body/N/SIZE    N and so many bytes, on a connection that stays
     /hang            never answers             /drip           a byte of the head now and then
@@ -54,8 +54,10 @@ class Receiver:
         self.answers = {}
         self._held = []
         self.connections = 0
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(*certificate)
+        self._tls = certificate and ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._scheme = "https" if certificate else "http"
+        if certificate:
+            self._tls.load_cert_chain(*certificate)
         if newest:
             self._tls.set_ciphers("ALL:@SECLEVEL=0")
             with warnings.catch_warnings():
@@ -70,7 +72,7 @@ class Receiver:
         self.host = f"[{host}]" if ":" in host else host
 
     def url(self, path="/status/200", host=None):
-        return f"https://{host or self.host}:{self.port}{path}"
+        return f"{self._scheme}://{host or self.host}:{self.port}{path}"
 
     def play(self, path, *parts):
         """Answers the first request to `path` like the first of the other paths, and so on; the last one stays."""

@@ -273,6 +273,22 @@ def test_what_is_fetched_is_whole_and_bounded(receiver, trusting):
     assert receiver.requests[0].method == "GET" and receiver.requests[0].body == b""
 
 
+def test_what_is_fetched_may_be_unencrypted_and_nothing_else(authority, trusting, names):
+    names.addresses = {"a.hooks.test": ["127.0.0.2", "127.0.0.1"], "private.hooks.test": ["127.0.0.2"]}
+    with Receiver(None) as clear:
+        lines = [f"fetch one {clear.url('/body/200/5')}", f"fetch again {clear.url('/body/200/5')}",
+                 f"fetch name {clear.url('/body/200/7', host='a.hooks.test')}", f"post post {clear.url()} x",
+                 f"fetch private {clear.url(host='private.hooks.test')}", f"fetch hang {clear.url('/hang')}",
+                 f"fetch close {clear.url('/close')}"]
+        got = {end.label: end for end in drive(lines, *trusting, "--dns", names.address, "--attempt-ms", int(3000 * PATIENCE),
+                                               "--endpoint", 3)}
+    assert (got["one"].word, got["one"].size, got["name"].size) == ("-", 5, 7)
+    assert got["again"].size == 5 and clear.connections < 6
+    assert got["post"].refusal == "INVALID_WEBHOOK_URL" and got["private"].word == "address_refused"
+    assert (got["hang"].word, got["hang"].detail) == ("timeout", "response: timeout, no whole head of an answer came")
+    assert (got["close"].word, got["close"].detail) == ("reset", "response: connection closed before the answer")
+
+
 # Signatures
 
 def test_a_public_verifier_takes_our_signatures_and_no_others(receiver, trusting, verify):

@@ -108,6 +108,19 @@ def test_what_may_pass_is_tried_again(shop, gallery):
     assert made.status == 201 and len(gallery.to["/unsteady"]) == 3, made
 
 
+def test_images_over_http_are_fetched_too(shop, gallery):
+    """As they come; what is over TLS is verified all the same."""
+    with Gallery(None) as clear:
+        body = body_with(clear.url("/image/clear"), gallery.url("/image/verified"))
+        made = post(shop, body)
+        assert made.status == 201 and made.json["status"] == "issued", made
+        assert clear.to["/image/clear"][0].header("Host") == f"127.0.0.1:{clear.port}"
+        clear.play("/unsteady", "/reset", "/status/503", "/image/steady")
+        assert post(shop, body_with(clear.url("/unsteady"))).status == 201
+        made = post(shop, body_with(clear.url("/redirect")))
+        assert made.status == 202 and "302" in made.json["creation_error"], made
+
+
 # What is wrong for good
 
 def wrong(gallery):
@@ -132,7 +145,8 @@ def wrong(gallery):
     rows["missing"] = (gallery.url("/status/404"), ["404"])
     rows["moved"] = (gallery.url("/redirect"), ["302"])
     rows["endless"] = (gallery.url("/endless"), ["larger"])
-    rows["clear"] = ("http://127.0.0.1:1/l.png", ["https"])
+    rows["clear"] = ("http://10.1.2.3/l.png", ["public"])
+    rows["spelt"] = ("http://0xa010203/l.png", ["public"])
     rows["private"] = ("https://10.1.2.3/l.png", ["public"])
     rows["long"] = ("https://a.example/" + "x" * 3000, ["long"])
     return rows

@@ -221,6 +221,37 @@ Test(url, is_taken_when_it_names_a_stranger)
 		cr_expect_eq(check(texts[i]), OK, "%s", texts[i]);
 }
 
+Test(url, of_an_image_may_be_unencrypted_and_is_judged_alike)
+{
+	static const struct {
+		const char *text, *normal; /* NULL: refused */
+	} rows[] = {
+	    {"http://example.com/a", "http://example.com/a"},
+	    {"HTTP://Example.com:80", "http://example.com/"},
+	    {"http://example.com:443/", "http://example.com:443/"},
+	    {"https://example.com:80/", "https://example.com:80/"},
+	    {"https://example.com:443/?x#y", "https://example.com/?x"},
+	    {"http://127.0.0.1/", NULL},
+	    {"http://0x7f.1/", NULL},
+	    {"http://localhost/", NULL},
+	    {"http://db.internal/", NULL},
+	    {"http://u@example.com/", NULL},
+	    {"http:///example.com", NULL},
+	    {"ftp://example.com/", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct buffer text = {0};
+		struct url    url;
+		enum err      err = url_check_image(span_str(rows[i].text), NULL);
+		cr_expect_eq(err, rows[i].normal ? OK : ERR_INVALID_WEBHOOK_URL, "%s", rows[i].text);
+		if (err || url_read_image(span_str(rows[i].text), &url)) continue;
+		url_write(&url, &text);
+		cr_expect(span_equal(buffer_span(&text), span_str(rows[i].normal)), "%s", rows[i].text);
+		buffer_free(&text);
+	}
+}
+
 Test(url, is_let_through_by_the_operators_exceptions_but_never_without_https)
 {
 	static const struct {

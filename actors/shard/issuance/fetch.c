@@ -165,7 +165,7 @@ static void age(struct issuance *issuance, mono_us now)
 static uint32_t sum_of_host(struct span address)
 {
 	struct url url;
-	if (url_read(address, &url)) return 1;
+	if (url_read_image(address, &url)) return 1;
 	uint32_t sum = crc32c(0, url.origin, strlen(url.origin));
 	return sum ? sum : 1;
 }
