@@ -181,11 +181,12 @@ enum {
 	    32,                /* of a place of an account of which no image has ended, against those left */
 	FETCHES_AGAIN_MAX = 4, /* of those, after a failure; the rest is for new ones */
 	FETCHES_HUNG_MAX = 1,  /* of those, from hosts that hung, while others wait */
-	FETCHES_KEPT_MAX = 1024,    /* of one account, those to be tried again too; more wait */
-	HOSTS_HUNG_MAX = 4,         /* hosts remembered of an account: images of theirs go last */
-	FETCH_REST_MS = 1000,       /* before an image is tried again */
-	FETCH_ANSWER_MS = 20000,    /* for the timer to get one and hand it over; then it is tried again */
-	ISSUING_MAX = 65536,        /* passes that a shard is issuing; OVERLOADED */
+	FETCHES_KEPT_MAX = 1024, /* of one account, those to be tried again too; more wait */
+	HOSTS_HUNG_MAX = 4,      /* hosts remembered of an account: images of theirs go last */
+	FETCH_REST_MS = 1000,    /* before an image is tried again */
+	TEMPLATE_REST_S = 600,   /* before the images of a template are tried again, after ISSUANCE_TRY_MS */
+	FETCH_ANSWER_MS = 20000, /* for the timer to get one and hand it over; then it is tried again */
+	ISSUING_MAX = 65536,     /* passes that a shard is issuing; OVERLOADED */
 	ISSUING_ACCOUNT_MAX = 8192, /* likewise, of one account */
 	ISSUING_A_TURN = 64,        /* passes looked at before others' calls have their turn */
 	CREATION_WAITS_MAX = 1024,  /* requests a shard lets wait for issuance; more are told 202 at once */

@@ -31,6 +31,25 @@ static enum err audit_rows_of(struct auditor *auditor, uint8_t *seen)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* Those of templates, which come before this part. */
+static enum err audit_template_images(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_TEMPLATE_IMAGES};
+	struct audit_whole found;
+	struct issuing     row;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		if (issuing_read(found.value, &row) || row.has_key)
+			audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u: a row of a wrong form",
+			            found.number);
+		if (found.number == 0 || found.number > auditor->template_count)
+			audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u does not exist",
+			            found.number);
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
 enum err audit_issuing(struct auditor *auditor)
 {
 	uint8_t *seen = calloc(auditor->pass_count + 1, 1);
@@ -40,5 +59,5 @@ enum err audit_issuing(struct auditor *auditor)
 		if (is_creating(&auditor->passes[i]) && !seen[i])
 			audit_fault(auditor, TABLE_ISSUING, "pass %zu is being created, but has no row", i);
 	free(seen);
-	return err;
+	return err ? err : audit_template_images(auditor);
 }

@@ -156,6 +156,7 @@ static void show_delivery(struct buffer *out, const struct delivery *row)
 	dump_count(out, "subject", row->subject);
 	dump_count(out, "attempts", row->attempts);
 	dump_word(out, "last_error", attempt_word(row->error));
+	dump_word(out, "detail", attempt_detail_text(row->detail));
 	dump_count(out, "last_status", row->status);
 	dump_count(out, "generation", row->generation);
 	dump_time(out, "fact", row->fact);

@@ -1,4 +1,4 @@
-/* Rows of the table ISSUING. */
+/* Rows of the tables ISSUING and TEMPLATE_IMAGES. */
 #include "store/issuing.h"
 
 #include "schemas/bytes.h"
@@ -28,36 +28,65 @@ enum err issuing_read(struct span value, struct issuing *row)
 	return row->begun.v < 0 ? ERR_DAMAGED : OK;
 }
 
-enum err issuing_get(struct view *view, struct account_id account, uint32_t number, struct issuing *row)
-{
-	struct row_key key = key_u32(account, number);
-	struct span    value;
-	enum err       err = view_get(view, TABLE_ISSUING, key_span(&key), &value);
-	return err ? err : issuing_read(value, row);
-}
-
 static struct span cut(struct span url)
 {
 	return span_of(url.at, url.size > URL_BYTES_MAX ? URL_BYTES_MAX + 1 : url.size);
 }
 
-enum err issuing_put(struct view *view, struct account_id account, uint32_t number, const struct issuing *row)
+static enum err get(struct view *view, enum table table, struct row_key key, struct issuing *row)
 {
-	struct row_key key = key_u32(account, number);
-	struct span    logo = cut(row->logo), banner = cut(row->banner);
-	uint8_t        value[HEAD_BYTES + 2 * (URL_BYTES_MAX + 1)] = {ROW_VERSION, row->has_key};
+	struct span value;
+	enum err    err = view_get(view, table, key_span(&key), &value);
+	return err ? err : issuing_read(value, row);
+}
+
+static enum err put(struct view *view, enum table table, struct row_key key, const struct issuing *row)
+{
+	struct span logo = cut(row->logo), banner = cut(row->banner);
+	uint8_t     value[HEAD_BYTES + 2 * (URL_BYTES_MAX + 1)] = {ROW_VERSION, row->has_key};
 	put_le16(value + 4, (uint16_t)logo.size);
 	put_le16(value + 6, (uint16_t)banner.size);
 	put_le64(value + AT_BEGUN, (uint64_t)row->begun.v);
 	memcpy(value + AT_KEY, row->key, sizeof row->key);
 	if (logo.size) memcpy(value + HEAD_BYTES, logo.at, logo.size);
 	if (banner.size) memcpy(value + HEAD_BYTES + logo.size, banner.at, banner.size);
-	return write_put(view_writes(view), TABLE_ISSUING, key_span(&key),
+	return write_put(view_writes(view), table, key_span(&key),
 	                 span_of(value, HEAD_BYTES + logo.size + banner.size));
+}
+
+static enum err del(struct view *view, enum table table, struct row_key key)
+{
+	return write_del(view_writes(view), table, key_span(&key));
+}
+
+enum err issuing_get(struct view *view, struct account_id account, uint32_t number, struct issuing *row)
+{
+	return get(view, TABLE_ISSUING, key_u32(account, number), row);
+}
+
+enum err issuing_put(struct view *view, struct account_id account, uint32_t number, const struct issuing *row)
+{
+	return put(view, TABLE_ISSUING, key_u32(account, number), row);
 }
 
 enum err issuing_del(struct view *view, struct account_id account, uint32_t number)
 {
-	struct row_key key = key_u32(account, number);
-	return write_del(view_writes(view), TABLE_ISSUING, key_span(&key));
+	return del(view, TABLE_ISSUING, key_u32(account, number));
+}
+
+enum err template_images_get(struct view *view, struct account_id account, uint32_t number,
+                             struct issuing *row)
+{
+	return get(view, TABLE_TEMPLATE_IMAGES, key_u32(account, number), row);
+}
+
+enum err template_images_put(struct view *view, struct account_id account, uint32_t number,
+                             const struct issuing *row)
+{
+	return put(view, TABLE_TEMPLATE_IMAGES, key_u32(account, number), row);
+}
+
+enum err template_images_del(struct view *view, struct account_id account, uint32_t number)
+{
+	return del(view, TABLE_TEMPLATE_IMAGES, key_u32(account, number));
 }

@@ -27,3 +27,11 @@ bool issuing_key_read(struct span key, struct account_id *account, uint32_t *num
 
 /* A stored value. Errors: ERR_DAMAGED. */
 must_check enum err issuing_read(struct span value, struct issuing *row);
+
+/* TEMPLATE_IMAGES: the images of a template that are to be fetched, in the same form, without a key. There is a row from
+ * `template put` until they are there. */
+must_check enum err template_images_get(struct view *view, struct account_id account, uint32_t number,
+                                        struct issuing *row);
+must_check enum err template_images_put(struct view *view, struct account_id account, uint32_t number,
+                                        const struct issuing *row);
+must_check enum err template_images_del(struct view *view, struct account_id account, uint32_t number);

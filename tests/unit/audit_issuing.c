@@ -86,6 +86,16 @@ static void break_owner(void)
 {
 	put(TABLE_ISSUING, key_u32(nobody, 1), span_str("x"));
 }
+static void break_template(void)
+{
+	struct issuing row = {.begun = {5}, .logo = url};
+	must(!template_images_put(s.view, account, 77, &row));
+	scratch_save(&s);
+}
+static void break_template_form(void)
+{
+	put(TABLE_TEMPLATE_IMAGES, key_u32(account, 1), span_str("x"));
+}
 static void break_part(void)
 {
 	struct image image = store_image();
@@ -132,6 +142,8 @@ static const struct breakage breakages[] = {
     B(unmade, "table issuing, " ACCOUNT "pass 45 is not being created"),
     B(missing, "table issuing, " ACCOUNT "pass 3 is being created, but has no row"),
     B(form, "table issuing, " ACCOUNT "pass 3: a row of a wrong form"),
+    B(template, "table template_images, " ACCOUNT "template 77 does not exist"),
+    B(template_form, "table template_images, " ACCOUNT "template 1: a row of a wrong form"),
     B(key, "table issuing, " ACCOUNT "a key of 12 bytes"),
     B(owner, NOBODY "rows of an account that does not exist"),
     B(part, "table image_url, " ACCOUNT "the image "),

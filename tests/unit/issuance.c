@@ -104,6 +104,43 @@ Test(issuance, fails_what_never_answers_and_asks_again_what_was_lost)
 	leave(a, 7);
 }
 
+static void put_template(uint32_t number)
+{
+	struct issuing row = {.begun = {1}, .logo = span_str("x")};
+	must(!template_images_put(s.view, a, number, &row));
+	seen();
+}
+
+Test(issuance, gives_a_template_another_turn_after_a_rest)
+{
+	uint64_t id;
+	create(a, 1);
+	put_template(1);
+	struct creating *pass = next(), *template = next();
+	cr_assert(pass && template && pass != template && template->kind == CREATING_TEMPLATE);
+	cr_expect_eq(issuance.pass_count, 1, "a template is no pass");
+	cr_assert_eq(issuance_want(&issuance, template, "logo", span_str("u"), now), OK);
+	cr_assert_str_eq(asked(&id), "u");
+	issuance_fetched(&issuance, id, ERR_IMAGE_REFUSED, span_str("no"), now);
+	cr_assert_eq(next(), template);
+	cr_expect_str_eq(why, "logo: no");
+	issuance_rest(&issuance, template, now);
+	pass_ms(TEMPLATE_REST_S * 1000 - 1);
+	cr_expect_null(next());
+	pass_ms(1);
+	cr_assert_eq(next(), template);
+	cr_expect_null(why);
+	issuance_rest(&issuance, template, now);
+	put_template(1);
+	cr_assert_not_null((template = next()), "another file, another turn");
+	issuance_rest(&issuance, template, now);
+	must(!template_images_del(s.view, a, 1));
+	seen();
+	pass_ms(TEMPLATE_REST_S * 1000);
+	cr_expect_null(next());
+	leave(a, 1);
+}
+
 Test(issuance, counts_no_time_in_which_nothing_could_be_tried)
 {
 	create(a, 7);

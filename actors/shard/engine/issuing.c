@@ -3,9 +3,11 @@
  * trying runs. Nor under --no-deliveries: passes with images stay `creating` until the service is started without it. */
 #include "actors/shard/engine/engine.h"
 
+#include "actors/rt/log.h"
 #include "actors/shard/pass/images.h"
 #include "schemas/fields/image.h"
 #include "schemas/fields/pass.h"
+#include "schemas/fields/template.h"
 
 #include <stdlib.h>
 
@@ -54,12 +56,82 @@ static enum err end_pass(struct engine *engine, struct creating *pass, const cha
 	return err;
 }
 
+/* Templates ----------------------------------------------------------------------------------------------- */
+
+/* The write of it takes the template out of memory. */
+static enum err end_template(struct engine *engine, struct creating *template)
+{
+	const msgpack_object args[ARGS_TEMPLATE_FETCHED] = {object_of(template->number)};
+	const struct call    call = {.message = MSG_TEMPLATE_FETCHED,
+	                             .has_account = true,
+	                             .account = template->account->id,
+	                             .args = args};
+	struct outcome       outcome = {.payload = &engine->payload};
+	enum err             answer, err = engine_decide_own(engine, &call, &outcome, &answer);
+	if (!err && answer) issuance_drop(&engine->issuance, template); /* its row stays, likewise */
+	return err;
+}
+
+/* Once each image: whoever put the template has long had his answer. */
+static void tell_failure(struct creating *template, const char *image, const char *error)
+{
+	char  id[TEMPLATE_ID_TEXT];
+	bool *told = !strcmp(image, "logo") ? &template->told_logo : &template->told_banner;
+	template_id_text(template->account->id, template->number, id);
+	if (!*told) log_info("template_image", "template=%s reason=\"%s\"", id, error);
+	*told = true;
+}
+
+static void rest(struct engine *engine, struct creating *template)
+{
+	template->lacks_logo = false;
+	issuance_rest(&engine->issuance, template, engine->now);
+}
+
+static enum err read_template(struct engine *engine, const struct creating *template, struct missing *missing)
+{
+	struct issuing row;
+	arena_reset(&engine->arena);
+	struct view *view = store_view(engine->store, NULL, &engine->arena);
+	enum err     err = template_images_get(view, template->account->id, template->number, &row);
+	if (err) return err;
+	if (template->lacks_logo) row.logo = span_of(NULL, 0);
+	return images_missing(view, template->account->id, &row, engine->service_now, missing);
+}
+
+/* A template does without images that are not to be had, and with the one that is. They are tried again, since it stays for
+ * long and whoever made it may mend what is wrong; but a URL that nobody will fetch is given up. */
+static enum err look_at_template(struct engine *engine, struct creating *template, const char *error)
+{
+	struct missing missing = {.image = NULL};
+	if (error) {
+		tell_failure(template, template->image, error);
+		template->lacks_logo = !strcmp(template->image, "logo");
+		if (!template->lacks_logo) {
+			rest(engine, template);
+			return OK;
+		}
+	}
+	enum err err = read_template(engine, template, &missing);
+	if (err) {
+		issuance_drop(&engine->issuance, template); /* its row, if there, stays, likewise */
+		return engine_bear(engine, &(struct call){.message = MSG_TEMPLATE_FETCHED}, err);
+	}
+	if (missing.image && missing.url.size <= URL_BYTES_MAX)
+		return issuance_want(&engine->issuance, template, missing.image, missing.url, engine->now);
+	if (missing.image) tell_failure(template, missing.image, missing.too_long);
+	if (missing.image || !template->lacks_logo) return end_template(engine, template);
+	rest(engine, template);
+	return OK;
+}
+
 /* Passes -------------------------------------------------------------------------------------------------- */
 
 static enum err look_at(struct engine *engine, struct creating *pass, const char *error)
 {
 	struct issuing row;
 	struct missing missing = {.image = NULL};
+	if (pass->kind == CREATING_TEMPLATE) return look_at_template(engine, pass, error);
 	if (error) return end_pass(engine, pass, error);
 	arena_reset(&engine->arena);
 	struct view *view = store_view(engine->store, NULL, &engine->arena);

@@ -5,7 +5,8 @@
 
 /* ---- issuance.c ---- */
 
-struct creating *issuance_find(struct issuance *issuance, struct account_id account, uint32_t number);
+struct creating *issuance_find(struct issuance *issuance, enum creating_kind kind, struct account_id account,
+                               uint32_t number);
 /* Takes a pass out of its place. */
 void issuance_take(struct issuance *issuance, struct creating *pass);
 /* After a change of its line or fetches: in the ring or not; gone when it has neither passes nor fetches. */

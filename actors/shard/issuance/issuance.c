@@ -36,12 +36,15 @@ static struct issuing_account *find_account(struct issuance *issuance, struct ac
 	return NULL;
 }
 
-struct creating *issuance_find(struct issuance *issuance, struct account_id id, uint32_t number)
+struct creating *issuance_find(struct issuance *issuance, enum creating_kind kind, struct account_id id,
+                               uint32_t number)
 {
 	struct creating *pass;
 	LIST_FOREACH(pass, pass_bucket(issuance, id, number), in_bucket)
 	{
-		if (pass->number == number && !memcmp(pass->account->id.b, id.b, sizeof id.b)) return pass;
+		if (pass->number == number && pass->kind == kind &&
+		    !memcmp(pass->account->id.b, id.b, sizeof id.b))
+			return pass;
 	}
 	return NULL;
 }
@@ -74,20 +77,22 @@ static struct issuing_account *account_of(struct issuance *issuance, struct acco
 
 /* Passes -------------------------------------------------------------------------------------------------- */
 
-static enum err add(struct issuance *issuance, struct account_id id, uint32_t number, mono_us begun)
+static enum err add(struct issuance *issuance, enum creating_kind kind, struct account_id id, uint32_t number,
+                    mono_us begun)
 {
-	if (issuance_find(issuance, id, number)) return OK;
+	if (issuance_find(issuance, kind, id, number)) return OK;
 	struct issuing_account *account = account_of(issuance, id);
 	struct creating        *pass = account ? calloc(1, sizeof *pass) : NULL;
 	if (!pass) {
 		if (account) issuance_settle(issuance, account);
 		return ERR_NO_MEMORY;
 	}
+	pass->kind = kind;
 	pass->account = account;
 	pass->number = number;
 	pass->begun = begun;
 	account->pass_count++;
-	issuance->pass_count++;
+	issuance->pass_count += kind == CREATING_PASS;
 	LIST_INSERT_HEAD(pass_bucket(issuance, id, number), pass, in_bucket);
 	TAILQ_INSERT_TAIL(&account->line, pass, in_place);
 	if ((pass->is_timed = begun.v != 0)) TAILQ_INSERT_TAIL(&issuance->timed, pass, by_begun);
@@ -100,6 +105,7 @@ void issuance_take(struct issuance *issuance, struct creating *pass)
 {
 	struct fetch *fetch = pass->fetch;
 	if (pass->place == CREATING_IN_LINE) TAILQ_REMOVE(&pass->account->line, pass, in_place);
+	if (pass->place == CREATING_IN_REST) TAILQ_REMOVE(&issuance->resting, pass, in_place);
 	if (pass->place == CREATING_IN_FETCH) TAILQ_REMOVE(&fetch->passes, pass, in_place);
 	pass->place = CREATING_IN_HAND;
 	pass->fetch = NULL;
@@ -135,9 +141,22 @@ void issuance_drop(struct issuance *issuance, struct creating *pass)
 	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
 	LIST_REMOVE(pass, in_bucket);
 	account->pass_count--;
-	issuance->pass_count--;
+	issuance->pass_count -= pass->kind == CREATING_PASS;
 	free(pass);
 	issuance_settle(issuance, account);
+}
+
+/* What a template waits for may be another image now: it begins anew. */
+static enum err saw(struct issuance *issuance, const struct write *write, enum creating_kind kind,
+                    mono_us now)
+{
+	struct account_id id;
+	uint32_t          number;
+	if (!issuing_key_read(write->key, &id, &number)) return OK;
+	struct creating *pass = issuance_find(issuance, kind, id, number);
+	if (pass && (write->kind != WRITE_PUT || kind == CREATING_TEMPLATE)) issuance_drop(issuance, pass);
+	if (write->kind != WRITE_PUT) return OK;
+	return add(issuance, kind, id, number, kind == CREATING_PASS ? now : (mono_us){0});
 }
 
 enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mono_us now)
@@ -145,14 +164,8 @@ enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mo
 	enum err err = OK;
 	for (unsigned i = 0; i < writes->count && !err; i++) {
 		const struct write *write = &writes->rows[i];
-		struct account_id   id;
-		uint32_t            number;
-		if (write->table != TABLE_ISSUING || !issuing_key_read(write->key, &id, &number)) continue;
-		struct creating *pass = issuance_find(issuance, id, number);
-		if (write->kind == WRITE_PUT)
-			err = add(issuance, id, number, now);
-		else if (pass)
-			issuance_drop(issuance, pass);
+		if (write->table == TABLE_ISSUING) err = saw(issuance, write, CREATING_PASS, now);
+		if (write->table == TABLE_TEMPLATE_IMAGES) err = saw(issuance, write, CREATING_TEMPLATE, now);
 	}
 	return err;
 }
@@ -161,7 +174,7 @@ enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mo
 
 bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait)
 {
-	struct creating *pass = issuance_find(issuance, wait->account, wait->number);
+	struct creating *pass = issuance_find(issuance, CREATING_PASS, wait->account, wait->number);
 	if (!pass || !pass->is_timed || issuance->wait_count >= CREATION_WAITS_MAX ||
 	    pass->account->wait_count >= CREATION_WAITS_ACCOUNT_MAX)
 		return false;
@@ -224,11 +237,28 @@ static struct creating *next_in_ring(struct issuance *issuance)
 	return TAILQ_FIRST(&account->line);
 }
 
+static struct creating *next_rested(struct issuance *issuance, mono_us now)
+{
+	struct creating *pass = TAILQ_FIRST(&issuance->resting);
+	return pass && pass->due.v <= now.v ? pass : NULL;
+}
+
+void issuance_rest(struct issuance *issuance, struct creating *pass, mono_us now)
+{
+	must(pass->place == CREATING_IN_HAND && pass->kind == CREATING_TEMPLATE);
+	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
+	pass->is_tried = false;
+	pass->place = CREATING_IN_REST;
+	pass->due = mono_after(now, (dur_us){TEMPLATE_REST_S * US_PER_SEC});
+	TAILQ_INSERT_TAIL(&issuance->resting, pass, in_place);
+}
+
 struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)
 {
 	*error = NULL;
 	struct creating *pass = next_fetched(issuance, error); /* what has come is not too late */
 	if (!pass) pass = next_overdue(issuance, now, error);
+	if (!pass) pass = next_rested(issuance, now);
 	if (!pass) pass = next_in_ring(issuance);
 	if (pass) issuance_take(issuance, pass);
 	return pass;
@@ -255,14 +285,30 @@ void issuance_delay(struct issuance *issuance, dur_us by, mono_us now)
 
 /* Beginning and end --------------------------------------------------------------------------------------- */
 
-enum err issuance_load(struct issuance *issuance, struct view *view, unsigned asked_max)
+static enum err load_table(struct issuance *issuance, struct view *view, enum table table,
+                           enum creating_kind kind)
 {
 	static const uint8_t first[] = {0}; /* no account's key is before it */
 	struct buffer        room = {0};
 	struct view_row      row;
+	enum err             err = view_whole_from(view, table, span_of(first, sizeof first), &room, &row);
+	while (!err) {
+		struct account_id id;
+		uint32_t          number;
+		err = issuing_key_read(row.key, &id, &number) ? OK : ERR_DAMAGED;
+		if (!err) err = add(issuance, kind, id, number, (mono_us){0});
+		if (!err) err = view_whole_next(view, table, &room, &row);
+	}
+	buffer_free(&room);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err issuance_load(struct issuance *issuance, struct view *view, unsigned asked_max)
+{
 	TAILQ_INIT(&issuance->ring);
 	TAILQ_INIT(&issuance->timed);
 	TAILQ_INIT(&issuance->tried);
+	TAILQ_INIT(&issuance->resting);
 	TAILQ_INIT(&issuance->asking[false]);
 	TAILQ_INIT(&issuance->asking[true]);
 	issuance->asked_max = asked_max;
@@ -270,16 +316,8 @@ enum err issuance_load(struct issuance *issuance, struct view *view, unsigned as
 		TAILQ_INIT(&issuance->fetches[i]);
 	issuance->told_last = &issuance->told;
 	issuance->next_ask_id = 1;
-	enum err err = view_whole_from(view, TABLE_ISSUING, span_of(first, sizeof first), &room, &row);
-	while (!err) {
-		struct account_id id;
-		uint32_t          number;
-		err = issuing_key_read(row.key, &id, &number) ? OK : ERR_DAMAGED;
-		if (!err) err = add(issuance, id, number, (mono_us){0});
-		if (!err) err = view_whole_next(view, TABLE_ISSUING, &room, &row);
-	}
-	buffer_free(&room);
-	return err == ERR_NOT_FOUND ? OK : err;
+	enum err err = load_table(issuance, view, TABLE_ISSUING, CREATING_PASS);
+	return err ? err : load_table(issuance, view, TABLE_TEMPLATE_IMAGES, CREATING_TEMPLATE);
 }
 
 static void free_told(struct issuance *issuance)

@@ -6,8 +6,8 @@
 
 #include <sys/queue.h>
 
-/* What the writer keeps in memory of the table ISSUING, made of it at the start and from then on of every write to it:
- * the passes that are being issued, the images that they wait for, and the requests that wait for them. Passes of an
+/* What the writer keeps in memory of the tables ISSUING and TEMPLATE_IMAGES, made of them at the start and from then on of
+ * every write to them: the passes that are being issued, the templates whose images are to be fetched, the images that they wait for, and the requests that wait for them. Passes of an
  * account have their turn in the order of their creation, accounts take turns, and an account has so many images under
  * way at most; so one whose images hang holds up nobody but itself. Passes that name one URL share its fetch. Nothing
  * here is needed after the process: another asks again. The writer thread owns it. Times are real.
@@ -47,20 +47,25 @@ struct fetch {
 	char   url[];
 };
 
-/* A pass with the status `creating`. */
-enum creating_place { CREATING_IN_LINE, CREATING_IN_FETCH, CREATING_IN_HAND };
+/* A pass with the status `creating`; or a template with images to be fetched, which stands in line like one. */
+enum creating_kind { CREATING_PASS, CREATING_TEMPLATE };
+enum creating_place { CREATING_IN_LINE, CREATING_IN_FETCH, CREATING_IN_HAND, CREATING_IN_REST };
 struct creating {
 	LIST_ENTRY(creating) in_bucket;
-	TAILQ_ENTRY(creating) in_place; /* its account's line, or its fetch's passes */
+	TAILQ_ENTRY(creating) in_place; /* its account's line, its fetch's passes, or those at rest */
 	TAILQ_ENTRY(creating) by_begun, by_try;
+	enum creating_kind      kind;
 	enum creating_place     place;
 	struct issuing_account *account;
 	uint32_t                number;
 	struct fetch           *fetch; /* IN_FETCH */
 	const char             *image; /* what that is of the pass; static */
 	bool                    is_timed, is_tried;
-	mono_us                 begun; /* 0: before this process */
-	mono_us                 tried; /* since when */
+	bool                    lacks_logo;             /* a template: not to be had this time */
+	bool                    told_logo, told_banner; /* likewise, and the operator was told */
+	mono_us                 begun;                  /* 0: before this process */
+	mono_us                 tried;                  /* since when */
+	mono_us                 due;                    /* IN_REST: until when */
 	struct creation_wait   *waits;
 };
 
@@ -105,6 +110,7 @@ struct issuance {
 	struct issuing_account_bucket accounts[ISSUING_ACCOUNT_BUCKETS];
 	struct issuing_ring           ring;      /* accounts with a line, and room for another image */
 	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, the oldest first */
+	struct creating_list          resting;   /* templates that failed, until they are tried again */
 	struct creating_list          tried;     /* those whose images are being fetched, likewise */
 	struct issuing_ring           asking[2]; /* accounts with an image to ask for: sound, doubtful */
 	struct fetch_list             fetches[FETCH_STATES]; /* but for NEW and AGAIN */
@@ -137,6 +143,8 @@ struct creating    *issuance_next(struct issuance *issuance, mono_us now, const 
 must_check enum err issuance_want(struct issuance *issuance, struct creating *pass, const char *image,
                                   struct span url, mono_us now);
 void                issuance_drop(struct issuance *issuance, struct creating *pass);
+/* A template in the caller's hand whose images could not be had: it has another turn after TEMPLATE_REST_S. */
+void issuance_rest(struct issuance *issuance, struct creating *pass, mono_us now);
 
 /* The next image to ask the timer for, with its ask_id; it counts as asked then. NULL: none, or enough are asked. */
 struct fetch *issuance_next_fetch(struct issuance *issuance, mono_us now);

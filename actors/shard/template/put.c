@@ -1,8 +1,11 @@
-/* template put: makes a template, or replaces the one that the file names. What its passes depend on stays. */
+/* template put: makes a template, or replaces the one that the file names. What its passes depend on stays. Its images are
+ * fetched afterwards, as those of passes are; the row of TEMPLATE_IMAGES, written with the template, says which. */
 #include "actors/shard/operator_file.h"
 
 #include "schemas/fields/template.h"
+#include "store/image.h"
 #include "store/image_use.h"
+#include "store/issuing.h"
 #include "store/keys.h"
 
 /* The number that the file's own id names; one past the last when it has none. */
@@ -22,30 +25,57 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 	return account_row_put(request->view, request->account->id, &row);
 }
 
-/* What its passes depend on stays. */
-static enum err check_fixed(const struct request *request, uint32_t number, const struct template *rules,
-                            struct outcome *outcome)
+/* The template that is replaced; *before NULL: none. What its passes depend on stays. */
+static enum err find_before(const struct request *request, uint32_t number, const struct template *rules,
+                            const struct template **before, struct outcome *outcome)
 {
-	const struct template *before;
+	*before = NULL;
 	if (number > request->account->templates->count) return OK;
-	enum err err = account_template(request->account, request->view, number, &before);
+	enum err err = account_template(request->account, request->view, number, before);
 	if (err) return err;
-	outcome->message = template_fixed(before, rules);
+	outcome->message = template_fixed(*before, rules);
 	return outcome->message ? ERR_RESOURCE_CONFLICT : OK;
 }
 
-/* Its images are referred to from now on; those of the one that it replaces are not. */
-static enum err count_images(struct request *request, uint32_t number, const struct template *rules)
+/* Its images are referred to from now on; those of the one that it replaces are not. `before`: NULL: none. */
+static enum err count_images(struct request *request, const struct template *before,
+                             const struct template *rules)
 {
-	const struct account  *account = request->account;
-	const struct template *old = NULL;
-	struct span            before[IMAGE_USES], after[IMAGE_USES] = {rules->logo, rules->banner};
-	enum err               err = number <= account->templates->count
-	                                 ? account_template(account, request->view, number, &old)
-	                                 : OK;
-	if (err) return err;
-	if (old) memcpy(before, (struct span[IMAGE_USES]){old->logo, old->banner}, sizeof before);
-	return image_urls_move(request->view, account->id, old ? before : NULL, after);
+	struct span old[IMAGE_USES], now[IMAGE_USES] = {rules->logo, rules->banner};
+	if (before) memcpy(old, (struct span[IMAGE_USES]){before->logo, before->banner}, sizeof old);
+	return image_urls_move(request->view, request->account->id, before ? old : NULL, now);
+}
+
+/* What the template had before, and is there, is not fetched again; what is still to be fetched stays so. */
+static enum err is_wanted(struct request *request, struct span url, const struct template *before,
+                          const struct issuing *waiting, bool *wanted)
+{
+	struct image image;
+	*wanted = url.size > 0;
+	if (!url.size || !before) return OK;
+	if (!span_equal(url, before->logo) && !span_equal(url, before->banner)) return OK;
+	if (span_equal(url, waiting->logo) || span_equal(url, waiting->banner)) return OK;
+	enum err err = image_of_url(request->view, request->account->id, url, &image);
+	*wanted = err == ERR_NOT_FOUND;
+	return *wanted ? OK : err;
+}
+
+/* `before`: the one that is replaced; NULL: none. */
+static enum err want_images(struct request *request, uint32_t number, const struct template *before,
+                            const struct template *rules)
+{
+	struct account_id account = request->account->id;
+	struct issuing    waiting = {.has_key = false}, row = {.begun = request->now};
+	bool              wants_logo, wants_banner;
+	enum err          err = template_images_get(request->view, account, number, &waiting);
+	bool              has_row = !err;
+	if (err && err != ERR_NOT_FOUND) return err;
+	if ((err = is_wanted(request, rules->logo, before, &waiting, &wants_logo))) return err;
+	if ((err = is_wanted(request, rules->banner, before, &waiting, &wants_banner))) return err;
+	if (wants_logo) row.logo = rules->logo;
+	if (wants_banner) row.banner = rules->banner;
+	if (wants_logo || wants_banner) return template_images_put(request->view, account, number, &row);
+	return has_row ? template_images_del(request->view, account, number) : OK;
 }
 
 enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
@@ -53,17 +83,19 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	const msgpack_object *argument = &request->args[ARG_TEMPLATE_PUT_file];
 	struct operator_file *file;
 	struct template rules;
-	uint32_t       number;
-	char           id[TEMPLATE_ID_TEXT];
-	msgpack_packer pk = buffer_packer(outcome->payload);
-	enum err       err = operator_file_take(request, argument, "pass_template_id", &file);
+	const struct template *before;
+	uint32_t               number;
+	char                   id[TEMPLATE_ID_TEXT];
+	msgpack_packer         pk = buffer_packer(outcome->payload);
+	enum err               err = operator_file_take(request, argument, "pass_template_id", &file);
 	if (err) return err;
 	if ((err = choose_number(request, file->id, &number)))
 		return blame(outcome, err, span_str("pass_template_id"));
 	if (number > TEMPLATES_PER_ACCOUNT_MAX) return ERR_RESOURCE_CONFLICT;
 	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
-	if ((err = check_fixed(request, number, &rules, outcome))) return err;
-	if ((err = count_images(request, number, &rules))) return err;
+	if ((err = find_before(request, number, &rules, &before, outcome))) return err;
+	if ((err = want_images(request, number, before, &rules))) return err;
+	if ((err = count_images(request, before, &rules))) return err;
 	if ((err = store_template(request, number, file->text))) return err;
 	template_id_text(request->account->id, number, id);
 	msgpack_pack_map(&pk, 1);
