@@ -183,8 +183,8 @@ static enum err judge_error(const struct egress_outcome *outcome, char text[TEXT
 		snprintf(text, TEXT_BYTES, "its URL leads to an address that is not public");
 		return ERR_IMAGE_REFUSED;
 	}
-	snprintf(text, TEXT_BYTES, "it could not be fetched (%s)",
-	         outcome->detail ? attempt_detail_text(outcome->detail) : attempt_word(error));
+	snprintf(text, TEXT_BYTES, "it could not be fetched (%s%s%s)", attempt_word(error),
+	         outcome->detail ? "; " : "", attempt_detail_text(outcome->detail));
 	return error == ATTEMPT_NOT_STARTED ? ERR_OVERLOADED : ERR_IMAGE_UNREACHABLE;
 }
 
