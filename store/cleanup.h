@@ -25,10 +25,10 @@ enum { CLEANUP_SUBJECT_MAX = 32, CLEANUP_STATE_MAX = 40 };
 
 struct cleanup {
 	struct account_id account;
-	uint8_t           kind; /* enum cleanup_kind */
-	uint8_t           subject[CLEANUP_SUBJECT_MAX], subject_size;
-	wall_us           from;
-	uint8_t           state[CLEANUP_STATE_MAX], state_size;
+	uint8_t           kind;                                 /* enum cleanup_kind */
+	uint8_t subject[CLEANUP_SUBJECT_MAX + 1], subject_size; /* one more: the place behind a row */
+	wall_us from;
+	uint8_t state[CLEANUP_STATE_MAX], state_size;
 };
 
 struct cleanup cleanup_of(struct account_id account, enum cleanup_kind kind, struct span subject);

@@ -78,6 +78,21 @@ static void attempt_end(struct attempt *attempt)
 	endpoint_settle(endpoint);
 }
 
+enum { NEWS_EVERY_S = 60 }; /* of one host; what changes more often is not told each time */
+
+/* Notes the failure, or that there is none, when it differs from what was news last. An attempt that did not begin, or failed
+ * for want of our own means, says nothing about the host. */
+static bool is_news(struct host *host, struct ending ending, mono_us now)
+{
+	bool same = ending.error == host->told && ending.detail == host->told_detail;
+	if (same || ending.error == ATTEMPT_NOT_STARTED || ending.error == ATTEMPT_INTERNAL) return false;
+	if (host->told_at.v && mono_since(now, host->told_at).v < NEWS_EVERY_S * US_PER_SEC) return false;
+	host->told = ending.error;
+	host->told_detail = ending.detail;
+	host->told_at = now;
+	return true;
+}
+
 static void tell(struct attempt *attempt, struct ending ending)
 {
 	struct egress     *egress = attempt->egress;
@@ -89,6 +104,8 @@ static void tell(struct attempt *attempt, struct ending ending)
 	    .error = error,
 	    .detail = ending.detail,
 	    .status = answered ? attempt->status : 0,
+	    .host = attempt->endpoint->host->origin,
+	    .is_news = is_news(attempt->endpoint->host, ending, end),
 	};
 
 	if (attempt->state != WAITING) {

@@ -22,6 +22,8 @@ struct egress_outcome {
 	int                 status; /* of the answer; 0 with an error, but for TOO_LARGE */
 	dur_us              latency;
 	struct span         body;
+	const char         *host; /* whom it called; lives as long as the call of `done` */
+	bool is_news;             /* the host begins to fail, fails of something else now, or answers again */
 };
 typedef void egress_done(void *context, const struct egress_outcome *outcome);
 

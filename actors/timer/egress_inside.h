@@ -81,6 +81,9 @@ struct host {
 	unsigned            address_count;
 	struct address      address[RESOLVED_MAX]; /* in the order in which they are dialled */
 	enum attempt_detail why;                   /* there are none */
+	enum attempt_error  told;                  /* the failure that was news last; NONE: it answers */
+	enum attempt_detail told_detail;
+	mono_us             told_at;
 	uint16_t            port;
 	char                name[URL_NAME_TEXT];
 	char                origin[URL_ORIGIN_TEXT];

@@ -92,6 +92,11 @@ static void on_egress_done(void *user, const struct egress_outcome *outcome)
 	struct timer  *timer = user;
 	struct errand *errand = outcome->user;
 	timer->has_news = true;
+	if (outcome->is_news && outcome->error)
+		log_info("endpoint_fails", "endpoint=%s error=%s detail=\"%s\"", outcome->host,
+		         attempt_word(outcome->error), attempt_detail_text(outcome->detail));
+	else if (outcome->is_news)
+		log_info("endpoint_answers", "endpoint=%s", outcome->host);
 	errand->on_done(errand, outcome);
 }
 

@@ -166,17 +166,28 @@ static bool check_option(struct check *check, int argc, char *const *argv, int *
 	return check_form(check, item->name, item->value, value);
 }
 
+/* Of "--pass PASS_ID..." the further values stand behind everything else. */
+static bool has_repeating(const struct check *check)
+{
+	for (unsigned i = 0; i < check->usage->count; i++)
+		if (check->usage->of[i].is_option && check->usage->of[i].repeats && check->seen[i])
+			return true;
+	return false;
+}
+
 static bool check_word(struct check *check, const char *word)
 {
 	const struct usage *usage = check->usage;
 
 	while (check->next < usage->count && usage->of[check->next].is_option)
 		check->next++;
-	if (check->next == usage->count) return refuse(check, "unexpected argument ", word);
+	if (check->next == usage->count)
+		return has_repeating(check) || refuse(check, "unexpected argument ", word);
 	const struct usage_item *item = &usage->of[check->next];
 	check->seen[check->next] = true;
 	if (!item->repeats) check->next++;
-	if (!*word) return refuse(check, item->name, " is empty");
+	/* What a script left unset; any other empty word names nothing that is there, and the command says so. */
+	if (!*word && !strcmp(item->name, "ACCOUNT")) return refuse(check, item->name, " is empty");
 	return check_form(check, "", item->name, word);
 }
 

@@ -134,7 +134,6 @@ ACC = "acc_aaaaaaaaaaaaaaaa"
     (["account", "show", ""], "ACCOUNT is empty"),
     (["key", "revoke", ACC], "KEY_ID is missing"),
     (["key", "revoke", "", "k"], "ACCOUNT is empty"),
-    (["pass", "history", ACC, ""], "PASS_ID is empty"),
     (["account", "show", ACC, "extra"], "unexpected argument extra"),
     (["account", "set", ACC, "--rewards", "maybe"], "--rewards: maybe is none of on|off"),
     (["account", "set", ACC, "--rate-limit", "-1"], "--rate-limit wants a whole number"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from certificates import Authority
-from deliveries import hooked_shop, options, posts_to, until, until_failed_once
+from deliveries import deliveries_of, hooked_shop, options, posts_to, until, until_failed_once
 from harness import wait_for
 from hooks import subscribe
 from receiver import Mute, Receiver
@@ -64,6 +64,20 @@ def test_variables_do_not_change_whom_it_believes_asks_or_tells(new_service, rec
 
 
 # What an operator is told of a delivery
+
+def test_the_log_says_when_an_endpoint_begins_to_fail_and_of_what(new_service, authority, receiver, stranger):
+    """Once for each change, not once for each attempt."""
+    service = new_service(shards=1, options=options(authority))
+    shop = hooked_shop(service)
+    with Receiver(stranger.leaf()) as other:
+        hook = subscribe(shop, other.url())
+        for _ in range(3):
+            shop.create()
+        wait_for(lambda: sum(row["last_error"] == "tls" for row in deliveries_of(shop, hook)) == 3, 10, "three failures")
+        lines = [line for line in service.log_lines() if "event=endpoint_fails" in line]
+    assert len(lines) == 1 and 'detail="TLS: unknown issuer of the certificate"' in lines[0], lines
+    assert " level=info " in lines[0] and f" endpoint=127.0.0.1:{other.port} " in lines[0], lines
+
 
 def test_a_detail_is_kept_with_the_delivery(new_service, authority, receiver):
     service = new_service(options=options(authority))

@@ -50,6 +50,9 @@ Test(usage, takes_what_it_says)
 	    {"ACCOUNT [--rewards on|off]\n   [--rate-limit N]", "--rewards off a --rate-limit -1"},
 	    {"ACCOUNT (--pass PASS_ID | --audience ID) --at TIME", "a --audience x --at y"},
 	    {"ACCOUNT [--id ID] --pass PASS_ID...", "a --pass x --pass y"},
+	    {"ACCOUNT [--id ID] --pass PASS_ID...", "a --pass x y z"},
+	    {"ACCOUNT [--id ID] --pass PASS_ID...", "--pass x a y"},
+	    {"ACCOUNT KEY_ID", "a \"\""}, /* it names no key, as the command says */
 	    {"FILE...", "a b c"},
 	    {"ACCOUNT [PASS_ID]", "a"},
 	    {"ACCOUNT installed|gone", "a gone"},
@@ -69,7 +72,6 @@ Test(usage, names_what_is_wrong)
 	    {"ACCOUNT", "", "ACCOUNT is missing"},
 	    {"ACCOUNT", "\"\"", "ACCOUNT is empty"},
 	    {"ACCOUNT KEY_ID", "a", "KEY_ID is missing"},
-	    {"ACCOUNT KEY_ID", "a \"\"", "KEY_ID is empty"},
 	    {"ACCOUNT FILE|-", "a", "FILE|- is missing"},
 	    {"ACCOUNT", "a b", "unexpected argument b"},
 	    {"ACCOUNT", "a --bogus", "unknown option --bogus"},
