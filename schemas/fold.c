@@ -1,7 +1,8 @@
 /* Folding, by utf8proc's tables, a character at a time: only marks change places in a decomposition, and marks are
  * stripped, so that each character folds by itself. What the last characters of each kind folded to is kept, since
  * looking one up takes long and one may become eighteen; else a megabyte of such text would take a third of a second.
- * ASCII, which most text is, goes without. */
+ * ASCII, which most text is, goes without. Letters that have no decomposition, typographic quotes and dashes, and characters
+ * without width are replaced by a table of our own. */
 #include "schemas/fold.h"
 
 #include <utf8proc.h>
@@ -25,29 +26,67 @@ static unsigned decompose(int32_t point, unsigned how, utf8proc_int32_t points[P
 	return (unsigned)count;
 }
 
+/* Characters without a decomposition that people type, or search for, as something simpler. Ordered. */
+static const struct {
+	int32_t     first, last;
+	const char *as;
+} plain[] = {
+    {0xab, 0xab, "\""},    {0xad, 0xad, ""},       {0xb4, 0xb4, "'"},     {0xbb, 0xbb, "\""},
+    {0xe6, 0xe6, "ae"},    {0xf0, 0xf0, "d"},      {0xf8, 0xf8, "o"},     {0xfe, 0xfe, "th"},
+    {0x111, 0x111, "d"},   {0x127, 0x127, "h"},    {0x131, 0x131, "i"},   {0x142, 0x142, "l"},
+    {0x153, 0x153, "oe"},  {0x2bb, 0x2bc, "'"},    {0x200b, 0x200f, ""},  {0x2010, 0x2015, "-"},
+    {0x2018, 0x201b, "'"}, {0x201c, 0x201f, "\""}, {0x2039, 0x203a, "'"}, {0x2060, 0x2060, ""},
+    {0x2212, 0x2212, "-"}, {0xfeff, 0xfeff, ""},
+};
+
+/* What stands for the character, or NULL when it stands for itself. */
+static const char *plain_of(int32_t point)
+{
+	for (size_t i = 0; i < sizeof plain / sizeof *plain && point >= plain[i].first; i++)
+		if (point <= plain[i].last) return plain[i].as;
+	return NULL;
+}
+
+static void add(struct folded *folded, const void *bytes, size_t size)
+{
+	must(folded->size + size <= FOLDED_BYTES_MAX);
+	memcpy(folded->bytes + folded->size, bytes, size);
+	folded->size = (uint8_t)(folded->size + size);
+}
+
+static void add_point(struct folded *folded, int32_t point, bool plainly)
+{
+	uint8_t     bytes[4];
+	const char *as = plainly ? plain_of(point) : NULL;
+	if (as)
+		add(folded, as, strlen(as));
+	else
+		add(folded, bytes, (size_t)utf8proc_encode_char(point, bytes));
+}
+
 /* Marks go before case is folded: one of them (U+0345) has a case, as which it would stay. */
-static void look_up(int32_t point, struct folded *folded)
+static void look_up(int32_t point, bool plainly, struct folded *folded)
 {
 	utf8proc_int32_t points[POINTS_MAX], cases[POINTS_MAX];
 	unsigned         count = decompose(point, DECOMPOSED, points);
 	*folded = (struct folded){.point = point};
+	if (point ==
+	    0xb4) { /* an acute accent by itself is written for an apostrophe; decomposed it is a blank */
+		add_point(folded, point, plainly);
+		return;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		unsigned case_count = decompose(points[i], DECOMPOSED | UTF8PROC_CASEFOLD, cases);
-		for (unsigned k = 0; k < case_count; k++) {
-			uint8_t          bytes[4];
-			utf8proc_ssize_t size = utf8proc_encode_char(cases[k], bytes);
-			must(folded->size + size <= FOLDED_BYTES_MAX);
-			memcpy(folded->bytes + folded->size, bytes, (size_t)size);
-			folded->size = (uint8_t)(folded->size + size);
-		}
+		for (unsigned k = 0; k < case_count; k++)
+			add_point(folded, cases[k], plainly);
 	}
 }
 
-static const struct folded *fold_point(int32_t point)
+static const struct folded *fold_point(int32_t point, bool plainly)
 {
-	static _Thread_local struct folded kept[KEPT];
-	struct folded                     *folded = &kept[point % KEPT];
-	if (folded->point != point) look_up(point, folded);
+	static _Thread_local struct folded kept[2][KEPT];
+	struct folded                     *folded = &kept[plainly][point % KEPT];
+	if (folded->point != point) look_up(point, plainly, folded);
 	return folded;
 }
 
@@ -70,7 +109,7 @@ static void fold_ascii(struct span text, struct buffer *out)
 	out->size += text.size;
 }
 
-void fold_first(struct span text, size_t points_max, struct buffer *out)
+static void fold(struct span text, size_t points_max, bool plainly, struct buffer *out)
 {
 	for (size_t points = 0; text.size && points < points_max;) {
 		size_t ascii = ascii_prefix(
@@ -85,16 +124,26 @@ void fold_first(struct span text, size_t points_max, struct buffer *out)
 			out->failed = true;
 			break;
 		}
-		const struct folded *folded = fold_point(point);
+		const struct folded *folded = fold_point(point, plainly);
 		buffer_append(out, folded->bytes, folded->size);
 		points += utf8_length(span_of(folded->bytes, folded->size));
 		text = span_of(text.at + size, text.size - (size_t)size);
 	}
 }
 
+void fold_first(struct span text, size_t points_max, struct buffer *out)
+{
+	fold(text, points_max, true, out);
+}
+
 void fold_text(struct span text, struct buffer *out)
 {
-	fold_first(text, SIZE_MAX, out);
+	fold(text, SIZE_MAX, true, out);
+}
+
+void fold_marks(struct span text, struct buffer *out)
+{
+	fold(text, SIZE_MAX, false, out);
 }
 
 struct span utf8_first(struct span text, size_t count)

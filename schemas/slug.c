@@ -32,7 +32,7 @@ enum err slug_make(struct span name, struct slug *slug)
 {
 	struct buffer folded = {0};
 	bool          gap = false;
-	fold_text(name, &folded);
+	fold_marks(name, &folded);
 	slug->size = 0;
 	for (size_t i = 0; i < folded.size && slug->size < sizeof slug->b; i++) {
 		bool letter = is_letter(folded.at[i]);

@@ -1,21 +1,12 @@
 """GET /v1/passes: every filter, order and search, by the plainest means."""
-import unicodedata
 from urllib.parse import quote
 
+from folding import fold
 from passes import NAMES
 from values import DAY, MS, time_text
 from world import Ask, Body, Error, operation
 
 STATUSES = ["creating", "creation_failed", "issued", "active", "removed", "deactivated"]
-
-
-def fold(text):
-    """NFKD, marks stripped, case folded."""
-    for _ in range(2):
-        text = unicodedata.normalize("NFKD", text)
-        text = "".join(c for c in text if unicodedata.category(c) not in ("Mn", "Mc", "Me"))
-        text = text.casefold()
-    return text
 
 
 FOLDED = {}

@@ -1,11 +1,11 @@
 """GET /v1/scans: order, pages, filters and counts, held against a model that is told every scan."""
 import random
-import unicodedata
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 import pytest
 from deliveries import advance
+from folding import fold
 from scans import FIELDS, SCANS, as_listed, as_told, list_scans, scan
 from shop import Shop, new_id
 from test_list_parameters import HUGE, NO_DATES
@@ -47,11 +47,6 @@ class Model:
         page, total, more = list_scans(self.shop, **params)
         assert [as_told(each) for each in page] == [as_listed(each) for each in wanted[offset:offset + limit]], params
         assert (total, more) == (len(wanted), offset + len(page) < len(wanted) and bool(len(wanted) > offset)), params
-
-
-def fold(text):
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
 @pytest.fixture(scope="module")

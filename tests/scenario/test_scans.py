@@ -104,6 +104,30 @@ def test_a_qr_value_may_be_a_cards_code(shop):
     assert [scanned(code) for code in codes] == ["RESOURCE_NOT_FOUND", "RESOURCE_NOT_FOUND", one]
 
 
+SCANNERS_MARKS = ["{}\r\n", "{}\t", "  {} ", "\r{}", "]Q3{}", "]C0{}\r", " ]A0{}\n", "]e0{}"]
+
+
+@pytest.mark.parametrize("written", SCANNERS_MARKS)
+def test_what_a_hand_scanner_adds_is_passed_over(shop, written):
+    shop.templates["plain"] = shop.put_template(template_file("none", qr=False))
+    one, two = shop.create()["id"], shop.create(kind="plain")["id"]
+    shop.service.cli("card", "link", shop.account, "--pass", two, "--code", "4006381333931")
+    for value, want in ((one, one), ("4006381333931", two)):
+        answer = try_scan(shop, qr_value=written.format(value))
+        assert answer.status == 200 and answer.json["pass_id"] == want, answer
+    try_scan(shop, qr_value=written.format("nobody")).is_error(404, "RESOURCE_NOT_FOUND")
+    # An id is taken as it is.
+    assert try_scan(shop, pass_id=written.format(one)).status in (400, 404)
+
+
+@pytest.mark.parametrize("value", ["]Q3", "]Q3 real", " real ", "]", "]9"])
+def test_a_value_that_exists_as_it_was_read_comes_first(shop, value):
+    one, two = shop.create()["id"], shop.create("real")["id"]
+    shop.service.cli("card", "link", shop.account, "--pass", one, "--code", value)
+    assert try_scan(shop, qr_value=value).json["pass_id"] == one
+    assert two == "real"
+
+
 def test_a_scan_changes_nothing_that_a_client_sees_of_its_pass(shop):
     pass_id = shop.create()["id"]
     before, history = shop.get(pass_id), shop.history(pass_id)

@@ -14,6 +14,50 @@ static bool folds_to(struct span text, struct span want)
 	return !folded.failed && span_equal(buffer_span(&folded), want);
 }
 
+/* The characters that are replaced besides, as the interface's decisions name them: the last member is what for. */
+static const struct {
+	const char *text, *want;
+} replaced[] = {
+    {"\u0142\u0141", "ll"},
+    {"\u00f8\u00d8", "oo"},
+    {"\u0111\u0110", "dd"},
+    {"\u00f0\u00d0", "dd"},
+    {"\u0127\u0126", "hh"},
+    {"\u0131", "i"},
+    {"\u00fe\u00de", "thth"},
+    {"\u00df\u1e9e", "ssss"},
+    {"\u00e6\u00c6", "aeae"},
+    {"\u0153\u0152", "oeoe"},
+    {"\u01fe", "o"},
+    {"\u01e2", "ae"}, /* with marks of their own */
+    {"\u2018\u2019\u201a\u201b\u2039\u203a\u02bc\u00b4", "''''''''"},
+    {"\u201c\u201d\u201e\u201f\u00ab\u00bb", "\"\"\"\"\"\""},
+    {"\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-------"},
+    {"a\u00ad\u200b\u200c\u200d\u2060\ufeffb", "ab"},
+    {"\u0141ukasz O\u2019Neil", "lukasz o'neil"},
+};
+
+Test(fold, takes_letters_without_a_decomposition_as_their_base)
+{
+	for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+		cr_expect(folds_to(span_str(replaced[i].text), span_str(replaced[i].want)), "row %zu: %.*s",
+		          i, (int)buffer_span(&folded).size, (const char *)buffer_span(&folded).at);
+}
+
+/* Does the text hold a character that the table above replaces? */
+static bool is_replaced(const utf8proc_uint8_t *text)
+{
+	static const char *const all =
+	    "łøđðħıþæœ\"'‘’‚‛‹›ʼʻ´“”„‟«»‐‑‒–—―−\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff";
+	utf8proc_int32_t point, other;
+	for (utf8proc_ssize_t size; *text && (size = utf8proc_iterate(text, -1, &point)) > 0; text += size)
+		for (const utf8proc_uint8_t *at = (const utf8proc_uint8_t *)all; *at;
+		     at += utf8proc_iterate(at, -1, &other))
+			if (utf8proc_iterate(at, -1, &other) > 0 && other == point && point >= 0x80)
+				return true;
+	return false;
+}
+
 /* Whole texts, and in two steps: marks are stripped before case is folded. */
 static bool folds_as_utf8proc_does(struct span text)
 {
@@ -22,7 +66,7 @@ static bool folds_as_utf8proc_does(struct span text)
 	utf8proc_uint8_t *bare = NULL, *want = NULL;
 	utf8proc_ssize_t  size = utf8proc_map(text.at, (utf8proc_ssize_t)text.size, &bare, bare_how);
 	if (size >= 0) size = utf8proc_map(bare, size, &want, bare_how | UTF8PROC_CASEFOLD);
-	bool same = size >= 0 && folds_to(text, span_of(want, (size_t)size));
+	bool same = size >= 0 && (is_replaced(want) || folds_to(text, span_of(want, (size_t)size)));
 	free(bare);
 	free(want);
 	return same;
@@ -61,6 +105,7 @@ Test(fold, knows_every_character)
 		size_t size = 1 + (size_t)utf8proc_encode_char(point, text + 1);
 		size += (size_t)utf8proc_encode_char(0x301, text + size);
 		size += (size_t)utf8proc_encode_char(point, text + size);
+		if (point == 0xb4) continue; /* utf8proc makes a blank of it */
 		cr_assert(folds_as_utf8proc_does(span_of(text, size)), "U+%04X", (unsigned)point);
 	}
 }

@@ -7,6 +7,8 @@
 #include "actors/shard/scan/scan.h"
 #include "schemas/fields/scan.h"
 
+#include <ctype.h>
+
 static enum err find_by_card(struct request *request, struct span code, struct hot_at *pass)
 {
 	uint32_t number;
@@ -27,6 +29,19 @@ static enum err find_by_qr(struct request *request, struct span value, struct ho
 	if (!err && template->qr) return OK;
 	*pass_id = span_of(NULL, 0);
 	return err && err != ERR_RESOURCE_NOT_FOUND ? err : find_by_card(request, value, pass);
+}
+
+/* A hand scanner adds to what it read: blanks or a line's end behind it, and in front the code's symbology, "]" and two
+ * characters (ISO/IEC 15424). */
+static struct span without_scanners_marks(struct span value)
+{
+	while (value.size && value.at[value.size - 1] <= ' ')
+		value.size--;
+	while (value.size && value.at[0] <= ' ')
+		value = span_of(value.at + 1, value.size - 1);
+	if (value.size >= 3 && value.at[0] == ']' && isalpha(value.at[1]) && isalnum(value.at[2]))
+		value = span_of(value.at + 3, value.size - 3);
+	return value;
 }
 
 /* What is wrong with the request itself. */
@@ -52,7 +67,11 @@ static enum err find_pass(struct request *request, struct hot_at *pass, struct s
 	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id];
 	*pass_id = arg_span(id);
 	if (arg_present(id)) return pass_find(request, *pass_id, false, pass);
-	return find_by_qr(request, arg_span(&request->args[ARG_SCAN_CREATE_qr_value]), pass, pass_id);
+	struct span value = arg_span(&request->args[ARG_SCAN_CREATE_qr_value]);
+	enum err    err = find_by_qr(request, value, pass, pass_id);
+	struct span bare = without_scanners_marks(value);
+	if (err != ERR_RESOURCE_NOT_FOUND || span_equal(bare, value)) return err;
+	return find_by_qr(request, bare, pass, pass_id);
 }
 
 /* The first reason that there is. Source: document 7, and the decisions on scans. */
