@@ -151,11 +151,12 @@ static bool heeds_key(const struct request *request, const struct request_header
 
 /* Checks and packs all that can be judged here, in the order that the interface fixes. */
 static enum err read_operation(struct request *request, const struct request_headers *headers,
-                               struct span *field)
+                               struct refusal *refusal)
 {
 	struct http_thread *thread = request->thread;
 	struct route_match  match;
 	struct span         path, query, body = gate_body(request->gate);
+	struct reason       reason = {.most = IDEMPOTENCY_KEY_BYTES_MAX};
 	request_target(request->req, &path, &query);
 	enum err err = route_find(span_of_iovec(request->req->method), path, &match);
 	request->route = match.route;
@@ -164,13 +165,20 @@ static enum err read_operation(struct request *request, const struct request_hea
 	if (request->gate->refusal) return request->gate->refusal;
 	enum message message = match.route->message;
 	bool         is_json = is_json_type(headers->content_type) && !headers->is_coded;
-	if (body.size && arguments_have_body(message) && !is_json) return ERR_UNSUPPORTED_MEDIA_TYPE;
-	struct arguments_source source = {match.params, query, body};
-	err = arguments_pack(message, &source, &thread->memory, &thread->arguments, field);
+	if (body.size && arguments_have_body(message) && !is_json) {
+		reason.given = headers->content_type;
+		reason.cause = headers->is_coded   ? CAUSE_TYPE_CODED
+		               : reason.given.size ? CAUSE_TYPE_OTHER
+		                                   : CAUSE_TYPE_MISSING;
+		return refusal_of(refusal, &reason);
+	}
+	struct arguments_source source = {.params = match.params, .query = query, .body = body};
+	err = arguments_pack(message, &source, &thread->memory, &thread->arguments, refusal);
 	if (err || !heeds_key(request, headers)) return err;
 	if (headers->idempotency_keys == 1 && idempotency_key_is_valid(headers->idempotency_key)) return OK;
-	*field = span_str("Idempotency-Key");
-	return ERR_INVALID_INPUT;
+	reason.cause = headers->idempotency_keys == 1 ? CAUSE_KEY_FORM : CAUSE_KEY_TWICE;
+	reason.field = span_str("Idempotency-Key");
+	return refusal_of(refusal, &reason);
 }
 
 /* --- the shard's word --- */
@@ -233,23 +241,26 @@ static void on_auth_reply(struct pending *pending, const struct reply *reply)
 	struct request *request = (struct request *)pending;
 	request_heard(request, reply);
 	if (edge_comes_first(request, reply->err))
-		answer_error(request, request->edge, request->edge_field, nothing);
+		answer_error(request, request->edge, request->edge_field, request->edge_message);
 	else
 		on_reply(pending, reply);
+}
+
+static struct span keep_text(struct request *request, struct span text)
+{
+	return span_of_iovec(h2o_strdup(&request->req->pool, (const char *)text.at, text.size));
 }
 
 /* Puts AUTH in the operation's place, and lets it say which that was: that the account lacks a function is told before
  * what is wrong with body and fields, but not before a body that is too large or of another type. The field's name is in
  * memory that the next request reuses: as much of it as will be shown is copied. */
-static void remember_edge(struct request *request, enum err edge, struct span field, struct call *head)
+static void remember_edge(struct request *request, enum err edge, const struct refusal *refusal,
+                          struct call *head)
 {
 	request->edge = edge;
 	request->edge_field = nothing;
-	if (field.at) {
-		field = field_shown(field);
-		h2o_iovec_t copy = h2o_strdup(&request->req->pool, (const char *)field.at, field.size);
-		request->edge_field = span_of_iovec(copy);
-	}
+	request->edge_message = keep_text(request, span_str(refusal->message));
+	if (refusal->field.at) request->edge_field = keep_text(request, field_shown(refusal->field));
 	request->pending.on_reply = on_auth_reply;
 	head->message = MSG_AUTH;
 	buffer_clear(&request->thread->arguments);
@@ -275,15 +286,17 @@ enum err request_ask(struct request *request, struct call *head)
 static void begin_operation(struct request *request, const struct request_headers *headers, struct call *head)
 {
 	struct http_thread *thread = request->thread;
-	struct span         field = nothing;
+	struct refusal      refusal;
 	struct idempotency  idempotency;
 	arena_reset(&thread->memory.arena);
 	buffer_clear(&thread->memory.scratch);
 	buffer_clear(&thread->arguments);
 	request->pending.on_reply = on_reply;
-	enum err err = read_operation(request, headers, &field);
+	refusal.field = nothing;
+	refusal.message[0] = 0;
+	enum err err = read_operation(request, headers, &refusal);
 	if (err)
-		remember_edge(request, err, field, head);
+		remember_edge(request, err, &refusal, head);
 	else
 		head->message = request->route->message;
 	if (!err && heeds_key(request, headers)) {

@@ -21,7 +21,7 @@ struct request {
 	bool                without_body;            /* HEAD */
 	unsigned            allow;                   /* for 405 */
 	enum err            edge;                    /* found wrong here, told once AUTH has come back good */
-	struct span         edge_field;
+	struct span         edge_field, edge_message;
 	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
 	/* What was asked for has begun: its answer so far, in `parts`, if nothing better comes. */
 	bool   has_begun, begun_replayed;

@@ -26,7 +26,7 @@ struct reading {
 	struct span                    texts[ARGS_MAX];    /* decoded, of path and query, by field */
 	bool                           present[ARGS_MAX];  /* in path or query */
 	struct repeated               *repeated[ARGS_MAX]; /* a query's STRINGS, the last one first */
-	struct span                    field;              /* at fault */
+	struct refusal                *refusal;
 };
 
 static bool has_source(const struct field *fields, unsigned count, enum field_source source)
@@ -43,10 +43,111 @@ bool arguments_have_body(enum message message)
 	return has_source(fields, count, FROM_BODY);
 }
 
-static enum err fault(struct reading *reading, unsigned i, enum err err)
+static bool integer_of(struct span text, int64_t *integer)
 {
-	reading->field = span_str(reading->fields[i].name);
-	return err;
+	struct json number = {.kind = JSON_NUMBER, .text = text};
+	bool        digits = text.size > (size_t)(text.size && text.at[0] == '-');
+	return digits && json_integer(&number, integer);
+}
+
+/* What a value must be, by its field's type. */
+static const char *const wanted[] = {
+    [TYPE_STRING] = "a string",
+    [TYPE_INTEGER] = "an integer",
+    [TYPE_BOOLEAN] = "true or false",
+    [TYPE_OBJECT] = "an object",
+    [TYPE_NULLABLE] = "an object or null",
+    [TYPE_BYTES] = "bytes",
+    [TYPE_STRINGS] = "text",
+    [TYPE_TIME] = WANTED_TIME,
+    [TYPE_VALUE] = "a value",
+    [TYPE_UUID] = "a UUID",
+    [TYPE_PLATFORM] = "\"ios\" or \"android\"",
+};
+
+static enum err refuse(struct reading *reading, unsigned i, struct reason reason)
+{
+	reason.field = span_str(reading->fields[i].name);
+	if (!reason.wanted) reason.wanted = wanted[reading->fields[i].type];
+	return refusal_of(reading->refusal, &reason);
+}
+
+static const char *body_called(const struct reading *reading)
+{
+	return reading->source->called ? reading->source->called : "The body";
+}
+
+static enum err refuse_body(struct reading *reading, struct reason reason)
+{
+	reason.field = span_str(body_called(reading));
+	reason_text(&reason, reading->refusal->message);
+	return cause_err(reason.cause);
+}
+
+static enum err refuse_unknown(struct reading *reading, struct span key)
+{
+	struct span known[ARGS_MAX];
+	char        hint[HINT_TEXT];
+	unsigned    count = 0;
+	for (unsigned i = 0; i < reading->count; i++)
+		if (reading->fields[i].source == FROM_BODY)
+			known[count++] = span_str(reading->fields[i].name);
+	hint_text(key, known, count, hint);
+	return refusal_of(reading->refusal,
+	                  &(struct reason){.cause = CAUSE_UNKNOWN, .field = key, .wanted = hint});
+}
+
+/* `text`: the number as it was written. */
+static enum err refuse_integer(struct reading *reading, unsigned i, struct span text)
+{
+	const struct field *field = &reading->fields[i];
+	struct reason       reason = {.cause = CAUSE_OUT_OF_RANGE, .least = field->min, .most = field->max};
+	int64_t             integer;
+	bool                is_known = integer_of(text, &integer);
+	bool is_less = text.size && text.at[0] == '-'; /* no range begins below what an integer holds */
+	if (field->max == INT64_MAX && (is_known || is_less)) reason.cause = CAUSE_TOO_SMALL;
+	for (size_t at = is_less; at < text.size && !is_known; at++)
+		if (text.at[at] < '0' || text.at[at] > '9') reason.cause = CAUSE_NO_INTEGER;
+	if (text.size == is_less) reason.cause = CAUSE_NO_INTEGER;
+	return refuse(reading, i, reason);
+}
+
+static enum err refuse_length(struct reading *reading, unsigned i, struct span text)
+{
+	const struct field *field = &reading->fields[i];
+	enum cause          cause = (int64_t)text.size < field->min ? CAUSE_EMPTY : CAUSE_TOO_LONG;
+	return refuse(reading, i, (struct reason){.cause = cause, .most = field->max, .wanted = "bytes"});
+}
+
+/* Of a member that pack_member() did not take. */
+static enum err refuse_member(struct reading *reading, unsigned i)
+{
+	const struct json *value = reading->members[i];
+	enum field_type    type = reading->fields[i].type;
+	bool               is_empty_array = value->kind == JSON_ARRAY && value->count == 0;
+	struct reason reason = {.cause = CAUSE_WRONG_TYPE, .given = span_str(json_kind_text(value->kind))};
+	if (type == TYPE_PLATFORM) reason.cause = CAUSE_NO_PLATFORM;
+	if (is_empty_array && (type == TYPE_OBJECT || type == TYPE_NULLABLE))
+		reason.cause = CAUSE_EMPTY_ARRAY; /* of PHP, where it is the empty object as well */
+	if (type == TYPE_INTEGER && value->kind == JSON_NUMBER)
+		return refuse_integer(reading, i, value->text);
+	if (type == TYPE_STRING && value->kind == JSON_STRING) return refuse_length(reading, i, value->text);
+	return refuse(reading, i, reason);
+}
+
+/* Of a parameter that pack_query() did not take. */
+static enum err refuse_query(struct reading *reading, unsigned i)
+{
+	enum field_type type = reading->fields[i].type;
+	struct reason   reason = {.cause = CAUSE_WANTED};
+	if (type == TYPE_INTEGER) return refuse_integer(reading, i, reading->texts[i]);
+	if (type == TYPE_BOOLEAN) reason.wanted = "true or false, or 1, 0, t, f";
+	if (type == TYPE_STRINGS) reason.cause = CAUSE_BAD_ENCODING;
+	if (type == TYPE_STRING) {
+		if (utf8_is_valid(reading->texts[i])) return refuse_length(reading, i, reading->texts[i]);
+		reason.cause = CAUSE_BAD_ENCODING;
+	}
+	return refuse(reading, i, reason);
 }
 
 /* The field of that name from that place; `count` if there is none. */
@@ -66,13 +167,18 @@ static enum err read_body(struct reading *reading)
 		for (unsigned i = 0; i < reading->count; i++)
 			if (reading->fields[i].source == FROM_BODY &&
 			    reading->fields[i].need == NEED_REQUIRED)
-				return ERR_INVALID_REQUEST;
+				return refuse_body(reading, (struct reason){.cause = CAUSE_BODY_EMPTY});
 		return OK;
 	}
 	struct json *body;
-	enum err     err = json_parse(reading->source->body, &reading->memory->arena, &body);
+	enum err     err = json_parse_told(reading->source->body, &reading->memory->arena, &body,
+	                                   body_called(reading), reading->refusal);
 	if (err) return err;
-	if (body->kind != JSON_OBJECT) return ERR_INVALID_REQUEST;
+	if (body->kind == JSON_ARRAY && body->count == 0)
+		return refuse_body(reading, (struct reason){.cause = CAUSE_BODY_EMPTY_ARRAY});
+	if (body->kind != JSON_OBJECT)
+		return refuse_body(reading, (struct reason){.cause = CAUSE_BODY_NO_OBJECT,
+		                                            .given = span_str(json_kind_text(body->kind))});
 	reading->body = body;
 	return OK;
 }
@@ -82,10 +188,7 @@ static enum err sort_members(struct reading *reading)
 	if (!reading->body) return OK;
 	for (const struct json *member = reading->body->child; member; member = member->next) {
 		unsigned i = find_field(reading, member->key, FROM_BODY);
-		if (i == reading->count) {
-			reading->field = member->key;
-			return ERR_INVALID_INPUT;
-		}
+		if (i == reading->count) return refuse_unknown(reading, member->key);
 		reading->members[i] = member;
 	}
 	return OK;
@@ -120,21 +223,15 @@ static enum err sort_query(struct reading *reading)
 		if (i == reading->count) continue;
 		bool may_repeat = reading->fields[i].type == TYPE_STRINGS;
 		bool is_well_formed = form == QUERY_PLAIN || (form == QUERY_ARRAY && may_repeat);
-		if (!is_well_formed || (reading->present[i] && !may_repeat))
-			return fault(reading, i, ERR_INVALID_INPUT);
+		if (!is_well_formed) return refuse(reading, i, (struct reason){.cause = CAUSE_NO_LIST});
+		if (reading->present[i] && !may_repeat)
+			return refuse(reading, i, (struct reason){.cause = CAUSE_GIVEN_TWICE});
 		reading->present[i] = true;
 		if (!decode(reading, value, true, &reading->texts[i]))
-			return fault(reading, i, ERR_INVALID_INPUT);
+			return refuse(reading, i, (struct reason){.cause = CAUSE_BAD_ENCODING});
 		if (may_repeat && repeat(reading, i, reading->texts[i])) return ERR_NO_MEMORY;
 	}
 	return OK;
-}
-
-static bool integer_of(struct span text, int64_t *integer)
-{
-	struct json number = {.kind = JSON_NUMBER, .text = text};
-	bool        digits = text.size > (size_t)(text.size && text.at[0] == '-');
-	return digits && json_integer(&number, integer);
 }
 
 static bool boolean_of(struct span text, bool *truth)
@@ -292,7 +389,9 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 			return OK;
 		}
 		if (field->need == NEED_REQUIRED && field->type != TYPE_VALUE)
-			return fault(reading, i, ERR_INVALID_INPUT);
+			return refuse(
+			    reading, i,
+			    (struct reason){reading->members[i] ? CAUSE_NULL_GIVEN : CAUSE_MISSING});
 		msgpack_pack_nil(packer);
 		return OK;
 	}
@@ -300,9 +399,8 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 		pack_str(packer, reading->texts[i]);
 		return OK;
 	}
-	bool good = body ? pack_member(reading, i, packer) : pack_query(reading, i, packer);
-	if (good) return OK;
-	return fault(reading, i, field->type == TYPE_PLATFORM ? ERR_INVALID_REQUEST : ERR_INVALID_INPUT);
+	if (body) return pack_member(reading, i, packer) ? OK : refuse_member(reading, i);
+	return pack_query(reading, i, packer) ? OK : refuse_query(reading, i);
 }
 
 /* Decodes the path's values. What cannot be an id is made the empty one, which nothing has: its handler looks for it when
@@ -321,12 +419,14 @@ static void sort_path(struct reading *reading)
 }
 
 enum err arguments_pack(enum message message, const struct arguments_source *source,
-                        struct arguments_memory *memory, struct buffer *out, struct span *field)
+                        struct arguments_memory *memory, struct buffer *out, struct refusal *refusal)
 {
-	struct reading reading = {.source = source, .memory = memory};
+	struct reading reading = {.source = source, .memory = memory, .refusal = refusal};
 	msgpack_packer packer = buffer_packer(out);
 	size_t         begin = out->size;
 	reading.fields = message_fields(message, &reading.count);
+	refusal->field = span_of(NULL, 0);
+	refusal->message[0] = 0;
 	enum err err;
 	if ((err = read_body(&reading))) goto out;
 	if ((err = sort_members(&reading))) goto out;
@@ -338,8 +438,8 @@ enum err arguments_pack(enum message message, const struct arguments_source *sou
 	if (out->failed || memory->scratch.failed)
 		err = ERR_NO_MEMORY;
 	else if (out->size - begin > ARGUMENTS_BYTES_MAX)
-		err = ERR_PAYLOAD_TOO_LARGE;
+		err = refuse_body(&reading,
+		                  (struct reason){.cause = CAUSE_BODY_LARGE, .most = PASS_STORED_BYTES_MAX});
 out:
-	*field = reading.field;
 	return err;
 }

@@ -181,16 +181,50 @@ static bool is_date(struct span text)
 	return rfc3339_read(span_of(whole, 20), &at);
 }
 
-static bool value_fits(const struct template_field *field, const msgpack_object *value)
+static bool is_text(const msgpack_object *value)
+{
+	return value->type == MSGPACK_OBJECT_STR;
+}
+
+/* Does the value's type, or a text's form, not fit the field? What it must be; NULL: it fits. */
+static const char *wanted_type(const struct template_field *field, const msgpack_object *value)
 {
 	struct span text = object_text(value);
 	char        first = value->type == MSGPACK_OBJECT_BIN && text.size ? (char)text.at[0] : 0;
-	if (field->kind == FIELD_NUMBER) return first == '-' || (first >= '0' && first <= '9');
-	if (field->kind == FIELD_BOOLEAN) return first == 't' || first == 'f';
-	if (value->type != MSGPACK_OBJECT_STR) return false;
-	if (field->max_length && code_points(text) > field->max_length) return false;
-	if (field->kind == FIELD_DATE) return is_date(text);
-	return field->kind != FIELD_URL || is_web_url(text);
+	bool        fits = is_text(value);
+	const char *wanted = "a string";
+	switch (field->kind) {
+	case FIELD_NUMBER:
+		wanted = "a number";
+		fits = first == '-' || (first >= '0' && first <= '9');
+		break;
+	case FIELD_BOOLEAN:
+		wanted = "true or false";
+		fits = first == 't' || first == 'f';
+		break;
+	case FIELD_DATE:
+		wanted = "an RFC 3339 date or date-time such as 2026-11-26 or 2026-11-26T10:00:00Z";
+		fits = fits && is_date(text);
+		break;
+	case FIELD_URL:
+		wanted = "an http or https URL without blanks";
+		fits = fits && is_web_url(text);
+		break;
+	default: break;
+	}
+	return fits ? NULL : wanted;
+}
+
+/* Of a key that the template has and a caller may write. */
+static enum cause check_value(const struct template_field *field, const msgpack_object *value,
+                              struct reason *reason)
+{
+	if (value->type == MSGPACK_OBJECT_NIL) return field->required ? CAUSE_VISIBLE_REMOVED : CAUSE_NONE;
+	if ((reason->wanted = wanted_type(field, value))) return CAUSE_VISIBLE_TYPE;
+	reason->most = field->max_length;
+	bool is_long = is_text(value) && field->max_length &&
+	               code_points(object_text(value)) > field->max_length;
+	return is_long ? CAUSE_VISIBLE_LONG : CAUSE_NONE;
 }
 
 static bool map_has(const msgpack_object *map, struct span key)
@@ -207,54 +241,74 @@ static bool is_orphan_removed(const msgpack_object *held, const msgpack_object_k
 }
 
 enum err visible_check(const struct template *template, const msgpack_object *held,
-                       const msgpack_object *changes, struct span *key)
+                       const msgpack_object *changes, struct reason *reason)
 {
 	uint32_t                 count = changes->via.map.size;
 	const msgpack_object_kv *members = changes->via.map.ptr;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct template_field *field = template_field(template,
-		                                                    *key = object_text(&members[i].key));
-		if (field ? field->locked : !is_orphan_removed(held, &members[i])) return ERR_INVALID_INPUT;
+	*reason = (struct reason){.cause = CAUSE_NONE};
+	for (uint32_t i = 0; i < count && !reason->cause; i++) {
+		const struct template_field *field;
+		reason->field = object_text(&members[i].key);
+		field = template_field(template, reason->field);
+		if (field && field->locked) reason->cause = CAUSE_VISIBLE_LOCKED;
+		if (!field && !is_orphan_removed(held, &members[i])) reason->cause = CAUSE_VISIBLE_UNKNOWN;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		const struct template_field *field = template_field(template,
-		                                                    *key = object_text(&members[i].key));
-		bool                         removed = members[i].val.type == MSGPACK_OBJECT_NIL;
-		if (!field) continue;
-		if (removed ? field->required : !value_fits(field, &members[i].val))
-			return ERR_PASS_TEMPLATE_DATA_INVALID;
+	for (uint32_t i = 0; i < count && !reason->cause; i++) {
+		const struct template_field *field;
+		reason->field = object_text(&members[i].key);
+		field = template_field(template, reason->field);
+		if (field) reason->cause = check_value(field, &members[i].val, reason);
 	}
-	return OK;
+	return cause_err(reason->cause);
 }
 
 enum err visible_check_required(const struct template *template, const msgpack_object *visible,
-                                struct span *key)
+                                struct reason *reason)
 {
-	for (unsigned i = 0; i < template->field_count; i++) {
+	*reason = (struct reason){.cause = CAUSE_NONE};
+	for (unsigned i = 0; i < template->field_count && !reason->cause; i++) {
 		const struct template_field *field = &template->fields[i];
-		*key = field->key;
+		reason->field = field->key;
 		if (field->required && !field->locked && !map_has(visible, field->key))
-			return ERR_PASS_TEMPLATE_DATA_INVALID;
+			reason->cause = CAUSE_VISIBLE_MISSING;
 	}
-	return OK;
+	return cause_err(reason->cause);
 }
 
-enum err appearance_check(const msgpack_object *changes, struct span *key)
+/* What each property of an appearance must be. */
+static const struct property {
+	struct span name;
+	const char *wanted;
+	bool (*fits)(struct span text);
+} properties[] = {
+    {{(const uint8_t *)"background_color", 16}, "a colour such as #112233", is_colour},
+    {{(const uint8_t *)"logo", 4}, "an http or https URL without blanks", is_web_url},
+    {{(const uint8_t *)"banner", 6}, "an http or https URL without blanks", is_web_url},
+    {{(const uint8_t *)"title", 5}, "a string", NULL},
+};
+enum { PROPERTIES = sizeof properties / sizeof *properties };
+
+static enum cause check_property(const msgpack_object_kv *member, struct reason *reason)
 {
-	for (uint32_t i = 0; i < changes->via.map.size; i++) {
-		const msgpack_object *value = &changes->via.map.ptr[i].val;
-		struct span           text = object_text(value);
-		bool                  text_value = value->type == MSGPACK_OBJECT_STR, fits = false;
-		*key = object_text(&changes->via.map.ptr[i].key);
-		if (span_is(*key, "title"))
-			fits = text_value;
-		else if (span_is(*key, "background_color"))
-			fits = text_value && is_colour(text);
-		else if (span_is(*key, "logo") || span_is(*key, "banner"))
-			fits = text_value && is_web_url(text);
-		else
-			return ERR_INVALID_INPUT;
-		if (!fits && value->type != MSGPACK_OBJECT_NIL) return ERR_INVALID_INPUT;
+	unsigned i = 0;
+	reason->field = object_text(&member->key);
+	while (i < PROPERTIES && !span_equal(properties[i].name, reason->field))
+		i++;
+	if (i == PROPERTIES) {
+		reason->wanted = "known are background_color, logo, banner, title";
+		return CAUSE_APPEARANCE_UNKNOWN;
 	}
-	return OK;
+	reason->wanted = properties[i].wanted;
+	if (member->val.type == MSGPACK_OBJECT_NIL) return CAUSE_NONE;
+	bool fits = is_text(&member->val) &&
+	            (!properties[i].fits || properties[i].fits(object_text(&member->val)));
+	return fits ? CAUSE_NONE : CAUSE_WANTED;
+}
+
+enum err appearance_check(const msgpack_object *changes, struct reason *reason)
+{
+	*reason = (struct reason){.cause = CAUSE_NONE};
+	for (uint32_t i = 0; i < changes->via.map.size && !reason->cause; i++)
+		reason->cause = check_property(&changes->via.map.ptr[i], reason);
+	return cause_err(reason->cause);
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include "schemas/buffer.h"
+#include "schemas/cause.h"
 #include "schemas/template.h"
 
 /* The cold part of a pass: what the caller wrote, as the JSON text that is shown again and again, so that reading
@@ -36,17 +37,17 @@ must_check enum err map_merge(const msgpack_object *base, const msgpack_object *
 
 /* Holds what a caller wants in `visible` against the template: unknown and locked keys first, then types and
  * lengths. A null asks for the key's removal; a key that is no field's may be removed where `held`, the pass's own map
- * (NULL: a new pass), has it. `*key` is the offender.
+ * (NULL: a new pass), has it. `*reason` names the offender; the cause VISIBLE_UNKNOWN has no hint yet.
  * Errors: ERR_INVALID_INPUT, ERR_PASS_TEMPLATE_DATA_INVALID. */
 must_check enum err visible_check(const struct template *template, const msgpack_object *held,
-                                  const msgpack_object *changes, struct span *key);
+                                  const msgpack_object *changes, struct reason *reason);
 
 /* Does a whole `visible` have every required field? Errors: ERR_PASS_TEMPLATE_DATA_INVALID. */
 must_check enum err visible_check_required(const struct template *template, const msgpack_object *visible,
-                                           struct span *key);
+                                           struct reason *reason);
 
 /* Property names and forms of `appearance`; nulls pass. Errors: ERR_INVALID_INPUT. */
-must_check enum err appearance_check(const msgpack_object *changes, struct span *key);
+must_check enum err appearance_check(const msgpack_object *changes, struct reason *reason);
 
 static inline struct span object_text(const msgpack_object *object) /* of a str or bin */
 {

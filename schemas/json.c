@@ -25,6 +25,7 @@ struct reader {
 	unsigned      depth;
 	unsigned      values; /* made so far */
 	struct span   key;    /* read, its value not yet */
+	struct span   twice;  /* the key that stands twice in an object; at NULL: none does */
 	enum err      err;
 };
 
@@ -58,51 +59,6 @@ static void free_nothing(void *arena, void *at)
 
 /* --- what yajl does not check --- */
 
-/* Bytes of the UTF-8 character at `at`, 0 if there is none: overlong forms, surrogates and what lies beyond
- * U+10FFFF are none. */
-static size_t utf8_length(const uint8_t *at, size_t left)
-{
-	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t                size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-	if (at[0] < 0x80) return 1;
-	if (at[0] < 0xc0 || at[0] > 0xf4) return 0;
-	if (left < size) return 0;
-	uint32_t point = at[0] & (0x7fu >> size);
-	for (size_t i = 1; i < size; i++) {
-		if ((at[i] & 0xc0) != 0x80) return 0;
-		point = point << 6 | (at[i] & 0x3fu);
-	}
-	bool surrogate = point >= 0xd800 && point <= 0xdfff;
-	return point < smallest[size] || point > 0x10ffff || surrogate ? 0 : size;
-}
-
-bool utf8_is_valid(struct span text)
-{
-	for (size_t i = 0; i < text.size;) {
-		uint64_t word;
-		if (text.size - i >= sizeof word) {
-			memcpy(&word, text.at + i, sizeof word);
-			if (!(word & UINT64_C(0x8080808080808080))) {
-				i += sizeof word;
-				continue;
-			}
-		}
-		size_t size = utf8_length(text.at + i, text.size - i);
-		if (!size) return false;
-		i += size;
-	}
-	return true;
-}
-
-struct span utf8_cut(struct span text, size_t size_max)
-{
-	size_t size = size_max;
-	if (text.size <= size_max) return text;
-	while (size && (text.at[size] & 0xc0) == 0x80)
-		size--;
-	return span_of(text.at, size);
-}
-
 /* The four hex digits of a \u escape whose backslash is at `at`; -1 if it is not one. */
 static int escape_unit(const uint8_t *at, const uint8_t *end)
 {
@@ -126,9 +82,9 @@ static bool has_odd_space(struct span text)
 	return memchr(text.at, '\v', text.size) || memchr(text.at, '\f', text.size);
 }
 
-/* Do surrogate escapes come in pairs, high then low? A backslash is legal only inside strings, so that the
+/* Surrogate escapes come in pairs, high then low. A backslash is legal only inside strings, so that the
  * raw text can be looked through without knowing where strings are; yajl refuses the other places. */
-static bool surrogates_are_paired(struct span text)
+size_t lone_surrogate_at(struct span text)
 {
 	const uint8_t *at = text.at, *end = text.at + text.size;
 	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
@@ -137,26 +93,31 @@ static bool surrogates_are_paired(struct span text)
 			at += end - at < 2 ? 1 : 2;
 			continue;
 		}
-		if (unit > 0xdbff) return false;
-		int low = escape_unit(at + 6, end);
-		if (low < 0xdc00 || low > 0xdfff) return false;
+		int low = unit <= 0xdbff ? escape_unit(at + 6, end) : -1;
+		if (low < 0xdc00 || low > 0xdfff) return (size_t)(at - text.at);
 		at += 12;
 	}
-	return true;
+	return text.size;
 }
 
-static enum err check_keys_by_table(const struct json *object, struct arena *arena)
+static enum err is_twice(struct reader *reader, struct span key)
+{
+	reader->twice = key;
+	return ERR_INVALID_REQUEST;
+}
+
+static enum err check_keys_by_table(struct reader *reader, const struct json *object)
 {
 	size_t room = 16;
 	while (room < object->count * 2)
 		room *= 2;
-	const struct json **table = arena_take(arena, room * sizeof *table);
+	const struct json **table = arena_take(reader->arena, room * sizeof *table);
 	if (!table) return ERR_NO_MEMORY;
 	memset(table, 0, room * sizeof *table);
 	for (const struct json *member = object->child; member; member = member->next) {
 		size_t place = keyed_hash(member->key) & (room - 1);
 		while (table[place]) {
-			if (span_equal(table[place]->key, member->key)) return ERR_INVALID_REQUEST;
+			if (span_equal(table[place]->key, member->key)) return is_twice(reader, member->key);
 			place = (place + 1) & (room - 1);
 		}
 		table[place] = member;
@@ -164,12 +125,12 @@ static enum err check_keys_by_table(const struct json *object, struct arena *are
 	return OK;
 }
 
-static enum err check_keys(const struct json *object, struct arena *arena)
+static enum err check_keys(struct reader *reader, const struct json *object)
 {
-	if (object->count > LINEAR_KEYS_MAX) return check_keys_by_table(object, arena);
+	if (object->count > LINEAR_KEYS_MAX) return check_keys_by_table(reader, object);
 	for (const struct json *a = object->child; a; a = a->next)
 		for (const struct json *b = a->next; b; b = b->next)
-			if (span_equal(a->key, b->key)) return ERR_INVALID_REQUEST;
+			if (span_equal(a->key, b->key)) return is_twice(reader, b->key);
 	return OK;
 }
 
@@ -271,7 +232,7 @@ static int on_key(void *context, const unsigned char *at, size_t size)
 static int on_end_object(void *context)
 {
 	struct reader *reader = context;
-	enum err       err = check_keys(reader->open[--reader->depth], reader->arena);
+	enum err       err = check_keys(reader, reader->open[--reader->depth]);
 	return err ? stop(reader, err) : 1;
 }
 
@@ -286,7 +247,7 @@ static int on_end_array(void *reader)
 	return 1;
 }
 
-enum err json_parse(struct span text, struct arena *arena, struct json **value)
+static enum err parse(struct span text, struct arena *arena, struct json **value, struct span *twice)
 {
 	static const yajl_callbacks callbacks = {
 	    .yajl_null = on_null,
@@ -299,7 +260,8 @@ enum err json_parse(struct span text, struct arena *arena, struct json **value)
 	    .yajl_start_array = on_start_array,
 	    .yajl_end_array = on_end_array,
 	};
-	if (text.size == 0 || !utf8_is_valid(text) || has_odd_space(text) || !surrogates_are_paired(text))
+	if (text.size == 0 || !utf8_is_valid(text) || has_odd_space(text) ||
+	    lone_surrogate_at(text) < text.size)
 		return ERR_INVALID_REQUEST;
 	yajl_alloc_funcs memory = {take_sized, grow_sized, free_nothing, arena};
 	struct reader    reader = {.arena = arena, .text = text};
@@ -309,10 +271,42 @@ enum err json_parse(struct span text, struct arena *arena, struct json **value)
 	yajl_status status = yajl_parse(handle, text.at, text.size);
 	if (status == yajl_status_ok) status = yajl_complete_parse(handle);
 	yajl_free(handle);
+	*twice = reader.twice;
 	if (reader.err) return reader.err;
 	if (status != yajl_status_ok || !reader.root) return ERR_INVALID_REQUEST;
 	*value = reader.root;
 	return OK;
+}
+
+enum err json_parse(struct span text, struct arena *arena, struct json **value)
+{
+	struct span twice;
+	return parse(text, arena, value, &twice);
+}
+
+enum err json_parse_told(struct span text, struct arena *arena, struct json **value, const char *called,
+                         struct refusal *refusal)
+{
+	struct span   twice = {NULL, 0};
+	struct reason reason = {.field = span_str(called), .most = JSON_VALUES_MAX};
+	enum err      err = parse(text, arena, value, &twice);
+	if (err == ERR_PAYLOAD_TOO_LARGE) reason.cause = CAUSE_BODY_MANY;
+	if (err == ERR_INVALID_REQUEST) json_explain(text, &reason);
+	if (err == ERR_INVALID_REQUEST && !reason.cause && twice.at) {
+		reason.cause = CAUSE_BODY_TWICE;
+		reason.given = twice;
+	}
+	if (reason.cause) reason_text(&reason, refusal->message);
+	return err;
+}
+
+const char *json_kind_text(enum json_kind kind)
+{
+	static const char *const texts[] = {
+	    [JSON_NULL] = "null",       [JSON_TRUE] = "a boolean",  [JSON_FALSE] = "a boolean",
+	    [JSON_NUMBER] = "a number", [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+	    [JSON_OBJECT] = "an object"};
+	return texts[kind];
 }
 
 const struct json *json_member(const struct json *object, const char *key)

@@ -1,6 +1,7 @@
 #pragma once
 #include "schemas/arena.h"
 #include "schemas/buffer.h"
+#include "schemas/cause.h"
 #include "schemas/err.h"
 #include "schemas/span.h"
 
@@ -22,8 +23,26 @@ struct json {
  * Errors: ERR_INVALID_REQUEST (not such JSON), ERR_PAYLOAD_TOO_LARGE (too many values), ERR_NO_MEMORY. */
 must_check enum err json_parse(struct span text, struct arena *arena, struct json **value);
 
+/* The same, and what refusal->message says of an error of either of the first two; `called` is what the text is to people:
+ * "The body". */
+must_check enum err json_parse_told(struct span text, struct arena *arena, struct json **value,
+                                    const char *called, struct refusal *refusal);
+
+/* What a value is, to people: "an object". */
+const char *json_kind_text(enum json_kind kind);
+
+/* The reason for which json_parse() refuses a text, but for a key that stands twice in an object: CAUSE_NONE then. */
+void json_explain(struct span text, struct reason *reason);
+
 /* Is this well-formed UTF-8: shortest forms only, no surrogates, nothing beyond U+10FFFF? Errors: none. */
-bool utf8_is_valid(struct span text);
+size_t             utf8_valid_size(struct span text); /* of the part before the first byte that is not */
+static inline bool utf8_is_valid(struct span text)
+{
+	return utf8_valid_size(text) == text.size;
+}
+
+/* Where a \u escape stands that is half of a pair; the text's size: nowhere. Errors: none. */
+size_t lone_surrogate_at(struct span text);
 
 /* The beginning of `text`, of at most `size_max` bytes, cut between characters. Errors: none. */
 struct span utf8_cut(struct span text, size_t size_max);

@@ -1,48 +1,65 @@
 /* For "did you mean": the optimal string alignment distance, over words that are short. */
 #include "schemas/nearest.h"
 
-#include <string.h>
-
 static unsigned least(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
+static unsigned distance(struct span a, struct span b)
 {
 	unsigned rows[3][NEAREST_BYTES_MAX + 1];
 
-	for (unsigned j = 0; j <= b_size; j++)
+	for (unsigned j = 0; j <= b.size; j++)
 		rows[0][j] = j;
-	for (unsigned i = 1; i <= a_size; i++) {
+	for (unsigned i = 1; i <= a.size; i++) {
 		unsigned       *row = rows[i % 3];
 		const unsigned *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
 		row[0] = i;
-		for (unsigned j = 1; j <= b_size; j++) {
+		for (unsigned j = 1; j <= b.size; j++) {
 			row[j] = least(least(above[j], row[j - 1]) + 1,
-			               above[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+			               above[j - 1] + (a.at[i - 1] != b.at[j - 1]));
+			if (i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] && a.at[i - 2] == b.at[j - 1])
 				row[j] = least(row[j], second[j - 2] + 1);
 		}
 	}
-	return rows[a_size % 3][b_size];
+	return rows[a.size % 3][b.size];
+}
+
+/* More edits than are close to it. */
+static unsigned too_far(struct span word)
+{
+	return word.size < 3 ? 1 : word.size < 6 ? 2 : 3;
+}
+
+/* Is the other closer than `*far`, which then becomes its distance? */
+static bool is_closer(struct span word, struct span other, unsigned *far)
+{
+	unsigned so_far;
+
+	if (word.size > NEAREST_BYTES_MAX || other.size > NEAREST_BYTES_MAX) return false;
+	so_far = distance(word, other);
+	if (so_far >= *far) return false;
+	*far = so_far;
+	return true;
 }
 
 const char *nearest(const char *word, const char *const *words, size_t count)
 {
-	size_t      size = strlen(word);
 	const char *best = NULL;
-	unsigned    best_distance = size < 3 ? 1 : size < 6 ? 2 : 3;
+	unsigned    far = too_far(span_str(word));
 
-	if (size > NEAREST_BYTES_MAX) return NULL;
-	for (size_t i = 0; i < count; i++) {
-		size_t   other = strlen(words[i]);
-		unsigned far;
-		if (other > NEAREST_BYTES_MAX) continue;
-		far = distance(word, size, words[i], other);
-		if (far >= best_distance) continue;
-		best = words[i];
-		best_distance = far;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (is_closer(span_str(word), span_str(words[i]), &far)) best = words[i];
+	return best;
+}
+
+const struct span *nearest_span(struct span word, const struct span *words, size_t count)
+{
+	const struct span *best = NULL;
+	unsigned           far = too_far(word);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_closer(word, words[i], &far)) best = &words[i];
 	return best;
 }

@@ -18,14 +18,14 @@ static const char scheme[] = "https://", plain_scheme[] = "http://";
 
 /* Only printable ASCII behind the host, and within it what is no ASCII: control characters and blanks are what readers
  * differ most about, and a backslash is a slash to some. */
-static bool has_clean_bytes(struct span text, size_t host_end)
+static enum cause check_bytes(struct span text, size_t host_end)
 {
 	for (size_t i = 0; i < text.size; i++) {
 		uint8_t byte = text.at[i];
-		if (byte <= ' ' || byte == 0x7f || byte == '\\') return false;
-		if (byte > 0x7f && i >= host_end) return false;
+		if (byte <= ' ' || byte == 0x7f || byte == '\\') return CAUSE_URL_BLANK;
+		if (byte > 0x7f && i >= host_end) return CAUSE_URL_LETTERS;
 	}
-	return true;
+	return CAUSE_NONE;
 }
 
 static size_t find_any(struct span text, size_t from, const char *set)
@@ -69,16 +69,16 @@ static void cut_final_dot(char *name)
 	if (size > 0 && name[size - 1] == '.') name[size - 1] = 0;
 }
 
-static enum err take_v6(const char *host, struct url *url)
+static enum cause take_v6(const char *host, struct url *url)
 {
 	size_t size = strlen(host);
 	char   inside[IP_TEXT];
 
-	if (size < 2 || host[size - 1] != ']' || size - 2 >= sizeof inside) return ERR_INVALID_WEBHOOK_URL;
+	if (size < 2 || host[size - 1] != ']' || size - 2 >= sizeof inside) return CAUSE_URL_HOST;
 	memcpy(inside, host + 1, size - 2);
 	inside[size - 2] = 0;
 	url->is_address = address_read_v6(inside, &url->address);
-	return url->is_address ? OK : ERR_INVALID_WEBHOOK_URL;
+	return url->is_address ? CAUSE_NONE : CAUSE_URL_HOST;
 }
 
 /* Has it anything that an A-label stands for, or is one? Other names are not libidn2's, which is stricter about hyphens
@@ -92,40 +92,40 @@ static bool is_foreign(const char *host)
 }
 
 /* In lower case, as A-labels, and with foreign digits and dots as what they stand for. */
-static enum err take_name(const char *host, struct url *url)
+static enum cause take_name(const char *host, struct url *url)
 {
 	char *label = NULL;
 	int   status = IDN2_OK;
 
 	if (is_foreign(host)) status = idn2_to_ascii_8z(host, &label, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
-	if (status == IDN2_MALLOC) return ERR_NO_MEMORY;
-	if (status != IDN2_OK) return ERR_INVALID_WEBHOOK_URL;
+	if (status == IDN2_MALLOC) return CAUSE_NO_MEMORY;
+	if (status != IDN2_OK) return CAUSE_URL_HOST;
 	snprintf(url->name, sizeof url->name, "%s", label ? label : host);
 	idn2_free(label);
 	for (char *at = url->name; *at; at++)
 		if (*at >= 'A' && *at <= 'Z') *at = (char)(*at - 'A' + 'a');
-	return OK;
+	return CAUSE_NONE;
 }
 
-static enum err take_host(const char *host, struct url *url)
+static enum cause take_host(const char *host, struct url *url)
 {
-	enum err err;
-	char     text[URL_NAME_TEXT];
+	enum cause cause;
+	char       text[URL_NAME_TEXT];
 
-	if (strlen(host) >= sizeof text) return ERR_INVALID_WEBHOOK_URL;
+	if (strlen(host) >= sizeof text) return CAUSE_URL_HOST;
 	if (*host == '[') return take_v6(host, url);
-	if ((err = take_name(host, url))) return err;
+	if ((cause = take_name(host, url))) return cause;
 	memcpy(text, url->name, sizeof text);
 	cut_final_dot(text);
-	if (!is_name(text)) return ERR_INVALID_WEBHOOK_URL;
+	if (!is_name(text)) return CAUSE_URL_HOST;
 	url->is_address = address_read_v4(text, &url->address);
-	return url->is_address || !ends_in_number(text) ? OK : ERR_INVALID_WEBHOOK_URL;
+	return url->is_address || !ends_in_number(text) ? CAUSE_NONE : CAUSE_URL_HOST;
 }
 
 /* libcurl's reading of what stands between the scheme and the path. */
-static enum err take_authority(const char *authority, struct url *url)
+static enum cause take_authority(const char *authority, struct url *url)
 {
-	enum err    err = ERR_NO_MEMORY;
+	enum cause  cause = CAUSE_NO_MEMORY;
 	CURLU      *reading = curl_url();
 	char       *host = NULL, *port = NULL, *zone = NULL;
 	CURLUcode   status;
@@ -136,12 +136,13 @@ static enum err take_authority(const char *authority, struct url *url)
 	if (!status) status = curl_url_get(reading, CURLUPART_HOST, &host, 0);
 	if (!status) status = curl_url_get(reading, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
 	if (status == CURLUE_OUT_OF_MEMORY) goto out;
-	err = ERR_INVALID_WEBHOOK_URL;
+	cause = status == CURLUE_BAD_PORT_NUMBER ? CAUSE_URL_PORT : CAUSE_URL_HOST;
 	/* A zone is a link of this host; libcurl takes it out of the host. */
 	if (status || !curl_url_get(reading, CURLUPART_ZONEID, &zone, 0)) goto out;
 	url->port = (uint16_t)strtoul(port, NULL, 10);
+	cause = CAUSE_URL_PORT;
 	if (url->port == 0) goto out;
-	if ((err = take_host(host, url))) goto out;
+	if ((cause = take_host(host, url))) goto out;
 	if (url->is_address) address_text(&url->address, url->name);
 	cut_final_dot(url->name);
 	colon = strchr(url->name, ':');
@@ -151,7 +152,7 @@ out:
 	curl_free(port);
 	curl_free(zone);
 	curl_url_cleanup(reading);
-	return err;
+	return cause;
 }
 
 static bool begins_with(struct span text, const char *begin)
@@ -160,21 +161,24 @@ static bool begins_with(struct span text, const char *begin)
 	return text.size >= size && !strncasecmp((const char *)text.at, begin, size);
 }
 
-static enum err read_url(struct span text, bool may_be_plain, struct url *url)
+static enum cause read_url(struct span text, bool may_be_plain, struct url *url)
 {
 	char        authority[URL_BYTES_MAX + 1];
 	const char *begin = scheme;
 	size_t      host_end, fragment;
+	enum cause  cause;
 
 	*url = (struct url){.is_plain = may_be_plain && begins_with(text, plain_scheme)};
 	if (url->is_plain) begin = plain_scheme;
-	if (text.size > URL_BYTES_MAX || !begins_with(text, begin)) return ERR_INVALID_WEBHOOK_URL;
+	if (text.size > URL_BYTES_MAX) return CAUSE_URL_LONG;
+	if (!begins_with(text, begin)) return CAUSE_URL_SCHEME;
 	host_end = find_any(text, strlen(begin), "/?#");
-	if (!has_clean_bytes(text, host_end)) return ERR_INVALID_WEBHOOK_URL;
+	if ((cause = check_bytes(text, host_end))) return cause;
 	memcpy(authority, text.at, host_end);
 	authority[host_end] = 0;
 	/* An empty name before the @ is none to libcurl, and yet no part of a host. */
-	if (strchr(authority, '@')) return ERR_INVALID_WEBHOOK_URL;
+	if (strchr(authority, '@')) return CAUSE_URL_CREDENTIALS;
+	if (host_end == strlen(begin) || text.at[strlen(begin)] == ':') return CAUSE_URL_NO_HOST;
 	fragment = find_any(text, host_end, "#");
 	url->rest = span_of(text.at + host_end, fragment - host_end);
 	return take_authority(authority, url);
@@ -182,12 +186,12 @@ static enum err read_url(struct span text, bool may_be_plain, struct url *url)
 
 enum err url_read(struct span text, struct url *url)
 {
-	return read_url(text, false, url);
+	return cause_err(read_url(text, false, url));
 }
 
 enum err url_read_image(struct span text, struct url *url)
 {
-	return read_url(text, true, url);
+	return cause_err(read_url(text, true, url));
 }
 
 void url_write(const struct url *url, struct buffer *out)
@@ -230,27 +234,32 @@ static bool allows_loopback(const struct address_rules *rules)
 	return address_is_allowed(rules, &v4) || address_is_allowed(rules, &v6);
 }
 
-static enum err check(const struct url *url, const struct address_rules *rules)
+static enum cause check(const struct url *url, const struct address_rules *rules)
 {
-	if (url->is_address) return address_may_name(rules, &url->address) ? OK : ERR_INVALID_WEBHOOK_URL;
-	if (is_under(url->name, "localhost") && !allows_loopback(rules)) return ERR_INVALID_WEBHOOK_URL;
+	if (url->is_address) return address_may_name(rules, &url->address) ? CAUSE_NONE : CAUSE_URL_ADDRESS;
+	if (is_under(url->name, "localhost") && !allows_loopback(rules)) return CAUSE_URL_LOCALHOST;
 	if (is_under(url->name, "internal") && !(rules && (rules->allow_private || rules->allowed_count)))
-		return ERR_INVALID_WEBHOOK_URL;
-	return OK;
+		return CAUSE_URL_INTERNAL;
+	return CAUSE_NONE;
+}
+
+enum cause url_fault(struct span text, const struct address_rules *rules)
+{
+	struct url url;
+	enum cause cause = read_url(text, false, &url);
+
+	return cause ? cause : check(&url, rules);
 }
 
 enum err url_check(struct span text, const struct address_rules *rules)
 {
-	struct url url;
-	enum err   err = url_read(text, &url);
-
-	return err ? err : check(&url, rules);
+	return cause_err(url_fault(text, rules));
 }
 
 enum err url_check_image(struct span text, const struct address_rules *rules)
 {
 	struct url url;
-	enum err   err = url_read_image(text, &url);
+	enum cause cause = read_url(text, true, &url);
 
-	return err ? err : check(&url, rules);
+	return cause_err(cause ? cause : check(&url, rules));
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include "schemas/address.h"
 #include "schemas/buffer.h"
+#include "schemas/cause.h"
 
 /* An endpoint's URL, as text; nothing is looked up. `text` is what a caller wrote, of any bytes.
  *
@@ -12,6 +13,9 @@
 must_check enum err url_check(struct span text, const struct address_rules *rules);
 /* The same of an image's, which may be http too. */
 must_check enum err url_check_image(struct span text, const struct address_rules *rules);
+
+/* The same, by its cause, whose error it is; CAUSE_NONE: none. */
+enum cause url_fault(struct span text, const struct address_rules *rules);
 
 /* Appends the form in which two URLs of one endpoint are equal, and which is what is dialled: the scheme and the host in
  * lower case, the host as A-label or as an address in its usual form, no default port, "/" for an empty path, no

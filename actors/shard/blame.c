@@ -1,14 +1,26 @@
-/* Errors that name what is to blame for them, where that is a part of an argument. */
+/* Errors with a sentence of their own, and those that name what is to blame where that is a part of an argument. */
 #include "actors/shard/command.h"
 
-enum err blame_member(struct request *request, struct outcome *outcome, enum err err, const char *object,
-                      struct span key)
+enum err refuse(struct outcome *outcome, const struct reason *reason)
 {
-	size_t prefix = strlen(object), size = prefix + 1 + key.size;
-	char  *field = msgpack_zone_malloc(request->zone, size);
+	if (reason->field.at) outcome->field = reason->field;
+	if (outcome->text) {
+		reason_text(reason, outcome->text);
+		outcome->message = outcome->text;
+	}
+	return cause_err(reason->cause);
+}
+
+enum err refuse_member(struct request *request, struct outcome *outcome, const char *object,
+                       struct reason reason)
+{
+	struct span key = reason.field;
+	size_t      prefix = strlen(object), size = prefix + 1 + key.size;
+	char       *field = msgpack_zone_malloc(request->zone, size);
 	if (!field) return ERR_NO_MEMORY;
 	memcpy(field, object, prefix);
 	field[prefix] = '.';
 	if (key.size) memcpy(field + prefix + 1, key.at, key.size);
-	return blame(outcome, err, span_of(field, size));
+	reason.field = span_of(field, size);
+	return refuse(outcome, &reason);
 }

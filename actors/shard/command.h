@@ -5,6 +5,7 @@
 #include "actors/shard/members.h"
 #include "schemas/address.h"
 #include "schemas/attempt.h"
+#include "schemas/cause.h"
 #include "schemas/fields.h"
 #include "schemas/frame.h"
 #include "schemas/histogram.h"
@@ -98,7 +99,8 @@ struct outcome {
 	struct buffer *payload; /* msgpack, one value; empty reads as nil. For an error it is ignored */
 	unsigned       flags;   /* enum reply_flag */
 	struct span field; /* of an error, when one argument is to blame; lives in the request or is static */
-	const char *message; /* of an error, static; NULL: the error's own */
+	const char *message; /* of an error, static or in `text`; NULL: the error's own */
+	char       *text;    /* room for a sentence, REASON_TEXT; NULL: nobody hears it */
 	bool        began;   /* what was asked for goes on: `recipe` names the pass */
 
 	struct recipe recipe; /* of a WRITE over HTTP whose answer has a body: what that is made of */
@@ -144,9 +146,19 @@ static inline enum err blame(struct outcome *outcome, enum err err, struct span 
 	return err;
 }
 
-/* The same, of the member `key` of an argument that is an object: "object.key". Errors: ERR_NO_MEMORY in place of `err`. */
-enum err blame_member(struct request *request, struct outcome *outcome, enum err err, const char *object,
-                      struct span key);
+/* Fails with the cause's error and its sentence; blames the field, if the reason has one. */
+enum err refuse(struct outcome *outcome, const struct reason *reason);
+
+/* The same, of the member `reason->field` of an argument that is an object: "object.member". Errors: ERR_NO_MEMORY in place
+ * of the cause's. */
+enum err refuse_member(struct request *request, struct outcome *outcome, const char *object,
+                       struct reason reason);
+
+/* For refusals of which only the field's name has to be told. */
+#define REASON(name, named, ...) \
+	(&(struct reason){.cause = CAUSE_##name, .field = span_str(named), ##__VA_ARGS__})
+/* For those that are nobody's fault. */
+#define REASON_OF_ALL(name, ...) (&(struct reason){.cause = CAUSE_##name, ##__VA_ARGS__})
 
 /* The template that `arg` (a template id, or nil: the account's oldest) names. An id carries its account, so
  * another account's differs from one that does not exist.

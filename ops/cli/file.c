@@ -29,21 +29,34 @@ static enum outcome read_file(struct cli *cli, const char *path, struct buffer *
 	return bad ? cli_fail(cli, ERR_INVALID_REQUEST, "The file cannot be read, or is too large.") : DONE;
 }
 
+/* Editors put a byte order mark in front of UTF-8. It says nothing. */
+static struct span without_mark(struct span text)
+{
+	bool marked = text.size >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0;
+
+	return marked ? span_of(text.at + 3, text.size - 3) : text;
+}
+
 static enum outcome pack_file(struct cli *cli, struct span text, struct buffer *args)
 {
 	msgpack_packer packer = buffer_packer(args);
 	struct buffer  scratch = {0};
 	struct arena   arena = {0};
 	struct json   *value = NULL;
+	struct refusal refusal = {.message = ""};
 	enum outcome   outcome = DONE;
-	enum err       err = json_parse(text, &arena, &value);
+	enum err       err = json_parse_told(without_mark(text), &arena, &value, "The file", &refusal);
 
 	if (err) {
-		outcome = cli_fail(cli, err, "The file is not JSON.");
+		outcome = cli_fail(cli, err, *refusal.message ? refusal.message : NULL);
 		goto out;
 	}
 	if (value->kind != JSON_OBJECT) {
-		outcome = cli_fail(cli, ERR_INVALID_REQUEST, "The file is not a JSON object.");
+		reason_text(&(struct reason){.cause = CAUSE_BODY_NO_OBJECT,
+		                             .field = span_str("The file"),
+		                             .given = span_str(json_kind_text(value->kind))},
+		            refusal.message);
+		outcome = cli_fail(cli, ERR_INVALID_REQUEST, refusal.message);
 		goto out;
 	}
 	msgpack_pack_array(&packer, 1);

@@ -4,9 +4,9 @@
 /* The arguments of the messages about rewards: see fields.h. */
 /* The terms of a reward, which an edit replaces as a whole; need: of those that have no default. */
 #define FIELDS_OF_TERMS(F, message, need)                                                      \
-	F(message, name, BODY, STRING, need, 1, 4 * REWARD_NAME_POINTS_MAX)                    \
+	F(message, name, BODY, STRING, need, 1, 0)                                             \
 	F(message, kind, BODY, STRING, need, 0, 0)                                             \
-	F(message, description, BODY, STRING, OPTIONAL, 0, 4 * REWARD_DESCRIPTION_POINTS_MAX)  \
+	F(message, description, BODY, STRING, OPTIONAL, 0, 0)                                  \
 	F(message, repeat_assignment, BODY, BOOLEAN, OPTIONAL, 0, 0)                           \
 	F(message, redemption_allowance, BODY, INTEGER, OPTIONAL, 0, REDEMPTION_ALLOWANCE_MAX) \
 	F(message, assignment_limit, BODY, INTEGER, OPTIONAL, 1, ASSIGNMENT_LIMIT_MAX)         \

@@ -107,15 +107,17 @@ static void check_received(enum message message, struct span body)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct supply supply = {span_of(bytes, size)};
-	enum message  message = messages[supply_byte(&supply) % (sizeof messages / sizeof *messages)];
-	struct span   params[1] = {take_line(&supply)}, query = take_line(&supply), field = {NULL, 0};
+	struct supply  supply = {span_of(bytes, size)};
+	enum message   message = messages[supply_byte(&supply) % (sizeof messages / sizeof *messages)];
+	struct span    params[1] = {take_line(&supply)}, query = take_line(&supply);
+	struct refusal refusal;
 	struct arguments_source source = {params, query, supply_rest(&supply)};
 	if (!zone) must((zone = msgpack_zone_new(8192)));
 	buffer_clear(&packed);
-	enum err err = arguments_pack(message, &source, &memory, &packed, &field);
+	enum err err = arguments_pack(message, &source, &memory, &packed, &refusal);
 	must(err == OK || err == ERR_INVALID_REQUEST || err == ERR_INVALID_INPUT);
-	if (err == ERR_INVALID_INPUT) must(utf8_is_valid(field));
+	if (err == ERR_INVALID_INPUT) must(utf8_is_valid(refusal.field) && *refusal.message);
+	must(utf8_is_valid(span_str(refusal.message)));
 	if (!err) check_received(message, source.body);
 	arena_reset(&memory.arena);
 	msgpack_zone_clear(zone);

@@ -46,11 +46,24 @@ static void check_integer(const struct json *value)
 	must(span_equal(buffer_span(&twice), value->text) || span_is(value->text, "-0"));
 }
 
+/* What is refused has a reason, and what is taken has none. */
+static void check_reason(struct span text, enum err err)
+{
+	struct json   *value;
+	struct refusal refusal = {.message = ""};
+	struct reason  reason = {.cause = CAUSE_NONE};
+	must(json_parse_told(text, &arena, &value, "The body", &refusal) == err);
+	must(!*refusal.message == !err && utf8_is_valid(span_str(refusal.message)));
+	json_explain(text, &reason);
+	must(err || !reason.cause);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct json *value, *again;
 	enum err     err = json_parse(span_of(bytes, size), &arena, &value);
 	must(err == OK || err == ERR_INVALID_REQUEST);
+	check_reason(span_of(bytes, size), err);
 	if (!err) {
 		check_tree(value, 0);
 		check_integer(value);

@@ -40,7 +40,7 @@ static void check_changes(const struct template *template, struct span changes)
 {
 	msgpack_unpacked unpacked;
 	struct json     *tree;
-	struct span      key;
+	struct reason    reason;
 	if (json_parse(changes, &arena, &tree) || tree->kind != JSON_OBJECT) return;
 	msgpack_packer packer = buffer_packer(&packed);
 	buffer_clear(&packed);
@@ -48,14 +48,14 @@ static void check_changes(const struct template *template, struct span changes)
 	msgpack_unpacked_init(&unpacked);
 	must(msgpack_unpack_next(&unpacked, (const char *)packed.at, packed.size, NULL) ==
 	     MSGPACK_UNPACK_SUCCESS);
-	(void)!appearance_check(&unpacked.data, &key);
-	(void)!visible_check(template, &unpacked.data, &unpacked.data, &key);
-	if (!visible_check(template, NULL, &unpacked.data, &key)) {
+	(void)!appearance_check(&unpacked.data, &reason);
+	(void)!visible_check(template, &unpacked.data, &unpacked.data, &reason);
+	if (!visible_check(template, NULL, &unpacked.data, &reason)) {
 		for (const struct json *member = tree->child; member; member = member->next) {
 			const struct template_field *field = template_field(template, member->key);
 			must(field && !field->locked);
 		}
-		(void)!visible_check_required(template, &unpacked.data, &key);
+		(void)!visible_check_required(template, &unpacked.data, &reason);
 	}
 	msgpack_unpacked_destroy(&unpacked);
 }

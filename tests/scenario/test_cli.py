@@ -60,8 +60,8 @@ def test_refusals_name_a_code(service):
 def test_refusals_name_the_field(service):
     made = service.cli("account", "create", "--name", "x")["account_id"]
     for arguments, field, says in (
-            (["account", "create", "--name", ""], "name", "value"),
-            (["account", "create", "--name", "x" * 201], "name", "value"),
+            (["account", "create", "--name", ""], "name", "must not be empty"),
+            (["account", "create", "--name", "x" * 201], "name", "at most 200 bytes"),
             (["account", "set", made, "--rate-limit", "99999999999"], "rate_limit", "--rate-limit"),
             (["account", "set", made, "--rate-limit", "1000001"], "rate_limit", "--rate-limit"),
             (["account", "set", made, "--double-scan-window", "366d"], "double_scan_window_seconds",

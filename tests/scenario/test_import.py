@@ -186,12 +186,40 @@ def test_a_quote_that_is_never_closed_costs_only_what_it_swallows(shop, tmp_path
     ("pass_id,visible.name,visible.nme", "visible.nme"), ("pass_id,visible.name,colour", "colour"),
     ("pass_id,visible.name,visible.points", "visible.points"), ("visible.name", "pass_id"),
     ("pass_id,visible.name,visible.name", "visible.name"), ("pass_id,hidden.a,hidden.a", "hidden.a"),
-    ("pass_id,hidden.", "hidden."), ("pass_id;visible.name", "pass_id;visible.name"), ("pass_id,", ""), ("", "empty"),
+    ("pass_id,hidden.", "hidden."), ("pass_id;visible.name", "pass_id;visible.name"), ("", "empty"),
     ("PASS_ID,visible.name", "PASS_ID"), ("pass_id,\"visible.name", "quote")])
 def test_a_header_is_refused_as_a_whole(till, tmp_path, header, says):
     got = run(till, write(tmp_path / "a.csv", header + "\nx,y,z\n" if header else ""))
     assert got.refusal["code"] == "INVALID_INPUT" and says in got.refusal["message"]
     assert (got.failed, got.errors) == (None, None)
+
+
+def test_what_spreadsheets_add_is_passed_over(shop, tmp_path):
+    table = "\ufeffpass_id,visible.name,,\r\na,Ada,,\r\nb,Bob\r\nc,Eve,,x\r\n,,,\r\n\r\n\r\n"
+    got = run(shop, write(tmp_path / "a.csv", table))
+    assert got.counts == {"created": 2, "failed": 1}, got.stderr
+    assert got.errors.decode().startswith("line 4: INVALID_REQUEST Cell 4 of the row is not empty"), got.errors
+    assert run(shop, write(tmp_path / "b.jsonl", "\ufeff" + jsonl(bodies(2)) + "\r\n\n")).counts["created"] == 2
+
+
+@pytest.mark.parametrize("name, content, says", [
+    ("a.csv", "pass_id\tvisible.name\na\tAda\n".encode("utf-16"), "UTF-16"),
+    ("a.csv", "pass_id,visible.name\na,Ada\n".encode("utf-16-le"), "UTF-16"),
+    ("a.csv", b"PK\3\4and more", ".xlsx"), ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls"),
+    ("a.csv", b"\x1f\x8b\x08\0", "gzip"), ("a.jsonl", b'[{"pass_id":"a"}]', "one JSON array"),
+    ("a.jsonl", '{"pass_id":"a"}\n'.encode("utf-16"), "UTF-16")])
+def test_a_file_of_another_kind_is_refused_as_a_whole(till, tmp_path, name, content, says):
+    got = run(till, write(tmp_path / name, content))
+    assert got.refusal["code"] == "INVALID_INPUT" and says in got.refusal["message"]
+    assert (got.failed, got.errors) == (None, None)
+
+
+def test_a_row_says_what_is_wrong_with_it(shop, tmp_path):
+    rows = ['{"pass_id":"a",}', "[]", '{"pass_id":"a","visble":{}}', '{"pass_id":"a","visible":{"nme":"x"}}', "{'pass_id':'a'}"]
+    lines = run(shop, write(tmp_path / "a.jsonl", "\n".join(rows))).errors.decode().splitlines()
+    words = ["The row is not JSON: a comma", "The row is an empty array", "`visible` is meant", "`name` is meant", "double quotes"]
+    for line, word in zip(lines, words, strict=True):
+        assert word in line, line
 
 
 def test_the_template(new_shop, tmp_path):
@@ -457,7 +485,7 @@ def test_a_terminal_sees_how_far_it_is(shop, tmp_path):
 
 
 def test_a_file_is_not_read_into_memory(shop, tmp_path):
-    path = write(tmp_path / "a.jsonl", b"[" + b"x" * 500_000 + b"\n" + b"")
+    path = write(tmp_path / "a.jsonl", b"{" + b"x" * 500_000 + b"\n" + b"")
     with open(path, "ab") as file:
         for _ in range(300):
             file.write(b'{"pass_id":5,"hidden":{"a":"' + b"y" * 500_000 + b'"}}\n')

@@ -11,16 +11,16 @@
 
 static struct arguments_memory memory;
 static struct buffer           packed;
-static struct span             field;
+static struct refusal          refusal;
 static msgpack_unpacked        unpacked;
 
 static enum err pack(enum message message, const char *param, const char *query, const char *body)
 {
 	struct span             params[1] = {span_str(param)};
-	struct arguments_source source = {params, span_str(query), span_str(body)};
+	struct arguments_source source = {.params = params, .query = span_str(query), .body = span_str(body)};
 	buffer_clear(&packed);
 	arena_reset(&memory.arena);
-	return arguments_pack(message, &source, &memory, &packed, &field);
+	return arguments_pack(message, &source, &memory, &packed, &refusal);
 }
 
 /* The argument at `position` of what was packed. */
@@ -52,8 +52,9 @@ static void check_rows(enum message message, const struct row *rows, size_t coun
 		const struct row *row = &rows[i];
 		enum err          got = pack(message, row->param, row->query, row->body);
 		cr_expect_eq(got, row->want, "row %zu: got %s", i, err_code(got));
-		cr_expect(span_is(field, row->field ? row->field : ""), "row %zu: field %.*s", i,
-		          (int)field.size, (const char *)field.at);
+		cr_expect(span_is(refusal.field, row->field ? row->field : ""), "row %zu: field %.*s", i,
+		          (int)refusal.field.size, (const char *)refusal.field.at);
+		cr_expect_eq(*refusal.message != 0, got != OK, "row %zu: %s", i, refusal.message);
 	}
 }
 
@@ -269,9 +270,9 @@ Test(arguments, more_than_any_pass_can_hold_is_too_large)
 	for (int i = 0; i < 2 * PASS_STORED_BYTES_MAX; i++)
 		buffer_byte(&body, 'x');
 	buffer_text(&body, "\"}}");
-	struct arguments_source source = {NULL, span_str(""), buffer_span(&body)};
+	struct arguments_source source = {.query = span_str(""), .body = buffer_span(&body)};
 	buffer_clear(&packed);
-	cr_expect_eq(arguments_pack(MSG_PASS_CREATE, &source, &memory, &packed, &field),
+	cr_expect_eq(arguments_pack(MSG_PASS_CREATE, &source, &memory, &packed, &refusal),
 	             ERR_PAYLOAD_TOO_LARGE);
 	buffer_free(&body);
 }

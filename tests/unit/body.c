@@ -301,9 +301,9 @@ Test(body, visible_is_held_against_the_template)
 	read_template(&template);
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		msgpack_object changes = object(rows[i].changes);
-		struct span    key = {NULL, 0};
-		cr_expect_eq(visible_check(&template, NULL, &changes, &key), rows[i].want, "row %u", i);
-		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
+		struct reason  reason;
+		cr_expect_eq(visible_check(&template, NULL, &changes, &reason), rows[i].want, "row %u", i);
+		if (rows[i].want) cr_expect(span_is(reason.field, rows[i].key), "row %u", i);
 	}
 }
 
@@ -327,25 +327,25 @@ Test(body, what_a_pass_holds_of_a_field_that_is_gone_can_be_removed_and_nothing_
 	msgpack_object held = object("{\"gone\":\"held\",\"points\":1,\"text\":\"a\"}");
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		msgpack_object changes = object(rows[i].changes);
-		struct span    key = {NULL, 0};
-		cr_expect_eq(visible_check(&template, &held, &changes, &key), rows[i].want, "row %u", i);
-		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
+		struct reason  reason;
+		cr_expect_eq(visible_check(&template, &held, &changes, &reason), rows[i].want, "row %u", i);
+		if (rows[i].want) cr_expect(span_is(reason.field, rows[i].key), "row %u", i);
 	}
 }
 
 Test(body, visible_needs_what_the_template_requires)
 {
 	static struct template template;
-	struct span key;
+	struct reason reason;
 	read_template(&template);
 	msgpack_object visible = object(
 	    "{\"long\":\"x\",\"text\":\"a\"}"); /* the counter is laid in when shown */
-	cr_expect_eq(visible_check_required(&template, &visible, &key), OK);
+	cr_expect_eq(visible_check_required(&template, &visible, &reason), OK);
 	visible = object("{\"long\":\"x\"}");
-	cr_expect_eq(visible_check_required(&template, &visible, &key), ERR_PASS_TEMPLATE_DATA_INVALID);
-	cr_expect(span_is(key, "text"));
+	cr_expect_eq(visible_check_required(&template, &visible, &reason), ERR_PASS_TEMPLATE_DATA_INVALID);
+	cr_expect(span_is(reason.field, "text"));
 	template.field_count = 0;
-	cr_expect_eq(visible_check_required(&template, &visible, &key), OK);
+	cr_expect_eq(visible_check_required(&template, &visible, &reason), OK);
 }
 
 Test(body, appearance_has_four_properties)
@@ -371,8 +371,8 @@ Test(body, appearance_has_four_properties)
 	};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		msgpack_object changes = object(rows[i].changes);
-		struct span    key = {NULL, 0};
-		cr_expect_eq(appearance_check(&changes, &key), rows[i].want, "row %u", i);
-		if (rows[i].want) cr_expect(span_is(key, rows[i].key), "row %u", i);
+		struct reason  reason;
+		cr_expect_eq(appearance_check(&changes, &reason), rows[i].want, "row %u", i);
+		if (rows[i].want) cr_expect(span_is(reason.field, rows[i].key), "row %u", i);
 	}
 }

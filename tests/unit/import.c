@@ -95,6 +95,12 @@ Test(import, makes_bodies_of_cells)
 	     "{\"pass_id\":\"a\",\"hidden\":{\"x\":\"two\\r\\nlines, \\\"q\\\"\"}}"},
 	    {"pass_id,hidden.x\na,\"\"\n", "{\"pass_id\":\"a\"}"},
 	    {"pass_id,hidden.x\n,\n\"\",\"\"\r\n,,,\n,1\n,", "{\"hidden\":{\"x\":\"1\"}}"},
+	    {"pass_id,hidden.x,,\na,1,,\n", "{\"pass_id\":\"a\",\"hidden\":{\"x\":\"1\"}}"},
+	    {"pass_id,hidden.x,,\na,1\n", "{\"pass_id\":\"a\",\"hidden\":{\"x\":\"1\"}}"},
+	    {"pass_id,hidden.x,\r\na,1,\r\n,,,\r\n\r\n", "{\"pass_id\":\"a\",\"hidden\":{\"x\":\"1\"}}"},
+	    {"pass_id,,hidden.x\na,,1\n", "{\"pass_id\":\"a\",\"hidden\":{\"x\":\"1\"}}"},
+	    {"pass_id,,hidden.x\na,b,1\n", "!INVALID_REQUEST"},
+	    {"pass_id,hidden.x,\na,1,2\n", "!INVALID_REQUEST"},
 	    {"pass_id,hidden.x\na\n", "!INVALID_REQUEST"},
 	    {"pass_id,hidden.x\na,b,c\n", "!INVALID_REQUEST"},
 	    {"pass_id,hidden.x\na,b\rc,d\n", "!INVALID_REQUEST"},
@@ -119,7 +125,6 @@ Test(import, refuses_headers_by_the_columns_name)
 	    {"pass_id,pass_id\n", "\"pass_id\" is there twice"},
 	    {"pass_id,hidden.a,hidden.b,hidden.a\n", "\"hidden.a\" is there twice"},
 	    {"pass_id,visible.\n", "\"visible.\" is unknown"},
-	    {"pass_id,\n", "\"\" is unknown"},
 	    {"pass_id,hidden.\xff\n", "not UTF-8"},
 	    {"pass_id,hidden.a\"b\n", "not CSV"},
 	    {"pass_id,hidden.a\ra,1\rb,2\r", "carriage return"},
@@ -130,6 +135,13 @@ Test(import, refuses_headers_by_the_columns_name)
 	    {"pass_id,a;b\n", "\"a;b\" is unknown: cells are separated by commas"},
 	    {"pass_id,hidden.a;b,c\n", "\"c\" is unknown: pass_id"},
 	    {"\xff;\n", "not UTF-8"},
+	    {",,\n", "\"pass_id\" is missing"},
+	    {"\xff\xfep", "UTF-16"},
+	    {"\xfe\xff", "UTF-16"},
+	    {"PK\3\4", ".xlsx"},
+	    {"\xd0\xcf\x11\xe0", ".xls"},
+	    {"\x1f\x8b\x08", "gzip"},
+	    {"\x28\xb5\x2f\xfd", "zstd"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct bench bench;
@@ -150,6 +162,9 @@ Test(import, says_what_spreadsheets_get_wrong)
 	    {"pass_id,hidden.x\n\n\na,\"b\nc,\"1\nd,2\n", "from line 4 to line 5.", "carriage"},
 	    {"pass_id,hidden.x\na,b\"\n", "without being doubled.", "from line"},
 	    {"pass_id,hidden.x\na,\"b\n", "a quote is not closed", "from line"},
+	    {"pass_id,,hidden.x\na,b,1\n", "Cell 2 of the row is not empty", "from line"},
+	    {"pass_id,hidden.x\na,b,\n", "has 3 cells, the header has 2", "from line"},
+	    {"pass_id,hidden.x,\na\n", "has 1 cells, the header has 3", "from line"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct bench bench;
@@ -273,4 +288,28 @@ Test(import, bounds_rows_of_many_lines)
 	cr_expect_null(next(&bench));
 	end(&bench);
 	buffer_free(&text);
+}
+
+/* A JSONL file by its beginning. */
+Test(import, knows_files_of_another_kind)
+{
+	static const struct {
+		struct span text;
+		const char *says; /* NULL: taken */
+	} rows[] = {
+	    {{(const uint8_t *)"[{\"pass_id\":\"a\"}]", 17}, "one JSON array"},
+	    {{(const uint8_t *)"\xef\xbb\xbf \n[", 6}, "one JSON array"},
+	    {{(const uint8_t *)"{\0\n\0", 4}, "UTF-16"},
+	    {{(const uint8_t *)"PK\3\4", 4}, "archive"},
+	    {{(const uint8_t *)"\xef\xbb\xbf{}", 5}, NULL},
+	    {{(const uint8_t *)"{}", 2}, NULL},
+	    {{(const uint8_t *)"", 0}, NULL},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct bench bench;
+		enum err     err = begin(&bench, FORMAT_JSONL, rows[i].text);
+		cr_expect_eq(err, rows[i].says ? ERR_INVALID_INPUT : OK, "row %zu", i);
+		if (rows[i].says) cr_expect(strstr(bench.rows->why, rows[i].says), "%s", bench.rows->why);
+		end(&bench);
+	}
 }

@@ -220,14 +220,16 @@ Test(subscription, five_may_be_active_and_one_for_a_url)
 	struct subscription            row = {.id = {{99}}, .url = span_str("https://a.example")};
 	account.webhooks = &webhooks;
 	for (uint8_t i = 0; i < WEBHOOKS_ACTIVE_MAX; i++) {
-		cr_expect_eq(subscription_check_active(&account, &row), OK, "%u", i);
+		cr_expect_eq(subscription_check_active(&account, &outcome, &row), OK, "%u", i);
 		some[i].id = (struct uuid){{i}};
 		some[i].url = span_str("https://b.example/");
 		webhooks.of[webhooks.count++] = &some[i];
 	}
-	cr_expect_eq(subscription_check_active(&account, &row), ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED);
+	cr_expect_eq(subscription_check_active(&account, &outcome, &row),
+	             ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED);
 	some[4].url = span_str("https://a.example/");
-	cr_expect_eq(subscription_check_active(&account, &row), ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL);
+	cr_expect_eq(subscription_check_active(&account, &outcome, &row),
+	             ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL);
 	row.id.b[0] = 4;
-	cr_expect_eq(subscription_check_active(&account, &row), OK, "it is not its own neighbour");
+	cr_expect_eq(subscription_check_active(&account, &outcome, &row), OK, "it is not its own neighbour");
 }

@@ -18,7 +18,7 @@ static enum err take_passes(struct request *request, struct outcome *outcome, st
 	const msgpack_object *ids = &request->args[ARG_AUDIENCE_PUT_pass_id];
 	uint32_t              count = arg_present(ids) ? ids->via.array.size : 0;
 	if (count == 0 || count > AUDIENCE_PASSES_MAX)
-		return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
+		return refuse(outcome, REASON(PASS_LIST, "pass_id", .most = AUDIENCE_PASSES_MAX));
 	uint32_t *numbers = arena_take(view_arena(request->view), count * sizeof *numbers);
 	if (!numbers) return ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ enum err on_AUDIENCE_PUT(struct request *request, struct outcome *outcome)
 	char            id[UUID_TEXT];
 	msgpack_packer  pk = buffer_packer(outcome->payload);
 	if (row.name.size == 0 || utf8_length(row.name) > AUDIENCE_NAME_CODE_POINTS_MAX)
-		return blame(outcome, ERR_INVALID_INPUT, span_str("name"));
+		return refuse(outcome, REASON(NAME_TEXT, "name", .most = AUDIENCE_NAME_CODE_POINTS_MAX));
 	enum err err = take_id(request, outcome, &row);
 	if (err || (err = take_passes(request, outcome, &row))) return err;
 	if ((err = audience_row_put(request->view, request->account->id, &row))) return err;

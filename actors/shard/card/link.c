@@ -5,7 +5,7 @@
 #include "schemas/fields/card.h"
 
 /* Unlinks whoever has the code, if its pass is gone. */
-static enum err free_code(struct request *request, struct span code)
+static enum err free_code(struct request *request, struct outcome *outcome, struct span code)
 {
 	struct card   holder;
 	struct hot_at pass;
@@ -13,7 +13,7 @@ static enum err free_code(struct request *request, struct span code)
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = hot_get(request->view, request->account->id, holder.pass_number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (!(pass.now.flags & HOT_DELETED)) return ERR_RESOURCE_CONFLICT;
+	if (!(pass.now.flags & HOT_DELETED)) return refuse(outcome, REASON_OF_ALL(CARD_TAKEN));
 	holder.linked = false;
 	return card_put(request->view, request->account->id, &holder);
 }
@@ -25,9 +25,9 @@ enum err on_CARD_LINK(struct request *request, struct outcome *outcome)
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	card.code = arg_span(&request->args[ARG_CARD_LINK_code]);
 	if (!text_is_plain(card.code, CARD_CODE_BYTES_MAX))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("code"));
+		return refuse(outcome, REASON(PLAIN_TEXT, "code", .most = CARD_CODE_BYTES_MAX));
 	enum err err = pass_find(request, arg_span(&request->args[ARG_CARD_LINK_pass_id]), false, &pass);
-	if (err || (err = free_code(request, card.code))) return err;
+	if (err || (err = free_code(request, outcome, card.code))) return err;
 	card.pass_number = pass.number;
 	card.id = uuid_draw(request);
 	if ((err = card_put(request->view, request->account->id, &card))) return err;

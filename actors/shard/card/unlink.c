@@ -10,7 +10,7 @@ enum err on_CARD_UNLINK(struct request *request, struct outcome *outcome)
 	if (!uuid_read(arg_span(&request->args[ARG_CARD_UNLINK_card_id]), &id)) return ERR_RESOURCE_NOT_FOUND;
 	enum err err = card_get(request->view, request->account->id, id, &card);
 	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
-	if (!card.linked) return ERR_RESOURCE_CONFLICT;
+	if (!card.linked) return refuse(outcome, REASON_OF_ALL(CARD_UNLINKED));
 	card.linked = false;
 	if ((err = card_put(request->view, request->account->id, &card))) return err;
 	msgpack_pack_map(&pk, 0);

@@ -74,7 +74,7 @@ enum err on_DELIVERY_LIST(struct request *request, struct outcome *outcome)
 	const msgpack_object *only = &request->args[ARG_DELIVERY_LIST_subscription_id];
 	listing.has_only = arg_present(only);
 	if (listing.has_only && !uuid_read(arg_span(only), &listing.only))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("subscription_id"));
+		return refuse(outcome, REASON(WANTED, "subscription_id", .wanted = "a UUID"));
 	list_begin(&listing.list, outcome);
 	enum err err = list_ended(&listing);
 	if (!err) err = list_pending(&listing);

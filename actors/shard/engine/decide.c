@@ -128,8 +128,15 @@ static enum err check_ranges(const struct call *call, struct outcome *outcome)
 		int64_t value = field->type == TYPE_INTEGER ? arg_integer(&call->args[i], 0)
 		                                            : (int64_t)arg_span(&call->args[i]).size;
 		bool bounded = field->type == TYPE_INTEGER || (field->type != TYPE_BOOLEAN && field->max > 0);
-		if (bounded && (value < field->min || value > field->max))
-			return blame(outcome, ERR_INVALID_INPUT, span_str(field->name));
+		if (!bounded || (value >= field->min && value <= field->max)) continue;
+		struct reason reason = {.cause = field->type == TYPE_INTEGER ? CAUSE_OUT_OF_RANGE
+		                                 : value < field->min        ? CAUSE_EMPTY
+		                                                             : CAUSE_TOO_LONG,
+		                        .field = span_str(field->name),
+		                        .least = field->min,
+		                        .most = field->max,
+		                        .wanted = "bytes"};
+		return refuse(outcome, &reason);
 	}
 	return OK;
 }
@@ -149,7 +156,7 @@ static enum err check_texts(const struct session *session, const struct call *ca
 		if (field->type == TYPE_STRING) good = utf8_is_valid(arg_span(arg));
 		for (uint32_t k = 0; field->type == TYPE_STRINGS && k < arg->via.array.size; k++)
 			good = good && utf8_is_valid(arg_span(&arg->via.array.ptr[k]));
-		if (!good) return blame(outcome, ERR_INVALID_INPUT, span_str(field->name));
+		if (!good) return refuse(outcome, REASON(WANTED, field->name, .wanted = "UTF-8 text"));
 	}
 	return OK;
 }
@@ -292,7 +299,8 @@ static void tell_late(const struct call *call, mono_us now)
 
 static enum err decide(struct engine *engine, struct session *session, struct call *call, bool prepared)
 {
-	struct outcome outcome = {.payload = &engine->payload};
+	char           text[REASON_TEXT];
+	struct outcome outcome = {.payload = &engine->payload, .text = text};
 	enum err       err = admit(engine, session, call);
 	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
 	if (!err && !prepared && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);

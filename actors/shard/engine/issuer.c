@@ -29,7 +29,7 @@ enum err engine_park(struct engine *engine, struct session *session, const struc
 	return OK;
 }
 
-static void refuse(struct engine *engine, struct parked *parked)
+static void turn_away(struct engine *engine, struct parked *parked)
 {
 	struct session *session = session_find(&engine->sessions, &parked->peer);
 	if (session) engine_answer(engine, session, &parked->kept.call, ERR_PASS_PROVIDER_UNAVAILABLE, NULL);
@@ -41,8 +41,8 @@ static void refuse_all(struct engine *engine, struct parked *parked)
 {
 	struct parked *behind;
 	while ((behind = parking_take_behind(&engine->parking, parked)))
-		refuse(engine, behind);
-	refuse(engine, parked);
+		turn_away(engine, behind);
+	turn_away(engine, parked);
 }
 
 /* Those behind see the pass that now holds the id, or take their own turn if it came to nothing. */

@@ -178,7 +178,8 @@ static void tell_failure(const struct call *call, enum err err)
 static void answer_job(struct readers *readers, struct view *view, struct job *job, struct buffer *payload)
 {
 	struct answer  answer = {.readers = readers, .job = job};
-	struct outcome outcome = {.payload = payload, .part = on_part, .part_user = &answer};
+	char           text[REASON_TEXT];
+	struct outcome outcome = {.payload = payload, .part = on_part, .part_user = &answer, .text = text};
 	buffer_clear(payload);
 	enum err err = run_job(readers, job, view, &outcome);
 	if (!err && payload->failed) err = ERR_NO_MEMORY;

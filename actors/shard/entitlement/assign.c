@@ -59,14 +59,21 @@ enum err entitlement_plan(struct request *request, uint32_t pass, struct span sl
 
 /* Checks -------------------------------------------------------------------------------------------------- */
 
+static enum err refuse_to(struct assigned *made, enum cause cause)
+{
+	made->refused = cause;
+	return cause_err(cause);
+}
+
 /* The reward and the version that would be assigned, as far as they alone say whether it may be. */
 static enum err check_reward(struct request *request, const struct assignment *plan, struct reward *reward,
-                             struct reward_version *version)
+                             struct assigned *made)
 {
-	struct account_id account = request->account->id;
-	enum err          err = reward_by_slug(request->view, account, plan->slug, reward);
-	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
-	if (reward->status == REWARD_ARCHIVED) return ERR_REWARD_NOT_ASSIGNABLE;
+	struct reward_version *version = &made->terms;
+	struct account_id      account = request->account->id;
+	enum err               err = reward_by_slug(request->view, account, plan->slug, reward);
+	if (err) return err == ERR_NOT_FOUND ? refuse_to(made, CAUSE_REWARD_UNKNOWN) : err;
+	if (reward->status == REWARD_ARCHIVED) return refuse_to(made, CAUSE_REWARD_ARCHIVED);
 	err = reward_version_get(request->view, account, reward->family, reward->version, version);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if (version->expiration == EXPIRATION_FIXED_END && request->now.v >= version->fixed_end.v)
@@ -112,14 +119,16 @@ static enum err find_leaving(struct request *request, const struct assignment *p
 
 /* May the pass have it, perhaps once more? */
 static enum err check_repeat(struct request *request, const struct assignment *plan, uint32_t family,
-                             const struct reward_version *version, struct leaving *leaving)
+                             struct assigned *made, struct leaving *leaving)
 {
 	uint32_t held;
-	if (version->repeat_assignment && !plan->replace) return OK;
-	if (version->repeat_assignment) return find_leaving(request, plan, family, leaving);
+	if (made->terms.repeat_assignment) {
+		enum err err = plan->replace ? find_leaving(request, plan, family, leaving) : OK;
+		return err == ERR_RESOURCE_CONFLICT ? refuse_to(made, CAUSE_REPLACES_MANY) : err;
+	}
 	enum err err = entitlement_held(request->view, request->account->id, plan->pass, family, &held);
 	if (err) return err;
-	return held ? ERR_REWARD_NOT_ASSIGNABLE : OK;
+	return held ? refuse_to(made, CAUSE_REWARD_HELD) : OK;
 }
 
 /* Writing ------------------------------------------------------------------------------------------------- */
@@ -154,9 +163,9 @@ enum err entitlement_assign(struct request *request, const struct hot_at *pass, 
 	struct reward          reward;
 	struct reward_version *version = &made->terms;
 	must(pass->number == plan->pass);
-	enum err err = entitlement_check_pass(&pass->now);
-	if (err || (err = check_reward(request, plan, &reward, version))) return err;
-	if ((err = check_repeat(request, plan, reward.family, version, &leaving))) return err;
+	enum err err = refuse_to(made, entitlement_check_pass(&pass->now));
+	if (err || (err = check_reward(request, plan, &reward, made))) return err;
+	if ((err = check_repeat(request, plan, reward.family, made, &leaving))) return err;
 	made->row = (struct entitlement){.pass = pass->number,
 	                                 .id = uuid_draw(request),
 	                                 .state = ENTITLEMENT_OPEN,
@@ -185,8 +194,12 @@ enum err on_ENTITLEMENT_ASSIGN(struct request *request, struct outcome *outcome)
 	struct assigned       made;
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	enum err              err = pass_find(request, pass_id, false, &pass);
+	if (err == ERR_RESOURCE_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(PASS_UNKNOWN));
 	if (err || (err = entitlement_plan(request, pass.number, slug, replace, &plan))) return err;
-	if ((err = entitlement_assign(request, &pass, &plan, SOURCE_MANUAL, &made))) return err;
+	if ((err = entitlement_assign(request, &pass, &plan, SOURCE_MANUAL, &made))) {
+		struct reason reason = {.cause = made.refused, .most = REPLACED_AT_ONCE_MAX};
+		return made.refused ? refuse(outcome, &reason) : err;
+	}
 	uint8_t *detail = arena_take(view_arena(request->view), sizeof made.row.id.b);
 	if (!detail) return ERR_NO_MEMORY;
 	memcpy(detail, made.row.id.b, sizeof made.row.id.b);

@@ -7,11 +7,9 @@
 #include "store/keys.h"
 #include "store/reward.h"
 
-enum err entitlement_check_pass(const struct hot *pass)
+enum cause entitlement_check_pass(const struct hot *pass)
 {
-	if (pass->flags & HOT_DELETED) return ERR_RESOURCE_NOT_FOUND;
-	bool is_dead = pass->status == PASS_DEACTIVATED || pass->status == PASS_CREATION_FAILED;
-	return is_dead ? ERR_RESOURCE_CONFLICT : OK;
+	return pass->flags & HOT_DELETED ? CAUSE_PASS_UNKNOWN : pass_is_dead(pass);
 }
 
 /* How one is shown ---------------------------------------------------------------------------------------- */

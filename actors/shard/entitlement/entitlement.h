@@ -27,7 +27,8 @@ must_check enum err entitlement_plan(struct request *request, uint32_t pass, str
 /* What has been assigned, and on which terms. */
 struct assigned {
 	struct entitlement    row;
-	struct reward_version terms; /* its spans live as long as the view's values */
+	struct reward_version terms;   /* its spans live as long as the view's values */
+	enum cause            refused; /* why nothing has been; CAUSE_NONE: the error says all */
 };
 
 /* Stages what was planned, after any other writes: several of one command see each other. When the interface refuses it
@@ -46,9 +47,9 @@ void entitlement_pack(const struct entitlement *row, const struct reward_version
 must_check enum err entitlement_show(struct request *request, const struct entitlement *row,
                                      struct span pass_id, wall_us now, msgpack_packer *pk);
 
-/* What both is redeemed and assigned must be of: a pass that is not deactivated and was issued, or is about to be.
- * Errors: ERR_RESOURCE_NOT_FOUND (deleted), ERR_RESOURCE_CONFLICT. */
-must_check enum err entitlement_check_pass(const struct hot *pass);
+/* What both is redeemed and assigned must be of: a pass that is not deactivated and was issued, or is about to be. Why it is
+ * not of one; CAUSE_NONE: it is. */
+enum cause entitlement_check_pass(const struct hot *pass);
 
 /* A redemption by itself; and with what it left of its entitlement, of the pass with that id, as they are answered. */
 void                redemption_pack_row(const struct redemption *row, msgpack_packer *pk);

@@ -18,8 +18,23 @@ static enum err find(struct request *request, uint32_t pass, struct entitlement 
 
 static enum err check_text(const msgpack_object *arg, const char *name, int64_t max, struct outcome *outcome)
 {
-	return (int64_t)utf8_length(arg_span(arg)) <= max ? OK
-	                                                  : blame(outcome, ERR_INVALID_INPUT, span_str(name));
+	if ((int64_t)utf8_length(arg_span(arg)) <= max) return OK;
+	return refuse(outcome, REASON(TOO_LONG, name, .most = max, .wanted = "characters"));
+}
+
+static enum err check_redeemable(const struct request *request, struct outcome *outcome,
+                                 const struct hot *pass, const struct entitlement *row)
+{
+	int64_t    amount = arg_integer(&request->args[ARG_ENTITLEMENT_REDEEM_amount], 1);
+	enum cause dead = entitlement_check_pass(pass);
+	if (dead) return refuse(outcome, &(struct reason){.cause = dead});
+	if (!entitlement_is_available(row, request->now)) {
+		bool is_used = row->state == ENTITLEMENT_REDEEMED;
+		return refuse(outcome, is_used ? REASON_OF_ALL(ENTITLEMENT_REDEEMED)
+		                               : REASON_OF_ALL(ENTITLEMENT_EXPIRED));
+	}
+	if (amount <= row->remaining) return OK;
+	return refuse(outcome, REASON_OF_ALL(REDEEM_MANY, .most = row->remaining));
 }
 
 static enum err note_recipe(struct request *request, const struct redemption *row, struct outcome *outcome)
@@ -49,10 +64,11 @@ enum err on_ENTITLEMENT_REDEEM(struct request *request, struct outcome *outcome)
 	if ((err = check_text(context, "context", REDEMPTION_CONTEXT_MAX, outcome))) return err;
 	if ((err = check_text(note, "note", REDEMPTION_NOTE_MAX, outcome))) return err;
 	err = pass_find(request, pass_id, false, &pass);
-	if (err || (err = find(request, pass.number, &before))) return err;
-	if ((err = entitlement_check_pass(&pass.now))) return err;
-	if (!entitlement_is_available(&before, request->now)) return ERR_REWARD_NOT_REDEEMABLE;
-	if (amount > before.remaining) return ERR_REWARD_INSUFFICIENT_REDEMPTIONS;
+	if (err == ERR_RESOURCE_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(PASS_UNKNOWN));
+	if (err) return err;
+	err = find(request, pass.number, &before);
+	if (err == ERR_RESOURCE_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(ENTITLEMENT_UNKNOWN));
+	if (err || (err = check_redeemable(request, outcome, &pass.now, &before))) return err;
 	after = before;
 	after.remaining -= (uint32_t)amount;
 	after.updated = request->now;

@@ -3,6 +3,8 @@
 
 #include "schemas/fold.h"
 
+#include <stdio.h>
+
 enum err list_take_q(struct request *request, struct outcome *outcome, const msgpack_object *arg,
                      struct span *q)
 {
@@ -10,7 +12,9 @@ enum err list_take_q(struct request *request, struct outcome *outcome, const msg
 	struct span   text = arg_span(arg);
 	*q = span_of(NULL, 0);
 	if (text.size == 0) return OK;
-	if (utf8_length(text) > Q_CODE_POINTS_MAX) return blame(outcome, ERR_INVALID_INPUT, span_str("q"));
+	if (utf8_length(text) > Q_CODE_POINTS_MAX)
+		return refuse(outcome,
+		              REASON(TOO_LONG, "q", .most = Q_CODE_POINTS_MAX, .wanted = "characters"));
 	fold_text(text, &folded);
 	uint8_t *kept = folded.failed ? NULL : arena_take(view_arena(request->view), folded.size + 1);
 	if (kept && folded.size) memcpy(kept, folded.at, folded.size);
@@ -20,11 +24,28 @@ enum err list_take_q(struct request *request, struct outcome *outcome, const msg
 }
 
 enum err list_take_range(struct outcome *outcome, const msgpack_object *from, const msgpack_object *to,
-                         const char *name, wall_us bounds[2])
+                         const char *const names[2], wall_us bounds[2])
 {
 	bounds[0].v = arg_integer(from, INT64_MIN);
 	bounds[1].v = arg_integer(to, INT64_MAX);
-	return bounds[0].v > bounds[1].v ? blame(outcome, ERR_INVALID_INPUT, span_str(name)) : OK;
+	if (bounds[0].v <= bounds[1].v) return OK;
+	return refuse(outcome, REASON(TURNED_ROUND, names[0], .given = span_str(names[1])));
+}
+
+enum err list_refuse_word(struct outcome *outcome, const char *name, const char *(*text)(unsigned word),
+                          unsigned count)
+{
+	char   wanted[HINT_TEXT] = "one of ";
+	size_t size = strlen(wanted);
+	for (unsigned i = 0; i < count; i++) {
+		bool is_first = true; /* two of one text are one word */
+		for (unsigned before = 0; before < i; before++)
+			is_first = is_first && strcmp(text(before), text(i)) != 0;
+		if (!is_first) continue;
+		int more = snprintf(wanted + size, sizeof wanted - size, "%s%s", i ? ", " : "", text(i));
+		must(more > 0 && (size += (size_t)more) < sizeof wanted);
+	}
+	return refuse(outcome, REASON(WANTED, name, .wanted = wanted));
 }
 
 enum err list_take_statuses(struct outcome *outcome, const msgpack_object *arg,
@@ -36,7 +57,7 @@ enum err list_take_statuses(struct outcome *outcome, const msgpack_object *arg,
 		unsigned    status = 0;
 		while (status < count && !span_is(word, text(status)))
 			status++;
-		if (status == count) return blame(outcome, ERR_INVALID_INPUT, span_str("status"));
+		if (status == count) return list_refuse_word(outcome, "status", text, count);
 		*statuses |= 1u << status;
 	}
 	return OK;
@@ -46,5 +67,5 @@ enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool 
 {
 	*ascending = arg_present(arg) && span_is(arg_span(arg), "asc");
 	if (!arg_present(arg) || *ascending || span_is(arg_span(arg), "desc")) return OK;
-	return blame(outcome, ERR_INVALID_INPUT, span_str("sort_dir"));
+	return refuse(outcome, REASON(WANTED, "sort_dir", .wanted = "asc or desc"));
 }

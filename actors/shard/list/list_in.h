@@ -9,9 +9,13 @@ enum { Q_CODE_POINTS_MAX = 200 };
 must_check enum err list_take_q(struct request *request, struct outcome *outcome, const msgpack_object *arg,
                                 struct span *q);
 
-/* Two dates, from inclusive, to exclusive; the least and the greatest where they are left out. `name` is that of the first. */
+/* Two dates, from inclusive, to exclusive; the least and the greatest where they are left out. `names`: theirs. */
 must_check enum err list_take_range(struct outcome *outcome, const msgpack_object *from,
-                                    const msgpack_object *to, const char *name, wall_us bounds[2]);
+                                    const msgpack_object *to, const char *const names[2], wall_us bounds[2]);
+
+/* Refuses a word that is none of the `count` whose texts `text` knows: parameter `name` must be one of them. */
+must_check enum err list_refuse_word(struct outcome *outcome, const char         *name,
+                                     const char *(*text)(unsigned word), unsigned count);
 
 /* `status`, repeatable: a bit each of `count` of them, whose words are `text`; 0 where it is left out. */
 must_check enum err list_take_statuses(struct outcome *outcome, const msgpack_object *arg,

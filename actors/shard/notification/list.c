@@ -16,8 +16,8 @@ static enum err take_filter(struct request *request, struct outcome *outcome,
 	                         NOTIFICATION_STATUSES, &filter->statuses);
 	if (err) return err;
 	return list_take_range(outcome, &args[ARG_NOTIFICATION_LIST_scheduled_from],
-	                       &args[ARG_NOTIFICATION_LIST_scheduled_to], "scheduled_from",
-	                       filter->scheduled);
+	                       &args[ARG_NOTIFICATION_LIST_scheduled_to],
+	                       (const char *[]){"scheduled_from", "scheduled_to"}, filter->scheduled);
 }
 
 static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
@@ -26,7 +26,8 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 	page->order = ORDER_UPDATED; /* which stands for the time it is scheduled for */
 	if (arg_present(by) && !span_is(arg_span(by), "scheduled_at")) {
 		if (!span_is(arg_span(by), "created_at"))
-			return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
+			return refuse(outcome,
+			              REASON(WANTED, "sort_by", .wanted = "scheduled_at or created_at"));
 		page->order = ORDER_CREATED;
 	}
 	page->skip = (uint64_t)arg_integer(&args[ARG_NOTIFICATION_LIST_offset], 0);

@@ -35,9 +35,9 @@ enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outco
 	bool                  to_audience = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
 	char                  id[UUID_TEXT];
 	msgpack_packer        pk = buffer_packer(outcome->payload);
-	if (to_pass == to_audience) return blame(outcome, ERR_INVALID_INPUT, span_str("audience_id"));
+	if (to_pass == to_audience) return refuse(outcome, REASON(ONE_RECIPIENT, "audience_id"));
 	if (!notification_message_is_good(row.message))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("message"));
+		return refuse(outcome, REASON(MESSAGE_TEXT, "message", .most = NOTIFICATION_CODE_POINTS_MAX));
 	enum err err = to_pass ? take_pass(request, outcome, &row) : take_audience(request, outcome, &row);
 	if (err) return err;
 	row.id = uuid_draw(request);

@@ -17,23 +17,24 @@ static enum err take_plain(struct request *request, struct outcome *outcome, str
 	const msgpack_object *hidden = &request->args[ARG_PASS_CREATE_hidden];
 	const msgpack_object *appearance = &request->args[ARG_PASS_CREATE_appearance];
 	*body = (struct body){.pass_id = arg_span(&request->args[ARG_PASS_CREATE_pass_id])};
-	if (!pass_id_is_valid(body->pass_id)) return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
+	if (!pass_id_is_valid(body->pass_id))
+		return refuse(outcome, REASON(PASS_ID, "pass_id", .most = PASS_ID_BYTES_MAX));
 	/* On creation a null in `hidden` is a value like any other: there is nothing to remove. */
 	enum err err = object_text_of(arg_present(hidden) ? hidden : &empty_map, view_arena(request->view),
 	                              &body->hidden);
 	if (err || !arg_present(appearance)) return err;
 	if ((err = pass_check_appearance(request, outcome, appearance))) return err;
 	if ((err = pass_take_appearance(request, appearance, body)) || body->appearance.size) return err;
-	return blame(outcome, ERR_INVALID_INPUT, span_str("appearance"));
+	return refuse(outcome, REASON(APPEARANCE_EMPTY, "appearance"));
 }
 
 /* Is the id held by a live pass? */
-static enum err check_free(struct request *request, struct span pass_id)
+static enum err check_free(struct request *request, struct outcome *outcome, struct span pass_id)
 {
 	struct hot_at other;
 	enum err      err = pass_find(request, pass_id, false, &other);
 	if (err == ERR_RESOURCE_NOT_FOUND) return OK;
-	return err ? err : ERR_RESOURCE_CONFLICT;
+	return err ? err : refuse(outcome, REASON_OF_ALL(PASS_EXISTS));
 }
 
 /* What the caller wants fetched; of size 0 what it does not name. */
@@ -147,13 +148,16 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	const msgpack_object *template = &request->args[ARG_PASS_CREATE_pass_template_id];
 	const msgpack_object *visible = &request->args[ARG_PASS_CREATE_visible];
 	enum err              err = take_plain(request, outcome, &body);
-	if (err || (err = choose_template(request, template, &number))) return err;
+	if (err) return err;
+	err = choose_template(request, template, &number);
+	if (err == ERR_PASS_TEMPLATE_NOT_FOUND && !arg_present(template))
+		return refuse(outcome, REASON_OF_ALL(NO_TEMPLATE));
 	const struct template *rules;
-	if ((err = account_template(request->account, request->view, number, &rules))) return err;
+	if (err || (err = account_template(request->account, request->view, number, &rules))) return err;
 	if (!arg_present(visible)) visible = &empty_map;
 	if ((err = pass_take_visible(request, outcome, rules, visible, &body))) return err;
-	if (body_size(&body) > PASS_STORED_BYTES_MAX) return ERR_PAYLOAD_TOO_LARGE;
-	if ((err = check_free(request, body.pass_id))) return err;
+	if ((err = pass_check_size(outcome, &body))) return err;
+	if ((err = check_free(request, outcome, body.pass_id))) return err;
 	if (!request->prepared) return ERR_PARKED;
 	return create(request, outcome, &body, number);
 }

@@ -42,10 +42,12 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_EVENT_pass_id]), false, &pass);
 	if (err) return err;
 	const struct edge *edge = plan_event(event, &pass.now, &known);
-	if (!known) return blame(outcome, ERR_INVALID_INPUT, span_str("event"));
+	if (!known) return refuse(outcome, REASON(NO_EVENT, "event"));
 	if (block && edge && edge->what != LEDGER_UNINSTALLED)
-		return blame(outcome, ERR_INVALID_INPUT, span_str("block_reinstall"));
-	if (!edge) return ERR_RESOURCE_CONFLICT;
+		return refuse(outcome, REASON(NO_BLOCK, "block_reinstall"));
+	if (!edge)
+		return refuse(outcome,
+		              REASON_OF_ALL(NO_EDGE, .given = span_str(pass_status_text(pass.now.status))));
 	struct hot after = pass.now;
 	after.status = (uint8_t)edge->to;
 	after.flags = (uint8_t)((pass.now.flags | edge->set) & ~edge->clear);

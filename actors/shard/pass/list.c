@@ -19,10 +19,10 @@ static enum err take_filter(struct request *request, struct outcome *outcome, st
 	                         &filter->statuses);
 	if (err) return err;
 	err = list_take_range(outcome, &args[ARG_PASS_LIST_created_from], &args[ARG_PASS_LIST_created_to],
-	                      "created_from", created);
+	                      (const char *[]){"created_from", "created_to"}, created);
 	if (err) return err;
 	err = list_take_range(outcome, &args[ARG_PASS_LIST_updated_from], &args[ARG_PASS_LIST_updated_to],
-	                      "updated_from", updated);
+	                      (const char *[]){"updated_from", "updated_to"}, updated);
 	if (err) return err;
 	filter->created_from = created[0];
 	filter->created_to = created[1];
@@ -31,19 +31,24 @@ static enum err take_filter(struct request *request, struct outcome *outcome, st
 	return OK;
 }
 
+static const char *order_text(unsigned order)
+{
+	static const char *const texts[] = {[ORDER_CREATED] = "created_at",
+	                                    [ORDER_UPDATED] = "updated_at",
+	                                    [ORDER_ID] = "id",
+	                                    [ORDER_NAME] = "name"};
+	return texts[order];
+}
+
 static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
 {
-	static const char *const orders[] = {[ORDER_CREATED] = "created_at",
-	                                     [ORDER_UPDATED] = "updated_at",
-	                                     [ORDER_ID] = "id",
-	                                     [ORDER_NAME] = "name"};
-	const msgpack_object    *by = &request->args[ARG_PASS_LIST_sort_by];
+	const msgpack_object *by = &request->args[ARG_PASS_LIST_sort_by];
 	page->order = ORDER_CREATED;
 	if (arg_present(by)) {
 		unsigned i = 0;
-		while (i < 4 && !span_is(arg_span(by), orders[i]))
+		while (i < 4 && !span_is(arg_span(by), order_text(i)))
 			i++;
-		if (i == 4) return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
+		if (i == 4) return list_refuse_word(outcome, "sort_by", order_text, 4);
 		page->order = (enum pass_order)i;
 	}
 	page->skip = (uint64_t)arg_integer(&request->args[ARG_PASS_LIST_offset], 0);

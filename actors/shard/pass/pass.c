@@ -83,6 +83,13 @@ enum err pass_plan_balance(const struct template *template, int64_t balance, int
 	return OK;
 }
 
+enum cause pass_is_dead(const struct hot *pass)
+{
+	return pass->status == PASS_DEACTIVATED       ? CAUSE_PASS_DEACTIVATED
+	       : pass->status == PASS_CREATION_FAILED ? CAUSE_PASS_NOT_MADE
+	                                              : CAUSE_NONE;
+}
+
 enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq)
 {
 	row->at = request->now;

@@ -37,6 +37,12 @@ must_check enum err pass_change(struct request *request, const struct hot_at *pa
 must_check enum err pass_plan_balance(const struct template *template, int64_t balance, int64_t delta,
                                       int64_t *after);
 
+/* Why nothing can be done with the pass any more: it is deactivated, or was never issued; CAUSE_NONE: it can. */
+enum cause pass_is_dead(const struct hot *pass);
+
+/* Errors: ERR_PAYLOAD_TOO_LARGE: it is larger than what may be stored. */
+must_check enum err pass_check_size(struct outcome *outcome, const struct body *body);
+
 /* The next ledger row of the account, for a pass not yet in the tables. */
 must_check enum err pass_ledger(struct request *request, struct ledger_row *row, uint64_t *seq);
 

@@ -53,8 +53,7 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	if ((err = pass_body(request, &pass, &body))) return err;
 	before = body;
 	if ((err = take_changes(request, outcome, template, &body))) return err;
-	if (body_size(&body) > PASS_STORED_BYTES_MAX)
-		return ERR_PAYLOAD_TOO_LARGE; /* before its texts are folded */
+	if ((err = pass_check_size(outcome, &body))) return err; /* before its texts are folded */
 	if ((err = is_stored(request, &pass, &body, &same)) || same) return err;
 	struct index_change change = {.account = pass.account,
 	                              .number = pass.number,

@@ -18,27 +18,49 @@ static enum err lay_over(struct request *request, const msgpack_object *changes,
 	return err ? err : merge(request, &base, changes, text, members);
 }
 
+/* Of a key that the template does not have, those that it has are told: but for the counter, which nobody may write. */
+static enum err refuse_visible(struct request *request, struct outcome       *outcome,
+                               const struct template *template, struct reason reason)
+{
+	struct span known[TEMPLATE_FIELDS_MAX];
+	char        hint[HINT_TEXT];
+	unsigned    count = 0;
+	for (unsigned i = 0; i < template->field_count; i++)
+		if (!template->fields[i].locked) known[count++] = template->fields[i].key;
+	if (reason.cause == CAUSE_VISIBLE_UNKNOWN) {
+		hint_text(reason.field, known, count, hint);
+		reason.wanted = hint;
+	}
+	return refuse_member(request, outcome, "visible", reason);
+}
+
+enum err pass_check_size(struct outcome *outcome, const struct body *body)
+{
+	if (body_size(body) <= PASS_STORED_BYTES_MAX) return OK;
+	return refuse(outcome, REASON_OF_ALL(PASS_LARGE, .most = PASS_STORED_BYTES_MAX));
+}
+
 enum err pass_take_visible(struct request *request, struct outcome *outcome, const struct template *template,
                            const msgpack_object *changes, struct body *body)
 {
 	msgpack_object held, members;
-	struct span    key;
+	struct reason  reason;
 	bool           creation = body->visible.size == 0;
 	enum err       err = object_open(body->visible, view_arena(request->view), request->zone, &held);
 	if (err) return err;
-	if ((err = visible_check(template, &held, changes, &key)))
-		return blame_member(request, outcome, err, "visible", key);
+	if (visible_check(template, &held, changes, &reason))
+		return refuse_visible(request, outcome, template, reason);
 	if ((err = merge(request, &held, changes, &body->visible, &members)) || !creation) return err;
-	err = visible_check_required(template, &members, &key);
-	return err ? blame_member(request, outcome, err, "visible", key) : OK;
+	err = visible_check_required(template, &members, &reason);
+	return err ? refuse_visible(request, outcome, template, reason) : OK;
 }
 
 enum err pass_check_appearance(struct request *request, struct outcome *outcome,
                                const msgpack_object *changes)
 {
-	struct span key;
-	enum err    err = appearance_check(changes, &key);
-	return err ? blame_member(request, outcome, err, "appearance", key) : OK;
+	struct reason reason;
+	enum err      err = appearance_check(changes, &reason);
+	return err ? refuse_member(request, outcome, "appearance", reason) : OK;
 }
 
 enum err pass_take_appearance(struct request *request, const msgpack_object *changes, struct body *body)

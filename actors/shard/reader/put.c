@@ -19,14 +19,15 @@ enum err on_READER_PUT(struct request *request, struct outcome *outcome)
 	struct scan_tally tally;
 	struct reader_row row;
 	msgpack_packer    pk = buffer_packer(outcome->payload);
-	if (!text_is_plain(id, READER_ID_BYTES_MAX)) return blame(outcome, ERR_INVALID_INPUT, span_str("id"));
+	if (!text_is_plain(id, READER_ID_BYTES_MAX))
+		return refuse(outcome, REASON(PLAIN_TEXT, "id", .most = READER_ID_BYTES_MAX));
 	if (!text_is_plain(name, READER_NAME_BYTES_MAX))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("name"));
+		return refuse(outcome, REASON(PLAIN_TEXT, "name", .most = READER_NAME_BYTES_MAX));
 	enum err err = scan_tally_get(request->view, account, &tally);
 	if (err || (err = find(request, id, &tally, &row))) return err;
 	if (!row.named) {
 		if (tally.readers_named >= READERS_NAMED_MAX)
-			return blame(outcome, ERR_INVALID_INPUT, span_str("id"));
+			return refuse(outcome, REASON(READERS_FULL, "id", .most = READERS_NAMED_MAX));
 		tally.readers_named++;
 		row.named = true;
 		row.named_at = request->now;

@@ -3,7 +3,8 @@
 #include "schemas/fields/reward.h"
 
 /* The slug that was asked for, or one made of the name. */
-static enum err choose_slug(struct request *request, const struct reward_version *terms, struct slug *slug)
+static enum err choose_slug(struct request *request, struct outcome *outcome,
+                            const struct reward_version *terms, struct slug *slug)
 {
 	struct span   asked = arg_span(&request->args[ARG_REWARD_CREATE_slug]);
 	struct reward other;
@@ -11,7 +12,7 @@ static enum err choose_slug(struct request *request, const struct reward_version
 	memcpy(slug->b, asked.at, slug->size = asked.size);
 	enum err err = reward_by_slug(request->view, request->account->id, asked, &other);
 	if (err == ERR_NOT_FOUND) return OK;
-	return err ? err : ERR_RESOURCE_CONFLICT;
+	return err ? err : refuse(outcome, REASON_OF_ALL(SLUG_TAKEN));
 }
 
 static enum err count_one(struct request *request, struct outcome *outcome, uint32_t *family)
@@ -19,10 +20,8 @@ static enum err count_one(struct request *request, struct outcome *outcome, uint
 	struct reward_tally tally;
 	enum err            err = reward_tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
-	if (tally.rewards >= REWARDS_MAX || tally.families == UINT32_MAX) {
-		outcome->message = "The account has as many rewards as it may.";
-		return ERR_RESOURCE_CONFLICT;
-	}
+	if (tally.rewards >= REWARDS_MAX || tally.families == UINT32_MAX)
+		return refuse(outcome, REASON_OF_ALL(REWARDS_FULL, .most = REWARDS_MAX));
 	tally.rewards++;
 	*family = ++tally.families;
 	return reward_tally_put(request->view, request->account->id, &tally);
@@ -37,8 +36,8 @@ enum err on_REWARD_CREATE(struct request *request, struct outcome *outcome)
 	enum err              err = reward_take(request, outcome, &args[ARG_REWARD_CREATE_name], &terms);
 	if (err) return err;
 	if (arg_present(asked) && !slug_is_valid(arg_span(asked)))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("slug"));
-	if ((err = choose_slug(request, &terms, &slug))) return err;
+		return refuse(outcome, REASON(SLUG_FORM, "slug", .most = REWARD_SLUG_BYTES_MAX));
+	if ((err = choose_slug(request, outcome, &terms, &slug))) return err;
 	if ((err = count_one(request, outcome, &row.family))) return err;
 	row.family_id = uuid_draw(request);
 	row.slug = slug_span(&slug);

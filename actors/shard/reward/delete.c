@@ -12,12 +12,11 @@ static enum err leave_versions(struct request *request, uint32_t family)
 
 enum err on_REWARD_DELETE(struct request *request, struct outcome *outcome)
 {
-	(void)outcome;
 	struct account_id   account = request->account->id;
 	struct reward_tally tally;
 	struct reward       row;
 	enum err err = reward_find(request, arg_span(&request->args[ARG_REWARD_DELETE_reward_slug]), &row);
-	if (err || (err = reward_check_unused(request, &row))) return err;
+	if (err || (err = reward_check_unused(request, outcome, &row))) return err;
 	if ((err = reward_tally_get(request->view, account, &tally))) return err;
 	if (tally.rewards == 0) return ERR_DAMAGED;
 	tally.rewards--;

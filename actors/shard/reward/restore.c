@@ -20,7 +20,7 @@ enum err on_REWARD_RESTORE(struct request *request, struct outcome *outcome)
 	enum err err = given ? reward_take(request, outcome, &args[ARG_REWARD_RESTORE_name], &terms) : OK;
 	if (err || (err = reward_check_slug(outcome, &args[ARG_REWARD_RESTORE_slug], slug))) return err;
 	if ((err = reward_find(request, slug, &row))) return err;
-	if (row.status != REWARD_ARCHIVED) return ERR_RESOURCE_CONFLICT;
+	if (row.status != REWARD_ARCHIVED) return refuse(outcome, REASON_OF_ALL(REWARD_NOT_ARCHIVED));
 	if (!given)
 		err = reward_version_get(request->view, request->account->id, row.family, row.version,
 		                         &terms);

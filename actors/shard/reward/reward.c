@@ -11,12 +11,12 @@ enum err reward_find(const struct request *request, struct span slug, struct rew
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-enum err reward_check_unused(const struct request *request, const struct reward *row)
+enum err reward_check_unused(const struct request *request, struct outcome *outcome, const struct reward *row)
 {
-	bool     named = false;
-	enum err err = row->assigned ? OK : rules_name_slug(request, row->slug, &named);
-	if (err) return err;
-	return row->assigned || named ? ERR_RESOURCE_CONFLICT : OK;
+	bool named = false;
+	if (row->assigned) return refuse(outcome, REASON_OF_ALL(REWARD_ASSIGNED));
+	enum err err = rules_name_slug(request, row->slug, &named);
+	return named && !err ? refuse(outcome, REASON_OF_ALL(REWARD_RULED)) : err;
 }
 
 /* A slug for it ------------------------------------------------------------------------------------------- */

@@ -20,7 +20,8 @@ must_check enum err reward_check_slug(struct outcome *outcome, const msgpack_obj
 must_check enum err reward_draw_slug(struct request *request, struct span name, struct slug *slug);
 
 /* May it leave the catalogue: has nobody got it, and does no rule name it? Errors: ERR_RESOURCE_CONFLICT. */
-must_check enum err reward_check_unused(const struct request *request, const struct reward *row);
+must_check enum err reward_check_unused(const struct request *request, struct outcome *outcome,
+                                        const struct reward *row);
 
 /* Publishes `terms` as the next version of `row`, whose status is the one to be, and answers with it.
  * Errors: ERR_RESOURCE_CONFLICT: there are no more numbers. */

@@ -20,9 +20,15 @@ struct members {
 	const msgpack_object *kind, *window_seconds, *fixed_end;
 };
 
-static enum err blame_part(struct request *request, struct outcome *outcome, const char *part)
+static const struct span names[] = {
+    {(const uint8_t *)"kind", 4}, {(const uint8_t *)"window_seconds", 14}, {(const uint8_t *)"fixed_end", 9}};
+
+static enum err refuse_unknown(struct request *request, struct outcome *outcome, struct span key)
 {
-	return blame_member(request, outcome, ERR_INVALID_INPUT, "expiration", span_str(part));
+	char hint[HINT_TEXT];
+	hint_text(key, names, sizeof names / sizeof *names, hint);
+	return refuse_member(request, outcome, "expiration",
+	                     *REASON_OF_ALL(EXPIRATION_UNKNOWN, .field = key, .wanted = hint));
 }
 
 static enum err sort_members(struct request *request, struct outcome *outcome, const msgpack_object *map,
@@ -36,7 +42,7 @@ static enum err sort_members(struct request *request, struct outcome *outcome, c
 		                               : span_is(key, "window_seconds") ? &members->window_seconds
 		                               : span_is(key, "fixed_end")      ? &members->fixed_end
 		                                                                : NULL;
-		if (!place) return blame_member(request, outcome, ERR_INVALID_INPUT, "expiration", key);
+		if (!place) return refuse_unknown(request, outcome, key);
 		if (value->type != MSGPACK_OBJECT_NIL) *place = value;
 	}
 	return OK;
@@ -62,16 +68,23 @@ static enum err take_expiration(struct request *request, struct outcome *outcome
 	if (err) return err;
 	if (!members.kind || members.kind->type != MSGPACK_OBJECT_STR ||
 	    !expiration_kind_read(object_text(members.kind), &row->expiration))
-		return blame_part(request, outcome, "kind");
+		return refuse_member(
+		    request, outcome, "expiration",
+		    *REASON(WANTED, "kind", .wanted = "one of none, relative_window, fixed_end"));
 	bool window = row->expiration == EXPIRATION_RELATIVE_WINDOW,
 	     end = row->expiration == EXPIRATION_FIXED_END;
 	if (window != (members.window_seconds != NULL) ||
 	    (window && !read_window(members.window_seconds, &row->window_seconds)))
-		return blame_part(request, outcome, "window_seconds");
+		return refuse_member(request, outcome, "expiration",
+		                     window ? *REASON(EXPIRATION_WINDOW, "window_seconds", .least = 1,
+		                                      .most = REWARD_WINDOW_SECONDS_MAX)
+		                            : *REASON(EXPIRATION_NO_WINDOW, "window_seconds"));
 	if (end != (members.fixed_end != NULL) ||
 	    (end && (members.fixed_end->type != MSGPACK_OBJECT_STR ||
 	             !rfc3339_read(object_text(members.fixed_end), &row->fixed_end))))
-		return blame_part(request, outcome, "fixed_end");
+		return refuse_member(request, outcome, "expiration",
+		                     end ? *REASON(EXPIRATION_END, "fixed_end", .wanted = WANTED_TIME)
+		                         : *REASON(EXPIRATION_NO_END, "fixed_end"));
 	return OK;
 }
 
@@ -86,14 +99,19 @@ enum err reward_take(struct request *request, struct outcome *outcome, const msg
 	    .assignment_limit = (uint64_t)arg_integer(&terms[TERM_assignment_limit], 0),
 	};
 	if (row->redemption_allowance == 0) row->redemption_allowance = 1;
-	if (row->name.size == 0 || utf8_length(row->name) > REWARD_NAME_POINTS_MAX)
-		return blame(outcome, ERR_INVALID_INPUT, span_str("name"));
+	if (!arg_present(&terms[TERM_name]))
+		return refuse(outcome, REASON(MISSING, "name", .wanted = "a string"));
+	if (row->name.size == 0) return refuse(outcome, REASON(EMPTY, "name"));
+	if (utf8_length(row->name) > REWARD_NAME_POINTS_MAX)
+		return refuse(outcome, REASON(TOO_LONG, "name", .most = REWARD_NAME_POINTS_MAX,
+		                              .wanted = "characters"));
 	if (!reward_kind_read(arg_span(&terms[TERM_kind]), &row->kind))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("kind"));
+		return refuse(outcome, REASON(WANTED, "kind", .wanted = "one of gift, discount, custom"));
 	if (utf8_length(row->description) > REWARD_DESCRIPTION_POINTS_MAX)
-		return blame(outcome, ERR_INVALID_INPUT, span_str("description"));
+		return refuse(outcome, REASON(TOO_LONG, "description", .most = REWARD_DESCRIPTION_POINTS_MAX,
+		                              .wanted = "characters"));
 	if (!arg_present(&terms[TERM_expiration]))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("expiration"));
+		return refuse(outcome, REASON(MISSING, "expiration", .wanted = "an object"));
 	return take_expiration(request, outcome, &terms[TERM_expiration], row);
 }
 
@@ -101,5 +119,5 @@ enum err reward_check_slug(struct outcome *outcome, const msgpack_object *slug, 
 {
 	bool same = slug->type == MSGPACK_OBJECT_STR && span_equal(arg_span(slug), path);
 	if (same || !arg_present(slug)) return OK;
-	return blame(outcome, ERR_INVALID_INPUT, span_str("slug"));
+	return refuse(outcome, REASON(SLUG_FIXED, "slug"));
 }

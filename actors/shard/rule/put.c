@@ -13,7 +13,8 @@ static enum err begin_row(struct request *request, const struct operator_file *f
 		row->id = uuid_draw(request);
 		return OK;
 	}
-	if (file->id->type != MSGPACK_OBJECT_STR) return blame(outcome, ERR_INVALID_INPUT, span_str("id"));
+	if (file->id->type != MSGPACK_OBJECT_STR)
+		return refuse(outcome, REASON(WANTED, "id", .wanted = "a string, the id of a rule"));
 	enum err err = rule_find(request, file->id, row);
 	return err ? blame(outcome, err, span_str("id")) : OK;
 }

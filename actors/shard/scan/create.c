@@ -50,14 +50,13 @@ static enum err check(const struct request *request, struct outcome *outcome)
 	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id],
 	                     *qr = &request->args[ARG_SCAN_CREATE_qr_value],
 	                     *reader = &request->args[ARG_SCAN_CREATE_reader_id];
-	if (arg_present(id) == arg_present(qr)) {
-		outcome->message = "Exactly one of pass_id and qr_value is needed.";
-		return blame(outcome, ERR_INVALID_INPUT, span_str(arg_present(qr) ? "qr_value" : "pass_id"));
-	}
+	if (arg_present(id) == arg_present(qr))
+		return refuse(outcome, arg_present(qr) ? REASON(SCAN_BOTH, "qr_value")
+		                                       : REASON(SCAN_NEITHER, "pass_id"));
 	if (arg_present(id) && !pass_id_is_valid(arg_span(id)))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("pass_id"));
+		return refuse(outcome, REASON(PASS_ID, "pass_id", .most = PASS_ID_BYTES_MAX));
 	if (arg_present(reader) && !text_is_plain(arg_span(reader), READER_ID_BYTES_MAX))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("reader_id"));
+		return refuse(outcome, REASON(PLAIN_TEXT, "reader_id", .most = READER_ID_BYTES_MAX));
 	return OK;
 }
 
@@ -123,7 +122,13 @@ enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
 	struct scan_known known = {.reader = &reader};
 	bool              with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
 	enum err          err = check(request, outcome);
-	if (err || (err = find_pass(request, &pass, &known.pass_id))) return err;
+	if (err) return err;
+	err = find_pass(request, &pass, &known.pass_id);
+	if (err == ERR_RESOURCE_NOT_FOUND)
+		return refuse(outcome, arg_present(&request->args[ARG_SCAN_CREATE_pass_id])
+		                           ? REASON_OF_ALL(PASS_UNKNOWN)
+		                           : REASON_OF_ALL(SCAN_NOBODY));
+	if (err) return err;
 	struct hot_at   after = pass;
 	struct scan_row scan = {
 	    .id = uuid_draw(request),

@@ -5,7 +5,7 @@
 #include "schemas/fields/scan.h"
 
 /* "processing" is a status that no scan has. */
-static enum err take_statuses(const msgpack_object *arg, unsigned *verdicts)
+static enum err take_statuses(struct outcome *outcome, const msgpack_object *arg, unsigned *verdicts)
 {
 	*verdicts = (1u << SCAN_VERDICTS) - 1;
 	if (!arg_present(arg)) return OK;
@@ -18,7 +18,9 @@ static enum err take_statuses(const msgpack_object *arg, unsigned *verdicts)
 			*verdicts |= 1u << verdict;
 			known = true;
 		}
-		if (!known) return ERR_INVALID_INPUT;
+		if (!known)
+			return refuse(outcome, REASON(WANTED, "status",
+			                              .wanted = "one of succeeded, failed, processing"));
 	}
 	return OK;
 }
@@ -28,10 +30,9 @@ static enum err take_filter(struct request *request, struct outcome *outcome, st
 	const msgpack_object *args = request->args;
 	enum err              err;
 	if ((err = list_take_q(request, outcome, &args[ARG_SCAN_LIST_q], &filter->q))) return err;
-	if ((err = take_statuses(&args[ARG_SCAN_LIST_status], &filter->verdicts)))
-		return blame(outcome, err, span_str("status"));
+	if ((err = take_statuses(outcome, &args[ARG_SCAN_LIST_status], &filter->verdicts))) return err;
 	return list_take_range(outcome, &args[ARG_SCAN_LIST_created_from], &args[ARG_SCAN_LIST_created_to],
-	                       "created_from", filter->created);
+	                       (const char *[]){"created_from", "created_to"}, filter->created);
 }
 
 static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
@@ -39,7 +40,7 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 	const msgpack_object *by = &request->args[ARG_SCAN_LIST_sort_by];
 	page->order = ORDER_CREATED;
 	if (arg_present(by) && !span_is(arg_span(by), "created_at"))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("sort_by"));
+		return refuse(outcome, REASON(WANTED, "sort_by", .wanted = "created_at"));
 	page->skip = (uint64_t)arg_integer(&request->args[ARG_SCAN_LIST_offset], 0);
 	page->limit = (uint64_t)arg_integer(&request->args[ARG_SCAN_LIST_limit], PAGE_LIMIT_DEFAULT);
 	return list_take_dir(outcome, &request->args[ARG_SCAN_LIST_sort_dir], &page->ascending);

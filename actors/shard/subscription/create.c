@@ -12,12 +12,14 @@ enum err on_SUBSCRIPTION_CREATE(struct request *request, struct outcome *outcome
 	if (err) return err;
 	err = subscription_take_kinds(request, outcome, &args[ARG_SUBSCRIPTION_CREATE_event_types], &row);
 	if (err) return err;
-	if (row.kind_count == 0)
-		return blame(outcome, ERR_INVALID_WEBHOOK_EVENT_TYPE, span_str("event_types"));
+	if (row.kind_count == 0) {
+		bool given = arg_present(&args[ARG_SUBSCRIPTION_CREATE_event_types]);
+		return subscription_refuse_kinds(outcome, given ? CAUSE_KINDS_EMPTY : CAUSE_KINDS_MISSING);
+	}
 	if ((err = subscription_draw(request, &row))) return err;
-	if ((err = subscription_check_active(request->account, &row))) return err;
+	if ((err = subscription_check_active(request->account, outcome, &row))) return err;
 	if (request->account->webhooks->stored->count >= WEBHOOKS_MAX)
-		return ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED;
+		return refuse(outcome, REASON_OF_ALL(HOOKS_STORED, .most = WEBHOOKS_MAX));
 	if ((err = subscription_put(request->view, request->account->id, &row))) return err;
 	if ((err = subscription_note(request, &row, RECIPE_SUBSCRIPTION_AND_SECRET, outcome))) return err;
 	return subscription_pack_whole(request, &row, &pk);

@@ -43,7 +43,7 @@ enum err on_SUBSCRIPTION_PATCH(struct request *request, struct outcome *outcome)
 	row = before;
 	lay_over(&row, &wish, arg_boolean(&args[ARG_SUBSCRIPTION_PATCH_active], row.active));
 	bool rises = row.active && (!before.active || !span_equal(row.url, before.url));
-	if (rises && (err = subscription_check_active(request->account, &row))) return err;
+	if (rises && (err = subscription_check_active(request->account, outcome, &row))) return err;
 	if (!is_same(&row, &before)) {
 		row.updated = request->now;
 		if ((err = subscription_put(request->view, request->account->id, &row))) return err;

@@ -23,12 +23,15 @@ enum err subscription_find(struct request *request, const msgpack_object *id, st
 enum err subscription_take_url(const struct request *request, struct outcome *outcome,
                                const msgpack_object *url, struct subscription *row)
 {
-	struct span text = arg_span(url);
-	bool        fits = url->type == MSGPACK_OBJECT_STR && text.size <= URL_BYTES_MAX;
-	enum err    err = fits ? url_check(text, &request->facts->url_rules) : ERR_INVALID_WEBHOOK_URL;
-	if (err == ERR_INVALID_WEBHOOK_URL) return blame(outcome, err, span_str("url"));
-	row->url = text;
-	return err;
+	struct reason reason = {.field = span_str("url"), .most = URL_BYTES_MAX};
+	row->url = arg_span(url);
+	if (url->type == MSGPACK_OBJECT_STR)
+		reason.cause = url_fault(row->url, &request->facts->url_rules);
+	else if (url->type == MSGPACK_OBJECT_BIN)
+		reason.cause = row->url.size ? CAUSE_URL_TYPE : CAUSE_URL_LONG; /* or of a large list */
+	else
+		reason.cause = CAUSE_URL_MISSING;
+	return reason.cause ? refuse(outcome, &reason) : OK;
 }
 
 static bool add_kind(struct subscription *row, const struct json *item)
@@ -41,6 +44,17 @@ static bool add_kind(struct subscription *row, const struct json *item)
 	return true;
 }
 
+enum err subscription_refuse_kinds(struct outcome *outcome, enum cause cause)
+{
+	static const char kinds[] = "a list of at least one of"
+#define E(name, text) " " text
+#include "schemas/events.def"
+#undef E
+	    ;
+	return refuse(outcome,
+	              &(struct reason){.cause = cause, .field = span_str("event_types"), .wanted = kinds});
+}
+
 enum err subscription_take_kinds(struct request *request, struct outcome *outcome,
                                  const msgpack_object *kinds, struct subscription *row)
 {
@@ -51,13 +65,14 @@ enum err subscription_take_kinds(struct request *request, struct outcome *outcom
 	if (kinds->type == MSGPACK_OBJECT_BIN)
 		err = json_parse(arg_span(kinds), view_arena(request->view), &list);
 	if (err == ERR_NO_MEMORY) return err;
-	bool good = !err && list->kind == JSON_ARRAY;
-	for (const struct json *item = good ? list->child : NULL; item && good; item = item->next)
-		good = add_kind(row, item);
-	return good ? OK : blame(outcome, ERR_INVALID_WEBHOOK_EVENT_TYPE, span_str("event_types"));
+	if (err || list->kind != JSON_ARRAY) return subscription_refuse_kinds(outcome, CAUSE_KINDS_TYPE);
+	for (const struct json *item = list->child; item; item = item->next)
+		if (!add_kind(row, item)) return subscription_refuse_kinds(outcome, CAUSE_KINDS_UNKNOWN);
+	return OK;
 }
 
-enum err subscription_check_active(const struct account *account, const struct subscription *row)
+enum err subscription_check_active(const struct account *account, struct outcome *outcome,
+                                   const struct subscription *row)
 {
 	struct buffer normal = {0};
 	unsigned      others = 0;
@@ -71,7 +86,8 @@ enum err subscription_check_active(const struct account *account, const struct s
 	}
 	buffer_free(&normal);
 	if (err) return err;
-	return others < WEBHOOKS_ACTIVE_MAX ? OK : ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED;
+	if (others < WEBHOOKS_ACTIVE_MAX) return OK;
+	return refuse(outcome, REASON_OF_ALL(HOOKS_FULL, .most = WEBHOOKS_ACTIVE_MAX));
 }
 
 /* Its secret ---------------------------------------------------------------------------------------------- */

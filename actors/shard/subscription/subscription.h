@@ -16,9 +16,13 @@ must_check enum err subscription_take_url(const struct request *request, struct 
 must_check enum err subscription_take_kinds(struct request *request, struct outcome *outcome,
                                             const msgpack_object *kinds, struct subscription *row);
 
+/* Refuses `event_types` for a cause of them. */
+must_check enum err subscription_refuse_kinds(struct outcome *outcome, enum cause cause);
+
 /* May the row be active beside the account's others, which its own is not counted among?
  * Errors: ERR_WEBHOOK_SUBSCRIPTION_DUPLICATE_URL, ERR_WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
-must_check enum err subscription_check_active(const struct account *account, const struct subscription *row);
+must_check enum err subscription_check_active(const struct account *account, struct outcome *outcome,
+                                              const struct subscription *row);
 
 /* Draws the row's id and a secret, and seals that. Errors: ERR_NO_MEMORY. */
 must_check enum err subscription_draw(struct request *request, struct subscription *row);

@@ -30,7 +30,7 @@ enum err on_CLOCK_SET(struct request *request, struct outcome *outcome)
 	int64_t before = atomic_load(&request->facts->clock_offset);
 	int64_t offset = arg_integer(&request->args[ARG_CLOCK_SET_offset], 0);
 	if (!request->facts->test_clock) return ERR_TEST_CLOCK_OFF;
-	if (offset < before) return blame(outcome, ERR_INVALID_INPUT, span_str("offset"));
+	if (offset < before) return refuse(outcome, REASON(CLOCK_BACK, "offset"));
 	pack_clock(request, offset, (wall_us){request->now.v + offset - before}, outcome->payload);
 	return clock_offset_put(request->view, offset);
 }

@@ -46,14 +46,15 @@ enum err on_KEEP(struct request *request, struct outcome *outcome)
 	char           own[KEEP_DIR_MAX + 32] = "", whole[KEEP_DIR_MAX];
 	enum err       err = OK;
 	if (!keep_read(arg_span(&request->args[ARG_KEEP_what]), &what))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("what"));
+		return refuse(outcome, REASON(WANTED, "what", .wanted = "one of snapshot, backup, verify"));
 	if ((what == KEEP_BACKUP) != (dir.size > 0))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
+		return refuse(outcome,
+		              REASON(WANTED, "dir", .wanted = "a directory with backup, and absent else"));
 	if (dir.size)
 		snprintf(own, sizeof own, "%.*s/shards/%u", (int)dir.size, (const char *)dir.at,
 		         request->facts->index);
 	if (dir.size && memchr(dir.at, 0, dir.size))
-		return blame(outcome, ERR_INVALID_INPUT, span_str("dir"));
+		return refuse(outcome, REASON(WANTED, "dir", .wanted = "a path"));
 	snprintf(whole, sizeof whole, "%.*s", (int)dir.size, (const char *)dir.at);
 	if (dir.size) err = look_at_place(whole, arg_span(&request->args[ARG_KEEP_place]), outcome);
 	if (!err) err = keeper_ask(request->facts->keeper, what, span_str(own), &number);

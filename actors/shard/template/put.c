@@ -91,7 +91,8 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if (err) return err;
 	if ((err = choose_number(request, file->id, &number)))
 		return blame(outcome, err, span_str("pass_template_id"));
-	if (number > TEMPLATES_PER_ACCOUNT_MAX) return ERR_RESOURCE_CONFLICT;
+	if (number > TEMPLATES_PER_ACCOUNT_MAX)
+		return refuse(outcome, REASON_OF_ALL(TEMPLATES_FULL, .most = TEMPLATES_PER_ACCOUNT_MAX));
 	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
 	if ((err = find_before(request, number, &rules, &before, outcome))) return err;
 	if ((err = want_images(request, number, before, &rules))) return err;

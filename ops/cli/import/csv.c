@@ -179,15 +179,19 @@ enum err csv_columns_read(struct csv_columns *columns, const struct csv_row *hea
 {
 	bool has_pass_id = false;
 
-	*columns = (struct csv_columns){.count = header->count};
+	*columns = (struct csv_columns){.count = header->count, .width = header->count};
 	if (header->count > CSV_COLUMNS_MAX) {
 		snprintf(why, 256, "The header has more than %d columns.", CSV_COLUMNS_MAX);
 		return ERR_INVALID_INPUT;
 	}
-	for (uint32_t i = 0; i < header->count; i++) {
+	while (columns->count && csv_cell(header, columns->count - 1).size == 0)
+		columns->count--;
+	for (uint32_t i = 0; i < columns->count; i++) {
 		struct csv_column *column = &columns->of[i];
 		struct span        name = csv_cell(header, i), key;
 		const char        *what;
+		column->kind = CSV_NOTHING;
+		if (name.size == 0) continue;
 		if (!utf8_is_valid(name)) {
 			snprintf(
 			    why, 256,
@@ -210,6 +214,23 @@ enum err csv_columns_read(struct csv_columns *columns, const struct csv_row *hea
 	if (has_pass_id) return OK;
 	snprintf(why, 256, "The column \"pass_id\" is missing from the header.");
 	return ERR_INVALID_INPUT;
+}
+
+enum err csv_check(const struct csv_columns *columns, const struct csv_row *row, char why[256])
+{
+	if (row->count < columns->count || row->count > columns->width) {
+		snprintf(why, 256, "The row has %u cells, the header has %u.", row->count, columns->width);
+		return ERR_INVALID_REQUEST;
+	}
+	for (uint32_t i = 0; i < row->count; i++) {
+		bool is_named = i < columns->count && columns->of[i].kind != CSV_NOTHING;
+		if (is_named || csv_cell(row, i).size == 0) continue;
+		snprintf(why, 256,
+		         "Cell %u of the row is not empty, but the header has no name for its column.",
+		         i + 1);
+		return ERR_INVALID_REQUEST;
+	}
+	return OK;
 }
 
 void csv_columns_free(struct csv_columns *columns)

@@ -38,11 +38,20 @@ struct span         csv_cell(const struct csv_row *row, uint32_t index);
 bool                csv_is_empty(const struct csv_row *row); /* all its cells are */
 
 /* What the columns of a header mean, held against the template that its rows are for. */
-enum csv_kind { CSV_PASS_ID, CSV_PLATFORM, CSV_TEXT, CSV_NUMBER, CSV_BOOLEAN, CSV_HIDDEN };
+enum csv_kind {
+	CSV_PASS_ID,
+	CSV_PLATFORM,
+	CSV_TEXT,
+	CSV_NUMBER,
+	CSV_BOOLEAN,
+	CSV_HIDDEN,
+	CSV_NOTHING /* a column without a name: all its cells must be empty */
+};
 
 struct csv_columns {
 	struct buffer names; /* of all columns */
-	uint32_t      count;
+	uint32_t      count; /* up to the last that has a name */
+	uint32_t      width; /* with those without one behind it */
 	struct csv_column {
 		enum csv_kind kind;
 		size_t        at, size; /* its key, in `names` */
@@ -55,6 +64,10 @@ must_check enum err csv_columns_read(struct csv_columns *columns, const struct c
                                      const struct template *template, char              why[256]);
 void                csv_columns_free(struct csv_columns *columns);
 
-/* The row must have as many cells as the header. Appends it as the JSON body that makes its pass. An empty cell is absent. What is not the JSON of its column's
+/* Has the row a cell for each column, no more cells than the header, and nothing in those without a name? `why` as above.
+ * Errors: ERR_INVALID_REQUEST. */
+must_check enum err csv_check(const struct csv_columns *columns, const struct csv_row *row, char why[256]);
+
+/* For a row that has passed that check. Appends it as the JSON body that makes its pass. An empty cell is absent. What is not the JSON of its column's
  * type stays a string, which the shard then refuses by the field's name. */
 void csv_body(const struct csv_columns *columns, struct csv_row *row, struct buffer *json);

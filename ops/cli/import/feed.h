@@ -28,3 +28,9 @@ struct feed_line {
 must_check enum err feed_open(struct feed *feed, int fd);
 must_check enum err feed_next(struct feed *feed, struct feed_line *line);
 void                feed_close(struct feed *feed); /* not the descriptor */
+
+/* What is in memory of what has not been given yet: after feed_open() the beginning. */
+static inline struct span feed_begin(const struct feed *feed)
+{
+	return span_of(feed->bytes.at + feed->at, feed->bytes.size - feed->at);
+}

@@ -197,10 +197,12 @@ static void stop(struct import *self, enum err err, const char *why)
 
 static enum err pack(struct import *self, struct row *row, const struct row_read *read)
 {
-	struct arguments_source source = {.body = read->body, .defaults = self->defaults};
-	struct span             none = span_of("", 0), field = none;
-	enum err                err = read->err;
-	const char             *why;
+	struct arguments_source source = {
+	    .body = read->body, .called = "The row", .defaults = self->defaults};
+	struct span    none = span_of("", 0);
+	struct refusal refusal;
+	enum err       err = read->err;
+	const char    *why;
 
 	row->place = read->place;
 	if (err) {
@@ -209,13 +211,13 @@ static enum err pack(struct import *self, struct row *row, const struct row_read
 	}
 	arena_reset(&self->memory.arena);
 	buffer_clear(&self->memory.scratch);
-	err = arguments_pack(MSG_PASS_CREATE, &source, &self->memory, &row->args, &field);
+	err = arguments_pack(MSG_PASS_CREATE, &source, &self->memory, &row->args, &refusal);
 	if (err == ERR_NO_MEMORY || !err) return err;
 	buffer_clear(&row->args);
-	if (err == ERR_INVALID_REQUEST && !field.size && (why = row_fault(read->body)))
+	if (err == ERR_INVALID_REQUEST && !refusal.field.size && (why = row_fault(read->body)))
 		row_blame(row, err, span_str(why), none);
 	else
-		row_blame(row, err, none, field);
+		row_blame(row, err, span_str(refusal.message), refusal.field);
 	return OK;
 }
 

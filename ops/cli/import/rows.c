@@ -101,16 +101,14 @@ static enum err read_cells(struct rows *rows, struct row_read *row)
 
 static enum err next_cells(struct rows *rows, struct row_read *row)
 {
-	char     why[100];
+	char     why[256];
 	enum err err;
 
 	do
 		if ((err = read_cells(rows, row)) || row->err) return err;
 	while (csv_is_empty(&rows->cells)); /* what a spreadsheet makes of its empty rows */
-	if (rows->cells.count != rows->columns.count) {
-		snprintf(why, sizeof why, "The row has %u cells, the header has %u.", rows->cells.count,
-		         rows->columns.count);
-		fault(rows, row, ERR_INVALID_REQUEST, why);
+	if ((err = csv_check(&rows->columns, &rows->cells, why))) {
+		fault(rows, row, err, why);
 		return OK;
 	}
 	buffer_clear(&rows->body);
@@ -136,12 +134,53 @@ static enum err read_header(struct rows *rows, const struct template *template)
 
 /* ---- both ---- */
 
+/* Files of another kind under one of our names. */
+static const struct {
+	const char *bytes;
+	size_t      size;
+	const char *what;
+} strangers[] = {
+    {"\xff\xfe", 2, "The file is UTF-16 text (\"Unicode text\"): save it as UTF-8 (\"CSV UTF-8\")."},
+    {"\xfe\xff", 2, "The file is UTF-16 text (\"Unicode text\"): save it as UTF-8 (\"CSV UTF-8\")."},
+    {"PK\3\4", 4, "The file is a spreadsheet (.xlsx or .ods) or an archive: export it as \"CSV UTF-8\"."},
+    {"\xd0\xcf\x11\xe0", 4, "The file is a spreadsheet (.xls): export it as \"CSV UTF-8\"."},
+    {"\x1f\x8b", 2, "The file is compressed (gzip): unpack it first."},
+    {"\x28\xb5\x2f\xfd", 4, "The file is compressed (zstd): unpack it first."},
+};
+
+static const char *stranger(enum format format, struct span begin)
+{
+	for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+		if (begin.size >= strangers[i].size &&
+		    !memcmp(begin.at, strangers[i].bytes, strangers[i].size))
+			return strangers[i].what;
+	if (begin.size >= 2 && !begin.at[0] != !begin.at[1])
+		return "The file is UTF-16 text without a byte order mark: save it as UTF-8.";
+	while (begin.size && strchr(" \t\r\n", begin.at[0]) && begin.at[0])
+		begin = span_of(begin.at + 1, begin.size - 1);
+	if (format == FORMAT_JSONL && begin.size && begin.at[0] == '[')
+		return "The file is one JSON array: a .jsonl file has one object a line, and nothing around "
+		       "them.";
+	return NULL;
+}
+
+static enum err check_beginning(struct rows *rows)
+{
+	const char *what = stranger(rows->format, feed_begin(&rows->feed));
+
+	if (!what) return OK;
+	snprintf(rows->why, sizeof rows->why, "%s", what);
+	rows->format = FORMAT_JSONL; /* no header has been begun */
+	return ERR_INVALID_INPUT;
+}
+
 enum err rows_open(struct rows *rows, enum format format, int fd, const struct template *template)
 {
 	enum err err;
 
 	*rows = (struct rows){.format = format};
-	if ((err = feed_open(&rows->feed, fd)) || format != FORMAT_CSV) return err;
+	if ((err = feed_open(&rows->feed, fd)) || (err = check_beginning(rows))) return err;
+	if (format != FORMAT_CSV) return OK;
 	if ((err = csv_open(&rows->cells))) return err;
 	return read_header(rows, template);
 }

@@ -29,8 +29,8 @@ struct row_read {
 	enum err         err;  /* not OK: there is no body; rows->why tells more */
 };
 
-/* Reads the header of a CSV file against the template. rows_close() is right after a failure too.
- * Errors: ERR_INVALID_INPUT (the header; rows->why says what), ERR_IO (see errno), ERR_NO_MEMORY. */
+/* Looks whether the file is of another kind (a spreadsheet, UTF-16), and reads the header of a CSV file against the template. rows_close() is right after a failure too.
+ * Errors: ERR_INVALID_INPUT (the kind, or the header; rows->why says what), ERR_IO (see errno), ERR_NO_MEMORY. */
 must_check enum err rows_open(struct rows *rows, enum format format, int fd, const struct template *template);
 void                rows_close(struct rows *rows);
 
