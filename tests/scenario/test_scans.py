@@ -104,7 +104,7 @@ def test_a_qr_value_may_be_a_cards_code(shop):
     assert [scanned(code) for code in codes] == ["RESOURCE_NOT_FOUND", "RESOURCE_NOT_FOUND", one]
 
 
-SCANNERS_MARKS = ["{}\r\n", "{}\t", "  {} ", "\r{}", "]Q3{}", "]C0{}\r", " ]A0{}\n", "]e0{}"]
+SCANNERS_MARKS = ["{}\r\n", "{}\t", "  {} ", "\r{}", "]Q3{}", "]C0{}\r", " ]A0{}\n", "]e0{}", "\x1d{}\x7f", "]C1 \x1d{}\x04"]
 
 
 @pytest.mark.parametrize("written", SCANNERS_MARKS)

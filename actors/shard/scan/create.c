@@ -31,16 +31,27 @@ static enum err find_by_qr(struct request *request, struct span value, struct ho
 	return err && err != ERR_RESOURCE_NOT_FOUND ? err : find_by_card(request, value, pass);
 }
 
+static bool is_blank(uint8_t byte)
+{
+	return byte <= ' ' || byte == 0x7f;
+}
+
+static struct span without_blanks(struct span value)
+{
+	while (value.size && is_blank(value.at[value.size - 1]))
+		value.size--;
+	while (value.size && is_blank(value.at[0]))
+		value = span_of(value.at + 1, value.size - 1);
+	return value;
+}
+
 /* A hand scanner adds to what it read: blanks or a line's end behind it, and in front the code's symbology, "]" and two
  * characters (ISO/IEC 15424). */
 static struct span without_scanners_marks(struct span value)
 {
-	while (value.size && value.at[value.size - 1] <= ' ')
-		value.size--;
-	while (value.size && value.at[0] <= ' ')
-		value = span_of(value.at + 1, value.size - 1);
+	value = without_blanks(value);
 	if (value.size >= 3 && value.at[0] == ']' && isalpha(value.at[1]) && isalnum(value.at[2]))
-		value = span_of(value.at + 3, value.size - 3);
+		value = without_blanks(span_of(value.at + 3, value.size - 3));
 	return value;
 }
 
