@@ -60,6 +60,8 @@ enum {
 	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
 	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */
 	IDEMPOTENCY_FORGOTTEN_MAX = 4,    /* old keys that go when a new one comes; more wait for the next */
+	RULES_SKIPPING_MAX =
+	    1024, /* a shard's rules whose skipped actions are counted; others are in the sum alone */
 
 	/* Rewards */
 	REWARD_NAME_POINTS_MAX = 200,         /* code points; document section 8; INVALID_INPUT */

@@ -3,6 +3,7 @@
 #include "actors/rt/token.h"
 #include "actors/shard/account/cache.h"
 #include "actors/shard/members.h"
+#include "actors/shard/rule/skips.h"
 #include "schemas/address.h"
 #include "schemas/attempt.h"
 #include "schemas/cause.h"
@@ -56,10 +57,18 @@ struct shard_facts {
 	atomic_int_fast64_t      clock_offset;  /* microseconds that service time is ahead */
 	struct delivery_counters deliveries;
 	struct issuance_counters issuances;
+	struct rule_skips        rule_skips;
 	atomic_uint_fast64_t     issuing; /* passes being issued */
 
 	struct histogram        record_commands; /* decided while a record was open (scale_items) */
 	const struct histogram *sync_times;      /* the store's, as long as it is open (scale_us) */
+};
+
+/* An action of a rule that could not be done. `reason` is static. */
+struct rule_skip {
+	struct uuid rule;
+	unsigned    action; /* which of the rule's, from 0 */
+	const char *reason;
 };
 
 struct delivery_queue;
@@ -80,6 +89,8 @@ struct request {
 	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
 	bool                      prepared;    /* the call was parked, and comes again */
 	struct uuid               drawn;       /* the last id that was drawn */
+	struct rule_skip         *skips;       /* noted on the way, RULE_ACTIONS_MAX at most */
+	unsigned                  skip_count;
 
 	/* What is the writer's alone. */
 	mono_us                   mono; /* of this turn */

@@ -48,8 +48,9 @@ enum outcome cli_call(struct cli *cli, enum message message, const struct accoun
 /* The same for an answer that is a list, in one part or many: prints one array. */
 enum outcome cli_call_list(struct cli *cli, enum message message, const struct account_id *account,
                            struct buffer *args);
-/* All of a command whose words are ACCOUNT FILE|-: the file is the one argument of the message. */
-enum outcome cli_put_file(struct cli *cli, enum message message);
+/* All of a command whose words are ACCOUNT FILE|-: the file is the first argument of the message, and the flag, if there is
+ * one (else NULL), the second. */
+enum outcome cli_put_file(struct cli *cli, enum message message, const char *flag);
 /* Calls, on the account's shard or (NULL) on all; each part goes to `on_part`. */
 enum outcome cli_call_parts(struct cli *cli, const struct request *request, service_part_fn on_part,
                             void *user);

@@ -4,7 +4,7 @@
 
 enum outcome rule_put(struct cli *cli)
 {
-	return cli_put_file(cli, MSG_RULE_PUT);
+	return cli_put_file(cli, MSG_RULE_PUT, "--force");
 }
 
 enum outcome rule_delete(struct cli *cli)

@@ -3,7 +3,7 @@
 
 enum outcome template_put(struct cli *cli)
 {
-	return cli_put_file(cli, MSG_TEMPLATE_PUT);
+	return cli_put_file(cli, MSG_TEMPLATE_PUT, NULL);
 }
 
 enum outcome template_list(struct cli *cli)

@@ -80,7 +80,7 @@ class rule_put:
             file["conditions"]["template_id"] = w.id_of(file["conditions"]["template_id"], "Template", a.id.replace("acc_", "tpl_") + "_999")
         if op["of"] is not None:
             file["id"] = w.id_of(op["of"], "Rule")
-        return Line(("rule", "put", a.id, "-"), json.dumps(file))
+        return Line(("rule", "put", a.id, "-", "--force"), json.dumps(file))
 
     def want(w, a, op, when):
         rule, template = w.thing(a, op["of"], "Rule"), None

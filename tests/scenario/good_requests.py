@@ -154,7 +154,7 @@ RULES = [RULE, {**RULE, "conditions": {"min_balance": 1, "every_n_scans": 2, "te
 
 
 def put_rule(shop, rule):
-    shop.service.cli("rule", "put", shop.account, "-", stdin=json.dumps(rule).replace("tpl_x", shop.templates["balance"]))
+    shop.service.cli("rule", "put", shop.account, "-", "--force", stdin=json.dumps(rule).replace("tpl_x", shop.templates["balance"]))
 
 
 def a_card(shop):

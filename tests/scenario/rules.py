@@ -25,12 +25,13 @@ def rule_file(event="pass.created", *actions, **changes):
     return {key: value for key, value in file.items() if value is not None}
 
 
-def put_file(shop, file):
-    return shop.service.cli("rule", "put", shop.account, "-", stdin=json.dumps(file))
+def put_file(shop, file, *options):
+    return shop.service.cli("rule", "put", shop.account, "-", *options, stdin=json.dumps(file))
 
 
 def put_rule(shop, *args, **changes):
-    put = put_file(shop, rule_file(*args, **changes))
+    """Makes one, though it may name rewards that are yet to come."""
+    put = put_file(shop, rule_file(*args, **changes), "--force")
     assert set(put) == {"id"}
     return put["id"]
 

@@ -179,6 +179,27 @@ static void note_settings(struct engine *engine, const struct request *request)
 	}
 }
 
+/* Of a fact that is saved, and of which a rule could not make what it should. Told the first time, and then as often as its
+ * count has a digit more. */
+static void tell_skips(struct engine *engine, const struct request *request)
+{
+	char account[ACCOUNT_ID_TEXT], rule[UUID_TEXT];
+	for (unsigned i = 0; i < request->skip_count; i++) {
+		const struct rule_skip *skip = &request->skips[i];
+		uint64_t                count = rule_skips_add(&engine->facts.rule_skips, skip->rule);
+		uint64_t                power = 1;
+		while (power * 10 <= count)
+			power *= 10;
+		if (count != power) continue;
+		account_id_text(request->account->id, account);
+		uuid_text(skip->rule, rule);
+		log_info("rule_action_skipped",
+		         "account=%s rule=%s action=%u reason=%s count=%llu request_id=%.*s", account, rule,
+		         skip->action, skip->reason, (unsigned long long)count,
+		         (int)request->call->request_id.size, (const char *)request->call->request_id.at);
+	}
+}
+
 static enum err save(struct engine *engine, struct request *request)
 {
 	enum err err;
@@ -195,6 +216,7 @@ static enum err save(struct engine *engine, struct request *request)
 	account_saw(&engine->accounts, &engine->writes, view);
 	numbers_saw(&engine->numbers, &engine->writes);
 	cleaning_saw(&engine->cleaning, &engine->writes, engine->service_now);
+	tell_skips(engine, request);
 	note_settings(engine, request);
 	enum err issued = issuance_saw(&engine->issuance, &engine->writes, engine->now);
 	enum err noticed = due_saw(&engine->notices, &engine->writes, view);

@@ -3,6 +3,9 @@
 #include "actors/shard/operator_file.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/fields/rule.h"
+#include "store/reward.h"
+
+#include <stdio.h>
 
 /* The row that is replaced, or a new one. */
 static enum err begin_row(struct request *request, const struct operator_file *file, struct outcome *outcome,
@@ -28,6 +31,25 @@ static enum err check_template(const struct request *request, const struct rule 
 	                     .via.str = {(uint32_t)text.size, (const char *)text.at}};
 	enum err       err = text.size ? choose_template(request, &id, &number) : OK;
 	return err ? blame(outcome, err, span_str("conditions.template_id")) : OK;
+}
+
+/* Does the account have the rewards that it assigns, archived or not? */
+static enum err check_slugs(struct request *request, const struct rule *rule, struct outcome *outcome)
+{
+	enum { NAME_TEXT = 32 };
+	struct reward reward;
+	enum err      err = OK;
+	for (unsigned i = 0; !err && i < rule->action_count; i++) {
+		struct span slug = rule->actions[i].text;
+		if (rule->actions[i].kind != RULE_ASSIGN_REWARD) continue;
+		err = reward_by_slug(request->view, request->account->id, slug, &reward);
+		if (err != ERR_NOT_FOUND) continue;
+		char *field = msgpack_zone_malloc(request->zone, NAME_TEXT);
+		if (!field) return ERR_NO_MEMORY;
+		snprintf(field, NAME_TEXT, "actions[%u].slug", i);
+		return refuse(outcome, REASON(RULE_SLUG, field, .given = slug));
+	}
+	return err;
 }
 
 /* Is there room for it beside the account's others? */
@@ -94,6 +116,9 @@ enum err on_RULE_PUT(struct request *request, struct outcome *outcome)
 	if (rule_read(file->json, &rule, &file->fault)) return operator_file_blame(outcome, file);
 	if ((err = begin_row(request, file, outcome, &row))) return err;
 	if ((err = check_template(request, &rule, outcome))) return err;
+	if (!arg_boolean(&request->args[ARG_RULE_PUT_force], false) &&
+	    (err = check_slugs(request, &rule, outcome)))
+		return err;
 	if ((err = account_load_rules(request->view, request->account))) return err;
 	if ((err = check_room(request->account->rules, row.id, &rule, outcome))) return err;
 	if ((err = store_rule(request, outcome, &row, &rule))) return err;

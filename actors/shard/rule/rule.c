@@ -127,16 +127,18 @@ enum err rules_plan(struct request *request, enum event_kind event, const struct
 /* What they do -------------------------------------------------------------------------------------------- */
 
 static enum err add_balance(struct request *request, const struct rules_plan *plan, int64_t amount,
-                            bool *done)
+                            const char **refused)
 {
 	struct hot_at pass;
 	const struct template *template;
 	enum err err = hot_get(request->view, plan->account, plan->number, &pass);
 	if (err || (err = pass_template(request, &pass.now, &template))) return err;
 	struct hot after = pass.now;
-	if (pass_plan_balance(template, pass.now.balance, amount, &after.balance)) return OK;
+	if ((err = pass_plan_balance(template, pass.now.balance, amount, &after.balance))) {
+		*refused = err_code(err);
+		return OK;
+	}
 	struct ledger_row row = {.what = LEDGER_RULE, .delta = amount};
-	*done = true;
 	if ((err = pass_change(request, &pass, after, row))) return err;
 	return fan_out(request, EVENT_PASS_BALANCE_UPDATE, plan->number);
 }
@@ -148,29 +150,43 @@ static bool is_refusal(enum err err)
 }
 
 static enum err assign(struct request *request, const struct rules_plan *plan,
-                       const struct assignment *assignment, bool *done)
+                       const struct assignment *assignment, const char **refused)
 {
 	struct hot_at   pass;
 	struct assigned made;
 	enum err        err = hot_get(request->view, plan->account, plan->number, &pass);
 	if (err) return err;
 	err = entitlement_assign(request, &pass, assignment, SOURCE_AUTOMATIC, &made);
-	*done |= !err;
-	return is_refusal(err) ? OK : err;
+	if (!is_refusal(err)) return err;
+	*refused = made.refused ? cause_name(made.refused) : err_code(err);
+	return OK;
 }
 
-/* *done: something was. */
+/* *refused: why it cannot be done. */
 static enum err act(struct request *request, const struct rules_plan *plan, const struct rule_due *due,
-                    unsigned which, bool *done)
+                    unsigned which, const char **refused)
 {
 	const struct rule_action *action = &due->rule->rule.actions[which];
 	switch (action->kind) {
 	case RULE_ASSIGN_REWARD:
-		return due->assignments ? assign(request, plan, &due->assignments[which], done) : OK;
-	case RULE_ADD_BALANCE: return add_balance(request, plan, action->amount, done);
-	case RULE_SEND_NOTIFICATION: *done = true; return notify_pass(request, plan->number, action->text);
+		if (due->assignments) return assign(request, plan, &due->assignments[which], refused);
+		*refused = err_code(ERR_REWARDS_DISABLED);
+		return OK;
+	case RULE_ADD_BALANCE: return add_balance(request, plan, action->amount, refused);
+	case RULE_SEND_NOTIFICATION: return notify_pass(request, plan->number, action->text);
 	case RULE_ACTION_KINDS: break;
 	}
+	return OK;
+}
+
+static enum err note_skip(struct request *request, struct uuid rule, unsigned action, const char *reason)
+{
+	if (!request->skips)
+		request->skips = arena_take(view_arena(request->view),
+		                            sizeof *request->skips * RULE_ACTIONS_MAX);
+	if (!request->skips) return ERR_NO_MEMORY;
+	must(request->skip_count < RULE_ACTIONS_MAX);
+	request->skips[request->skip_count++] = (struct rule_skip){rule, action, reason};
 	return OK;
 }
 
@@ -180,8 +196,11 @@ static enum err run(struct request *request, const struct rules_plan *plan, cons
 	const struct rule *rule = &due->rule->rule;
 	bool               done = false;
 	for (unsigned i = 0; i < rule->action_count; i++) {
-		enum err err = act(request, plan, due, i, &done);
+		const char *refused = NULL;
+		enum err    err = act(request, plan, due, i, &refused);
+		if (!err && refused) err = note_skip(request, due->rule->id, i, refused);
 		if (err) return err;
+		done |= !refused;
 	}
 	if (!done || !rule->once_per_pass) return OK;
 	return rule_fired_put(request->view, plan->account, due->rule->id, plan->number);

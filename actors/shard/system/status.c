@@ -98,7 +98,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	const char *issuer = !atomic_load(&facts->issuer_up)      ? "down"
 	                     : atomic_load(&facts->issuer_paused) ? "paused"
 	                                                          : "up";
-	msgpack_pack_map(&pk, 20 + DISK_MEMBERS + BACKLOG_MEMBERS);
+	msgpack_pack_map(&pk, 21 + DISK_MEMBERS + BACKLOG_MEMBERS);
 	pack_count(&pk, "index", facts->index);
 	pack_count(&pk, "epoch", facts->epoch);
 	pack_count(&pk, "accounts", accounts);
@@ -114,6 +114,7 @@ enum err on_SHARD_STATUS(struct request *request, struct outcome *outcome)
 	pack_count(&pk, "issuing", atomic_load(&facts->issuing));
 	pack_count(&pk, "issued_fetched", atomic_load(&facts->issuances.issued));
 	pack_count(&pk, "issue_failures", atomic_load(&facts->issuances.failed));
+	pack_count(&pk, "rule_actions_skipped", atomic_load(&facts->rule_skips.all));
 	pack_histogram("issuance_histogram", &facts->issuances.times, &pk);
 	pack_text(&pk, "issuer");
 	pack_text(&pk, issuer);
