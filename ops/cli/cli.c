@@ -266,7 +266,7 @@ static void tell_misuse(const struct verb *verb, const struct cli *cli, const ch
 	if (*why) fprintf(stderr, "stampede: %s\n", why);
 }
 
-static int run(const struct verb *verb, int argc, char **argv)
+static enum outcome run(const struct verb *verb, int argc, char **argv)
 {
 	struct cli   cli = {.args = {.count = argc, .words = argv}};
 	struct usage usage;
@@ -284,7 +284,7 @@ static int run(const struct verb *verb, int argc, char **argv)
 	if (outcome == MISUSED) tell_misuse(verb, &cli, why);
 	service_close(&cli.service);
 	buffer_free(&cli.out);
-	return (int)outcome;
+	return outcome;
 }
 
 /* help [NOUN [VERB]] */
@@ -301,7 +301,7 @@ static enum outcome help(int argc, char **argv)
 	return DONE;
 }
 
-int cli_main(int argc, char **argv)
+static enum outcome choose(int argc, char **argv)
 {
 	int                words = 0;
 	const struct verb *verb = find(argc, argv, &words);
@@ -318,4 +318,9 @@ int cli_main(int argc, char **argv)
 		return help(1, argv);
 	if (!verb) return misuse(argc, argv);
 	return run(verb, argc - words, argv + words);
+}
+
+int cli_main(int argc, char **argv)
+{
+	return (int)choose(argc, argv);
 }

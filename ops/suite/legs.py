@@ -12,6 +12,7 @@ import tally
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"]
 PLAIN, ASAN, TSAN, FUZZ = "build", "build-asan", "build-tsan", "build-fuzz"
+SANITIZER = re.compile(r"runtime error:|Sanitizer")  # in a service's log: a failure at once, however often it passes
 SANITIZE = {
     ASAN: ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1"],  # -g: a third of the compiler's time
     TSAN: ["-Db_sanitize=thread", "-Db_lundef=false"],
@@ -102,10 +103,11 @@ def scenarios(run, directory, marks, extra=()):
         status, output = run.command(*PYTEST, "-n", str(2 * run.cores), "--dist", "loadfile", "-m", marks, f"--junitxml={report}",
                                      *extra, "tests/scenario", env={**env, **sanitizer})
     found = tally.Scenarios(report)
-    run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items()]
+    reported = {node: words for node, words in found.failures.items() if SANITIZER.search("\n".join(words))}
+    run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items() if node not in reported]
     if not found.passed or (status and not found.failures):
         return found.passed, 1, [f"pytest ended with {status}", *tally.end_of(output)]
-    return found.passed, 0, []
+    return found.passed, len(reported), [line for node, words in reported.items() for line in (node, *words)]
 
 
 def scenarios_asan(run):

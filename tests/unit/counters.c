@@ -14,7 +14,13 @@ static int64_t        balances[PASSES];
 static uint16_t       templates[PASSES];
 static uint64_t       bits[PASSES / 64 + 1];
 
-TestSuite(counters, .init = begin, .fini = end);
+static void end_all(void)
+{
+	account_templates_free(&account.templates);
+	end();
+}
+
+TestSuite(counters, .init = begin, .fini = end_all);
 
 /* The second template has no counter; the account is said to have none longer than `width`. */
 static void furnish(uint32_t width)
@@ -23,6 +29,7 @@ static void furnish(uint32_t width)
 	                           "\"type\":\"number\",\"locked\":true}]}",
 	                  without[] = "{\"name\":\"n\",\"loyalty_type\":\"none\",\"fields\":[]}";
 	struct tally tally = {.made = PASSES, .width = width};
+	account_templates_free(&account.templates);
 	account.templates = account_templates_new(TEMPLATES);
 	for (uint32_t i = 1; i <= TEMPLATES; i++) {
 		struct row_key key = key_u32(account.id, i);
