@@ -3,8 +3,9 @@
  * Reading: yajl finds the tokens, and this file builds the tree from its callbacks. yajl is given the arena
  * for its own memory, so that once the arena's first block exists a small body costs no malloc at all.
  * Strings without escapes and all numbers are left where they are in the caller's text. yajl is laxer than we
- * promise in four things, so they are checked here: UTF-8 (it looks at lead bytes only), lone surrogates (it
- * writes a question mark), duplicate keys (it does not look), and white space (it knows two kinds too many).
+ * promise in five things, so they are checked here: UTF-8 (it looks at lead bytes only), lone surrogates (it
+ * writes a question mark), duplicate keys (it does not look), white space (it knows two kinds too many), and what stands
+ * behind the value (it lets half a token pass).
  *
  * Writing: straight into a buffer, from our tree or from msgpack. */
 #include "schemas/json.h"
@@ -24,8 +25,10 @@ struct reader {
 	struct json  *last[JSON_DEPTH_MAX]; /* the newest member of each */
 	unsigned      depth;
 	unsigned      values; /* made so far */
-	struct span   key;    /* read, its value not yet */
-	struct span   twice;  /* the key that stands twice in an object; at NULL: none does */
+	yajl_handle   handle;
+	size_t        end;   /* of the root, in the text */
+	struct span   key;   /* read, its value not yet */
+	struct span   twice; /* the key that stands twice in an object; at NULL: none does */
 	enum err      err;
 };
 
@@ -155,6 +158,14 @@ static bool keep_bytes(struct reader *reader, const void *at, size_t size, struc
 	return true;
 }
 
+/* Called at the end of each value: that of the root is looked at behind the parse. yajl counts its bytes as it goes, and from
+ * 0 again once it is told that there are no more: then a number has ended, with the text. */
+static int ended(struct reader *reader)
+{
+	if (reader->depth == 0 && reader->end == 0) reader->end = yajl_get_bytes_consumed(reader->handle);
+	return 1;
+}
+
 /* NULL: the reason is in reader->err. */
 static struct json *add(struct reader *reader, enum json_kind kind)
 {
@@ -185,7 +196,7 @@ static int add_text(struct reader *reader, enum json_kind kind, const void *at, 
 {
 	struct json *value = add(reader, kind);
 	if (!value) return 0;
-	return keep_bytes(reader, at, size, &value->text) ? 1 : stop(reader, ERR_NO_MEMORY);
+	return keep_bytes(reader, at, size, &value->text) ? ended(reader) : stop(reader, ERR_NO_MEMORY);
 }
 
 static int add_container(struct reader *reader, enum json_kind kind)
@@ -200,12 +211,12 @@ static int add_container(struct reader *reader, enum json_kind kind)
 
 static int on_null(void *reader)
 {
-	return add(reader, JSON_NULL) != NULL;
+	return add(reader, JSON_NULL) ? ended(reader) : 0;
 }
 
 static int on_boolean(void *reader, int truth)
 {
-	return add(reader, truth ? JSON_TRUE : JSON_FALSE) != NULL;
+	return add(reader, truth ? JSON_TRUE : JSON_FALSE) ? ended(reader) : 0;
 }
 
 static int on_number(void *reader, const char *at, size_t size)
@@ -233,7 +244,7 @@ static int on_end_object(void *context)
 {
 	struct reader *reader = context;
 	enum err       err = check_keys(reader, reader->open[--reader->depth]);
-	return err ? stop(reader, err) : 1;
+	return err ? stop(reader, err) : ended(reader);
 }
 
 static int on_start_array(void *reader)
@@ -244,7 +255,14 @@ static int on_start_array(void *reader)
 static int on_end_array(void *reader)
 {
 	((struct reader *)reader)->depth--;
-	return 1;
+	return ended(reader);
+}
+
+static bool is_blank(struct span text, size_t from)
+{
+	while (from < text.size && text.at[from] && strchr(" \t\r\n", text.at[from]))
+		from++;
+	return from == text.size;
 }
 
 static enum err parse(struct span text, struct arena *arena, struct json **value, struct span *twice)
@@ -267,13 +285,16 @@ static enum err parse(struct span text, struct arena *arena, struct json **value
 	struct reader    reader = {.arena = arena, .text = text};
 	yajl_handle      handle = yajl_alloc(&callbacks, &memory, &reader);
 	if (!handle) return ERR_NO_MEMORY;
+	reader.handle = handle;
 	yajl_config(handle, yajl_dont_validate_strings, 1); /* done above, and better */
 	yajl_status status = yajl_parse(handle, text.at, text.size);
+	if (!reader.end) reader.end = text.size; /* no value has ended, or it ends with the text */
 	if (status == yajl_status_ok) status = yajl_complete_parse(handle);
 	yajl_free(handle);
 	*twice = reader.twice;
 	if (reader.err) return reader.err;
-	if (status != yajl_status_ok || !reader.root) return ERR_INVALID_REQUEST;
+	if (status != yajl_status_ok || !reader.root || !is_blank(text, reader.end))
+		return ERR_INVALID_REQUEST;
 	*value = reader.root;
 	return OK;
 }

@@ -76,6 +76,8 @@ BODIES = [
     (b'{"pass_id":"\\x"}', "escape", "column 13"),
     (b'{"pass_id":"a\nb"}', "control character", "column 14"),
     (GOOD.encode() + b"{}", "more behind", "column 16"),
+    (GOOD.encode() + b'"', "more behind", "column 16"),
+    (GOOD.encode() + b'\n"}', "more behind", "line 2, column 1"),
     (b"[]", "empty array", "send {}"),
     (b'["a"]', "is an array", "JSON object"),
     (b'"a"', "is a string"),
