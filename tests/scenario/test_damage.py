@@ -18,6 +18,8 @@ import pytest
 from crowd import Crowd
 from harness import Service, wait_for
 
+pytestmark = pytest.mark.plain
+
 FLIPS = int(os.environ.get("STAMPEDE_FLIPS", "1"))
 HOW = ("stop", "kill")
 NAMED = "journal|segment|record|identity|snapshot|tables|trust|version|master"

@@ -13,6 +13,8 @@ from rewards import offer
 from rules import put_rule
 from shop import Shop, path_of, template_file
 
+pytestmark = pytest.mark.plain
+
 TEMPLATES, FIELDS = 300, 64
 RULES, ACTIVE = 150, 30
 OPEN = 300  # entitlements that one assignment replaces

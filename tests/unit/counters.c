@@ -127,6 +127,7 @@ Test(counters, of_an_account_without_templates_hold_nothing)
 	struct columns   columns = {.made = PASSES, .of = {.balance = balances, .template = templates}};
 	struct selection selection = {.made = PASSES, .bits = bits};
 	uint64_t        *found;
+	account_templates_free(&account.templates);
 	account.templates = account_templates_new(0);
 	cr_assert_eq(counters_search(&request, span_str("1"), &columns, &selection, &found), OK);
 	for (unsigned i = 0; i < PASSES / 64; i++)
