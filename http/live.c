@@ -4,6 +4,7 @@
 #include "http/live.h"
 #include "actors/rt/log.h"
 #include "actors/rt/tls_pair.h"
+#include "http/access_log.h"
 #include "http/tls.h"
 
 #include <stdlib.h>
@@ -67,6 +68,7 @@ void live_turn(struct service *service, struct child *child, struct live **befor
 	if (*before || !(fresh = take(child, &err))) return;
 	atomic_store_explicit(&service->live, fresh, memory_order_release);
 	*before = live;
+	access_log_reopen(service->access); /* it may have been renamed, as rotation does */
 }
 
 void live_end(struct service *service, struct live **before)

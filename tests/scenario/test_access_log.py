@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import threading
 from urllib.parse import urlsplit
@@ -169,6 +170,22 @@ def test_the_file_is_for_its_group_and_is_gone_on_with(logged):
     logged.shop.client.address = logged.service.http
     logged.line_of(logged.shop.client.get("/v1/passes"))
     logged.line_of(first)
+
+
+@pytest.mark.parametrize("how", ["reload", "HUP"])
+def test_a_reload_opens_the_file_again(logged, how):
+    """As rotation wants it: what was renamed stays as it is, and a new file is made."""
+    logged.line_of(logged.shop.client.get("/v1/passes"))
+    rotated = logged.path.with_suffix(".1")
+    logged.path.rename(rotated)
+    if how == "reload":
+        logged.service.cli("reload")
+    else:
+        logged.service.process.send_signal(signal.SIGHUP)
+    wait_for(logged.path.exists, 10, "a new file")
+    before = rotated.read_bytes()
+    logged.line_of(logged.shop.client.get("/v1/passes"))
+    assert rotated.read_bytes() == before
 
 
 def current_umask():

@@ -67,6 +67,11 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
 	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	/* Shown under its other id it would tell whose it was: the key is spent. */
+	if (pass.now.flags & HOT_ERASED) {
+		outcome->flags = 0;
+		return ERR_IDEMPOTENCY_KEY_REUSED;
+	}
 	outcome->recipe = *recipe;
 	outcome->began = pass.now.status == PASS_CREATING;
 	return pass_show(request, &pass, outcome->payload);
