@@ -11,7 +11,7 @@ struct args {
 	int    count;
 	char **words; /* taken ones are NULL */
 	bool   wrong;
-	char   why[128]; /* of the first that is: what it should be; "": nothing more is known */
+	char   why[1024]; /* of the first that is: what it should be; "": nothing more is known */
 };
 
 const char *args_option(struct args *args, const char *name); /* its value; NULL: not given */

@@ -200,6 +200,7 @@ enum outcome backup_alone(struct cli *cli)
 	enum outcome    outcome;
 	enum err        err;
 
+	if (!*to) snprintf(cli->args.why, sizeof cli->args.why, "TO_DIR is empty");
 	if (!args_end(&cli->args) || !*to) return MISUSED;
 	if ((err = service_open(cli->data, &cli->service))) return cli_fail(cli, err, NULL);
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);

@@ -19,7 +19,8 @@ static enum outcome take_refusal(struct cli *cli, struct span refusal)
 	                (message = json_member(value, "message"));
 
 	if (is_usage) {
-		fprintf(stderr, "%.*s\n", (int)message->text.size, (const char *)message->text.at);
+		snprintf(cli->args.why, sizeof cli->args.why, "%.*s", (int)message->text.size,
+		         (const char *)message->text.at);
 		outcome = MISUSED;
 	} else {
 		outcome = offline_fail(cli, refusal);

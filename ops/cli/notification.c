@@ -22,11 +22,13 @@ enum outcome notification_schedule(struct cli *cli)
 	msgpack_packer    packer = buffer_packer(&args);
 	wall_us           time;
 
+	if (pass_id && audience)
+		snprintf(cli->args.why, sizeof cli->args.why, "give --pass or --audience, not both");
 	if (!args_end(&cli->args) || !message || !at || !pass_id == !audience) return MISUSED;
 	if (!cli_account(cli, id, &account)) return FAILED;
 	if (!rfc3339_read(span_str(at), &time))
 		return cli_fail_field(cli, ERR_INVALID_INPUT, span_str("scheduled_at"),
-		                      "--at must be a time as RFC 3339 has it.");
+		                      "--at must be an RFC 3339 date-time such as 2026-11-26T10:00:00Z.");
 	msgpack_pack_array(&packer, ARGS_NOTIFICATION_SCHEDULE);
 	pack_optional(&packer, pass_id);
 	pack_optional(&packer, audience);
