@@ -170,7 +170,7 @@ def controls(run):
 
 def model(run):
     env = {"STAMPEDE_BUILD": str(run.root / PLAIN), "STAMPEDE_SEED": str(run.seed)}
-    rounds = [("200000", "2", ["--kills"])] if run.everything else [("20000", "2", []), ("2000", "1", ["--kills"])]
+    rounds = [("200000", "4", ["--kills"])] if run.everything else [("20000", "2", []), ("2000", "1", ["--kills"])]
     return tally.add(check(run, "tests/model/run", "--steps", steps, "--workers", workers, *words, env=env)
                      for steps, workers, words in rounds)
 
@@ -193,6 +193,7 @@ WAITING = [("scenarios, ASan and UBSan", scenarios_asan), ("scenarios, plain bui
 COMPUTING = [("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
              ("store with failing calls", failing_calls), ("store after crashes", crash_states),
              ("threads of the store, TSan", store_threads),
-             ("threads of the accounts, TSan", account_threads), ("build of the fuzz targets", build_fuzz)]
+             ("threads of the accounts, TSan", account_threads), ("build of the fuzz targets", build_fuzz),
+             ("fuzz targets", fuzz)]
 COMPUTING_ALL = [("units, crashes and threads on the other build", rest_of_both_builds)]
-LAST = [("fuzz targets", fuzz), ("failed scenarios once more", repeat_failed)]
+LAST = [("failed scenarios once more", repeat_failed)]
