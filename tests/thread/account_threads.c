@@ -120,7 +120,7 @@ static void write_round(uint32_t round)
 
 static void commit(void)
 {
-	store_submit(store, (wall_us){1});
+	shop_submit(store, (wall_us){1});
 	shop_settle(store);
 	must(!store_commit(store));
 }
