@@ -3,7 +3,7 @@
 
 /* A line of JSON for each answered request of the public listener, for --access-log: time, request_id, account, key_id,
  * method, route, status, bytes (of the body), us (from its arrival in the loop to its answer). `route` is the row of
- * routes.def, never the path, which may name a holder's pass; what is not known is null. The account is the one that the
+ * schemas/api/, never the path, which may name a holder's pass; what is not known is null. The account is the one that the
  * request's key or link names, unless that was refused; the key's id is what the shard found.
  *
  * Threads that serve only put lines into a buffer of ACCESS_LOG_BYTES; one thread writes them. It may wait, for a disk or

@@ -4,7 +4,7 @@
 #include "http/access_log.h"
 #include "http/answer.h"
 #include "http/shard_metrics.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 
 enum { READY_DEADLINE_MS = 1000 }; /* a call ends CALL_DEADLINE_GRACE_MS after it: within 2 s in all */
 

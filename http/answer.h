@@ -13,7 +13,7 @@ enum err answer_shown(const struct request *request, enum err err);
 /* The headers that go with a status of refusal: Retry-After, Allow, WWW-Authenticate. */
 void answer_error_headers(struct request *request, int status);
 
-/* The kinds of routes.def, from a shard's good reply. */
+/* The kinds of answers of a route, from a shard's good reply. */
 void answer_reply(struct request *request, const struct reply *reply);
 
 /* The answer so far to an operation that has begun, of the kind BEGUN: kept until answer_reply() has the last, or

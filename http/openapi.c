@@ -22,10 +22,10 @@ struct document {
 
 /* --- fields of requests --- */
 
-static void put_range(struct buffer *out, const struct field *field, const struct told *told)
+static void put_range(struct buffer *out, const struct field *field, const struct shown *shown)
 {
-	long long max = told->characters ? told->characters : field->max;
-	bool      is_text = field->type == TYPE_STRING || (field->type == TYPE_VALUE && told->characters);
+	long long max = shown->characters ? shown->characters : field->max;
+	bool      is_text = field->type == TYPE_STRING || (field->type == TYPE_VALUE && shown->characters);
 	if (field->type == TYPE_INTEGER) {
 		put(out, "'minimum':%lld", (long long)field->min);
 		if (field->max < INT64_MAX) put(out, "'maximum':%lld", (long long)field->max);
@@ -35,7 +35,7 @@ static void put_range(struct buffer *out, const struct field *field, const struc
 	}
 }
 
-static void put_field_type(struct buffer *out, const struct field *field, const struct told *told)
+static void put_field_type(struct buffer *out, const struct field *field, const struct shown *shown)
 {
 	static const enum shape shapes[] = {
 	    [TYPE_STRING] = SHAPE_STRING,  [TYPE_INTEGER] = SHAPE_INTEGER,   [TYPE_BOOLEAN] = SHAPE_BOOLEAN,
@@ -43,25 +43,24 @@ static void put_field_type(struct buffer *out, const struct field *field, const 
 	    [TYPE_STRINGS] = SHAPE_STRING, [TYPE_TIME] = SHAPE_TIME,         [TYPE_VALUE] = SHAPE_STRING,
 	    [TYPE_UUID] = SHAPE_UUID,      [TYPE_PLATFORM] = SHAPE_Platform,
 	};
-	enum shape shape = told->shape == SHAPE_PLAIN ? shapes[field->type] : told->shape;
+	enum shape shape = shown->shape == SHAPE_PLAIN ? shapes[field->type] : shown->shape;
 	bool       repeats = field->type == TYPE_STRINGS;
 	if (repeats) put(out, "'type':'array','items':{");
 	put_type(out, shape, field->type == TYPE_NULLABLE);
-	put_range(out, field, told);
+	put_range(out, field, shown);
 	if (repeats) put(out, "}");
-	if (*told->standing) put(out, "'default':%s", told->standing);
+	if (*shown->standing) put(out, "'default':%s", shown->standing);
 }
 
-static void put_parameter(struct buffer *out, enum message message, const struct field *field)
+static void put_parameter(struct buffer *out, const struct field *field, const struct shown *shown)
 {
-	const struct told *told = field_told(message, field->name);
-	bool               in_path = field->source == FROM_PATH;
+	bool in_path = field->source == FROM_PATH;
 	put(out, "{'name':'%s','in':'%s'", field->name, in_path ? "path" : "query");
-	put_text(out, "description", told->about);
+	put_text(out, "description", shown->about);
 	if (in_path) put(out, "'required':true");
 	if (field->type == TYPE_STRINGS) put(out, "'style':'form','explode':true");
 	put(out, "'schema':{");
-	put_field_type(out, field, told);
+	put_field_type(out, field, shown);
 	put(out, "}}");
 }
 
@@ -72,7 +71,7 @@ static void put_parameters(struct buffer *out, const struct route *route)
 	put(out, "'parameters':[");
 	for (unsigned i = 0; i < count; i++)
 		if (fields[i].source == FROM_PATH || fields[i].source == FROM_QUERY)
-			put_parameter(out, route->message, &fields[i]);
+			put_parameter(out, &fields[i], argument_shown(route->message, i));
 	if (operation_traits(route) & WRITES) put(out, "{'$ref':'#/components/parameters/IdempotencyKey'}");
 	put(out, "{'$ref':'#/components/parameters/RequestId'}]");
 }
@@ -87,10 +86,10 @@ static void put_body(struct buffer *out, const struct route *route)
 	         "'additionalProperties':false,'properties':{");
 	for (unsigned i = 0; i < count; i++) {
 		if (fields[i].source != FROM_BODY) continue;
-		const struct told *told = field_told(route->message, fields[i].name);
+		const struct shown *shown = argument_shown(route->message, i);
 		put(out, "'%s':{", fields[i].name);
-		put_text(out, "description", told->about);
-		put_field_type(out, &fields[i], told);
+		put_text(out, "description", shown->about);
+		put_field_type(out, &fields[i], shown);
 		put(out, "}");
 	}
 	put(out, "},'required':[");
@@ -251,7 +250,7 @@ static void put_operation(struct document *document, const struct route *route)
 	put(out, "}}");
 }
 
-static bool is_told(const struct route *route)
+static bool is_public(const struct route *route)
 {
 	return operation_of(route);
 }
@@ -260,9 +259,9 @@ static bool is_told(const struct route *route)
 static bool begins_path(unsigned index)
 {
 	for (unsigned i = 0; i < index; i++)
-		if (is_told(route_row(i)) && !strcmp(route_row(i)->path, route_row(index)->path))
+		if (is_public(route_row(i)) && !strcmp(route_row(i)->path, route_row(index)->path))
 			return false;
-	return is_told(route_row(index));
+	return is_public(route_row(index));
 }
 
 static void put_paths(struct document *document)
@@ -272,7 +271,7 @@ static void put_paths(struct document *document)
 		if (!begins_path(first)) continue;
 		put(document->out, "'%s':{", route_row(first)->path);
 		for (unsigned i = first; i < ROUTE_COUNT; i++)
-			if (is_told(route_row(i)) && !strcmp(route_row(i)->path, route_row(first)->path))
+			if (is_public(route_row(i)) && !strcmp(route_row(i)->path, route_row(first)->path))
 				put_operation(document, route_row(i));
 		put(document->out, "}");
 	}

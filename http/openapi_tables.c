@@ -54,20 +54,37 @@ static const struct {
 #include "http/document.def"
 };
 
-#define R(method, path, message, status, answer, group, type, summary, errors) \
-	[ROUTE_##message] = {#group, SHAPE_##type, summary, errors},
-#define P(method, path, message, status, answer)
+#define ROUTE(op, method, path, status, answer, group, type, summary, errors) \
+	[ROUTE_##op] = {#group, SHAPE_##type, summary, errors},
 static const struct operation operations[ROUTE_COUNT] = {
-#include "http/routes.def"
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
 };
 
-static const struct told tellings[] = {
-#define TELL(message, field, type, characters, standing, about) \
-	{#message, #field, SHAPE_##type, characters, standing, about},
-#include "http/fields.def"
-#undef TELL
+/* In the order of message_fields(). */
+#define OP(op, ...) static const struct shown shown_##op[] = {
+#define IN(op, name, source, field_type, need, min, max, type, characters, standing, about) \
+	{SHAPE_##type, characters, standing, about},
+#define SELF(...) {SHAPE_PLAIN, 0, "", ""},
+#define ARG(...)  {SHAPE_PLAIN, 0, "", ""},
+#define END(op)                        \
+	{                              \
+		SHAPE_PLAIN, 0, "", "" \
+	}                              \
+	}                              \
+	;
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
+
+static const struct shown *const shown_lists[MSG_COUNT] = {
+#define OP(op, ...) [MSG_##op] = shown_##op,
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
 };
-enum { COMMON_COUNT = sizeof common / sizeof *common, TELLINGS = sizeof tellings / sizeof *tellings };
+enum { COMMON_COUNT = sizeof common / sizeof *common };
 
 const struct tag *tags(void)
 {
@@ -80,16 +97,9 @@ const struct operation *operation_of(const struct route *route)
 	return operation->tag ? operation : NULL;
 }
 
-const struct told *field_told(enum message message, const char *field)
+const struct shown *argument_shown(enum message message, unsigned argument)
 {
-	static const struct told nothing = {"ANY", "", SHAPE_PLAIN, 0, "", ""};
-	const struct told       *told = &nothing;
-	for (unsigned i = 0; i < TELLINGS; i++) {
-		if (strcmp(tellings[i].field, field) != 0) continue;
-		if (!strcmp(tellings[i].message, message_row(message)->name)) return &tellings[i];
-		if (!strcmp(tellings[i].message, "ANY")) told = &tellings[i];
-	}
-	return told;
+	return &shown_lists[message][argument];
 }
 
 /* --- errors --- */
@@ -149,11 +159,11 @@ static bool route_has_gap(const struct route *route, char text[128])
 	snprintf(text, 128, "%s: no such group in http/document.def", name);
 	if (!is_tag(operation->tag)) return true;
 	for (unsigned i = 0; i < count; i++) {
-		const struct told *told = field_told(route->message, fields[i].name);
-		snprintf(text, 128, "%s: no row for %s in http/fields.def", name, fields[i].name);
-		if (fields[i].source != FROM_SELF && !*told->about) return true;
-		snprintf(text, 128, "%s: no type for %s in http/fields.def", name, fields[i].name);
-		if (fields[i].type == TYPE_VALUE && told->shape == SHAPE_PLAIN) return true;
+		const struct shown *shown = argument_shown(route->message, i);
+		snprintf(text, 128, "%s: %s has no words for the document", name, fields[i].name);
+		if (fields[i].source != FROM_SELF && !*shown->about) return true;
+		snprintf(text, 128, "%s: %s has no type for the document", name, fields[i].name);
+		if (fields[i].type == TYPE_VALUE && shown->shape == SHAPE_PLAIN) return true;
 	}
 	return false;
 }

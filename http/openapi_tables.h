@@ -2,8 +2,8 @@
 #include "http/route.h"
 #include "schemas/fields.h"
 
-/* The tables that say of the interface what no code needs to know: the last columns of routes.def,
- * document.def, fields.def, schemas/objects.def. */
+/* The tables that say of the interface what no code needs to know: the last columns of the rows of schemas/api/,
+ * document.def, schemas/objects.def. */
 
 enum { ALWAYS = 0, NULLABLE = 1, SOMETIMES = 2, LIST = 4 };
 
@@ -42,12 +42,11 @@ struct operation {
 	uint64_t    errors; /* its own, 1 << number */
 };
 
-struct told {
-	const char *message; /* "ANY": of all */
-	const char *field;
+/* What the document says of an argument beside its struct field. */
+struct shown {
 	enum shape  shape;
-	int         characters;
-	const char *standing; /* its default */
+	int         characters; /* the most; 0: as the field's max has it */
+	const char *standing;   /* its default */
 	const char *about;
 };
 
@@ -59,9 +58,8 @@ const struct tag       *tags(void); /* the last one has no name */
 
 /* NULL: a page, of which the document does not tell. */
 const struct operation *operation_of(const struct route *route);
-/* A field without a row of its own is told without words. */
-const struct told *field_told(enum message message, const char *field);
-unsigned           operation_traits(const struct route *route);
+const struct shown     *argument_shown(enum message message, unsigned argument);
+unsigned                operation_traits(const struct route *route);
 
 /* All errors that the operation may answer; all that have that status: masks, 1 << number. */
 uint64_t operation_errors(const struct route *route);

@@ -7,7 +7,7 @@
 #include "http/page.h"
 #include "http/answer.h"
 #include "http/card.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "schemas/lines.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "http/idempotency_key.h"
 #include "http/openapi.h"
 #include "http/page.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 
 #include <strings.h>
 

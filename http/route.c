@@ -1,4 +1,4 @@
-/* From a method and a path to a row of routes.def. The table is short and its paths differ early, so that a
+/* From a method and a path to a route. The table is short and its paths differ early, so that a
  * walk down the rows, comparing in place, costs less than building anything cleverer. */
 #include "http/route.h"
 #include "schemas/fields.h"
@@ -6,13 +6,12 @@
 #include <stdio.h>
 
 static const struct route rows[ROUTE_COUNT] = {
-#define P(method, path, message, status, answer) \
-	[ROUTE_##message] = {METHOD_##method, path, MSG_##message, status, ANSWER_##answer},
-#define R(method, path, message, status, answer, group, type, summary, errors) \
-	P(method, path, message, status, answer)
-#include "http/routes.def"
-#undef R
-#undef P
+#define ROUTE(op, method, path, status, answer, ...) \
+	[ROUTE_##op] = {METHOD_##method, path, MSG_##op, status, ANSWER_##answer},
+#define PAGE ROUTE
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
 };
 
 static const char *const method_texts[METHOD_COUNT] = {"GET", "POST", "PUT", "PATCH", "DELETE"};

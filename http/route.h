@@ -3,7 +3,7 @@
 #include "schemas/messages.h"
 #include "schemas/span.h"
 
-/* The table routes.def, and how a request finds its row. Pure. */
+/* The routes of schemas/api/, and how a request finds its row. Pure. */
 enum method { METHOD_GET, METHOD_POST, METHOD_PUT, METHOD_PATCH, METHOD_DELETE, METHOD_COUNT };
 
 enum answer_kind {
@@ -27,11 +27,9 @@ struct route {
 };
 
 enum {
-#define R(method, path, message, status, answer, group, type, summary, errors) ROUTE_##message,
-#define P(method, path, message, status, answer)                               ROUTE_##message,
+#define ROUTE(op) ROUTE_##op,
 #include "http/routes.def"
-#undef R
-#undef P
+#undef ROUTE
 	ROUTE_COUNT
 };
 enum { ROUTE_PARAMS_MAX = 4 };

@@ -2,9 +2,8 @@
 #include "schemas/limits.h"
 #include "schemas/messages.h"
 
-/* The arguments of messages: name, where HTTP finds it, JSON type, and range. fields/NOUN.h lists those of each noun,
- * so that a changed argument recompiles the files of its noun alone; fields/all.h includes every list.
- * F(message, name, source, type, need, min, max)
+/* The arguments of messages: name, where HTTP finds it, JSON type, and range. api/NOUN.def lists those of each noun's
+ * operations; api/NOUN.h has their positions, so that a changed argument recompiles the files of its noun alone.
  *   source  PATH | QUERY | BODY | SELF (given by the sender itself: the CLI, another process)
  *   type    STRING   msgpack str; range in bytes (0 = no limit here; the handler has finer rules)
  *           INTEGER  msgpack int; inclusive range
@@ -43,9 +42,6 @@ struct field {
 	enum field_need   need;
 	int64_t           min, max;
 };
-
-/* Positions of the arguments: ARG_PASS_CREATE_visible and the like; ARGS_PASS_CREATE is how many. */
-#define FIELD_AS_ARGUMENT(message, name, source, type, need, min, max) ARG_##message##_##name,
 
 enum { ARGS_MAX = 16 };
 

@@ -1,7 +1,10 @@
-/* The message table and its fields, expanded from messages.def and fields/. */
+/* The message table and its fields, expanded from api/. */
 #include "schemas/messages.h"
+#include "schemas/api/all.h"
+#include "schemas/backup.h"
+#include "schemas/delivery.h"
 #include "schemas/err.h"
-#include "schemas/fields/all.h"
+#include "schemas/fields.h"
 
 #include <stddef.h>
 
@@ -14,11 +17,12 @@
 #define REFUSED false
 
 static const struct message_row rows[MSG_COUNT] = {
-#define M(name, receiver, effect, senders, suspended, full, function, about)             \
-	[MSG_##name] = {#name, ROLE_##receiver,     EFFECT_##effect, senders, suspended, \
-	                full,  FUNCTION_##function, ABOUT_##about},
-#include "schemas/messages.def"
-#undef M
+#define OP(op, receiver, effect, senders, suspended, full, function, about)           \
+	[MSG_##op] = {#op,  ROLE_##receiver,     EFFECT_##effect, senders, suspended, \
+	              full, FUNCTION_##function, ABOUT_##about},
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
 };
 
 const struct message_row *message_row(unsigned message)
@@ -37,21 +41,30 @@ const char *role_text(enum role role)
 }
 
 /* One array per message; the empty last row keeps a message without arguments a legal array. */
-#define FIELD_AS_ROW(message, name, source, type, need, min, max) \
-	{#name, FROM_##source, TYPE_##type, NEED_##need, min, max},
-#define M(name, ...)                                                                                    \
-	static const struct field fields_##name[] = {FIELDS_##name(FIELD_AS_ROW){NULL, 0, 0, 0, 0, 0}}; \
-	_Static_assert((int)ARGS_##name <= (int)ARGS_MAX, "too many arguments: " #name);
-#include "schemas/messages.def"
-#undef M
+#define FIELD(name, source, type, need, min, max)        {#name, FROM_##source, TYPE_##type, NEED_##need, min, max},
+#define OP(op, ...)                                      static const struct field fields_##op[] = {
+#define IN(op, name, source, type, need, min, max, ...)  FIELD(name, source, type, need, min, max)
+#define SELF(op, name, type, need, min, max)             FIELD(name, SELF, type, need, min, max)
+#define ARG(op, name, type, need, min, max, form, usage) FIELD(name, SELF, type, need, min, max)
+#define END(op)                     \
+	{                           \
+		NULL, 0, 0, 0, 0, 0 \
+	}                           \
+	}                           \
+	;                           \
+	_Static_assert((int)ARGS_##op <= (int)ARGS_MAX, "too many arguments: " #op);
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
 
 static const struct {
 	const struct field *at;
 	unsigned            count;
 } field_lists[MSG_COUNT] = {
-#define M(name, ...) [MSG_##name] = {fields_##name, ARGS_##name},
-#include "schemas/messages.def"
-#undef M
+#define OP(op, ...) [MSG_##op] = {fields_##op, ARGS_##op},
+#include "schemas/api/begin.def"
+#include "schemas/api/all.def"
+#include "schemas/api/end.def"
 };
 
 const struct field *message_fields(enum message message, unsigned *count)

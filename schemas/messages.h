@@ -2,7 +2,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 3 /* of everything in messages.def, fields.h and frame.h together */
+/* Messages between processes: what each is, without its arguments (fields.h). names.def is generated from api/ and changes with
+ * the names of operations alone, so that other changes there do not recompile everything. */
+
+#define PROTOCOL_VERSION 4 /* of everything in api/, fields.h and frame.h together */
 
 enum role {
 #define R(name, text) ROLE_##name,
@@ -12,9 +15,9 @@ enum role {
 };
 
 enum message {
-#define M(name, ...) MSG_##name,
-#include "schemas/messages.def"
-#undef M
+#define OP(op, receiver) MSG_##op,
+#include "schemas/names.def"
+#undef OP
 	MSG_COUNT
 };
 

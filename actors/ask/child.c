@@ -5,7 +5,7 @@
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/signals.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/limits.h"
 
 #include <signal.h>

@@ -130,9 +130,9 @@ handler_fn handler_of(enum message message);
 #define SHARD_HANDLER(name) enum err on_##name(struct request *request, struct outcome *outcome);
 #define SUPERVISOR_HANDLER(name)
 #define TIMER_HANDLER(name)
-#define M(name, receiver, ...) receiver##_HANDLER(name)
-#include "schemas/messages.def"
-#undef M
+#define OP(op, receiver) receiver##_HANDLER(op)
+#include "schemas/names.def"
+#undef OP
 
 /* A new id, of the request's time: those of one command are in the order of making, and so are those of one command after
  * the other, but for those of one microsecond. */

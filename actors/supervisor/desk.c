@@ -11,7 +11,7 @@
 #include "actors/rt/log.h"
 #include "actors/rt/tls_pair.h"
 #include "schemas/date.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/frame.h"
 #include "schemas/ids.h"
 #include "schemas/limits.h"

@@ -13,7 +13,7 @@
 
 #include "actors/rt/time.h"
 #include "schemas/delivery.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 #include "schemas/limits.h"
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
  * outstanding; the others wait in line. */
 #include "actors/timer/fetch.h"
 
-#include "schemas/fields/image.h"
+#include "schemas/api/image.h"
 #include "schemas/png.h"
 #include "schemas/sha256.h"
 #include "schemas/url.h"

@@ -2,7 +2,7 @@
 #include "actors/timer/notify.h"
 
 #include "actors/timer/errand.h"
-#include "schemas/fields/notification.h"
+#include "schemas/api/notification.h"
 
 #include <stddef.h>
 #include <stdlib.h>

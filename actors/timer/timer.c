@@ -10,7 +10,7 @@
 #include "actors/timer/fetch.h"
 #include "actors/timer/notify.h"
 #include "actors/timer/own.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/limits.h"
 
 #include <stdlib.h>

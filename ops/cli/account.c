@@ -1,8 +1,7 @@
-/* account create|set|show|list. The CLI itself makes the id and the first key: the id decides the shard, and
- * a key's secret goes no further than this process; the shard gets its hash. */
-#include "actors/rt/random.h"
-#include "ops/cli/cli.h"
-#include "schemas/fields/account.h"
+/* account create|list. The CLI itself makes the id and the first key: the id decides the shard, and a key's secret goes no
+ * further than this process; the shard gets its hash. */
+#include "ops/cli/key.h"
+#include "schemas/api/account.h"
 #include "schemas/json.h"
 
 #include <stdlib.h>
@@ -14,101 +13,26 @@ static void ignore_answer(void *user, uint32_t shard, const struct reply *reply)
 	if (!cli_part_ok(user, reply)) return;
 }
 
-static enum outcome create(struct cli *cli, const struct account_id *account, const char *key,
-                           struct buffer *args)
+enum outcome account_create(struct cli *cli)
 {
-	struct request request = {
-	    .message = MSG_ACCOUNT_CREATE, .account = account, .args = buffer_span(args)};
-	char         id[ACCOUNT_ID_TEXT];
-	enum outcome outcome = cli_call_parts(cli, &request, ignore_answer, cli);
+	struct random_pool pool = {0};
+	struct taken       taken;
+	char               key[API_KEY_TEXT], id[ACCOUNT_ID_TEXT];
+	enum outcome       outcome = taken_read(cli, MSG_ACCOUNT_CREATE, &taken);
 
-	if (outcome != DONE) return outcome;
-	account_id_text(*account, id);
+	if (outcome != DONE) goto out;
+	random_take(&pool, taken.account.b, sizeof taken.account.b);
+	cli_key_make(&pool, &taken, ARG_ACCOUNT_CREATE_key_hash, key);
+	if ((outcome = taken_call(cli, &taken, ignore_answer, cli)) != DONE) goto out;
+	account_id_text(taken.account, id);
 	buffer_text(&cli->out, "{\"account_id\":");
 	json_quote(span_str(id), &cli->out);
 	buffer_text(&cli->out, ",\"api_key\":");
 	json_quote(span_str(key), &cli->out);
 	buffer_byte(&cli->out, '}');
-	return DONE;
-}
-
-enum outcome account_create(struct cli *cli)
-{
-	const char        *name = args_option(&cli->args, "--name");
-	bool               rewards = args_flag(&cli->args, "--rewards");
-	bool               webhooks = args_flag(&cli->args, "--webhooks");
-	struct random_pool pool = {0};
-	struct account_id  account, same;
-	struct buffer      args = {0};
-	msgpack_packer     packer = buffer_packer(&args);
-	uint8_t            secret[32], hash[32];
-	char               key[API_KEY_TEXT];
-	enum outcome       outcome;
-
-	if (!args_end(&cli->args) || !name) return MISUSED;
-	random_take(&pool, account.b, sizeof account.b);
-	random_take(&pool, secret, sizeof secret);
-	api_key_make(account, secret, key);
-	must(api_key_read(span_str(key), &same, hash));
-	msgpack_pack_array(&packer, ARGS_ACCOUNT_CREATE);
-	pack_text(&packer, name);
-	cli_pack_flag(&packer, rewards);
-	cli_pack_flag(&packer, webhooks);
-	pack_bin(&packer, span_of(hash, sizeof hash));
-	outcome = create(cli, &account, key, &args);
-	buffer_free(&args);
+out:
+	taken_free(&taken);
 	return outcome;
-}
-
-/* Held against the field's range here, where the option's name is known. */
-static bool fits(struct cli *cli, unsigned arg, const char *option, struct number number)
-{
-	unsigned            count;
-	const struct field *field = &message_fields(MSG_ACCOUNT_SET, &count)[arg];
-	char                message[100];
-
-	if (!number.given || (number.value >= field->min && number.value <= field->max)) return true;
-	snprintf(message, sizeof message, "%s must be from %lld to %lld.", option, (long long)field->min,
-	         (long long)field->max);
-	cli_fail_field(cli, ERR_INVALID_INPUT, span_str(field->name), message);
-	return false;
-}
-
-enum outcome account_set(struct cli *cli)
-{
-	struct toggle     rewards = args_toggle(&cli->args, "--rewards");
-	struct toggle     webhooks = args_toggle(&cli->args, "--webhooks");
-	struct toggle     suspended = args_toggle(&cli->args, "--suspended");
-	struct number     window = args_duration(&cli->args, "--double-scan-window");
-	struct number     rate = args_number(&cli->args, "--rate-limit");
-	const char       *id = args_word(&cli->args);
-	struct account_id account;
-	struct buffer     args = {0};
-	msgpack_packer    packer = buffer_packer(&args);
-
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	if (!fits(cli, ARG_ACCOUNT_SET_rate_limit, "--rate-limit", rate) ||
-	    !fits(cli, ARG_ACCOUNT_SET_double_scan_window_seconds, "--double-scan-window, in seconds,",
-	          window))
-		return FAILED;
-	msgpack_pack_array(&packer, ARGS_ACCOUNT_SET);
-	cli_pack_toggle(&packer, rewards);
-	cli_pack_toggle(&packer, webhooks);
-	cli_pack_toggle(&packer, suspended);
-	cli_pack_number(&packer, window);
-	cli_pack_number(&packer, rate);
-	return cli_call(cli, MSG_ACCOUNT_SET, &account, &args);
-}
-
-enum outcome account_show(struct cli *cli)
-{
-	const char       *id = args_word(&cli->args);
-	struct account_id account;
-
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	return cli_call(cli, MSG_ACCOUNT_SHOW, &account, NULL);
 }
 
 /* ---- list: every shard's accounts, put in one order ---- */

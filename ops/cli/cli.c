@@ -1,7 +1,8 @@
-/* Finding the command, running it, printing its outcome. The commands themselves are one file a noun; what
- * they share is in common.c. */
+/* Finding the command, running it, printing its outcome. Most are one message each; those with functions of their own are one
+ * file a noun; what they share is in common.c. */
 #include "ops/cli/cli.h"
 #include "actors/rt/options.h"
+#include "ops/cli/taken.h"
 #include "ops/cli/usage.h"
 #include "schemas/json.h"
 #include "schemas/nearest.h"
@@ -9,34 +10,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a command prints of its message's answer; OWN: it has a function of its own. */
+enum answer { ANSWER_OWN, ANSWER_OBJECT, ANSWER_LIST };
+
 struct verb {
-	const char *noun, *verb;   /* noun NULL: a heading; verb NULL: the noun alone */
-	const char *usage, *about; /* of a heading: its text */
+	const char  *noun, *verb;   /* noun NULL: a heading; verb NULL: the noun alone */
+	const char  *usage, *about; /* usage NULL: as its message has it; of a heading: its text */
+	const char  *example;
+	enum answer  answer;
+	enum message message;
 	enum outcome (*run)(struct cli *cli);
 	bool of_program; /* asks for no data directory */
 };
 
+#define RUN_OWN(noun, verb)    noun##_##verb
+#define RUN_OBJECT(noun, verb) NULL
+#define RUN_LIST(noun, verb)   NULL
 static const struct verb verbs[] = {
-#define V(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb, false},
-#define W(word, usage, about)       {#word, NULL, usage, about, word##_alone, false},
-#define P(word, usage, about)       {#word, NULL, usage, about, word##_alone, true},
-#define D(noun, verb, usage, about) {#noun, #verb, usage, about, noun##_##verb, true},
-#define G(title)                    {.about = title},
+#define COMMAND(op, noun, verb, answer, about, example) \
+	{#noun, #verb, NULL, about, example, ANSWER_##answer, MSG_##op, RUN_##answer(noun, verb), false},
+#define V(noun, verb, usage, about, example) \
+	{#noun, #verb, usage, about, example, ANSWER_OWN, MSG_COUNT, noun##_##verb, false},
+#define W(word, usage, about, example) \
+	{#word, NULL, usage, about, example, ANSWER_OWN, MSG_COUNT, word##_alone, false},
+#define P(word, usage, about, example) \
+	{#word, NULL, usage, about, example, ANSWER_OWN, MSG_COUNT, word##_alone, true},
+#define D(noun, verb, usage, about, example) \
+	{#noun, #verb, usage, about, example, ANSWER_OWN, MSG_COUNT, noun##_##verb, true},
+#define G(title) {.about = title},
 #include "ops/cli/verbs.def"
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
-static const struct {
-	const char *command, *arguments;
-} examples[] = {
-#define X(command, arguments) {command, arguments},
-#include "ops/cli/verbs.def"
-};
-enum { EXAMPLE_COUNT = sizeof examples / sizeof *examples };
-
-static void name_of(const struct verb *verb, char name[64])
+static void name_of(const struct verb *verb, char name[CLI_NAME])
 {
-	snprintf(name, 64, "%s%s%s", verb->noun, verb->verb ? " " : "", verb->verb ? verb->verb : "");
+	snprintf(name, CLI_NAME, "%s%s%s", verb->noun, verb->verb ? " " : "", verb->verb ? verb->verb : "");
+}
+
+static void usage_of(const struct verb *verb, char usage[CLI_TEXT])
+{
+	if (verb->usage)
+		snprintf(usage, CLI_TEXT, "%s", verb->usage);
+	else
+		taken_usage(verb->message, usage);
+}
+
+static void read_usage(const struct verb *verb, struct usage *usage)
+{
+	char text[CLI_TEXT];
+
+	usage_of(verb, text);
+	usage_read(text, usage);
+}
+
+/* Of a command about an account the table leaves out which. */
+static void example_of(const struct verb *verb, char example[CLI_TEXT])
+{
+	char usage[CLI_TEXT];
+	bool has_account;
+
+	usage_of(verb, usage);
+	has_account = !strncmp(usage, "ACCOUNT", 7);
+	snprintf(example, CLI_TEXT, "%s%s%s", has_account ? "acc_k3x9m2p7q4w8z5t6" : "",
+	         has_account && *verb->example ? " " : "", verb->example);
 }
 
 /* ---- help ---- */
@@ -47,23 +83,54 @@ static const char serve_usage[] = "  stampede serve --data DIR [OPTION]...\n"
 static const char serve_example[] = "      stampede serve --data /var/lib/stampede --listen 0.0.0.0:443 "
                                     "--tls-cert chain.pem --tls-key key.pem\n";
 
-static void print_verb(FILE *to, const struct verb *verb)
-{
-	char name[64];
+enum { HELP_COLUMNS = 118 };
 
-	name_of(verb, name);
-	fprintf(to, "  stampede %s%s%s\n      %s\n", name, *verb->usage ? " " : "", verb->usage, verb->about);
+/* A piece that is not broken: a word; of a usage text also "[--option VALUE]". */
+static size_t piece_size(const char *text)
+{
+	return *text == '[' ? strcspn(text, "]") + 1 : strcspn(text, " ");
 }
 
-static void print_examples(FILE *to, const struct verb *verb)
+/* Breaks lines between pieces; those that follow are indented. */
+static void print_wrapped(FILE *to, size_t used, int indent, const char *text)
 {
-	char name[64];
+	for (size_t size; *text; text += size) {
+		size = piece_size(text);
+		if (used + size > HELP_COLUMNS) {
+			fprintf(to, "\n%*s", indent, "");
+			used = (size_t)indent;
+		}
+		used += size;
+		fprintf(to, "%.*s", (int)size, text);
+		if (text[size] == ' ') {
+			size++;
+			used++;
+			if (text[size] && used + piece_size(text + size) <= HELP_COLUMNS) fputc(' ', to);
+		}
+	}
+	fputc('\n', to);
+}
+
+static void print_verb(FILE *to, const struct verb *verb)
+{
+	char name[CLI_NAME], usage[CLI_TEXT];
+	int  used;
 
 	name_of(verb, name);
-	for (size_t i = 0; i < EXAMPLE_COUNT; i++)
-		if (!strcmp(examples[i].command, name))
-			fprintf(to, "      example: stampede %s%s%s\n", name,
-			        *examples[i].arguments ? " " : "", examples[i].arguments);
+	usage_of(verb, usage);
+	used = fprintf(to, "  stampede %s%s", name, *usage ? " " : "");
+	print_wrapped(to, (size_t)used, 12, usage);
+	used = fprintf(to, "      ");
+	print_wrapped(to, (size_t)used, 6, verb->about);
+}
+
+static void print_example(FILE *to, const struct verb *verb)
+{
+	char name[CLI_NAME], example[CLI_TEXT];
+
+	name_of(verb, name);
+	example_of(verb, example);
+	fprintf(to, "      example: stampede %s%s%s\n", name, *example ? " " : "", example);
 }
 
 static bool is_noun(const char *word)
@@ -116,35 +183,21 @@ void cli_help(FILE *to, const char *noun, const char *verb)
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		if (!is_of(&verbs[i], noun, verb)) continue;
 		print_verb(to, &verbs[i]);
-		print_examples(to, &verbs[i]);
+		print_example(to, &verbs[i]);
 	}
 	fputs(which_data, to);
 }
 
-bool cli_command(unsigned number, char name[64])
+bool cli_command(unsigned number, char name[CLI_NAME], char usage[CLI_TEXT], char example[CLI_TEXT])
 {
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		if (!verbs[i].noun || number--) continue;
 		name_of(&verbs[i], name);
+		usage_of(&verbs[i], usage);
+		example_of(&verbs[i], example);
 		return true;
 	}
 	return false;
-}
-
-bool cli_example(unsigned number, const char **command, const char **arguments, const char **usage)
-{
-	char name[64];
-
-	if (number >= EXAMPLE_COUNT) return false;
-	*command = examples[number].command;
-	*arguments = examples[number].arguments;
-	*usage = NULL;
-	for (size_t i = 0; i < VERB_COUNT; i++) {
-		if (!verbs[i].noun) continue;
-		name_of(&verbs[i], name);
-		if (!strcmp(name, *command)) *usage = verbs[i].usage;
-	}
-	return true;
 }
 
 /* ---- finding the command ---- */
@@ -214,10 +267,10 @@ static enum outcome misuse(int argc, char **argv)
 
 static bool asks_for_help(const struct verb *verb, int argc, char **argv)
 {
-	struct usage usage;
+	struct usage usage = {.count = 0};
 	bool         is_value = false;
 
-	usage_read(verb ? verb->usage : "", &usage);
+	if (verb) read_usage(verb, &usage);
 	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!is_value && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) return true;
 		is_value = !is_value && usage_takes_value(&usage, argv[i]);
@@ -259,11 +312,26 @@ static void tell_misuse(const struct verb *verb, const struct cli *cli, const ch
 {
 	fputs("usage:\n", stderr);
 	print_verb(stderr, verb);
-	print_examples(stderr, verb);
+	print_example(stderr, verb);
 	if (!cli->data && !verb->of_program)
 		fputs("No data directory is named: --data DIR, or $STAMPEDE_DATA.\n", stderr);
 	if (!*why) why = *cli->args.why ? cli->args.why : cli->data ? "an argument is wrong" : why;
 	if (*why) fprintf(stderr, "stampede: %s\n", why);
+}
+
+/* A command that is one message: its arguments, its call, its answer. */
+static enum outcome run_message(const struct verb *verb, struct cli *cli)
+{
+	bool            is_list = verb->answer == ANSWER_LIST;
+	service_part_fn print = is_list ? cli_print_items : cli_print_part;
+	struct taken    taken;
+	enum outcome    outcome = taken_read(cli, verb->message, &taken);
+
+	if (is_list) buffer_byte(&cli->out, '[');
+	if (outcome == DONE) outcome = taken_call(cli, &taken, print, cli);
+	if (is_list) buffer_byte(&cli->out, ']');
+	taken_free(&taken);
+	return outcome;
 }
 
 static enum outcome run(const struct verb *verb, int argc, char **argv)
@@ -273,12 +341,12 @@ static enum outcome run(const struct verb *verb, int argc, char **argv)
 	char         why[USAGE_WHY] = "";
 	enum outcome outcome = MISUSED;
 
-	usage_read(verb->usage, &usage);
+	read_usage(verb, &usage);
 	cli.data = args_option(&cli.args, "--data");
 	if (cli.args.wrong) snprintf(why, sizeof why, "--data wants a value");
 	if (!cli.data) cli.data = getenv("STAMPEDE_DATA");
 	if (!*why && usage_check(&usage, argc, argv, why) && (cli.data || verb->of_program))
-		outcome = verb->run(&cli);
+		outcome = verb->run ? verb->run(&cli) : run_message(verb, &cli);
 	if (outcome == DONE) outcome = print_result(&cli);
 	if (outcome == FAILED) print_failure(&cli);
 	if (outcome == MISUSED) tell_misuse(verb, &cli, why);

@@ -13,11 +13,10 @@ int cli_main(int argc, char **argv);
 /* Prints help: on one command, on all of a noun (`verb` NULL), or on everything (`noun` NULL). */
 void cli_help(FILE *to, const char *noun, const char *verb);
 
-/* The examples of the help, by number: command, arguments, and the usage text they are held against (NULL: no command of that
- * name). false: there are no more. For a test. */
-bool cli_example(unsigned number, const char **command, const char **arguments, const char **usage);
-/* Likewise, the command words of everything there is. */
-bool cli_command(unsigned number, char name[64]);
+/* The commands of the help, by number: the words of each, its usage text and its example's arguments. false: there are no more.
+ * For a test. */
+enum { CLI_NAME = 64, CLI_TEXT = 400 };
+bool cli_command(unsigned number, char name[CLI_NAME], char usage[CLI_TEXT], char example[CLI_TEXT]);
 
 /* ---- for the commands themselves ---- */
 
@@ -42,15 +41,8 @@ enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, co
 /* Reads the account's id. false: it has failed (an id of the wrong form is no account). */
 must_check bool cli_account(struct cli *cli, const char *text, struct account_id *account);
 
-/* Calls the account's shard and prints its answer. `args` is what the command packed. */
-enum outcome cli_call(struct cli *cli, enum message message, const struct account_id *account,
-                      struct buffer *args);
-/* The same for an answer that is a list, in one part or many: prints one array. */
-enum outcome cli_call_list(struct cli *cli, enum message message, const struct account_id *account,
-                           struct buffer *args);
-/* All of a command whose words are ACCOUNT FILE|-: the file is the first argument of the message, and the flag, if there is
- * one (else NULL), the second. */
-enum outcome cli_put_file(struct cli *cli, enum message message, const char *flag);
+/* Reads a file (-: standard input) that is one JSON object, and packs it. What its members mean is the shard's to judge. */
+must_check enum outcome cli_pack_file(struct cli *cli, const char *path, msgpack_packer *packer);
 /* Calls, on the account's shard or (NULL) on all; each part goes to `on_part`. */
 enum outcome cli_call_parts(struct cli *cli, const struct request *request, service_part_fn on_part,
                             void *user);
@@ -62,13 +54,16 @@ bool cli_part_ok(struct cli *cli, const struct reply *reply);
 const msgpack_object       *cli_member(const msgpack_object *map, const char *key);
 const msgpack_object_array *cli_items(const msgpack_object *payload);
 
-/* Packs a flag: true, or absent; a toggle or number: its value, or absent. */
-void cli_pack_flag(msgpack_packer *packer, bool on);
-void cli_pack_toggle(msgpack_packer *packer, struct toggle toggle);
-void cli_pack_number(msgpack_packer *packer, struct number number);
+/* Prints a part: the answer as it is; the items of a list's part, to an array that is begun and ended around all parts. */
+void cli_print_part(void *user, uint32_t shard, const struct reply *reply);
+void cli_print_items(void *user, uint32_t shard, const struct reply *reply);
 
-#define V(noun, verb, usage, about) enum outcome noun##_##verb(struct cli *cli);
-#define W(word, usage, about)       enum outcome word##_alone(struct cli *cli);
-#define P(word, usage, about)       enum outcome word##_alone(struct cli *cli);
-#define D                           V
+/* The commands that have functions of their own: own.def is generated from schemas/api/. */
+#define OWN(noun, verb)    enum outcome noun##_##verb(struct cli *cli);
+#define V(noun, verb, ...) OWN(noun, verb)
+#define D(noun, verb, ...) OWN(noun, verb)
+#define W(word, ...)       OWN(word, alone)
+#define P(word, ...)       OWN(word, alone)
+#include "ops/cli/own.def"
 #include "ops/cli/verbs.def"
+#undef OWN

@@ -1,7 +1,7 @@
 /* clock show|advance: the service's time. Every shard has its own clock, and all are drawn to the wall; what they are set
  * ahead of it by is told to each. It is told as a whole and not as a step, so that to tell it again does no harm. */
 #include "ops/cli/cli.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/json.h"
 
 /* What the shards have answered: the furthest of them. */

@@ -53,7 +53,7 @@ enum outcome cli_call_parts(struct cli *cli, const struct request *request, serv
 	return cli->err ? FAILED : DONE;
 }
 
-static void print_part(void *user, uint32_t shard, const struct reply *reply)
+void cli_print_part(void *user, uint32_t shard, const struct reply *reply)
 {
 	struct cli *cli = user;
 
@@ -62,7 +62,7 @@ static void print_part(void *user, uint32_t shard, const struct reply *reply)
 		cli_fail(cli, ERR_MALFORMED, NULL);
 }
 
-static void print_items(void *user, uint32_t shard, const struct reply *reply)
+void cli_print_items(void *user, uint32_t shard, const struct reply *reply)
 {
 	struct cli                 *cli = user;
 	const msgpack_object_array *items;
@@ -77,40 +77,6 @@ static void print_items(void *user, uint32_t shard, const struct reply *reply)
 		if (cli->out.size > 1) buffer_byte(&cli->out, ',');
 		if (json_render(&items->ptr[i], &cli->out)) cli_fail(cli, ERR_MALFORMED, NULL);
 	}
-}
-
-static enum outcome call(struct cli *cli, struct request *request, struct buffer *args,
-                         service_part_fn on_part)
-{
-	enum outcome outcome;
-
-	if (args) request->args = buffer_span(args);
-	if (args && args->failed)
-		outcome = cli_fail(cli, ERR_NO_MEMORY, NULL);
-	else
-		outcome = cli_call_parts(cli, request, on_part, cli);
-	if (args) buffer_free(args);
-	return outcome;
-}
-
-enum outcome cli_call(struct cli *cli, enum message message, const struct account_id *account,
-                      struct buffer *args)
-{
-	struct request request = {.message = message, .account = account};
-
-	return call(cli, &request, args, print_part);
-}
-
-enum outcome cli_call_list(struct cli *cli, enum message message, const struct account_id *account,
-                           struct buffer *args)
-{
-	struct request request = {.message = message, .account = account};
-	enum outcome   outcome;
-
-	buffer_byte(&cli->out, '[');
-	outcome = call(cli, &request, args, print_items);
-	buffer_byte(&cli->out, ']');
-	return outcome;
 }
 
 const msgpack_object *cli_member(const msgpack_object *map, const char *key)
@@ -133,25 +99,4 @@ const msgpack_object_array *cli_items(const msgpack_object *payload)
 	/* Items are maps, so an array in front can only be the wrapped form. */
 	if (array->size && array->ptr[0].type == MSGPACK_OBJECT_ARRAY) return &array->ptr[0].via.array;
 	return array;
-}
-
-void cli_pack_flag(msgpack_packer *packer, bool on)
-{
-	on ? msgpack_pack_true(packer) : msgpack_pack_nil(packer);
-}
-
-void cli_pack_toggle(msgpack_packer *packer, struct toggle toggle)
-{
-	if (!toggle.given)
-		msgpack_pack_nil(packer);
-	else
-		toggle.on ? msgpack_pack_true(packer) : msgpack_pack_false(packer);
-}
-
-void cli_pack_number(msgpack_packer *packer, struct number number)
-{
-	if (number.given)
-		pack_int(packer, number.value);
-	else
-		msgpack_pack_nil(packer);
 }

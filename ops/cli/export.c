@@ -1,7 +1,7 @@
 /* pass export: asks for page after page and prints what comes at once, so that no pass is too large. Items come as maps of
  * one member, whose key is the part that they belong to, all of a part together and parts in the order of `parts`. */
-#include "ops/cli/cli.h"
-#include "schemas/fields/pass.h"
+#include "ops/cli/taken.h"
+#include "schemas/api/pass.h"
 #include "schemas/json.h"
 
 #include <string.h>
@@ -65,26 +65,6 @@ static void on_page(void *user, uint32_t shard, const struct reply *reply)
 	memcpy(export->after, next->via.bin.ptr, export->after_size);
 }
 
-static enum outcome ask_page(struct export *export, const struct account_id *account, const char *pass_id)
-{
-	struct cli    *cli = export->cli;
-	struct buffer  args = {0};
-	msgpack_packer packer = buffer_packer(&args);
-	enum outcome   outcome;
-
-	msgpack_pack_array(&packer, ARGS_PASS_EXPORT);
-	pack_text(&packer, pass_id);
-	if (export->after_size)
-		pack_bin(&packer, span_of(export->after, export->after_size));
-	else
-		msgpack_pack_nil(&packer);
-	struct request request = {.message = MSG_PASS_EXPORT, .account = account, .args = buffer_span(&args)};
-	outcome = args.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
-	                      : cli_call_parts(cli, &request, on_page, export);
-	buffer_free(&args);
-	return outcome;
-}
-
 static enum outcome flush(struct cli *cli)
 {
 	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
@@ -96,18 +76,20 @@ static enum outcome flush(struct cli *cli)
 
 enum outcome pass_export(struct cli *cli)
 {
-	const char *id = args_word(&cli->args), *pass_id = args_word(&cli->args);
 	struct export export = {.cli = cli};
-	struct account_id account;
-	enum outcome      outcome;
+	struct taken taken;
+	enum outcome outcome = taken_read(cli, MSG_PASS_EXPORT, &taken);
 
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	buffer_text(&cli->out, "{\"pass\":");
-	if ((outcome = ask_page(&export, &account, pass_id))) return outcome;
-	while (export.after_size)
-		if ((outcome = flush(cli)) || (outcome = ask_page(&export, &account, pass_id)))
-			return outcome;
+	if (outcome == DONE) {
+		buffer_text(&cli->out, "{\"pass\":");
+		outcome = taken_call(cli, &taken, on_page, &export);
+	}
+	while (outcome == DONE && export.after_size && (outcome = flush(cli)) == DONE) {
+		taken_bin(&taken, ARG_PASS_EXPORT_after, span_of(export.after, export.after_size));
+		outcome = taken_call(cli, &taken, on_page, &export);
+	}
+	taken_free(&taken);
+	if (outcome != DONE) return outcome;
 	while (export.part < PARTS)
 		next_part(&export, &cli->out);
 	buffer_byte(&cli->out, '}');

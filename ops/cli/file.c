@@ -37,10 +37,8 @@ static struct span without_mark(struct span text)
 	return marked ? span_of(text.at + 3, text.size - 3) : text;
 }
 
-/* As the first of `count` arguments. */
-static enum outcome pack_file(struct cli *cli, struct span text, uint32_t count, struct buffer *args)
+static enum outcome pack_text_of(struct cli *cli, struct span text, msgpack_packer *packer)
 {
-	msgpack_packer packer = buffer_packer(args);
 	struct buffer  scratch = {0};
 	struct arena   arena = {0};
 	struct json   *value = NULL;
@@ -60,8 +58,7 @@ static enum outcome pack_file(struct cli *cli, struct span text, uint32_t count,
 		outcome = cli_fail(cli, ERR_INVALID_REQUEST, refusal.message);
 		goto out;
 	}
-	msgpack_pack_array(&packer, count);
-	json_pack_object(value, &packer, &scratch);
+	json_pack_object(value, packer, &scratch);
 	if (scratch.failed) outcome = cli_fail(cli, ERR_NO_MEMORY, NULL);
 out:
 	buffer_free(&scratch);
@@ -69,22 +66,12 @@ out:
 	return outcome;
 }
 
-enum outcome cli_put_file(struct cli *cli, enum message message, const char *flag)
+enum outcome cli_pack_file(struct cli *cli, const char *path, msgpack_packer *packer)
 {
-	bool              flagged = flag && args_flag(&cli->args, flag);
-	const char       *id = args_word(&cli->args), *path = args_word(&cli->args);
-	struct account_id account;
-	struct buffer     text = {0}, args = {0};
-	enum outcome      outcome;
+	struct buffer text = {0};
+	enum outcome  outcome = read_file(cli, path, &text);
 
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	msgpack_packer packer = buffer_packer(&args);
-	outcome = read_file(cli, path, &text);
-	if (outcome == DONE) outcome = pack_file(cli, buffer_span(&text), flag ? 2 : 1, &args);
-	if (outcome == DONE && flag) cli_pack_flag(&packer, flagged);
-	if (outcome == DONE) outcome = cli_call(cli, message, &account, &args);
+	if (outcome == DONE) outcome = pack_text_of(cli, buffer_span(&text), packer);
 	buffer_free(&text);
-	buffer_free(&args);
 	return outcome;
 }

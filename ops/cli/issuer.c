@@ -1,7 +1,7 @@
 /* issuer pause|resume: a switch on every shard. Doing it again is harmless, so after a failure of one shard
  * the operator simply repeats the command. */
 #include "ops/cli/cli.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 
 static void on_set(void *user, uint32_t shard, const struct reply *reply)
 {
@@ -12,14 +12,13 @@ static void on_set(void *user, uint32_t shard, const struct reply *reply)
 static enum outcome set(struct cli *cli, bool paused)
 {
 	struct request request = {.message = MSG_ISSUER_SET};
-	struct toggle  toggle = {.given = true, .on = paused};
 	struct buffer  args = {0};
 	msgpack_packer packer = buffer_packer(&args);
 	enum outcome   outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	msgpack_pack_array(&packer, ARGS_ISSUER_SET);
-	cli_pack_toggle(&packer, toggle);
+	paused ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
 	request.args = buffer_span(&args);
 	outcome = cli_call_parts(cli, &request, on_set, cli);
 	buffer_free(&args);

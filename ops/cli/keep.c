@@ -4,7 +4,7 @@
 #include "ops/cli/keep.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/limits.h"
 
 #include <time.h>

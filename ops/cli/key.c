@@ -1,7 +1,6 @@
-/* key create|list|revoke. As with an account, the secret is made here and only its hash travels. */
-#include "actors/rt/random.h"
-#include "ops/cli/cli.h"
-#include "schemas/fields/key.h"
+/* key create. As with an account, the secret is made here and only its hash travels. */
+#include "ops/cli/key.h"
+#include "schemas/api/key.h"
 #include "schemas/json.h"
 
 struct made {
@@ -29,52 +28,29 @@ static void on_created(void *user, uint32_t shard, const struct reply *reply)
 	buffer_byte(&cli->out, '}');
 }
 
+void cli_key_make(struct random_pool *pool, struct taken *taken, unsigned argument, char key[API_KEY_TEXT])
+{
+	struct account_id same;
+	uint8_t           secret[32], hash[32];
+
+	random_take(pool, secret, sizeof secret);
+	api_key_make(taken->account, secret, key);
+	must(api_key_read(span_str(key), &same, hash));
+	taken_bin(taken, argument, span_of(hash, sizeof hash));
+}
+
 enum outcome key_create(struct cli *cli)
 {
-	const char        *id = args_word(&cli->args);
 	struct random_pool pool = {0};
-	struct account_id  account, same;
-	struct buffer      args = {0};
-	msgpack_packer     packer = buffer_packer(&args);
-	struct request     request = {.message = MSG_KEY_CREATE, .account = &account};
-	uint8_t            secret[32], hash[32];
+	struct taken       taken;
 	char               key[API_KEY_TEXT];
 	struct made        made = {.cli = cli, .key = key};
-	enum outcome       outcome;
+	enum outcome       outcome = taken_read(cli, MSG_KEY_CREATE, &taken);
 
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	random_take(&pool, secret, sizeof secret);
-	api_key_make(account, secret, key);
-	must(api_key_read(span_str(key), &same, hash));
-	msgpack_pack_array(&packer, ARGS_KEY_CREATE);
-	pack_bin(&packer, span_of(hash, sizeof hash));
-	request.args = buffer_span(&args);
-	outcome = cli_call_parts(cli, &request, on_created, &made);
-	buffer_free(&args);
+	if (outcome == DONE) {
+		cli_key_make(&pool, &taken, ARG_KEY_CREATE_key_hash, key);
+		outcome = taken_call(cli, &taken, on_created, &made);
+	}
+	taken_free(&taken);
 	return outcome;
-}
-
-enum outcome key_list(struct cli *cli)
-{
-	const char       *id = args_word(&cli->args);
-	struct account_id account;
-
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	return cli_call_list(cli, MSG_KEY_LIST, &account, NULL);
-}
-
-enum outcome key_revoke(struct cli *cli)
-{
-	const char       *id = args_word(&cli->args), *key_id = args_word(&cli->args);
-	struct account_id account;
-	struct buffer     args = {0};
-	msgpack_packer    packer = buffer_packer(&args);
-
-	if (!args_end(&cli->args)) return MISUSED;
-	if (!cli_account(cli, id, &account)) return FAILED;
-	msgpack_pack_array(&packer, ARGS_KEY_REVOKE);
-	pack_text(&packer, key_id);
-	return cli_call(cli, MSG_KEY_REVOKE, &account, &args);
 }

@@ -198,6 +198,20 @@ static bool has_of_group(const struct check *check, unsigned group)
 	return false;
 }
 
+static bool check_groups(struct check *check)
+{
+	const struct usage *usage = check->usage;
+
+	for (unsigned i = 0; i + 1 < usage->count; i++) {
+		const struct usage_item *item = &usage->of[i], *other = item + 1;
+		if (!item->group || other->group != item->group || !check->seen[i] || !check->seen[i + 1])
+			continue;
+		snprintf(check->why, USAGE_WHY, "give %.40s or %.40s, not both", item->name, other->name);
+		return false;
+	}
+	return true;
+}
+
 static bool check_missing(struct check *check)
 {
 	const struct usage *usage = check->usage;
@@ -230,5 +244,5 @@ bool usage_check(const struct usage *usage, int argc, char *const *argv, char wh
 			good = check_word(&check, argv[i]);
 		if (!good) return false;
 	}
-	return check_missing(&check);
+	return check_missing(&check) && check_groups(&check);
 }

@@ -5,7 +5,7 @@
  *   WORD  [WORD]  WORD...   a positional argument: required, optional, one or more
  *   a|b                     one of these words, when all of them are lower case
  *   --name VALUE  [--flag]  an option with a value, or without one; required but in brackets
- *   (--a A | --b B)         at least one of these options
+ *   (--a A | --b B)         one of these options
  * Pure. */
 enum { USAGE_ITEMS_MAX = 32, USAGE_NAME = 96, USAGE_WHY = 200 };
 
@@ -14,7 +14,7 @@ struct usage_item {
 	    [USAGE_NAME]; /* of an option with its dashes; else what stands for the argument, or its choices */
 	char     value[USAGE_NAME]; /* of an option: likewise; "": it is a flag */
 	bool     is_option, is_optional, repeats;
-	unsigned group; /* of options of which one is enough; 0: none */
+	unsigned group; /* of options of which one has to be given; 0: none */
 };
 struct usage {
 	unsigned          count;

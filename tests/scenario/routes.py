@@ -1,14 +1,14 @@
-"""The routes of http/routes.def: what tests that must leave none out go through. Those below /v1 are the interface's;
+"""The routes of schemas/api/: what tests that must leave none out go through. Those below /v1 are the interface's;
 PAGES are for holders, who have no key."""
 import re
 
 from harness import ROOT
 
-ROW = re.compile(r'^[RP]\((\w+), "([^"]+)", (\w+), (\d+), (\w+)[,)]', re.M)
+ROW = re.compile(r'^(?:ROUTE|PAGE)\((\w+), (\w+), "([^"]+)", (\d+), (\w+)[,)]', re.M)
 
 
 class Route:
-    def __init__(self, method, path, message, status, answer):
+    def __init__(self, message, method, path, status, answer):
         self.method, self.path, self.message, self.status, self.answer = method, path, message, int(status), answer
         self.ids = re.findall(r"{(\w+)}", path)
 
@@ -20,7 +20,7 @@ class Route:
         return f"{self.method} {self.path}"
 
 
-ALL = [Route(*row) for row in ROW.findall((ROOT / "http" / "routes.def").read_text())]
+ALL = [Route(*row) for noun in sorted((ROOT / "schemas" / "api").glob("*.def")) for row in ROW.findall(noun.read_text())]
 ROUTES = [route for route in ALL if route.path.startswith("/v1/")]
 PAGES = [route for route in ALL if route not in ROUTES]
 assert len(ROUTES) >= 7 and [route.path for route in PAGES] == ["/p/{token}", "/p/{token}/{image}"]

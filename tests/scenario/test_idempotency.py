@@ -1,6 +1,5 @@
 """Idempotency-Key: the same request with its key happens once and is answered again; another is refused."""
 import json
-import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +7,11 @@ from contextlib import closing
 
 import pytest
 from entitlements import assign, counts
-from harness import ROOT
 from hooks import HOOKS, hooks_of, subscribe
 from patience import PATIENCE
 from retries import add, create, is_first, is_replay_of, is_reused, new_key, once
 from rewards import REWARDS, archive, new_slug, offer, rewards_of, terms
+from routes import ROUTES
 from scans import list_scans
 from shop import new_id, path_of
 
@@ -44,8 +43,7 @@ REQUESTS = {
 
 def test_every_operation_that_may_change_something_is_here():
     """A new one has to say what its answer is made of, which shows only when it is asked with a key."""
-    routes = re.findall(r'^R\((\w+), "([^"]+)"', (ROOT / "http/routes.def").read_text(), re.M)
-    writes = {(method, path) for method, path in routes if method != "GET"}
+    writes = {(route.method, route.path) for route in ROUTES if route.method != "GET"}
     named = {"id": "{pass_id}", "hook": "{subscription_id}", "reward": "{reward_slug}", "archived": "{reward_slug}",
              "entitlement": "{entitlement_id}"}
     assert writes and writes == {(method, path.split("?")[0].format(**named)) for method, path, *_ in REQUESTS.values()}

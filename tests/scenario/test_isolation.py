@@ -2,7 +2,7 @@
 answered exactly as one that does not exist, byte for byte and header for header, but for request id and date. The
 one exception is the interface's: another account's template is 403. And whoever shows no good key is told one thing.
 
-The routes are http/routes.def's: one without a case here fails."""
+The routes are those of schemas/api/: one without a case here fails."""
 import json
 
 import pytest

@@ -1,8 +1,8 @@
 /* schemas/arguments.h: a request held against its message's fields. */
 #include "schemas/arguments.h"
-#include "schemas/fields/pass.h"
-#include "schemas/fields/subscription.h"
-#include "schemas/fields/template.h"
+#include "schemas/api/pass.h"
+#include "schemas/api/subscription.h"
+#include "schemas/api/template.h"
 #include "schemas/frame.h"
 #include "schemas/limits.h"
 

@@ -3,7 +3,7 @@
 #include "tests/unit/patience.h"
 #include "actors/ask/ask.h"
 #include "actors/rt/time.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>

@@ -5,7 +5,7 @@
 
 #include "actors/timer/deliver.h"
 #include "schemas/delivery.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 
 #include <arpa/inet.h>
 

@@ -1,6 +1,6 @@
 /* The supervisor's desk: whose word counts for a child. A killed process leaves HELLO and reports in the mailbox. */
 #include "actors/supervisor/desk.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/frame.h"
 #include "tests/unit/patience.h"
 

@@ -4,11 +4,11 @@
 
 #include "actors/rt/token.h"
 #include "actors/shard/engine/engine.h"
-#include "schemas/fields/account.h"
-#include "schemas/fields/delivery.h"
-#include "schemas/fields/pass.h"
-#include "schemas/fields/system.h"
-#include "schemas/fields/template.h"
+#include "schemas/api/account.h"
+#include "schemas/api/delivery.h"
+#include "schemas/api/pass.h"
+#include "schemas/api/system.h"
+#include "schemas/api/template.h"
 #include "schemas/json.h"
 
 #include <criterion/criterion.h>

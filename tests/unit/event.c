@@ -3,7 +3,7 @@
 #include "actors/shard/account/parts.h"
 #include "actors/shard/pass/pass.h"
 
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/keys.h"
 #include "store/tally.h"
 #include "tests/unit/support.h"

@@ -1,9 +1,9 @@
 /* Frames: what is written is read again, of every kind, and a bad item spoils only itself. */
 #include "schemas/frame.h"
-#include "schemas/fields/key.h"
-#include "schemas/fields/pass.h"
-#include "schemas/fields/subscription.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/key.h"
+#include "schemas/api/pass.h"
+#include "schemas/api/subscription.h"
+#include "schemas/api/system.h"
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>

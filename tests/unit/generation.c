@@ -1,8 +1,8 @@
 /* The generation of a webhook subscription: it rises with whatever discards what waits to be delivered, and with nothing
  * else. Seen from the commands themselves, since no answer shows it. */
 #include "actors/shard/subscription/subscription.h"
-#include "schemas/fields/account.h"
-#include "schemas/fields/subscription.h"
+#include "schemas/api/account.h"
+#include "schemas/api/subscription.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>

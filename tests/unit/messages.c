@@ -1,6 +1,6 @@
 /* The message table: who may ask what of whom. */
 #include "actors/shard/command.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 #include <criterion/criterion.h>
 

@@ -3,6 +3,9 @@
 #include "http/openapi_tables.h"
 #include "schemas/json.h"
 
+#include "schemas/api/notification.h"
+#include "schemas/api/pass.h"
+
 #include <criterion/criterion.h>
 
 struct parsed {
@@ -47,42 +50,6 @@ Test(openapi, has_every_operation_once)
 	end(&parsed);
 }
 
-struct row {
-	const char *message, *field;
-};
-
-#define TELL(message, field, type, characters, standing, about) {#message, #field},
-static const struct row fields[] = {
-#include "http/fields.def"
-};
-
-static bool is_meant(const struct route *route, struct row row)
-{
-	unsigned            count;
-	const struct field *taken = message_fields(route->message, &count);
-	if (strcmp(row.message, "ANY") != 0 && strcmp(row.message, message_row(route->message)->name) != 0)
-		return false;
-	for (unsigned i = 0; i < count; i++)
-		if (!strcmp(taken[i].name, row.field)) return true;
-	return false;
-}
-
-/* Of two rows for one thing the first would hide the other. */
-Test(openapi, has_no_row_twice_and_none_in_vain)
-{
-	for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++) {
-		bool meant = false;
-		for (unsigned j = 0; j < i; j++)
-			cr_expect(strcmp(fields[i].message, fields[j].message) ||
-			              strcmp(fields[i].field, fields[j].field),
-			          "%s %s: two rows", fields[i].message, fields[i].field);
-		for (unsigned j = 0; j < ROUTE_COUNT; j++)
-			meant = meant || is_meant(route_row(j), fields[i]);
-		cr_expect(meant, "%s %s: there is no such operation or field", fields[i].message,
-		          fields[i].field);
-	}
-}
-
 Test(openapi, needs_every_type)
 {
 	struct parsed      parsed = document();
@@ -121,10 +88,10 @@ Test(openapi, knows_the_errors_of_a_status)
 	cr_assert_eq(errors_of_status(299), 0);
 }
 
-Test(openapi, tells_a_field_by_its_own_row_before_the_common_one)
+Test(openapi, shows_an_argument_by_its_own_row)
 {
-	cr_assert_eq(field_told(MSG_PASS_LIST, "status")->shape, SHAPE_PassStatus);
-	cr_assert_str_eq(field_told(MSG_PASS_CREATE, "pass_id")->message, "PASS_CREATE");
-	cr_assert_str_eq(field_told(MSG_PASS_GET, "pass_id")->message, "ANY");
-	cr_assert_str_eq(field_told(MSG_PASS_GET, "unheard_of")->about, "");
+	cr_assert_eq(argument_shown(MSG_PASS_LIST, ARG_PASS_LIST_status)->shape, SHAPE_PassStatus);
+	cr_assert_eq(argument_shown(MSG_PASS_CREATE, ARG_PASS_CREATE_pass_id)->characters, PASS_ID_BYTES_MAX);
+	cr_assert_str_eq(argument_shown(MSG_NOTIFICATION_LIST, ARG_NOTIFICATION_LIST_limit)->standing, "100");
+	cr_assert_str_eq(argument_shown(MSG_PASS_LIST, ARG_PASS_LIST_limit)->standing, "25");
 }

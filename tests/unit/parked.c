@@ -1,7 +1,7 @@
 /* Creations that wait for the issuer: one asks for each id, the rest wait behind it, in order. */
 #include "actors/shard/engine/parked.h"
 
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

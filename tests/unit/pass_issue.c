@@ -4,8 +4,8 @@
 #include "actors/shard/pass/pass.h"
 #include "tests/unit/support.h"
 
-#include "schemas/fields/image.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/image.h"
+#include "schemas/api/pass.h"
 #include "schemas/sha256.h"
 #include "store/idempotency.h"
 #include "store/image.h"

@@ -4,7 +4,7 @@
 #include "tests/unit/support.h"
 
 #include "schemas/bytes.h"
-#include "schemas/fields/reader.h"
+#include "schemas/api/reader.h"
 #include "store/keys.h"
 #include "store/reader_row.h"
 #include "store/scan_row.h"

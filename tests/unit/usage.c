@@ -74,6 +74,8 @@ Test(usage, names_what_is_wrong)
 	    {"ACCOUNT KEY_ID", "a", "KEY_ID is missing"},
 	    {"ACCOUNT FILE|-", "a", "FILE|- is missing"},
 	    {"ACCOUNT", "a b", "unexpected argument b"},
+	    {"ACCOUNT (--pass PASS_ID | --audience ID)", "a --pass x --audience y",
+	     "give --pass or --audience, not both"},
 	    {"ACCOUNT", "a --bogus", "unknown option --bogus"},
 	    {"ACCOUNT", "a --bogus=x", "unknown option --bogus"},
 	    {"ACCOUNT", "a --dta d", "unknown option --dta, did you mean --data?"},
@@ -108,26 +110,11 @@ Test(usage, passes_over_what_was_taken)
 
 Test(usage, of_every_example_is_right)
 {
-	const char *command, *arguments, *usage;
+	char name[CLI_NAME], usage[CLI_TEXT], example[CLI_TEXT];
 
-	for (unsigned i = 0; cli_example(i, &command, &arguments, &usage); i++) {
-		char without[512], *data;
-		cr_assert(usage, "there is no command %s", command);
-		snprintf(without, sizeof without, "%s", arguments);
-		if ((data = strstr(without, " --data "))) *data = 0; /* taken before */
-		cr_expect(takes(usage, without), "%s %s: %s", command, arguments, why);
-	}
-}
-
-Test(usage, of_every_command_has_an_example)
-{
-	const char *command, *arguments, *usage;
-	char        name[64];
-
-	for (unsigned i = 0; cli_command(i, name); i++) {
-		bool found = false;
-		for (unsigned j = 0; !found && cli_example(j, &command, &arguments, &usage); j++)
-			found = !strcmp(command, name);
-		cr_expect(found, "%s has none", name);
+	for (unsigned i = 0; cli_command(i, name, usage, example); i++) {
+		char *data = strstr(example, " --data "); /* taken before */
+		if (data) *data = 0;
+		cr_expect(takes(usage, example), "%s %s: %s", name, example, why);
 	}
 }

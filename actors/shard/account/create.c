@@ -1,7 +1,7 @@
 /* account create: the caller has drawn the id and the key; only the key's hash comes here. */
 #include "actors/shard/account/facts.h"
 #include "actors/shard/key/key.h"
-#include "schemas/fields/account.h"
+#include "schemas/api/account.h"
 
 enum err on_ACCOUNT_CREATE(struct request *request, struct outcome *outcome)
 {

@@ -1,7 +1,7 @@
 /* account set: changes the switches given, leaves the others. Webhooks switched off: what waits for a subscription is of
  * a generation that has passed, so that switching on again brings nothing back; whether it is active stays. */
 #include "actors/shard/account/facts.h"
-#include "schemas/fields/account.h"
+#include "schemas/api/account.h"
 
 static enum err pass_generations(struct request *request)
 {

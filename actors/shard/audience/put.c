@@ -1,6 +1,6 @@
 /* audience put ACCOUNT: a new audience of passes, or another name and other passes for one that there is. */
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/audience.h"
+#include "schemas/api/audience.h"
 #include "schemas/fold.h"
 #include "store/audience.h"
 

@@ -2,7 +2,7 @@
  * time; one that a deleted pass still holds goes over to the new card, and the old one is unlinked by that. */
 #include "actors/shard/card/card.h"
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/card.h"
+#include "schemas/api/card.h"
 
 /* Unlinks whoever has the code, if its pass is gone. */
 static enum err free_code(struct request *request, struct outcome *outcome, struct span code)

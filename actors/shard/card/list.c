@@ -2,7 +2,7 @@
 #include "actors/shard/card/card.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/card.h"
+#include "schemas/api/card.h"
 
 enum err on_CARD_LIST(struct request *request, struct outcome *outcome)
 {

@@ -1,6 +1,6 @@
 /* card unlink ACCOUNT ID: the card stays in the list of its pass, and its code is free. */
 #include "actors/shard/card/card.h"
-#include "schemas/fields/card.h"
+#include "schemas/api/card.h"
 
 enum err on_CARD_UNLINK(struct request *request, struct outcome *outcome)
 {

@@ -3,7 +3,7 @@
  * an eighth. What is not wanted any more ends here; what was leased and never reported becomes due again. Nothing due: the
  * question waits (engine/hand_out.c). A question for nothing takes the one before back. */
 #include "actors/shard/delivery/delivery.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 
 /* Rows written: a lease moves one; an end moves one too, and its account may have two old ones to forget. */
 enum { WRITES_OF_MOVE = 2, WRITES_OF_END = 4 };

@@ -3,7 +3,7 @@
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
 #include "schemas/date.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 
 struct listing {
 	struct request *request;

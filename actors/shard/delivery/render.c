@@ -9,7 +9,7 @@
 #include "actors/shard/scan/scan.h"
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/date.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 #include "schemas/webhook.h"
 
 #include <openssl/crypto.h>

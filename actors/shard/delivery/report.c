@@ -1,7 +1,7 @@
 /* DELIVERY_REPORT: what became of attempts. A report counts only for the very lease it names; any other is of an attempt
  * that has been given up meanwhile, or came twice, and is acknowledged without a trace. */
 #include "actors/shard/delivery/delivery.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 
 struct work {
 	unsigned    count;

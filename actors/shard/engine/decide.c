@@ -5,7 +5,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/shard/engine/once.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "schemas/json.h"
 
 static void put_answer(struct frame_out *out, const struct call *call, enum err err,

@@ -6,9 +6,9 @@
 #define TIMER_ROW(name)
 
 static const handler_fn handlers[MSG_COUNT] = {
-#define M(name, receiver, ...) receiver##_ROW(name)
-#include "schemas/messages.def"
-#undef M
+#define OP(op, receiver) receiver##_ROW(op)
+#include "schemas/names.def"
+#undef OP
 };
 
 handler_fn handler_of(enum message message)

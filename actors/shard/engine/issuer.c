@@ -1,7 +1,7 @@
 /* The issuer: the timer process, over the session it has opened. Creations wait here for its yes; without it,
  * with it paused or silent, they are refused and nothing of them is stored. */
 #include "actors/shard/engine/engine.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 
 bool engine_issuer_up(const struct engine *engine)
 {

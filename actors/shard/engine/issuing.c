@@ -5,9 +5,9 @@
 
 #include "actors/rt/log.h"
 #include "actors/shard/pass/images.h"
-#include "schemas/fields/image.h"
-#include "schemas/fields/pass.h"
-#include "schemas/fields/template.h"
+#include "schemas/api/image.h"
+#include "schemas/api/pass.h"
+#include "schemas/api/template.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "actors/shard/engine/lend.h"
 
 #include "schemas/delivery.h"
-#include "schemas/fields/delivery.h"
+#include "schemas/api/delivery.h"
 
 /* One that cannot be read now is left out: the reader meets it, and says so. */
 static void lend(struct account_cache *accounts, struct view *view, struct account_id id, struct lent *lent)

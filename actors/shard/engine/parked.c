@@ -2,7 +2,7 @@
  * long is only the wait when the issuer hangs, and then PARKED_MAX bounds it. */
 #include "actors/shard/engine/parked.h"
 
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/entitlement.h"
+#include "schemas/api/entitlement.h"
 #include "store/expiry.h"
 #include "store/reward.h"
 

@@ -4,7 +4,7 @@
 
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/entitlement.h"
+#include "schemas/api/entitlement.h"
 
 #include <stdlib.h>
 

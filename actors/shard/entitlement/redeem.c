@@ -3,7 +3,7 @@
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/entitlement.h"
+#include "schemas/api/entitlement.h"
 #include "schemas/fold.h"
 
 /* The entitlement of the path. */

@@ -1,6 +1,6 @@
 /* IMAGE_NAME, by the timer: all parts of an image have been put; it is what lies at that URL now. */
 #include "actors/shard/command.h"
-#include "schemas/fields/image.h"
+#include "schemas/api/image.h"
 #include "store/image.h"
 
 enum err on_IMAGE_NAME(struct request *request, struct outcome *outcome)

@@ -1,6 +1,6 @@
 /* IMAGE_PUT, by the timer: a part of an image that it has fetched for the account. */
 #include "actors/shard/command.h"
-#include "schemas/fields/image.h"
+#include "schemas/api/image.h"
 #include "store/image.h"
 
 enum err on_IMAGE_PUT(struct request *request, struct outcome *outcome)

@@ -1,6 +1,6 @@
 /* key create: a further key of an account. */
 #include "actors/shard/key/key.h"
-#include "schemas/fields/key.h"
+#include "schemas/api/key.h"
 
 enum err on_KEY_CREATE(struct request *request, struct outcome *outcome)
 {

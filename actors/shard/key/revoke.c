@@ -1,6 +1,6 @@
 /* key revoke: from its commit on the key opens nothing. Revoking twice keeps the first time. */
 #include "actors/shard/key/key.h"
-#include "schemas/fields/key.h"
+#include "schemas/api/key.h"
 
 enum err on_KEY_REVOKE(struct request *request, struct outcome *outcome)
 {

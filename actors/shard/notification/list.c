@@ -3,7 +3,7 @@
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/pass/order.h"
-#include "schemas/fields/notification.h"
+#include "schemas/api/notification.h"
 #include "schemas/mexico.h"
 
 static enum err take_filter(struct request *request, struct outcome *outcome,

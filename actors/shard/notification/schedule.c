@@ -1,7 +1,7 @@
 /* notification schedule ACCOUNT: to a pass or to an audience, at a time; one that has passed is due at once. */
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/notification.h"
+#include "schemas/api/notification.h"
 #include "store/audience.h"
 
 static enum err take_pass(struct request *request, struct outcome *outcome, struct notification *row)

@@ -4,7 +4,7 @@
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/pass/images.h"
 #include "actors/shard/rule/rule.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/image_use.h"
 #include "store/index.h"
 #include "store/tally.h"

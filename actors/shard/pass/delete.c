@@ -1,6 +1,6 @@
 /* DELETE /v1/passes/{id}: logical. The id becomes free for a new pass. */
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 enum err on_PASS_DELETE(struct request *request, struct outcome *outcome)
 {

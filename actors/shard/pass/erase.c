@@ -8,7 +8,7 @@
 #include "actors/shard/pass/erase.h"
 
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "schemas/sha256.h"
 #include "store/image_use.h"
 #include "store/index.h"

@@ -1,6 +1,6 @@
 /* pass event ACCOUNT PASS_ID installed|uninstalled|deactivated|unblocked: the edges are event.def. */
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 struct edge {
 	const char      *event;

@@ -6,7 +6,7 @@
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/keys.h"
 
 enum part { PASS, HISTORY, ENTITLEMENTS, REDEMPTIONS, SCANS, NOTIFICATIONS, CARDS, END };

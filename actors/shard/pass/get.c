@@ -1,6 +1,6 @@
 /* GET /v1/passes/{id} */
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 enum err on_PASS_GET(struct request *request, struct outcome *outcome)
 {

@@ -5,7 +5,7 @@
 
 #include "schemas/bytes.h"
 #include "schemas/date.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 static enum err collect(struct request *request, const struct hot_at *pass, struct buffer *seqs)
 {

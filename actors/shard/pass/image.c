@@ -2,7 +2,7 @@
  * be large. An image that was never fetched, or is not there whole, is none. */
 #include "actors/shard/pass/pass.h"
 
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/image.h"
 
 static enum err find(struct request *request, struct image *image)

@@ -3,7 +3,7 @@
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/rule/rule.h"
 
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/idempotency.h"
 #include "store/issuing.h"
 

@@ -3,7 +3,7 @@
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/order.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/tally.h"
 
 /* What is asked for ---------------------------------------------------------------------------------------- */

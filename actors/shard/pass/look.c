@@ -1,6 +1,6 @@
 /* PASS_LOOK, by the shard itself: a pass as it stands, for those who waited for its issuance. */
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 /* Has it been issued, whatever came after? A pass that was deactivated before had none of it. */
 static bool was_issued(const struct hot *pass)

@@ -2,7 +2,7 @@
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/rule/rule.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 {

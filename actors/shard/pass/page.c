@@ -2,7 +2,7 @@
  * is suspended, and does not count towards its rate. */
 #include "actors/shard/pass/pass.h"
 
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "schemas/shown.h"
 #include "store/image.h"
 

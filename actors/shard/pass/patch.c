@@ -1,7 +1,7 @@
 /* PATCH /v1/passes/{id}: members given are merged, null removes one, a PATCH that changes nothing leaves
  * updated_at where it was. The counter is not written here. */
 #include "actors/shard/pass/pass.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "store/image_use.h"
 #include "store/index.h"
 #include "store/keys.h"

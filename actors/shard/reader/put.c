@@ -1,6 +1,6 @@
 /* reader put ACCOUNT --id ID --name NAME: scans show the name from now on, those that were made before too. */
 #include "actors/shard/reader/reader.h"
-#include "schemas/fields/reader.h"
+#include "schemas/api/reader.h"
 
 /* As it is; one that is new gets a number. */
 static enum err find(struct request *request, struct span id, struct scan_tally *tally,

@@ -1,6 +1,6 @@
 /* POST /v1/rewards/{slug}/archive: no new version, since the terms stay what they are. */
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 
 enum err on_REWARD_ARCHIVE(struct request *request, struct outcome *outcome)
 {

@@ -1,6 +1,6 @@
 /* POST /v1/rewards: a new family, and its first version. */
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 
 /* The slug that was asked for, or one made of the name. */
 static enum err choose_slug(struct request *request, struct outcome *outcome,

@@ -1,6 +1,6 @@
 /* DELETE /v1/rewards/{slug}: its slug is free. Its versions stay as long as an idempotency key may ask for one again. */
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 #include "store/cleanup.h"
 
 static enum err leave_versions(struct request *request, uint32_t family)

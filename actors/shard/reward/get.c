@@ -1,6 +1,6 @@
 /* GET /v1/rewards/{slug}: archived ones too. */
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 
 enum err on_REWARD_GET(struct request *request, struct outcome *outcome)
 {

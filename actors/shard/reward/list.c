@@ -1,7 +1,7 @@
 /* GET /v1/rewards: all of the account's, the oldest first. */
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 
 static enum err show(struct request *request, bool with_archived, struct buffer *room, struct list_out *list)
 {

@@ -1,6 +1,6 @@
 /* PUT /v1/rewards/{slug}: a new version, of terms that are given as a whole; its status stays. */
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 
 enum err on_REWARD_PUT(struct request *request, struct outcome *outcome)
 {

@@ -1,7 +1,7 @@
 /* POST /v1/rewards/{slug}/restore: an archived reward becomes active again, with the terms of the body, or, without
  * one, with those that it had. An empty object says as little as no body. */
 #include "actors/shard/reward/reward.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 
 static bool has_body(const struct request *request)
 {

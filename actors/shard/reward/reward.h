@@ -8,7 +8,7 @@
 /* The reward that a path or body names by its slug. Errors: ERR_RESOURCE_NOT_FOUND, for what is no slug too. */
 must_check enum err reward_find(const struct request *request, struct span slug, struct reward *row);
 
-/* Reads a reward's terms (FIELDS_OF_TERMS) from the arguments from `name` on; their texts borrow from these. What is wrong
+/* Reads a reward's terms (IN_TERMS of schemas/api/reward.def) from the arguments from `name` on; their texts borrow from these. What is wrong
  * is named. Errors: ERR_INVALID_INPUT. */
 must_check enum err reward_take(struct request *request, struct outcome *outcome, const msgpack_object *terms,
                                 struct reward_version *row);

@@ -1,15 +1,24 @@
 /* The terms of a reward as a caller gives them: held against the interface's rules, with its defaults where they are
- * left out. Types and ranges of single values have been seen to (schemas/fields/reward.h), but not in `expiration`. */
+ * left out. Types and ranges of single values have been seen to (schemas/api/reward.h), but not in `expiration`. */
 #include "actors/shard/reward/reward.h"
 
 #include "schemas/body.h"
 #include "schemas/date.h"
-#include "schemas/fields/reward.h"
+#include "schemas/api/reward.h"
 #include "schemas/fold.h"
 #include "schemas/json.h"
 
-#define TERM(message, name, source, type, need, min, max) TERM_##name,
-enum { FIELDS_OF_TERMS(TERM, , ) TERMS };
+/* Counted from the first term. */
+#define TERM(name) TERM_##name = ARG_REWARD_CREATE_##name - ARG_REWARD_CREATE_name
+enum {
+	TERM(name),
+	TERM(kind),
+	TERM(description),
+	TERM(repeat_assignment),
+	TERM(redemption_allowance),
+	TERM(assignment_limit),
+	TERM(expiration)
+};
 _Static_assert((int)ARG_REWARD_CREATE_expiration == (int)ARG_REWARD_CREATE_name + (int)TERM_expiration &&
                    (int)ARG_REWARD_PUT_expiration == (int)ARG_REWARD_PUT_name + (int)TERM_expiration &&
                    (int)ARG_REWARD_RESTORE_expiration == (int)ARG_REWARD_RESTORE_name + (int)TERM_expiration,

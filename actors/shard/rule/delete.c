@@ -1,7 +1,7 @@
 /* rule delete: the row goes. Which passes it has fired for is nobody's business any more; those rows go in the background,
  * since they may be as many as there are passes. No rule ever has this id again. */
 #include "actors/shard/rule/rule.h"
-#include "schemas/fields/rule.h"
+#include "schemas/api/rule.h"
 #include "store/cleanup.h"
 
 enum err on_RULE_DELETE(struct request *request, struct outcome *outcome)

@@ -4,7 +4,7 @@
 #include "actors/shard/rule/rule.h"
 
 #include "schemas/date.h"
-#include "schemas/fields/rule.h"
+#include "schemas/api/rule.h"
 
 /* Ids of the account's rules, the oldest first. */
 struct ids {

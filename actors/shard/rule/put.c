@@ -2,7 +2,7 @@
  * does its turn: rules go by the time of their making. */
 #include "actors/shard/operator_file.h"
 #include "actors/shard/rule/rule.h"
-#include "schemas/fields/rule.h"
+#include "schemas/api/rule.h"
 #include "store/reward.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/rule/rule.h"
 #include "actors/shard/scan/scan.h"
-#include "schemas/fields/scan.h"
+#include "schemas/api/scan.h"
 
 #include <ctype.h>
 

@@ -1,7 +1,7 @@
 /* scan delete ACCOUNT SCAN_ID: the scan is in no list and no count any more, and what is still to be sent about it is
  * discarded. What it did to its pass stands. */
 #include "actors/shard/scan/scan.h"
-#include "schemas/fields/scan.h"
+#include "schemas/api/scan.h"
 
 enum err on_SCAN_DELETE(struct request *request, struct outcome *outcome)
 {

@@ -2,7 +2,7 @@
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/scan/scan.h"
-#include "schemas/fields/scan.h"
+#include "schemas/api/scan.h"
 
 /* "processing" is a status that no scan has. */
 static enum err take_statuses(struct outcome *outcome, const msgpack_object *arg, unsigned *verdicts)

@@ -3,7 +3,7 @@
 #include "actors/shard/scan/scan.h"
 
 #include "schemas/date.h"
-#include "schemas/fields/scan.h"
+#include "schemas/api/scan.h"
 #include "store/reader_row.h"
 
 #define LITERAL(out, text) buffer_append(out, text, sizeof(text) - 1)

@@ -1,6 +1,6 @@
 /* POST /v1/webhook-subscriptions: the one answer that shows the secret. */
 #include "actors/shard/subscription/subscription.h"
-#include "schemas/fields/subscription.h"
+#include "schemas/api/subscription.h"
 
 enum err on_SUBSCRIPTION_CREATE(struct request *request, struct outcome *outcome)
 {

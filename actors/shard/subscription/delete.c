@@ -1,6 +1,6 @@
 /* DELETE /v1/webhook-subscriptions/{id}: the row goes, and with it the generation that a delivery would have to meet. */
 #include "actors/shard/subscription/subscription.h"
-#include "schemas/fields/subscription.h"
+#include "schemas/api/subscription.h"
 
 enum err on_SUBSCRIPTION_DELETE(struct request *request, struct outcome *outcome)
 {

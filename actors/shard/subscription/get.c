@@ -1,6 +1,6 @@
 /* GET /v1/webhook-subscriptions/{id} */
 #include "actors/shard/subscription/subscription.h"
-#include "schemas/fields/subscription.h"
+#include "schemas/api/subscription.h"
 
 enum err on_SUBSCRIPTION_GET(struct request *request, struct outcome *outcome)
 {

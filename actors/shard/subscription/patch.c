@@ -2,7 +2,7 @@
  * leaves it. A PATCH that changes nothing leaves updated_at where it was. What waits for a subscription that is
  * deactivated is of a generation that has passed; other changes keep it. */
 #include "actors/shard/subscription/subscription.h"
-#include "schemas/fields/subscription.h"
+#include "schemas/api/subscription.h"
 
 /* The row as the caller wants it, as far as that can be judged without the row. */
 static enum err take_wishes(struct request *request, struct outcome *outcome, struct subscription *wish)

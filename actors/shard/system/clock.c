@@ -3,7 +3,7 @@
  * is harmless. */
 #include "actors/shard/command.h"
 #include "schemas/date.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "store/meta.h"
 
 static void pack_clock(struct request *request, int64_t offset, wall_us now, struct buffer *out)

@@ -1,6 +1,6 @@
 /* issuer pause | resume: while paused, creations answer PASS_PROVIDER_UNAVAILABLE and store nothing. */
 #include "actors/shard/command.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
 #include "store/meta.h"
 
 enum err on_ISSUER_SET(struct request *request, struct outcome *outcome)

@@ -2,7 +2,8 @@
  * became of it. A backup's directory is the whole one's: the shard's own is shards/N in it. It comes to a reader, so
  * that everything acknowledged before it is in the tables that the snapshot is made of. */
 #include "actors/shard/command.h"
-#include "schemas/fields/system.h"
+#include "schemas/api/system.h"
+#include "schemas/backup.h"
 
 #include <errno.h>
 #include <stdio.h>

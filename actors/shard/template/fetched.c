@@ -1,7 +1,7 @@
 /* TEMPLATE_FETCHED, by the shard itself: the images of a template are there, or are given up. */
 #include "actors/shard/command.h"
 
-#include "schemas/fields/template.h"
+#include "schemas/api/template.h"
 #include "store/issuing.h"
 
 enum err on_TEMPLATE_FETCHED(struct request *request, struct outcome *outcome)

@@ -1,6 +1,6 @@
 /* GET /v1/pass-templates/accepted-fields */
 #include "actors/shard/command.h"
-#include "schemas/fields/template.h"
+#include "schemas/api/template.h"
 
 static void pack_field(msgpack_packer *pk, const struct template_field *field)
 {

@@ -2,7 +2,7 @@
  * fetched afterwards, as those of passes are; the row of TEMPLATE_IMAGES, written with the template, says which. */
 #include "actors/shard/operator_file.h"
 
-#include "schemas/fields/template.h"
+#include "schemas/api/template.h"
 #include "store/image.h"
 #include "store/image_use.h"
 #include "store/issuing.h"

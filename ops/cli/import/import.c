@@ -8,7 +8,7 @@
 #include "ops/cli/import/flight.h"
 #include "ops/cli/progress.h"
 #include "schemas/arguments.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "ops/cli/import/settle.h"
 #include "ops/cli/cli.h"
 #include "ops/cli/import/flight_inside.h"
-#include "schemas/fields/pass.h"
+#include "schemas/api/pass.h"
 #include "schemas/json.h"
 
 #include <stdlib.h>

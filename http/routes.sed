@@ -1,0 +1,1 @@
+s/^(ROUTE|PAGE)\(([A-Z_]+),.*/ROUTE(\2)/p

@@ -1,0 +1,6 @@
+#pragma once
+#include "actors/rt/random.h"
+#include "ops/cli/taken.h"
+
+/* Makes an API key of taken->account, and gives its hash as the argument. */
+void cli_key_make(struct random_pool *pool, struct taken *taken, unsigned argument, char key[API_KEY_TEXT]);
