@@ -18,11 +18,18 @@ struct row {
 	bool        reloadable; /* may change while the service runs */
 	const char *value;      /* in the help; NULL: a flag's */
 	const char *about;      /* likewise; NULL: a supervisor gives it to its children, and nobody else */
+	/* For people, where they apply: what holds without the option when no value says it; more for the reference page
+	 * and the sample file; a value for both where there is no default; the heading above this row and those below. */
+	const char *unset, *note, *example, *group;
 };
 
 extern const struct row     option_rows[];
 extern const size_t         option_row_count;
 extern const struct options option_defaults;
+
+/* What holds without the option, as a value would be written; false: no value says it. Errors: none. */
+enum { OPTION_DEFAULT_TEXT = 64 };
+bool option_default(const struct row *row, char text[OPTION_DEFAULT_TEXT]);
 
 static inline const void *option_value(const struct options *options, size_t at)
 {

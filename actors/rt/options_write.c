@@ -59,33 +59,45 @@ void options_write(const struct options *options, struct option_args *args)
 
 /* ---- help ---- */
 
+bool option_default(const struct row *row, char text[OPTION_DEFAULT_TEXT])
+{
+	const char *value;
+	int64_t     number;
+
+	if (row->kind == TEXT) {
+		value = *(const char *const *)option_value(&option_defaults, row->at);
+		if (value) snprintf(text, OPTION_DEFAULT_TEXT, "%s", value);
+		return value != NULL;
+	}
+	if (row->kind == FLAG || row->kind == LIST || !number_of(&option_defaults, row, &number))
+		return false;
+	snprintf(text, OPTION_DEFAULT_TEXT, "%lld%s", (long long)number, row->kind == DURATION ? "s" : "");
+	return true;
+}
+
 static void describe(FILE *to, const struct row *row)
 {
-	const char *text = row->kind == TEXT ? *(const char *const *)option_value(&option_defaults, row->at)
-	                                     : NULL;
-	bool        lasts = row->kind == DURATION;
-	bool        counts = lasts || row->kind == NUMBER_U32 || row->kind == NUMBER_I64;
-	int64_t     number;
-	char        name[40];
+	char name[40], text[OPTION_DEFAULT_TEXT];
 
 	snprintf(name, sizeof name, "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
 	fprintf(to, "    %c %-22s  %s", row->reloadable ? '*' : ' ', name, row->about);
-	if (text) fprintf(to, " (%s)", text);
-	if (counts && number_of(&option_defaults, row, &number))
-		fprintf(to, " (%lld%s)", (long long)number, lasts ? "s" : "");
+	if (option_default(row, text))
+		fprintf(to, " (%s)", text);
+	else if (row->unset)
+		fprintf(to, " (%s)", row->unset);
 	fputc('\n', to);
 }
 
 void options_describe(FILE *to)
 {
 	static const struct row config = {"--config", TEXT, .value = "FILE",
-	                                  .about = "a file of options without dashes, `name = value`; # "
-	                                           "begins a comment; the command line wins"};
+	                                  .about = "file of options without dashes, `name = value`; # begins "
+	                                           "a comment; the command line wins"};
 
 	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++)
 		if (row->about) describe(to, row);
 	describe(to, &config);
-	fputs("      * may change while the service runs: `stampede reload`, or SIGHUP\n", to);
+	fputs("      * a reload applies a change while the service runs: `stampede reload`, or SIGHUP\n", to);
 }
 
 /* ---- change ---- */

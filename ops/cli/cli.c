@@ -78,8 +78,8 @@ static void example_of(const struct verb *verb, char example[CLI_TEXT])
 /* ---- help ---- */
 
 static const char serve_usage[] = "  stampede serve --data DIR [OPTION]...\n"
-                                  "      runs the service in the foreground, until SIGTERM or SIGINT; in "
-                                  "brackets what holds without the option\n";
+                                  "      runs the service in the foreground until SIGTERM or SIGINT; "
+                                  "defaults are in parentheses\n";
 static const char serve_example[] = "      stampede serve --data /var/lib/stampede --listen 0.0.0.0:443 "
                                     "--tls-cert chain.pem --tls-key key.pem\n";
 

@@ -1,5 +1,6 @@
 /* The options of `serve`: what is taken, what is refused and how, and the way back to a command line. */
 #include "actors/rt/options.h"
+#include "actors/rt/options_inside.h"
 #include "schemas/limits.h"
 
 #include <criterion/criterion.h>
@@ -225,6 +226,20 @@ Test(options, cut_the_slash_off_a_public_url)
 	}
 }
 
+/* The reference page and the sample file print them. */
+Test(options, have_an_example_or_a_default_that_is_taken)
+{
+	for (const struct row *row = option_rows; row < option_rows + option_row_count; row++) {
+		char text[OPTION_DEFAULT_TEXT], word[128],
+		    *words[] = {"--data", "d", word, "--tls-cert", "c", "--tls-key", "k", NULL};
+		const char *value = option_default(row, text) ? text : row->example;
+		if (!row->about || row->kind == FLAG) continue;
+		cr_assert(value, "%s", row->name);
+		snprintf(word, sizeof word, "%s=%s", row->name, value);
+		cr_expect_eq(read_words(words), OK, "%s: %s", word, why);
+	}
+}
+
 static char told[256];
 
 static void tell(void *user, const char *name)
@@ -256,7 +271,7 @@ Test(options, tell_what_has_changed_and_whether_it_may)
 	             OK);
 	cr_expect_str_eq(difference(&now, &options, true),
 	                 "cors-origin max-body keep-alive egress-allow-private egress-ca ");
-	cr_expect_str_eq(difference(&now, &options, false), "listen shards test-clock ");
+	cr_expect_str_eq(difference(&now, &options, false), "shards listen test-clock ");
 	cr_assert_eq(READ("--data", "d", "--cors-origin", "https://a", "--cors-origin", "https://b",
 	                  "--listen", "a:1", "--egress-ca", "x"),
 	             OK);
