@@ -105,24 +105,27 @@ static void gauge(struct buffer *out, const char *name, const char *help, uint64
 
 static void render_gauges(const struct metrics_view *view, struct buffer *out)
 {
-	metrics_head(out, "build_info", "gauge", "Which protocol the processes speak among themselves.");
+	metrics_head(out, "build_info", "gauge",
+	             "Always 1; the label is the version of the protocol between the processes.");
 	metrics_line(out, "stampede_build_info{protocol=\"%d\"} 1\n", PROTOCOL_VERSION);
 	if (view->certificate_ends_s)
 		gauge(out, "certificate_not_after_seconds",
-		      "When the certificate that new connections get expires, in Unix time.",
+		      "Expiry of the certificate for new connections, in Unix time; absent without TLS.",
 		      (uint64_t)view->certificate_ends_s);
-	gauge(out, "http_threads", "Threads that serve.", view->count);
-	gauge(out, "http_connections", "Connections of clients.",
+	gauge(out, "http_threads", "Threads of the http process.", view->count);
+	gauge(out, "http_connections", "Open client connections, without those of the admin listener.",
 	      sum_of(view, offsetof(struct metrics, connections)));
-	gauge(out, "http_connections_idle", "Connections that wait for their next request.",
+	gauge(out, "http_connections_idle", "Open client connections that wait for their next request.",
 	      sum_of(view, offsetof(struct metrics, idle)));
-	gauge(out, "http_connections_limit", "As many are kept; for more, others are closed.",
+	gauge(out, "http_connections_limit",
+	      "Limit of open client connections; beyond it one is closed for each new one.",
 	      view->connections_max);
-	gauge(out, "http_sessions_up", "Sessions with shards that are up, over all threads.",
+	gauge(out, "http_sessions_up", "Sessions with shards that are up: one per thread and shard.",
 	      sum_of(view, offsetof(struct metrics, sessions_up)));
-	gauge(out, "http_body_bytes", "Memory of large bodies that have begun to come in.",
+	gauge(out, "http_body_bytes", "Memory of request bodies and pipelined requests; limited.",
 	      sum_of(view, offsetof(struct metrics, body_bytes)));
-	gauge(out, "http_answer_bytes", "Answers that wait for their last part or for their reader.",
+	gauge(out, "http_answer_bytes",
+	      "Memory of responses that are incomplete or not read by the client yet; limited.",
 	      sum_of(view, offsetof(struct metrics, answer_bytes)));
 }
 
@@ -133,7 +136,7 @@ static void render_process(struct buffer *out)
 	FILE         *statm = fopen("/proc/self/statm", "re");
 	if (statm && fscanf(statm, "%*d %ld", &pages) != 1) pages = 0;
 	if (statm) fclose(statm);
-	gauge(out, "http_resident_bytes", "Memory of the http process.",
+	gauge(out, "http_resident_bytes", "Resident memory of the http process.",
 	      (uint64_t)(pages * sysconf(_SC_PAGESIZE)));
 	getrusage(RUSAGE_SELF, &usage);
 	double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
@@ -147,12 +150,12 @@ static void render_log(const struct metrics_view *view, struct buffer *out)
 {
 	static const enum role roles[] = {ROLE_SUPERVISOR, ROLE_HTTP, ROLE_SHARD, ROLE_TIMER};
 	metrics_head(out, "log_lines_dropped_total", "counter",
-	             "Log lines dropped because nobody read them in time, by the role of the process.");
+	             "Log lines dropped because they could not be written at once, by process role.");
 	for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
 		metrics_line(out, "stampede_log_lines_dropped_total{role=\"%s\"} %" PRIu64 "\n",
 		             role_text(roles[i]), log_dropped(roles[i]));
 	metrics_head(out, "access_log_lines_dropped_total", "counter",
-	             "Lines of the access log dropped because they could not be written in time.");
+	             "Access log lines dropped because they could not be written in time.");
 	metrics_line(out, "stampede_access_log_lines_dropped_total %" PRIu64 "\n", view->access_dropped);
 }
 
@@ -171,20 +174,20 @@ static void render_ended(const struct metrics_view *view, const char *name, cons
 static void render_connections(const struct metrics_view *view, struct buffer *out)
 {
 	render_ended(view, "http_connections_closed_total",
-	             "Connections closed because they took too long, by what they did.",
-	             offsetof(struct metrics, closed), out);
+	             "Connections closed by a timeout, by their state.", offsetof(struct metrics, closed),
+	             out);
 	render_ended(view, "http_connections_evicted_total",
-	             "Connections closed to make room for new ones, by what they did.",
+	             "Connections closed to make room for new ones, by their state.",
 	             offsetof(struct metrics, evicted), out);
 	metrics_head(out, "http_connections_refused_total", "counter",
-	             "Connections reset because their address has as many as it may.");
+	             "Connections reset by --connections-per-address.");
 	metrics_line(out, "stampede_http_connections_refused_total %" PRIu64 "\n",
 	             sum_of(view, offsetof(struct metrics, refused)));
 }
 
 static void render_requests(const struct metrics_view *view, struct buffer *out)
 {
-	metrics_head(out, "http_requests_total", "counter", "Requests answered, by route and status.");
+	metrics_head(out, "http_requests_total", "counter", "Responses, by route and HTTP status.");
 	for (unsigned row = 0; row <= ROUTE_COUNT; row++) {
 		const char *route = row < ROUTE_COUNT ? message_row(route_row(row)->message)->name : "none";
 		for (unsigned status = 0; status <= STATUS_LAST - STATUS_FIRST; status++) {
@@ -202,7 +205,7 @@ static void render_requests(const struct metrics_view *view, struct buffer *out)
 static void render_latency(const struct metrics_view *view, struct buffer *out)
 {
 	static const char name[] = "http_request_duration_seconds";
-	metrics_head(out, name, "histogram", "From a request's arrival in the loop to its answer, by route.");
+	metrics_head(out, name, "histogram", "Time from a complete request to its response, by route.");
 	for (unsigned row = 0; row < ROUTE_COUNT; row++) {
 		struct histogram_copy sum = {.sum = 0};
 		char                  labels[64];
@@ -231,15 +234,15 @@ static void render_traffic(const struct metrics_view *view, const char *name, si
 
 static void render_sessions(const struct metrics_view *view, struct buffer *out)
 {
-	metrics_head(out, "http_calls_waiting", "gauge", "Calls that a shard has yet to answer.");
+	metrics_head(out, "http_calls_waiting", "gauge", "Calls to a shard without a reply yet.");
 	for (uint32_t shard = 0; shard < view->shards; shard++)
 		metrics_line(
 		    out, "stampede_http_calls_waiting{shard=\"%" PRIu32 "\"} %" PRIu64 "\n", shard,
 		    sum_of(view, offsetof(struct metrics, calls) + shard * sizeof(_Atomic uint64_t)));
-	metrics_head(out, "http_frame_calls", "histogram", "Calls in each message to a shard.");
+	metrics_head(out, "http_frame_calls", "histogram", "Calls in each batch message to a shard.");
 	render_traffic(view, "http_frame_calls", offsetof(struct ask_traffic, calls), out);
 	metrics_head(out, "http_frame_replies", "histogram",
-	             "Replies, or parts of them, in each message from a shard.");
+	             "Replies, or parts of replies, in each batch message from a shard.");
 	render_traffic(view, "http_frame_replies", offsetof(struct ask_traffic, replies), out);
 }
 

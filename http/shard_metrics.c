@@ -115,7 +115,7 @@ static void render_histogram(const struct shard_numbers *shards, uint32_t count,
 
 static void render_deliveries(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
-	metrics_head(out, "delivery_attempts_total", "counter", "Attempts to deliver, by how they ended.");
+	metrics_head(out, "delivery_attempts_total", "counter", "Attempts to deliver webhooks, by outcome.");
 	for (uint32_t shard = 0; shard < count; shard++)
 		for (unsigned i = 0; shards[shard].up && i <= ATTEMPT_ERRORS; i++)
 			metrics_line(out,
@@ -123,7 +123,8 @@ static void render_deliveries(const struct shard_numbers *shards, uint32_t count
 			             "\",outcome=\"%s\"} %" PRIu64 "\n",
 			             shard, attempt_outcome(i), shards[shard].attempts[i]);
 	metrics_head(out, "delivery_retries", "gauge",
-	             "Deliveries that wait after an attempt that failed: each shard's worst subscriptions.");
+	             "Deliveries that wait after a failed attempt, for the subscriptions with the most of "
+	             "them in each shard.");
 	for (uint32_t shard = 0; shard < count; shard++)
 		for (unsigned i = 0; i < shards[shard].failing_count; i++)
 			metrics_line(out,
@@ -135,7 +136,8 @@ static void render_deliveries(const struct shard_numbers *shards, uint32_t count
 
 void shard_numbers_render(const struct shard_numbers *shards, uint32_t count, struct buffer *out)
 {
-	metrics_head(out, "shard_up", "gauge", "Whether the shard answers.");
+	metrics_head(out, "shard_up", "gauge",
+	             "1 if the shard responds; if it is 0, the shard has no other metrics.");
 	for (uint32_t shard = 0; shard < count; shard++)
 		metrics_line(out, "stampede_shard_up{shard=\"%" PRIu32 "\"} %d\n", shard, shards[shard].up);
 	for (unsigned i = 0; i < ROWS; i++) {
