@@ -1,0 +1,46 @@
+"""The generated pages of ops/docs: current, complete, and true of a service that runs."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from certificates import Authority
+from harness import ROOT, build_directory
+from metrics import look
+
+pytestmark = pytest.mark.plain
+GENERATED = ["ops/docs/configuration.md", "ops/docs/cli.md", "ops/docs/limits.md", "ops/docs/metrics.md", "ops/dist/stampede.conf"]
+
+
+def check(root):
+    return subprocess.run([ROOT / "ops/docs/generate", "--check", "--root", root], capture_output=True, text=True, check=False,
+                          env={**os.environ, "STAMPEDE_BUILD": str(build_directory())})
+
+
+def test_every_page_is_what_the_program_says():
+    done = check(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", GENERATED)
+def test_a_page_that_is_not_current_is_found(page, tmp_path):
+    for path in GENERATED:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, tmp_path / path)
+    before, end, behind = (tmp_path / page).read_text().rpartition("<!-- end -->")
+    (tmp_path / page).write_text(before + "stale\n" + end + behind)
+    done = check(tmp_path)
+    assert done.returncode == 1 and done.stdout.startswith(page), done
+
+
+def test_the_metrics_are_those_of_a_service(new_service, tmp_path):
+    cert, key = Authority(tmp_path).own()
+    service = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
+    page = (ROOT / "ops/docs/metrics.md").read_text()
+    assert set(re.findall(r"^\| `(stampede_\w+)` \|", page, re.M)) == set(look(service).types)
+
+
+def test_a_service_starts_with_the_sample_configuration(new_service):
+    service = new_service(shards=1, options=["--config", str(ROOT / "ops/dist/stampede.conf")])
+    assert service.cli("status")["shards"]
