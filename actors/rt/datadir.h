@@ -6,7 +6,7 @@
 
 /* The data directory: DIR/{identity, lock, master.key, run/, shards/N/}. Handles hold file descriptors, so
  * that names stay right whatever the working directory, and sockets' paths stay short.
- * Source of the layout: store/README.md. */
+ * Source of the layout: store/format.md. */
 enum { DATADIR_PATH = 64 }; /* of a shard's directory or file, within DIR */
 
 struct datadir {

@@ -1,6 +1,6 @@
 """Data directories as files: copied, compared, and changed in ways that only their format explains.
 
-What is written here about the formats is what store/README.md says; nothing is taken from the program.
+What is written here about the formats is what store/format.md says; nothing is taken from the program.
 """
 import hashlib
 import re
