@@ -19,7 +19,7 @@ def test_quickstart(tour):
     tour.follow("ops/docs/quickstart.md")
 
 
-@pytest.mark.parametrize("page", ["README.md"])
+@pytest.mark.parametrize("page", ["README.md", "ops/docs/tenants.md", "ops/docs/backup.md"])
 def test_page(tour, page):
     tour.follow(page)
 

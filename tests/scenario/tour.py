@@ -18,7 +18,7 @@ from harness import ROOT, program_under_test, wait_for
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 VARYING = [
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "UUID"),
-    (re.compile(r"\b(acc|tpl|key|sk)_[a-z2-7]{6,}(_[a-z2-7]+)?"), r"\1_ID"),
+    (re.compile(r"\b(acc|tpl)_[a-z2-7]{16}"), r"\1_ACCOUNT"),
     (re.compile(r"\bwhsec_[A-Za-z0-9+/]+=*"), "SECRET"),
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"), "TIME"),
     (re.compile(r"/p/[\w-]{22}"), "/p/TOKEN"),
