@@ -1,10 +1,23 @@
 """The documents for operators say what happens: their blocks of shell are run, and print what stands below them."""
 import re
+import subprocess
 
 import pytest
+from harness import ROOT
+from metrics import look
 from tour import Tour, start_lines
 
 pytestmark = pytest.mark.plain
+
+# Each page whose blocks are run, and what the service then logs above `info`.
+PAGES = {
+    "README.md": [],
+    "ops/docs/quickstart.md": [r"event=died child=shard-\d+ .*signal=9"],  # the reader kills it
+    "ops/docs/tenants.md": [],
+    "ops/docs/backup.md": [],
+    "ops/docs/tls.md": [r"event=reload_refused .*tls\.pem"],  # the reader spoils the certificate
+}
+ALERTS = ROOT / "ops/dist/alerts.yml"
 
 
 @pytest.fixture
@@ -14,13 +27,10 @@ def tour(new_service):
     made.close()
 
 
-def test_quickstart(tour):
-    tour.service.expect_log(r"event=died child=shard-\d+ .*signal=9")  # the reader kills it
-    tour.follow("ops/docs/quickstart.md")
-
-
-@pytest.mark.parametrize("page", ["README.md", "ops/docs/tenants.md", "ops/docs/backup.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_page(tour, page):
+    for pattern in PAGES[page]:
+        tour.service.expect_log(pattern)
     tour.follow(page)
 
 
@@ -39,3 +49,52 @@ def test_run_prints_lines_that_work_when_pasted(tour):
         answers = tour.paste("\n".join(re.findall(r"^curl .*$", printed, re.M)) + "\n").splitlines()
         assert [answer[-4:] for answer in answers] == [" 201", " 202", " 200"]
         assert f'"id":"ada{suffix}"' in answers[2] and '"balance":25' in answers[2]
+
+
+# Links between the documents
+
+def anchors_of(page):
+    """As GitHub makes them of headings."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def missing_of(page, link):
+    """Why the link leads nowhere; None if it does."""
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    if not target.exists():
+        return f"{page.relative_to(ROOT)}: no {name}"
+    if anchor and anchor not in anchors_of(target):
+        return f"{page.relative_to(ROOT)}: no heading for {link}"
+    return None
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "ops/docs").glob("*.md"))], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+    assert [missing for link in links if "://" not in link and (missing := missing_of(page, link))] == []
+
+
+# Alerts
+
+def test_alerts_ask_for_metrics_that_there_are(service):
+    known = set(look(service).types) | {"stampede_certificate_not_after_seconds"}  # there with TLS alone
+    asked = set(re.findall(r"\bstampede_[a-z_]+\b", "\n".join(re.findall(r"^ +expr: (.*)$", ALERTS.read_text(), re.M))))
+    assert asked
+    assert {re.sub("_bucket$", "", name) for name in asked} - known == set()
+
+
+def test_alerts_lead_to_the_runbook():
+    text = ALERTS.read_text()
+    names, links = re.findall(r"^ +- alert: (\w+)$", text, re.M), re.findall(r"^ +runbook: (\S+)$", text, re.M)
+    assert len(names) == len(set(names)) == len(links) > 0
+    assert [missing for link in links if (missing := missing_of(ROOT / "README.md", link))] == []
+
+
+def test_promtool_takes_the_alerts():
+    found = subprocess.run([ROOT / "ops/promtool"], capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip(f"no promtool: {found.stderr}")
+    checked = subprocess.run([found.stdout.strip(), "check", "rules", ALERTS], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
