@@ -4,7 +4,7 @@
 #include "schemas/operator_file.h"
 
 /* An activation rule: what is to be done when something of one kind happens to a pass that meets every condition. It is
- * stored and shown as the JSON of the operator's file (names and form: README.md). */
+ * stored and shown as the JSON of the operator's file (names and form: ops/docs/tenants.md). */
 enum rule_action_kind {
 #define A(NAME, text) RULE_##NAME,
 #include "schemas/rule.def"

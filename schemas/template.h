@@ -3,7 +3,7 @@
 #include "schemas/operator_file.h"
 
 /* A pass template: which keys `visible` may have, and the loyalty programme. It is stored and shown as the JSON
- * of the operator's template file (README.md, "Templates"). */
+ * of the operator's template file (ops/docs/tenants.md, "Templates"). */
 enum loyalty { LOYALTY_NONE, LOYALTY_BALANCE, LOYALTY_STAMPS };
 
 enum field_kind {
