@@ -70,7 +70,11 @@ def missing_of(page, link):
     return None
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "ops/docs").glob("*.md"))], ids=lambda page: page.name)
+FOLDERS = ("actors", "bench", "http", "ops", "schemas", "store", "tests")
+DOCUMENTS = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
     assert [missing for link in links if "://" not in link and (missing := missing_of(page, link))] == []
