@@ -62,45 +62,10 @@ static void free_nothing(void *arena, void *at)
 
 /* --- what yajl does not check --- */
 
-/* The four hex digits of a \u escape whose backslash is at `at`; -1 if it is not one. */
-static int escape_unit(const uint8_t *at, const uint8_t *end)
-{
-	if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
-	int unit = 0;
-	for (int i = 2; i < 6; i++) {
-		uint8_t c = at[i];
-		int     digit = c >= '0' && c <= '9'   ? c - '0'
-		                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-		                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-		                                       : -1;
-		if (digit < 0) return -1;
-		unit = unit << 4 | digit;
-	}
-	return unit;
-}
-
 /* yajl takes a vertical tab and a form feed for white space. They may stand nowhere in JSON: not in a string either. */
 static bool has_odd_space(struct span text)
 {
 	return memchr(text.at, '\v', text.size) || memchr(text.at, '\f', text.size);
-}
-
-/* Surrogate escapes come in pairs, high then low. A backslash is legal only inside strings, so that the
- * raw text can be looked through without knowing where strings are; yajl refuses the other places. */
-size_t lone_surrogate_at(struct span text)
-{
-	const uint8_t *at = text.at, *end = text.at + text.size;
-	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
-		int unit = escape_unit(at, end);
-		if (unit < 0xd800 || unit > 0xdfff) {
-			at += end - at < 2 ? 1 : 2;
-			continue;
-		}
-		int low = unit <= 0xdbff ? escape_unit(at + 6, end) : -1;
-		if (low < 0xdc00 || low > 0xdfff) return (size_t)(at - text.at);
-		at += 12;
-	}
-	return text.size;
 }
 
 static enum err is_twice(struct reader *reader, struct span key)

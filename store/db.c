@@ -18,64 +18,6 @@
 
 enum { READERS_MAX = 16, HELD_AHEAD_BYTES = 32 << 20, HELD_PIECE_BYTES = 128 << 10 };
 
-static const struct {
-	const char     *name;
-	enum table_kind kind;
-} tables[TABLE_END] = {
-#define T(id, NAME, name, kind) [id] = {name, KIND_##kind},
-#include "store/tables.def"
-#undef T
-};
-
-enum table_kind table_kind(enum table table)
-{
-	return tables[table].kind;
-}
-
-bool table_exists(enum table table)
-{
-	return tables[table].name != NULL;
-}
-
-const char *table_name(enum table table)
-{
-	return tables[table].name ? tables[table].name : "?";
-}
-
-enum err db_err(int rc)
-{
-	if (rc) errno = rc > 0 ? rc : EIO; /* LMDB's own words are negative */
-	switch (rc) {
-	case MDB_SUCCESS: return OK;
-	case MDB_NOTFOUND: return ERR_NOT_FOUND;
-	case ENOMEM: return ERR_NO_MEMORY;
-	case MDB_CORRUPTED:
-	case MDB_PAGE_NOTFOUND:
-	case MDB_INVALID:
-	case MDB_VERSION_MISMATCH:
-	/* Of whole tables these never come: a path deeper than any, a node that its page has no room for, a key too
-	 * long, a table of another kind, and what a transaction says after any of them. */
-	case MDB_CURSOR_FULL:
-	case MDB_PAGE_FULL:
-	case MDB_BAD_VALSIZE:
-	case MDB_INCOMPATIBLE:
-	case MDB_BAD_TXN:
-	case MDB_MAP_RESIZED: return ERR_DAMAGED; /* the map never is: pages beyond it do not exist */
-	default: return ERR_IO;
-	}
-}
-
-enum err view_cursor(struct view *view, enum table table, MDB_cursor **cursor)
-{
-	if (!view->db->dbis[table]) return ERR_NOT_FOUND; /* tables made before this one was known */
-	if (!view->cursors[table]) {
-		int rc = mdb_cursor_open(view->txn, view->db->dbis[table], &view->cursors[table]);
-		if (rc) return db_err(rc);
-	}
-	*cursor = view->cursors[table];
-	return OK;
-}
-
 /* Opening and transactions -------------------------------------------------------------------------------- */
 
 static void drop_cursors(struct view *view)
@@ -103,8 +45,8 @@ static enum err open_tables(struct db *db, bool still)
 	if (rc) return db_err(rc);
 	unsigned known = 0;
 	for (unsigned i = 1; i < TABLE_END && !rc; i++) {
-		if (!tables[i].name) continue;
-		rc = mdb_dbi_open(txn, tables[i].name, still ? 0 : MDB_CREATE, &db->dbis[i]);
+		if (!table_exists(i)) continue;
+		rc = mdb_dbi_open(txn, table_name(i), still ? 0 : MDB_CREATE, &db->dbis[i]);
 		known += rc == 0;
 		if (still && rc == MDB_NOTFOUND) rc = 0; /* older than the table */
 	}
@@ -379,7 +321,7 @@ static enum err move(struct view *view, enum table table, MDB_val *key, MDB_curs
 	MDB_val     stored = {0, NULL}; /* a damaged page may leave it as it was */
 	enum err    err = view_cursor(view, table, &cursor);
 	if (err) return err;
-	must(tables[table].kind == KIND_PLAIN && (!view->writes || view->writes->count == 0));
+	must(table_kind(table) == KIND_PLAIN && (!view->writes || view->writes->count == 0));
 	int rc = mdb_cursor_get(cursor, key, &stored, op);
 	if (rc) return db_err(rc);
 	row->key = span_of(key->mv_data, key->mv_size);

@@ -35,6 +35,8 @@ static inline MDB_val val(struct span span)
 	return (MDB_val){span.size, (void *)(uintptr_t)span.at};
 }
 
+/* ---- cursor.c ---- */
+
 /* LMDB's word as ours. ERR_NOT_FOUND; ERR_DAMAGED: its pages contradict each other; ERR_IO: anything else. errno
  * is what the system said. */
 enum err db_err(int rc);
@@ -45,6 +47,8 @@ must_check enum err view_cursor(struct view *view, enum table table, MDB_cursor 
 enum table_kind table_kind(enum table table);
 bool            table_exists(enum table table); /* numbers have gaps */
 const char     *table_name(enum table table);
+
+/* ---- row.c ---- */
 
 /* Over table, key and value. */
 uint32_t row_crc(enum table table, struct span key, const void *value, size_t size);

@@ -99,16 +99,6 @@ void dump_key_parts(enum table table, struct buffer *out)
 	}
 }
 
-uint32_t dump_u32_of(struct span key)
-{
-	return key.size < sizeof(struct account_id) + 4 ? 0 : get_be32(key.at + sizeof(struct account_id));
-}
-
-uint64_t dump_u64_of(struct span key)
-{
-	return key.size < sizeof(struct account_id) + 8 ? 0 : get_be64(key.at + sizeof(struct account_id));
-}
-
 /* Showing --------------------------------------------------------------------------------------------------- */
 
 /* Text up to a 0 goes off `left`; false: there is no 0. */

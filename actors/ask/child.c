@@ -5,6 +5,7 @@
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/signals.h"
+#include "actors/rt/trace.h"
 #include "schemas/api/system.h"
 #include "schemas/limits.h"
 
@@ -40,6 +41,7 @@ enum err child_begin(struct child *child, const struct options *options, enum ro
 	child->supervisor_pid = options->supervisor_pid;
 	const struct log_options log = {options->log_format, options->log_level, options->counts_fd};
 	log_open(role, options->index, &log);
+	trace_open();
 	if ((err = tie_to_supervisor(options->supervisor_pid))) return err;
 	if ((err = signals_take(false, &child->signal_fd))) return err;
 	if ((err = datadir_open(options->data, &child->datadir))) return err;

@@ -3,7 +3,6 @@
  * is the supervisor's, so that the numbers outlive its children, and http shows them. */
 #include "actors/rt/log.h"
 #include "actors/rt/outlet.h"
-#include "actors/rt/trace.h"
 #include "schemas/date.h"
 
 #include <errno.h>
@@ -154,7 +153,6 @@ void log_open(enum role role, int index, const struct log_options *options)
 	log_set_level(options->level);
 	take_counts(options->counts_fd);
 	must_tell(tell_must);
-	trace_open();
 }
 
 enum err log_begin_service(int *counts_fd)

@@ -12,6 +12,7 @@
 #include "actors/rt/outlet.h"
 #include "actors/rt/signals.h"
 #include "actors/rt/time.h"
+#include "actors/rt/trace.h"
 #include "actors/supervisor/children.h"
 #include "actors/supervisor/desk.h"
 #include "actors/supervisor/home.h"
@@ -109,6 +110,7 @@ static void open_log(struct supervisor *self)
 	enum err           err = log_begin_service(&options->counts_fd);
 
 	log_open(ROLE_SUPERVISOR, 0, &log);
+	trace_open();
 	if (err) log_warn("log_may_wait", "error=\"%s\"", strerror(errno));
 	self->out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	dup2(STDERR_FILENO, STDOUT_FILENO);

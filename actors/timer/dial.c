@@ -22,12 +22,6 @@ enum { NAME_KEPT_S = 2 }; /* in libcurl, which is told its address anew with eac
 
 /* ---- what libcurl asks and tells ---- */
 
-bool dial_has_sent(const struct attempt *attempt)
-{
-	long bytes = 0;
-	return !curl_easy_getinfo(attempt->easy, CURLINFO_REQUEST_SIZE, &bytes) && bytes > 0;
-}
-
 /* A connection that was used before and ends unanswered makes libcurl send the request once more, on another. What has been
  * sent may have arrived, and then that is an attempt nobody counted: so there is no going back. */
 static curl_socket_t on_dial(void *user, curlsocktype purpose, struct curl_sockaddr *to)

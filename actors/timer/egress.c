@@ -21,31 +21,6 @@ enum { EVENTS_A_TURN = 32, BEGUN_A_TURN = 32, NAP_MS = 1000 };
 
 /* ---- an attempt's life ---- */
 
-/* Those who dial come there by different ways, and so not in the order in which their time is over. */
-static struct attempt *one_before(const struct attempts *list, const struct attempt *attempt)
-{
-	struct attempt *before = TAILQ_LAST(list, attempts);
-
-	while (before && before->due.v > attempt->due.v)
-		before = TAILQ_PREV(before, attempts, by_age);
-	return before;
-}
-
-void attempt_move(struct attempt *attempt, enum attempt_state state)
-{
-	struct attempts *list = &attempt->egress->in[state];
-	struct attempt  *before;
-
-	TAILQ_REMOVE(&attempt->egress->in[attempt->state], attempt, by_age);
-	attempt->state = state;
-	if (state != DIALLING)
-		TAILQ_INSERT_TAIL(list, attempt, by_age);
-	else if ((before = one_before(list, attempt)))
-		TAILQ_INSERT_AFTER(list, before, attempt, by_age);
-	else
-		TAILQ_INSERT_HEAD(list, attempt, by_age);
-}
-
 static void attempt_free(struct attempt *attempt)
 {
 	if (!attempt) return;

@@ -132,9 +132,11 @@ struct egress {
 	bool                  has_freed;     /* a place, since the HELD were looked at */
 };
 
-/* ---- egress.c ---- */
+/* ---- attempt.c ---- */
 
 void attempt_move(struct attempt *attempt, enum attempt_state state);
+/* Has some of the request left? */
+bool attempt_has_sent(const struct attempt *attempt);
 
 /* ---- endpoint.c ---- */
 
@@ -183,10 +185,8 @@ void                dial_end(struct attempt *attempt);
  * goes on with dial_pause() and race_begin(): no connection was kept that it could use. */
 struct attempt *dial_next_done(struct egress *egress, struct ending *ending);
 void            dial_pause(struct attempt *attempt);
-/* Has some of the request left? */
-bool dial_has_sent(const struct attempt *attempt);
-void dial_event(struct egress *egress, int fd, uint32_t events);
-void dial_turn(struct egress *egress, mono_us now);
+void            dial_event(struct egress *egress, int fd, uint32_t events);
+void            dial_turn(struct egress *egress, mono_us now);
 
 /* ---- tls.c ---- */
 

@@ -14,26 +14,9 @@
 
 /* Finding ------------------------------------------------------------------------------------------------- */
 
-static uint32_t mark_of(struct account_id id)
-{
-	uint32_t mark;
-	memcpy(&mark, id.b, sizeof mark); /* accounts are random */
-	return mark;
-}
-
 static struct creating_bucket *pass_bucket(struct issuance *issuance, struct account_id id, uint32_t number)
 {
-	return &issuance->passes[(mark_of(id) + number) % CREATING_BUCKETS];
-}
-
-static struct issuing_account *find_account(struct issuance *issuance, struct account_id id)
-{
-	struct issuing_account *account;
-	LIST_FOREACH(account, &issuance->accounts[mark_of(id) % ISSUING_ACCOUNT_BUCKETS], in_bucket)
-	{
-		if (!memcmp(account->id.b, id.b, sizeof id.b)) return account;
-	}
-	return NULL;
+	return &issuance->passes[(issuing_mark(id) + number) % CREATING_BUCKETS];
 }
 
 struct creating *issuance_find(struct issuance *issuance, enum creating_kind kind, struct account_id id,
@@ -49,39 +32,13 @@ struct creating *issuance_find(struct issuance *issuance, enum creating_kind kin
 	return NULL;
 }
 
-/* Accounts ------------------------------------------------------------------------------------------------ */
-
-void issuance_settle(struct issuance *issuance, struct issuing_account *account)
-{
-	bool is_ready = !TAILQ_EMPTY(&account->line) && account->busy_count < FETCHES_ACCOUNT_MAX &&
-	                account->fetch_count < FETCHES_KEPT_MAX;
-	if (account->is_in_ring && !is_ready) TAILQ_REMOVE(&issuance->ring, account, in_ring);
-	if (!account->is_in_ring && is_ready) TAILQ_INSERT_TAIL(&issuance->ring, account, in_ring);
-	account->is_in_ring = is_ready;
-	if (account->pass_count || account->fetch_count) return;
-	LIST_REMOVE(account, in_bucket);
-	free(account);
-}
-
-static struct issuing_account *account_of(struct issuance *issuance, struct account_id id)
-{
-	struct issuing_account *account = find_account(issuance, id);
-	if (account || !(account = calloc(1, sizeof *account))) return account;
-	account->id = id;
-	TAILQ_INIT(&account->line);
-	for (int i = 0; i < FETCH_LINES; i++)
-		TAILQ_INIT(&account->lines[i]);
-	LIST_INSERT_HEAD(&issuance->accounts[mark_of(id) % ISSUING_ACCOUNT_BUCKETS], account, in_bucket);
-	return account;
-}
-
 /* Passes -------------------------------------------------------------------------------------------------- */
 
 static enum err add(struct issuance *issuance, enum creating_kind kind, struct account_id id, uint32_t number,
                     mono_us begun)
 {
 	if (issuance_find(issuance, kind, id, number)) return OK;
-	struct issuing_account *account = account_of(issuance, id);
+	struct issuing_account *account = issuing_account_of(issuance, id);
 	struct creating        *pass = account ? calloc(1, sizeof *pass) : NULL;
 	if (!pass) {
 		if (account) issuance_settle(issuance, account);
