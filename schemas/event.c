@@ -1,21 +1,29 @@
-/* The texts of event kinds, expanded from events.def. */
+/* The kinds of events, expanded from events.def. */
 #include "schemas/event.h"
 
-static const char *const texts[EVENT_KINDS] = {
-#define E(name, text) [EVENT_##name] = text,
+static const struct {
+	const char        *text;
+	enum event_subject subject;
+} kinds[EVENT_KINDS] = {
+#define E(name, text, subject) [EVENT_##name] = {text, EVENT_OF_##subject},
 #include "schemas/events.def"
 #undef E
 };
 
+enum event_subject event_subject(unsigned kind)
+{
+	return kind < EVENT_KINDS ? kinds[kind].subject : EVENT_OF_PASS;
+}
+
 const char *event_text(unsigned kind)
 {
-	return kind < EVENT_KINDS ? texts[kind] : "unknown";
+	return kind < EVENT_KINDS ? kinds[kind].text : "unknown";
 }
 
 bool event_read(struct span text, enum event_kind *kind)
 {
 	for (unsigned i = 0; i < EVENT_KINDS; i++) {
-		if (!span_is(text, texts[i])) continue;
+		if (!span_is(text, kinds[i].text)) continue;
 		*kind = (enum event_kind)i;
 		return true;
 	}

@@ -15,7 +15,7 @@ static const char *const kind_texts[RULE_ACTION_KINDS] = {
 };
 
 static const char wrong_event[] = "A rule's event is one of"
-#define E(name, text) " " text
+#define E(name, text, subject) " " text
 #include "schemas/events.def"
 #undef E
                                   ".";
@@ -57,7 +57,7 @@ static bool read_of_scans(const struct json *value, struct rule *rule, struct fi
 		    fault, in, of_scans[1],
 		    "A reader_id is a string of 1 to 200 bytes, none of them a control character.");
 	for (unsigned i = 0; i < 2; i++)
-		if (file_has(value, of_scans[i]) && rule->event != EVENT_SCAN_CREATED)
+		if (file_has(value, of_scans[i]) && event_subject(rule->event) != EVENT_OF_SCAN)
 			return file_wrong(fault, in, of_scans[i], only);
 	return true;
 }

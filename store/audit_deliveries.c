@@ -10,7 +10,7 @@ static void judge_facts(struct auditor *auditor, enum table table, const struct 
                         char text[UUID_TEXT])
 {
 	uuid_text(row->event, text);
-	bool of_a_scan = row->kind == EVENT_SCAN_CREATED;
+	bool of_a_scan = event_subject(row->kind) == EVENT_OF_SCAN;
 	if (row->subject >= (of_a_scan ? auditor->scan_count : auditor->pass_count))
 		audit_fault(auditor, table, "event %s is of a %s that was never made", text,
 		            of_a_scan ? "scan" : "pass");

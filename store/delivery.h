@@ -28,7 +28,7 @@ struct delivery {
 	uint16_t           status;
 	uint8_t            detail;     /* of the last attempt: enum attempt_detail */
 	uint32_t           generation; /* the subscription's, at the time of the fact */
-	uint32_t           subject;    /* the number of the pass; of EVENT_SCAN_CREATED that of the scan */
+	uint32_t           subject;    /* the number of the pass or scan, as event_subject() says */
 	wall_us            fact;
 	uint64_t           token, instance; /* of leased ones: of the attempt; of the timer that has it */
 };

@@ -27,7 +27,7 @@ static enum err has_subject(struct view *view, const struct delivery *row, bool 
 	struct hot_at   pass;
 	struct scan_row scan;
 	enum err        err;
-	if (row->kind == EVENT_SCAN_CREATED) {
+	if (event_subject(row->kind) == EVENT_OF_SCAN) {
 		err = scan_row_get(view, row->account, row->subject, &scan);
 		*there = !err && !scan.deleted;
 	} else {

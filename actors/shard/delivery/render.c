@@ -28,7 +28,7 @@ static enum err put_data(struct request *request, const struct delivery *row, st
 	struct hot_at   pass;
 	struct scan_row scan;
 	enum err        err;
-	if (row->kind == EVENT_SCAN_CREATED) {
+	if (event_subject(row->kind) == EVENT_OF_SCAN) {
 		err = scan_row_get(request->view, row->account, row->subject, &scan);
 		return err ? err : scan_json(request, &scan, SCAN_PLAINLY, out);
 	}

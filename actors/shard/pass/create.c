@@ -1,7 +1,6 @@
 /* POST /v1/passes. Everything is checked first; then the issuer is asked (the command is parked and comes again
  * with `prepared` set), and only its yes lets the pass be stored. With nothing to fetch it is issued at once; else it is
  * stored as `creating`, and the row of ISSUING that goes with it begins its issuance. */
-#include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/pass/images.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/api/pass.h"
@@ -108,13 +107,6 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	return tally_put(request->view, account, &tally);
 }
 
-/* The pass is there, and that is a fact. */
-static enum err issue(struct request *request, uint32_t number, const struct rules_plan *rules)
-{
-	enum err err = fan_out(request, EVENT_PASS_CREATED, number);
-	return err ? err : rules_run(request, rules);
-}
-
 /* The issuer has said yes. */
 static enum err create(struct request *request, struct outcome *outcome, struct body *body, uint32_t template)
 {
@@ -134,7 +126,7 @@ static enum err create(struct request *request, struct outcome *outcome, struct 
 		outcome->flags = REPLY_ACCEPTED;
 		err = issuing_put(request->view, account, tally.made, &issuing);
 	} else {
-		err = issue(request, tally.made, &rules);
+		err = event_occurred(request, &rules, tally.made);
 	}
 	outcome->recipe = (struct recipe){.what = RECIPE_PASS, .number = tally.made};
 	if (err || (err = hot_get(request->view, account, tally.made, &pass))) return err;

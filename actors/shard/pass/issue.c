@@ -1,6 +1,5 @@
 /* PASS_ISSUE, by the shard itself: the images of a pass are there, or they are not to be had. Whoever asked with an
  * idempotency key, and was told 201 in time, is told 201 again. */
-#include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/rule/rule.h"
 
 #include "schemas/api/pass.h"
@@ -41,8 +40,7 @@ static enum err issue(struct request *request, const struct hot_at *pass, const 
 	if (!err) err = pass_change(request, pass, after.now, (struct ledger_row){.what = LEDGER_ISSUED});
 	if (!err && arg_boolean(&request->args[ARG_PASS_ISSUE_in_time], false))
 		err = tell_key(request, row, pass->number);
-	if (err || (err = fan_out(request, EVENT_PASS_CREATED, pass->number))) return err;
-	return rules_run(request, &rules);
+	return err ? err : event_occurred(request, &rules, pass->number);
 }
 
 enum err on_PASS_ISSUE(struct request *request, struct outcome *outcome)

@@ -1,5 +1,4 @@
 /* POST /v1/passes/{id}/loyalty: the counter is the exact sum of all accepted deltas, within its bounds. */
-#include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/api/pass.h"
@@ -32,8 +31,6 @@ enum err on_PASS_LOYALTY(struct request *request, struct outcome *outcome)
 		return err;
 	err = pass_change(request, &pass, after.now,
 	                  (struct ledger_row){.what = LEDGER_LOYALTY, .delta = delta});
-	if (err || (err = fan_out(request, EVENT_PASS_BALANCE_UPDATE, pass.number))) return err;
-	if (message.size && (err = notify_pass(request, pass.number, message)))
-		return err; /* an empty one is none */
-	return rules_run(request, &rules);
+	if (!err && message.size) err = notify_pass(request, pass.number, message); /* an empty one is none */
+	return err ? err : event_occurred(request, &rules, pass.number);
 }

@@ -110,7 +110,7 @@ enum err rules_plan(struct request *request, enum event_kind event, const struct
                     struct span reader, struct rules_plan *plan)
 {
 	const struct account_rules *rules;
-	*plan = (struct rules_plan){.account = request->account->id, .number = pass->number};
+	*plan = (struct rules_plan){.event = event, .account = request->account->id, .number = pass->number};
 	enum err err = load_rules(request, &rules);
 	for (unsigned i = err ? 0 : rules->begin[event]; !err && i < rules->begin[event + 1]; i++) {
 		struct account_rule *rule = rules->of[rules->order[i]];
@@ -206,9 +206,9 @@ static enum err run(struct request *request, const struct rules_plan *plan, cons
 	return rule_fired_put(request->view, plan->account, due->rule->id, plan->number);
 }
 
-enum err rules_run(struct request *request, const struct rules_plan *plan)
+enum err event_occurred(struct request *request, const struct rules_plan *plan, uint32_t subject)
 {
-	enum err err = OK;
+	enum err err = fan_out(request, plan->event, subject);
 	for (unsigned i = 0; !err && i < plan->count; i++)
 		err = run(request, plan, &plan->due[i]);
 	return err;

@@ -7,6 +7,7 @@
 
 /* The actions to run, and what they need of the tables. Lives in the view's arena. */
 struct rules_plan {
+	enum event_kind   event;
 	struct account_id account;
 	uint32_t          number; /* of the pass */
 	unsigned          count;
@@ -19,9 +20,10 @@ struct rules_plan {
 must_check enum err rules_plan(struct request *request, enum event_kind event, const struct hot_at *pass,
                                struct span reader, struct rules_plan *plan);
 
-/* Carries the plan out, once everything that the fact itself writes is staged. What cannot be done leaves nothing, and
- * the rest is done all the same; nothing that is done here is a fact to other rules. */
-must_check enum err rules_run(struct request *request, const struct rules_plan *plan);
+/* The event has happened, and everything that it changes itself is staged: subscriptions get it, then the plan is carried out.
+ * `subject`: the number of the pass or scan. An action that cannot be done leaves nothing, and the others are done all the
+ * same; nothing that is done here is an event to other rules. A plan of no actions is fine. */
+must_check enum err event_occurred(struct request *request, const struct rules_plan *plan, uint32_t subject);
 
 /* Does a rule of the request's account, active or not, assign the reward? Range reads, likewise. */
 must_check enum err rules_name_slug(const struct request *request, struct span slug, bool *named);

@@ -1,7 +1,6 @@
 /* POST /v1/scans: a pass is shown to a reader. Registered with its verdict, whatever that is, in one commit with what it
  * does to the pass; so of two readers at the same instant one is the first. */
 #include "actors/shard/card/card.h"
-#include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/rule/rule.h"
 #include "actors/shard/scan/scan.h"
@@ -102,19 +101,17 @@ static struct span reader_of(const struct request *request)
 	return arg_span(&request->args[ARG_SCAN_CREATE_reader_id]);
 }
 
-/* *after differs from *pass where it succeeded; *reader is zeros where none is named. */
-static enum err store_scan(struct request *request, const struct hot_at *pass, const struct hot_at *after,
-                           struct scan_row *scan, struct reader_row *reader)
+/* *reader is zeros where none is named. *number: the scan's. */
+static enum err store_scan(struct request *request, struct scan_row *scan, struct reader_row *reader,
+                           uint32_t *number)
 {
 	struct account_id account = request->account->id;
 	struct scan_tally tally;
 	enum err          err = scan_tally_get(request->view, account, &tally);
 	if (!err && reader_of(request).size) err = reader_take(request, reader_of(request), &tally, reader);
 	scan->reader = reader->number;
-	uint32_t number = tally.made;
-	if (err || (err = scan_row_add(request->view, account, &tally, scan))) return err;
-	if (scan->verdict == SCAN_SUCCEEDED && (err = hot_put(request->view, pass, &after->now))) return err;
-	return fan_out(request, EVENT_SCAN_CREATED, number);
+	*number = tally.made;
+	return err ? err : scan_row_add(request->view, account, &tally, scan);
 }
 
 /* One that is rejected changes nothing about the pass, and sets no rule off. */
@@ -128,7 +125,7 @@ static enum err plan_success(struct request *request, struct hot_at *after, stru
 enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
 {
 	struct hot_at     pass;
-	struct rules_plan rules = {.count = 0};
+	struct rules_plan rules = {.event = EVENT_SCAN_CREATED};
 	struct reader_row reader = {.number = 0};
 	struct scan_known known = {.reader = &reader};
 	bool              with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
@@ -146,8 +143,10 @@ enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
 	    .pass = pass.number,
 	    .verdict = (uint8_t)plan_verdict(&request->account->row, &pass.now, request->now)};
 	if (scan.verdict == SCAN_SUCCEEDED && (err = plan_success(request, &after, &rules))) return err;
-	if ((err = store_scan(request, &pass, &after, &scan, &reader)) || (err = rules_run(request, &rules)))
-		return err;
+	uint32_t number;
+	err = store_scan(request, &scan, &reader, &number);
+	if (!err && scan.verdict == SCAN_SUCCEEDED) err = hot_put(request->view, &pass, &after.now);
+	if (err || (err = event_occurred(request, &rules, number))) return err;
 	if ((err = scan_note(request, &scan, outcome))) return err;
 	return scan_show_known(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, &known,
 	                       outcome->payload);

@@ -47,7 +47,7 @@ static bool add_kind(struct subscription *row, const struct json *item)
 enum err subscription_refuse_kinds(struct outcome *outcome, enum cause cause)
 {
 	static const char kinds[] = "a list of at least one of"
-#define E(name, text) " " text
+#define E(name, text, subject) " " text
 #include "schemas/events.def"
 #undef E
 	    ;
