@@ -33,3 +33,13 @@ bool bearer_read(struct span authorization, struct bearer *bearer)
 	bearer->text_size = (uint8_t)authorization.size;
 	return true;
 }
+
+enum cause bearer_judge(struct span authorization, unsigned count)
+{
+	size_t begin = sizeof scheme - 1;
+	if (count == 0) return CAUSE_BEARER_MISSING;
+	if (count > 1) return CAUSE_BEARER_TWICE;
+	bool has_scheme = authorization.size >= begin &&
+	                  strncasecmp((const char *)authorization.at, scheme, begin) == 0;
+	return has_scheme ? CAUSE_BEARER_FORM : CAUSE_BEARER_SCHEME;
+}

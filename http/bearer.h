@@ -1,7 +1,6 @@
 #pragma once
-#include "schemas/err.h"
+#include "schemas/cause.h"
 #include "schemas/ids.h"
-#include "schemas/span.h"
 
 /* Who asks: the API key that a request carries, and where one is needed. Pure. */
 
@@ -21,3 +20,6 @@ struct bearer {
  * blanks, and a key. Whether such a key exists only the account's shard knows. false: another form; *bearer says nothing
  * then. */
 must_check bool bearer_read(struct span authorization, struct bearer *bearer);
+
+/* Why the headers Authorization of a request, `count` of them, hold no key, where bearer_read() does not take the last. */
+enum cause bearer_judge(struct span authorization, unsigned count);

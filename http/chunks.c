@@ -17,22 +17,29 @@ static int hex_value(uint8_t c)
 	return -1;
 }
 
+static enum err refuse(struct chunks *chunks, enum cause cause, int64_t most)
+{
+	chunks->reason = (struct reason){.cause = cause, .most = most};
+	return cause_err(cause);
+}
+
 /* A line's size without its CR LF, or -1: its end has not come. Control characters, CR and LF alone included, make it
  * none, and so does more than `size_max`. */
-static enum err find_line(struct span bytes, size_t size_max, ptrdiff_t *size)
+static enum cause find_line(struct span bytes, size_t size_max, ptrdiff_t *size)
 {
 	*size = -1;
 	for (size_t i = 0; i < bytes.size; i++) {
 		uint8_t c = bytes.at[i];
-		if (i > size_max) return ERR_INVALID_REQUEST;
-		if (c == '\r' && i + 1 == bytes.size) return OK;
+		if (i > size_max) return CAUSE_CHUNK_LINE_LONG;
+		if (c == '\r' && i + 1 == bytes.size) return CAUSE_NONE;
 		if (c == '\r' && bytes.at[i + 1] == '\n') {
 			*size = (ptrdiff_t)i;
-			return OK;
+			return CAUSE_NONE;
 		}
-		if ((c < ' ' && c != '\t') || c == 0x7f) return ERR_INVALID_REQUEST;
+		if (c == '\r' || c == '\n') return CAUSE_CHUNK_LINE_END;
+		if ((c < ' ' && c != '\t') || c == 0x7f) return CAUSE_CHUNK_CONTROL;
 	}
-	return OK;
+	return CAUSE_NONE;
 }
 
 static enum err take_size(struct chunks *chunks, struct span line)
@@ -40,11 +47,11 @@ static enum err take_size(struct chunks *chunks, struct span line)
 	size_t digits = 0;
 	chunks->left = 0;
 	while (digits < line.size && hex_value(line.at[digits]) >= 0) {
-		if (digits == SIZE_DIGITS_MAX) return ERR_INVALID_REQUEST;
+		if (digits == SIZE_DIGITS_MAX) return refuse(chunks, CAUSE_CHUNK_DIGITS, SIZE_DIGITS_MAX);
 		chunks->left = chunks->left * 16 + (uint64_t)hex_value(line.at[digits++]);
 	}
-	if (digits == 0) return ERR_INVALID_REQUEST;
-	if (digits < line.size && line.at[digits] != ';') return ERR_INVALID_REQUEST;
+	if (digits == 0 || (digits < line.size && line.at[digits] != ';'))
+		return refuse(chunks, CAUSE_CHUNK_SIZE, 0);
 	chunks->state = chunks->left ? CHUNK_DATA : CHUNK_TRAILER;
 	return OK;
 }
@@ -53,26 +60,31 @@ static enum err take_trailer(struct chunks *chunks, struct span line)
 {
 	struct span name, value;
 	chunks->trailer += line.size + 2;
-	if (chunks->trailer > TRAILER_BYTES_MAX) return ERR_INVALID_REQUEST;
-	if (line.size) return guard_field(line, &name, &value);
-	chunks->state = CHUNK_DONE;
+	if (chunks->trailer > TRAILER_BYTES_MAX)
+		return refuse(chunks, CAUSE_TRAILER_LARGE, TRAILER_BYTES_MAX);
+	if (line.size && guard_field(line, &name, &value)) return refuse(chunks, CAUSE_TRAILER_FORM, 0);
+	if (line.size == 0) chunks->state = CHUNK_DONE;
 	return OK;
 }
 
 /* One line of whatever is due; *used 0: it is not whole yet. */
 static enum err take_line(struct chunks *chunks, struct span rest, size_t *used)
 {
-	ptrdiff_t size;
-	bool      trailer = chunks->state == CHUNK_TRAILER;
-	enum err  err = find_line(rest, trailer ? TRAILER_BYTES_MAX : CHUNK_LINE_BYTES_MAX, &size);
+	ptrdiff_t  size;
+	bool       trailer = chunks->state == CHUNK_TRAILER;
+	size_t     most = trailer ? TRAILER_BYTES_MAX : CHUNK_LINE_BYTES_MAX;
+	enum cause cause = find_line(rest, most, &size);
 	*used = 0;
-	if (err || size < 0) return err;
+	if (chunks->state == CHUNK_DATA_END && (cause || size > 0)) return refuse(chunks, CAUSE_CHUNK_END, 0);
+	if (cause == CAUSE_CHUNK_LINE_LONG && trailer) cause = CAUSE_TRAILER_LARGE;
+	if (cause) return refuse(chunks, cause, (int64_t)most);
+	if (size < 0) return OK;
 	struct span line = span_of(rest.at, (size_t)size);
 	*used = line.size + 2;
 	if (trailer) return take_trailer(chunks, line);
 	if (chunks->state == CHUNK_SIZE) return take_size(chunks, line);
 	chunks->state = CHUNK_SIZE;
-	return line.size ? ERR_INVALID_REQUEST : OK;
+	return OK;
 }
 
 enum err chunks_decode(struct chunks *chunks, struct span bytes, uint8_t *out, size_t *taken, size_t *made)

@@ -97,13 +97,20 @@ static bool append_input(struct gate *gate, const void *bytes, size_t size)
 	return true;
 }
 
+/* Says why, for the request's handler, which h2o calls within hand_over(): a name in the reason lies in the input. */
+static void refuse(struct gate *gate, const struct reason *reason)
+{
+	gate->refusal = refusal_of(&gate->thread->refusal, reason);
+	gate->thread->refusal.field = span_of(NULL, 0);
+}
+
 /* h2o must not see this head. */
-static void refuse_head(struct gate *gate, enum err err)
+static void refuse_head(struct gate *gate)
 {
 	h2o_socket_t *socket = gate->socket;
 	bool          is_head = socket->input->size >= 5 && memcmp(socket->input->bytes, "HEAD ", 5) == 0;
 	const char   *instead = is_head ? standing_in_head : standing_in;
-	gate->refusal = err;
+	refuse(gate, &gate->head.reason);
 	h2o_buffer_consume(&socket->input, socket->input->size);
 	gate->head = (struct head){.size = strlen(instead)};
 	gate->body_size = 0;
@@ -122,9 +129,9 @@ static void hide_fields(struct gate *gate)
 
 /* The head is in order and goes on, without its body: the answer has the caller's request id, and what is wrong with the
  * body is told after what comes before that (no key, no such route). */
-static void refuse_body(struct gate *gate, enum err err)
+static void refuse_body(struct gate *gate, const struct reason *reason)
 {
-	gate->refusal = err;
+	refuse(gate, reason);
 	gate->body_size = 0;
 	gate->socket->input->size = gate->head.size;
 	hide_fields(gate);
@@ -152,7 +159,7 @@ static bool put_aside(struct gate *gate, size_t whole)
 static void hand_over_whole(struct gate *gate)
 {
 	if (!put_aside(gate, gate->head.size + gate->body_size)) {
-		refuse_body(gate, ERR_OVERLOADED);
+		refuse_body(gate, &(struct reason){.cause = CAUSE_BODIES_MANY});
 		return;
 	}
 	hide_fields(gate);
@@ -182,10 +189,10 @@ static void say_continue(struct gate *gate)
 	h2o_socket_write(gate->socket, &text, 1, on_continue_sent);
 }
 
-static bool is_too_large(const struct gate *gate, uint64_t size)
+static int64_t body_bytes_max(const struct gate *gate)
 {
 	int64_t max = thread_options(gate->thread)->max_body_bytes;
-	return (max > 0 && size > (uint64_t)max) || size > BODIES_BYTES_MAX / 2;
+	return max > 0 && max < BODIES_BYTES_MAX / 2 ? max : BODIES_BYTES_MAX / 2;
 }
 
 /* A body that is still to come is only for those who may need one: with a key, of the form at least, for a path where
@@ -226,10 +233,11 @@ static enum err decode(struct gate *gate)
 /* How the body stands: true when it is whole. A refusal has been given then, or the request handed over. */
 static bool look_at_body(struct gate *gate)
 {
-	size_t come = gate->socket->input->size - gate->head.size;
+	size_t        come = gate->socket->input->size - gate->head.size;
+	struct reason beyond = {.cause = CAUSE_BODY_BEYOND, .most = body_bytes_max(gate)};
 	if (gate->head.chunked) {
 		if (decode(gate)) {
-			refuse_body(gate, ERR_INVALID_REQUEST);
+			refuse_body(gate, &gate->chunks.reason);
 			return true;
 		}
 	} else {
@@ -237,14 +245,14 @@ static bool look_at_body(struct gate *gate)
 	}
 	bool whole = gate->head.chunked ? gate->chunks.state == CHUNK_DONE
 	                                : gate->body_size == gate->head.length;
-	if (is_too_large(gate, gate->head.chunked ? gate->body_size : gate->head.length))
-		refuse_body(gate, ERR_PAYLOAD_TOO_LARGE);
+	if ((gate->head.chunked ? gate->body_size : gate->head.length) > (uint64_t)beyond.most)
+		refuse_body(gate, &beyond);
 	else if (whole)
 		hand_over_whole(gate);
 	else if (!is_admitted(gate))
-		refuse_body(gate, ERR_UNAUTHENTICATED);
+		refuse_body(gate, &(struct reason){.cause = CAUSE_BEARER_MISSING});
 	else if (!is_held(gate))
-		refuse_body(gate, ERR_OVERLOADED);
+		refuse_body(gate, &(struct reason){.cause = CAUSE_BODIES_MANY});
 	else
 		return false;
 	return true;
@@ -280,9 +288,8 @@ static bool step(struct gate *gate)
 	if (input->size == 0) return false;
 	if (gate->state == GATE_IDLE) gate_turn(gate, GATE_HEAD);
 	if (gate->state == GATE_HEAD) {
-		enum err err = guard_take(&gate->head, span_of(input->bytes, input->size));
-		if (err) {
-			refuse_head(gate, err);
+		if (guard_take(&gate->head, span_of(input->bytes, input->size))) {
+			refuse_head(gate);
 			return true;
 		}
 		if (gate->head.size == 0) return false;

@@ -46,8 +46,10 @@ struct gate {
 	bool          admitted; /* the body: there is a key, whose account's slot is `slot` */
 	uint32_t      slot;
 	size_t        body_size; /* come so far, decoded */
-	enum err refusal;    /* of the request at hand: to be answered without a further look, then closed */
-	struct buffer ahead; /* bytes behind the request at hand */
+	enum err
+	    refusal; /* of the request at hand: to be answered without a further look, then closed; its sentence
+	                      * lies with the thread, while the request's handler runs */
+	struct buffer ahead;    /* bytes behind the request at hand */
 	size_t        ahead_at; /* of which so many have been fed */
 
 	size_t body_charge, ahead_charge, answer_charge; /* in the thread's sums */

@@ -12,6 +12,8 @@
 
 enum { METHOD_BYTES_MAX = 32, LENGTH_DIGITS_MAX = 19 };
 
+static const struct span nothing = {NULL, 0};
+
 /* What a byte may be part of. */
 enum { TOKEN = 1, HOST = 2 };
 static const uint8_t kinds[256] = {
@@ -97,29 +99,44 @@ static bool is_authority(struct span text)
 	return true;
 }
 
-/* How many bytes of the target stand before its path: none in origin form. Errors: ERR_INVALID_REQUEST: it has neither
- * form. */
-static enum err measure_authority(struct span target, size_t *size)
+/* What is wrong with the head, and `what` of it is to blame (or nothing). */
+static enum err refuse(struct head *head, enum cause cause, struct span what)
+{
+	head->reason.cause = cause;
+	head->reason.field = what;
+	return cause_err(cause);
+}
+
+static enum err refuse_beyond(struct head *head, enum cause cause, int64_t most)
+{
+	head->reason.most = most;
+	return refuse(head, cause, nothing);
+}
+
+/* How many bytes of the target stand before its path: none in origin form. CAUSE_NONE: it has one of the two forms. */
+static enum cause measure_authority(struct span target, size_t *size)
 {
 	static const char *const schemes[] = {"http://", "https://"};
 	*size = 0;
-	if (target.size && target.at[0] == '/') return OK;
+	if (target.size && target.at[0] == '/') return CAUSE_NONE;
 	for (unsigned i = 0; i < sizeof schemes / sizeof *schemes; i++) {
 		size_t scheme = strlen(schemes[i]);
 		if (target.size < scheme || !is_caseless(span_of(target.at, scheme), schemes[i])) continue;
 		struct span rest = span_of(target.at + scheme, target.size - scheme);
 		rest.size = find(rest, "/?");
 		*size = scheme + rest.size;
-		return is_authority(rest) ? OK : ERR_INVALID_REQUEST;
+		return is_authority(rest) ? CAUSE_NONE : CAUSE_TARGET_HOST;
 	}
-	return ERR_INVALID_REQUEST;
+	return CAUSE_TARGET_FORM;
 }
 
 static enum err take_target(struct head *head, struct span target, size_t at)
 {
 	size_t excess;
-	if (target.size > URI_BYTES_MAX) return ERR_URI_TOO_LONG;
-	if (!is_printable(target) || measure_authority(target, &excess)) return ERR_INVALID_REQUEST;
+	if (target.size > URI_BYTES_MAX) return refuse_beyond(head, CAUSE_TARGET_LONG, URI_BYTES_MAX);
+	if (!is_printable(target)) return refuse(head, CAUSE_TARGET_BLANK, nothing);
+	enum cause cause = measure_authority(target, &excess);
+	if (cause) return refuse(head, cause, nothing);
 	struct span rest = span_of(target.at + excess, target.size - excess);
 	head->front = (uint16_t)at;
 	head->excess = (uint16_t)excess;
@@ -131,16 +148,21 @@ static enum err take_target(struct head *head, struct span target, size_t at)
 static enum err take_request_line(struct head *head, struct span line)
 {
 	const uint8_t *space = line.size ? memchr(line.at, ' ', line.size) : NULL;
-	if (!space) return ERR_INVALID_REQUEST;
-	struct span method = span_of(line.at, (size_t)(space - line.at));
-	if (method.size > METHOD_BYTES_MAX || !is_token(method)) return ERR_INVALID_REQUEST;
+	if (!space && line.size <= METHOD_BYTES_MAX)
+		return refuse(head, line.size ? CAUSE_LINE_FORM : CAUSE_LINE_EMPTY, nothing);
+	struct span method = space ? span_of(line.at, (size_t)(space - line.at)) : line;
+	if (method.size > METHOD_BYTES_MAX || !is_token(method))
+		return refuse_beyond(head, CAUSE_LINE_METHOD, METHOD_BYTES_MAX);
 	struct span    rest = span_of(space + 1, line.size - method.size - 1);
 	const uint8_t *end = rest.size ? memchr(rest.at, ' ', rest.size) : NULL;
-	if (!end) return ERR_INVALID_REQUEST;
+	if (!end) return refuse(head, CAUSE_LINE_FORM, nothing);
 	struct span target = span_of(rest.at, (size_t)(end - rest.at));
 	struct span version = span_of(end + 1, rest.size - target.size - 1);
 	head->old = span_is(version, "HTTP/1.0");
-	if (!head->old && !span_is(version, "HTTP/1.1")) return ERR_INVALID_REQUEST;
+	if (!head->old && !span_is(version, "HTTP/1.1")) {
+		bool is_one_word = target.size && version.size && !memchr(version.at, ' ', version.size);
+		return refuse(head, is_one_word ? CAUSE_LINE_VERSION : CAUSE_LINE_FORM, nothing);
+	}
 	head->has_request_line = true;
 	return take_target(head, target, head->line + method.size + 1);
 }
@@ -175,26 +197,29 @@ struct span guard_trim(struct span value)
 	return value;
 }
 
-enum err guard_field(struct span line, struct span *name, struct span *value)
+enum cause guard_field(struct span line, struct span *name, struct span *value)
 {
 	const uint8_t *colon = line.size ? memchr(line.at, ':', line.size) : NULL;
-	if (!colon) return ERR_INVALID_REQUEST;
-	*name = span_of(line.at, (size_t)(colon - line.at));
-	*value = span_of(colon + 1, line.size - name->size - 1);
-	if (!is_token(*name)) return ERR_INVALID_REQUEST;
-	*value = guard_trim(*value);
-	return OK;
+	*name = colon ? span_of(line.at, (size_t)(colon - line.at)) : nothing;
+	if (line.size && is_blank(line.at[0])) return CAUSE_FIELD_FOLDED;
+	if (!colon) return CAUSE_FIELD_COLON;
+	if (name->size == 0) return CAUSE_FIELD_NAMELESS;
+	if (is_blank(name->at[name->size - 1])) return CAUSE_FIELD_BLANK;
+	if (!is_token(*name)) return CAUSE_FIELD_NAME;
+	*value = guard_trim(span_of(colon + 1, line.size - name->size - 1));
+	return CAUSE_NONE;
 }
 
 /* Digits and nothing else. So many that no body could be meant are refused, not cut. */
 static enum err take_length(struct head *head, struct span value)
 {
-	if (value.size == 0 || value.size > LENGTH_DIGITS_MAX) return ERR_INVALID_REQUEST;
+	bool is_number = value.size > 0 && value.size <= LENGTH_DIGITS_MAX;
 	head->length = 0;
-	for (size_t i = 0; i < value.size; i++) {
-		if (value.at[i] < '0' || value.at[i] > '9') return ERR_INVALID_REQUEST;
+	for (size_t i = 0; i < value.size && is_number; i++) {
+		is_number = value.at[i] >= '0' && value.at[i] <= '9';
 		head->length = head->length * 10 + (uint64_t)(value.at[i] - '0');
 	}
+	if (!is_number) return refuse_beyond(head, CAUSE_LENGTH_FORM, LENGTH_DIGITS_MAX);
 	head->has_length = true;
 	return OK;
 }
@@ -208,13 +233,15 @@ static void hide(struct head *head, size_t line)
 static enum err take_field(struct head *head, struct span line)
 {
 	struct span name, value;
-	if (guard_field(line, &name, &value)) return ERR_INVALID_REQUEST;
-	if (++head->headers > HEADERS_MAX) return ERR_HEAD_TOO_LARGE;
+	enum cause  cause = guard_field(line, &name, &value);
+	head->reason.least = head->headers + 1;
+	if (cause) return refuse(head, cause, name);
+	if (++head->headers > HEADERS_MAX) return refuse_beyond(head, CAUSE_HEADERS_MANY, HEADERS_MAX);
 	if (is_caseless(name, "host")) {
 		/* A name, an address, perhaps a port; nothing that a proxy could take for the end of one host and the
 		 * begin of another. An empty one is allowed: some clients that were given no name send it. */
 		head->hosts++;
-		return is_made_of(value, HOST) ? OK : ERR_INVALID_REQUEST;
+		return is_made_of(value, HOST) ? OK : refuse(head, CAUSE_HOST_FORM, nothing);
 	}
 	if (is_caseless(name, "content-length")) {
 		head->lengths++;
@@ -225,12 +252,12 @@ static enum err take_field(struct head *head, struct span line)
 		head->encodings++;
 		hide(head, head->line);
 		head->chunked = is_caseless(value, "chunked");
-		return head->chunked ? OK : ERR_INVALID_REQUEST;
+		return head->chunked ? OK : refuse(head, CAUSE_CODING_OTHER, nothing);
 	}
 	if (is_caseless(name, "expect")) {
 		head->expectations++;
 		hide(head, head->line);
-		return is_caseless(value, "100-continue") ? OK : ERR_INVALID_REQUEST;
+		return is_caseless(value, "100-continue") ? OK : refuse(head, CAUSE_EXPECT_OTHER, nothing);
 	}
 	if (is_caseless(name, "authorization")) {
 		head->authorizations++;
@@ -242,11 +269,21 @@ static enum err take_field(struct head *head, struct span line)
 
 /* --- lines --- */
 
+static enum cause judge_fields(const struct head *head)
+{
+	if (head->lengths && head->encodings) return CAUSE_LENGTH_CODED;
+	if (head->lengths > 1) return CAUSE_LENGTH_TWICE;
+	if (head->encodings > 1) return CAUSE_CODING_TWICE;
+	if (head->encodings && head->old) return CAUSE_CODING_OLD;
+	if (head->expectations > 1) return CAUSE_EXPECT_TWICE;
+	if (head->hosts > 1) return CAUSE_HOST_TWICE;
+	return head->hosts == 0 && !head->old ? CAUSE_HOST_MISSING : CAUSE_NONE;
+}
+
 static enum err end_head(struct head *head, size_t size)
 {
-	if (head->lengths + head->encodings > 1 || head->expectations > 1) return ERR_INVALID_REQUEST;
-	if (head->encodings && head->old) return ERR_INVALID_REQUEST;
-	if (head->hosts > 1 || (head->hosts == 0 && !head->old)) return ERR_INVALID_REQUEST;
+	enum cause cause = judge_fields(head);
+	if (cause) return refuse(head, cause, nothing);
 	head->expects = head->expectations && !head->old;
 	head->size = size;
 	return OK;
@@ -257,7 +294,8 @@ static enum err take_line(struct head *head, struct span input, size_t end)
 {
 	struct span line = span_of(input.at + head->line, end - head->line);
 	enum err    err = OK;
-	if (end + 2 > HEAD_BYTES_MAX && head->has_request_line) return ERR_HEAD_TOO_LARGE;
+	if (end + 2 > HEAD_BYTES_MAX && head->has_request_line)
+		return refuse_beyond(head, CAUSE_HEAD_LARGE, HEAD_BYTES_MAX);
 	if (!head->has_request_line) {
 		/* One empty line before a request is tolerated by every reader (RFC 9112, 2.2), so it is no trick. */
 		if (line.size > 0 || head->line > 0) err = take_request_line(head, line);
@@ -271,14 +309,31 @@ static enum err take_line(struct head *head, struct span input, size_t end)
 }
 
 /* What a line that has no end yet already shows: it is too long, or can be no request line. */
-static enum err judge_rest(const struct head *head, struct span input)
+static enum err judge_rest(struct head *head, struct span input)
 {
 	struct span rest = span_of(input.at + head->line, input.size - head->line);
-	if (head->has_request_line) return input.size > HEAD_BYTES_MAX ? ERR_HEAD_TOO_LARGE : OK;
+	if (head->has_request_line)
+		return input.size > HEAD_BYTES_MAX ? refuse_beyond(head, CAUSE_HEAD_LARGE, HEAD_BYTES_MAX)
+		                                   : OK;
 	size_t some = rest.size < METHOD_BYTES_MAX + 1 ? rest.size : METHOD_BYTES_MAX + 1;
 	bool   begun = some && memchr(rest.at, ' ', some);
-	if (!begun && some > METHOD_BYTES_MAX) return ERR_INVALID_REQUEST;
-	return rest.size > URI_BYTES_MAX + REQUEST_LINE_SLACK_BYTES ? ERR_URI_TOO_LONG : OK;
+	if (!begun && some > METHOD_BYTES_MAX)
+		return refuse_beyond(head, CAUSE_LINE_METHOD, METHOD_BYTES_MAX);
+	if (rest.size > URI_BYTES_MAX + REQUEST_LINE_SLACK_BYTES)
+		return refuse_beyond(head, CAUSE_TARGET_LONG, URI_BYTES_MAX);
+	return OK;
+}
+
+/* No such byte may stand in a head. */
+static enum err refuse_byte(struct head *head, uint8_t c)
+{
+	enum { TLS_HANDSHAKE = 0x16 }; /* RFC 8446, 5.1: how a connection of TLS begins */
+	bool is_tls = c == TLS_HANDSHAKE && head->seen == 0;
+	head->reason.least = c;
+	head->reason.most = (int64_t)head->seen;
+	if (c == '\r') return refuse(head, CAUSE_HEAD_RETURN, nothing);
+	if (c == '\n') return refuse(head, CAUSE_HEAD_FEED, nothing);
+	return refuse(head, is_tls ? CAUSE_HEAD_TLS : CAUSE_HEAD_CONTROL, nothing);
 }
 
 enum err guard_take(struct head *head, struct span input)
@@ -292,9 +347,9 @@ enum err guard_take(struct head *head, struct span input)
 			head->seen++;
 			continue;
 		}
-		if (c != '\r') return ERR_INVALID_REQUEST;
+		if (c != '\r') return refuse_byte(head, c);
 		if (head->seen + 1 == input.size) break;
-		if (input.at[head->seen + 1] != '\n') return ERR_INVALID_REQUEST;
+		if (input.at[head->seen + 1] != '\n') return refuse_byte(head, c);
 		enum err err = take_line(head, input, head->seen);
 		if (err) return err;
 		head->seen = head->line;

@@ -1,5 +1,5 @@
 #pragma once
-#include "schemas/err.h"
+#include "schemas/cause.h"
 #include "schemas/span.h"
 
 /* What the guard has learnt of the head of a request so far. Zeroed: nothing yet. */
@@ -20,16 +20,17 @@ struct head {
 
 	uint16_t front,
 	    excess; /* bytes before the target; and of its scheme and authority, see guard_to_origin() */
-	size_t   line, seen;            /* begin of the first line not yet taken; bytes looked at */
-	bool     has_request_line, old; /* HTTP/1.0 */
-	unsigned headers, lengths, encodings, hosts, expectations;
+	size_t        line, seen;            /* begin of the first line not yet taken; bytes looked at */
+	bool          has_request_line, old; /* HTTP/1.0 */
+	unsigned      headers, lengths, encodings, hosts, expectations;
+	struct reason reason; /* of a refusal; a name in it lies in the input */
 };
 
 /* Looks over the raw head of a request, as far as it has come: `input` is the connection's bytes from the head on,
  * each time more of them (a body may follow), and `head` is carried from call to call. However the bytes are split,
  * the verdict is the same. Refuses every shape that two parsers could read differently, and whatever exceeds our
- * limits, as soon as it can be seen. Pure. Errors: ERR_INVALID_REQUEST, ERR_URI_TOO_LONG, ERR_HEAD_TOO_LARGE; the
- * connection must then be closed. OK with head->size 0: more is needed. */
+ * limits, as soon as it can be seen. Pure. Errors: that of head->reason, ERR_INVALID_REQUEST, ERR_URI_TOO_LONG or
+ * ERR_HEAD_TOO_LARGE; the connection must then be closed. OK with head->size 0: more is needed. */
 must_check enum err guard_take(struct head *head, struct span input);
 
 /* The verdict on a head that is there as a whole; one that is not is an ERR_INVALID_REQUEST. */
@@ -44,5 +45,6 @@ size_t guard_to_origin(struct head *head, uint8_t *input);
 struct span guard_trim(struct span value);
 
 /* One line of a header's form, in which no control character is: a name that is a token, a colon right behind it, and a
- * value, which comes without the blanks around it. Errors: ERR_INVALID_REQUEST. */
-must_check enum err guard_field(struct span line, struct span *name, struct span *value);
+ * value, which comes without the blanks around it. CAUSE_NONE: it has that form; else the name is what stands before the
+ * colon, if there is one. */
+must_check enum cause guard_field(struct span line, struct span *name, struct span *value);

@@ -108,7 +108,7 @@ enum err request_begin(h2o_req_t *req, struct request **begun, struct request_he
 	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
 	if (gate->refusal == ERR_PAYLOAD_TOO_LARGE || gate->refusal == ERR_UNAUTHENTICATED) return OK;
 	request->is_unread = true;
-	answer_error(request, gate->refusal, nothing, nothing);
+	answer_error(request, gate->refusal, nothing, span_str(thread->refusal.message));
 	return gate->refusal;
 }
 
@@ -162,7 +162,10 @@ static enum err read_operation(struct request *request, const struct request_hea
 	request->route = match.route;
 	request->allow = match.allow;
 	if (err) return err;
-	if (request->gate->refusal) return request->gate->refusal;
+	if (request->gate->refusal) {
+		*refusal = thread->refusal;
+		return request->gate->refusal;
+	}
 	enum message message = match.route->message;
 	bool         is_json = is_json_type(headers->content_type) && !headers->is_coded;
 	if (body.size && arguments_have_body(message) && !is_json) {
@@ -202,6 +205,15 @@ void request_heard(struct request *request, const struct reply *reply)
 	request->key_id = *reply->key_id;
 }
 
+/* A request without a good key. Whether it names an account that exists, the sentence does not tell. */
+static void answer_stranger(struct request *request, enum cause cause)
+{
+	char          text[REASON_TEXT];
+	struct reason reason = {.cause = cause, .most = API_KEY_TEXT - 1};
+	reason_text(&reason, text);
+	answer_error(request, cause_err(cause), nothing, span_str(text));
+}
+
 static void on_reply(struct pending *pending, const struct reply *reply)
 {
 	struct request *request = (struct request *)pending;
@@ -222,7 +234,10 @@ static void on_reply(struct pending *pending, const struct reply *reply)
 	struct span           message = nothing;
 	if (payload->type == MSGPACK_OBJECT_STR)
 		message = span_of(payload->via.str.ptr, payload->via.str.size);
-	answer_error(request, reply->err, reply->field, message);
+	if (reply->err == ERR_UNAUTHENTICATED)
+		answer_stranger(request, CAUSE_BEARER_UNKNOWN);
+	else
+		answer_error(request, reply->err, reply->field, message);
 }
 
 /* AUTH's answer, where the error found at the edge may come before the one it brings. */
@@ -355,7 +370,7 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 	else if (!bearer_guards(path))
 		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
 	else if (!read_key(&request->gate->bearer, &headers, &head))
-		answer_error(request, ERR_UNAUTHENTICATED, nothing, nothing);
+		answer_stranger(request, bearer_judge(headers.authorization, headers.authorizations));
 	else
 		begin_operation(request, &headers, &head);
 	return 0;

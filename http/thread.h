@@ -85,6 +85,7 @@ struct http_thread {
 	/* Reused by every request. */
 	struct arguments_memory memory;
 	struct buffer           arguments, body;
+	struct refusal          refusal; /* why a gate refused the request at hand */
 	struct metrics          metrics;
 };
 

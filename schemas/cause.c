@@ -46,9 +46,10 @@ static void put(struct writer *out, const char *bytes, size_t size)
 static void put_name(struct writer *out, struct span name)
 {
 	struct span shown = utf8_cut(name, REASON_FIELD_MAX);
+	bool        is_text = utf8_is_valid(shown);
 	for (size_t i = 0; i < shown.size; i++) {
 		char c = (char)shown.at[i];
-		if (shown.at[i] < ' ' || c == 0x7f || c == '`') c = '?';
+		if (shown.at[i] < ' ' || c == 0x7f || c == '`' || (shown.at[i] > 0x7f && !is_text)) c = '?';
 		put(out, &c, 1);
 	}
 	if (shown.size < name.size) put(out, "...", 3);

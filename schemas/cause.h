@@ -31,7 +31,8 @@ struct reason {
 enum err    cause_err(enum cause cause);
 const char *cause_name(enum cause cause);
 
-/* The sentence. Names are cut between characters; a control character or a backtick in one becomes "?". */
+/* The sentence. Names are cut between characters; a control character or a backtick in one becomes "?", and so does every
+ * byte beyond ASCII of one that is not UTF-8. */
 void reason_text(const struct reason *reason, char text[REASON_TEXT]);
 
 /* What a request was refused for: the field's name as the answer shows it (at NULL: the request as a whole), and the

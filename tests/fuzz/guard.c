@@ -4,6 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "http/guard.h"
+#include "schemas/json.h"
 #include "schemas/limits.h"
 
 #include <h2o.h>
@@ -161,6 +162,16 @@ static void check_origin(struct span input, size_t size)
 	must(again.excess == 0 && again.path_at == head.path_at && again.path_size == head.path_size);
 }
 
+/* A refusal has a sentence, and that is text. */
+static void check_reason(struct span input, enum err verdict)
+{
+	struct head head = {0};
+	char        text[REASON_TEXT];
+	if (guard_take(&head, input) == OK) return;
+	reason_text(&head.reason, text);
+	must(cause_err(head.reason.cause) == verdict && utf8_is_valid(span_str(text)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct span        input = span_of(bytes, size);
@@ -171,6 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	     verdict == ERR_HEAD_TOO_LARGE);
 	/* The guard is asked when the parser has seen a whole head: what lies behind it must not matter. */
 	if (whole > 0) must(guard_head(span_of(bytes, (size_t)whole)) == verdict);
+	check_reason(input, verdict);
 	if (verdict) return 0;
 	size_t head = end_of_head(input);
 	must(head <= HEAD_BYTES_MAX);

@@ -68,3 +68,25 @@ Test(bearer, is_needed_below_v1)
 	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
 		cr_expect_not(bearer_guards(span_str(beside[i])), "%s", beside[i]);
 }
+
+Test(bearer, what_is_no_key_has_its_reason)
+{
+	static const struct {
+		const char *value;
+		unsigned    count;
+		enum cause  cause;
+	} rows[] = {
+	    {"", 0, CAUSE_BEARER_MISSING},
+	    {"Bearer " KEY, 2, CAUSE_BEARER_TWICE},
+	    {"", 1, CAUSE_BEARER_SCHEME},
+	    {KEY, 1, CAUSE_BEARER_SCHEME},
+	    {"Basic " KEY, 1, CAUSE_BEARER_SCHEME},
+	    {"Bearer", 1, CAUSE_BEARER_SCHEME},
+	    {"Bearer" KEY, 1, CAUSE_BEARER_SCHEME},
+	    {"Bearer x", 1, CAUSE_BEARER_FORM},
+	    {"bearer " KEY "a", 1, CAUSE_BEARER_FORM},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_eq(bearer_judge(span_str(rows[i].value), rows[i].count), rows[i].cause, "row %zu",
+		             i);
+}

@@ -4,6 +4,8 @@
 
 #include <criterion/criterion.h>
 
+static enum cause refused; /* by the last decode(), for this */
+
 /* Decodes `text` as it would come in pieces of `step` bytes; `out` gets the body, `*taken` how much was used up. */
 static enum err decode(const char *text, size_t step, struct buffer *out, size_t *taken)
 {
@@ -18,6 +20,8 @@ static enum err decode(const char *text, size_t step, struct buffer *out, size_t
 		cr_assert(room);
 		enum err err = chunks_decode(&chunks, span_of(text + *taken, come - *taken), room, &used,
 		                             &made);
+		refused = chunks.reason.cause;
+		cr_expect_eq(err, cause_err(refused));
 		if (err) return err;
 		*taken += used;
 		out->size += made;
@@ -53,36 +57,41 @@ Test(chunks, bodies_are_decoded_however_they_come)
 
 Test(chunks, other_forms_are_refused_however_they_come)
 {
-	static const char *const rows[] = {
-	    "\r\n\r\n",
-	    "x\r\n",
-	    "-1\r\nx\r\n",
-	    "+1\r\nx\r\n",
-	    " 1\r\nx\r\n",
-	    "0x1\r\nx\r\n",
-	    "1 \r\nx\r\n",
-	    "1\nx\r\n",
-	    "1\r\nx\n0\r\n\r\n",
-	    "1\r\nxy\r\n0\r\n\r\n",
-	    "1\r\nx0\r\n\r\n",
-	    "1;\x01\r\nx\r\n",
-	    "1;a\nb\r\nx\r\n",
-	    "1;a\rb\r\nx\r\n",
-	    "1234567890abcdef\r\n",
-	    "0\r\nX y: z\r\n\r\n",
-	    "0\r\nX\r\n\r\n",
-	    "0\r\n folded\r\n\r\n",
-	    "0\r\nX: y\n\r\n",
-	    "0\r\n\n",
-	    "0\n\r\n",
-	    "0\r\n\rx",
+	static const struct {
+		const char *text;
+		enum cause  cause;
+	} rows[] = {
+	    {"\r\n\r\n", CAUSE_CHUNK_SIZE},
+	    {"x\r\n", CAUSE_CHUNK_SIZE},
+	    {"-1\r\nx\r\n", CAUSE_CHUNK_SIZE},
+	    {"+1\r\nx\r\n", CAUSE_CHUNK_SIZE},
+	    {" 1\r\nx\r\n", CAUSE_CHUNK_SIZE},
+	    {"0x1\r\nx\r\n", CAUSE_CHUNK_SIZE},
+	    {"1 \r\nx\r\n", CAUSE_CHUNK_SIZE},
+	    {"1\nx\r\n", CAUSE_CHUNK_LINE_END},
+	    {"1\r\nx\n0\r\n\r\n", CAUSE_CHUNK_END},
+	    {"1\r\nxy\r\n0\r\n\r\n", CAUSE_CHUNK_END},
+	    {"1\r\nx0\r\n\r\n", CAUSE_CHUNK_END},
+	    {"1;\x01\r\nx\r\n", CAUSE_CHUNK_CONTROL},
+	    {"1;a\nb\r\nx\r\n", CAUSE_CHUNK_LINE_END},
+	    {"1;a\rb\r\nx\r\n", CAUSE_CHUNK_LINE_END},
+	    {"1234567890abcdef\r\n", CAUSE_CHUNK_DIGITS},
+	    {"0\r\nX y: z\r\n\r\n", CAUSE_TRAILER_FORM},
+	    {"0\r\nX\r\n\r\n", CAUSE_TRAILER_FORM},
+	    {"0\r\n folded\r\n\r\n", CAUSE_TRAILER_FORM},
+	    {"0\r\nX: y\n\r\n", CAUSE_CHUNK_LINE_END},
+	    {"0\r\n\n", CAUSE_CHUNK_LINE_END},
+	    {"0\n\r\n", CAUSE_CHUNK_LINE_END},
+	    {"0\r\n\rx", CAUSE_CHUNK_LINE_END},
 	};
 	struct buffer out = {0};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		for (size_t step = 1; step <= strlen(rows[i]); step++) {
+		for (size_t step = 1; step <= strlen(rows[i].text); step++) {
 			size_t taken;
-			cr_expect_eq(decode(rows[i], step, &out, &taken), ERR_INVALID_REQUEST,
+			cr_expect_eq(decode(rows[i].text, step, &out, &taken), ERR_INVALID_REQUEST,
 			             "row %zu step %zu", i, step);
+			cr_expect_eq(refused, rows[i].cause, "row %zu step %zu: %s", i, step,
+			             cause_name(refused));
 		}
 	buffer_free(&out);
 }
@@ -101,6 +110,7 @@ Test(chunks, lines_and_trailers_have_limits)
 			buffer_byte(&text, '\0');
 			cr_expect_eq(decode((char *)text.at, 7, &out, &taken), ERR_INVALID_REQUEST, "%zu %zu",
 			             begin, kind);
+			cr_expect_eq(refused, begin ? CAUSE_TRAILER_LARGE : CAUSE_CHUNK_LINE_LONG);
 		}
 	buffer_free(&text);
 	buffer_free(&out);

@@ -104,6 +104,87 @@ Test(guard, every_ambiguous_shape_is_refused)
 	cr_expect_eq(guard_head(span_of("GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", 28)), ERR_INVALID_REQUEST);
 }
 
+/* Shapes, each with its cause and a word of the sentence; `size` 0: that of the text. */
+static const struct {
+	const char *head;
+	size_t      size;
+	enum cause  cause;
+	const char *word;
+} causes[] = {
+    {"GET / HTTP/1.1\nHost: x\n\n", 0, CAUSE_HEAD_FEED, "offset 14"},
+    {GET "Host: x\r\nA: b\n\r\n", 0, CAUSE_HEAD_FEED, "line feed"},
+    {GET "Host: x\r\nA: b\rc\r\n\r\n", 0, CAUSE_HEAD_RETURN, "carriage return"},
+    {GET "Host: x\r\r\n", 0, CAUSE_HEAD_RETURN, "line feed"},
+    {GET "A: \0\r\n", sizeof GET "A: \0\r\n" - 1, CAUSE_HEAD_CONTROL, "byte 0,"},
+    {"GET /a\x7f HTTP/1.1\r\n", 0, CAUSE_HEAD_CONTROL, "byte 127, at offset 6"},
+    {"GET \x16 HTTP/1.1\r\n", 0, CAUSE_HEAD_CONTROL, "byte 22, at offset 4"},
+    {"\x16\x03\x01", 0, CAUSE_HEAD_TLS, "http://"},
+    {"\r\n\r\n" GET, 0, CAUSE_LINE_EMPTY, "empty line"},
+    {"GET\r\n", 0, CAUSE_LINE_FORM, "GET /v1/passes HTTP/1.1"},
+    {"GET /\r\n", 0, CAUSE_LINE_FORM, "a version"},
+    {"GET  / HTTP/1.1\r\n", 0, CAUSE_LINE_FORM, "one space"},
+    {"GET /  HTTP/1.1\r\n", 0, CAUSE_LINE_FORM, "one space"},
+    {"GET /a b HTTP/1.1\r\n", 0, CAUSE_LINE_FORM, "one space"},
+    {"GET / HTTP/1.1 \r\n", 0, CAUSE_LINE_FORM, "one space"},
+    {"{}\r\n", 0, CAUSE_LINE_FORM, "a method"},
+    {" / HTTP/1.1\r\n", 0, CAUSE_LINE_METHOD, "method"},
+    {"G(T / HTTP/1.1\r\n", 0, CAUSE_LINE_METHOD, "letters"},
+    {"G\xc9T / HTTP/1.1\r\n", 0, CAUSE_LINE_METHOD, "letters"},
+    {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG / HTTP/1.1\r\n", 0, CAUSE_LINE_METHOD, "1 to 32"},
+    {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG", 0, CAUSE_LINE_METHOD, "1 to 32"},
+    {"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\r\n", 0, CAUSE_LINE_METHOD, "1 to 32"},
+    {"PRI * HTTP/2.0\r\n", 0, CAUSE_LINE_VERSION, "HTTP/1.1 or HTTP/1.0"},
+    {"GET / http/1.1\r\n", 0, CAUSE_LINE_VERSION, "HTTP/1.1"},
+    {"OPTIONS * HTTP/1.1\r\n", 0, CAUSE_TARGET_FORM, "begins with /"},
+    {"GET v1/passes HTTP/1.1\r\n", 0, CAUSE_TARGET_FORM, "URL"},
+    {"GET ftp://x/a HTTP/1.1\r\n", 0, CAUSE_TARGET_FORM, "http or https"},
+    {"GET http:///a HTTP/1.1\r\n", 0, CAUSE_TARGET_HOST, "a host"},
+    {"GET http://u:p@x/a HTTP/1.1\r\n", 0, CAUSE_TARGET_HOST, "password"},
+    {"GET /a\tb HTTP/1.1\r\n", 0, CAUSE_TARGET_BLANK, "%09"},
+    {GET "Host: x\r\nA: b\r\n c\r\n", 0, CAUSE_FIELD_FOLDED, "Header 3 begins with a blank"},
+    {GET "\tHost: x\r\n", 0, CAUSE_FIELD_FOLDED, "Header 1 begins"},
+    {GET "Host: x\r\nA b\r\n", 0, CAUSE_FIELD_COLON, "Header 2 has no colon"},
+    {GET "Host: x\r\n: b\r\n", 0, CAUSE_FIELD_NAMELESS, "Header 2 has no name"},
+    {GET "Host : x\r\n", 0, CAUSE_FIELD_BLANK, "`Host `"},
+    {GET "A\tb: c\r\n", 0, CAUSE_FIELD_NAME, "`A?b`"},
+    {GET "X(y): z\r\n", 0, CAUSE_FIELD_NAME, "`X(y)`"},
+    {GET "X\xe9: z\r\n", 0, CAUSE_FIELD_NAME, "`X?`"},
+    {GET "X\xc3\xa9: z\r\n", 0, CAUSE_FIELD_NAME, "`X\xc3\xa9`"},
+    {GET "\r\n", 0, CAUSE_HOST_MISSING, "Host is missing"},
+    {GET "Host: x\r\nHost: x\r\n\r\n", 0, CAUSE_HOST_TWICE, "Host is given more than once"},
+    {GET "Host: a b\r\n", 0, CAUSE_HOST_FORM, "Host must be one"},
+    {GET "Content-Length: +5\r\n", 0, CAUSE_LENGTH_FORM, "Content-Length must be a number"},
+    {GET "Content-Length:\r\n", 0, CAUSE_LENGTH_FORM, "digits"},
+    {GET "Content-Length: 5, 5\r\n", 0, CAUSE_LENGTH_FORM, "nothing else"},
+    {GET "Content-Length: 00000000000000000005\r\n", 0, CAUSE_LENGTH_FORM, "1 to 19 digits"},
+    {GET "Host: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", 0, CAUSE_LENGTH_TWICE,
+     "Content-Length is given more than once"},
+    {GET "Host: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 0, CAUSE_LENGTH_CODED,
+     "both Content-Length and Transfer-Encoding"},
+    {GET "Host: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", 0, CAUSE_CODING_TWICE,
+     "Transfer-Encoding is given more than once"},
+    {GET "Transfer-Encoding: gzip, chunked\r\n", 0, CAUSE_CODING_OTHER, "must be chunked"},
+    {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 0, CAUSE_CODING_OLD, "HTTP/1.0"},
+    {GET "Expect: 200-ok\r\n", 0, CAUSE_EXPECT_OTHER, "100-continue"},
+    {GET "Host: x\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n\r\n", 0, CAUSE_EXPECT_TWICE,
+     "Expect is given more than once"},
+};
+
+Test(guard, each_cause_has_its_own_sentence)
+{
+	char text[REASON_TEXT];
+	for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+		struct head head = {0};
+		size_t      size = causes[i].size ? causes[i].size : strlen(causes[i].head);
+		enum err    err = guard_take(&head, span_of(causes[i].head, size));
+		cr_expect_eq(err, cause_err(causes[i].cause), "row %zu: %s", i, causes[i].head);
+		cr_expect_eq(head.reason.cause, causes[i].cause, "row %zu: %s: %s", i, causes[i].head,
+		             cause_name(head.reason.cause));
+		reason_text(&head.reason, text);
+		cr_expect(strstr(text, causes[i].word), "row %zu: %s: %s", i, causes[i].word, text);
+	}
+}
+
 #define REST " HTTP/1.1\r\nHost: x\r\nAuthorization: k\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
 
 Test(guard, a_target_in_absolute_form_becomes_one_in_origin_form)
@@ -213,6 +294,8 @@ static void expect_same_in_pieces(struct span bytes)
 		}
 		cr_expect_eq(got, want, "%.*s in pieces of %zu", (int)bytes.size, (const char *)bytes.at,
 		             step);
+		cr_expect_eq(head.reason.cause, whole.reason.cause, "%.*s in pieces of %zu", (int)bytes.size,
+		             (const char *)bytes.at, step);
 		cr_expect_eq(head.size, whole.size, "%.*s in pieces of %zu", (int)bytes.size,
 		             (const char *)bytes.at, step);
 	}
@@ -258,17 +341,33 @@ Test(guard, tells_how_the_body_is_marked_off)
 	cr_expect_not(head.expects, "HTTP/1.0 knows of no interim answer");
 }
 
-/* A head whose target, or whose one header, is filled up with `fill` letters. */
+/* A head whose target, or whose one header, is filled up with `fill` letters. Beyond a limit the sentence names it. */
 static enum err guard_filled(const char *before, size_t fill, const char *after)
 {
+	struct head   taken = {0};
 	struct buffer head = {0};
 	buffer_text(&head, before);
 	for (size_t i = 0; i < fill; i++)
 		buffer_byte(&head, 'a');
 	buffer_text(&head, after);
-	enum err err = guard_head(buffer_span(&head));
+	enum err err = guard_take(&taken, buffer_span(&head));
+	if (err == ERR_URI_TOO_LONG) cr_expect_eq(taken.reason.most, URI_BYTES_MAX);
+	if (err == ERR_HEAD_TOO_LARGE) cr_expect_eq(taken.reason.most, HEAD_BYTES_MAX);
 	buffer_free(&head);
 	return err;
+}
+
+Test(guard, too_many_headers_are_counted)
+{
+	struct buffer text = {0};
+	struct head   head = {0};
+	buffer_text(&text, GET);
+	for (int i = 0; i <= HEADERS_MAX; i++)
+		buffer_text(&text, "A: b\r\n");
+	cr_assert_eq(guard_take(&head, buffer_span(&text)), ERR_HEAD_TOO_LARGE);
+	buffer_free(&text);
+	cr_expect_eq(head.reason.cause, CAUSE_HEADERS_MANY);
+	cr_expect_eq(head.reason.most, HEADERS_MAX);
 }
 
 Test(guard, targets_and_heads_have_limits)
