@@ -6,6 +6,8 @@
 #include "http/shard_metrics.h"
 #include "schemas/api/system.h"
 
+#include <stdio.h>
+
 enum { READY_DEADLINE_MS = 1000 }; /* a call ends CALL_DEADLINE_GRACE_MS after it: within 2 s in all */
 
 /* A question to every shard under way; when the last has answered, `finish` does. Lives in the request's pool. */
@@ -17,7 +19,8 @@ struct probe {
 struct survey {
 	struct request *request;
 	unsigned        waiting; /* probes not answered yet */
-	bool            good;    /* GET /readyz: so far */
+	bool            silent[SHARDS_MAX],
+	    deaf[SHARDS_MAX]; /* GET /readyz: shards that do not answer, or do not hear their issuer */
 	void (*hear)(struct survey *survey, uint32_t shard,
 	             const msgpack_object *status); /* NULL: no answer */
 	void (*finish)(struct survey *survey);
@@ -49,7 +52,7 @@ static void forget_probes(void *memory)
 static struct survey *new_survey(struct request *request)
 {
 	struct survey *survey = h2o_mem_alloc_shared(&request->req->pool, sizeof *survey, forget_probes);
-	*survey = (struct survey){.request = request, .good = true};
+	*survey = (struct survey){.request = request};
 	return survey;
 }
 
@@ -79,19 +82,39 @@ static void ask_shards(struct survey *survey)
 static void hear_issuer(struct survey *survey, uint32_t shard, const msgpack_object *status)
 {
 	const msgpack_object *issuer = status ? member_of(status, "issuer") : NULL;
-	(void)shard;
-	bool        known = issuer && issuer->type == MSGPACK_OBJECT_STR;
+	bool                  known = issuer && issuer->type == MSGPACK_OBJECT_STR;
 	struct span value = known ? span_of(issuer->via.str.ptr, issuer->via.str.size) : span_of(NULL, 0);
-	if (!span_is(value, "up") && !span_is(value, "paused")) survey->good = false;
+	survey->silent[shard] = !status;
+	survey->deaf[shard] = status && !span_is(value, "up") && !span_is(value, "paused");
+}
+
+static void add_missing(struct buffer *body, const char *text)
+{
+	buffer_text(body, body->size ? ",\"" : "{\"status\":\"unavailable\",\"missing\":[\"");
+	buffer_text(body, text);
+	buffer_byte(body, '"');
 }
 
 /* The probes were this thread's; a request may come to any of them. */
 static void answer_readiness(struct survey *survey)
 {
-	if (survey->good && service_reaches_shards(survey->request->thread->service))
+	const struct service *service = survey->request->thread->service;
+	struct buffer        *body = &survey->request->thread->body;
+	char                  text[64];
+	buffer_clear(body);
+	for (uint32_t shard = 0; shard < service->shards; shard++) {
+		const char *what = survey->silent[shard] ? "answer" : "hear the timer";
+		snprintf(text, sizeof text, "shard %u does not %s", shard, what);
+		if (survey->silent[shard] || survey->deaf[shard]) add_missing(body, text);
+	}
+	if (!body->size && !service_reaches_shards(service))
+		add_missing(body, "an HTTP thread does not reach every shard");
+	if (!body->size) {
 		answer_json(survey->request, 200, "{\"status\":\"ready\"}");
-	else
-		answer_json(survey->request, 503, "{\"status\":\"unavailable\"}");
+		return;
+	}
+	buffer_text(body, "]}");
+	answer_text(survey->request, 503, "application/json", buffer_span(body));
 }
 
 static void begin_readiness(struct request *request)

@@ -151,8 +151,13 @@ static enum err set_number(struct reading *reading, const struct row *row, const
 	errno = 0;
 	number = strtoll(value, &end, 10);
 	if (errno || end == value || *end || number < row->min || number > row->max) {
-		snprintf(reading->why, OPTION_WHY, "%s: wants a whole number from %lld to %lld", row->name,
-		         (long long)row->min, (long long)row->max);
+		if (row->max == INT64_MAX)
+			snprintf(reading->why, OPTION_WHY,
+			         "%s: wants a whole number, %lld or more, without a unit", row->name,
+			         (long long)row->min);
+		else
+			snprintf(reading->why, OPTION_WHY, "%s: wants a whole number from %lld to %lld",
+			         row->name, (long long)row->min, (long long)row->max);
 		return ERR_BAD_OPTION;
 	}
 	if (row->kind == NUMBER_U32)

@@ -18,12 +18,42 @@ static int no_passphrase(char *text, int size, int writes, void *user)
 	return -1;
 }
 
-/* The first error in OpenSSL's queue is the cause, the later ones its layers. */
-static enum err refuse(char why[TLS_WHY], const char *otherwise)
+/* In plain words, of what OpenSSL says most. */
+static const char *plain_words(unsigned long error)
 {
+	static const struct {
+		int         library, reason;
+		const char *words;
+	} known[] = {
+	    {ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ, "is encrypted: a key without a passphrase is wanted"},
+	    {ERR_LIB_CRYPTO, ERR_R_INTERRUPTED_OR_CANCELLED,
+	     "is encrypted: a key without a passphrase is wanted"},
+	    {ERR_LIB_PEM, PEM_R_BAD_BASE64_DECODE, "holds a damaged PEM block"},
+	    {ERR_LIB_PEM, PEM_R_BAD_END_LINE, "holds a PEM block that is cut off"},
+	    {ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH, "does not belong to the certificate of --tls-cert"},
+	    {ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH, "does not belong to the certificate of --tls-cert"},
+	    {ERR_LIB_SSL, SSL_R_EE_KEY_TOO_SMALL, "has a key that is too small to be safe"},
+	    {ERR_LIB_SSL, SSL_R_CA_MD_TOO_WEAK, "is signed with a hash that is too weak to be safe"},
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (ERR_GET_LIB(error) == known[i].library && ERR_GET_REASON(error) == known[i].reason)
+			return known[i].words;
+	return "cannot be used";
+}
+
+/* The first error in OpenSSL's queue is the cause, the later ones its layers. Its own words stand behind ours. `none`: what
+ * is said of a text that has no such block. */
+static enum err refuse(char why[TLS_WHY], struct span pem, const char *block, const char *none)
+{
+	bool        is_there = pem.size && memmem(pem.at, pem.size, block, strlen(block));
+	const char *words = is_there ? plain_words(ERR_peek_error()) : none;
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
 
-	snprintf(why, TLS_WHY, "%s", reason ? reason : otherwise);
+	if (reason)
+		snprintf(why, TLS_WHY, "%s (%s)", words, reason);
+	else
+		snprintf(why, TLS_WHY, "%s", words);
 	ERR_clear_error();
 	return ERR_BAD_OPTION;
 }
@@ -57,7 +87,7 @@ enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
 	}
 	good = good && is_end();
 	BIO_free(bio);
-	if (!good) return refuse(why, "cannot be used");
+	if (!good) return refuse(why, pem, "CERTIFICATE-----", "holds no PEM certificate");
 	ERR_clear_error();
 	return OK;
 }
@@ -70,7 +100,7 @@ enum err tls_take_key(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
 
 	EVP_PKEY_free(key);
 	BIO_free(bio);
-	return good ? OK : refuse(why, "cannot be used");
+	return good ? OK : refuse(why, pem, "PRIVATE KEY-----", "holds no PEM private key");
 }
 
 static wall_us time_of(const ASN1_TIME *at)

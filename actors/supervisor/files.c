@@ -55,7 +55,8 @@ static enum err read_all(const struct options *options, struct files *files, str
 	for (unsigned i = 0; i < SETTINGS_FILE_COUNT; i++) {
 		if (!named[i].path || !(err = read_whole(named[i].path, &files->of[i]))) continue;
 		*refusal = (struct files_refusal){named[i].option, named[i].path, ""};
-		snprintf(refusal->reason, sizeof refusal->reason, "%s", strerror(errno));
+		snprintf(refusal->reason, sizeof refusal->reason, "%s",
+		         errno == ENODATA ? "is empty" : strerror(errno));
 		return err == ERR_NO_MEMORY ? err : ERR_BAD_OPTION;
 	}
 	return OK;
@@ -82,7 +83,7 @@ static enum err judge_certificate(const struct options *options, SSL_CTX *tls, s
 static enum err judge_authorities(const struct options *options, SSL_CTX *tls, const struct files *files,
                                   struct files_refusal *refusal)
 {
-	*refusal = (struct files_refusal){"--egress-ca", options->egress_ca, "holds no certificate"};
+	*refusal = (struct files_refusal){"--egress-ca", options->egress_ca, "holds no PEM certificate"};
 	return tls_take_authorities(SSL_CTX_get_cert_store(tls), buffer_span(&files->of[SETTINGS_CA]));
 }
 

@@ -14,7 +14,8 @@
 #include <sys/statvfs.h>
 
 /* As high as it may be without more rights; then `needed`, or a line about it. */
-static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint64_t needed)
+static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint64_t needed,
+                            const char *advice)
 {
 	struct rlimit limit, raised;
 
@@ -22,16 +23,22 @@ static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint
 	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
 	if (limit.rlim_cur != limit.rlim_max && !setrlimit(resource, &raised)) limit = raised;
 	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed) return OK;
-	log_fatal("limit_too_low", "limit=%s needed=%" PRIu64 " allowed=%" PRIu64, name, needed,
-	          (uint64_t)limit.rlim_cur);
+	log_fatal("limit_too_low", "limit=%s needed=%" PRIu64 " allowed=%" PRIu64 " reason=\"%s\"", name,
+	          needed, (uint64_t)limit.rlim_cur, advice);
 	return ERR_UNSUPPORTED;
 }
 
 enum err means_of_process(void)
 {
-	enum err err = raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", NEEDS_DESCRIPTORS);
+	enum err err = raise_limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", NEEDS_DESCRIPTORS,
+	                           "a process may open too few files: raise ulimit -n, or LimitNOFILE= of "
+	                           "the unit");
 
-	return err ? err : raise_limit(RLIMIT_AS, "RLIMIT_AS", NEEDS_ADDRESSES);
+	return err ? err
+	           : raise_limit(
+	                 RLIMIT_AS, "RLIMIT_AS", NEEDS_ADDRESSES,
+	                 "a process may map too little memory: raise ulimit -v, in KiB, or LimitAS= of "
+	                 "the unit");
 }
 
 /* The disk that `dir` is on, or will be: that of the nearest directory above it that there is. */
