@@ -35,6 +35,11 @@ const char *cause_name(enum cause cause);
  * byte beyond ASCII of one that is not UTF-8. */
 void reason_text(const struct reason *reason, char text[REASON_TEXT]);
 
+/* A reason that blames a field, by its name as text; and one that is nobody's fault. */
+#define REASON(name, named, ...) \
+	(&(struct reason){.cause = CAUSE_##name, .field = span_str(named), ##__VA_ARGS__})
+#define REASON_OF_ALL(name, ...) (&(struct reason){.cause = CAUSE_##name, ##__VA_ARGS__})
+
 /* What a request was refused for: the field's name as the answer shows it (at NULL: the request as a whole), and the
  * sentence (empty: the error's own). The span lives as long as the request and the memory it was read into. */
 struct refusal {

@@ -1,9 +1,13 @@
 /* Members of the operator's files, each by a reader that knows what it must be. */
 #include "schemas/operator_file.h"
+#include "schemas/cause.h"
 
 #include <stdio.h>
 
-enum { MEMBER_BYTES_MAX = 64 }; /* of a key of the file's own making, in a fault */
+enum {
+	MEMBER_BYTES_MAX = 64,
+	KEYS_MAX = 16
+}; /* of a key of the file's own making, in a fault; that an object knows */
 
 static bool wrong_key(struct file_fault *fault, const char *in, struct span name, const char *message)
 {
@@ -24,6 +28,19 @@ bool file_wrong_whole(struct file_fault *fault, const char *what, const char *me
 	return file_wrong(fault, "", what, message);
 }
 
+static bool unknown_key(struct file_fault *fault, const char *in, struct span key, const char *const *keys,
+                        const char *message)
+{
+	struct span known[KEYS_MAX];
+	unsigned    count = 0;
+	char        hint[HINT_TEXT];
+	for (; count < KEYS_MAX && keys[count]; count++)
+		known[count] = span_str(keys[count]);
+	hint_text(key, known, count, hint);
+	snprintf(fault->text, sizeof fault->text, "%s: %s.", message, hint);
+	return wrong_key(fault, in, key, fault->text);
+}
+
 bool file_knows(const struct json *object, const char *const *keys, const char *in, const char *message,
                 struct file_fault *fault)
 {
@@ -31,7 +48,7 @@ bool file_knows(const struct json *object, const char *const *keys, const char *
 		unsigned i = 0;
 		while (keys[i] && !span_is(member->key, keys[i]))
 			i++;
-		if (!keys[i]) return wrong_key(fault, in, member->key, message);
+		if (!keys[i]) return unknown_key(fault, in, member->key, keys, message);
 	}
 	return true;
 }

@@ -4,18 +4,22 @@
 /* What files of the operator's (a template, a rule) are read with: members by name, and what is wrong with one.
  * `in` is the path of an object in its file ("": the file itself), as in a fault. Errors: none but false. */
 
+enum { FILE_FAULT_TEXT = 320 };
+
 /* What is wrong: the member at fault as a path that jq takes without its leading dot ("fields[2].type"; "file": the whole
- * of it), a long key cut, and a static sentence for people. */
+ * of it), a long key cut, and a sentence for people, static or in `text`. */
 struct file_fault {
 	char        field[96];
 	const char *message;
+	char        text[FILE_FAULT_TEXT];
 };
 
 /* false, having said that it is member `name` of `in`; that it is what `what` names. */
 bool file_wrong(struct file_fault *fault, const char *in, const char *name, const char *message);
 bool file_wrong_whole(struct file_fault *fault, const char *what, const char *message);
 
-/* Has the object these members and no others? NULL ends them; `message` is told of another. */
+/* Has the object these members and no others? NULL ends them. Of another `message` is told, which is a sentence without its
+ * end, and what may have been meant. */
 bool file_knows(const struct json *object, const char *const *keys, const char *in, const char *message,
                 struct file_fault *fault);
 

@@ -70,7 +70,7 @@ static bool read_conditions(const struct json *file, struct rule *rule, struct f
 	const struct json       *value = json_member(file, in);
 	if (!file_has(file, in)) return true;
 	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "Conditions are a JSON object.");
-	if (!file_knows(value, keys, in, "There is no such condition.", fault)) return false;
+	if (!file_knows(value, keys, in, "There is no such condition", fault)) return false;
 	rule->has_min_balance = file_has(value, "min_balance");
 	if (!read_points(value, "min_balance", &rule->min_balance))
 		return file_wrong(fault, in, "min_balance", "A min_balance is a whole number.");
@@ -126,7 +126,7 @@ static bool read_action(const struct json *value, const char *in, struct rule_ac
 	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "An action is a JSON object.");
 	if (!file_choice(value, "type", kind_texts, RULE_ACTION_KINDS, &kind))
 		return file_wrong(fault, in, "type", wrong_kind);
-	if (!file_knows(value, kinds[kind].keys, in, "An action of this type has no such member.", fault))
+	if (!file_knows(value, kinds[kind].keys, in, "An action of this type has no such member", fault))
 		return false;
 	action->kind = (enum rule_action_kind)kind;
 	return kinds[kind].read(value, in, action, fault);
@@ -154,7 +154,7 @@ static bool read_head(const struct json *file, struct rule *rule, struct file_fa
 	static const char *const keys[] = {"name", "active", "event", "conditions", "actions", NULL};
 	const struct json       *event = json_member(file, "event");
 	if (file->kind != JSON_OBJECT) return file_wrong_whole(fault, "file", "A rule is a JSON object.");
-	if (!file_knows(file, keys, "", "A rule has no such member.", fault)) return false;
+	if (!file_knows(file, keys, "", "A rule has no such member", fault)) return false;
 	if (!read_shown(file, "name", RULE_NAME_CODE_POINTS_MAX, &rule->name))
 		return file_wrong_whole(fault, "name", "A rule has a name, a string of 1 to 200 characters.");
 	if (!file_flag(file, "active", &rule->active))

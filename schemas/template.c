@@ -59,7 +59,7 @@ static bool read_shown(const struct json *object, const char *key, struct span *
 	return file_text(object, key, to) && to->size <= TEMPLATE_TEXT_BYTES_MAX;
 }
 
-static const char unknown[] = "A template has no such member.";
+static const char unknown[] = "A template has no such member here";
 
 /* ---- fields ---- */
 

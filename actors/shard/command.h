@@ -126,6 +126,10 @@ typedef enum err (*handler_fn)(struct request *request, struct outcome *outcome)
 /* The handler of a shard's message; never NULL for one. */
 handler_fn handler_of(enum message message);
 
+/* Lets the handler of the request's message run. Where it finds that something is not there and gives no sentence, the
+ * first argument that names such a thing is told. Errors: the handler's. */
+enum err handle_request(struct request *request, struct outcome *outcome);
+
 /* All handlers, by the message table. */
 #define SHARD_HANDLER(name) enum err on_##name(struct request *request, struct outcome *outcome);
 #define SUPERVISOR_HANDLER(name)
@@ -165,11 +169,12 @@ enum err refuse(struct outcome *outcome, const struct reason *reason);
 enum err refuse_member(struct request *request, struct outcome *outcome, const char *object,
                        struct reason reason);
 
-/* For refusals of which only the field's name has to be told. */
-#define REASON(name, named, ...) \
-	(&(struct reason){.cause = CAUSE_##name, .field = span_str(named), ##__VA_ARGS__})
-/* For those that are nobody's fault. */
-#define REASON_OF_ALL(name, ...) (&(struct reason){.cause = CAUSE_##name, ##__VA_ARGS__})
+/* Fails because there is nothing with such an id, which its sentence repeats. */
+enum err refuse_missing(struct outcome *outcome, enum cause cause, struct span id);
+
+/* Fails with `err`, naming what is to blame. If it is the cause's: because there is nothing with such an id. `field` is
+ * static. */
+enum err blame_id(struct outcome *outcome, enum err err, const char *field, enum cause cause, struct span id);
 
 /* The template that `arg` (a template id, or nil: the account's oldest) names. An id carries its account, so
  * another account's differs from one that does not exist.

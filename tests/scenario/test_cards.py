@@ -69,7 +69,7 @@ def test_a_deleted_pass_gives_its_codes_up(shop):
     old = link(shop, "ann", "code")
     shop.delete("ann")
     shop.client.get(path_of("ann", "/cards")).is_error(404, "RESOURCE_NOT_FOUND")
-    refused("RESOURCE_NOT_FOUND", None, link, shop, "ann", "other")
+    refused("RESOURCE_NOT_FOUND", "pass_id", link, shop, "ann", "other")
     shop.create("ann")
     assert cards_of(shop, "ann") == [], "a new pass, a fresh start"
     new = link(shop, "ann", "code")
@@ -84,9 +84,9 @@ def test_what_cannot_be_linked(shop):
     for code in ("", "a\nb", "\x7f", "\u0085", "x" * 201, "é" * 101):
         refused("INVALID_INPUT", "code", link, shop, "ann", code)
         refused("INVALID_INPUT", "code", link, shop, "nobody", code)
-    refused("RESOURCE_NOT_FOUND", None, link, shop, "nobody", "code")
+    refused("RESOURCE_NOT_FOUND", "pass_id", link, shop, "nobody", "code")
     for card_id in (NOBODY, "x", "", NOBODY[:-1], "ann"):
-        refused("RESOURCE_NOT_FOUND", None, unlink, shop, card_id)
+        refused("RESOURCE_NOT_FOUND", "card_id", unlink, shop, card_id)
     for code in ("é" * 100, "x", ".", "..", " ", "a/b"):
         link(shop, "ann", code)
     assert len(cards_of(shop, "ann")) == 6

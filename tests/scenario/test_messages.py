@@ -289,7 +289,7 @@ def test_a_scan(shop, service, row):
 
 
 def test_a_scan_of_nobody(shop, service):
-    told(shop.client.post("/v1/scans", {"pass_id": "nobody"}), 404, "RESOURCE_NOT_FOUND", None, "no such pass")
+    told(shop.client.post("/v1/scans", {"pass_id": "nobody"}), 404, "RESOURCE_NOT_FOUND", None, "no pass `nobody`")
     told(shop.client.post("/v1/scans", {"qr_value": "nobody"}), 404, "RESOURCE_NOT_FOUND", None, "qr_value")
 
 
@@ -333,8 +333,8 @@ def test_a_reward_in_the_wrong_state(shop, service, a_pass):
     told(client.request("PUT", reward_path("latte"), {**latte, "slug": "tea"}), 400, INPUT, "slug", "that of the path")
     told(client.post(reward_path("latte", "/restore")), 409, conflict, None, "is active")
     assign = path_of(a_pass, "/rewards/assign")
-    told(client.post(assign, {"slug": "water"}), 404, "RESOURCE_NOT_FOUND", None, "no such reward")
-    told(client.post(path_of("nobody", "/rewards/assign"), {"slug": "latte"}), 404, "RESOURCE_NOT_FOUND", None, "no such pass")
+    told(client.post(assign, {"slug": "water"}), 404, "RESOURCE_NOT_FOUND", None, "no reward `water`")
+    told(client.post(path_of("nobody", "/rewards/assign"), {"slug": "latte"}), 404, "RESOURCE_NOT_FOUND", None, "no pass `nobody`")
     made = client.post(assign, {"slug": "latte"}).json
     told(client.post(assign, {"slug": "latte"}), 409, "REWARD_NOT_ASSIGNABLE", None, "has the reward already")
     told(client.delete(reward_path("latte")), 409, conflict, None, "has entitlements")
@@ -345,7 +345,7 @@ def test_a_reward_in_the_wrong_state(shop, service, a_pass):
     told(client.post(redeem, {"amount": 3}), 409, "REWARD_INSUFFICIENT_REDEMPTIONS", None, "remains", ": 2")
     assert client.post(redeem, {"amount": 2}).status < 300
     told(client.post(redeem, {}), 409, "REWARD_NOT_REDEEMABLE", None, "redeemed already")
-    told(client.post(path_of(a_pass, "/rewards/x/redeem"), {}), 404, "RESOURCE_NOT_FOUND", None, "no such entitlement")
+    told(client.post(path_of(a_pass, "/rewards/x/redeem"), {}), 404, "RESOURCE_NOT_FOUND", None, "no entitlement `x`")
     offer(shop, slug="old")
     assert client.post(reward_path("old", "/archive")).status < 300
     told(client.post(reward_path("old", "/archive")), 409, conflict, None, "archived already")

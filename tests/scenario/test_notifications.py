@@ -180,7 +180,7 @@ def test_what_cannot_be_scheduled(shop):
     for message in ("", "x" * 2001):
         refused("INVALID_INPUT", "message", schedule, shop, message, at, *to)
     for time in ("", "tomorrow", "2030-01-01", "2030-13-01T00:00:00Z", "1893456000"):
-        refused("INVALID_INPUT", "scheduled_at", schedule, shop, "m", time, *to)
+        refused("INVALID_INPUT", "at", schedule, shop, "m", time, *to)
     refused("RESOURCE_NOT_FOUND", "pass_id", schedule, shop, "m", at, "--pass", "nobody")
     for audience in (NOBODY, "x", "ann"):
         refused("RESOURCE_NOT_FOUND", "audience_id", schedule, shop, "m", at, "--audience", audience)
@@ -217,7 +217,7 @@ def test_an_audience_is_notified(shop, new_shop):
 def test_what_is_no_audience(shop):
     shop.create("ann")
     good = ("--name", "All", "--pass", "ann")
-    refused("RESOURCE_NOT_FOUND", "nobody", put_audience, shop, *good, "--pass", "nobody")
+    refused("RESOURCE_NOT_FOUND", "pass_id", put_audience, shop, *good, "--pass", "nobody")
     for audience in (NOBODY, "x", ""):
         refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, shop, *good, "--id", audience)
     for name in ("", "n" * 201):

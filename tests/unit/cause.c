@@ -37,9 +37,9 @@ Test(cause, each_has_one_plain_sentence)
 		              text);
 		for (const char *at = text; (at = strchr(at, '{')); at++)
 			cr_expect_eq(at[1], '}', "%s: an unknown part: %s", name, text);
-		if (strchr(text, '`') && i != CAUSE_BODY_TWICE && i != CAUSE_BODY_SYNTAX)
-			cr_expect_neq(strstr(text, "`Ada`"), NULL, "%s does not name its field: %s", name,
-			              text);
+		if (strchr(text, '`'))
+			cr_expect(strstr(text, "`Ada`") || strstr(text, "`g`"), "%s names nothing: %s", name,
+			          text);
 		cr_expect_neq(cause_err(i), OK, "%s", name);
 	}
 }

@@ -25,7 +25,7 @@ static enum err take_passes(struct request *request, struct outcome *outcome, st
 		struct hot_at pass;
 		struct span   pass_id = arg_span(&ids->via.array.ptr[i]);
 		enum err      err = pass_find(request, pass_id, false, &pass);
-		if (err) return blame(outcome, err, pass_id); /* which one it is */
+		if (err) return blame_id(outcome, err, "pass_id", CAUSE_PASS_UNKNOWN, pass_id);
 		numbers[i] = pass.number;
 	}
 	qsort(numbers, count, sizeof *numbers, compare);
@@ -36,7 +36,7 @@ static enum err take_passes(struct request *request, struct outcome *outcome, st
 }
 
 /* The one that is to be replaced, if one is. */
-static enum err take_id(struct request *request, struct outcome *outcome, struct audience *row)
+static enum err take_id(struct request *request, struct audience *row)
 {
 	struct audience       before;
 	const msgpack_object *id = &request->args[ARG_AUDIENCE_PUT_audience_id];
@@ -46,7 +46,7 @@ static enum err take_id(struct request *request, struct outcome *outcome, struct
 	if (!arg_present(id)) return OK;
 	if (uuid_read(arg_span(id), &row->id))
 		err = audience_row_get(request->view, request->account->id, row->id, &before);
-	if (err == ERR_NOT_FOUND) return blame(outcome, ERR_RESOURCE_NOT_FOUND, span_str("audience_id"));
+	if (err == ERR_NOT_FOUND) return ERR_RESOURCE_NOT_FOUND;
 	if (!err) row->created = before.created;
 	return err;
 }
@@ -58,7 +58,7 @@ enum err on_AUDIENCE_PUT(struct request *request, struct outcome *outcome)
 	msgpack_packer  pk = buffer_packer(outcome->payload);
 	if (row.name.size == 0 || utf8_length(row.name) > AUDIENCE_NAME_CODE_POINTS_MAX)
 		return refuse(outcome, REASON(NAME_TEXT, "name", .most = AUDIENCE_NAME_CODE_POINTS_MAX));
-	enum err err = take_id(request, outcome, &row);
+	enum err err = take_id(request, &row);
 	if (err || (err = take_passes(request, outcome, &row))) return err;
 	if ((err = audience_row_put(request->view, request->account->id, &row))) return err;
 	uuid_text(row.id, id);

@@ -93,9 +93,16 @@ static enum err check_key(const struct session *session, const struct account *a
 	return OK;
 }
 
+static enum err refuse_account(struct outcome *outcome, struct account_id account)
+{
+	char id[ACCOUNT_ID_TEXT];
+	account_id_text(account, id);
+	return refuse(outcome, REASON(ACCOUNT_UNKNOWN, "account_id", .given = span_str(id)));
+}
+
 /* The account of the call, and what the interface asks of its key and state. */
 static enum err enter(struct engine *engine, const struct session *session, struct call *call,
-                      struct request *request)
+                      struct request *request, struct outcome *outcome)
 {
 	const struct message_row *row = message_row(call->message);
 	bool                      by_key = session->role == ROLE_HTTP && !(row->senders & SENDERS_KEYLESS);
@@ -104,7 +111,7 @@ static enum err enter(struct engine *engine, const struct session *session, stru
 	enum err err = account_cached(&engine->accounts, request->view, call->account, &request->account);
 	if (err == ERR_NOT_FOUND) {
 		if (call->message == MSG_ACCOUNT_CREATE) return OK;
-		return by_key ? ERR_UNAUTHENTICATED : ERR_RESOURCE_NOT_FOUND;
+		return by_key ? ERR_UNAUTHENTICATED : refuse_account(outcome, call->account);
 	}
 	if (err) return err;
 	if (by_key && (err = check_key(session, request->account, call))) return err;
@@ -228,7 +235,7 @@ static enum err save(struct engine *engine, struct request *request)
 
 static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)
 {
-	enum err err = handler_of(request->call->message)(request, outcome);
+	enum err err = handle_request(request, outcome);
 	return !err && engine->payload.failed ? ERR_NO_MEMORY : err;
 }
 
@@ -271,7 +278,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	arena_reset(&engine->arena);
 	engine->writes = writes_none(&engine->arena);
 	buffer_clear(&engine->payload);
-	enum err err = enter(engine, session, call, &request);
+	enum err err = enter(engine, session, call, &request, outcome);
 	if (err || (err = check_ranges(call, outcome))) return err;
 	if ((err = check_texts(session, call, outcome))) return err;
 	if (message_row(call->message)->effect == EFFECT_SCAN) return give_to_reader(engine, session, call);

@@ -161,7 +161,7 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	enum err err = store_reader_begin(view);
 	if (err) return err;
 	if (call->has_account) err = account_at(view, &job->lent, call->account, &request.account);
-	if (!err) err = handler_of(call->message)(&request, outcome);
+	if (!err) err = handle_request(&request, outcome);
 	account_free(&request.account);
 	store_reader_end(view);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;

@@ -194,10 +194,10 @@ enum err on_ENTITLEMENT_ASSIGN(struct request *request, struct outcome *outcome)
 	struct assigned       made;
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	enum err              err = pass_find(request, pass_id, false, &pass);
-	if (err == ERR_RESOURCE_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(PASS_UNKNOWN));
 	if (err || (err = entitlement_plan(request, pass.number, slug, replace, &plan))) return err;
 	if ((err = entitlement_assign(request, &pass, &plan, SOURCE_MANUAL, &made))) {
 		struct reason reason = {.cause = made.refused, .most = REPLACED_AT_ONCE_MAX};
+		if (made.refused == CAUSE_REWARD_UNKNOWN) return refuse_missing(outcome, made.refused, slug);
 		return made.refused ? refuse(outcome, &reason) : err;
 	}
 	uint8_t *detail = arena_take(view_arena(request->view), sizeof made.row.id.b);

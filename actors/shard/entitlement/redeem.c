@@ -7,13 +7,13 @@
 #include "schemas/fold.h"
 
 /* The entitlement of the path. */
-static enum err find(struct request *request, uint32_t pass, struct entitlement *row)
+static enum err find(struct request *request, struct outcome *outcome, uint32_t pass, struct entitlement *row)
 {
 	struct uuid id;
 	struct span text = arg_span(&request->args[ARG_ENTITLEMENT_REDEEM_entitlement_id]);
-	if (!uuid_read(text, &id)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = entitlement_get(request->view, request->account->id, pass, id, row);
-	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	enum err    err = ERR_NOT_FOUND;
+	if (uuid_read(text, &id)) err = entitlement_get(request->view, request->account->id, pass, id, row);
+	return err == ERR_NOT_FOUND ? refuse_missing(outcome, CAUSE_ENTITLEMENT_UNKNOWN, text) : err;
 }
 
 static enum err check_text(const msgpack_object *arg, const char *name, int64_t max, struct outcome *outcome)
@@ -63,12 +63,9 @@ enum err on_ENTITLEMENT_REDEEM(struct request *request, struct outcome *outcome)
 	enum err              err;
 	if ((err = check_text(context, "context", REDEMPTION_CONTEXT_MAX, outcome))) return err;
 	if ((err = check_text(note, "note", REDEMPTION_NOTE_MAX, outcome))) return err;
-	err = pass_find(request, pass_id, false, &pass);
-	if (err == ERR_RESOURCE_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(PASS_UNKNOWN));
-	if (err) return err;
-	err = find(request, pass.number, &before);
-	if (err == ERR_RESOURCE_NOT_FOUND) return refuse(outcome, REASON_OF_ALL(ENTITLEMENT_UNKNOWN));
-	if (err || (err = check_redeemable(request, outcome, &pass.now, &before))) return err;
+	if ((err = pass_find(request, pass_id, false, &pass))) return err;
+	if ((err = find(request, outcome, pass.number, &before))) return err;
+	if ((err = check_redeemable(request, outcome, &pass.now, &before))) return err;
 	after = before;
 	after.remaining -= (uint32_t)amount;
 	after.updated = request->now;

@@ -4,17 +4,17 @@
 #include "schemas/api/notification.h"
 #include "store/audience.h"
 
-static enum err take_pass(struct request *request, struct outcome *outcome, struct notification *row)
+static enum err take_pass(struct request *request, struct notification *row)
 {
 	struct hot_at pass;
 	struct span   pass_id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_pass_id]);
 	enum err      err = pass_find(request, pass_id, false, &pass);
-	if (err) return blame(outcome, err, span_str("pass_id"));
+	if (err) return err;
 	row->pass_number = pass.number;
 	return OK;
 }
 
-static enum err take_audience(struct request *request, struct outcome *outcome, struct notification *row)
+static enum err take_audience(struct request *request, struct notification *row)
 {
 	struct audience audience;
 	struct span     id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
@@ -22,7 +22,7 @@ static enum err take_audience(struct request *request, struct outcome *outcome, 
 	row->to_audience = true;
 	if (uuid_read(id, &row->audience))
 		err = audience_row_get(request->view, request->account->id, row->audience, &audience);
-	return err == ERR_NOT_FOUND ? blame(outcome, ERR_RESOURCE_NOT_FOUND, span_str("audience_id")) : err;
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
 enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outcome)
@@ -38,7 +38,7 @@ enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outco
 	if (to_pass == to_audience) return refuse(outcome, REASON(ONE_RECIPIENT, "audience_id"));
 	if (!notification_message_is_good(row.message))
 		return refuse(outcome, REASON(MESSAGE_TEXT, "message", .most = NOTIFICATION_CODE_POINTS_MAX));
-	enum err err = to_pass ? take_pass(request, outcome, &row) : take_audience(request, outcome, &row);
+	enum err err = to_pass ? take_pass(request, &row) : take_audience(request, &row);
 	if (err) return err;
 	row.id = uuid_draw(request);
 	if ((err = notification_add(request->view, request->account->id, &row, at))) return err;

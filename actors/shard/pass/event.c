@@ -2,6 +2,8 @@
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/pass.h"
 
+#include <stdio.h>
+
 struct edge {
 	const char      *event;
 	enum ledger_what what;
@@ -17,6 +19,34 @@ static const struct edge edges[] = {
 #include "actors/shard/pass/event.def"
 #undef V
 };
+
+/* The states that `event` can follow, for people. */
+static void states_text(struct span event, char text[HINT_TEXT])
+{
+	size_t size = 0;
+	for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+		if (!span_is(event, edges[i].event)) continue;
+		int more = snprintf(text + size, HINT_TEXT - size, "%s%s", size ? " or " : "",
+		                    pass_status_text(edges[i].from));
+		if (more < 0 || (size_t)more >= HINT_TEXT - size) break;
+		size += (size_t)more;
+	}
+	text[size] = 0;
+}
+
+/* The event exists, but no edge of it begins where the pass stands. */
+static enum err refuse_edge(struct outcome *outcome, struct span event, const struct hot *pass)
+{
+	char states[HINT_TEXT];
+	bool is_blocked = pass->flags & HOT_REINSTALL_BLOCKED;
+	for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+		if (span_is(event, edges[i].event) && edges[i].from == (enum pass_status)pass->status)
+			return refuse(outcome, is_blocked ? REASON_OF_ALL(EDGE_BLOCKED)
+			                                  : REASON_OF_ALL(EDGE_NOT_BLOCKED));
+	states_text(event, states);
+	return refuse(outcome, REASON_OF_ALL(NO_EDGE, .given = span_str(pass_status_text(pass->status)),
+	                                     .wanted = states));
+}
 
 /* The edge for `event` from where the pass stands; NULL and *known when the event exists, but not from here. */
 static const struct edge *plan_event(struct span event, const struct hot *pass, bool *known)
@@ -45,9 +75,7 @@ enum err on_PASS_EVENT(struct request *request, struct outcome *outcome)
 	if (!known) return refuse(outcome, REASON(NO_EVENT, "event"));
 	if (block && edge && edge->what != LEDGER_UNINSTALLED)
 		return refuse(outcome, REASON(NO_BLOCK, "block_reinstall"));
-	if (!edge)
-		return refuse(outcome,
-		              REASON_OF_ALL(NO_EDGE, .given = span_str(pass_status_text(pass.now.status))));
+	if (!edge) return refuse_edge(outcome, event, &pass.now);
 	struct hot after = pass.now;
 	after.status = (uint8_t)edge->to;
 	after.flags = (uint8_t)((pass.now.flags | edge->set) & ~edge->clear);

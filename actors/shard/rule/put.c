@@ -19,7 +19,7 @@ static enum err begin_row(struct request *request, const struct operator_file *f
 	if (file->id->type != MSGPACK_OBJECT_STR)
 		return refuse(outcome, REASON(WANTED, "id", .wanted = "a string, the id of a rule"));
 	enum err err = rule_find(request, file->id, row);
-	return err ? blame(outcome, err, span_str("id")) : OK;
+	return err ? blame_id(outcome, err, "id", CAUSE_RULE_UNKNOWN, arg_span(file->id)) : OK;
 }
 
 static enum err check_template(const struct request *request, const struct rule *rule,
@@ -30,7 +30,7 @@ static enum err check_template(const struct request *request, const struct rule 
 	msgpack_object id = {.type = MSGPACK_OBJECT_STR,
 	                     .via.str = {(uint32_t)text.size, (const char *)text.at}};
 	enum err       err = text.size ? choose_template(request, &id, &number) : OK;
-	return err ? blame(outcome, err, span_str("conditions.template_id")) : OK;
+	return err ? blame_id(outcome, err, "conditions.template_id", CAUSE_TEMPLATE_UNKNOWN, text) : OK;
 }
 
 /* Does the account have the rewards that it assigns, archived or not? */

@@ -132,10 +132,8 @@ enum err on_SCAN_CREATE(struct request *request, struct outcome *outcome)
 	enum err          err = check(request, outcome);
 	if (err) return err;
 	err = find_pass(request, &pass, &known.pass_id);
-	if (err == ERR_RESOURCE_NOT_FOUND)
-		return refuse(outcome, arg_present(&request->args[ARG_SCAN_CREATE_pass_id])
-		                           ? REASON_OF_ALL(PASS_UNKNOWN)
-		                           : REASON_OF_ALL(SCAN_NOBODY));
+	if (err == ERR_RESOURCE_NOT_FOUND && !arg_present(&request->args[ARG_SCAN_CREATE_pass_id]))
+		return refuse(outcome, REASON_OF_ALL(SCAN_NOBODY));
 	if (err) return err;
 	struct hot_at   after = pass;
 	struct scan_row scan = {

@@ -90,7 +90,7 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	enum err               err = operator_file_take(request, argument, "pass_template_id", &file);
 	if (err) return err;
 	if ((err = choose_number(request, file->id, &number)))
-		return blame(outcome, err, span_str("pass_template_id"));
+		return blame_id(outcome, err, "pass_template_id", CAUSE_TEMPLATE_UNKNOWN, arg_span(file->id));
 	if (number > TEMPLATES_PER_ACCOUNT_MAX)
 		return refuse(outcome, REASON_OF_ALL(TEMPLATES_FULL, .most = TEMPLATES_PER_ACCOUNT_MAX));
 	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
