@@ -198,11 +198,10 @@ enum outcome backup_alone(struct cli *cli)
 	struct backing *self;
 	const char     *to = args_word(&cli->args);
 	enum outcome    outcome;
-	enum err        err;
 
 	if (!*to) snprintf(cli->args.why, sizeof cli->args.why, "TO_DIR is empty");
 	if (!args_end(&cli->args) || !*to) return MISUSED;
-	if ((err = service_open(cli->data, &cli->service))) return cli_fail(cli, err, NULL);
+	if (cli_open(cli) != DONE) return FAILED;
 	if (!(self = calloc(1, sizeof *self))) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	self->cli = cli;
 	self->to_fd = self->datadir.fd = self->datadir.run_fd = -1;

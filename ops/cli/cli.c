@@ -229,8 +229,13 @@ static void tell_unknown(const char *noun, const char *verb)
 		names[count++] = "serve";
 		names[count++] = "help";
 	}
-	if (knows_noun && !verb) {
-		fprintf(stderr, "stampede: %s wants one more word:", noun);
+	if (!*noun) {
+		fputs("stampede: the first word of the command is empty\n", stderr);
+		return;
+	}
+	if (knows_noun && (!verb || !*verb)) {
+		fprintf(stderr, "stampede: %s wants one more word%s:", noun,
+		        verb ? ", and that one is empty" : "");
 		for (size_t i = 0; i < count; i++)
 			fprintf(stderr, "%s %s", i ? "," : "", names[i]);
 		fputc('\n', stderr);

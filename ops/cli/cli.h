@@ -1,6 +1,7 @@
 #pragma once
 #include "ops/cli/args.h"
 #include "ops/cli/service.h"
+#include "schemas/cause.h"
 #include "schemas/fields.h"
 
 #include <stdio.h>
@@ -24,10 +25,10 @@ bool cli_command(unsigned number, char name[CLI_NAME], char usage[CLI_TEXT], cha
 struct cli {
 	struct args     args;
 	const char     *data;
-	struct service *service; /* open once service_open() was called */
+	struct service *service; /* open once cli_open() was called */
 	struct buffer   out;
 	enum err        err; /* the first failure */
-	char            message[256];
+	char            message[REASON_TEXT];
 	char            field[ERROR_FIELD_BYTES_MAX + 1]; /* what it is about; "": nothing in particular */
 };
 
@@ -37,6 +38,12 @@ enum outcome { DONE = 0, FAILED = 1, MISUSED = 2 };
 enum outcome cli_fail(struct cli *cli, enum err err, const char *message);
 /* The same, of a field, whose name is cut to ERROR_FIELD_BYTES_MAX. */
 enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, const char *message);
+
+/* The same, of one of the known causes, and of its field if it has one. */
+enum outcome cli_refuse(struct cli *cli, const struct reason *reason);
+
+/* Opens the service, unless it is open. FAILED: with a sentence on what stands in the way. */
+must_check enum outcome cli_open(struct cli *cli);
 
 /* Reads the account's id. false: it has failed (an id of the wrong form is no account). */
 must_check bool cli_account(struct cli *cli, const char *text, struct account_id *account);

@@ -1,5 +1,6 @@
 /* What the commands share: failing, calling a shard, packing arguments, reading answers. */
 #include "ops/cli/cli.h"
+#include "ops/cli/reach.h"
 #include "schemas/json.h"
 
 #include <string.h>
@@ -20,10 +21,29 @@ enum outcome cli_fail_field(struct cli *cli, enum err err, struct span field, co
 	return FAILED;
 }
 
+enum outcome cli_refuse(struct cli *cli, const struct reason *reason)
+{
+	struct refusal refusal;
+	enum err       err = refusal_of(&refusal, reason);
+	struct span    none = span_of("", 0);
+
+	return cli_fail_field(cli, err, refusal.field.at ? refusal.field : none, refusal.message);
+}
+
+enum outcome cli_open(struct cli *cli)
+{
+	char     text[REASON_TEXT];
+	enum err err = cli->service ? OK : service_open(cli->data, &cli->service);
+
+	if (!err) return DONE;
+	reach_explain(cli->data, err, text);
+	return cli_fail(cli, err, text);
+}
+
 bool cli_account(struct cli *cli, const char *text, struct account_id *account)
 {
 	if (account_id_read(span_str(text), account)) return true;
-	cli_fail(cli, ERR_RESOURCE_NOT_FOUND, "There is no such account.");
+	cli_refuse(cli, REASON(ACCOUNT_FORM, "account_id", .given = span_str(text)));
 	return false;
 }
 
@@ -45,10 +65,10 @@ bool cli_part_ok(struct cli *cli, const struct reply *reply)
 enum outcome cli_call_parts(struct cli *cli, const struct request *request, service_part_fn on_part,
                             void *user)
 {
-	enum err err = OK;
+	enum err err;
 
-	if (!cli->service) err = service_open(cli->data, &cli->service);
-	if (!err) err = service_call(cli->service, request, on_part, user);
+	if (cli_open(cli) != DONE) return FAILED;
+	err = service_call(cli->service, request, on_part, user);
 	if (err) return cli_fail(cli, err, NULL);
 	return cli->err ? FAILED : DONE;
 }

@@ -11,22 +11,22 @@ enum { FILE_BYTES_MAX = 4 << 20, FILE_STEP = 64 << 10 };
 static enum outcome read_file(struct cli *cli, const char *path, struct buffer *text)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	char  why[200];
-	bool  bad;
+	bool  is_bad, is_whole;
+	int   error;
 
-	if (!file) {
-		snprintf(why, sizeof why, "The file cannot be opened: %s.", strerror(errno));
-		return cli_fail(cli, ERR_INVALID_REQUEST, why);
-	}
+	if (!file) return cli_refuse(cli, REASON_OF_ALL(FILE_CLOSED, .wanted = strerror(errno)));
 	while (text->size < FILE_BYTES_MAX && !feof(file) && !ferror(file)) {
 		uint8_t *room = buffer_reserve(text, FILE_STEP);
 		if (!room) break;
 		text->size += fread(room, 1, FILE_STEP, file);
 	}
-	bad = ferror(file) || !feof(file);
+	error = errno;
+	is_bad = ferror(file);
+	is_whole = feof(file);
 	if (file != stdin) fclose(file);
 	if (text->failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
-	return bad ? cli_fail(cli, ERR_INVALID_REQUEST, "The file cannot be read, or is too large.") : DONE;
+	if (is_bad) return cli_refuse(cli, REASON_OF_ALL(FILE_UNREADABLE, .wanted = strerror(error)));
+	return is_whole ? DONE : cli_refuse(cli, REASON_OF_ALL(FILE_LARGE, .most = FILE_BYTES_MAX));
 }
 
 /* Editors put a byte order mark in front of UTF-8. It says nothing. */

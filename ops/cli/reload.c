@@ -17,8 +17,8 @@ enum outcome reload_alone(struct cli *cli)
 	enum err       err;
 
 	if (!args_end(&cli->args)) return MISUSED;
-	err = service_open(cli->data, &cli->service);
-	if (!err) err = service_call_supervisor(cli->service, &request, on_reloaded, cli);
+	if (cli_open(cli) != DONE) return FAILED;
+	err = service_call_supervisor(cli->service, &request, on_reloaded, cli);
 	if (err) return cli_fail(cli, err, NULL);
 	return cli->err ? FAILED : DONE;
 }

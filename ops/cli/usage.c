@@ -80,7 +80,8 @@ void usage_read(const char *text, struct usage *usage)
 struct check {
 	const struct usage *usage;
 	bool                seen[USAGE_ITEMS_MAX];
-	unsigned            next; /* from here on for the next positional argument */
+	unsigned            next;    /* from here on for the next positional argument */
+	const char         *account; /* the word that stands in the account's place; NULL: none */
 	char               *why;
 };
 
@@ -186,6 +187,7 @@ static bool check_word(struct check *check, const char *word)
 	const struct usage_item *item = &usage->of[check->next];
 	check->seen[check->next] = true;
 	if (!item->repeats) check->next++;
+	if (!strcmp(item->name, "ACCOUNT")) check->account = word;
 	/* What a script left unset; any other empty word names nothing that is there, and the command says so. */
 	if (!*word && !strcmp(item->name, "ACCOUNT")) return refuse(check, item->name, " is empty");
 	return check_form(check, "", item->name, word);
@@ -212,6 +214,16 @@ static bool check_groups(struct check *check)
 	return true;
 }
 
+/* Where a variable of a script was not set, the words behind it have moved up. */
+static bool refuse_missing(struct check *check, const struct usage_item *item)
+{
+	if (item->is_option || !check->account || !strncmp(check->account, "acc_", 4))
+		return refuse(check, item->name, " is missing");
+	snprintf(check->why, USAGE_WHY, "%.40s is missing, or ACCOUNT is: %.60s is no account's id",
+	         item->name, check->account);
+	return false;
+}
+
 static bool check_missing(struct check *check)
 {
 	const struct usage *usage = check->usage;
@@ -221,7 +233,7 @@ static bool check_missing(struct check *check)
 		if (check->seen[i] || item->is_optional || (item->group && has_of_group(check, item->group)))
 			continue;
 		if (!item->group || i + 1 == usage->count || other->group != item->group)
-			return refuse(check, item->name, " is missing");
+			return refuse_missing(check, item);
 		snprintf(check->why, USAGE_WHY, "%.40s or %.40s is missing", item->name, other->name);
 		return false;
 	}

@@ -4,6 +4,7 @@
 #include "actors/rt/datadir.h"
 #include "ops/cli/keep.h"
 #include "ops/cli/offline.h"
+#include "ops/cli/reach.h"
 #include "schemas/json.h"
 #include "schemas/limits.h"
 
@@ -38,6 +39,14 @@ static void add_shard_fault(struct verifying *self, uint32_t shard, struct span 
 
 /* The directory ------------------------------------------------------------------------------------------- */
 
+static void tell_none(struct cli *cli)
+{
+	char text[REASON_TEXT];
+
+	reach_explain(cli->data, ERR_NOT_FOUND, text);
+	cli_fail(cli, ERR_NOT_FOUND, text);
+}
+
 /* What concerns no shard. false when there is no identity to go by; nothing at all there is no fault but a mistake. */
 static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 {
@@ -46,7 +55,7 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	enum err err = datadir_look(self->cli->data, datadir);
 
 	if (fd < 0 || (err == ERR_NOT_FOUND && faccessat(fd, "shards", F_OK, 0)))
-		cli_fail(self->cli, ERR_NOT_FOUND, "There is no data directory.");
+		tell_none(self->cli);
 	else if (err)
 		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"
 		                : err == ERR_UNSUPPORTED ? "identity: written by another version"
@@ -188,10 +197,11 @@ static void on_end(void *user, uint32_t shard, enum err err, const msgpack_objec
 static enum outcome verify_online(struct verifying *self)
 {
 	struct keep_order order = {.what = "verify", .bar = &self->bar, .on_end = on_end, .user = self};
-	enum err          err = service_open(self->cli->data, &self->cli->service);
+	enum outcome      outcome = cli_open(self->cli);
 
-	if (err == ERR_NOT_RUNNING) err = ERR_LOCKED; /* somebody is there who does not answer */
-	return err ? cli_fail(self->cli, err, NULL) : cli_keep(self->cli, &order);
+	if (self->cli->err == ERR_NOT_RUNNING)
+		self->cli->err = ERR_LOCKED; /* somebody holds the lock, and is silent */
+	return outcome == DONE ? cli_keep(self->cli, &order) : outcome;
 }
 
 /* Either -------------------------------------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ def test_refusals_name_the_field(service):
     assert service.cli("account", "set", made, "--rate-limit", "1000000")["rate_limit"] == 1000000
     with pytest.raises(CliError) as refused:
         service.cli("account", "show", "acc_aaaaaaaaaaaaaaaa")
-    assert refused.value.field is None
+    assert refused.value.field == "account_id"
 
 
 @pytest.mark.parametrize("bad", ["\udcff", "a\udcc3", "\udced\udca0\udc80"])

@@ -67,13 +67,17 @@ static bool ends_with(const char *text, size_t size, const char *end)
 /* By the file's name; what was left of an earlier import may be imported as it is called. */
 static enum outcome choose_format(struct import *self)
 {
-	size_t size = strlen(self->path);
+	static const char *const sheets[] = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"};
+	size_t                   size = strlen(self->path);
 
 	while (ends_with(self->path, size, ".failed"))
 		size -= strlen(".failed");
 	self->format = ends_with(self->path, size, ".csv") ? FORMAT_CSV : FORMAT_JSONL;
 	if (self->format == FORMAT_CSV || ends_with(self->path, size, ".jsonl")) return DONE;
-	return cli_fail(self->cli, ERR_INVALID_INPUT, "The file's name must end in .jsonl or .csv.");
+	for (unsigned i = 0; i < sizeof sheets / sizeof *sheets; i++)
+		if (ends_with(self->path, size, sheets[i]))
+			return cli_refuse(self->cli, REASON_OF_ALL(FILE_SHEET));
+	return cli_refuse(self->cli, REASON_OF_ALL(FILE_ENDING));
 }
 
 static enum outcome fail_at(struct import *self, const char *what)
@@ -150,12 +154,12 @@ static enum outcome find_template(struct import *self)
 	enum outcome      outcome = cli_call_parts(self->cli, &request, on_templates, self);
 
 	if (outcome != DONE || self->template.name.size) return outcome;
-	if (!self->template_id)
-		return cli_fail(self->cli, ERR_PASS_TEMPLATE_NOT_FOUND, "The account has no pass template.");
+	if (!self->template_id) return cli_refuse(self->cli, REASON_OF_ALL(NO_TEMPLATE));
 	if (template_id_read(span_str(self->template_id), &owner, &number) &&
 	    memcmp(owner.b, self->account.b, sizeof owner.b))
 		return cli_fail(self->cli, ERR_UNAUTHORIZED, NULL);
-	return cli_fail(self->cli, ERR_PASS_TEMPLATE_NOT_FOUND, NULL);
+	return cli_refuse(self->cli,
+	                  REASON(TEMPLATE_UNKNOWN, "pass_template_id", .given = span_str(self->template_id)));
 }
 
 static enum outcome open_rows(struct import *self)

@@ -1,0 +1,75 @@
+/* What stands between a command and its service, found out afterwards: no directory, another directory, nobody who serves
+ * it, or a supervisor that does not answer. */
+#include "ops/cli/reach.h"
+#include "actors/rt/datadir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The process that listens on the supervisor's socket; 0: none does. A stopped one listens too: the kernel takes the
+ * connection, and says whose socket it is. */
+static int64_t listener_of(const struct datadir *datadir)
+{
+	static const char  scheme[] = "ipc://";
+	char               endpoint[ENDPOINT_TEXT];
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred       peer = {.pid = 0};
+	socklen_t          size = sizeof peer;
+	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0) return 0;
+	datadir_supervisor_endpoint(datadir, endpoint);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", endpoint + sizeof scheme - 1);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		peer.pid = 0;
+	close(fd);
+	return peer.pid;
+}
+
+/* Is it a directory at all? Else the cause, and the system's word for what opening it has met. */
+static enum cause look_at_name(const char *dir, struct reason *reason)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		close(fd);
+		return CAUSE_NONE;
+	}
+	if (!*dir) return CAUSE_DATA_NAMELESS;
+	reason->wanted = strerror(errno);
+	return errno == ENOENT ? CAUSE_DATA_MISSING : CAUSE_DATA_UNREADABLE;
+}
+
+static enum cause look_inside(const char *dir, struct reason *reason)
+{
+	struct datadir datadir;
+	enum cause     cause = CAUSE_SERVICE_STOPPED;
+	enum err       err = datadir_look(dir, &datadir);
+
+	if (err == ERR_NOT_FOUND) return CAUSE_DATA_OTHER;
+	if (err == ERR_DAMAGED) return CAUSE_DATA_DAMAGED;
+	if (err == ERR_UNSUPPORTED) return CAUSE_DATA_VERSION;
+	datadir_close(&datadir);
+	err = datadir_open(dir, &datadir);
+	if (!err && (reason->least = listener_of(&datadir))) cause = CAUSE_SUPERVISOR_SILENT;
+	datadir_close(&datadir);
+	if (err != ERR_IO) return cause;
+	reason->wanted = "its identity or its run directory is not readable";
+	return CAUSE_DATA_UNREADABLE;
+}
+
+void reach_explain(const char *dir, enum err err, char text[REASON_TEXT])
+{
+	struct reason reason = {.given = span_str(dir)};
+
+	reason.cause = look_at_name(dir, &reason);
+	if (!reason.cause) reason.cause = look_inside(dir, &reason);
+	if (err == ERR_NO_MEMORY) reason.cause = CAUSE_NO_MEMORY;
+	reason_text(&reason, text);
+}

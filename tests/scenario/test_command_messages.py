@@ -1,0 +1,279 @@
+"""What commands say when they refuse: one plain sentence that names the value, and the field to blame. A row is the words of a
+command (ACC, PASS and FILE are filled in), its code, its field, and words that must stand in the sentence."""
+import json
+import os
+import re
+import signal
+
+import pytest
+from certificates import Authority, openssl
+from harness import CliError, wait_for
+from shop import Shop, template_file
+
+SENTENCE = re.compile(r"[A-Z`-][^\n]{10,500}\.")
+NOWHERE, NOBODY = "acc_aaaaaaaaaaaaaaaa", "01900000-0000-7000-8000-000000000000"
+AT = ["--message", "m", "--at", "2027-01-01T00:00:00Z"]
+MISSING, INPUT, CONFLICT = "RESOURCE_NOT_FOUND", "INVALID_INPUT", "RESOURCE_CONFLICT"
+
+
+@pytest.fixture(scope="module")
+def shop(shared_service):
+    shop = Shop(shared_service, ("balance", "none"), functions=("--rewards", "--webhooks"))
+    yield shop
+    shop.close()
+
+
+@pytest.fixture(scope="module")
+def a_pass(shop):
+    return shop.create()["id"]
+
+
+def refused(shop, *words):
+    with pytest.raises(CliError) as caught:
+        shop.service.cli(*words)
+    assert SENTENCE.fullmatch(caught.value.message), caught.value
+    return caught.value
+
+
+def says(error, code, field, words):
+    assert (error.code, error.field) == (code, field), error
+    for word in words:
+        assert word in error.message, (word, error.message)
+
+
+# What is not there
+
+UNKNOWN = [
+    (["account", "show", NOWHERE], "account_id", f"no account `{NOWHERE}`"),
+    (["account", "set", NOWHERE, "--rewards", "on"], "account_id", f"no account `{NOWHERE}`"),
+    (["key", "list", NOWHERE], "account_id", f"no account `{NOWHERE}`"),
+    (["account", "show", "cafe"], "account_id", "no account `cafe`", "acc_ and 16"),
+    (["pass", "history", "acc_CAFE", "x"], "account_id", "no account `acc_CAFE`", "acc_ and 16"),
+    (["key", "revoke", "ACC", "key_1"], "key_id", "no API key", "`key_1`"),
+    (["key", "revoke", "ACC", NOBODY], "key_id", f"`{NOBODY}`"),
+    (["rule", "delete", "ACC", NOBODY], "rule_id", f"no activation rule `{NOBODY}`"),
+    (["rule", "delete", "ACC", "ten"], "rule_id", "no activation rule `ten`"),
+    (["pass", "event", "ACC", "nobody", "installed"], "pass_id", "no pass `nobody` in this account"),
+    (["pass", "history", "ACC", "nobody"], "pass_id", "no pass `nobody` in this account"),
+    (["pass", "export", "ACC", "nobody"], "pass_id", "no pass `nobody` in this account"),
+    (["pass", "erase", "ACC", "nobody"], "pass_id", "no pass `nobody` in this account"),
+    (["pass", "history", "ACC", ""], "pass_id", "its id is empty"),
+    (["card", "link", "ACC", "--pass", "nobody", "--code", "c"], "pass_id", "no pass `nobody`"),
+    (["card", "unlink", "ACC", NOBODY], "card_id", f"no card `{NOBODY}`"),
+    (["scan", "delete", "ACC", "x"], "scan_id", "no scan `x`"),
+    (["delivery", "list", "ACC", "--subscription", NOBODY], None),
+    (["audience", "put", "ACC", "--name", "n", "--pass", "nobody"], "pass_id", "no pass `nobody`"),
+    (["audience", "put", "ACC", "--name", "n", "--pass", "PASS", "nobody"], "pass_id", "no pass `nobody`"),
+    (["audience", "put", "ACC", "--name", "n", "--pass", "PASS", "--id", NOBODY], "audience_id", f"no audience `{NOBODY}`"),
+    (["notification", "schedule", "ACC", "--pass", "nobody", *AT], "pass_id", "no pass `nobody`"),
+    (["notification", "schedule", "ACC", "--audience", "all", *AT], "audience_id", "no audience `all`"),
+]
+
+
+@pytest.mark.parametrize("row", UNKNOWN, ids=lambda row: " ".join(row[0][:2]) if row else "")
+def test_what_is_not_there_is_named(shop, service, a_pass, row):
+    words, field, *says_what = row
+    words = [{"ACC": shop.account, "PASS": a_pass}.get(word, word) for word in words]
+    if field is None:
+        assert shop.service.cli(*words) == []
+        return
+    says(refused(shop, *words), MISSING, field, says_what)
+
+
+def test_a_file_that_names_what_is_not_there(shop, service, tmp_path):
+    path = tmp_path / "file.json"
+    template, other = shop.templates["balance"][:-1] + "9", Shop(service, ("none",))
+    rule = {"name": "r", "event": "pass.created", "actions": [{"type": "add_balance", "amount": 1}]}
+    for noun, file, code, field, word in [
+        ("template", {**template_file("none"), "pass_template_id": template}, "PASS_TEMPLATE_NOT_FOUND", "pass_template_id",
+         f"no pass template `{template}`"),
+        ("template", {**template_file("none"), "pass_template_id": other.templates["none"]}, "UNAUTHORIZED", "pass_template_id",
+         "another account"),
+        ("rule", {**rule, "id": NOBODY}, MISSING, "id", f"no activation rule `{NOBODY}`"),
+        ("rule", {**rule, "conditions": {"template_id": template}}, "PASS_TEMPLATE_NOT_FOUND", "conditions.template_id",
+         f"no pass template `{template}`"),
+    ]:
+        path.write_text(json.dumps(file))
+        says(refused(shop, noun, "put", shop.account, path), code, field, [word])
+    other.close()
+
+
+# Values
+
+def test_a_condition_or_member_that_is_unknown(shop, service, tmp_path):
+    path = tmp_path / "rule.json"
+    good = {"name": "r", "event": "scan.created", "actions": [{"type": "add_balance", "amount": 1}]}
+    for change, field, *words in [
+        ({"conditions": {"hour": 9}}, "conditions.hour", "no such condition", "known are min_balance, every_n_scans, template_id"),
+        ({"conditions": {"every_n_scan": 9}}, "conditions.every_n_scan", "perhaps `every_n_scans` is meant"),
+        ({"nmae": "x"}, "nmae", "no such member", "perhaps `name` is meant"),
+        ({"actions": [{"type": "add_balance", "points": 1}]}, "actions[0].points", "no such member", "known are type, amount"),
+    ]:
+        path.write_text(json.dumps({**good, **change}))
+        says(refused(shop, "rule", "put", shop.account, path), INPUT, field, words)
+    path.write_text(json.dumps({**template_file("none"), "colour": "red"}))
+    says(refused(shop, "template", "put", shop.account, path), INPUT, "colour", ["known are pass_template_id, name"])
+
+
+def test_a_time_that_is_none(shop, service, a_pass):
+    for time in ("tomorrow", "2027-01-01", "2027-01-01T00:00:00", "1767225600", ""):
+        error = refused(shop, "notification", "schedule", shop.account, "--pass", a_pass, "--message", "m", "--at", time)
+        says(error, INPUT, "at", ["--at", "RFC 3339", "such as 2026-11-26T10:00:00Z"])
+
+
+def test_an_event_that_does_not_follow(shop, service):
+    pass_id = shop.create()["id"]
+    event = ("pass", "event", shop.account, pass_id)
+    for word, words in [("uninstalled", ["is issued", "needs one that is active"]),
+                        ("unblocked", ["is issued", "needs one that is"])]:
+        says(refused(shop, *event, word), CONFLICT, None, words)
+    shop.event(pass_id, "installed")
+    says(refused(shop, *event, "installed"), CONFLICT, None, ["is active", "issued or"])
+    shop.event(pass_id, "uninstalled")
+    says(refused(shop, *event, "unblocked"), CONFLICT, None, ["is not blocked"])
+    shop.event(pass_id, "installed")
+    service.cli(*event, "uninstalled", "--block-reinstall")
+    says(refused(shop, *event, "installed"), CONFLICT, None, ["is blocked", "unblocked"])
+    shop.event(pass_id, "deactivated")
+    says(refused(shop, *event, "deactivated"), CONFLICT, None, ["is deactivated", "creating or", "or active"])
+
+
+# Files
+
+def test_files_that_cannot_be_taken(shop, service, tmp_path):
+    large, folder = tmp_path / "large.json", tmp_path / "folder.json"
+    large.write_bytes(b" " * ((4 << 20) + 1))
+    folder.mkdir()
+    for path, *words in [(tmp_path / "none.json", "cannot be opened", "No such file"), (folder, "cannot be read", "directory"),
+                         (large, "larger than 4194304 bytes")]:
+        says(refused(shop, "rule", "put", shop.account, path), "INVALID_REQUEST", None, words)
+
+
+def test_imports_of_other_files(shop, service, tmp_path):
+    for name, words in [("members.xlsx", ["spreadsheet", "CSV UTF-8"]), ("members.XLS", ["spreadsheet"]),
+                        ("members.ods", ["spreadsheet"]), ("members.txt", [".jsonl or .csv"]), ("members", [".jsonl or .csv"])]:
+        path = tmp_path / name
+        path.write_bytes(b"PK\x03\x04")
+        says(refused(shop, "pass", "import", shop.account, path), INPUT, None, words)
+    path = tmp_path / "a.jsonl"
+    path.write_text("{}")
+    unknown = shop.templates["balance"][:-1] + "9"
+    says(refused(shop, "pass", "import", shop.account, path, "--template", unknown), "PASS_TEMPLATE_NOT_FOUND", "pass_template_id",
+         [f"no pass template `{unknown}`"])
+
+
+# The service
+
+def run(service, *words, data=None, env=None):
+    done = service.run(*words, *([] if data is None else ["--data", data]), data=False, env=env)
+    error = json.loads(done.stderr) if done.returncode == 1 else None
+    assert error is None or SENTENCE.fullmatch(error["message"]), error
+    return done, error
+
+
+def test_a_directory_that_is_none_of_a_service(service, tmp_path):
+    (tmp_path / "file").write_text("x")
+    unset = {**service.environment(), "STAMPEDE_DATA": ""}
+    for place, env, code, *words in [
+        (tmp_path / "gone", None, "NOT_RUNNING", f"no data directory `{tmp_path}/gone`"),
+        (tmp_path, None, "NOT_RUNNING", f"`{tmp_path}` is not the data directory", "identity"),
+        (tmp_path / "file", None, "NOT_RUNNING", "cannot be opened", "Not a directory"),
+        ("", None, "NOT_RUNNING", "name of the data directory is empty", "$STAMPEDE_DATA"),
+        (None, unset, "NOT_RUNNING", "name of the data directory is empty"),
+    ]:
+        for command in (["account", "list"], ["status"], ["reload"], ["backup", tmp_path / "b"]):
+            done, error = run(service, *command, data=place, env=env)
+            assert done.returncode == 1 and error["code"] == code, done
+            assert all(word in error["message"] for word in words), error
+    done, error = run(service, "verify", data=tmp_path / "gone")
+    assert error["code"] == "NOT_FOUND" and f"no data directory `{tmp_path}/gone`" in error["message"]
+    done, _ = run(service, "account", "list", env={key: value for key, value in service.environment().items()
+                                                   if key != "STAMPEDE_DATA"})
+    assert done.returncode == 2 and "No data directory is named" in done.stderr
+
+
+def test_a_directory_that_may_not_be_read_or_is_damaged(service, tmp_path):
+    for text, code, word in [("", "DAMAGED", "damaged"), ("stampede 1\n", "DAMAGED", "damaged")]:
+        (tmp_path / "identity").write_text(text)
+        _, error = run(service, "account", "list", data=tmp_path)
+        assert error["code"] == code and word in error["message"] and str(tmp_path) in error["message"], error
+
+
+def test_a_service_that_is_stopped_silent_or_killed(new_service):
+    service = new_service(shards=1)
+    os.kill(service.process.pid, signal.SIGSTOP)
+    try:
+        for command, code in ((["account", "list"], "NOT_RUNNING"), (["status"], "NOT_RUNNING"), (["verify"], "LOCKED")):
+            _, error = run(service, *command, data=service.data)
+            assert error["code"] == code and f"process {service.process.pid}," in error["message"], error
+            assert "does not answer" in error["message"]
+    finally:
+        os.kill(service.process.pid, signal.SIGCONT)
+    wait_for(service.is_ready, 5, "readiness")
+    assert service.stop() == 0
+    _, error = run(service, "account", "list", data=service.data)
+    assert error["code"] == "NOT_RUNNING" and f"No service runs on the data directory `{service.data}`" in error["message"]
+    service.start()
+    service.kill_everything()
+    _, error = run(service, "account", "list", data=service.data)
+    assert error["code"] == "NOT_RUNNING" and "No service runs" in error["message"], "a socket that nobody listens on is none"
+
+
+def test_readiness_says_what_is_missing(new_service):
+    service = new_service(shards=2)
+    with service.admin() as admin:
+        wait_for(service.is_ready, 5, "readiness")
+        assert admin.get("/readyz").json == {"status": "ready"}
+        for role, index, want in [("shard", 1, ["shard 1 does not answer"]),
+                                  ("timer", 0, ["shard 0 does not hear the timer", "shard 1 does not hear the timer"])]:
+            pid = service.signal(role, index, signal.SIGSTOP)
+            try:
+                wait_for(lambda want=want: (answer := admin.get("/readyz")).status == 503 and answer.json
+                         == {"status": "unavailable", "missing": want}, 5, "what is missing")
+            finally:
+                os.kill(pid, signal.SIGCONT)
+            wait_for(service.is_ready, 5, "readiness")
+
+
+# Words that are left out
+
+@pytest.mark.parametrize("words, end", [
+    ([""], "the first word of the command is empty"),
+    (["pass", ""], "pass wants one more word, and that one is empty: "),
+    (["pass", "history", "ada"], "PASS_ID is missing, or ACCOUNT is: ada is no account's id"),
+    (["key", "revoke", NOBODY], "KEY_ID is missing, or ACCOUNT is: " + NOBODY),
+    (["pass", "history", "", "ada"], "ACCOUNT is empty"),
+    (["serve", "--max-body", "16M"], "--max-body: wants a whole number, 0 or more, without a unit"),
+    (["serve", "--max-body", "-1"], "--max-body: wants a whole number, 0 or more"),
+    (["serve", "--shards", "0"], "--shards: wants a whole number from 1 to"),
+])
+def test_words_that_a_script_left_empty(service, words, end):
+    done = service.run(*words)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("stampede: " + end), done.stderr[-200:]
+
+
+# Certificates
+
+def test_a_certificate_of_no_use_is_refused_in_plain_words(new_service, tmp_path):
+    authority = Authority(tmp_path / "ca")
+    first, second = authority.own("first"), authority.own("second")
+    secret, cut, der, empty = (tmp_path / name for name in ("secret.key", "cut.pem", "der.pem", "empty.pem"))
+    openssl("pkey", "-in", first[1], "-aes128", "-passout", "pass:x", "-out", secret)
+    openssl("x509", "-in", first[0], "-outform", "DER", "-out", der)
+    cut.write_text("\n".join(first[0].read_text().splitlines()[:-2]))
+    empty.write_text("")
+    config = tmp_path / "conf"
+    config.write_text(f"tls-cert = {first[0]}\ntls-key = {first[1]}\n")
+    service = new_service(shards=1, options=["--config", config])
+    service.expect_log("event=reload_refused ")
+    for cert, key, option, *words in [
+        (first[0], second[1], "--tls-key", second[1], "does not belong to the certificate of --tls-cert", "key values mismatch"),
+        (first[1], first[1], "--tls-cert", first[1], "holds no PEM certificate", "no start line"),
+        (first[0], first[0], "--tls-key", first[0], "holds no PEM private key"),
+        (der, first[1], "--tls-cert", der, "holds no PEM certificate"),
+        (cut, first[1], "--tls-cert", cut, "cut off"), (first[0], secret, "--tls-key", secret, "is encrypted", "without a passphrase"),
+        (empty, first[1], "--tls-cert", empty, "is empty"), (tmp_path / "gone", first[1], "--tls-cert", "No such file"),
+    ]:
+        config.write_text(f"tls-cert = {cert}\ntls-key = {key}\n")
+        _, error = run(service, "reload", data=service.data)
+        assert error["message"].startswith(option) and all(str(word) in error["message"] for word in words), error
