@@ -149,6 +149,23 @@ static bool heeds_key(const struct request *request, const struct request_header
 	return headers->idempotency_keys && request->route->method != METHOD_GET;
 }
 
+/* A path that is none, or that does not take the method. */
+static void explain_route(const struct request *request, enum err err, struct span path,
+                          struct refusal *refusal)
+{
+	char          methods[ALLOW_TEXT];
+	struct reason reason = {.cause = CAUSE_PATH_UNKNOWN, .wanted = methods};
+	route_allow_text(request->allow, methods);
+	if (err == ERR_METHOD_NOT_ALLOWED)
+		reason.cause = CAUSE_METHOD_OTHER;
+	else if (!bearer_guards(path))
+		reason.cause = CAUSE_PATH_OUTSIDE;
+	else if (path.at[path.size - 1] == '/')
+		reason.cause = CAUSE_PATH_SLASH;
+	(void)!refusal_of(refusal, &reason);
+	refusal->field = nothing;
+}
+
 /* Checks and packs all that can be judged here, in the order that the interface fixes. */
 static enum err read_operation(struct request *request, const struct request_headers *headers,
                                struct refusal *refusal)
@@ -161,6 +178,7 @@ static enum err read_operation(struct request *request, const struct request_hea
 	enum err err = route_find(span_of_iovec(request->req->method), path, &match);
 	request->route = match.route;
 	request->allow = match.allow;
+	if (err) explain_route(request, err, path, refusal);
 	if (err) return err;
 	if (request->gate->refusal) {
 		*refusal = thread->refusal;
@@ -328,6 +346,13 @@ static void begin_operation(struct request *request, const struct request_header
 		gate_hold(request->gate);
 }
 
+static void answer_no_route(struct request *request, enum err err, struct span path)
+{
+	struct refusal refusal;
+	explain_route(request, err, path, &refusal);
+	answer_error(request, err, nothing, span_str(refusal.message));
+}
+
 static void answer_preflight(struct request *request)
 {
 	answer_header(request, "Access-Control-Allow-Methods", span_str(CORS_METHODS));
@@ -345,7 +370,9 @@ static void answer_document(struct request *request)
 	enum err         err = gets || request->without_body ? OK : ERR_METHOD_NOT_ALLOWED;
 	request->allow = 1u << METHOD_GET;
 	if (!err) err = gate_charge_answer(request->gate, document.size);
-	if (err)
+	if (err == ERR_METHOD_NOT_ALLOWED)
+		answer_no_route(request, err, nothing);
+	else if (err)
 		answer_error(request, err, nothing, nothing);
 	else
 		answer_text(request, 200, "application/json", document);
@@ -368,7 +395,7 @@ int on_public_request(h2o_handler_t *self, h2o_req_t *req)
 	else if (span_is(path, OPENAPI_PATH))
 		answer_document(request);
 	else if (!bearer_guards(path))
-		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
+		answer_no_route(request, ERR_ROUTE_NOT_FOUND, path);
 	else if (!read_key(&request->gate->bearer, &headers, &head))
 		answer_stranger(request, bearer_judge(headers.authorization, headers.authorizations));
 	else

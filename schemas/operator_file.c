@@ -28,6 +28,15 @@ bool file_wrong_whole(struct file_fault *fault, const char *what, const char *me
 	return file_wrong(fault, "", what, message);
 }
 
+bool file_must(struct file_fault *fault, const char *in, const char *name, const char *wanted,
+               const char *list)
+{
+	file_wrong(fault, in, name, fault->text);
+	snprintf(fault->text, sizeof fault->text, "`%s` must be %s%s.", fault->field, wanted,
+	         list ? list : "");
+	return false;
+}
+
 static bool unknown_key(struct file_fault *fault, const char *in, struct span key, const char *const *keys,
                         const char *message)
 {

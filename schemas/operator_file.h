@@ -18,6 +18,10 @@ struct file_fault {
 bool file_wrong(struct file_fault *fault, const char *in, const char *name, const char *message);
 bool file_wrong_whole(struct file_fault *fault, const char *what, const char *message);
 
+/* The same: the member must be `wanted`, and, unless NULL, `list` behind that. */
+bool file_must(struct file_fault *fault, const char *in, const char *name, const char *wanted,
+               const char *list);
+
 /* Has the object these members and no others? NULL ends them. Of another `message` is told, which is a sentence without its
  * end, and what may have been meant. */
 bool file_knows(const struct json *object, const char *const *keys, const char *in, const char *message,

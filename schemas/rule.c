@@ -14,17 +14,18 @@ static const char *const kind_texts[RULE_ACTION_KINDS] = {
 #undef A
 };
 
-static const char wrong_event[] = "A rule's event is one of"
-#define E(name, text, subject) " " text
+/* Each list begins with a comma and a blank. */
+static const char events[] = ""
+#define E(name, text, subject) ", " text
 #include "schemas/events.def"
 #undef E
-                                  ".";
+    ;
 
-static const char wrong_kind[] = "An action's type is one of"
-#define A(NAME, text) " " text
+static const char kinds_known[] = ""
+#define A(NAME, text) ", " text
 #include "schemas/rule.def"
 #undef A
-                                 ".";
+    ;
 
 enum { PATH_BYTES = 24 };
 
@@ -77,7 +78,7 @@ static bool read_conditions(const struct json *file, struct rule *rule, struct f
 	if (!file_text(value, "template_id", &rule->template_id))
 		return file_wrong(fault, in, "template_id", "A template_id is the id of a pass template.");
 	if (!file_flag(value, "once_per_pass", &rule->once_per_pass))
-		return file_wrong(fault, in, "once_per_pass", "It is either true or false.");
+		return file_must(fault, in, "once_per_pass", "true or false", NULL);
 	return read_of_scans(value, rule, fault);
 }
 
@@ -89,7 +90,7 @@ static bool read_reward(const struct json *value, const char *in, struct rule_ac
 	if (!file_text(value, "slug", &action->text) || !slug_is_valid(action->text))
 		return file_wrong(fault, in, "slug", "A slug is a reward's, such as free_coffee.");
 	if (!file_flag(value, "replace", &action->replace))
-		return file_wrong(fault, in, "replace", "It is either true or false.");
+		return file_must(fault, in, "replace", "true or false", NULL);
 	return true;
 }
 
@@ -125,7 +126,7 @@ static bool read_action(const struct json *value, const char *in, struct rule_ac
 	*action = (struct rule_action){.amount = 0};
 	if (value->kind != JSON_OBJECT) return file_wrong_whole(fault, in, "An action is a JSON object.");
 	if (!file_choice(value, "type", kind_texts, RULE_ACTION_KINDS, &kind))
-		return file_wrong(fault, in, "type", wrong_kind);
+		return file_must(fault, in, "type", "one of ", kinds_known + 2);
 	if (!file_knows(value, kinds[kind].keys, in, "An action of this type has no such member", fault))
 		return false;
 	action->kind = (enum rule_action_kind)kind;
@@ -158,9 +159,9 @@ static bool read_head(const struct json *file, struct rule *rule, struct file_fa
 	if (!read_shown(file, "name", RULE_NAME_CODE_POINTS_MAX, &rule->name))
 		return file_wrong_whole(fault, "name", "A rule has a name, a string of 1 to 200 characters.");
 	if (!file_flag(file, "active", &rule->active))
-		return file_wrong_whole(fault, "active", "It is either true or false.");
+		return file_must(fault, "", "active", "true or false", NULL);
 	if (!event || event->kind != JSON_STRING || !event_read(event->text, &rule->event))
-		return file_wrong_whole(fault, "event", wrong_event);
+		return file_must(fault, "", "event", "one of ", events + 2);
 	return true;
 }
 

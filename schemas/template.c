@@ -63,11 +63,12 @@ static const char unknown[] = "A template has no such member here";
 
 /* ---- fields ---- */
 
-static const char wrong_type[] = "A field's type is one of"
-#define T(NAME, text) " " text
+/* Begins with a comma and a blank. */
+static const char types[] = ""
+#define T(NAME, text) ", " text
 #include "schemas/template.def"
 #undef T
-                                 ".";
+    ;
 
 static bool read_field(const struct json *value, const char *in, struct template_field *field,
                        struct file_fault *fault)
@@ -83,12 +84,12 @@ static bool read_field(const struct json *value, const char *in, struct template
 	if (!read_shown(value, "label", &field->label))
 		return file_wrong(fault, in, "label", "A label is a string of 1 to 200 bytes.");
 	if (!file_choice(value, "type", kind_texts, FIELD_KINDS, &kind))
-		return file_wrong(fault, in, "type", wrong_type);
+		return file_must(fault, in, "type", "one of ", types + 2);
 	field->kind = (enum field_kind)kind;
 	if (!file_flag(value, "required", &field->required))
-		return file_wrong(fault, in, "required", "It is either true or false.");
+		return file_must(fault, in, "required", "true or false", NULL);
 	if (!file_flag(value, "locked", &field->locked))
-		return file_wrong(fault, in, "locked", "It is either true or false.");
+		return file_must(fault, in, "locked", "true or false", NULL);
 	if (!file_integer(value, "max_length", &field->max_length) || field->max_length < 0)
 		return file_wrong(fault, in, "max_length", "A max_length is a whole number, 0 or more.");
 	return true;
@@ -143,7 +144,7 @@ static bool read_appearance(const struct json *file, struct template *template, 
 	if (!file_knows(value, keys, in, unknown, fault)) return false;
 	for (unsigned i = 0; keys[i]; i++)
 		if (!file_text(value, keys[i], &text[i]))
-			return file_wrong(fault, in, keys[i], "It is a string that is not empty.");
+			return file_must(fault, in, keys[i], "a string that is not empty", NULL);
 	if (text[0].size && !is_colour(text[0]))
 		return file_wrong(fault, in, keys[0], "A colour is #rrggbb.");
 	for (unsigned i = 1; i < 3; i++)
@@ -198,8 +199,7 @@ static bool read_head(const struct json *file, struct template *template, struct
 	if (!file_choice(file, "loyalty_type", loyalty_texts, 3, &loyalty))
 		return file_wrong_whole(fault, "loyalty_type", "A loyalty_type is none, balance or stamps.");
 	template->loyalty = (enum loyalty)loyalty;
-	if (!file_flag(file, "qr", &template->qr))
-		return file_wrong_whole(fault, "qr", "It is either true or false.");
+	if (!file_flag(file, "qr", &template->qr)) return file_must(fault, "", "qr", "true or false", NULL);
 	return true;
 }
 

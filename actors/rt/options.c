@@ -246,6 +246,10 @@ static enum err refuse_unknown(struct reading *reading, const char *name, size_t
 	const char *names[ROW_COUNT + 1], *meant;
 	size_t      count = 0;
 
+	if (!skip && strncmp(name, "--", 2)) {
+		snprintf(reading->why, OPTION_WHY, "unexpected argument %.60s", name);
+		return ERR_BAD_OPTION;
+	}
 	for (size_t i = 0; i < ROW_COUNT; i++)
 		if (option_rows[i].about) names[count++] = option_rows[i].name + skip;
 	if (!skip) names[count++] = "--config";

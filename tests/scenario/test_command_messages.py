@@ -107,12 +107,18 @@ def test_a_condition_or_member_that_is_unknown(shop, service, tmp_path):
         ({"conditions": {"hour": 9}}, "conditions.hour", "no such condition", "known are min_balance, every_n_scans, template_id"),
         ({"conditions": {"every_n_scan": 9}}, "conditions.every_n_scan", "perhaps `every_n_scans` is meant"),
         ({"nmae": "x"}, "nmae", "no such member", "perhaps `name` is meant"),
+        ({"active": "yes"}, "active", "`active` must be true or false"), ({"event": "scan"}, "event", "one of pass.created, "),
+        ({"conditions": {"once_per_pass": 1}}, "conditions.once_per_pass", "`conditions.once_per_pass` must be true or false"),
+        ({"actions": [{"type": "add"}]}, "actions[0].type", "`actions[0].type` must be one of assign_reward, add_balance, send"),
         ({"actions": [{"type": "add_balance", "points": 1}]}, "actions[0].points", "no such member", "known are type, amount"),
     ]:
         path.write_text(json.dumps({**good, **change}))
         says(refused(shop, "rule", "put", shop.account, path), INPUT, field, words)
-    path.write_text(json.dumps({**template_file("none"), "colour": "red"}))
-    says(refused(shop, "template", "put", shop.account, path), INPUT, "colour", ["known are pass_template_id, name"])
+    for change, field, word in [({"colour": "red"}, "colour", "known are pass_template_id, name"), ({"qr": "yes"}, "qr", "`qr` must be true"),
+                                ({"appearance": {"title": 5}}, "appearance.title", "`appearance.title` must be a string that"),
+                                ({"fields": [{"key": "a", "label": "A", "type": "string"}]}, "fields[0].type", "one of text, number")]:
+        path.write_text(json.dumps({**template_file("none"), **change}))
+        says(refused(shop, "template", "put", shop.account, path), INPUT, field, [word])
 
 
 def test_a_time_that_is_none(shop, service, a_pass):

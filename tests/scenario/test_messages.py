@@ -311,11 +311,13 @@ TERMS = [
     ({"expiration": {"kind": "none", "windowseconds": 5}}, "expiration.windowseconds", "perhaps `window_seconds` is meant"),
     ({"expiration": {"kind": "none", "end": 5}}, "expiration.end", "known are kind, window_seconds, fixed_end"),
     ({"expiration": WINDOW}, "expiration.window_seconds", "needed where kind is relative_window", "from 1 to"),
-    ({"expiration": {**WINDOW, "window_seconds": 0}}, "expiration.window_seconds", "from 1 to"),
-    ({"expiration": {**WINDOW, "window_seconds": "5"}}, "expiration.window_seconds", "from 1 to"),
+    ({"expiration": {**WINDOW, "window_seconds": 0}}, "expiration.window_seconds", "must be an integer from 1 to"),
+    ({"expiration": {**WINDOW, "window_seconds": "5"}}, "expiration.window_seconds", "must be an integer from 1 to"),
+    ({"expiration": {**WINDOW, "window_seconds": 1.5}}, "expiration.window_seconds", "must be an integer from 1 to"),
     ({"expiration": {**END, "window_seconds": 5}}, "expiration.window_seconds", "leave it out"),
     ({"expiration": END}, "expiration.fixed_end", "needed where kind is fixed_end", TIME),
-    ({"expiration": {**END, "fixed_end": "2026-11-26"}}, "expiration.fixed_end", TIME),
+    ({"expiration": {**END, "fixed_end": "2026-11-26"}}, "expiration.fixed_end", "must be an " + TIME),
+    ({"expiration": {**END, "fixed_end": 1700000000}}, "expiration.fixed_end", "must be an " + TIME),
     ({"expiration": {"kind": "none", "fixed_end": "2026-11-26T10:00:00Z"}}, "expiration.fixed_end", "leave it out"),
 ]
 
@@ -379,8 +381,9 @@ def test_a_webhooks_url(shop, service, row):
 @pytest.mark.parametrize("kinds, word", [(..., "is missing"), (None, "is missing"), ([], "is empty"), ("pass.created", "must be a list"),
                                          ({}, "must be a list"), (["pass.gone"], "does not exist"), ([5], "does not exist")])
 def test_a_webhooks_event_types(shop, service, kinds, word):
+    word = (word, "at least one of " + ", ".join(KINDS))
     body = {"url": "https://hooks.example/k"} if kinds is ... else {"url": "https://hooks.example/k", "event_types": kinds}
-    told(shop.client.post(HOOKS, body), 400, "INVALID_WEBHOOK_EVENT_TYPE", "event_types", word, *KINDS)
+    told(shop.client.post(HOOKS, body), 400, "INVALID_WEBHOOK_EVENT_TYPE", "event_types", *word)
 
 
 def test_too_many_webhooks(service, new_shop):
@@ -388,6 +391,38 @@ def test_too_many_webhooks(service, new_shop):
     for _ in range(5):
         subscribe(shop)
     told(try_subscribe(shop), 409, "WEBHOOK_SUBSCRIPTION_LIMIT_REACHED", None, "5 active")
+
+
+# Paths
+
+PATHS = [
+    ("GET", "/v1/passes/", 404, "leave out the slash at its end"), ("GET", "/v1/pass", 404, "GET /openapi.json"),
+    ("POST", "/v1/passes/a/loyality", 404, "GET /openapi.json"), ("GET", "/passes", 404, "below /v1"),
+    ("GET", "/v2/passes", 404, "below /v1"), ("GET", "/", 404, "below /v1"),
+    ("PUT", "/v1/passes", 405, "it takes GET, HEAD, POST"), ("DELETE", "/v1/passes", 405, "it takes GET, HEAD, POST"),
+    ("POST", "/v1/passes/a", 405, "it takes GET, HEAD, PATCH, DELETE"), ("POST", "/openapi.json", 405, "it takes GET, HEAD"),
+    ("GET", "/v1/rewards/none", 404, "no reward `none` in this account"), ("PUT", "/v1/rewards/none", 404, "no reward `none`"),
+    ("GET", "/v1/passes/none", 404, "no pass `none` in this account"), ("GET", "/v1/passes/caf%c3%a9", 404, "no pass `café`"),
+    ("GET", "/v1/passes/%00", 404, "its id is empty, or none that"), ("GET", "/v1/passes/none/cards", 404, "no pass `none`"),
+    ("GET", "/v1/passes/none/rewards", 404, "no pass `none`"),
+    ("DELETE", "/v1/webhook-subscriptions/x", 404, "no webhook subscription `x`"),
+]
+
+
+@pytest.mark.parametrize("row", PATHS, ids=lambda row: " ".join(row[:2]) if row else "")
+def test_a_path(shop, service, row):
+    method, path, status, word = row
+    body = terms() if method == "PUT" and "/rewards/" in path else None
+    answer = shop.client.request(method, path, body)
+    code = {405: "METHOD_NOT_ALLOWED"}.get(status, "RESOURCE_NOT_FOUND" if "`" in word or "id is" in word else "ROUTE_NOT_FOUND")
+    told(answer, status, "WEBHOOK_SUBSCRIPTION_NOT_FOUND" if "hook" in word else code, None, word)
+
+
+def test_a_template_that_is_unknown(shop, service):
+    unknown = shop.templates["balance"][:-1] + "9"
+    for answer in (shop.client.post(PASSES, {"pass_id": new_id(), "pass_template_id": unknown}),
+                   shop.client.get("/v1/pass-templates/accepted-fields?pass_template_id=" + unknown)):
+        told(answer, 422, "PASS_TEMPLATE_NOT_FOUND", None, f"no pass template `{unknown}`")
 
 
 # The operator's files

@@ -118,7 +118,7 @@ def test_another_number_of_shards(made):
 @pytest.mark.plain
 def test_too_few_descriptors(place):
     line = refused(place, limits={resource.RLIMIT_NOFILE: (DESCRIPTORS - 1, DESCRIPTORS - 1)})
-    assert f"limit=RLIMIT_NOFILE needed={DESCRIPTORS} allowed={DESCRIPTORS - 1}" in line
+    assert f"limit=RLIMIT_NOFILE needed={DESCRIPTORS} allowed={DESCRIPTORS - 1} " in line and "raise ulimit -n, or LimitNOFILE=" in line
 
 
 @pytest.mark.plain

@@ -160,7 +160,7 @@ def test_a_file_that_is_no_template(till, changes):
     ({"fields": [*FIELDS, COUNTER, {**COUNTER, "key": "more"}]}, "fields[6].locked", "one counter"),
     ({"fields": None}, "fields", "fields"), ({"fields": []}, "fields", "one locked field"),
     ({"name_field": "points"}, "name_field", "counter"), ({"name_field": "nobody"}, "name_field", "No field"),
-    ({"fields": [{**FIELDS[0], "type": "colour"}, COUNTER]}, "fields[0].type", "text number date url boolean"),
+    ({"fields": [{**FIELDS[0], "type": "colour"}, COUNTER]}, "fields[0].type", "text, number, date, url, boolean"),
     ({"fields": [{**FIELDS[0], "ä" * 200: 1}, COUNTER]}, "fields[0]." + "ä" * 32, "no such"),
     ({"colour": "red"}, "colour", "no such"), ({"appearance": {"logo": "x"}}, "appearance.logo", "URL"),
     ({"loyalty_type": "none", "fields": FIELDS, "min_balance": 0}, "min_balance", "none"),

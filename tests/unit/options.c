@@ -104,7 +104,7 @@ Test(options, are_refused_with_their_name)
 	    {{"--data"}, "--data"},
 	    {{"--data", ""}, "--data"},
 	    {{"--data", "d", "--bogus"}, "unknown option --bogus"},
-	    {{"--data", "d", "stray"}, "unknown option stray"},
+	    {{"--data", "d", "stray"}, "unexpected argument stray"},
 	    {{"--data", "d", "--dat", "x"}, "unknown option --dat, did you mean --data?"},
 	    {{"--data", "d", "--confg", "x"}, "unknown option --confg, did you mean --config?"},
 	    {{"--data", "d", "--listn-fd", "3"}, "unknown option --listn-fd"},

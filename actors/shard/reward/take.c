@@ -83,17 +83,20 @@ static enum err take_expiration(struct request *request, struct outcome *outcome
 	bool window = row->expiration == EXPIRATION_RELATIVE_WINDOW,
 	     end = row->expiration == EXPIRATION_FIXED_END;
 	if (window != (members.window_seconds != NULL) ||
-	    (window && !read_window(members.window_seconds, &row->window_seconds)))
-		return refuse_member(request, outcome, "expiration",
-		                     window ? *REASON(EXPIRATION_WINDOW, "window_seconds", .least = 1,
-		                                      .most = REWARD_WINDOW_SECONDS_MAX)
-		                            : *REASON(EXPIRATION_NO_WINDOW, "window_seconds"));
+	    (window && !read_window(members.window_seconds, &row->window_seconds))) {
+		struct reason reason = *REASON(EXPIRATION_WINDOW, "window_seconds", .least = 1,
+		                               .most = REWARD_WINDOW_SECONDS_MAX);
+		if (members.window_seconds)
+			reason.cause = window ? CAUSE_EXPIRATION_BAD_WINDOW : CAUSE_EXPIRATION_NO_WINDOW;
+		return refuse_member(request, outcome, "expiration", reason);
+	}
 	if (end != (members.fixed_end != NULL) ||
 	    (end && (members.fixed_end->type != MSGPACK_OBJECT_STR ||
-	             !rfc3339_read(object_text(members.fixed_end), &row->fixed_end))))
-		return refuse_member(request, outcome, "expiration",
-		                     end ? *REASON(EXPIRATION_END, "fixed_end", .wanted = WANTED_TIME)
-		                         : *REASON(EXPIRATION_NO_END, "fixed_end"));
+	             !rfc3339_read(object_text(members.fixed_end), &row->fixed_end)))) {
+		struct reason reason = *REASON(EXPIRATION_END, "fixed_end", .wanted = WANTED_TIME);
+		if (members.fixed_end) reason.cause = end ? CAUSE_WANTED : CAUSE_EXPIRATION_NO_END;
+		return refuse_member(request, outcome, "expiration", reason);
+	}
 	return OK;
 }
 

@@ -66,13 +66,10 @@ static enum err check_room(const struct account_rules *rules, struct uuid id, co
 		if (err) return err;
 		actions += other->rule.action_count;
 	}
-	if (others >= RULES_MAX)
-		outcome->message = "The account has as many rules as it may.";
-	else if (rule->active && actions > RULE_ACTIONS_MAX)
-		outcome->message = "The active rules of this event have as many actions as they may.";
-	else
-		return OK;
-	return ERR_RESOURCE_CONFLICT;
+	if (others >= RULES_MAX) return refuse(outcome, REASON_OF_ALL(RULES_FULL, .most = RULES_MAX));
+	if (rule->active && actions > RULE_ACTIONS_MAX)
+		return refuse(outcome, REASON_OF_ALL(RULE_ACTIONS_FULL, .most = RULE_ACTIONS_MAX));
+	return OK;
 }
 
 static enum err check_bytes(const struct account_rules *rules, struct uuid id, size_t bytes,
@@ -81,8 +78,7 @@ static enum err check_bytes(const struct account_rules *rules, struct uuid id, s
 	for (unsigned i = 0; i < rules->count; i++)
 		if (memcmp(rules->of[i]->id.b, id.b, sizeof id.b)) bytes += rules->of[i]->text.size;
 	if (bytes <= RULES_BYTES_MAX) return OK;
-	outcome->message = "The rules of the account are as long together as they may be.";
-	return ERR_RESOURCE_CONFLICT;
+	return refuse(outcome, REASON_OF_ALL(RULES_LONG, .most = RULES_BYTES_MAX));
 }
 
 /* A file that says what was said before changes nothing. */

@@ -46,13 +46,13 @@ static bool add_kind(struct subscription *row, const struct json *item)
 
 enum err subscription_refuse_kinds(struct outcome *outcome, enum cause cause)
 {
-	static const char kinds[] = "a list of at least one of"
-#define E(name, text, subject) " " text
+	static const char kinds[] = ""
+#define E(name, text, subject) ", " text
 #include "schemas/events.def"
 #undef E
 	    ;
-	return refuse(outcome,
-	              &(struct reason){.cause = cause, .field = span_str("event_types"), .wanted = kinds});
+	return refuse(
+	    outcome, &(struct reason){.cause = cause, .field = span_str("event_types"), .wanted = kinds + 2});
 }
 
 enum err subscription_take_kinds(struct request *request, struct outcome *outcome,
