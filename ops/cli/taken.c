@@ -126,7 +126,8 @@ static enum outcome take_time(struct cli *cli, struct taken *taken, const struct
 	}
 	snprintf(message, sizeof message, "%s must be an RFC 3339 date-time such as 2026-11-26T10:00:00Z.",
 	         argument->option);
-	return cli_fail_field(cli, ERR_INVALID_INPUT, span_str(argument->option + 2), message); /* as it was typed */
+	return cli_fail_field(cli, ERR_INVALID_INPUT, span_str(argument->option + 2),
+	                      message); /* as it was typed */
 }
 
 /* Every value of a repeated option, and further words behind it: "--pass a --pass b", "--pass a b". */
