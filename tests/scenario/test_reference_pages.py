@@ -10,7 +10,7 @@ from harness import ROOT, build_directory
 from metrics import look
 
 pytestmark = pytest.mark.plain
-GENERATED = ["ops/docs/configuration.md", "ops/docs/cli.md", "ops/docs/limits.md", "ops/docs/metrics.md", "ops/dist/stampede.conf"]
+GENERATED = ["ops/docs/configuration.md", "ops/docs/cli.md", "ops/docs/limits.md", "ops/docs/sentences.md", "ops/docs/metrics.md", "ops/dist/stampede.conf"]
 
 
 def check(root):
