@@ -1,5 +1,5 @@
 #pragma once
-#include "http/request.h"
+#include "http/exchange.h"
 
 /* A line of JSON for each answered request of the public listener, for --access-log: time, request_id, account, key_id,
  * method, route, status, bytes (of the body), us (from its arrival in the loop to its answer). `route` is the row of
@@ -19,7 +19,7 @@ must_check enum err access_log_open(const char *where, struct access_log **log);
 void access_log_close(struct access_log **log);
 
 /* The request is about to be answered with `status` and a body of `size` bytes. `log` may be NULL. */
-void access_log_request(struct access_log *log, const struct request *request, int status, size_t size);
+void access_log_request(struct access_log *log, const struct exchange *exchange, int status, size_t size);
 
 /* Lines from now on go to the file that has the name by now: after it was moved away. Returns at once. NULL is fine. */
 void access_log_reopen(struct access_log *log);

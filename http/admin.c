@@ -17,9 +17,9 @@ struct probe {
 	uint32_t       shard;
 };
 struct survey {
-	struct request *request;
-	unsigned        waiting; /* probes not answered yet */
-	bool            silent[SHARDS_MAX],
+	struct exchange *exchange;
+	unsigned         waiting; /* probes not answered yet */
+	bool             silent[SHARDS_MAX],
 	    deaf[SHARDS_MAX]; /* GET /readyz: shards that do not answer, or do not hear their issuer */
 	void (*hear)(struct survey *survey, uint32_t shard,
 	             const msgpack_object *status); /* NULL: no answer */
@@ -28,9 +28,9 @@ struct survey {
 	struct probe          probes[SHARDS_MAX];
 };
 
-static void answer_json(struct request *request, int status, const char *json)
+static void answer_json(struct exchange *exchange, int status, const char *json)
 {
-	answer_text(request, status, "application/json", span_str(json));
+	answer_text(exchange, status, "application/json", span_str(json));
 }
 
 static void on_status(struct pending *pending, const struct reply *reply)
@@ -49,29 +49,31 @@ static void forget_probes(void *memory)
 		pending_forget(&survey->probes[i].pending);
 }
 
-static struct survey *new_survey(struct request *request)
+static struct survey *new_survey(struct exchange *exchange)
 {
-	struct survey *survey = h2o_mem_alloc_shared(&request->req->pool, sizeof *survey, forget_probes);
-	*survey = (struct survey){.request = request};
+	struct survey *survey = h2o_mem_alloc_shared(&exchange->req->pool, sizeof *survey, forget_probes);
+	*survey = (struct survey){.exchange = exchange};
 	return survey;
 }
 
 static void ask_shards(struct survey *survey)
 {
-	struct http_thread *thread = survey->request->thread;
+	struct http_thread *thread = survey->exchange->thread;
 	survey->waiting = 1; /* this function */
-	buffer_clear(&thread->arguments);
-	msgpack_packer packer = buffer_packer(&thread->arguments);
-	msgpack_pack_array(&packer, ARGS_SHARD_STATUS);
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
-		struct probe *probe = &survey->probes[shard];
-		struct call   head = {.message = MSG_SHARD_STATUS};
+		struct probe  *probe = &survey->probes[shard];
+		struct call    head = {.message = MSG_SHARD_STATUS};
+		struct buffer *arguments;
 		head.deadline = mono_after(thread_now(thread), (dur_us){READY_DEADLINE_MS * US_PER_MS});
 		*probe = (struct probe){{.on_reply = on_status}, survey, shard};
-		if (thread_call(thread, &probe->pending, shard, &head, buffer_span(&thread->arguments)))
+		if (thread_call(thread, &probe->pending, shard, &head, &arguments)) {
 			survey->hear(survey, shard, NULL);
-		else
-			survey->waiting++;
+			continue;
+		}
+		msgpack_packer packer = buffer_packer(arguments);
+		msgpack_pack_array(&packer, ARGS_SHARD_STATUS);
+		pending_send(&probe->pending);
+		survey->waiting++;
 	}
 	if (--survey->waiting == 0) survey->finish(survey);
 }
@@ -98,8 +100,8 @@ static void add_missing(struct buffer *body, const char *text)
 /* The probes were this thread's; a request may come to any of them. */
 static void answer_readiness(struct survey *survey)
 {
-	const struct service *service = survey->request->thread->service;
-	struct buffer        *body = &survey->request->thread->body;
+	const struct service *service = survey->exchange->thread->service;
+	struct buffer        *body = &survey->exchange->thread->body;
 	char                  text[64];
 	buffer_clear(body);
 	for (uint32_t shard = 0; shard < service->shards; shard++) {
@@ -110,16 +112,16 @@ static void answer_readiness(struct survey *survey)
 	if (!body->size && !service_reaches_shards(service))
 		add_missing(body, "an HTTP thread does not reach every shard");
 	if (!body->size) {
-		answer_json(survey->request, 200, "{\"status\":\"ready\"}");
+		answer_json(survey->exchange, 200, "{\"status\":\"ready\"}");
 		return;
 	}
 	buffer_text(body, "]}");
-	answer_text(survey->request, 503, "application/json", buffer_span(body));
+	answer_text(survey->exchange, 503, "application/json", buffer_span(body));
 }
 
-static void begin_readiness(struct request *request)
+static void begin_readiness(struct exchange *exchange)
 {
-	struct survey *survey = new_survey(request);
+	struct survey *survey = new_survey(exchange);
 	survey->hear = hear_issuer;
 	survey->finish = answer_readiness;
 	ask_shards(survey);
@@ -134,28 +136,28 @@ static void hear_numbers(struct survey *survey, uint32_t shard, const msgpack_ob
 
 static void answer_metrics(struct survey *survey)
 {
-	const struct service *service = survey->request->thread->service;
+	const struct service *service = survey->exchange->thread->service;
 	struct metrics_view   view = {.count = service->thread_count,
 	                              .shards = service->shards,
 	                              .connections_max = service->connections_max * service->thread_count};
-	struct buffer        *body = &survey->request->thread->body;
-	view.certificate_ends_s = survey->request->thread->live->certificate_ends_s;
+	struct buffer        *body = &survey->exchange->thread->body;
+	view.certificate_ends_s = survey->exchange->thread->live->certificate_ends_s;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		view.threads[i] = &service->threads[i].metrics;
 	view.access_dropped = access_log_dropped(service->access);
 	buffer_clear(body);
 	metrics_render(&view, body);
 	shard_numbers_render(survey->numbers, service->shards, body);
-	answer_text(survey->request, 200, "text/plain; version=0.0.4; charset=utf-8", buffer_span(body));
+	answer_text(survey->exchange, 200, "text/plain; version=0.0.4; charset=utf-8", buffer_span(body));
 }
 
-static void begin_metrics(struct request *request)
+static void begin_metrics(struct exchange *exchange)
 {
-	struct survey *survey = new_survey(request);
+	struct survey *survey = new_survey(exchange);
 	survey->hear = hear_numbers;
 	survey->finish = answer_metrics;
-	survey->numbers = h2o_mem_alloc_pool(&request->req->pool,
-	                                     sizeof *survey->numbers * request->thread->service->shards);
+	survey->numbers = h2o_mem_alloc_pool(&exchange->req->pool,
+	                                     sizeof *survey->numbers * exchange->thread->service->shards);
 	ask_shards(survey);
 }
 
@@ -163,23 +165,22 @@ int on_admin_request(h2o_handler_t *self, h2o_req_t *req)
 {
 	(void)self;
 	const struct span      nothing = {0};
-	struct request        *request;
+	struct exchange       *exchange;
 	struct request_headers headers;
-	struct span            path, query;
-	if (request_begin(req, &request, &headers)) return 0;
-	request_target(req, &path, &query);
-	bool health = span_is(path, "/healthz"), ready = span_is(path, "/readyz"),
+	if (exchange_begin(req, &exchange, &headers)) return 0;
+	struct span path = exchange->path;
+	bool        health = span_is(path, "/healthz"), ready = span_is(path, "/readyz"),
 	     metrics = span_is(path, "/metrics");
-	request->allow = 1u << METHOD_GET;
+	exchange->allow = 1u << METHOD_GET;
 	if (!health && !ready && !metrics)
-		answer_error(request, ERR_ROUTE_NOT_FOUND, nothing, nothing);
-	else if (!request->without_body && !h2o_memis(req->method.base, req->method.len, H2O_STRLIT("GET")))
-		answer_error(request, ERR_METHOD_NOT_ALLOWED, nothing, nothing);
+		answer_error(exchange, ERR_ROUTE_NOT_FOUND, nothing, nothing);
+	else if (!exchange->without_body && !h2o_memis(req->method.base, req->method.len, H2O_STRLIT("GET")))
+		answer_error(exchange, ERR_METHOD_NOT_ALLOWED, nothing, nothing);
 	else if (health)
-		answer_json(request, 200, "{\"status\":\"ok\"}");
+		answer_json(exchange, 200, "{\"status\":\"ok\"}");
 	else if (ready)
-		begin_readiness(request);
+		begin_readiness(exchange);
 	else
-		begin_metrics(request);
+		begin_metrics(exchange);
 	return 0;
 }

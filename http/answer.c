@@ -2,7 +2,6 @@
  * a length that is always known, since h2o would otherwise close the connection or chunk. */
 #include "http/answer.h"
 #include "http/access_log.h"
-#include "http/page.h"
 #include "actors/rt/log.h"
 
 #include <stdio.h>
@@ -40,53 +39,53 @@ const char *reason_phrase(int status)
 	}
 }
 
-static void add_header(struct request *request, const char *name, struct span value)
+static void add_header(struct exchange *exchange, const char *name, struct span value)
 {
-	h2o_add_header_by_str(&request->req->pool, &request->req->res.headers, name, strlen(name), 0, NULL,
+	h2o_add_header_by_str(&exchange->req->pool, &exchange->req->res.headers, name, strlen(name), 0, NULL,
 	                      (const char *)value.at, value.size);
 }
 
-void answer_header(struct request *request, const char *name, struct span value)
+void answer_header(struct exchange *exchange, const char *name, struct span value)
 {
-	h2o_iovec_t copy = h2o_strdup(&request->req->pool, (const char *)value.at, value.size);
-	add_header(request, name, span_of(copy.base, copy.len));
+	h2o_iovec_t copy = h2o_strdup(&exchange->req->pool, (const char *)value.at, value.size);
+	add_header(exchange, name, span_of(copy.base, copy.len));
 }
 
 /* `size` SIZE_MAX: an answer that must not say its length, a 204 or 304. */
-static void finish(struct request *request, int status, h2o_iovec_t *parts, size_t count, size_t size)
+static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, size_t count, size_t size)
 {
-	h2o_req_t          *req = request->req;
-	struct http_thread *thread = request->thread;
-	add_header(request, "X-Request-Id", request->id);
-	if (thread_options(thread)->cors_origin_count) add_header(request, "Vary", span_str("Origin"));
-	if (request->origin.size) add_header(request, "Access-Control-Allow-Origin", request->origin);
+	h2o_req_t          *req = exchange->req;
+	struct http_thread *thread = exchange->thread;
+	add_header(exchange, "X-Request-Id", exchange->id);
+	if (thread_options(thread)->cors_origin_count) add_header(exchange, "Vary", span_str("Origin"));
+	if (exchange->origin.size) add_header(exchange, "Access-Control-Allow-Origin", exchange->origin);
 	req->res.status = status;
 	req->res.reason = reason_phrase(status);
 	req->res.content_length = size;
-	metrics_answered(&thread->metrics, request->route, status,
-	                 mono_since(thread_now(thread), request->begun));
-	if (request->without_body) count = 0;
-	access_log_request(thread->service->access, request, status, count ? size : 0);
+	metrics_answered(&thread->metrics, exchange->route, status,
+	                 mono_since(thread_now(thread), exchange->begun));
+	if (exchange->without_body) count = 0;
+	access_log_request(thread->service->access, exchange, status, count ? size : 0);
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
-	gate_answering(request->gate, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
-	h2o_start_response(req, &request->generator);
+	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);
+	h2o_start_response(req, &exchange->generator);
 	h2o_send(req, parts, count, H2O_SEND_STATE_FINAL);
-	gate_sending(request->gate);
+	connection_sending(exchange->connection);
 }
 
-void answer_text(struct request *request, int status, const char *content_type, struct span body)
+void answer_text(struct exchange *exchange, int status, const char *content_type, struct span body)
 {
-	h2o_req_t  *req = request->req;
+	h2o_req_t  *req = exchange->req;
 	h2o_iovec_t part = h2o_strdup(&req->pool, (const char *)body.at, body.size);
 	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, content_type,
 	               strlen(content_type));
-	finish(request, status, &part, body.size ? 1 : 0, body.size);
+	finish(exchange, status, &part, body.size ? 1 : 0, body.size);
 }
 
-void answer_empty(struct request *request, int status)
+void answer_empty(struct exchange *exchange, int status)
 {
-	finish(request, status, NULL, 0, status == 204 || status == 304 ? SIZE_MAX : 0);
+	finish(exchange, status, NULL, 0, status == 204 || status == 304 ? SIZE_MAX : 0);
 }
 
 struct span field_shown(struct span field)
@@ -111,109 +110,109 @@ void error_body(struct buffer *out, enum err err, struct span field, struct span
 	buffer_byte(out, '}');
 }
 
-enum err answer_shown(const struct request *request, enum err err)
+enum err answer_shown(const struct exchange *exchange, enum err err)
 {
 	if (err < ERR_INTERFACE_COUNT) return err;
 	if (err == ERR_NOT_MINE) return ERR_SHARD_UNAVAILABLE; /* it moved; a retry finds it */
-	log_warn("internal_error", "code=%s request_id=%.*s", err_code(err), (int)request->id.size,
-	         (const char *)request->id.at);
+	log_warn("internal_error", "code=%s request_id=%.*s", err_code(err), (int)exchange->id.size,
+	         (const char *)exchange->id.at);
 	return ERR_INTERNAL;
 }
 
 /* A fact, since the client can ask again; why it came to this another line says, of the shard or the supervisor. */
-static void tell_unknown(const struct request *request, enum err err)
+static void tell_unknown(const struct exchange *exchange, enum err err)
 {
 	log_info("unanswered", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
-	         request->route ? message_row(request->route->message)->name : "none", request->shard,
-	         (long long)mono_since(thread_now(request->thread), request->begun).v, (int)request->id.size,
-	         (const char *)request->id.at);
+	         exchange->route ? message_row(exchange->route->message)->name : "none", exchange->shard,
+	         (long long)mono_since(thread_now(exchange->thread), exchange->begun).v,
+	         (int)exchange->id.size, (const char *)exchange->id.at);
 }
 
-void answer_error_headers(struct request *request, int status)
+void answer_error_headers(struct exchange *exchange, int status)
 {
-	if (status == 401) add_header(request, "WWW-Authenticate", span_str("Bearer"));
-	if (status == 503 || status == 429) add_header(request, "Retry-After", span_str("1"));
+	if (status == 401) add_header(exchange, "WWW-Authenticate", span_str("Bearer"));
+	if (status == 503 || status == 429) add_header(exchange, "Retry-After", span_str("1"));
 	if (status == 405) {
 		char allow[ALLOW_TEXT];
-		route_allow_text(request->allow, allow);
-		answer_header(request, "Allow", span_str(allow));
+		route_allow_text(exchange->allow, allow);
+		answer_header(exchange, "Allow", span_str(allow));
 	}
 }
 
-void answer_error(struct request *request, enum err err, struct span field, struct span message)
+void answer_error(struct exchange *exchange, enum err err, struct span field, struct span message)
 {
-	struct buffer *body = &request->thread->body;
-	enum err       told = answer_shown(request, err);
+	struct buffer *body = &exchange->thread->body;
+	enum err       told = answer_shown(exchange, err);
 	int            status = err_http(told);
-	if (status == 504) tell_unknown(request, told);
+	if (status == 504) tell_unknown(exchange, told);
 	if (told != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
-	error_body(body, told, field, message, request->id);
-	answer_error_headers(request, status);
-	answer_text(request, status, json_type, buffer_span(body));
+	error_body(body, told, field, message, exchange->id);
+	answer_error_headers(exchange, status);
+	answer_text(exchange, status, json_type, buffer_span(body));
 }
 
-static void answer_object(struct request *request, const struct reply *reply)
+static void answer_object(struct exchange *exchange, const struct reply *reply)
 {
-	struct buffer *body = &request->thread->body;
-	int            status = reply->flags & REPLY_ACCEPTED ? 202 : request->route->status;
+	struct buffer *body = &exchange->thread->body;
+	int            status = reply->flags & REPLY_ACCEPTED ? 202 : exchange->route->status;
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
-	if (!err) err = gate_charge_answer(request->gate, body->size);
+	if (!err) err = connection_charge_answer(exchange->connection, body->size);
 	if (err)
-		answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
+		answer_error(exchange, err, span_of(NULL, 0), span_of(NULL, 0));
 	else
-		answer_text(request, status, json_type, buffer_span(body));
+		answer_text(exchange, status, json_type, buffer_span(body));
 }
 
 /* The parts are not the pool's: a list that is given up gives its memory back at once. */
-void answer_forget(struct request *request)
+void answer_forget(struct exchange *exchange)
 {
-	for (size_t i = 0; i < request->parts.size; i++)
-		free(request->parts.entries[i].base);
-	request->parts.size = request->parts_bytes = 0;
+	for (size_t i = 0; i < exchange->parts.size; i++)
+		free(exchange->parts.entries[i].base);
+	exchange->parts.size = exchange->parts_bytes = 0;
 }
 
-static enum err keep_part(struct request *request, struct span part)
+static enum err keep_part(struct exchange *exchange, struct span part)
 {
-	enum err err = gate_charge_answer(request->gate, part.size);
+	enum err err = connection_charge_answer(exchange->connection, part.size);
 	if (err) return err;
 	void *copy = malloc(part.size);
 	if (!copy) return ERR_NO_MEMORY;
 	memcpy(copy, part.at, part.size);
-	h2o_vector_reserve(&request->req->pool, &request->parts, request->parts.size + 1);
-	request->parts.entries[request->parts.size++] = h2o_iovec_init(copy, part.size);
-	request->parts_bytes += part.size;
+	h2o_vector_reserve(&exchange->req->pool, &exchange->parts, exchange->parts.size + 1);
+	exchange->parts.entries[exchange->parts.size++] = h2o_iovec_init(copy, part.size);
+	exchange->parts_bytes += part.size;
 	return OK;
 }
 
-static void say_replayed(struct request *request)
+static void say_replayed(struct exchange *exchange)
 {
-	add_header(request, "Idempotency-Replayed", span_str("true"));
+	add_header(exchange, "Idempotency-Replayed", span_str("true"));
 }
 
-void answer_begun(struct request *request)
+void answer_begun(struct exchange *exchange)
 {
-	h2o_req_t *req = request->req;
-	if (request->begun_replayed) say_replayed(request);
+	h2o_req_t *req = exchange->req;
+	if (exchange->begun_replayed) say_replayed(exchange);
 	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, json_type,
 	               sizeof json_type - 1);
-	finish(request, 202, request->parts.entries, request->parts.size, request->parts_bytes);
+	finish(exchange, 202, exchange->parts.entries, exchange->parts.size, exchange->parts_bytes);
 }
 
-void answer_keep(struct request *request, const struct reply *reply)
+void answer_keep(struct exchange *exchange, const struct reply *reply)
 {
-	struct buffer *body = &request->thread->body;
+	struct buffer *body = &exchange->thread->body;
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
-	if (!err) err = keep_part(request, buffer_span(body));
-	request->has_begun = !err;
-	request->begun_replayed = reply->flags & REPLY_REPLAYED;
+	if (!err) err = keep_part(exchange, buffer_span(body));
+	exchange->has_begun = !err;
+	exchange->begun_replayed = reply->flags & REPLY_REPLAYED;
 	if (!err) return;
-	pending_forget(&request->pending);
-	answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
+	pending_forget(&exchange->pending);
+	answer_error(exchange, err, span_of(NULL, 0), span_of(NULL, 0));
 }
 
 /* What stands around the items of a list. */
@@ -227,72 +226,72 @@ static const struct envelope {
 };
 
 /* Renders the items of one part and keeps them with the request. */
-static enum err add_part(struct request *request, const msgpack_object *items, bool last)
+static enum err add_part(struct exchange *exchange, const msgpack_object *items, bool last)
 {
-	const struct envelope *envelope = &envelopes[request->route->answer];
-	struct buffer         *body = &request->thread->body;
+	const struct envelope *envelope = &envelopes[exchange->route->answer];
+	struct buffer         *body = &exchange->thread->body;
 	buffer_clear(body);
-	if (request->parts.size == 0) buffer_text(body, envelope->before);
+	if (exchange->parts.size == 0) buffer_text(body, envelope->before);
 	if (items->type != MSGPACK_OBJECT_ARRAY) return ERR_MALFORMED;
 	for (uint32_t i = 0; i < items->via.array.size; i++) {
-		if (request->parts_have_items) buffer_byte(body, ',');
-		request->parts_have_items = true;
+		if (exchange->parts_have_items) buffer_byte(body, ',');
+		exchange->parts_have_items = true;
 		enum err err = json_render(&items->via.array.ptr[i], body);
 		if (err) return err;
 	}
 	if (last) buffer_text(body, envelope->after);
 	if (body->failed) return ERR_NO_MEMORY;
 	if (body->size == 0) return OK; /* h2o takes an empty piece for one it has yet to write */
-	return keep_part(request, buffer_span(body));
+	return keep_part(exchange, buffer_span(body));
 }
 
 /* The last part is [items, total, has_more]. A list in an object is told whole, and needs no counts. */
-static enum err end_list(struct request *request, const msgpack_object *payload)
+static enum err end_list(struct exchange *exchange, const msgpack_object *payload)
 {
 	if (payload->type != MSGPACK_OBJECT_ARRAY || payload->via.array.size != 3) return ERR_MALFORMED;
 	const msgpack_object *items = &payload->via.array.ptr[0];
 	const msgpack_object *total = &payload->via.array.ptr[1], *has_more = &payload->via.array.ptr[2];
 	if (total->type != MSGPACK_OBJECT_POSITIVE_INTEGER || has_more->type != MSGPACK_OBJECT_BOOLEAN)
 		return ERR_MALFORMED;
-	enum err err = add_part(request, items, true);
-	if (err || request->route->answer != ANSWER_LIST) return err;
+	enum err err = add_part(exchange, items, true);
+	if (err || exchange->route->answer != ANSWER_LIST) return err;
 	char text[24];
 	snprintf(text, sizeof text, "%llu", (unsigned long long)total->via.u64);
-	answer_header(request, "X-Total-Count", span_str(text));
-	add_header(request, "X-Has-More", span_str(has_more->via.boolean ? "true" : "false"));
+	answer_header(exchange, "X-Total-Count", span_str(text));
+	add_header(exchange, "X-Has-More", span_str(has_more->via.boolean ? "true" : "false"));
 	return OK;
 }
 
-static void answer_list(struct request *request, const struct reply *reply)
+static void answer_list(struct exchange *exchange, const struct reply *reply)
 {
-	h2o_req_t *req = request->req;
+	h2o_req_t *req = exchange->req;
 	bool       more = reply->flags & REPLY_MORE;
-	enum err   err = more ? add_part(request, reply->payload, false) : end_list(request, reply->payload);
+	enum err err = more ? add_part(exchange, reply->payload, false) : end_list(exchange, reply->payload);
 	if (err) {
-		pending_forget(&request->pending);
-		answer_forget(request);
-		answer_error(request, err, span_of(NULL, 0), span_of(NULL, 0));
+		pending_forget(&exchange->pending);
+		answer_forget(exchange);
+		answer_error(exchange, err, span_of(NULL, 0), span_of(NULL, 0));
 		return;
 	}
 	if (more) return;
 	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, json_type,
 	               sizeof json_type - 1);
-	finish(request, request->route->status, request->parts.entries, request->parts.size,
-	       request->parts_bytes);
+	finish(exchange, exchange->route->status, exchange->parts.entries, exchange->parts.size,
+	       exchange->parts_bytes);
 }
 
-void answer_reply(struct request *request, const struct reply *reply)
+void answer_reply(struct exchange *exchange, const struct reply *reply)
 {
-	if (reply->flags & REPLY_REPLAYED) say_replayed(request);
-	switch (request->route->answer) {
-	case ANSWER_NONE: answer_empty(request, request->route->status); break;
+	if (reply->flags & REPLY_REPLAYED) say_replayed(exchange);
+	switch (exchange->route->answer) {
+	case ANSWER_NONE: answer_empty(exchange, exchange->route->status); break;
 	case ANSWER_OBJECT:
-	case ANSWER_BEGUN: answer_object(request, reply); break;
+	case ANSWER_BEGUN: answer_object(exchange, reply); break;
 	case ANSWER_LIST:
 	case ANSWER_ARRAY:
 	case ANSWER_REWARDS:
-	case ANSWER_ENTITLEMENTS: answer_list(request, reply); break;
-	case ANSWER_PAGE: page_answer(request, reply); break;
-	case ANSWER_IMAGE: page_answer_image(request, reply); break;
+	case ANSWER_ENTITLEMENTS: answer_list(exchange, reply); break;
+	case ANSWER_PAGE:
+	case ANSWER_IMAGE: must(false); /* page.c answers these itself */
 	}
 }

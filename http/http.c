@@ -38,7 +38,7 @@ static void configure(struct service *service)
 	h2o_config_init(config);
 	config->server_name = h2o_iovec_init(NULL, 0);
 	config->http1.upgrade_to_http2 = 0; /* neither by Upgrade nor by prior knowledge */
-	/* How long reading may take is the gates' to judge, and no body ever reaches h2o. */
+	/* How long reading may take is the connections' to judge, and no body ever reaches h2o. */
 	config->http1.req_timeout = NEVER_MS;
 	config->max_request_entity_size = 0;
 	/* Large buffers would go to files below /tmp; ours have a limit together. */

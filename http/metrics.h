@@ -27,7 +27,7 @@ struct metrics {
 /* Counts one answered request; `route` may be NULL. */
 void metrics_answered(struct metrics *metrics, const struct route *route, int status, dur_us elapsed);
 
-/* Counts a connection that was closed because it took too long over `kind` (enum gate_state). */
+/* Counts a connection that was closed because it took too long over `kind` (enum connection_state). */
 void metrics_closed(struct metrics *metrics, unsigned kind);
 
 /* Counts one that gave way to a newcomer, likewise; one that was not let in. */

@@ -30,13 +30,14 @@ static const struct header of_all[] = {
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
-static void add_headers(struct request *request, const struct header *headers, size_t count)
+static void add_headers(struct exchange *exchange, const struct header *headers, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		answer_header(request, headers[i].name, span_str(headers[i].value));
+		answer_header(exchange, headers[i].name, span_str(headers[i].value));
 }
 
-static void send_page(struct request *request, int status, struct span html, const struct card_hashes *hashes)
+static void send_page(struct exchange *exchange, int status, struct span html,
+                      const struct card_hashes *hashes)
 {
 	static const struct header headers[] = {
 	    {"Cache-Control", "private, no-store"},
@@ -49,65 +50,63 @@ static void send_page(struct request *request, int status, struct span html, con
 	                      "form-action 'none'; frame-ancestors 'none'",
 	                     hashes->text[0], hashes->text[1], hashes->has_images ? "img-src 'self'; " : "");
 	must(size > 0 && (size_t)size < sizeof policy);
-	answer_header(request, "Content-Security-Policy", span_of(policy, (size_t)size));
-	add_headers(request, headers, sizeof headers / sizeof *headers);
-	add_headers(request, of_all, sizeof of_all / sizeof *of_all);
-	answer_text(request, status, "text/html; charset=utf-8", html);
+	answer_header(exchange, "Content-Security-Policy", span_of(policy, (size_t)size));
+	add_headers(exchange, headers, sizeof headers / sizeof *headers);
+	add_headers(exchange, of_all, sizeof of_all / sizeof *of_all);
+	answer_text(exchange, status, "text/html; charset=utf-8", html);
 }
 
-static void refuse(struct request *request, enum err err)
+static void refuse(struct exchange *exchange, enum err err)
 {
-	struct buffer     *body = &request->thread->body;
+	struct buffer     *body = &exchange->thread->body;
 	struct card_hashes hashes;
-	int                status = err_http(answer_shown(request, err));
+	int                status = err_http(answer_shown(exchange, err));
 	buffer_clear(body);
 	card_refusal(status, body, &hashes);
 	if (body->failed) { /* there is nothing left to say it with */
-		answer_error(request, ERR_INTERNAL, nothing, nothing);
+		answer_error(exchange, ERR_INTERNAL, nothing, nothing);
 		return;
 	}
-	answer_error_headers(request, status);
-	send_page(request, status, buffer_span(body), &hashes);
+	answer_error_headers(exchange, status);
+	send_page(exchange, status, buffer_span(body), &hashes);
 }
 
 /* The token as it stands in the path of a page that was found. */
-static struct span link_of(const struct request *request)
+static struct span link_of(const struct exchange *exchange)
 {
-	struct span path, query;
-	request_target(request->req, &path, &query);
-	return span_of(path.at + 3, path.size - 3);
+	return span_of(exchange->path.at + 3, exchange->path.size - 3);
 }
 
-void page_answer(struct request *request, const struct reply *reply)
+static void answer_page(struct exchange *exchange, const struct reply *reply)
 {
-	struct http_thread *thread = request->thread;
+	struct http_thread *thread = exchange->thread;
 	struct shown        shown;
 	struct card_hashes  hashes;
 	buffer_clear(&thread->body);
 	arena_reset(&thread->memory.arena);
 	enum err err = shown_open(reply->payload, &shown);
-	if (!err) err = card_render(&shown, link_of(request), &thread->memory.arena, &thread->body, &hashes);
-	if (!err) err = gate_charge_answer(request->gate, thread->body.size);
+	if (!err) err = card_render(&shown, link_of(exchange), &thread->memory.arena, &thread->body, &hashes);
+	if (!err) err = connection_charge_answer(exchange->connection, thread->body.size);
 	if (err)
-		refuse(request, err);
+		refuse(exchange, err);
 	else
-		send_page(request, request->route->status, buffer_span(&thread->body), &hashes);
+		send_page(exchange, exchange->route->status, buffer_span(&thread->body), &hashes);
 	arena_reset(&thread->memory.arena);
 }
 
 /* The bytes are kept by nobody on the way, and by the client for as long as we tell it each time that they are right. */
-static void add_image_headers(struct request *request, const char *tag)
+static void add_image_headers(struct exchange *exchange, const char *tag)
 {
 	static const struct header headers[] = {
 	    {"Cache-Control", "private, no-cache"},
 	    {"Content-Security-Policy", "default-src 'none'; sandbox"},
 	};
-	answer_header(request, "ETag", span_str(tag));
-	add_headers(request, headers, sizeof headers / sizeof *headers);
-	add_headers(request, of_all, sizeof of_all / sizeof *of_all);
+	answer_header(exchange, "ETag", span_str(tag));
+	add_headers(exchange, headers, sizeof headers / sizeof *headers);
+	add_headers(exchange, of_all, sizeof of_all / sizeof *of_all);
 }
 
-void page_answer_image(struct request *request, const struct reply *reply)
+static void answer_image(struct exchange *exchange, const struct reply *reply)
 {
 	const msgpack_object *payload = reply->payload, *items = payload->via.array.ptr;
 	char                  tag[1 + 2 * SHA256_BYTES + 1 + 1];
@@ -115,39 +114,41 @@ void page_answer_image(struct request *request, const struct reply *reply)
 	            items[0].type == MSGPACK_OBJECT_BIN && items[0].via.bin.size == SHA256_BYTES;
 	bool     known = good && items[1].type == MSGPACK_OBJECT_NIL;
 	enum err err = known || (good && items[1].type == MSGPACK_OBJECT_BIN) ? OK : ERR_MALFORMED;
-	if (!err && !known) err = gate_charge_answer(request->gate, arg_span(&items[1]).size);
+	if (!err && !known) err = connection_charge_answer(exchange->connection, arg_span(&items[1]).size);
 	if (err) {
-		refuse(request, err);
+		refuse(exchange, err);
 		return;
 	}
 	tag[0] = '"';
 	hex_text(arg_span(&items[0]).at, SHA256_BYTES, tag + 1);
 	memcpy(tag + 1 + 2 * SHA256_BYTES, "\"", 2);
-	add_image_headers(request, tag);
+	add_image_headers(exchange, tag);
 	if (known)
-		answer_empty(request, 304);
+		answer_empty(exchange, 304);
 	else
-		answer_text(request, request->route->status, "image/png", arg_span(&items[1]));
+		answer_text(exchange, exchange->route->status, "image/png", arg_span(&items[1]));
 }
 
 static void on_reply(struct pending *pending, const struct reply *reply)
 {
-	struct request *request = (struct request *)pending;
+	struct exchange *exchange = (struct exchange *)pending;
 	if (reply->err)
-		refuse(request, reply->err);
+		refuse(exchange, reply->err);
+	else if (exchange->route->answer == ANSWER_PAGE)
+		answer_page(exchange, reply);
 	else
-		answer_reply(request, reply);
+		answer_image(exchange, reply);
 }
 
 /* Whose pass does the token name? Of wrong ones that somebody made up a few in 65,536 get by; the shard then finds no
  * such pass. Errors: ERR_RESOURCE_NOT_FOUND. */
-static enum err read_token(const struct request *request, struct span text, struct call *head)
+static enum err read_token(const struct exchange *exchange, struct span text, struct call *head)
 {
 	uint8_t  token[TOKEN_BYTES];
 	uint32_t number;
 	head->has_account = true;
 	if (!token_text_read(text, token)) return ERR_RESOURCE_NOT_FOUND;
-	return token_read(&request->thread->service->tokens, token, &head->account, &number)
+	return token_read(&exchange->thread->service->tokens, token, &head->account, &number)
 	           ? OK
 	           : ERR_RESOURCE_NOT_FOUND;
 }
@@ -163,12 +164,11 @@ static bool read_tag(struct span text, uint8_t hash[SHA256_BYTES])
 	return false;
 }
 
-static void pack_arguments(const struct request *request, const struct route_match *match,
-                           const struct request_headers *headers)
+static void pack_arguments(const struct route_match *match, const struct request_headers *headers,
+                           struct buffer *arguments)
 {
 	uint8_t        hash[SHA256_BYTES];
-	msgpack_packer packer = buffer_packer(&request->thread->arguments);
-	buffer_clear(&request->thread->arguments);
+	msgpack_packer packer = buffer_packer(arguments);
 	if (match->route->message == MSG_PASS_PAGE) {
 		msgpack_pack_array(&packer, ARGS_PASS_PAGE);
 		pack_str(&packer, match->params[0]);
@@ -183,34 +183,35 @@ static void pack_arguments(const struct request *request, const struct route_mat
 		msgpack_pack_nil(&packer);
 }
 
-static enum err ask_shard(struct request *request, struct call *head)
+static enum err ask_shard(struct exchange *exchange, const struct route_match *match,
+                          const struct request_headers *headers, struct call *head)
 {
-	head->message = request->route->message;
-	request->pending.on_reply = on_reply;
-	return request_ask(request, head);
+	struct buffer *arguments;
+	head->message = match->route->message;
+	exchange->pending.on_reply = on_reply;
+	enum err err = exchange_call(exchange, head, &arguments);
+	if (err) return err;
+	pack_arguments(match, headers, arguments);
+	exchange_send(exchange);
+	return OK;
 }
 
-void page_begin(struct request *request, const struct request_headers *headers)
+void page_begin(struct exchange *exchange, const struct request_headers *headers)
 {
-	const h2o_req_t   *req = request->req;
+	const h2o_req_t   *req = exchange->req;
 	struct route_match match;
 	struct call        head = {0};
-	struct span        path, query;
-	request_target(req, &path, &query);
-	enum err err = route_find(span_of(req->method.base, req->method.len), path, &match);
-	request->route = match.route;
-	request->allow = match.allow;
-	request->origin = nothing; /* scripts of other sites get the interface at most, and no page */
-	/* Nobody reads a body here, so one that the gate would not take changes nothing but that the connection ends. */
-	if (!err) err = read_token(request, match.params[0], &head);
+	enum err err = route_find(span_of(req->method.base, req->method.len), exchange->path, &match);
+	exchange->route = match.route;
+	exchange->allow = match.allow;
+	exchange->origin = nothing; /* scripts of other sites get the interface at most, and no page */
+	/* Nobody reads a body here, so one that the connection would not take changes nothing but that the connection ends. */
+	if (!err) err = read_token(exchange, match.params[0], &head);
 	if (!err && match.route->message == MSG_PASS_IMAGE && shown_image_of(match.params[1]) == SHOWN_IMAGES)
 		err = ERR_RESOURCE_NOT_FOUND;
-	if (!err) {
-		pack_arguments(request, &match, headers);
-		err = ask_shard(request, &head);
-	}
+	if (!err) err = ask_shard(exchange, &match, headers, &head);
 	if (err)
-		refuse(request, err);
+		refuse(exchange, err);
 	else
-		gate_hold(request->gate);
+		connection_hold(exchange->connection);
 }

@@ -1,7 +1,7 @@
 /* The loop of one thread, and what it waits for: its listener, its clients' connections, and the descriptors
  * of its sessions with the shards.
  *
- *   turn:  run h2o (gates read; the handlers of whole requests only append calls; writes; times out)
+ *   turn:  run h2o (connections read; the handlers of whole requests only append calls; writes; times out)
  *          -> let in what came behind requests that are answered now
  *          -> flush every session: one message per shard, whatever the number of requests
  *          -> pump every session: replies in, answers out
@@ -12,7 +12,7 @@
  * woken by it or not. And h2o must neither read nor close that descriptor: it gets a duplicate, and is told
  * not to read. */
 #include "http/thread.h"
-#include "http/gate.h"
+#include "http/connection.h"
 #include "actors/rt/log.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
@@ -32,13 +32,6 @@ enum {
 	    256, /* of requests, in the loop's store of them: for as many at once nothing is allocated */
 };
 
-mono_us thread_now(struct http_thread *thread)
-{
-	if (!thread->now_is_known) thread->now = time_mono();
-	thread->now_is_known = true;
-	return thread->now;
-}
-
 /* --- calls --- */
 
 static void on_reply(void *user, const struct reply *reply)
@@ -50,20 +43,28 @@ static void on_reply(void *user, const struct reply *reply)
 }
 
 enum err thread_call(struct http_thread *thread, struct pending *pending, uint32_t shard, struct call *head,
-                     struct span arguments)
+                     struct buffer **arguments)
 {
 	msgpack_packer packer;
 	struct ask    *ask = thread->asks[shard];
-	if (thread->arguments.failed) return ERR_OVERLOADED;
-	enum err err = ask_begin(ask, head, pending, &packer);
+	enum err       err = ask_begin(ask, head, pending, &packer);
 	if (err) return err;
-	packer.callback(packer.data, (const char *)arguments.at, arguments.size);
-	ask_commit(ask);
+	*arguments = packer.data;
 	pending->thread = thread;
 	pending->ask = ask;
 	pending->id = head->id;
-	pending->outstanding = true;
 	return OK;
+}
+
+void pending_send(struct pending *pending)
+{
+	pending->outstanding = true;
+	ask_commit(pending->ask);
+}
+
+void pending_abort(struct pending *pending)
+{
+	ask_abort(pending->ask);
 }
 
 void pending_extend(struct pending *pending, mono_us end)
@@ -152,9 +153,9 @@ static void find_descriptor(struct http_thread *thread, int error)
 	             mono_since(now, thread->accept_evicted).v < ACCEPT_PAUSE_MS * US_PER_MS;
 	if (waits) return;
 	thread->accept_evicted = now;
-	struct gate *first = gates_first(thread, false);
+	struct connection *first = connections_first(thread, false);
 	if (first)
-		gate_evict(first);
+		connection_evict(first);
 	else
 		thread->accept_again = mono_after(now, (dur_us){ACCEPT_PAUSE_MS * US_PER_MS});
 }
@@ -175,14 +176,14 @@ static void on_connections(h2o_socket_t *listener, const char *error)
 	bool                admin = listener == thread->admin_listener;
 	struct places      *places = admin ? &thread->admin_places : &thread->places;
 	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
-		bool         full = places_are_full(places);
-		struct gate *first = full ? gates_first(thread, admin) : NULL;
+		bool               full = places_are_full(places);
+		struct connection *first = full ? connections_first(thread, admin) : NULL;
 		if (full && (!first || (!admin && others_have_room(thread)))) return;
 		h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
 		if (!socket && is_exhausted(errno)) find_descriptor(thread, errno);
 		if (!socket) return;
-		if (first) gate_evict(first);
-		gate_open(thread, socket, admin);
+		if (first) connection_evict(first);
+		connection_open(thread, socket, admin);
 	}
 }
 
@@ -256,8 +257,8 @@ static bool turn(struct http_thread *thread, bool at_once)
 	thread->now_is_known = false;
 	take_live(thread);
 	if (h2o_evloop_run(thread->context.loop, at_once ? 0 : TURN_MS) != 0) must(errno == EINTR);
-	bool fed = gates_feed(thread);
-	gates_sweep(thread, thread_now(thread));
+	bool fed = connections_feed(thread);
+	connections_sweep(thread, thread_now(thread));
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
 		ask_flush(thread->asks[shard], thread_now(thread));
 	unsigned answered = thread->answered;
@@ -289,7 +290,8 @@ static void drain(struct http_thread *thread)
 		now = thread_now(thread);
 		mono_us quiet_since = thread->last_request.v > begun.v ? thread->last_request : begun;
 		bool    quiet = mono_since(now, quiet_since).v >= QUIET_MS * US_PER_MS;
-		bool receives = mono_since(now, begun).v < STOP_BODY_MS * US_PER_MS && gates_receive(thread);
+		bool    receives = mono_since(now, begun).v < STOP_BODY_MS * US_PER_MS &&
+		                connections_receive(thread);
 		if (thread->in_flight == 0 && quiet && !receives) break;
 		if (thread->places.taken == 0 && thread->admin_places.taken == 0) break;
 	}
@@ -302,7 +304,7 @@ static enum err open_thread(struct http_thread *thread)
 	struct service    *service = thread->service;
 	struct random_pool pool = {0};
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
-	h2o_linklist_init_anchor(&thread->gates);
+	h2o_linklist_init_anchor(&thread->connections);
 	h2o_linklist_init_anchor(&thread->ready);
 	places_open(&thread->places, service->connections_max);
 	places_open(&thread->admin_places, CONNECTIONS_ADMIN_MAX);
@@ -327,11 +329,10 @@ void *thread_main(void *argument)
 		serve(thread);
 		drain(thread);
 	}
-	gates_free(thread);
+	connections_free(thread);
 	close_sessions(thread);
 	arena_free(&thread->memory.arena);
 	buffer_free(&thread->memory.scratch);
-	buffer_free(&thread->arguments);
 	buffer_free(&thread->body);
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include "actors/rt/datadir.h"
 #include "actors/rt/options.h"
 #include "actors/rt/settings.h"
+#include "actors/rt/time.h"
 #include "actors/rt/token.h"
 #include "schemas/arguments.h"
 #include "http/metrics.h"
@@ -68,7 +69,7 @@ struct http_thread {
 	mono_us          accept_again;   /* descriptors ran out: not before this */
 	mono_us          accept_told;    /* when they last had */
 	mono_us          accept_evicted; /* when a connection last gave way for that */
-	h2o_linklist_t   gates;          /* all connections, see gate.h */
+	h2o_linklist_t   connections;    /* all connections, see connection.h */
 	h2o_linklist_t   ready;          /* those whose next request may be looked at */
 	mono_us          swept;          /* when it was last seen which take too long */
 
@@ -84,8 +85,8 @@ struct http_thread {
 
 	/* Reused by every request. */
 	struct arguments_memory memory;
-	struct buffer           arguments, body;
-	struct refusal          refusal; /* why a gate refused the request at hand */
+	struct buffer           body;
+	struct refusal          refusal; /* why a connection refused the request at hand */
 	struct metrics          metrics;
 };
 
@@ -112,12 +113,20 @@ static inline const struct options *thread_options(const struct http_thread *thr
 }
 
 /* The turn's time. Read once a turn, and only in turns that ask for it. */
-mono_us thread_now(struct http_thread *thread);
+static inline mono_us thread_now(struct http_thread *thread)
+{
+	if (!thread->now_is_known) thread->now = time_mono();
+	thread->now_is_known = true;
+	return thread->now;
+}
 
-/* Sends a message to a shard: `head` says what and for whom (its deadline too), `arguments` is their packed
- * array. pending->on_reply will be called, never from within. Errors: those of ask_begin(). */
+/* Begins a message to a shard: `head` says what and for whom (its deadline too). On OK the caller appends the array of
+ * arguments to *arguments and calls pending_send(), upon which pending->on_reply will be called, never from within; or it calls
+ * pending_abort(). No other call may begin between. Errors: those of ask_begin(). */
 must_check enum err thread_call(struct http_thread *thread, struct pending *pending, uint32_t shard,
-                                struct call *head, struct span arguments);
+                                struct call *head, struct buffer **arguments);
+void                pending_send(struct pending *pending);
+void                pending_abort(struct pending *pending);
 
 /* The rest of the answer is waited for until `end`. Any pending is fine. */
 void pending_extend(struct pending *pending, mono_us end);

@@ -37,7 +37,8 @@ uint64_t       ask_epoch(const struct ask *ask); /* 0 unless UP */
 uint32_t       ask_outstanding(const struct ask *ask);
 
 /* Begins a call: id is chosen here and returned in head->id; deadline, message, account and key hash are the
- * caller's. On OK the caller packs the array of arguments onto *packer, then calls ask_commit().
+ * caller's. On OK the caller packs the array of arguments onto *packer (packer->data is the frame's struct buffer),
+ * then calls ask_commit().
  * Errors: ERR_SHARD_UNAVAILABLE, ERR_OVERLOADED: nothing was begun and on_reply will not be called. */
 must_check enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packer *packer);
 void                ask_commit(struct ask *ask);

@@ -1,0 +1,135 @@
+/* What a connection holds of what all share: a place on its listener, and memory for bodies, for requests that came early and
+ * for answers. Threads add up what each holds, and one that is about to add much looks at all sums. */
+#include "http/connection.h"
+
+struct places *connection_places(struct connection *connection)
+{
+	return connection->admin ? &connection->thread->admin_places : &connection->thread->places;
+}
+
+/* What a state is worth when places run out. A body or an answer that is slow, the sweep finds. */
+static enum place_kind kind_of(const struct connection *connection)
+{
+	switch (connection->state) {
+	case CONNECTION_IDLE: return connection->has_served ? PLACE_IDLE : PLACE_UNFINISHED;
+	case CONNECTION_BODY:
+	case CONNECTION_WAITING:
+	case CONNECTION_ANSWERING: return PLACE_FIRM;
+	case CONNECTION_HANDSHAKE:
+	case CONNECTION_HEAD:
+	case CONNECTION_CLOSING:
+	case CONNECTION_LINGERING: break;
+	}
+	return PLACE_UNFINISHED;
+}
+
+void connection_turn(struct connection *connection, enum connection_state state)
+{
+	connection->state = state;
+	connection->since = thread_now(connection->thread);
+	place_turn(connection_places(connection), &connection->place, kind_of(connection), connection->since);
+}
+
+/* --- what all hold together --- */
+
+/* Each thread writes its own sum; whoever is about to add much looks at all of them. */
+static uint64_t sum_of(const struct service *service, size_t member)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < service->thread_count; i++) {
+		const char *metrics = (const char *)&service->threads[i].metrics;
+		sum += atomic_load_explicit((const _Atomic uint64_t *)(metrics + member),
+		                            memory_order_relaxed);
+	}
+	return sum;
+}
+
+static void move_sum(_Atomic uint64_t *sum, size_t *charge, size_t to)
+{
+	uint64_t now = atomic_load_explicit(sum, memory_order_relaxed);
+	atomic_store_explicit(sum, now - *charge + to, memory_order_relaxed);
+	*charge = to;
+}
+
+/* Threads share what an account holds. Two accounts of one slot share it too, which is one case in thousands. */
+static void move_body(struct connection *connection, size_t to)
+{
+	_Atomic uint64_t *held = &connection->thread->service->body_bytes[connection->slot];
+	uint64_t          difference = (uint64_t)to - connection->body_charge; /* or, modulo 2^64, less */
+	if (connection->admitted) atomic_fetch_add_explicit(held, difference, memory_order_relaxed);
+	move_sum(&connection->thread->metrics.body_bytes, &connection->body_charge, to);
+}
+
+static bool bodies_fit(const struct connection *connection)
+{
+	struct service *service = connection->thread->service;
+	uint64_t held = atomic_load_explicit(&service->body_bytes[connection->slot], memory_order_relaxed);
+	bool     alone = !connection->admitted || held <= connection->body_charge;
+	if (!alone && held > BODIES_ACCOUNT_BYTES_MAX) return false;
+	return sum_of(service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX;
+}
+
+bool connection_charge_body(struct connection *connection, size_t bytes)
+{
+	size_t before = connection->body_charge;
+	move_body(connection, bytes);
+	if (bodies_fit(connection)) return true;
+	move_body(connection, before);
+	return false;
+}
+
+bool connection_charge_ahead(struct connection *connection)
+{
+	struct http_thread *thread = connection->thread;
+	size_t              before = connection->ahead_charge, size = connection->ahead.capacity;
+	if (size <= AHEAD_SMALL_BYTES) size = 0;
+	if (size == before) return true;
+	move_sum(&thread->metrics.body_bytes, &connection->ahead_charge, size);
+	if (size < before ||
+	    sum_of(thread->service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX)
+		return true;
+	move_sum(&thread->metrics.body_bytes, &connection->ahead_charge, before);
+	return false;
+}
+
+void connection_drop_ahead(struct connection *connection)
+{
+	buffer_free(&connection->ahead);
+	connection->ahead_at = 0;
+	must(connection_charge_ahead(connection));
+}
+
+enum err connection_charge_answer(struct connection *connection, size_t size)
+{
+	struct http_thread *thread = connection->thread;
+	size_t              to = connection->answer_charge + size;
+	if (to > ANSWER_SMALL_BYTES) {
+		uint64_t sum = sum_of(thread->service, offsetof(struct metrics, answer_bytes));
+		if (sum + size > ANSWERS_BYTES_MAX) return ERR_OVERLOADED;
+	}
+	move_sum(&thread->metrics.answer_bytes, &connection->answer_charge, to);
+	return OK;
+}
+
+uint64_t answers_held(const struct service *service)
+{
+	return sum_of(service, offsetof(struct metrics, answer_bytes));
+}
+
+void connection_count_answer(struct connection *connection, size_t size)
+{
+	move_sum(&connection->thread->metrics.answer_bytes, &connection->answer_charge, size);
+}
+
+void connection_uncharge(struct connection *connection)
+{
+	if (connection->body_charge) move_body(connection, 0);
+	if (connection->answer_charge)
+		move_sum(&connection->thread->metrics.answer_bytes, &connection->answer_charge, 0);
+}
+
+void connection_doom(struct connection *connection)
+{
+	connection->doomed = true;
+	connection_drop_ahead(connection);
+}

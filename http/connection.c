@@ -1,0 +1,299 @@
+/* The connections of a thread: how they begin and end, what they hold together, and what takes too long.
+ *
+ * A connection ends with its socket. A connection that is closed after an answer outlives that: if it were closed with bytes
+ * unread, the kernel would send a reset, and the client might never read its answer. So a duplicate of the descriptor
+ * is kept, told that no more comes from us, and read until the client is done, for a bounded while.
+ *
+ * To end a connection that h2o holds there is no call. Shutting the socket down makes its next read or write fail, upon
+ * which h2o lets go by itself. */
+#include "http/connection.h"
+#include "http/peers.h"
+
+#include <fcntl.h>
+#include <h2o/http1.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct connection *connection_of_link(h2o_linklist_t *link)
+{
+	return H2O_STRUCT_FROM_MEMBER(struct connection, all, link);
+}
+
+/* --- begin --- */
+
+static void end(struct connection *connection);
+
+static void on_close(void *connection)
+{
+	end(connection);
+}
+
+static void begin_http(struct connection *connection)
+{
+	struct http_thread *thread = connection->thread;
+	h2o_accept_ctx_t   *accept = connection->admin ? &thread->accept_admin : &thread->accept_public;
+	h2o_buffer_t      **input = &connection->socket->input;
+	/* Bytes that came with the end of the handshake are not for h2o to parse yet. */
+	buffer_append(&connection->ahead, (*input)->bytes, (*input)->size);
+	h2o_buffer_consume(input, (*input)->size);
+	if (connection->ahead.failed || !connection_charge_ahead(connection)) {
+		h2o_socket_close(connection->socket);
+		return;
+	}
+	h2o_http1_accept(accept, connection->socket, *h2o_get_timestamp(accept->ctx, NULL, NULL));
+	connection_start(connection);
+}
+
+static void on_handshake(h2o_socket_t *socket, const char *error)
+{
+	if (error)
+		h2o_socket_close(socket);
+	else
+		begin_http(socket->on_close.data);
+}
+
+/* With no word at all: whoever goes on like this is to cost us nothing, not even the memory of a closed connection. */
+static void reset(h2o_socket_t *socket)
+{
+	static const struct linger none = {.l_onoff = 1};
+	setsockopt(h2o_socket_get_fd(socket), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+	h2o_socket_close(socket);
+}
+
+static bool is_let_in(struct connection *connection)
+{
+	struct peers           *peers = connection->thread->service->peers;
+	struct sockaddr_storage from;
+	struct sockaddr        *address = (struct sockaddr *)&from;
+	if (!peers || connection->admin) return true;
+	if (!h2o_socket_getpeername(connection->socket, address)) return true; /* gone already */
+	connection->is_counted = peer_of(address, &connection->peer);
+	if (!connection->is_counted || peers_enter(peers, &connection->peer)) return true;
+	return connection->is_counted = false;
+}
+
+void connection_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)
+{
+	struct connection *connection = calloc(1, sizeof *connection);
+	SSL_CTX           *tls = admin ? NULL : thread->live->tls;
+	if (!connection) {
+		h2o_socket_close(socket);
+		return;
+	}
+	*connection = (struct connection){
+	    .thread = thread, .socket = socket, .admin = admin, .linger_fd = -1};
+	if (!is_let_in(connection)) {
+		metrics_refused(&thread->metrics);
+		reset(socket);
+		free(connection);
+		return;
+	}
+	connection->since = thread_now(thread);
+	place_take(connection_places(connection), &connection->place, PLACE_UNFINISHED, connection->since);
+	h2o_linklist_insert(&thread->connections, &connection->all);
+	socket->on_close.cb = on_close;
+	socket->on_close.data = connection;
+	if (tls)
+		h2o_socket_ssl_handshake(socket, tls, NULL, on_handshake);
+	else
+		begin_http(connection);
+}
+
+/* --- end --- */
+
+static void free_connection(struct connection *connection)
+{
+	h2o_linklist_unlink(&connection->all);
+	if (h2o_linklist_is_linked(&connection->ready)) h2o_linklist_unlink(&connection->ready);
+	connection_uncharge(connection);
+	if (connection->gone) *connection->gone = true;
+	if (connection->linger_fd >= 0) close(connection->linger_fd);
+	connection_drop_ahead(connection);
+	place_free(connection_places(connection), &connection->place);
+	if (connection->is_counted) peers_leave(connection->thread->service->peers, &connection->peer);
+	free(connection);
+}
+
+static void on_late_bytes(h2o_socket_t *socket, const char *error)
+{
+	struct connection *connection = socket->on_close.data;
+	char               waste[65536];
+	ssize_t            got = error ? 0 : recv(h2o_socket_get_fd(socket), waste, sizeof waste, 0);
+	connection->lingered += got > 0 ? (size_t)got : 0;
+	if (got <= 0 || connection->lingered > LINGER_BYTES) h2o_socket_close(socket);
+}
+
+static void linger(struct connection *connection)
+{
+	if (connection->linger_fd < 0)
+		connection->linger_fd = fcntl(h2o_socket_get_fd(connection->socket), F_DUPFD_CLOEXEC, 0);
+}
+
+static void end(struct connection *connection)
+{
+	int  fd = connection->linger_fd;
+	bool lingers = fd >= 0 && connection->state == CONNECTION_CLOSING && !connection->doomed &&
+	               !shutdown(fd, SHUT_WR);
+	if (!lingers) {
+		free_connection(connection);
+		return;
+	}
+	connection_uncharge(connection);
+	connection_drop_ahead(connection);
+	connection->linger_fd = -1; /* the new socket's */
+	connection_turn(connection, CONNECTION_LINGERING);
+	connection->socket = h2o_evloop_socket_create(connection->thread->context.loop, fd,
+	                                              H2O_SOCKET_FLAG_DONT_READ);
+	connection->socket->on_close.cb = on_close;
+	connection->socket->on_close.data = connection;
+	h2o_socket_read_start(connection->socket, on_late_bytes);
+}
+
+void connection_answering(struct connection *connection, size_t size, bool persistent)
+{
+	if (!persistent) linger(connection);
+	connection_turn(connection, CONNECTION_ANSWERING);
+	connection->pace = (struct pace){
+	    .last = 0}; /* begun when somebody looks: most answers are gone by then */
+	connection_count_answer(connection, size);
+}
+
+void connection_done(struct connection *connection, bool persistent)
+{
+	connection_uncharge(connection);
+	if (connection->doomed) persistent = false;
+	connection->has_served = true;
+	connection_turn(connection, persistent ? CONNECTION_IDLE : CONNECTION_CLOSING);
+	if (persistent && !h2o_linklist_is_linked(&connection->ready))
+		h2o_linklist_insert(&connection->thread->ready, &connection->ready);
+}
+
+void connections_free(struct http_thread *thread)
+{
+	while (!h2o_linklist_is_empty(&thread->connections)) {
+		struct connection *connection = connection_of_link(thread->connections.next);
+		connection->socket->on_close.cb = NULL;
+		if (connection->state == CONNECTION_LINGERING)
+			h2o_socket_close(connection->socket); /* nobody else knows of it */
+		free_connection(connection);
+	}
+}
+
+/* --- once a turn --- */
+
+bool connections_feed(struct http_thread *thread)
+{
+	bool fed = false;
+	/* A connection that is fed may be answered at once, but comes back here only by way of the loop. */
+	while (!h2o_linklist_is_empty(&thread->ready)) {
+		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, ready,
+		                                                       thread->ready.next);
+		h2o_linklist_unlink(&connection->ready);
+		fed |= connection->ahead_at < connection->ahead.size;
+		connection_start(connection);
+	}
+	return fed;
+}
+
+bool connections_receive(const struct http_thread *thread)
+{
+	for (h2o_linklist_t *link = thread->connections.next; link != &thread->connections; link = link->next)
+		if (connection_of_link(link)->state == CONNECTION_BODY) return true;
+	return false;
+}
+
+/* --- now and then --- */
+
+static bool is_stalled(struct connection *connection, mono_us now)
+{
+	uint64_t moved = pace_acknowledged(h2o_socket_get_fd(connection->socket));
+	uint64_t held = answers_held(connection->thread->service);
+	bool stopping = atomic_load_explicit(&connection->thread->service->stopping, memory_order_relaxed);
+	bool pressed = stopping || pace_presses(held, connection->answer_charge);
+	if (connection->pace.since.v == 0) pace_begin(&connection->pace, now, moved);
+	return !pace_holds_pressed(&connection->pace, now, moved, pressed);
+}
+
+static bool is_late(struct connection *connection, mono_us now)
+{
+	int64_t waited_ms = mono_since(now, connection->since).v / US_PER_MS;
+	switch (connection->state) {
+	case CONNECTION_HANDSHAKE: return waited_ms > HANDSHAKE_MS;
+	case CONNECTION_IDLE: return waited_ms > thread_options(connection->thread)->keep_alive.v / US_PER_MS;
+	case CONNECTION_HEAD: return waited_ms > HEAD_READ_MS;
+	case CONNECTION_BODY:
+		return waited_ms > BODY_READ_MS || !pace_holds(&connection->pace, now, connection->body_size);
+	case CONNECTION_WAITING: return false; /* the call has a deadline of its own */
+	case CONNECTION_ANSWERING: return is_stalled(connection, now);
+	case CONNECTION_CLOSING:
+	case CONNECTION_LINGERING: break;
+	}
+	return waited_ms > LINGER_MS;
+}
+
+/* Told to leave. A connection that h2o holds goes when h2o sees that, within a turn or two. */
+static void dismiss(struct connection *connection)
+{
+	connection_doom(connection);
+	place_leave(connection_places(connection), &connection->place);
+	if (connection->state == CONNECTION_LINGERING)
+		h2o_socket_close(connection->socket);
+	else
+		shutdown(h2o_socket_get_fd(connection->socket), SHUT_RDWR);
+}
+
+static void judge_pace(struct connection *connection, mono_us now)
+{
+	if (connection->state != CONNECTION_BODY && connection->state != CONNECTION_ANSWERING) return;
+	bool slow = pace_is_slow(&connection->pace, now);
+	place_turn(connection_places(connection), &connection->place, slow ? PLACE_SLOW : PLACE_FIRM, now);
+}
+
+void connections_sweep(struct http_thread *thread, mono_us now)
+{
+	enum { SWEEP_MS = 250 };
+	if (mono_since(now, thread->swept).v < SWEEP_MS * US_PER_MS) return;
+	thread->swept = now;
+	h2o_linklist_t *next;
+	for (h2o_linklist_t *link = thread->connections.next; link != &thread->connections; link = next) {
+		struct connection *connection = connection_of_link(link);
+		next = link->next;
+		if (is_late(connection, now)) {
+			metrics_closed(&thread->metrics, connection->state);
+			dismiss(connection);
+		} else {
+			judge_pace(connection, now);
+		}
+	}
+}
+
+/* --- when places run out --- */
+
+/* A request that has come and is not read yet is under way all the same. */
+static bool has_bytes(const struct connection *connection)
+{
+	int bytes = 0;
+	return ioctl(h2o_socket_get_fd(connection->socket), FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+struct connection *connections_first(struct http_thread *thread, bool admin)
+{
+	struct places *places = admin ? &thread->admin_places : &thread->places;
+	mono_us        now = thread_now(thread);
+	struct place  *place;
+	while ((place = places_first(places, now))) {
+		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, place, place);
+		if (connection->state != CONNECTION_IDLE || !has_bytes(connection)) return connection;
+		place_turn(places, place, PLACE_FIRM, now); /* until it is read, this turn or the next */
+	}
+	return NULL;
+}
+
+void connection_evict(struct connection *connection)
+{
+	bool is_silent = connection->state == CONNECTION_IDLE && !connection->has_served;
+	metrics_evicted(&connection->thread->metrics, is_silent ? CONNECTION_HEAD : connection->state);
+	dismiss(connection);
+}

@@ -1,0 +1,146 @@
+/* How an exchange begins and ends, and its call to a shard: what the operations of the interface, the pages and the admin
+ * listener have in common. */
+#include "http/exchange.h"
+#include "http/answer.h"
+#include "http/cors.h"
+
+#include <strings.h>
+
+static const struct span nothing = {NULL, 0};
+
+static struct span span_of_iovec(h2o_iovec_t bytes)
+{
+	return span_of(bytes.base, bytes.len);
+}
+
+static bool name_is(const h2o_iovec_t *name, const char *text, size_t size)
+{
+	return name->len == size && memcmp(name->base, text, size) == 0;
+}
+
+static bool is_caseless(struct span text, const char *other)
+{
+	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
+}
+
+/* h2o has lower-cased the names, and made those it knows into tokens that compare by address. Of the blanks around a
+ * value it leaves those behind it. */
+static void read_headers(const h2o_req_t *req, struct request_headers *headers)
+{
+	*headers = (struct request_headers){0};
+	for (size_t i = 0; i < req->headers.size; i++) {
+		const h2o_header_t *header = &req->headers.entries[i];
+		struct span         value = guard_trim(span_of_iovec(header->value));
+		if (header->name == &H2O_TOKEN_AUTHORIZATION->buf) {
+			headers->authorization = value;
+			headers->authorizations++;
+		} else if (header->name == &H2O_TOKEN_CONTENT_TYPE->buf) {
+			headers->content_type = value;
+		} else if (header->name == &H2O_TOKEN_CONTENT_ENCODING->buf) {
+			headers->is_coded |= value.size && !is_caseless(value, "identity");
+		} else if (header->name == &H2O_TOKEN_IF_NONE_MATCH->buf) {
+			headers->if_none_match = value;
+		} else if (name_is(header->name, H2O_STRLIT("x-request-id"))) {
+			headers->request_id = value;
+		} else if (name_is(header->name, H2O_STRLIT("origin"))) {
+			headers->origin = value;
+		} else if (name_is(header->name, H2O_STRLIT("idempotency-key"))) {
+			headers->idempotency_key = value;
+			headers->idempotency_keys++;
+		} else if (name_is(header->name, H2O_STRLIT("access-control-request-method"))) {
+			headers->preflight_method = value;
+		}
+	}
+}
+
+/* A random start and an odd stride: the numbers look unrelated and repeat after 2^64. */
+struct span exchange_own_id(struct http_thread *thread, h2o_req_t *req)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t          number = thread->id_base + ++thread->id_count * UINT64_C(0x9e3779b97f4a7c15);
+	char             *text = h2o_mem_alloc_pool(&req->pool, 16);
+	for (int i = 15; i >= 0; i--, number >>= 4)
+		text[i] = digits[number & 15];
+	return span_of(text, 16);
+}
+
+/* The caller's id if it may stand in a header, else one of ours. */
+static struct span choose_id(struct exchange *exchange, struct span given)
+{
+	if (request_id_is_valid(given)) return given;
+	return exchange_own_id(exchange->thread, exchange->req);
+}
+
+static void on_dispose(void *memory)
+{
+	struct exchange *exchange = memory;
+	pending_forget(&exchange->pending);
+	answer_forget(exchange);
+	exchange->thread->in_flight--;
+	connection_done(exchange->connection, exchange->req->http1_is_persistent);
+}
+
+static void read_target(struct exchange *exchange)
+{
+	struct span    target = span_of_iovec(exchange->req->path);
+	const uint8_t *mark = memchr(target.at, '?', target.size);
+	exchange->path = target;
+	exchange->query = nothing;
+	if (!mark) return;
+	exchange->path.size = (size_t)(mark - target.at);
+	exchange->query = span_of(mark + 1, target.size - exchange->path.size - 1);
+}
+
+enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_headers *headers)
+{
+	struct http_thread *thread = thread_of(req);
+	struct exchange    *exchange = h2o_mem_alloc_shared(&req->pool, sizeof *exchange, on_dispose);
+	struct connection  *connection = connection_of(req);
+	*exchange = (struct exchange){
+	    .thread = thread, .connection = connection, .req = req, .begun = thread_now(thread)};
+	exchange->without_body = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("HEAD"));
+	thread->in_flight++;
+	thread->last_request = exchange->begun;
+	read_headers(req, headers);
+	read_target(exchange);
+	exchange->id = choose_id(exchange, headers->request_id);
+	if (cors_allows(thread_options(thread), headers->origin)) exchange->origin = headers->origin;
+	*begun = exchange;
+	if (!connection->refusal) return OK;
+	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
+	if (connection->refusal == ERR_PAYLOAD_TOO_LARGE || connection->refusal == ERR_UNAUTHENTICATED)
+		return OK;
+	exchange->is_unread = true;
+	answer_error(exchange, connection->refusal, nothing, span_str(thread->refusal.message));
+	return connection->refusal;
+}
+
+/* --- calls --- */
+
+enum err exchange_call(struct exchange *exchange, struct call *head, struct buffer **arguments)
+{
+	struct http_thread *thread = exchange->thread;
+	head->deadline = mono_after(thread_now(thread), (dur_us){CALL_DEADLINE_MS * US_PER_MS});
+	head->request_id = exchange->id;
+	exchange->has_account = head->has_account;
+	exchange->account = head->account;
+	exchange->shard = slot_shard(account_slot(head->account), thread->service->shards);
+	return thread_call(thread, &exchange->pending, exchange->shard, head, arguments);
+}
+
+void exchange_send(struct exchange *exchange)
+{
+	pending_send(&exchange->pending);
+}
+
+void exchange_abort(struct exchange *exchange)
+{
+	pending_abort(&exchange->pending);
+}
+
+void exchange_heard(struct exchange *exchange, const struct reply *reply)
+{
+	if (!reply->key_id) return;
+	exchange->has_key_id = true;
+	exchange->key_id = *reply->key_id;
+}
