@@ -4,7 +4,7 @@
 #include "schemas/date.h"
 #include "schemas/ids.h"
 
-#include <openssl/sha.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { VERSION = 3, NAME_TEXT = 32 };
@@ -65,13 +65,6 @@ enum err backup_read(struct span text, struct backup *backup)
 		read_shard(&lines, i, &backup->of[i]);
 	if ((err = lines_finish(&lines))) return err;
 	return placement == PLACEMENT_VERSION ? OK : ERR_UNSUPPORTED;
-}
-
-void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID])
-{
-	uint8_t sha256[SHA256_DIGEST_LENGTH];
-	SHA256(key, 32, sha256);
-	memcpy(id, sha256, BACKUP_KEY_ID);
 }
 
 void backup_place_text(uint64_t device, uint64_t inode, char text[BACKUP_PLACE_TEXT])

@@ -2,6 +2,7 @@
 #include "schemas/clock.h"
 #include "schemas/limits.h"
 #include "schemas/lineages.h"
+#include "schemas/master_key.h"
 
 /* BACKUP/manifest: what a backup is, written last. A backup holds
  *   manifest, master.key, shards/N/{manifest, data.mdb}
@@ -16,12 +17,12 @@ struct backup_shard {
 	uint8_t  sha256[32];
 };
 
-enum { BACKUP_KEY_ID = 8, BACKUP_MANIFEST_BYTES_MAX = 16 << 10 };
+enum { BACKUP_MANIFEST_BYTES_MAX = 16 << 10 };
 struct backup {
 	uint8_t             lineage[LINEAGE_BYTES]; /* of the data directory it was made of */
 	struct lineages     earlier;                /* and those of which that had come */
 	uint32_t            shards;
-	uint8_t             key_id[BACKUP_KEY_ID];
+	uint8_t             key_id[MASTER_KEY_ID]; /* of its master.key */
 	wall_us             created;
 	struct backup_shard of[SHARDS_MAX];
 };
@@ -30,9 +31,6 @@ void backup_write(const struct backup *backup, struct buffer *out);
 
 /* Errors: ERR_DAMAGED (not this form, wrong sum), ERR_UNSUPPORTED (another version or placement). */
 must_check enum err backup_read(struct span text, struct backup *backup);
-
-/* What tells one master key from another without telling anything of it: the first bytes of its SHA-256. */
-void backup_key_id(const uint8_t key[32], uint8_t id[BACKUP_KEY_ID]);
 
 /* Which directory a backup is made in, as whoever asks for it and whoever writes it each see it: "device:inode". Both may
  * know another one by the same name, in mount namespaces of their own. */

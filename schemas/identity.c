@@ -1,20 +1,21 @@
-/* The identity file. One whose sum holds but whose version is another was written by another Stampede, one whose sum does
+/* The identity file. One whose sum holds but whose version is unknown was written by another Stampede, one whose sum does
  * not hold is damaged. */
 #include "schemas/identity.h"
 
 #include "schemas/limits.h"
 
-enum {
-	VERSION = 3
-}; /* 1: before passes had rows that lists find them by; 2: before links belonged to a lineage */
+/* 1: before passes had rows that lists find them by; 2: before links belonged to a lineage; 3: without the master key's id */
+enum { VERSION = 4, VERSION_WITHOUT_KEY = 3 };
 static const char kind[] = "stampede-data";
 
 void identity_write(const struct identity *identity, struct buffer *out)
 {
+	must(identity->has_key_id);
 	buffer_clear(out);
 	lines_number(out, kind, VERSION);
 	lines_hex(out, "lineage", identity->lineage, sizeof identity->lineage);
 	lines_lineages(out, "earlier", &identity->earlier);
+	lines_hex(out, "master_key", identity->key_id, sizeof identity->key_id);
 	lines_number(out, "shards", identity->shards);
 	lines_number(out, "formatted", (uint64_t)identity->state);
 	lines_end(out);
@@ -22,12 +23,17 @@ void identity_write(const struct identity *identity, struct buffer *out)
 
 enum err identity_read(struct span text, struct identity *identity)
 {
-	struct identity read = {.shards = 0};
+	struct identity read = {.has_key_id = true};
 	struct lines    lines;
 	enum err        err = lines_begin(&lines, text, kind, VERSION);
+	if (err == ERR_UNSUPPORTED) {
+		err = lines_begin(&lines, text, kind, VERSION_WITHOUT_KEY);
+		read.has_key_id = false;
+	}
 	if (err) return err;
 	lines_take_hex(&lines, "lineage", read.lineage, sizeof read.lineage);
 	lines_take_lineages(&lines, "earlier", &read.earlier);
+	if (read.has_key_id) lines_take_hex(&lines, "master_key", read.key_id, sizeof read.key_id);
 	uint64_t shards = lines_take_number(&lines, "shards");
 	uint64_t state = lines_take_number(&lines, "formatted");
 	if ((err = lines_finish(&lines))) return err;

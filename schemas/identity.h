@@ -1,8 +1,13 @@
 #pragma once
 #include "schemas/lineages.h"
+#include "schemas/master_key.h"
+
+#include <stdbool.h>
 
 /* DIR/identity: what a data directory is. Text in lines (lines.h):
- *   stampede-data=3 / lineage=<32 hex> / earlier=<32 hex each> / shards=<n> / formatted=<0|1|2> / crc=<8 hex>
+ *   stampede-data=4 / lineage=<32 hex> / earlier=<32 hex each> / master_key=<16 hex> / shards=<n> / formatted=<0|1|2> /
+ *   crc=<8 hex>
+ * Version 3 has no `master_key`; it is read, and the next start that succeeds writes version 4.
  * `formatted` is the state: 0, new: a shard without files makes them; 1, whole: every shard has made its files, and a
  * missing or empty shard is damage; 2, restored: every shard has its snapshot, and no journal yet. */
 enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };
@@ -10,10 +15,13 @@ enum identity_state { IDENTITY_NEW, IDENTITY_WHOLE, IDENTITY_RESTORED };
 struct identity {
 	uint8_t             lineage[LINEAGE_BYTES];
 	struct lineages     earlier; /* of the backups that it was restored from, and theirs */
+	uint8_t             key_id[MASTER_KEY_ID];
+	bool                has_key_id; /* false: read from version 3 */
 	uint32_t            shards;
 	enum identity_state state;
 };
 
+/* As version 4; the identity must have the id of its master key. */
 void identity_write(const struct identity *identity, struct buffer *out);
 
 /* Errors: ERR_DAMAGED (not this form, wrong sum), ERR_UNSUPPORTED (another version). */

@@ -85,19 +85,27 @@ void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOI
 	snprintf(text, ENDPOINT_TEXT, "ipc:///proc/self/fd/%d/supervisor", datadir->run_fd);
 }
 
-enum err datadir_master_key(const struct datadir *datadir, uint8_t key[32])
+enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KEY_BYTES])
 {
-	return datadir_read_key(datadir->fd, key);
+	const struct identity *identity = &datadir->identity;
+	uint8_t                id[MASTER_KEY_ID];
+	enum err               err = datadir_read_key(datadir->fd, key);
+
+	if (err || !identity->has_key_id) return err;
+	master_key_id(key, id);
+	if (!memcmp(id, identity->key_id, sizeof id)) return OK;
+	explicit_bzero(key, MASTER_KEY_BYTES);
+	return ERR_OTHER_KEY;
 }
 
-enum err datadir_read_key(int dir_fd, uint8_t key[32])
+enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES])
 {
-	uint8_t  bytes[33]; /* one more than there may be, to see that there is no more */
+	uint8_t  bytes[MASTER_KEY_BYTES + 1]; /* one more than there may be, to see that there is no more */
 	size_t   size;
 	enum err err = read_file(dir_fd, "master.key", bytes, sizeof bytes, &size);
 
-	if (!err && size != 32) err = ERR_DAMAGED;
-	for (size_t i = 0; !err && i < 32; i++)
+	if (!err && size != MASTER_KEY_BYTES) err = ERR_DAMAGED;
+	for (size_t i = 0; !err && i < MASTER_KEY_BYTES; i++)
 		key[i] = bytes[i];
 	explicit_bzero(bytes, sizeof bytes);
 	return err;

@@ -29,11 +29,12 @@ enum { ENDPOINT_TEXT = 64 };
 void datadir_shard_endpoint(const struct datadir *datadir, uint32_t shard, char text[ENDPOINT_TEXT]);
 void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOINT_TEXT]);
 
-/* Reads DIR/master.key: 32 bytes that encrypt what must not lie in clear. Errors: ERR_NOT_FOUND, ERR_DAMAGED,
- * ERR_IO. */
-must_check enum err datadir_master_key(const struct datadir *datadir, uint8_t key[32]);
-/* The same of any directory that may hold one. */
-must_check enum err datadir_read_key(int dir_fd, uint8_t key[32]);
+/* Reads DIR/master.key: 32 bytes that encrypt what must not lie in clear. Errors: ERR_NOT_FOUND, ERR_DAMAGED (of another
+ * size), ERR_IO, ERR_OTHER_KEY (not the one that the identity names; an identity of version 3 names none). After an error
+ * nothing of it is left in `key`. */
+must_check enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KEY_BYTES]);
+/* The same of any directory that may hold one, whichever key it is. */
+must_check enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES]);
 
 /* "shards/N" and, unless `name` is NULL, "/name" behind it. */
 void datadir_shard_path(uint32_t shard, const char *name, char path[DATADIR_PATH]);

@@ -6,6 +6,7 @@
 #include "actors/supervisor/home.h"
 #include "actors/rt/log.h"
 #include "schemas/limits.h"
+#include "schemas/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,18 +48,46 @@ static enum err look_at_mode(const char *dir, int dir_fd)
 	return ERR_UNSUPPORTED;
 }
 
-/* Looked at before there are children: several need it, and one line should say that it cannot be had. */
+/* `identity` is NULL where there is none yet. */
+static enum err refuse_key(const char *dir, const struct identity *identity, enum err err)
+{
+	char        wanted[2 * MASTER_KEY_ID + 1];
+	const char *reason = err == ERR_NOT_FOUND
+	                         ? "missing: put back the one that was here, as from a backup"
+	                     : err == ERR_DAMAGED ? "not of 32 bytes"
+	                     : err == ERR_OTHER_KEY
+	                         ? "does not belong to this directory: put back the one whose "
+	                           "sha256sum begins with wanted, or see stampede adopt --help"
+	                         : "cannot be read";
+
+	if (identity && identity->has_key_id) {
+		hex_text(identity->key_id, MASTER_KEY_ID, wanted);
+		log_fatal("master_key_unusable",
+		          "data=\"%s\" file=master.key code=%s wanted=%s reason=\"%s\"", dir, err_code(err),
+		          wanted, reason);
+	} else {
+		log_fatal("master_key_unusable", "data=\"%s\" file=master.key code=%s reason=\"%s\"", dir,
+		          err_code(err), reason);
+	}
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* there is a directory, but it is not whole */
+}
+
+/* Looked at before there are children: several need it, and one line should say that it cannot be had. An identity of the
+ * previous version gets the id of the key that is there, but for now only in memory (home_settle). */
 static enum err look_at_key(const char *dir, struct datadir *datadir)
 {
-	uint8_t  key[32];
-	enum err err = datadir_master_key(datadir, key);
-	explicit_bzero(key, sizeof key);
+	struct identity *identity = &datadir->identity;
+	uint8_t          key[MASTER_KEY_BYTES];
+	enum err         err = datadir_master_key(datadir, key);
+
 	if (err)
-		log_fatal("master_key_unusable", "data=\"%s\" file=master.key code=%s", dir, err_code(err));
+		err = refuse_key(dir, identity, err);
 	else
 		err = look_at_mode(dir, datadir->fd);
+	if (!err && !identity->has_key_id) master_key_id(key, identity->key_id);
+	explicit_bzero(key, sizeof key);
 	if (err) datadir_close(datadir);
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* there is a directory, but it is not whole */
+	return err;
 }
 
 /* By datadir_open or datadir_look. */
@@ -181,41 +210,53 @@ static enum err look_for_data(const char *dir, int dir_fd)
 	return OK;
 }
 
-/* One that is there already is kept: it may be the only one of its kind. */
-static enum err make_key(int dir_fd)
+/* A key that is there already is kept: it may be the only one of its kind. */
+static enum err find_key(const char *dir, int dir_fd, bool *is_found, uint8_t key[MASTER_KEY_BYTES])
 {
-	uint8_t     key[32];
-	struct stat st;
-	enum err    err = ERR_IO;
+	enum err err = datadir_read_key(dir_fd, key);
 
-	if (fstatat(dir_fd, "master.key", &st, 0) == 0) return OK;
-	if (getrandom(key, sizeof key, 0) == (ssize_t)sizeof key)
-		err = datadir_write(dir_fd, "master.key", span_of(key, sizeof key));
-	explicit_bzero(key, sizeof key);
-	return err;
+	*is_found = !err;
+	if (err == ERR_NOT_FOUND) return OK;
+	return err ? refuse_key(dir, NULL, err) : look_at_mode(dir, dir_fd);
 }
 
-/* Everything inside DIR, the identity last. */
-static enum err furnish(int dir_fd, uint32_t shards)
+/* Everything inside DIR but the key, the identity last. */
+static enum err furnish(int dir_fd, const struct identity *identity)
 {
-	struct identity identity = {.shards = shards};
-	char            path[DATADIR_PATH];
-	enum err        err;
+	char     path[DATADIR_PATH];
+	enum err err;
 
-	if (getrandom(identity.lineage, sizeof identity.lineage, 0) != (ssize_t)sizeof identity.lineage)
-		return ERR_IO;
 	if ((err = datadir_mkdir(dir_fd, "run")) || (err = datadir_mkdir(dir_fd, "shards"))) return err;
-	for (uint32_t i = 0; i < shards; i++) {
+	for (uint32_t i = 0; i < identity->shards; i++) {
 		datadir_shard_path(i, NULL, path);
 		if ((err = datadir_mkdir(dir_fd, path))) return err;
 	}
-	return (err = make_key(dir_fd)) ? err : datadir_write_identity(dir_fd, &identity);
+	return datadir_write_identity(dir_fd, identity);
 }
 
-/* So that DIR itself is still there after a crash of the machine. */
-static enum err sync_parent(int dir_fd)
+static bool fill_randomly(void *bytes, size_t size)
 {
-	return datadir_sync(dir_fd, "..");
+	return getrandom(bytes, size, 0) == (ssize_t)size;
+}
+
+/* DIR is synced in its parent, so that it is still there after a crash of the machine. */
+static enum err make(const char *dir, int dir_fd, uint32_t shards)
+{
+	struct identity identity = {.shards = shards, .has_key_id = true};
+	uint8_t         key[MASTER_KEY_BYTES] = {0};
+	bool            is_found;
+	enum err        err = find_key(dir, dir_fd, &is_found, key);
+
+	if (err) return err;
+	if (!fill_randomly(identity.lineage, sizeof identity.lineage) ||
+	    (!is_found && !fill_randomly(key, sizeof key)))
+		err = ERR_IO;
+	if (!err && !is_found) err = datadir_write(dir_fd, "master.key", span_of(key, sizeof key));
+	master_key_id(key, identity.key_id);
+	explicit_bzero(key, sizeof key);
+	if (err || (err = furnish(dir_fd, &identity)) || (err = datadir_sync(dir_fd, "..")))
+		log_fatal("cannot_create", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+	return err;
 }
 
 enum err home_create(const char *dir, uint32_t shards, struct home *home)
@@ -235,11 +276,7 @@ enum err home_create(const char *dir, uint32_t shards, struct home *home)
 	if ((err = look_for_strangers(dir, dir_fd)) || (err = look_for_data(dir, dir_fd))) goto out;
 	if ((err = take_lock(dir, dir_fd, home))) goto out;
 	/* Another first start may have made it while we waited for the lock. */
-	if (fstatat(dir_fd, "identity", &identity, 0) < 0 &&
-	    ((err = furnish(dir_fd, shards)) || (err = sync_parent(dir_fd)))) {
-		log_fatal("cannot_create", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
-		goto out;
-	}
+	if (fstatat(dir_fd, "identity", &identity, 0) < 0 && (err = make(dir, dir_fd, shards))) goto out;
 	err = open_identity(dir, &home->datadir);
 out:
 	if (err) undo(home, dir, dir_fd);
@@ -275,18 +312,25 @@ enum err home_await_orphans(const struct home *home)
 	return OK;
 }
 
-enum err home_formatted(struct home *home)
+enum err home_settle(struct home *home)
 {
-	struct identity identity = home->datadir.identity;
-	enum err        err;
+	const struct identity *found = &home->datadir.identity;
+	struct identity        identity = *found;
+	enum err               err;
 
+	if (found->state == IDENTITY_WHOLE && found->has_key_id) return OK;
 	identity.state = IDENTITY_WHOLE;
-	if ((err = datadir_write_identity(home->datadir.fd, &identity))) {
+	identity.has_key_id = true;
+	if (!(err = datadir_write_identity(home->datadir.fd, &identity))) {
+		home->datadir.identity = identity;
+	} else if (found->state == IDENTITY_WHOLE) { /* nothing is lost by that: the next start tries again */
+		log_warn("identity_not_written", "error=\"%s\" next=\"goes on without the key's id\"",
+		         strerror(errno));
+		err = OK;
+	} else {
 		log_fatal("identity_not_written", "error=\"%s\"", strerror(errno));
-		return err;
 	}
-	home->datadir.identity = identity;
-	return OK;
+	return err;
 }
 
 void home_close(struct home *home)

@@ -13,9 +13,9 @@ struct home {
 };
 
 /* Opens an existing DIR and takes its lock. ERR_NOT_FOUND: there is none yet, nothing was touched;
- * home_create() makes it. Any other error has been logged, also that the master key cannot be read, or by too many; and has
- * left nothing behind. Errors: also ERR_LOCKED, ERR_DAMAGED,
- * ERR_UNSUPPORTED, ERR_IO. */
+ * home_create() makes it. Any other error has been logged, also that the master key cannot be read, or by too many, or is
+ * another directory's; and has left nothing behind. Errors: also ERR_LOCKED, ERR_DAMAGED, ERR_OTHER_KEY, ERR_UNSUPPORTED,
+ * ERR_IO. */
 must_check enum err home_open(const char *dir, struct home *home);
 
 /* Makes DIR for `shards` shards, durably, or completes one whose making was interrupted; then as home_open().
@@ -26,8 +26,10 @@ must_check enum err home_create(const char *dir, uint32_t shards, struct home *h
  * ERR_LOCKED, ERR_IO. */
 must_check enum err home_await_orphans(const struct home *home);
 
-/* Every shard has made its files: from now on a missing one is damage. Durable. Errors (logged): ERR_IO. */
-must_check enum err home_formatted(struct home *home);
+/* For when every process has been ready once, and no process can refuse this start any more. Every shard has made its
+ * files: from now on a missing one is damage. An identity of the previous version gets its key's id. Durable. Only what the
+ * state needs is an error; a failure to write the id alone is a warning. Errors (logged): ERR_IO, ERR_STORAGE_FULL. */
+must_check enum err home_settle(struct home *home);
 
 /* Takes away again what this start has made, while no shard has changed its place and none is alive. */
 void home_undo(struct home *home, const char *dir);

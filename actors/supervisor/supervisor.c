@@ -170,7 +170,7 @@ static void announce(struct supervisor *self, mono_us now)
 {
 	char line[2 * ADDRESS_TEXT + 64];
 
-	if (self->home.datadir.identity.state != IDENTITY_WHOLE && home_formatted(&self->home)) {
+	if (home_settle(&self->home)) {
 		children_stop(&self->children, now, 1);
 		return;
 	}

@@ -161,7 +161,9 @@ static enum outcome describe(struct backing *self)
 	if (!err) err = datadir_master_key(&self->datadir, self->key);
 	if (err)
 		return cli_fail(self->cli, err,
-		                "The data directory's identity or master.key cannot be read.");
+		                err == ERR_OTHER_KEY
+		                    ? NULL
+		                    : "The data directory's identity or master.key cannot be read.");
 	if (fstat(self->datadir.fd, &owned)) return fail_at(self->cli, "Cannot look at", self->cli->data);
 	if (owned.st_uid != geteuid())
 		return cli_fail(
@@ -172,7 +174,7 @@ static enum outcome describe(struct backing *self)
 	self->backup.earlier = self->datadir.identity.earlier;
 	self->backup.shards = service_shards(self->cli->service);
 	self->backup.created = time_wall();
-	backup_key_id(self->key, self->backup.key_id);
+	master_key_id(self->key, self->backup.key_id);
 	return DONE;
 }
 

@@ -63,9 +63,9 @@ static enum outcome read_manifest(struct restoring *self)
 
 static bool is_its_key(const struct restoring *self)
 {
-	uint8_t id[BACKUP_KEY_ID];
+	uint8_t id[MASTER_KEY_ID];
 
-	backup_key_id(self->key, id);
+	master_key_id(self->key, id);
 	return !memcmp(id, self->backup.key_id, sizeof id);
 }
 
@@ -212,8 +212,11 @@ static enum outcome restore(struct restoring *self)
 	if ((outcome = read_manifest(self)) != DONE || (outcome = look_at_target(self)) != DONE ||
 	    (outcome = find_key(self)) != DONE)
 		return outcome;
-	self->identity = (struct identity){
-	    .earlier = self->backup.earlier, .shards = self->backup.shards, .state = IDENTITY_RESTORED};
+	self->identity = (struct identity){.earlier = self->backup.earlier,
+	                                   .has_key_id = true,
+	                                   .shards = self->backup.shards,
+	                                   .state = IDENTITY_RESTORED};
+	memcpy(self->identity.key_id, self->backup.key_id, sizeof self->identity.key_id);
 	lineages_add(&self->identity.earlier, self->backup.lineage);
 	if (getrandom(self->identity.lineage, sizeof self->identity.lineage, 0) !=
 	    (ssize_t)sizeof self->identity.lineage)

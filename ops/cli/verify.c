@@ -66,8 +66,9 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	err = datadir_master_key(datadir, key);
 	explicit_bzero(key, sizeof key);
 	if (err)
-		add_fault(self, err == ERR_NOT_FOUND ? "master.key: missing"
-		                                     : "master.key: damaged, or cannot be read");
+		add_fault(self, err == ERR_NOT_FOUND   ? "master.key: missing"
+		                : err == ERR_OTHER_KEY ? "master.key: does not belong to this directory"
+		                                       : "master.key: damaged, or cannot be read");
 	return true;
 }
 

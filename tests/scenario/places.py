@@ -144,12 +144,14 @@ def set_trust(service, index=0, **changes):
 
 
 def set_identity(service, **changes):
-    """The identity with other facts and the right sum; `name_` stands for `stampede-data`."""
+    """The identity with other facts and the right sum; `version` is that of its first line, and None removes a line. A
+    `master_key` that was not there comes where version 4 has it."""
     file = service.data / "identity"
     lines = dict(line.split("=", 1) for line in file.read_text().splitlines())
     del lines["crc"]
     lines.update({{"version": "stampede-data"}.get(name, name): value for name, value in changes.items()})
-    text = "".join(f"{name}={value}\n" for name, value in lines.items())
+    order = ["stampede-data", "lineage", "earlier", "master_key", "shards", "formatted"]
+    text = "".join(f"{name}={lines[name]}\n" for name in order if lines.get(name) is not None)
     file.write_text(f"{text}crc={crc32c(text.encode()):08x}\n")
 
 

@@ -244,9 +244,9 @@ def test_a_segment_in_anothers_place(moved):
 # Versions, locks, users, clocks
 
 def test_a_newer_format(origin, moved):
-    places.set_identity(moved, version="4")
+    places.set_identity(moved, version="5")
     places.refuses(moved, "identity", "UNSUPPORTED")
-    places.set_identity(moved, version="3")
+    places.set_identity(moved, version="4")
     holds_everything(origin, moved)
 
 

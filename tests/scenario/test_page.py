@@ -305,12 +305,14 @@ def test_outlives_everything_but_the_master_key(new_service):
         key = service.data / "master.key"
         ours = key.read_bytes()
         key.write_bytes(secrets.token_bytes(32))
+        service.cli("adopt")
         service.start()
         client.address = service.http
         for link in links:
             assert Page(fetch(client, link), 404).title == "No such pass"
         assert service.stop() == 0
         key.write_bytes(ours)
+        service.cli("adopt")
         service.start()
         assert texts() == before
     for shop in shops:

@@ -84,6 +84,7 @@ def test_with_another_master_key_a_secret_is_not_shown_and_all_else_works(new_se
     def restart_with(content):
         assert service.stop() == 0
         file.write_bytes(content)
+        service.cli("adopt")
         service.start()
         shop.client.address = service.http
 

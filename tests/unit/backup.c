@@ -1,4 +1,4 @@
-/* The backup's manifest: its exact text, that no other text passes for one, and the name of a key. */
+/* The backup's manifest: its exact text, and that no other text passes for one. */
 #include "schemas/backup.h"
 #include "schemas/lines.h"
 
@@ -117,17 +117,6 @@ Test(backup, holds_as_many_shards_as_there_may_be)
 	cr_expect_eq(backup_read(buffer_span(&text), &got), OK);
 	cr_expect_eq(memcmp(&got, &all, sizeof got), 0);
 	buffer_free(&text);
-}
-
-/* By another program: printf '%032d' 0 | sha256sum, of 32 bytes '0'. */
-Test(backup, names_a_key_by_the_first_bytes_of_its_hash)
-{
-	static const uint8_t want[BACKUP_KEY_ID] = {0x84, 0xe0, 0xc0, 0xea, 0xfa, 0xa9, 0x5a, 0x34};
-	uint8_t              key[32], id[BACKUP_KEY_ID];
-	memset(key, '0', sizeof key);
-	backup_key_id(key, id);
-	cr_expect_arr_eq(id, want, sizeof id, "%02x%02x%02x%02x%02x%02x%02x%02x", id[0], id[1], id[2], id[3],
-	                 id[4], id[5], id[6], id[7]);
 }
 
 Test(lines, take_numbers_only_as_they_were_written)

@@ -29,12 +29,16 @@ static void make(void)
 	cr_assert(mkdtemp(dir));
 }
 
+static const uint8_t right_key[MASTER_KEY_BYTES] = {9, 8, 7};
+
 static void furnish(void)
 {
-	struct identity identity = {.lineage = {1, 2, 3}, .shards = 2, .state = IDENTITY_WHOLE};
-	struct buffer   text = {0};
-	char            run[128];
+	struct identity identity = {
+	    .lineage = {1, 2, 3}, .has_key_id = true, .shards = 2, .state = IDENTITY_WHOLE};
+	struct buffer text = {0};
+	char          run[128];
 
+	master_key_id(right_key, identity.key_id);
 	identity_write(&identity, &text);
 	put("identity", text.at, text.size);
 	buffer_free(&text);
@@ -117,7 +121,7 @@ Test(datadir, names_endpoints_that_lead_into_its_run_directory)
 
 Test(datadir, key_is_of_32_bytes_or_damaged)
 {
-	static const uint8_t bytes[33] = {9, 8, 7};
+	static const uint8_t bytes[MASTER_KEY_BYTES + 1] = {9, 8, 7};
 	uint8_t              key[32];
 	struct datadir       datadir;
 
@@ -131,6 +135,29 @@ Test(datadir, key_is_of_32_bytes_or_damaged)
 	put("master.key", bytes, 32);
 	cr_assert_eq(datadir_master_key(&datadir, key), OK);
 	cr_expect_eq(memcmp(key, bytes, 32), 0);
+	datadir_close(&datadir);
+}
+
+Test(datadir, key_is_the_one_that_the_identity_names)
+{
+	static const uint8_t none[MASTER_KEY_BYTES];
+	uint8_t              key[MASTER_KEY_BYTES], other[MASTER_KEY_BYTES];
+	struct datadir       datadir;
+
+	furnish();
+	cr_assert_eq(datadir_open(dir, &datadir), OK);
+	for (size_t i = 0; i < sizeof right_key; i++) {
+		memcpy(other, right_key, sizeof other);
+		other[i] ^= 0x40;
+		put("master.key", other, sizeof other);
+		cr_expect_eq(datadir_master_key(&datadir, key), ERR_OTHER_KEY, "byte %zu", i);
+		cr_expect_arr_eq(key, none, sizeof key, "it stays in memory");
+		cr_assert_eq(datadir_read_key(datadir.fd, key), OK);
+		cr_expect_arr_eq(key, other, sizeof key);
+	}
+	datadir.identity.has_key_id = false; /* as of version 3 */
+	cr_assert_eq(datadir_master_key(&datadir, key), OK);
+	cr_expect_arr_eq(key, other, sizeof key);
 	datadir_close(&datadir);
 }
 

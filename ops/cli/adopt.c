@@ -1,0 +1,85 @@
+/* adopt: the master.key that lies in a directory which nobody serves becomes the directory's own, where the right one is lost
+ * for good. Only the identity is rewritten; what another key has sealed stays sealed. */
+#include "actors/rt/datadir.h"
+#include "ops/cli/cli.h"
+#include "schemas/lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum outcome refuse_identity(struct cli *cli, enum err err)
+{
+	return cli_fail(cli, err,
+	                err == ERR_NOT_FOUND     ? "There is no data directory, or it has no identity."
+	                : err == ERR_DAMAGED     ? "The directory's identity is damaged."
+	                : err == ERR_UNSUPPORTED ? "The directory's identity was written by another version."
+	                                         : "The directory's identity cannot be read.");
+}
+
+/* Both locks that a service holds. They go with the descriptors. */
+static enum outcome take_locks(struct cli *cli, const struct datadir *datadir, int *lock_fd)
+{
+	enum err err = datadir_lock(datadir->fd, "lock", 0, lock_fd);
+
+	if (!err) err = datadir_lock_dir(datadir->fd, 0);
+	if (!err) return DONE;
+	return cli_fail(cli, err,
+	                err == ERR_LOCKED ? "The directory is served, or at work on: stop the service first."
+	                                  : "The directory cannot be locked.");
+}
+
+/* The identity may have been another one before the locks were ours. */
+static enum outcome read_again(struct cli *cli, struct datadir *datadir)
+{
+	struct datadir now;
+	enum err       err = datadir_look(cli->data, &now);
+
+	if (err) return refuse_identity(cli, err);
+	datadir->identity = now.identity;
+	datadir_close(&now);
+	return DONE;
+}
+
+static enum outcome take_key(struct cli *cli, const struct datadir *datadir)
+{
+	struct identity identity = datadir->identity;
+	uint8_t         key[MASTER_KEY_BYTES];
+	char            id[2 * MASTER_KEY_ID + 1], message[96];
+	enum err        err = datadir_read_key(datadir->fd, key);
+
+	if (err)
+		return cli_fail(cli, err,
+		                err == ERR_NOT_FOUND ? "There is no master.key in the directory."
+		                : err == ERR_DAMAGED ? "The directory's master.key is not of 32 bytes."
+		                                     : "The directory's master.key cannot be read.");
+	master_key_id(key, identity.key_id);
+	explicit_bzero(key, sizeof key);
+	identity.has_key_id = true;
+	if ((err = datadir_write_identity(datadir->fd, &identity))) {
+		snprintf(message, sizeof message, "The identity cannot be written: %s.", strerror(errno));
+		return cli_fail(cli, err, message);
+	}
+	hex_text(identity.key_id, sizeof identity.key_id, id);
+	buffer_text(&cli->out, "{\"master_key\":\"");
+	buffer_text(&cli->out, id);
+	buffer_text(&cli->out, "\"}");
+	return DONE;
+}
+
+enum outcome adopt_alone(struct cli *cli)
+{
+	struct datadir datadir;
+	int            lock_fd = -1;
+	enum outcome   outcome;
+	enum err       err;
+
+	if (!args_end(&cli->args)) return MISUSED;
+	if ((err = datadir_look(cli->data, &datadir))) return refuse_identity(cli, err);
+	if ((outcome = take_locks(cli, &datadir, &lock_fd)) == DONE &&
+	    (outcome = read_again(cli, &datadir)) == DONE)
+		outcome = take_key(cli, &datadir);
+	if (lock_fd >= 0) close(lock_fd);
+	datadir_close(&datadir);
+	return outcome;
+}

@@ -1,0 +1,366 @@
+"""The master key of a data directory: the identity names it, and nothing is served or backed up with another one.
+
+Another directory's key would be noticed by nobody at a start: links of passes and secrets of webhooks would no longer work.
+Identities of the previous version name no key; the next start that succeeds adds it.
+"""
+import hashlib
+import os
+import secrets
+import shutil
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import places
+import pytest
+from harness import CliError, Service, wait_for
+from hooks import HOOKS, KINDS, new_url, try_subscribe
+from page import Page, fetch, path_of_link
+from retries import is_first, is_replay_of, new_key, once
+from shop import Shop
+
+SHARDS = 2
+
+
+def id_of(key):
+    return hashlib.sha256(key).hexdigest()[:16]
+
+
+def key_of(service):
+    return service.data / "master.key"
+
+
+def identity_of(service):
+    """Its lines, as {name: value}; the first is the version."""
+    return dict(line.split("=") for line in (service.data / "identity").read_text().splitlines())
+
+
+class Kept:
+    """A stopped service's directory, and what only its own master key opens: a pass's link, and a subscription's secret, which
+    a repeated request is answered with."""
+
+    def __init__(self):
+        self.service = Service(shards=SHARDS).start()
+        with closing(Shop(self.service, ("balance",), functions=("--webhooks",))) as shop:
+            self.shop_key, self.once, self.body = shop.key, once(new_key()), {"url": new_url(), "event_types": KINDS}
+            self.link = path_of_link(shop.create()["download_url"])
+            self.subscribed = is_first(try_subscribe(shop, self.body["url"], headers=self.once), 201)
+        self.backup = self.service.home / "backup"
+        assert self.service.cli("backup", self.backup) == {}
+        assert self.service.stop() == 0
+        self.key = key_of(self.service).read_bytes()
+
+    def holds(self, service):
+        """Does the running service know the pass behind the link, and the secret? Both or neither."""
+        with service.client(self.shop_key) as client:
+            page = fetch(client, self.link)
+            again = client.post(HOOKS, self.body, headers=self.once)
+        if page.status == 404 and again.status == 500:
+            return False
+        assert Page(page).status == "issued"
+        is_replay_of(self.subscribed, again)
+        return True
+
+
+@pytest.fixture(scope="module")
+def kept():
+    made = Kept()
+    yield made
+    assert made.service.close() == []
+
+
+@pytest.fixture
+def moved(kept, new_service):
+    service = new_service(start=False, shards=SHARDS)
+    places.copy(kept.service.data, service.data)
+    return service
+
+
+def make_previous(service):
+    """The identity as the version before wrote it."""
+    places.set_identity(service, version="3", master_key=None)
+    assert "master_key" not in identity_of(service)
+    return (service.data / "identity").read_bytes()
+
+
+def refuses_the_key(service, wanted):
+    places.refuses(service, "event=master_key_unusable .*file=master.key code=OTHER_KEY",
+                   f"wanted={id_of(wanted)} ", "put back the one")
+
+
+# Which key belongs to a directory
+
+def test_a_first_start_names_the_key_that_it_makes_or_finds(new_service):
+    service = new_service(shards=1)
+    assert identity_of(service)["master_key"] == id_of(key_of(service).read_bytes())
+    other = new_service(start=False, shards=1)
+    other.data.mkdir()
+    key_of(other).write_bytes(bytes(range(32)))
+    key_of(other).chmod(0o600)
+    other.start()
+    assert key_of(other).read_bytes() == bytes(range(32))
+    assert identity_of(other)["master_key"] == id_of(bytes(range(32)))
+
+
+@pytest.mark.parametrize("size", [0, 31, 33])
+def test_a_first_start_with_half_a_key_is_refused(new_service, size):
+    service = new_service(start=False, shards=1)
+    service.data.mkdir()
+    key_of(service).write_bytes(bytes(size))
+    key_of(service).chmod(0o600)
+    places.refuses(service, "file=master.key code=DAMAGED", "not of 32 bytes")
+    assert [path.name for path in service.data.iterdir()] == ["master.key"]
+
+
+WRONG = {
+    "random": lambda right: secrets.token_bytes(32),
+    "zeros": lambda right: bytes(32),
+    "reversed": lambda right: right[::-1],
+    "first-bit": lambda right: bytes([right[0] ^ 0x80]) + right[1:],
+    "last-bit": lambda right: right[:-1] + bytes([right[-1] ^ 1]),
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_a_wrong_key_is_refused_and_the_right_one_serves_again(kept, moved, how):
+    key_of(moved).write_bytes(WRONG[how](kept.key))
+    refuses_the_key(moved, kept.key)
+    key_of(moved).write_bytes(kept.key)
+    moved.start()
+    assert kept.holds(moved)
+
+
+def test_the_key_of_a_backup_in_place_of_the_right_one(kept, moved, new_service, tmp_path):
+    """Of the directory's own backup it is the same key; of another's it is not."""
+    other = new_service(shards=1)
+    other.cli("backup", tmp_path / "others")
+    shutil.copy(tmp_path / "others/master.key", key_of(moved))
+    refuses_the_key(moved, kept.key)
+    shutil.copy(kept.backup / "master.key", key_of(moved))
+    moved.start()
+    assert kept.holds(moved)
+
+
+def test_a_missing_key_is_refused(kept, moved):
+    key_of(moved).unlink()
+    places.refuses(moved, "event=master_key_unusable .*file=master.key code=NOT_FOUND", f"wanted={id_of(kept.key)} ", "missing")
+    assert not key_of(moved).exists()
+
+
+@pytest.mark.parametrize("is_started", [False, True])
+def test_a_restored_copy_wants_the_key_of_its_backup(kept, new_service, is_started):
+    service = new_service(start=False, shards=SHARDS)
+    service.cli("restore", "--from", kept.backup)
+    assert identity_of(service)["master_key"] == id_of(kept.key)
+    if is_started:
+        service.start()
+        assert service.stop() == 0
+    key_of(service).write_bytes(secrets.token_bytes(32))
+    refuses_the_key(service, kept.key)
+    key_of(service).write_bytes(kept.key)
+    service.start()
+    assert kept.holds(service)
+    assert identity_of(service)["master_key"] == id_of(kept.key)
+
+
+# Commands
+
+def faults_of(service):
+    with pytest.raises(CliError) as found:
+        service.cli("verify")
+    assert found.value.code == "DAMAGED"
+    return service.run("verify").stdout
+
+
+def test_verify_finds_a_wrong_key(kept, moved):
+    assert moved.cli("verify")["ok"] is True
+    key_of(moved).write_bytes(secrets.token_bytes(32))
+    before = places.tree(moved.data)
+    assert '"faults":["master.key: does not belong to this directory"]' in faults_of(moved)
+    assert places.difference(before, places.tree(moved.data)) == []
+    make_previous(moved)  # which cannot tell
+    assert moved.cli("verify")["ok"] is True
+
+
+def test_a_key_that_is_replaced_while_it_is_served(kept, moved, tmp_path):
+    """No process begins with it, no backup takes it along, and verify says so; with the right one all goes on."""
+    moved.start()
+    moved.expect_log("event=died|code=OTHER_KEY")
+    key_of(moved).write_bytes(secrets.token_bytes(32))
+    with pytest.raises(CliError) as refused:
+        moved.cli("backup", tmp_path / "backup")
+    assert refused.value.code == "OTHER_KEY" and "master.key" in refused.value.message
+    assert not (tmp_path / "backup").exists()
+    assert '"master.key: does not belong to this directory"' in faults_of(moved)
+    assert kept.holds(moved)
+    for role in ("http", "shard"):
+        before = len(moved.log_lines())
+        old = moved.signal(role, 0, signal.SIGKILL)
+        wait_for(lambda: any("master_key_unusable" in line for line in moved.log_lines()[before:]), 10, f"the next {role} to refuse")
+        key_of(moved).write_bytes(kept.key)
+        moved.await_successor(role, 0, old)
+        assert kept.holds(moved)
+        key_of(moved).write_bytes(secrets.token_bytes(32))
+    key_of(moved).write_bytes(kept.key)
+    assert moved.cli("backup", tmp_path / "backup") == {} and moved.cli("verify")["ok"] is True
+
+
+# A key that is lost for good
+
+def test_another_key_is_adopted(kept, moved):
+    """What the lost one sealed stays sealed; everything else goes on."""
+    new = secrets.token_bytes(32)
+    key_of(moved).write_bytes(new)
+    refuses_the_key(moved, kept.key)
+    before = places.tree(moved.data)
+    assert moved.cli("adopt") == {"master_key": id_of(new)}
+    assert places.difference(before, places.tree(moved.data)) == ["identity"]
+    assert moved.cli("verify")["ok"] is True
+    moved.expect_log("event=internal_error code=SEALED")
+    moved.start()
+    assert not kept.holds(moved)
+    with moved.client(kept.shop_key) as client:
+        assert [hook["url"] for hook in client.get(HOOKS).json["subscriptions"]] == [kept.body["url"]]
+    assert moved.stop() == 0
+    key_of(moved).write_bytes(kept.key)
+    refuses_the_key(moved, new)
+    assert moved.cli("adopt") == {"master_key": id_of(kept.key)}
+    moved.start()
+    assert kept.holds(moved)
+
+
+def test_what_is_not_adopted(moved):
+    def refusal():
+        with pytest.raises(CliError) as refused:
+            moved.cli("adopt")
+        return refused.value.code, refused.value.message
+
+    before = places.tree(moved.data)
+    key = key_of(moved).read_bytes()
+    key_of(moved).write_bytes(key[:-1])
+    assert refusal() == ("DAMAGED", "The directory's master.key is not of 32 bytes.")
+    key_of(moved).unlink()
+    assert refusal() == ("NOT_FOUND", "There is no master.key in the directory.")
+    key_of(moved).write_bytes(key)
+    key_of(moved).chmod(0o600)
+    places.flip(moved.data / "identity", 30)
+    assert refusal() == ("DAMAGED", "The directory's identity is damaged.")
+    places.flip(moved.data / "identity", 30)
+    assert places.difference(before, places.tree(moved.data)) == []
+    moved.start()
+    identity = (moved.data / "identity").read_bytes()
+    code, message = refusal()
+    assert code == "LOCKED" and "served" in message
+    assert (moved.data / "identity").read_bytes() == identity
+    assert moved.stop() == 0
+    shutil.rmtree(moved.data)
+    assert refusal() == ("NOT_FOUND", "There is no data directory, or it has no identity.")
+
+
+# Identities of the version before
+
+def is_upgraded(service, key, previous):
+    """The facts are the previous ones, and the key is named."""
+    facts = dict(line.split("=") for line in previous.decode().splitlines())
+    want = {**facts, "stampede-data": "4", "master_key": id_of(key)}
+    got = identity_of(service)
+    del want["crc"], got["crc"]
+    return got == want
+
+
+def test_an_identity_of_the_previous_version_is_upgraded_by_a_start(kept, moved):
+    previous = make_previous(moved)
+    moved.start()
+    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+    assert not (moved.data / "identity.new").exists()
+    assert moved.cli("verify")["ok"] is True
+    assert moved.stop() == 0
+    key_of(moved).write_bytes(secrets.token_bytes(32))
+    refuses_the_key(moved, kept.key)
+
+
+def test_a_restored_directory_of_the_previous_version_is_upgraded_by_a_start(kept, new_service):
+    service = new_service(start=False, shards=SHARDS)
+    service.cli("restore", "--from", kept.backup)
+    previous = make_previous(service)
+    service.start()
+    assert is_upgraded(service, kept.key, previous.replace(b"formatted=2", b"formatted=1")) and kept.holds(service)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("why", ["option", "shards", "key", "shard"])
+def test_a_refused_start_upgrades_nothing(kept, moved, why):
+    """Not even one that a shard refuses when the other one has found nothing."""
+    previous = make_previous(moved)
+    segment = places.used_segments(moved, 1)[0]
+    if why == "option":
+        moved.options += ["--access-log", moved.home / "no/such/place"]
+    elif why == "shards":
+        moved.options[1] = "5"
+    elif why == "key":
+        key_of(moved).chmod(0o644)
+    else:
+        segment.rename(moved.home / "aside")
+    places.refusal(moved)
+    assert (moved.data / "identity").read_bytes() == previous
+    key_of(moved).chmod(0o600)
+    if why == "shard":
+        (moved.home / "aside").rename(segment)
+    moved.options = ["--shards", str(SHARDS), "--http-threads", "1"]
+    moved.start()
+    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+
+
+def test_an_upgrade_that_cannot_be_written_is_told_and_tried_again(kept, moved):
+    previous = make_previous(moved)
+    moved.expect_log("level=warn .*event=identity_not_written")
+    (moved.data / "identity.new").mkdir()
+    moved.start()
+    assert any("identity_not_written" in line for line in moved.log_lines())
+    assert (moved.data / "identity").read_bytes() == previous and kept.holds(moved)
+    assert moved.stop() == 0
+    (moved.data / "identity.new").rmdir()
+    moved.start()
+    assert is_upgraded(moved, kept.key, previous)
+
+
+def test_a_kill_before_the_upgrade_is_written(kept, moved):
+    """The supervisor stands where it opens the new file: a pipe that nobody reads makes it wait there."""
+    previous = make_previous(moved)
+    pipe = moved.data / "identity.new"
+    os.mkfifo(pipe)
+    moved.start(wait=False)
+    where = Path(f"/proc/{moved.process.pid}/wchan")
+    wait_for(lambda: where.read_text() in ("wait_for_partner", "fifo_open"), 20, "the supervisor to open the new identity")
+    moved.kill_everything()
+    assert (moved.data / "identity").read_bytes() == previous
+    pipe.unlink()
+    moved.start()
+    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.4, 1.0])
+def test_what_a_kill_leaves_of_an_upgrade_is_written_over(kept, moved, part):
+    previous = make_previous(moved)
+    places.set_identity(moved, version="4", master_key=id_of(kept.key))
+    whole = (moved.data / "identity").read_bytes()
+    (moved.data / "identity").write_bytes(previous)
+    (moved.data / "identity.new").write_bytes(whole[:int(len(whole) * part)] + (b"" if part < 1 else b"x" * 500))
+    moved.start()
+    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
+    assert not (moved.data / "identity.new").exists()
+
+
+def test_kills_at_any_moment_of_an_upgrade(kept, moved):
+    """It is the previous one, to the byte, or the new one, whole; the next start makes the best of either."""
+    previous = make_previous(moved)
+    moved.expect_log("level=warn")
+    for lines in (1, 3, 5, 7, 8, 9):  # a start logs nine, the last one when it is ready
+        want = len(moved.log_lines()) + lines
+        (moved.data / "identity").write_bytes(previous)
+        moved.start(wait=False)
+        wait_for(lambda: len(moved.log_lines()) >= want, 20, "the start to come so far")
+        moved.kill_everything()
+        assert (moved.data / "identity").read_bytes() == previous or is_upgraded(moved, kept.key, previous)
+    moved.start()
+    assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
