@@ -39,6 +39,8 @@ static enum err judge_file_system(int place_fd, struct store_report *report)
 	    {0xfe534d42, "smb", true},
 	    {OVERLAYFS_SUPER_MAGIC, "overlay", true},
 	    {BTRFS_SUPER_MAGIC, "btrfs", false},
+	    {TMPFS_MAGIC, "tmpfs", false},
+	    {RAMFS_MAGIC, "ramfs", false},
 	    {0x2fc12fc1, "zfs", false},
 	};
 	struct statfs disk;
@@ -145,6 +147,7 @@ enum err place_judge(const struct store_place *place, const struct journal_dir *
 	struct found found = {.present = false};
 	enum err     err = judge_file_system(place->dir_fd, report);
 	*plan = (struct place_plan){.distrusted = plan->distrusted};
+	if (!err) err = judge_file_system(dir->fd, report); /* it may lie elsewhere */
 	if (err || (err = look(place, dir, report, &found))) return err;
 	if ((err = judge_sources(place, &found, report))) return err;
 	if (plan->distrusted) found.trust = TRUST_NONE;

@@ -179,8 +179,8 @@ static enum err check_floor(const struct position *end, uint64_t floor_seq, stru
 {
 	if (end->seq >= floor_seq) return OK;
 	snprintf(report->what, sizeof report->what,
-	         "the journal ends with record %llu, but record %llu had been acknowledged: its newest "
-	         "segments are missing",
+	         "the journal ends with record %llu, but %llu had been acknowledged: its newest "
+	         "segments are missing, or db is not this shard's",
 	         (unsigned long long)end->seq, (unsigned long long)floor_seq);
 	return ERR_DAMAGED;
 }
@@ -214,6 +214,7 @@ enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t fl
 	if (err == ERR_DAMAGED && !report->what[0])
 		damage(report, "journal damaged before acknowledged records", end->segment, end->offset,
 		       end->seq + 1);
+	if (err == ERR_IO && !report->what[0]) snprintf(report->what, sizeof report->what, "journal: %m");
 	report->cut_tail = !err && !recovery->blank;
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "store/journal.h"
 #include "store/place.h"
 #include "store/recover.h"
+#include "store/shape.h"
 #include "store/walk.h"
 
 #include <stdio.h>
@@ -181,6 +182,7 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	*report = (struct store_report){0};
 	if (err) goto out;
 	plan_dir(store, place);
+	if ((err = shape_judge(place->dir_fd, report))) goto out;
 	if ((err = place_open_journal(place, report, &store->dir.fd))) goto out;
 	if ((err = recover(store, place, report, &at))) goto out;
 	if (report->last_now.v < now.v) report->last_now = now;

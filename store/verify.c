@@ -8,6 +8,7 @@
 #include "store/file.h"
 #include "store/scan.h"
 #include "store/place.h"
+#include "store/shape.h"
 #include "store/trust.h"
 
 #include <dirent.h>
@@ -408,11 +409,23 @@ static void judge_presence(struct verifying *v)
 	fault(v->faults, v->snapshot_count ? "journal: missing" : "journal and snapshots: missing");
 }
 
+/* What no start would work with is not read either. */
+static bool has_shape(const struct verifying *v, enum err *err)
+{
+	struct store_report found = {.rebuilt = false};
+	*err = v->order->served ? OK : shape_judge(v->order->place->dir_fd, &found);
+	if (*err != ERR_UNSUPPORTED) return !*err;
+	fault(v->faults, "%s", found.what);
+	*err = OK;
+	return false;
+}
+
 enum err verify_place(const struct verify_order *order, struct verify_report *report)
 {
 	struct verifying v = {.order = order, .report = report, .faults = &report->faults};
 	enum err         err;
 	*report = (struct verify_report){.seq = 0};
+	if (!has_shape(&v, &err)) return err;
 	v.dir = (struct journal_dir){
 	    .fd = openat(order->place->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	    .shard = order->place->shard,

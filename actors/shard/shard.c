@@ -10,6 +10,7 @@
 #include "schemas/mexico.h"
 #include "store/caretaker.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,9 @@ static enum err open_place(struct shard *shard, const struct options *options)
 	if (!err) err = datadir_lock_dir(shard->dir_fd, LOCK_WAIT_MS);
 	if (err) {
 		shard->told = true;
-		log_fatal("shard_locked", "place=%s code=%s", name, err_code(err));
+		log_fatal("shard_locked", "place=%s code=%s reason=\"%s\"", name, err_code(err),
+		          err == ERR_LOCKED ? "another process, or another shard, works there"
+		                            : strerror(errno));
 	}
 	return err;
 }

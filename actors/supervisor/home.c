@@ -31,7 +31,7 @@ static enum err take_lock(const char *dir, int dir_fd, struct home *home)
 	if (err == ERR_LOCKED)
 		log_fatal("locked", "data=\"%s\" reason=\"another stampede serves this directory\"", dir);
 	else if (err)
-		log_fatal("lock_failed", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
+		log_fatal("lock_failed", "data=\"%s\" file=lock error=\"%s\"", dir, strerror(errno));
 	return err;
 }
 
@@ -48,17 +48,24 @@ static enum err look_at_mode(const char *dir, int dir_fd)
 	return ERR_UNSUPPORTED;
 }
 
+static const char *why_no_key(enum err err)
+{
+	switch (err) {
+	case ERR_NOT_FOUND: return "missing: put back the one that was here, as from a backup";
+	case ERR_DAMAGED: return "not of 32 bytes";
+	case ERR_OTHER_KEY:
+		return "the identity names another key: put back the one whose sha256sum begins with wanted, "
+		       "or see "
+		       "stampede adopt --help";
+	default: return "cannot be read";
+	}
+}
+
 /* `identity` is NULL where there is none yet. */
 static enum err refuse_key(const char *dir, const struct identity *identity, enum err err)
 {
 	char        wanted[2 * MASTER_KEY_ID + 1];
-	const char *reason = err == ERR_NOT_FOUND
-	                         ? "missing: put back the one that was here, as from a backup"
-	                     : err == ERR_DAMAGED ? "not of 32 bytes"
-	                     : err == ERR_OTHER_KEY
-	                         ? "does not belong to this directory: put back the one whose "
-	                           "sha256sum begins with wanted, or see stampede adopt --help"
-	                         : "cannot be read";
+	const char *reason = why_no_key(err);
 
 	if (identity && identity->has_key_id) {
 		hex_text(identity->key_id, MASTER_KEY_ID, wanted);
@@ -102,8 +109,10 @@ static enum err read_identity(enum err (*read)(const char *, struct datadir *), 
 	}
 	if (err)
 		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
-		          err_code(err), err_message(err));
-	return err;
+		          err_code(err),
+		          err == ERR_IO || err == ERR_NOT_FOUND ? strerror(errno) : err_message(err));
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED
+	                            : err; /* a link that leads nowhere is no place for a new one */
 }
 
 /* Before anything is made beside it: the directory may be somebody else's. */
@@ -142,6 +151,16 @@ void home_undo(struct home *home, const char *dir)
 	if (home->datadir.fd >= 0) undo(home, dir, home->datadir.fd);
 }
 
+/* For sockets only: a restored directory may come without. */
+static enum err make_run(const char *dir, int dir_fd)
+{
+	if ((!mkdirat(dir_fd, "run", 0700) || errno == EEXIST) &&
+	    !faccessat(dir_fd, "run/.", W_OK | X_OK, AT_EACCESS))
+		return OK;
+	log_fatal("bad_data_directory", "data=\"%s\" file=run error=\"%s\"", dir, strerror(errno));
+	return ERR_IO;
+}
+
 enum err home_open(const char *dir, struct home *home)
 {
 	struct stat identity;
@@ -154,17 +173,13 @@ enum err home_open(const char *dir, struct home *home)
 		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
 		return ERR_IO;
 	}
-	if (fstatat(dir_fd, "identity", &identity, 0) < 0 && errno == ENOENT) {
+	if (fstatat(dir_fd, "identity", &identity, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
 		err = ERR_NOT_FOUND;
 		goto out;
 	}
-	if ((err = look_at_identity(dir)) || (err = take_lock(dir, dir_fd, home))) goto out;
-	/* Sockets only: a restored directory may come without. */
-	if (mkdirat(dir_fd, "run", 0700) < 0 && errno != EEXIST) {
-		log_fatal("bad_data_directory", "data=\"%s\" file=run error=\"%s\"", dir, strerror(errno));
-		err = ERR_IO;
+	if ((err = look_at_identity(dir)) || (err = take_lock(dir, dir_fd, home)) ||
+	    (err = make_run(dir, dir_fd)))
 		goto out;
-	}
 	err = open_identity(dir, &home->datadir);
 out:
 	if (err) undo(home, dir, dir_fd);
@@ -302,9 +317,9 @@ enum err home_await_orphans(const struct home *home)
 		       left_ms > 0)
 			left_ms -= 100;
 		if (err) {
-			log_fatal("shard_locked",
-			          "shard=%u code=%s reason=\"a shard of an earlier run is still alive\"", i,
-			          err_code(err));
+			log_fatal(
+			    "shard_locked", "shard=%u file=%s code=%s reason=\"%s\"", i, path, err_code(err),
+			    err == ERR_LOCKED ? "a shard of an earlier run is still alive" : strerror(errno));
 			return err;
 		}
 		close(lock_fd);

@@ -47,6 +47,8 @@ def disks():
 def on_small_disk(request, disks, new_service):
     """(service, disk), not started."""
     service = new_service(start=False, shards=1)
+    if request.param == "tmpfs":
+        service.expect_log("level=warn .*event=file_system kind=tmpfs")
     return service, disks(request.param, service.data)
 
 

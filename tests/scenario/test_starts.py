@@ -144,6 +144,7 @@ def small_disk(new_service):
     disks = []
 
     def mount(service, mib):
+        service.expect_log("level=warn .*event=file_system kind=tmpfs")
         disks.append(Disk("tmpfs", service.home / "disk", mib))
         try:
             return disks[-1].mount()

@@ -1,0 +1,280 @@
+"""What an operator can get wrong by hand in a data directory of two shards: parts in each other's places, parts of another
+directory, links, mounts, and entries of another kind.
+
+Each is refused with a line that names the entry, and not a byte changes in either shard; or it does no harm and all is served.
+Each is tried on a copy, whose tables must be made anew, and on a directory that was served where it is, whose tables are
+believed: a mistake must not be found only when tables are made anew, long after it was made.
+"""
+import os
+import re
+import shutil
+
+import places
+import pytest
+from disk import NotPermitted, run_quietly
+from origins import Origin, holds_everything
+from shop import Shop
+
+pytestmark = pytest.mark.plain
+
+
+@pytest.fixture(scope="module")
+def another():
+    """Another directory of as many shards."""
+    made = Origin(shards=2, runs=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def copied(origin_of_two, new_service):
+    return origin_of_two.copied(new_service)
+
+
+@pytest.fixture(params=["copied", "served"])
+def directory(request, copied):
+    if request.param == "served":
+        copied.start()
+        assert copied.stop() == 0
+    return copied
+
+
+def swap(*parts):
+    def change(service):
+        one, two = (places.shard(service, index).joinpath(*parts) for index in (0, 1))
+        aside = service.home / "aside"
+        one.rename(aside)
+        two.rename(one)
+        aside.rename(two)
+    return change
+
+
+def at(service, path):
+    return service.data / path
+
+
+def remove(path):
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+
+
+def link_away(path):
+    """It lies elsewhere, and a link leads there."""
+    def change(service):
+        target = service.home / "elsewhere"
+        at(service, path).rename(target)
+        at(service, path).symlink_to(target)
+    return change
+
+
+def replaced(path, by):
+    """Something of another kind in its place, or where nothing is: a function of the path."""
+    def change(service):
+        remove(at(service, path))
+        by(at(service, path))
+    return change
+
+
+def a_file(path):
+    path.write_text("x")
+
+
+def a_directory(path):
+    path.mkdir()
+
+
+def a_link_to_nothing(path):
+    path.symlink_to("/nothing/there")
+
+
+def a_pipe(path):
+    os.mkfifo(path)
+
+
+def copy_shard_0_over_1(service):
+    shutil.rmtree(places.shard(service, 1))
+    places.copy(places.shard(service, 0), places.shard(service, 1))
+
+
+def link_shard_1_to_0(service):
+    shutil.rmtree(places.shard(service, 1))
+    places.shard(service, 1).symlink_to("0")
+
+
+def add_a_segment_again(service):
+    last = int(places.segments(service)[-1].stem)
+    shutil.copy(places.used_segments(service)[0], places.shard(service) / "journal" / f"{last + 1:020d}.seg")
+
+
+REFUSED = {
+    "shards-swapped": (swap(), "another shard"),
+    "journals-swapped": (swap("journal"), "another shard"),
+    "a-shard-twice": (copy_shard_0_over_1, "another shard"),
+    "a-shard-linked-twice": (link_shard_1_to_0, "another shard"),
+    "a-segment-twice": (add_a_segment_again, "another shard, place"),
+    "shard-renamed": (lambda service: places.shard(service, 1).rename(places.shard(service, 2)), "shards/1"),
+    "identity-a-directory": (replaced("identity", a_directory), "file=identity .*Is a directory"),
+    "identity-a-dead-link": (replaced("identity", a_link_to_nothing), "file=identity .*No such file"),
+    "identity-a-pipe": (replaced("identity", a_pipe), "file=identity"),
+    "key-a-directory": (replaced("master.key", a_directory), "file=master.key"),
+    "key-a-dead-link": (replaced("master.key", a_link_to_nothing), "file=master.key .*missing"),
+    "key-a-pipe": (replaced("master.key", a_pipe), "file=master.key"),
+    "lock-a-directory": (replaced("lock", a_directory), "file=lock .*Is a directory"),
+    "run-a-file": (replaced("run", a_file), "file=run .*Not a directory"),
+    "run-a-dead-link": (replaced("run", a_link_to_nothing), "file=run .*No such file"),
+    "shard-a-file": (replaced("shards/1", a_file), "shards/1"),
+    "shard-a-dead-link": (replaced("shards/1", a_link_to_nothing), "shards/1"),
+    "shard-lock-a-directory": (replaced("shards/1/lock", a_directory), "shards/1/lock .*Is a directory"),
+    "shard-lock-a-dead-link": (replaced("shards/1/lock", a_link_to_nothing), "shards/1 .*No such file"),
+    "journal-a-file": (replaced("shards/1/journal", a_file), "index=1 .*journal is no directory"),
+    "snapshots-a-file": (replaced("shards/1/snapshots", a_file), "index=1 .*snapshots is no directory"),
+    "trust-a-directory": (replaced("shards/1/trust", a_directory), "index=1 .*trust is no file"),
+    "trust-a-pipe": (replaced("shards/1/trust", a_pipe), "index=1 .*trust is no file"),
+    "tables-a-file": (replaced("shards/1/db", a_file), "index=1 .*db is no directory"),
+    "tables-a-link": (link_away("shards/1/db"), "index=1 .*db is a link"),
+    "tables-a-dead-link": (replaced("shards/1/db", a_link_to_nothing), "index=1 .*db is a link"),
+    "tables-with-a-directory": (lambda service: at(service, "shards/1/db/lost+found").mkdir(), "index=1 .*db/lost.found is no file"),
+    "data-mdb-a-directory": (replaced("shards/1/db/data.mdb", a_directory), "index=1 .*db/data.mdb is no file"),
+    "data-mdb-a-pipe": (replaced("shards/1/db/data.mdb", a_pipe), "index=1 .*db/data.mdb is no file"),
+    "old-tables-a-file": (replaced("shards/1/db.old", a_file), "index=1 .*db.old is no directory"),
+    "new-tables-a-file": (replaced("shards/1/db.new", a_file), "index=1 .*db.new is no directory"),
+    "next-segment-a-directory": (replaced("shards/1/journal/next.tmp", a_directory), "index=1 .*journal/next.tmp is no file"),
+}
+
+
+def refuses(service, word):
+    """As places.refuses(), where both shards may have found the same."""
+    before = places.tree(service.data)
+    done = service.run(*service.command()[1:], data=False)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert places.difference(before, places.tree(service.data)) == []
+    named = [line for line in done.stderr.splitlines() if "level=fatal" in line and "event=start_failed" not in line]
+    assert len(named) in (1, 2) and len({line.split(" event=")[1] for line in named}) == 1, done.stderr
+    assert re.search(word, named[0]), f"{named[0]} does not name {word}"
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_mistake_is_refused(directory, what):
+    change, word = REFUSED[what]
+    change(directory)
+    refuses(directory, word)
+
+
+HARMLESS = {
+    "marks-swapped": swap("trust"),
+    "a-strangers-file": lambda service: a_file(at(service, "notes")),
+    "a-strangers-file-among-shards": lambda service: a_file(at(service, "shards/notes")),
+    "a-strangers-file-in-a-journal": lambda service: a_file(at(service, "shards/0/journal/00000000000000000001.seg.bak")),
+    "a-third-shard": lambda service: places.copy(places.shard(service, 1), at(service, "shards/2")),
+    "identity-a-link": link_away("identity"),
+    "key-a-link": link_away("master.key"),
+    "shards-a-link": link_away("shards"),
+    "shard-a-link": link_away("shards/1"),
+    "journal-a-link": link_away("shards/1/journal"),
+    "data-mdb-a-link": link_away("shards/1/db/data.mdb"),
+    "lost-found": lambda service: at(service, "lost+found").mkdir(),
+    "lost-found-among-shards": lambda service: at(service, "shards/lost+found").mkdir(),
+    "lost-found-in-a-shard": lambda service: at(service, "shards/1/lost+found").mkdir(),
+    "lost-found-in-a-journal": lambda service: at(service, "shards/1/journal/lost+found").mkdir(),
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_does_no_harm(origin_of_two, copied, what):
+    HARMLESS[what](copied)
+    holds_everything(origin_of_two, copied)
+
+
+def test_the_tables_of_two_shards_swapped(origin_of_two, directory):
+    """Those with more records than the journal beside them are refused, since they could be this shard's."""
+    shop = Shop(directory.start(), ("balance",))
+    for _ in range(200):  # one of the two shards is far ahead
+        shop.add(shop.create()["id"], 1)
+    shop.close()
+    assert directory.stop() == 0
+    swap("db")(directory)
+    refuses(directory, "db is not this shard's")
+    swap("db")(directory)
+    holds_everything(origin_of_two, directory)
+
+
+# Another directory's
+
+def test_another_directorys_identity(directory, another):
+    """The key does not go with it; nor, with its key too, do the journals."""
+    shutil.copy(another.service.data / "identity", at(directory, "identity"))
+    refuses(directory, "file=master.key code=OTHER_KEY")
+    shutil.copy(another.service.data / "master.key", at(directory, "master.key"))
+    refuses(directory, "belongs to another shard, place or data directory")
+
+
+def test_another_directorys_shard(directory, another):
+    shutil.rmtree(places.shard(directory, 1))
+    places.copy(places.shard(another.service, 1), places.shard(directory, 1))
+    refuses(directory, "index=1 .*belongs to another shard, place or data directory")
+
+
+# Mounts
+
+@pytest.fixture
+def mounts():
+    """mount(path, *options): a mount of its own there, taken away at the end."""
+    mounted = []
+
+    def mount(path, *options):
+        try:
+            run_quietly("mount", *options, path)
+        except NotPermitted as error:
+            pytest.skip(f"nothing can be mounted here: {error}")
+        mounted.append(path)
+
+    yield mount
+    for path in reversed(mounted):
+        run_quietly("umount", path)
+
+
+def read_only(mounts, path):
+    mounts(path, "--bind", path)
+    run_quietly("mount", "-o", "remount,bind,ro", path)
+
+
+@pytest.mark.parametrize("path, word", [
+    ("", "file=lock .*Read-only"), ("run", "file=run .*Read-only"), ("shards", "shards/0/lock .*Read-only"),
+    ("shards/0", "shards/0/lock .*Read-only"), ("shards/0/journal", "journal: Read-only"), ("shards/0/db", "db is a mount"),
+])
+def test_a_part_that_is_read_only(directory, mounts, path, word):
+    read_only(mounts, at(directory, path))
+    places.refuses(directory, word)
+
+
+@pytest.mark.parametrize("path, word", [
+    ("shards/0", "no journal"), ("shards/0/journal", "no journal"), ("shards/0/db", "db is a mount"),
+])
+def test_an_empty_disk_over_a_part(directory, mounts, path, word):
+    """What lies below is not seen: the right disk is not mounted."""
+    mounts(at(directory, path), "-t", "tmpfs", "tmpfs")
+    places.refuses(directory, word)
+
+
+@pytest.mark.parametrize("path", ["shards", "shards/0", "shards/0/journal"])
+def test_a_disk_of_its_own_for_a_part(origin_of_two, directory, mounts, path):
+    """In memory: which is told, wherever it is."""
+    kept = directory.home / "kept"
+    places.copy(at(directory, path), kept)
+    mounts(at(directory, path), "-t", "tmpfs", "-o", "mode=0700", "tmpfs")
+    for entry in kept.iterdir():
+        places.copy(entry, at(directory, path) / entry.name)
+    at(directory, path).joinpath("lost+found").mkdir()
+    directory.expect_log("level=warn .*event=file_system kind=tmpfs")
+    holds_everything(origin_of_two, directory)
+    assert any("kind=tmpfs" in line for line in directory.log_lines())
+    assert directory.stop() == 0
+
+
+# verify agrees
+
+@pytest.mark.parametrize("what", ["tables-a-link", "journal-a-file", "trust-a-pipe", "data-mdb-a-directory"])
+def test_verify_finds_the_mistake(directory, what):
+    change, word = REFUSED[what]
+    change(directory)
+    done = directory.run("verify")
+    assert done.returncode == 1 and word.removeprefix("index=1 .*") in done.stdout.replace("shard 1: ", ""), done
