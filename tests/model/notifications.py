@@ -151,8 +151,8 @@ class audience_put:
     def want(w, a, op, when):
         gone = [one for one in op["ids"] if one not in a.live]
         old = op["of"] is not None and w.thing(a, op["of"], "Audience")
-        if gone or old is None:  # a pass is named by its id
-            return Error(*((404, "RESOURCE_NOT_FOUND", field) for field in gone + ([None, "id"] if old is None else [])))
+        if gone or old is None:
+            return Error(*((404, "RESOURCE_NOT_FOUND", field) for field in ["pass_id"] * bool(gone) + ["audience_id"] * (old is None)))
         if old:
             return Printed({"audience_id": old.id})
         made = Audience(a)
