@@ -6,6 +6,7 @@
 #include "actors/roles.h"
 #include "actors/rt/environment.h"
 #include "actors/rt/log.h"
+#include "actors/rt/slices.h"
 #include "ops/cli/cli.h"
 #include "schemas/messages.h"
 
@@ -82,6 +83,7 @@ static int actor(int argc, char **argv)
 		snprintf(name, sizeof name, "stampede:%s", argv[0]);
 		prctl(PR_SET_NAME, name);
 		options.index = (int)index;
+		if (role_main == http_main || role_main == shard_main) short_slices();
 		status = role_main(&options);
 	}
 	options_free(&options);

@@ -1,0 +1,44 @@
+/* Short slices are the thread's that asks for them and of those that it makes. */
+#include "actors/rt/slices.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The calling thread's; 0: this kernel has no slices of a thread's own. */
+static uint64_t slice_ns(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t  nice;
+		uint32_t priority;
+		uint64_t runtime_ns, deadline_ns, period_ns;
+	} attr = {.size = sizeof attr};
+	cr_assert_eq(syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0), 0);
+	return attr.runtime_ns;
+}
+
+static void *note_slice(void *slice)
+{
+	*(uint64_t *)slice = slice_ns();
+	return NULL;
+}
+
+Test(slices, are_inherited_and_change_no_priority)
+{
+	pthread_t thread;
+	uint64_t  inherited;
+	int       before = getpriority(PRIO_PROCESS, 0);
+	if (slice_ns() == 0) cr_skip_test("before Linux 6.12");
+	cr_assert_neq(slice_ns(), SHORT_SLICE_NS);
+	short_slices();
+	cr_assert_eq(pthread_create(&thread, NULL, note_slice, &inherited), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(slice_ns(), SHORT_SLICE_NS);
+	cr_expect_eq(inherited, SHORT_SLICE_NS);
+	cr_expect_eq(getpriority(PRIO_PROCESS, 0), before);
+}
