@@ -1,11 +1,14 @@
 """Accounts that share a shard: what one asks for does not hold up another's lists."""
+import concurrent.futures
 import json
 import select
+import threading
 
 from shop import Shop
 
 LISTS = 30
 PASSES = 10
+WRITES = 200
 
 
 def ask_and_leave(shop, path):
@@ -38,4 +41,33 @@ def test_many_slow_lists_of_one_account_do_not_hold_up_another(new_service):
             assert (answer.status, answer.json["code"]) in ((503, "OVERLOADED"), (503, "SHARD_UNAVAILABLE")), answer
         client.close()
     for shop in (busy, other):
+        shop.close()
+
+
+def test_a_list_shows_what_was_answered_before_it_while_others_write(new_service):
+    """Another account's rows are applied and not committed all the time; those of its own a list waits for."""
+    service = new_service(shards=1)
+    own, other = Shop(service), Shop(service)
+    own.create("own")
+    other.create("other")
+    stop = threading.Event()
+
+    def keep_writing():
+        with service.client(other.key) as client:
+            while not stop.is_set():
+                client.post("/v1/passes/other/loyalty", {"balance_to_add": 1}).is_empty(202)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(keep_writing)
+        try:
+            for balance in range(1, WRITES + 1):
+                own.add("own", 1)
+                shown, total, _ = own.list()
+                assert (total, shown[0]["visible"]["points"]) == (1, balance)
+                again, _, _ = own.list(f"?q={balance}")
+                assert [entry["visible"]["points"] for entry in again] == [balance]
+        finally:
+            stop.set()
+        writing.result(30)
+    for shop in (own, other):
         shop.close()

@@ -1,5 +1,6 @@
 /* Turns of a shard's engine, with queues in place of the network, and a time that stands still. */
 #include "tests/fuzz/post.h"
+#include "tests/unit/patience.h"
 #include "tests/unit/support.h"
 
 #include "actors/rt/token.h"
@@ -14,13 +15,15 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum who { COMMAND_LINE, TIMER, NEXT_TIMER, WHO_COUNT };
 enum { QUICK_US = 1000000000, DEADLINE_US = 60000000, TURNS_MAX = 1000, SEGMENT_LARGE_BYTES = 8 << 20 };
 
 static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}, {1, "n"}};
 static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TIMER};
-static const struct account_id account = {{1, 2, 3}};
+static const struct account_id account = {{1, 2, 3}}, other = {{4, 5, 6}};
+static struct account_id       whom; /* of the next calls of the command line */
 static const mono_us           now = {1000000000};
 static struct place            place;
 static struct store           *store;
@@ -63,7 +66,7 @@ static msgpack_packer call(enum who who, enum message message, uint32_t argument
 	                    .message = message,
 	                    .deadline = {now.v + DEADLINE_US},
 	                    .has_account = who == COMMAND_LINE,
-	                    .account = account};
+	                    .account = whom};
 	frame_call(&calls[who], &head);
 	msgpack_packer packer = frame_out_packer(&calls[who]);
 	msgpack_pack_array(&packer, arguments);
@@ -154,11 +157,22 @@ static uint64_t read_letters(enum who who)
 	return epoch;
 }
 
+static void make_account(struct account_id id)
+{
+	static const uint8_t key_hash[32] = {7};
+	whom = id;
+	msgpack_packer packer = call(COMMAND_LINE, MSG_ACCOUNT_CREATE, ARGS_ACCOUNT_CREATE);
+	pack_text(&packer, "Shop");
+	msgpack_pack_nil(&packer);
+	msgpack_pack_nil(&packer);
+	msgpack_pack_bin(&packer, sizeof key_hash);
+	msgpack_pack_bin_body(&packer, key_hash, sizeof key_hash);
+}
+
 /* An account with a template. */
 static void begin(void)
 {
-	static const uint8_t key_hash[32] = {7};
-	struct store_report  report;
+	struct store_report report;
 	place_make(&place);
 	struct store_place at = shop_place(&place, true);
 	at.quick_sync_us = QUICK_US;
@@ -173,13 +187,8 @@ static void begin(void)
 	hello(COMMAND_LINE);
 	hello(TIMER);
 	turn();
-	msgpack_packer packer = call(COMMAND_LINE, MSG_ACCOUNT_CREATE, ARGS_ACCOUNT_CREATE);
-	pack_text(&packer, "Shop");
-	msgpack_pack_nil(&packer);
-	msgpack_pack_nil(&packer);
-	msgpack_pack_bin(&packer, sizeof key_hash);
-	msgpack_pack_bin_body(&packer, key_hash, sizeof key_hash);
-	packer = call(COMMAND_LINE, MSG_TEMPLATE_PUT, ARGS_TEMPLATE_PUT);
+	make_account(account);
+	msgpack_packer packer = call(COMMAND_LINE, MSG_TEMPLATE_PUT, ARGS_TEMPLATE_PUT);
 	pack_json(&packer, "{\"name\":\"Card\",\"loyalty_type\":\"none\",\"fields\":[{\"key\":\"holder\","
 	                   "\"type\":\"text\"}]}");
 	send_calls(COMMAND_LINE);
@@ -335,15 +344,68 @@ Test(engine_turns, do_nothing_whose_answer_has_no_room)
 	cr_expect_gt(store_decided_seq(store), seq);
 }
 
+static void ask_for_list(struct account_id of)
+{
+	whom = of;
+	msgpack_packer packer = call(COMMAND_LINE, MSG_DELIVERY_LIST, ARGS_DELIVERY_LIST);
+	msgpack_pack_nil(&packer);
+	send_calls(COMMAND_LINE);
+	turn();
+}
+
 Test(engine_turns, refuse_a_list_while_nothing_is_received)
 {
 	struct session *session = session_find(&engine->sessions, &peers[COMMAND_LINE]);
 	window_add(session->window, SESSION_LIST_BYTES);
 	session->window->full_since = now.v - ANSWERS_STALL_MS * US_PER_MS;
-	(void)call(COMMAND_LINE, MSG_DELIVERY_LIST, ARGS_DELIVERY_LIST);
-	msgpack_packer packer = frame_out_packer(&calls[COMMAND_LINE]);
-	msgpack_pack_nil(&packer);
+	ask_for_list(account);
+	cr_expect_eq(the_reply(COMMAND_LINE).err, ERR_OVERLOADED);
+}
+
+/* Lists and commits --------------------------------------------------------------------------------------- */
+
+/* A reader's answer to the last call. */
+static bool is_answered(void)
+{
+	for (int i = 0; i < patience_ms(5000); i++) {
+		turn();
+		if (the_reply(COMMAND_LINE).id == asked) return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+Test(engine_turns, commit_for_a_list_only_what_is_of_its_account)
+{
+	cr_assert_not(store_is_committed(store), "the account is new");
+	ask_for_list(account);
+	cr_expect(store_is_committed(store), "the list is to show it");
+	cr_expect(is_answered());
+	make_account(other);
 	send_calls(COMMAND_LINE);
 	turn();
-	cr_expect_eq(the_reply(COMMAND_LINE).err, ERR_OVERLOADED);
+	cr_assert_eq(the_reply(COMMAND_LINE).err, OK);
+	ask_for_list(account);
+	cr_expect(is_answered());
+	cr_expect_not(store_is_committed(store), "the other account's rows were not waited for");
+	ask_for_list(other);
+	cr_expect(store_is_committed(store));
+	cr_expect(is_answered());
+}
+
+Test(engine_turns, charge_an_account_for_its_large_answers)
+{
+	struct result small = {.has_account = true, .account = account}, large = small,
+	              nobodys = {.has_account = false};
+	small.frame.size = 1000;
+	large.frame.size = nobodys.frame.size = 1000000;
+	turns_heard(&engine->turns, other, now);
+	turns_heard(&engine->turns, account, now);
+	engine_charge_result(engine, &small);
+	engine_charge_result(engine, &nobodys);
+	cr_expect_not(turns_defer(&engine->turns, account, now));
+	engine_charge_result(engine, &large);
+	cr_expect(turns_defer(&engine->turns, account, now));
+	ask_for_list(account);
+	cr_expect_eq(engine->turns.count, 1, "its lists wait for their turn too");
 }

@@ -219,6 +219,7 @@ static enum err save(struct engine *engine, struct request *request)
 	}
 	if (request->account)
 		*account_ledger(&engine->accounts, request->call->account) = request->ledger_last;
+	uncommitted_saw(&engine->uncommitted, &engine->writes);
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
 	account_saw(&engine->accounts, &engine->writes, view);
 	numbers_saw(&engine->numbers, &engine->writes);
@@ -249,11 +250,16 @@ static enum err handle_once(struct engine *engine, struct request *request, stru
 	return once_end(request, outcome, &once);
 }
 
-/* Hands it to a reader, unless there has been no room for such an answer for a while. */
-static enum err give_to_reader(struct engine *engine, const struct session *session, const struct call *call)
+/* Hands it to a reader, unless there has been no room for such an answer for a while. It waits for a commit only if one would
+ * show it more of its account. */
+static enum err give_to_reader(struct engine *engine, const struct session *session, const struct call *call,
+                               struct view *view)
 {
 	if (window_is_stalled(session->window, REPLY_PART_BYTES_MAX, engine->now)) return ERR_OVERLOADED;
-	enum err err = readers_add(engine->readers, session, call, engine->service_now);
+	const struct lender lender = {&engine->accounts, view};
+	bool     at_once = call->has_account && !uncommitted_has(&engine->uncommitted, call->account);
+	enum err err = readers_add(engine->readers, session, call, engine->service_now,
+	                           at_once ? &lender : NULL);
 	return err ? err : ERR_PARKED;
 }
 
@@ -281,7 +287,8 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	enum err err = enter(engine, session, call, &request, outcome);
 	if (err || (err = check_ranges(call, outcome))) return err;
 	if ((err = check_texts(session, call, outcome))) return err;
-	if (message_row(call->message)->effect == EFFECT_SCAN) return give_to_reader(engine, session, call);
+	if (message_row(call->message)->effect == EFFECT_SCAN)
+		return give_to_reader(engine, session, call, request.view);
 	if (message_row(call->message)->effect == EFFECT_WRITE &&
 	    !session_fits(session, WINDOW_WRITE, ANSWER_RESERVED_BYTES))
 		return ERR_OVERLOADED;
@@ -326,7 +333,7 @@ static void tell_late(const struct call *call, mono_us now)
 	         (const char *)call->request_id.at);
 }
 
-static enum err decide(struct engine *engine, struct session *session, struct call *call, bool prepared)
+enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call, bool prepared)
 {
 	char           text[REASON_TEXT];
 	struct outcome outcome = {.payload = &engine->payload, .text = text};
@@ -346,19 +353,6 @@ static enum err decide(struct engine *engine, struct session *session, struct ca
 		outcome.flags |= REPLY_MORE;
 	engine_answer(engine, session, call, err, &outcome);
 	return OK;
-}
-
-enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call)
-{
-	return decide(engine, session, call, false);
-}
-
-enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call)
-{
-	struct session *session = session_find(&engine->sessions, peer);
-	if (!session)
-		return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
-	return decide(engine, session, call, true);
 }
 
 enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,

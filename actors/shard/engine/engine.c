@@ -309,9 +309,10 @@ static enum err commit(struct engine *engine, bool idle)
 	if (due && !store_is_committed(store)) {
 		enum err err = store_commit(store);
 		if (err) return err;
+		uncommitted_clear(&engine->uncommitted);
 	}
-	if (store_is_committed(store))
-		readers_release(engine->readers, &engine->accounts, store_view(store, NULL, &engine->arena));
+	const struct lender lender = {&engine->accounts, store_view(store, NULL, &engine->arena)};
+	if (store_is_committed(store)) readers_release(engine->readers, &lender);
 	return OK;
 }
 
@@ -320,6 +321,7 @@ static void send_results(struct engine *engine)
 	struct result *result;
 	while ((result = readers_next(engine->readers))) {
 		struct session *session = session_find(&engine->sessions, &result->peer);
+		engine_charge_result(engine, result);
 		if (!session || session->window != result->window)
 			window_drop(result->window,
 			            result->frame.size); /* the session that asked has ended */

@@ -12,6 +12,7 @@
 #include "actors/shard/engine/service_clock.h"
 #include "actors/shard/engine/session.h"
 #include "actors/shard/engine/turns.h"
+#include "actors/shard/engine/uncommitted.h"
 #include "store/store.h"
 
 /* The shard's engine: takes frames in, decides their calls one after the other, saves, and lets answers leave
@@ -44,8 +45,9 @@ struct engine {
 	wall_us service_now;
 	mono_us
 	    mend_again_at; /* damaged tables end the process, so that they are made anew; not before this */
-	unsigned open_commands; /* decided since the open record was begun */
-	dur_us   spent;         /* time of the processor, as it was last looked at */
+	unsigned           open_commands; /* decided since the open record was begun */
+	struct uncommitted uncommitted;
+	dur_us             spent; /* time of the processor, as it was last looked at */
 
 	/* Deliveries: what is due, and the timer's question for it. */
 	struct delivery_queue deliveries;
@@ -92,13 +94,16 @@ must_check enum err engine_decide(struct engine *engine, struct session *session
 must_check enum err engine_begin_turns(struct engine *engine);
 must_check enum err engine_end_turns(struct engine *engine, bool *more);
 
-/* decide.c: the call, answered now, later, or never (its peer has gone). */
-must_check enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call);
+/* A reader's answer is about to leave: its account owes for it. */
+void engine_charge_result(struct engine *engine, const struct result *result);
+/* The same as engine_decide() for a call that was parked, and comes again. */
+must_check enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call);
+
+/* decide.c: the call, answered now, later, or never (its peer has gone). `prepared`: it was parked, and comes again. */
+must_check enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call,
+                                      bool prepared);
 void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
                    const struct outcome *outcome);
-
-/* The same for a call that was parked, and comes again. */
-must_check enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call);
 
 /* What the shard does by itself: *answer is the handler's error, the return value is fatal. */
 must_check enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,

@@ -1,6 +1,6 @@
 /* The reading side of a shard.
  *
- * Life of a job: made by readers_add() (writer), listed as held; readers_release() moves the held ones to the
+ * Life of a job: made by readers_add() (writer), and queued, or listed as held; readers_release() moves the held ones to the
  * queue; a reader takes the first whose account no other reader is at work for, so that no account's long lists hold
  * up another's, opens a snapshot, runs the handler, seals each part as a frame of its own and puts
  * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
@@ -20,6 +20,10 @@
 /* Lists of accounts have all but the first: what the shard as a whole is asked, renderings of deliveries above all, never
  * waits for long lists. */
 enum { READER_THREADS = 3, PAYLOAD_KEPT_BYTES = 256 << 10 };
+
+/* A reader waits for room for the whole of what it puts: the largest image, or a part of a list with one item beyond. */
+_Static_assert((int)SESSION_LIST_BYTES > (int)IMAGE_BYTES_MAX + (int)REPLY_PART_BYTES_MAX,
+               "an image never fits");
 
 struct job {
 	struct peer      peer;
@@ -99,6 +103,8 @@ static void put_result(struct answer *answer)
 	result->frame = answer->out.bytes;
 	answer->out = (struct frame_out){.count = 0};
 	result->peer = answer->job->peer;
+	result->has_account = answer->job->kept.call.has_account;
+	result->account = answer->job->kept.call.account;
 	result->window = window_share(answer->job->window);
 	pthread_mutex_lock(&answer->readers->mutex);
 	*answer->readers->done_last = result;
@@ -302,8 +308,23 @@ static bool is_full_for(const struct readers *readers, const struct call *call)
 	return has_its_share(readers, call);
 }
 
+static void hold(struct readers *readers, struct job *job)
+{
+	*readers->held_last = job;
+	readers->held_last = &job->next;
+}
+
+static void begin(struct readers *readers, struct job *job, struct job **last)
+{
+	pthread_mutex_lock(&readers->mutex);
+	*readers->last = job;
+	readers->last = last;
+	pthread_cond_broadcast(&readers->work);
+	pthread_mutex_unlock(&readers->mutex);
+}
+
 enum err readers_add(struct readers *readers, const struct session *session, const struct call *call,
-                     wall_us now)
+                     wall_us now, const struct lender *at_once)
 {
 	pthread_mutex_lock(&readers->mutex);
 	bool full = is_full_for(readers, call);
@@ -321,8 +342,12 @@ enum err readers_add(struct readers *readers, const struct session *session, con
 	job->peer = session->peer;
 	job->window = window_share(session->window);
 	job->now = now;
-	*readers->held_last = job;
-	readers->held_last = &job->next;
+	if (!at_once) {
+		hold(readers, job);
+		return OK;
+	}
+	lend_accounts(at_once->accounts, at_once->view, &job->kept.call, &job->lent);
+	begin(readers, job, &job->next);
 	return OK;
 }
 
@@ -336,16 +361,12 @@ bool readers_waiting(const struct readers *readers)
 	return readers->held != NULL;
 }
 
-void readers_release(struct readers *readers, struct account_cache *accounts, struct view *view)
+void readers_release(struct readers *readers, const struct lender *lender)
 {
 	if (!readers->held) return;
-	for (struct job *job = readers->held; job && accounts; job = job->next)
-		lend_accounts(accounts, view, &job->kept.call, &job->lent);
-	pthread_mutex_lock(&readers->mutex);
-	*readers->last = readers->held;
-	readers->last = readers->held_last;
-	pthread_cond_broadcast(&readers->work);
-	pthread_mutex_unlock(&readers->mutex);
+	for (struct job *job = readers->held; job && lender; job = job->next)
+		lend_accounts(lender->accounts, lender->view, &job->kept.call, &job->lent);
+	begin(readers, readers->held, readers->held_last);
 	readers->held = NULL;
 	readers->held_last = &readers->held;
 }
@@ -398,7 +419,7 @@ void readers_close(struct readers **readers_p)
 	struct readers *readers = *readers_p;
 	struct result  *result;
 	if (!readers) return;
-	readers_release(readers, NULL, NULL);
+	readers_release(readers, NULL);
 	pthread_mutex_lock(&readers->mutex);
 	readers->stopping = true;
 	pthread_cond_broadcast(&readers->work);

@@ -10,7 +10,7 @@ static bool takes_turns(const struct session *session, const struct call *call)
 {
 	const struct message_row *row = message_row(call->message);
 	bool                      asks = session->role == ROLE_HTTP || session->role == ROLE_CLI;
-	return asks && call->has_account && row->receiver == ROLE_SHARD && row->effect != EFFECT_SCAN;
+	return asks && call->has_account && row->receiver == ROLE_SHARD;
 }
 
 /* In processor's time, if it seems to be long: the process may have been off the processor. */
@@ -26,22 +26,45 @@ static dur_us cost_since(struct engine *engine, mono_us begun, size_t bytes)
 	return (dur_us){cost + (int64_t)bytes * TURN_BYTE_NS / 1000};
 }
 
-static enum err decide(struct engine *engine, struct session *session, struct call *call)
+static dur_us cost_of_answer(size_t bytes)
 {
-	size_t   bytes = store_open_bytes(engine->store);
-	mono_us  begun = time_mono();
-	enum err err = engine_decide_now(engine, session, call);
+	return (dur_us){(int64_t)bytes * TURN_ANSWER_BYTE_NS / 1000};
+}
+
+static enum err decide(struct engine *engine, struct session *session, struct call *call, bool prepared)
+{
+	size_t  bytes = store_open_bytes(engine->store);
+	mono_us begun = time_mono();
+	buffer_clear(&engine->payload);
+	enum err err = engine_decide_now(engine, session, call, prepared);
 	size_t   after = store_open_bytes(engine->store);
-	turns_charge(&engine->turns, call->account,
-	             cost_since(engine, begun, after > bytes ? after - bytes : 0), engine->now);
+	dur_us   cost = cost_since(engine, begun, after > bytes ? after - bytes : 0);
+	cost.v += cost_of_answer(engine->payload.size).v;
+	turns_charge(&engine->turns, call->account, cost, engine->now);
 	return err;
+}
+
+enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call)
+{
+	struct session *session = session_find(&engine->sessions, peer);
+	if (!session)
+		return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
+	return takes_turns(session, call) ? decide(engine, session, call, true)
+	                                  : engine_decide_now(engine, session, call, true);
+}
+
+void engine_charge_result(struct engine *engine, const struct result *result)
+{
+	if (!result->has_account) return;
+	turns_charge(&engine->turns, result->account, cost_of_answer(result->frame.size), engine->now);
 }
 
 enum err engine_decide(struct engine *engine, struct session *session, struct call *call)
 {
-	if (!takes_turns(session, call)) return engine_decide_now(engine, session, call);
+	if (!takes_turns(session, call)) return engine_decide_now(engine, session, call, false);
 	turns_heard(&engine->turns, call->account, engine->now);
-	if (!turns_defer(&engine->turns, call->account, engine->now)) return decide(engine, session, call);
+	if (!turns_defer(&engine->turns, call->account, engine->now))
+		return decide(engine, session, call, false);
 	return turns_keep(&engine->turns, &session->peer, call);
 }
 
@@ -54,7 +77,7 @@ static enum err take_turns(struct engine *engine)
 	while (!err && engine_has_room(engine) && time_mono().v - begun.v < TURNS_US &&
 	       (turn = turns_take(&engine->turns, engine->now))) {
 		struct session *session = session_find(&engine->sessions, &turn->peer);
-		if (session) err = decide(engine, session, &turn->kept.call);
+		if (session) err = decide(engine, session, &turn->kept.call, false);
 		turn_free(&turn);
 	}
 	return err;

@@ -5,15 +5,17 @@
 /* Turns of accounts at the writer, so that what is heavy for it holds up its own account and no other. An account one of
  * whose commands was heavy owes time: while others ask too, its further calls are kept until that has passed, which leaves the
  * others two thirds of the time of writer and disk, however many accounts are heavy at once. With nobody else there, nobody
- * waits. A call that is about no account, or that a reader answers, is none of this.
+ * waits. What a reader answers costs what its bytes do. A call that is about no account is none of this.
  * Units: microseconds, of the turn's clock. The writer's. */
 enum {
-	TURN_HEAVY_US = 300,    /* of a command: some twenty deltas; less is never owed */
+	TURN_HEAVY_US = 100,    /* of a command: some seven deltas; less is never owed */
 	TURN_SHARE = 3,         /* times its cost, an account owes */
 	TURN_OWED_US = 500000,  /* at most: a call waits no longer for its first turn */
 	TURN_OTHERS_US = 50000, /* since another account was heard: it is still there */
 	TURN_BYTE_NS = 8,       /* of a byte that is journalled, on its way to the disk */
-	DEBTORS_MAX = 64,       /* accounts; those beyond are as light ones */
+	TURN_ANSWER_BYTE_NS =
+	    4,            /* of a byte of an answer, on its way through the writer and the HTTP thread */
+	DEBTORS_MAX = 64, /* accounts; those beyond are as light ones */
 };
 
 struct turn {
