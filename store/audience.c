@@ -48,6 +48,12 @@ enum err audience_row_get(struct view *view, struct account_id account, struct u
 	return err ? err : audience_read(value, row);
 }
 
+enum err audience_row_exists(struct view *view, struct account_id account, struct uuid id)
+{
+	struct row_key key = key_uuid(account, id);
+	return view_exists(view, TABLE_AUDIENCE, key_span(&key));
+}
+
 enum err audience_row_put(struct view *view, struct account_id account, const struct audience *row)
 {
 	struct row_key key = key_uuid(account, row->id);

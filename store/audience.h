@@ -17,6 +17,8 @@ struct audience {
 
 must_check enum err audience_row_get(struct view *view, struct account_id account, struct uuid id,
                                      struct audience *row);
+/* OK or ERR_NOT_FOUND, whatever its size. */
+must_check enum err audience_row_exists(struct view *view, struct account_id account, struct uuid id);
 must_check enum err audience_row_put(struct view *view, struct account_id account,
                                      const struct audience *row);
 

@@ -314,6 +314,13 @@ enum err view_get(struct view *view, enum table table, struct span key, struct s
 	return OK;
 }
 
+enum err view_exists(struct view *view, enum table table, struct span key)
+{
+	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
+	if (write) return write->kind == WRITE_DEL ? ERR_NOT_FOUND : OK;
+	return row_exists(view, table, key);
+}
+
 static enum err move(struct view *view, enum table table, MDB_val *key, MDB_cursor_op op,
                      struct view_row *row)
 {

@@ -196,6 +196,14 @@ enum err db_apply(struct db *db, const struct write *write, bool verified)
 	return ERR_UNSUPPORTED;
 }
 
+enum err row_exists(struct view *view, enum table table, struct span key)
+{
+	struct part_key part;
+	struct span     row;
+	bool            parted = table_kind(table) == KIND_PARTED;
+	return row_get(view, table, parted ? part_key(&part, key, 0) : key, &row);
+}
+
 enum err row_get_whole(struct view *view, enum table table, struct span key, struct span *value)
 {
 	return table_kind(table) == KIND_PARTED ? parted_get(view, table, key, value)

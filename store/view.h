@@ -10,6 +10,8 @@
 struct view;
 
 must_check enum err view_get(struct view *view, enum table table, struct span key, struct span *value);
+/* OK: there is a value. Of one in several parts only the first is read. */
+must_check enum err view_exists(struct view *view, enum table table, struct span key);
 
 struct view_row {
 	struct span key, value;

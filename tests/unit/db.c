@@ -92,8 +92,10 @@ Test(db, parted_values_of_every_size_come_back_whole)
 		cr_expect(holds(TABLE_BODY, key_span(&key), value), "%zu bytes, uncommitted", sizes[i]);
 		cr_expect_eq(raw_rows("body"), parts_of(sizes[i]), "%zu bytes", sizes[i]);
 		cr_expect(holds(TABLE_BODY, key_span(&key), value), "%zu bytes", sizes[i]);
+		cr_expect_eq(view_exists(s.view, TABLE_BODY, key_span(&key)), OK);
 		cr_assert_eq(apply(WRITE_DEL, TABLE_BODY, key_span(&key), value), OK);
 		cr_expect_not(holds(TABLE_BODY, key_span(&key), value));
+		cr_expect_eq(view_exists(s.view, TABLE_BODY, key_span(&key)), ERR_NOT_FOUND);
 		cr_expect_eq(raw_rows("body"), 0, "%zu bytes leave something behind", sizes[i]);
 	}
 }
@@ -204,9 +206,11 @@ Test(db, staged_writes_lie_over_the_rows)
 	cr_assert_eq(view_get(s.view, TABLE_HOT, key, &got), OK);
 	cr_expect(span_is(got, "STored"));
 	cr_assert_eq(view_get(s.view, TABLE_BODY, parted, &got), OK);
+	cr_expect_eq(view_exists(s.view, TABLE_BODY, parted), OK);
 	cr_expect(span_is(got, "short"));
 	cr_assert_eq(write_del(&s.staged, TABLE_HOT, key), OK);
 	cr_expect_eq(view_get(s.view, TABLE_HOT, key, &got), ERR_NOT_FOUND);
+	cr_expect_eq(view_exists(s.view, TABLE_HOT, key), ERR_NOT_FOUND);
 	cr_assert_eq(write_patch(&s.staged, TABLE_TALLY, key, 0, span_str("x")), OK);
 	cr_expect_eq(view_get(s.view, TABLE_TALLY, key, &got), ERR_NOT_FOUND); /* a patch of nothing */
 	s.staged = writes_none(&s.arena);

@@ -3,6 +3,8 @@
 #include "schemas/api/audience.h"
 #include "schemas/fold.h"
 #include "store/audience.h"
+#include "store/keys.h"
+#include "store/status.h"
 
 #include <stdlib.h>
 
@@ -10,6 +12,39 @@ static int compare(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 	return *x < *y ? -1 : *x > *y;
+}
+
+/* Which is the first of the passes named that does not live? */
+static enum err blame_missing(struct request *request, struct outcome *outcome, const msgpack_object *ids)
+{
+	for (uint32_t i = 0; i < ids->via.array.size; i++) {
+		struct hot_at pass;
+		struct span   pass_id = arg_span(&ids->via.array.ptr[i]);
+		enum err      err = pass_find(request, pass_id, false, &pass);
+		if (err) return blame_id(outcome, err, "pass_id", CAUSE_PASS_UNKNOWN, pass_id);
+	}
+	return ERR_DAMAGED; /* HOT and STATUS do not agree */
+}
+
+/* Are any of these rising numbers of deleted passes? Statuses lie side by side: a row tells of many, where each would have to be
+ * looked up by itself in HOT. */
+static enum err find_deleted(struct request *request, const struct audience *row, bool *found)
+{
+	struct span statuses = span_of(NULL, 0);
+	uint32_t    have = UINT32_MAX;
+	*found = false;
+	for (uint32_t i = 0; i < row->count && !*found; i++) {
+		uint32_t need = row->passes[i] / STATUS_PASSES;
+		if (need != have) {
+			struct row_key key = key_u32(request->account->id, need);
+			enum err       err = view_get(request->view, TABLE_STATUS, key_span(&key), &statuses);
+			if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+			if (!status_row_is_whole(statuses)) return ERR_DAMAGED;
+			have = need;
+		}
+		*found = statuses.at[row->passes[i] % STATUS_PASSES] & STATUS_DELETED;
+	}
+	return OK;
 }
 
 /* The numbers of the passes that are named, rising, each once. */
@@ -22,17 +57,17 @@ static enum err take_passes(struct request *request, struct outcome *outcome, st
 	uint32_t *numbers = arena_take(view_arena(request->view), count * sizeof *numbers);
 	if (!numbers) return ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < count; i++) {
-		struct hot_at pass;
-		struct span   pass_id = arg_span(&ids->via.array.ptr[i]);
-		enum err      err = pass_find(request, pass_id, false, &pass);
-		if (err) return blame_id(outcome, err, "pass_id", CAUSE_PASS_UNKNOWN, pass_id);
-		numbers[i] = pass.number;
+		enum err err = pass_number(request, arg_span(&ids->via.array.ptr[i]), &numbers[i]);
+		if (err == ERR_RESOURCE_NOT_FOUND) return blame_missing(request, outcome, ids);
+		if (err) return err;
 	}
 	qsort(numbers, count, sizeof *numbers, compare);
 	for (uint32_t i = 0; i < count; i++)
 		if (i == 0 || numbers[i] != numbers[row->count - 1]) numbers[row->count++] = numbers[i];
 	row->passes = numbers;
-	return OK;
+	bool     is_deleted;
+	enum err err = find_deleted(request, row, &is_deleted);
+	return !err && is_deleted ? blame_missing(request, outcome, ids) : err;
 }
 
 /* The one that is to be replaced, if one is. */

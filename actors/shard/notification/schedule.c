@@ -16,12 +16,11 @@ static enum err take_pass(struct request *request, struct notification *row)
 
 static enum err take_audience(struct request *request, struct notification *row)
 {
-	struct audience audience;
-	struct span     id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
-	enum err        err = ERR_NOT_FOUND;
+	struct span id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
+	enum err    err = ERR_NOT_FOUND;
 	row->to_audience = true;
 	if (uuid_read(id, &row->audience))
-		err = audience_row_get(request->view, request->account->id, row->audience, &audience);
+		err = audience_row_exists(request->view, request->account->id, row->audience);
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 

@@ -65,11 +65,10 @@ static enum err make_plan(struct request *request, struct plan *plan)
 static enum err has_recipient(struct request *request, struct account_id account,
                               const struct notification *row, bool *has)
 {
-	struct audience audience;
-	struct hot_at   pass;
+	struct hot_at pass;
 	*has = false;
 	if (row->to_audience) {
-		enum err err = audience_row_get(request->view, account, row->audience, &audience);
+		enum err err = audience_row_exists(request->view, account, row->audience);
 		*has = !err;
 		return err == ERR_NOT_FOUND ? OK : err;
 	}

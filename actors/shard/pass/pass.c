@@ -31,12 +31,18 @@ static enum err find_number(struct request *request, struct span pass_id, uint32
 	return OK;
 }
 
+enum err pass_number(struct request *request, struct span pass_id, uint32_t *number)
+{
+	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = find_number(request, pass_id, number);
+	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+}
+
 enum err pass_find(struct request *request, struct span pass_id, bool or_deleted, struct hot_at *pass)
 {
 	uint32_t number;
-	if (!pass_id_is_valid(pass_id)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = find_number(request, pass_id, &number);
-	if (err) return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	enum err err = pass_number(request, pass_id, &number);
+	if (err) return err;
 	err = hot_get(request->view, request->account->id, number, pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	return pass->now.flags & HOT_DELETED && !or_deleted ? ERR_RESOURCE_NOT_FOUND : OK;

@@ -12,6 +12,9 @@ _Static_assert((int)PASS_STATUSES == (int)HOT_COUNT_DELETED, "a hot row counts p
 
 const char *pass_status_text(unsigned status);
 
+/* The number of the newest pass with this id, which may be deleted. As pass_find() otherwise. */
+must_check enum err pass_number(struct request *request, struct span pass_id, uint32_t *number);
+
 /* The pass that holds `pass_id` now; with `or_deleted` else the one deleted last.
  * Errors: ERR_RESOURCE_NOT_FOUND. A range read: before the command's first write. */
 must_check enum err pass_find(struct request *request, struct span pass_id, bool or_deleted,
