@@ -209,7 +209,7 @@ enum {
 	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of answers not yet received, per session; OVERLOADED */
 	/* likewise, of lists and of what else readers answer: they wait for room, but not longer than ANSWERS_STALL_MS
 	 * without any; OVERLOADED */
-	SESSION_LIST_BYTES = 8 << 20,
+	SESSION_LIST_BYTES = 4 << 20,
 	ANSWERS_STALL_MS = 500,
 	/* bytes of answers that a shard holds for all processes that stay, and for all commands; no session gets more than
 	 * twice what is left of it; OVERLOADED */
@@ -238,7 +238,7 @@ enum {
 	FRAME_CALLS_FULL = 64,
 	BATCH_BYTES_MAX = 1 << 20,  /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 128,   /* records applied before LMDB commits */
-	COMMIT_BYTES_MAX = 4 << 20, /* bytes of records before it commits: large values are many pages */
+	COMMIT_BYTES_MAX = 1 << 20, /* bytes of records before it commits: large values are many pages */
 	COMMIT_ROWS_MAX = 512,      /* different rows written (about dirty pages) before LMDB commits */
 	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is taken */
 	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer need not look up, 64 bytes each */
@@ -248,7 +248,7 @@ enum {
 	CLEAN_STEP_MS = 20,       /* between two of its steps, */
 	CLEAN_REST_MS = 10000,    /* and between two rounds in which nothing was due */
 	ERASED_ID_KEPT_DAYS = 30, /* of service time: so long a second erasure of an id is known as one */
-	REPLY_PART_BYTES_MAX = 1 << 20, /* bytes; a longer list goes out in parts */
+	REPLY_PART_BYTES_MAX = 256 << 10, /* bytes; a longer list goes out in parts */
 	LIST_BYTES_MAX =
 	    64 << 20, /* bytes of a list without pages: what it may take of ANSWERS_BYTES_MAX; OVERLOADED */
 	ANSWERS_WAITING_BYTES_MAX =

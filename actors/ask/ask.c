@@ -26,6 +26,7 @@ enum {
 	/* A frame this large leaves early. With one call of at most as many items on top it stays within what
 	 * the callee takes as one message: no item is smaller than a byte. */
 	FRAME_FULL_BYTES = FRAME_NODES_MAX / 2,
+	PUMP_BYTES_MAX = 256 << 10, /* of letters in a turn, and the one beyond */
 	/* What had arrived when a session ended is read first; credits keep it below this many messages. */
 	DRAIN_MAX = SESSION_CREDIT_COMMANDS * 2,
 };
@@ -457,10 +458,11 @@ static void follow_link(struct ask *ask, mono_us now)
 	}
 }
 
-/* true when the budget ran out first, or a session ended: there may be more. */
+/* true when the budget ran out first, or a session ended: there may be more. Large answers leave time for what else came. */
 static bool take_letters(struct ask *ask, mono_us now, unsigned budget)
 {
-	for (; budget > 0; budget--) {
+	const uint64_t begun = ask->flow.taken;
+	for (; budget > 0 && ask->flow.taken - begun < PUMP_BYTES_MAX; budget--) {
 		enum arrival arrival = take_letter(ask);
 		/* The callee hears what was received with what is to be sent anyway, or by a frame of no calls. */
 		if (ask->state == ASK_UP && flow_is_due(&ask->flow)) send_calls(ask);

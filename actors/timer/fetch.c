@@ -3,8 +3,7 @@
  *   FETCH ─▶ egress ─▶ is it a PNG? ─▶ IMAGE_PUT, one part after the other ─▶ IMAGE_NAME ─▶ the answer to FETCH
  *
  * What is wrong for good is told as IMAGE_REFUSED, what may pass as IMAGE_UNREACHABLE; the shard decides how often to ask.
- * One part of an image is on its way at a time, and of so many images that they stay within what a session may have
- * outstanding; the others wait in line. */
+ * One part of an image is on its way at a time, and of few images; the others wait in line. */
 #include "actors/timer/fetch.h"
 
 #include "schemas/api/image.h"
@@ -20,8 +19,7 @@
 
 enum {
 	TEXT_BYTES = 160,
-	/* at once: half of what a session may have outstanding */
-	HANDED_MAX = SESSION_CREDIT_BYTES / IMAGE_PART_BYTES / 2,
+	HANDED_MAX = 4, /* at once: their parts share a record, whose bytes all accounts wait for */
 };
 
 struct fetch {

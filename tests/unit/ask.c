@@ -246,6 +246,22 @@ Test(ask, goes_on_looking_where_its_budget_ended)
 	cr_expect_eq(end_count, 3);
 }
 
+/* Three arrive; a turn takes in no more when there are 256 KiB of them. */
+Test(ask, takes_in_few_large_answers_in_a_turn)
+{
+	uint64_t id = heed_wakes();
+	for (int i = 0; i < 3; i++)
+		callee_replies_sized(EPOCH, id, OK, REPLY_MORE, 200 << 10);
+	cr_assert(within_time(ask_waiting(ask)));
+	usleep(20000);
+	ask_woken(ask, ASK_WAKE_MAIL);
+	cr_expect(pump_still());
+	cr_expect_eq(end_count, 2);
+	while (pump_still())
+		continue;
+	cr_expect_eq(end_count, 3);
+}
+
 Test(ask, looks_at_the_link_when_that_was_woken)
 {
 	(void)heed_wakes();

@@ -98,12 +98,12 @@ Test(list_out, of_little_is_one_part)
 
 Test(list_out, that_just_reaches_the_bound_waits_for_one_more)
 {
-	list_of(16, 65536, 0);
+	list_of(REPLY_PART_BYTES_MAX / 65536, 65536, 0);
 }
 
 Test(list_out, of_much_leaves_in_parts)
 {
-	list_of(100, 60000, 5);
+	list_of(100, 60000, 99 / (REPLY_PART_BYTES_MAX / 60000 + 1));
 }
 
 Test(list_out, of_the_largest_passes_leaves_one_by_one)
