@@ -1,6 +1,7 @@
 """One account at its limits, busy with what is heaviest: another account's deltas take no longer than beside the same number
 of callers who move counters. The machine may be crowded, so what is held against each other are two slices of one round, and the
 best of a few rounds: a writer that stands still for one account does so in every round."""
+import json
 import multiprocessing
 import statistics
 import time
@@ -8,6 +9,7 @@ import time
 import pytest
 
 from client import Client
+from harness import commands
 from hooks import subscribe
 from rewards import offer
 from rules import put_rule
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.plain
 TEMPLATES, FIELDS = 300, 64
 RULES, ACTIVE = 150, 30
 OPEN = 300  # entitlements that one assignment replaces
+PASSES, LEDGER, REWARDS, HOOKS, READERS = 2000, 2000, 300, 60, 200
 CALLERS = 4
 ROUNDS, DELTAS = 4, 40
 TIMES = 3  # as long, at most: rounds of the same thing differ by less
@@ -48,7 +51,76 @@ def fields(client, at, n):
     assert answer.status == 200
 
 
+def read(client, at, n):
+    assert client.get(path_of("large")).status == 200
+
+
+def show_page(client, at, n):
+    assert client.get(at["page"], key="").status == 200
+
+
+def search(client, at, n):
+    assert client.get(f"/v1/passes?limit=100&q={n % 10}&sort_by=updated_at").status == 200
+
+
+def move_and_search(client, at, n):
+    """What a list is to show was written just before."""
+    (search if n // CALLERS % 2 else move)(client, at, n)
+
+
+def list_rewards(client, at, n):
+    assert client.get("/v1/rewards").status == 200
+
+
+def list_hooks(client, at, n):
+    assert client.get("/v1/webhook-subscriptions").status == 200
+
+
+def move_once(client, at, n):
+    client.post(path_of(f"p{n % 50}", "/loyalty"), {"balance_to_add": 1},
+                headers={"Idempotency-Key": f"{time.monotonic_ns()}-{n}"}).is_empty(202)
+
+
+def delete(client, at, n):
+    made = {"pass_id": f"d{time.monotonic_ns()}-{n}", "visible": {"name": "Ada"}, "hidden": {"a": LARGE},
+            "pass_template_id": at["own"]}
+    assert client.post("/v1/passes", made).status == 201
+    client.delete(path_of(made["pass_id"])).is_empty(204)
+
+
+def put_audience(client, at, n):
+    at["service"].cli("audience", "put", at["account"], "--id", at["audience"], "--name", "all", *at["members"])
+
+
+def announce(client, at, n):
+    at["service"].cli("notification", "schedule", at["account"], "--audience", at["audience"], "--message", "m" * 2000,
+                      "--at", "2020-01-01T00:00:00Z")
+
+
+def show_history(client, at, n):
+    assert len(at["service"].cli("pass", "history", at["account"], "p0")) > LEDGER
+
+
+def export(client, at, n):
+    at["service"].cli("pass", "export", at["account"], "p0")
+
+
+def list_readers(client, at, n):
+    assert len(at["service"].cli("reader", "list", at["account"])) == READERS
+
+
+def put_template(client, at, n):
+    file = {**large_template(n), "pass_template_id": at["templates"][n % len(at["templates"])]}
+    at["service"].cli("template", "put", at["account"], "-", stdin=json.dumps(file))
+
+
+OVER_HTTP = [switch, patch, replace, fields, read, show_page, search, move_and_search, list_rewards, list_hooks, move_once,
+             delete]
+COMMANDS = [put_audience, announce, show_history, export, list_readers, put_template]
+
+
 def keep_at(what, address, key, at, number, stop, begun):
+    commands.cache_clear()  # this process gives its commands itself
     client = Client(address, key)
     n = number
     while not stop.is_set():
@@ -58,17 +130,19 @@ def keep_at(what, address, key, at, number, stop, begun):
 
 
 class Beside:
-    """Callers in processes of their own: what they do shall not hold up the clock here."""
+    """Callers in processes of their own: what they do shall not hold up the clock here. An operator gives one command after the
+    other."""
 
     def __init__(self, what, shop, at):
+        count = 1 if what in COMMANDS else CALLERS
         context = multiprocessing.get_context("fork")
         self.stop, begun = context.Event(), context.Semaphore(0)
         arguments = (what, shop.service.http, shop.key, at)
         self.callers = [context.Process(target=keep_at, args=(*arguments, number, self.stop, begun), daemon=True)
-                        for number in range(CALLERS)]
+                        for number in range(count)]
         for caller in self.callers:
             caller.start()
-        for _ in range(CALLERS):
+        for _ in self.callers:
             assert begun.acquire(timeout=30), "nobody is answered"
         time.sleep(SETTLE_SECONDS)
 
@@ -96,6 +170,26 @@ def large_template(number):
         {"key": f"k{field}" + "k" * 20, "type": "text", "label": "l" * 180} for field in range(FIELDS)])
 
 
+def fill(shop):
+    """What has no limit that is met sooner; where an account may have more, enough to be noticed."""
+    file = shop.service.home / "members.jsonl"
+    file.write_text("".join(json.dumps({"pass_id": f"i{number}", "visible": {"name": f"Ada {number}"}}) + "\n"
+                            for number in range(PASSES)))
+    assert shop.service.cli("pass", "import", shop.account, file)["created"] == PASSES
+    for _ in range(LEDGER):
+        shop.add("p0", 1)
+    for _ in range(REWARDS):
+        offer(shop, description="d" * 2000)
+    for number in range(HOOKS):
+        hook = subscribe(shop, url=f"https://example.com/{number}/" + "u" * 1500)["id"]
+        assert shop.client.patch("/v1/webhook-subscriptions/" + hook, {"active": False}).status == 200
+    for number in range(READERS):
+        shop.service.cli("reader", "put", shop.account, "--id", f"reader-{number}", "--name", f"Till {number}" + "t" * 150)
+    members = [word for number in range(PASSES) for word in ("--pass", f"i{number}")]
+    audience = shop.service.cli("audience", "put", shop.account, "--name", "all", *members)["audience_id"]
+    return {"service": shop.service, "account": shop.account, "members": members, "audience": audience}
+
+
 @pytest.fixture(scope="module")
 def shops(module_services):
     service = module_services(shards=1)
@@ -105,8 +199,9 @@ def shops(module_services):
     small.create("q")
     for number in range(50):
         large.create(f"p{number}")
-    large.create("large", hidden={"a": LARGE})
-    at = {"templates": [large.put_template(large_template(number)) for number in range(TEMPLATES)],
+    shown = large.create("large", hidden={"a": LARGE})
+    at = {**fill(large), "page": "/p/" + shown["download_url"].rsplit("/", 1)[1], "own": large.templates["balance"]}
+    at |= {"templates": [large.put_template(large_template(number)) for number in range(TEMPLATES)],
           "hook": "/v1/webhook-subscriptions/" + subscribe(large)["id"],
           "slug": offer(large, repeat_assignment=True)["slug"]}
     yield large, small, at
@@ -127,7 +222,7 @@ def expect_no_slower(shops, what):
     raise AssertionError(f"{what.__name__}: {ratios} times as long")
 
 
-@pytest.mark.parametrize("what", [switch, patch, replace, fields])
+@pytest.mark.parametrize("what", OVER_HTTP + COMMANDS)
 def test_what_is_heavy_for_one_account_is_not_for_another(shops, what):
     expect_no_slower(shops, what)
 
