@@ -1,9 +1,9 @@
 /* Short slices are the thread's that asks for them and of those that it makes. */
 #include "actors/rt/slices.h"
+#include "schemas/thread_attr.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,13 +11,7 @@
 /* The calling thread's; 0: this kernel has no slices of a thread's own. */
 static uint64_t slice_ns(void)
 {
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t  nice;
-		uint32_t priority;
-		uint64_t runtime_ns, deadline_ns, period_ns;
-	} attr = {.size = sizeof attr};
+	struct thread_attr attr = {.size = sizeof attr};
 	cr_assert_eq(syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0), 0);
 	return attr.runtime_ns;
 }
