@@ -226,9 +226,9 @@ enum {
 	FRAME_DEPTH_MAX = 24,          /* msgpack containers nested; MALFORMED */
 	CALL_DEADLINE_MS = 5000,       /* a shard drops a command not decided by then */
 	CALL_DEADLINE_GRACE_MS = 1000, /* the caller waits this much longer than the shard */
-	PREPARE_DEADLINE_MS = 1500,    /* issuer's time to answer; PASS_PROVIDER_UNAVAILABLE */
 	HEARTBEAT_EVERY_MS = 300,      /* timer to each shard */
-	HEARTBEAT_LOST_MS = 1500,      /* without one for this long the issuer is gone */
+	HEARTBEAT_LOST_MS =
+	    1500, /* without one for this long the issuer is gone; PASS_PROVIDER_UNAVAILABLE */
 
 	/* Batches (a batch is what one journal record holds) */
 	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */

@@ -87,7 +87,7 @@ struct request {
 	const struct shard_facts *facts;
 	msgpack_zone             *zone;        /* for objects made on the way; the command's */
 	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
-	bool                      prepared;    /* the call was parked, and comes again */
+	bool                      can_issue;   /* the issuer is there, and not paused */
 	struct uuid               drawn;       /* the last id that was drawn */
 	struct rule_skip         *skips;       /* noted on the way, RULE_ACTIONS_MAX at most */
 	unsigned                  skip_count;

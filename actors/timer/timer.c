@@ -1,6 +1,6 @@
 /* The timer: what takes time, done for the shards, by a process that keeps nothing. It holds a session with
- * each shard, tells each every HEARTBEAT_EVERY_MS that the issuer is there, answers their PREPARE calls, fetches the images
- * they ask for, and makes the attempts at deliveries that they hand out. */
+ * each shard, tells each every HEARTBEAT_EVERY_MS that the issuer is there, fetches the images they ask for,
+ * and makes the attempts at deliveries that they hand out. */
 #include "actors/roles.h"
 #include "actors/ask/child.h"
 #include "actors/rt/log.h"
@@ -45,14 +45,6 @@ static void on_reply(void *user, const struct reply *reply)
 	if (asked) asked->on_reply(asked, reply);
 }
 
-/* That we are here to fetch what there is to fetch is all there is to say. */
-static void on_PREPARE(const struct call *call, struct frame_out *answers)
-{
-	frame_reply(answers, call->id, OK, 0, span_of(NULL, 0));
-	msgpack_packer packer = frame_out_packer(answers);
-	msgpack_pack_map(&packer, 0);
-}
-
 /* Answered when it is there, or not to be had. */
 static void on_FETCH(struct timer *timer, struct ask *ask, const struct call *call, uint64_t epoch)
 {
@@ -76,14 +68,12 @@ static void on_calls(void *user, struct ask *ask, const struct frame *frame)
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call;
 		enum err    err = call_open(&frame->items[i], &call);
-		if (!err && call.message == MSG_PREPARE)
-			on_PREPARE(&call, &timer->answers);
-		else if (!err && call.message == MSG_FETCH && call.has_account)
+		if (!err && call.message == MSG_FETCH && call.has_account)
 			on_FETCH(timer, ask, &call, frame->epoch);
 		else
 			refuse(call.id, &timer->answers);
 	}
-	/* Lost answers need no word: the shard is gone, or stops waiting after PREPARE_DEADLINE_MS. */
+	/* A lost answer is not sent again: the shard is gone, or stops waiting at the call's deadline. */
 	if (timer->answers.count) (void)!ask_answer(ask, &timer->answers, frame->epoch);
 }
 

@@ -31,8 +31,8 @@ static struct ask        asks[ASKS_MAX]; /* by id */
 static bool              answered[ASKS_MAX], begun[ASKS_MAX];
 static unsigned          asked, waiting;
 static bool              timer_is_deaf;
-static uint8_t           timer_says; /* 0: yes */
-static struct buffer     heard;      /* while it is being kept: every answer, in order */
+static bool              timer_is_mute; /* it answers nothing */
+static struct buffer     heard;         /* while it is being kept: every answer, in order */
 static bool              keeping;
 static struct arena      arena;
 static struct pass_model {
@@ -154,27 +154,21 @@ static void on_reply(const struct reply *reply)
 }
 
 /* Of a fetch: that it is there, which it hardly ever is, or that it is not to be had, now or ever. */
-static enum err says_to(const struct call *call)
-{
-	static const enum err words[] = {OK, ERR_IMAGE_REFUSED, ERR_IMAGE_UNREACHABLE};
-	if (call->message == MSG_FETCH) return words[call->id % 3];
-	return timer_says == 1 ? ERR_PASS_PROVIDER_UNAVAILABLE : OK;
-}
+static const enum err fetch_words[] = {OK, ERR_IMAGE_REFUSED, ERR_IMAGE_UNREACHABLE};
 
-/* The timer's part: yes, no, or nothing to what it is asked. */
+/* The timer's part. */
 static void answer_timer_s(const struct frame *frame)
 {
 	struct frame_out out = {.count = 0};
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call;
 		must(call_open(&frame->items[i], &call) == OK);
-		must(call.message == MSG_PREPARE || call.message == MSG_FETCH);
-		enum err err = says_to(&call);
-		frame_reply(&out, call.id, err, 0, span_of(NULL, 0));
+		must(call.message == MSG_FETCH);
+		frame_reply(&out, call.id, fetch_words[call.id % 3], 0, span_of(NULL, 0));
 		msgpack_packer packer = frame_out_packer(&out);
 		msgpack_pack_nil(&packer);
 	}
-	if (timer_says != 2) post_in(&peers[TIMER], frame_seal_replies(&out, engine->facts.epoch));
+	if (!timer_is_mute) post_in(&peers[TIMER], frame_seal_replies(&out, engine->facts.epoch));
 	buffer_free(&out.bytes);
 }
 
@@ -232,9 +226,8 @@ static void settle_at(int64_t pace_us)
 		                        {.fd = readers_fd(engine->readers), .events = POLLIN}};
 		must(i < TURNS_MAX);
 		turn();
-		bool threads_work = store_is_syncing(store) || waiting > engine->parking.count +
-		                                                             engine->issuance.wait_count +
-		                                                             engine->is_asked;
+		bool threads_work = store_is_syncing(store) ||
+		                    waiting > engine->issuance.wait_count + engine->is_asked;
 		int64_t us = threads_work || !waiting
 		                 ? pace_us
 		                 : 10 * IDLE_US; /* for the timer, or for something to be due */
@@ -374,7 +367,7 @@ static void step_time(struct supply *supply)
 static void step_timer(struct supply *supply)
 {
 	uint8_t how = supply_byte(supply);
-	timer_says = how % 3;
+	timer_is_mute = how % 3 == 2;
 	timer_is_deaf = how > 200;
 }
 
@@ -441,7 +434,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	asked = waiting = 0;
 	ask_forget_leases();
 	timer_is_deaf = false;
-	timer_says = 0;
+	timer_is_mute = false;
 	now.v = service_now.v = 1000 * US_PER_SEC;
 	post_reset();
 	place_make(&place);

@@ -98,7 +98,7 @@ def test_each_key_has_its_id(logged):
 
 
 def test_a_key_is_known_however_the_answer_came(logged):
-    """From the writer after a wait for the issuer, refused by it, again for an idempotency key, and when limits are met."""
+    """From the writer, refused for want of the issuer, again for an idempotency key, and when limits are met."""
     client, head = logged.shop.client, {"Idempotency-Key": "once"}
     body = {"pass_id": "p", "visible": {"name": "A"}}
     logged.expect(client.post("/v1/passes", body, headers=head), "/v1/passes", status=201)

@@ -384,6 +384,22 @@ def test_a_stopped_timer_stores_nothing_new_and_completes_what_had_begun(new_ser
         assert made.result().status == 201
 
 
+def test_a_timer_that_is_not_missed_yet_issues_what_was_accepted_when_it_is_back(new_service, authority, gallery):
+    """Its heartbeats count for 1.5 s: what is accepted meanwhile waits for it, or for its successor."""
+    shop = own_shop(new_service, authority)
+    bodies = [body_with(gallery.url(f"/image/{i}")) for i in range(2)]
+    with ThreadPoolExecutor(1) as pool:
+        for body, end in zip(bodies, (signal.SIGCONT, signal.SIGKILL), strict=True):
+            shop.service.signal("timer", 0, signal.SIGSTOP)
+            made = pool.submit(post, shop, body)
+            wait_for(lambda: not shop.service.is_ready(), 5, "the timer to be missed")
+            assert shop.get(body["pass_id"])["status"] == "creating"
+            shop.service.signal("timer", 0, end)
+            assert made.result().status in (201, 202), "within the wait, but on a busy machine"
+            await_status(shop, body["pass_id"], "issued", QUICK_SECONDS)
+            wait_for(shop.service.is_ready, 10, "a timer")
+
+
 def test_an_import_does_not_wait(shop, gallery, tmp_path):
     rows = [body_with(gallery.url(f"/held-image/{i}")) for i in range(5)]
     file = tmp_path / "rows.jsonl"

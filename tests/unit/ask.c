@@ -1,4 +1,5 @@
 /* A session while it lasts: how it comes up, how calls leave and answers come, and what credit allows. */
+#include "schemas/api/image.h"
 #include "tests/unit/callee.h"
 #include "tests/unit/patience.h"
 
@@ -289,12 +290,12 @@ Test(ask, serves_the_calls_of_the_other_side)
 {
 	unsigned         served = 0;
 	struct frame_out out = {0};
-	struct call      head = {.id = 5, .message = MSG_PREPARE};
+	struct call      head = {.id = 5, .message = MSG_FETCH};
 	ask_serve(ask, answer_calls, &served);
 	frame_call(&out, &head);
 	msgpack_packer packer = frame_out_packer(&out);
-	msgpack_pack_array(&packer, 1);
-	pack_int(&packer, 0);
+	msgpack_pack_array(&packer, ARGS_FETCH);
+	pack_text(&packer, "https://a/");
 	callee_sends(frame_seal_calls(&out, 7, 1, 1));
 	cr_assert(callee_gets(FRAME_REPLIES));
 	cr_expect(frame.epoch == 7 && served == 1);

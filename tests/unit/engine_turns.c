@@ -18,13 +18,19 @@
 #include <unistd.h>
 
 enum who { COMMAND_LINE, TIMER, NEXT_TIMER, WHO_COUNT };
-enum { QUICK_US = 1000000000, DEADLINE_US = 60000000, TURNS_MAX = 1000, SEGMENT_LARGE_BYTES = 8 << 20 };
+enum {
+	BEGIN_US = 1000000000,
+	QUICK_US = 1000000000,
+	DEADLINE_US = 60000000,
+	TURNS_MAX = 1000,
+	SEGMENT_LARGE_BYTES = 8 << 20
+};
 
 static const struct peer       peers[WHO_COUNT] = {{1, "c"}, {1, "t"}, {1, "n"}};
 static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TIMER};
 static const struct account_id account = {{1, 2, 3}}, other = {{4, 5, 6}};
 static struct account_id       whom; /* of the next calls of the command line */
-static const mono_us           now = {1000000000};
+static mono_us                 now;
 static struct place            place;
 static struct store           *store;
 static struct engine          *engine;
@@ -133,27 +139,24 @@ static void send_answers(struct frame_out *out)
 	buffer_free(&out->bytes);
 }
 
-/* Passes may be made; fetches are noted. The epoch of the last replies to `who`. */
+/* Fetches are noted. The epoch of the last replies to `who`. */
 static uint64_t read_letters(enum who who)
 {
-	struct frame_out out = {.count = 0};
-	struct peer      to;
-	struct span      bytes;
-	struct frame     frame;
-	struct call      got;
-	uint64_t         epoch = UINT64_MAX;
+	struct peer  to;
+	struct span  bytes;
+	struct frame frame;
+	struct call  got;
+	uint64_t     epoch = UINT64_MAX;
 	while (post_out(&to, &bytes)) {
 		msgpack_zone *zone = msgpack_zone_new(1024);
 		must(zone && frame_open(bytes, zone, &frame) == OK);
 		if (frame.kind == FRAME_REPLIES && to.id[0] == peers[who].id[0]) epoch = frame.epoch;
 		for (uint32_t i = 0; frame.kind == FRAME_CALLS && i < frame.count; i++) {
 			must(call_open(&frame.items[i], &got) == OK);
-			if (got.message == MSG_PREPARE) answer(&out, got.id, OK);
 			if (got.message == MSG_FETCH) fetch_asked = got.id;
 		}
 		msgpack_zone_free(zone);
 	}
-	send_answers(&out);
 	return epoch;
 }
 
@@ -169,10 +172,29 @@ static void make_account(struct account_id id)
 	msgpack_pack_bin_body(&packer, key_hash, sizeof key_hash);
 }
 
+/* The first of the last replies to `who`. */
+static struct reply the_reply(enum who who)
+{
+	static msgpack_zone *zone;
+	struct reply         reply = {.id = 0};
+	struct peer          to;
+	struct span          bytes;
+	struct frame         frame;
+	if (zone) msgpack_zone_free(zone);
+	zone = msgpack_zone_new(1024);
+	while (post_out(&to, &bytes)) {
+		must(frame_open(bytes, zone, &frame) == OK);
+		if (frame.kind == FRAME_REPLIES && frame.count && to.id[0] == peers[who].id[0])
+			must(reply_open(&frame.items[0], &reply) == OK);
+	}
+	return reply;
+}
+
 /* An account with a template. */
 static void begin(void)
 {
 	struct store_report report;
+	now.v = BEGIN_US;
 	place_make(&place);
 	struct store_place at = shop_place(&place, true);
 	at.quick_sync_us = QUICK_US;
@@ -214,8 +236,6 @@ Test(engine_turns, go_on_after_a_full_record_when_nobody_sends_a_letter)
 	enum { PASSES = BATCH_COMMANDS_MIN + BATCH_COMMANDS_MIN / 4 };
 	struct frame_out out = {.count = 0};
 	ask_for_passes(PASSES);
-	turn();
-	(void)read_letters(TIMER);
 	turn();
 	(void)read_letters(TIMER);
 	cr_assert_eq(engine->issuance.pass_count, PASSES);
@@ -286,8 +306,6 @@ Test(engine_turns, forget_nothing_for_a_hello_that_was_said_twice)
 	ask_for_passes(1);
 	turn();
 	(void)read_letters(TIMER);
-	turn();
-	(void)read_letters(TIMER);
 	cr_assert_neq(fetch_asked, 0);
 	fetch_asked = 0;
 	hello_of(TIMER, begun);
@@ -300,24 +318,80 @@ Test(engine_turns, forget_nothing_for_a_hello_that_was_said_twice)
 	cr_expect_neq(fetch_asked, 0);
 }
 
-/* Room for answers ---------------------------------------------------------------------------------------- */
+/* Whether passes can be created --------------------------------------------------------------------------- */
 
-static struct reply the_reply(enum who who)
+enum { STEP_US = 200000 }; /* less than what the engine takes for a standstill of its own */
+
+static void pass_time(int64_t us)
 {
-	static msgpack_zone *zone;
-	struct reply         reply = {.id = 0};
-	struct peer          to;
-	struct span          bytes;
-	struct frame         frame;
-	if (zone) msgpack_zone_free(zone);
-	zone = msgpack_zone_new(1024);
-	while (post_out(&to, &bytes)) {
-		must(frame_open(bytes, zone, &frame) == OK);
-		if (frame.kind == FRAME_REPLIES && frame.count && to.id[0] == peers[who].id[0])
-			must(reply_open(&frame.items[0], &reply) == OK);
-	}
-	return reply;
+	for (mono_us end = mono_after(now, (dur_us){us}); now.v < end.v; turn())
+		now.v = end.v - now.v < STEP_US ? end.v : now.v + STEP_US;
 }
+
+static enum err create(const char *id)
+{
+	msgpack_packer packer = call(COMMAND_LINE, MSG_PASS_CREATE, ARGS_PASS_CREATE);
+	pack_text(&packer, id);
+	for (unsigned i = 1; i < ARGS_PASS_CREATE; i++)
+		msgpack_pack_nil(&packer);
+	send_calls(COMMAND_LINE);
+	turn();
+	return the_reply(COMMAND_LINE).err;
+}
+
+static enum err pause_issuer(bool paused)
+{
+	msgpack_packer packer = call(COMMAND_LINE, MSG_ISSUER_SET, ARGS_ISSUER_SET);
+	if (paused)
+		msgpack_pack_true(&packer);
+	else
+		msgpack_pack_false(&packer);
+	send_calls(COMMAND_LINE);
+	turn();
+	return the_reply(COMMAND_LINE).err;
+}
+
+/* It is decided in the turn that reads it, without a word to the timer. */
+Test(engine_turns, decide_a_creation_once)
+{
+	struct peer to;
+	struct span bytes;
+	uint64_t    before = atomic_load(&engine->facts.commands);
+	cr_expect_eq(create("a"), OK);
+	cr_expect_eq(atomic_load(&engine->facts.commands), before + 1);
+	cr_expect_eq(create("a"), ERR_RESOURCE_CONFLICT);
+	cr_expect_eq(atomic_load(&engine->facts.commands), before + 2);
+	cr_expect_not(post_out(&to, &bytes));
+}
+
+Test(engine_turns, create_passes_until_the_issuer_is_silent_for_too_long)
+{
+	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
+	send_calls(TIMER);
+	turn();
+	pass_time(HEARTBEAT_LOST_MS * US_PER_MS - 1);
+	cr_expect_eq(create("a"), OK);
+	uint64_t seq = store_decided_seq(store);
+	pass_time(1);
+	cr_expect_eq(create("a"), ERR_RESOURCE_CONFLICT, "what is wrong with it comes first");
+	cr_expect_eq(create("b"), ERR_PASS_PROVIDER_UNAVAILABLE);
+	cr_expect_eq(store_decided_seq(store), seq, "nothing is stored");
+	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
+	send_calls(TIMER);
+	cr_expect_eq(create("b"), OK, "it is heard in the same turn");
+}
+
+Test(engine_turns, create_no_passes_while_the_issuer_is_paused)
+{
+	cr_assert_eq(pause_issuer(true), OK);
+	uint64_t seq = store_decided_seq(store);
+	cr_expect_eq(create("a"), ERR_PASS_PROVIDER_UNAVAILABLE);
+	cr_expect_eq(store_decided_seq(store), seq, "nothing is stored");
+	cr_assert_eq(pause_issuer(false), OK);
+	cr_expect_eq(create("a"), OK);
+}
+
+/* Room for answers ---------------------------------------------------------------------------------------- */
 
 static enum err set_account(void)
 {

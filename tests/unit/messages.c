@@ -22,8 +22,8 @@ Test(messages, every_message_of_a_shard_has_a_handler)
 
 Test(messages, what_moves_no_data_is_no_write)
 {
-	static const enum message reads[] = {MSG_AUTH,    MSG_PASS_GET, MSG_PASS_PAGE, MSG_HEARTBEAT,
-	                                     MSG_PREPARE, MSG_REPORT,   MSG_STATUS,    MSG_KEEPING};
+	static const enum message reads[] = {MSG_AUTH,  MSG_PASS_GET, MSG_PASS_PAGE, MSG_HEARTBEAT,
+	                                     MSG_FETCH, MSG_REPORT,   MSG_STATUS,    MSG_KEEPING};
 	static const enum message scans[] = {MSG_PASS_LIST,    MSG_PASS_HISTORY, MSG_ACCOUNT_LIST,
 	                                     MSG_SHARD_STATUS, MSG_KEEP,         MSG_PASS_IMAGE};
 	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
@@ -35,8 +35,8 @@ Test(messages, what_moves_no_data_is_no_write)
 Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
 {
 	cr_expect_eq(message_row(MSG_HEARTBEAT)->senders, bit(ROLE_TIMER));
-	cr_expect_eq(message_row(MSG_PREPARE)->senders, bit(ROLE_SHARD));
-	cr_expect_eq(message_row(MSG_PREPARE)->receiver, ROLE_TIMER);
+	cr_expect_eq(message_row(MSG_FETCH)->senders, bit(ROLE_SHARD));
+	cr_expect_eq(message_row(MSG_FETCH)->receiver, ROLE_TIMER);
 	cr_expect_eq(message_row(MSG_REPORT)->receiver, ROLE_SUPERVISOR);
 	cr_expect_eq(message_row(MSG_SHARD_STATUS)->senders,
 	             bit(ROLE_CLI) | bit(ROLE_HTTP) | SENDERS_KEYLESS);

@@ -233,7 +233,7 @@ Test(pass_issue, image_is_named_when_all_of_it_is_there_alone)
 
 /* Creations ------------------------------------------------------------------------------------------------ */
 
-/* One that names a logo which is not there, once the issuer has said yes. */
+/* One that names a logo which is not there. */
 static enum err create_with_logo(unsigned creating, unsigned issuing)
 {
 	static struct shard_facts facts = {.public_url = "", .tokens = {.count = 1, .of = {{9}}}};
@@ -257,7 +257,7 @@ static enum err create_with_logo(unsigned creating, unsigned issuing)
 	request.args = args;
 	request.call = &call;
 	request.facts = &facts;
-	request.prepared = true;
+	request.can_issue = true;
 	request.zone = msgpack_zone_new(1024);
 	enum err err = on_PASS_CREATE(&request, &outcome);
 	msgpack_zone_free(request.zone);

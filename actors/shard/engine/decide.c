@@ -117,8 +117,7 @@ static enum err enter(struct engine *engine, const struct session *session, stru
 	if (by_key && (err = check_key(session, request->account, call))) return err;
 	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
 	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
-	bool counts = by_key && !request->prepared;
-	if (counts && (err = rates_admit(&engine->rates, call->account, request->account->row.rate_limit,
+	if (by_key && (err = rates_admit(&engine->rates, call->account, request->account->row.rate_limit,
 	                                 engine->service_now)))
 		return err;
 	return check_function(request);
@@ -263,7 +262,7 @@ static enum err give_to_reader(struct engine *engine, const struct session *sess
 	return err ? err : ERR_PARKED;
 }
 
-static enum err run(struct engine *engine, const struct session *session, struct call *call, bool prepared,
+static enum err run(struct engine *engine, const struct session *session, struct call *call,
                     struct outcome *outcome)
 {
 	struct request request = {.call = call,
@@ -273,7 +272,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .random = &engine->random,
 	                          .facts = &engine->facts,
 	                          .zone = engine->zone,
-	                          .prepared = prepared,
+	                          .can_issue = engine_can_issue(engine),
 	                          .mono = engine->now,
 	                          .accounts = &engine->accounts,
 	                          .numbers = &engine->numbers,
@@ -298,12 +297,6 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	else if (session->role == ROLE_SHARD || !(err = check_disk(engine, call)))
 		err = handle(engine, &request, outcome);
 	return err ? err : save(engine, &request);
-}
-
-static enum err park(struct engine *engine, struct session *session, const struct call *call)
-{
-	if (call->message == MSG_DELIVERY_LEASE) return engine_keep_question(engine, session, call);
-	return engine_park(engine, session, call);
 }
 
 enum err engine_bear(const struct engine *engine, const struct call *call, enum err err)
@@ -333,14 +326,14 @@ static void tell_late(const struct call *call, mono_us now)
 	         (const char *)call->request_id.at);
 }
 
-enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call, bool prepared)
+enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call)
 {
 	char           text[REASON_TEXT];
 	struct outcome outcome = {.payload = &engine->payload, .text = text};
 	enum err       err = admit(engine, session, call);
 	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
-	if (!err && !prepared && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);
-	if (!err) err = run(engine, session, call, prepared, &outcome);
+	if (!err && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);
+	if (!err) err = run(engine, session, call, &outcome);
 	/* What was written has its room already. */
 	if (!err && message_row(call->message)->effect == EFFECT_READ &&
 	    !session_fits(session, WINDOW_READ, outcome.payload->size))
@@ -348,7 +341,7 @@ enum err engine_decide_now(struct engine *engine, struct session *session, struc
 	enum err fatal = end_command(engine, call, err);
 	if (fatal) return fatal;
 	if (err == ERR_PARKED && message_row(call->message)->effect == EFFECT_SCAN) return OK;
-	if (err == ERR_PARKED && !(err = park(engine, session, call))) return OK;
+	if (err == ERR_PARKED && !(err = engine_keep_question(engine, session, call))) return OK;
 	if (!err && outcome.began && engine_let_wait(engine, session, call, &outcome))
 		outcome.flags |= REPLY_MORE;
 	engine_answer(engine, session, call, err, &outcome);
@@ -360,6 +353,6 @@ enum err engine_decide_own(struct engine *engine, const struct call *call, struc
 {
 	static const struct session self = {.role = ROLE_SHARD};
 	struct call                 own = *call;
-	*answer = run(engine, &self, &own, false, outcome);
+	*answer = run(engine, &self, &own, outcome);
 	return end_command(engine, call, *answer);
 }

@@ -34,7 +34,6 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 	engine->facts.keeper = store_keeper(store);
 	engine->facts.sync_times = store_sync_times(store);
 	engine->mailbox = mailbox;
-	parking_open(&engine->parking);
 	rates_open(&engine->rates);
 	if (numbers_open(&engine->numbers)) return ERR_NO_MEMORY;
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
@@ -55,7 +54,6 @@ void engine_close(struct engine *engine)
 {
 	readers_close(&engine->readers);
 	letter_close(&engine->letter);
-	parking_close(&engine->parking);
 	turns_close(&engine->turns);
 	engine_forget_question(engine);
 	queue_free(&engine->deliveries);
@@ -188,7 +186,10 @@ static enum err on_item(struct engine *engine, const msgpack_object *item)
 {
 	struct call     call = {.id = 0};
 	struct session *session;
-	if (engine->frame.kind == FRAME_REPLIES) return engine_on_timer_reply(engine, item);
+	if (engine->frame.kind == FRAME_REPLIES) {
+		engine_on_timer_reply(engine, item);
+		return OK;
+	}
 	if (!(session = session_find(&engine->sessions, &engine->letter.from)))
 		return OK; /* gone meanwhile */
 	enum err malformed = call_open(item, &call);
@@ -243,7 +244,6 @@ static void look_at_clock(struct engine *engine, mono_us now)
 	engine->now = now;
 	if (away <= 0) return;
 	engine->timer_heard = mono_after(engine->timer_heard, (dur_us){away});
-	parking_delay(&engine->parking, (dur_us){away});
 	issuance_delay(&engine->issuance, (dur_us){away}, now);
 }
 
@@ -348,7 +348,6 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	tell(engine);
 	send_results(engine);
 	sessions_ask(&engine->sessions, engine->mailbox, engine->facts.epoch, now);
-	engine_expire_parked(engine);
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_letters(engine, more))) return err;
 	if ((err = engine_end_turns(engine, more))) return err;
@@ -371,7 +370,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 
 dur_us engine_patience(const struct engine *engine)
 {
-	bool    quick = !store_is_committed(engine->store) || engine->parking.count;
+	bool    quick = !store_is_committed(engine->store);
 	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
 	wall_us due = queue_next_due(&engine->deliveries);
 	if (!quick && engine->cleaning.part != CLEAN_END) patience = CLEAN_STEP_MS * US_PER_MS;
@@ -385,5 +384,5 @@ dur_us engine_patience(const struct engine *engine)
 bool engine_is_idle(const struct engine *engine)
 {
 	return store_decided_seq(engine->store) == store_durable_seq(engine->store) &&
-	       engine->parking.count == 0 && engine->turns.count == 0;
+	       engine->turns.count == 0;
 }

@@ -6,7 +6,7 @@
 #include "actors/shard/notification/due.h"
 #include "actors/shard/pass/numbers.h"
 #include "actors/shard/engine/cleaning.h"
-#include "actors/shard/engine/parked.h"
+#include "actors/shard/engine/kept_call.h"
 #include "actors/shard/engine/rate.h"
 #include "actors/shard/engine/readers.h"
 #include "actors/shard/engine/service_clock.h"
@@ -26,7 +26,6 @@ struct engine {
 	struct account_cache accounts;
 	struct pass_numbers  numbers;
 	struct rates         rates;
-	struct parking       parking;
 	struct turns         turns;
 	struct service_clock clock;
 	struct random_pool   random;
@@ -123,16 +122,13 @@ must_check enum err engine_hand_out(struct engine *engine);
 void                engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
 void                engine_forget_question(struct engine *engine);
 
-/* issuer.c: the conversation with the issuer. */
-bool                engine_issuer_up(const struct engine *engine);
-must_check enum err engine_park(struct engine *engine, struct session *session, const struct call *call);
-must_check enum err engine_on_timer_reply(struct engine *engine, const msgpack_object *item);
-void                engine_expire_parked(struct engine *engine);
-void                engine_ask_timer(struct engine *engine); /* sends the turn's PREPAREs */
+/* issuer.c: the issuer is the timer. It is up while its heartbeats come; passes are created unless it is paused too. */
+bool engine_issuer_up(const struct engine *engine);
+bool engine_can_issue(const struct engine *engine);
+void engine_ask_timer(struct engine *engine);                                  /* sends the turn's FETCHes */
+void engine_on_timer_reply(struct engine *engine, const msgpack_object *item); /* to a FETCH */
 
-/* issuing.c: passes whose images are fetched. Ids of FETCH calls are told from those of PREPARE calls by a bit. */
-#define ASK_ID_FETCH (UINT64_C(1) << 62)
-void engine_on_fetched(struct engine *engine, const struct reply *reply);
+/* issuing.c: passes whose images are fetched. */
 /* Looks at passes, asks for images, tells those who wait. *more: there are more passes to look at. Errors: as engine_turn(). */
 must_check enum err engine_issue(struct engine *engine, bool *more);
 /* The call's answer is not its last: another follows when the pass is issued. Errors: false (nobody waits). */

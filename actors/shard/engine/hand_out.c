@@ -48,7 +48,8 @@ enum err engine_hand_out(struct engine *engine)
 	if (!is_late && !queue_is_ready(&engine->deliveries, engine->service_now, engine->now)) return OK;
 	struct kept_call question = engine->question;
 	engine->is_asked = false; /* it may come to be kept again */
-	enum err err = engine_decide_again(engine, &engine->questioner, &question.call);
+	struct session *session = session_find(&engine->sessions, &engine->questioner);
+	enum err        err = session ? engine_decide_now(engine, session, &question.call) : OK;
 	kept_call_free(&question);
 	return err;
 }

@@ -148,7 +148,7 @@ static enum err look_at(struct engine *engine, struct creating *pass, const char
 
 static void pack_fetch(struct engine *engine, const struct fetch *fetch)
 {
-	struct call head = {.id = fetch->ask_id | ASK_ID_FETCH,
+	struct call head = {.id = fetch->ask_id,
 	                    .message = MSG_FETCH,
 	                    .deadline = fetch->due,
 	                    .has_account = true,
@@ -157,13 +157,6 @@ static void pack_fetch(struct engine *engine, const struct fetch *fetch)
 	msgpack_packer pk = frame_out_packer(&engine->to_timer);
 	msgpack_pack_array(&pk, ARGS_FETCH);
 	pack_str(&pk, span_of(fetch->url, fetch->url_size));
-}
-
-void engine_on_fetched(struct engine *engine, const struct reply *reply)
-{
-	struct span text = {NULL, 0};
-	if (reply->payload->type == MSGPACK_OBJECT_STR) text = arg_span(reply->payload);
-	issuance_fetched(&engine->issuance, reply->id & ~ASK_ID_FETCH, reply->err, text, engine->now);
 }
 
 /* Those who wait ------------------------------------------------------------------------------------------ */
@@ -214,8 +207,8 @@ static enum err tell_all(struct engine *engine)
 /* May anything be tried now? On a disk that is nearly full no image can be stored, and none is to be given up for that. */
 static bool is_running(const struct engine *engine)
 {
-	return !engine->facts.no_deliveries && engine_issuer_up(engine) &&
-	       !atomic_load(&engine->facts.issuer_paused) && store_room(engine->store) == ROOM_FOR_ALL;
+	return !engine->facts.no_deliveries && engine_can_issue(engine) &&
+	       store_room(engine->store) == ROOM_FOR_ALL;
 }
 
 enum err engine_issue(struct engine *engine, bool *more)

@@ -7,9 +7,7 @@
  *
  * A creation that has begun is kept as one (202). Its issuance in time makes that a 201; who comes with the key before waits
  * for the same end.
- *
- * Nothing is reserved while a creation waits for its issuer. It is decided a second time after that, and looks again:
- * of several that came with one key the first to be stored has it, and the others find it. */
+ */
 #include "actors/shard/engine/once.h"
 
 #include "actors/shard/entitlement/entitlement.h"

@@ -1,5 +1,4 @@
-/* POST /v1/passes. Everything is checked first; then the issuer is asked (the command is parked and comes again
- * with `prepared` set), and only its yes lets the pass be stored. With nothing to fetch it is issued at once; else it is
+/* POST /v1/passes. A pass is stored only if the issuer is available. With nothing to fetch it is issued at once; else it is
  * stored as `creating`, and the row of ISSUING that goes with it begins its issuance. */
 #include "actors/shard/pass/images.h"
 #include "actors/shard/rule/rule.h"
@@ -107,7 +106,6 @@ static enum err store_pass(struct request *request, struct body *body, uint32_t 
 	return tally_put(request->view, account, &tally);
 }
 
-/* The issuer has said yes. */
 static enum err create(struct request *request, struct outcome *outcome, struct body *body, uint32_t template)
 {
 	struct account_id account = request->account->id;
@@ -150,6 +148,6 @@ enum err on_PASS_CREATE(struct request *request, struct outcome *outcome)
 	if ((err = pass_take_visible(request, outcome, rules, visible, &body))) return err;
 	if ((err = pass_check_size(outcome, &body))) return err;
 	if ((err = check_free(request, outcome, body.pass_id))) return err;
-	if (!request->prepared) return ERR_PARKED;
+	if (!request->can_issue) return ERR_PASS_PROVIDER_UNAVAILABLE;
 	return create(request, outcome, &body, number);
 }

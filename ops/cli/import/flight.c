@@ -21,8 +21,7 @@ enum {
 	TURN_MS = 50,
 	FIELD_BYTES_MAX = 200,
 	KEPT_BYTES = 64 << 10, /* a row's buffer that is larger is not kept for the next row */
-	/* After a call's time is up while its shard lives on, the shard may still be waiting for the issuer; then not. */
-	SETTLE_MS = PREPARE_DEADLINE_MS + 500,
+	SETTLE_MS = 500,       /* after a call's time is up the shard may still be deciding it; then not */
 };
 
 static dur_us ms(int64_t count)
