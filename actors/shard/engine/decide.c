@@ -8,37 +8,6 @@
 #include "schemas/api/system.h"
 #include "schemas/json.h"
 
-static void put_answer(struct frame_out *out, const struct call *call, enum err err,
-                       const struct outcome *outcome)
-{
-	struct reply head = {.id = call->id, .err = err, .key_id = call->has_key_id ? &call->key_id : NULL};
-	if (outcome) {
-		head.flags = outcome->flags;
-		head.field = outcome->field;
-	}
-	frame_reply_of(out, &head);
-	if (!err && outcome && outcome->payload->size) {
-		buffer_append(&out->bytes, outcome->payload->at, outcome->payload->size);
-		return;
-	}
-	msgpack_packer pk = frame_out_packer(out);
-	if (err && outcome && outcome->message)
-		pack_text(&pk, outcome->message);
-	else
-		msgpack_pack_nil(&pk);
-}
-
-void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
-                   const struct outcome *outcome)
-{
-	enum outbox       box = store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT;
-	struct frame_out *out = session_outbox(&engine->sessions, session, box, engine->facts.epoch);
-	if (!out) return; /* no memory: the caller's own deadline answers */
-	size_t before = out->bytes.size;
-	put_answer(out, call, err, outcome);
-	window_add(session->window, out->bytes.size - before);
-}
-
 /* Is this a command that happens once, however often it comes? */
 static bool happens_once(const struct session *session, const struct call *call)
 {
@@ -171,6 +140,12 @@ static enum err check_texts(const struct session *session, const struct call *ca
 static bool is_fatal(enum err err)
 {
 	return err == ERR_IO || err == ERR_NO_MEMORY;
+}
+
+void engine_set_clock(struct engine *engine, int64_t offset)
+{
+	engine->clock.offset_us = offset;
+	atomic_store(&engine->facts.clock_offset, offset);
 }
 
 /* What of the writes is kept in memory too. */
@@ -326,26 +301,18 @@ static void tell_late(const struct call *call, mono_us now)
 	         (const char *)call->request_id.at);
 }
 
-enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call)
+enum err engine_decide_call(struct engine *engine, const struct session *session, struct call *call,
+                            struct outcome *outcome, enum err *answer)
 {
-	char           text[REASON_TEXT];
-	struct outcome outcome = {.payload = &engine->payload, .text = text};
-	enum err       err = admit(engine, session, call);
+	enum err err = admit(engine, session, call);
 	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
-	if (!err && call->message == MSG_DELIVERY_LEASE) engine_dismiss_question(engine);
-	if (!err) err = run(engine, session, call, &outcome);
+	if (!err) err = run(engine, session, call, outcome);
 	/* What was written has its room already. */
 	if (!err && message_row(call->message)->effect == EFFECT_READ &&
-	    !session_fits(session, WINDOW_READ, outcome.payload->size))
+	    !session_fits(session, WINDOW_READ, outcome->payload->size))
 		err = ERR_OVERLOADED;
-	enum err fatal = end_command(engine, call, err);
-	if (fatal) return fatal;
-	if (err == ERR_PARKED && message_row(call->message)->effect == EFFECT_SCAN) return OK;
-	if (err == ERR_PARKED && !(err = engine_keep_question(engine, session, call))) return OK;
-	if (!err && outcome.began && engine_let_wait(engine, session, call, &outcome))
-		outcome.flags |= REPLY_MORE;
-	engine_answer(engine, session, call, err, &outcome);
-	return OK;
+	*answer = err;
+	return end_command(engine, call, err);
 }
 
 enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,

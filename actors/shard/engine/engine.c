@@ -13,12 +13,6 @@
 
 enum { FRAMES_PER_TURN = 64, IDLE_COMMIT_US = 3000, PATIENCE_US = 100000, AWAY_US = 250000 };
 
-void engine_set_clock(struct engine *engine, int64_t offset)
-{
-	engine->clock.offset_us = offset;
-	atomic_store(&engine->facts.clock_offset, offset);
-}
-
 static enum err begin_clock(struct engine *engine, struct view *view)
 {
 	int64_t  offset = 0;
@@ -208,24 +202,6 @@ static void flush(struct engine *engine)
 	sessions_flush(&engine->sessions, engine->mailbox, engine->facts.epoch);
 }
 
-/* What waits for a slow disk goes together. A quick one is no reason to wait: with half of the callers answered, all
- * are at work. */
-static unsigned batch_max(const struct engine *engine)
-{
-	return store_is_quick(engine->store) ? sessions_share(&engine->sessions) : BATCH_COMMANDS_MAX;
-}
-
-/* May more be decided? Not while a full record, a due commit or many answers wait for the disk. */
-bool engine_has_room(const struct engine *engine)
-{
-	const size_t *waiting = engine->sessions.full_bytes;
-	return engine->open_commands < batch_max(engine) &&
-	       store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
-	       waiting[OUTBOX_NEXT] + waiting[OUTBOX_LATER] < ANSWERS_WAITING_BYTES_MAX &&
-	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers) &&
-	       !store_must_wait(engine->store);
-}
-
 /* Sees to the rest of the frame at hand, as far as there is room. */
 static enum err go_through_frame(struct engine *engine)
 {
@@ -263,6 +239,17 @@ static enum err take_letters(struct engine *engine, bool *more)
 		look_at_clock(engine, time_mono());
 		if (!(err = begin_frame(engine))) err = go_through_frame(engine);
 	}
+	return err;
+}
+
+/* Decides the timer's question for due deliveries again, when it is time to. */
+static enum err hand_out(struct engine *engine)
+{
+	struct kept_call question;
+	if (!engine_take_question(engine, &question)) return OK;
+	struct session *session = session_find(&engine->sessions, &engine->questioner);
+	enum err        err = session ? engine_decide_now(engine, session, &question.call) : OK;
+	kept_call_free(&question);
 	return err;
 }
 
@@ -351,7 +338,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_letters(engine, more))) return err;
 	if ((err = engine_end_turns(engine, more))) return err;
-	if (engine_has_room(engine) && (err = engine_hand_out(engine))) return err;
+	if (engine_has_room(engine) && (err = hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;
 	if (engine_has_room(engine) && (err = engine_clean(engine))) return err;
 	engine_ask_timer(engine);

@@ -70,15 +70,12 @@ struct engine {
 must_check enum err engine_open(struct engine *engine, struct store *store, struct mailbox *mailbox);
 void                engine_close(struct engine *engine);
 
-/* Service time is so far ahead from now on, microseconds. */
-void engine_set_clock(struct engine *engine, int64_t offset);
-
 /* One turn: reads what has arrived and what threads have done, decides, submits, commits, answers. *more says
  * that there is work left which no descriptor will announce. Errors (all fatal: exit without another word):
  * ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY, ERR_TOO_LARGE. */
 must_check enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more);
 
-/* May more be decided in this turn? */
+/* room.c: may more be decided in this turn? Not while a full record, a due commit or many answers wait for the disk. */
 bool engine_has_room(const struct engine *engine);
 
 /* How long the process may sleep when nothing arrives. */
@@ -95,16 +92,18 @@ must_check enum err engine_end_turns(struct engine *engine, bool *more);
 
 /* A reader's answer is about to leave: its account owes for it. */
 void engine_charge_result(struct engine *engine, const struct result *result);
-/* The same as engine_decide() for a call that was parked, and comes again. */
-must_check enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call);
 
-/* decide.c: the call, answered now, later, or never (its peer has gone). `prepared`: it was parked, and comes again. */
-must_check enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call,
-                                      bool prepared);
+/* route.c: the call, decided now; answered now, later, or never (its peer has gone). */
+must_check enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call);
+
+/* answer.c */
 void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
                    const struct outcome *outcome);
 
-/* What the shard does by itself: *answer is the handler's error, the return value is fatal. */
+/* decide.c: decides and saves. *answer is the call's error, ERR_PARKED if it is to be answered later; the return value is
+ * fatal. engine_decide_own() is for what the shard does by itself. */
+must_check enum err engine_decide_call(struct engine *engine, const struct session *session,
+                                       struct call *call, struct outcome *outcome, enum err *answer);
 must_check enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,
                                       enum err *answer);
 
@@ -112,15 +111,19 @@ must_check enum err engine_decide_own(struct engine *engine, const struct call *
  * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
 must_check enum err engine_bear(const struct engine *engine, const struct call *call, enum err err);
 
-/* cleaning.c: the background removal. Errors: as engine_turn(). */
+/* Service time is so far ahead from now on, microseconds. */
+void engine_set_clock(struct engine *engine, int64_t offset);
+
+/* clean_step.c: the background removal. Errors: as engine_turn(). */
 must_check enum err engine_clean(struct engine *engine);
 
 /* hand_out.c: the timer's question for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
-must_check enum err engine_keep_question(struct engine *engine, struct session *session,
+must_check enum err engine_keep_question(struct engine *engine, const struct session *session,
                                          const struct call *call);
-must_check enum err engine_hand_out(struct engine *engine);
-void                engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
-void                engine_forget_question(struct engine *engine);
+/* It is to be decided again, and the caller's to free. Errors: false (there is none, or not yet). */
+bool engine_take_question(struct engine *engine, struct kept_call *question);
+void engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
+void engine_forget_question(struct engine *engine);
 
 /* issuer.c: the issuer is the timer. It is up while its heartbeats come; passes are created unless it is paused too. */
 bool engine_issuer_up(const struct engine *engine);

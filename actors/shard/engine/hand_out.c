@@ -21,7 +21,7 @@ void engine_dismiss_question(struct engine *engine)
 	engine_forget_question(engine);
 }
 
-enum err engine_keep_question(struct engine *engine, struct session *session, const struct call *call)
+enum err engine_keep_question(struct engine *engine, const struct session *session, const struct call *call)
 {
 	struct kept_call kept;
 	enum err         err = kept_call_make(&kept, call);
@@ -36,20 +36,17 @@ enum err engine_keep_question(struct engine *engine, struct session *session, co
 	return OK;
 }
 
-enum err engine_hand_out(struct engine *engine)
+bool engine_take_question(struct engine *engine, struct kept_call *question)
 {
-	if (!engine->is_asked) return OK;
+	if (!engine->is_asked) return false;
 	mono_us last = {engine->question.call.deadline.v - LEASE_ANSWER_MS * US_PER_MS};
 	bool    is_late = engine->now.v >= last.v;
 	if (!engine_issuer_up(engine)) {
 		if (is_late) engine_dismiss_question(engine);
-		return OK;
+		return false;
 	}
-	if (!is_late && !queue_is_ready(&engine->deliveries, engine->service_now, engine->now)) return OK;
-	struct kept_call question = engine->question;
-	engine->is_asked = false; /* it may come to be kept again */
-	struct session *session = session_find(&engine->sessions, &engine->questioner);
-	enum err        err = session ? engine_decide_now(engine, session, &question.call) : OK;
-	kept_call_free(&question);
-	return err;
+	if (!is_late && !queue_is_ready(&engine->deliveries, engine->service_now, engine->now)) return false;
+	*question = engine->question;
+	engine->is_asked = false;
+	return true;
 }

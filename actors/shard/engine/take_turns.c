@@ -31,26 +31,17 @@ static dur_us cost_of_answer(size_t bytes)
 	return (dur_us){(int64_t)bytes * TURN_ANSWER_BYTE_NS / 1000};
 }
 
-static enum err decide(struct engine *engine, struct session *session, struct call *call, bool prepared)
+static enum err decide(struct engine *engine, struct session *session, struct call *call)
 {
 	size_t  bytes = store_open_bytes(engine->store);
 	mono_us begun = time_mono();
 	buffer_clear(&engine->payload);
-	enum err err = engine_decide_now(engine, session, call, prepared);
+	enum err err = engine_decide_now(engine, session, call);
 	size_t   after = store_open_bytes(engine->store);
 	dur_us   cost = cost_since(engine, begun, after > bytes ? after - bytes : 0);
 	cost.v += cost_of_answer(engine->payload.size).v;
 	turns_charge(&engine->turns, call->account, cost, engine->now);
 	return err;
-}
-
-enum err engine_decide_again(struct engine *engine, const struct peer *peer, struct call *call)
-{
-	struct session *session = session_find(&engine->sessions, peer);
-	if (!session)
-		return OK; /* its peer is gone and counts it as unknown: not storing it is as right as storing it */
-	return takes_turns(session, call) ? decide(engine, session, call, true)
-	                                  : engine_decide_now(engine, session, call, true);
 }
 
 void engine_charge_result(struct engine *engine, const struct result *result)
@@ -61,10 +52,10 @@ void engine_charge_result(struct engine *engine, const struct result *result)
 
 enum err engine_decide(struct engine *engine, struct session *session, struct call *call)
 {
-	if (!takes_turns(session, call)) return engine_decide_now(engine, session, call, false);
+	if (!takes_turns(session, call)) return engine_decide_now(engine, session, call);
 	turns_heard(&engine->turns, call->account, engine->now);
 	if (!turns_defer(&engine->turns, call->account, engine->now))
-		return decide(engine, session, call, false);
+		return decide(engine, session, call);
 	return turns_keep(&engine->turns, &session->peer, call);
 }
 
@@ -77,7 +68,7 @@ static enum err take_turns(struct engine *engine)
 	while (!err && engine_has_room(engine) && time_mono().v - begun.v < TURNS_US &&
 	       (turn = turns_take(&engine->turns, engine->now))) {
 		struct session *session = session_find(&engine->sessions, &turn->peer);
-		if (session) err = decide(engine, session, &turn->kept.call, false);
+		if (session) err = decide(engine, session, &turn->kept.call);
 		turn_free(&turn);
 	}
 	return err;

@@ -1,0 +1,43 @@
+/* When the background removal takes its steps: CLEAN_STEP_MS apart while there is something to do, and after a round without
+ * that it rests for CLEAN_REST_MS, or until a command leaves something over. And when the journal begins a new segment before
+ * its time, so that what was erased can be recycled with the ones before. */
+#include "actors/shard/engine/engine.h"
+
+enum { SEGMENT_AGAIN_MS = 5000 };
+
+static enum err step(struct engine *engine)
+{
+	const struct call call = {.message = MSG_CLEAN};
+	struct outcome    outcome = {.payload = &engine->payload};
+	enum err          answer;
+	return engine_decide_own(engine, &call, &outcome, &answer);
+}
+
+/* The keeper waits for a record in a segment of its own: this step is one, whatever else comes with it. */
+static enum err begin_segment(struct engine *engine)
+{
+	struct cleaning *cleaning = &engine->cleaning;
+	cleaning->segment_next = mono_after(engine->now, (dur_us){SEGMENT_AGAIN_MS * US_PER_MS});
+	store_begin_segment(engine->store);
+	cleaning->begins_segment = true;
+	enum err err = step(engine);
+	cleaning->begins_segment = false;
+	return err;
+}
+
+enum err engine_clean(struct engine *engine)
+{
+	struct cleaning *cleaning = &engine->cleaning;
+	bool             asked = keeper_wants_segment(engine->facts.keeper);
+	if (store_room(engine->store) == ROOM_FOR_NOTHING) return OK;
+	if (asked && engine->now.v >= cleaning->segment_next.v) return begin_segment(engine);
+	if (engine->now.v < cleaning->next.v) return OK;
+	if (cleaning->part == CLEAN_END)
+		*cleaning = (struct cleaning){.part = CLEAN_LEFT_OVER,
+		                              .segment_next = cleaning->segment_next};
+	enum err err = step(engine);
+	bool     rests = cleaning->part == CLEAN_END && !cleaning->did;
+	cleaning->next = mono_after(engine->now,
+	                            (dur_us){(rests ? CLEAN_REST_MS : CLEAN_STEP_MS) * US_PER_MS});
+	return err;
+}

@@ -1,0 +1,19 @@
+/* Whether the writer may decide more in this turn. */
+#include "actors/shard/engine/engine.h"
+
+/* What waits for a slow disk goes together. A quick one is no reason to wait: with half of the callers answered, all
+ * are at work. */
+static unsigned batch_max(const struct engine *engine)
+{
+	return store_is_quick(engine->store) ? sessions_share(&engine->sessions) : BATCH_COMMANDS_MAX;
+}
+
+bool engine_has_room(const struct engine *engine)
+{
+	const size_t *waiting = engine->sessions.full_bytes;
+	return engine->open_commands < batch_max(engine) &&
+	       store_open_bytes(engine->store) < BATCH_BYTES_MAX &&
+	       waiting[OUTBOX_NEXT] + waiting[OUTBOX_LATER] < ANSWERS_WAITING_BYTES_MAX &&
+	       !store_wants_commit(engine->store) && !readers_waiting(engine->readers) &&
+	       !store_must_wait(engine->store);
+}
