@@ -54,8 +54,7 @@ enum err engine_decide(struct engine *engine, struct session *session, struct ca
 {
 	if (!takes_turns(session, call)) return engine_decide_now(engine, session, call);
 	turns_heard(&engine->turns, call->account, engine->now);
-	if (!turns_defer(&engine->turns, call->account, engine->now))
-		return decide(engine, session, call);
+	if (!turns_defer(&engine->turns, call->account, engine->now)) return decide(engine, session, call);
 	return turns_keep(&engine->turns, &session->peer, call);
 }
 
