@@ -216,8 +216,9 @@ def test_another_directorys_shard(directory, another):
 # Mounts
 
 @pytest.fixture
-def mounts():
-    """mount(path, *options): a mount of its own there, taken away at the end."""
+def mounts(copied):
+    """mount(path, *options): a mount of its own there, taken away at the end. A test that failed may have left the service
+    running, which would keep the mount busy."""
     mounted = []
 
     def mount(path, *options):
@@ -228,6 +229,8 @@ def mounts():
         mounted.append(path)
 
     yield mount
+    if copied.process is not None:
+        copied.kill_everything()
     for path in reversed(mounted):
         run_quietly("umount", path)
 
