@@ -3,6 +3,7 @@
  * before epoch and count are known; sealing patches the numbers in place, so that nothing is ever moved.
  * Reading goes item by item: one that cannot be understood spoils only itself, and its sender can be told. */
 #include "schemas/frame.h"
+#include "schemas/bytes.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 #include "schemas/msgpack_check.h"
@@ -34,6 +35,20 @@ static void put_be(uint8_t *to, uint64_t value, unsigned width)
 {
 	for (unsigned i = 0; i < width; i++)
 		to[i] = (uint8_t)(value >> (8 * (width - 1 - i)));
+}
+
+void idempotency_of_row(const uint8_t import[IMPORT_ID_BYTES], uint32_t slot, uint64_t number,
+                        struct idempotency *idempotency)
+{
+	*idempotency = (struct idempotency){.key = {0}};
+	memcpy(idempotency->key, import, IMPORT_ID_BYTES);
+	put_be32(idempotency->key + IMPORT_ID_BYTES, slot);
+	put_be64(idempotency->request, number);
+}
+
+uint64_t idempotency_row_number(const uint8_t request[32])
+{
+	return get_be64(request);
 }
 
 /* ---- writing ---- */

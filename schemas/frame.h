@@ -59,6 +59,14 @@ struct idempotency {
 };
 _Static_assert(sizeof(struct idempotency) == 64, "travels as its bytes");
 
+/* A row of an import, which is a PASS_CREATE of a command: `key` is the import's random id and a slot, `request` the
+ * row's number in the import, from 0. The shard lets a row replace one of a lower number in its slot. So the import uses a
+ * slot again only after the row there has its final answer. */
+enum { IMPORT_ID_BYTES = 16 };
+void     idempotency_of_row(const uint8_t import[IMPORT_ID_BYTES], uint32_t slot, uint64_t number,
+                            struct idempotency *idempotency);
+uint64_t idempotency_row_number(const uint8_t request[32]);
+
 struct call {
 	uint64_t          id;
 	enum message      message;

@@ -157,6 +157,7 @@ static enum err audit_order(struct auditor *auditor)
 	struct audit_rows        rows = {.table = TABLE_IDEMPOTENCY_ORDER};
 	struct idempotency_order place;
 	int64_t                  before = 0;
+	uint64_t                 last = 0;
 	enum err                 err;
 	while (!(err = audit_row(auditor, &rows))) {
 		if (rows.rest.size != ORDER_REST || idempotency_order_read(rows.value, &place)) {
@@ -164,6 +165,8 @@ static enum err audit_order(struct auditor *auditor)
 			continue;
 		}
 		place.order = get_be64(rows.rest.at);
+		if (place.order > IDEMPOTENCY_IMPORTS && last < IDEMPOTENCY_IMPORTS) before = 0;
+		last = place.order;
 		if (place.at.v < before)
 			audit_fault(auditor, TABLE_IDEMPOTENCY_ORDER,
 			            "number %" PRIu64 " is older than the one before", place.order);

@@ -80,25 +80,33 @@ enum err idempotency_get(struct view *view, struct account_id account, const uin
 	return err ? err : idempotency_row_read(value, row);
 }
 
-enum err idempotency_put(struct view *view, struct account_id account, const uint8_t hash[32],
-                         const struct idempotency_row *row)
+enum err idempotency_replace(struct view *view, struct account_id account, const uint8_t hash[32],
+                             const struct idempotency_row *row)
 {
-	struct writes *writes = view_writes(view);
-	struct row_key key = key_hash(account, hash), order = key_u64(account, row->order);
+	struct row_key key = key_hash(account, hash);
 	struct span    detail = row->recipe.detail;
-	uint8_t value[IDEMPOTENCY_BYTES_MAX] = {row->recipe.what, row->recipe.flags}, place[ORDER_BYTES];
+	uint8_t        value[IDEMPOTENCY_BYTES_MAX] = {row->recipe.what, row->recipe.flags};
 	must(detail.size <= RECIPE_DETAIL_BYTES_MAX);
 	put_le32(value + 4, row->recipe.number);
 	put_le64(value + 8, (uint64_t)row->at.v);
 	put_le64(value + 16, row->order);
 	memcpy(value + 24, row->request, sizeof row->request);
 	if (detail.size) memcpy(value + HEAD_BYTES, detail.at, detail.size);
+	return write_put(view_writes(view), TABLE_IDEMPOTENCY, key_span(&key),
+	                 span_of(value, HEAD_BYTES + detail.size));
+}
+
+enum err idempotency_put(struct view *view, struct account_id account, const uint8_t hash[32],
+                         const struct idempotency_row *row)
+{
+	struct row_key order = key_u64(account, row->order);
+	uint8_t        place[ORDER_BYTES];
+	enum err       err = idempotency_replace(view, account, hash, row);
+	if (err) return err;
 	memcpy(place, hash, KEY_HASH_BYTES);
 	put_le64(place + KEY_HASH_BYTES, (uint64_t)row->at.v);
-	struct span whole = span_of(value, HEAD_BYTES + detail.size);
-	enum err    err = write_put(writes, TABLE_IDEMPOTENCY, key_span(&key), whole);
-	if (err) return err;
-	return write_put(writes, TABLE_IDEMPOTENCY_ORDER, key_span(&order), span_of(place, sizeof place));
+	return write_put(view_writes(view), TABLE_IDEMPOTENCY_ORDER, key_span(&order),
+	                 span_of(place, sizeof place));
 }
 
 enum err idempotency_del(struct view *view, struct account_id account, const struct idempotency_order *old)
@@ -128,13 +136,13 @@ enum err idempotency_after(struct view *view, struct account_id account, uint64_
 	return err ? err : take_place(account, &found, row);
 }
 
-enum err idempotency_last(struct view *view, struct account_id account, uint64_t *order)
+enum err idempotency_last(struct view *view, struct account_id account, uint64_t base, uint64_t *order)
 {
-	struct row_key           end = key_u64(account, UINT64_MAX);
+	struct row_key           end = key_u64(account, base + (IDEMPOTENCY_IMPORTS - 1));
 	struct idempotency_order last = {.order = 0};
 	struct view_row          found;
 	enum err                 err = view_before(view, TABLE_IDEMPOTENCY_ORDER, key_span(&end), &found);
 	if (!err) err = take_place(account, &found, &last);
-	*order = err ? 0 : last.order;
+	*order = err || last.order < base ? base : last.order;
 	return err == ERR_NOT_FOUND ? OK : err;
 }

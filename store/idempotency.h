@@ -10,7 +10,12 @@
  * IDEMPOTENCY row, little-endian: what u8 | flags u8 | 0 u16 | number u32 | at i64 | order u64 | SHA-256 of the
  * request, 32 | the recipe's detail. IDEMPOTENCY_ORDER row: SHA-256 of the key, 32 | at i64.
  * Order numbers rise by one from 1; there is a gap only where a key came again after its time, and then everything
- * before the gap is past its time as well. Errors: as view.h. */
+ * before the gap is past its time as well.
+ * Rows of imports (frame.h) are in the same tables, in an order of their own that begins behind
+ * IDEMPOTENCY_IMPORTS: they do not count among the clients' keys and take the place of none. That order
+ * has gaps. Errors: as view.h. */
+
+#define IDEMPOTENCY_IMPORTS (UINT64_C(1) << 63)
 
 /* What an answer is made of when it is given again; numbers are on disk. */
 enum recipe_what {
@@ -52,17 +57,21 @@ struct idempotency_order {
 /* The row of a key (its hash). Errors: ERR_NOT_FOUND. */
 must_check enum err idempotency_get(struct view *view, struct account_id account, const uint8_t key[32],
                                     struct idempotency_row *row);
-/* Stages both rows of a key; and the end of both. */
+/* Stages both rows of a key; only the first, of a key that is there with the same order and time; the end of both. */
 must_check enum err idempotency_put(struct view *view, struct account_id account, const uint8_t key[32],
                                     const struct idempotency_row *row);
+must_check enum err idempotency_replace(struct view *view, struct account_id account, const uint8_t key[32],
+                                        const struct idempotency_row *row);
 must_check enum err idempotency_del(struct view *view, struct account_id account,
                                     const struct idempotency_order *old);
 
-/* The account's keys as they came: the first after `*order` (0: of all), and the number of the last (0: there is
- * none). Range reads. Errors: ERR_NOT_FOUND: no more. */
+/* The account's keys as they came: the first after `*order` (0: of all), rows of imports behind those of clients; and the
+ * number of the last of either order, which begins behind `base`: 0 or IDEMPOTENCY_IMPORTS (`base`: there is none).
+ * Range reads. Errors: ERR_NOT_FOUND: no more. */
 must_check enum err idempotency_after(struct view *view, struct account_id account, uint64_t order,
                                       struct idempotency_order *found);
-must_check enum err idempotency_last(struct view *view, struct account_id account, uint64_t *order);
+must_check enum err idempotency_last(struct view *view, struct account_id account, uint64_t base,
+                                     uint64_t *order);
 
 /* A subscription as such a detail, in `detail`; and back, its URL in the detail. Errors: ERR_DAMAGED. */
 enum { RECIPE_DETAIL_BYTES_MAX = sizeof(struct uuid) + SUBSCRIPTION_BYTES_MAX };

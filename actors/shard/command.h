@@ -88,6 +88,7 @@ struct request {
 	msgpack_zone             *zone;        /* for objects made on the way; the command's */
 	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
 	bool                      can_issue;   /* the issuer is there, and not paused */
+	bool                      of_import;   /* its idempotency is of a slot, its pass is not shown */
 	struct uuid               drawn;       /* the last id that was drawn */
 	struct rule_skip         *skips;       /* noted on the way, RULE_ACTIONS_MAX at most */
 	unsigned                  skip_count;

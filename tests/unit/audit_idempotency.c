@@ -80,6 +80,10 @@ static void break_place_time(void)
 {
 	patch(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 3), 32, "\x40", 1);
 }
+static void break_import_time(void)
+{
+	patch(TABLE_IDEMPOTENCY_ORDER, key_u64(account, IDEMPOTENCY_IMPORTS + 2), 32, "\x40", 1);
+}
 static void break_place_form(void)
 {
 	put(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 3), span_of(third, sizeof third));
@@ -119,6 +123,7 @@ static const struct breakage breakages[] = {
     B(place_key, "key 3: it is not in the order"),
     B(place_twice, "number 6 leads to no key"),
     B(place_time, "number 5 is older than the one before"),
+    B(import_time, "number 9223372036854775812 is older than the one before"),
     B(place_form, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
     B(place_size, "table idempotency_order, account acc_mfrqaaaaaaaaaaaa: a row of a wrong form"),
     B(detail_of_nothing, "key 3: a detail that cannot be read"),

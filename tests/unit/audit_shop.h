@@ -1,5 +1,5 @@
 /* A shop of two accounts in a database of its own, made with the very codecs that the handlers use: passes with events and
- * deltas, one of them deleted, one with a body of several parts; two idempotency keys. Criterion runs each test in a process of its own, so these
+ * deltas, one of them deleted, one with a body of several parts; two idempotency keys and two rows of an import. Criterion runs each test in a process of its own, so these
  * can be static. */
 #pragma once
 #include "tests/unit/support.h"
@@ -144,13 +144,13 @@ static inline void delete_pass(uint32_t number)
 	scratch_save(&s);
 }
 
-/* Idempotency key number `order`, by which pass `number` was created. */
-static inline void put_idempotency(uint64_t order, uint32_t number)
+/* Idempotency key number `n` of those behind `base`, by which pass `number` was created at 10 * n. */
+static inline void put_idempotency(uint64_t base, uint8_t n, uint32_t number)
 {
-	uint8_t                key[32] = {(uint8_t)order};
+	uint8_t                key[32] = {base ? n + 128 : n};
 	struct idempotency_row row = {.recipe = {.what = RECIPE_PASS, .number = number}};
-	row.order = order;
-	row.at.v = (int64_t)order * 10;
+	row.order = base + n;
+	row.at.v = 10 * n;
 	must(!idempotency_put(s.view, account, key, &row));
 	scratch_save(&s);
 }
@@ -168,8 +168,10 @@ static inline void make_shop(void)
 	for (uint32_t number = 0; number < PASSES; number++)
 		put_pass(number);
 	delete_pass(DELETED_PASS);
-	put_idempotency(3, DELETED_PASS);
-	put_idempotency(5, PASSES - 1);
+	put_idempotency(0, 3, DELETED_PASS);
+	put_idempotency(0, 5, PASSES - 1);
+	put_idempotency(IDEMPOTENCY_IMPORTS, 2, 1);
+	put_idempotency(IDEMPOTENCY_IMPORTS, 4, 2);
 	must(!tally_put(s.view, account, &tally));
 	must(!write_put(&s.staged, TABLE_META, paused_key, span_of(&paused, 1)));
 	scratch_commit(&s);

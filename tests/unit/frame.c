@@ -89,6 +89,22 @@ Test(frame, a_call_may_have_idempotency)
 	cr_expect(call.id == 3 && call.has_account);
 }
 
+Test(frame, a_row_of_an_import_is_named_by_import_slot_and_number)
+{
+	const uint8_t      import[IMPORT_ID_BYTES] = {1, 2, 3};
+	struct idempotency row, same, other_slot, later;
+	idempotency_of_row(import, 5, UINT64_MAX - 1, &row);
+	idempotency_of_row(import, 5, UINT64_MAX - 1, &same);
+	idempotency_of_row(import, 5 << 24, UINT64_MAX - 1, &other_slot);
+	idempotency_of_row(import, 5, UINT64_MAX, &later);
+	cr_expect_arr_eq(&row, &same, sizeof row);
+	cr_expect_arr_eq(row.key, later.key, sizeof row.key);
+	cr_expect_neq(memcmp(row.key, other_slot.key, sizeof row.key), 0);
+	cr_expect_arr_eq(row.request, other_slot.request, sizeof row.request);
+	cr_expect_eq(idempotency_row_number(row.request), UINT64_MAX - 1);
+	cr_expect_eq(idempotency_row_number(later.request), UINT64_MAX);
+}
+
 Test(frame, a_call_may_have_the_request_it_is_made_for)
 {
 	static char              longest[REQUEST_ID_BYTES_MAX + 1];

@@ -118,16 +118,16 @@ Test(once, rows_read_as_they_were_put)
 Test(once, the_last_number_is_the_accounts_own)
 {
 	uint64_t last = 77;
-	cr_expect(idempotency_last(s.view, account.id, &last) == OK && last == 0);
+	cr_expect(idempotency_last(s.view, account.id, 0, &last) == OK && last == 0);
 	request.account = &before;
 	cr_expect(is_run(1, 1) && is_run(2, 1));
 	request.account = &after;
 	cr_expect(is_run(1, 1));
-	cr_expect(idempotency_last(s.view, account.id, &last) == OK && last == 0);
+	cr_expect(idempotency_last(s.view, account.id, 0, &last) == OK && last == 0);
 	request.account = &account;
 	cr_expect(is_run(1, 1) && is_run(2, 1) && is_run(3, 1));
-	cr_expect(idempotency_last(s.view, account.id, &last) == OK && last == 3);
-	cr_expect(idempotency_last(s.view, before.id, &last) == OK && last == 2);
+	cr_expect(idempotency_last(s.view, account.id, 0, &last) == OK && last == 3);
+	cr_expect(idempotency_last(s.view, before.id, 0, &last) == OK && last == 2);
 }
 
 Test(once, the_same_request_is_answered_again_and_another_refused)
@@ -340,4 +340,109 @@ Test(once, chance_finds_nothing_that_a_list_would_not_say)
 		if (!kept) model[model_count++] = (struct kept){key, body, request.now.v};
 		if (i % 50 == 0) cr_expect_leq(count_rows(), KEYS);
 	}
+}
+
+/* Rows of imports ----------------------------------------------------------------------------------------- */
+
+/* Row `number` of an import of `slots` slots: what is said of it, and if nothing is, it is carried out. */
+static enum err run_row(uint8_t import, uint64_t number, uint32_t slots)
+{
+	const uint8_t id[IMPORT_ID_BYTES] = {import};
+	idempotency_of_row(id, (uint32_t)(number % slots), number, &asked);
+	outcome = (struct outcome){.payload = &payload};
+	request.of_import = true;
+	enum err err = once_begin(&request, &outcome, &once);
+	if (!err && !once.replayed) {
+		cr_assert_eq(once_end(&request, &outcome, &once), OK);
+		scratch_save(&s);
+	}
+	request.of_import = false;
+	return err;
+}
+
+static bool is_made(uint8_t import, uint64_t number, uint32_t slots)
+{
+	return run_row(import, number, slots) == OK && !once.replayed;
+}
+
+static bool is_known(uint8_t import, uint64_t number, uint32_t slots)
+{
+	return run_row(import, number, slots) == OK && once.replayed && outcome.flags == REPLY_REPLAYED;
+}
+
+Test(once, a_row_of_an_import_is_known_until_a_later_one_has_its_slot)
+{
+	enum { SLOTS = 8, ROWS = 50 };
+	for (uint64_t number = 0; number < ROWS; number++) {
+		cr_expect(is_made(1, number, SLOTS));
+		for (uint64_t kept = number < SLOTS ? 0 : number - SLOTS + 1; kept <= number; kept++)
+			cr_expect(is_known(1, kept, SLOTS));
+	}
+	cr_expect_eq(count_rows(), SLOTS);
+	cr_expect_eq(run_row(1, ROWS - SLOTS - 1, SLOTS), ERR_IDEMPOTENCY_KEY_REUSED);
+	cr_expect(is_made(2, 0, SLOTS), "another import has slots of its own");
+	cr_expect_eq(count_rows(), SLOTS + 1);
+}
+
+Test(once, a_row_of_an_import_that_was_refused_leaves_the_earlier_one)
+{
+	const uint8_t id[IMPORT_ID_BYTES] = {1};
+	cr_expect(is_made(1, 0, 1));
+	request.of_import = true;
+	idempotency_of_row(id, 0, 1, &asked);
+	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_expect_eq(s.staged.count, 0);
+	cr_expect(is_known(1, 0, 1));
+}
+
+Test(once, rows_of_imports_and_keys_of_clients_take_no_place_of_each_other)
+{
+	enum { SLOTS = 64 };
+	for (unsigned key = 1; key <= KEYS; key++)
+		cr_expect(is_run(key, 1));
+	for (uint64_t number = 0; number < 10 * SLOTS; number++)
+		cr_expect(is_made(1, number, SLOTS));
+	for (unsigned key = 1; key <= KEYS; key++)
+		cr_expect(is_replayed(key, 1));
+	for (unsigned key = 11; key <= 10 + 4 * KEYS; key++)
+		cr_expect(is_run(key, 1));
+	cr_expect_eq(count_rows(), SLOTS + KEYS);
+	for (uint64_t number = 9 * SLOTS; number < 10 * SLOTS; number++)
+		cr_expect(is_known(1, number, SLOTS));
+}
+
+Test(once, keys_of_clients_that_are_the_first_forget_no_rows_of_imports)
+{
+	for (uint64_t number = 0; number < 20; number++)
+		cr_expect(is_made(1, number, 20));
+	for (unsigned key = 1; key <= KEYS; key++)
+		cr_expect(is_run(key, 1));
+	cr_expect_eq(count_rows(), 20 + KEYS);
+}
+
+Test(once, a_row_of_an_import_is_known_for_half_a_day_at_least_and_a_day_at_most)
+{
+	cr_expect(is_made(1, 0, 1));
+	request.now.v += day_us / 2 - 1;
+	cr_expect(is_made(1, 1, 1)); /* keeps the time of row 0 */
+	request.now.v += day_us / 2;
+	cr_expect(is_known(1, 1, 1));
+	request.now.v += 1;
+	cr_expect(is_made(1, 1, 1));
+	request.now.v += day_us / 2;
+	cr_expect(is_made(1, 2, 1)); /* has a time of its own */
+	request.now.v += day_us - 1;
+	cr_expect(is_known(1, 2, 1));
+	cr_expect_eq(count_rows(), 1);
+}
+
+Test(once, rows_that_imports_left_go_when_another_import_comes)
+{
+	for (uint64_t number = 0; number < 20; number++)
+		cr_expect(is_made(1, number, 20));
+	request.now.v += day_us;
+	for (uint64_t number = 0; number < 5; number++)
+		cr_expect(is_made(2, number, 20));
+	cr_expect_eq(count_rows(), 20 - 5 * IDEMPOTENCY_FORGOTTEN_MAX + 5);
+	cr_expect(is_run(1, 1));
 }

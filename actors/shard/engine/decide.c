@@ -11,8 +11,9 @@
 /* Is this a command that happens once, however often it comes? */
 static bool happens_once(const struct session *session, const struct call *call)
 {
-	return call->idempotency && session->role == ROLE_HTTP &&
-	       message_row(call->message)->effect == EFFECT_WRITE;
+	if (!call->idempotency || message_row(call->message)->effect != EFFECT_WRITE) return false;
+	/* The other commands have answers of which no recipe is kept. */
+	return session->role == ROLE_HTTP || (session->role == ROLE_CLI && call->message == MSG_PASS_CREATE);
 }
 
 static enum err check_disk(const struct engine *engine, const struct call *call)
@@ -248,6 +249,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .facts = &engine->facts,
 	                          .zone = engine->zone,
 	                          .can_issue = engine_can_issue(engine),
+	                          .of_import = session->role == ROLE_CLI && call->idempotency,
 	                          .mono = engine->now,
 	                          .accounts = &engine->accounts,
 	                          .numbers = &engine->numbers,

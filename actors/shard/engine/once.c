@@ -5,6 +5,10 @@
  * come, at most a few at a time: those past their time and those beyond the account's number, the oldest first. Those of an
  * account that stops using keys go in the background (system/clean.c).
  *
+ * A row of an import is found likewise, until a later row of the import replaces it in its slot. That keeps its place in
+ * the order for 12 hours, so that only one row is written; then it gets a new one, so that none goes before it is 12 hours
+ * old. The number of such rows is not bounded here: an import leaves as many as it has slots.
+ *
  * A creation that has begun is kept as one (202). Its issuance in time makes that a 201; who comes with the key before waits
  * for the same end.
  */
@@ -36,15 +40,18 @@ static void forget(struct once *once, const struct idempotency_order *old)
 static enum err plan_row(struct request *request, struct once *once)
 {
 	struct account_id        account = request->account->id;
-	struct idempotency_order oldest = {.order = 0};
-	enum err                 err = idempotency_last(request->view, account, &once->order);
+	uint64_t                 base = request->of_import ? IDEMPOTENCY_IMPORTS : 0;
+	struct idempotency_order oldest = {.order = base};
+	enum err                 err = idempotency_last(request->view, account, base, &once->order);
 	if (err) return err;
 	once->order++;
 	for (unsigned i = 0; i < IDEMPOTENCY_FORGOTTEN_MAX; i++) {
 		err = idempotency_after(request->view, account, oldest.order, &oldest);
 		if (err) return err == ERR_NOT_FOUND ? OK : err;
+		if (oldest.order >= once->order) return OK; /* the other order */
 		uint64_t count = once->order - oldest.order + 1;
-		if (!is_past(oldest.at, request->now) && count <= request->facts->idempotency_keys) return OK;
+		bool     is_one_too_many = !request->of_import && count > request->facts->idempotency_keys;
+		if (!is_past(oldest.at, request->now) && !is_one_too_many) return OK;
 		forget(once, &oldest);
 	}
 	return OK;
@@ -75,17 +82,33 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	return pass_show(request, &pass, outcome->payload);
 }
 
+/* Has a later row of the import come in this slot? Then the earlier one has its final answer. */
+static bool is_earlier_row(const struct request *request, const struct idempotency_row *row)
+{
+	return request->of_import && idempotency_row_number(row->request) <
+	                                 idempotency_row_number(request->call->idempotency->request);
+}
+
 enum err once_begin(struct request *request, struct outcome *outcome, struct once *once)
 {
 	const struct idempotency *asked = request->call->idempotency;
 	struct idempotency_row    row;
-	*once = (struct once){.replayed = false};
+	*once = (struct once){.at = request->now};
 	enum err err = idempotency_get(request->view, request->account->id, asked->key, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	if (!err && !is_past(row.at, request->now)) {
+	if (!err && is_earlier_row(request, &row)) {
+		if (request->now.v - row.at.v < kept_us / 2) {
+			once->replaces = true;
+			once->order = row.order;
+			once->at = row.at;
+			return OK;
+		}
+	} else if (!err && !is_past(row.at, request->now)) {
 		if (memcmp(row.request, asked->request, sizeof row.request))
 			return ERR_IDEMPOTENCY_KEY_REUSED;
 		once->replayed = true;
+		outcome->flags = REPLY_REPLAYED;
+		if (request->of_import) return OK; /* the answer has no body */
 		return replay(request, &row.recipe, outcome);
 	}
 	if (!err) {
@@ -100,7 +123,7 @@ enum err once_end(struct request *request, const struct outcome *outcome, const 
 {
 	struct account_id         account = request->account->id;
 	const struct idempotency *asked = request->call->idempotency;
-	struct idempotency_row    row = {.recipe = outcome->recipe, .at = request->now, .order = once->order};
+	struct idempotency_row    row = {.recipe = outcome->recipe, .at = once->at, .order = once->order};
 	must(outcome->payload->size == 0 ||
 	     outcome->recipe.what != RECIPE_EMPTY); /* or it could not be repeated */
 	for (unsigned i = 0; i < once->old_count; i++) {
@@ -109,5 +132,6 @@ enum err once_end(struct request *request, const struct outcome *outcome, const 
 	}
 	row.recipe.flags = (uint8_t)(outcome->flags & RECIPE_FLAGS_KNOWN);
 	memcpy(row.request, asked->request, sizeof row.request);
+	if (once->replaces) return idempotency_replace(request->view, account, asked->key, &row);
 	return idempotency_put(request->view, account, asked->key, &row);
 }

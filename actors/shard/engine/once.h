@@ -5,9 +5,11 @@
 /* A command whose request came with an idempotency key happens once: what it answered is kept in the commit of its
  * effect, and the same request with the same key gets that answer again. Errors: as view.h, and those named. */
 struct once {
-	bool                     replayed; /* the answer has been given before, and is in the outcome again */
-	uint64_t                 order;    /* the new row's */
-	unsigned                 old_count;
+	bool     replayed; /* the answer has been given before, and is in the outcome again */
+	bool     replaces; /* the new row keeps the order and the time of the one that is there */
+	uint64_t order;    /* the new row's */
+	wall_us  at;       /* likewise */
+	unsigned old_count;
 	struct idempotency_order old[IDEMPOTENCY_FORGOTTEN_MAX + 1]; /* what goes when the new row comes */
 };
 

@@ -127,7 +127,8 @@ static enum err create(struct request *request, struct outcome *outcome, struct 
 		err = event_occurred(request, &rules, tally.made);
 	}
 	outcome->recipe = (struct recipe){.what = RECIPE_PASS, .number = tally.made};
-	if (err || (err = hot_get(request->view, account, tally.made, &pass))) return err;
+	if (err || request->of_import) return err;
+	if ((err = hot_get(request->view, account, tally.made, &pass))) return err;
 	return pass_show(request, &pass, outcome->payload);
 }
 

@@ -28,7 +28,7 @@ static enum err tell_key(struct request *request, const struct issuing *row, uin
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (kept.recipe.what != RECIPE_PASS || kept.recipe.number != number) return OK;
 	kept.recipe.flags = 0;
-	return idempotency_put(request->view, request->account->id, row->key, &kept);
+	return idempotency_replace(request->view, request->account->id, row->key, &kept);
 }
 
 static enum err issue(struct request *request, const struct hot_at *pass, const struct issuing *row)

@@ -88,9 +88,14 @@ static enum err forget_keys(struct request *request, struct account_id account, 
 	wall_us  until = {request->now.v - IDEMPOTENCY_KEPT_HOURS * INT64_C(3600) * US_PER_SEC};
 	enum err err = OK;
 	while (count < ROWS_A_STEP &&
-	       !(err = idempotency_after(request->view, account, found.order, &found)) &&
-	       found.at.v <= until.v)
-		old[count++] = found;
+	       !(err = idempotency_after(request->view, account, found.order, &found))) {
+		if (found.at.v <= until.v)
+			old[count++] = found;
+		else if (found.order < IDEMPOTENCY_IMPORTS)
+			found.order = IDEMPOTENCY_IMPORTS; /* rows of imports have an order of their own */
+		else
+			break;
+	}
 	if (err && err != ERR_NOT_FOUND) return err;
 	*any = count;
 	err = OK;
