@@ -79,9 +79,10 @@ static void await_answers(struct service *service, struct ask **asks, uint32_t c
 
 static void call_one(struct ask *ask, const struct request *request, struct waiting *waiting)
 {
-	int64_t        wait_ms = request->wait_ms ? request->wait_ms : CALL_DEADLINE_MS;
-	mono_us        deadline = mono_after(time_mono(), (dur_us){wait_ms * US_PER_MS});
-	struct call    head = {.message = request->message, .deadline = deadline};
+	int64_t     wait_ms = request->wait_ms ? request->wait_ms : CALL_DEADLINE_MS;
+	mono_us     deadline = mono_after(time_mono(), (dur_us){wait_ms * US_PER_MS});
+	struct call head = {
+	    .message = request->message, .deadline = deadline, .idempotency = request->idempotency};
 	msgpack_object nil = {.type = MSGPACK_OBJECT_NIL};
 	msgpack_packer packer;
 	enum err       err;

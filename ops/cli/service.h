@@ -20,7 +20,8 @@ struct request {
 	const uint32_t          *shard;   /* NULL as well: on every shard */
 	struct span              args;    /* the packed array of arguments; size 0: there are none */
 	/* How long the callee has to decide it, and at most the session to come up; 0: CALL_DEADLINE_MS. */
-	int64_t wait_ms;
+	int64_t                   wait_ms;
+	const struct idempotency *idempotency; /* NULL: none; borrowed for the call */
 };
 
 /* Gets each part of each shard's answer, failures too; what it points to lives until it returns. */

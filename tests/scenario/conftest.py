@@ -31,7 +31,7 @@ def pytest_configure(config):
 
 
 # Files that take long begin first, so that at the end nobody waits for one of them: who takes longest, foremost.
-LONGEST = ("test_durability.py", "test_damage.py", "test_moves.py", "test_slow_disk.py", "test_backup.py", "test_import.py",
+LONGEST = ("test_durability.py", "test_damage.py", "test_moves.py", "test_slow_disk.py", "test_backup.py", "test_import_faults.py",
            "test_processes.py", "test_crash_states.py")
 
 

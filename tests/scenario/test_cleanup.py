@@ -8,6 +8,8 @@ from deliveries import advance
 from erasures import erase
 from harness import wait_for
 from images import Gallery, await_status, body_with, options
+from imports import bodies, jsonl, run, write
+from retries import create, is_replay_of
 from rewards import edit, offer, reward_path
 from rules import delete_rule, put_rule
 from shop import Shop, new_id, path_of, template_file
@@ -155,6 +157,18 @@ def test_keys_of_clients_that_ask_no_more_go_after_a_day(shop, ticking):
     await_rows(ticking, before - 200, "the keys to go")
     answer = shop.client.post(path_of("ada", "/loyalty"), {"balance_to_add": 1}, headers={"Idempotency-Key": "key-1"})
     assert answer.status == 202 and "idempotency-replayed" not in answer.headers
+
+
+def test_rows_that_an_import_left_go_after_a_day(shop, ticking, tmp_path):
+    path = write(tmp_path / "a.jsonl", jsonl(bodies(600)))
+    assert run(shop, path).counts == {"created": 600, "failed": 0}
+    advance(ticking, DAY_SECONDS // 2)
+    first = create(shop, "ada", "key-of-ada")
+    before = rows(ticking)
+    advance(ticking, DAY_SECONDS // 2 + 60)
+    await_rows(ticking, before - 2 * 512, "the rows to go")
+    is_replay_of(first, create(shop, "ada", "key-of-ada"))
+    assert ticking.cli("verify")["ok"]
 
 
 # Space

@@ -1,76 +1,18 @@
-"""pass import: files of rows become passes, each row once, in the order of the file."""
+"""pass import: files of rows become passes, in the order of the file."""
 import csv
 import io
 import json
 import os
 import pty
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from client import Client
-from harness import wait_for
+from imports import Running, bodies, ids_in_order, jsonl, run, write
 from patience import PATIENCE
-from shop import Shop
 
 pytestmark = pytest.mark.plain  # the command line, which is another build's there
 
 ERRORS_SHOWN = 20
-
-
-class Import:
-    """A file, and what importing it said and left behind."""
-
-    def __init__(self, shop, path, done):
-        self.path = path
-        self.status = done.returncode
-        self.stdout, self.stderr = done.stdout, done.stderr
-        self.counts = json.loads(done.stdout) if done.returncode == 0 else None
-        self.failed = read(path, ".failed")
-        self.errors = read(path, ".errors")
-        if self.counts is not None:
-            assert set(self.counts) == {"created", "failed"}
-            assert (self.counts["failed"] == 0) == (self.failed is None) == (self.errors is None)
-
-    @property
-    def refusal(self):
-        assert (self.status, self.stdout) == (1, ""), self.stderr
-        refusal = json.loads(self.stderr)
-        assert set(refusal) - {"field"} == {"code", "message"}
-        return refusal
-
-
-def read(path, suffix):
-    file = Path(f"{path}{suffix}")
-    return file.read_bytes() if file.is_file() else None
-
-
-def write(path, content):
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def run(shop, path, *options):
-    done = shop.service.run("pass", "import", shop.account, path, *options, seconds=100)
-    return Import(shop, path, done)
-
-
-def jsonl(bodies):
-    return "".join(json.dumps(body) + "\n" for body in bodies)
-
-
-def bodies(count, prefix="r"):
-    return [{"pass_id": f"{prefix}{i}", "visible": {"name": f"Ada {i}", "visits": i}} for i in range(count)]
-
-
-def ids_in_order(shop):
-    """Every pass of the account, oldest first."""
-    ids, more = [], True
-    while more:
-        passes, _, more = shop.list(f"?limit=100&offset={len(ids)}")
-        ids += [made["id"] for made in passes]
-    return ids[::-1]
 
 
 # Rows
@@ -331,133 +273,6 @@ def test_a_service_that_is_not_there(new_service, tmp_path):
 
 
 # While it runs
-
-class Running:
-    """An import at work."""
-
-    def __init__(self, shop, path, *options, **popen):
-        self.shop, self.path = shop, path
-        command = [shop.service.program, "pass", "import", shop.account, path, "--data", shop.service.data, *options]
-        # Without the mark of the service's processes, so that it outlives them.
-        self.process = subprocess.Popen(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **popen})
-
-    def created(self):
-        with Client(self.shop.service.http, self.shop.key) as client:
-            answer = client.get("/v1/passes?limit=1")
-            return int(answer.headers["x-total-count"]) if answer.status == 200 else 0
-
-    def wait_created(self, count):
-        wait_for(lambda: self.created() >= count, 60, f"{count} passes of the import")
-
-    def end(self, seconds=60):
-        stdout, stderr = self.process.communicate(timeout=seconds * PATIENCE)
-        done = subprocess.CompletedProcess((), self.process.returncode, stdout, stderr)
-        return Import(self.shop, self.path, done)
-
-
-def rows_with_doubles(count):
-    """Every tenth row repeats the one before it, every hundredth repeats one of long ago, every fiftieth is wrong."""
-    rows, wrong = [], []
-    for i in range(count):
-        row = {"pass_id": f"k{i}", "visible": {"name": "Ada"}}
-        if i % 10 == 9:
-            row = dict(rows[-1])
-        if i % 100 == 60:
-            row = dict(rows[i // 2 // 10 * 10])
-        if i % 50 == 25:
-            row = {"pass_id": f"k{i}", "visible": {"nme": "Ada"}}
-        rows.append(row)
-        if i % 10 == 9 or i % 100 == 60 or i % 50 == 25:
-            wrong.append(row)
-    return rows, wrong
-
-
-def check_whole(shop, got, rows, wrong, in_order=True):
-    """Every row once: the right ones created, in order; the wrong ones in the file of failures, in order."""
-    assert got.status == 0, got.stderr
-    assert got.counts == {"created": len(rows) - len(wrong), "failed": len(wrong)}
-    assert got.failed.decode() == jsonl(wrong)
-    failed = [row["pass_id"] for row in wrong if "nme" in row["visible"]]
-    want = [name for name in dict.fromkeys(row["pass_id"] for row in rows) if name not in failed]
-    assert ids_in_order(shop) == want if in_order else sorted(ids_in_order(shop)) == sorted(want)
-    assert shop.list("?limit=1&include_deleted=true")[1] == len(want), "none twice"
-
-
-@pytest.mark.parametrize("role", ["shard", "timer"])
-def test_processes_killed_meanwhile(new_service, tmp_path, role):
-    service = new_service(shards=1)
-    service.expect_log(".")
-    shop = Shop(service, ("balance",))
-    rows, wrong = rows_with_doubles(15000)
-    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
-    for part in (1, 2):
-        running.wait_created(part * 3000)
-        old = service.signal(role, 0, signal.SIGKILL)
-        running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the next kill
-        service.await_successor(role, 0, old)
-        running.process.send_signal(signal.SIGCONT)
-    # What the issuer died with in hand is refused in the end, when later rows have been issued by its successor.
-    check_whole(shop, running.end(), rows, wrong, in_order=role == "shard")
-    shop.close()
-
-
-def test_a_service_that_comes_back_goes_on(new_service, tmp_path):
-    service = new_service(shards=1)
-    service.expect_log(".")
-    shop = Shop(service, ("balance",))
-    rows, wrong = rows_with_doubles(12000)
-    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
-    running.wait_created(1000)
-    service.kill_everything()
-    service.start()
-    shop.client.address = service.http
-    check_whole(shop, running.end(), rows, wrong)
-    shop.close()
-
-
-@pytest.mark.parametrize("how, code", [("stop", "SHARD_UNAVAILABLE"), ("pause", "PASS_PROVIDER_UNAVAILABLE"),
-                                       ("suspend", "ACCOUNT_SUSPENDED"), ("interrupt", "STOPPED")])
-def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, how, code):
-    service = new_service(shards=1)
-    service.expect_log(".")
-    shop = Shop(service, ("balance",))
-    rows = bodies(15000)
-    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "1s")
-    running.wait_created(500)
-    running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the command below has
-    if how == "stop":
-        assert service.stop() == 0
-    elif how == "pause":
-        service.cli("issuer", "pause")
-    elif how == "suspend":
-        shop.set("--suspended", "on")
-    else:
-        running.process.send_signal(signal.SIGINT)
-    running.process.send_signal(signal.SIGCONT)
-    got = running.end()
-    refusal = got.refusal
-    assert refusal["code"] == code
-    words = refusal["message"].replace(",", " ").split()
-    line, created, failed = int(words[words.index("line") + 1]), int(words[words.index("rows") - 1]), int(
-        words[words.index("failed:") - 1])
-    assert line == created + failed < len(rows)
-    assert (got.failed or b"").decode().count("\n") == failed
-    if how == "stop":
-        service.start()
-        shop.client.address = service.http
-    service.cli("issuer", "resume")
-    shop.set("--suspended", "off")
-    made = ids_in_order(shop)
-    assert made[:created] == [row["pass_id"] for row in rows[:created]] or failed
-    if how in ("interrupt", "suspend", "pause"):
-        assert len(made) == created
-    # The rest: what failed, and what was not tried.
-    rest = write(tmp_path / "rest.jsonl", (got.failed or b"").decode() + jsonl(rows[line:]))
-    again = run(shop, rest)
-    assert sorted(ids_in_order(shop)) == sorted(row["pass_id"] for row in rows)
-    assert again.counts["created"] + created >= len(rows) - failed
-    shop.close()
-
 
 def test_two_imports_of_one_file_at_once(service, shop, tmp_path):
     path = write(tmp_path / "a.jsonl", jsonl(bodies(30000)))

@@ -251,20 +251,20 @@ Test(import, bounds_lines)
 {
 	struct buffer text = {0};
 	struct bench  bench;
-	add_many(&text, 'a', ROW_BYTES_MAX);
+	add_many(&text, 'a', IMPORT_ROW_BYTES_MAX);
 	buffer_byte(&text, '\n');
-	add_many(&text, 'b', (size_t)ROW_BYTES_MAX + 1);
+	add_many(&text, 'b', (size_t)IMPORT_ROW_BYTES_MAX + 1);
 	buffer_text(&text, "\nshort\n");
-	add_many(&text, 'c', 2 * (size_t)ROW_BYTES_MAX);
+	add_many(&text, 'c', 2 * (size_t)IMPORT_ROW_BYTES_MAX);
 	cr_assert_eq(begin(&bench, FORMAT_JSONL, buffer_span(&text)), OK);
 	(void)next(&bench);
-	cr_expect(!bench.row.err && bench.row.body.size == ROW_BYTES_MAX);
+	cr_expect(!bench.row.err && bench.row.body.size == IMPORT_ROW_BYTES_MAX);
 	cr_expect_str_eq(next(&bench), "!PAYLOAD_TOO_LARGE");
-	cr_expect_eq(bench.row.place.size, (size_t)ROW_BYTES_MAX + 1);
-	cr_expect_eq(bench.row.place.at, (size_t)ROW_BYTES_MAX + 1);
+	cr_expect_eq(bench.row.place.size, (size_t)IMPORT_ROW_BYTES_MAX + 1);
+	cr_expect_eq(bench.row.place.at, (size_t)IMPORT_ROW_BYTES_MAX + 1);
 	cr_expect_str_eq(next(&bench), "short");
 	cr_expect_str_eq(next(&bench), "!PAYLOAD_TOO_LARGE");
-	cr_expect_eq(bench.row.place.size, 2 * (size_t)ROW_BYTES_MAX);
+	cr_expect_eq(bench.row.place.size, 2 * (size_t)IMPORT_ROW_BYTES_MAX);
 	cr_expect_null(next(&bench));
 	end(&bench);
 	buffer_free(&text);

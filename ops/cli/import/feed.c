@@ -87,7 +87,7 @@ enum err feed_next(struct feed *feed, struct feed_line *line)
 		const uint8_t *lf = left > seen ? memchr(from + seen, '\n', left - seen) : NULL;
 		if (!lf && feed->ended && left == 0) return ERR_NOT_FOUND;
 		size_t size = lf ? (size_t)(lf - from) : left;
-		if (size > ROW_BYTES_MAX) {
+		if (size > IMPORT_ROW_BYTES_MAX) {
 			err = pass_over(feed, line);
 			break;
 		}

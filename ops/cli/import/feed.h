@@ -13,14 +13,15 @@ struct feed {
 	bool          ended;
 };
 
-enum { ROW_BYTES_MAX = BODY_BYTES_DEFAULT_MAX }; /* bytes of a line, and of a row of several; the row fails */
+/* Bytes of a line, and of a row of several; the row fails. */
+enum { IMPORT_ROW_BYTES_MAX = BODY_BYTES_DEFAULT_MAX };
 
 struct feed_line {
 	struct span text;         /* without its LF; until the next call. Empty when `is_too_long` */
 	uint64_t    at, size;     /* where it stands in the file; bytes, without the LF */
 	uint64_t    number;       /* from 1 */
 	bool        ends_with_lf; /* only the last one may lack it */
-	bool        is_too_long;  /* longer than ROW_BYTES_MAX */
+	bool        is_too_long;  /* longer than IMPORT_ROW_BYTES_MAX */
 };
 
 /* A byte order mark of UTF-8 at the beginning is passed over. Units: bytes.

@@ -1,15 +1,13 @@
 /* Rows under way: a ring, from the oldest row that is not yet taken off to the newest that was put in.
  *
- *   READY -> SENT -> ENDED                 the shard has answered for good
- *     ^        |---> READY                 refused for now: certainly not done
- *     |        '---> UNKNOWN -> ENDED      it was created
- *     '----------------'                   it was not
+ *   READY -> SENT -> ENDED     the shard has answered for good
+ *     ^--------'               refused for now, or not answered: it is sent again with its key
  *
- * Anything but an answer for good makes the flight hold: see flight.h. */
+ * Anything but an answer for good makes the flight hold: see flight.h. A row has the slot of its place in the ring, which
+ * the next row takes after this one was taken off. So the shard never needs to remember two rows of one slot. */
 #include "ops/cli/import/flight.h"
+#include "actors/rt/random.h"
 #include "actors/rt/time.h"
-#include "ops/cli/import/flight_inside.h"
-#include "ops/cli/import/settle.h"
 
 #include <stdlib.h>
 
@@ -21,8 +19,34 @@ enum {
 	TURN_MS = 50,
 	FIELD_BYTES_MAX = 200,
 	KEPT_BYTES = 64 << 10, /* a row's buffer that is larger is not kept for the next row */
-	SETTLE_MS = 500,       /* after a call's time is up the shard may still be deciding it; then not */
 };
+
+struct flight {
+	struct service   *service;
+	struct account_id account;
+	uint32_t          shard;
+	int64_t           wait_ms;
+	uint8_t           import[IMPORT_ID_BYTES]; /* random: what the keys of this import have in common */
+
+	struct row rows[FLIGHT_ROWS_MAX]; /* a ring */
+	uint64_t   first, end;            /* counts of rows: rows[n % FLIGHT_ROWS_MAX] */
+	uint64_t   next;                  /* the next to be sent */
+	uint64_t   tried;                 /* those before it were sent at least once, or ended without */
+	uint32_t   sent;                  /* rows in this state */
+	size_t     sent_bytes, held_bytes;
+
+	bool     holding; /* nothing is sent until all that was sent has ended, and `again` */
+	mono_us  again;
+	dur_us   pause; /* the last one; doubles */
+	mono_us  moved; /* when a row ended last, or the first of many was sent */
+	bool     stopping;
+	enum err trouble;
+};
+
+static struct row *flight_row(struct flight *flight, uint64_t count)
+{
+	return &flight->rows[count % FLIGHT_ROWS_MAX];
+}
 
 static dur_us ms(int64_t count)
 {
@@ -32,16 +56,17 @@ static dur_us ms(int64_t count)
 enum err flight_open(struct flight **flight_p, struct service *service, const struct account_id *account,
                      int64_t wait_ms)
 {
-	struct flight *flight = calloc(1, sizeof *flight);
-	enum err       err;
+	struct flight     *flight = calloc(1, sizeof *flight);
+	struct random_pool random = {0};
+	enum err           err;
 
 	*flight_p = NULL;
 	if (!flight) return ERR_NO_MEMORY;
 	flight->service = service;
 	flight->account = *account;
 	flight->wait_ms = wait_ms;
+	random_take(&random, flight->import, sizeof flight->import);
 	if ((err = service_connect(service, account, &flight->shard))) goto out;
-	if ((err = settle_begin(flight))) goto out;
 	*flight_p = flight;
 	flight = NULL;
 out:
@@ -59,7 +84,6 @@ void flight_close(struct flight **flight_p)
 		buffer_free(&flight->rows[i].args);
 		buffer_free(&flight->rows[i].reason);
 	}
-	buffer_free(&flight->newest);
 	free(flight);
 }
 
@@ -89,7 +113,7 @@ struct row *flight_room(struct flight *flight)
 	buffer_clear(&row->args);
 	buffer_clear(&row->reason);
 	row->err = OK;
-	row->in_doubt = false;
+	row->is_in_doubt = false;
 	return row;
 }
 
@@ -110,9 +134,7 @@ struct row *flight_ended(struct flight *flight)
 
 	if (flight_is_empty(flight) || row->state != ROW_ENDED) return NULL;
 	/* What was never sent waits its turn even if it failed: a stop must find all before it tried, and none behind. */
-	if (flight->first >= flight->tried) return NULL;
-	/* Those who look for rows of unknown fate must see whose passes the others are. */
-	return flight->unknown ? NULL : row;
+	return flight->first < flight->tried ? row : NULL;
 }
 
 void flight_drop(struct flight *flight)
@@ -130,7 +152,7 @@ bool flight_is_empty(const struct flight *flight)
 
 /* ---- fates ---- */
 
-void flight_end_row(struct flight *flight, struct row *row, enum err err)
+static void end_row(struct flight *flight, struct row *row, enum err err)
 {
 	static const struct span none = {(const uint8_t *)"", 0};
 
@@ -152,28 +174,9 @@ static void hold(struct flight *flight)
 
 static bool is_for_now(enum err err)
 {
-	return err == ERR_OVERLOADED || err == ERR_SHARD_UNAVAILABLE ||
-	       err == ERR_PASS_PROVIDER_UNAVAILABLE || err == ERR_STORAGE_FULL;
-}
-
-static void become_unknown(struct flight *flight, struct row *row)
-{
-	row->state = ROW_UNKNOWN;
-	row->in_doubt = true;
-	flight->unknown++;
-	flight->lost = time_mono();
-	hold(flight);
-}
-
-static void on_created(struct flight *flight, struct row *row, const msgpack_object *pass)
-{
-	/* A row of unknown fate may stand before this pass in the list: it is looked for behind an older one. */
-	if (!flight->unknown && pass->type == MSGPACK_OBJECT_BIN) {
-		buffer_clear(&flight->newest);
-		buffer_append(&flight->newest, pass->via.bin.ptr, pass->via.bin.size);
-	}
-	flight->pause.v = 0;
-	flight_end_row(flight, row, OK);
+	return err == ERR_OVERLOADED || err == ERR_SHARD_UNAVAILABLE || err == ERR_OUTCOME_UNKNOWN ||
+	       err == ERR_PASS_PROVIDER_UNAVAILABLE || err == ERR_STORAGE_FULL ||
+	       err == ERR_ACCOUNT_SUSPENDED;
 }
 
 static void on_answer(void *user, uint32_t shard, const struct reply *reply)
@@ -188,30 +191,36 @@ static void on_answer(void *user, uint32_t shard, const struct reply *reply)
 	flight->sent_bytes -= row->args.size;
 	row->state = ROW_READY;
 	if (!reply->err) {
-		on_created(flight, row, reply->payload);
+		flight->pause.v = 0;
+		end_row(flight, row, OK);
 		return;
 	}
 	if (text->type == MSGPACK_OBJECT_STR) message = span_of(text->via.str.ptr, text->via.str.size);
 	row_blame(row, reply->err, message, reply->field);
-	if (reply->err == ERR_OUTCOME_UNKNOWN || (reply->err == ERR_RESOURCE_CONFLICT && row->in_doubt)) {
-		become_unknown(flight, row);
-	} else if (is_for_now(reply->err)) {
+	if (reply->err == ERR_OUTCOME_UNKNOWN) row->is_in_doubt = true;
+	/* The shard has looked for the row's key before these, and not before the others that are for now. */
+	if (reply->err == ERR_PASS_PROVIDER_UNAVAILABLE || reply->err == ERR_STORAGE_FULL)
+		row->is_in_doubt = false;
+	if (reply->err == ERR_ACCOUNT_SUSPENDED) flight->trouble = reply->err;
+	if (is_for_now(reply->err))
 		hold(flight);
-	} else {
-		if (reply->err == ERR_ACCOUNT_SUSPENDED) flight->trouble = reply->err;
-		flight_end_row(flight, row, reply->err);
-	}
+	else
+		end_row(flight, row, reply->err);
 }
 
 /* ---- turns ---- */
 
-static void send_row(struct flight *flight, struct row *row)
+static void send_row(struct flight *flight, uint64_t n)
 {
-	struct request request = {.message = MSG_PASS_CREATE,
-	                          .account = &flight->account,
-	                          .args = buffer_span(&row->args),
-	                          .wait_ms = DECIDE_MS};
+	struct row        *row = flight_row(flight, n);
+	struct idempotency key;
+	struct request     request = {.message = MSG_PASS_CREATE,
+	                              .account = &flight->account,
+	                              .args = buffer_span(&row->args),
+	                              .wait_ms = DECIDE_MS,
+	                              .idempotency = &key};
 
+	idempotency_of_row(flight->import, (uint32_t)(n % FLIGHT_ROWS_MAX), n, &key);
 	row->state = ROW_SENT;
 	row->waiting = (struct waiting){.on_part = on_answer, .user = row, .shard = flight->shard};
 	flight->sent++;
@@ -221,49 +230,36 @@ static void send_row(struct flight *flight, struct row *row)
 
 static void send_rows(struct flight *flight)
 {
-	uint64_t epoch = service_epoch(flight->service, flight->shard);
-
-	if (epoch == 0) hold(flight);
+	if (service_epoch(flight->service, flight->shard) == 0) hold(flight);
 	while (flight->next < flight->end && !flight->holding) {
 		struct row *row = flight_row(flight, flight->next);
 		if (row->state == ROW_READY) {
 			if (flight->sent && flight->sent_bytes + row->args.size > FLIGHT_BYTES_MAX) return;
-			flight->sent_epoch = epoch;
-			send_row(flight, row);
+			send_row(flight, flight->next);
 		}
 		if (++flight->next > flight->tried) flight->tried = flight->next;
 	}
 }
 
-/* Ends what will not be sent any more with what is known of it. */
-static void end_all(struct flight *flight)
+/* Ends rows that are not to be sent any more with what is known of them: those in doubt as well, or only the others. */
+static void end_rows(struct flight *flight, bool in_doubt_too)
 {
 	for (uint64_t n = flight->first; n < flight->end; n++) {
 		struct row *row = flight_row(flight, n);
-		if (row->state == ROW_READY) flight_end_row(flight, row, row->err);
-		if (row->state != ROW_ENDED) flight_end_row(flight, row, ERR_OUTCOME_UNKNOWN);
+		bool        is_unknown = row->state == ROW_SENT || row->is_in_doubt;
+		if (row->state == ROW_ENDED || (is_unknown && !in_doubt_too)) continue;
+		end_row(flight, row, is_unknown ? ERR_OUTCOME_UNKNOWN : row->err);
 	}
-	flight->unknown = 0;
 }
 
-/* Once nothing is on its way: settles what is unknown, and sends again what was refused. */
+/* Once nothing is on its way, what was refused or not answered is sent again. */
 static void release(struct flight *flight, mono_us now)
 {
-	uint64_t epoch = service_epoch(flight->service, flight->shard);
-	bool     may_come_late = flight->unknown && epoch == flight->sent_epoch;
-
 	if (flight->sent) return;
-	if (flight->unknown || !flight->stopping) {
-		if (now.v < flight->again.v || epoch == 0) return;
-		if (may_come_late && mono_since(now, flight->lost).v < ms(SETTLE_MS).v) return;
-	}
+	if (flight->stopping) end_rows(flight, false);
+	if (now.v < flight->again.v || service_epoch(flight->service, flight->shard) == 0) return;
 	flight->holding = false;
-	if (flight->unknown && settle(flight)) {
-		hold(flight);
-		return;
-	}
 	flight->next = flight->first;
-	if (flight->stopping) end_all(flight);
 }
 
 static bool is_stuck(const struct flight *flight, mono_us now)
@@ -282,7 +278,7 @@ static enum err what_is_wrong(struct flight *flight)
 	while (n < flight->end && flight_row(flight, n)->state == ROW_ENDED)
 		n++;
 	const struct row *row = flight_row(flight, n);
-	if (n == flight->end || row->state == ROW_SENT || row->state == ROW_UNKNOWN || !row->err)
+	if (n == flight->end || row->state == ROW_SENT || row->is_in_doubt || !row->err)
 		return ERR_SHARD_UNAVAILABLE;
 	return row->err;
 }
@@ -292,14 +288,14 @@ void flight_turn(struct flight *flight)
 	mono_us now = time_mono();
 
 	if (flight->holding) release(flight, now);
-	if (!flight->holding && !flight->stopping) send_rows(flight);
+	if (!flight->holding) send_rows(flight);
 	if (flight->trouble && !flight->stopping) flight_stop(flight);
 	if (flight_is_empty(flight) || flight_ended(flight)) return;
 	if (is_stuck(flight, now)) {
 		if (!flight->trouble && !flight->stopping) flight->trouble = what_is_wrong(flight);
 		flight_stop(flight);
-		end_all(
-		    flight); /* answers that are still to come find nobody: the sessions are not listened to again */
+		/* Answers that are still to come find nobody: the sessions are not listened to again. */
+		end_rows(flight, true);
 		return;
 	}
 	service_turn(flight->service, flight->shard, ms(TURN_MS));

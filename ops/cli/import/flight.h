@@ -6,8 +6,9 @@
  * each with its outcome. They are sent in that order and many at a time, and the shard creates them in that order too.
  *
  * A row that was refused for now (no session, no room, no issuer) is sent again. Nothing new is sent before all that is
- * on its way has ended: so what the shard did and what it did not do are each in order. A row whose shard died with it
- * in hand is looked for in the account first (settle.h), so that it is created once and counted once. */
+ * on its way has ended: so what the shard did and what it did not do are each in order. A row that was not answered (its
+ * shard died, or its time was up) is sent again as well: each row has an idempotency key, so it is created once and
+ * counted once, and a pass of the same id is another's. */
 struct flight;
 
 enum { FLIGHT_ROWS_MAX = 512, FLIGHT_BYTES_MAX = 4 << 20 }; /* both well within the credit of a session */
@@ -20,15 +21,14 @@ struct row {
 	struct buffer    reason; /* of a failure: CODE message (field) */
 
 	/* The flight's */
-	enum { ROW_READY, ROW_SENT, ROW_UNKNOWN, ROW_ENDED } state;
+	enum { ROW_READY, ROW_SENT, ROW_ENDED } state;
 	struct waiting waiting;
 	struct flight *flight;
-	bool           in_doubt; /* its fate was unknown once: a conflict may be with itself */
+	bool           is_in_doubt; /* a call of it was not answered: it may have been created */
 };
 
-/* Opens the session with the account's shard, and learns which pass of the account is the newest. With nothing accepted
- * and nothing refused for good for `wait_ms` the flight stops by itself.
- * Errors: ERR_NO_MEMORY, ERR_IO, and what the shard answers. */
+/* Opens the session with the account's shard. With nothing accepted and nothing refused for good for `wait_ms` the
+ * flight stops by itself. Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err flight_open(struct flight **flight, struct service *service,
                                 const struct account_id *account, int64_t wait_ms);
 void                flight_close(struct flight **flight);
@@ -46,7 +46,8 @@ struct row *flight_ended(struct flight *flight);
 void        flight_drop(struct flight *flight);
 bool        flight_is_empty(const struct flight *flight);
 
-/* Nothing new is sent from now on; rows that never were are dropped, those on their way get a few seconds. */
+/* Nothing new is sent from now on; rows that never were are dropped. Those on their way get a few seconds, and those in
+ * doubt are sent again meanwhile. */
 void flight_stop(struct flight *flight);
 /* Why the flight has stopped by itself: the shard took nothing for a long time, or refuses the account. OK: it has not.
  */

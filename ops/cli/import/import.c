@@ -108,6 +108,24 @@ static enum outcome open_file(struct import *self)
 	return DONE;
 }
 
+static void on_account(void *user, uint32_t shard, const struct reply *reply)
+{
+	struct import        *self = user;
+	const msgpack_object *suspended;
+
+	(void)shard;
+	if (!cli_part_ok(self->cli, reply)) return;
+	suspended = cli_member(reply->payload, "suspended");
+	if (suspended && arg_boolean(suspended, false)) cli_fail(self->cli, ERR_ACCOUNT_SUSPENDED, NULL);
+}
+
+static enum outcome check_account(struct import *self)
+{
+	struct request request = {.message = MSG_ACCOUNT_SHOW, .account = &self->account};
+
+	return cli_call_parts(self->cli, &request, on_account, self);
+}
+
 /* Keeps the template if it is the one that is wanted. */
 static enum err look_at_template(struct import *self, struct span text)
 {
@@ -177,7 +195,8 @@ static enum outcome prepare(struct import *self)
 	enum err     err;
 
 	if ((outcome = choose_format(self)) != DONE || (outcome = open_file(self)) != DONE ||
-	    (outcome = find_template(self)) != DONE || (outcome = open_rows(self)) != DONE)
+	    (outcome = check_account(self)) != DONE || (outcome = find_template(self)) != DONE ||
+	    (outcome = open_rows(self)) != DONE)
 		return outcome;
 	if ((err = flight_open(&self->flight, self->cli->service, &self->account, self->wait_ms)))
 		return cli_fail(self->cli, err, NULL);

@@ -78,7 +78,7 @@ static enum err read_cells(struct rows *rows, struct row_read *row)
 		if (!last) row->place = (struct row_place){.line = line.number, .at = line.at};
 		last = line.number;
 		row->place.size = line.at + line.size - row->place.at;
-		if (row->place.size > ROW_BYTES_MAX)
+		if (row->place.size > IMPORT_ROW_BYTES_MAX)
 			fault_lines(rows, row, last, ERR_PAYLOAD_TOO_LARGE,
 			            "The row is longer than 16 MiB. Is a quote not closed, or a line ended "
 			            "without LF?");

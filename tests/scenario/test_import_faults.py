@@ -1,0 +1,255 @@
+"""pass import while processes die, stop and answer late: each row is created once and counted once."""
+import json
+import signal
+import threading
+from http.client import HTTPException
+
+import pytest
+from client import Client
+from harness import wait_for
+from imports import Running, bodies, check_whole, ids_in_order, jsonl, rows_with_doubles, run, write
+from patience import PATIENCE
+from retries import create, is_first, is_replay_of
+from shop import Shop
+from test_slow_disk import SlowService
+
+pytestmark = pytest.mark.plain  # the command line, which is another build's there
+
+SYNC_MS = 30  # so that a kill finds rows that are in the journal and not yet answered
+
+
+@pytest.fixture
+def lagging():
+    """A service of one shard whose disk takes its time."""
+    service = SlowService(shards=1)
+    service.expect_log(".")
+    service.start()
+    service.stall(SYNC_MS)
+    yield service
+    assert service.close() == []
+
+
+@pytest.mark.parametrize("role", ["shard", "timer", "http"])
+def test_processes_killed_meanwhile(lagging, tmp_path, role):
+    shop = Shop(lagging, ("balance",))
+    rows, wrong = rows_with_doubles(15000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
+    for part in (1, 2):
+        running.wait_created(part * 3000)
+        old = lagging.signal(role, 0, signal.SIGKILL)
+        running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the next kill
+        lagging.await_successor(role, 0, old)
+        running.process.send_signal(signal.SIGCONT)
+    # What the issuer died with in hand is refused in the end, when later rows have been issued by its successor.
+    check_whole(shop, running.end(), rows, wrong, in_order=role != "timer")
+    shop.close()
+
+
+@pytest.mark.slow
+def test_a_large_file_and_many_kills(lagging, tmp_path):
+    shop = Shop(lagging, ("balance",))
+    rows, wrong = rows_with_doubles(100_000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
+    for part in range(1, 9):
+        running.wait_created(part * 9000)
+        old = lagging.signal("shard", 0, signal.SIGKILL)
+        running.process.send_signal(signal.SIGSTOP)
+        lagging.await_successor("shard", 0, old)
+        running.process.send_signal(signal.SIGCONT)
+    check_whole(shop, running.end(120), rows, wrong)
+    shop.close()
+
+
+@pytest.mark.slow  # a row's time is 20 s
+def test_a_shard_that_stood_still_for_longer_than_rows_wait(lagging, tmp_path):
+    """What was sent to it and given up is done when it goes on: the same rows sent again are not."""
+    shop = Shop(lagging, ("balance",))
+    rows, wrong = rows_with_doubles(12_000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "5m")
+    running.wait_created(2000)
+    pid = lagging.signal("shard", 0, signal.SIGSTOP)
+    with pytest.raises(AssertionError):
+        wait_for(lambda: running.process.poll() is not None, 25 / PATIENCE, "what does not happen: its end")
+    lagging.signal("shard", 0, signal.SIGCONT)
+    assert lagging.pid_of("shard", 0) == pid
+    check_whole(shop, running.end(), rows, wrong)
+    shop.close()
+
+
+def test_a_service_that_comes_back_goes_on(lagging, tmp_path):
+    shop = Shop(lagging, ("balance",))
+    rows, wrong = rows_with_doubles(12000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
+    for part in (1, 2, 3):
+        running.wait_created(part * 1500)
+        lagging.kill_everything()
+        lagging.start()
+        shop.client.address = lagging.http
+    check_whole(shop, running.end(), rows, wrong)
+    shop.close()
+
+
+@pytest.mark.parametrize("how, code", [("stop", "SHARD_UNAVAILABLE"), ("pause", "PASS_PROVIDER_UNAVAILABLE"),
+                                       ("suspend", "ACCOUNT_SUSPENDED"), ("interrupt", "STOPPED")])
+def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, how, code):
+    service = new_service(shards=1)
+    service.expect_log(".")
+    shop = Shop(service, ("balance",))
+    rows = bodies(15000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "3s")
+    running.wait_created(500)
+    running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the command below has
+    if how == "stop":
+        assert service.stop() == 0
+    elif how == "pause":
+        service.cli("issuer", "pause")
+    elif how == "suspend":
+        shop.set("--suspended", "on")
+    else:
+        running.process.send_signal(signal.SIGINT)
+    running.process.send_signal(signal.SIGCONT)
+    got = running.end()
+    refusal = got.refusal
+    assert refusal["code"] == code
+    words = refusal["message"].replace(",", " ").split()
+    line, created, failed = int(words[words.index("line") + 1]), int(words[words.index("rows") - 1]), int(
+        words[words.index("failed:") - 1])
+    assert line == created + failed < len(rows)
+    assert (got.failed or b"").decode().count("\n") == failed
+    if how == "stop":
+        service.start()
+        shop.client.address = service.http
+    service.cli("issuer", "resume")
+    shop.set("--suspended", "off")
+    made = ids_in_order(shop)
+    assert made[:created] == [row["pass_id"] for row in rows[:created]] or failed
+    if how in ("interrupt", "suspend", "pause"):
+        assert len(made) == created
+    # The rest: what failed, and what was not tried.
+    rest = write(tmp_path / "rest.jsonl", (got.failed or b"").decode() + jsonl(rows[line:]))
+    again = run(shop, rest)
+    assert sorted(ids_in_order(shop)) == sorted(row["pass_id"] for row in rows)
+    assert again.counts["created"] + created >= len(rows) - failed
+    shop.close()
+
+
+def test_an_interrupted_import_learns_what_became_of_its_rows(lagging, tmp_path):
+    """The shard dies with rows in hand just before Ctrl-C: they are sent again until it is known."""
+    shop = Shop(lagging, ("balance",))
+    rows = bodies(15000)
+    running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "60s")
+    for part in (1, 2, 3):
+        running.process.send_signal(signal.SIGCONT)
+        running.wait_created(part * 1500)
+        old = lagging.signal("shard", 0, signal.SIGKILL)
+        running.process.send_signal(signal.SIGSTOP)
+        lagging.await_successor("shard", 0, old)
+    running.process.send_signal(signal.SIGINT)
+    running.process.send_signal(signal.SIGCONT)
+    got = running.end()
+    assert got.refusal["code"] == "STOPPED"
+    words = got.refusal["message"].replace(",", " ").split()
+    line, created = int(words[words.index("line") + 1]), int(words[words.index("rows") - 1])
+    lost = (got.errors or b"").decode().count("OUTCOME_UNKNOWN")
+    assert lost == 0, "the shard was there to be asked"
+    assert line == created + (got.failed or b"").decode().count("\n") < len(rows)
+    assert shop.list("?limit=1")[1] == created
+    assert lagging.cli("verify")["ok"]
+    shop.close()
+
+
+def failed_ids(got):
+    return [json.loads(line)["pass_id"] for line in (got.failed or b"").decode().splitlines()]
+
+
+def check_conflicts(got):
+    assert all("RESOURCE_CONFLICT" in line for line in (got.errors or b"").decode().splitlines())
+
+
+def test_two_imports_of_the_same_rows_at_once(lagging, tmp_path):
+    """Each row is created by one of them and fails in the other, whose pass it is not."""
+    shop = Shop(lagging, ("balance",))
+    rows = bodies(8000)
+    both = [Running(shop, write(tmp_path / f"{name}.jsonl", jsonl(rows))) for name in "ab"]
+    for part in (1, 2, 3):
+        both[0].wait_created(part * 1500)
+        lagging.await_successor("shard", 0, lagging.signal("shard", 0, signal.SIGKILL))
+    a, b = (running.end() for running in both)
+    for got in (a, b):
+        assert got.counts["created"] + got.counts["failed"] == len(rows)
+        check_conflicts(got)
+    assert sorted(failed_ids(a) + failed_ids(b)) == sorted(row["pass_id"] for row in rows)
+    assert shop.list("?limit=1")[1] == a.counts["created"] + b.counts["created"] == len(rows)
+    assert lagging.cli("verify")["ok"]
+    shop.close()
+
+
+class Rival(threading.Thread):
+    """A client that creates passes of ids that the import has too, from its end on, each until it is answered."""
+
+    def __init__(self, shop, rows):
+        super().__init__()
+        self.shop, self.rows, self.made, self.ended = shop, rows, [], threading.Event()
+        self.start()
+
+    def run(self):
+        with Client(self.shop.service.http, self.shop.key) as client:
+            for row in reversed(self.rows):
+                if self.ended.is_set():
+                    break
+                if self.create(client, row):
+                    self.made.append(row["pass_id"])
+
+    def create(self, client, row):
+        while True:
+            client.address = self.shop.service.http
+            try:
+                answer = client.post("/v1/passes", row, headers={"Idempotency-Key": row["pass_id"]})
+            except (OSError, HTTPException):
+                continue
+            if answer.status < 500 and answer.status != 429:
+                return answer.status == 201
+
+
+@pytest.mark.parametrize("victim", ["shard", "everything"])
+def test_a_client_that_creates_the_same_passes_meanwhile(lagging, tmp_path, victim):
+    shop = Shop(lagging, ("balance",))
+    rows = bodies(12000)
+    running, rival = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows))), Rival(shop, rows)
+    try:
+        for part in (1, 2):
+            running.wait_created(part * 3000)
+            if victim == "shard":
+                lagging.await_successor("shard", 0, lagging.signal("shard", 0, signal.SIGKILL))
+            else:
+                lagging.kill_everything()
+                lagging.start()
+                shop.client.address = lagging.http
+        got = running.end()
+    finally:
+        rival.ended.set()
+        rival.join()
+    assert rival.made, "there was something to tell apart"
+    assert got.counts == {"created": len(rows) - len(failed_ids(got)), "failed": len(failed_ids(got))}
+    check_conflicts(got)
+    assert sorted(failed_ids(got)) == sorted(rival.made)
+    assert sorted(ids_in_order(shop)) == sorted(row["pass_id"] for row in rows)
+    assert lagging.cli("verify")["ok"]
+    shop.close()
+
+
+def test_keys_of_clients_are_kept(new_service, tmp_path):
+    """An import has keys as well, but they are bounded and take the place of no client's."""
+    service = new_service(shards=1, options=["--idempotency-keys", "3"])
+    shop = Shop(service, ("balance",))
+    first = [(f"c{number}", is_first(create(shop, f"c{number}", f"key-{number}"), 201)) for number in range(3)]
+    assert run(shop, write(tmp_path / "a.jsonl", jsonl(bodies(3000)))).counts == {"created": 3000, "failed": 0}
+    for number, (pass_id, answer) in enumerate(first):
+        is_replay_of(answer, create(shop, pass_id, f"key-{number}"))
+    is_first(create(shop, "c3", "key-3"), 201)  # it takes the place of the oldest, of three
+    for number in (1, 2):
+        is_replay_of(first[number][1], create(shop, f"c{number}", f"key-{number}"))
+    assert service.stop() == 0
+    dumped = service.run("table", "dump", service.data / "shards" / "0", "idempotency").stdout.splitlines()
+    assert 3 < len(dumped) <= 3 + 512, "as many as are in flight at once"
+    shop.close()
