@@ -10,24 +10,20 @@
 
 enum { KEY_REST = 32, ORDER_REST = 8 };
 
-/* A scan is told again by numbers, which must still be somebody's. */
-static bool is_scan(const struct auditor *auditor, const struct recipe *recipe)
+static bool is_scan(const struct recipe *recipe)
 {
 	struct scan_row scan;
-	return recipe_scan(recipe, &scan) == OK && scan.pass < auditor->pass_count &&
-	       scan.reader <= auditor->reader_count;
+	return recipe_scan(recipe, &scan) == OK;
 }
 
-static bool is_subscription(const struct auditor *auditor, const struct recipe *recipe)
+static bool is_subscription(const struct recipe *recipe)
 {
 	struct subscription subscription;
-	(void)auditor;
 	return recipe_subscription(recipe, &subscription) == OK;
 }
 
-static bool is_version(const struct auditor *auditor, const struct recipe *recipe)
+static bool is_version(const struct recipe *recipe)
 {
-	(void)auditor;
 	return recipe->detail.size == 4 && get_le32(recipe->detail.at);
 }
 
@@ -35,7 +31,7 @@ static bool is_version(const struct auditor *auditor, const struct recipe *recip
 static const struct {
 	bool   is_known, has_pass, has_reward;
 	size_t detail_size;
-	bool (*is_detail)(const struct auditor *auditor, const struct recipe *recipe);
+	bool (*is_detail)(const struct recipe *recipe);
 } recipes[] = {
     [RECIPE_EMPTY] = {.is_known = true},
     [RECIPE_PASS] = {.is_known = true, .has_pass = true},
@@ -44,7 +40,7 @@ static const struct {
     [RECIPE_REWARD] = {.is_known = true, .has_reward = true, .is_detail = is_version},
     [RECIPE_ENTITLEMENT] = {.is_known = true, .has_pass = true, .detail_size = sizeof(struct uuid)},
     [RECIPE_REDEMPTION] = {.is_known = true, .has_pass = true, .detail_size = 2 * sizeof(struct uuid)},
-    [RECIPE_SCAN] = {.is_known = true, .is_detail = is_scan},
+    [RECIPE_SCAN] = {.is_known = true, .has_pass = true, .is_detail = is_scan},
 };
 
 static bool is_known(const struct recipe *recipe)
@@ -53,9 +49,9 @@ static bool is_known(const struct recipe *recipe)
 	       !(recipe->flags & ~RECIPE_FLAGS_KNOWN);
 }
 
-static bool has_detail(const struct auditor *auditor, const struct recipe *recipe)
+static bool has_detail(const struct recipe *recipe)
 {
-	if (recipes[recipe->what].is_detail) return recipes[recipe->what].is_detail(auditor, recipe);
+	if (recipes[recipe->what].is_detail) return recipes[recipe->what].is_detail(recipe);
 	return recipe->detail.size == recipes[recipe->what].detail_size;
 }
 
@@ -74,7 +70,7 @@ static void judge_recipe(struct auditor *auditor, uint64_t order, const struct r
 	                                          : recipe->number != 0)
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", order,
 		            recipe->number);
-	if (!has_detail(auditor, recipe))
+	if (!has_detail(recipe))
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a detail that cannot be read",
 		            order);
 }

@@ -1,6 +1,6 @@
 /* The scans of one account, recomputed: rows follow each other without a gap and in the order of time, their heads and the
- * tally count what is in them, and what a pass is said to have been through is the sum of its scans. And its readers: the
- * two tables say the same. */
+ * tally count what is in them, and what a pass is said to have been through is the sum of its scans. And its readers: each
+ * number is that of one id and each id that of one number, scans are counted, and one without a name has a scan. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -9,64 +9,128 @@
 
 enum { NUMBER_REST = 4 };
 
+struct reader_seen {
+	uint32_t number, scans;
+};
+
 struct scans_seen {
-	struct scan_tally sum; /* what the tally must be */
-	uint32_t          readers_found, readers_numbered;
+	struct scan_tally sum;     /* what the tally must be, but for `readers` */
+	struct buffer     readers; /* struct reader_seen, in the order of numbers */
+	uint32_t          reader_count, readers_found, readers_highest;
 	wall_us           last;
 };
 
-/* Readers ------------------------------------------------------------------------------------------------ */
+/* Readers: their numbers come first, and what they are counted by after the scans ------------------------------ */
+
+static struct reader_seen *find_reader(const struct scans_seen *seen, uint32_t number)
+{
+	struct reader_seen *readers = (struct reader_seen *)(void *)seen->readers.at;
+	size_t              low = 0, high = seen->reader_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (readers[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < seen->reader_count && readers[low].number == number ? &readers[low] : NULL;
+}
 
 static enum err audit_numbers(struct auditor *auditor, struct scans_seen *seen)
 {
 	struct audit_rows rows = {.table = TABLE_READER_NUMBER};
-	struct reader_row row;
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows))) {
-		bool is_next = rows.rest.size == NUMBER_REST &&
-		               get_be32(rows.rest.at) == seen->readers_numbered + 1;
-		seen->readers_numbered++;
-		if (!is_next || reader_row_read(rows.value, &row)) {
-			audit_fault(auditor, TABLE_READER_NUMBER, "reader %u is missing or of a wrong form",
-			            seen->readers_numbered);
+		struct reader_seen one = {.number = 0};
+		if (rows.rest.size == NUMBER_REST) one.number = get_be32(rows.rest.at);
+		if (one.number == 0 || !text_is_plain(rows.value, READER_ID_BYTES_MAX)) {
+			audit_fault(auditor, TABLE_READER_NUMBER, "reader %u has an impossible id or number",
+			            one.number);
 			continue;
 		}
-		seen->sum.readers_named += row.named;
-		if (!text_is_plain(row.id, READER_ID_BYTES_MAX) ||
-		    (row.named && !text_is_plain(row.name, READER_NAME_BYTES_MAX)))
-			audit_fault(auditor, TABLE_READER_NUMBER, "reader %u has an impossible id or name",
-			            seen->readers_numbered);
-		if (row.named ? row.named_at.v < 0 : row.named_at.v != 0)
-			audit_fault(auditor, TABLE_READER_NUMBER, "reader %u has an impossible time",
-			            seen->readers_numbered);
+		buffer_append(&seen->readers, &one, sizeof one);
+		if (seen->readers.failed) return ERR_NO_MEMORY;
+		seen->reader_count++;
+		seen->readers_highest = one.number;
 	}
-	seen->sum.readers = seen->readers_numbered;
 	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+/* A look into the table that is walked through would move the walk: so rows are read one by one. */
+static enum err judge_reader(struct auditor *auditor, const struct scans_seen *seen,
+                             const struct audit_rows *rows)
+{
+	struct reader_row row = {.number = 0};
+	struct span       id, name;
+	if (reader_row_read(rows->value, &row)) {
+		audit_fault(auditor, TABLE_READER, "an id with a row of a wrong form");
+		return OK;
+	}
+	const struct reader_seen *reader = find_reader(seen, row.number);
+	struct row_key            key = key_u32(auditor->account, row.number);
+	enum err                  err = view_get(auditor->reader, TABLE_READER_NUMBER, key_span(&key), &id);
+	if (err && !audit_is_fault(err)) return err;
+	if (err || !reader || !span_equal(id, rows->rest))
+		audit_fault(auditor, TABLE_READER, "an id leads to reader %u, which is none of it",
+		            row.number);
+	else if (row.scans != reader->scans)
+		audit_fault(auditor, TABLE_READER, "reader %u: %u scans, there are %u", row.number, row.scans,
+		            reader->scans);
+	if (row.scans) return OK;
+	err = view_get(auditor->reader, TABLE_READER_NAME, rows->row.key, &name);
+	if (err == ERR_NOT_FOUND)
+		audit_fault(auditor, TABLE_READER, "reader %u has neither a scan nor a name", row.number);
+	return audit_is_fault(err) ? OK : err;
 }
 
 /* Each id leads to its own row; as there are as many of the one as of the other, each row is led to. */
 static enum err audit_readers(struct auditor *auditor, struct scans_seen *seen)
 {
 	struct audit_rows rows = {.table = TABLE_READER};
-	struct reader_row row;
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows))) {
-		uint32_t number = rows.value.size == NUMBER_REST ? get_le32(rows.value.at) : 0;
-		bool     exists = number && number <= seen->readers_numbered;
 		seen->readers_found++;
-		err = exists ? reader_row_get(auditor->reader, auditor->account, number, &row) : ERR_DAMAGED;
-		if (err && err != ERR_DAMAGED) return err;
-		if (err || !span_equal(row.id, rows.rest))
-			audit_fault(auditor, TABLE_READER, "an id leads to reader %u, which is none of it",
-			            number);
+		if ((err = judge_reader(auditor, seen, &rows))) return err;
 	}
-	if (seen->readers_found != seen->readers_numbered)
+	if (seen->readers_found != seen->reader_count)
 		audit_fault(auditor, TABLE_READER, "%u ids, but %u readers", seen->readers_found,
-		            seen->readers_numbered);
+		            seen->reader_count);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err audit_names(struct auditor *auditor, struct scans_seen *seen)
+{
+	struct audit_rows rows = {.table = TABLE_READER_NAME};
+	struct reader_row row, found;
+	struct span       value;
+	enum err          err;
+	while (!(err = audit_row(auditor, &rows))) {
+		bool is_good = !reader_name_read(rows.value, &row) &&
+		               text_is_plain(row.name, READER_NAME_BYTES_MAX) && row.named_at.v >= 0;
+		seen->sum.readers_named++;
+		err = view_get(auditor->reader, TABLE_READER, rows.row.key, &value);
+		if (err && !audit_is_fault(err)) return err;
+		if (!is_good || err || reader_row_read(value, &found) || found.number != row.number)
+			audit_fault(auditor, TABLE_READER_NAME, "a name that is none, or of nobody");
+	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* Scans -------------------------------------------------------------------------------------------------- */
+
+static void judge_scans_reader(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan,
+                               uint32_t number)
+{
+	if (!scan->reader) return;
+	struct reader_seen *reader = scan->deleted ? NULL : find_reader(seen, scan->reader);
+	if (reader)
+		reader->scans++;
+	else if (scan->deleted)
+		audit_fault(auditor, TABLE_SCAN, "scan %u is deleted, and refers to reader %u", number,
+		            scan->reader);
+	else
+		audit_fault(auditor, TABLE_SCAN, "scan %u: reader %u does not exist", number, scan->reader);
+}
 
 /* Deleted ones too: what they did to their passes stands. */
 static void judge_scan(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan)
@@ -80,8 +144,7 @@ static void judge_scan(struct auditor *auditor, struct scans_seen *seen, const s
 	if (at.v < seen->last.v)
 		audit_fault(auditor, TABLE_SCAN, "scan %u was made before the one before it", number);
 	seen->last = at;
-	if (scan->reader > seen->readers_numbered)
-		audit_fault(auditor, TABLE_SCAN, "scan %u: reader %u does not exist", number, scan->reader);
+	judge_scans_reader(auditor, seen, scan, number);
 	if (scan->pass >= auditor->pass_count) {
 		audit_fault(auditor, TABLE_SCAN, "scan %u: pass %u does not exist", number, scan->pass);
 		return;
@@ -149,9 +212,12 @@ static enum err audit_tally(struct auditor *auditor, const struct scans_seen *se
 		if (tally.counts[i] != seen->sum.counts[i])
 			audit_fault(auditor, TABLE_SCAN_TALLY, "count %u is %u, there are %u", i,
 			            tally.counts[i], seen->sum.counts[i]);
-	if (tally.readers != seen->sum.readers || tally.readers_named != seen->sum.readers_named)
-		audit_fault(auditor, TABLE_SCAN_TALLY, "%u readers, %u with a name, but there are %u and %u",
-		            tally.readers, tally.readers_named, seen->sum.readers, seen->sum.readers_named);
+	if (tally.readers < seen->readers_highest)
+		audit_fault(auditor, TABLE_SCAN_TALLY, "%u readers numbered, but there is number %u",
+		            tally.readers, seen->readers_highest);
+	if (tally.readers_named != seen->sum.readers_named)
+		audit_fault(auditor, TABLE_SCAN_TALLY, "%u readers with a name, but there are %u",
+		            tally.readers_named, seen->sum.readers_named);
 	return OK;
 }
 
@@ -165,15 +231,21 @@ static void compare(struct auditor *auditor, size_t number)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: the time of its last scan is wrong", number);
 }
 
+static enum err audit_all(struct auditor *auditor, struct scans_seen *seen)
+{
+	enum err err;
+	if ((err = audit_numbers(auditor, seen)) || (err = audit_rows_of_scans(auditor, seen))) return err;
+	if ((err = audit_readers(auditor, seen)) || (err = audit_names(auditor, seen))) return err;
+	return audit_tally(auditor, seen);
+}
+
 enum err audit_scans(struct auditor *auditor)
 {
 	struct scans_seen seen = {.last = {INT64_MIN}};
-	enum err          err;
-	if ((err = audit_numbers(auditor, &seen)) || (err = audit_readers(auditor, &seen))) return err;
-	if ((err = audit_rows_of_scans(auditor, &seen)) || (err = audit_tally(auditor, &seen))) return err;
-	for (size_t i = 0; i < auditor->pass_count; i++)
+	enum err          err = audit_all(auditor, &seen);
+	for (size_t i = 0; !err && i < auditor->pass_count; i++)
 		compare(auditor, i);
 	auditor->scan_count = seen.sum.made;
-	auditor->reader_count = seen.readers_numbered;
-	return OK;
+	buffer_free(&seen.readers);
+	return err;
 }

@@ -43,8 +43,8 @@ struct auditor {
 	struct pass_seen *passes;  /* of the account, by number */
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
-	uint32_t          scan_count, reader_count; /* of the account */
-	uint32_t         *order;                    /* numbers of passes, as the rows of an index name them */
+	uint32_t          scan_count; /* of the account */
+	uint32_t         *order;      /* numbers of passes, as the rows of an index name them */
 	size_t            order_count;
 };
 

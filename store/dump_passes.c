@@ -301,19 +301,29 @@ bool dump_scan_tally(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-bool dump_reader_number(struct buffer *out, struct span key, struct span value)
-{
-	(void)key;
-	return dump_u32(out, "number", value);
-}
-
 bool dump_reader(struct buffer *out, struct span key, struct span value)
 {
 	struct reader_row row;
 	(void)key;
 	if (reader_row_read(value, &row)) return false;
-	dump_span(out, "id", row.id);
-	dump_flag(out, "named", row.named);
+	dump_count(out, "number", row.number);
+	dump_count(out, "scans", row.scans);
+	return true;
+}
+
+bool dump_reader_id(struct buffer *out, struct span key, struct span value)
+{
+	(void)key;
+	dump_span(out, "id", value);
+	return true;
+}
+
+bool dump_reader_name(struct buffer *out, struct span key, struct span value)
+{
+	struct reader_row row;
+	(void)key;
+	if (reader_name_read(value, &row)) return false;
+	dump_count(out, "number", row.number);
 	dump_span(out, "name", row.name);
 	dump_time(out, "named_at", row.named_at);
 	return true;

@@ -37,9 +37,7 @@ enum err recipe_subscription(const struct recipe *recipe, struct subscription *r
 struct span recipe_scan_detail(const struct scan_row *row, uint8_t detail[RECIPE_SCAN_BYTES])
 {
 	detail[0] = row->verdict;
-	put_le32(detail + 1, row->pass);
-	put_le32(detail + 5, row->reader);
-	memcpy(detail + 9, row->id.b, sizeof row->id.b);
+	memcpy(detail + 1, row->id.b, sizeof row->id.b);
 	return span_of(detail, RECIPE_SCAN_BYTES);
 }
 
@@ -47,8 +45,8 @@ enum err recipe_scan(const struct recipe *recipe, struct scan_row *row)
 {
 	const uint8_t *at = recipe->detail.at;
 	if (recipe->detail.size != RECIPE_SCAN_BYTES || at[0] >= SCAN_VERDICTS) return ERR_DAMAGED;
-	*row = (struct scan_row){.verdict = at[0], .pass = get_le32(at + 1), .reader = get_le32(at + 5)};
-	memcpy(row->id.b, at + 9, sizeof row->id.b);
+	*row = (struct scan_row){.verdict = at[0], .pass = recipe->number};
+	memcpy(row->id.b, at + 1, sizeof row->id.b);
 	return OK;
 }
 

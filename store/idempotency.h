@@ -27,7 +27,8 @@ enum recipe_what {
 	RECIPE_SUBSCRIPTION_AND_SECRET = 3,
 	/* The reward as it was answered: the number is its family's, the detail its version u32. */
 	RECIPE_REWARD = 4,
-	/* The scan as it was answered, since it may be deleted: its detail is verdict u8 | pass u32 | reader u32 | id, 16. */
+	/* The scan of the pass of that number as it was answered, since it may be deleted: its detail is verdict u8 | id, 16.
+	 * Its reader is in the request. */
 	RECIPE_SCAN = 7,
 	RECIPE_ENTITLEMENT = 5, /* the entitlement as it was assigned to the pass of that number: its uuid */
 	RECIPE_REDEMPTION = 6, /* a redemption and what it left: the uuids of the entitlement and of itself */
@@ -78,8 +79,8 @@ enum { RECIPE_DETAIL_BYTES_MAX = sizeof(struct uuid) + SUBSCRIPTION_BYTES_MAX };
 struct span         recipe_detail(const struct subscription *row, uint8_t detail[RECIPE_DETAIL_BYTES_MAX]);
 must_check enum err recipe_subscription(const struct recipe *recipe, struct subscription *row);
 
-/* A scan likewise. Errors: ERR_DAMAGED. */
-enum { RECIPE_SCAN_BYTES = 9 + sizeof(struct uuid) };
+/* A scan likewise, but for pass and reader; and back, with its pass. Errors: ERR_DAMAGED. */
+enum { RECIPE_SCAN_BYTES = 1 + sizeof(struct uuid) };
 struct span         recipe_scan_detail(const struct scan_row *row, uint8_t detail[RECIPE_SCAN_BYTES]);
 must_check enum err recipe_scan(const struct recipe *recipe, struct scan_row *row);
 

@@ -4,15 +4,20 @@
 #include "schemas/limits.h"
 #include "store/view.h"
 
-/* Readers: what scans passes. Each that a scan or the operator ever named has a number in its account, from 1, so that a
- * scan needs four bytes to say which; only the operator gives one a name. Errors: as view.h.
+/* Readers: what scans passes. Each has a number in its account, from 1, so that a scan needs four bytes to say which. Only the
+ * operator gives one a name. A reader without a name lives as long as a scan refers to it: the commit that deletes the last
+ * one removes it, and its number is not given again. So what readers take is bounded by what scans take, whatever ids a
+ * till makes up, and lists read the rows of named readers only. Values, little-endian. Errors: as view.h.
  *
- * READER finds the number: account | id -> number u32. READER_NUMBER tells the rest: account | number u32 -> version u8
- * (1) | named u8 | size of the id u16 | named_at i64 (0 without a name) | id | name. Both are put, never deleted. */
-enum { READER_ROW_BYTES_MAX = 12 + READER_ID_BYTES_MAX + READER_NAME_BYTES_MAX };
+ *   READER        account | id -> number u32 | scans u32: how many refer to it, deleted ones not counted
+ *   READER_NUMBER account | number u32 -> its id
+ *   READER_NAME   account | id -> number u32 | named_at i64 | name: of those with a name alone
+ *
+ * All are put and deleted, never patched. */
+enum { READER_VALUE_BYTES = 8, READER_NAME_HEAD_BYTES = 12 };
 
 struct reader_row {
-	uint32_t    number;
+	uint32_t    number, scans;
 	bool        named;
 	wall_us     named_at; /* when it first got a name */
 	struct span id, name;
@@ -23,12 +28,20 @@ must_check enum err reader_row_find(struct view *view, struct account_id account
                                     struct reader_row *row);
 must_check enum err reader_row_get(struct view *view, struct account_id account, uint32_t number,
                                    struct reader_row *row);
+
+/* Stages all of it; only how many scans refer to it; that it is gone, of one without a name. */
 must_check enum err reader_row_put(struct view *view, struct account_id account,
                                    const struct reader_row *row);
+must_check enum err reader_row_count(struct view *view, struct account_id account,
+                                     const struct reader_row *row);
+must_check enum err reader_row_del(struct view *view, struct account_id account,
+                                   const struct reader_row *row);
 
-/* The account's next reader in the order of ids, by bytes, after `*row` (its id empty: the first). A range read.
- * Errors: ERR_NOT_FOUND: no more. */
-must_check enum err reader_row_next(struct view *view, struct account_id account, struct reader_row *row);
+/* The account's next reader with a name in the order of ids, by bytes, after `*row` (its id empty: the first); all but
+ * `scans`. A range read. Errors: ERR_NOT_FOUND: no more. */
+must_check enum err reader_name_next(struct view *view, struct account_id account, struct reader_row *row);
 
-/* A stored value of READER_NUMBER; id and name point into it. Errors: ERR_DAMAGED. */
+/* Stored values: of READER number and scans; of READER_NAME all but id and scans, the name pointing into it.
+ * Errors: ERR_DAMAGED. */
 must_check enum err reader_row_read(struct span value, struct reader_row *row);
+must_check enum err reader_name_read(struct span value, struct reader_row *row);

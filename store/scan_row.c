@@ -228,7 +228,7 @@ enum err scan_row_delete(struct view *view, struct account_id account, uint32_t 
 {
 	struct row_key    key = key_u32(account, number / SCAN_ROW_SCANS);
 	unsigned          i = number % SCAN_ROW_SCANS;
-	uint8_t           counts[SCAN_COUNTS];
+	uint8_t           counts[SCAN_COUNTS], none[4] = {0};
 	struct scan_tally tally;
 	struct span       stored;
 	enum err          err = get_row(view, account, number, &stored);
@@ -244,5 +244,7 @@ enum err scan_row_delete(struct view *view, struct account_id account, uint32_t 
 	tally.counts[SCAN_COUNT_DELETED]++;
 	if ((err = patch(view, &key, 0, span_of(counts, sizeof counts)))) return err;
 	if ((err = patch(view, &key, AT_VERDICT + i, span_of(&verdict, 1)))) return err;
+	if (row.reader && (err = patch(view, &key, AT_READER + 4 * i, span_of(none, sizeof none))))
+		return err;
 	return scan_tally_put(view, account, &tally);
 }

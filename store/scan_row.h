@@ -8,10 +8,10 @@
  *
  * SCAN holds them as columns of SCAN_ROW_SCANS. Row, little-endian: counts u8[8] (0..5 by verdict, 6 deleted ones, which
  * are in no other, 7 scans in the row) | then a column each: verdict u8 (or'ed with 0x80: deleted), pass u32, reader
- * u32 (0: none), uuid 16, which tells the time. Rows are put and patched, never deleted.
+ * u32 (0: none), uuid 16, which tells the time. Rows are put and patched, never deleted. A deleted scan has no reader.
  *
  * SCAN_TALLY counts them, exact at every commit: made u32 (ever; the next scan's number) | counts u32[7] as in a row |
- * readers u32 (ever numbered; numbers are 1 to this) | those of them with a name u32. An absent row reads as zeros. */
+ * readers u32 (ever numbered; numbers are 1 to this) | those that have a name u32. An absent row reads as zeros. */
 enum { SCAN_ROW_SCANS = 64, SCAN_COUNT_DELETED = 6, SCAN_COUNT_USED = 7, SCAN_COUNTS = 8 };
 _Static_assert((int)SCAN_VERDICTS <= (int)SCAN_COUNT_DELETED, "a count for each verdict");
 
@@ -41,7 +41,7 @@ must_check enum err scan_row_get(struct view *view, struct account_id account, u
 must_check enum err scan_row_add(struct view *view, struct account_id account, struct scan_tally *tally,
                                  const struct scan_row *row);
 
-/* Stages the deletion of a scan that is not deleted, and the tally with it. */
+/* Stages the deletion of a scan that is not deleted, and the tally with it. Its reader is the caller's to count. */
 must_check enum err scan_row_delete(struct view *view, struct account_id account, uint32_t number);
 
 /* The number of the first scan made at `at` or later, of `made` scans; `made` when there is none. */

@@ -253,7 +253,7 @@ static void check_scans(struct span bytes)
 		must(err == OK || err == ERR_DAMAGED);
 		if (err) continue;
 		must(scan_row_get(s.view, account, number, &again) == OK && again.deleted);
-		must(again.pass == row.pass && again.reader == row.reader && again.verdict == row.verdict);
+		must(again.pass == row.pass && !again.reader && again.verdict == row.verdict);
 		must(scan_tally_get(s.view, account, &counted) == OK);
 		must(counted.counts[row.verdict] == 8 && counted.counts[SCAN_COUNT_DELETED] == 1);
 	}
@@ -264,12 +264,14 @@ static void check_scans(struct span bytes)
 
 static void check_reader(struct span bytes)
 {
-	struct reader_row row = {.number = 1}, again;
+	struct reader_row row = {.id = span_str("door")}, again;
 	enum err          err = reader_row_read(bytes, &row);
 	must(err == OK || err == ERR_DAMAGED);
+	must((err = reader_name_read(bytes, &row)) == OK || err == ERR_DAMAGED);
 	if (err) return;
 	must(reader_row_put(s.view, account, &row) == OK);
-	must(reader_row_find(s.view, account, row.id, &again) == OK && again.number == 1);
+	must(reader_row_find(s.view, account, row.id, &again) == OK && again.number == row.number);
+	must(reader_row_get(s.view, account, row.number, &again) == OK && again.scans == row.scans);
 	must(again.named == row.named && again.named_at.v == row.named_at.v);
 	must(span_equal(again.id, row.id) && span_equal(again.name, row.name));
 }

@@ -308,6 +308,47 @@ def test_a_deleted_scan_is_gone(shop):
     assert verdict(shop, pass_id) == "double_scan", "what it did to its pass stands"
 
 
+def rows(service):
+    """Of all tables, as a verification counts them."""
+    told = service.cli("verify")
+    assert told["ok"]
+    return told["shards"][0]["rows"]
+
+
+def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):
+    """A till that makes up an id for each scan leaves nothing behind its scans; numbers that are free are not given again."""
+    service = new_service(shards=1)
+    shop = Shop(service)
+    shop.set("--double-scan-window", "0s")
+    pass_id = shop.create()["id"]
+    name_reader(shop, "named", "Entrance")
+    scan(shop, pass_id, reader_id="named")
+    empty = rows(service)
+    made = [scan(shop, pass_id, reader_id=f"{'n' * 150}-{number}") for number in range(63)]
+    again = [scan(shop, pass_id, reader_id=one["scanner_id"]) for one in made[::2]]
+    assert rows(service) - empty == 2 * 63 + 1, "an id and a number for each, and the second row of scans"
+    for one in made:
+        shop.service.cli("scan", "delete", shop.account, one["id"])
+    assert rows(service) - empty == 2 * 32 + 1, "those that another scan names stay"
+    assert {one["scanner_id"] for one in list_scans(shop, limit=100)[0]} == {"named", *(one["scanner_id"] for one in again)}
+    service.expect_log("event=died child=shard-0")
+    for one in again[1:]:
+        shop.service.cli("scan", "delete", shop.account, one["id"])
+    old = service.pid_of("shard")
+    service.kill_child("shard")
+    service.await_successor("shard", 0, old)
+    wait_for(lambda: shop.client.get(SCANS).status == 200, 20, "the next shard")
+    assert rows(service) - empty == 2 + 1
+    after = scan(shop, pass_id, reader_id="fresh")
+    name_reader(shop, after["scanner_id"], "Fresh")
+    service.cli("scan", "delete", shop.account, after["id"])
+    assert [one["id"] for one in readers(shop)] == ["fresh", "named"], "the operator's stay"
+    assert [as_told(one)["scanner_name"] for one in list_scans(shop, q="entrance")[0]] == ["Entrance"]
+    assert list_scans(shop, q="fresh") == ([], 0, False)
+    assert rows(service) - empty == 2 + 1 + 3
+    shop.close()
+
+
 def test_one_account_cannot_delete_anothers_scan(shop):
     other = Shop(shop.service)
     theirs = scan(other, other.create()["id"])

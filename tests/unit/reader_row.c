@@ -29,6 +29,7 @@ TestSuite(reader_row, .init = begin, .fini = end);
 static struct reader_row some(uint32_t number, const char *id, const char *name)
 {
 	return (struct reader_row){.number = number,
+	                           .scans = number * 3,
 	                           .named = *name,
 	                           .named_at = {*name ? number : 0},
 	                           .id = span_str(id),
@@ -43,7 +44,8 @@ static void put(struct account_id of, struct reader_row row)
 
 static void expect_same(const struct reader_row *got, const struct reader_row *want)
 {
-	cr_expect(got->number == want->number && got->named == want->named);
+	cr_expect(got->number == want->number && got->scans == want->scans);
+	cr_expect_eq(got->named, want->named);
 	cr_expect(span_equal(got->id, want->id) && span_equal(got->name, want->name));
 	cr_expect_eq(got->named_at.v, want->named_at.v);
 }
@@ -71,21 +73,38 @@ Test(reader_row, reads_as_it_was_put)
 	cr_expect_eq(reader_row_get(s.view, account, 3, &got), ERR_DAMAGED);
 }
 
-Test(reader_row, come_in_the_order_of_their_ids_and_are_the_accounts_own)
+Test(reader_row, names_come_in_the_order_of_ids_and_are_the_accounts_own)
 {
-	static const char *const ids[] = {"b", "aa", "a", "\xc3\xa9", "B"}, *const want[] = {"B", "a", "aa",
-	                                                                                     "b", "\xc3\xa9"};
+	static const char *const ids[] = {"b", "aa", "a", "\xc3\xa9", "B"}, *const want[] = {"B", "aa",
+	                                                                                     "\xc3\xa9"};
 	struct reader_row row = {.number = 0};
 	for (uint32_t i = 0; i < 5; i++)
-		put(account, some(i + 1, ids[i], i % 2 ? "N" : ""));
-	put(before, some(1, "z", ""));
-	put(after, some(1, "0", ""));
-	for (uint32_t i = 0; i < 5; i++) {
-		cr_assert_eq(reader_row_next(s.view, account, &row), OK);
+		put(account, some(i + 1, ids[i], i == 0 || i == 2 ? "" : "N"));
+	put(before, some(1, "z", "N"));
+	put(after, some(1, "0", "N"));
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert_eq(reader_name_next(s.view, account, &row), OK);
 		cr_expect(span_is(row.id, want[i]), "%u", i);
-		cr_expect_eq(row.named, !strcmp(want[i], "aa") || !strcmp(want[i], "\xc3\xa9"));
+		cr_expect(!strcmp(ids[row.number - 1], want[i]) && span_is(row.name, "N"));
 	}
-	cr_expect_eq(reader_row_next(s.view, account, &row), ERR_NOT_FOUND);
+	cr_expect_eq(reader_name_next(s.view, account, &row), ERR_NOT_FOUND);
+}
+
+Test(reader_row, is_counted_and_goes)
+{
+	struct reader_row got, row = some(1, "door", "");
+	put(account, row);
+	put(account, some(2, "till", "Till"));
+	row.scans = 9;
+	cr_assert_eq(reader_row_count(s.view, account, &row), OK);
+	scratch_save(&s);
+	cr_assert_eq(reader_row_find(s.view, account, row.id, &got), OK);
+	expect_same(&got, &row);
+	cr_assert_eq(reader_row_del(s.view, account, &row), OK);
+	scratch_save(&s);
+	cr_expect_eq(reader_row_find(s.view, account, row.id, &got), ERR_NOT_FOUND);
+	cr_expect_eq(reader_row_get(s.view, account, 1, &got), ERR_DAMAGED);
+	cr_expect_eq(reader_row_get(s.view, account, 2, &got), OK);
 }
 
 /* reader put, of the account `account`. */
@@ -127,23 +146,24 @@ Test(reader_row, knows_damage)
 	uint8_t           bytes[64];
 	id.bytes[id.size++] = 'x';
 	put(account, some(1, "x", "Name"));
-	cr_assert_eq(view_get(s.view, TABLE_READER_NUMBER, key_span(&number), &value), OK);
+	cr_assert_eq(view_get(s.view, TABLE_READER_NAME, key_span(&id), &value), OK);
 	memcpy(bytes, value.at, value.size);
-	for (size_t size = 0; size <= 13; size++) /* without its name it cannot have one */
-		cr_expect_eq(reader_row_read(span_of(bytes, size), &row), ERR_DAMAGED, "%zu", size);
-	cr_expect_eq(reader_row_read(span_of(bytes, value.size), &row), OK);
-	static const struct {
-		size_t  at;
-		uint8_t byte;
-	} wrong[] = {{0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 6}, {3, 1}};
-	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		uint8_t other[64];
-		memcpy(other, bytes, sizeof other);
-		other[wrong[i].at] = wrong[i].byte;
-		cr_expect_eq(reader_row_read(span_of(other, value.size), &row), ERR_DAMAGED, "%zu", i);
+	for (size_t size = 0; size <= 12; size++) /* the last: without a name */
+		cr_expect_eq(reader_name_read(span_of(bytes, size), &row), ERR_DAMAGED, "%zu", size);
+	cr_expect_eq(reader_name_read(span_of(bytes, value.size), &row), OK);
+	bytes[0] = 0; /* no number */
+	cr_expect_eq(reader_name_read(span_of(bytes, value.size), &row), ERR_DAMAGED);
+	for (size_t size = 0; size < 10; size++) {
+		enum err want = size == 8 ? OK : ERR_DAMAGED;
+		cr_expect_eq(reader_row_read(span_of("\1\0\0\0\2\0\0\0\0", size), &row), want, "%zu", size);
 	}
+	must(!write_put(&s.staged, TABLE_READER_NUMBER, key_span(&number), span_of("", 0)));
+	cr_expect_eq(reader_row_get(s.view, account, 1, &row), ERR_DAMAGED);
+	must(!write_put(&s.staged, TABLE_READER_NUMBER, key_span(&number), span_str("y")));
+	cr_expect_eq(reader_row_get(s.view, account, 1, &row), ERR_DAMAGED);
 	must(!write_put(&s.staged, TABLE_READER, key_span(&id), span_str("12345")));
 	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED);
-	must(!write_put(&s.staged, TABLE_READER, key_span(&id), span_of("\2\0\0\0", 4)));
-	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED);
+	must(!write_put(&s.staged, TABLE_READER, key_span(&id), span_of("\2\0\0\0\1\0\0\0", 8)));
+	cr_expect_eq(reader_row_find(s.view, account, span_str("x"), &row), ERR_DAMAGED,
+	             "its name is another's");
 }

@@ -18,8 +18,7 @@ enum err on_READER_LIST(struct request *request, struct outcome *outcome)
 	uint64_t          count = 0;
 	enum err          err = OK;
 	list_begin(&list, outcome);
-	while (!list.err && !(err = reader_row_next(request->view, request->account->id, &row))) {
-		if (!row.named) continue;
+	while (!list.err && !(err = reader_name_next(request->view, request->account->id, &row))) {
 		pack_reader(&row, list_item(&list));
 		count++;
 	}

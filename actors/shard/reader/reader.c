@@ -1,11 +1,28 @@
-/* Readers come into being where a scan first names them: nobody has to register one. */
+/* Readers come into being where a scan first names them: nobody has to register one. Those that nobody registered go with
+ * their last scan. */
 #include "actors/shard/reader/reader.h"
 
 enum err reader_take(struct request *request, struct span id, struct scan_tally *tally,
                      struct reader_row *row)
 {
-	enum err err = reader_row_find(request->view, request->account->id, id, row);
-	if (err != ERR_NOT_FOUND) return err;
-	*row = (struct reader_row){.number = ++tally->readers, .id = id};
-	return reader_row_put(request->view, request->account->id, row);
+	struct account_id account = request->account->id;
+	enum err          err = reader_row_find(request->view, account, id, row);
+	if (err && err != ERR_NOT_FOUND) return err;
+	if (err) *row = (struct reader_row){.number = ++tally->readers, .id = id};
+	row->scans++;
+	return err ? reader_row_put(request->view, account, row)
+	           : reader_row_count(request->view, account, row);
+}
+
+enum err reader_give_up(struct request *request, uint32_t number)
+{
+	struct account_id account = request->account->id;
+	struct reader_row row;
+	if (!number) return OK;
+	enum err err = reader_row_get(request->view, account, number, &row);
+	if (err) return err;
+	if (!row.scans) return ERR_DAMAGED;
+	row.scans--;
+	return row.scans || row.named ? reader_row_count(request->view, account, &row)
+	                              : reader_row_del(request->view, account, &row);
 }

@@ -1,5 +1,6 @@
 /* scan delete ACCOUNT SCAN_ID: the scan is in no list and no count any more, and what is still to be sent about it is
  * discarded. What it did to its pass stands. */
+#include "actors/shard/reader/reader.h"
 #include "actors/shard/scan/scan.h"
 #include "schemas/api/scan.h"
 
@@ -12,7 +13,8 @@ enum err on_SCAN_DELETE(struct request *request, struct outcome *outcome)
 	if (!uuid_read(arg_span(&request->args[ARG_SCAN_DELETE_scan_id]), &id)) return ERR_RESOURCE_NOT_FOUND;
 	enum err err = scan_row_find(request->view, request->account->id, id, &number, &scan);
 	if (err == ERR_NOT_FOUND || (!err && scan.deleted)) return ERR_RESOURCE_NOT_FOUND;
-	if (err || (err = scan_row_delete(request->view, request->account->id, number))) return err;
+	if (err || (err = reader_give_up(request, scan.reader))) return err;
+	if ((err = scan_row_delete(request->view, request->account->id, number))) return err;
 	msgpack_pack_map(&pk, 0);
 	return OK;
 }

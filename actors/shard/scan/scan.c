@@ -50,7 +50,7 @@ static enum err put_scanner(struct request *request, uint32_t number, const stru
 		err = reader_row_get(request->view, request->account->id, number, &found);
 	if (err) return err;
 	LITERAL(out, ",\"scanner_id\":");
-	if (number)
+	if (reader->id.size)
 		json_quote(reader->id, out);
 	else
 		LITERAL(out, "null");
@@ -128,15 +128,22 @@ enum err scan_note(struct request *request, const struct scan_row *scan, struct 
 {
 	uint8_t *detail = arena_take(view_arena(request->view), RECIPE_SCAN_BYTES);
 	if (!detail) return ERR_NO_MEMORY;
-	outcome->recipe = (struct recipe){.what = RECIPE_SCAN, .detail = recipe_scan_detail(scan, detail)};
+	outcome->recipe = (struct recipe){
+	    .what = RECIPE_SCAN, .number = scan->pass, .detail = recipe_scan_detail(scan, detail)};
 	return OK;
 }
 
 enum err scan_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
 {
-	struct scan_row scan;
-	bool            with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
-	enum err        err = recipe_scan(recipe, &scan);
-	return err ? err
-	           : scan_show(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, outcome->payload);
+	struct scan_row   scan;
+	struct reader_row reader = {.number = 0};
+	struct scan_known known = {.reader = &reader};
+	struct span       id = arg_span(&request->args[ARG_SCAN_CREATE_reader_id]);
+	bool              with_pass = arg_boolean(&request->args[ARG_SCAN_CREATE_pass_info], false);
+	enum err          err = recipe_scan(recipe, &scan);
+	if (err) return err;
+	if (id.size) err = reader_row_find(request->view, request->account->id, id, &reader);
+	if (err && err != ERR_NOT_FOUND) return err; /* it may have gone with the scan */
+	return scan_show_known(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, &known,
+	                       outcome->payload);
 }

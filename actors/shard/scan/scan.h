@@ -19,7 +19,7 @@ must_check enum err scan_show(struct request *request, const struct scan_row *sc
 /* The same as scan_show() by whoever knows already what the row names by numbers. */
 struct scan_known {
 	struct span              pass_id; /* size 0: to be looked up */
-	const struct reader_row *reader;  /* NULL: likewise */
+	const struct reader_row *reader;  /* NULL: likewise; its id empty: none */
 };
 must_check enum err scan_show_known(struct request *request, const struct scan_row *scan, unsigned form,
                                     const struct scan_known *known, struct buffer *out);

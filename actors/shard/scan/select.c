@@ -42,8 +42,8 @@ static void mark_reader(const struct reader_row *row, struct span q, struct buff
                         struct selection *readers)
 {
 	buffer_clear(folded);
-	if (row->named) fold_text(row->name, folded);
-	if (!row->named || !span_holds(buffer_span(folded), q)) return;
+	fold_text(row->name, folded);
+	if (!span_holds(buffer_span(folded), q)) return;
 	readers->bits[row->number / 64] |= UINT64_C(1) << row->number % 64;
 	readers->total++;
 }
@@ -51,25 +51,18 @@ static void mark_reader(const struct reader_row *row, struct span q, struct buff
 static enum err find_readers(struct request *request, struct span q, const struct scan_tally *tally,
                              struct selection *readers)
 {
-	struct row_key    key = key_u32(request->account->id, 1);
 	struct buffer     folded = {0};
-	struct view_row   found;
-	struct reader_row row = {.number = 1};
+	struct reader_row row = {.number = 0};
 	enum err          err = take_bits(request, readers, tally->readers + 1);
-	if (err || !tally->readers_named) return err;
-	err = view_from(request->view, TABLE_READER_NUMBER, key_span(&key), &found);
-	for (; !err; row.number++) {
-		key = key_u32(request->account->id, row.number);
-		if (!span_equal(found.key, key_span(&key)) || reader_row_read(found.value, &row))
-			err = ERR_DAMAGED;
-		else
-			mark_reader(&row, q, &folded, readers);
-		if (err || row.number == tally->readers) break;
-		err = view_next(request->view, TABLE_READER_NUMBER, &found);
+	if (err) return err;
+	while (!(err = reader_name_next(request->view, request->account->id, &row))) {
+		if (row.number > tally->readers) err = ERR_DAMAGED;
+		if (err) break;
+		mark_reader(&row, q, &folded, readers);
 	}
 	bool failed = folded.failed;
 	buffer_free(&folded);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (err != ERR_NOT_FOUND) return err;
 	return failed ? ERR_NO_MEMORY : OK;
 }
 
