@@ -5,9 +5,11 @@ import subprocess
 import pytest
 from clocks import DAY_SECONDS
 from deliveries import advance, await_that, deliveries_of, envelope, hooked_shop, options, posts_to
+from entitlements import given_path
 from erasures import WORDS, all_of, erase, erased_ids, everything, export, files_with_words, folded, has_words, holder, refusal
 from harness import wait_for
 from hooks import subscribe
+from rewards import offer
 from shop import Shop, new_id, path_of
 
 
@@ -148,15 +150,61 @@ def test_a_pass_with_many_texts(shop):
     assert shop.client.get("/v1/notifications?q=for%20you").headers["x-total-count"] == "120"
 
 
-def test_an_answer_that_is_given_again_tells_nothing(shop):
-    body = {"pass_id": "Quittenmus", "visible": {"name": "Zwölfender"}, "hidden": {"mail": "xylofon@holder.example"}}
-    headers = {"Idempotency-Key": new_id("key")}
-    assert shop.client.post("/v1/passes", body, headers=headers).status == 201
+def keyed(shop, pass_id, slug):
+    """Every operation that is about a pass, done with a key: {name: (answer, how to send it again)}."""
+    done = {}
+
+    def send(name, method, path, body=None):
+        headers = {"Idempotency-Key": new_id("key")}
+
+        def again():
+            return shop.client.request(method, path, body, headers=headers)
+
+        done[name] = again(), again
+        assert done[name][0].status < 300, done[name][0]
+        return done[name][0].json if done[name][0].body else None
+
+    send("create", "POST", "/v1/passes", {"pass_id": pass_id, "visible": {"name": "Zwölfender"},
+                                          "hidden": {"mail": "xylofon@holder.example"}})
+    shop.service.cli("card", "link", shop.account, "--pass", pass_id, "--code", f"Kardamom-77-{pass_id}")
+    send("scan", "POST", "/v1/scans", {"pass_id": pass_id, "reader_id": "till"})
+    send("scan with its pass", "POST", "/v1/scans?pass_info=true", {"pass_id": pass_id})
+    send("scan of a card", "POST", "/v1/scans", {"qr_value": f"Kardamom-77-{pass_id}"})
+    given = send("assign", "POST", given_path(pass_id, "/assign"), {"slug": slug})
+    send("redeem", "POST", given_path(pass_id, f"/{given['id']}/redeem"), {"context": "Hagebutte", "note": "Wirsing"})
+    send("loyalty", "POST", path_of(pass_id, "/loyalty"), {"balance_to_add": 5, "message": "Blaukraut"})
+    send("patch", "PATCH", path_of(pass_id), {"visible": {"name": "Wirsing"}})
+    send("delete", "DELETE", path_of(pass_id))
+    return done
+
+
+def test_no_answer_about_an_erased_pass_is_given_again(shop):
+    """Whatever the operation was. What was done stays done, and an answer without a body tells of nobody."""
+    slug = offer(shop, repeat_assignment=True)["slug"]
+    theirs, neighbours = keyed(shop, "Quittenmus", slug), keyed(shop, "neighbour", slug)
     erase(shop, "Quittenmus")
-    again = shop.client.post("/v1/passes", body, headers=headers)
-    assert "idempotency-replayed" not in again.headers
-    again.is_error(409, "IDEMPOTENCY_KEY_REUSED")  # its other id would tell whose history that is
-    assert has_words(again.json) == [] and erased_ids(shop)[0] not in again.body.decode()
+    (random_id,) = erased_ids(shop)
+
+    def check():
+        for name, (first, send) in theirs.items():
+            again = send()
+            if first.body:
+                again.is_error(409, "IDEMPOTENCY_KEY_REUSED")
+                assert "has been erased" in again.json["message"] and "idempotency-replayed" not in again.headers, name
+            else:
+                assert (again.status, again.headers.get("idempotency-replayed")) == (first.status, "true"), name
+            assert has_words(again.body.decode()) == [] and random_id not in again.body.decode(), name
+
+    check()
+    assert {name for name, (first, _) in theirs.items() if not first.body} == {"loyalty", "patch", "delete"}
+    for name, (first, send) in neighbours.items():
+        again = send()
+        assert (again.status, again.headers.get("idempotency-replayed")) == (first.status, "true"), name
+        assert name in ("create", "scan with its pass") or again.body == first.body, name
+    fresh = shop.create("Quittenmus", visible={"name": "Somebody else"})
+    check()
+    assert shop.get("Quittenmus") == fresh, "no old key does anything to the next pass of the id"
+    erase(shop, "Quittenmus")
 
 
 # Webhooks

@@ -57,25 +57,41 @@ static enum err plan_row(struct request *request, struct once *once)
 	return OK;
 }
 
-/* The answer that was given before, made of what it was about. */
+static bool is_about_pass(const struct recipe *recipe)
+{
+	return recipe->what == RECIPE_PASS || recipe->what == RECIPE_SCAN ||
+	       recipe->what == RECIPE_ENTITLEMENT || recipe->what == RECIPE_REDEMPTION;
+}
+
+/* The pass that the answer was about. Of an erased one none is given again: with the id that the request names it would say
+ * whose the random id, the history and the scans are, and texts of the first answer are gone. */
+static enum err find_pass(struct request *request, const struct recipe *recipe, struct outcome *outcome,
+                          struct hot_at *pass)
+{
+	enum err err = hot_get(request->view, request->account->id, recipe->number, pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (!(pass->now.flags & HOT_ERASED)) return OK;
+	outcome->flags = 0;
+	return refuse(outcome, REASON_OF_ALL(KEY_ERASED));
+}
+
+/* The answer that was given before, made of what it was about. One without a body says nothing of anybody. */
 static enum err replay(struct request *request, const struct recipe *recipe, struct outcome *outcome)
 {
 	struct hot_at pass;
+	enum err      err;
 	outcome->flags = recipe->flags | REPLY_REPLAYED;
-	if (recipe->what == RECIPE_EMPTY) return OK;
-	if (recipe->what == RECIPE_SUBSCRIPTION || recipe->what == RECIPE_SUBSCRIPTION_AND_SECRET)
-		return subscription_again(request, recipe, outcome);
-	if (recipe->what == RECIPE_SCAN) return scan_again(request, recipe, outcome);
-	if (recipe->what == RECIPE_ENTITLEMENT) return entitlement_again(request, recipe, outcome);
-	if (recipe->what == RECIPE_REDEMPTION) return redemption_again(request, recipe, outcome);
-	if (recipe->what == RECIPE_REWARD) return reward_again(request, recipe, outcome);
-	if (recipe->what != RECIPE_PASS) return ERR_DAMAGED;
-	enum err err = hot_get(request->view, request->account->id, recipe->number, &pass);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	/* Shown under its other id it would tell whose it was: the key is spent. */
-	if (pass.now.flags & HOT_ERASED) {
-		outcome->flags = 0;
-		return ERR_IDEMPOTENCY_KEY_REUSED;
+	if (is_about_pass(recipe) && (err = find_pass(request, recipe, outcome, &pass))) return err;
+	switch ((enum recipe_what)recipe->what) {
+	case RECIPE_EMPTY: return OK;
+	case RECIPE_SUBSCRIPTION:
+	case RECIPE_SUBSCRIPTION_AND_SECRET: return subscription_again(request, recipe, outcome);
+	case RECIPE_SCAN: return scan_again(request, recipe, outcome);
+	case RECIPE_ENTITLEMENT: return entitlement_again(request, recipe, outcome);
+	case RECIPE_REDEMPTION: return redemption_again(request, recipe, outcome);
+	case RECIPE_REWARD: return reward_again(request, recipe, outcome);
+	case RECIPE_PASS: break;
+	default: return ERR_DAMAGED;
 	}
 	outcome->recipe = *recipe;
 	outcome->began = pass.now.status == PASS_CREATING;
