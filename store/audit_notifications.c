@@ -206,6 +206,20 @@ enum err audit_notifications(struct auditor *auditor)
 
 /* Audiences ---------------------------------------------------------------------------------------------------- */
 
+static enum err audit_members(struct auditor *auditor, const struct audience *row)
+{
+	enum err err = OK;
+	for (uint32_t i = 0; !err && i < row->count; i++) {
+		uint32_t pass = audience_pass(row, i);
+		wall_us  since = {-1};
+		if (pass >= auditor->pass_count || !audience_has(row, pass, &since) || since.v < 0)
+			audit_fault(auditor, TABLE_AUDIENCE,
+			            "a pass that does not exist, or an impossible time");
+		err = audit_erased(auditor, TABLE_AUDIENCE, pass);
+	}
+	return err;
+}
+
 enum err audit_audiences(struct auditor *auditor)
 {
 	struct audit_rows  rows = {.table = TABLE_AUDIENCE, .key_size = ID_BYTES};
@@ -220,8 +234,7 @@ enum err audit_audiences(struct auditor *auditor)
 		}
 		if (row.created.v < 0 || row.name.size == 0)
 			audit_fault(auditor, TABLE_AUDIENCE, "an impossible time or name");
-		if (row.count == 0 || audience_pass(&row, row.count - 1) >= auditor->pass_count)
-			audit_fault(auditor, TABLE_AUDIENCE, "passes that do not exist, or none");
+		if ((err = audit_members(auditor, &row))) return err;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }

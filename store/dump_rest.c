@@ -242,7 +242,17 @@ bool dump_audience(struct buffer *out, struct span key, struct span value)
 	if (audience_read(value, &row)) return false;
 	dump_span(out, "name", row.name);
 	dump_time(out, "created", row.created);
-	dump_numbers(out, "passes", row.stored);
+	dump_begin(out, "members", '[');
+	for (uint32_t i = 0; i < row.count; i++) {
+		wall_us since = {0};
+		dump_item(out);
+		buffer_byte(out, '{');
+		dump_count(out, "pass", audience_pass(&row, i));
+		(void)audience_has(&row, audience_pass(&row, i), &since);
+		dump_time(out, "since", since);
+		buffer_byte(out, '}');
+	}
+	buffer_byte(out, ']');
 	return true;
 }
 

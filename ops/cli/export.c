@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const parts[] = {"pass",  "history",       "entitlements", "redemptions",
-                                    "scans", "notifications", "cards"};
+                                    "scans", "notifications", "cards",        "audiences"};
 enum { PARTS = sizeof parts / sizeof *parts, AFTER_MAX = 64 };
 
 struct export

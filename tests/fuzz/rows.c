@@ -143,11 +143,22 @@ static void check_notices(struct span bytes)
 
 static void check_audience(struct span bytes)
 {
-	struct audience row;
-	enum err        err = audience_read(bytes, &row);
+	static struct audience_member members[ROW_BYTES_MAX];
+	struct audience               row, again;
+	wall_us                       since;
+	enum err                      err = audience_read(bytes, &row);
 	must(err == OK || err == ERR_DAMAGED);
-	for (uint32_t i = 1; !err && i < row.count; i++)
-		must(audience_pass(&row, i - 1) < audience_pass(&row, i));
+	if (err || row.count > ROW_BYTES_MAX) return;
+	audience_members(&row, members);
+	for (uint32_t i = 0; i < row.count; i++) {
+		must(i == 0 || members[i - 1].pass < members[i].pass);
+		must(audience_has(&row, members[i].pass, &since) && since.v == members[i].since.v);
+	}
+	row.members = members;
+	buffer_clear(&packed);
+	audience_write(&row, &packed);
+	must(audience_read(buffer_span(&packed), &again) == OK && again.count == row.count);
+	must(span_equal(again.stored, row.stored));
 }
 
 static void check_issuing(struct span bytes)

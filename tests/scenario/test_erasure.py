@@ -9,6 +9,7 @@ from entitlements import given_path
 from erasures import WORDS, all_of, erase, erased_ids, everything, export, files_with_words, folded, has_words, holder, refusal
 from harness import wait_for
 from hooks import subscribe
+from notices import await_state, put_audience, schedule
 from rewards import offer
 from shop import Shop, new_id, path_of
 
@@ -58,6 +59,25 @@ def test_nothing_of_the_holder_is_left(shop, deleted):
     assert [(one["context"], one["note"], one["amount"]) for one in kept["redemptions"]] == [("", "", 1)]
     assert [one["message"] for one in kept["notifications"]] == ["", ""]
     assert shop.get("neighbour")["visible"]["name"] == "Bea" and shop.list()[1] == 1
+
+
+def test_it_leaves_its_audiences(shop):
+    for pass_id in ("Quittenmus", "neighbour"):
+        shop.create(pass_id)
+    both = put_audience(shop, "--name", "Both", "--pass", "Quittenmus", "--pass", "neighbour")
+    alone = put_audience(shop, "--name", "Alone", "--pass", "Quittenmus")
+    for audience in (both, alone):
+        schedule(shop, f"to {audience}", "2020-01-01T00:00:00Z", "--audience", audience)
+        await_state(shop, f"to {audience}", "sent")
+    assert len(export(shop, "Quittenmus")["audiences"]) == len(export(shop, "Quittenmus")["notifications"]) == 2
+    erase(shop, "Quittenmus")
+    told = export(shop, erased_ids(shop)[0])
+    assert told["audiences"] == told["notifications"] == []
+    told = export(shop, "neighbour")
+    assert [one["id"] for one in told["audiences"]] == [both] and len(told["notifications"]) == 1
+    put_audience(shop, "--id", alone, "--name", "Alone", "--pass", "neighbour")
+    schedule(shop, "again", "2020-01-01T00:00:00Z", "--audience", alone)
+    await_state(shop, "again", "sent")
 
 
 def test_a_second_erasure_is_a_no_op_and_an_unknown_pass_is_told(shop):

@@ -5,10 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from entitlements import assign, given_path, redeem
 from erasures import erase, export, holder, refusal
+from notices import await_state, messages, notifications, put_audience, schedule
 from rewards import offer
 from shop import Shop, path_of
 
-PARTS = ["pass", "history", "entitlements", "redemptions", "scans", "notifications", "cards"]
+PARTS = ["pass", "history", "entitlements", "redemptions", "scans", "notifications", "cards", "audiences"]
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_a_pass_with_nothing(shop):
     shop.create("ada")
     told = export(shop, "ada")
     assert list(told) == PARTS and len(told["history"]) == 2
-    assert [told[part] for part in PARTS[2:]] == [[]] * 5
+    assert [told[part] for part in PARTS[2:]] == [[]] * 6
 
 
 def test_of_several_passes_of_one_id_the_living_one_else_the_last(shop):
@@ -62,6 +63,66 @@ def test_an_unknown_pass_is_told(shop):
     assert refusal(shop, "export", "ada") == "RESOURCE_NOT_FOUND"
     shop.set("--suspended", "on")
     assert refusal(shop, "export", "ada") == "RESOURCE_NOT_FOUND"
+
+
+def test_its_audiences_and_the_messages_that_came_by_them(shop):
+    """A message has reached those who were in the audience when it was sent, and there."""
+    for pass_id in ("ada", "bea"):
+        shop.create(pass_id)
+    now = "2020-01-01T00:00:00Z"
+
+    def send(message, audience, at=now):
+        schedule(shop, message, at, "--audience", audience)
+        await_state(shop, message, "sent" if at == now else "scheduled")
+
+    regulars = put_audience(shop, "--name", "Regulars", "--pass", "ada", "--pass", "bea")
+    guests = put_audience(shop, "--name", "Guests", "--pass", "bea")
+    send("regulars", regulars)
+    send("before ada", guests)
+    put_audience(shop, "--id", guests, "--name", "Guests 2", "--pass", "bea", "--pass", "ada")
+    put_audience(shop, "--id", regulars, "--name", "Regulars", "--pass", "ada")
+    send("guests", guests)
+    send("later", guests, "2099-01-01T00:00:00Z")
+    shop.add("ada", 1, message="her own")
+    await_state(shop, "her own", "sent")
+    told, listed = export(shop, "ada"), notifications(shop, "?sort_by=created_at&sort_dir=asc")[0]
+    assert told["notifications"] == [one for one in listed if one["message"] in ("regulars", "guests", "her own")]
+    assert [(one["id"], one["name"]) for one in told["audiences"]] == [(regulars, "Regulars"), (guests, "Guests 2")]
+    since = {one["id"]: one["member_since"] for one in told["audiences"]}
+    assert list(told["audiences"][0]) == ["id", "name", "member_since"] and since[regulars] < since[guests]
+    bea = export(shop, "bea")
+    assert [one["message"] for one in bea["notifications"]] == ["before ada", "guests"], "what she has left tells nothing of her"
+    assert [one["id"] for one in bea["audiences"]] == [guests] and bea["audiences"][0]["member_since"] < since[guests]
+    shop.delete("ada")
+    send("too late", guests)
+    assert export(shop, "ada")["notifications"] == told["notifications"] and "too late" in messages(shop)
+    assert export(shop, "ada")["audiences"] == told["audiences"]
+
+
+def test_more_audiences_than_a_page_looks_at(service, tmp_path):
+    """The pass is in every tenth of them; what a page reads of others is bounded, and the pages together leave nothing out."""
+    shop = Shop(service)
+    names = [f"p{number:04}" for number in range(3000)]
+    shop.create("ada")
+    lines = "".join(json.dumps({"pass_id": name, "visible": {"name": "A"}}) + "\n" for name in names)
+    (tmp_path / "passes.jsonl").write_text(lines)
+    assert service.cli("pass", "import", shop.account, tmp_path / "passes.jsonl")["created"] == len(names)
+    others = [word for name in names for word in ("--pass", name)]
+
+    def work(number):
+        return put_audience(shop, "--name", f"{number:03}", *others, *(("--pass", "ada") if number % 10 == 0 else ()))
+
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(work, range(90)))  # 36 KB each
+    for number in (0, 1, 10, 89):
+        schedule(shop, f"to {number}", "2020-01-01T00:00:00Z", "--audience", made[number])
+        await_state(shop, f"to {number}", "sent")
+    told = export(shop, "ada")
+    assert {one["id"] for one in told["audiences"]} == set(made[::10]) and len(told["audiences"]) == 9
+    assert [one["message"] for one in told["notifications"]] == ["to 0", "to 10"]
+    erase(shop, "ada")
+    assert service.cli("verify")["ok"]
+    shop.close()
 
 
 def test_what_needs_many_pages(service):

@@ -8,51 +8,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from harness import CliError, wait_for
+from notices import NOTIFICATIONS, UUID, await_state, messages, notifications, put_audience, schedule, states
 from shop import Shop, path_of
 
-NOTIFICATIONS = "/v1/notifications"
 MEMBERS = ["id", "message", "pass_id", "audience_id", "status", "scheduled_at", "sent_at", "created_at"]
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}-0[56]:00")
 NOBODY = "01900000-0000-7000-8000-000000000000"
 MEXICO = ZoneInfo("America/Mexico_City")
-
-
-def notifications(shop, query=""):
-    """(notifications, total count, has more) of a list."""
-    answer = shop.client.get(NOTIFICATIONS + query)
-    assert answer.status == 200, answer
-    return answer.json, int(answer.headers["x-total-count"]), {"true": True, "false": False}[answer.headers["x-has-more"]]
-
-
-def messages(shop, query=""):
-    return [one["message"] for one in notifications(shop, query)[0]]
-
-
-def states(shop):
-    return {one["message"]: one["status"] for one in notifications(shop)[0]}
-
-
-def schedule(shop, message, at, *to):
-    made = shop.service.cli("notification", "schedule", shop.account, *to, "--message", message, "--at", at)
-    assert list(made) == ["id"] and UUID.fullmatch(made["id"])
-    return made["id"]
-
-
-def put_audience(shop, *arguments):
-    made = shop.service.cli("audience", "put", shop.account, *arguments)
-    assert list(made) == ["audience_id"] and UUID.fullmatch(made["audience_id"])
-    return made["audience_id"]
 
 
 def refused(code, field, call, *arguments):
     with pytest.raises(CliError) as refusal:
         call(*arguments)
     assert (refusal.value.code, refusal.value.field) == (code, field)
-
-
-def await_state(shop, message, want, seconds=5):
-    wait_for(lambda: states(shop).get(message) == want, seconds, f"{message} to be {want}")
 
 
 def ahead(shop, **time):

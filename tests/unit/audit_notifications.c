@@ -169,12 +169,20 @@ static void break_due_form(void)
 {
 	put(TABLE_NOTIFICATION_DUE, key_u32(account, 1), span_of(NULL, 0));
 }
-static void put_audience(uint32_t pass, int64_t created, const char *name)
+static void put_member(struct audience_member member, int64_t created, const char *name)
 {
 	struct audience row = {
-	    .id = {{1}}, .created = {created}, .name = span_str(name), .count = 1, .passes = &pass};
+	    .id = {{1}}, .created = {created}, .name = span_str(name), .count = 1, .members = &member};
 	must(!audience_row_put(s.view, account, &row));
 	scratch_save(&s);
+}
+static void put_audience(uint32_t pass, int64_t created, const char *name)
+{
+	put_member((struct audience_member){.pass = pass, .since = {3}}, created, name);
+}
+static void break_member_since(void)
+{
+	put_member((struct audience_member){.since = {-1}}, 5, "n");
 }
 static void break_members(void)
 {
@@ -223,7 +231,8 @@ static const struct breakage breakages[] = {
     B(due_otherwise, "number 10 is due, and not scheduled so"),
     B(due_nobody, "number 1 is due, and not scheduled so"),
     B(due_form, "table notification_due, " ACCOUNT "a row of a wrong form"),
-    B(members, "table audience, " ACCOUNT "passes that do not exist, or none"),
+    B(members, "table audience, " ACCOUNT "a pass that does not exist, or an impossible time"),
+    B(member_since, "table audience, " ACCOUNT "a pass that does not exist, or an impossible time"),
     B(audience_time, "an impossible time or name"),
     B(name, "an impossible time or name"),
     B(audience_form, "table audience, " ACCOUNT "a row of a wrong form"),

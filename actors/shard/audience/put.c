@@ -28,13 +28,13 @@ static enum err blame_missing(struct request *request, struct outcome *outcome, 
 
 /* Are any of these rising numbers of deleted passes? Statuses lie side by side: a row tells of many, where each would have to be
  * looked up by itself in HOT. */
-static enum err find_deleted(struct request *request, const struct audience *row, bool *found)
+static enum err find_deleted(struct request *request, const uint32_t *numbers, uint32_t count, bool *found)
 {
 	struct span statuses = span_of(NULL, 0);
 	uint32_t    have = UINT32_MAX;
 	*found = false;
-	for (uint32_t i = 0; i < row->count && !*found; i++) {
-		uint32_t need = row->passes[i] / STATUS_PASSES;
+	for (uint32_t i = 0; i < count && !*found; i++) {
+		uint32_t need = numbers[i] / STATUS_PASSES;
 		if (need != have) {
 			struct row_key key = key_u32(request->account->id, need);
 			enum err       err = view_get(request->view, TABLE_STATUS, key_span(&key), &statuses);
@@ -42,13 +42,33 @@ static enum err find_deleted(struct request *request, const struct audience *row
 			if (!status_row_is_whole(statuses)) return ERR_DAMAGED;
 			have = need;
 		}
-		*found = statuses.at[row->passes[i] % STATUS_PASSES] & STATUS_DELETED;
+		*found = statuses.at[numbers[i] % STATUS_PASSES] & STATUS_DELETED;
 	}
 	return OK;
 }
 
-/* The numbers of the passes that are named, rising, each once. */
-static enum err take_passes(struct request *request, struct outcome *outcome, struct audience *row)
+/* The passes of these rising numbers. One that was a member of `before` is one since then, the others from now on. */
+static enum err make_members(struct request *request, const struct audience *before, const uint32_t *numbers,
+                             struct audience *row)
+{
+	struct audience_member *old = arena_take(view_arena(request->view),
+	                                         (before->count + 1) * sizeof *old);
+	struct audience_member *members = arena_take(view_arena(request->view), row->count * sizeof *members);
+	if (!old || !members) return ERR_NO_MEMORY;
+	audience_members(before, old);
+	for (uint32_t i = 0, at = 0; i < row->count; i++) {
+		while (at < before->count && old[at].pass < numbers[i])
+			at++;
+		bool was_member = at < before->count && old[at].pass == numbers[i];
+		members[i] = (struct audience_member){numbers[i], was_member ? old[at].since : request->now};
+	}
+	row->members = members;
+	return OK;
+}
+
+/* The passes that are named, rising, each once. */
+static enum err take_passes(struct request *request, struct outcome *outcome, const struct audience *before,
+                            struct audience *row)
 {
 	const msgpack_object *ids = &request->args[ARG_AUDIENCE_PUT_pass_id];
 	uint32_t              count = arg_present(ids) ? ids->via.array.size : 0;
@@ -64,37 +84,37 @@ static enum err take_passes(struct request *request, struct outcome *outcome, st
 	qsort(numbers, count, sizeof *numbers, compare);
 	for (uint32_t i = 0; i < count; i++)
 		if (i == 0 || numbers[i] != numbers[row->count - 1]) numbers[row->count++] = numbers[i];
-	row->passes = numbers;
 	bool     is_deleted;
-	enum err err = find_deleted(request, row, &is_deleted);
-	return !err && is_deleted ? blame_missing(request, outcome, ids) : err;
+	enum err err = find_deleted(request, numbers, row->count, &is_deleted);
+	if (!err && is_deleted) return blame_missing(request, outcome, ids);
+	return err ? err : make_members(request, before, numbers, row);
 }
 
 /* The one that is to be replaced, if one is. */
-static enum err take_id(struct request *request, struct audience *row)
+static enum err take_id(struct request *request, struct audience *before, struct audience *row)
 {
-	struct audience       before;
 	const msgpack_object *id = &request->args[ARG_AUDIENCE_PUT_audience_id];
 	enum err              err = ERR_NOT_FOUND;
 	row->created = request->now;
 	row->id = uuid_draw(request);
 	if (!arg_present(id)) return OK;
 	if (uuid_read(arg_span(id), &row->id))
-		err = audience_row_get(request->view, request->account->id, row->id, &before);
+		err = audience_row_get(request->view, request->account->id, row->id, before);
 	if (err == ERR_NOT_FOUND) return ERR_RESOURCE_NOT_FOUND;
-	if (!err) row->created = before.created;
+	if (!err) row->created = before->created;
 	return err;
 }
 
 enum err on_AUDIENCE_PUT(struct request *request, struct outcome *outcome)
 {
-	struct audience row = {.name = arg_span(&request->args[ARG_AUDIENCE_PUT_name])};
-	char            id[UUID_TEXT];
-	msgpack_packer  pk = buffer_packer(outcome->payload);
+	struct audience before = {.count = 0},
+	                row = {.name = arg_span(&request->args[ARG_AUDIENCE_PUT_name])};
+	char           id[UUID_TEXT];
+	msgpack_packer pk = buffer_packer(outcome->payload);
 	if (row.name.size == 0 || utf8_length(row.name) > AUDIENCE_NAME_CODE_POINTS_MAX)
 		return refuse(outcome, REASON(NAME_TEXT, "name", .most = AUDIENCE_NAME_CODE_POINTS_MAX));
-	enum err err = take_id(request, &row);
-	if (err || (err = take_passes(request, outcome, &row))) return err;
+	enum err err = take_id(request, &before, &row);
+	if (err || (err = take_passes(request, outcome, &before, &row))) return err;
 	if ((err = audience_row_put(request->view, request->account->id, &row))) return err;
 	uuid_text(row.id, id);
 	msgpack_pack_map(&pk, 1);

@@ -1,24 +1,28 @@
 /* What an erased pass leaves in other tables, removed in steps: cards, then the texts of redemptions, then those of
- * notifications, which are found by going through all that the account made while the pass lived.
- * State of its row of CLEANUP: what is at hand u8 | number of the next notification u32 | the redemption looked at last:
- * entitlement 16 | id 16. */
+ * notifications, which are found by going through all that the account made while the pass lived, then its places in
+ * audiences, which are found by going through all of these.
+ * State of its row of CLEANUP: what is at hand u8 | number of the next notification u32 | what was looked at last: the
+ * redemption, entitlement 16 | id 16, or then the audience, 16 | 0. */
 #include "actors/shard/pass/erase.h"
 
 #include "schemas/bytes.h"
 #include "actors/shard/card/card.h"
+#include "store/audience.h"
 #include "store/hot.h"
 #include "store/meta.h"
 #include "store/notification.h"
 #include "store/redemption.h"
 
-enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, END };
+enum part { CARDS, REDEMPTIONS, NOTIFICATIONS, AUDIENCES, END };
 enum { STATE_BYTES = 37, CARDS_MAX = BULK_WRITES_MAX / 4, TEXTS_MAX = BULK_WRITES_MAX / 3 };
+enum { LOOK_BYTES = 128 }; /* of an audience: as much work as another row */
 _Static_assert((int)STATE_BYTES <= (int)CLEANUP_STATE_MAX, "it fits");
 
 struct at {
 	enum part         part;
 	uint32_t          number; /* of a notification */
 	struct redemption redemption;
+	struct uuid       audience;
 };
 
 static enum err state_read(const struct cleanup *row, struct at *at)
@@ -28,6 +32,7 @@ static enum err state_read(const struct cleanup *row, struct at *at)
 	if (row->state_size != STATE_BYTES || row->state[0] >= END) return ERR_DAMAGED;
 	at->part = (enum part)row->state[0];
 	at->number = get_be32(row->state + 1);
+	memcpy(at->audience.b, row->state + 5, sizeof at->audience);
 	memcpy(at->redemption.entitlement.b, row->state + 5, sizeof at->redemption.entitlement);
 	memcpy(at->redemption.id.b, row->state + 21, sizeof at->redemption.id);
 	return OK;
@@ -38,6 +43,9 @@ static void state_write(const struct at *at, struct cleanup *row)
 	row->state_size = STATE_BYTES;
 	row->state[0] = (uint8_t)at->part;
 	put_be32(row->state + 1, at->number);
+	memset(row->state + 5, 0, STATE_BYTES - 5);
+	if (at->part == AUDIENCES) memcpy(row->state + 5, at->audience.b, sizeof at->audience);
+	if (at->part != REDEMPTIONS) return;
 	memcpy(row->state + 5, at->redemption.entitlement.b, sizeof at->redemption.entitlement);
 	memcpy(row->state + 21, at->redemption.id.b, sizeof at->redemption.id);
 }
@@ -91,7 +99,8 @@ static enum err clean_notifications(struct view *view, const struct cleanup *row
 	for (; count < TEXTS_MAX && looked < CLEAN_LOOKED_MAX; looked++, at->number++) {
 		err = notification_get(view, row->account, at->number, &found);
 		if (err == ERR_NOT_FOUND || (!err && found.created.v > pass->now.updated.v)) {
-			at->part = END;
+			at->part = AUDIENCES;
+			at->audience = (struct uuid){{0}};
 			return OK;
 		}
 		if (err) return err;
@@ -100,6 +109,26 @@ static enum err clean_notifications(struct view *view, const struct cleanup *row
 		count++;
 	}
 	return OK;
+}
+
+static enum err clean_audiences(struct view *view, const struct cleanup *row, const struct hot_at *pass,
+                                struct at *at)
+{
+	struct audience found = {.id = at->audience};
+	struct buffer   room = {0};
+	size_t          looked = 0;
+	wall_us         since;
+	enum err        err = OK;
+	while (looked < CLEAN_LOOKED_MAX && !(err = audience_next(view, row->account, &room, &found))) {
+		at->audience = found.id;
+		looked += 1 + found.stored.size / LOOK_BYTES;
+		if (!audience_has(&found, pass->number, &since)) continue;
+		err = audience_row_leave(view, row->account, &found, pass->number);
+		break; /* what follows is read from the tables, before the next step's writes */
+	}
+	buffer_free(&room);
+	if (err == ERR_NOT_FOUND) at->part = END;
+	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *done)
@@ -114,6 +143,7 @@ enum err pass_erased_clean(struct request *request, struct cleanup *row, bool *d
 	case CARDS: err = clean_cards(view, row, &at); break;
 	case REDEMPTIONS: err = clean_redemptions(view, row, &pass, &at); break;
 	case NOTIFICATIONS: err = clean_notifications(view, row, &pass, &at); break;
+	case AUDIENCES: err = clean_audiences(view, row, &pass, &at); break;
 	case END: break;
 	}
 	*done = at.part == END;

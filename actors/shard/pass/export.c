@@ -1,6 +1,7 @@
 /* pass export ACCOUNT PASS_ID: everything that is kept of a pass and its holder, in pages, so that neither side ever has all
  * of it in memory. Answer: {"items": [{PART: value}, ...], "next": bin, or nil behind the last page}. A page says where the
  * next one begins, the pass's number with it: should the id be another pass's by then, or be erased, there is none. */
+#include "actors/shard/audience/member.h"
 #include "actors/shard/card/card.h"
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/notification/notification.h"
@@ -9,12 +10,13 @@
 #include "schemas/api/pass.h"
 #include "store/keys.h"
 
-enum part { PASS, HISTORY, ENTITLEMENTS, REDEMPTIONS, SCANS, NOTIFICATIONS, CARDS, END };
+enum part { PASS, HISTORY, ENTITLEMENTS, REDEMPTIONS, SCANS, NOTIFICATIONS, CARDS, AUDIENCES, END };
 static const char *const names[END] = {"pass",  "history",       "entitlements", "redemptions",
-                                       "scans", "notifications", "cards"};
+                                       "scans", "notifications", "cards",        "audiences"};
 enum {
 	PAGE_BYTES = 256 << 10,
-	LOOKED_MAX = 20000, /* rows of others, on the way to those of the pass */
+	LOOKED_MAX = 20000, /* rows of others, on the way to those of the pass, */
+	LOOK_BYTES = 32,    /* and so many bytes of audiences as one of them */
 	HISTORY_ROWS = 4096,
 	AT_NUMBER = 1, /* part u8 | number u32, big-endian | how far its part has come */
 	AT_REST = 5,
@@ -33,6 +35,8 @@ struct export
 	uint32_t        count;
 	unsigned        looked;
 	bool            ends; /* the part */
+
+	struct memberships memberships;
 };
 
 static msgpack_packer item(struct export *page)
@@ -46,7 +50,8 @@ static msgpack_packer item(struct export *page)
 
 static bool is_full(const struct export *page)
 {
-	return page->items.size >= PAGE_BYTES || page->looked >= LOOKED_MAX;
+	size_t looked = page->looked + page->memberships.read_bytes / LOOK_BYTES;
+	return page->items.size >= PAGE_BYTES || looked >= LOOKED_MAX;
 }
 
 static enum err put_pass(struct export *page)
@@ -153,6 +158,23 @@ static enum err put_scans(struct export *page)
 	return page->ends ? OK : err;
 }
 
+/* A message to an audience has reached those who were in it, and there, when it was sent. Of the members that an audience has
+ * now it is known since when they are; those that it had before are nowhere. */
+static enum err has_reached(struct export *page, uint32_t number, const struct notification *row, bool *has)
+{
+	const struct hot         *pass = &page->pass.now;
+	struct notification_state state;
+	struct membership         membership;
+	enum err err = membership_of(page->request, &page->memberships, row->audience, &membership);
+	*has = false;
+	if (err || !membership.is_member) return err;
+	err = notification_state_get(page->request->view, page->pass.account, number, &state);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	*has = state.status == NOTIFICATION_SENT && state.sent.v >= membership.since.v &&
+	       !(pass->flags & HOT_DELETED && state.sent.v > pass->updated.v);
+	return OK;
+}
+
 /* rest: the number of the next u32, of all that the account made while there was the pass; 0: not looked for yet. */
 static enum err put_notifications(struct export *page)
 {
@@ -163,8 +185,9 @@ static enum err put_notifications(struct export *page)
 	if (number == 0) err = notification_since(view, page->pass.account, page->pass.now.created, &number);
 	for (; !err && !is_full(page); page->looked++) {
 		if ((err = notification_get(view, page->pass.account, number, &row))) break;
-		bool is_own = !row.to_audience && row.pass_number == page->pass.number;
-		if (is_own) {
+		bool is_meant = !row.to_audience && row.pass_number == page->pass.number;
+		if (row.to_audience && (err = has_reached(page, number, &row, &is_meant))) break;
+		if (is_meant) {
 			(void)item(page);
 			err = notification_show(page->request, number, &page->items);
 		}
@@ -198,8 +221,38 @@ static enum err put_cards(struct export *page)
 	return page->ends ? OK : err;
 }
 
+static void pack_audience(const struct audience *row, wall_us since, msgpack_packer *pk)
+{
+	msgpack_pack_map(pk, 3);
+	pack_uuid(pk, "id", row->id);
+	pack_member(pk, "name", row->name);
+	pack_time(pk, "member_since", since);
+}
+
+/* rest: the uuid of the last that was looked at, of all of the account. */
+static enum err put_audiences(struct export *page)
+{
+	struct audience row;
+	struct buffer   room = {0};
+	enum err        err = OK;
+	wall_us         since;
+	memcpy(row.id.b, page->rest, sizeof row.id);
+	while (!is_full(page) &&
+	       !(err = audience_next(page->request->view, page->pass.account, &room, &row))) {
+		memcpy(page->rest, row.id.b, sizeof row.id);
+		page->looked += 1 + (unsigned)(row.stored.size / LOOK_BYTES);
+		if (!audience_has(&row, page->pass.number, &since)) continue;
+		msgpack_packer pk = item(page);
+		pack_audience(&row, since, &pk);
+	}
+	buffer_free(&room);
+	page->ends = err == ERR_NOT_FOUND;
+	return page->ends ? OK : err;
+}
+
 static enum err (*const put_part[END])(struct export *page) = {
-    put_pass, put_history, put_entitlements, put_redemptions, put_scans, put_notifications, put_cards};
+    put_pass,  put_history,       put_entitlements, put_redemptions,
+    put_scans, put_notifications, put_cards,        put_audiences};
 
 /* The pass, and where the page begins. Errors: ERR_RESOURCE_NOT_FOUND. */
 static enum err begin(struct export *page)
@@ -242,6 +295,7 @@ enum err on_PASS_EXPORT(struct request *request, struct outcome *outcome)
 {
 	struct export page = {.request = request};
 	enum err err = begin(&page);
+	page.memberships.pass = page.pass.number;
 	while (!err && page.part < END && !is_full(&page)) {
 		page.ends = false;
 		err = put_part[page.part](&page);
