@@ -233,6 +233,7 @@ enum err audit_tables(struct view *reader, struct audit *audit, struct faults *f
 	if (!(err = audit_meta(&auditor))) err = audit_accounts(&auditor);
 	buffer_free(&auditor.whole);
 	buffer_free(&auditor.name_fields);
+	buffer_free(&auditor.versions);
 	buffer_free(&auditor.text);
 	arena_free(&auditor.arena);
 	free(auditor.passes);

@@ -33,6 +33,22 @@ static enum err judge_reward(struct auditor *auditor, uint32_t family)
 	return OK;
 }
 
+/* A version that somebody has, or that is the newest, must not go. */
+static enum err judge_version(struct auditor *auditor, const struct cleanup *row)
+{
+	struct reward reward;
+	uint32_t      family = row->subject_size == 8 ? get_be32(row->subject) : 0;
+	uint32_t      version = family ? get_be32(row->subject + 4) : 0;
+	enum err      err = reward_get(auditor->reader, auditor->account, family, &reward);
+	if (err && !audit_is_fault(err)) return err;
+	const struct version_seen *seen = audit_version(auditor, family, version);
+	if (!family || family > auditor->family_count || (!err && version >= reward.version) ||
+	    (seen && seen->assigned))
+		audit_fault(auditor, TABLE_CLEANUP, "version %u of reward %u is not one to be removed",
+		            version, family);
+	return OK;
+}
+
 enum err audit_cleanup(struct auditor *auditor)
 {
 	struct audit_rows rows = {.table = TABLE_CLEANUP};
@@ -49,6 +65,7 @@ enum err audit_cleanup(struct auditor *auditor)
 		if (row.kind == CLEANUP_PASS && !is_erased)
 			audit_fault(auditor, TABLE_CLEANUP, "pass %u is not erased", number);
 		if (row.kind == CLEANUP_REWARD && (err = judge_reward(auditor, number))) return err;
+		if (row.kind == CLEANUP_REWARD_VERSION && (err = judge_version(auditor, &row))) return err;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }

@@ -59,6 +59,8 @@ static enum err judge_version(struct auditor *auditor, const struct entitlement 
 		            row->family);
 	else if (version.redemption_allowance != row->allowance)
 		audit_fault(auditor, TABLE_ENTITLEMENT, "%s has an allowance that is not its version's", id);
+	struct version_seen *seen = audit_version(auditor, row->family, row->version);
+	if (seen) seen->assigned++;
 	return OK;
 }
 
@@ -259,6 +261,34 @@ static enum err audit_assigned(struct auditor *auditor, const struct added *adde
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
+/* Of the newest version it is counted how often it was assigned. An older one that never was has been left over. */
+static enum err judge_seen(struct auditor *auditor, const struct version_seen *seen)
+{
+	struct reward reward;
+	bool          left;
+	enum err      err = reward_get(auditor->reader, auditor->account, seen->family, &reward);
+	if (err) return audit_is_fault(err) ? OK : err; /* it was deleted, or the audit of rewards tells */
+	if (seen->version == reward.version && seen->assigned != reward.assigned_newest)
+		audit_fault(auditor, TABLE_REWARD,
+		            "the counts of assignments are not those of the entitlements");
+	if (seen->version >= reward.version || seen->assigned) return OK;
+	err = audit_is_left(auditor, reward_version_left_over(auditor->account, seen->family, seen->version),
+	                    &left);
+	if (!err && !left)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u is nobody's, and stays",
+		            seen->family, seen->version);
+	return err;
+}
+
+static enum err audit_seen(struct auditor *auditor)
+{
+	const struct version_seen *seen = (const struct version_seen *)(const void *)auditor->versions.at;
+	enum err                   err = OK;
+	for (size_t i = 0; !err && i < auditor->versions.size / sizeof *seen; i++)
+		err = judge_seen(auditor, &seen[i]);
+	return err;
+}
+
 static enum err audit_tally(struct auditor *auditor, const struct added *added)
 {
 	const struct reward_tally *want = &added->counts;
@@ -281,6 +311,6 @@ enum err audit_entitlements(struct auditor *auditor)
 	if (err != ERR_NOT_FOUND) return err;
 	if ((err = audit_open(auditor, &added)) || (err = audit_redemptions(auditor, &added))) return err;
 	if ((err = audit_held(auditor, &added)) || (err = audit_expiry(auditor, &added))) return err;
-	if ((err = audit_assigned(auditor, &added))) return err;
+	if ((err = audit_assigned(auditor, &added)) || (err = audit_seen(auditor))) return err;
 	return audit_tally(auditor, &added);
 }

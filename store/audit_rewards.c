@@ -1,6 +1,6 @@
-/* The rewards of one account: each has its slug and its newest version, which says what the reward says; versions have no
- * gaps. Those of a deleted reward are gone, or left to the background removal, which takes the oldest first. And what there is
- * has been counted. */
+/* The rewards of one account: each has its slug and its newest version, which says what the reward says; there is none newer.
+ * Versions of a deleted reward are gone, or left to the background removal; those that a newer one replaced before they were
+ * assigned likewise, which is judged with the entitlements. And what there is has been counted. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -103,8 +103,7 @@ static enum err audit_slugs(struct auditor *auditor)
 
 /* The versions of one family so far. */
 struct family {
-	uint32_t    number, versions; /* 0: none yet */
-	uint32_t    first;            /* of them that is there */
+	uint32_t    number, newest; /* 0: none yet */
 	struct uuid id;
 	wall_us     created, made;
 };
@@ -129,22 +128,15 @@ static enum err end_family(struct auditor *auditor, const struct family *family)
 	if (err == ERR_NOT_FOUND) return end_deleted(auditor, family);
 	if (audit_is_fault(err)) return OK; /* told above */
 	if (err) return err;
-	if (family->first != 1)
-		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u is the first",
-		            family->number, family->first);
-	if (row.version != family->versions)
-		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u has %u versions, and says %u",
-		            family->number, family->versions, row.version);
+	if (row.version != family->newest)
+		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u has a version %u, and says %u",
+		            family->number, family->newest, row.version);
 	return OK;
 }
 
 static void judge_version(struct auditor *auditor, struct family *family, const struct reward_version *row)
 {
-	if (family->first == 0) family->first = row->version;
-	if (family->versions && row->version != family->versions + 1)
-		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u follows %u", row->family,
-		            row->version, family->versions);
-	if (family->versions == 0) {
+	if (family->newest == 0) {
 		family->id = row->family_id;
 		family->created = family->made = row->created;
 	}
@@ -157,7 +149,7 @@ static void judge_version(struct auditor *auditor, struct family *family, const 
 	if (!slug_is_valid(row->slug) || !utf8_is_valid(row->name) || !utf8_is_valid(row->description))
 		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u: version %u has texts that are none",
 		            row->family, row->version);
-	family->versions = row->version;
+	family->newest = row->version;
 	family->made = row->made;
 }
 
@@ -171,6 +163,23 @@ static enum err next_family(struct auditor *auditor, struct family *family, uint
 	return err;
 }
 
+struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version)
+{
+	struct version_seen *seen = (struct version_seen *)(void *)auditor->versions.at;
+	size_t               low = 0, high = auditor->versions.size / sizeof *seen, count = high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		bool   before = seen[middle].family < family ||
+		              (seen[middle].family == family && seen[middle].version < version);
+		if (before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = low < count && seen[low].family == family && seen[low].version == version;
+	return found ? &seen[low] : NULL;
+}
+
 static enum err audit_versions(struct auditor *auditor)
 {
 	struct audit_rows     rows = {.table = TABLE_REWARD_VERSION, .key_size = VERSION_REST};
@@ -178,6 +187,7 @@ static enum err audit_versions(struct auditor *auditor)
 	struct family         family = {.number = 0};
 	struct reward_version row;
 	enum err              err;
+	buffer_clear(&auditor->versions);
 	while (!(err = audit_whole(auditor, &rows, &found))) {
 		if (!found.whole) continue;
 		if (found.number != family.number && (err = next_family(auditor, &family, found.number)))
@@ -190,6 +200,9 @@ static enum err audit_versions(struct auditor *auditor)
 		row.family = found.number;
 		row.version = get_be32(found.key + FAMILY_REST);
 		judge_version(auditor, &family, &row);
+		struct version_seen seen = {.family = row.family, .version = row.version};
+		buffer_append(&auditor->versions, &seen, sizeof seen);
+		if (auditor->versions.failed) return ERR_NO_MEMORY;
 	}
 	return err == ERR_NOT_FOUND ? end_family(auditor, &family) : err;
 }

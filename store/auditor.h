@@ -26,6 +26,12 @@ struct pass_seen {
 	bool    is_blank; /* nothing in its body is the holder's, but perhaps the id */
 };
 
+/* A version of a reward, and how many entitlements are of it. */
+struct version_seen {
+	uint32_t family, version;
+	uint64_t assigned;
+};
+
 struct auditor {
 	struct view      *reader;
 	struct audit     *audit;
@@ -35,12 +41,14 @@ struct auditor {
 	char              account_text[ACCOUNT_ID_TEXT];
 	uint32_t          template_count;
 	uint32_t          family_count; /* of its rewards, those that are deleted too */
-	uint64_t      url_sum; /* of the URLs of images that its passes and templates name: stands for them */
-	struct buffer name_fields; /* of its templates, by number: each ends in 0 */
-	struct arena  arena;       /* of one body */
-	struct buffer text;        /* a name or text made of it */
-	struct buffer whole;       /* a value put together from its parts */
-	struct pass_seen *passes;  /* of the account, by number */
+	uint64_t url_sum; /* of the URLs of images that its passes and templates name: stands for them */
+	struct buffer
+	    versions; /* of its rewards, that are there: struct version_seen, in the order of keys */
+	struct buffer     name_fields; /* of its templates, by number: each ends in 0 */
+	struct arena      arena;       /* of one body */
+	struct buffer     text;        /* a name or text made of it */
+	struct buffer     whole;       /* a value put together from its parts */
+	struct pass_seen *passes;      /* of the account, by number */
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count; /* of the account */
@@ -60,6 +68,9 @@ must_check enum err audit_is_left(struct auditor *auditor, struct cleanup row, b
 
 /* Of something of the holder's in `table`: if the pass is erased, it has to be left to the background removal. */
 must_check enum err audit_erased(struct auditor *auditor, enum table table, uint32_t number);
+
+/* The version that was met, NULL: none. */
+struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version);
 
 /* What an image's URL adds to auditor->url_sum. */
 uint64_t audit_url_sum(struct span url);

@@ -11,6 +11,7 @@
  *   ERASED_ID  a keyed hash, 32: an id that was erased; known until the row goes
  *   IMAGE_URL  SHA-256 of a URL, 32, that was given up by its last user; IMAGE: of an image's bytes, likewise
  *   REWARD     family u32, big-endian: a deleted reward, of which versions are there
+ *   REWARD_VERSION family u32, version u32, big-endian: one that was replaced before it was assigned to anybody
  *   RULE       uuid: a deleted rule, of which it may be kept for whom it fired */
 enum cleanup_kind {
 	CLEANUP_PASS = 1,
@@ -19,6 +20,7 @@ enum cleanup_kind {
 	CLEANUP_IMAGE = 4,
 	CLEANUP_REWARD = 5,
 	CLEANUP_RULE = 6,
+	CLEANUP_REWARD_VERSION = 7,
 	CLEANUP_KINDS_END
 };
 enum { CLEANUP_SUBJECT_MAX = 32, CLEANUP_STATE_MAX = 40 };

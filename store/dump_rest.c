@@ -27,6 +27,7 @@ bool dump_reward(struct buffer *out, struct span key, struct span value)
 	dump_time(out, "created", row.created);
 	dump_time(out, "updated", row.updated);
 	dump_count(out, "assigned", row.assigned);
+	dump_count(out, "assigned_newest", row.assigned_newest);
 	dump_uuid(out, "family_id", row.family_id);
 	return true;
 }

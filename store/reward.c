@@ -2,10 +2,9 @@
 #include "store/reward.h"
 
 #include "schemas/bytes.h"
-#include "store/cleanup.h"
 #include "store/keys.h"
 
-enum { HEAD_BYTES = 48, VERSION_HEAD_BYTES = 76, VERSION_LAYOUT = 1 };
+enum { HEAD_BYTES = 56, VERSION_HEAD_BYTES = 76, VERSION_LAYOUT = 1 };
 _Static_assert((int)REWARD_BYTES_MAX <= (int)ROW_BYTES_MAX, "a row is in one piece");
 _Static_assert((int)REWARD_SLUG_BYTES_MAX <= (int)NAME_KEY_BYTES_MAX, "a slug fits a key");
 _Static_assert((int)REWARD_NAME_BYTES_MAX <= UINT16_MAX, "its size has two bytes");
@@ -22,9 +21,10 @@ enum err reward_read(struct span value, struct reward *row)
 	row->created.v = (int64_t)get_le64(at + 8);
 	row->updated.v = (int64_t)get_le64(at + 16);
 	row->assigned = get_le64(at + 24);
-	memcpy(row->family_id.b, at + 32, sizeof row->family_id.b);
+	row->assigned_newest = get_le64(at + 32);
+	memcpy(row->family_id.b, at + 40, sizeof row->family_id.b);
 	row->slug = span_of(at + HEAD_BYTES, value.size - HEAD_BYTES);
-	return row->version ? OK : ERR_DAMAGED;
+	return row->version && row->assigned_newest <= row->assigned ? OK : ERR_DAMAGED;
 }
 
 size_t reward_write(const struct reward *row, uint8_t value[REWARD_BYTES_MAX])
@@ -36,7 +36,8 @@ size_t reward_write(const struct reward *row, uint8_t value[REWARD_BYTES_MAX])
 	put_le64(value + 8, (uint64_t)row->created.v);
 	put_le64(value + 16, (uint64_t)row->updated.v);
 	put_le64(value + 24, row->assigned);
-	memcpy(value + 32, row->family_id.b, sizeof row->family_id.b);
+	put_le64(value + 32, row->assigned_newest);
+	memcpy(value + 40, row->family_id.b, sizeof row->family_id.b);
 	memcpy(value + HEAD_BYTES, row->slug.at, row->slug.size);
 	return HEAD_BYTES + row->slug.size;
 }
@@ -215,21 +216,59 @@ enum err reward_version_put(struct view *view, struct account_id account, const 
 	return write_put(view_writes(view), TABLE_REWARD_VERSION, key_span(&key), span_of(value, size));
 }
 
-/* Versions have no gaps: the first that is not there is behind the last. */
+struct cleanup reward_left_over(struct account_id account, const struct reward *row)
+{
+	struct cleanup left = cleanup_of_number(account, CLEANUP_REWARD, row->family);
+	put_le32(left.state, 1);
+	put_le32(left.state + 4, row->version);
+	left.state_size = 8;
+	return left;
+}
+
+struct cleanup reward_version_left_over(struct account_id account, uint32_t family, uint32_t version)
+{
+	uint8_t subject[8];
+	put_be32(subject, family);
+	put_be32(subject + 4, version);
+	return cleanup_of(account, CLEANUP_REWARD_VERSION, span_of(subject, sizeof subject));
+}
+
+/* *gone false: it was not there. */
+static enum err remove_version(struct view *view, struct account_id account, uint32_t family,
+                               uint32_t version, bool *gone)
+{
+	struct row_key key = key_reward_version(account, family, version);
+	struct span    value;
+	enum err       err = view_get(view, TABLE_REWARD_VERSION, key_span(&key), &value);
+	*gone = !err;
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return write_del(view_writes(view), TABLE_REWARD_VERSION, key_span(&key));
+}
+
 enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *done)
 {
-	uint32_t    family = cleanup_number(row), version = row->state_size == 4 ? get_le32(row->state) : 1;
-	struct span value;
-	enum err    err = family ? OK : ERR_DAMAGED;
-	for (unsigned i = 0; !err && i < BULK_WRITES_MAX / 2; i++, version++) {
-		struct row_key key = key_reward_version(row->account, family, version);
-		err = view_get(view, TABLE_REWARD_VERSION, key_span(&key), &value);
-		if (!err) err = write_del(view_writes(view), TABLE_REWARD_VERSION, key_span(&key));
+	uint32_t family = cleanup_number(row);
+	unsigned count = 0;
+	enum err err = OK;
+	if (family == 0 || row->state_size != 8) return ERR_DAMAGED;
+	uint64_t next = get_le32(row->state), last = get_le32(row->state + 4);
+	for (unsigned looked = 0; next <= last && count < BULK_WRITES_MAX / 2; next++, looked++) {
+		bool gone;
+		if (looked == CLEAN_LOOKED_MAX) break;
+		if ((err = remove_version(view, row->account, family, (uint32_t)next, &gone))) return err;
+		count += gone;
 	}
-	*done = err == ERR_NOT_FOUND;
-	put_le32(row->state, version);
-	row->state_size = 4;
-	return *done ? OK : err;
+	*done = next > last;
+	put_le32(row->state, (uint32_t)next);
+	return OK;
+}
+
+/* That nobody has it is settled: only the newest version is ever assigned. */
+enum err reward_version_clean(struct view *view, const struct cleanup *row)
+{
+	bool gone;
+	if (row->subject_size != 8) return ERR_DAMAGED;
+	return remove_version(view, row->account, get_be32(row->subject), get_be32(row->subject + 4), &gone);
 }
 
 /* REWARD_TALLY ------------------------------------------------------------------------------------------- */

@@ -3,19 +3,21 @@
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 #include "schemas/reward.h"
+#include "store/cleanup.h"
 #include "store/view.h"
 
 /* The rewards catalogue of an account. A reward is a family of versions; families are numbered from 1 in their account,
  * versions from 1 in their family, and no number is ever used again. Errors: as view.h. Little-endian:
  * REWARD row, of a reward that exists: status u8 | 0, 3 | version u32 | created i64 | updated i64 | assigned u64 |
- *   the family's id, 16 | slug.
+ *   of these, of the newest version u64 | the family's id, 16 | slug.
  * REWARD_SLUG row: family u32.
  * REWARD_VERSION row: layout u8 (1) | status u8 | kind u8 | repeat_assignment u8 | kind of expiration u8 | size of slug u8 |
  *   size of name u16 | redemption_allowance u32 | assignment_limit u64 (0: none) | window_seconds u64, or fixed_end i64, or 0 |
  *   created i64 | made i64 | its own id, 16 | the family's id, 16 | slug | name | description.
  * REWARD_TALLY row: families u32 | rewards u32 | entitlements u64 | redeemed u64 | replaced u64 | open u64.
- * Rows are put and deleted, never patched. A version stays as long as its reward, since what was assigned keeps its terms; and
- * those of a deleted reward, which was assigned to nobody, as long as what was answered once can be answered again. */
+ * Rows are put and deleted, never patched. The newest version stays, and those that were assigned, since what was assigned
+ * keeps its terms. One that was replaced before it was assigned to anybody, and those of a deleted reward, which was never
+ * assigned, stay as long as what was answered once can be answered again: so numbers of versions have gaps. */
 enum {
 	REWARD_NAME_BYTES_MAX = 4 * REWARD_NAME_POINTS_MAX,
 	REWARD_DESCRIPTION_BYTES_MAX = 4 * REWARD_DESCRIPTION_POINTS_MAX,
@@ -27,7 +29,8 @@ struct reward {
 	enum reward_status status;
 	uint32_t           version; /* the newest */
 	wall_us            created, updated;
-	uint64_t           assigned; /* entitlements of any of its versions, ever */
+	uint64_t           assigned;        /* entitlements of any of its versions, ever */
+	uint64_t           assigned_newest; /* those of the newest */
 	struct uuid        family_id;
 	struct span        slug;
 };
@@ -70,10 +73,13 @@ must_check enum err reward_tally_get(struct view *view, struct account_id accoun
 must_check enum err reward_put(struct view *view, struct account_id account, const struct reward *row);
 must_check enum err reward_slug_put(struct view *view, struct account_id account, const struct reward *row);
 must_check enum err reward_del(struct view *view, struct account_id account, const struct reward *row);
-/* One step of the removal of a deleted reward's versions: as in image.h. State: the versions before this one are gone, u32,
- * little-endian. Point reads. */
-struct cleanup;
+/* What leaves a reward that is being deleted, or its newest version that is being replaced, to the removal; and one step of
+ * that: as in image.h. State of the first, little-endian: the versions before this one are gone u32 | the last u32. Point
+ * reads. */
+struct cleanup      reward_left_over(struct account_id account, const struct reward *row);
+struct cleanup      reward_version_left_over(struct account_id account, uint32_t family, uint32_t version);
 must_check enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *done);
+must_check enum err reward_version_clean(struct view *view, const struct cleanup *row);
 must_check enum err reward_version_put(struct view *view, struct account_id account,
                                        const struct reward_version *row);
 must_check enum err reward_tally_put(struct view *view, struct account_id account,
@@ -89,7 +95,7 @@ must_check enum err reward_version_in(struct view *view, struct account_id accou
 
 /* Stored values and back, all but what is in their keys. Errors: ERR_DAMAGED. */
 enum {
-	REWARD_BYTES_MAX = 48 + REWARD_SLUG_BYTES_MAX,
+	REWARD_BYTES_MAX = 56 + REWARD_SLUG_BYTES_MAX,
 	REWARD_VERSION_BYTES_MAX = 76 + REWARD_SLUG_BYTES_MAX + REWARD_NAME_BYTES_MAX +
 	                           REWARD_DESCRIPTION_BYTES_MAX,
 	REWARD_TALLY_BYTES = 40,

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from clocks import DAY_SECONDS, HOUR_SECONDS
 from deliveries import advance
+from entitlements import assign, given_path
 from erasures import erase
 from harness import wait_for
 from images import Gallery, await_status, body_with, options
@@ -132,6 +133,39 @@ def test_versions_of_a_deleted_reward_go_after_a_day(shop, ticking):
     advance(ticking, DAY_SECONDS)
     await_rows(ticking, before + 2, "the versions to go")  # but for counts
     assert shop.client.post("/v1/rewards", body, headers=headers).status == 201
+
+
+def test_versions_that_nobody_got_go_after_a_day(shop, ticking):
+    """However often a client edits a reward: what stays is the newest version, and those that were assigned."""
+    slug, pass_id = offer(shop, repeat_assignment=True)["slug"], shop.create()["id"]
+    given = {1: assign(shop, pass_id, slug)}
+    before = rows(ticking)
+    headers = {"Idempotency-Key": new_id("key")}
+    for number in range(2, 60):
+        edit(shop, slug, description=f"{number}" * 50, repeat_assignment=True, redemption_allowance=number)
+        if number % 20 == 0:
+            given[number] = assign(shop, pass_id, slug)
+    body = {"name": "Tea", "kind": "gift", "expiration": {"kind": "none"}, "repeat_assignment": True}
+    made = shop.client.request("PUT", reward_path(slug), body, headers=headers)
+    assert (made.status, made.json["version"]) == (200, 60)
+    edit(shop, slug, description="the newest")
+    advance(ticking, DAY_SECONDS - 60)
+    again = shop.client.request("PUT", reward_path(slug), body, headers=headers)
+    assert (again.status, again.json, again.headers["idempotency-replayed"]) == (200, made.json, "true")
+    advance(ticking, 2 * 60)
+    # Versions 20, 40 and 61; an entitlement, and what is due, of each of the two; for the pass one more of its reward.
+    await_rows(ticking, before + 8, "the versions to go")
+    listed = shop.client.get(given_path(pass_id, "?include_history=true")).json["entitlements"]
+    assert {one["id"]: one["remaining_redemptions"] for one in listed} == {one["id"]: number for number, one in given.items()}
+    assert shop.client.get(reward_path(slug)).json["version"] == 61
+    shop.client.post(reward_path(slug, "/archive")).is_error(409, "RESOURCE_CONFLICT")
+    other = offer(shop)["slug"]
+    for number in range(5):
+        edit(shop, other, description=f"{number}")
+    shop.client.delete(reward_path(other)).is_empty(204)
+    assert ticking.cli("verify")["ok"]
+    advance(ticking, DAY_SECONDS + 60)
+    await_rows(ticking, before + 8, "all versions of the other to go")
 
 
 def test_whom_a_deleted_rule_fired_for_is_forgotten(shop, ticking):

@@ -67,6 +67,7 @@ static void put_reward(void)
 	                                .created = {5},
 	                                .updated = {5},
 	                                .assigned = GIVEN,
+	                                .assigned_newest = GIVEN,
 	                                .family_id = {{2}},
 	                                .slug = span_str("coffee")};
 	struct reward_tally   tally = {.families = 1, .rewards = 1};
@@ -314,6 +315,20 @@ static void break_assigned(void)
 	must(!reward_put(s.view, account, &reward));
 	scratch_save(&s);
 }
+static void break_assigned_newest(void)
+{
+	struct reward reward;
+	must(!reward_get(s.view, account, FAMILY, &reward));
+	reward.assigned_newest--;
+	must(!reward_put(s.view, account, &reward));
+	scratch_save(&s);
+}
+static void break_left_version(void)
+{
+	struct cleanup row = reward_version_left_over(account, FAMILY, 1);
+	must(!cleanup_put(s.view, &row));
+	scratch_save(&s);
+}
 static void break_account(void)
 {
 	put(TABLE_ENTITLEMENT, key_u32(nobody, 1), span_str("x"));
@@ -356,6 +371,8 @@ static const struct breakage breakages[] = {
     B(tally_replaced, "table reward_tally, " ACCOUNT COUNTS),
     B(tally_open, "table reward_tally, " ACCOUNT COUNTS),
     B(assigned, "the counts of assignments are not those of the entitlements"),
+    B(assigned_newest, "the counts of assignments are not those of the entitlements"),
+    B(left_version, "is not one to be removed"),
     B(account, NOBODY "rows of an account that does not exist"),
 };
 

@@ -41,11 +41,20 @@ static void put_version(struct reward_version row)
 	scratch_save(&s);
 }
 
-static void leave(uint32_t family)
+static void leave_row(struct cleanup row)
 {
-	struct cleanup row = cleanup_of_number(account, CLEANUP_REWARD, family);
 	must(!cleanup_put(s.view, &row));
 	scratch_save(&s);
+}
+
+static void leave(uint32_t family)
+{
+	leave_row(reward_left_over(account, &(struct reward){.family = family, .version = 2}));
+}
+
+static void leave_version(uint32_t family, uint32_t version)
+{
+	leave_row(reward_version_left_over(account, family, version));
 }
 
 static void put_slug(uint32_t family, const char *slug)
@@ -77,6 +86,8 @@ static void make_catalogue(void)
 	put_slug(EDITED, "edited");
 	put_version(version_of(EDITED, 1, "edited"));
 	put_version(version_of(EDITED, 2, "edited"));
+	leave_version(EDITED, 1);
+	leave_version(EDITED, 2);
 	put_version(large);
 	put_version(version_of(DELETED, 1, "gone"));
 	put_version(version_of(DELETED, 2, "gone"));
@@ -150,10 +161,6 @@ static void break_extra_version(void)
 {
 	put_version(version_of(KEPT, 2, "kept"));
 }
-static void break_gap(void)
-{
-	put_version(version_of(DELETED, 4, "gone"));
-}
 static void break_version_form(void)
 {
 	put_version(version_of(DELETED, 2, "gone"));
@@ -184,9 +191,23 @@ static void break_left_over(void)
 	must(!cleanup_del(s.view, &row));
 	scratch_save(&s);
 }
-static void break_first_version(void)
+static void break_version_of_nobody(void)
 {
-	del(TABLE_REWARD_VERSION, key_reward_version(account, EDITED, 1));
+	struct cleanup row = reward_version_left_over(account, EDITED, 2);
+	must(!cleanup_del(s.view, &row));
+	scratch_save(&s);
+}
+static void break_left_newest(void)
+{
+	leave_version(EDITED, 3);
+}
+static void break_left_never_made(void)
+{
+	leave_version(FAMILIES + 1, 1);
+}
+static void break_left_form(void)
+{
+	leave_row(cleanup_of_number(account, CLEANUP_REWARD_VERSION, EDITED));
 }
 static void break_left_reward(void)
 {
@@ -246,14 +267,16 @@ static const struct breakage breakages[] = {
     B(slug_of_nobody, "a slug of reward 3, which does not have it"),
     B(slug_row, "table reward_slug, " ACCOUNT "a row of a wrong form"),
     B(slug_key, "table reward_slug, " ACCOUNT "a row of a wrong form"),
-    B(extra_version, "reward 1 has 2 versions, and says 1"),
-    B(gap, "reward 3: version 4 follows 2"),
+    B(extra_version, "reward 1 has a version 2, and says 1"),
     B(version_form, "reward 3: a version that cannot be read"),
     B(version_of_another, "reward 3: version 2 is of another"),
     B(version_times, "reward 3: version 2 has impossible times"),
     B(version_text, "reward 3: version 2 has texts that are none"),
     B(left_over, "reward 3 is deleted, and its versions stay"),
-    B(first_version, "reward 2: version 2 is the first"),
+    B(version_of_nobody, "reward 2: version 2 is nobody's, and stays"),
+    B(left_newest, "version 3 of reward 2 is not one to be removed"),
+    B(left_never_made, "version 1 of reward 4 is not one to be removed"),
+    B(left_form, "version 0 of reward 0 is not one to be removed"),
     B(left_reward, "table cleanup, " ACCOUNT "reward 1 is not one that was deleted"),
     B(left_nothing, "table cleanup, " ACCOUNT "reward 4 is not one that was deleted"),
     B(skipped_family, "reward 5 has versions, but 3 have been made"),
@@ -276,7 +299,8 @@ Test(audit_rewards, tells_each_rule_that_is_broken)
 
 Test(audit_rewards, finds_nothing_wrong_with_a_sound_catalogue)
 {
-	struct cleanup row = cleanup_of_number(account, CLEANUP_REWARD, DELETED);
+	struct cleanup row = reward_left_over(account, &(struct reward){.family = DELETED, .version = 2});
+	struct cleanup version = reward_version_left_over(account, EDITED, 1);
 	bool           done = false;
 	break_recipe(DELETED, 2, 4);
 	look();
@@ -284,6 +308,8 @@ Test(audit_rewards, finds_nothing_wrong_with_a_sound_catalogue)
 	cr_assert(!reward_versions_clean(s.view, &row, &done) && done);
 	scratch_save(&s);
 	break_left_over();
-	look(); /* with the deleted one's versions nothing else goes */
+	must(!reward_version_clean(s.view, &version) && !cleanup_del(s.view, &version));
+	scratch_save(&s);
+	look(); /* with what is left over nothing else goes */
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);
 }

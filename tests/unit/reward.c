@@ -43,6 +43,7 @@ static struct reward some(uint32_t family, const char *slug)
 	                       .created = {5},
 	                       .updated = {6},
 	                       .assigned = 7,
+	                       .assigned_newest = 3,
 	                       .family_id = {{8}},
 	                       .slug = span_str(slug)};
 }
@@ -93,6 +94,7 @@ Test(reward, rows_are_found_by_family_and_by_slug)
 	cr_assert_eq(reward_by_slug(s.view, account.id, row.slug, &got), OK);
 	cr_expect(got.family == 9 && got.status == REWARD_ARCHIVED && got.version == 0x01020304);
 	cr_expect(got.created.v == 5 && got.updated.v == 6 && got.assigned == 7 && got.family_id.b[0] == 8);
+	cr_expect_eq(got.assigned_newest, 3);
 	cr_expect(span_is(got.slug, "coffee"));
 	cr_expect_eq(reward_by_slug(s.view, account.id, span_str("coffe"), &got), ERR_NOT_FOUND);
 	cr_expect_eq(reward_by_slug(s.view, account.id, span_str("coffee_"), &got), ERR_NOT_FOUND);
@@ -132,14 +134,14 @@ Test(reward, rows_are_as_they_are_described)
 	uint8_t               value[REWARD_VERSION_BYTES_MAX];
 	struct reward         row = some(9, "ab");
 	struct reward_version terms = some_terms();
-	static const uint8_t  head[] = {1, 0, 0, 0, 4, 3, 2, 1, 5, 0, 0, 0, 0, 0, 0, 0, 6,
-	                                0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8};
+	static const uint8_t  head[] = {1, 0, 0, 0, 4, 3, 2, 1, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0,
+	                                0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 8};
 	static const uint8_t  terms_head[] = {1, 1, 2, 1, 1, 4, 4, 0, 5, 0, 0, 0, 6, 0, 0,
 	                                      0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8, 0,
 	                                      0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 1};
-	cr_assert_eq(reward_write(&row, value), 50);
+	cr_assert_eq(reward_write(&row, value), 58);
 	cr_expect_arr_eq(value, head, sizeof head);
-	cr_expect(value[48] == 'a' && value[49] == 'b');
+	cr_expect(value[56] == 'a' && value[57] == 'b');
 	cr_assert_eq(reward_version_write(&terms, value), 76 + 4 + 4 + 5);
 	cr_expect_arr_eq(value, terms_head, sizeof terms_head);
 	cr_expect(value[60] == 2 && !memcmp(value + 76, "slugnameabout", 13));
@@ -188,10 +190,13 @@ Test(reward, what_is_no_row_is_damage)
 		cr_expect_eq(reward_read(span_of(value, size), &got), ERR_DAMAGED, "row %zu", i);
 		value[rows[i].at] = kept;
 	}
-	for (size_t cut = 0; cut <= 48; cut++)
+	for (size_t cut = 0; cut <= 56; cut++)
 		cr_expect_eq(reward_read(span_of(value, cut), &got), ERR_DAMAGED, "%zu bytes", cut);
 	cr_expect_eq(reward_read(span_of(value, REWARD_BYTES_MAX), &got), OK);
 	cr_expect_eq(reward_read(span_of(value, REWARD_BYTES_MAX + 1), &got), ERR_DAMAGED);
+	value[32] = 8;
+	cr_expect_eq(reward_read(span_of(value, size), &got), ERR_DAMAGED, "more of the newest than of all");
+	value[32] = 0;
 	memset(value + 4, 0, 4);
 	cr_expect_eq(reward_read(span_of(value, size), &got), ERR_DAMAGED, "no version");
 }

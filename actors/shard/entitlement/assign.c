@@ -178,6 +178,7 @@ enum err entitlement_assign(struct request *request, const struct hot_at *pass, 
 	                                 .created = request->now,
 	                                 .updated = request->now};
 	reward.assigned++;
+	reward.assigned_newest++;
 	if ((err = replace_all(request, &leaving))) return err;
 	if ((err = reward_put(request->view, account, &reward))) return err;
 	return entitlement_add(request->view, account, &made->row);

@@ -1,14 +1,6 @@
 /* DELETE /v1/rewards/{slug}: its slug is free. Its versions stay as long as an idempotency key may ask for one again. */
 #include "actors/shard/reward/reward.h"
 #include "schemas/api/reward.h"
-#include "store/cleanup.h"
-
-static enum err leave_versions(struct request *request, uint32_t family)
-{
-	struct cleanup row = cleanup_of_number(request->account->id, CLEANUP_REWARD, family);
-	row.from.v = request->now.v + IDEMPOTENCY_KEPT_HOURS * INT64_C(3600) * US_PER_SEC;
-	return cleanup_put(request->view, &row);
-}
 
 enum err on_REWARD_DELETE(struct request *request, struct outcome *outcome)
 {
@@ -20,7 +12,7 @@ enum err on_REWARD_DELETE(struct request *request, struct outcome *outcome)
 	if ((err = reward_tally_get(request->view, account, &tally))) return err;
 	if (tally.rewards == 0) return ERR_DAMAGED;
 	tally.rewards--;
-	if ((err = leave_versions(request, row.family))) return err;
+	if ((err = reward_leave_over(request, reward_left_over(account, &row)))) return err;
 	if ((err = reward_del(request->view, account, &row))) return err;
 	return reward_tally_put(request->view, account, &tally);
 }

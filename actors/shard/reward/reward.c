@@ -115,12 +115,29 @@ static enum err note(struct request *request, const struct reward_version *terms
 	return OK;
 }
 
+enum err reward_leave_over(struct request *request, struct cleanup row)
+{
+	row.from.v = request->now.v + IDEMPOTENCY_KEPT_HOURS * INT64_C(3600) * US_PER_SEC;
+	return cleanup_put(request->view, &row);
+}
+
+/* A client may edit a reward as often as it likes: versions that nobody got do not stay. */
+static enum err leave_newest(struct request *request, const struct reward *row)
+{
+	if (!row->version || row->assigned_newest) return OK;
+	return reward_leave_over(request,
+	                         reward_version_left_over(request->account->id, row->family, row->version));
+}
+
 enum err reward_publish(struct request *request, struct outcome *outcome, struct reward *row,
                         struct reward_version *terms)
 {
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	if (row->version == UINT32_MAX) return ERR_RESOURCE_CONFLICT;
+	enum err err = leave_newest(request, row);
+	if (err) return err;
 	row->version++;
+	row->assigned_newest = 0;
 	row->updated = request->now;
 	terms->family = row->family;
 	terms->version = row->version;
@@ -130,7 +147,7 @@ enum err reward_publish(struct request *request, struct outcome *outcome, struct
 	terms->created = row->created;
 	terms->made = request->now;
 	terms->slug = row->slug;
-	enum err err = reward_version_put(request->view, request->account->id, terms);
+	err = reward_version_put(request->view, request->account->id, terms);
 	if (err || (err = reward_put(request->view, request->account->id, row))) return err;
 	reward_pack(terms, row->status, row->updated, &pk);
 	return note(request, terms, outcome);

@@ -23,6 +23,9 @@ must_check enum err reward_draw_slug(struct request *request, struct span name, 
 must_check enum err reward_check_unused(const struct request *request, struct outcome *outcome,
                                         const struct reward *row);
 
+/* Leaves it to the background removal, from when no idempotency key may ask for it again. */
+must_check enum err reward_leave_over(struct request *request, struct cleanup row);
+
 /* Publishes `terms` as the next version of `row`, whose status is the one to be, and answers with it.
  * Errors: ERR_RESOURCE_CONFLICT: there are no more numbers. */
 must_check enum err reward_publish(struct request *request, struct outcome *outcome, struct reward *row,
