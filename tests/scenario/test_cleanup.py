@@ -1,15 +1,21 @@
 """What nobody refers to any more goes in the background, a little at a time; what somebody refers to stays."""
+import json
 import os
+import random
+import signal
+import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from clocks import DAY_SECONDS, HOUR_SECONDS
 from deliveries import advance
 from entitlements import assign, given_path
-from erasures import erase
+from erasures import erase, erased_ids, everything, has_words, holder
 from harness import wait_for
 from images import Gallery, await_status, body_with, options
 from imports import bodies, jsonl, run, write
+from notices import put_audience
 from retries import create, is_replay_of
 from rewards import edit, offer, reward_path
 from rules import delete_rule, put_rule
@@ -203,6 +209,71 @@ def test_rows_that_an_import_left_go_after_a_day(shop, ticking, tmp_path):
     await_rows(ticking, before - 2 * 512, "the rows to go")
     is_replay_of(first, create(shop, "ada", "key-of-ada"))
     assert ticking.cli("verify")["ok"]
+
+
+# Kills
+
+def plenty(shop, tmp_path):
+    """Of each kind that is removed in steps more than a step takes: the rule, the reward and the passes that will leave it over."""
+    rule = put_rule(shop, conditions={"once_per_pass": True})
+    lines = "".join(json.dumps({"pass_id": f"p{number:04}", "visible": {"name": "A"}}) + "\n" for number in range(1500))
+    (tmp_path / "passes.jsonl").write_text(lines)
+    assert shop.service.cli("pass", "import", shop.account, tmp_path / "passes.jsonl")["created"] == 1500
+    deleted, edited = offer(shop)["slug"], offer(shop)["slug"]
+    for number in range(150):
+        edit(shop, deleted, description=f"{number}")
+        edit(shop, edited, description=f"{number}")
+    for number in range(300):
+        answer = shop.client.post(path_of("p0000", "/loyalty"), {"balance_to_add": 0}, headers={"Idempotency-Key": f"key-{number}"})
+        assert answer.status == 202
+    holders = [holder(shop, f"Quittenmus-{number}", entitlements=40)["id"] for number in range(4)]
+    for number in range(30):
+        put_audience(shop, "--name", f"{number}", "--pass", "p0000", *(word for one in holders for word in ("--pass", one)))
+    return rule, deleted, holders
+
+
+def test_kills_between_steps_leave_nothing_half_done(new_service, tmp_path):
+    """Erasures, and whatever else is removed in the background, while the shard dies again and again: each death leaves tables
+    in which verify finds nothing wrong, and in the end all of it is gone."""
+    seed = int(os.environ.get("STAMPEDE_SEED", time.time_ns() % 10**9))
+    print(f"seed {seed}")
+    chance, service = random.Random(seed), new_service(shards=1, options=["--test-clock"])
+    shop = Shop(service, functions=("--rewards",))
+    service.expect_log("event=died child=shard-0")
+    before = rows(service)
+    rule, deleted, holders = plenty(shop, tmp_path)
+    shop.client.delete(reward_path(deleted)).is_empty(204)
+    advance(service, DAY_SECONDS)
+    delete_rule(shop, rule)
+    seen = [rows(service)]
+
+    def die(doing=None):
+        time.sleep(chance.random() / 4)  # a step takes its turn every 20 ms
+        old = service.signal("shard", 0, signal.SIGKILL)
+        if doing:
+            doing.wait(60)
+        service.await_successor("shard", 0, old)
+        seen.append(rows(service))
+
+    for pass_id in holders:
+        die(subprocess.Popen([service.program, "pass", "erase", shop.account, pass_id, "--data", service.data],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    for _ in range(3):
+        die()
+    for pass_id in holders:  # whichever were not begun
+        shop.client.address = service.http
+        wait_for(lambda: shop.client.get("/v1/passes").status == 200, 20, "the next shard")
+        erase(shop, pass_id)
+    wait_for(lambda: not has_words(everything(shop, erased_ids(shop))), 20, "the rest to go by itself")
+    # Of what was left over nothing is there: 1500 rows of the rule, 300 versions, 300 keys of two rows each, 4 cards of two.
+    wait_for(lambda: rows(service) <= max(seen) - 1500 - 300 - 2 * 300 - 2 * 4 + 100, 60, lambda: f"{rows(service)} rows of {seen}")
+    print(f"rows {before} before, then {seen}, {rows(service)} in the end")
+    assert len({one for one in seen if one != seen[0]}) >= 3, "no death was between two steps"
+    told = [service.cli("pass", "export", shop.account, pass_id) for pass_id in erased_ids(shop)]
+    assert len(told) == 4 and all(one["audiences"] == one["cards"] == [] for one in told) and before < min(seen)
+    service.restart()
+    assert service.cli("verify")["ok"]
+    shop.close()
 
 
 # Space
