@@ -14,19 +14,20 @@
 enum { RETRY_MS = 100, CLOSE_MS = 1000 };
 
 struct access_log {
-	const char     *path; /* NULL: stderr */
 	pthread_mutex_t mutex;
 	pthread_cond_t  news;
-	uint8_t        *filling; /* under the mutex, with the next three */
+	uint8_t        *filling; /* under the mutex, with the next four */
 	size_t          filled;
 	bool            stopping;
 	uint64_t        dropped;
+	char           *next; /* the place that is to be opened now; NULL: the same */
 	atomic_bool     reopen;
 
 	/* The writer's. */
 	pthread_t thread;
 	uint8_t  *writing;
-	int       fd; /* -1: not open */
+	char     *path; /* -: stderr */
+	int       fd;   /* -1: not open */
 	bool      by_line, is_stalled;
 };
 
@@ -42,13 +43,26 @@ static uint64_t lines_in(const uint8_t *at, size_t size)
 
 static bool is_stderr(const struct access_log *log)
 {
-	return !log->path;
+	return !strcmp(log->path, "-");
 }
 
 static void close_file(struct access_log *log)
 {
 	if (log->fd >= 0 && !is_stderr(log)) close(log->fd);
 	log->fd = -1;
+}
+
+/* Closes what was open, if another is to be. */
+static void turn_over(struct access_log *log)
+{
+	if (!atomic_exchange(&log->reopen, false)) return;
+	close_file(log);
+	pthread_mutex_lock(&log->mutex);
+	char *gone = log->next ? log->path : NULL;
+	if (log->next) log->path = log->next;
+	log->next = NULL;
+	pthread_mutex_unlock(&log->mutex);
+	free(gone);
 }
 
 /* false: errno says why not. */
@@ -81,8 +95,7 @@ static void tell_stalled(struct access_log *log, int error)
 {
 	if (log->is_stalled || error == EAGAIN) return;
 	log->is_stalled = true;
-	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path ? log->path : "-",
-	         strerror(error));
+	log_warn("access_log_stalled", "file=\"%s\" error=\"%s\"", log->path, strerror(error));
 }
 
 static void give_up(struct access_log *log, const uint8_t *at, size_t size)
@@ -92,18 +105,32 @@ static void give_up(struct access_log *log, const uint8_t *at, size_t size)
 	pthread_mutex_unlock(&log->mutex);
 }
 
+static size_t line_size(const uint8_t *at, size_t size)
+{
+	const uint8_t *end = memchr(at, '\n', size);
+	return end ? (size_t)(end - at) + 1 : size;
+}
+
 /* The size of what is written next. */
 static size_t piece(const struct access_log *log, const uint8_t *at, size_t size)
 {
-	const uint8_t *end = log->by_line ? memchr(at, '\n', size) : NULL;
-	return end ? (size_t)(end - at) + 1 : size;
+	return log->by_line ? line_size(at, size) : size;
+}
+
+/* How much is given up after a failure: all at the end, and of a line of which a full disk has taken a part the rest, where
+ * another place is wanted. */
+static size_t plan_loss(struct access_log *log, const uint8_t *at, size_t size, bool between_lines)
+{
+	bool goes_on = rest(log);
+	if (!between_lines && atomic_load(&log->reopen)) return line_size(at, size);
+	return goes_on ? 0 : size;
 }
 
 static void write_out(struct access_log *log, const uint8_t *bytes, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		bool between_lines = at == 0 || bytes[at - 1] == '\n';
-		if (between_lines && atomic_exchange(&log->reopen, false)) close_file(log);
+		if (between_lines) turn_over(log);
 		ssize_t put = open_file(log) ? write(log->fd, bytes + at, piece(log, bytes + at, size - at))
 		                             : -1;
 		if (put > 0) {
@@ -111,9 +138,9 @@ static void write_out(struct access_log *log, const uint8_t *bytes, size_t size)
 			log->is_stalled = false;
 		} else if (errno != EINTR) {
 			tell_stalled(log, errno);
-			if (rest(log)) continue;
-			give_up(log, bytes + at, size - at);
-			return;
+			size_t gone = plan_loss(log, bytes + at, size - at, between_lines);
+			give_up(log, bytes + at, gone);
+			at += gone;
 		}
 	}
 }
@@ -135,7 +162,7 @@ static void *writer_main(void *argument)
 		pthread_mutex_unlock(&log->mutex);
 		write_out(log, bytes, size);
 		/* Also with nothing to write: whoever moves the file away waits for the new one. */
-		if (atomic_exchange(&log->reopen, false)) close_file(log);
+		turn_over(log);
 		(void)!open_file(log);
 	}
 	close_file(log);
@@ -150,6 +177,8 @@ static void free_log(struct access_log *log)
 	pthread_cond_destroy(&log->news);
 	free(log->filling);
 	free(log->writing);
+	free(log->path);
+	free(log->next);
 	free(log);
 }
 
@@ -158,13 +187,15 @@ enum err access_log_open(const char *where, struct access_log **out)
 	struct access_log *log = calloc(1, sizeof *log);
 	if (!log) return ERR_NO_MEMORY;
 	log->fd = -1;
-	log->path = strcmp(where, "-") ? where : NULL;
+	log->path = strdup(where);
 	log->filling = malloc(ACCESS_LOG_BYTES);
 	log->writing = malloc(ACCESS_LOG_BYTES);
 	pthread_mutex_init(&log->mutex, NULL);
 	pthread_cond_init(&log->news, NULL);
-	if (!open_file(log)) tell_stalled(log, errno); /* it has been looked at before, and is tried again */
-	if (!log->filling || !log->writing || pthread_create(&log->thread, NULL, writer_main, log)) {
+	if (log->path && !open_file(log))
+		tell_stalled(log, errno); /* it has been looked at before, and is tried again */
+	if (!log->path || !log->filling || !log->writing ||
+	    pthread_create(&log->thread, NULL, writer_main, log)) {
 		close_file(log);
 		free_log(log);
 		return ERR_NO_MEMORY;
@@ -203,13 +234,18 @@ void access_log_put(struct access_log *log, struct span line)
 	pthread_mutex_unlock(&log->mutex);
 }
 
-void access_log_reopen(struct access_log *log)
+enum err access_log_reopen(struct access_log *log, const char *where)
 {
-	if (!log) return;
+	char *next = strdup(where);
+	if (!next) return ERR_NO_MEMORY;
 	pthread_mutex_lock(&log->mutex);
+	char *gone = log->next;
+	log->next = next;
 	atomic_store(&log->reopen, true);
 	pthread_cond_signal(&log->news);
 	pthread_mutex_unlock(&log->mutex);
+	free(gone);
+	return OK;
 }
 
 uint64_t access_log_dropped(struct access_log *log)

@@ -21,8 +21,9 @@ void access_log_close(struct access_log **log);
 /* The request is about to be answered with `status` and a body of `size` bytes. `log` may be NULL. */
 void access_log_request(struct access_log *log, const struct exchange *exchange, int status, size_t size);
 
-/* Lines from now on go to the file that has the name by now: after it was moved away. Returns at once. NULL is fine. */
-void access_log_reopen(struct access_log *log);
+/* Lines from now on go to the file that has that name by now: after the one that had it was moved away, or to another one.
+ * Returns at once. Errors: ERR_NO_MEMORY: all is as before. */
+must_check enum err access_log_reopen(struct access_log *log, const char *where);
 
 /* Puts in a line with its newline, of at most PIPE_BUF bytes. */
 void access_log_put(struct access_log *log, struct span line);

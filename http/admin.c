@@ -144,7 +144,7 @@ static void answer_metrics(struct survey *survey)
 	view.certificate_ends_s = survey->exchange->thread->live->certificate_ends_s;
 	for (unsigned i = 0; i < service->thread_count; i++)
 		view.threads[i] = &service->threads[i].metrics;
-	view.access_dropped = access_log_dropped(service->access);
+	view.access_dropped = access_log_dropped(survey->exchange->thread->live->access);
 	buffer_clear(body);
 	metrics_render(&view, body);
 	shard_numbers_render(survey->numbers, service->shards, body);

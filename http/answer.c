@@ -65,7 +65,7 @@ static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, si
 	metrics_answered(&thread->metrics, exchange->route, status,
 	                 mono_since(thread_now(thread), exchange->begun));
 	if (exchange->without_body) count = 0;
-	access_log_request(thread->service->access, exchange, status, count ? size : 0);
+	access_log_request(thread->live->access, exchange, status, count ? size : 0);
 	if (atomic_load_explicit(&thread->service->stopping, memory_order_relaxed))
 		req->http1_is_persistent = 0;
 	connection_answering(exchange->connection, size == SIZE_MAX ? 0 : size, req->http1_is_persistent);

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <h2o/http1.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -67,11 +68,12 @@ static bool is_let_in(struct connection *connection)
 	struct peers           *peers = connection->thread->service->peers;
 	struct sockaddr_storage from;
 	struct sockaddr        *address = (struct sockaddr *)&from;
-	if (!peers || connection->admin) return true;
+	unsigned                max = thread_options(connection->thread)->connections_per_address;
+	if (connection->admin) return true;
 	if (!h2o_socket_getpeername(connection->socket, address)) return true; /* gone already */
-	connection->is_counted = peer_of(address, &connection->peer);
-	if (!connection->is_counted || peers_enter(peers, &connection->peer)) return true;
-	return connection->is_counted = false;
+	if (!peer_of(address, &connection->peer)) return true;
+	connection->is_counted = peers_enter(peers, &connection->peer, max ? max : UINT_MAX);
+	return connection->is_counted || !max;
 }
 
 void connection_open(struct http_thread *thread, h2o_socket_t *socket, bool admin)

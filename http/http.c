@@ -83,8 +83,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	service->thread_count = options->http_threads ? options->http_threads : default_threads();
 	if (service->thread_count > HTTP_THREADS_MAX) service->thread_count = HTTP_THREADS_MAX;
 	service->connections_max = connections_per_thread(service->thread_count);
-	if (options->access_log && (err = access_log_open(options->access_log, &service->access))) return err;
-	if ((err = peers_open(options->connections_per_address, &service->peers))) return err;
+	if ((err = peers_open(&service->peers))) return err;
 	configure(service);
 	openapi_write(&service->document);
 	if (service->document.failed) return ERR_NO_MEMORY;

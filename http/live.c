@@ -20,8 +20,23 @@ static void live_free(struct live **live_p)
 	free(live);
 }
 
+/* The file may have been renamed, as rotation does, or be another one. One that is not wanted any more is closed when no thread
+ * goes by it. */
+static enum err take_access_log(struct service *service, struct live *live)
+{
+	const char *path = live->settings.options.access_log;
+	enum err    err = OK;
+
+	if (path && service->access)
+		err = access_log_reopen(service->access, path);
+	else if (path)
+		err = access_log_open(path, &service->access);
+	if (path && !err) live->access = service->access;
+	return err;
+}
+
 /* NULL: none has come, or it cannot be used, which the log tells. */
-static struct live *take(struct child *child, enum err *err)
+static struct live *take(struct service *service, struct child *child, enum err *err)
 {
 	struct live *live = calloc(1, sizeof *live);
 	struct span  cert;
@@ -30,6 +45,7 @@ static struct live *take(struct child *child, enum err *err)
 	if (!live || !child_take_settings(child, &live->settings)) goto out;
 	cert = live->settings.files[SETTINGS_CERT];
 	*err = cert.size ? tls_open(cert, live->settings.files[SETTINGS_KEY], &live->tls) : OK;
+	if (!*err) *err = take_access_log(service, live);
 	if (*err) log_warn("settings_unusable", "code=%s", err_code(*err));
 	if (live->tls) live->certificate_ends_s = tls_validity(live->tls).not_after.v / US_PER_SEC;
 out:
@@ -40,7 +56,7 @@ out:
 enum err live_begin(struct service *service, struct child *child)
 {
 	enum err     err;
-	struct live *live = take(child, &err);
+	struct live *live = take(service, child, &err);
 
 	if (!live) return err;
 	atomic_store(&service->live, live);
@@ -62,13 +78,13 @@ void live_turn(struct service *service, struct child *child, struct live **befor
 	enum err     err;
 
 	if (*before && all_go_by(service, live)) {
+		if (!live->access) access_log_close(&service->access);
 		child_settled(child, &live->settings);
 		live_free(before);
 	}
-	if (*before || !(fresh = take(child, &err))) return;
+	if (*before || !(fresh = take(service, child, &err))) return;
 	atomic_store_explicit(&service->live, fresh, memory_order_release);
 	*before = live;
-	access_log_reopen(service->access); /* it may have been renamed, as rotation does */
 }
 
 void live_end(struct service *service, struct live **before)

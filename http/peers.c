@@ -1,4 +1,5 @@
-/* One table for all threads, under a lock: it is asked twice in a connection's life, and only if the operator wants it.
+/* One table for all threads, under a lock: it is asked twice in a connection's life. It counts also while there is no limit, so
+ * that one that comes with a reload finds those that are open.
  * The hash is keyed, since whoever has a network of IPv6 chooses among very many keys. */
 #include "http/peers.h"
 #include "schemas/keyed_hash.h"
@@ -18,20 +19,17 @@ struct entry {
 
 struct peers {
 	pthread_mutex_t lock;
-	unsigned        max;
 	struct entry   *lines[LINES];
 };
 
-enum err peers_open(unsigned max, struct peers **peers)
+enum err peers_open(struct peers **peers)
 {
 	*peers = NULL;
-	if (max == 0) return OK;
 	struct peers *made = calloc(1, sizeof *made);
 	if (!made || pthread_mutex_init(&made->lock, NULL)) {
 		free(made);
 		return ERR_NO_MEMORY;
 	}
-	made->max = max;
 	*peers = made;
 	return OK;
 }
@@ -76,12 +74,12 @@ static struct entry **place_of(struct peers *peers, const struct address *peer)
 	return at;
 }
 
-bool peers_enter(struct peers *peers, const struct address *peer)
+bool peers_enter(struct peers *peers, const struct address *peer, unsigned max)
 {
 	pthread_mutex_lock(&peers->lock);
 	struct entry **at = place_of(peers, peer);
 	if (!*at && (*at = calloc(1, sizeof **at))) (*at)->peer = *peer;
-	bool may = *at && (*at)->count < peers->max;
+	bool may = *at && (*at)->count < max;
 	if (may) (*at)->count++;
 	pthread_mutex_unlock(&peers->lock);
 	return may;

@@ -115,7 +115,7 @@ static enum err open_sessions(struct http_thread *thread)
 		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
 		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
 		if (err) return err;
-		if (thread->service->access) ask_want(*ask, WANTS_KEY_IDS);
+		ask_want(*ask, WANTS_KEY_IDS); /* for the access log, which a reload may begin */
 		ask_count(*ask, &thread->metrics.traffic[shard]);
 		ask_heeds_wakes(*ask);
 		struct waker *wakers = &thread->wakers[2 * shard];

@@ -17,9 +17,10 @@
  * the newest at the beginning of its turn, and goes by that until the turn's end. An older one is freed when all have taken a
  * newer. Connections hold the TLS context that they began with. */
 struct live {
-	struct settings settings;
-	SSL_CTX        *tls;                /* NULL: in clear */
-	int64_t         certificate_ends_s; /* seconds of the wall's clock */
+	struct settings    settings;
+	SSL_CTX           *tls;                /* NULL: in clear */
+	struct access_log *access;             /* the service's; NULL: none */
+	int64_t            certificate_ends_s; /* seconds of the wall's clock */
 };
 
 /* The whole HTTP process: written before the threads start, read-only after, but for `live`, the two flags and
@@ -32,11 +33,11 @@ struct service {
 	struct token_keys      tokens; /* read download links, and nothing else */
 	unsigned               thread_count;
 	unsigned               connections_max; /* per thread */
-	struct peers          *peers;           /* NULL: an address may have as many connections as come */
+	struct peers          *peers;
 	h2o_globalconf_t       config;
 	h2o_hostconf_t        *public_hosts[2], *admin_hosts[2]; /* NULL-terminated, as h2o wants them */
 	struct http_thread    *threads;
-	struct access_log     *access;   /* NULL: none; see access_log.h */
+	struct access_log     *access;   /* the main thread's, which hands it on in `live`; NULL: none */
 	struct buffer          document; /* what the interface is: see openapi.h */
 	_Atomic uint64_t
 	            body_bytes[SLOT_COUNT]; /* held as of now, by the account's slot; all threads write */

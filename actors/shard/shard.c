@@ -79,6 +79,7 @@ static void take_settings(struct shard *shard)
 	struct settings settings;
 	if (!child_take_settings(&shard->child, &settings)) return;
 	options_egress(&settings.options, &shard->engine->facts.url_rules);
+	shard->engine->facts.idempotency_keys = settings.options.idempotency_keys;
 	child_settled(&shard->child, &settings);
 	settings_free(&settings);
 }

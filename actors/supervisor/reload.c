@@ -6,9 +6,11 @@
  * left as it is. */
 #include "actors/supervisor/reload.h"
 #include "actors/rt/log.h"
+#include "actors/rt/log_file.h"
 #include "actors/rt/time.h"
 #include "schemas/date.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +109,18 @@ static enum err judge_files(const struct reload *reload, const struct options *f
 	return ERR_BAD_OPTION;
 }
 
+/* Of the one in use http tells when it cannot be written: it keeps nothing else from changing. */
+static enum err judge_access_log(const struct options *now, const struct options *fresh,
+                                 struct reload_outcome *outcome)
+{
+	const char *path = fresh->access_log;
+
+	if (!path || !strcmp(path, "-") || (now->access_log && !strcmp(path, now->access_log))) return OK;
+	if (log_file_check(path)) return OK;
+	snprintf(outcome->why, sizeof outcome->why, "--access-log %.120s: %s.", path, strerror(errno));
+	return ERR_BAD_OPTION;
+}
+
 enum err reload_again(struct reload *reload, struct children *children, wall_us now,
                       struct reload_outcome *outcome)
 {
@@ -122,6 +136,7 @@ enum err reload_again(struct reload *reload, struct children *children, wall_us 
 	options_compare(&reload->now, &fresh, true, add, &outcome->changed);
 	options_compare(&reload->at_start, &fresh, false, add, &outcome->needs_restart);
 	if ((err = judge_files(reload, &fresh, &files, now, outcome))) goto out;
+	if ((err = judge_access_log(&reload->now, &fresh, outcome))) goto out;
 	spans_of(&files, spans);
 	if ((err = children_settle(children, &fresh, spans))) goto out;
 	remember(reload, &files);

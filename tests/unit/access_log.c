@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,16 @@ static bool comes_to(const char *file, int count)
 	return false;
 }
 
+/* Lines until one is dropped: how many fit depends on how often the writing thread has come to take some. */
+static int put_too_many(void)
+{
+	int lines = 0;
+	while (access_log_dropped(access_log) == 0 && lines < 8 * LINES)
+		put_number((unsigned)++lines);
+	cr_expect_gt(access_log_dropped(access_log), 0u);
+	return lines;
+}
+
 Test(access_log, writes_every_line_and_is_for_its_group_alone)
 {
 	struct stat is;
@@ -100,7 +111,7 @@ Test(access_log, follows_a_file_that_was_moved)
 	cr_assert_eq(rename(path, moved), 0);
 	put_number(2);
 	cr_expect(comes_to(moved, 2), "before it is told, the old one");
-	access_log_reopen(access_log);
+	cr_assert_eq(access_log_reopen(access_log, path), OK);
 	for (int i = 0; i < 5000 && access(path, F_OK); i++)
 		usleep(1000);
 	cr_expect_eq(access(path, F_OK), 0, "there at once, without a line");
@@ -109,15 +120,54 @@ Test(access_log, follows_a_file_that_was_moved)
 	cr_expect_eq(lines_of(moved), 2);
 }
 
+Test(access_log, goes_to_another_file_when_it_is_told)
+{
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	put_number(1);
+	cr_assert(comes_to(path, 1));
+	cr_assert_eq(access_log_reopen(access_log, "-"), OK);
+	cr_assert_eq(access_log_reopen(access_log, moved), OK); /* the last word counts */
+	for (int i = 0; i < 5000 && access(moved, F_OK); i++)
+		usleep(1000);
+	put_number(2);
+	cr_expect(comes_to(moved, 1));
+	cr_expect_eq(lines_of(path), 1);
+	cr_assert_eq(access_log_reopen(access_log, path), OK);
+	put_number(3);
+	access_log_close(&access_log);
+	cr_expect_eq(lines_of(path) + lines_of(moved), 3);
+}
+
+/* A disk that is full takes a part of a line. The rest of that is lost, and counted; all others are whole in the other file. */
+Test(access_log, leaves_a_full_disk_for_another_file)
+{
+	enum { ROOM = 1000, PUT = 200 };
+	struct stat is;
+	signal(SIGXFSZ, SIG_IGN);
+	int fd = open(path, O_WRONLY | O_CREAT, 0640);
+	cr_assert_eq(ftruncate(fd, 1 << 20), 0);
+	close(fd);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){(1 << 20) + ROOM, RLIM_INFINITY}), 0);
+	cr_assert_eq(access_log_open(path, &access_log), OK);
+	for (unsigned i = 1; i <= PUT; i++)
+		put_number(i);
+	for (int i = 0; i < 5000 && (stat(path, &is) || is.st_size < (1 << 20) + ROOM); i++)
+		usleep(1000);
+	cr_assert_eq(is.st_size, (1 << 20) + ROOM);
+	cr_assert_eq(access_log_reopen(access_log, moved), OK);
+	int size = snprintf(NULL, 0, "{\"n\":%u,\"fill\":\"%040u\"}\n", 10, 10);
+	int whole = 9 + (ROOM - 9 * (size - 1)) / size; /* the first nine are a digit shorter */
+	cr_expect(comes_to(moved, PUT - whole - 1));
+	cr_expect_eq(access_log_dropped(access_log), 1);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}), 0);
+}
+
 Test(access_log, tries_again_where_it_cannot_be_opened_and_counts_what_it_drops)
 {
 	cr_assert_eq(mkdir(path, 0700), 0); /* a directory stands in its place */
 	cr_assert_eq(access_log_open(path, &access_log), OK);
-	int lines = 0; /* how many fit depends on how often the writing thread has come to take some */
-	while (access_log_dropped(access_log) == 0 && lines < 8 * LINES)
-		put_number((unsigned)++lines);
+	int      lines = put_too_many();
 	uint64_t dropped = access_log_dropped(access_log);
-	cr_expect_gt(dropped, 0u);
 	cr_assert_eq(rmdir(path), 0);
 	cr_expect(comes_to(path, lines - (int)dropped));
 }
@@ -128,12 +178,10 @@ Test(access_log, waits_for_nobody_at_a_pipe_and_tears_no_line)
 	int reader = open(path, O_RDONLY | O_NONBLOCK);
 	cr_assert_geq(reader, 0);
 	cr_assert_eq(access_log_open(path, &access_log), OK);
-	for (unsigned i = 1; i <= LINES; i++)
-		put_number(i);
+	int      lines = put_too_many();
 	uint64_t dropped = access_log_dropped(access_log);
-	cr_expect_gt(dropped, 0u);
-	FILE *kept = fopen(moved, "w");
-	char  bytes[65536];
+	FILE    *kept = fopen(moved, "w");
+	char     bytes[65536];
 	for (int idle = 0; idle < 400; idle++) {
 		ssize_t got = read(reader, bytes, sizeof bytes);
 		if (got > 0) idle = 0;
@@ -141,7 +189,7 @@ Test(access_log, waits_for_nobody_at_a_pipe_and_tears_no_line)
 		if (got <= 0) usleep(1000);
 	}
 	fclose(kept);
-	cr_expect_eq(lines_of(moved), LINES - (int)dropped);
+	cr_expect_eq(lines_of(moved), lines - (int)dropped);
 	close(reader);
 }
 

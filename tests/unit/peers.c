@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <pthread.h>
 
@@ -48,13 +49,13 @@ Test(peers, each_may_have_so_many_and_no_more)
 {
 	struct peers  *peers;
 	struct address a = peer_named("192.0.2.1"), b = peer_named("2001:db8::1");
-	cr_assert_eq(peers_open(2, &peers), OK);
+	cr_assert_eq(peers_open(&peers), OK);
 	for (unsigned round = 0; round < 3; round++) {
-		cr_expect(peers_enter(peers, &a) && peers_enter(peers, &a));
-		cr_expect_not(peers_enter(peers, &a));
-		cr_expect(peers_enter(peers, &b), "another's is another's");
+		cr_expect(peers_enter(peers, &a, 2) && peers_enter(peers, &a, 2));
+		cr_expect_not(peers_enter(peers, &a, 2));
+		cr_expect(peers_enter(peers, &b, 2), "another's is another's");
 		peers_leave(peers, &a);
-		cr_expect(peers_enter(peers, &a));
+		cr_expect(peers_enter(peers, &a, 2));
 		peers_leave(peers, &a);
 		peers_leave(peers, &a);
 		peers_leave(peers, &b);
@@ -63,11 +64,19 @@ Test(peers, each_may_have_so_many_and_no_more)
 	cr_expect_null(peers);
 }
 
-Test(peers, without_a_limit_there_is_no_table)
+Test(peers, a_limit_that_changes_counts_those_that_are_there)
 {
-	struct peers *peers;
-	cr_assert_eq(peers_open(0, &peers), OK);
-	cr_expect_null(peers);
+	struct peers  *peers;
+	struct address a = peer_named("192.0.2.1");
+	cr_assert_eq(peers_open(&peers), OK);
+	for (unsigned i = 0; i < 5; i++)
+		cr_expect(peers_enter(peers, &a, UINT_MAX));
+	cr_expect_not(peers_enter(peers, &a, 3));
+	cr_expect(peers_enter(peers, &a, 6));
+	for (unsigned i = 0; i < 4; i++)
+		peers_leave(peers, &a);
+	cr_expect(peers_enter(peers, &a, 3));
+	cr_expect_not(peers_enter(peers, &a, 3));
 	peers_free(&peers);
 }
 
@@ -88,7 +97,7 @@ static void *come_and_go(void *unused)
 	(void)unused;
 	for (uint32_t i = 0; i < ADDRESSES; i++) {
 		struct address peer = numbered(i);
-		if (!peers_enter(shared, &peer)) return "refused";
+		if (!peers_enter(shared, &peer, THREADS)) return "refused";
 	}
 	for (uint32_t i = 0; i < ADDRESSES; i += 2) {
 		struct address peer = numbered(i);
@@ -100,7 +109,7 @@ static void *come_and_go(void *unused)
 Test(peers, threads_count_together)
 {
 	pthread_t threads[THREADS];
-	cr_assert_eq(peers_open(THREADS, &shared), OK);
+	cr_assert_eq(peers_open(&shared), OK);
 	for (unsigned i = 0; i < THREADS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -110,7 +119,7 @@ Test(peers, threads_count_together)
 	}
 	for (uint32_t i = 0; i < ADDRESSES; i++) {
 		struct address peer = numbered(i);
-		cr_assert_eq(peers_enter(shared, &peer), i % 2 == 0, "%u", i);
+		cr_assert_eq(peers_enter(shared, &peer, THREADS), i % 2 == 0, "%u", i);
 	}
 	peers_free(&shared);
 }

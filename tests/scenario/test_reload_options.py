@@ -1,0 +1,256 @@
+"""Options that a running service takes from a configuration that is read again: each does what it says from then on."""
+import contextlib
+import json
+import socket
+
+import pytest
+from configured import Configured, metric, readable
+from deliveries import hooked_shop, posts_to
+from harness import wait_for
+from receiver import Receiver
+from shop import Shop, path_of
+
+
+@pytest.fixture
+def plain(new_service, tmp_path):
+    return Configured(new_service, tmp_path, tls=False)
+
+
+def test_options_that_can_change_do(plain):
+    service = plain.service
+    shop = Shop(service, ("balance",))
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued"
+    plain.write("max-body = 200", "cors-origin = https://till.example")
+    answer = plain.reload()
+    assert sorted(answer["changed"]) == ["cors-origin", "max-body"] and answer["needs_restart"] == []
+    shop.client.post_raw("/v1/passes", b'{"pass_id":"x"}' + b" " * 400).is_error(413, "PAYLOAD_TOO_LARGE")
+    seen = shop.client.get("/v1/passes", headers={"Origin": "https://till.example"})
+    assert seen.headers["access-control-allow-origin"] == "https://till.example"
+    plain.write("cors-origin = https://other.example")
+    assert plain.reload()["changed"] == ["cors-origin", "max-body"]
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued"
+    assert "access-control-allow-origin" not in shop.client.get("/v1/passes", headers={"Origin": "https://till.example"}).headers
+    assert plain.reload()["changed"] == []
+    shop.close()
+
+
+def test_how_long_connections_may_idle(plain):
+    """Those that are open, too."""
+    plain.write("keep-alive = 1h")
+    plain.reload()
+    with plain.service.client() as client:
+        client.get("/v1/passes")
+        plain.write("keep-alive = 5s")
+        assert plain.reload()["changed"] == ["keep-alive"]
+        wait_for(lambda: client.connection.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"" if readable(client.connection.sock)
+                 else False, 15, "the connection to be closed")
+
+
+def test_the_level_of_the_log(plain):
+    """In the supervisor and its processes; the other way too."""
+    service = plain.service
+    plain.write("log-level = warn")
+    assert plain.reload()["changed"] == ["log-level"]
+    before = len(service.log_lines())
+    assert plain.reload()["changed"] == []
+    assert service.log_lines()[before:] == []
+    plain.write()
+    plain.reload()
+    wait_for(lambda: any("event=reloaded" in line for line in service.log_lines()[before:]), 5, "lines of the lower level")
+
+
+def is_let_in(service):
+    try:
+        with service.client() as client:
+            return client.get("/v1/passes").status == 401
+    except OSError:
+        return False
+
+
+def test_how_many_connections_an_address_may_have(plain):
+    """Those that are open count, whenever they came; none is closed."""
+    service = plain.service
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(service.client()) for _ in range(4)]
+        assert [client.get("/v1/passes").status for client in held] == [401] * 4
+        plain.write("connections-per-address = 4")
+        assert plain.reload()["changed"] == ["connections-per-address"]
+        assert not is_let_in(service)
+        plain.write("connections-per-address = 2")
+        plain.reload()
+        assert [client.get("/v1/passes").status for client in held] == [401] * 4
+        held.pop().close()
+        held.pop().close()
+        assert not is_let_in(service), "two are open yet"
+        held.pop().close()
+        wait_for(lambda: is_let_in(service), 10, "room for a second")
+        plain.write("connections-per-address = 0")
+        plain.reload()
+        more = [stack.enter_context(service.client()) for _ in range(5)]
+        assert [client.get("/v1/passes").status for client in more] == [401] * 5
+    assert metric(service, "stampede_http_connections_refused_total") >= 2
+    assert service.unexpected_lines() == []
+
+
+def test_where_the_access_log_is(plain, tmp_path):
+    """From none to a file, to another, to stderr, and to none; with the key of each request, which only the shard knows."""
+    service, first, second = plain.service, tmp_path / "first.log", tmp_path / "second.log"
+    shop = Shop(service, ("balance",))
+
+    def ask(path=None):
+        """Asks, and waits for the line of it."""
+        answer = shop.client.get("/v1/passes")
+        wanted = f'"request_id":"{answer.headers["x-request-id"]}"'
+        if path:
+            wait_for(lambda: path.exists() and wanted in path.read_text(), 10, f"{wanted} in {path}")
+            [line] = [json.loads(one) for one in path.read_text().splitlines() if wanted in one]
+            assert (line["status"], line["account"]) == (200, shop.account) and line["key_id"]
+        return wanted
+
+    quiet = [ask()]
+    for path in (first, second):
+        plain.write(f"access-log = {path}")
+        assert plain.reload()["changed"] == ["access-log"]
+        ask(path)
+    before = first.read_text()
+    service.expect_log(r'^\{"time"')
+    plain.write("access-log = -")
+    plain.reload()
+    wanted = ask()
+    wait_for(lambda: wanted in service.log_path.read_text(), 10, "a line on stderr")
+    plain.write()
+    assert plain.reload()["changed"] == ["access-log"]
+    quiet.append(ask())
+    plain.write(f"access-log = {second}")
+    plain.reload()
+    ask(second)
+    told = first.read_text() + second.read_text() + service.log_path.read_text()
+    assert first.read_text() == before and not any(one in told for one in quiet)
+    service.expect_log("event=died child=http-0 ")
+    service.kill_child("http")
+    shop.client = service.client(shop.key)
+    ask(second)
+    shop.close()
+
+
+def test_an_access_log_that_cannot_be_made_changes_nothing(plain, tmp_path):
+    shop = Shop(plain.service, ("balance",))
+    good = tmp_path / "good.log"
+    plain.write(f"access-log = {good}")
+    plain.reload()
+    plain.write("max-body = 200", f"access-log = {tmp_path}/none/bad.log")
+    plain.is_refused("--access-log")
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "nothing of it was taken"
+    wait_for(lambda: '"status":201' in good.read_text(), 10, "the log to go on")
+    assert not (tmp_path / "none").exists()
+    good.unlink()
+    good.mkdir()  # the one in use is no reason to refuse what else changes
+    plain.service.expect_log("event=access_log_stalled .*Is a directory")
+    plain.write("max-body = 200", f"access-log = {good}")
+    assert plain.reload()["changed"] == ["max-body"]
+    shop.client.post_raw("/v1/passes", b'{"pass_id":"x"}' + b" " * 400).is_error(413, "PAYLOAD_TOO_LARGE")
+    shop.close()
+
+
+def test_how_many_idempotency_keys_are_kept(plain):
+    shop = Shop(plain.service, ("balance",))
+    shop.create("ada")
+
+    def add(key):
+        answer = shop.client.post(path_of("ada", "/loyalty"), {"balance_to_add": 1}, headers={"Idempotency-Key": key})
+        assert answer.status == 202
+        return answer.headers.get("idempotency-replayed") == "true"
+
+    assert [add(f"key-{number}") for number in range(6)] == [False] * 6
+    assert add("key-0")
+    plain.write("idempotency-keys = 3")
+    assert plain.reload()["changed"] == ["idempotency-keys"]
+    assert not add("key-6") and add("key-4") and not add("key-0")
+    assert shop.get("ada")["balance"] == 8
+    shop.close()
+
+
+def test_they_hold_for_processes_that_start_later(plain):
+    plain.write("max-body = 200")
+    plain.reload()
+    plain.service.expect_log("event=died child=http-0 ")
+    plain.service.kill_child("http")
+    shop = Shop(plain.service, ("balance",))
+    shop.client.post_raw("/v1/passes", b'{"pass_id":"x"}' + b" " * 400).is_error(413, "PAYLOAD_TOO_LARGE")
+    shop.close()
+
+
+def test_where_webhooks_may_go(plain, authority, chain, tmp_path):
+    """Both judge it: the shard when a subscription is made, the timer when it is called."""
+    shop = Shop(plain.service, ("balance",), functions=("--webhooks",))
+    with Receiver(chain) as receiver:
+        body = {"url": receiver.url("/status/200"), "event_types": ["pass.created"]}
+        shop.client.post("/v1/webhook-subscriptions", body).is_error(400, "INVALID_WEBHOOK_URL", "url")
+        plain.write("egress-allow = 127.0.0.0/8", f"egress-ca = {authority.root}")
+        assert plain.reload()["changed"] == ["egress-allow", "egress-ca"]
+        assert shop.client.post("/v1/webhook-subscriptions", body).status == 201
+        shop.create()
+        posts_to(receiver, "/status/200", 1)
+    shop.close()
+
+
+def test_authorities_are_the_last_good_ones_when_the_timer_starts_anew(new_service, tmp_path, authority, chain):
+    root = tmp_path / "root.pem"
+    root.write_bytes(authority.root.read_bytes())
+    configured = Configured(new_service, tmp_path, f"egress-allow = 127.0.0.0/8\negress-ca = {root}\n", tls=False)
+    for bad in ("", "garbage"):
+        root.write_text(bad)
+        configured.is_refused("--egress-ca")
+    configured.service.expect_log("event=died child=timer-0 ")
+    configured.service.kill_child("timer")
+    shop = hooked_shop(configured.service)
+    with Receiver(chain) as receiver:
+        assert shop.client.post("/v1/webhook-subscriptions", {"url": receiver.url("/status/200"),
+                                                              "event_types": ["pass.created"]}).status == 201
+        wait_for(lambda: shop.client.post("/v1/passes", {"pass_id": "x", "visible": {"name": "A"}}).status == 201, 5,
+                 "the timer to be heard")
+        posts_to(receiver, "/status/200", 1)
+    shop.close()
+
+
+def test_what_cannot_change_is_named(plain):
+    plain.service.expect_log("event=restart_needed ")
+    plain.write("http-threads = 3", "public-url = https://x.example/", "max-body = 70000")
+    answer = plain.reload()
+    assert answer["changed"] == ["max-body"] and answer["needs_restart"] == ["public-url"], "the command line's threads win"
+    lines = [line for line in plain.service.log_lines() if "event=restart_needed" in line]
+    assert len(lines) == 1 and "public-url" in lines[0]
+    assert plain.reload()["needs_restart"] == ["public-url"], "as long as it is so"
+
+
+def test_tls_begins_at_a_start_only(plain):
+    plain.service.expect_log("event=restart_needed ")
+    plain.write(f"tls-cert = {plain.cert}", f"tls-key = {plain.key}")
+    assert plain.reload()["needs_restart"] == ["tls-cert", "tls-key"]
+    with plain.service.client() as client:
+        assert client.get("/v1/passes").status == 401
+
+
+@pytest.mark.parametrize("lines, says", [
+    (["colour = red"], "line 1 of the file: unknown option colour"),
+    (["max-body = 5", "max-body = many"], "line 2 of the file: --max-body"),
+    (["cors-origin = nonsense"], "--cors-origin"),
+    (["egress-allow = 10.0.0.0/99"], "--egress-allow"),
+    (["max-body = 5", "egress-ca = /nonexistent/ca.pem"], "--egress-ca"),
+    (["max-body = 5", "tls-cert = x"], "--tls-key"),
+])
+def test_a_bad_configuration_changes_nothing(plain, lines, says):
+    shop = Shop(plain.service, ("balance",))
+    plain.write(*lines)
+    plain.is_refused(says)
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "nothing of it was taken"
+    shop.close()
+
+
+def test_a_missing_configuration_file_changes_nothing(plain):
+    plain.conf.unlink()
+    plain.is_refused("--config")
+
+
+def test_a_service_without_a_configuration_file(service):
+    assert service.cli("reload")["changed"] == []
