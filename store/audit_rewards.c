@@ -163,23 +163,6 @@ static enum err next_family(struct auditor *auditor, struct family *family, uint
 	return err;
 }
 
-struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version)
-{
-	struct version_seen *seen = (struct version_seen *)(void *)auditor->versions.at;
-	size_t               low = 0, high = auditor->versions.size / sizeof *seen, count = high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		bool   before = seen[middle].family < family ||
-		              (seen[middle].family == family && seen[middle].version < version);
-		if (before)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	bool found = low < count && seen[low].family == family && seen[low].version == version;
-	return found ? &seen[low] : NULL;
-}
-
 static enum err audit_versions(struct auditor *auditor)
 {
 	struct audit_rows     rows = {.table = TABLE_REWARD_VERSION, .key_size = VERSION_REST};

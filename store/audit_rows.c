@@ -113,3 +113,20 @@ enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct au
 	found->whole = true;
 	return OK;
 }
+
+struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version)
+{
+	struct version_seen *seen = (struct version_seen *)(void *)auditor->versions.at;
+	size_t               low = 0, high = auditor->versions.size / sizeof *seen, count = high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		bool   before = seen[middle].family < family ||
+		              (seen[middle].family == family && seen[middle].version < version);
+		if (before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = low < count && seen[low].family == family && seen[low].version == version;
+	return found ? &seen[low] : NULL;
+}
