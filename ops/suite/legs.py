@@ -47,7 +47,8 @@ def check(run, *command, **options):
 
 
 def style(run):
-    return tally.add([check(run, "ops/tidy", "--self-test"), check(run, "ops/tidy"), check(run, "tests/conformance")])
+    return tally.add([check(run, "ops/tidy", "--self-test"), check(run, "ops/tidy"), check(run, "tests/conformance"),
+                      check(run, "tests/circles", "--self-test"), check(run, "tests/circles", PLAIN)])
 
 
 def store_threads(run):
