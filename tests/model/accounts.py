@@ -34,8 +34,27 @@ class account_set:
             a.window = op["window"]
         else:
             a.functions[op["function"]] = op["on"]
-        return Printed({"account_id": a.id, "name": f"Model {a.number}", **a.functions, "suspended": a.suspended,
-                        "double_scan_window_seconds": a.window, "rate_limit": 0, "created_at": a.created})
+        return Printed(shown(a))
+
+
+@operation(0.05)
+class account_rename:
+    def make(w, a):
+        return {"name": w.chance.choice(["A", "Café", "x" * 200, "", "x" * 201])}
+
+    def ask(w, a, op):
+        return Line(("account", "rename", a.id, op["name"]))
+
+    def want(w, a, op, when):
+        if not 1 <= len(op["name"].encode()) <= 200:
+            return Error((400, "INVALID_INPUT", "name"))
+        a.name = op["name"]
+        return Printed(shown(a))
+
+
+def shown(a):
+    return {"account_id": a.id, "name": a.name, **a.functions, "suspended": a.suspended,
+            "double_scan_window_seconds": a.window, "rate_limit": 0, "created_at": a.created}
 
 
 class Key:

@@ -110,7 +110,8 @@ class Printed:
 class Account:
     def __init__(self, world, number):
         self.world, self.number = world, number
-        made = world.cli("account", "create", "--name", f"Model {number}", "--rewards", "--webhooks")
+        self.name = f"Model {number}"
+        made = world.cli("account", "create", "--name", self.name, "--rewards", "--webhooks")
         self.id, self.key = made["account_id"], made["api_key"]
         self.bad_keys = ["sk_x", self.key[:-1] + ("a" if self.key[-1] != "a" else "b")]
         self.wire = Wire(world.service.http)

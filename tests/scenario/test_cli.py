@@ -47,9 +47,23 @@ def test_an_account_is_set(service):
         assert service.cli("account", "show", made) == shown
 
 
+def test_an_account_is_renamed(own):
+    """The name alone changes, also while the account is suspended; an acknowledged name survives a kill."""
+    shown = own.set("--suspended", "on", "--rate-limit", "7")
+    other = own.service.cli("account", "create", "--name", "Other")["account_id"]
+    for name in ("Eck-Café 日本", "x" * 200, "x" * 200):
+        assert own.service.cli("account", "rename", own.account, name) == {**shown, "name": name}
+    own.service.expect_log("level=(warn|fatal)")
+    own.service.kill_child("shard")
+    assert own.service.cli("account", "show", own.account) == {**shown, "name": "x" * 200}
+    assert own.service.cli("account", "show", other)["name"] == "Other"
+    assert own.service.cli("verify")["ok"] is True
+
+
 def test_refusals_name_a_code(service):
     for arguments in (["account", "show", "acc_aaaaaaaaaaaaaaaa"], ["key", "list", "acc_aaaaaaaaaaaaaaaa"],
                       ["account", "set", "acc_aaaaaaaaaaaaaaaa", "--rewards", "on"],
+                      ["account", "rename", "acc_aaaaaaaaaaaaaaaa", "x"],
                       ["key", "create", "acc_aaaaaaaaaaaaaaaa"], ["account", "show", "nonsense"],
                       ["template", "list", "acc_aaaaaaaaaaaaaaaa"], ["pass", "history", "acc_aaaaaaaaaaaaaaaa", "x"]):
         with pytest.raises(CliError) as refused:
@@ -62,6 +76,8 @@ def test_refusals_name_the_field(service):
     for arguments, field, says in (
             (["account", "create", "--name", ""], "name", "must not be empty"),
             (["account", "create", "--name", "x" * 201], "name", "at most 200 bytes"),
+            (["account", "rename", made, ""], "name", "must not be empty"),
+            (["account", "rename", made, "x" * 201], "name", "at most 200 bytes"),
             (["account", "set", made, "--rate-limit", "99999999999"], "rate_limit", "--rate-limit"),
             (["account", "set", made, "--rate-limit", "1000001"], "rate_limit", "--rate-limit"),
             (["account", "set", made, "--double-scan-window", "366d"], "double_scan_window_seconds",
@@ -83,6 +99,7 @@ def test_bytes_that_are_no_text(service, shop, bad):
     accounts = service.cli("account", "list")
     for arguments, field in (
             (["account", "create", "--name", bad], "name"),
+            (["account", "rename", shop.account, bad], "name"),
             (["audience", "put", shop.account, "--name", bad, "--pass", pass_id], "name"),
             (["audience", "put", shop.account, "--name", "x", "--pass", pass_id, "--pass", bad], "pass_id"),
             (["notification", "schedule", shop.account, "--pass", pass_id, "--message", bad, "--at", "2026-01-01T00:00:00Z"],
@@ -121,7 +138,7 @@ ACC = "acc_aaaaaaaaaaaaaaaa"
     (["acount", "list"], "unknown command acount, did you mean account?"),
     (["reward", "--help"], "unknown command reward"),
     (["help", "reward"], "unknown command reward"),
-    (["account"], "account wants one more word: create, set, show, list"),
+    (["account"], "account wants one more word: create, set, rename, show, list"),
     (["account", "crate"], "unknown command account crate, did you mean account create?"),
     (["account", "crate", "--help"], "unknown command account crate"),
     (["--bogus"], "unknown option --bogus"),
