@@ -51,5 +51,10 @@ def rules_of(shop, query=""):
     return answer.json
 
 
+def all_rules(shop):
+    """As the operator lists them."""
+    return shop.service.cli("rule", "list", shop.account)
+
+
 def delete_rule(shop, rule):
     assert shop.service.cli("rule", "delete", shop.account, rule) == {}

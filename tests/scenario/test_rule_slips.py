@@ -4,7 +4,7 @@ import re
 import pytest
 from metrics import Metrics, fetch
 from rewards import archive, offer
-from rules import ADD_TEN, assign, put_file, put_rule, refusal, rule_file, rules_of, tell
+from rules import ADD_TEN, all_rules, assign, put_file, put_rule, refusal, rule_file, rules_of, tell
 from shop import Shop, template_file
 
 pytestmark = pytest.mark.plain
@@ -56,6 +56,8 @@ def test_actions_that_are_skipped_are_counted_and_told(shop, service):
         shop.create()
     assert skips_told(shop, rule) == [("1", "REWARD_UNKNOWN", "1"), ("1", "REWARD_UNKNOWN", "10")]
     assert skipped(service) == before + 12
+    assert [listed["skipped_actions"] for listed in all_rules(shop)] == [12]
+    assert "skipped_actions" not in rules_of(shop)[0]
 
 
 def test_why_an_action_is_skipped(shop, service):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from harness import CliError
-from rules import ADD_TEN, RULES, delete_rule, put_rule, refusal, rule_file, rules_of, tell
+from rules import ADD_TEN, RULES, all_rules, delete_rule, put_rule, refusal, rule_file, rules_of, tell
 
 NOBODY = "01900000-0000-7000-8000-000000000000"
 DATE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \+0000 UTC")
@@ -68,6 +68,25 @@ def test_a_deleted_rule_is_gone(shop):
             shop.service.cli("rule", "delete", shop.account, gone)
         assert error.value.code == "RESOURCE_NOT_FOUND"
         refused(shop, rule_file(id=gone), "RESOURCE_NOT_FOUND", "id")
+
+
+def test_the_operator_lists_every_rule(shop, new_shop):
+    """More than a page, also while the account is suspended; and nobody else's."""
+    assert all_rules(shop) == []
+    rules = [put_rule(shop, "pass.created", tell("Ü" * 900), name=str(i), active=i % 8 == 0) for i in range(120)][::-1]
+    other = new_shop("balance")
+    mine = put_rule(other)
+    listed = all_rules(shop)
+    assert [rule["id"] for rule in listed] == rules
+    assert listed[:100] == [{**rule, "skipped_actions": 0} for rule in rules_of(shop, "?limit=100")]
+    shop.set("--suspended", "on")
+    assert all_rules(shop) == listed
+    delete_rule(shop, rules[0])
+    assert all_rules(shop) == listed[1:]
+    assert [rule["id"] for rule in all_rules(other)] == [mine]
+    with pytest.raises(CliError) as error:
+        shop.service.cli("rule", "list", "acc_aaaaaaaaaaaaaaaa")
+    assert error.value.code == "RESOURCE_NOT_FOUND"
 
 
 def test_the_list_goes_page_by_page_newest_first(shop):

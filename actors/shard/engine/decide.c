@@ -70,6 +70,14 @@ static enum err refuse_account(struct outcome *outcome, struct account_id accoun
 	return refuse(outcome, REASON(ACCOUNT_UNKNOWN, "account_id", .given = span_str(id)));
 }
 
+/* Suspension is for clients: the operator still reads everything of the account. */
+static bool is_suspended_for(const struct session *session, const struct account *account,
+                             const struct message_row *row)
+{
+	bool reads_as_operator = session->role == ROLE_CLI && row->effect != EFFECT_WRITE;
+	return account->row.suspended && !row->works_suspended && !reads_as_operator;
+}
+
 /* The account of the call, and what the interface asks of its key and state. */
 static enum err enter(struct engine *engine, const struct session *session, struct call *call,
                       struct request *request, struct outcome *outcome)
@@ -85,7 +93,7 @@ static enum err enter(struct engine *engine, const struct session *session, stru
 	}
 	if (err) return err;
 	if (by_key && (err = check_key(session, request->account, call))) return err;
-	if (request->account->row.suspended && !row->works_suspended) return ERR_ACCOUNT_SUSPENDED;
+	if (is_suspended_for(session, request->account, row)) return ERR_ACCOUNT_SUSPENDED;
 	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
 	if (by_key && (err = rates_admit(&engine->rates, call->account, request->account->row.rate_limit,
 	                                 engine->service_now)))

@@ -69,3 +69,13 @@ enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool 
 	if (!arg_present(arg) || *ascending || span_is(arg_span(arg), "desc")) return OK;
 	return refuse(outcome, REASON(WANTED, "sort_dir", .wanted = "asc or desc"));
 }
+
+bool list_is_operators(const struct request *request)
+{
+	return !request->call->has_key_hash; /* a client shows its key, or is refused before this */
+}
+
+uint64_t list_take_limit(const struct request *request, const msgpack_object *arg, int64_t standing)
+{
+	return (uint64_t)arg_integer(arg, list_is_operators(request) ? INT64_MAX : standing);
+}

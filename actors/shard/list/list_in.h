@@ -22,5 +22,11 @@ must_check enum err list_take_statuses(struct outcome *outcome, const msgpack_ob
                                        const char *(*text)(unsigned status), unsigned count,
                                        unsigned *statuses);
 
+/* Is it the operator's list? Such a list has no pages, and may say more than a client is to know. */
+bool list_is_operators(const struct request *request);
+
+/* `limit`: how many items; left out it is `standing` for a client, and all for the operator. */
+uint64_t list_take_limit(const struct request *request, const msgpack_object *arg, int64_t standing);
+
 /* `sort_dir`: is it asc? Left out it is desc. */
 must_check enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool *ascending);

@@ -1,10 +1,13 @@
-/* GET /v1/trigger-rules: the newest first. There are few, so their ids are gathered the way they lie, and the page is made
- * of those at the end. */
+/* GET /v1/trigger-rules, and rule list ACCOUNT: the newest first. There are few, so their ids are gathered the way they lie,
+ * and the page is made of those at the end. */
+#include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/rule/rule.h"
 
 #include "schemas/date.h"
 #include "schemas/api/rule.h"
+
+#include <stdio.h>
 
 /* Ids of the account's rules, the oldest first. */
 struct ids {
@@ -34,6 +37,13 @@ static void put_member(struct buffer *out, const char *key, const char *text)
 	buffer_byte(out, '"');
 }
 
+static void put_skips(uint64_t count, struct buffer *out)
+{
+	char text[48];
+	snprintf(text, sizeof text, ",\"skipped_actions\":%llu", (unsigned long long)count);
+	buffer_text(out, text);
+}
+
 /* The rule's own members, with what the operator did not write before and behind them. */
 static enum err show(struct request *request, struct uuid id, struct buffer *out)
 {
@@ -50,6 +60,7 @@ static enum err show(struct request *request, struct uuid id, struct buffer *out
 	buffer_append(out, row.text.at + 1, row.text.size - 2); /* without its braces */
 	put_member(out, ",\"created_at\":\"", created);
 	put_member(out, ",\"updated_at\":\"", updated);
+	if (list_is_operators(request)) put_skips(rule_skips_of(&request->facts->rule_skips, id), out);
 	buffer_byte(out, '}');
 	bin_end(out, begin);
 	return OK;
@@ -57,7 +68,7 @@ static enum err show(struct request *request, struct uuid id, struct buffer *out
 
 enum err on_RULE_LIST(struct request *request, struct outcome *outcome)
 {
-	uint64_t limit = (uint64_t)arg_integer(&request->args[ARG_RULE_LIST_limit], PAGE_LIMIT_DEFAULT);
+	uint64_t limit = list_take_limit(request, &request->args[ARG_RULE_LIST_limit], PAGE_LIMIT_DEFAULT);
 	uint64_t offset = (uint64_t)arg_integer(&request->args[ARG_RULE_LIST_offset], 0);
 	struct list_out list;
 	struct ids      ids;
