@@ -105,16 +105,10 @@ enum err audience_row_exists(struct view *view, struct account_id account, struc
 enum err audience_next(struct view *view, struct account_id account, struct buffer *room,
                        struct audience *row)
 {
-	struct row_key  begin = key_account(account), key = key_uuid(account, row->id);
-	struct view_row found;
-	memset(key.bytes + key.size, 0xff, 3); /* behind its parts, which have two bytes more */
-	key.size += 3;
-	enum err err = view_whole_from(view, TABLE_AUDIENCE, key_span(&key), room, &found);
-	if (err) return err;
-	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
-	if (found.key.size != begin.size + sizeof row->id) return ERR_DAMAGED;
-	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id);
-	return audience_read(found.value, row);
+	struct id_row next = {.account = account, .id = row->id};
+	enum err      err = view_whole_after(view, TABLE_AUDIENCE, room, &next);
+	row->id = next.id;
+	return err ? err : audience_read(next.value, row);
 }
 
 /* Writing -------------------------------------------------------------------------------------------------- */
@@ -172,4 +166,10 @@ enum err audience_row_leave(struct view *view, struct account_id account, const 
 		if (members[i].pass != pass) members[after.count++] = members[i];
 	must(after.count + 1 == row->count);
 	return audience_row_put(view, account, &after);
+}
+
+enum err audience_row_del(struct view *view, struct account_id account, struct uuid id)
+{
+	struct row_key key = key_uuid(account, id);
+	return write_del(view_writes(view), TABLE_AUDIENCE, key_span(&key));
 }

@@ -6,7 +6,7 @@
 /* Audiences: passes that a notification can be sent to together. Row of AUDIENCE, by account and id, little-endian: version
  * u8 (1) | created i64 | size of the name u16 | runs u32 | name | numbers of its passes u32, rising, each once | the runs: of
  * members that joined together, the index of the first u32, rising from 0 | when i64. A pass that was deleted stays in it,
- * one that was erased leaves it. Put, never patched. Errors: as view.h. */
+ * one that was erased leaves it. Put and deleted, never patched. Errors: as view.h. */
 struct audience_member {
 	uint32_t pass;
 	wall_us  since; /* when it joined: a message that was sent before has not reached it */
@@ -30,6 +30,8 @@ must_check enum err audience_row_put(struct view *view, struct account_id accoun
 /* Stages a row that was read without a member that it has. */
 must_check enum err audience_row_leave(struct view *view, struct account_id account,
                                        const struct audience *row, uint32_t pass);
+
+must_check enum err audience_row_del(struct view *view, struct account_id account, struct uuid id);
 
 /* The account's next audience after the one of row->id (zeros: the first), in the order of their making; spans live in `room`
  * or the tables until the next call. A range read. Errors: ERR_NOT_FOUND: no more. */

@@ -50,16 +50,10 @@ enum err rule_row_del(struct view *view, struct account_id account, struct uuid 
 enum err rule_row_next(struct view *view, struct account_id account, struct buffer *room,
                        struct rule_row *row)
 {
-	struct row_key  begin = key_account(account), key = key_uuid(account, row->id);
-	struct view_row found;
-	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
-	key.size += 2;
-	enum err err = view_whole_from(view, TABLE_RULE, key_span(&key), room, &found);
-	if (err) return err;
-	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
-	if (found.key.size != begin.size + sizeof row->id) return ERR_DAMAGED;
-	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id.b);
-	return rule_row_read(found.value, row);
+	struct id_row next = {.account = account, .id = row->id};
+	enum err      err = view_whole_after(view, TABLE_RULE, room, &next);
+	row->id = next.id;
+	return err ? err : rule_row_read(next.value, row);
 }
 
 static struct row_key key_fired(struct account_id account, struct uuid id, uint32_t number)

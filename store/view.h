@@ -30,6 +30,16 @@ must_check enum err view_whole_from(struct view *view, enum table table, struct 
 must_check enum err view_whole_next(struct view *view, enum table table, struct buffer *room,
                                     struct view_row *row);
 
+/* Of one whose keys are account | uuid: the account's next value after that of row->id (all zero: the first), and its id.
+ * Errors: ERR_NOT_FOUND: no more. */
+struct id_row {
+	struct account_id account;
+	struct uuid       id;
+	struct span       value;
+};
+must_check enum err view_whole_after(struct view *view, enum table table, struct buffer *room,
+                                     struct id_row *row);
+
 /* For who keeps in memory what rows held: the moment of a view, which rises with every commit; and of VIEW_ROWS rows that
  * are numbered in their account, from VIEW_ROWS * word on, the moments of their last writes, or later ones; 0: not since the
  * start. If such a one is not after the moment of the view in which the row was read, the row is the same in every view

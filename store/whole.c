@@ -3,6 +3,7 @@
 #include "store/db_inside.h"
 
 #include "schemas/bytes.h"
+#include "store/keys.h"
 
 enum { SIZE_BYTES = 4, PART_KEY_BYTES = 2 };
 
@@ -72,4 +73,19 @@ enum err view_whole_next(struct view *view, enum table table, struct buffer *roo
 	MDB_val     k = {0, NULL};
 	enum err    err = read_part(view, table, &k, MDB_NEXT, &part);
 	return err ? err : read_whole(view, table, &part, room, row);
+}
+
+enum err view_whole_after(struct view *view, enum table table, struct buffer *room, struct id_row *row)
+{
+	struct row_key  begin = key_account(row->account), key = key_uuid(row->account, row->id);
+	struct view_row found;
+	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
+	key.size += 2;
+	enum err err = view_whole_from(view, table, key_span(&key), room, &found);
+	if (err) return err;
+	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
+	if (found.key.size != begin.size + sizeof row->id) return ERR_DAMAGED;
+	memcpy(row->id.b, found.key.at + begin.size, sizeof row->id.b);
+	row->value = found.value;
+	return OK;
 }

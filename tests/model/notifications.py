@@ -22,15 +22,20 @@ class Notification:
 
     def may_become(self, now):
         """What the timer may have made of it by now."""
+        gone = (self.holder or self.audience).deleted
         if self.status != "scheduled" or self.due.low > now:
-            return {self.status} | ({"failed"} if self.status == "scheduled" and self.holder and self.holder.deleted else set())
-        gone = self.holder and self.holder.deleted
+            return {self.status} | ({"failed"} if self.status == "scheduled" and gone else set())
         return {"scheduled", "failed"} | ({"sent"} if not gone or self.due.low <= gone.high else set()) if gone else {"scheduled", "sent"}
 
 
 class Audience:
     def __init__(self, account):
-        self.account, self.id = account, Hole()
+        self.account, self.id, self.deleted = account, Hole(), None
+
+
+def audience_of(w, a, label):
+    found = w.thing(a, label, "Audience")
+    return found if found and not found.deleted else None
 
 
 def notify(w, a, holder, message, when):
@@ -150,7 +155,7 @@ class audience_put:
 
     def want(w, a, op, when):
         gone = [one for one in op["ids"] if one not in a.live]
-        old = op["of"] is not None and w.thing(a, op["of"], "Audience")
+        old = op["of"] is not None and audience_of(w, a, op["of"])
         if gone or old is None:
             return Error(*((404, "RESOURCE_NOT_FOUND", field) for field in ["pass_id"] * bool(gone) + ["audience_id"] * (old is None)))
         if old:
@@ -158,6 +163,22 @@ class audience_put:
         made = Audience(a)
         w.things[op["n"]] = made
         return Printed({"audience_id": made.id})
+
+
+@operation(0.06)
+class audience_delete:
+    def make(w, a):
+        return {"of": w.chance.choice([*[label for label, thing in w.things.items() if type(thing) is Audience], -1])}
+
+    def ask(w, a, op):
+        return Line(("audience", "delete", a.id, w.id_of(op["of"], "Audience")))
+
+    def want(w, a, op, when):
+        found = audience_of(w, a, op["of"])
+        if found is None:
+            return NOT_FOUND
+        found.deleted = when
+        return Printed({})
 
 
 @operation(0.3)
@@ -176,7 +197,7 @@ class notification_schedule:
 
     def want(w, a, op, when):
         holder = a.live.get(op["id"]) if op["of"] is None else None
-        audience = w.thing(a, op["of"], "Audience") if op["of"] is not None else None
+        audience = audience_of(w, a, op["of"]) if op["of"] is not None else None
         if holder is None and audience is None:
             return NOT_FOUND
         made = Notification(a, op["message"], when, holder, audience, Fixed(time_of(op["at"])))

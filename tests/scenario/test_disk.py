@@ -135,13 +135,16 @@ class Disposable:
     def __init__(self, service):
         self.shop = shop = Shop(service, ("balance",), functions=("--webhooks",))
         self.reward, self.hook, self.rule = offer(shop)["slug"], subscribe(shop)["id"], put_rule(shop)
-        self.scan = scan(shop, shop.create()["id"])["id"]
+        pass_id = shop.create()["id"]
+        self.scan = scan(shop, pass_id)["id"]
+        self.audience = shop.service.cli("audience", "put", shop.account, "--name", "x", "--pass", pass_id)["audience_id"]
 
     def delete(self):
         self.shop.client.delete(reward_path(self.reward)).is_empty(204)
         self.shop.client.delete(hook_path(self.hook)).is_empty(204)
         delete_rule(self.shop, self.rule)
-        assert self.shop.service.cli("scan", "delete", self.shop.account, self.scan) == {}
+        for noun, thing in (("scan", self.scan), ("audience", self.audience)):
+            assert self.shop.service.cli(noun, "delete", self.shop.account, thing) == {}
         assert list_scans(self.shop)[0] == []
 
 

@@ -182,6 +182,58 @@ def test_an_audience_is_notified(shop, new_shop):
     assert shop.service.cli("verify")["ok"] is True
 
 
+def audiences(shop):
+    return shop.service.cli("audience", "list", shop.account)
+
+
+def test_audiences_are_listed(shop, new_shop):
+    for name in ("ann", "bob"):
+        shop.create(name)
+    assert audiences(shop) == []
+    made = [put_audience(shop, "--name", name, "--pass", *passes)
+            for name, passes in (("Größe \"1\"", ["ann"]), ("é" * 200, ["ann"] * 9_000), ("all", ["ann", "bob"]))]
+    other = new_shop("balance")
+    listed = audiences(shop)
+    assert [(one["audience_id"], one["name"], one["pass_count"]) for one in listed] == [
+        (made[0], "Größe \"1\"", 1), (made[1], "é" * 200, 1), (made[2], "all", 2)]
+    assert all(list(one) == ["audience_id", "name", "pass_count", "created_at"] for one in listed)
+    put_audience(shop, "--id", made[0], "--name", "new", "--pass", "bob", "ann")
+    shop.delete("bob")
+    shop.set("--suspended", "on")
+    assert audiences(shop) == [{**listed[0], "name": "new", "pass_count": 2}, *listed[1:]]
+    assert audiences(other) == []
+
+
+def delete_audience(shop, audience):
+    assert shop.service.cli("audience", "delete", shop.account, audience) == {}
+
+
+def test_a_deleted_audience_is_gone(clocked):
+    """What is scheduled for it fails when it is due, and not before; an acknowledged deletion survives a kill."""
+    clocked.create("ann")
+    gone, kept = (put_audience(clocked, "--name", name, "--pass", "ann") for name in ("gone", "kept"))
+    for audience in (gone, kept):
+        schedule(clocked, f"to {audience}", ahead(clocked, hours=1), "--audience", audience)
+    clocked.set("--suspended", "on")
+    stranger = Shop(clocked.service, ())
+    refused("RESOURCE_NOT_FOUND", None, delete_audience, stranger, gone)
+    delete_audience(clocked, gone)
+    clocked.service.expect_log("level=(warn|fatal)")
+    clocked.service.kill_child("shard")
+    assert [one["audience_id"] for one in audiences(clocked)] == [kept]
+    clocked.set("--suspended", "off")
+    for audience in (gone, NOBODY, "x", ""):
+        refused("RESOURCE_NOT_FOUND", None, delete_audience, clocked, audience)
+    refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, clocked, "--id", gone, "--name", "n", "--pass", "ann")
+    refused("RESOURCE_NOT_FOUND", "audience_id", schedule, clocked, "m", ahead(clocked), "--audience", gone)
+    assert set(states(clocked).values()) == {"scheduled"}
+    clocked.service.cli("clock", "advance", "2h")
+    await_state(clocked, f"to {kept}", "sent")
+    await_state(clocked, f"to {gone}", "failed")
+    assert clocked.service.cli("verify")["ok"] is True
+    stranger.close()
+
+
 def test_what_is_no_audience(shop):
     shop.create("ann")
     good = ("--name", "All", "--pass", "ann")

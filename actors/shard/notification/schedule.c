@@ -1,8 +1,8 @@
 /* notification schedule ACCOUNT: to a pass or to an audience, at a time; one that has passed is due at once. */
+#include "actors/shard/audience/audience.h"
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/notification.h"
-#include "store/audience.h"
 
 static enum err take_pass(struct request *request, struct notification *row)
 {
@@ -16,12 +16,8 @@ static enum err take_pass(struct request *request, struct notification *row)
 
 static enum err take_audience(struct request *request, struct notification *row)
 {
-	struct span id = arg_span(&request->args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
-	enum err    err = ERR_NOT_FOUND;
 	row->to_audience = true;
-	if (uuid_read(id, &row->audience))
-		err = audience_row_exists(request->view, request->account->id, row->audience);
-	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	return audience_find(request, &request->args[ARG_NOTIFICATION_SCHEDULE_audience_id], &row->audience);
 }
 
 enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outcome)
