@@ -150,3 +150,16 @@ enum err card_older(struct view *view, struct account_id account, struct card *c
 	enum err        err = view_previous(view, TABLE_CARD, &row);
 	return err ? err : take_row(account, &row, card);
 }
+
+enum err card_made_before(struct view *view, struct account_id account, struct card *card)
+{
+	struct row_key  begin = key_account(account), end = key_uuid(account, card->id);
+	struct view_row row;
+	enum err        err = view_before(view, TABLE_CARD_ID, key_span(&end), &row);
+	if (err) return err;
+	if (!key_has_prefix(row.key, key_span(&begin))) return ERR_NOT_FOUND;
+	if (row.key.size != begin.size + sizeof card->id.b) return ERR_DAMAGED;
+	memcpy(card->id.b, row.key.at + begin.size, sizeof card->id.b);
+	if ((err = card_id_read(row.value, card))) return err;
+	return follow(view, account, card);
+}

@@ -43,6 +43,10 @@ must_check enum err card_older(struct view *view, struct account_id account, str
 /* The newest before the one of that pass and id, whether or not that is there. Likewise. */
 must_check enum err card_before(struct view *view, struct account_id account, struct card *card);
 
+/* The account's newest card made before the one of that id, whether or not that is there. A range read. Errors:
+ * ERR_NOT_FOUND: no more. */
+must_check enum err card_made_before(struct view *view, struct account_id account, struct card *card);
+
 /* Stored values and back; what a key says is left out. The code points into `value`. Errors: ERR_DAMAGED. */
 must_check enum err card_read(struct span value, struct card *card);
 must_check enum err card_code_read(struct span value, struct card *card);

@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from harness import CliError
+from harness import CliError, wait_for
 from shop import path_of
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -25,6 +25,11 @@ def cards_of(shop, pass_id, query=""):
     assert answer.status == 200, answer
     assert not {"x-total-count", "x-has-more"} & set(answer.headers), "no counts are told"
     return answer.json
+
+
+def all_cards(shop, *options):
+    """As the operator lists them."""
+    return shop.service.cli("card", "list", shop.account, *options)
 
 
 def refused(code, field, call, *arguments):
@@ -110,6 +115,35 @@ def test_pages_newest_first(shop):
     for query, field in [("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("offset=-1", "offset"),
                          ("limit=1&limit=1", "limit")]:
         shop.client.get(path_of("ann", "/cards?" + query)).is_error(400, "INVALID_INPUT", field)
+
+
+def test_the_operator_lists_every_card(shop, new_shop):
+    """Of all passes, the newest first, more than a page; also while the account is suspended."""
+    assert all_cards(shop) == []
+    shop.create("ann", hidden={"long": "x" * 300_000})
+    shop.create("bob")
+    made = [link(shop, ("ann", "bob")[n % 3 == 0], f"code-{n}") for n in range(130)]
+    other = new_shop("balance")
+    other.create("ann")
+    unlink(shop, made[5])
+    ann, bob = cards_of(shop, "ann", "?limit=100"), cards_of(shop, "bob", "?limit=100")
+    listed = all_cards(shop)
+    assert [card["id"] for card in listed] == made[::-1]
+    assert sorted(ann + bob, key=lambda card: made.index(card["id"]), reverse=True) == listed
+    assert all_cards(shop, "--pass", "ann") == ann
+    shop.set("--suspended", "on")
+    shop.client.get(path_of("ann", "/cards")).is_error(402, "ACCOUNT_SUSPENDED")
+    assert all_cards(shop) == listed and all_cards(shop, "--pass", "bob") == bob
+    assert all_cards(other) == [] == all_cards(other, "--pass", "ann")
+    for nobody in ("nobody", "", "."):
+        refused("RESOURCE_NOT_FOUND", None, all_cards, shop, "--pass", nobody)
+    for impossible in ("%FF", "", "%00", "x" * 201):
+        assert other.client.get(f"/v1/passes/{impossible}/cards").status == 404, "and never the cards of all passes"
+    shop.client.delete(path_of("ann")).is_empty(204)
+    refused("RESOURCE_NOT_FOUND", None, all_cards, shop, "--pass", "ann")
+    assert all_cards(shop) == listed, "those of a deleted pass are there, under the id that it had"
+    shop.service.cli("pass", "erase", shop.account, "ann")
+    wait_for(lambda: all_cards(shop) == bob, 10, "the cards of an erased pass to be gone")
 
 
 def test_linked_is_linked_after_a_crash(own):

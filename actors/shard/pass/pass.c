@@ -65,6 +65,17 @@ enum err pass_body(struct request *request, const struct hot_at *pass, struct bo
 	return body_open(value, body);
 }
 
+enum err pass_body_in(struct request *request, const struct hot_at *pass, struct buffer *room,
+                      struct body *body)
+{
+	struct row_key  key = key_u32(pass->account, pass->number);
+	struct view_row row;
+	enum err        err = view_whole_from(request->view, TABLE_BODY, key_span(&key), room, &row);
+	if (err || !span_equal(row.key, key_span(&key)))
+		return !err || err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return body_open(row.value, body);
+}
+
 enum err pass_body_put(struct request *request, struct account_id account, uint32_t number,
                        const struct body *body)
 {

@@ -26,6 +26,10 @@ must_check enum err pass_template(const struct request *request, const struct ho
 
 /* Its body; spans live as long as the view's values. */
 must_check enum err pass_body(struct request *request, const struct hot_at *pass, struct body *body);
+/* The same for lists without pages, which would keep every long body: its spans live in `room`, or as view.h says, until the
+ * next call. A range read. */
+must_check enum err pass_body_in(struct request *request, const struct hot_at *pass, struct buffer *room,
+                                 struct body *body);
 must_check enum err pass_body_put(struct request *request, struct account_id account, uint32_t number,
                                   const struct body *body);
 
