@@ -95,6 +95,15 @@ enum err reader_row_del(struct view *view, struct account_id account, const stru
 	return err ? err : write_del(view_writes(view), TABLE_READER_NUMBER, key_span(&number));
 }
 
+enum err reader_name_del(struct view *view, struct account_id account, struct reader_row *row)
+{
+	struct row_key id = key_reader(account, row->id);
+	must(row->named);
+	row->named = false;
+	enum err err = write_del(view_writes(view), TABLE_READER_NAME, key_span(&id));
+	return err || row->scans ? err : reader_row_del(view, account, row);
+}
+
 enum err reader_name_next(struct view *view, struct account_id account, struct reader_row *row)
 {
 	struct row_key  begin = key_account(account), key = key_reader(account, row->id);

@@ -37,6 +37,9 @@ must_check enum err reader_row_count(struct view *view, struct account_id accoun
 must_check enum err reader_row_del(struct view *view, struct account_id account,
                                    const struct reader_row *row);
 
+/* Stages that it has no name any more; one that no scan refers to is gone with it. */
+must_check enum err reader_name_del(struct view *view, struct account_id account, struct reader_row *row);
+
 /* The account's next reader with a name in the order of ids, by bytes, after `*row` (its id empty: the first); all but
  * `scans`. A range read. Errors: ERR_NOT_FOUND: no more. */
 must_check enum err reader_name_next(struct view *view, struct account_id account, struct reader_row *row);

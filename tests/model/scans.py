@@ -212,3 +212,13 @@ class reader_put:
         return Printed({})
 
 
+@operation(0.04)
+class reader_delete:
+    def make(w, a):
+        return {"id": w.chance.choice([*READERS, "nobody", "x" * 201, "a\nb"])}
+
+    def ask(w, a, op):
+        return Line(("reader", "delete", a.id, op["id"]))
+
+    def want(w, a, op, when):
+        return Printed({}) if a.readers.pop(op["id"], None) else NOT_FOUND

@@ -137,13 +137,14 @@ class Disposable:
         self.reward, self.hook, self.rule = offer(shop)["slug"], subscribe(shop)["id"], put_rule(shop)
         pass_id = shop.create()["id"]
         self.scan = scan(shop, pass_id)["id"]
+        shop.service.cli("reader", "put", shop.account, "--id", "till", "--name", "Till")
         self.audience = shop.service.cli("audience", "put", shop.account, "--name", "x", "--pass", pass_id)["audience_id"]
 
     def delete(self):
         self.shop.client.delete(reward_path(self.reward)).is_empty(204)
         self.shop.client.delete(hook_path(self.hook)).is_empty(204)
         delete_rule(self.shop, self.rule)
-        for noun, thing in (("scan", self.scan), ("audience", self.audience)):
+        for noun, thing in (("scan", self.scan), ("audience", self.audience), ("reader", "till")):
             assert self.shop.service.cli(noun, "delete", self.shop.account, thing) == {}
         assert list_scans(self.shop)[0] == []
 

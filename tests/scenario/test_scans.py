@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import images
 import pytest
 from deliveries import RFC3339, advance
-from harness import wait_for
+from harness import CliError, wait_for
 from retries import is_first, is_replay_of, is_reused, new_key, once
 from scans import FIELDS, SCANS, UUID, as_listed, as_told, list_scans, scan, try_scan, verdict
 from shop import Shop, template_file
@@ -313,6 +313,47 @@ def rows(service):
     told = service.cli("verify")
     assert told["ok"]
     return told["shards"][0]["rows"]
+
+
+def delete_reader(shop, reader_id):
+    return shop.service.cli("reader", "delete", shop.account, reader_id)
+
+
+def test_a_deleted_reader_leaves_its_id_to_its_scans(new_service):
+    service = new_service(shards=1)
+    shop, other = Shop(service), Shop(service)
+    shop.set("--double-scan-window", "0s")
+    pass_id = shop.create()["id"]
+    empty = rows(service)
+    name_reader(shop, "idle", "Never used")
+    assert delete_reader(shop, "idle") == {}
+    assert rows(service) == empty + 1, "nothing is left of it but the counts of readers"
+    made = scan(shop, pass_id, reader_id="till")
+    for reader_id in ("till", "idle", "nobody", "x" * 201, "a\nb"):
+        with pytest.raises(CliError) as refusal:
+            delete_reader(shop, reader_id)
+        assert refusal.value.code == "RESOURCE_NOT_FOUND", "one without a name is in no list"
+    name_reader(shop, "till", "Entrance")
+    name_reader(other, "till", "Theirs")
+    service.cli("account", "set", shop.account, "--suspended", "on")
+    assert delete_reader(shop, "till") == {}
+    service.expect_log("level=(warn|fatal)")
+    service.kill_child("shard")
+    assert readers(shop) == []
+    shop.set("--suspended", "off")
+    [listed], total, _ = list_scans(shop)
+    assert as_told(listed) == {**as_listed(made), "scanner_id": "till", "scanner_name": None} and total == 1
+    assert list_scans(shop, q="entrance") == ([], 0, False)
+    assert [one["name"] for one in readers(other)] == ["Theirs"]
+    with pytest.raises(CliError):
+        delete_reader(shop, "till")
+    assert service.cli("verify")["ok"] is True
+    service.cli("scan", "delete", shop.account, made["id"])
+    name_reader(shop, "till", "Again")
+    assert [one["name"] for one in readers(shop)] == ["Again"]
+    assert service.cli("verify")["ok"] is True
+    shop.close()
+    other.close()
 
 
 def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):

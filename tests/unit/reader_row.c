@@ -107,20 +107,53 @@ Test(reader_row, is_counted_and_goes)
 	cr_expect_eq(reader_row_get(s.view, account, 2, &got), OK);
 }
 
-/* reader put, of the account `account`. */
-static enum err name_one(const char *id, struct outcome *outcome)
+Test(reader_row, without_its_name_it_goes_unless_a_scan_refers_to_it)
+{
+	struct reader_row got, idle = some(1, "idle", "Idle"), used = some(2, "used", "Used");
+	idle.scans = 0;
+	used.scans = 1;
+	put(account, idle);
+	put(account, used);
+	cr_assert_eq(reader_name_del(s.view, account, &idle), OK);
+	cr_assert_eq(reader_name_del(s.view, account, &used), OK);
+	scratch_save(&s);
+	cr_expect_eq(reader_row_find(s.view, account, idle.id, &got), ERR_NOT_FOUND);
+	cr_assert_eq(reader_row_find(s.view, account, used.id, &got), OK);
+	cr_expect(got.scans == 1 && !got.named && !got.name.size);
+	got = (struct reader_row){.number = 0};
+	cr_expect_eq(reader_name_next(s.view, account, &got), ERR_NOT_FOUND);
+}
+
+static msgpack_object text_of(const char *text)
+{
+	return (msgpack_object){.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)strlen(text), text}};
+}
+
+/* A command of the account `account`. */
+static enum err command(handler_fn handler, const msgpack_object *args, struct outcome *outcome)
 {
 	struct account of = {.id = account};
 	struct buffer  payload = {0};
-	msgpack_object args[ARGS_READER_PUT] = {{.type = MSGPACK_OBJECT_STR}, {.type = MSGPACK_OBJECT_STR}};
 	struct request request = {.args = args, .view = s.view, .account = &of, .now = {1}};
-	args[ARG_READER_PUT_id].via.str = (msgpack_object_str){(uint32_t)strlen(id), id};
-	args[ARG_READER_PUT_name].via.str = (msgpack_object_str){4, "Name"};
 	*outcome = (struct outcome){.payload = &payload};
-	enum err err = on_READER_PUT(&request, outcome);
+	enum err err = handler(&request, outcome);
 	if (!err) scratch_save(&s);
 	buffer_free(&payload);
 	return err;
+}
+
+static enum err name_one(const char *id, struct outcome *outcome)
+{
+	msgpack_object args[ARGS_READER_PUT] = {
+	    [ARG_READER_PUT_id] = text_of(id), [ARG_READER_PUT_name] = text_of("Name")};
+	return command(on_READER_PUT, args, outcome);
+}
+
+static enum err delete_one(const char *id)
+{
+	struct outcome outcome;
+	msgpack_object args[ARGS_READER_DELETE] = {[ARG_READER_DELETE_id] = text_of(id)};
+	return command(on_READER_DELETE, args, &outcome);
 }
 
 Test(reader_row, so_many_may_have_a_name)
@@ -136,6 +169,9 @@ Test(reader_row, so_many_may_have_a_name)
 	cr_expect_eq(name_one("last", &outcome), OK, "another name for one that has one");
 	cr_assert_eq(scan_tally_get(s.view, account, &tally), OK);
 	cr_expect(tally.readers == 2 && tally.readers_named == READERS_NAMED_MAX);
+	cr_expect_eq(delete_one("last"), OK);
+	cr_expect_eq(delete_one("last"), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(name_one("silent", &outcome), OK, "there is room again");
 }
 
 Test(reader_row, knows_damage)
