@@ -432,3 +432,42 @@ def test_a_pass_tells_nothing_of_them(shop):
     assert "greeting" not in json.dumps(shop.get("ann"))
     answer = shop.client.get(made["download_url"].split("/", 3)[3].join(["/", ""]))
     assert answer.status == 200 and b"greeting" not in answer.body
+
+
+# The operator's
+
+def all_notifications(shop, *options):
+    return shop.service.cli("notification", "list", shop.account, *options)
+
+
+def test_the_operator_lists_every_notification(clocked):
+    """In the order of the interface, more than a page; by states, and while the account is suspended."""
+    shop = clocked
+    assert all_notifications(shop) == []
+    shop.create("ann", hidden={"long": "x" * 300_000})
+    shop.create("bob")
+    audience = put_audience(shop, "--name", "All", "--pass", "ann")
+    for n in range(130):
+        shop.add(("ann", "bob")[n % 3 == 0], 1, message=f"{n} " + "é" * 1900)
+    at = ahead(shop, hours=1)
+    for n in range(3):
+        schedule(shop, f"same time {n}", at, "--audience", audience)
+    schedule(shop, "long ago", "1960-01-01T00:00:00Z", "--pass", "bob")
+    schedule(shop, "later", ahead(shop, hours=2), "--pass", "bob")
+    shop.client.delete(path_of("bob")).is_empty(204)
+    wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 4, 10, "the others to end")
+    listed = all_notifications(shop)
+    assert len(listed) == 135 and listed == all_of(shop, "?")
+    assert [one["message"] for one in listed[:4]] == ["later", "same time 2", "same time 1", "same time 0"]
+    assert listed[-1]["message"] == "long ago"
+    for states in (["scheduled"], ["sent"], ["failed"], ["sent", "failed"]):
+        options = [word for state in states for word in ("--status", state)]
+        assert all_notifications(shop, *options) == all_of(shop, "?" + "&".join(f"status={state}" for state in states)), states
+    stranger = Shop(shop.service, ())
+    assert all_notifications(stranger) == [] == all_notifications(stranger, "--status", "sent")
+    stranger.close()
+    shop.set("--suspended", "on")
+    assert all_notifications(shop) == listed
+    assert shop.service.run("notification", "list", shop.account, "--status", "gone").returncode == 2
+    refused("INVALID_INPUT", "status", all_notifications, shop, "--status", "sent", "gone")
+    refused("RESOURCE_NOT_FOUND", None, shop.service.cli, "notification", "list", "acc_aaaaaaaaaaaaaaaa")
