@@ -24,12 +24,12 @@ static void judge_columns(struct auditor *auditor, uint64_t first, struct span r
 	for (unsigned i = 0; i < used; i++) {
 		struct notification_state state = notices_row_state(row, i);
 		unsigned long long        number = first + i;
-		if (state.status >= NOTIFICATION_STATUSES) {
+		if (state.status > NOTIFICATION_CANCELLED) {
 			audit_fault(auditor, TABLE_NOTIFICATION_HOT, "number %llu is in no known state",
 			            number);
 			continue;
 		}
-		counts[state.status]++;
+		if (state.status != NOTIFICATION_CANCELLED) counts[state.status]++;
 		bool was_sent = state.status == NOTIFICATION_SENT;
 		if (was_sent ? state.sent.v <= 0 || state.sent.v < state.scheduled.v : state.sent.v != 0)
 			audit_fault(auditor, TABLE_NOTIFICATION_HOT,
@@ -104,11 +104,14 @@ static enum err judge_text(struct auditor *auditor, uint32_t number, struct span
 	return OK;
 }
 
-static enum err judge_due(struct auditor *auditor, uint32_t number)
+/* What the state asks of the other rows. */
+static enum err judge_state(struct auditor *auditor, uint32_t number, struct span message)
 {
 	struct notification_state state;
 	enum err err = notification_state_get(auditor->reader, auditor->account, number, &state);
 	if (audit_is_fault(err)) return OK; /* that has been told */
+	if (!err && state.status == NOTIFICATION_CANCELLED && message.size)
+		audit_fault(auditor, TABLE_NOTIFICATION, "number %u is cancelled, and has a message", number);
 	if (err || state.status != NOTIFICATION_SCHEDULED) return err;
 	struct notification_due due = {auditor->account, state.scheduled, number};
 	err = notification_due_get(auditor->reader, &due);
@@ -150,7 +153,7 @@ static enum err audit_written(struct auditor *auditor, uint64_t made)
 		    (err = audit_erased(auditor, TABLE_NOTIFICATION, row.pass_number)))
 			return err;
 		if ((err = judge_text(auditor, found.number, row.message))) return err;
-		if ((err = judge_due(auditor, found.number))) return err;
+		if ((err = judge_state(auditor, found.number, row.message))) return err;
 	}
 	if (err == ERR_NOT_FOUND && next != made)
 		audit_fault(auditor, TABLE_NOTIFICATION, "%llu of them, but columns of %llu",

@@ -36,6 +36,7 @@ const char *notification_status_text(unsigned status)
 	static const char *const words[NOTIFICATION_STATUSES] = {[NOTIFICATION_SCHEDULED] = "scheduled",
 	                                                         [NOTIFICATION_SENT] = "sent",
 	                                                         [NOTIFICATION_FAILED] = "failed"};
+	if (status == NOTIFICATION_CANCELLED) return "cancelled";
 	return status < NOTIFICATION_STATUSES ? words[status] : "unknown";
 }
 
@@ -159,7 +160,7 @@ enum err notification_state_get(struct view *view, struct account_id account, ui
 	if (!notices_row_is_whole(row)) return ERR_DAMAGED;
 	if (number % NOTICES >= notices_row_used(row)) return ERR_NOT_FOUND;
 	*state = notices_row_state(row, number % NOTICES);
-	return state->status < NOTIFICATION_STATUSES ? OK : ERR_DAMAGED;
+	return state->status <= NOTIFICATION_CANCELLED ? OK : ERR_DAMAGED;
 }
 
 static enum err add_state(struct view *view, struct account_id account, uint32_t number, wall_us scheduled)
@@ -308,6 +309,18 @@ enum err notification_since(struct view *view, struct account_id account, wall_u
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
+enum err notification_find(struct view *view, struct account_id account, struct uuid id, uint32_t *number)
+{
+	struct notification row;
+	enum err            err = notification_since(view, account, uuid_time(id), number);
+	while (!err && !(err = notification_get(view, account, *number, &row))) {
+		if (!memcmp(row.id.b, id.b, sizeof id.b)) return OK;
+		if (row.created.v != uuid_time(id).v) return ERR_NOT_FOUND;
+		++*number;
+	}
+	return err;
+}
+
 enum err notification_end(struct view *view, struct account_id account, uint32_t number,
                           enum notification_status status, wall_us sent)
 {
@@ -323,11 +336,15 @@ enum err notification_end(struct view *view, struct account_id account, uint32_t
 	struct notification_due due = {account, {(int64_t)get_le64(row + AT_SCHEDULED + 8 * i)}, number};
 	struct row_key          key = due_key(&due);
 	row[NOTIFICATION_SCHEDULED]--;
-	row[status]++;
 	row[AT_STATUS + i] = (uint8_t)status;
 	put_le64(row + AT_SENT + 8 * i, (uint64_t)sent.v);
 	tally.counts[NOTIFICATION_SCHEDULED]--;
-	tally.counts[status]++;
+	if (status != NOTIFICATION_CANCELLED) {
+		row[status]++;
+		tally.counts[status]++;
+	} else if ((err = notification_blank(view, account, number))) {
+		return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	}
 	if ((err = write_put(view_writes(view), TABLE_NOTIFICATION_HOT, key_span(&hot),
 	                     span_of(row, sizeof row))))
 		return err;

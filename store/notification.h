@@ -7,9 +7,10 @@
  * apart from what is written once. Rows of all of these tables are put and deleted, never patched. Errors: as view.h.
  *   NOTIFICATION       little-endian: version u8 (1) | to an audience u8 | created i64 | its id 16 | pass number u32, 0 of
  *                      one to an audience | audience 16, 0 of one to a pass | message, empty of an
- *                      erased pass
+ *                      erased pass and of a cancelled one
  *   NOTIFICATION_HOT   columns of NOTICES of them: counts u8[4] (by status; in the row) | 0 u32 | earliest and latest
- *                      `scheduled` i64 | status u8 | scheduled i64 | sent i64, 0 until then
+ *                      `scheduled` i64 | status u8 | scheduled i64 | sent i64, 0 until then. A
+ *                      cancelled one keeps its place, and is in none of the counts
  *   NOTIFICATION_TEXT  folded messages (text.h)
  *   NOTIFICATION_DUE   nothing: of those that are scheduled, in the order in which they are due
  *   NOTIFICATION_TALLY made u32 | counts u32[3] by status; an absent row reads as zeros */
@@ -17,7 +18,8 @@ enum notification_status {
 	NOTIFICATION_SCHEDULED,
 	NOTIFICATION_SENT,
 	NOTIFICATION_FAILED,
-	NOTIFICATION_STATUSES
+	NOTIFICATION_STATUSES,
+	NOTIFICATION_CANCELLED = NOTIFICATION_STATUSES /* it is shown nowhere: its number alone is left */
 };
 enum { NOTICES = 64 };
 
@@ -49,7 +51,12 @@ must_check enum err notification_state_get(struct view *view, struct account_id 
 must_check enum err notification_tally_get(struct view *view, struct account_id account,
                                            struct notification_tally *tally);
 
-/* Stages a new one, scheduled for that time; and the end of one that was scheduled, `sent` 0 if it failed. Point reads. */
+/* The one of that id, cancelled ones too. Point reads. Errors: ERR_NOT_FOUND. */
+must_check enum err notification_find(struct view *view, struct account_id account, struct uuid id,
+                                      uint32_t *number);
+
+/* Stages a new one, scheduled for that time; and the end of one that was scheduled: sent then, failed, or cancelled, when its
+ * message goes too. `sent` is 0 but for the first. Point reads. */
 must_check enum err notification_add(struct view *view, struct account_id account,
                                      const struct notification *row, wall_us scheduled);
 must_check enum err notification_end(struct view *view, struct account_id account, uint32_t number,

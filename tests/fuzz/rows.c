@@ -139,6 +139,7 @@ static void check_notices(struct span bytes)
 	}
 	(void)!notification_add(s.view, account, &row, (wall_us){1});
 	(void)!notification_end(s.view, account, 0, NOTIFICATION_SENT, (wall_us){2});
+	(void)!notification_end(s.view, account, 1, NOTIFICATION_CANCELLED, (wall_us){0});
 }
 
 static void check_audience(struct span bytes)

@@ -2,7 +2,7 @@
 import time
 
 from lists import bounds_of, folded, inside, page, paging, paging_faults, query_of, time_pair
-from passes import NOT_FOUND, some_pass
+from passes import CONFLICT, NOT_FOUND, some_pass
 from values import DAY, MS, SECOND, Fixed, Hole, Later, Mismatch, Moment, Zoned, time_of
 from world import SLACK, Ask, Body, Error, Line, Printed, operation
 
@@ -13,7 +13,7 @@ class Notification:
     def __init__(self, account, message, when, holder=None, audience=None, due=None):
         self.account, self.message, self.holder, self.audience = account, message, holder, audience
         self.id, self.created, self.due, self.sent = Hole(), when, due or when, None
-        self.status, self.order = "scheduled", len(account.notifications)
+        self.status, self.order = "scheduled", account.notifications[-1].order + 1 if account.notifications else 0
 
     def shown(self):
         return {"id": self.id, "message": self.message, "pass_id": self.holder.id if self.holder else None,
@@ -31,6 +31,12 @@ class Notification:
 class Audience:
     def __init__(self, account):
         self.account, self.id, self.deleted = account, Hole(), None
+
+
+def one_of(w, a, kind):
+    """The label of one of the account's last ones, now and then of another's or of none."""
+    labels = [label for label, thing in w.things.items() if type(thing) is kind and (thing.account is a or w.chance.random() < 0.1)]
+    return w.chance.choice([*labels[-4:], -1])
 
 
 def audience_of(w, a, label):
@@ -134,6 +140,34 @@ def due_order(one):
     return one.due.low // MS, one.order
 
 
+@operation(0.1)
+class notification_cancel:
+    def make(w, a):
+        if a.suspended:
+            return None  # what has been sent by now could not be seen
+        return {"of": one_of(w, a, Notification)}
+
+    def ask(w, a, op):
+        return Line(("notification", "cancel", a.id, w.id_of(op["of"], "Notification")))
+
+    def before(w, a, op):
+        """One that is due, or nearly so, may have been sent."""
+        found, end = w.thing(a, op["of"], "Notification"), time.monotonic() + SEND_SECONDS
+        while not a.suspended and found in a.notifications and found.status == "scheduled" and found.due.low <= w.clock.now() + SLACK:
+            assert time.monotonic() < end, "a notification that is due was not sent"
+            time.sleep(0.02)
+            fresh(w, a)
+
+    def want(w, a, op, when):
+        found = w.thing(a, op["of"], "Notification")
+        if found is None or found not in a.notifications:
+            return NOT_FOUND
+        if found.status != "scheduled":
+            return CONFLICT
+        a.notifications.remove(found)
+        return Printed({})
+
+
 def fresh(w, a):
     """Looks at all there are, beside the sequence."""
     for offset in range(0, len(a.notifications), 100):
@@ -168,7 +202,7 @@ class audience_put:
 @operation(0.06)
 class audience_delete:
     def make(w, a):
-        return {"of": w.chance.choice([*[label for label, thing in w.things.items() if type(thing) is Audience], -1])}
+        return {"of": one_of(w, a, Audience)}
 
     def ask(w, a, op):
         return Line(("audience", "delete", a.id, w.id_of(op["of"], "Audience")))
@@ -202,6 +236,7 @@ class notification_schedule:
             return NOT_FOUND
         made = Notification(a, op["message"], when, holder, audience, Fixed(time_of(op["at"])))
         a.notifications.append(made)
+        w.things[op["n"]] = made
         return Printed({"id": made.id})
 
 

@@ -91,6 +91,14 @@ def own(new_service):
     shop.close()
 
 
+@pytest.fixture
+def clocked(new_service):
+    """The same, with a clock that can be moved."""
+    shop = Shop(new_service(shards=1, options=["--test-clock"]), ("balance",))
+    yield shop
+    shop.close()
+
+
 @pytest.fixture(scope="module")
 def module_services():
     """Services for a module's tables, made like those of new_service."""

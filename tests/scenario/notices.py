@@ -1,9 +1,12 @@
 """Notifications and audiences, in the few words that tests need."""
 import re
+from datetime import datetime, timedelta
 
-from harness import wait_for
+import pytest
+from harness import CliError, wait_for
 
 NOTIFICATIONS = "/v1/notifications"
+NOBODY = "01900000-0000-7000-8000-000000000000"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -36,3 +39,25 @@ def put_audience(shop, *arguments):
 
 def await_state(shop, message, want, seconds=5):
     wait_for(lambda: states(shop).get(message) == want, seconds, f"{message} to be {want}")
+
+
+def all_of(shop, query):
+    """Every page of a list put together, whose counts must fit."""
+    found, total, more = [], None, True
+    while more:
+        page, total, more = notifications(shop, f"{query}&limit=37&offset={len(found)}")
+        found += page
+    assert len(found) == total
+    return found
+
+
+def refused(code, field, call, *arguments):
+    with pytest.raises(CliError) as refusal:
+        call(*arguments)
+    assert (refusal.value.code, refusal.value.field) == (code, field)
+
+
+def ahead(shop, **time):
+    """A time as the service's clock has it, and so much later."""
+    now = datetime.fromisoformat(shop.service.cli("clock", "show")["now"].replace("Z", "+00:00"))
+    return (now + timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -137,6 +137,8 @@ class Disposable:
         self.reward, self.hook, self.rule = offer(shop)["slug"], subscribe(shop)["id"], put_rule(shop)
         pass_id = shop.create()["id"]
         self.scan = scan(shop, pass_id)["id"]
+        self.notification = shop.service.cli("notification", "schedule", shop.account, "--pass", pass_id, "--message", "x",
+                                             "--at", "2100-01-01T00:00:00Z")["id"]
         shop.service.cli("reader", "put", shop.account, "--id", "till", "--name", "Till")
         self.audience = shop.service.cli("audience", "put", shop.account, "--name", "x", "--pass", pass_id)["audience_id"]
 
@@ -144,6 +146,7 @@ class Disposable:
         self.shop.client.delete(reward_path(self.reward)).is_empty(204)
         self.shop.client.delete(hook_path(self.hook)).is_empty(204)
         delete_rule(self.shop, self.rule)
+        assert self.shop.service.cli("notification", "cancel", self.shop.account, self.notification) == {}
         for noun, thing in (("scan", self.scan), ("audience", self.audience), ("reader", "till")):
             assert self.shop.service.cli(noun, "delete", self.shop.account, thing) == {}
         assert list_scans(self.shop)[0] == []

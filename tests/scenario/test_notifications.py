@@ -7,33 +7,14 @@ from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from harness import CliError, wait_for
-from notices import NOTIFICATIONS, UUID, await_state, messages, notifications, put_audience, schedule, states
+from harness import wait_for
+from notices import (NOBODY, NOTIFICATIONS, UUID, ahead, all_of, await_state, messages, notifications, refused, schedule,
+                     states)
 from shop import Shop, path_of
 
 MEMBERS = ["id", "message", "pass_id", "audience_id", "status", "scheduled_at", "sent_at", "created_at"]
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}-0[56]:00")
-NOBODY = "01900000-0000-7000-8000-000000000000"
 MEXICO = ZoneInfo("America/Mexico_City")
-
-
-def refused(code, field, call, *arguments):
-    with pytest.raises(CliError) as refusal:
-        call(*arguments)
-    assert (refusal.value.code, refusal.value.field) == (code, field)
-
-
-def ahead(shop, **time):
-    """A time as the service's clock has it, and so much later."""
-    now = datetime.fromisoformat(shop.service.cli("clock", "show")["now"].replace("Z", "+00:00"))
-    return (now + timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-@pytest.fixture
-def clocked(new_service):
-    shop = Shop(new_service(shards=1, options=["--test-clock"]), ("balance",))
-    yield shop
-    shop.close()
 
 
 # Where they come from
@@ -162,94 +143,6 @@ def test_what_cannot_be_scheduled(shop):
     assert notifications(shop) == ([], 0, False)
 
 
-# Audiences
-
-def test_an_audience_is_notified(shop, new_shop):
-    for name in ("ann", "bob"):
-        shop.create(name)
-    audience = put_audience(shop, "--name", "All", "--pass", "bob", "--pass", "ann", "--pass", "bob")
-    schedule(shop, "to all", "2020-01-01T00:00:00Z", "--audience", audience)
-    await_state(shop, "to all", "sent")
-    [one] = notifications(shop)[0]
-    assert (one["pass_id"], one["audience_id"]) == (None, audience)
-    assert put_audience(shop, "--id", audience, "--name", "Some", "--pass", "ann", "bob") == audience
-    other = new_shop("balance")
-    refused("RESOURCE_NOT_FOUND", "audience_id", schedule, other, "m", "2020-01-01T00:00:00Z", "--audience", audience)
-    for name in ("ann", "bob"):
-        shop.delete(name)
-    schedule(shop, "to nobody left", "2020-01-01T00:00:00Z", "--audience", audience)
-    await_state(shop, "to nobody left", "sent")
-    assert shop.service.cli("verify")["ok"] is True
-
-
-def audiences(shop):
-    return shop.service.cli("audience", "list", shop.account)
-
-
-def test_audiences_are_listed(shop, new_shop):
-    for name in ("ann", "bob"):
-        shop.create(name)
-    assert audiences(shop) == []
-    made = [put_audience(shop, "--name", name, "--pass", *passes)
-            for name, passes in (("Größe \"1\"", ["ann"]), ("é" * 200, ["ann"] * 9_000), ("all", ["ann", "bob"]))]
-    other = new_shop("balance")
-    listed = audiences(shop)
-    assert [(one["audience_id"], one["name"], one["pass_count"]) for one in listed] == [
-        (made[0], "Größe \"1\"", 1), (made[1], "é" * 200, 1), (made[2], "all", 2)]
-    assert all(list(one) == ["audience_id", "name", "pass_count", "created_at"] for one in listed)
-    put_audience(shop, "--id", made[0], "--name", "new", "--pass", "bob", "ann")
-    shop.delete("bob")
-    shop.set("--suspended", "on")
-    assert audiences(shop) == [{**listed[0], "name": "new", "pass_count": 2}, *listed[1:]]
-    assert audiences(other) == []
-
-
-def delete_audience(shop, audience):
-    assert shop.service.cli("audience", "delete", shop.account, audience) == {}
-
-
-def test_a_deleted_audience_is_gone(clocked):
-    """What is scheduled for it fails when it is due, and not before; an acknowledged deletion survives a kill."""
-    clocked.create("ann")
-    gone, kept = (put_audience(clocked, "--name", name, "--pass", "ann") for name in ("gone", "kept"))
-    for audience in (gone, kept):
-        schedule(clocked, f"to {audience}", ahead(clocked, hours=1), "--audience", audience)
-    clocked.set("--suspended", "on")
-    stranger = Shop(clocked.service, ())
-    refused("RESOURCE_NOT_FOUND", None, delete_audience, stranger, gone)
-    delete_audience(clocked, gone)
-    clocked.service.expect_log("level=(warn|fatal)")
-    clocked.service.kill_child("shard")
-    assert [one["audience_id"] for one in audiences(clocked)] == [kept]
-    clocked.set("--suspended", "off")
-    for audience in (gone, NOBODY, "x", ""):
-        refused("RESOURCE_NOT_FOUND", None, delete_audience, clocked, audience)
-    refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, clocked, "--id", gone, "--name", "n", "--pass", "ann")
-    refused("RESOURCE_NOT_FOUND", "audience_id", schedule, clocked, "m", ahead(clocked), "--audience", gone)
-    assert set(states(clocked).values()) == {"scheduled"}
-    clocked.service.cli("clock", "advance", "2h")
-    await_state(clocked, f"to {kept}", "sent")
-    await_state(clocked, f"to {gone}", "failed")
-    assert clocked.service.cli("verify")["ok"] is True
-    stranger.close()
-
-
-def test_what_is_no_audience(shop):
-    shop.create("ann")
-    good = ("--name", "All", "--pass", "ann")
-    refused("RESOURCE_NOT_FOUND", "pass_id", put_audience, shop, *good, "--pass", "nobody")
-    for audience in (NOBODY, "x", ""):
-        refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, shop, *good, "--id", audience)
-    for name in ("", "n" * 201):
-        refused("INVALID_INPUT", "name", put_audience, shop, "--name", name, "--pass", "ann")
-    refused("INVALID_INPUT", "pass_id", put_audience, shop, "--name", "All", *["--pass", "ann"] * 10_001)
-    put_audience(shop, "--name", "é" * 200, *["--pass", "ann"] * 10_000)
-    run = shop.service.run
-    for wrong in (["--name", "All"], ["--pass", "ann"]):
-        assert run("audience", "put", shop.account, *wrong).returncode == 2
-    assert "audience put ACCOUNT" in run("audience", "--help", data=False).stdout
-
-
 # Failing, waiting, crashing
 
 def test_one_to_a_deleted_pass_fails(clocked):
@@ -355,16 +248,6 @@ def listed(module_services):
     shop.close()
 
 
-def all_of(shop, query):
-    """Every page of a list put together, whose counts must fit."""
-    found, total, more = [], None, True
-    while more:
-        page, total, more = notifications(shop, f"{query}&limit=37&offset={len(found)}")
-        found += page
-    assert len(found) == total
-    return found
-
-
 def test_orders_and_pages(listed):
     every = all_of(listed, "?sort_by=created_at&sort_dir=asc")
     assert [(one["message"], one["status"]) for one in every] == listed.rows
@@ -432,42 +315,3 @@ def test_a_pass_tells_nothing_of_them(shop):
     assert "greeting" not in json.dumps(shop.get("ann"))
     answer = shop.client.get(made["download_url"].split("/", 3)[3].join(["/", ""]))
     assert answer.status == 200 and b"greeting" not in answer.body
-
-
-# The operator's
-
-def all_notifications(shop, *options):
-    return shop.service.cli("notification", "list", shop.account, *options)
-
-
-def test_the_operator_lists_every_notification(clocked):
-    """In the order of the interface, more than a page; by states, and while the account is suspended."""
-    shop = clocked
-    assert all_notifications(shop) == []
-    shop.create("ann", hidden={"long": "x" * 300_000})
-    shop.create("bob")
-    audience = put_audience(shop, "--name", "All", "--pass", "ann")
-    for n in range(130):
-        shop.add(("ann", "bob")[n % 3 == 0], 1, message=f"{n} " + "é" * 1900)
-    at = ahead(shop, hours=1)
-    for n in range(3):
-        schedule(shop, f"same time {n}", at, "--audience", audience)
-    schedule(shop, "long ago", "1960-01-01T00:00:00Z", "--pass", "bob")
-    schedule(shop, "later", ahead(shop, hours=2), "--pass", "bob")
-    shop.client.delete(path_of("bob")).is_empty(204)
-    wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 4, 10, "the others to end")
-    listed = all_notifications(shop)
-    assert len(listed) == 135 and listed == all_of(shop, "?")
-    assert [one["message"] for one in listed[:4]] == ["later", "same time 2", "same time 1", "same time 0"]
-    assert listed[-1]["message"] == "long ago"
-    for states in (["scheduled"], ["sent"], ["failed"], ["sent", "failed"]):
-        options = [word for state in states for word in ("--status", state)]
-        assert all_notifications(shop, *options) == all_of(shop, "?" + "&".join(f"status={state}" for state in states)), states
-    stranger = Shop(shop.service, ())
-    assert all_notifications(stranger) == [] == all_notifications(stranger, "--status", "sent")
-    stranger.close()
-    shop.set("--suspended", "on")
-    assert all_notifications(shop) == listed
-    assert shop.service.run("notification", "list", shop.account, "--status", "gone").returncode == 2
-    refused("INVALID_INPUT", "status", all_notifications, shop, "--status", "sent", "gone")
-    refused("RESOURCE_NOT_FOUND", None, shop.service.cli, "notification", "list", "acc_aaaaaaaaaaaaaaaa")

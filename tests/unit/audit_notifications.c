@@ -35,7 +35,7 @@ static void patch_hot(uint32_t row, size_t offset, uint8_t byte)
 
 static void break_state(void)
 {
-	patch_hot(0, 24 + 2, 3);
+	patch_hot(0, 24 + 2, 4);
 }
 static void break_count(void)
 {
@@ -106,6 +106,18 @@ static void rewrite(uint32_t pass_number, bool to_audience, int64_t created)
 	                           .message = span_str("Hello")};
 	store();
 	notification_write(&row, &value);
+	put(TABLE_NOTIFICATION, key_u32(account, 3), buffer_span(&value));
+	buffer_free(&value);
+}
+static void break_cancelled(void)
+{
+	struct notification row;
+	struct buffer       value = {0};
+	store();
+	must(!notification_get(s.view, account, 3, &row));
+	notification_write(&row, &value);
+	must(!notification_end(s.view, account, 3, NOTIFICATION_CANCELLED, (wall_us){0}));
+	scratch_save(&s);
 	put(TABLE_NOTIFICATION, key_u32(account, 3), buffer_span(&value));
 	buffer_free(&value);
 }
@@ -220,6 +232,7 @@ static const struct breakage breakages[] = {
     B(written, "table notification, " ACCOUNT "number 3: missing before, or unreadable"),
     B(missing, "number 4: missing before, or unreadable"),
     B(last, "69 of them, but columns of 70"),
+    B(cancelled, "table notification, " ACCOUNT "number 3 is cancelled, and has a message"),
     B(pass, "number 3 is for nobody"),
     B(audience, "number 3 is for nobody"),
     B(created, "number 3 was created at an impossible time"),
@@ -253,6 +266,8 @@ Test(audit_notifications, finds_nothing_wrong_with_notifications)
 	store();
 	must(!notification_add(s.view, account, &row, (wall_us){-7}));
 	scratch_save(&s);
+	must(!notification_end(s.view, account, 4, NOTIFICATION_CANCELLED, (wall_us){0}));
+	must(!notification_end(s.view, account, MADE, NOTIFICATION_CANCELLED, (wall_us){0}));
 	put_audience(PASSES - 1, 5, "n");
 	look();
 	cr_expect_eq(faults.count, 0, "%s", faults.texts[0]);

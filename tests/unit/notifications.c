@@ -86,6 +86,57 @@ Test(notifications, end_once_and_are_counted)
 	cr_expect(tally.made == 0 && tally.counts[0] == 0);
 }
 
+Test(notifications, a_cancelled_one_keeps_its_place_alone)
+{
+	struct notification       got;
+	struct notification_state state;
+	struct notification_tally tally;
+	struct notification_due   due = {.account = account, .at = {INT64_MIN}};
+	for (uint8_t i = 0; i < 3; i++)
+		add(account, i, i);
+	finish(0, NOTIFICATION_CANCELLED, 0);
+	cr_assert_eq(notification_tally_get(s.view, account, &tally), OK);
+	cr_expect(tally.made == 3 && tally.counts[0] == 2 && tally.counts[1] + tally.counts[2] == 0);
+	cr_assert_eq(notification_state_get(s.view, account, 0, &state), OK);
+	cr_expect_eq(state.status, NOTIFICATION_CANCELLED);
+	cr_assert_eq(notification_get(s.view, account, 0, &got), OK);
+	cr_expect_eq(got.message.size, 0);
+	cr_assert_eq(notification_due_from(s.view, &due), OK);
+	cr_expect_eq(due.number, 1);
+	cr_expect_eq(notification_end(s.view, account, 0, NOTIFICATION_SENT, (wall_us){1}), ERR_DAMAGED);
+}
+
+static struct uuid id_at(int64_t at, uint8_t which)
+{
+	return uuid_v7((wall_us){at}, (const uint8_t[10]){[9] = which});
+}
+
+/* Many may be made in one microsecond; ids of others, and of other times, are nobody's. */
+Test(notifications, are_found_by_their_ids)
+{
+	static const int64_t times[] = {5, 1000, 1000, 1000, 1000000, 1000001};
+	enum { COUNT = sizeof times / sizeof *times };
+	uint32_t number;
+	cr_expect_eq(notification_find(s.view, account, id_at(5, 1), &number), ERR_NOT_FOUND);
+	for (uint8_t i = 0; i < COUNT; i++) {
+		struct notification row = some(0, "Hello");
+		row.created.v = times[i];
+		row.id = id_at(times[i], (uint8_t)(9 - i)); /* within a moment in no order */
+		cr_assert_eq(notification_add(s.view, account, &row, (wall_us){1}), OK);
+		scratch_save(&s);
+	}
+	for (uint8_t i = 0; i < COUNT; i++) {
+		struct uuid id = id_at(times[i], (uint8_t)(9 - i)), other = id_at(times[i], 1),
+		            earlier = id_at(times[i] - 1, (uint8_t)(9 - i));
+		cr_assert_eq(notification_find(s.view, account, id, &number), OK);
+		cr_expect_eq(number, i);
+		cr_expect_eq(notification_find(s.view, account, other, &number), ERR_NOT_FOUND);
+		cr_expect_eq(notification_find(s.view, account, earlier, &number), ERR_NOT_FOUND);
+	}
+	cr_expect_eq(notification_find(s.view, account, id_at(2000000, 4), &number), ERR_NOT_FOUND);
+	cr_expect_eq(notification_find(s.view, before, id_at(5, 9), &number), ERR_NOT_FOUND);
+}
+
 Test(notifications, several_end_in_one_command)
 {
 	struct notification_tally tally;
@@ -243,6 +294,7 @@ Test(notifications, what_is_no_row_is_damage)
 	struct notification_due due;
 	cr_expect_eq(notification_due_read(filler(1, 21), &due), ERR_DAMAGED);
 	cr_expect_str_eq(notification_status_text(9), "unknown");
+	cr_expect_str_eq(notification_status_text(NOTIFICATION_CANCELLED), "cancelled");
 }
 
 /* Turns -------------------------------------------------------------------------------------------------------- */

@@ -165,7 +165,9 @@ enum err select_notifications(struct request *request, struct notification_filte
 	struct notification_tally tally;
 	enum err                  err = notification_tally_get(request->view, request->account->id, &tally);
 	if (err) return err;
-	uint32_t in_state = filter->statuses ? count_of(&tally, filter->statuses) : tally.made;
+	if (!filter->statuses)
+		filter->statuses = (1u << NOTIFICATION_STATUSES) - 1; /* cancelled ones have none */
+	uint32_t in_state = count_of(&tally, filter->statuses);
 	*selection = (struct selection){.made = tally.made};
 	if (in_state == 0) return OK;
 	if (in_state == tally.made) filter->statuses = 0;

@@ -175,6 +175,15 @@ static enum err has_reached(struct export *page, uint32_t number, const struct n
 	return OK;
 }
 
+/* A cancelled one is nowhere any more. */
+static enum err is_kept(struct export *page, uint32_t number, bool *is)
+{
+	struct notification_state state;
+	enum err err = notification_state_get(page->request->view, page->pass.account, number, &state);
+	*is = !err && state.status != NOTIFICATION_CANCELLED;
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+}
+
 /* rest: the number of the next u32, of all that the account made while there was the pass; 0: not looked for yet. */
 static enum err put_notifications(struct export *page)
 {
@@ -186,6 +195,7 @@ static enum err put_notifications(struct export *page)
 	for (; !err && !is_full(page); page->looked++) {
 		if ((err = notification_get(view, page->pass.account, number, &row))) break;
 		bool is_meant = !row.to_audience && row.pass_number == page->pass.number;
+		if (is_meant && (err = is_kept(page, number, &is_meant))) break;
 		if (row.to_audience && (err = has_reached(page, number, &row, &is_meant))) break;
 		if (is_meant) {
 			(void)item(page);
