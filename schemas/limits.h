@@ -21,7 +21,9 @@ enum {
 	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
 	TEMPLATE_TEXT_BYTES_MAX = 200,
 	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* RESOURCE_CONFLICT */
-	KEYS_PER_ACCOUNT_MAX = 32,        /* unrevoked API keys; RESOURCE_CONFLICT */
+	TEMPLATES_MADE_MAX =
+	    UINT16_MAX,            /* deleted ones too: a pass has its number in 16 bits; RESOURCE_CONFLICT */
+	KEYS_PER_ACCOUNT_MAX = 32, /* unrevoked API keys; RESOURCE_CONFLICT */
 	/* accounts with a rate limit that a shard hears of within a second; the longest idle is forgotten */
 	RATED_ACCOUNTS_MAX = 65536,
 	/* values in a body; more fit no pass, since each is two bytes of text or more; PAYLOAD_TOO_LARGE */

@@ -6,7 +6,6 @@
 #include "store/audit.h"
 
 #include "schemas/bytes.h"
-#include "schemas/template.h"
 #include "store/account_row.h"
 #include "store/auditor.h"
 #include "store/walk.h"
@@ -68,46 +67,6 @@ enum err audit_keys(struct auditor *auditor)
 		if (created < 0 || revoked < 0)
 			audit_fault(auditor, TABLE_KEY, "a key with an impossible time");
 	}
-	return err == ERR_NOT_FOUND ? OK : err;
-}
-
-static bool is_template(struct auditor *auditor, struct span text, struct arena *arena)
-{
-	static struct template template; /* large; an audit runs on one thread of a process */
-	struct file_fault fault;
-	struct json      *json;
-	if (json_parse(text, arena, &json) || template_read(json, &template, &fault)) return false;
-	auditor->url_sum += audit_url_sum(template.logo) + audit_url_sum(template.banner);
-	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
-	return true;
-}
-
-enum err audit_templates(struct auditor *auditor)
-{
-	struct audit_rows  rows = {.table = TABLE_TEMPLATE};
-	struct audit_whole found;
-	struct arena       arena = {0};
-	uint32_t           next = 1;
-	enum err           err;
-	buffer_clear(&auditor->name_fields);
-	auditor->url_sum = 0;
-	while (!(err = audit_whole(auditor, &rows, &found))) {
-		if (!found.whole) continue;
-		for (; next < found.number && next <= auditor->template_count; next++)
-			audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", next);
-		if (found.number == 0 || found.number > auditor->template_count)
-			audit_fault(auditor, TABLE_TEMPLATE, "template %u, but the account has %u",
-			            found.number, auditor->template_count);
-		else
-			next = found.number + 1;
-		if (!is_template(auditor, found.value, &arena))
-			audit_fault(auditor, TABLE_TEMPLATE, "template %u cannot be read", found.number);
-		buffer_byte(&auditor->name_fields, 0);
-		arena_reset(&arena);
-	}
-	arena_free(&arena);
-	for (; err == ERR_NOT_FOUND && next <= auditor->template_count; next++)
-		audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", next);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
@@ -237,6 +196,7 @@ enum err audit_tables(struct view *reader, struct audit *audit, struct faults *f
 	buffer_free(&auditor.text);
 	arena_free(&auditor.arena);
 	free(auditor.passes);
+	free(auditor.templates);
 	free(auditor.order);
 	if (err != ERR_DAMAGED) return err;
 	fault(faults, "the tables contradict themselves");

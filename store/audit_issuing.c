@@ -43,7 +43,7 @@ static enum err audit_template_images(struct auditor *auditor)
 		if (issuing_read(found.value, &row) || row.has_key)
 			audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u: a row of a wrong form",
 			            found.number);
-		if (found.number == 0 || found.number > auditor->template_count)
+		if (!audit_has_template(auditor, found.number))
 			audit_fault(auditor, TABLE_TEMPLATE_IMAGES, "template %u does not exist",
 			            found.number);
 	}

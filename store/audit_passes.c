@@ -57,7 +57,9 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown flags %u", number, hot->flags);
 	if (hot->flags & HOT_ERASED && !deleted)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: erased, and not deleted", number);
-	if (hot->template == 0 || hot->template > auditor->template_count)
+	if (audit_has_template(auditor, hot->template))
+		auditor->templates[hot->template].has_passes = true;
+	else
 		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number,
 		            hot->template);
 }

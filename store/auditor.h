@@ -32,15 +32,21 @@ struct version_seen {
 	uint64_t assigned;
 };
 
+/* What the tables say of one template. */
+struct template_seen {
+	bool is_there, is_used, is_deleted, has_passes;
+};
+
 struct auditor {
-	struct view      *reader;
-	struct audit     *audit;
-	struct faults    *faults;
-	struct progress  *progress;
-	struct account_id account; /* the one at hand */
-	char              account_text[ACCOUNT_ID_TEXT];
-	uint32_t          template_count;
-	uint32_t          family_count; /* of its rewards, those that are deleted too */
+	struct view          *reader;
+	struct audit         *audit;
+	struct faults        *faults;
+	struct progress      *progress;
+	struct account_id     account; /* the one at hand */
+	char                  account_text[ACCOUNT_ID_TEXT];
+	uint32_t              template_count; /* that it has made */
+	struct template_seen *templates;      /* by number; the first is nobody's */
+	uint32_t              family_count;   /* of its rewards, those that are deleted too */
 	uint64_t url_sum; /* of the URLs of images that its passes and templates name: stands for them */
 	struct buffer
 	    versions; /* of its rewards, that are there: struct version_seen, in the order of keys */
@@ -71,6 +77,9 @@ must_check enum err audit_erased(struct auditor *auditor, enum table table, uint
 
 /* The version that was met, NULL: none. */
 struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version);
+
+/* Has the account at hand a template of that number? */
+bool audit_has_template(const struct auditor *auditor, uint32_t number);
 
 /* What an image's URL adds to auditor->url_sum. */
 uint64_t audit_url_sum(struct span url);

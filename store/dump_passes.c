@@ -15,6 +15,7 @@
 #include "store/scan_row.h"
 #include "store/status.h"
 #include "store/tally.h"
+#include "store/template_state.h"
 #include "store/text.h"
 
 #include <stdio.h>
@@ -107,6 +108,15 @@ bool dump_json(struct buffer *out, struct span key, struct span value)
 	(void)key;
 	dump_text_of_json(out, "json", value);
 	return value.size > 0;
+}
+
+bool dump_template_state(struct buffer *out, struct span key, struct span value)
+{
+	enum template_state state;
+	(void)key;
+	if (template_state_read(value, &state)) return false;
+	dump_word(out, "state", state == TEMPLATE_USED ? "used" : "deleted");
+	return true;
 }
 
 bool dump_tally(struct buffer *out, struct span key, struct span value)

@@ -6,6 +6,7 @@
 #include "store/keys.h"
 #include "store/status.h"
 #include "store/tally.h"
+#include "store/template_state.h"
 
 enum {
 	AT_COUNTS = 0,
@@ -170,6 +171,16 @@ static void fill(uint8_t *b, unsigned i, const struct hot *pass)
 	put_le64(b + AT_LEDGER_HEAD + 8 * i, pass->ledger_head);
 }
 
+/* The first pass of a template notes that it is used; all others find it noted. */
+static enum err use_template(struct view *view, struct account_id account, uint32_t number)
+{
+	enum template_state state;
+	enum err            err = template_state_get(view, account, number, &state);
+	if (err || state == TEMPLATE_USED) return err;
+	return state == TEMPLATE_DELETED ? ERR_DAMAGED
+	                                 : template_state_put(view, account, number, TEMPLATE_USED);
+}
+
 /* Adding writes the whole row: a creation is no delta, and the row may not exist yet. */
 enum err hot_add(struct view *view, struct account_id account, uint32_t number, const struct hot *pass)
 {
@@ -191,6 +202,7 @@ enum err hot_add(struct view *view, struct account_id account, uint32_t number, 
 		put_le64(b + AT_OLDEST, (uint64_t)pass->updated.v);
 	if (index == 0 || pass->updated.v > wall_at(b + AT_NEWEST).v)
 		put_le64(b + AT_NEWEST, (uint64_t)pass->updated.v);
+	if ((err = use_template(view, account, pass->template))) return err;
 	err = write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));
 	return err ? err : status_put(view, account, number, pass, true);
 }

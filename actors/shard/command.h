@@ -178,7 +178,7 @@ enum err refuse_missing(struct outcome *outcome, enum cause cause, struct span i
 enum err blame_id(struct outcome *outcome, enum err err, const char *field, enum cause cause, struct span id);
 
 /* The template that `arg` (a template id, or nil: the account's oldest) names. An id carries its account, so
- * another account's differs from one that does not exist.
- * Errors: ERR_PASS_TEMPLATE_NOT_FOUND, ERR_UNAUTHORIZED (another account's). */
+ * another account's differs from one that does not exist. May be a range read.
+ * Errors: ERR_PASS_TEMPLATE_NOT_FOUND (deleted ones too), ERR_UNAUTHORIZED (another account's), as view.h. */
 must_check enum err choose_template(const struct request *request, const msgpack_object *arg,
                                     uint32_t *number);

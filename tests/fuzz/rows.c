@@ -22,6 +22,7 @@
 #include "store/scan_row.h"
 #include "store/subscription.h"
 #include "store/tally.h"
+#include "store/template_state.h"
 
 enum { MODEL_PASSES = 90, STEPS_MAX = 400 };
 
@@ -288,6 +289,16 @@ static void check_reader(struct span bytes)
 	must(span_equal(again.id, row.id) && span_equal(again.name, row.name));
 }
 
+static void check_template_state(struct span bytes)
+{
+	enum template_state state, again;
+	enum err            err = template_state_read(bytes, &state);
+	must(err == OK || err == ERR_DAMAGED);
+	if (err) return;
+	must(template_state_put(s.view, account, 1, state) == OK);
+	must(template_state_get(s.view, account, 1, &again) == OK && again == state);
+}
+
 static void check_body(struct span bytes)
 {
 	struct body    body, read;
@@ -375,7 +386,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    check_hot_row,  check_tally,        check_ledger,      check_account,    check_body,
 	    check_commands, check_subscription, check_issuing,     check_image,      check_card,
 	    check_rule,     check_reward,       check_entitlement, check_redemption, check_scans,
-	    check_reader,   check_notification, check_notices,     check_audience};
+	    check_reader,   check_notification, check_notices,     check_audience,   check_template_state};
 	struct supply supply = {span_of(bytes, size)};
 	unsigned      which = supply_byte(&supply) % (sizeof checks / sizeof *checks);
 	if (!s.db) scratch_open(&s);

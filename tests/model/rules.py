@@ -5,6 +5,7 @@ from entitlements import assign, may_be_assigned, near_an_end
 from lists import page, paging, paging_faults, query_of
 from notifications import notify
 from passes import MOST, NOT_FOUND
+from templates import there
 from values import Hole, Spaced
 from world import Ask, Body, Error, Line, Printed, operation
 
@@ -87,7 +88,7 @@ class rule_put:
         if op["of"] is not None and rule not in a.rules:
             return Error((404, "RESOURCE_NOT_FOUND", "id"))
         if "template_id" in op["file"]["conditions"]:
-            template = w.thing(a, op["file"]["conditions"]["template_id"], "Template")
+            template = there(w, a, op["file"]["conditions"]["template_id"])
             if template is None:
                 return Error((422, "PASS_TEMPLATE_NOT_FOUND", "conditions.template_id"))
         if rule is None:

@@ -52,7 +52,7 @@ class template_put:
             w.things[op["n"]] = made
             a.templates.append(made)
             return Printed({"pass_template_id": made.id})
-        old = w.thing(a, op["of"], "Template")
+        old = there(w, a, op["of"])
         if old is None:
             return Error((422, "PASS_TEMPLATE_NOT_FOUND", "pass_template_id"))
         old.file = op["file"]
@@ -101,6 +101,31 @@ def found(w, a, label):
     if label is None:
         return a.templates[0] if a.templates else Error((422, "PASS_TEMPLATE_NOT_FOUND", None))
     template = w.things.get(label)
-    if not isinstance(template, Template):
-        return Error((422, "PASS_TEMPLATE_NOT_FOUND", None))
-    return template if template.account is a else Error((403, "UNAUTHORIZED", None))
+    if isinstance(template, Template) and template.account is not a:
+        return Error((403, "UNAUTHORIZED", None))
+    return there(w, a, label) or Error((422, "PASS_TEMPLATE_NOT_FOUND", None))
+
+
+def there(w, a, label):
+    """The account's template, if it was not deleted."""
+    template = w.thing(a, label, "Template")
+    return template if template in a.templates else None
+
+
+@operation(0.1)
+class template_delete:
+    def make(w, a):
+        labels = [label for label, thing in w.things.items() if type(thing) is Template]
+        return {"of": w.chance.choice([*labels[-3:], *(one.made for one in a.templates[-1:]), -1])}
+
+    def ask(w, a, op):
+        return Line(("template", "delete", a.id, named(w, a, op)))
+
+    def want(w, a, op, when):
+        template = there(w, a, op["of"])
+        if template is None:
+            return Error((404, "RESOURCE_NOT_FOUND", None))
+        if any(one.template is template for one in a.passes) or any(rule.template is template for rule in a.rules):
+            return Error((409, "RESOURCE_CONFLICT", None))
+        a.templates.remove(template)
+        return Printed({})

@@ -100,6 +100,31 @@ def test_images_of_passes_and_templates_are_kept_as_long_as_they_are_named(shop,
     assert ticking.cli("verify")["ok"]
 
 
+def test_images_go_with_their_template(shop, ticking, gallery):
+    """Those that another template names stay; those that are still on their way are given up."""
+    shared, own, slow = new_id("shared"), new_id("own"), new_id("slow")
+
+    def put(**paths):
+        urls = {name: gallery.url(path) for name, path in paths.items()}
+        return shop.put_template(template_file(appearance=urls))
+
+    kept = put(logo=f"/image/{shared}")
+    made = shop.create(new_id(), pass_template_id=kept)
+    logo = "/p/" + made["download_url"].rsplit("/", 1)[1] + "/logo"
+    wait_for(lambda: shop.client.get(logo).status == 200, 10, "the image that stays")
+    before = rows(ticking)
+    gone = put(logo=f"/image/{shared}", banner=f"/image/{own}"), put(logo=f"/held-image/{slow}")
+    wait_for(lambda: fetched(gallery, own) and gallery.to[f"/held-image/{slow}"], 10, "the requests")
+    for template in gone:
+        assert ticking.cli("template", "delete", shop.account, template) == {}
+    assert ticking.cli("verify")["ok"], "nothing says that an image of theirs is awaited"
+    gallery.release()
+    advance(ticking, 2 * HOUR_SECONDS)
+    await_rows(ticking, before + 2, "all to go but that their numbers were given")
+    assert shop.client.get(logo).status == 200
+    assert ticking.cli("verify")["ok"]
+
+
 def test_creations_that_race_with_removals_are_whole(shop, ticking, gallery):
     """Passes of one image come and go all the time: whichever is issued has its image."""
     names = [new_id("race") for _ in range(3)]

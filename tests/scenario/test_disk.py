@@ -16,7 +16,7 @@ from hooks import hook_path, subscribe
 from rewards import offer, reward_path
 from rules import delete_rule, put_rule
 from scans import list_scans, scan
-from shop import Shop, path_of
+from shop import Shop, path_of, template_file
 
 pytestmark = pytest.mark.plain
 
@@ -137,6 +137,7 @@ class Disposable:
         self.reward, self.hook, self.rule = offer(shop)["slug"], subscribe(shop)["id"], put_rule(shop)
         pass_id = shop.create()["id"]
         self.scan = scan(shop, pass_id)["id"]
+        self.template = shop.put_template(template_file("none"))
         self.notification = shop.service.cli("notification", "schedule", shop.account, "--pass", pass_id, "--message", "x",
                                              "--at", "2100-01-01T00:00:00Z")["id"]
         shop.service.cli("reader", "put", shop.account, "--id", "till", "--name", "Till")
@@ -147,7 +148,7 @@ class Disposable:
         self.shop.client.delete(hook_path(self.hook)).is_empty(204)
         delete_rule(self.shop, self.rule)
         assert self.shop.service.cli("notification", "cancel", self.shop.account, self.notification) == {}
-        for noun, thing in (("scan", self.scan), ("audience", self.audience), ("reader", "till")):
+        for noun, thing in (("scan", self.scan), ("audience", self.audience), ("reader", "till"), ("template", self.template)):
             assert self.shop.service.cli(noun, "delete", self.shop.account, thing) == {}
         assert list_scans(self.shop)[0] == []
 

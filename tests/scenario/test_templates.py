@@ -3,6 +3,8 @@ import json
 
 import pytest
 from harness import CliError
+from rules import delete_rule, put_rule, rule_file
+from rules import refusal as rule_refusal
 from shop import COUNTER, FIELDS, path_of, template_file
 
 PATH = "/v1/pass-templates/accepted-fields"
@@ -196,3 +198,109 @@ def test_templates_of_no_account(service):
     with pytest.raises(CliError) as error:
         service.cli("template", "put", "acc_aaaaaaaaaaaaaaaa", "-", stdin=json.dumps(template_file()))
     assert error.value.code == "RESOURCE_NOT_FOUND"
+
+
+# Deleting
+
+def delete(shop, template):
+    return shop.service.cli("template", "delete", shop.account, template)
+
+
+def not_deleted(shop, template):
+    with pytest.raises(CliError) as error:
+        delete(shop, template)
+    return error.value.code
+
+
+def ids(shop):
+    return [one["pass_template_id"] for one in shop.service.cli("template", "list", shop.account)]
+
+
+def test_a_deleted_template_is_gone_for_good(own):
+    """The next oldest is the default one; an acknowledged deletion survives a kill; and no other gets the id."""
+    first = own.templates["balance"]
+    second, third = own.put_template(template_file("stamps")), own.put_template(template_file("none"))
+    own.set("--suspended", "on")
+    assert delete(own, first) == {}
+    own.service.expect_log("level=(warn|fatal)")
+    own.service.kill_child("shard")
+    own.set("--suspended", "off")
+    assert ids(own) == [second, third]
+    assert not_deleted(own, first) == "RESOURCE_NOT_FOUND"
+    assert own.client.get(PATH).json["pass_template_id"] == second
+    own.client.get(f"{PATH}?pass_template_id={first}").is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+    own.client.post("/v1/passes", {"pass_id": "a", "pass_template_id": first}).is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+    assert refused(own, template_file(pass_template_id=first)) == "PASS_TEMPLATE_NOT_FOUND"
+    assert refused_rule(own, first) == ("PASS_TEMPLATE_NOT_FOUND", "conditions.template_id")
+    assert own.create("ann")["loyalty_type"] == "stamps"
+    assert [one["id"] for one in own.list("?q=0")[0]] == ["ann"], "a search reads the templates of all passes"
+    assert delete(own, third) == {}
+    fourth = own.put_template(template_file("none"))
+    assert fourth not in (first, second, third)
+    assert ids(own) == [second, fourth]
+    assert own.service.cli("verify")["ok"] is True
+
+
+def refused_rule(shop, template):
+    error = rule_refusal(shop, rule_file(conditions={"template_id": template}))
+    return error.code, error.field
+
+
+def test_without_the_last_template_no_pass_is_made(shop):
+    assert delete(shop, shop.templates["balance"]) == {}
+    assert ids(shop) == []
+    shop.client.get(PATH).is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+    shop.client.post("/v1/passes", {"pass_id": "a"}).is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+    again = shop.put_template(template_file())
+    assert ids(shop) == [again]
+    shop.create("ann", visible={"name": "Ann"})
+
+
+def test_a_template_with_passes_stays(own):
+    """Whatever has become of them: they are shown by its fields."""
+    template = own.templates["balance"]
+    own.create("ann")
+    assert not_deleted(own, template) == "RESOURCE_CONFLICT"
+    own.delete("ann")
+    assert not_deleted(own, template) == "RESOURCE_CONFLICT"
+    own.service.cli("pass", "erase", own.account, "ann")
+    own.service.expect_log("level=(warn|fatal)")
+    own.service.kill_child("shard")
+    for _ in range(2):
+        assert not_deleted(own, template) == "RESOURCE_CONFLICT"
+    assert own.list("?include_deleted=1")[0][0]["loyalty_type"] == "balance"
+    assert own.service.cli("verify")["ok"] is True
+
+
+def test_a_template_that_a_rule_names_stays(shop):
+    named, other = shop.put_template(template_file("none")), shop.put_template(template_file("stamps"))
+    rules = [put_rule(shop, active=False, conditions={"template_id": template}) for template in (named, shop.templates["balance"])]
+    with pytest.raises(CliError) as error:
+        delete(shop, named)
+    assert error.value.code == "RESOURCE_CONFLICT" and rules[0] in error.value.message
+    assert delete(shop, other) == {}
+    delete_rule(shop, rules[0])
+    assert delete(shop, named) == {}
+    assert not_deleted(shop, shop.templates["balance"]) == "RESOURCE_CONFLICT"
+
+
+def test_what_is_no_template_to_delete(shop, new_shop):
+    other = new_shop("balance")
+    prefix = shop.templates["balance"].rsplit("_", 1)[0]
+    for nobody in (other.templates["balance"], f"{prefix}_2", f"{prefix}_0", f"{prefix}_70000", "x", "", "tpl_"):
+        assert not_deleted(shop, nobody) == "RESOURCE_NOT_FOUND", nobody
+    assert ids(other) == [other.templates["balance"]] and ids(shop) == [shop.templates["balance"]]
+    assert shop.service.run("template", "delete", shop.account).returncode == 2
+
+
+@pytest.mark.slow
+def test_deleting_one_makes_room_for_another(new_shop):
+    shop = new_shop()
+    made = [shop.put_template(template_file("none")) for _ in range(1000)]
+    for _ in range(2):
+        assert refused(shop, template_file("none")) == "RESOURCE_CONFLICT"
+        shop.put_template(template_file("none", pass_template_id=made[0], name="Replaced"))
+        assert delete(shop, made.pop()) == {}
+        made.append(shop.put_template(template_file("none")))
+        shop.put_template(template_file("none", pass_template_id=made[-1], name="Beyond a thousand"))
+    assert ids(shop) == made and len(set(made)) == 1000

@@ -5,12 +5,13 @@
 #include "store/keys.h"
 #include "store/ledger.h"
 #include "store/rule.h"
+#include "store/template_state.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-enum { ROUNDS = 400, RULES = 12, HOOKS = 9, KEYS = 8 };
+enum { ROUNDS = 400, RULES = 12, HOOKS = 9, KEYS = 8, TEMPLATES = 5 };
 
 static struct scratch          s;
 static struct account_cache    cache;
@@ -55,6 +56,13 @@ static void put_template(uint32_t number, const char *name)
 	if (number <= row.template_count) return;
 	row.template_count = number;
 	put_account(id);
+}
+
+static void drop_template(uint32_t number)
+{
+	struct row_key key = key_u32(id, number);
+	cr_assert_eq(write_del(&s.staged, TABLE_TEMPLATE, key_span(&key)), OK);
+	cr_assert_eq(template_state_put(s.view, id, number, TEMPLATE_DELETED), OK);
 }
 
 static void put_key(uint8_t tag, bool revoked)
@@ -119,10 +127,16 @@ TestSuite(account_cache, .init = begin, .fini = end);
 static void same_templates(const struct account *got, const struct account *want, struct view *view)
 {
 	const struct template *a, *b;
+	uint32_t               first, want_first;
 	cr_assert_eq(got->templates->count, want->templates->count);
+	cr_assert_eq(account_first_template(got, view, &first),
+	             account_first_template(want, view, &want_first));
+	cr_assert_eq(first, want_first);
 	for (uint32_t i = 1; i <= want->templates->count; i++) {
-		cr_assert_eq(account_template(got, view, i, &a), OK);
-		cr_assert_eq(account_template(want, view, i, &b), OK);
+		enum err err = account_template(want, view, i, &b);
+		cr_assert(err == OK || err == ERR_NOT_FOUND);
+		cr_assert_eq(account_template(got, view, i, &a), err);
+		if (err) continue;
 		cr_assert(span_equal(a->name, b->name) && a->loyalty == b->loyalty, "template %u", i);
 		cr_assert(a->counter == &a->fields[0] && a->field_count == b->field_count);
 		cr_assert(span_equal(a->fields[1].key, b->fields[1].key));
@@ -198,13 +212,26 @@ static unsigned below(unsigned bound)
 	return chance_below(&state, bound);
 }
 
+/* One that is there becomes another, or none; or there is one more. */
+static void change_template(const char *name)
+{
+	static bool is_gone[TEMPLATES + 1];
+	uint32_t    number = 1 + below(row.template_count < TEMPLATES ? row.template_count + 1 : TEMPLATES);
+	if (is_gone[number]) return;
+	is_gone[number] = number <= row.template_count && below(20) == 0;
+	if (is_gone[number])
+		drop_template(number);
+	else
+		put_template(number, name);
+}
+
 static void change_something(void)
 {
 	char    name[20];
 	uint8_t hook = (uint8_t)(1 + below(HOOKS)), rule = (uint8_t)(1 + below(RULES));
 	snprintf(name, sizeof name, "n%u", below(1000));
 	switch (below(8)) {
-	case 0: put_template(1 + below(row.template_count < 5 ? row.template_count + 1 : 5), name); break;
+	case 0: change_template(name); break;
 	case 1: put_key((uint8_t)(1 + below(KEYS)), below(2)); break;
 	case 2: put_hook(hook, below(2), 1 + below(50)); break;
 	case 3: drop_row(TABLE_SUBSCRIPTION, hook); break;
@@ -293,6 +320,39 @@ Test(account_cache, reads_a_template_when_it_is_first_asked_for)
 	cr_expect_gt(account_bytes(), 0);
 	cr_expect_eq(account_template(account, s.view, 2, &template), ERR_DAMAGED);
 	cr_expect_eq(account_template(account, s.view, 2, &template), ERR_DAMAGED, "and again");
+}
+
+Test(account_cache, knows_which_templates_were_deleted_and_which_is_the_oldest)
+{
+	const struct template *template;
+	uint32_t first;
+	cr_expect_eq(account_first_template(cached(id), s.view, &first), ERR_NOT_FOUND);
+	put_template(1, "one");
+	put_template(2, "two");
+	put_template(3, "three");
+	save();
+	struct account *before = account_share(cached(id));
+	cr_expect(!account_first_template(before, s.view, &first) && first == 1);
+	cr_assert_eq(account_template(before, s.view, 1, &template), OK);
+	drop_template(1);
+	save();
+	cr_expect_eq(account_template(cached(id), s.view, 1, &template), ERR_NOT_FOUND);
+	cr_expect(!account_first_template(cached(id), s.view, &first) && first == 2);
+	cr_expect_eq(account_template(before, s.view, 1, &template), OK, "who holds it has it still");
+	put_template(3, "another");
+	save();
+	cr_expect_eq(cached(id)->templates->first, 2, "it is known from before");
+	drop_template(3);
+	drop_template(2);
+	save();
+	cr_expect_eq(account_first_template(cached(id), s.view, &first), ERR_NOT_FOUND);
+	account_forget(&cache, id);
+	for (uint32_t number = 1; number <= 3; number++)
+		cr_expect_eq(account_template(cached(id), s.view, number, &template), ERR_NOT_FOUND);
+	put_template(4, "four");
+	save();
+	cr_expect(!account_first_template(cached(id), s.view, &first) && first == 4);
+	account_free(&before);
 }
 
 Test(account_cache, has_room_for_so_many_active_ones_and_finds_the_next_when_one_goes)

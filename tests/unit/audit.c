@@ -3,6 +3,7 @@
 #include "tests/unit/audit_look.h"
 
 #include "store/db_inside.h"
+#include "store/template_state.h"
 
 enum { AT_STATUS = 24, AT_FLAGS = 64, AT_TEMPLATE = 104, AT_BALANCE = 344, AT_HEAD = 1624 };
 
@@ -16,10 +17,10 @@ Test(audit, finds_nothing_wrong_with_a_sound_shop_and_counts_what_is_there)
 	cr_expect_eq(audit.passes, PASSES - 1);
 	cr_expect_eq(audit.ledger_rows, PASSES * (2 + DELTAS) + 1);
 	/* Bodies, ids and names; two more parts of the large body; its long text in three; texts, orders, statuses; hot rows, tally, accounts, keys,
-	 * templates, META, idempotency. */
+	 * templates and the use of one, META, idempotency. */
 	cr_expect_eq(audit.rows,
-	             audit.ledger_rows + 3 * PASSES + 2 + 3 + 2 + 2 + 1 + 2 + 1 + 2 + 2 + 2 + 2 + 8, "%llu",
-	             (unsigned long long)audit.rows);
+	             audit.ledger_rows + 3 * PASSES + 2 + 3 + 2 + 2 + 1 + 2 + 1 + 2 + 2 + 2 + 1 + 2 + 8,
+	             "%llu", (unsigned long long)audit.rows);
 }
 
 Test(audit, finds_nothing_wrong_with_empty_tables)
@@ -282,6 +283,40 @@ static void break_template_text(void)
 {
 	put(TABLE_TEMPLATE, key_u32(account, 2), span_str("{\"name\":1}"));
 }
+static void put_state(uint32_t number, enum template_state state)
+{
+	must(!template_state_put(s.view, account, number, state));
+	scratch_save(&s);
+}
+static void break_template_deleted(void)
+{
+	put_state(2, TEMPLATE_DELETED);
+}
+static void break_template_of_passes(void)
+{
+	put_state(1, TEMPLATE_DELETED);
+	del(TABLE_TEMPLATE, key_u32(account, 1));
+}
+static void break_template_used(void)
+{
+	del(TABLE_TEMPLATE_STATE, key_u32(account, 1));
+}
+static void break_template_unused(void)
+{
+	put_state(2, TEMPLATE_USED);
+}
+static void break_template_state(void)
+{
+	put(TABLE_TEMPLATE_STATE, key_u32(account, 2), span_str("\3"));
+}
+static void break_template_state_more(void)
+{
+	put_state(3, TEMPLATE_DELETED);
+}
+static void break_template_count(void)
+{
+	put_account(other, TEMPLATES_MADE_MAX + 1);
+}
 static void break_key_size(void)
 {
 	put(TABLE_KEY, key_uuid(account, (struct uuid){{1}}), span_str("x"));
@@ -384,6 +419,13 @@ static const struct breakage breakages[] = {
     B(template_last, "table template, " ACCOUNT "template 2 is missing"),
     B(template_more, "table template, " ACCOUNT "template 3, but the account has 2"),
     B(template_text, "table template, " ACCOUNT "template 2 cannot be read"),
+    B(template_deleted, "table template, " ACCOUNT "template 2 was deleted, and is there"),
+    B(template_of_passes, "table hot, " ACCOUNT "pass 0: template 1 does not exist"),
+    B(template_used, "table template_state, " ACCOUNT "template 1 has passes, and is not used"),
+    B(template_unused, "table template_state, " ACCOUNT "template 2 is used by no pass"),
+    B(template_state, "table template_state, " ACCOUNT "a row of a wrong form, or of no template"),
+    B(template_state_more, "table template_state, " ACCOUNT "a row of a wrong form, or of no template"),
+    B(template_count, "more templates than it may have made"),
     B(key_size, "table key, " ACCOUNT "a row of a wrong size"),
     B(key_time, "table key, " ACCOUNT "a key with an impossible time"),
     B(key_key, "table key, " ACCOUNT "a row of a wrong size"),

@@ -108,7 +108,17 @@ enum err account_template(const struct account *account, struct view *view, uint
 			account_template_free(&made);
 	}
 	*template = &found->rules;
-	return OK;
+	return found->is_deleted ? ERR_NOT_FOUND : OK;
+}
+
+enum err account_first_template(const struct account *account, struct view *view, uint32_t *number)
+{
+	struct account_templates *templates = account->templates;
+	*number = atomic_load_explicit(&templates->first, memory_order_relaxed);
+	if (*number) return OK;
+	enum err err = account_template_first(view, account->id, number);
+	if (!err) atomic_store_explicit(&templates->first, *number, memory_order_relaxed);
+	return err;
 }
 
 /* What readers are lent ------------------------------------------------------------------------------------ */

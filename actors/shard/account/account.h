@@ -25,6 +25,7 @@ struct account_keys {
 
 struct account_template {
 	atomic_uint refs;
+	bool        is_deleted; /* all that there is of it */
 	size_t      bytes;
 	struct template rules;
 	uint8_t text[]; /* what the spans of `rules` point into */
@@ -33,7 +34,8 @@ struct account_template {
 /* Template n is of[n - 1]; NULL: not read yet. */
 struct account_templates {
 	atomic_uint                        refs;
-	uint32_t                           count;
+	uint32_t                           count; /* that were made, deleted ones too */
+	_Atomic uint32_t                   first; /* number of the oldest; 0: not known yet */
 	_Atomic(struct account_template *) of[];
 };
 
@@ -109,10 +111,14 @@ void                account_free(struct account **account); /* lets go; NULL: no
 /* The account's key of this hash; NULL: it has none. In time independent of the bytes. The writer's. */
 const struct uuid *account_key(const struct account *account, const uint8_t hash[32]);
 
-/* The template of this number, which must be one of the account's; it lives as long as the account is held. Read from `view` when
- * it is first asked for, by any thread whose view is of a moment of the account. Errors: ERR_DAMAGED (there is no row). */
+/* The template of this number, one that the account has made; it lives as long as the account is held. Read from `view` when
+ * it is first asked for, by any thread whose view is of a moment of the account. Errors: ERR_NOT_FOUND (it was deleted),
+ * ERR_DAMAGED (there is no row). */
 must_check enum err account_template(const struct account *account, struct view *view, uint32_t number,
                                      const struct template **template);
+/* The number of the oldest template that there is. May be a range read. Errors: ERR_NOT_FOUND: there is none. */
+must_check enum err account_first_template(const struct account *account, struct view *view,
+                                           uint32_t *number);
 
 /* Its rules, which only facts are held against, and what one says. The writer's. Range reads, likewise. */
 must_check enum err account_load_rules(struct view *view, struct account *account);

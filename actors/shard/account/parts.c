@@ -4,6 +4,7 @@
 
 #include "schemas/url.h"
 #include "store/keys.h"
+#include "store/template_state.h"
 
 #include <stdlib.h>
 
@@ -163,7 +164,10 @@ struct account_templates *account_templates_change(struct account_templates *bef
                                                    uint32_t number)
 {
 	struct account_templates *templates = account_templates_new(count);
-	for (uint32_t i = 0; templates && i < count && i < before->count; i++) {
+	if (!templates) return NULL;
+	uint32_t first = atomic_load_explicit(&before->first, memory_order_relaxed);
+	atomic_init(&templates->first, number == first ? 0 : first);
+	for (uint32_t i = 0; i < count && i < before->count; i++) {
 		struct account_template *same = atomic_load_explicit(&before->of[i], memory_order_acquire);
 		if (i + 1 == number) continue;
 		atomic_init(&templates->of[i], account_template_share(same));
@@ -222,6 +226,32 @@ static struct account_template *keep_template(struct template *rules)
 	return template;
 }
 
+/* One object stands for all that were deleted; it is never given back. */
+static struct account_template deleted = {.refs = 1, .is_deleted = true};
+
+static enum err find_deleted(struct view *view, struct account_id id, uint32_t number,
+                             struct account_template **out)
+{
+	enum template_state state;
+	enum err            err = template_state_get(view, id, number, &state);
+	if (err || state != TEMPLATE_DELETED) return err ? err : ERR_DAMAGED;
+	*out = account_template_share(&deleted);
+	return OK;
+}
+
+enum err account_template_first(struct view *view, struct account_id id, uint32_t *number)
+{
+	struct row_key  account = key_account(id);
+	struct buffer   room = {0};
+	struct view_row row;
+	enum err        err = view_whole_from(view, TABLE_TEMPLATE, key_span(&account), &room, &row);
+	if (!err && !key_has_prefix(row.key, key_span(&account))) err = ERR_NOT_FOUND;
+	if (!err && row.key.size != account.size + 4) err = ERR_DAMAGED;
+	if (!err) *number = get_be32(row.key.at + account.size);
+	buffer_free(&room);
+	return err;
+}
+
 enum err account_template_load(struct view *view, struct account_id id, uint32_t number,
                                struct account_template **out)
 {
@@ -233,7 +263,8 @@ enum err account_template_load(struct view *view, struct account_id id, uint32_t
 	struct span       value;
 	enum err          err = view_get(view, TABLE_TEMPLATE, key_span(&key), &value);
 	*out = NULL;
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	if (err == ERR_NOT_FOUND) return find_deleted(view, id, number, out);
+	if (err) return err;
 	err = json_parse(value, &arena, &json);
 	if (err && err != ERR_NO_MEMORY) err = ERR_DAMAGED;
 	if (!err && template_read(json, &rules, &fault)) err = ERR_DAMAGED;

@@ -28,6 +28,7 @@ must_check enum err account_webhooks_load(struct view *view, struct account_id i
 must_check enum err account_rules_load(struct view *view, struct account_id id, struct account_rules **out);
 /* None is read yet. Errors: NULL: out of memory. */
 struct account_templates *account_templates_new(uint32_t count);
+must_check enum err       account_template_first(struct view *view, struct account_id id, uint32_t *number);
 must_check enum err       account_template_load(struct view *view, struct account_id id, uint32_t number,
                                                 struct account_template **out);
 

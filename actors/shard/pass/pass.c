@@ -53,7 +53,8 @@ enum err pass_template(const struct request *request, const struct hot *pass,
 {
 	const struct account *account = request->account;
 	if (pass->template == 0 || pass->template > account->templates->count) return ERR_DAMAGED;
-	return account_template(account, request->view, pass->template, template);
+	enum err err = account_template(account, request->view, pass->template, template);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* while it has passes it is not deleted */
 }
 
 enum err pass_body(struct request *request, const struct hot_at *pass, struct body *body)

@@ -69,6 +69,7 @@ static enum err templates_begin(struct request *request, const struct columns *c
 		if (!counts[i]) continue;
 		err = account_template(account, request->view, i, &template);
 		counts[i] = !err && template->counter;
+		if (err == ERR_NOT_FOUND) err = OK; /* it was deleted, and has no pass */
 	}
 	counters->templates = count;
 	counters->counts = counts;

@@ -54,6 +54,19 @@ enum err rules_name_slug(const struct request *request, struct span slug, bool *
 	return err;
 }
 
+enum err rules_name_template(const struct request *request, uint32_t number, struct uuid *rule, bool *named)
+{
+	const struct account_rules *rules;
+	enum err                    err = load_rules(request, &rules);
+	*named = false;
+	for (unsigned i = 0; !err && i < rules->count && !*named; i++) {
+		if ((err = account_rule_read(rules->of[i]))) break;
+		*named = rules->of[i]->template == number;
+		*rule = rules->of[i]->id;
+	}
+	return err;
+}
+
 /* Which rules --------------------------------------------------------------------------------------------- */
 
 /* A pass without loyalty has no balance, so it never has enough. */

@@ -28,5 +28,9 @@ must_check enum err event_occurred(struct request *request, const struct rules_p
 /* Does a rule of the request's account, active or not, assign the reward? Range reads, likewise. */
 must_check enum err rules_name_slug(const struct request *request, struct span slug, bool *named);
 
+/* Does a rule of the account, active or not, ask for that template? `*rule`: the oldest that does. Range reads, likewise. */
+must_check enum err rules_name_template(const struct request *request, uint32_t number, struct uuid *rule,
+                                        bool *named);
+
 /* Reads the id that a command names. Errors: ERR_RESOURCE_NOT_FOUND, for what is no id too. */
 must_check enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row);

@@ -1,14 +1,20 @@
 /* Which template a request means. */
 #include "actors/shard/command.h"
 
-enum err choose_template(const struct request *request, const msgpack_object *arg, uint32_t *number)
+static enum err find(const struct request *request, struct span id, uint32_t *number)
 {
 	struct account_id owner;
-	*number = 1;
-	if (arg_present(arg)) {
-		if (!template_id_read(arg_span(arg), &owner, number)) return ERR_PASS_TEMPLATE_NOT_FOUND;
-		if (memcmp(owner.b, request->account->id.b, sizeof owner.b)) return ERR_UNAUTHORIZED;
-	}
-	return *number >= 1 && *number <= request->account->templates->count ? OK
-	                                                                     : ERR_PASS_TEMPLATE_NOT_FOUND;
+	const struct template *template;
+	const struct account *account = request->account;
+	if (!template_id_read(id, &owner, number)) return ERR_NOT_FOUND;
+	if (memcmp(owner.b, account->id.b, sizeof owner.b)) return ERR_UNAUTHORIZED;
+	if (*number < 1 || *number > account->templates->count) return ERR_NOT_FOUND;
+	return account_template(account, request->view, *number, &template);
+}
+
+enum err choose_template(const struct request *request, const msgpack_object *arg, uint32_t *number)
+{
+	enum err err = arg_present(arg) ? find(request, arg_span(arg), number)
+	                                : account_first_template(request->account, request->view, number);
+	return err == ERR_NOT_FOUND ? ERR_PASS_TEMPLATE_NOT_FOUND : err;
 }

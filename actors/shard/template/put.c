@@ -7,12 +7,27 @@
 #include "store/image_use.h"
 #include "store/issuing.h"
 #include "store/keys.h"
+#include "store/template_state.h"
 
 /* The number that the file's own id names; one past the last when it has none. */
 static enum err choose_number(const struct request *request, const msgpack_object *id, uint32_t *number)
 {
 	*number = request->account->templates->count + 1;
 	return id ? choose_template(request, id, number) : OK;
+}
+
+/* Is there room for a new one? Only an account that has made many can be full. */
+static enum err check_room(struct request *request, struct outcome *outcome)
+{
+	uint32_t made = request->account->templates->count, deleted;
+	if (made < TEMPLATES_PER_ACCOUNT_MAX) return OK;
+	enum err err = template_count_deleted(request->view, request->account->id, &deleted);
+	if (err) return err;
+	if (made - deleted >= TEMPLATES_PER_ACCOUNT_MAX)
+		return refuse(outcome, REASON_OF_ALL(TEMPLATES_FULL, .most = TEMPLATES_PER_ACCOUNT_MAX));
+	return made < TEMPLATES_MADE_MAX
+	           ? OK
+	           : refuse(outcome, REASON_OF_ALL(TEMPLATES_MADE, .most = TEMPLATES_MADE_MAX));
 }
 
 static enum err store_template(struct request *request, uint32_t number, struct span text)
@@ -91,8 +106,7 @@ enum err on_TEMPLATE_PUT(struct request *request, struct outcome *outcome)
 	if (err) return err;
 	if ((err = choose_number(request, file->id, &number)))
 		return blame_id(outcome, err, "pass_template_id", CAUSE_TEMPLATE_UNKNOWN, arg_span(file->id));
-	if (number > TEMPLATES_PER_ACCOUNT_MAX)
-		return refuse(outcome, REASON_OF_ALL(TEMPLATES_FULL, .most = TEMPLATES_PER_ACCOUNT_MAX));
+	if (!file->id && (err = check_room(request, outcome))) return err;
 	if (template_read(file->json, &rules, &file->fault)) return operator_file_blame(outcome, file);
 	if ((err = find_before(request, number, &rules, &before, outcome))) return err;
 	if ((err = want_images(request, number, before, &rules))) return err;

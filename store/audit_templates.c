@@ -1,0 +1,113 @@
+/* The templates of one account: each number that was given belongs to a template that can be read, or to one that was deleted;
+ * and those that passes were made of, no others, are noted as used. */
+#include "store/auditor.h"
+
+#include "schemas/bytes.h"
+#include "schemas/template.h"
+#include "store/template_state.h"
+
+#include <stdlib.h>
+
+enum { NUMBER_REST = 4 };
+
+bool audit_has_template(const struct auditor *auditor, uint32_t number)
+{
+	return number >= 1 && number <= auditor->template_count && auditor->templates[number].is_there;
+}
+
+static bool is_template(struct auditor *auditor, struct span text, struct arena *arena)
+{
+	static struct template template; /* large; an audit runs on one thread of a process */
+	struct file_fault fault;
+	struct json      *json;
+	if (json_parse(text, arena, &json) || template_read(json, &template, &fault)) return false;
+	auditor->url_sum += audit_url_sum(template.logo) + audit_url_sum(template.banner);
+	buffer_append(&auditor->name_fields, template.name_field.at, template.name_field.size);
+	return true;
+}
+
+/* Every number below `end` has its place among the fields that passes are named by. */
+static void pass_over(struct auditor *auditor, uint32_t *next, uint32_t end)
+{
+	for (; *next < end; ++*next)
+		buffer_byte(&auditor->name_fields, 0);
+}
+
+static enum err audit_texts(struct auditor *auditor)
+{
+	struct audit_rows  rows = {.table = TABLE_TEMPLATE};
+	struct audit_whole found;
+	struct arena       arena = {0};
+	uint32_t           next = 1;
+	enum err           err;
+	while (!(err = audit_whole(auditor, &rows, &found))) {
+		if (!found.whole) continue;
+		if (found.number == 0 || found.number > auditor->template_count) {
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u, but the account has %u",
+			            found.number, auditor->template_count);
+			continue;
+		}
+		pass_over(auditor, &next, found.number);
+		auditor->templates[found.number].is_there = true;
+		if (!is_template(auditor, found.value, &arena))
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u cannot be read", found.number);
+		pass_over(auditor, &next, found.number + 1);
+		arena_reset(&arena);
+	}
+	arena_free(&arena);
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+static enum err audit_states(struct auditor *auditor)
+{
+	struct audit_rows   rows = {.table = TABLE_TEMPLATE_STATE};
+	enum template_state state;
+	enum err            err;
+	while (!(err = audit_row(auditor, &rows))) {
+		uint32_t number = rows.rest.size == NUMBER_REST ? get_be32(rows.rest.at) : 0;
+		if (!number || number > auditor->template_count || template_state_read(rows.value, &state)) {
+			audit_fault(auditor, TABLE_TEMPLATE_STATE,
+			            "a row of a wrong form, or of no template");
+			continue;
+		}
+		auditor->templates[number].is_used = state == TEMPLATE_USED;
+		auditor->templates[number].is_deleted = state == TEMPLATE_DELETED;
+	}
+	return err == ERR_NOT_FOUND ? OK : err;
+}
+
+enum err audit_templates(struct auditor *auditor)
+{
+	free(auditor->templates);
+	if (auditor->template_count > TEMPLATES_MADE_MAX) {
+		audit_fault(auditor, TABLE_ACCOUNT, "more templates than it may have made");
+		auditor->template_count = TEMPLATES_MADE_MAX;
+	}
+	auditor->templates = calloc((size_t)auditor->template_count + 1, sizeof *auditor->templates);
+	if (!auditor->templates) return ERR_NO_MEMORY;
+	buffer_clear(&auditor->name_fields);
+	auditor->url_sum = 0;
+	enum err err = audit_texts(auditor);
+	if (err || (err = audit_states(auditor))) return err;
+	for (uint32_t number = 1; number <= auditor->template_count; number++) {
+		const struct template_seen *seen = &auditor->templates[number];
+		if (!seen->is_there && !seen->is_deleted)
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", number);
+		if (seen->is_there && seen->is_deleted)
+			audit_fault(auditor, TABLE_TEMPLATE, "template %u was deleted, and is there", number);
+	}
+	return OK;
+}
+
+enum err audit_template_uses(struct auditor *auditor)
+{
+	for (uint32_t number = 1; number <= auditor->template_count; number++) {
+		const struct template_seen *seen = &auditor->templates[number];
+		if (seen->has_passes && !seen->is_used)
+			audit_fault(auditor, TABLE_TEMPLATE_STATE, "template %u has passes, and is not used",
+			            number);
+		if (!seen->has_passes && seen->is_used)
+			audit_fault(auditor, TABLE_TEMPLATE_STATE, "template %u is used by no pass", number);
+	}
+	return OK;
+}

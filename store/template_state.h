@@ -1,0 +1,19 @@
+#pragma once
+#include "schemas/ids.h"
+#include "store/view.h"
+
+/* What has become of templates, by their number in the account. TEMPLATE_STATE row: account | number u32 -> state u8; there is
+ * none of a template that no pass was made of yet. Passes are never removed, deleted ones neither, so a template that is used
+ * stays so. The number of a deleted template is not given again. Rows are put, never deleted or patched. Errors: as view.h. */
+enum template_state { TEMPLATE_UNUSED = 0, TEMPLATE_USED = 1, TEMPLATE_DELETED = 2 };
+
+must_check enum err template_state_get(struct view *view, struct account_id account, uint32_t number,
+                                       enum template_state *state);
+must_check enum err template_state_put(struct view *view, struct account_id account, uint32_t number,
+                                       enum template_state state);
+
+/* How many of the account's templates were deleted. A range read. */
+must_check enum err template_count_deleted(struct view *view, struct account_id account, uint32_t *count);
+
+/* A stored value, USED or DELETED. Errors: ERR_DAMAGED. */
+must_check enum err template_state_read(struct span value, enum template_state *state);
