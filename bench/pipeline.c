@@ -58,7 +58,7 @@ static void stop_unless(bool good, const char *what)
 
 /* ---- the process that keeps ---- */
 
-struct keeper {
+struct snapshotter {
 	void *socket;
 	int   journal;
 	off_t at;
@@ -66,29 +66,31 @@ struct keeper {
 	char  replies[CALLS_MAX * GET_REPLY_BYTES];
 };
 
-static void journal_open(struct keeper *keeper, const char *path)
+static void journal_open(struct snapshotter *snapshotter, const char *path)
 {
 	static const char zeros[MIB];
 
-	keeper->journal = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	stop_unless(keeper->journal >= 0, path);
+	snapshotter->journal = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	stop_unless(snapshotter->journal >= 0, path);
 	for (off_t at = 0; at < JOURNAL_BYTES; at += MIB)
-		stop_unless(pwrite(keeper->journal, zeros, MIB, at) == MIB, path);
-	stop_unless(fsync(keeper->journal) == 0, path);
+		stop_unless(pwrite(snapshotter->journal, zeros, MIB, at) == MIB, path);
+	stop_unless(fsync(snapshotter->journal) == 0, path);
 }
 
-static void save(struct keeper *keeper, size_t bytes)
+static void save(struct snapshotter *snapshotter, size_t bytes)
 {
 	size_t whole = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 
-	if (keeper->at + (off_t)whole > JOURNAL_BYTES) keeper->at = 0;
-	stop_unless(pwrite(keeper->journal, keeper->record, whole, keeper->at) == (ssize_t)whole, "pwrite");
-	stop_unless(fdatasync(keeper->journal) == 0, "fdatasync");
-	keeper->at += (off_t)whole;
+	if (snapshotter->at + (off_t)whole > JOURNAL_BYTES) snapshotter->at = 0;
+	stop_unless(pwrite(snapshotter->journal, snapshotter->record, whole, snapshotter->at) ==
+	                (ssize_t)whole,
+	            "pwrite");
+	stop_unless(fdatasync(snapshotter->journal) == 0, "fdatasync");
+	snapshotter->at += (off_t)whole;
 }
 
 /* Sees to one message's calls: their answers are put behind *reply_bytes, their records behind *record_bytes. */
-static void take(struct keeper *keeper, const char *calls, size_t bytes, size_t *reply_bytes,
+static void take(struct snapshotter *snapshotter, const char *calls, size_t bytes, size_t *reply_bytes,
                  size_t *record_bytes)
 {
 	struct head head;
@@ -96,49 +98,49 @@ static void take(struct keeper *keeper, const char *calls, size_t bytes, size_t 
 	for (size_t at = 0; at + CALL_BYTES <= bytes; at += CALL_BYTES) {
 		memcpy(&head, calls + at, sizeof(head));
 		if (head.is_post) {
-			memcpy(keeper->record + *record_bytes, calls + at, CALL_BYTES);
+			memcpy(snapshotter->record + *record_bytes, calls + at, CALL_BYTES);
 			*record_bytes += RECORD_BYTES;
 		}
-		memcpy(keeper->replies + *reply_bytes, &head, sizeof(head));
+		memcpy(snapshotter->replies + *reply_bytes, &head, sizeof(head));
 		*reply_bytes += head.is_post ? POST_REPLY_BYTES : GET_REPLY_BYTES;
 	}
 }
 
 /* Sleeps until a message comes, and takes all that are there; *to gets who asked. */
-static void keep_once(struct keeper *keeper)
+static void keep_once(struct snapshotter *snapshotter)
 {
 	zmq_msg_t to, from, calls, replies;
 	size_t    reply_bytes = 0, record_bytes = 0;
 
 	zmq_msg_init(&to);
-	stop_unless(zmq_msg_recv(&to, keeper->socket, 0) >= 0, "zmq_msg_recv");
+	stop_unless(zmq_msg_recv(&to, snapshotter->socket, 0) >= 0, "zmq_msg_recv");
 	zmq_msg_init(&from);
 	do {
 		zmq_msg_init(&calls);
-		stop_unless(zmq_msg_recv(&calls, keeper->socket, 0) >= 0, "zmq_msg_recv");
-		take(keeper, zmq_msg_data(&calls), zmq_msg_size(&calls), &reply_bytes, &record_bytes);
+		stop_unless(zmq_msg_recv(&calls, snapshotter->socket, 0) >= 0, "zmq_msg_recv");
+		take(snapshotter, zmq_msg_data(&calls), zmq_msg_size(&calls), &reply_bytes, &record_bytes);
 		zmq_msg_close(&calls);
-	} while (zmq_msg_recv(&from, keeper->socket, ZMQ_DONTWAIT) >= 0);
+	} while (zmq_msg_recv(&from, snapshotter->socket, ZMQ_DONTWAIT) >= 0);
 	zmq_msg_close(&from);
-	if (record_bytes) save(keeper, record_bytes);
+	if (record_bytes) save(snapshotter, record_bytes);
 	stop_unless(zmq_msg_init_size(&replies, reply_bytes) == 0, "zmq_msg_init_size");
-	memcpy(zmq_msg_data(&replies), keeper->replies, reply_bytes);
-	stop_unless(zmq_msg_send(&to, keeper->socket, ZMQ_SNDMORE) >= 0, "zmq_msg_send");
-	stop_unless(zmq_msg_send(&replies, keeper->socket, 0) >= 0, "zmq_msg_send");
+	memcpy(zmq_msg_data(&replies), snapshotter->replies, reply_bytes);
+	stop_unless(zmq_msg_send(&to, snapshotter->socket, ZMQ_SNDMORE) >= 0, "zmq_msg_send");
+	stop_unless(zmq_msg_send(&replies, snapshotter->socket, 0) >= 0, "zmq_msg_send");
 }
 
-static void keep_at(struct keeper *keeper, void *context, const char *endpoint, const char *path)
+static void keep_at(struct snapshotter *snapshotter, void *context, const char *endpoint, const char *path)
 {
-	journal_open(keeper, path);
-	keeper->socket = zmq_socket(context, ZMQ_ROUTER);
-	stop_unless(keeper->socket && zmq_bind(keeper->socket, endpoint) == 0, "zmq_bind");
+	journal_open(snapshotter, path);
+	snapshotter->socket = zmq_socket(context, ZMQ_ROUTER);
+	stop_unless(snapshotter->socket && zmq_bind(snapshotter->socket, endpoint) == 0, "zmq_bind");
 }
 
-static void *keep(void *keeper) __attribute__((noreturn));
-static void *keep(void *keeper)
+static void *keep(void *snapshotter) __attribute__((noreturn));
+static void *keep(void *snapshotter)
 {
 	for (;;)
-		keep_once(keeper);
+		keep_once(snapshotter);
 }
 
 /* ---- the process that speaks HTTP ---- */
@@ -252,14 +254,14 @@ static void end(int signal_number)
 	_exit(1);
 }
 
-static struct keeper keeper; /* the child's, or the thread's */
+static struct snapshotter snapshotter; /* the child's, or the thread's */
 
 static void begin_thread(void *context, const char *endpoint, const char *path)
 {
 	pthread_t thread;
 
-	keep_at(&keeper, context, endpoint, path);
-	stop_unless(pthread_create(&thread, NULL, keep, &keeper) == 0, "pthread_create");
+	keep_at(&snapshotter, context, endpoint, path);
+	stop_unless(pthread_create(&thread, NULL, keep, &snapshotter) == 0, "pthread_create");
 }
 
 /* Before this process has a context: ZeroMQ's threads do not go along. It listens when this returns. */
@@ -273,9 +275,9 @@ static void begin_process(const char *endpoint, const char *path)
 	stop_unless(child >= 0, "fork");
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		keep_at(&keeper, zmq_ctx_new(), endpoint, path);
+		keep_at(&snapshotter, zmq_ctx_new(), endpoint, path);
 		stop_unless(write(ready[1], "", 1) == 1, "write");
-		keep(&keeper);
+		keep(&snapshotter);
 	}
 	stop_unless(read(ready[0], &byte, 1) == 1, "read");
 	close(ready[0]);

@@ -174,7 +174,7 @@ void answer_forget(struct exchange *exchange)
 	exchange->parts.size = exchange->parts_bytes = 0;
 }
 
-static enum err keep_part(struct exchange *exchange, struct span part)
+static enum err maintenance_part(struct exchange *exchange, struct span part)
 {
 	enum err err = connection_charge_answer(exchange->connection, part.size);
 	if (err) return err;
@@ -207,7 +207,7 @@ void answer_keep(struct exchange *exchange, const struct reply *reply)
 	buffer_clear(body);
 	enum err err = json_render(reply->payload, body);
 	if (!err && body->failed) err = ERR_NO_MEMORY;
-	if (!err) err = keep_part(exchange, buffer_span(body));
+	if (!err) err = maintenance_part(exchange, buffer_span(body));
 	exchange->has_begun = !err;
 	exchange->begun_replayed = reply->flags & REPLY_REPLAYED;
 	if (!err) return;
@@ -242,7 +242,7 @@ static enum err add_part(struct exchange *exchange, const msgpack_object *items,
 	if (last) buffer_text(body, envelope->after);
 	if (body->failed) return ERR_NO_MEMORY;
 	if (body->size == 0) return OK; /* h2o takes an empty piece for one it has yet to write */
-	return keep_part(exchange, buffer_span(body));
+	return maintenance_part(exchange, buffer_span(body));
 }
 
 /* The last part is [items, total, has_more]. A list in an object is told whole, and needs no counts. */

@@ -21,20 +21,20 @@ enum { ROW_MARKS = 4096 };
 static const uint64_t WALK_BYTES_MAX = UINT64_C(1) << 30;
 
 struct store {
-	struct db         *db;
-	struct journal    *journal;
-	struct caretaker  *caretaker;
-	struct keeper     *keeper;
-	struct journal_dir dir;
-	int                db_fd, place_fd;
-	wall_us            now; /* of the newest record submitted */
-	uint64_t           committed_seq;
-	uint64_t           commits;
-	bool               broken;  /* tables and journal differ: nothing may be committed any more */
-	bool               damaged; /* the tables, as a write has found */
-	uint64_t           bytes;   /* of records since the last commit */
-	unsigned           rows; /* different ones written since the last commit: about as many dirty pages */
-	uint64_t           touched[ROW_MARKS / 64]; /* a bit a row, by hash */
+	struct db          *db;
+	struct journal     *journal;
+	struct caretaker   *caretaker;
+	struct snapshotter *snapshotter;
+	struct journal_dir  dir;
+	int                 db_fd, place_fd;
+	wall_us             now; /* of the newest record submitted */
+	uint64_t            committed_seq;
+	uint64_t            commits;
+	bool                broken;  /* tables and journal differ: nothing may be committed any more */
+	bool                damaged; /* the tables, as a write has found */
+	uint64_t            bytes;   /* of records since the last commit */
+	unsigned rows; /* different ones written since the last commit: about as many dirty pages */
+	uint64_t touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
 
 /* Looks at all that the tables hold, unless that would take too long. ERR_DAMAGED: faults->texts[0] says where. */
@@ -111,7 +111,7 @@ static enum err open_tables(struct store *store, const struct store_place *place
 static enum err open_helpers(struct store *store, const struct store_place *place)
 {
 	enum err err = caretaker_open(store->db, store->db_fd, &store->caretaker);
-	return err ? err : keeper_open(place, &store->dir, store->db, &store->keeper);
+	return err ? err : snapshotter_open(place, &store->dir, store->db, &store->snapshotter);
 }
 
 static void plan_dir(struct store *store, const struct store_place *place)
@@ -226,8 +226,8 @@ void store_close(struct store **store_p)
 {
 	struct store *store = *store_p;
 	if (!store) return;
-	bool is_blamed = store->keeper && keeper_found_damage(store->keeper);
-	keeper_close(&store->keeper);
+	bool is_blamed = store->snapshotter && snapshotter_found_damage(store->snapshotter);
+	snapshotter_close(&store->snapshotter);
 	if (caretaker_close(&store->caretaker)) is_blamed = true;
 	if (is_blamed)
 		trust_withdraw(store->place_fd);
@@ -240,9 +240,9 @@ void store_close(struct store **store_p)
 	*store_p = NULL;
 }
 
-struct keeper *store_keeper(struct store *store)
+struct snapshotter *store_keeper(struct store *store)
 {
-	return store->keeper;
+	return store->snapshotter;
 }
 
 bool store_blames_tables(const struct store *store, enum err err)

@@ -2,7 +2,7 @@
 #include "schemas/clock.h"
 #include "schemas/histogram.h"
 #include "store/caretaker.h"
-#include "store/keeper.h"
+#include "store/snapshotter.h"
 #include "store/trust.h"
 #include "store/view.h"
 
@@ -21,10 +21,10 @@ struct store_place {
 	bool     may_format; /* an empty place may be made into a store; otherwise it is damage */
 	bool     restored;   /* from a backup: a snapshot has to be there, and there may be no journal yet */
 	uint64_t segment_bytes, map_bytes;
-	uint64_t snapshot_after_bytes; /* of journal; 0: by the rule of keeper.h */
-	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of keeper.h */
+	uint64_t snapshot_after_bytes; /* of journal; 0: by the rule of snapshotter.h */
+	uint64_t snapshot_bytes_per_s; /* its rate; 0: by the rule of snapshotter.h */
 	int64_t
-	    forget_after_s; /* between snapshots after an erasure; 0: by the rule of keeper.h; below: none */
+	    forget_after_s; /* between snapshots after an erasure; 0: by the rule of snapshotter.h; below: none */
 	int64_t quick_sync_us; /* as in struct journal_dir */
 	/* Asked when nothing that was found keeps the store from opening, before anything is changed: an error ends it. It
 	 * may be asked again, and then has to say the same. NULL: nobody. */
@@ -73,7 +73,7 @@ bool     store_is_quick(const struct store *store); /* records have arrived when
 uint64_t store_decided_seq(const struct store *store);
 uint64_t store_durable_seq(const struct store *store);
 
-struct keeper *store_keeper(struct store *store); /* snapshots, backups, verification */
+struct snapshotter *store_keeper(struct store *store); /* snapshots, backups, verification */
 
 /* Is nothing to be decided for the moment? It ends by itself, with store_fd() or within a second. */
 bool store_must_wait(const struct store *store);

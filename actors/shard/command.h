@@ -43,7 +43,7 @@ struct shard_facts {
 	uint32_t             idempotency_keys;              /* kept per account */
 	struct address_rules url_rules; /* the operator's exceptions to what a URL may name */
 
-	struct keeper *keeper; /* the store's, as long as it is open */
+	struct snapshotter *snapshotter; /* the store's, as long as it is open */
 
 	enum trust tables_found; /* as they were at the start */
 	bool       tables_rebuilt;

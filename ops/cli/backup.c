@@ -5,7 +5,7 @@
 #include "schemas/backup.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
-#include "ops/cli/keep.h"
+#include "ops/cli/maintenance.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * snapshot made for it; of a directory that is not served, a process for each shard looks at all of its files. The answer
  * is printed either way; with faults the status is 1. */
 #include "actors/rt/datadir.h"
-#include "ops/cli/keep.h"
+#include "ops/cli/maintenance.h"
 #include "ops/cli/offline.h"
 #include "ops/cli/reach.h"
 #include "schemas/json.h"

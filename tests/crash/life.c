@@ -225,15 +225,15 @@ static void commit_if_idle(struct life *life)
 static void ask_for_snapshot(struct life *life)
 {
 	uint64_t number;
-	enum err err = keeper_ask(store_keeper(life->store), KEEP_SNAPSHOT, span_of(NULL, 0), &number);
+	enum err err = snapshotter_ask(store_keeper(life->store), KEEP_SNAPSHOT, span_of(NULL, 0), &number);
 	must(!err || err == ERR_RESOURCE_CONFLICT);
 }
 
 static void wait_for_snapshot(struct life *life)
 {
-	static struct keeper_state state;
+	static struct snapshotter_state state;
 	for (;;) {
-		keeper_state(store_keeper(life->store), &state);
+		snapshotter_state(store_keeper(life->store), &state);
 		if (!state.running) break;
 		usleep(200);
 	}

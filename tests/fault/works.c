@@ -8,7 +8,7 @@
 
 #include "schemas/bytes.h"
 #include "store/file.h"
-#include "store/keeper.h"
+#include "store/snapshotter.h"
 #include "store/walk.h"
 
 #include <fcntl.h>
@@ -180,7 +180,7 @@ static enum err write_rows(struct store *store, struct story *story, unsigned co
 	return err;
 }
 
-/* Jobs of the keeper ------------------------------------------------------------------------------------------ */
+/* Jobs of the snapshotter ------------------------------------------------------------------------------------------ */
 
 static bool says(struct story *story, const char *what, unsigned number)
 {
@@ -192,14 +192,14 @@ static bool says(struct story *story, const char *what, unsigned number)
 /* Asks for a job and waits for its end, while up to `rows` are written beside it. `to`: where a backup goes, else "". */
 static void run_job(struct store *store, enum keep what, const char *to, unsigned rows, struct story *story)
 {
-	struct keeper_state state = {.running = true};
-	uint64_t            number;
-	int64_t             end_ms = now_ms() + patience_ms(JOB_PATIENCE_MS);
-	story->err = keeper_ask(store_keeper(store), what, span_str(to), &number);
+	struct snapshotter_state state = {.running = true};
+	uint64_t                 number;
+	int64_t                  end_ms = now_ms() + patience_ms(JOB_PATIENCE_MS);
+	story->err = snapshotter_ask(store_keeper(store), what, span_str(to), &number);
 	while (!story->err && !story->stuck && state.running) {
 		if (rows && rows--) story->err = write_row(store, story);
 		usleep(JOB_LOOK_US);
-		keeper_state(store_keeper(store), &state);
+		snapshotter_state(store_keeper(store), &state);
 		if (now_ms() > end_ms) story->stuck = true;
 	}
 	story->job = state.err;

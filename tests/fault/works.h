@@ -28,7 +28,7 @@ struct story {
 	bool     fired;  /* some call was made to fail */
 	bool     opened; /* store_open() said OK */
 	enum err err;    /* the first error that the store told, or OK */
-	enum err job;    /* what the keeper told of its job, or OK */
+	enum err job;    /* what the snapshotter told of its job, or OK */
 	bool     half; /* a job left something half-made that counts, or that the next one does not remove */
 	bool     silent; /* an error of store_open() that came without a word */
 	bool     wrong;  /* a row was read that was never written so */

@@ -133,7 +133,7 @@ def test_a_stop_finishes_what_is_in_flight(new_service):
 
 
 def test_threads_of_the_background_stand_behind_the_others(service):
-    """For the processor: two that make lists and the keeper; whoever answers for the shard as a whole does not."""
+    """For the processor: two that make lists and the snapshotter; whoever answers for the shard as a whole does not."""
     stats = [stat.read_text().rpartition(")")[2].split() for stat in Path(f"/proc/{service.pid_of('shard')}/task").glob("*/stat")]
     nice = sorted(int(stat[16]) for stat in stats)
     assert nice.count(10) == 3 and nice.count(0) >= 5, nice

@@ -1,5 +1,5 @@
 /* Every thread of the store at its work at once: the writer decides and commits, the journal's threads sync and make
- * segments, the caretaker looks after the disk, the keeper makes, verifies and exports snapshots, and a reader reads.
+ * segments, the caretaker looks after the disk, the snapshotter makes, verifies and exports snapshots, and a reader reads.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer, which is what it is
  * for; on its own account it checks that a reader sees whole commands only, that what it keeps of a row stands as long as
  * the store says so, and that nothing is missing at the end. */
@@ -117,10 +117,10 @@ static void turn(uint32_t round)
 /* Asks for the next job when the last one is done; counts those that were. */
 static unsigned ask(unsigned jobs, const char *dir)
 {
-	static const enum keep kinds[] = {KEEP_SNAPSHOT, KEEP_VERIFY, KEEP_BACKUP};
-	struct keeper_state    state;
-	uint64_t               number;
-	keeper_state(store_keeper(store), &state);
+	static const enum keep   kinds[] = {KEEP_SNAPSHOT, KEEP_VERIFY, KEEP_BACKUP};
+	struct snapshotter_state state;
+	uint64_t                 number;
+	snapshotter_state(store_keeper(store), &state);
 	if (state.running) return jobs;
 	must(state.number == 0 || !state.err || state.what == KEEP_BACKUP);
 	if (kinds[jobs % 3] == KEEP_BACKUP) {
@@ -128,8 +128,8 @@ static unsigned ask(unsigned jobs, const char *dir)
 		place_make(&elsewhere);
 		must(realpath(elsewhere.path, (char *)(uintptr_t)dir));
 	}
-	must(!keeper_ask(store_keeper(store), kinds[jobs % 3],
-	                 span_str(kinds[jobs % 3] == KEEP_BACKUP ? dir : ""), &number));
+	must(!snapshotter_ask(store_keeper(store), kinds[jobs % 3],
+	                      span_str(kinds[jobs % 3] == KEEP_BACKUP ? dir : ""), &number));
 	return jobs + 1;
 }
 

@@ -23,9 +23,9 @@ Test(messages, every_message_of_a_shard_has_a_handler)
 Test(messages, what_moves_no_data_is_no_write)
 {
 	static const enum message reads[] = {MSG_AUTH,  MSG_PASS_GET, MSG_PASS_PAGE, MSG_HEARTBEAT,
-	                                     MSG_FETCH, MSG_REPORT,   MSG_STATUS,    MSG_KEEPING};
-	static const enum message scans[] = {MSG_PASS_LIST,    MSG_PASS_HISTORY, MSG_ACCOUNT_LIST,
-	                                     MSG_SHARD_STATUS, MSG_KEEP,         MSG_PASS_IMAGE};
+	                                     MSG_FETCH, MSG_REPORT,   MSG_STATUS,    MSG_MAINTENANCE_STATUS};
+	static const enum message scans[] = {MSG_PASS_LIST,    MSG_PASS_HISTORY,      MSG_ACCOUNT_LIST,
+	                                     MSG_SHARD_STATUS, MSG_MAINTENANCE_START, MSG_PASS_IMAGE};
 	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
 		cr_expect_eq(message_row(reads[i])->effect, EFFECT_READ, "%s", message_row(reads[i])->name);
 	for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
@@ -45,10 +45,10 @@ Test(messages, only_its_own_sender_may_send_a_message_of_the_house)
 Test(messages, the_operator_s_messages_are_closed_to_http)
 {
 	static const enum message own[] = {
-	    MSG_ACCOUNT_CREATE, MSG_ACCOUNT_SET, MSG_ACCOUNT_SHOW, MSG_ACCOUNT_LIST,
-	    MSG_KEY_CREATE,     MSG_KEY_LIST,    MSG_KEY_REVOKE,   MSG_TEMPLATE_PUT,
-	    MSG_TEMPLATE_LIST,  MSG_PASS_EVENT,  MSG_PASS_HISTORY, MSG_PASS_ERASE,
-	    MSG_PASS_EXPORT,    MSG_ISSUER_SET,  MSG_KEEP,         MSG_KEEPING};
+	    MSG_ACCOUNT_CREATE, MSG_ACCOUNT_SET, MSG_ACCOUNT_SHOW,      MSG_ACCOUNT_LIST,
+	    MSG_KEY_CREATE,     MSG_KEY_LIST,    MSG_KEY_REVOKE,        MSG_TEMPLATE_PUT,
+	    MSG_TEMPLATE_LIST,  MSG_PASS_EVENT,  MSG_PASS_HISTORY,      MSG_PASS_ERASE,
+	    MSG_PASS_EXPORT,    MSG_ISSUER_SET,  MSG_MAINTENANCE_START, MSG_MAINTENANCE_STATUS};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		cr_expect_eq(message_row(own[i])->senders, bit(ROLE_CLI), "%s", message_row(own[i])->name);
 }

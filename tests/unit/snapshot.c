@@ -29,28 +29,28 @@ static void open_small(void)
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 }
 
-static struct keeper_state done(void)
+static struct snapshotter_state done(void)
 {
-	struct keeper_state state;
+	struct snapshotter_state state;
 	for (int i = 0; i < patience_ms(20000); i++) {
-		keeper_state(store_keeper(store), &state);
+		snapshotter_state(store_keeper(store), &state);
 		if (!state.running) return state;
 		usleep(1000);
 	}
-	cr_assert_fail("the keeper does not come to an end");
+	cr_assert_fail("the snapshotter does not come to an end");
 	return state;
 }
 
-static struct keeper_state make(enum keep what, const char *dir)
+static struct snapshotter_state make(enum keep what, const char *dir)
 {
 	uint64_t number;
-	cr_assert_eq(keeper_ask(store_keeper(store), what, span_str(dir), &number), OK);
+	cr_assert_eq(snapshotter_ask(store_keeper(store), what, span_str(dir), &number), OK);
 	return done();
 }
 
 static struct snapshot snap(void)
 {
-	struct keeper_state state = make(KEEP_SNAPSHOT, "");
+	struct snapshotter_state state = make(KEEP_SNAPSHOT, "");
 	cr_assert_eq(state.err, OK, "code %d: %s", state.err, state.faults.texts[0]);
 	return state.made;
 }
@@ -107,9 +107,9 @@ Test(snapshot, two_are_kept_and_the_journal_back_to_the_older)
 		save_all(i);
 		made[i] = snap();
 	}
-	struct keeper_state state;
+	struct snapshotter_state state;
 	for (int i = 0; i < patience_ms(5000); i++) {
-		keeper_state(store_keeper(store), &state);
+		snapshotter_state(store_keeper(store), &state);
 		if (state.snapshot_seq == made[3].at.seq) break;
 		usleep(1000);
 	}
@@ -185,15 +185,15 @@ Test(snapshot, of_tables_that_change_is_of_one_record)
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	for (unsigned i = 0; i < 2 * MANY; i++)
 		write_some(&state);
-	struct keeper_state job;
-	unsigned            tries = 0;
+	struct snapshotter_state job;
+	unsigned                 tries = 0;
 	do { /* again, if the disk let us write hardly anything meanwhile */
 		first = store_durable_seq(store);
-		cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
-		job = (struct keeper_state){.running = true};
+		cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+		job = (struct snapshotter_state){.running = true};
 		while (job.running) {
 			write_some(&state);
-			keeper_state(store_keeper(store), &job);
+			snapshotter_state(store_keeper(store), &job);
 		}
 		cr_assert_eq(job.err, OK);
 	} while (job.made.at.seq <= first + 10 && ++tries < TRIES_MAX);
@@ -287,8 +287,8 @@ Test(snapshot, leaves_nothing_when_it_is_stopped)
 	at.snapshot_bytes_per_s = 100 << 10;
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	save_all(1);
-	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
-	cr_expect_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number),
+	cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+	cr_expect_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number),
 	             ERR_RESOURCE_CONFLICT);
 	store_close(&store);
 	cr_expect_neq(faccessat(place.fd, "snapshots/new", F_OK, 0), 0);
@@ -307,9 +307,9 @@ Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 	open_small();
 	save_all(1);
 	uint64_t number;
-	cr_expect_eq(keeper_ask(store_keeper(store), KEEP_BACKUP, span_str("relative"), &number),
+	cr_expect_eq(snapshotter_ask(store_keeper(store), KEEP_BACKUP, span_str("relative"), &number),
 	             ERR_INVALID_INPUT);
-	struct keeper_state state = make(KEEP_BACKUP, dir);
+	struct snapshotter_state state = make(KEEP_BACKUP, dir);
 	cr_assert_eq(state.err, OK, "code %d", state.err);
 	size_t size = file_read(&elsewhere, "data.mdb", &bytes);
 	cr_expect_eq(size, state.made.bytes);
@@ -338,7 +338,7 @@ Test(snapshot, left_unfinished_is_removed_and_strangers_are_left_alone)
 	cr_expect_neq(faccessat(place.fd, "snapshots/new", F_OK, 0), 0);
 	cr_expect_eq(faccessat(place.fd, "snapshots/README", F_OK, 0), 0);
 	cr_expect_eq(faccessat(place.fd, "snapshots/kept/data.mdb", F_OK, 0), 0);
-	struct keeper_state state = make(KEEP_VERIFY, "");
+	struct snapshotter_state state = make(KEEP_VERIFY, "");
 	cr_expect_eq(state.snapshots, 2);
 }
 
@@ -402,16 +402,16 @@ static void save_at(int64_t now, struct span name, int64_t value)
 
 static bool is_wanted(void)
 {
-	for (unsigned i = 0; i < 5000 && !keeper_wants_segment(store_keeper(store)); i++)
+	for (unsigned i = 0; i < 5000 && !snapshotter_wants_segment(store_keeper(store)); i++)
 		usleep(1000);
-	return keeper_wants_segment(store_keeper(store));
+	return snapshotter_wants_segment(store_keeper(store));
 }
 
-static struct keeper_state await_snapshots(unsigned count, uint64_t after_seq)
+static struct snapshotter_state await_snapshots(unsigned count, uint64_t after_seq)
 {
-	struct keeper_state state;
+	struct snapshotter_state state;
 	for (unsigned i = 0; i < 10000; i++) {
-		keeper_state(store_keeper(store), &state);
+		snapshotter_state(store_keeper(store), &state);
 		if (state.snapshots == count && state.snapshot_seq > after_seq) return state;
 		usleep(1000);
 	}
@@ -428,26 +428,26 @@ Test(snapshot, what_was_erased_is_forgotten)
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 	save_all(1);
 	uint64_t before = store_counters(store).seq;
-	usleep(1500000); /* the keeper has looked */
-	cr_expect(!keeper_wants_segment(store_keeper(store)), "nothing was erased");
+	usleep(1500000); /* the snapshotter has looked */
+	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "nothing was erased");
 	save_at(1000, span_str("erased"), 1000);
 	for (unsigned i = 0; i < 2; i++) {
 		cr_assert(is_wanted());
 		store_begin_segment(store);
 		save_at(1001 + i, span_str("segment_begun"), 1001 + i);
-		struct keeper_state state = await_snapshots(i + 1, before);
+		struct snapshotter_state state = await_snapshots(i + 1, before);
 		before = state.snapshot_seq;
 	}
-	struct keeper_state state = await_snapshots(2, before - 1);
+	struct snapshotter_state state = await_snapshots(2, before - 1);
 	for (unsigned i = 0; i < 5000 && state.journal_first_segment < 2; i++) {
 		usleep(1000);
-		keeper_state(store_keeper(store), &state);
+		snapshotter_state(store_keeper(store), &state);
 	}
 	cr_expect_geq(state.journal_first_segment, 2);
 	save_at(2000, span_str("segment_begun"), 2000);
 	usleep(1500000);
-	cr_expect(!keeper_wants_segment(store_keeper(store)), "it is forgotten");
-	keeper_state(store_keeper(store), &state);
+	cr_expect(!snapshotter_wants_segment(store_keeper(store)), "it is forgotten");
+	snapshotter_state(store_keeper(store), &state);
 	cr_expect_eq(state.snapshot_seq, before);
 	expect_all(1);
 }
@@ -459,7 +459,7 @@ Test(snapshot, an_erasure_waits_its_time)
 	uint64_t seq = snap().at.seq;
 	save_at(1000, span_str("erased"), 1000);
 	usleep(1500000);
-	struct keeper_state state;
-	keeper_state(store_keeper(store), &state);
-	cr_expect(!keeper_wants_segment(store_keeper(store)) && state.snapshot_seq == seq);
+	struct snapshotter_state state;
+	snapshotter_state(store_keeper(store), &state);
+	cr_expect(!snapshotter_wants_segment(store_keeper(store)) && state.snapshot_seq == seq);
 }

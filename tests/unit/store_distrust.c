@@ -2,7 +2,7 @@
 #include "tests/unit/shop.h"
 #include "tests/unit/patience.h"
 
-#include "store/keeper.h"
+#include "store/snapshotter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,15 +103,15 @@ Test(store_distrust, is_of_tables_that_a_write_found_damaged_whatever_the_error_
 
 static void expect_no_snapshot(void)
 {
-	struct keeper_state state = {.running = true};
-	uint64_t            number;
-	cr_assert_eq(keeper_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
+	struct snapshotter_state state = {.running = true};
+	uint64_t                 number;
+	cr_assert_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number), OK);
 	for (int i = 0; i < patience_ms(20000) && state.running; i++) {
 		usleep(1000);
-		keeper_state(store_keeper(store), &state);
+		snapshotter_state(store_keeper(store), &state);
 	}
 	cr_expect_eq(state.err, ERR_DAMAGED);
-	cr_expect(keeper_found_damage(store_keeper(store)));
+	cr_expect(snapshotter_found_damage(store_keeper(store)));
 }
 
 Test(store_distrust, is_of_tables_whose_pages_a_snapshot_cannot_read)

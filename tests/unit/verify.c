@@ -50,13 +50,13 @@ static void save_accounts(unsigned count)
 	cr_assert_eq(store_commit(store), OK);
 }
 
-static struct keeper_state keep(enum keep what)
+static struct snapshotter_state keep(enum keep what)
 {
-	struct keeper_state state;
-	uint64_t            number;
-	cr_assert_eq(keeper_ask(store_keeper(store), what, span_of(NULL, 0), &number), OK);
-	for (keeper_state(store_keeper(store), &state); state.running;
-	     keeper_state(store_keeper(store), &state))
+	struct snapshotter_state state;
+	uint64_t                 number;
+	cr_assert_eq(snapshotter_ask(store_keeper(store), what, span_of(NULL, 0), &number), OK);
+	for (snapshotter_state(store_keeper(store), &state); state.running;
+	     snapshotter_state(store_keeper(store), &state))
 		usleep(1000);
 	cr_assert_eq(state.err, OK, "%s", err_code(state.err));
 	return state;
@@ -480,7 +480,7 @@ Test(verify, keeps_no_snapshot_that_it_finds_faulty)
 	struct snapshot sound = snap();
 	shop_save(store, TABLE_STATUS, key_span(&key), span_str("of no account"));
 	cr_assert_eq(store_commit(store), OK);
-	struct keeper_state state = keep(KEEP_VERIFY);
+	struct snapshotter_state state = keep(KEEP_VERIFY);
 	cr_expect_gt(state.faults.count, 0);
 	cr_expect_gt(state.made.at.seq, sound.at.seq);
 	cr_expect_neq(snapshot_open_dir(place.fd, &state.made, &fd), OK);

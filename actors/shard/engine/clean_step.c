@@ -13,7 +13,7 @@ static enum err step(struct engine *engine)
 	return engine_decide_own(engine, &call, &outcome, &answer);
 }
 
-/* The keeper waits for a record in a segment of its own: this step is one, whatever else comes with it. */
+/* The snapshotter waits for a record in a segment of its own: this step is one, whatever else comes with it. */
 static enum err begin_segment(struct engine *engine)
 {
 	struct cleaning *cleaning = &engine->cleaning;
@@ -28,7 +28,7 @@ static enum err begin_segment(struct engine *engine)
 enum err engine_clean(struct engine *engine)
 {
 	struct cleaning *cleaning = &engine->cleaning;
-	bool             asked = keeper_wants_segment(engine->facts.keeper);
+	bool             asked = snapshotter_wants_segment(engine->facts.snapshotter);
 	if (store_room(engine->store) == ROOM_FOR_NOTHING) return OK;
 	if (asked && engine->now.v >= cleaning->segment_next.v) return begin_segment(engine);
 	if (engine->now.v < cleaning->next.v) return OK;

@@ -25,7 +25,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 {
 	bool paused;
 	engine->store = store;
-	engine->facts.keeper = store_keeper(store);
+	engine->facts.snapshotter = store_keeper(store);
 	engine->facts.sync_times = store_sync_times(store);
 	engine->mailbox = mailbox;
 	rates_open(&engine->rates);
@@ -318,10 +318,11 @@ static void send_results(struct engine *engine)
 	}
 }
 
-/* Readers and the keeper look at the tables too. */
+/* Readers and the snapshotter look at the tables too. */
 static enum err look_for_damage(const struct engine *engine)
 {
-	bool found = keeper_found_damage(engine->facts.keeper) || readers_found_damage(engine->readers);
+	bool found = snapshotter_found_damage(engine->facts.snapshotter) ||
+	             readers_found_damage(engine->readers);
 	return found && engine->now.v >= engine->mend_again_at.v ? ERR_DAMAGED : OK;
 }
 

@@ -33,7 +33,7 @@ static enum err add_open(struct request *request, struct assignment *plan, struc
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err keep_open(struct request *request, struct assignment *plan, const struct buffer *found)
+static enum err maintenance_open(struct request *request, struct assignment *plan, const struct buffer *found)
 {
 	void *kept = arena_take(view_arena(request->view), found->size + 1);
 	if (!kept || found->failed) return ERR_NO_MEMORY;
@@ -52,7 +52,7 @@ enum err entitlement_plan(struct request *request, uint32_t pass, struct span sl
 	enum err err = reward_by_slug(request->view, request->account->id, slug, &reward);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = add_open(request, plan, &found, reward.family);
-	if (!err) err = keep_open(request, plan, &found);
+	if (!err) err = maintenance_open(request, plan, &found);
 	buffer_free(&found);
 	return err;
 }

@@ -44,8 +44,8 @@ static const char *room_text(int room)
 enum { DISK_MEMBERS = 12 };
 static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
 {
-	struct keeper_state state;
-	keeper_state(facts->keeper, &state);
+	struct snapshotter_state state;
+	snapshotter_state(facts->snapshotter, &state);
 	pack_text(pk, "tables");
 	pack_text(pk, tables_text(facts));
 	pack_count(pk, "data_bytes", state.data_bytes);

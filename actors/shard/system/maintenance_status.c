@@ -1,4 +1,4 @@
-/* KEEPING: how far the keeper's job is, and once it has ended, what came of it. `epoch` tells a job of this process from
+/* MAINTENANCE_STATUS: how far the snapshotter's job is, and once it has ended, what came of it. `epoch` tells a job of this process from
  * one of the same number before a restart. */
 #include "actors/shard/command.h"
 
@@ -12,11 +12,11 @@ static void pack_faults(msgpack_packer *pk, const struct faults *faults)
 		pack_text(pk, faults->texts[i]);
 }
 
-enum err on_KEEPING(struct request *request, struct outcome *outcome)
+enum err on_MAINTENANCE_STATUS(struct request *request, struct outcome *outcome)
 {
-	struct keeper_state state;
-	msgpack_packer      pk = buffer_packer(outcome->payload);
-	keeper_state(request->facts->keeper, &state);
+	struct snapshotter_state state;
+	msgpack_packer           pk = buffer_packer(outcome->payload);
+	snapshotter_state(request->facts->snapshotter, &state);
 	msgpack_pack_map(&pk, 20);
 	pack_count(&pk, "index", request->facts->index);
 	pack_count(&pk, "epoch", request->facts->epoch);

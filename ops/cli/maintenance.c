@@ -1,7 +1,7 @@
-/* Asking the keepers and waiting for them. A keeper remembers only the last job it was asked for, so commands take turns by
+/* Asking the snapshotters and waiting for them. A snapshotter remembers only the last job it was asked for, so commands take turns by
  * a lock; a job whose command was killed is waited for. A shard that was killed meanwhile has forgotten its job, which shows
  * in its epoch. */
-#include "ops/cli/keep.h"
+#include "ops/cli/maintenance.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
 #include "schemas/api/system.h"
@@ -15,7 +15,7 @@ enum { ASK_EVERY_MS = 100, BUSY_WAIT_MS = 120000, STALL_WAIT_MS = 300000 };
 struct job {
 	struct keeping *keeping;
 	bool            asked, ended;
-	enum err        refused; /* by the last KEEP */
+	enum err        refused; /* by the last MAINTENANCE_START */
 	uint64_t        number, epoch, done, total;
 };
 
@@ -105,7 +105,8 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 static void ask(struct keeping *keeping, uint32_t shard, struct span args)
 {
 	struct job    *job = &keeping->jobs[shard];
-	struct request request = {.message = job->asked ? MSG_KEEPING : MSG_KEEP, .shard = &shard};
+	struct request request = {.message = job->asked ? MSG_MAINTENANCE_STATUS : MSG_MAINTENANCE_START,
+	                          .shard = &shard};
 	enum err       err;
 
 	if (job->ended) return;
@@ -151,7 +152,7 @@ static enum outcome ask_and_wait(struct keeping *keeping)
 	struct buffer   args = {0};
 	msgpack_packer  packer = buffer_packer(&args);
 
-	msgpack_pack_array(&packer, ARGS_KEEP);
+	msgpack_pack_array(&packer, ARGS_MAINTENANCE_START);
 	pack_text(&packer, keeping->order->what);
 	if (keeping->order->dir)
 		pack_text(&packer, keeping->order->dir);

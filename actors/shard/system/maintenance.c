@@ -1,4 +1,4 @@
-/* KEEP: asks the shard's keeper for a snapshot, a backup or a verification. It only begins it; KEEPING tells what
+/* MAINTENANCE_START: asks the shard's snapshotter for a snapshot, a backup or a verification. It only begins it; MAINTENANCE_STATUS tells what
  * became of it. A backup's directory is the whole one's: the shard's own is shards/N in it. It comes to a reader, so
  * that everything acknowledged before it is in the tables that the snapshot is made of. */
 #include "actors/shard/command.h"
@@ -38,15 +38,15 @@ static enum err look_at_place(const char *dir, struct span place, struct outcome
 	return ERR_UNSUPPORTED;
 }
 
-enum err on_KEEP(struct request *request, struct outcome *outcome)
+enum err on_MAINTENANCE_START(struct request *request, struct outcome *outcome)
 {
-	struct span    dir = arg_span(&request->args[ARG_KEEP_dir]);
+	struct span    dir = arg_span(&request->args[ARG_MAINTENANCE_START_dir]);
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum keep      what;
 	uint64_t       number;
 	char           own[KEEP_DIR_MAX + 32] = "", whole[KEEP_DIR_MAX];
 	enum err       err = OK;
-	if (!keep_read(arg_span(&request->args[ARG_KEEP_what]), &what))
+	if (!keep_read(arg_span(&request->args[ARG_MAINTENANCE_START_what]), &what))
 		return refuse(outcome, REASON(WANTED, "what", .wanted = "one of snapshot, backup, verify"));
 	if ((what == KEEP_BACKUP) != (dir.size > 0))
 		return refuse(outcome,
@@ -57,8 +57,9 @@ enum err on_KEEP(struct request *request, struct outcome *outcome)
 	if (dir.size && memchr(dir.at, 0, dir.size))
 		return refuse(outcome, REASON(WANTED, "dir", .wanted = "a path"));
 	snprintf(whole, sizeof whole, "%.*s", (int)dir.size, (const char *)dir.at);
-	if (dir.size) err = look_at_place(whole, arg_span(&request->args[ARG_KEEP_place]), outcome);
-	if (!err) err = keeper_ask(request->facts->keeper, what, span_str(own), &number);
+	if (dir.size)
+		err = look_at_place(whole, arg_span(&request->args[ARG_MAINTENANCE_START_place]), outcome);
+	if (!err) err = snapshotter_ask(request->facts->snapshotter, what, span_str(own), &number);
 	if (err) return err;
 	msgpack_pack_map(&pk, 2);
 	pack_text(&pk, "number");

@@ -2,13 +2,13 @@
 #include "ops/cli/cli.h"
 #include "ops/cli/progress.h"
 
-/* A job for the keeper of every shard of a running service: asked of all at once, and waited for until the last has
+/* A job for the snapshotter of every shard of a running service: asked of all at once, and waited for until the last has
  * ended, so that nothing of it is still going on when the command goes on. */
 struct keep_order {
-	const char *what;        /* of the message KEEP */
+	const char *what;        /* of the message MAINTENANCE_START */
 	const char *dir, *place; /* NULL: none; place: which directory that is, backup_place_text() */
 	struct bar *bar;
-	/* Gets each shard's KEEPING once its job has ended; `err` is its outcome. What it points to lives until it returns. */
+	/* Gets each shard's MAINTENANCE_STATUS once its job has ended; `err` is its outcome. What it points to lives until it returns. */
 	void (*on_end)(void *user, uint32_t shard, enum err err, const msgpack_object *state);
 	void *user;
 };

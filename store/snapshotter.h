@@ -9,12 +9,12 @@
  * may be called from any thread.
  *
  * After an erasure (meta.h) there are to be two snapshots, and journal behind them, that know nothing of it: they are made
- * KEEP_FORGET_S apart, and so that they stand in segments that were begun after it. keeper_wants_segment() asks for such a
+ * KEEP_FORGET_S apart, and so that they stand in segments that were begun after it. snapshotter_wants_segment() asks for such a
  * segment. So what was erased is gone from all of them within twice that time, and what a snapshot takes.
  *
  * The rule: a snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables,
  * but never more than a sixteenth of the disk; and on a disk that gets short, with every four segments. */
-struct keeper;
+struct snapshotter;
 struct store_place;
 
 enum keep { KEEP_SNAPSHOT, KEEP_BACKUP, KEEP_VERIFY };
@@ -28,15 +28,16 @@ enum {
 };
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
-must_check enum err keeper_open(const struct store_place *place, const struct journal_dir *dir, struct db *db,
-                                struct keeper **keeper);
-void                keeper_close(struct keeper **keeper); /* a job under way is stopped */
+must_check enum err snapshotter_open(const struct store_place *place, const struct journal_dir *dir,
+                                     struct db *db, struct snapshotter **snapshotter);
+void                snapshotter_close(struct snapshotter **snapshotter); /* a job under way is stopped */
 
 /* Asks for a job; `dir` (BACKUP): an existing, empty directory for this shard's files, an absolute path.
- * *number identifies it in keeper_state. Errors: ERR_RESOURCE_CONFLICT (one is under way), ERR_INVALID_INPUT. */
-must_check enum err keeper_ask(struct keeper *keeper, enum keep what, struct span dir, uint64_t *number);
+ * *number identifies it in snapshotter_state. Errors: ERR_RESOURCE_CONFLICT (one is under way), ERR_INVALID_INPUT. */
+must_check enum err snapshotter_ask(struct snapshotter *snapshotter, enum keep what, struct span dir,
+                                    uint64_t *number);
 
-struct keeper_state {
+struct snapshotter_state {
 	uint64_t        number; /* of the job under way, or of the last one that was asked for; 0: none yet */
 	enum keep       what;
 	bool            running;
@@ -58,6 +59,6 @@ struct keeper_state {
 	enum err failure;                /* of the last of them */
 	bool     damage;                 /* the live tables have been found damaged: the process is to exit */
 };
-void keeper_state(struct keeper *keeper, struct keeper_state *state);
-bool keeper_wants_segment(const struct keeper *keeper); /* and a record in it */
-bool keeper_found_damage(const struct keeper *keeper);
+void snapshotter_state(struct snapshotter *snapshotter, struct snapshotter_state *state);
+bool snapshotter_wants_segment(const struct snapshotter *snapshotter); /* and a record in it */
+bool snapshotter_found_damage(const struct snapshotter *snapshotter);

@@ -1,0 +1,421 @@
+/* The snapshotter's loop: a job that was asked for, or else a look whether a snapshot is due.
+ *
+ * Lifetime of a job: made by snapshotter_ask() (number + 1, `asked`), taken by the thread (`running`), its outcome put
+ * into `state` under the mutex. Progress is counted in atomics meanwhile. */
+#include "store/snapshotter.h"
+
+#include "store/background.h"
+#include "store/caretaker.h"
+#include "store/file.h"
+#include "store/meta.h"
+#include "store/monotonic.h"
+#include "store/store.h"
+#include "store/verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
+
+struct snapshotter {
+	struct store_place        place;
+	const struct journal_dir *dir;
+	struct view              *reader;
+	struct arena              arena;
+	struct progress           progress;
+	atomic_bool               damage, wants_segment;
+	pthread_mutex_t           mutex;
+	pthread_cond_t            wake;
+	pthread_t                 thread;
+	bool                      started;
+
+	/* Under the mutex. */
+	bool                     stopping, asked;
+	char                     export_to[KEEP_DIR_MAX];
+	struct snapshotter_state state;
+
+	/* The thread's. */
+	int64_t                  retry_at_s; /* monotonic */
+	struct snapshotter_state job;        /* the one at work */
+};
+
+static int64_t monotonic_s(void)
+{
+	return monotonic_us() / US_PER_SEC;
+}
+
+static wall_us real_time(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (wall_us){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000};
+}
+
+/* What there is ------------------------------------------------------------------------------------------- */
+
+struct ground {
+	struct applied  at;     /* of the live tables */
+	wall_us         erased; /* service time of the last erasure; 0: none */
+	uint64_t        used_bytes;
+	uint64_t        first, last;          /* segments */
+	struct snapshot list[SNAPSHOTS_KEPT]; /* newest first */
+	unsigned        count;
+};
+
+static enum err survey(struct snapshotter *snapshotter, struct ground *ground)
+{
+	enum err err = db_reader_begin(snapshotter->reader);
+	if (err) return err;
+	err = db_applied(snapshotter->reader, &ground->at);
+	if (!err) err = erased_get(snapshotter->reader, &ground->erased);
+	ground->used_bytes = view_used_bytes(snapshotter->reader);
+	db_reader_end(snapshotter->reader);
+	ground->count = SNAPSHOTS_KEPT;
+	if (!err)
+		err = snapshot_list(snapshotter->place.dir_fd, snapshotter->dir, ground->list, &ground->count,
+		                    NULL);
+	return err ? err : segment_bounds(snapshotter->dir, &ground->first, &ground->last);
+}
+
+static void note(struct snapshotter *snapshotter, const struct ground *ground)
+{
+	struct statvfs disk;
+	bool           known = !fstatvfs(snapshotter->place.dir_fd, &disk);
+	pthread_mutex_lock(&snapshotter->mutex);
+	struct snapshotter_state *state = &snapshotter->state;
+	state->snapshots = ground->count;
+	state->snapshot_seq = ground->count ? ground->list[0].at.seq : 0;
+	state->snapshot_made = ground->count ? ground->list[0].made : (wall_us){0};
+	state->data_bytes = ground->used_bytes;
+	if (known) state->free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	state->journal_first_segment = ground->first;
+	state->journal_bytes = ground->first
+	                           ? (ground->last - ground->first + 1) * snapshotter->dir->segment_bytes
+	                           : 0;
+	pthread_mutex_unlock(&snapshotter->mutex);
+}
+
+/* How much journal may lie behind the newest snapshot. A disk that gets short is better off with snapshots. */
+static uint64_t journal_limit(const struct snapshotter *snapshotter, const struct ground *ground)
+{
+	struct statvfs disk;
+	uint64_t       least = SEGMENTS_LEAST * snapshotter->dir->segment_bytes, limit = KEEP_JOURNAL_BYTES;
+	if (snapshotter->place.snapshot_after_bytes) return snapshotter->place.snapshot_after_bytes;
+	if (limit < ground->used_bytes / 2) limit = ground->used_bytes / 2;
+	if (!fstatvfs(snapshotter->place.dir_fd, &disk)) {
+		uint64_t share = (uint64_t)disk.f_blocks * disk.f_frsize / DISK_SHARE;
+		if (limit > share) limit = share;
+		if ((uint64_t)disk.f_bavail * disk.f_frsize < FREE_BYTES_SHORT) limit = least;
+	}
+	return limit > least ? limit : least;
+}
+
+static bool is_due(const struct snapshotter *snapshotter, const struct ground *ground)
+{
+	uint64_t from = ground->count && ground->list[0].at.segment ? ground->list[0].at.segment
+	                                                            : ground->first;
+	uint64_t behind = (ground->at.segment - from) * snapshotter->dir->segment_bytes;
+	return behind >= journal_limit(snapshotter, ground) && monotonic_s() >= snapshotter->retry_at_s;
+}
+
+/* May the segment hold what was erased? Not if its first record is of a later time. */
+static bool remembers(const struct snapshotter *snapshotter, const struct ground *ground, uint64_t segment)
+{
+	wall_us began;
+	return segment_began(snapshotter->dir, segment, &began) || began.v <= ground->erased.v;
+}
+
+static unsigned clean_snapshots(const struct snapshotter *snapshotter, const struct ground *ground)
+{
+	unsigned clean = 0;
+	while (clean < ground->count && !remembers(snapshotter, ground, ground->list[clean].at.segment))
+		clean++;
+	return clean;
+}
+
+/* Is one to be made so that an erasure is forgotten? If a segment is wanted for it, not before that is there. */
+static bool must_forget(struct snapshotter *snapshotter, const struct ground *ground)
+{
+	int64_t after_s = snapshotter->place.forget_after_s ? snapshotter->place.forget_after_s
+	                                                    : KEEP_FORGET_S;
+	bool    due = ground->erased.v && clean_snapshots(snapshotter, ground) < SNAPSHOTS_KEPT &&
+	           monotonic_s() >= snapshotter->retry_at_s;
+	if (due && ground->count) due = real_time().v - ground->list[0].made.v >= after_s * US_PER_SEC;
+	bool is_made = ground->count && ground->list[0].at.seq == ground->at.seq;
+	bool wants = due && (is_made || remembers(snapshotter, ground, ground->at.segment));
+	atomic_store(&snapshotter->wants_segment, wants);
+	return due && !wants;
+}
+
+/* Work ---------------------------------------------------------------------------------------------------- */
+
+/* Segments go one after the other, oldest first, each durably: there is never a gap. */
+static enum err recycle(struct snapshotter *snapshotter)
+{
+	struct ground ground;
+	enum err      err = survey(snapshotter, &ground);
+	if (err || ground.count < SNAPSHOTS_KEPT) return err;
+	uint64_t keep_from = ground.list[ground.count - 1].at.segment;
+	for (uint64_t number = ground.first; !err && number && number < keep_from; number++)
+		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
+	return err;
+}
+
+/* Too little room for one more: the older of two goes, if the newer is whole, and the journal before the newer. */
+static enum err make_room(struct snapshotter *snapshotter)
+{
+	struct ground ground;
+	enum err      err = survey(snapshotter, &ground);
+	if (err || ground.count < SNAPSHOTS_KEPT || ground.list[0].at.segment == 0)
+		return err ? err : ERR_STORAGE_FULL;
+	if ((err = snapshot_check(snapshotter->place.dir_fd, &ground.list[0], &snapshotter->progress)))
+		return err;
+	if ((err = snapshot_prune(snapshotter->place.dir_fd, snapshotter->dir, 1, &snapshotter->progress)))
+		return err;
+	for (uint64_t number = ground.first; !err && number < ground.list[0].at.segment; number++)
+		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
+	return err;
+}
+
+/* *is_new: it was made; otherwise nothing has been written since the newest one, which is given. */
+static enum err make(struct snapshotter *snapshotter, struct snapshot *made, struct faults *faults,
+                     bool *is_new)
+{
+	struct ground         ground;
+	struct snapshot_order order = {
+	    .place_fd = snapshotter->place.dir_fd,
+	    .dir = snapshotter->dir,
+	    .reader = snapshotter->reader,
+	    .map_bytes = snapshotter->place.map_bytes,
+	    .now = real_time(),
+	    .progress = &snapshotter->progress,
+	    .faults = faults,
+	    .tables_damaged = &snapshotter->damage,
+	};
+	enum err err = survey(snapshotter, &ground);
+	*is_new = false;
+	if (err) return err;
+	bool is_made = ground.count && ground.list[0].at.seq == ground.at.seq;
+	if (is_made &&
+	    !(err = snapshot_check(snapshotter->place.dir_fd, &ground.list[0], &snapshotter->progress))) {
+		*made = ground.list[0];
+		return OK;
+	}
+	if (err && err != ERR_DAMAGED) return err;
+	err = snapshot_make(&order, made);
+	if (err == ERR_STORAGE_FULL && !(err = make_room(snapshotter))) err = snapshot_make(&order, made);
+	*is_new = !err;
+	return err;
+}
+
+/* Older ones go for a new one, and the journal before them: unless it has been found faulty, then it goes itself. */
+static enum err settle(struct snapshotter *snapshotter, const struct snapshotter_state *state)
+{
+	if (state->faults.count)
+		return snapshot_remove(snapshotter->place.dir_fd, &state->made, &snapshotter->progress);
+	enum err err = snapshot_prune(snapshotter->place.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
+	                              &snapshotter->progress);
+	return err ? err : recycle(snapshotter);
+}
+
+static enum err copy_out(struct snapshotter *snapshotter, const struct snapshot *made)
+{
+	int fd = open(snapshotter->export_to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? ERR_INVALID_INPUT : ERR_IO;
+	enum err err = snapshot_export(snapshotter->place.dir_fd, made, fd, &snapshotter->progress);
+	close(fd);
+	return err;
+}
+
+static enum err verify(struct snapshotter *snapshotter, struct snapshotter_state *state)
+{
+	struct verify_report *report = calloc(1, sizeof *report);
+	struct verify_order   order = {.place = &snapshotter->place,
+	                               .served = true,
+	                               .durable_seq = state->made.at.seq,
+	                               .progress = &snapshotter->progress};
+	if (!report) return ERR_NO_MEMORY;
+	enum err err = verify_place(&order, report);
+	if (!err) {
+		state->faults = report->faults;
+		state->audit = report->audit;
+		state->records = report->records;
+		state->segments = report->segments;
+	}
+	free(report);
+	return err;
+}
+
+/* A job's outcome is in *state, which nobody else sees yet. */
+static void run(struct snapshotter *snapshotter, struct snapshotter_state *state)
+{
+	bool     is_new;
+	enum err err = make(snapshotter, &state->made, &state->faults, &is_new);
+	if (!err && state->what == KEEP_BACKUP) err = copy_out(snapshotter, &state->made);
+	if (!err && state->what == KEEP_VERIFY) err = verify(snapshotter, state);
+	enum err settled = is_new ? settle(snapshotter, state) : OK;
+	state->err = err ? err : settled;
+}
+
+static void finish(struct snapshotter *snapshotter, const struct snapshotter_state *job)
+{
+	pthread_mutex_lock(&snapshotter->mutex);
+	snapshotter->state.running = false;
+	snapshotter->state.err = job->err;
+	snapshotter->state.made = job->made;
+	snapshotter->state.faults = job->faults;
+	snapshotter->state.audit = job->audit;
+	snapshotter->state.records = job->records;
+	snapshotter->state.segments = job->segments;
+	snapshotter->state.done = snapshotter->state.total;
+	pthread_mutex_unlock(&snapshotter->mutex);
+}
+
+static void by_itself(struct snapshotter *snapshotter, struct snapshotter_state *job)
+{
+	run(snapshotter, job);
+	if (job->err) snapshotter->retry_at_s = monotonic_s() + KEEP_RETRY_S;
+	pthread_mutex_lock(&snapshotter->mutex);
+	snapshotter->state.failures = job->err ? snapshotter->state.failures + 1 : 0;
+	snapshotter->state.failure = job->err;
+	pthread_mutex_unlock(&snapshotter->mutex);
+}
+
+/* Waits for a job, or until it is time to look; false when it is time to end. */
+static bool next(struct snapshotter *snapshotter, bool *asked, struct snapshotter_state *job)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += KEEP_LOOK_MS / 1000;
+	pthread_mutex_lock(&snapshotter->mutex);
+	if (!snapshotter->stopping && !snapshotter->asked)
+		pthread_cond_timedwait(&snapshotter->wake, &snapshotter->mutex, &until);
+	*job = (struct snapshotter_state){.what = snapshotter->asked ? snapshotter->state.what
+	                                                             : KEEP_SNAPSHOT};
+	*asked = snapshotter->asked;
+	snapshotter->asked = false;
+	bool go_on = !snapshotter->stopping;
+	pthread_mutex_unlock(&snapshotter->mutex);
+	return go_on;
+}
+
+static void *snapshotter_main(void *data)
+{
+	struct snapshotter       *snapshotter = data;
+	struct snapshotter_state *job = &snapshotter->job;
+	struct ground             ground;
+	bool                      asked;
+	background_thread();
+	(void)!snapshot_prune(snapshotter->place.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
+	                      NULL); /* what a killed one has left */
+	while (next(snapshotter, &asked, job)) {
+		atomic_store(&snapshotter->progress.done, 0);
+		atomic_store(&snapshotter->progress.total, 0);
+		if (asked)
+			run(snapshotter, job);
+		else if (!survey(snapshotter, &ground) &&
+		         (is_due(snapshotter, &ground) || must_forget(snapshotter, &ground)))
+			by_itself(snapshotter, job);
+		if (!survey(snapshotter, &ground)) note(snapshotter, &ground);
+		if (asked)
+			finish(snapshotter,
+			       job); /* last: whoever is told of its end sees what it left, too */
+	}
+	return NULL;
+}
+
+/* From any thread ----------------------------------------------------------------------------------------- */
+
+enum err snapshotter_ask(struct snapshotter *snapshotter, enum keep what, struct span dir, uint64_t *number)
+{
+	if (dir.size >= KEEP_DIR_MAX || memchr(dir.at ? dir.at : (const uint8_t *)"", 0, dir.size))
+		return ERR_INVALID_INPUT;
+	if (what == KEEP_BACKUP && (dir.size == 0 || dir.at[0] != '/')) return ERR_INVALID_INPUT;
+	pthread_mutex_lock(&snapshotter->mutex);
+	enum err err = snapshotter->state.running ? ERR_RESOURCE_CONFLICT : OK;
+	if (!err) {
+		struct snapshotter_state *state = &snapshotter->state;
+		*number = ++state->number;
+		state->what = what;
+		state->running = snapshotter->asked = true;
+		state->err = OK;
+		state->faults.count = 0;
+		state->made = (struct snapshot){.made = {0}};
+		if (dir.size) memcpy(snapshotter->export_to, dir.at, dir.size);
+		snapshotter->export_to[dir.size] = 0;
+		pthread_cond_signal(&snapshotter->wake);
+	}
+	pthread_mutex_unlock(&snapshotter->mutex);
+	return err;
+}
+
+void snapshotter_state(struct snapshotter *snapshotter, struct snapshotter_state *state)
+{
+	pthread_mutex_lock(&snapshotter->mutex);
+	*state = snapshotter->state;
+	pthread_mutex_unlock(&snapshotter->mutex);
+	state->damage = snapshotter_found_damage(snapshotter);
+	int64_t age_us = real_time().v - state->snapshot_made.v;
+	state->snapshot_age_s = state->snapshots && age_us > 0 ? age_us / 1000000 : 0;
+	if (!state->running) return;
+	state->done = atomic_load(&snapshotter->progress.done);
+	state->total = atomic_load(&snapshotter->progress.total);
+}
+
+bool snapshotter_wants_segment(const struct snapshotter *snapshotter)
+{
+	return atomic_load_explicit(&snapshotter->wants_segment, memory_order_relaxed);
+}
+
+bool snapshotter_found_damage(const struct snapshotter *snapshotter)
+{
+	return atomic_load_explicit(&snapshotter->damage, memory_order_relaxed);
+}
+
+enum err snapshotter_open(const struct store_place *place, const struct journal_dir *dir, struct db *db,
+                          struct snapshotter **out)
+{
+	pthread_condattr_t  monotonic;
+	struct ground       ground;
+	struct snapshotter *snapshotter = calloc(1, sizeof *snapshotter);
+	*out = snapshotter;
+	if (!snapshotter) return ERR_NO_MEMORY;
+	snapshotter->place = *place;
+	snapshotter->progress.bytes_per_s = place->snapshot_bytes_per_s ? place->snapshot_bytes_per_s
+	                                                                : KEEP_BYTES_PER_S;
+	snapshotter->dir = dir;
+	pthread_mutex_init(&snapshotter->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&snapshotter->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	enum err err = db_reader_open(db, &snapshotter->arena, &snapshotter->reader);
+	if (err || (err = survey(snapshotter, &ground))) return err;
+	note(snapshotter, &ground);
+	if (pthread_create(&snapshotter->thread, NULL, snapshotter_main, snapshotter)) return ERR_NO_MEMORY;
+	snapshotter->started = true;
+	return OK;
+}
+
+void snapshotter_close(struct snapshotter **snapshotter_p)
+{
+	struct snapshotter *snapshotter = *snapshotter_p;
+	if (!snapshotter) return;
+	atomic_store(&snapshotter->progress.stop, true);
+	pthread_mutex_lock(&snapshotter->mutex);
+	snapshotter->stopping = true;
+	pthread_cond_signal(&snapshotter->wake);
+	pthread_mutex_unlock(&snapshotter->mutex);
+	if (snapshotter->started) pthread_join(snapshotter->thread, NULL);
+	db_reader_close(&snapshotter->reader);
+	arena_free(&snapshotter->arena);
+	pthread_cond_destroy(&snapshotter->wake);
+	pthread_mutex_destroy(&snapshotter->mutex);
+	free(snapshotter);
+	*snapshotter_p = NULL;
+}
