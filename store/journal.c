@@ -320,11 +320,11 @@ bool journal_must_wait(const struct journal *journal)
 	return !takes_largest(journal) && !has_next(journal) && atomic_load(&journal->next.failures) == 0;
 }
 
-enum room journal_room(const struct journal *journal)
+enum disk_level journal_room(const struct journal *journal)
 {
-	if (has_next(journal) || atomic_load(&journal->next.failures) == 0) return ROOM_FOR_ALL;
+	if (has_next(journal) || atomic_load(&journal->next.failures) == 0) return DISK_FOR_ALL;
 	/* What is decided must fit the present segment: the next one may not come. */
-	return journal->at.offset < journal->segment_bytes / 2 ? ROOM_TO_FINISH : ROOM_FOR_NOTHING;
+	return journal->at.offset < journal->segment_bytes / 2 ? DISK_TO_FINISH : DISK_FOR_NOTHING;
 }
 
 /* Opening and closing ------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 #pragma once
 #include "schemas/histogram.h"
-#include "store/caretaker.h"
+#include "store/disk_monitor.h"
 #include "store/record.h"
 #include "store/scan.h"
 #include "store/segment.h"
@@ -53,5 +53,5 @@ const struct histogram *journal_sync_times(const struct journal *journal);
  * fit the present one? It ends by itself: with the segment, or with less room. */
 bool journal_must_wait(const struct journal *journal);
 
-/* Less than ROOM_FOR_ALL while the next segment cannot be made (a full disk). */
-enum room journal_room(const struct journal *journal);
+/* Less than DISK_FOR_ALL while the next segment cannot be made (a full disk). */
+enum disk_level journal_room(const struct journal *journal);

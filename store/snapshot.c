@@ -10,7 +10,7 @@
  *   copy ─▶ replay ─▶ sync ─▶ walk ─▶ hash ─▶ manifest ─▶ its name       anything fails: the unfinished one is removed */
 #include "store/snapshot.h"
 
-#include "store/caretaker.h"
+#include "store/disk_monitor.h"
 #include "store/db_inside.h"
 #include "store/file.h"
 #include "store/recover.h"
@@ -207,7 +207,7 @@ static enum err has_space(const struct snapshot_order *order)
 	if (fstatvfs(order->place_fd, &disk)) return ERR_IO;
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	/* Nobody is to be refused because of it; who is refused already is helped by the journal that it frees. */
-	uint64_t left = free_bytes < ROOM_SOFT_FLOOR_BYTES ? FREE_BYTES_LEFT : ROOM_SOFT_FLOOR_BYTES;
+	uint64_t left = free_bytes < DISK_SOFT_FLOOR_BYTES ? FREE_BYTES_LEFT : DISK_SOFT_FLOOR_BYTES;
 	return free_bytes < used + left ? ERR_STORAGE_FULL : OK;
 }
 

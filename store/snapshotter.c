@@ -5,7 +5,7 @@
 #include "store/snapshotter.h"
 
 #include "store/background.h"
-#include "store/caretaker.h"
+#include "store/disk_monitor.h"
 #include "store/file.h"
 #include "store/meta.h"
 #include "store/monotonic.h"
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * ROOM_SOFT_FLOOR_BYTES };
+enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * DISK_SOFT_FLOOR_BYTES };
 
 struct snapshotter {
 	struct store_place        place;

@@ -21,18 +21,18 @@ enum { ROW_MARKS = 4096 };
 static const uint64_t WALK_BYTES_MAX = UINT64_C(1) << 30;
 
 struct store {
-	struct db          *db;
-	struct journal     *journal;
-	struct caretaker   *caretaker;
-	struct snapshotter *snapshotter;
-	struct journal_dir  dir;
-	int                 db_fd, place_fd;
-	wall_us             now; /* of the newest record submitted */
-	uint64_t            committed_seq;
-	uint64_t            commits;
-	bool                broken;  /* tables and journal differ: nothing may be committed any more */
-	bool                damaged; /* the tables, as a write has found */
-	uint64_t            bytes;   /* of records since the last commit */
+	struct db           *db;
+	struct journal      *journal;
+	struct disk_monitor *disk_monitor;
+	struct snapshotter  *snapshotter;
+	struct journal_dir   dir;
+	int                  db_fd, place_fd;
+	wall_us              now; /* of the newest record submitted */
+	uint64_t             committed_seq;
+	uint64_t             commits;
+	bool                 broken;  /* tables and journal differ: nothing may be committed any more */
+	bool                 damaged; /* the tables, as a write has found */
+	uint64_t             bytes;   /* of records since the last commit */
 	unsigned rows; /* different ones written since the last commit: about as many dirty pages */
 	uint64_t touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
@@ -110,7 +110,7 @@ static enum err open_tables(struct store *store, const struct store_place *place
 
 static enum err open_helpers(struct store *store, const struct store_place *place)
 {
-	enum err err = caretaker_open(store->db, store->db_fd, &store->caretaker);
+	enum err err = disk_monitor_open(store->db, store->db_fd, &store->disk_monitor);
 	return err ? err : snapshotter_open(place, &store->dir, store->db, &store->snapshotter);
 }
 
@@ -228,7 +228,7 @@ void store_close(struct store **store_p)
 	if (!store) return;
 	bool is_blamed = store->snapshotter && snapshotter_found_damage(store->snapshotter);
 	snapshotter_close(&store->snapshotter);
-	if (caretaker_close(&store->caretaker)) is_blamed = true;
+	if (disk_monitor_close(&store->disk_monitor)) is_blamed = true;
 	if (is_blamed)
 		trust_withdraw(store->place_fd);
 	else
@@ -247,7 +247,7 @@ struct snapshotter *store_keeper(struct store *store)
 
 bool store_blames_tables(const struct store *store, enum err err)
 {
-	return err == ERR_DAMAGED || store->damaged || caretaker_heard_error(store->caretaker);
+	return err == ERR_DAMAGED || store->damaged || disk_monitor_heard_error(store->disk_monitor);
 }
 
 struct view *store_view(struct store *store, struct writes *writes, struct arena *arena)
@@ -304,7 +304,7 @@ void store_begin_segment(struct store *store)
 
 enum err store_settle(struct store *store)
 {
-	return caretaker_heard_error(store->caretaker) ? ERR_IO : journal_settle(store->journal);
+	return disk_monitor_heard_error(store->disk_monitor) ? ERR_IO : journal_settle(store->journal);
 }
 
 int store_fd(const struct store *store)
@@ -337,13 +337,14 @@ bool store_must_wait(const struct store *store)
 	return journal_must_wait(store->journal);
 }
 
-enum room store_room(const struct store *store)
+enum disk_level store_room(const struct store *store)
 {
 #ifdef FAULT_NO_FLOORS
 	(void)store;
-	return ROOM_FOR_ALL; /* the fault: a full disk is met only when it is written to */
+	return DISK_FOR_ALL; /* the fault: a full disk is met only when it is written to */
 #endif
-	enum room disk = caretaker_room(store->caretaker), journal = journal_room(store->journal);
+	enum disk_level disk = disk_monitor_level(store->disk_monitor),
+	                journal = journal_room(store->journal);
 	return disk > journal ? disk : journal;
 }
 

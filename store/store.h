@@ -1,7 +1,7 @@
 #pragma once
 #include "schemas/clock.h"
 #include "schemas/histogram.h"
-#include "store/caretaker.h"
+#include "store/disk_monitor.h"
 #include "store/snapshotter.h"
 #include "store/trust.h"
 #include "store/view.h"
@@ -79,7 +79,7 @@ struct snapshotter *store_keeper(struct store *store); /* snapshots, backups, ve
 bool store_must_wait(const struct store *store);
 
 /* What the disk still has room for: what does not fit answers STORAGE_FULL before anything is written. */
-enum room store_room(const struct store *store);
+enum disk_level store_room(const struct store *store);
 
 /* Is it time to commit (many records or rows), and is there anything to commit? */
 bool                store_wants_commit(const struct store *store);

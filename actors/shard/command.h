@@ -49,7 +49,7 @@ struct shard_facts {
 	bool       tables_rebuilt;
 
 	atomic_bool          issuer_paused, issuer_up;
-	atomic_int           room; /* enum room */
+	atomic_int           room; /* enum disk_level */
 	atomic_uint_fast64_t commands, batches, syncs, commits, journal_seq, sessions;
 
 	bool                     test_clock;    /* may service time be set? */

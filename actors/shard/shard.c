@@ -8,7 +8,7 @@
 #include "actors/shard/pages.h"
 #include "actors/shard/place.h"
 #include "schemas/mexico.h"
-#include "store/caretaker.h"
+#include "store/disk_monitor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ enum {
 };
 
 _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
-                   NEEDS_FLOOR_BYTES == ROOM_SOFT_FLOOR_BYTES,
+                   NEEDS_FLOOR_BYTES == DISK_SOFT_FLOOR_BYTES,
                "what a first start is refused without is what a shard takes");
 
 struct shard {

@@ -165,7 +165,7 @@ static enum err write_row(struct store *store, struct story *story)
 	arena_reset(&arena);
 	while (!err && !story->stuck && store_must_wait(store))
 		err = await_news(store, story, end_ms);
-	if (err || story->stuck || store_room(store) != ROOM_FOR_ALL) return err;
+	if (err || story->stuck || store_room(store) != DISK_FOR_ALL) return err;
 	if (stage(&writes, story->decided + 1)) return OK; /* refused: nothing of it was applied */
 	story->decided++;
 	if ((err = store_apply(store, &writes)) || (err = save(store, story)) || story->stuck) return err;

@@ -1,5 +1,5 @@
 /* Every thread of the store at its work at once: the writer decides and commits, the journal's threads sync and make
- * segments, the caretaker looks after the disk, the snapshotter makes, verifies and exports snapshots, and a reader reads.
+ * segments, the disk_monitor looks after the disk, the snapshotter makes, verifies and exports snapshots, and a reader reads.
  * A program of its own, without a test framework, so that it also runs under a thread sanitizer, which is what it is
  * for; on its own account it checks that a reader sees whole commands only, that what it keeps of a row stands as long as
  * the store says so, and that nothing is missing at the end. */
@@ -111,7 +111,7 @@ static void turn(uint32_t round)
 		usleep(20);
 	}
 	must(!store_commit(store));
-	must(store_room(store) == ROOM_FOR_ALL);
+	must(store_room(store) == DISK_FOR_ALL);
 }
 
 /* Asks for the next job when the last one is done; counts those that were. */

@@ -205,11 +205,11 @@ Test(journal, has_no_room_without_a_next_segment)
 	uint64_t tag = 1;
 	segment_name(4, name);
 	file_write(&place, name, 0, span_str("not a segment"));
-	while (journal_room(journal) != ROOM_FOR_ALL)
+	while (journal_room(journal) != DISK_FOR_ALL)
 		turn();
 	while (journal_position(journal).segment < 3)
 		save(tag++, SEGMENT_BYTES / 5);
-	while (journal_room(journal) == ROOM_FOR_ALL)
+	while (journal_room(journal) == DISK_FOR_ALL)
 		turn();
 	for (unsigned i = 0; i < 4; i++) /* four more fit into the present one, the epoch's block aside */
 		if (journal_position(journal).offset + SEGMENT_BYTES / 5 + RECORD_ALIGN <= SEGMENT_BYTES)
@@ -219,7 +219,7 @@ Test(journal, has_no_room_without_a_next_segment)
 	cr_assert_eq(unlinkat(place.fd, name, 0), 0);
 	while (!journal_can_submit(journal))
 		turn();
-	cr_expect_eq(journal_room(journal), ROOM_FOR_ALL);
+	cr_expect_eq(journal_room(journal), DISK_FOR_ALL);
 	journal_submit(journal, (wall_us){(int64_t)tag});
 	while (journal_is_syncing(journal))
 		turn();

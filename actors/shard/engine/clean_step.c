@@ -29,7 +29,7 @@ enum err engine_clean(struct engine *engine)
 {
 	struct cleaning *cleaning = &engine->cleaning;
 	bool             asked = snapshotter_wants_segment(engine->facts.snapshotter);
-	if (store_room(engine->store) == ROOM_FOR_NOTHING) return OK;
+	if (store_room(engine->store) == DISK_FOR_NOTHING) return OK;
 	if (asked && engine->now.v >= cleaning->segment_next.v) return begin_segment(engine);
 	if (engine->now.v < cleaning->next.v) return OK;
 	if (cleaning->part == CLEAN_END)

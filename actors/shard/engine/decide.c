@@ -19,9 +19,9 @@ static bool happens_once(const struct session *session, const struct call *call)
 static enum err check_disk(const struct engine *engine, const struct call *call)
 {
 	const struct message_row *row = message_row(call->message);
-	enum room                 needed = row->effect != EFFECT_WRITE ? ROOM_FOR_NOTHING
-	                                   : row->works_full           ? ROOM_TO_FINISH
-	                                                               : ROOM_FOR_ALL;
+	enum disk_level           needed = row->effect != EFFECT_WRITE ? DISK_FOR_NOTHING
+	                                   : row->works_full           ? DISK_TO_FINISH
+	                                                               : DISK_FOR_ALL;
 	return store_room(engine->store) > needed ? ERR_STORAGE_FULL : OK;
 }
 

@@ -208,7 +208,7 @@ static enum err tell_all(struct engine *engine)
 static bool is_running(const struct engine *engine)
 {
 	return !engine->facts.no_deliveries && engine_can_issue(engine) &&
-	       store_room(engine->store) == ROOM_FOR_ALL;
+	       store_room(engine->store) == DISK_FOR_ALL;
 }
 
 enum err engine_issue(struct engine *engine, bool *more)

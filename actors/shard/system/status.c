@@ -32,10 +32,10 @@ static const char *tables_text(const struct shard_facts *facts)
 
 static const char *room_text(int room)
 {
-	switch ((enum room)room) {
-	case ROOM_FOR_ALL: return "all";
-	case ROOM_TO_FINISH: return "deletions";
-	case ROOM_FOR_NOTHING: break;
+	switch ((enum disk_level)room) {
+	case DISK_FOR_ALL: return "all";
+	case DISK_TO_FINISH: return "deletions";
+	case DISK_FOR_NOTHING: break;
 	}
 	return "none";
 }
@@ -61,7 +61,7 @@ static void pack_disk(const struct shard_facts *facts, msgpack_packer *pk)
 	pack_count(pk, "snapshot_failures", state.failures);
 	pack_count(pk, "free_bytes", state.free_bytes);
 	pack_count(pk, "tables_rebuilt", facts->tables_rebuilt);
-	pack_count(pk, "room", (uint64_t)(ROOM_FOR_NOTHING - atomic_load(&facts->room)));
+	pack_count(pk, "room", (uint64_t)(DISK_FOR_NOTHING - atomic_load(&facts->room)));
 	pack_text(pk, "accepts");
 	pack_text(pk, room_text(atomic_load(&facts->room)));
 }

@@ -1,0 +1,132 @@
+/* The look-out over the disk: a loop of small checks, woken only to stop. */
+#include "store/disk_monitor.h"
+
+#include "store/monotonic.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+_Static_assert((int)PUSH_MS <= (int)CARETAKER_LOOK_NEAR_MS,
+               "the interval of pushes does not make a look late");
+enum { HOLD_BYTES_PER_S = 1 << 30 };
+
+struct disk_monitor {
+	struct db      *db;
+	struct progress progress;
+	int             dir_fd;
+	atomic_int      room;
+	atomic_bool     error;
+	unsigned        look_ms;  /* from one look to the next */
+	bool            stopping; /* under the mutex */
+	bool            started;
+	pthread_mutex_t mutex;
+	pthread_cond_t  stop;
+	pthread_t       thread;
+};
+
+/* Pure: what free space allows, and what is reserved ahead of data.mdb: that is there for finishing and freeing. */
+static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t ahead_bytes)
+{
+	if (free_bytes >= DISK_SOFT_FLOOR_BYTES && reserved) return DISK_FOR_ALL;
+	return free_bytes >= DISK_HARD_FLOOR_BYTES || ahead_bytes >= DISK_HARD_FLOOR_BYTES ? DISK_TO_FINISH
+	                                                                                   : DISK_FOR_NOTHING;
+}
+
+static void look(struct disk_monitor *disk_monitor)
+{
+	struct statvfs disk;
+	if (fstatvfs(disk_monitor->dir_fd, &disk)) return; /* what was known last still stands */
+	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	disk_monitor->look_ms = free_bytes < DISK_NEAR_BYTES ? CARETAKER_LOOK_NEAR_MS : CARETAKER_LOOK_MS;
+	bool reserved = db_reserve(disk_monitor->db, RESERVE_AHEAD_BYTES) == OK;
+	atomic_store(&disk_monitor->room, plan_room(free_bytes, reserved, db_ahead(disk_monitor->db)));
+	if (reserved)
+		db_hold_ahead(disk_monitor->db, &disk_monitor->progress); /* for speed, and so at the end */
+}
+
+/* Sleeps for so long; false when it is time to end. */
+static bool rest(struct disk_monitor *disk_monitor, unsigned ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&disk_monitor->mutex);
+	if (!disk_monitor->stopping)
+		pthread_cond_timedwait(&disk_monitor->stop, &disk_monitor->mutex, &until);
+	bool go_on = !disk_monitor->stopping;
+	pthread_mutex_unlock(&disk_monitor->mutex);
+	return go_on;
+}
+
+static void *disk_monitor_main(void *data)
+{
+	struct disk_monitor *disk_monitor = data;
+	struct db_push       push = {.at = 0};
+	int64_t              looked_us = monotonic_us();
+	unsigned             ms = PUSH_MS;
+	while (rest(disk_monitor, ms)) {
+		if (monotonic_us() - looked_us >=
+		    disk_monitor->look_ms * US_PER_MS) { /* a push may have taken long, too */
+			looked_us = monotonic_us();
+			look(disk_monitor);
+		}
+		if (db_push(disk_monitor->db, &push, PUSH_BYTES)) atomic_store(&disk_monitor->error, true);
+		ms = push.is_done ? disk_monitor->look_ms : PUSH_MS;
+	}
+	return NULL;
+}
+
+enum err disk_monitor_open(struct db *db, int dir_fd, struct disk_monitor **out)
+{
+	pthread_condattr_t   monotonic;
+	struct disk_monitor *disk_monitor = calloc(1, sizeof *disk_monitor);
+	*out = disk_monitor;
+	if (!disk_monitor) return ERR_NO_MEMORY;
+	disk_monitor->db = db;
+	disk_monitor->look_ms = CARETAKER_LOOK_MS;
+	disk_monitor->dir_fd = dir_fd;
+	pthread_mutex_init(&disk_monitor->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&disk_monitor->stop, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	look(disk_monitor); /* at once: somebody waits for the start */
+	disk_monitor->progress.bytes_per_s = HOLD_BYTES_PER_S;
+	if (pthread_create(&disk_monitor->thread, NULL, disk_monitor_main, disk_monitor))
+		return ERR_NO_MEMORY;
+	disk_monitor->started = true;
+	return OK;
+}
+
+enum err disk_monitor_close(struct disk_monitor **disk_monitor_p)
+{
+	struct disk_monitor *disk_monitor = *disk_monitor_p;
+	if (!disk_monitor) return OK;
+	pthread_mutex_lock(&disk_monitor->mutex);
+	disk_monitor->stopping = true;
+	atomic_store(&disk_monitor->progress.stop, true);
+	pthread_cond_signal(&disk_monitor->stop);
+	pthread_mutex_unlock(&disk_monitor->mutex);
+	if (disk_monitor->started) pthread_join(disk_monitor->thread, NULL);
+	bool error = disk_monitor_heard_error(disk_monitor);
+	pthread_cond_destroy(&disk_monitor->stop);
+	pthread_mutex_destroy(&disk_monitor->mutex);
+	free(disk_monitor);
+	*disk_monitor_p = NULL;
+	return error ? ERR_IO : OK;
+}
+
+enum disk_level disk_monitor_level(const struct disk_monitor *disk_monitor)
+{
+	return (enum disk_level)atomic_load_explicit(&disk_monitor->room, memory_order_relaxed);
+}
+
+bool disk_monitor_heard_error(const struct disk_monitor *disk_monitor)
+{
+	return atomic_load_explicit(&disk_monitor->error, memory_order_relaxed);
+}
