@@ -225,7 +225,7 @@ struct moment {
 	long    ended;
 };
 
-static struct moment moment_now(void)
+static struct moment row_txn_now(void)
 {
 	struct rusage used;
 
@@ -238,7 +238,7 @@ static struct moment moment_now(void)
 
 static void report(struct moment from)
 {
-	struct moment now = moment_now();
+	struct moment now = row_txn_now();
 	double        seconds = (double)(now.at.v - from.at.v) / 1e9;
 	long          requests = now.ended - from.ended;
 
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 	for (long i = 0; i < options.connections && i < poster.wanted; i++)
 		begin_first();
 	turn_until(options.warmup);
-	warm = moment_now();
+	warm = row_txn_now();
 	turn_until(poster.wanted);
 	report(warm);
 	return poster.errors ? 1 : 0;

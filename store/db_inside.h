@@ -14,7 +14,7 @@ struct view {
 };
 
 /* Words in which it stands when rows were written: two megabytes, of which an account with ten million passes needs all. */
-enum { MOMENTS = 1 << 18 };
+enum { ROW_TXNS = 1 << 18 };
 
 struct db {
 	MDB_env    *env;
@@ -22,7 +22,7 @@ struct db {
 	MDB_dbi     names; /* the unnamed table: a row for each of the others */
 	struct view writer;
 
-	_Atomic uint64_t moments[MOMENTS];
+	_Atomic uint64_t row_txns[ROW_TXNS];
 };
 
 enum {

@@ -41,13 +41,13 @@ must_check enum err view_whole_after(struct view *view, enum table table, struct
                                      struct id_row *row);
 
 /* For who keeps in memory what rows held: the moment of a view, which rises with every commit; and of VIEW_ROWS rows that
- * are numbered in their account, from VIEW_ROWS * word on, the moments of their last writes, or later ones; 0: not since the
+ * are numbered in their account, from VIEW_ROWS * word on, the row_txns of their last writes, or later ones; 0: not since the
  * start. If such a one is not after the moment of the view in which the row was read, the row is the same in every view
  * until now. A reader's view. Errors: none. */
 enum { VIEW_ROWS = 64 };
-uint64_t view_moment(struct view *view);
+uint64_t view_txn(struct view *view);
 void     view_row_moments(struct view *view, enum table table, struct account_id account, uint32_t word,
-                          uint64_t moments[VIEW_ROWS]);
+                          uint64_t row_txns[VIEW_ROWS]);
 
 /* Memory that lives as long as the command (the view's own arena). */
 struct arena  *view_arena(struct view *view);

@@ -49,12 +49,12 @@ struct kept_row {
 static void hold_against(struct kept_row *kept, struct view *view, unsigned i, const struct span *value)
 {
 	uint32_t sum = value ? crc32c(0, value->at, value->size) : 0;
-	uint64_t moments[VIEW_ROWS];
-	view_row_moments(view, TABLE_HOT, account, i / VIEW_ROWS, moments);
-	bool stands = kept->moment && moments[i % VIEW_ROWS] <= kept->moment;
+	uint64_t row_txns[VIEW_ROWS];
+	view_row_moments(view, TABLE_HOT, account, i / VIEW_ROWS, row_txns);
+	bool stands = kept->moment && row_txns[i % VIEW_ROWS] <= kept->moment;
 	must(!stands || (kept->exists == (value != NULL) && kept->sum == sum));
 	atomic_fetch_add(&standing, stands);
-	*kept = (struct kept_row){view_moment(view), value != NULL, sum};
+	*kept = (struct kept_row){view_txn(view), value != NULL, sum};
 }
 
 /* Rows 2n and 2n + 1 are always written by one command, with the same value. */

@@ -91,7 +91,7 @@ _Static_assert(RULES_MAX < 256, "rules are named by a byte");
 
 struct account {
 	atomic_uint refs;
-	/* The first moment (view_moment()) of which this is not the truth, and what is then; NULL: it is not known. */
+	/* The first moment (view_txn()) of which this is not the truth, and what is then; NULL: it is not known. */
 	_Atomic uint64_t          until;
 	_Atomic(struct account *) newer;
 	struct account_id         id;

@@ -249,7 +249,7 @@ static void follow(struct account_cache *cache, const struct writes *writes, uns
 	}
 	if (!entry) return;
 	if (!err) {
-		publish(entry, next, view_moment(view));
+		publish(entry, next, view_txn(view));
 		return;
 	}
 	account_free(&next);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)SIGN_ROWS % (int)VIEW_ROWS == 0, "moments are asked for by words");
+_Static_assert((int)SIGN_ROWS % (int)VIEW_ROWS == 0, "row_txns are asked for by words");
 
 static unsigned bit_of(const uint8_t *at)
 {
@@ -88,14 +88,14 @@ void signs_give(struct kept *kept, struct signs **signs_p)
 /* Of rows 64 * word on: which stand, and which of those are marked. */
 static uint64_t stand(const struct signs *signs, struct view *view, uint32_t word, uint64_t *marked)
 {
-	uint64_t moments[VIEW_ROWS], now = view_moment(view), found = 0;
+	uint64_t row_txns[VIEW_ROWS], now = view_txn(view), found = 0;
 	uint32_t first = word * VIEW_ROWS;
 	*marked = 0;
 	if (first >= signs->rows) return 0;
-	view_row_moments(view, signs->kept.table, signs->kept.account, word, moments);
+	view_row_moments(view, signs->kept.table, signs->kept.account, word, row_txns);
 	for (uint32_t i = 0; i < VIEW_ROWS && first + i < signs->rows; i++) {
 		const struct sign *sign = &signs->list[first + i];
-		bool               stands = sign->moment && sign->moment <= now && moments[i] <= sign->moment;
+		bool stands = sign->moment && sign->moment <= now && row_txns[i] <= sign->moment;
 		found |= (uint64_t)stands << i;
 		*marked |= (uint64_t)(stands && sign->is_marked) << i;
 	}
@@ -152,7 +152,7 @@ static void copy_row(struct signs *signs, struct sign *sign, struct span value)
 bool signs_note(struct signs *signs, struct view *view, uint32_t row, struct span value)
 {
 	struct sign *sign = &signs->list[row];
-	uint64_t     moment = view_moment(view);
+	uint64_t     moment = view_txn(view);
 	if (sign->moment > moment) return false;
 	copy_row(signs, sign, value);
 	sign->is_marked = false;

@@ -137,13 +137,13 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 	enum { GAP_ROWS_MAX = 4 };
 	uint32_t rows = (made + HOT_PASSES - 1) / HOT_PASSES, whole = columns->made / HOT_PASSES;
 	uint32_t from = 0, to = 0; /* those to be read next */
-	uint64_t moments[VIEW_ROWS];
+	uint64_t row_txns[VIEW_ROWS];
 	enum err err = OK;
 	columns->made = made;
 	for (uint32_t row = 0; row < rows && !err; row++) {
 		if (row % VIEW_ROWS == 0)
-			view_row_moments(view, TABLE_HOT, columns->kept.account, row / VIEW_ROWS, moments);
-		if (row < whole && moments[row % VIEW_ROWS] <= columns->kept.moment) continue;
+			view_row_moments(view, TABLE_HOT, columns->kept.account, row / VIEW_ROWS, row_txns);
+		if (row < whole && row_txns[row % VIEW_ROWS] <= columns->kept.moment) continue;
 		if (to > from && row - to > GAP_ROWS_MAX) {
 			err = to - from == 1 ? take_one(columns, view, from)
 			                     : take_rows(columns, view, from, to);
@@ -160,7 +160,7 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 enum err columns_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
                       struct columns **out)
 {
-	uint64_t          moment = view_moment(view);
+	uint64_t          moment = view_txn(view);
 	struct kept_item *item = kept_take(kept, &kind, TABLE_HOT, account, moment);
 	struct columns   *columns = (struct columns *)item;
 	enum err          err = OK;

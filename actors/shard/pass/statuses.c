@@ -53,13 +53,13 @@ static enum err read_row(struct statuses *statuses, struct view *view, uint32_t 
 static enum err bring_up(struct statuses *statuses, struct view *view, uint32_t rows)
 {
 	uint32_t known = (statuses->made + STATUS_PASSES - 1) / STATUS_PASSES;
-	uint64_t moments[VIEW_ROWS];
+	uint64_t row_txns[VIEW_ROWS];
 	enum err err = OK;
 	for (uint32_t row = 0; row < rows && !err; row++) {
 		if (row % VIEW_ROWS == 0)
 			view_row_moments(view, TABLE_STATUS, statuses->kept.account, row / VIEW_ROWS,
-			                 moments);
-		if (row >= known || moments[row % VIEW_ROWS] > statuses->kept.moment)
+			                 row_txns);
+		if (row >= known || row_txns[row % VIEW_ROWS] > statuses->kept.moment)
 			err = read_row(statuses, view, row);
 	}
 	return err;
@@ -68,7 +68,7 @@ static enum err bring_up(struct statuses *statuses, struct view *view, uint32_t 
 enum err statuses_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
                        struct statuses **out)
 {
-	uint64_t          moment = view_moment(view);
+	uint64_t          moment = view_txn(view);
 	uint32_t          rows = made / STATUS_PASSES + (made % STATUS_PASSES != 0);
 	struct kept_item *item = kept_take(kept, &kind, TABLE_STATUS, account, moment);
 	struct statuses  *statuses = (struct statuses *)item;

@@ -16,20 +16,22 @@ void row_written(struct db *db, enum table table, struct span key)
 {
 	if (key.size != sizeof(struct account_id) + 4) return;
 	uint64_t word = beginning(table, key.at) + get_be32(key.at + sizeof(struct account_id));
-	atomic_store_explicit(&db->moments[word % MOMENTS], mdb_txn_id(db->writer.txn), memory_order_release);
+	atomic_store_explicit(&db->row_txns[word % ROW_TXNS], mdb_txn_id(db->writer.txn),
+	                      memory_order_release);
 }
 
-uint64_t view_moment(struct view *view)
+uint64_t view_txn(struct view *view)
 {
 	atomic_thread_fence(memory_order_acquire);
 	return mdb_txn_id(view->txn);
 }
 
 void view_row_moments(struct view *view, enum table table, struct account_id account, uint32_t word,
-                      uint64_t moments[VIEW_ROWS])
+                      uint64_t row_txns[VIEW_ROWS])
 {
 	const struct db *db = view->db;
 	uint64_t         first = beginning(table, account.b) + (uint64_t)word * VIEW_ROWS;
 	for (unsigned i = 0; i < VIEW_ROWS; i++)
-		moments[i] = atomic_load_explicit(&db->moments[(first + i) % MOMENTS], memory_order_acquire);
+		row_txns[i] = atomic_load_explicit(&db->row_txns[(first + i) % ROW_TXNS],
+		                                   memory_order_acquire);
 }
