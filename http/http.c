@@ -142,9 +142,9 @@ static enum err report(struct service *service, struct child *child, struct live
  * again stays: to have the kernel clear the same pages anew is a twentieth of a loaded thread's time. */
 static void give_back_large_memory(void)
 {
-	enum { LARGE_BYTES = 512 << 10, KEPT_BYTES = 8 << 20 /* a thread */ };
+	enum { LARGE_BYTES = 512 << 10, LIST_CACHE_BYTES = 8 << 20 /* a thread */ };
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, LIST_CACHE_BYTES);
 }
 
 int http_main(const struct options *options)

@@ -28,7 +28,7 @@ enum {
 	ACCEPT_PAUSE_MS = 100, /* when the system has no descriptor left */
 	ACCEPT_TELL_MS = 5000, /* that is told again when it has been well for so long */
 	QUIET_MS = 250,        /* a stop waits until no request has come for this long */
-	KEPT_BUFFERS =
+	LIST_CACHE_BUFFERS =
 	    256, /* of requests, in the loop's store of them: for as many at once nothing is allocated */
 };
 
@@ -308,7 +308,7 @@ static enum err open_thread(struct http_thread *thread)
 	h2o_linklist_init_anchor(&thread->ready);
 	places_open(&thread->places, service->connections_max);
 	places_open(&thread->admin_places, CONNECTIONS_ADMIN_MAX);
-	h2o_socket_buffer_prototype.allocator.max = KEPT_BUFFERS; /* the thread's own */
+	h2o_socket_buffer_prototype.allocator.max = LIST_CACHE_BUFFERS; /* the thread's own */
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;
 	thread->accept_public.hosts = service->public_hosts;

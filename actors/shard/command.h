@@ -75,7 +75,7 @@ struct delivery_queue;
 struct due_queue;
 struct pass_numbers;
 struct cleaning;
-struct kept;
+struct list_cache;
 
 struct request {
 	const struct call    *call;
@@ -103,7 +103,7 @@ struct request {
 	struct cleaning          *cleaning;
 
 	/* What is the readers' alone. */
-	struct kept       *kept; /* what they keep between lists; NULL: nothing */
+	struct list_cache *kept; /* what they keep between lists; NULL: nothing */
 	const struct lent *lent;
 };
 

@@ -184,7 +184,7 @@ Test(columns, go_when_more_accounts_are_asked_for)
 	fill(PASSES);
 	look();
 	cr_assert_eq(db_reader_begin(reader), OK);
-	for (unsigned i = 0; i < KEPT_MAX; i++) {
+	for (unsigned i = 0; i < LIST_CACHE_MAX; i++) {
 		struct account_id other = {{'b', (uint8_t)i}};
 		cr_assert_eq(columns_take(kept, reader, account, made, &columns), OK);
 		columns->kept.account = other; /* as if of that one */

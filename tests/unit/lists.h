@@ -1,28 +1,28 @@
 #pragma once
-#include "actors/shard/list/kept.h"
+#include "actors/shard/list/cache.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
 
 /* For tests of what readers keep between lists: a database, a reader's view of it, and nothing kept yet. */
-static struct scratch s;
-static struct view   *reader;
-static struct arena   arena;
-static struct kept   *kept;
-static uint64_t       state; /* of chance */
+static struct scratch     s;
+static struct view       *reader;
+static struct arena       arena;
+static struct list_cache *kept;
+static uint64_t           state; /* of chance */
 
 static void begin(void)
 {
 	scratch_open(&s);
 	arena = (struct arena){0};
 	state = chance_begin();
-	cr_assert_eq(kept_new(&kept), OK);
+	cr_assert_eq(list_cache_new(&kept), OK);
 	cr_assert_eq(db_reader_open(s.db, &arena, &reader), OK);
 }
 
 static void end(void)
 {
-	kept_free(&kept);
+	list_cache_free(&kept);
 	db_reader_close(&reader);
 	arena_free(&arena);
 	scratch_close(&s);

@@ -309,15 +309,15 @@ Test(once, an_old_key_that_comes_again_leaves_a_gap_that_costs_no_young_one_its_
 }
 
 /* Against the plainest model there is: a list of what came when. */
-struct kept {
+struct list_cache {
 	unsigned key;
 	uint8_t  body;
 	int64_t  at;
 };
-static struct kept model[4096];
-static unsigned    model_count;
+static struct list_cache model[4096];
+static unsigned          model_count;
 
-static struct kept *model_find(unsigned key)
+static struct list_cache *model_find(unsigned key)
 {
 	unsigned from = model_count > KEYS ? model_count - KEYS : 0;
 	for (unsigned i = from; i < model_count; i++)
@@ -329,15 +329,15 @@ Test(once, chance_finds_nothing_that_a_list_would_not_say)
 {
 	uint64_t seed = chance_begin();
 	for (unsigned i = 0; i < 4000; i++) {
-		unsigned     key = chance_below(&seed, 9);
-		uint8_t      body = (uint8_t)chance_below(&seed, 2);
-		struct kept *kept;
+		unsigned           key = chance_below(&seed, 9);
+		uint8_t            body = (uint8_t)chance_below(&seed, 2);
+		struct list_cache *kept;
 		if (chance_below(&seed, 4) == 0) request.now.v += day_us / (1 + chance_below(&seed, 8));
 		kept = model_find(key);
 		enum err err = run(key, body);
 		cr_assert_eq(err, kept && kept->body != body ? ERR_IDEMPOTENCY_KEY_REUSED : OK, "step %u", i);
 		cr_assert_eq(once.replayed, kept && kept->body == body, "step %u", i);
-		if (!kept) model[model_count++] = (struct kept){key, body, request.now.v};
+		if (!kept) model[model_count++] = (struct list_cache){key, body, request.now.v};
 		if (i % 50 == 0) cr_expect_leq(count_rows(), KEYS);
 	}
 }

@@ -1,12 +1,12 @@
 /* Searching blocks of texts: what each text holds by itself, and its first part where only that counts. */
 #include "actors/shard/pass/search.h"
-#include "actors/shard/list/signs.h"
+#include "actors/shard/list/trigram_index.h"
 #include "schemas/found.h"
 #include "schemas/search.h"
 #include "store/text.h"
 #include "tests/unit/lists.h"
 
-enum { TEXTS = SIGNS_ROWS_MIN * TEXT_PASSES + 5, TEXT_MAX = 24, LONG_TEXT_MAX = 300 };
+enum { TEXTS = TRIGRAM_ROWS_MIN * TEXT_PASSES + 5, TEXT_MAX = 24, LONG_TEXT_MAX = 300 };
 
 static struct account account = {.id = {{'a'}}};
 static uint8_t        texts[TEXTS][LONG_TEXT_MAX];
@@ -60,9 +60,9 @@ static void finds_what_each_holds(struct span q, bool is_first_part)
 static void lose_some_copies(void)
 {
 	enum { ROWS = (TEXTS + TEXT_PASSES - 1) / TEXT_PASSES };
-	struct signs *signs;
-	unsigned      kept_copies = 0;
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account.id, ROWS, &signs), OK);
+	struct trigram_index *signs;
+	unsigned              kept_copies = 0;
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account.id, ROWS, &signs), OK);
 	for (uint32_t row = 0; row < ROWS; row++) {
 		struct sign *sign = &signs->list[row];
 		kept_copies += sign->copy != NULL;
@@ -73,7 +73,7 @@ static void lose_some_copies(void)
 		sign->copy_size = 0;
 	}
 	cr_expect_geq(kept_copies, 1);
-	signs_give(kept, &signs);
+	trigram_index_give(kept, &signs);
 }
 
 Test(text_search, finds_what_each_text_holds_by_itself)

@@ -8,7 +8,7 @@
 
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
-#include "actors/shard/list/kept.h"
+#include "actors/shard/list/cache.h"
 #include "actors/shard/engine/kept_call.h"
 #include "actors/shard/engine/lend.h"
 #include "store/background.h"
@@ -45,7 +45,7 @@ struct reader {
 struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
-	struct kept              *kept;
+	struct list_cache        *kept;
 	struct bell               bell;             /* the writer's: rung for each result */
 	bool                      may_have_results; /* the writer's, likewise the next */
 	struct job               *held, **held_last;
@@ -401,7 +401,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 	pthread_mutex_init(&readers->mutex, NULL);
 	pthread_cond_init(&readers->work, NULL);
 	*out = readers;
-	enum err err = kept_new(&readers->kept);
+	enum err err = list_cache_new(&readers->kept);
 	if (err) return err;
 	if ((err = bell_open(&readers->bell))) return err;
 	for (unsigned i = 0; i < READER_THREADS; i++) {
@@ -432,7 +432,7 @@ void readers_close(struct readers **readers_p)
 	}
 	while ((result = readers_next(readers)))
 		result_free(&result);
-	kept_free(&readers->kept);
+	list_cache_free(&readers->kept);
 	bell_close(&readers->bell);
 	pthread_mutex_destroy(&readers->mutex);
 	pthread_cond_destroy(&readers->work);

@@ -81,13 +81,13 @@ static uint32_t those_that_hold(const struct text_search *search, const struct t
 /* The row's texts, from memory if they are known there, and noted there if not. */
 static enum err get_texts(struct text_search *search, uint32_t row, struct text_row *texts)
 {
-	struct signs *signs = search->signs;
-	bool          is_known = signs && sign_look_has(search->look.stand, row);
-	struct span   value = is_known ? signs_copy(signs, row) : span_of(NULL, 0);
-	enum err      err = value.size ? OK : read_row(search, row, &value);
+	struct trigram_index *signs = search->signs;
+	bool                  is_known = signs && sign_look_has(search->look.stand, row);
+	struct span           value = is_known ? trigram_index_copy(signs, row) : span_of(NULL, 0);
+	enum err              err = value.size ? OK : read_row(search, row, &value);
 	if (err || (err = text_row_read(value, texts)) || !signs) return err;
-	if (!is_known) is_known = signs_note(signs, search->request->view, row, value);
-	if (is_known && search->q.size >= SIGN_BYTES) signs_mark(signs, row, texts);
+	if (!is_known) is_known = trigram_index_note(signs, search->request->view, row, value);
+	if (is_known && search->q.size >= TRIGRAM_BYTES) trigram_index_mark(signs, row, texts);
 	return OK;
 }
 
@@ -138,9 +138,9 @@ static enum err search_all(struct text_search *search, const uint64_t *found, st
 	uint32_t words = selection->made / 64 + (selection->made % 64 != 0);
 	selection->total = 0;
 	for (uint32_t word = 0; word < words; word++) {
-		if (search->signs && word % (SIGN_ROWS / WORD_ROWS) == 0)
-			signs_look(search->signs, search->request->view, word * WORD_ROWS / SIGN_ROWS,
-			           search->q, &search->look);
+		if (search->signs && word % (TRIGRAM_ROWS / WORD_ROWS) == 0)
+			trigram_index_look(search->signs, search->request->view,
+			                   word * WORD_ROWS / TRIGRAM_ROWS, search->q, &search->look);
 		uint64_t wanted = selection->bits[word] & those_made(selection, word);
 		uint64_t has = found ? wanted & found[word] : 0, more = 0;
 		enum err err = wanted & ~has ? search_word(search, word, wanted & ~has, &more) : OK;
@@ -156,10 +156,11 @@ enum err text_search(struct text_search *search, const uint64_t *found, struct s
 	struct request *request = search->request;
 	uint32_t        rows = (selection->made + (uint32_t)TEXT_PASSES - 1) / TEXT_PASSES;
 	enum err        err = OK;
-	if (request->kept && rows >= SIGNS_ROWS_MIN) /* of little text nothing is kept */
-		err = signs_take(request->kept, search->table, request->account->id, rows, &search->signs);
+	if (request->kept && rows >= TRIGRAM_ROWS_MIN) /* of little text nothing is kept */
+		err = trigram_index_take(request->kept, search->table, request->account->id, rows,
+		                         &search->signs);
 	if (!err || err == ERR_NO_MEMORY) err = search_all(search, found, selection);
-	signs_give(request->kept, &search->signs);
+	trigram_index_give(request->kept, &search->signs);
 	buffer_free(&search->room);
 	return err;
 }

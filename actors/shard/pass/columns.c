@@ -12,7 +12,7 @@
 
 /* Keeping ------------------------------------------------------------------------------------------------- */
 
-static void drop(struct kept_item *item)
+static void drop(struct list_cache_item *item)
 {
 	struct columns *columns = (struct columns *)item; /* whose first member it is */
 	free(columns->of.updated);
@@ -23,13 +23,13 @@ static void drop(struct kept_item *item)
 	free(columns);
 }
 
-static const struct kept_kind kind = {sizeof(struct columns), drop};
+static const struct list_cache_kind kind = {sizeof(struct columns), drop};
 
-void columns_give(struct kept *kept, struct columns **columns_p)
+void columns_give(struct list_cache *kept, struct columns **columns_p)
 {
 	struct columns *columns = *columns_p;
 	*columns_p = NULL;
-	if (columns) kept_give(columns->made < COLUMNS_PASSES_MIN ? NULL : kept, &columns->kept);
+	if (columns) list_cache_give(columns->made < COLUMNS_PASSES_MIN ? NULL : kept, &columns->kept);
 }
 
 static size_t bytes_of(size_t room)
@@ -157,20 +157,20 @@ static enum err bring_up(struct columns *columns, struct view *view, uint32_t ma
 	return err;
 }
 
-enum err columns_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
+enum err columns_take(struct list_cache *kept, struct view *view, struct account_id account, uint32_t made,
                       struct columns **out)
 {
-	uint64_t          moment = view_txn(view);
-	struct kept_item *item = kept_take(kept, &kind, TABLE_HOT, account, moment);
-	struct columns   *columns = (struct columns *)item;
-	enum err          err = OK;
+	uint64_t                moment = view_txn(view);
+	struct list_cache_item *item = list_cache_take(kept, &kind, TABLE_HOT, account, moment);
+	struct columns         *columns = (struct columns *)item;
+	enum err                err = OK;
 	*out = NULL;
 	if (!item) return ERR_NO_MEMORY;
 	err = made < columns->made ? ERR_DAMAGED : make_room(columns, made);
 	if (!err) err = bring_up(columns, view, made);
 	item->moment = moment;
 	if (err)
-		kept_drop(item);
+		list_cache_drop(item);
 	else
 		*out = columns;
 	return err;

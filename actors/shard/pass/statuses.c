@@ -9,20 +9,20 @@
 
 #include <stdlib.h>
 
-static void drop(struct kept_item *item)
+static void drop(struct list_cache_item *item)
 {
 	struct statuses *statuses = (struct statuses *)item; /* whose first member it is */
 	free(statuses->rows);
 	free(statuses);
 }
 
-static const struct kept_kind kind = {sizeof(struct statuses), drop};
+static const struct list_cache_kind kind = {sizeof(struct statuses), drop};
 
-void statuses_give(struct kept *kept, struct statuses **statuses_p)
+void statuses_give(struct list_cache *kept, struct statuses **statuses_p)
 {
 	struct statuses *statuses = *statuses_p;
 	*statuses_p = NULL;
-	if (statuses) kept_give(statuses->made < STATUSES_PASSES_MIN ? NULL : kept, &statuses->kept);
+	if (statuses) list_cache_give(statuses->made < STATUSES_PASSES_MIN ? NULL : kept, &statuses->kept);
 }
 
 /* With some room for passes to come. */
@@ -65,14 +65,14 @@ static enum err bring_up(struct statuses *statuses, struct view *view, uint32_t 
 	return err;
 }
 
-enum err statuses_take(struct kept *kept, struct view *view, struct account_id account, uint32_t made,
+enum err statuses_take(struct list_cache *kept, struct view *view, struct account_id account, uint32_t made,
                        struct statuses **out)
 {
-	uint64_t          moment = view_txn(view);
-	uint32_t          rows = made / STATUS_PASSES + (made % STATUS_PASSES != 0);
-	struct kept_item *item = kept_take(kept, &kind, TABLE_STATUS, account, moment);
-	struct statuses  *statuses = (struct statuses *)item;
-	enum err          err = OK;
+	uint64_t                moment = view_txn(view);
+	uint32_t                rows = made / STATUS_PASSES + (made % STATUS_PASSES != 0);
+	struct list_cache_item *item = list_cache_take(kept, &kind, TABLE_STATUS, account, moment);
+	struct statuses        *statuses = (struct statuses *)item;
+	enum err                err = OK;
 	*out = NULL;
 	if (!item) return ERR_NO_MEMORY;
 	err = made < statuses->made ? ERR_DAMAGED : make_room(statuses, rows);
@@ -80,7 +80,7 @@ enum err statuses_take(struct kept *kept, struct view *view, struct account_id a
 	statuses->made = made;
 	item->moment = moment;
 	if (err)
-		kept_drop(item);
+		list_cache_drop(item);
 	else
 		*out = statuses;
 	return err;

@@ -18,7 +18,7 @@ enum {
 	STOP_WAIT_MS_MAX = 3000, /* for answers, once a stop is asked for */
 	TURN_MS = 50,
 	FIELD_BYTES_MAX = 200,
-	KEPT_BYTES = 64 << 10, /* a row's buffer that is larger is not kept for the next row */
+	LIST_CACHE_BYTES = 64 << 10, /* a row's buffer that is larger is not kept for the next row */
 };
 
 struct flight {
@@ -142,7 +142,7 @@ void flight_drop(struct flight *flight)
 	struct row *row = flight_row(flight, flight->first++);
 
 	flight->held_bytes -= row->args.size;
-	if (row->args.capacity > KEPT_BYTES) buffer_free(&row->args);
+	if (row->args.capacity > LIST_CACHE_BYTES) buffer_free(&row->args);
 }
 
 bool flight_is_empty(const struct flight *flight)

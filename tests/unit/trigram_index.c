@@ -1,18 +1,18 @@
 /* Signs of rows of texts: they never say no of a row that holds what is sought, whatever was written since and whichever
  * view asks. */
-#include "actors/shard/list/signs.h"
+#include "actors/shard/list/trigram_index.h"
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "tests/unit/lists.h"
 
 #include <stdio.h>
 
-enum { ROWS = SIGN_ROWS + 83 };
+enum { ROWS = TRIGRAM_ROWS + 83 };
 
 static const struct account_id account = {{'a'}};
 static char                    texts[ROWS][200];
 
-TestSuite(signs, .init = begin, .fini = end);
+TestSuite(trigram_index, .init = begin, .fini = end);
 
 static void rewrite(uint32_t row)
 {
@@ -32,28 +32,30 @@ static void furnish(void)
 	scratch_commit(&s);
 }
 
-static void note(struct signs *signs, struct view *view, uint32_t row, const char *text)
+static void note(struct trigram_index *signs, struct view *view, uint32_t row, const char *text)
 {
 	struct text_row as_row = {.all = span_str(text)};
-	if (signs_note(signs, view, row, span_str(text))) signs_mark(signs, row, &as_row);
+	if (trigram_index_note(signs, view, row, span_str(text))) trigram_index_mark(signs, row, &as_row);
 }
 
 /* Of one row; `may` may be NULL. */
-static bool stands(const struct signs *signs, struct view *view, uint32_t row, const char *q, bool *may)
+static bool stands(const struct trigram_index *signs, struct view *view, uint32_t row, const char *q,
+                   bool *may)
 {
 	struct sign_look look;
-	signs_look(signs, view, row / SIGN_ROWS, span_str(q), &look);
+	trigram_index_look(signs, view, row / TRIGRAM_ROWS, span_str(q), &look);
 	if (may) *may = sign_look_has(look.may, row);
 	return sign_look_has(look.stand, row);
 }
 
 /* As a search does it: asks the sign, else reads and makes one. What was skipped must not hold q. */
-static unsigned skips(struct signs *signs, struct view *view, const char *q)
+static unsigned skips(struct trigram_index *signs, struct view *view, const char *q)
 {
 	unsigned         skipped = 0;
 	struct sign_look look;
 	for (uint32_t row = 0; row < ROWS; row++) {
-		if (row % SIGN_ROWS == 0) signs_look(signs, view, row / SIGN_ROWS, span_str(q), &look);
+		if (row % TRIGRAM_ROWS == 0)
+			trigram_index_look(signs, view, row / TRIGRAM_ROWS, span_str(q), &look);
 		bool is_known = sign_look_has(look.stand, row);
 		if (!sign_look_has(look.may, row)) {
 			cr_expect(is_known, "row %u", row);
@@ -63,7 +65,7 @@ static unsigned skips(struct signs *signs, struct view *view, const char *q)
 		} else if (!is_known) {
 			note(signs, view, row, texts[row]);
 		} else {
-			struct span copy = signs_copy(signs, row);
+			struct span copy = trigram_index_copy(signs, row);
 			cr_expect(span_equal(copy, span_str(texts[row])), "row %u", row);
 		}
 	}
@@ -72,17 +74,17 @@ static unsigned skips(struct signs *signs, struct view *view, const char *q)
 
 static unsigned search(const char *q)
 {
-	struct signs *signs;
+	struct trigram_index *signs;
 	cr_assert_eq(db_reader_begin(reader), OK);
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
 	unsigned skipped = skips(signs, reader, q);
-	signs_give(kept, &signs);
+	trigram_index_give(kept, &signs);
 	cr_expect_null(signs);
 	db_reader_end(reader);
 	return skipped;
 }
 
-Test(signs, skip_rows_that_do_not_hold_it_and_no_others)
+Test(trigram_index, skip_rows_that_do_not_hold_it_and_no_others)
 {
 	furnish();
 	cr_expect_eq(search("xyz"), 0, "nothing is known yet");
@@ -97,7 +99,7 @@ Test(signs, skip_rows_that_do_not_hold_it_and_no_others)
 	}
 }
 
-Test(signs, of_rows_that_were_written_do_not_stand)
+Test(trigram_index, of_rows_that_were_written_do_not_stand)
 {
 	furnish();
 	search("abc");
@@ -112,11 +114,11 @@ Test(signs, of_rows_that_were_written_do_not_stand)
 }
 
 /* Neither does an older view make signs that a newer one believes, nor the other way round. */
-Test(signs, are_of_their_view)
+Test(trigram_index, are_of_their_view)
 {
-	static char   then[ROWS][200];
-	struct view  *old;
-	struct signs *signs;
+	static char           then[ROWS][200];
+	struct view          *old;
+	struct trigram_index *signs;
 	furnish();
 	cr_assert_eq(db_reader_open(s.db, &arena, &old), OK);
 	cr_assert_eq(db_reader_begin(old), OK);
@@ -125,12 +127,12 @@ Test(signs, are_of_their_view)
 		rewrite(row);
 	scratch_commit(&s);
 	search("abc");
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
 	for (uint32_t row = 0; row < ROWS; row++) {
 		cr_expect_not(stands(signs, old, row, "abc", NULL), "row %u", row);
-		cr_expect_not(signs_note(signs, old, row, span_str(then[row])), "row %u", row);
+		cr_expect_not(trigram_index_note(signs, old, row, span_str(then[row])), "row %u", row);
 	}
-	signs_give(kept, &signs);
+	trigram_index_give(kept, &signs);
 	db_reader_close(&old);
 	for (uint32_t row = 0; row < ROWS; row++) {
 		char q[4];
@@ -139,33 +141,33 @@ Test(signs, are_of_their_view)
 	}
 }
 
-Test(signs, of_rows_with_texts_elsewhere_have_everything)
+Test(trigram_index, of_rows_with_texts_elsewhere_have_everything)
 {
-	struct signs   *signs;
-	struct text_row elsewhere = {.all = span_str("abc"), .elsewhere = 1};
-	bool            may = false;
+	struct trigram_index *signs;
+	struct text_row       elsewhere = {.all = span_str("abc"), .elsewhere = 1};
+	bool                  may = false;
 	furnish();
 	cr_assert_eq(db_reader_begin(reader), OK);
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
-	cr_expect(signs_note(signs, reader, 7, span_str("abc")));
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	cr_expect(trigram_index_note(signs, reader, 7, span_str("abc")));
 	cr_expect(stands(signs, reader, 7, "nowhere", &may) && may, "no bits yet");
-	signs_mark(signs, 7, &elsewhere);
+	trigram_index_mark(signs, 7, &elsewhere);
 	cr_expect(stands(signs, reader, 7, "nowhere", &may) && may);
-	signs_give(kept, &signs);
+	trigram_index_give(kept, &signs);
 }
 
 /* What a row was leaves no bits behind: they would have it looked at for ever. */
-Test(signs, of_a_row_are_what_it_is_now_alone)
+Test(trigram_index, of_a_row_are_what_it_is_now_alone)
 {
-	struct signs *signs;
-	char          every[3 * 17 * 17 * 17 + 1] = "";
-	bool          may;
+	struct trigram_index *signs;
+	char                  every[3 * 17 * 17 * 17 + 1] = "";
+	bool                  may;
 	for (unsigned i = 0; i < 17 * 17 * 17; i++)
 		snprintf(every + 3 * i, 4, "%c%c%c", 'a' + i % 17, 'a' + i / 17 % 17, 'a' + i / 289);
 	furnish();
 	search("abc");
 	cr_assert_eq(db_reader_begin(reader), OK);
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
 	note(signs, reader, 70, every);
 	note(signs, reader, 71, "abcd");
 	cr_expect(stands(signs, reader, 70, "xyz", &may) && may, "nearly all bits are set");
@@ -173,52 +175,55 @@ Test(signs, of_a_row_are_what_it_is_now_alone)
 	note(signs, reader, 70, "abcd");
 	cr_expect(stands(signs, reader, 70, "xyz", &may) && !may);
 	cr_expect(stands(signs, reader, 70, "abcd", &may) && may);
-	signs_give(kept, &signs);
+	trigram_index_give(kept, &signs);
 }
 
 /* More rows than before: what was known of the others stands, of the new ones nothing is known. */
-Test(signs, grow)
+Test(trigram_index, grow)
 {
-	struct signs *signs;
-	bool          may;
+	struct trigram_index *signs;
+	bool                  may;
 	furnish();
 	search("abc");
 	cr_assert_eq(db_reader_begin(reader), OK);
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
 	note(signs, reader, ROWS - 1, "abcd");
-	signs_give(kept, &signs);
-	for (uint32_t rows = ROWS + 1; rows < 4 * SIGN_ROWS; rows += 100) {
-		cr_assert_eq(signs_take(kept, TABLE_TEXT, account, rows, &signs), OK);
+	trigram_index_give(kept, &signs);
+	for (uint32_t rows = ROWS + 1; rows < 4 * TRIGRAM_ROWS; rows += 100) {
+		cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, rows, &signs), OK);
 		cr_expect(stands(signs, reader, ROWS - 1, "xyzzy", &may) && !may);
 		cr_expect(!stands(signs, reader, rows - 1, "xyzzy", &may) && may, "row %u", rows - 1);
 		note(signs, reader, rows - 1, "plugh");
 		cr_expect(stands(signs, reader, rows - 1, "xyzzy", &may) && !may);
 		cr_expect(stands(signs, reader, rows - 1, "plugh", &may) && may);
-		signs_give(kept, &signs);
+		trigram_index_give(kept, &signs);
 	}
 }
 
 /* Rows beyond what copies may take have none, and those that are written anew make room or take it. */
-Test(signs, copies_are_bounded)
+Test(trigram_index, copies_are_bounded)
 {
-	enum { BIG = SIGNS_COPIES_MAX / 4 };
-	struct signs *signs;
-	char         *big = calloc(1, BIG);
-	struct span   all = span_of(big, BIG), less = span_of(big, 10);
+	enum { BIG = TRIGRAM_COPIES_MAX / 4 };
+	struct trigram_index *signs;
+	char                 *big = calloc(1, BIG);
+	struct span           all = span_of(big, BIG), less = span_of(big, 10);
 	furnish();
 	cr_assert_eq(db_reader_begin(reader), OK);
-	cr_assert_eq(signs_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
+	cr_assert_eq(trigram_index_take(kept, TABLE_TEXT, account, ROWS, &signs), OK);
 	size_t bytes = signs->kept.bytes;
 	for (uint32_t row = 0; row < 5; row++) {
-		cr_expect(signs_note(signs, reader, row, all));
+		cr_expect(trigram_index_note(signs, reader, row, all));
 		cr_expect(stands(signs, reader, row, "abc", NULL));
-		cr_expect_eq(signs_copy(signs, row).size, row < 4 ? all.size : 0, "row %u", row);
+		cr_expect_eq(trigram_index_copy(signs, row).size, row < 4 ? all.size : 0, "row %u", row);
 	}
-	cr_expect_eq(signs->kept.bytes - bytes, SIGNS_COPIES_MAX);
-	cr_expect(signs_note(signs, reader, 0, less) && signs_copy(signs, 0).size == less.size);
-	cr_expect(signs_note(signs, reader, 4, all) && signs_copy(signs, 4).size == 0, "10 bytes too many");
-	cr_expect(signs_note(signs, reader, 4, less) && signs_copy(signs, 4).size == less.size);
+	cr_expect_eq(signs->kept.bytes - bytes, TRIGRAM_COPIES_MAX);
+	cr_expect(trigram_index_note(signs, reader, 0, less) &&
+	          trigram_index_copy(signs, 0).size == less.size);
+	cr_expect(trigram_index_note(signs, reader, 4, all) && trigram_index_copy(signs, 4).size == 0,
+	          "10 bytes too many");
+	cr_expect(trigram_index_note(signs, reader, 4, less) &&
+	          trigram_index_copy(signs, 4).size == less.size);
 	cr_expect_eq(signs->kept.bytes - bytes, (size_t)3 * BIG + 20);
-	signs_give(kept, &signs);
+	trigram_index_give(kept, &signs);
 	free(big);
 }

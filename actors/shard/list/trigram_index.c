@@ -1,27 +1,27 @@
 /* Rows of texts in memory. What is known is right for a view if it was read in it or before, and the row was not written
  * since (view_row_moments()); who looks from an older view leaves it as it is. */
-#include "actors/shard/list/signs.h"
+#include "actors/shard/list/trigram_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)SIGN_ROWS % (int)VIEW_ROWS == 0, "row_txns are asked for by words");
+_Static_assert((int)TRIGRAM_ROWS % (int)VIEW_ROWS == 0, "row_txns are asked for by words");
 
 static unsigned bit_of(const uint8_t *at)
 {
 	uint32_t three = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
 	return (three * 0x9e3779b1u) >> 21;
 }
-_Static_assert((int)SIGN_BITS == 1 << (32 - 21) && (int)SIGN_BYTES == 3, "as many bits as a sign has");
+_Static_assert((int)TRIGRAM_BITS == 1 << (32 - 21) && (int)TRIGRAM_BYTES == 3, "as many bits as a sign has");
 
 static uint32_t blocks_of(uint32_t rows)
 {
-	return rows / SIGN_ROWS + (rows % SIGN_ROWS != 0);
+	return rows / TRIGRAM_ROWS + (rows % TRIGRAM_ROWS != 0);
 }
 
-static void drop(struct kept_item *item)
+static void drop(struct list_cache_item *item)
 {
-	struct signs *signs = (struct signs *)item; /* whose first member it is */
+	struct trigram_index *signs = (struct trigram_index *)item; /* whose first member it is */
 	for (uint32_t row = 0; row < signs->rows; row++)
 		free(signs->list[row].copy);
 	for (uint32_t block = 0; block < blocks_of(signs->rows); block++)
@@ -31,22 +31,22 @@ static void drop(struct kept_item *item)
 	free(signs);
 }
 
-static const struct kept_kind kind = {sizeof(struct signs), drop};
+static const struct list_cache_kind kind = {sizeof(struct trigram_index), drop};
 
 /* Without copies, and with so many blocks. */
-static size_t bytes_with(const struct signs *signs, size_t blocks)
+static size_t bytes_with(const struct trigram_index *signs, size_t blocks)
 {
 	return signs->rows * sizeof *signs->list + blocks_of(signs->rows) * sizeof *signs->blocks +
 	       blocks * sizeof **signs->blocks;
 }
 
-static void count_bytes(struct signs *signs)
+static void count_bytes(struct trigram_index *signs)
 {
 	signs->kept.bytes = bytes_with(signs, signs->blocks_made) + signs->copies_size;
 }
 
 /* Of what is new nothing is known yet. */
-static enum err make_room(struct signs *signs, uint32_t rows)
+static enum err make_room(struct trigram_index *signs, uint32_t rows)
 {
 	if (rows <= signs->rows) return OK;
 	struct sign_block **blocks = realloc(signs->blocks, blocks_of(rows) * sizeof(struct sign_block *));
@@ -64,29 +64,29 @@ static enum err make_room(struct signs *signs, uint32_t rows)
 	return OK;
 }
 
-enum err signs_take(struct kept *kept, enum table table, struct account_id account, uint32_t rows,
-                    struct signs **out)
+enum err trigram_index_take(struct list_cache *kept, enum table table, struct account_id account,
+                            uint32_t rows, struct trigram_index **out)
 {
-	struct signs *signs = (struct signs *)kept_take(kept, &kind, table, account, 0);
+	struct trigram_index *signs = (struct trigram_index *)list_cache_take(kept, &kind, table, account, 0);
 	*out = NULL;
 	if (!signs) return ERR_NO_MEMORY;
 	enum err err = make_room(signs, rows);
 	if (err)
-		kept_drop(&signs->kept);
+		list_cache_drop(&signs->kept);
 	else
 		*out = signs;
 	return err;
 }
 
-void signs_give(struct kept *kept, struct signs **signs_p)
+void trigram_index_give(struct list_cache *kept, struct trigram_index **signs_p)
 {
-	struct signs *signs = *signs_p;
+	struct trigram_index *signs = *signs_p;
 	*signs_p = NULL;
-	if (signs) kept_give(signs->rows < SIGNS_ROWS_MIN ? NULL : kept, &signs->kept);
+	if (signs) list_cache_give(signs->rows < TRIGRAM_ROWS_MIN ? NULL : kept, &signs->kept);
 }
 
 /* Of rows 64 * word on: which stand, and which of those are marked. */
-static uint64_t stand(const struct signs *signs, struct view *view, uint32_t word, uint64_t *marked)
+static uint64_t stand(const struct trigram_index *signs, struct view *view, uint32_t word, uint64_t *marked)
 {
 	uint64_t row_txns[VIEW_ROWS], now = view_txn(view), found = 0;
 	uint32_t first = word * VIEW_ROWS;
@@ -103,19 +103,19 @@ static uint64_t stand(const struct signs *signs, struct view *view, uint32_t wor
 }
 
 /* In which rows of a block all bits of q are set. */
-static void have(const struct sign_block *block, struct span q, uint64_t found[SIGN_ROWS / 64])
+static void have(const struct sign_block *block, struct span q, uint64_t found[TRIGRAM_ROWS / 64])
 {
-	for (size_t i = 0; i + SIGN_BYTES <= q.size; i++) {
+	for (size_t i = 0; i + TRIGRAM_BYTES <= q.size; i++) {
 		const uint64_t *bits = block->bits[bit_of(q.at + i)];
-		for (unsigned word = 0; word < SIGN_ROWS / 64; word++)
+		for (unsigned word = 0; word < TRIGRAM_ROWS / 64; word++)
 			found[word] &= bits[word];
 	}
 }
 
-void signs_look(const struct signs *signs, struct view *view, uint32_t block, struct span q,
-                struct sign_look *look)
+void trigram_index_look(const struct trigram_index *signs, struct view *view, uint32_t block, struct span q,
+                        struct sign_look *look)
 {
-	enum { WORDS = SIGN_ROWS / 64 };
+	enum { WORDS = TRIGRAM_ROWS / 64 };
 	uint64_t marked[WORDS];
 	for (uint32_t word = 0; word < WORDS; word++)
 		look->stand[word] = stand(signs, view, block * WORDS + word, &marked[word]);
@@ -126,17 +126,17 @@ void signs_look(const struct signs *signs, struct view *view, uint32_t block, st
 		look->may[word] |= ~marked[word];
 }
 
-struct span signs_copy(const struct signs *signs, uint32_t row)
+struct span trigram_index_copy(const struct trigram_index *signs, uint32_t row)
 {
 	return span_of(signs->list[row].copy, signs->list[row].copy_size);
 }
 
 /* None when there is no memory for it: then the row is read again. */
-static void copy_row(struct signs *signs, struct sign *sign, struct span value)
+static void copy_row(struct trigram_index *signs, struct sign *sign, struct span value)
 {
 	signs->copies_size -= sign->copy_size;
 	size_t size = signs->copies_size + value.size;
-	bool   fits = value.size && size <= SIGNS_COPIES_MAX &&
+	bool   fits = value.size && size <= TRIGRAM_COPIES_MAX &&
 	            bytes_with(signs, blocks_of(signs->rows)) + size <= KEPT_BYTES_MAX;
 	uint8_t *copy = fits ? realloc(sign->copy, value.size) : NULL;
 	if (copy)
@@ -149,7 +149,7 @@ static void copy_row(struct signs *signs, struct sign *sign, struct span value)
 	count_bytes(signs);
 }
 
-bool signs_note(struct signs *signs, struct view *view, uint32_t row, struct span value)
+bool trigram_index_note(struct trigram_index *signs, struct view *view, uint32_t row, struct span value)
 {
 	struct sign *sign = &signs->list[row];
 	uint64_t     moment = view_txn(view);
@@ -161,28 +161,28 @@ bool signs_note(struct signs *signs, struct view *view, uint32_t row, struct spa
 }
 
 /* The block of a row, with no bit of the row set in it; NULL: there is no memory. */
-static struct sign_block *clear_row(struct signs *signs, uint32_t row)
+static struct sign_block *clear_row(struct trigram_index *signs, uint32_t row)
 {
-	struct sign_block **block = &signs->blocks[row / SIGN_ROWS];
+	struct sign_block **block = &signs->blocks[row / TRIGRAM_ROWS];
 	uint64_t            others = ~(UINT64_C(1) << row % 64);
 	if (!*block) {
-		if (!(*block = aligned_alloc(SIGN_ROWS / 8, sizeof **block))) return NULL;
+		if (!(*block = aligned_alloc(TRIGRAM_ROWS / 8, sizeof **block))) return NULL;
 		memset(*block, 0, sizeof **block);
 		signs->blocks_made++;
 		count_bytes(signs);
 	}
-	for (unsigned bit = 0; signs->list[row].is_used && bit < SIGN_BITS; bit++)
-		(*block)->bits[bit][row % SIGN_ROWS / 64] &= others;
+	for (unsigned bit = 0; signs->list[row].is_used && bit < TRIGRAM_BITS; bit++)
+		(*block)->bits[bit][row % TRIGRAM_ROWS / 64] &= others;
 	return *block;
 }
 
-void signs_mark(struct signs *signs, uint32_t row, const struct text_row *texts)
+void trigram_index_mark(struct trigram_index *signs, uint32_t row, const struct text_row *texts)
 {
 	struct sign       *sign = &signs->list[row];
 	struct span        all = texts->all;
 	struct sign_block *block = sign->is_marked || texts->elsewhere ? NULL : clear_row(signs, row);
 	if (!block) return;
-	for (size_t i = 0; i + SIGN_BYTES <= all.size; i++)
-		block->bits[bit_of(all.at + i)][row % SIGN_ROWS / 64] |= UINT64_C(1) << row % 64;
+	for (size_t i = 0; i + TRIGRAM_BYTES <= all.size; i++)
+		block->bits[bit_of(all.at + i)][row % TRIGRAM_ROWS / 64] |= UINT64_C(1) << row % 64;
 	sign->is_marked = sign->is_used = true;
 }
