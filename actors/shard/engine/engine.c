@@ -245,11 +245,11 @@ static enum err take_letters(struct engine *engine, bool *more)
 /* Decides the timer's question for due deliveries again, when it is time to. */
 static enum err hand_out(struct engine *engine)
 {
-	struct kept_call question;
+	struct saved_call question;
 	if (!engine_take_question(engine, &question)) return OK;
 	struct session *session = session_find(&engine->sessions, &engine->questioner);
 	enum err        err = session ? engine_decide_now(engine, session, &question.call) : OK;
-	kept_call_free(&question);
+	saved_call_free(&question);
 	return err;
 }
 

@@ -6,7 +6,7 @@
 #include "actors/shard/notification/due.h"
 #include "actors/shard/pass/numbers.h"
 #include "actors/shard/engine/cleaning.h"
-#include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/saved_call.h"
 #include "actors/shard/engine/rate.h"
 #include "actors/shard/engine/readers.h"
 #include "actors/shard/engine/service_clock.h"
@@ -50,7 +50,7 @@ struct engine {
 
 	/* Deliveries: what is due, and the timer's question for it. */
 	struct delivery_queue deliveries;
-	struct kept_call      question;
+	struct saved_call     question;
 	struct peer           questioner;
 	bool                  is_asked;
 
@@ -121,7 +121,7 @@ must_check enum err engine_clean(struct engine *engine);
 must_check enum err engine_keep_question(struct engine *engine, const struct session *session,
                                          const struct call *call);
 /* It is to be decided again, and the caller's to free. Errors: false (there is none, or not yet). */
-bool engine_take_question(struct engine *engine, struct kept_call *question);
+bool engine_take_question(struct engine *engine, struct saved_call *question);
 void engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
 void engine_forget_question(struct engine *engine);
 

@@ -4,11 +4,11 @@
  * one that nobody makes. */
 #include "actors/shard/engine/engine.h"
 
-#include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/saved_call.h"
 
 void engine_forget_question(struct engine *engine)
 {
-	if (engine->is_asked) kept_call_free(&engine->question);
+	if (engine->is_asked) saved_call_free(&engine->question);
 	engine->is_asked = false;
 }
 
@@ -23,10 +23,10 @@ void engine_dismiss_question(struct engine *engine)
 
 enum err engine_keep_question(struct engine *engine, const struct session *session, const struct call *call)
 {
-	struct kept_call kept;
-	enum err         err = kept_call_make(&kept, call);
+	struct saved_call kept;
+	enum err          err = saved_call_make(&kept, call);
 	if (err) {
-		kept_call_free(&kept);
+		saved_call_free(&kept);
 		return err;
 	}
 	engine_forget_question(engine);
@@ -36,7 +36,7 @@ enum err engine_keep_question(struct engine *engine, const struct session *sessi
 	return OK;
 }
 
-bool engine_take_question(struct engine *engine, struct kept_call *question)
+bool engine_take_question(struct engine *engine, struct saved_call *question)
 {
 	if (!engine->is_asked) return false;
 	mono_us last = {engine->question.call.deadline.v - LEASE_ANSWER_MS * US_PER_MS};

@@ -9,7 +9,7 @@
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
 #include "actors/shard/list/cache.h"
-#include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/saved_call.h"
 #include "actors/shard/engine/lend.h"
 #include "store/background.h"
 #include "store/bell.h"
@@ -26,12 +26,12 @@ _Static_assert((int)SESSION_LIST_BYTES > (int)IMAGE_BYTES_MAX + (int)REPLY_PART_
                "an image never fits");
 
 struct job {
-	struct peer      peer;
-	struct window   *window;
-	struct kept_call kept;
-	struct lent      lent;
-	wall_us          now;
-	struct job      *next;
+	struct peer       peer;
+	struct window    *window;
+	struct saved_call kept;
+	struct lent       lent;
+	wall_us           now;
+	struct job       *next;
 };
 
 struct reader {
@@ -63,7 +63,7 @@ struct readers {
 static void job_free(struct job *job)
 {
 	lent_free(&job->lent);
-	kept_call_free(&job->kept);
+	saved_call_free(&job->kept);
 	window_leave(&job->window);
 	free(job);
 }
@@ -332,7 +332,7 @@ enum err readers_add(struct readers *readers, const struct session *session, con
 	pthread_mutex_unlock(&readers->mutex);
 	if (full) return ERR_OVERLOADED;
 	struct job *job = calloc(1, sizeof *job);
-	if (!job || kept_call_make(&job->kept, call)) {
+	if (!job || saved_call_make(&job->kept, call)) {
 		if (job) job_free(job);
 		pthread_mutex_lock(&readers->mutex);
 		count_job(readers, call, -1);

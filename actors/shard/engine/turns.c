@@ -89,7 +89,7 @@ enum err turns_keep(struct turns *turns, const struct peer *peer, const struct c
 	struct turn   *turn = calloc(1, sizeof *turn);
 	must(debtor);
 	if (!turn) return ERR_NO_MEMORY;
-	enum err err = kept_call_make(&turn->kept, call);
+	enum err err = saved_call_make(&turn->kept, call);
 	if (err) {
 		turn_free(&turn);
 		return err;
@@ -131,7 +131,7 @@ void turn_free(struct turn **turn_p)
 	struct turn *turn = *turn_p;
 	*turn_p = NULL;
 	if (!turn) return;
-	kept_call_free(&turn->kept);
+	saved_call_free(&turn->kept);
 	free(turn);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "actors/rt/mailbox.h"
-#include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/saved_call.h"
 
 /* Turns of accounts at the writer, so that what is heavy for it holds up its own account and no other. An account one of
  * whose commands was heavy owes time: while others ask too, its further calls are kept until that has passed, which leaves the
@@ -19,9 +19,9 @@ enum {
 };
 
 struct turn {
-	struct peer      peer;
-	struct kept_call kept;
-	struct turn     *next;
+	struct peer       peer;
+	struct saved_call kept;
+	struct turn      *next;
 };
 
 struct debtor {

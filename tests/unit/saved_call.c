@@ -1,20 +1,20 @@
 /* A call that is kept owes nothing to the frame it came in. */
-#include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/saved_call.h"
 
 #include "schemas/api/pass.h"
 
 #include <criterion/criterion.h>
 
-static struct kept_call kept;
+static struct saved_call kept;
 
 static void end(void)
 {
-	kept_call_free(&kept);
+	saved_call_free(&kept);
 }
 
-TestSuite(kept_call, .fini = end);
+TestSuite(saved_call, .fini = end);
 
-Test(kept_call, is_a_copy_of_the_whole_call)
+Test(saved_call, is_a_copy_of_the_whole_call)
 {
 	char               id[] = "p1", request_id[] = "r1";
 	msgpack_object     args[ARGS_PASS_CREATE] = {{.type = MSGPACK_OBJECT_NIL}};
@@ -26,7 +26,7 @@ Test(kept_call, is_a_copy_of_the_whole_call)
 	                           .idempotency = &idempotency};
 	args[ARG_PASS_CREATE_pass_id] = (msgpack_object){.type = MSGPACK_OBJECT_STR,
 	                                                 .via.str = {.size = 2, .ptr = id}};
-	cr_assert_eq(kept_call_make(&kept, &call), OK);
+	cr_assert_eq(saved_call_make(&kept, &call), OK);
 	memset(id, '?', sizeof id);
 	memset(request_id, '?', sizeof request_id);
 	memset(args, 0xff, sizeof args);

@@ -1,9 +1,9 @@
 /* Keeping a call: the cheapest deep copy of its arguments is the codec itself. */
-#include "actors/shard/engine/kept_call.h"
+#include "actors/shard/engine/saved_call.h"
 
 #include "schemas/fields.h"
 
-static enum err keep_request_id(struct kept_call *kept)
+static enum err keep_request_id(struct saved_call *kept)
 {
 	struct span id = kept->call.request_id;
 	if (!id.size) return OK;
@@ -14,7 +14,7 @@ static enum err keep_request_id(struct kept_call *kept)
 	return OK;
 }
 
-static enum err keep_idempotency(struct kept_call *kept)
+static enum err keep_idempotency(struct saved_call *kept)
 {
 	if (!kept->call.idempotency) return OK;
 	struct idempotency *copy = msgpack_zone_malloc(kept->zone, sizeof *copy);
@@ -24,12 +24,12 @@ static enum err keep_idempotency(struct kept_call *kept)
 	return OK;
 }
 
-enum err kept_call_make(struct kept_call *kept, const struct call *call)
+enum err saved_call_make(struct saved_call *kept, const struct call *call)
 {
 	unsigned        count;
 	size_t          at = 0;
 	msgpack_object *root;
-	*kept = (struct kept_call){.call = *call, .zone = msgpack_zone_new(1024)};
+	*kept = (struct saved_call){.call = *call, .zone = msgpack_zone_new(1024)};
 	msgpack_packer pk = buffer_packer(&kept->bytes);
 	(void)message_fields(call->message, &count);
 	msgpack_pack_array(&pk, count);
@@ -45,7 +45,7 @@ enum err kept_call_make(struct kept_call *kept, const struct call *call)
 	return err ? err : keep_idempotency(kept);
 }
 
-void kept_call_free(struct kept_call *kept)
+void saved_call_free(struct saved_call *kept)
 {
 	if (kept->zone) msgpack_zone_free(kept->zone);
 	buffer_free(&kept->bytes);

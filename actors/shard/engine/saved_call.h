@@ -1,0 +1,13 @@
+#pragma once
+#include "schemas/frame.h"
+
+/* A call that outlives the frame it came in: its arguments packed and unpacked again into memory of its own.
+ * Errors: ERR_NO_MEMORY; saved_call_free() is right after that too. */
+struct saved_call {
+	struct call   call;
+	msgpack_zone *zone;
+	struct buffer bytes;
+};
+
+must_check enum err saved_call_make(struct saved_call *kept, const struct call *call);
+void                saved_call_free(struct saved_call *kept);
