@@ -73,7 +73,7 @@ struct rule_skip {
 
 struct delivery_queue;
 struct due_queue;
-struct pass_numbers;
+struct pass_id_cache;
 struct cleaning;
 struct list_cache;
 
@@ -96,7 +96,7 @@ struct request {
 	/* What is the writer's alone. */
 	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
-	struct pass_numbers      *numbers;
+	struct pass_id_cache     *numbers;
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;

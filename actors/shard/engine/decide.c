@@ -205,7 +205,7 @@ static enum err save(struct engine *engine, struct request *request)
 	uncommitted_saw(&engine->uncommitted, &engine->writes);
 	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
 	account_saw(&engine->accounts, &engine->writes, view);
-	numbers_saw(&engine->numbers, &engine->writes);
+	pass_id_cache_saw(&engine->numbers, &engine->writes);
 	cleaning_saw(&engine->cleaning, &engine->writes, engine->service_now);
 	tell_skips(engine, request);
 	note_settings(engine, request);

@@ -29,7 +29,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct mailbox 
 	engine->facts.sync_times = store_sync_times(store);
 	engine->mailbox = mailbox;
 	rates_open(&engine->rates);
-	if (numbers_open(&engine->numbers)) return ERR_NO_MEMORY;
+	if (pass_id_cache_open(&engine->numbers)) return ERR_NO_MEMORY;
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
 	enum err err = issuer_paused_get(store_view(store, NULL, &engine->arena), &paused);
 	if (err) return err;
@@ -55,7 +55,7 @@ void engine_close(struct engine *engine)
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
-	numbers_close(&engine->numbers);
+	pass_id_cache_close(&engine->numbers);
 	rates_free(&engine->rates);
 	if (engine->zone) msgpack_zone_free(engine->zone);
 	arena_free(&engine->arena);

@@ -1,7 +1,7 @@
 /* Finding, changing and reading a pass. */
 #include "actors/shard/pass/pass.h"
 
-#include "actors/shard/pass/numbers.h"
+#include "actors/shard/pass/id_cache.h"
 #include "store/issuing.h"
 #include "store/keys.h"
 #include "store/tally.h"
@@ -21,13 +21,13 @@ static enum err find_number(struct request *request, struct span pass_id, uint32
 {
 	struct row_key  key = key_pass_id(request->account->id, pass_id, UINT32_MAX);
 	struct view_row row;
-	if (request->numbers && numbers_get(request->numbers, &key, number)) return OK;
+	if (request->numbers && pass_id_cache_get(request->numbers, &key, number)) return OK;
 	enum err err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
 	if (err) return err;
 	size_t prefix = key.size - 4;
 	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_NOT_FOUND;
 	*number = ~get_be32(row.key.at + prefix);
-	if (request->numbers) numbers_put(request->numbers, &key, *number);
+	if (request->numbers) pass_id_cache_put(request->numbers, &key, *number);
 	return OK;
 }
 

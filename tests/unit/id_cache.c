@@ -1,6 +1,6 @@
 /* The numbers of passes that the writer need not look up: an id is never taken for another, and what was written is
  * forgotten. */
-#include "actors/shard/pass/numbers.h"
+#include "actors/shard/pass/id_cache.h"
 
 #include "schemas/crc32c.h"
 #include "schemas/limits.h"
@@ -10,19 +10,19 @@
 #include <stdio.h>
 
 static const struct account_id account = {{'a'}}, neighbour = {{'b'}};
-static struct pass_numbers     numbers;
+static struct pass_id_cache    numbers;
 
 static void begin(void)
 {
-	cr_assert_eq(numbers_open(&numbers), OK);
+	cr_assert_eq(pass_id_cache_open(&numbers), OK);
 }
 
 static void end(void)
 {
-	numbers_close(&numbers);
+	pass_id_cache_close(&numbers);
 }
 
-TestSuite(numbers, .init = begin, .fini = end);
+TestSuite(id_cache, .init = begin, .fini = end);
 
 static struct row_key key_of(const char *id)
 {
@@ -32,14 +32,14 @@ static struct row_key key_of(const char *id)
 static void expect(const struct row_key *key, uint32_t want)
 {
 	uint32_t got;
-	cr_assert(numbers_get(&numbers, key, &got));
+	cr_assert(pass_id_cache_get(&numbers, key, &got));
 	cr_expect_eq(got, want);
 }
 
 static void expect_none(const struct row_key *key)
 {
 	uint32_t got;
-	cr_expect_not(numbers_get(&numbers, key, &got));
+	cr_expect_not(pass_id_cache_get(&numbers, key, &got));
 }
 
 /* The index row of pass `number` is written. */
@@ -50,28 +50,28 @@ static void write(const char *id, uint32_t number, enum table table)
 	struct row_key key = key_pass_id(account, span_str(id), number);
 	cr_assert_eq(write_put(&writes, TABLE_TALLY, span_str("before"), span_str("")), OK);
 	cr_assert_eq(write_put(&writes, table, key_span(&key), span_str("")), OK);
-	numbers_saw(&numbers, &writes);
+	pass_id_cache_saw(&numbers, &writes);
 	arena_free(&arena);
 }
 
-Test(numbers, are_of_one_account_and_one_id)
+Test(id_cache, are_of_one_account_and_one_id)
 {
 	struct row_key key = key_of("p1"), longer = key_of("p12"),
 	               other = key_pass_id(neighbour, span_str("p1"), 0);
 	expect_none(&key);
-	numbers_put(&numbers, &key, 7);
+	pass_id_cache_put(&numbers, &key, 7);
 	expect(&key, 7);
 	expect_none(&longer);
 	expect_none(&other);
-	numbers_put(&numbers, &key, 8);
+	pass_id_cache_put(&numbers, &key, 8);
 	expect(&key, 8);
 }
 
-Test(numbers, are_forgotten_when_the_id_gets_another_pass)
+Test(id_cache, are_forgotten_when_the_id_gets_another_pass)
 {
 	struct row_key key = key_of("p1"), other = key_of("p2");
-	numbers_put(&numbers, &key, 7);
-	numbers_put(&numbers, &other, 9);
+	pass_id_cache_put(&numbers, &key, 7);
+	pass_id_cache_put(&numbers, &other, 9);
 	write("p1", 12, TABLE_NAME);
 	expect(&key, 7);
 	write("p1", 12, TABLE_PASS_ID);
@@ -93,50 +93,50 @@ static void neighbours(struct row_key *keys, unsigned count)
 	}
 }
 
-Test(numbers, of_one_place_do_not_stand_for_each_other)
+Test(id_cache, of_one_place_do_not_stand_for_each_other)
 {
 	struct row_key keys[3];
 	neighbours(keys, 3);
-	numbers_put(&numbers, &keys[0], 7);
+	pass_id_cache_put(&numbers, &keys[0], 7);
 	expect_none(&keys[1]);
-	numbers_put(&numbers, &keys[1], 9);
+	pass_id_cache_put(&numbers, &keys[1], 9);
 	expect(&keys[0], 7);
 	expect(&keys[1], 9);
 	write("p1", 3, TABLE_PASS_ID);
 	expect_none(&keys[0]);
 	expect(&keys[1], 9);
-	numbers_put(&numbers, &keys[1], 10); /* where it is, though its first place is free now */
+	pass_id_cache_put(&numbers, &keys[1], 10); /* where it is, though its first place is free now */
 	write("p1", 3, TABLE_PASS_ID);
 	expect(&keys[1], 10);
 	cr_expect_eq(numbers.taken, 1);
-	numbers_put(&numbers, &keys[0], 7);
-	numbers_put(&numbers, &keys[2], 11);
+	pass_id_cache_put(&numbers, &keys[0], 7);
+	pass_id_cache_put(&numbers, &keys[2], 11);
 	expect(&keys[2], 11);
 	uint32_t got;
-	cr_expect(numbers_get(&numbers, &keys[0], &got) != numbers_get(&numbers, &keys[1], &got));
+	cr_expect(pass_id_cache_get(&numbers, &keys[0], &got) != pass_id_cache_get(&numbers, &keys[1], &got));
 	cr_expect_eq(numbers.taken, 2);
 }
 
-Test(numbers, of_long_ids_are_not_kept)
+Test(id_cache, of_long_ids_are_not_kept)
 {
 	char id[PASS_ID_BYTES_MAX + 1] = {0};
 	memset(id, 'x', PASS_ID_BYTES_MAX);
 	struct row_key key = key_of(id);
-	numbers_put(&numbers, &key, 7);
+	pass_id_cache_put(&numbers, &key, 7);
 	expect_none(&key);
 	write(id, 3, TABLE_PASS_ID);
 }
 
 /* A row that goes takes its number with it. */
-Test(numbers, are_forgotten_with_their_rows)
+Test(id_cache, are_forgotten_with_their_rows)
 {
 	struct arena   arena = {0};
 	struct writes  writes = writes_none(&arena);
 	struct row_key key = key_pass_id(account, span_str("p1"), 7), other = key_of("p2");
-	numbers_put(&numbers, &key, 7);
-	numbers_put(&numbers, &other, 9);
+	pass_id_cache_put(&numbers, &key, 7);
+	pass_id_cache_put(&numbers, &other, 9);
 	cr_assert_eq(write_del(&writes, TABLE_PASS_ID, key_span(&key)), OK);
-	numbers_saw(&numbers, &writes);
+	pass_id_cache_saw(&numbers, &writes);
 	expect_none(&key);
 	expect(&other, 9);
 	arena_free(&arena);
@@ -146,14 +146,14 @@ static uint32_t numbered(const char *id, uint32_t number)
 {
 	struct row_key key = key_of(id);
 	uint32_t       got = 0;
-	bool           is_known = numbers_get(&numbers, &key, &got);
-	if (!is_known) numbers_put(&numbers, &key, number);
+	bool           is_known = pass_id_cache_get(&numbers, &key, &got);
+	if (!is_known) pass_id_cache_put(&numbers, &key, number);
 	cr_expect(!is_known || got == number, "%s", id);
 	return is_known;
 }
 
 /* Most of many ids are known when they are asked for again, few take little room, and what is forgotten makes room. */
-Test(numbers, grow_with_the_ids_that_are_asked_for)
+Test(id_cache, grow_with_the_ids_that_are_asked_for)
 {
 	static const struct {
 		uint32_t ids, count_max;

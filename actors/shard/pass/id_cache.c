@@ -1,6 +1,6 @@
 /* A table without chains: an id has two places side by side, and when both are taken another id has to go. What is kept
  * is compared whole, so that another id of the same place is never taken for it. */
-#include "actors/shard/pass/numbers.h"
+#include "actors/shard/pass/id_cache.h"
 
 #include "schemas/bytes.h"
 #include "schemas/crc32c.h"
@@ -16,31 +16,31 @@ enum {
 };
 static const size_t TABLE_BYTES = (size_t)PASS_NUMBERS_MAX * sizeof(struct pass_number);
 
-enum err numbers_open(struct pass_numbers *numbers)
+enum err pass_id_cache_open(struct pass_id_cache *numbers)
 {
 	/* Zeros that are no memory before they are written to; then they are to be large pages, if there are any. */
 	void *places = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (places == MAP_FAILED) return ERR_NO_MEMORY;
 	madvise(places, TABLE_BYTES, MADV_HUGEPAGE);
-	*numbers = (struct pass_numbers){.places = places, .count = PASS_NUMBERS_MIN};
+	*numbers = (struct pass_id_cache){.places = places, .count = PASS_NUMBERS_MIN};
 	return OK;
 }
 
-static bool is_full(const struct pass_numbers *numbers)
+static bool is_full(const struct pass_id_cache *numbers)
 {
 	return numbers->count < PASS_NUMBERS_MAX && numbers->taken >= numbers->count / FULL_SHARE;
 }
 
 /* Everything is forgotten, and learnt again: an id has another place now. */
-static void grow(struct pass_numbers *numbers)
+static void grow(struct pass_id_cache *numbers)
 {
 	if (madvise(numbers->places, numbers->count * sizeof *numbers->places, MADV_DONTNEED)) return;
 	numbers->count *= GROWTH;
 	numbers->taken = 0;
 }
 
-void numbers_close(struct pass_numbers *numbers)
+void pass_id_cache_close(struct pass_id_cache *numbers)
 {
 	if (numbers->places) munmap(numbers->places, TABLE_BYTES);
 	numbers->places = NULL;
@@ -52,14 +52,14 @@ static size_t id_size(struct span key)
 }
 
 /* The first of its two places; NULL when it is too long to be kept. */
-static struct pass_number *home_of(const struct pass_numbers *numbers, struct span key)
+static struct pass_number *home_of(const struct pass_id_cache *numbers, struct span key)
 {
 	if (!numbers->places || id_size(key) > sizeof numbers->places->key) return NULL;
 	return &numbers->places[crc32c(0, key.at, id_size(key)) & (numbers->count - 1)];
 }
 
 /* The second is its neighbour, which the processor mostly fetches with it. */
-static struct pass_number *other_of(const struct pass_numbers *numbers, const struct pass_number *home)
+static struct pass_number *other_of(const struct pass_id_cache *numbers, const struct pass_number *home)
 {
 	return &numbers->places[(home - numbers->places) ^ 1];
 }
@@ -70,7 +70,7 @@ static bool is_kept(const struct pass_number *place, struct span key)
 }
 
 /* NULL: it is not kept. */
-static struct pass_number *find(const struct pass_numbers *numbers, struct span key)
+static struct pass_number *find(const struct pass_id_cache *numbers, struct span key)
 {
 	struct pass_number *home = home_of(numbers, key);
 	if (!home || is_kept(home, key)) return home;
@@ -79,7 +79,7 @@ static struct pass_number *find(const struct pass_numbers *numbers, struct span 
 }
 
 /* For one that is not kept: a free place, or that of another id. NULL: it is too long. */
-static struct pass_number *place_for(const struct pass_numbers *numbers, struct span key)
+static struct pass_number *place_for(const struct pass_id_cache *numbers, struct span key)
 {
 	struct pass_number *home = home_of(numbers, key);
 	if (!home || home->size == 0) return home;
@@ -87,14 +87,14 @@ static struct pass_number *place_for(const struct pass_numbers *numbers, struct 
 	return other->size == 0 ? other : home;
 }
 
-bool numbers_get(const struct pass_numbers *numbers, const struct row_key *key, uint32_t *number)
+bool pass_id_cache_get(const struct pass_id_cache *numbers, const struct row_key *key, uint32_t *number)
 {
 	const struct pass_number *place = find(numbers, key_span(key));
 	if (place) *number = place->number;
 	return place != NULL;
 }
 
-void numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32_t number)
+void pass_id_cache_put(struct pass_id_cache *numbers, const struct row_key *key, uint32_t number)
 {
 	struct pass_number *place = find(numbers, key_span(key));
 	if (!place && is_full(numbers)) grow(numbers);
@@ -105,7 +105,7 @@ void numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32
 	memcpy(place->key, key->bytes, place->size);
 }
 
-void numbers_saw(struct pass_numbers *numbers, const struct writes *writes)
+void pass_id_cache_saw(struct pass_id_cache *numbers, const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];

@@ -15,19 +15,20 @@ struct pass_number {
 };
 _Static_assert(sizeof(struct pass_number) == 64, "one line of the processor's cache");
 
-struct pass_numbers {
+struct pass_id_cache {
 	struct pass_number *places; /* NULL: nothing is kept */
 	uint32_t            count;  /* of them, as far as it has grown: a power of two */
 	uint32_t            taken;
 };
 
 /* Errors: ERR_NO_MEMORY (of address space). */
-must_check enum err numbers_open(struct pass_numbers *numbers);
-void                numbers_close(struct pass_numbers *numbers);
+must_check enum err pass_id_cache_open(struct pass_id_cache *numbers);
+void                pass_id_cache_close(struct pass_id_cache *numbers);
 
 /* `key` is of a PASS_ID row, whatever its number. false: look it up, and put it. */
-must_check bool numbers_get(const struct pass_numbers *numbers, const struct row_key *key, uint32_t *number);
-void            numbers_put(struct pass_numbers *numbers, const struct row_key *key, uint32_t number);
+must_check bool pass_id_cache_get(const struct pass_id_cache *numbers, const struct row_key *key,
+                                  uint32_t *number);
+void            pass_id_cache_put(struct pass_id_cache *numbers, const struct row_key *key, uint32_t number);
 
 /* What has been written may have given an id to another pass. */
-void numbers_saw(struct pass_numbers *numbers, const struct writes *writes);
+void pass_id_cache_saw(struct pass_id_cache *numbers, const struct writes *writes);
