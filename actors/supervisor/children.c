@@ -245,7 +245,7 @@ static void start(struct children *children, struct child *child, mono_us now)
 	if (pid < 0) {
 		close_settings(child);
 		child->deaths++;
-		child->at = mono_after(now, plan_backoff(child->deaths));
+		child->at = mono_after(now, policy_backoff(child->deaths));
 		log_warn("fork_failed", "child=%s-%u error=\"%s\"", role_text(child->role), child->index,
 		         strerror(errno));
 		return;
@@ -283,7 +283,7 @@ static void ended(struct children *children, struct child *child, int wait_statu
 	    .lived = mono_since(now, child->at),
 	    .deaths = child->deaths,
 	};
-	struct exit_plan plan = plan_exit(&seen);
+	struct exit_plan plan = policy_exit(&seen);
 
 	log_end(children, child, wait_status);
 	child->pid = 0;
@@ -364,7 +364,7 @@ static void signal_due(struct children *children, mono_us now)
 		alive[children->of[i].role] |= children->of[i].pid != 0;
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
-		int           due = plan_stop(child->role, alive, mono_since(now, children->stopping_since));
+		int due = policy_stop(child->role, alive, mono_since(now, children->stopping_since));
 
 		if (!child->pid || !due || child->signalled == due) continue;
 		if (due == SIGKILL)
@@ -400,7 +400,8 @@ bool children_are_gone(const struct children *children, mono_us now)
 {
 	if (!children->stopping) return false;
 	for (uint32_t i = 0; i < children->count; i++)
-		if (children->of[i].pid) return plan_stop_is_over(mono_since(now, children->stopping_since));
+		if (children->of[i].pid)
+			return policy_stop_is_over(mono_since(now, children->stopping_since));
 	return true;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "actors/rt/settings.h"
-#include "actors/supervisor/plan.h"
+#include "actors/supervisor/restart_policy.h"
 #include "schemas/err.h"
 #include "schemas/limits.h"
 

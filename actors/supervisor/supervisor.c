@@ -4,7 +4,7 @@
  *
  * The order matters. Whatever may fail for an operator's reason (options, certificate, another instance,
  * ports) comes before anything is created, so that a refused start leaves no trace. Then one loop, on the
- * thread that forks: signals, the desk's mailbox, and the time until the next restart. */
+ * thread that forks: signals, the status server's mailbox, and the time until the next restart. */
 #include "actors/roles.h"
 #include "actors/rt/log.h"
 #include "actors/rt/log_file.h"
@@ -14,8 +14,8 @@
 #include "actors/rt/time.h"
 #include "actors/rt/trace.h"
 #include "actors/supervisor/children.h"
-#include "actors/supervisor/desk.h"
-#include "actors/supervisor/home.h"
+#include "actors/supervisor/status_server.h"
+#include "actors/supervisor/datadir_setup.h"
 #include "actors/supervisor/listen.h"
 #include "actors/supervisor/means.h"
 #include "actors/supervisor/reload.h"
@@ -28,16 +28,16 @@
 #include <unistd.h>
 
 struct supervisor {
-	struct options  options; /* completed: real ports, shards, public URL */
-	struct home     home;
-	struct children children;
-	struct reload   reload;
-	struct files    files; /* until the children have them */
-	struct desk    *desk;
-	struct loop     loop;
-	int             listen_fd, admin_fd, signal_fd;
-	int             out_fd; /* the operator's stdout: one line goes there */
-	char            listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
+	struct options        options; /* completed: real ports, shards, public URL */
+	struct datadir_setup  home;
+	struct children       children;
+	struct reload         reload;
+	struct files          files; /* until the children have them */
+	struct status_server *server;
+	struct loop           loop;
+	int                   listen_fd, admin_fd, signal_fd;
+	int                   out_fd; /* the operator's stdout: one line goes there */
+	char                  listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
 };
 
 /* The number of shards was fixed when the directory was made. */
@@ -66,14 +66,14 @@ static enum err check_access_log(const char *path)
 static enum err settle(struct supervisor *self)
 {
 	struct options *options = &self->options;
-	uint32_t shards = options->shards ? options->shards : plan_shards(sysconf(_SC_NPROCESSORS_ONLN));
+	uint32_t shards = options->shards ? options->shards : policy_shards(sysconf(_SC_NPROCESSORS_ONLN));
 	enum err err, opened;
 
 	if ((err = means_of_process()) ||
 	    (err = reload_open(&self->reload, options, &self->files, time_wall())) ||
 	    (err = check_access_log(options->access_log)))
 		return err;
-	opened = home_open(options->data, &self->home);
+	opened = datadir_setup_open(options->data, &self->home);
 	if (opened && opened != ERR_NOT_FOUND) return opened;
 	if (!opened && (err = settle_shards(self))) return err;
 	if ((err = listen_open("--listen", options->listen, &self->listen_fd, self->listen)) ||
@@ -81,9 +81,9 @@ static enum err settle(struct supervisor *self)
 		return err;
 	if (opened && (err = means_of_disk(options->data, shards))) return err;
 	if (opened &&
-	    ((err = home_create(options->data, shards, &self->home)) || (err = settle_shards(self))))
+	    ((err = datadir_setup_create(options->data, shards, &self->home)) || (err = settle_shards(self))))
 		return err;
-	return home_await_orphans(&self->home);
+	return datadir_setup_await_orphans(&self->home);
 }
 
 static void complete_options(struct supervisor *self)
@@ -129,10 +129,10 @@ static enum err open_loop(struct supervisor *self)
 
 	datadir_supervisor_endpoint(&self->home.datadir, endpoint);
 	if ((err = loop_open(&self->loop)) ||
-	    (err = desk_open(&self->desk, endpoint, (uint64_t)time_wall().v, &self->children,
-	                     &self->reload)) ||
+	    (err = status_server_open(&self->server, endpoint, (uint64_t)time_wall().v, &self->children,
+	                              &self->reload)) ||
 	    (err = loop_watch(&self->loop, self->signal_fd)) ||
-	    (err = loop_watch(&self->loop, desk_fd(self->desk))))
+	    (err = loop_watch(&self->loop, status_server_fd(self->server))))
 		return cannot_start(err);
 	return OK;
 }
@@ -200,11 +200,11 @@ static void watch(struct supervisor *self)
 		dur_us  sleep;
 
 		take_signals(self, now);
-		if (desk_pump(self->desk, now)) announce(self, now);
+		if (status_server_pump(self->server, now)) announce(self, now);
 		sleep = children_tick(&self->children, now);
 		if (self->children.stopping) close_listeners(self);
 		if (children_are_gone(&self->children, now)) return;
-		loop_wait(&self->loop, desk_waits(self->desk) ? hurry : sleep);
+		loop_wait(&self->loop, status_server_waits(self->server) ? hurry : sleep);
 	}
 }
 
@@ -220,12 +220,12 @@ static bool has_changed_nothing(const struct supervisor *self)
 static void close_all(struct supervisor *self)
 {
 	children_forget(&self->children);
-	desk_close(&self->desk);
-	if (has_changed_nothing(self)) home_undo(&self->home, self->options.data);
+	status_server_close(&self->server);
+	if (has_changed_nothing(self)) datadir_setup_undo(&self->home, self->options.data);
 	loop_close(&self->loop);
 	if (self->signal_fd >= 0) close(self->signal_fd);
 	close_listeners(self);
-	home_close(&self->home);
+	datadir_setup_close(&self->home);
 	files_free(&self->files);
 	reload_close(&self->reload);
 	if (self->options.counts_fd >= 0) close(self->options.counts_fd);

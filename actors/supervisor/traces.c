@@ -24,7 +24,7 @@ void traces_look(int dir_fd, struct traces *traces)
 	traces->identity = is_missing(dir_fd, "identity");
 	traces->key = is_missing(dir_fd, "master.key");
 	traces->run = is_missing(dir_fd, "run");
-	traces->desk = is_missing(dir_fd, "run/supervisor");
+	traces->server = is_missing(dir_fd, "run/supervisor");
 	traces->shards = is_missing(dir_fd, "shards");
 	for (uint32_t i = 0; i < SHARDS_MAX; i++) {
 		datadir_shard_path(i, NULL, path);
@@ -84,7 +84,7 @@ static void remove_made(int dir_fd, const struct traces *traces)
 		if (traces->shard[i].dir) (void)unlinkat(dir_fd, path, AT_REMOVEDIR);
 	}
 	if (traces->shards) (void)unlinkat(dir_fd, "shards", AT_REMOVEDIR);
-	if (traces->desk) (void)unlinkat(dir_fd, "run/supervisor", 0);
+	if (traces->server) (void)unlinkat(dir_fd, "run/supervisor", 0);
 	if (traces->run) (void)unlinkat(dir_fd, "run", AT_REMOVEDIR);
 	if (traces->key && traces->identity) {
 		(void)unlinkat(dir_fd, "master.key", 0);

@@ -9,7 +9,7 @@
 struct traces {
 	bool looked;
 	bool dir, lock; /* the directory itself, and its lock: set by whoever made them */
-	bool identity, key, run, desk, shards; /* desk: the supervisor's socket */
+	bool identity, key, run, server, shards; /* server: the supervisor's socket */
 	struct {
 		bool dir, lock, journal;
 	} shard[SHARDS_MAX];

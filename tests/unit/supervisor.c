@@ -1,6 +1,6 @@
 /* The supervisor's decisions: how long to wait before a restart, what an exit means, who is told to stop
  * when. */
-#include "actors/supervisor/plan.h"
+#include "actors/supervisor/restart_policy.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -13,14 +13,14 @@ Test(backoff, doubles_up_to_five_seconds)
 	static const int64_t want_ms[] = {0, 100, 200, 400, 800, 1600, 3200, 5000, 5000};
 
 	for (uint32_t i = 0; i < sizeof want_ms / sizeof *want_ms; i++)
-		cr_expect_eq(plan_backoff(i).v, want_ms[i] * US_PER_MS, "after %u deaths", i);
-	cr_expect_eq(plan_backoff(UINT32_MAX).v, 5 * US_PER_SEC);
+		cr_expect_eq(policy_backoff(i).v, want_ms[i] * US_PER_MS, "after %u deaths", i);
+	cr_expect_eq(policy_backoff(UINT32_MAX).v, 5 * US_PER_SEC);
 }
 
 Test(exit_of_a_process, is_answered_by_a_restart_at_once)
 {
 	struct exit_seen seen = {.was_ready = true, .lived = SEC(3600)};
-	struct exit_plan plan = plan_exit(&seen);
+	struct exit_plan plan = policy_exit(&seen);
 
 	cr_expect(plan.restart);
 	cr_expect_not(plan.give_up);
@@ -34,7 +34,7 @@ Test(exit_of_a_process, waits_longer_when_it_keeps_dying)
 	struct exit_plan plan = {0};
 
 	for (int i = 0; i < 3; i++) {
-		plan = plan_exit(&seen);
+		plan = policy_exit(&seen);
 		seen.deaths = plan.deaths;
 	}
 	cr_expect(plan.restart);
@@ -44,12 +44,12 @@ Test(exit_of_a_process, waits_longer_when_it_keeps_dying)
 Test(exit_of_a_process, is_forgiven_after_ten_seconds_of_life)
 {
 	struct exit_seen seen = {.was_ready = true, .deaths = 9, .lived = SEC(10)};
-	struct exit_plan plan = plan_exit(&seen);
+	struct exit_plan plan = policy_exit(&seen);
 
 	cr_expect_eq(plan.wait.v, 0);
 	cr_expect_eq(plan.deaths, 1);
 	seen.lived.v--;
-	plan = plan_exit(&seen);
+	plan = policy_exit(&seen);
 	cr_expect_eq(plan.wait.v, 5 * US_PER_SEC);
 	cr_expect_eq(plan.deaths, 10);
 }
@@ -57,7 +57,7 @@ Test(exit_of_a_process, is_forgiven_after_ten_seconds_of_life)
 Test(exit_of_a_process, with_a_failure_ends_the_first_start)
 {
 	struct exit_seen seen = {.by_itself = true, .status = 1};
-	struct exit_plan plan = plan_exit(&seen);
+	struct exit_plan plan = policy_exit(&seen);
 
 	cr_expect(plan.give_up);
 	cr_expect_not(plan.restart);
@@ -66,7 +66,7 @@ Test(exit_of_a_process, with_a_failure_ends_the_first_start)
 Test(exit_of_a_process, by_a_signal_does_not_end_the_first_start)
 {
 	struct exit_seen seen = {.by_itself = false, .status = 9};
-	struct exit_plan plan = plan_exit(&seen);
+	struct exit_plan plan = policy_exit(&seen);
 
 	cr_expect_not(plan.give_up);
 	cr_expect(plan.restart);
@@ -75,7 +75,7 @@ Test(exit_of_a_process, by_a_signal_does_not_end_the_first_start)
 Test(exit_of_a_process, is_the_end_of_it_while_stopping)
 {
 	struct exit_seen seen = {.stopping = true, .by_itself = true, .status = 1};
-	struct exit_plan plan = plan_exit(&seen);
+	struct exit_plan plan = policy_exit(&seen);
 
 	cr_expect_not(plan.restart);
 	cr_expect_not(plan.give_up);
@@ -85,38 +85,38 @@ Test(stop, goes_from_http_to_the_timer_to_the_shards)
 {
 	bool alive[ROLE_COUNT] = {[ROLE_HTTP] = true, [ROLE_TIMER] = true, [ROLE_SHARD] = true};
 
-	cr_expect_eq(plan_stop(ROLE_HTTP, alive, SEC(0)), SIGTERM);
-	cr_expect_eq(plan_stop(ROLE_TIMER, alive, SEC(11)), 0);
-	cr_expect_eq(plan_stop(ROLE_SHARD, alive, SEC(11)), 0);
+	cr_expect_eq(policy_stop(ROLE_HTTP, alive, SEC(0)), SIGTERM);
+	cr_expect_eq(policy_stop(ROLE_TIMER, alive, SEC(11)), 0);
+	cr_expect_eq(policy_stop(ROLE_SHARD, alive, SEC(11)), 0);
 	alive[ROLE_TIMER] = false; /* died meanwhile: http still needs the shards */
-	cr_expect_eq(plan_stop(ROLE_SHARD, alive, SEC(1)), 0);
+	cr_expect_eq(policy_stop(ROLE_SHARD, alive, SEC(1)), 0);
 	alive[ROLE_TIMER] = true;
 	alive[ROLE_HTTP] = false;
-	cr_expect_eq(plan_stop(ROLE_TIMER, alive, SEC(1)), SIGTERM);
-	cr_expect_eq(plan_stop(ROLE_SHARD, alive, SEC(1)), 0);
+	cr_expect_eq(policy_stop(ROLE_TIMER, alive, SEC(1)), SIGTERM);
+	cr_expect_eq(policy_stop(ROLE_SHARD, alive, SEC(1)), 0);
 	alive[ROLE_TIMER] = false;
-	cr_expect_eq(plan_stop(ROLE_SHARD, alive, SEC(1)), SIGTERM);
+	cr_expect_eq(policy_stop(ROLE_SHARD, alive, SEC(1)), SIGTERM);
 }
 
 Test(stop, kills_what_does_not_end_in_its_time)
 {
 	bool alive[ROLE_COUNT] = {[ROLE_HTTP] = true, [ROLE_TIMER] = true, [ROLE_SHARD] = true};
 
-	cr_expect_eq(plan_stop(ROLE_HTTP, alive, MS(11999)), SIGTERM);
-	cr_expect_eq(plan_stop(ROLE_HTTP, alive, SEC(12)), SIGKILL);
-	cr_expect_eq(plan_stop(ROLE_TIMER, alive, SEC(13)), SIGKILL);
-	cr_expect_eq(plan_stop(ROLE_SHARD, alive, MS(14999)), 0);
-	cr_expect_eq(plan_stop(ROLE_SHARD, alive, SEC(15)), SIGKILL);
-	cr_expect_not(plan_stop_is_over(SEC(15)));
-	cr_expect(plan_stop_is_over(SEC(17)));
+	cr_expect_eq(policy_stop(ROLE_HTTP, alive, MS(11999)), SIGTERM);
+	cr_expect_eq(policy_stop(ROLE_HTTP, alive, SEC(12)), SIGKILL);
+	cr_expect_eq(policy_stop(ROLE_TIMER, alive, SEC(13)), SIGKILL);
+	cr_expect_eq(policy_stop(ROLE_SHARD, alive, MS(14999)), 0);
+	cr_expect_eq(policy_stop(ROLE_SHARD, alive, SEC(15)), SIGKILL);
+	cr_expect_not(policy_stop_is_over(SEC(15)));
+	cr_expect(policy_stop_is_over(SEC(17)));
 }
 
 Test(stop, is_for_processes_only)
 {
 	bool alive[ROLE_COUNT] = {false};
 
-	cr_expect_eq(plan_stop(ROLE_CLI, alive, SEC(60)), 0);
-	cr_expect_eq(plan_stop(ROLE_SUPERVISOR, alive, SEC(60)), 0);
+	cr_expect_eq(policy_stop(ROLE_CLI, alive, SEC(60)), 0);
+	cr_expect_eq(policy_stop(ROLE_SUPERVISOR, alive, SEC(60)), 0);
 }
 
 Test(shards, are_half_the_cores_within_one_and_eight)
@@ -127,5 +127,5 @@ Test(shards, are_half_the_cores_within_one_and_eight)
 	} cases[] = {{-1, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 2}, {16, 8}, {17, 8}, {128, 8}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		cr_expect_eq(plan_shards(cases[i].cores), cases[i].want, "%ld cores", cases[i].cores);
+		cr_expect_eq(policy_shards(cases[i].cores), cases[i].want, "%ld cores", cases[i].cores);
 }

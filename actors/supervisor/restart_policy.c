@@ -1,7 +1,7 @@
 /* The supervisor's rules as arithmetic. The first start is the one time that a process' exit ends the
  * service: a status other than 0 then says that something cannot work (a damaged file, say) and an operator
  * is looking. Later the others have work to go on with, so whatever happens is answered by a restart. */
-#include "actors/supervisor/plan.h"
+#include "actors/supervisor/restart_policy.h"
 
 #include <signal.h>
 
@@ -21,7 +21,7 @@ static const struct {
 };
 enum { STOP_ROLES = sizeof stop_order / sizeof *stop_order };
 
-dur_us plan_backoff(uint32_t deaths)
+dur_us policy_backoff(uint32_t deaths)
 {
 	int64_t wait = backoff_first_us;
 
@@ -31,17 +31,17 @@ dur_us plan_backoff(uint32_t deaths)
 	return (dur_us){wait < backoff_most_us ? wait : backoff_most_us};
 }
 
-struct exit_plan plan_exit(const struct exit_seen *seen)
+struct exit_plan policy_exit(const struct exit_seen *seen)
 {
 	uint32_t deaths = seen->lived.v >= long_life_us ? 0 : seen->deaths;
 
 	if (seen->stopping) return (struct exit_plan){.deaths = deaths};
 	if (!seen->was_ready && seen->by_itself && seen->status != 0)
 		return (struct exit_plan){.give_up = true, .deaths = deaths};
-	return (struct exit_plan){.restart = true, .wait = plan_backoff(deaths), .deaths = deaths + 1};
+	return (struct exit_plan){.restart = true, .wait = policy_backoff(deaths), .deaths = deaths + 1};
 }
 
-int plan_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping)
+int policy_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping)
 {
 	bool its_turn = true;
 
@@ -56,12 +56,12 @@ int plan_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping)
 	return 0;
 }
 
-bool plan_stop_is_over(dur_us stopping)
+bool policy_stop_is_over(dur_us stopping)
 {
 	return stopping.v >= stop_order[STOP_ROLES - 1].until_us + US_PER_SEC;
 }
 
-uint32_t plan_shards(long cores)
+uint32_t policy_shards(long cores)
 {
 	long half = cores / 2;
 

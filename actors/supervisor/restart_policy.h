@@ -10,7 +10,7 @@
 
 /* How long to wait before a process that died is started again, when it is its `deaths`-th early death in a
  * row (0: it had lived long): 0, 100 ms, 200 ms and so on, doubled up to 5 s. */
-dur_us plan_backoff(uint32_t deaths);
+dur_us policy_backoff(uint32_t deaths);
 
 /* A process ended: what to do. `give_up` means stop everything and exit 1. */
 struct exit_seen {
@@ -26,15 +26,15 @@ struct exit_plan {
 	dur_us   wait;   /* before the restart */
 	uint32_t deaths; /* to remember */
 };
-struct exit_plan plan_exit(const struct exit_seen *seen);
+struct exit_plan policy_exit(const struct exit_seen *seen);
 
 /* The signal that processes of `role` should have got by now, `stopping` for so long already, given which
  * roles still have a living process: 0, SIGTERM or SIGKILL. http drains first, the timer follows, then the
  * shards; each has its share of the time. */
-int plan_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping);
+int policy_stop(enum role role, const bool alive[ROLE_COUNT], dur_us stopping);
 
 /* Past this even an unkillable process is left to the kernel. */
-bool plan_stop_is_over(dur_us stopping);
+bool policy_stop_is_over(dur_us stopping);
 
 /* How many shards a new data directory gets on a machine of `cores`: half as many, at least 1, at most 8. */
-uint32_t plan_shards(long cores);
+uint32_t policy_shards(long cores);

@@ -3,7 +3,7 @@
  * Its making ends with the identity, which is written under another name, synced and renamed: a directory
  * with an identity is whole, one without is either not ours or was interrupted, and then nothing has ever
  * been stored in it. The lock is taken before anything is made, so two first starts cannot mix. */
-#include "actors/supervisor/home.h"
+#include "actors/supervisor/datadir_setup.h"
 #include "actors/rt/log.h"
 #include "schemas/limits.h"
 #include "schemas/lines.h"
@@ -19,7 +19,7 @@
 enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000 };
 
 /* A supervisor killed a moment ago may not have let go of its lock yet, hence the short wait. */
-static enum err take_lock(const char *dir, int dir_fd, struct home *home)
+static enum err take_lock(const char *dir, int dir_fd, struct datadir_setup *home)
 {
 	bool     is_new = faccessat(dir_fd, "lock", F_OK, 0) != 0;
 	enum err err = datadir_lock(dir_fd, "lock", LOCK_WAIT_MS, &home->lock_fd);
@@ -139,14 +139,14 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 }
 
 /* By the descriptor of DIR, while its lock is held. */
-static void undo(struct home *home, const char *dir, int dir_fd)
+static void undo(struct datadir_setup *home, const char *dir, int dir_fd)
 {
 	if (home->lock_fd >= 0) traces_remove(dir_fd, &home->traces);
 	if (home->traces.dir) (void)rmdir(dir);
 	home->traces = (struct traces){.looked = false};
 }
 
-void home_undo(struct home *home, const char *dir)
+void datadir_setup_undo(struct datadir_setup *home, const char *dir)
 {
 	if (home->datadir.fd >= 0) undo(home, dir, home->datadir.fd);
 }
@@ -161,13 +161,13 @@ static enum err make_run(const char *dir, int dir_fd)
 	return ERR_IO;
 }
 
-enum err home_open(const char *dir, struct home *home)
+enum err datadir_setup_open(const char *dir, struct datadir_setup *home)
 {
 	struct stat identity;
 	int         dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum err    err = OK;
 
-	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
+	*home = (struct datadir_setup){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
 	if (dir_fd < 0 && errno == ENOENT) return ERR_NOT_FOUND;
 	if (dir_fd < 0) {
 		log_fatal("bad_data_directory", "data=\"%s\" error=\"%s\"", dir, strerror(errno));
@@ -184,7 +184,7 @@ enum err home_open(const char *dir, struct home *home)
 out:
 	if (err) undo(home, dir, dir_fd);
 	if (dir_fd >= 0) close(dir_fd);
-	if (err) home_close(home);
+	if (err) datadir_setup_close(home);
 	return err;
 }
 
@@ -274,13 +274,13 @@ static enum err make(const char *dir, int dir_fd, uint32_t shards)
 	return err;
 }
 
-enum err home_create(const char *dir, uint32_t shards, struct home *home)
+enum err datadir_setup_create(const char *dir, uint32_t shards, struct datadir_setup *home)
 {
 	int         dir_fd = -1;
 	enum err    err;
 	struct stat identity;
 
-	*home = (struct home){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
+	*home = (struct datadir_setup){.datadir = {.fd = -1, .run_fd = -1}, .lock_fd = -1};
 	home->traces.dir = mkdir(dir, 0700) == 0;
 	if ((!home->traces.dir && errno != EEXIST) ||
 	    (dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
@@ -296,13 +296,13 @@ enum err home_create(const char *dir, uint32_t shards, struct home *home)
 out:
 	if (err) undo(home, dir, dir_fd);
 	if (dir_fd >= 0) close(dir_fd);
-	if (err) home_close(home);
+	if (err) datadir_setup_close(home);
 	return err;
 }
 
 /* ---- later ---- */
 
-enum err home_await_orphans(const struct home *home)
+enum err datadir_setup_await_orphans(const struct datadir_setup *home)
 {
 	int      left_ms = ORPHAN_WAIT_MS;
 	enum err err;
@@ -327,7 +327,7 @@ enum err home_await_orphans(const struct home *home)
 	return OK;
 }
 
-enum err home_settle(struct home *home)
+enum err home_settle(struct datadir_setup *home)
 {
 	const struct identity *found = &home->datadir.identity;
 	struct identity        identity = *found;
@@ -348,7 +348,7 @@ enum err home_settle(struct home *home)
 	return err;
 }
 
-void home_close(struct home *home)
+void datadir_setup_close(struct datadir_setup *home)
 {
 	datadir_close(&home->datadir);
 	if (home->lock_fd >= 0) close(home->lock_fd);

@@ -1,5 +1,5 @@
-/* The supervisor's desk: whose word counts for a child. A killed process leaves HELLO and reports in the mailbox. */
-#include "actors/supervisor/desk.h"
+/* The supervisor's server: whose word counts for a child. A killed process leaves HELLO and reports in the mailbox. */
+#include "actors/supervisor/status_server.h"
 #include "schemas/api/system.h"
 #include "schemas/frame.h"
 #include "tests/unit/patience.h"
@@ -11,13 +11,13 @@
 
 enum { EPOCH = 9, STARTED = 1000, PID = 4711, CALLER_CREDIT = 1 << 20 };
 
-static char            dir[] = "/tmp/stampede-desk-XXXXXX";
-static char            endpoint[64];
-static struct children children;
-static struct desk    *desk;
-static struct mailbox *child;
-static struct letter   letter;
-static msgpack_zone    zone;
+static char                  dir[] = "/tmp/stampede-server-XXXXXX";
+static char                  endpoint[64];
+static struct children       children;
+static struct status_server *server;
+static struct mailbox       *child;
+static struct letter         letter;
+static msgpack_zone          zone;
 
 #define within_time(condition)                                                                 \
 	({                                                                                     \
@@ -35,7 +35,7 @@ static void begin(void)
 	children.of[0] = (struct child){
 	    .role = ROLE_SHARD, .state = CHILD_STARTING, .pid = PID, .started = {STARTED}};
 	children.of[1] = (struct child){.role = ROLE_TIMER, .state = CHILD_STARTING, .pid = PID + 1};
-	cr_assert_eq(desk_open(&desk, endpoint, EPOCH, &children, NULL), OK);
+	cr_assert_eq(status_server_open(&server, endpoint, EPOCH, &children, NULL), OK);
 	cr_assert_eq(mailbox_connect(&child, endpoint), OK);
 	cr_assert(within_time(mailbox_link(child) == LINK_UP));
 	msgpack_zone_init(&zone, 8192);
@@ -45,21 +45,21 @@ static void end(void)
 {
 	letter_close(&letter);
 	mailbox_close(&child);
-	desk_close(&desk);
+	status_server_close(&server);
 	msgpack_zone_destroy(&zone);
 	unlink(endpoint + strlen("ipc://"));
 	rmdir(dir);
 }
 
-TestSuite(desk, .init = begin, .fini = end);
+TestSuite(server, .init = begin, .fini = end);
 
-/* Sends, and reads the desk's answer. */
+/* Sends, and reads the status server's answer. */
 static struct frame ask(struct span bytes)
 {
 	struct frame frame = {.kind = FRAME_HELLO};
 	cr_assert_eq(mailbox_send(child, NULL, bytes), OK);
-	cr_assert(
-	    within_time(((void)desk_pump(desk, (mono_us){STARTED}), mailbox_recv(child, &letter) == OK)));
+	cr_assert(within_time(
+	    ((void)status_server_pump(server, (mono_us){STARTED}), mailbox_recv(child, &letter) == OK)));
 	msgpack_zone_clear(&zone);
 	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
 	return frame;
@@ -76,7 +76,7 @@ static void hello(int64_t begun)
 	buffer_free(&bytes);
 }
 
-/* Returns how many bytes of this session the desk says it has taken. */
+/* Returns how many bytes of this session the server says it has taken. */
 static uint64_t report(const char *state, size_t *size)
 {
 	struct frame_out out = {.count = 0};
@@ -94,7 +94,7 @@ static uint64_t report(const char *state, size_t *size)
 	return replies.taken;
 }
 
-Test(desk, believes_a_child_that_began_its_session_since_it_was_started)
+Test(server, believes_a_child_that_began_its_session_since_it_was_started)
 {
 	size_t size;
 	hello(STARTED);
@@ -103,7 +103,7 @@ Test(desk, believes_a_child_that_began_its_session_since_it_was_started)
 	cr_expect_eq(children.of[0].epoch, 3);
 }
 
-Test(desk, does_not_take_a_dead_child_s_word_for_its_successor_s)
+Test(server, does_not_take_a_dead_child_s_word_for_its_successor_s)
 {
 	size_t size;
 	hello(STARTED - 1);
@@ -115,7 +115,7 @@ Test(desk, does_not_take_a_dead_child_s_word_for_its_successor_s)
 }
 
 /* A child reports for months: each report's bytes are to come back to its credit. */
-Test(desk, says_what_it_has_taken)
+Test(server, says_what_it_has_taken)
 {
 	size_t size;
 	hello(STARTED);

@@ -1,13 +1,13 @@
 /* The supervisor's side of sessions: REPORT from its processes, STATUS and RELOAD for the CLI.
  *
- * A session begins with HELLO, which says who speaks; the desk remembers that by the transport's name for the
+ * A session begins with HELLO, which says who speaks; the server remembers that by the transport's name for the
  * connection. For a child it remembers the pid of the moment too, if that one can have begun the session, so that what a
  * killed process left in the queue is not taken for its successor's. Sessions are few and cheap: when the table is full the
  * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence.
  *
  * RELOAD is answered when every process goes by the new settings, or after RELOAD_WAIT_MS, with the names of those that do not
  * yet. One of them waits for that at a time. */
-#include "actors/supervisor/desk.h"
+#include "actors/supervisor/status_server.h"
 #include "actors/rt/log.h"
 #include "actors/rt/tls_pair.h"
 #include "schemas/date.h"
@@ -30,10 +30,10 @@ struct session {
 	pid_t         pid;   /* the child's that said HELLO; 0: of none that lives */
 	mono_us       begun; /* as the HELLO says */
 	uint64_t      taken; /* bytes of frames that came of it */
-	uint64_t      used;  /* by the desk's count of messages; 0: free */
+	uint64_t      used;  /* by the status server's count of messages; 0: free */
 };
 
-struct desk {
+struct status_server {
 	struct mailbox  *mailbox;
 	struct children *children;
 	struct reload   *reload;
@@ -53,45 +53,45 @@ struct desk {
 	struct reload_outcome outcome;
 };
 
-enum err desk_open(struct desk **desk_p, const char *endpoint, uint64_t epoch, struct children *children,
-                   struct reload *reload)
+enum err status_server_open(struct status_server **status_server_p, const char *endpoint, uint64_t epoch,
+                            struct children *children, struct reload *reload)
 {
-	struct desk *desk = calloc(1, sizeof *desk);
-	enum err     err = ERR_NO_MEMORY;
+	struct status_server *server = calloc(1, sizeof *server);
+	enum err              err = ERR_NO_MEMORY;
 
-	if (!desk || !(desk->zone = msgpack_zone_new(4096))) goto out;
-	desk->children = children;
-	desk->reload = reload;
-	desk->epoch = epoch;
-	err = mailbox_bind(&desk->mailbox, endpoint);
+	if (!server || !(server->zone = msgpack_zone_new(4096))) goto out;
+	server->children = children;
+	server->reload = reload;
+	server->epoch = epoch;
+	err = mailbox_bind(&server->mailbox, endpoint);
 out:
-	if (err) desk_close(&desk);
-	*desk_p = desk;
+	if (err) status_server_close(&server);
+	*status_server_p = server;
 	return err;
 }
 
-void desk_close(struct desk **desk_p)
+void status_server_close(struct status_server **status_server_p)
 {
-	struct desk *desk = *desk_p;
+	struct status_server *server = *status_server_p;
 
-	*desk_p = NULL;
-	if (!desk) return;
-	mailbox_close(&desk->mailbox);
-	if (desk->zone) msgpack_zone_free(desk->zone);
-	buffer_free(&desk->replies.bytes);
-	buffer_free(&desk->welcome);
-	free(desk);
+	*status_server_p = NULL;
+	if (!server) return;
+	mailbox_close(&server->mailbox);
+	if (server->zone) msgpack_zone_free(server->zone);
+	buffer_free(&server->replies.bytes);
+	buffer_free(&server->welcome);
+	free(server);
 }
 
-int desk_fd(const struct desk *desk)
+int status_server_fd(const struct status_server *server)
 {
-	return mailbox_fd(desk->mailbox);
+	return mailbox_fd(server->mailbox);
 }
 
-static void send_to(struct desk *desk, const struct peer *peer, struct span bytes)
+static void send_to(struct status_server *server, const struct peer *peer, struct span bytes)
 {
 	/* A peer that is gone or does not read has no use for its answer. */
-	if (mailbox_send(desk->mailbox, peer, bytes)) return;
+	if (mailbox_send(server->mailbox, peer, bytes)) return;
 }
 
 static bool is_peer(const struct session *session, const struct peer *peer)
@@ -100,57 +100,57 @@ static bool is_peer(const struct session *session, const struct peer *peer)
 	       !memcmp(session->peer.id, peer->id, peer->size);
 }
 
-static struct session *session_of(struct desk *desk, const struct peer *peer)
+static struct session *session_of(struct status_server *server, const struct peer *peer)
 {
 	for (size_t i = 0; i < SESSIONS_MAX; i++)
-		if (is_peer(&desk->sessions[i], peer)) return &desk->sessions[i];
+		if (is_peer(&server->sessions[i], peer)) return &server->sessions[i];
 	return NULL;
 }
 
-/* What has been put into desk->replies. */
-static void send_replies(struct desk *desk, const struct peer *peer)
+/* What has been put into server->replies. */
+static void send_replies(struct status_server *server, const struct peer *peer)
 {
-	const struct session *session = session_of(desk, peer);
+	const struct session *session = session_of(server, peer);
 
-	if (!session || frame_seal_replies(&desk->replies, desk->epoch).size == 0) return;
-	frame_set_taken(&desk->replies.bytes, session->taken);
-	send_to(desk, peer, buffer_span(&desk->replies.bytes));
+	if (!session || frame_seal_replies(&server->replies, server->epoch).size == 0) return;
+	frame_set_taken(&server->replies.bytes, session->taken);
+	send_to(server, peer, buffer_span(&server->replies.bytes));
 }
 
-static struct session *session_new(struct desk *desk)
+static struct session *session_new(struct status_server *server)
 {
-	struct session *oldest = &desk->sessions[0];
+	struct session *oldest = &server->sessions[0];
 
 	for (size_t i = 1; i < SESSIONS_MAX; i++)
-		if (desk->sessions[i].used < oldest->used) oldest = &desk->sessions[i];
+		if (server->sessions[i].used < oldest->used) oldest = &server->sessions[i];
 	return oldest;
 }
 
-static void on_hello(struct desk *desk, const struct peer *peer, const struct frame *frame)
+static void on_hello(struct status_server *server, const struct peer *peer, const struct frame *frame)
 {
-	struct session *session = session_of(desk, peer);
-	struct child   *child = children_find(desk->children, frame->role, frame->index);
+	struct session *session = session_of(server, peer);
+	struct child   *child = children_find(server->children, frame->role, frame->index);
 	uint64_t        taken = session && session->begun.v == frame->begun.v ? session->taken : 0;
-	struct frame    welcome = {.epoch = desk->epoch,
+	struct frame    welcome = {.epoch = server->epoch,
 	                           .begun = frame->begun,
 	                           .credit_commands = SESSION_CREDIT_COMMANDS,
 	                           .credit_bytes = SESSION_CREDIT_BYTES,
 	                           .placement_version = PLACEMENT_VERSION};
 
-	if (!session) session = session_new(desk);
+	if (!session) session = session_new(server);
 	*session = (struct session){.peer = *peer,
 	                            .role = frame->role,
 	                            .child = child,
 	                            .begun = frame->begun,
 	                            .taken = taken,
-	                            .used = desk->messages};
+	                            .used = server->messages};
 	if (child && frame->begun.v >= child->started.v) session->pid = child->pid;
-	buffer_clear(&desk->welcome);
-	frame_welcome(&desk->welcome, &welcome);
-	if (!desk->welcome.failed) send_to(desk, peer, buffer_span(&desk->welcome));
+	buffer_clear(&server->welcome);
+	frame_welcome(&server->welcome, &welcome);
+	if (!server->welcome.failed) send_to(server, peer, buffer_span(&server->welcome));
 }
 
-static void on_report(struct desk *desk, const struct session *session, const struct call *call)
+static void on_report(struct status_server *server, const struct session *session, const struct call *call)
 {
 	struct span    state = arg_span(&call->args[ARG_REPORT_state]);
 	int64_t        epoch = arg_integer(&call->args[ARG_REPORT_epoch], 0);
@@ -158,12 +158,12 @@ static void on_report(struct desk *desk, const struct session *session, const st
 
 	bool is_of_now = session->child && session->pid && session->child->pid == session->pid;
 
-	if (is_of_now && span_is(state, "judged")) children_judged(desk->children, session->child);
-	if (is_of_now && children_report(desk->children, session->child, span_is(state, "ready"),
-	                                 (uint64_t)epoch, desk->now))
-		desk->all_ready = true;
-	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
-	packer = frame_out_packer(&desk->replies);
+	if (is_of_now && span_is(state, "judged")) children_judged(server->children, session->child);
+	if (is_of_now && children_report(server->children, session->child, span_is(state, "ready"),
+	                                 (uint64_t)epoch, server->now))
+		server->all_ready = true;
+	frame_reply(&server->replies, call->id, OK, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&server->replies);
 	msgpack_pack_map(&packer, 0);
 }
 
@@ -186,31 +186,31 @@ static void pack_child(msgpack_packer *packer, const struct child *child)
 	msgpack_pack_uint64(packer, child->epoch);
 }
 
-static void pack_certificate(const struct desk *desk, msgpack_packer *packer)
+static void pack_certificate(const struct status_server *server, msgpack_packer *packer)
 {
 	char text[RFC3339_TEXT];
 
 	pack_text(packer, "certificate");
-	if (!desk->reload->has_certificate) {
+	if (!server->reload->has_certificate) {
 		msgpack_pack_nil(packer);
 		return;
 	}
 	msgpack_pack_map(packer, 2);
-	rfc3339_text(desk->reload->not_before, text);
+	rfc3339_text(server->reload->not_before, text);
 	pack_text(packer, "not_before");
 	pack_text(packer, text);
-	rfc3339_text(desk->reload->not_after, text);
+	rfc3339_text(server->reload->not_after, text);
 	pack_text(packer, "not_after");
 	pack_text(packer, text);
 }
 
-static void on_status(struct desk *desk, const struct call *call)
+static void on_status(struct status_server *server, const struct call *call)
 {
-	const struct children *children = desk->children;
+	const struct children *children = server->children;
 	msgpack_packer         packer;
 
-	frame_reply(&desk->replies, call->id, OK, 0, span_of(NULL, 0));
-	packer = frame_out_packer(&desk->replies);
+	frame_reply(&server->replies, call->id, OK, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&server->replies);
 	msgpack_pack_map(&packer, 7);
 	pack_text(&packer, "processes");
 	msgpack_pack_array(&packer, children->count);
@@ -225,15 +225,15 @@ static void on_status(struct desk *desk, const struct call *call)
 	pack_count(&packer, "settings", children->generation);
 	pack_text(&packer, "root_certificates");
 	tls_has_roots() ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
-	pack_certificate(desk, &packer);
+	pack_certificate(server, &packer);
 }
 
-static void refuse(struct desk *desk, uint64_t id, enum err err)
+static void refuse(struct status_server *server, uint64_t id, enum err err)
 {
 	msgpack_packer packer;
 
-	frame_reply(&desk->replies, id, err, 0, span_of(NULL, 0));
-	packer = frame_out_packer(&desk->replies);
+	frame_reply(&server->replies, id, err, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&server->replies);
 	msgpack_pack_nil(&packer);
 }
 
@@ -264,107 +264,109 @@ static void pack_unsettled(const struct children *children, msgpack_packer *pack
 	}
 }
 
-static void answer_reload(struct desk *desk)
+static void answer_reload(struct status_server *server)
 {
 	msgpack_packer packer;
 
-	frame_clear(&desk->replies);
-	frame_reply(&desk->replies, desk->reload_id, OK, 0, span_of(NULL, 0));
-	packer = frame_out_packer(&desk->replies);
+	frame_clear(&server->replies);
+	frame_reply(&server->replies, server->reload_id, OK, 0, span_of(NULL, 0));
+	packer = frame_out_packer(&server->replies);
 	msgpack_pack_map(&packer, 5);
-	pack_count(&packer, "settings", desk->children->generation);
-	pack_names(&packer, "changed", &desk->outcome.changed);
-	pack_names(&packer, "needs_restart", &desk->outcome.needs_restart);
-	pack_unsettled(desk->children, &packer);
-	pack_certificate(desk, &packer);
-	send_replies(desk, &desk->reloader);
-	desk->is_reloading = false;
+	pack_count(&packer, "settings", server->children->generation);
+	pack_names(&packer, "changed", &server->outcome.changed);
+	pack_names(&packer, "needs_restart", &server->outcome.needs_restart);
+	pack_unsettled(server->children, &packer);
+	pack_certificate(server, &packer);
+	send_replies(server, &server->reloader);
+	server->is_reloading = false;
 }
 
-static void on_reload(struct desk *desk, const struct peer *peer, const struct call *call)
+static void on_reload(struct status_server *server, const struct peer *peer, const struct call *call)
 {
 	msgpack_packer packer;
 	enum err       err = ERR_OVERLOADED;
 
-	snprintf(desk->outcome.why, sizeof desk->outcome.why, "Another reload is under way.");
-	if (!desk->is_reloading) err = reload_run(desk->reload, desk->children, &desk->outcome);
+	snprintf(server->outcome.why, sizeof server->outcome.why, "Another reload is under way.");
+	if (!server->is_reloading) err = reload_run(server->reload, server->children, &server->outcome);
 	if (err) {
-		frame_reply(&desk->replies, call->id, err, 0, span_of(NULL, 0));
-		packer = frame_out_packer(&desk->replies);
-		pack_text(&packer, desk->outcome.why);
+		frame_reply(&server->replies, call->id, err, 0, span_of(NULL, 0));
+		packer = frame_out_packer(&server->replies);
+		pack_text(&packer, server->outcome.why);
 		return;
 	}
-	desk->is_reloading = true;
-	desk->reload_end = mono_after(desk->now, (dur_us){RELOAD_WAIT_MS * US_PER_MS});
-	desk->reloader = *peer;
-	desk->reload_id = call->id;
+	server->is_reloading = true;
+	server->reload_end = mono_after(server->now, (dur_us){RELOAD_WAIT_MS * US_PER_MS});
+	server->reloader = *peer;
+	server->reload_id = call->id;
 }
 
-static void on_call(struct desk *desk, const struct session *session, const struct call *call)
+static void on_call(struct status_server *server, const struct session *session, const struct call *call)
 {
 	const struct message_row *row = message_row(call->message);
 
 	if (row->receiver != ROLE_SUPERVISOR || !(row->senders & 1u << session->role))
-		refuse(desk, call->id, ERR_MALFORMED);
+		refuse(server, call->id, ERR_MALFORMED);
 	else if (call->message == MSG_REPORT)
-		on_report(desk, session, call);
+		on_report(server, session, call);
 	else if (call->message == MSG_RELOAD)
-		on_reload(desk, &session->peer, call);
+		on_reload(server, &session->peer, call);
 	else
-		on_status(desk, call);
+		on_status(server, call);
 }
 
-static void on_calls(struct desk *desk, const struct peer *peer, const struct frame *frame, size_t size)
+static void on_calls(struct status_server *server, const struct peer *peer, const struct frame *frame,
+                     size_t size)
 {
-	struct session *session = session_of(desk, peer);
+	struct session *session = session_of(server, peer);
 
 	if (!session) return;
-	session->used = desk->messages;
+	session->used = server->messages;
 	session->taken += size;
-	frame_clear(&desk->replies);
+	frame_clear(&server->replies);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct call call = {0};
 		enum err    err = call_open(&frame->items[i], &call);
 
-		if (!err && frame->epoch != desk->epoch) err = ERR_SHARD_UNAVAILABLE;
+		if (!err && frame->epoch != server->epoch) err = ERR_SHARD_UNAVAILABLE;
 		if (err)
-			refuse(desk, call.id, err);
+			refuse(server, call.id, err);
 		else
-			on_call(desk, session, &call);
+			on_call(server, session, &call);
 	}
-	if (desk->replies.count) send_replies(desk, peer); /* a reload is answered later */
+	if (server->replies.count) send_replies(server, peer); /* a reload is answered later */
 }
 
-static void on_letter(struct desk *desk, const struct letter *letter)
+static void on_letter(struct status_server *server, const struct letter *letter)
 {
 	struct frame frame;
 	enum err     err;
 
-	desk->messages++;
-	if ((err = frame_open(letter->bytes, desk->zone, &frame)))
+	server->messages++;
+	if ((err = frame_open(letter->bytes, server->zone, &frame)))
 		log_warn("frame_refused", "code=%s bytes=%zu", err_code(err), letter->bytes.size);
 	else if (frame.kind == FRAME_HELLO)
-		on_hello(desk, &letter->from, &frame);
+		on_hello(server, &letter->from, &frame);
 	else if (frame.kind == FRAME_CALLS)
-		on_calls(desk, &letter->from, &frame, letter->bytes.size);
-	msgpack_zone_clear(desk->zone);
+		on_calls(server, &letter->from, &frame, letter->bytes.size);
+	msgpack_zone_clear(server->zone);
 }
 
-bool desk_pump(struct desk *desk, mono_us now)
+bool status_server_pump(struct status_server *server, mono_us now)
 {
 	struct letter letter = {0};
 
-	desk->now = now;
-	desk->all_ready = false;
-	while (mailbox_recv(desk->mailbox, &letter) == OK)
-		on_letter(desk, &letter);
+	server->now = now;
+	server->all_ready = false;
+	while (mailbox_recv(server->mailbox, &letter) == OK)
+		on_letter(server, &letter);
 	letter_close(&letter);
-	if (desk->is_reloading && (children_are_settled(desk->children) || desk->now.v >= desk->reload_end.v))
-		answer_reload(desk);
-	return desk->all_ready;
+	if (server->is_reloading &&
+	    (children_are_settled(server->children) || server->now.v >= server->reload_end.v))
+		answer_reload(server);
+	return server->all_ready;
 }
 
-bool desk_waits(const struct desk *desk)
+bool status_server_waits(const struct status_server *server)
 {
-	return desk->is_reloading;
+	return server->is_reloading;
 }
