@@ -34,7 +34,7 @@ _Static_assert(FRAME_FULL_BYTES + SESSION_CREDIT_BYTES < FRAME_BYTES_MAX,
                "a frame may outgrow the transport");
 
 struct ask {
-	struct mailbox *mailbox;
+	struct channel *channel;
 	enum role       role;
 	uint32_t        index;
 	uint32_t        wants; /* enum hello_wants */
@@ -82,7 +82,7 @@ enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32
 	if (!calls_open(&made->calls, SESSION_CREDIT_COMMANDS)) goto out;
 	made->has_zone = msgpack_zone_init(&made->zone, ZONE_CHUNK_BYTES);
 	if (!made->has_zone) goto out;
-	if ((err = mailbox_connect(&made->mailbox, endpoint))) goto out;
+	if ((err = channel_connect(&made->channel, endpoint))) goto out;
 	*ask = made;
 	made = NULL;
 out:
@@ -95,7 +95,7 @@ void ask_close(struct ask **ask)
 	struct ask *ended = *ask;
 	if (!ended) return;
 	letter_close(&ended->letter);
-	mailbox_close(&ended->mailbox);
+	channel_close(&ended->channel);
 	if (ended->has_zone) msgpack_zone_destroy(&ended->zone);
 	buffer_free(&ended->hello);
 	buffer_free(&ended->out.bytes);
@@ -142,12 +142,12 @@ void ask_woken(struct ask *ask, enum ask_wake what)
 
 int ask_fd(const struct ask *ask)
 {
-	return mailbox_fd(ask->mailbox);
+	return channel_fd(ask->channel);
 }
 
 int ask_link_fd(const struct ask *ask)
 {
-	return mailbox_link_fd(ask->mailbox);
+	return channel_link_fd(ask->channel);
 }
 
 /* ---- the ends of a call ---- */
@@ -218,7 +218,7 @@ enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packe
 static enum err send_frame(struct ask *ask, struct buffer *frame)
 {
 	frame_set_taken(frame, ask->flow.taken);
-	enum err err = mailbox_send(ask->mailbox, NULL, buffer_span(frame));
+	enum err err = channel_send(ask->channel, NULL, buffer_span(frame));
 	if (!err) flow_sent(&ask->flow, frame->size);
 	return err;
 }
@@ -298,7 +298,7 @@ void ask_flush(struct ask *ask, mono_us now)
 
 bool ask_waiting(struct ask *ask)
 {
-	return mailbox_waiting(ask->mailbox);
+	return channel_waiting(ask->channel);
 }
 
 void ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user)
@@ -365,7 +365,7 @@ static void say_hello(struct ask *ask, mono_us now)
 	buffer_clear(&ask->hello);
 	frame_hello(&ask->hello, &hello);
 	/* Not taken, though the link is up: the transport is about to say that it is down again. */
-	if (ask->hello.failed || mailbox_send(ask->mailbox, NULL, buffer_span(&ask->hello))) return;
+	if (ask->hello.failed || channel_send(ask->channel, NULL, buffer_span(&ask->hello))) return;
 	ask->hello_due = mono_after(now, (dur_us){HELLO_AGAIN_MS * US_PER_MS});
 }
 
@@ -428,7 +428,7 @@ static bool count_frame(struct ask *ask, const struct frame *frame)
 static enum arrival take_letter(struct ask *ask)
 {
 	struct frame frame;
-	if (mailbox_recv(ask->mailbox, &ask->letter)) return NOTHING_CAME;
+	if (channel_recv(ask->channel, &ask->letter)) return NOTHING_CAME;
 	enum arrival arrival = SESSION_OVER;
 	if (!frame_open(ask->letter.bytes, &ask->zone, &frame) && count_frame(ask, &frame))
 		arrival = take_frame(ask, &frame);
@@ -447,7 +447,7 @@ static void drain_and_end(struct ask *ask, mono_us now)
 static void follow_link(struct ask *ask, mono_us now)
 {
 	enum link link;
-	while ((link = mailbox_link(ask->mailbox)) != LINK_SAME) {
+	while ((link = channel_link(ask->channel)) != LINK_SAME) {
 		if (link == LINK_UP) {
 			ask->link_is_up = true;
 			session_begin(ask, now);
@@ -484,7 +484,7 @@ bool ask_pump(struct ask *ask, mono_us now, unsigned budget)
 	if (woken & ASK_WAKE_LINK) follow_link(ask, now);
 	/* Before reading: a send may swallow the wake-up for what has just arrived. */
 	say_hello(ask, now);
-	bool more = (woken & ASK_WAKE_MAIL || mailbox_has_news(ask->mailbox)) &&
+	bool more = (woken & ASK_WAKE_MAIL || channel_has_news(ask->channel)) &&
 	            take_letters(ask, now, budget);
 	if (now.v >= ask->look_due.v) {
 		ask->look_due = mono_after(now, (dur_us){LOOK_AT_TIMES_MS * US_PER_MS});

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "schemas/frame.h"
 #include "schemas/histogram.h"
 
@@ -69,7 +69,7 @@ void ask_woken(struct ask *ask, enum ask_wake what);
 bool ask_waiting(struct ask *ask);
 
 /* Frames of CALLS that the other side sends over this session (a shard asks its timer): `on_calls` gets each;
- * answers go back with ask_answer(), which seals `replies` and may fail like mailbox_send(). */
+ * answers go back with ask_answer(), which seals `replies` and may fail like channel_send(). */
 typedef void (*ask_calls_fn)(void *user, struct ask *ask, const struct frame *frame);
 void                ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user);
 must_check enum err ask_answer(struct ask *ask, struct frame_out *replies, uint64_t epoch);

@@ -1,5 +1,5 @@
-/* Frames are read a second time to be told of: who traces does not mind. Peers of a bound mailbox are known by their
- * HELLO; there is one such mailbox a process, and one thread that owns it, and so these names. */
+/* Frames are read a second time to be told of: who traces does not mind. Peers of a bound channel are known by their
+ * HELLO; there is one such channel a process, and one thread that owns it, and so these names. */
 #include "actors/rt/trace.h"
 #include "actors/rt/log.h"
 #include "schemas/frame.h"

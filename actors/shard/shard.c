@@ -32,7 +32,7 @@ struct shard {
 	struct child    child;
 	struct engine  *engine; /* large: on the heap */
 	struct store   *store;
-	struct mailbox *mailbox;
+	struct channel *channel;
 	struct loop     loop;
 	int             dir_fd, lock_fd, gate_fd;
 	wall_us         last_now; /* the latest that the journal knows of */
@@ -191,10 +191,10 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	pages_watch(shard->dir_fd);
 	if ((err = open_store(shard, options))) return err;
 	datadir_shard_endpoint(&shard->child.datadir, facts->index, endpoint);
-	if ((err = mailbox_bind(&shard->mailbox, endpoint))) return err;
-	if ((err = engine_open(shard->engine, shard->store, shard->mailbox))) return err;
+	if ((err = channel_bind(&shard->channel, endpoint))) return err;
+	if ((err = engine_open(shard->engine, shard->store, shard->channel))) return err;
 	begin_clock(shard);
-	int fds[] = {mailbox_fd(shard->mailbox), store_fd(shard->store), readers_fd(shard->engine->readers),
+	int fds[] = {channel_fd(shard->channel), store_fd(shard->store), readers_fd(shard->engine->readers),
 	             child_fd(&shard->child)};
 	if ((err = loop_open(&shard->loop))) return err;
 	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
@@ -255,7 +255,7 @@ int shard_main(const struct options *options)
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));
 	if (err) die(&shard, err);
 	if (shard.engine) engine_close(shard.engine);
-	mailbox_close(&shard.mailbox);
+	channel_close(&shard.channel);
 	store_close(&shard.store);
 	child_end(&shard.child);
 	loop_close(&shard.loop);

@@ -34,7 +34,7 @@ struct session {
 };
 
 struct status_server {
-	struct mailbox  *mailbox;
+	struct channel  *channel;
 	struct children *children;
 	struct reload   *reload;
 	uint64_t         epoch, messages;
@@ -63,7 +63,7 @@ enum err status_server_open(struct status_server **status_server_p, const char *
 	server->children = children;
 	server->reload = reload;
 	server->epoch = epoch;
-	err = mailbox_bind(&server->mailbox, endpoint);
+	err = channel_bind(&server->channel, endpoint);
 out:
 	if (err) status_server_close(&server);
 	*status_server_p = server;
@@ -76,7 +76,7 @@ void status_server_close(struct status_server **status_server_p)
 
 	*status_server_p = NULL;
 	if (!server) return;
-	mailbox_close(&server->mailbox);
+	channel_close(&server->channel);
 	if (server->zone) msgpack_zone_free(server->zone);
 	buffer_free(&server->replies.bytes);
 	buffer_free(&server->welcome);
@@ -85,13 +85,13 @@ void status_server_close(struct status_server **status_server_p)
 
 int status_server_fd(const struct status_server *server)
 {
-	return mailbox_fd(server->mailbox);
+	return channel_fd(server->channel);
 }
 
 static void send_to(struct status_server *server, const struct peer *peer, struct span bytes)
 {
 	/* A peer that is gone or does not read has no use for its answer. */
-	if (mailbox_send(server->mailbox, peer, bytes)) return;
+	if (channel_send(server->channel, peer, bytes)) return;
 }
 
 static bool is_peer(const struct session *session, const struct peer *peer)
@@ -357,7 +357,7 @@ bool status_server_pump(struct status_server *server, mono_us now)
 
 	server->now = now;
 	server->all_ready = false;
-	while (mailbox_recv(server->mailbox, &letter) == OK)
+	while (channel_recv(server->channel, &letter) == OK)
 		on_letter(server, &letter);
 	letter_close(&letter);
 	if (server->is_reloading &&

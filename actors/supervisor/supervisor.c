@@ -4,7 +4,7 @@
  *
  * The order matters. Whatever may fail for an operator's reason (options, certificate, another instance,
  * ports) comes before anything is created, so that a refused start leaves no trace. Then one loop, on the
- * thread that forks: signals, the status server's mailbox, and the time until the next restart. */
+ * thread that forks: signals, the status server's channel, and the time until the next restart. */
 #include "actors/roles.h"
 #include "actors/rt/log.h"
 #include "actors/rt/log_file.h"

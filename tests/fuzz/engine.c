@@ -211,7 +211,7 @@ static void turn(void)
 
 static bool is_quiet(void)
 {
-	return !waiting && !mailbox_waiting(NULL) && engine_is_idle(engine) && !store_open_bytes(store) &&
+	return !waiting && !channel_waiting(NULL) && engine_is_idle(engine) && !store_open_bytes(store) &&
 	       engine->frame_at >= engine->frame.count;
 }
 

@@ -75,52 +75,52 @@ bool post_out(struct peer *to, struct span *bytes)
 	return true;
 }
 
-/* actors/rt/mailbox.h ------------------------------------------------------------------------------------- */
+/* actors/rt/channel.h ------------------------------------------------------------------------------------- */
 
-enum err mailbox_bind(struct mailbox **mailbox, const char *endpoint)
+enum err channel_bind(struct channel **channel, const char *endpoint)
 {
-	(void)mailbox, (void)endpoint;
+	(void)channel, (void)endpoint;
 	return ERR_IO;
 }
 
-enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint)
+enum err channel_connect(struct channel **channel, const char *endpoint)
 {
-	(void)mailbox, (void)endpoint;
+	(void)channel, (void)endpoint;
 	return ERR_IO;
 }
 
-void mailbox_close(struct mailbox **mailbox)
+void channel_close(struct channel **channel)
 {
-	(void)mailbox;
+	(void)channel;
 }
 
-int mailbox_fd(const struct mailbox *mailbox)
+int channel_fd(const struct channel *channel)
 {
-	(void)mailbox;
+	(void)channel;
 	return -1;
 }
 
-bool mailbox_waiting(struct mailbox *mailbox)
+bool channel_waiting(struct channel *channel)
 {
-	(void)mailbox;
+	(void)channel;
 	return in.first != NULL;
 }
 
-bool mailbox_has_news(struct mailbox *mailbox)
+bool channel_has_news(struct channel *channel)
 {
-	return mailbox_waiting(mailbox); /* there is no descriptor that would tell */
+	return channel_waiting(channel); /* there is no descriptor that would tell */
 }
 
-enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+enum err channel_send(struct channel *channel, const struct peer *to, struct span bytes)
 {
-	(void)mailbox;
+	(void)channel;
 	put(&out, to, bytes);
 	return OK;
 }
 
-enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
+enum err channel_recv(struct channel *channel, struct letter *letter)
 {
-	(void)mailbox;
+	(void)channel;
 	struct posted *message = take(&in);
 	if (!message) return ERR_WOULD_BLOCK;
 	letter_close(letter);
@@ -137,15 +137,15 @@ void letter_close(struct letter *letter)
 	letter->hold = NULL;
 }
 
-enum link mailbox_link(struct mailbox *mailbox)
+enum link channel_link(struct channel *channel)
 {
-	(void)mailbox;
+	(void)channel;
 	return LINK_SAME;
 }
 
-int mailbox_link_fd(const struct mailbox *mailbox)
+int channel_link_fd(const struct channel *channel)
 {
-	(void)mailbox;
+	(void)channel;
 	return -1;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "schemas/buffer.h"
 
-/* In place of actors/rt's mailbox, clocks, randomness and log, so that a shard's engine runs in one process, by the fuzzer's bytes
+/* In place of actors/rt's channel, clocks, randomness and log, so that a shard's engine runs in one process, by the fuzzer's bytes
  * alone: letters are put in and taken out by hand, time is what was set, random bytes are a row that begins anew with each run, and a log line
  * that wants the operator is a finding. */
 void post_reset(void);

@@ -159,7 +159,7 @@ def test_any_stalls_and_deaths(hanging, receiver):
 
 @pytest.mark.parametrize("lives", [(0.05, 0.05), (1.0, 0.3), (4.0, 0.9), (2.5, 4.0)])
 def test_timers_that_die_while_the_disk_hangs(hanging, receiver, lives):
-    """Their HELLOs, calls and questions lie in the shard's mailbox beside the living one's, and may be read last: who lived longer
+    """Their HELLOs, calls and questions lie in the shard's channel beside the living one's, and may be read last: who lived longer
     has said more."""
     shop = shop_on(hanging, SLOW)
     subscribe(shop, receiver.url("/status/200"), [CREATED])

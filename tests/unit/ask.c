@@ -34,7 +34,7 @@ Test(ask_session, repeats_its_hello_every_half_second)
 		later.v -= now().v - here.v; /* time stands still, however long the machine takes */
 		pump();
 	}
-	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK);
 	later.v += 501 * US_PER_MS;
 	cr_expect(callee_gets(FRAME_HELLO));
 	/* Both are welcomed; the second changes nothing. */
@@ -266,7 +266,7 @@ Test(ask, takes_in_few_large_answers_in_a_turn)
 Test(ask, looks_at_the_link_when_that_was_woken)
 {
 	(void)heed_wakes();
-	mailbox_close(&callee);
+	channel_close(&callee);
 	cr_assert(fills(ask_link_fd(ask)));
 	pump_still();
 	cr_expect_eq(ask_state(ask), ASK_UP);
@@ -413,7 +413,7 @@ Test(ask, tells_what_it_has_received)
 	cr_expect_eq(frame.taken, 0);
 	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, 1000);
 	cr_assert(pump_until_ends(1));
-	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK, "too little to be told at once");
+	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK, "too little to be told at once");
 	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, RECEIPT_EVERY_BYTES);
 	cr_assert(callee_gets(FRAME_CALLS));
 	cr_expect_eq(frame.count, 0);
@@ -472,5 +472,5 @@ Test(ask_session, refuses_a_call_of_too_many_items)
 	flush();
 	cr_assert(pump_until_ends(1));
 	expect_end(0, 5, ERR_PAYLOAD_TOO_LARGE);
-	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK);
 }

@@ -13,7 +13,7 @@ Test(ask_end, a_lost_connection_tells_what_is_known_of_each_call)
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	(void)call(MSG_PASS_LOYALTY, 4); /* not flushed */
-	mailbox_close(&callee);
+	channel_close(&callee);
 	cr_assert(pump_until_ends(4));
 	expect_end(0, 1, ERR_OUTCOME_UNKNOWN);
 	expect_end(1, 2, ERR_SHARD_UNAVAILABLE);
@@ -23,7 +23,7 @@ Test(ask_end, a_lost_connection_tells_what_is_known_of_each_call)
 	cr_expect_eq(ask_outstanding(ask), 0);
 
 	/* It comes back, as another process; nothing of before is sent to it. */
-	cr_assert_eq(mailbox_bind(&callee, endpoint), OK);
+	cr_assert_eq(channel_bind(&callee, endpoint), OK);
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH + 1, 100, 1 << 20);
 	cr_assert(pump_until_state(ASK_UP));
@@ -31,7 +31,7 @@ Test(ask_end, a_lost_connection_tells_what_is_known_of_each_call)
 	flush();
 	pump();
 	usleep(20000);
-	cr_expect_eq(mailbox_recv(callee, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK);
 }
 
 Test(ask_end, reads_what_had_arrived_before_the_connection_was_lost)
@@ -42,7 +42,7 @@ Test(ask_end, reads_what_had_arrived_before_the_connection_was_lost)
 	cr_assert(callee_gets(FRAME_CALLS));
 	callee_replies(EPOCH, first, OK, 0);
 	cr_assert(within_time(ask_waiting(ask))); /* closing drops what has not left */
-	mailbox_close(&callee);
+	channel_close(&callee);
 	usleep(50000); /* most often the answer and the loss are both there when it looks */
 	cr_assert(pump_until_ends(2));
 	expect_end(0, 1, OK);

@@ -1,4 +1,4 @@
-/* The caller's side of a session, against a callee that does only what a test tells it: a bound mailbox in
+/* The caller's side of a session, against a callee that does only what a test tells it: a bound channel in
  * the same thread. Time is an argument, so waiting for a deadline is adding to `later`. */
 #include "tests/unit/patience.h"
 #include "actors/ask/ask.h"
@@ -17,7 +17,7 @@ static char dir[] = "/tmp/stampede-ask-XXXXXX";
 static char endpoint[64];
 
 static struct ask     *ask;
-static struct mailbox *callee;
+static struct channel *callee;
 static struct letter   letter;                   /* what the callee received last */
 static struct frame    frame;                    /* and as a frame */
 static mono_us         begun;                    /* the session, as the last HELLO said */
@@ -106,7 +106,7 @@ static inline void flush(void)
 /* The callee receives one frame of this kind. */
 static inline bool callee_gets(enum frame_kind kind)
 {
-	if (!within_time((pump(), mailbox_recv(callee, &letter) == OK))) return false;
+	if (!within_time((pump(), channel_recv(callee, &letter) == OK))) return false;
 	msgpack_zone_clear(&zone);
 	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
 	if (frame.kind == FRAME_HELLO) {
@@ -120,7 +120,7 @@ static inline bool callee_gets(enum frame_kind kind)
 
 static inline void callee_sends(struct span bytes)
 {
-	cr_assert_eq(mailbox_send(callee, &letter.from, bytes), OK);
+	cr_assert_eq(channel_send(callee, &letter.from, bytes), OK);
 }
 
 static inline void callee_welcomes(uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes)
@@ -168,7 +168,7 @@ static inline void begin(void)
 	cr_assert(mkdtemp(dir));
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/c", dir);
 	msgpack_zone_init(&zone, 8192);
-	cr_assert_eq(mailbox_bind(&callee, endpoint), OK);
+	cr_assert_eq(channel_bind(&callee, endpoint), OK);
 	cr_assert_eq(ask_open(&ask, endpoint, ROLE_HTTP, 3, on_reply), OK);
 }
 
@@ -184,7 +184,7 @@ static inline void end(void)
 {
 	letter_close(&letter);
 	ask_close(&ask);
-	mailbox_close(&callee);
+	channel_close(&callee);
 	msgpack_zone_destroy(&zone);
 	unlink(endpoint + strlen("ipc://"));
 	rmdir(dir);

@@ -87,7 +87,7 @@ static bool has_call(void)
 {
 	if (frame_at < frame.count) return true;
 	turn();
-	if (mailbox_recv(callee, &letter)) return false;
+	if (channel_recv(callee, &letter)) return false;
 	msgpack_zone_clear(&zone);
 	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
 	frame_at = 0;

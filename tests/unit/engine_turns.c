@@ -39,14 +39,14 @@ static uint64_t                asked, fetch_asked;
 static int64_t                 begun;
 static bool                    is_deaf[WHO_COUNT];
 
-enum err __real_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
-enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
+enum err __real_channel_send(struct channel *channel, const struct peer *to, struct span bytes);
+enum err __wrap_channel_send(struct channel *channel, const struct peer *to, struct span bytes);
 
-enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+enum err __wrap_channel_send(struct channel *channel, const struct peer *to, struct span bytes)
 {
 	for (enum who who = 0; who < WHO_COUNT; who++)
 		if (is_deaf[who] && to->id[0] == peers[who].id[0]) return ERR_WOULD_BLOCK;
-	return __real_mailbox_send(mailbox, to, bytes);
+	return __real_channel_send(channel, to, bytes);
 }
 
 /* What is asked ------------------------------------------------------------------------------------------- */
@@ -270,7 +270,7 @@ static bool timer_is(enum who who)
 	return engine_issuer_up(engine) && engine->timer.id[0] == peers[who].id[0];
 }
 
-/* What a process left in the mailbox may be read after what its successor says. */
+/* What a process left in the channel may be read after what its successor says. */
 Test(engine_turns, do_not_believe_a_timer_that_has_been_succeeded)
 {
 	hello_of(NEXT_TIMER, begun + 10);

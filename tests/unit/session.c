@@ -11,11 +11,11 @@ static struct sessions sessions;
 static unsigned        sent; /* frames */
 static bool            peer_is_gone;
 
-enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes);
+enum err __wrap_channel_send(struct channel *channel, const struct peer *to, struct span bytes);
 
-enum err __wrap_mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+enum err __wrap_channel_send(struct channel *channel, const struct peer *to, struct span bytes)
 {
-	cr_assert(!mailbox && to && bytes.size);
+	cr_assert(!channel && to && bytes.size);
 	if (peer_is_gone) return ERR_PEER_GONE;
 	sent++;
 	return OK;

@@ -1,4 +1,4 @@
-/* The supervisor's server: whose word counts for a child. A killed process leaves HELLO and reports in the mailbox. */
+/* The supervisor's server: whose word counts for a child. A killed process leaves HELLO and reports in the channel. */
 #include "actors/supervisor/status_server.h"
 #include "schemas/api/system.h"
 #include "schemas/frame.h"
@@ -15,7 +15,7 @@ static char                  dir[] = "/tmp/stampede-server-XXXXXX";
 static char                  endpoint[64];
 static struct children       children;
 static struct status_server *server;
-static struct mailbox       *child;
+static struct channel       *child;
 static struct letter         letter;
 static msgpack_zone          zone;
 
@@ -36,15 +36,15 @@ static void begin(void)
 	    .role = ROLE_SHARD, .state = CHILD_STARTING, .pid = PID, .started = {STARTED}};
 	children.of[1] = (struct child){.role = ROLE_TIMER, .state = CHILD_STARTING, .pid = PID + 1};
 	cr_assert_eq(status_server_open(&server, endpoint, EPOCH, &children, NULL), OK);
-	cr_assert_eq(mailbox_connect(&child, endpoint), OK);
-	cr_assert(within_time(mailbox_link(child) == LINK_UP));
+	cr_assert_eq(channel_connect(&child, endpoint), OK);
+	cr_assert(within_time(channel_link(child) == LINK_UP));
 	msgpack_zone_init(&zone, 8192);
 }
 
 static void end(void)
 {
 	letter_close(&letter);
-	mailbox_close(&child);
+	channel_close(&child);
 	status_server_close(&server);
 	msgpack_zone_destroy(&zone);
 	unlink(endpoint + strlen("ipc://"));
@@ -57,9 +57,9 @@ TestSuite(server, .init = begin, .fini = end);
 static struct frame ask(struct span bytes)
 {
 	struct frame frame = {.kind = FRAME_HELLO};
-	cr_assert_eq(mailbox_send(child, NULL, bytes), OK);
+	cr_assert_eq(channel_send(child, NULL, bytes), OK);
 	cr_assert(within_time(
-	    ((void)status_server_pump(server, (mono_us){STARTED}), mailbox_recv(child, &letter) == OK)));
+	    ((void)status_server_pump(server, (mono_us){STARTED}), channel_recv(child, &letter) == OK)));
 	msgpack_zone_clear(&zone);
 	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
 	return frame;

@@ -3,7 +3,7 @@
  * Three marks move along the journal's sequence: decided, durable, committed. A turn first learns what became
  * durable and lets the answers out that waited for it; then decides what has arrived, as long as the open record
  * has room; hands the record over if the disk is free; and commits when nothing decided is undurable. While one
- * record is on its way to the disk the next is being filled, or waits in the mailbox if the disk is so quick that the
+ * record is on its way to the disk the next is being filled, or waits in the channel if the disk is so quick that the
  * writer syncs itself: either way one sync is shared by all that arrived meanwhile. */
 #include "actors/shard/engine/engine.h"
 
@@ -21,13 +21,13 @@ static enum err begin_clock(struct engine *engine, struct view *view)
 	return err;
 }
 
-enum err engine_open(struct engine *engine, struct store *store, struct mailbox *mailbox)
+enum err engine_open(struct engine *engine, struct store *store, struct channel *channel)
 {
 	bool paused;
 	engine->store = store;
 	engine->facts.snapshotter = store_keeper(store);
 	engine->facts.sync_times = store_sync_times(store);
-	engine->mailbox = mailbox;
+	engine->channel = channel;
 	rates_open(&engine->rates);
 	if (pass_id_cache_open(&engine->numbers)) return ERR_NO_MEMORY;
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
@@ -75,7 +75,7 @@ static enum err welcome(struct engine *engine, const struct peer *peer, const st
 	                           .placement_version = PLACEMENT_VERSION};
 	frame_welcome(&bytes, &head);
 	enum err err = bytes.failed ? ERR_NO_MEMORY
-	                            : mailbox_send(engine->mailbox, peer, buffer_span(&bytes));
+	                            : channel_send(engine->channel, peer, buffer_span(&bytes));
 	buffer_free(&bytes);
 	return err;
 }
@@ -90,7 +90,7 @@ static void adopt_timer(struct engine *engine, const struct peer *peer)
 	engine_dismiss_question(engine); /* whoever asked it has no use for the answer any more */
 }
 
-/* A process that died has left its HELLOs in the mailbox, and they may be read after its successor's. So nothing is
+/* A process that died has left its HELLOs in the channel, and they may be read after its successor's. So nothing is
  * believed of a HELLO that a later one outdates, or whose sender cannot be answered. */
 static void on_hello(struct engine *engine, const struct peer *peer, const struct frame *frame)
 {
@@ -100,7 +100,7 @@ static void on_hello(struct engine *engine, const struct peer *peer, const struc
 	if (!is_again && !(session = session_open(&engine->sessions, peer, frame, engine->now)))
 		return; /* it will say hello again */
 	/* Sending alone may not notice that a connection has ended. */
-	(void)mailbox_waiting(engine->mailbox);
+	(void)channel_waiting(engine->channel);
 	if (welcome(engine, peer, frame)) {
 		session_close(&engine->sessions, session);
 		return;
@@ -125,7 +125,7 @@ static void refuse_frame(struct engine *engine, const struct peer *peer, const s
 	struct span bytes = frame_seal_replies(&out,
 	                                       0); /* nobody's epoch: the caller begins its session anew */
 	if (bytes.size)
-		(void)!mailbox_send(engine->mailbox, peer, bytes); /* gone, or full: its deadline answers */
+		(void)!channel_send(engine->channel, peer, bytes); /* gone, or full: its deadline answers */
 	buffer_free(&out.bytes);
 }
 
@@ -199,7 +199,7 @@ static void flush(struct engine *engine)
 #ifndef FAULT_ANSWER_EARLY /* the fault: answers do not wait for the journal */
 	if (store_is_syncing(engine->store)) return;
 #endif
-	sessions_flush(&engine->sessions, engine->mailbox, engine->facts.epoch);
+	sessions_flush(&engine->sessions, engine->channel, engine->facts.epoch);
 }
 
 /* Sees to the rest of the frame at hand, as far as there is room. */
@@ -231,7 +231,7 @@ static enum err take_letters(struct engine *engine, bool *more)
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
 	                     engine_has_room(engine);
 	     i++) {
-		if (mailbox_recv(engine->mailbox, &engine->letter)) {
+		if (channel_recv(engine->channel, &engine->letter)) {
 			*more = false;
 			break;
 		}
@@ -312,7 +312,7 @@ static void send_results(struct engine *engine)
 		if (!session || session->window != result->window)
 			window_drop(result->window,
 			            result->frame.size); /* the session that asked has ended */
-		else if (session_send(session, engine->mailbox, &result->frame))
+		else if (session_send(session, engine->channel, &result->frame))
 			session_close(&engine->sessions, session);
 		result_free(&result);
 	}
@@ -335,7 +335,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if (err || (err = look_for_damage(engine))) return err;
 	tell(engine);
 	send_results(engine);
-	sessions_ask(&engine->sessions, engine->mailbox, engine->facts.epoch, now);
+	sessions_ask(&engine->sessions, engine->channel, engine->facts.epoch, now);
 	if ((err = engine_begin_turns(engine))) return err;
 	if ((err = take_letters(engine, more))) return err;
 	if ((err = engine_end_turns(engine, more))) return err;
@@ -352,7 +352,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	else if (was_full)
 		*more = true; /* for what was passed over */
 	else if (!*more)
-		*more = mailbox_has_news(engine->mailbox); /* sending may have swallowed the wake-up */
+		*more = channel_has_news(engine->channel); /* sending may have swallowed the wake-up */
 	return OK;
 }
 

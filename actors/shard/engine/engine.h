@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "actors/shard/command.h"
 #include "actors/shard/delivery/queue.h"
 #include "actors/shard/issuance/issuance.h"
@@ -20,7 +20,7 @@
 struct engine {
 	struct shard_facts   facts;
 	struct store        *store;
-	struct mailbox      *mailbox;
+	struct channel      *channel;
 	struct readers      *readers;
 	struct sessions      sessions;
 	struct account_cache accounts;
@@ -67,7 +67,7 @@ struct engine {
 };
 
 /* Everything but the process itself: the store must be open; then the clock may begin. Errors: ERR_NO_MEMORY, ERR_IO. */
-must_check enum err engine_open(struct engine *engine, struct store *store, struct mailbox *mailbox);
+must_check enum err engine_open(struct engine *engine, struct store *store, struct channel *channel);
 void                engine_close(struct engine *engine);
 
 /* One turn: reads what has arrived and what threads have done, decides, submits, commits, answers. *more says

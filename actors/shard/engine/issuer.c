@@ -27,7 +27,7 @@ void engine_ask_timer(struct engine *engine)
 	struct span     frame = frame_seal_calls(&engine->to_timer, engine->facts.epoch, PLACEMENT_VERSION,
 	                                         engine->to_timer.count);
 	if (session) window_add(session->window, frame.size);
-	if (!session || frame.size == 0 || session_send(session, engine->mailbox, &engine->to_timer.bytes)) {
+	if (!session || frame.size == 0 || session_send(session, engine->channel, &engine->to_timer.bytes)) {
 		if (session) session_close(&engine->sessions, session); /* so that it says hello again */
 		engine->timer_known = false;
 	}

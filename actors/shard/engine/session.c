@@ -178,10 +178,10 @@ bool session_fits(const struct session *session, enum window_use use, size_t siz
 	return size <= ANSWER_TINY_BYTES || !session->window || window_fits(session->window, use, size);
 }
 
-enum err session_send(struct session *session, struct mailbox *mailbox, struct buffer *frame)
+enum err session_send(struct session *session, struct channel *channel, struct buffer *frame)
 {
 	frame_set_taken(frame, session->taken);
-	enum err err = mailbox_send(mailbox, &session->peer, buffer_span(frame));
+	enum err err = channel_send(channel, &session->peer, buffer_span(frame));
 	if (!err) window_sent(session->window, frame->size);
 	return err;
 }
@@ -192,27 +192,27 @@ static void empty_outbox(struct frame_out *out)
 	if (out->bytes.capacity > OUTBOX_KEPT_BYTES) buffer_free(&out->bytes);
 }
 
-static enum err flush_session(struct sessions *sessions, struct session *session, struct mailbox *mailbox,
+static enum err flush_session(struct sessions *sessions, struct session *session, struct channel *channel,
                               uint64_t epoch)
 {
 	struct frame_out *out = &session->out[OUTBOX_NEXT];
 	enum err          err = OK;
 	while (!err && session->full[OUTBOX_NEXT]) {
-		err = session_send(session, mailbox, &session->full[OUTBOX_NEXT]->bytes);
+		err = session_send(session, channel, &session->full[OUTBOX_NEXT]->bytes);
 		drop_full(sessions, session, OUTBOX_NEXT);
 	}
 	if (err || out->count == 0) return err;
 	struct span frame = frame_seal_replies(out, epoch);
-	err = frame.size ? session_send(session, mailbox, &out->bytes) : ERR_NO_MEMORY;
+	err = frame.size ? session_send(session, channel, &out->bytes) : ERR_NO_MEMORY;
 	empty_outbox(out);
 	return err;
 }
 
-void sessions_flush(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch)
+void sessions_flush(struct sessions *sessions, struct channel *channel, uint64_t epoch)
 {
 	for (unsigned i = sessions->count; i-- > 0;) {
 		struct session *session = sessions->rows[i];
-		if (flush_session(sessions, session, mailbox, epoch)) session_close(sessions, session);
+		if (flush_session(sessions, session, channel, epoch)) session_close(sessions, session);
 	}
 }
 
@@ -222,17 +222,17 @@ static bool owes_receipt(const struct session *session, mono_us now)
 	return atomic_load(&session->window->held) && mono_since(now, last).v >= RECEIPT_ASK_MS * US_PER_MS;
 }
 
-static enum err ask_for_receipt(struct session *session, struct mailbox *mailbox, uint64_t epoch)
+static enum err ask_for_receipt(struct session *session, struct channel *channel, uint64_t epoch)
 {
 	struct frame_out out = {.count = 0};
 	struct span      frame = frame_seal_replies(&out, epoch);
 	window_add(session->window, frame.size);
-	enum err err = frame.size ? session_send(session, mailbox, &out.bytes) : OK;
+	enum err err = frame.size ? session_send(session, channel, &out.bytes) : OK;
 	buffer_free(&out.bytes);
 	return err;
 }
 
-void sessions_ask(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch, mono_us now)
+void sessions_ask(struct sessions *sessions, struct channel *channel, uint64_t epoch, mono_us now)
 {
 	if (now.v < sessions->look_due.v) return;
 	sessions->look_due = mono_after(now, (dur_us){RECEIPT_ASK_MS / 4 * US_PER_MS});
@@ -240,7 +240,7 @@ void sessions_ask(struct sessions *sessions, struct mailbox *mailbox, uint64_t e
 		struct session *session = sessions->rows[i];
 		if (!owes_receipt(session, now)) continue;
 		session->asked = now;
-		if (ask_for_receipt(session, mailbox, epoch)) session_close(sessions, session);
+		if (ask_for_receipt(session, channel, epoch)) session_close(sessions, session);
 	}
 }
 

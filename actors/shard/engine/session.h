@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "actors/shard/engine/window.h"
 #include "schemas/frame.h"
 #include "schemas/limits.h"
@@ -55,8 +55,8 @@ void sessions_succeed(struct sessions *sessions, const struct session *session);
 must_check bool session_heard(struct session *session, mono_us now, const struct frame *frame, size_t size);
 /* The frame was of calls, while it waited for so many answers. */
 void session_waits(struct sessions *sessions, struct session *session, uint32_t waiting);
-/* Hands over a whole frame, whose bytes have been counted in its window. Errors: as mailbox_send(): the session is to end. */
-must_check enum err session_send(struct session *session, struct mailbox *mailbox, struct buffer *frame);
+/* Hands over a whole frame, whose bytes have been counted in its window. Errors: as channel_send(): the session is to end. */
+must_check enum err session_send(struct session *session, struct channel *channel, struct buffer *frame);
 /* Is there room for an answer of so many bytes? One that is tiny has always room, so has any to the shard itself. */
 bool session_fits(const struct session *session, enum window_use use, size_t size);
 /* How many commands a record should hold for callers not to wait for each other: while one half's are decided, the
@@ -72,10 +72,10 @@ struct frame_out *session_outbox(struct sessions *sessions, struct session *sess
 
 /* Sends every session's OUTBOX_NEXT. A session whose peer is gone, or takes in less than its credit lets it ask
  * for, ends here and its answers with it; the peer then hears of an unknown session and begins anew. */
-void sessions_flush(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch);
+void sessions_flush(struct sessions *sessions, struct channel *channel, uint64_t epoch);
 
 /* Now and then: asks those that owe receipts and are silent for them. Who is gone shows by that, and ends. */
-void sessions_ask(struct sessions *sessions, struct mailbox *mailbox, uint64_t epoch, mono_us now);
+void sessions_ask(struct sessions *sessions, struct channel *channel, uint64_t epoch, mono_us now);
 
 /* OUTBOX_LATER becomes OUTBOX_NEXT, which must have been flushed. */
 void sessions_turn(struct sessions *sessions);

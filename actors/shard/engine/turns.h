@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "actors/shard/engine/saved_call.h"
 
 /* Turns of accounts at the writer, so that what is heavy for it holds up its own account and no other. An account one of

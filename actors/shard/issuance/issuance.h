@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "store/view.h"
 #include "schemas/ids.h"
 #include "schemas/limits.h"

@@ -2,7 +2,7 @@
  * never before a fork. CZMQ makes and ends the sockets; messages go through libzmq itself, which needs no
  * allocation for what CZMQ would wrap. Lifetime of a letter's bytes: inside the zmq_msg_t behind its `hold`,
  * which is allocated at the first receive into that letter and used again by those that follow. */
-#include "actors/rt/mailbox.h"
+#include "actors/rt/channel.h"
 #include "actors/rt/trace.h"
 #include "schemas/limits.h"
 
@@ -18,12 +18,12 @@ enum {
 	MONITOR_ENDPOINT_TEXT = 48,
 };
 
-struct mailbox {
+struct channel {
 	zsock_t *socket;
 	zsock_t *monitor; /* DEALER only: the reading end of its monitor */
 	void    *raw;     /* libzmq's handle of `socket` */
 	bool     is_router;
-	bool     link_is_up; /* DEALER: as mailbox_link() said last */
+	bool     link_is_up; /* DEALER: as channel_link() said last */
 	bool     may_wait;   /* something that the descriptor does not tell of */
 	char     callee[32]; /* DEALER: the last part of its endpoint, for traces */
 };
@@ -35,67 +35,67 @@ static void begin_process(void)
 	zsys_init();
 }
 
-static enum err mailbox_new(int type, struct mailbox **made)
+static enum err channel_new(int type, struct channel **made)
 {
 	/* CZMQ's own first-time set-up is not safe when two threads come first. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, begin_process);
 
-	struct mailbox *mailbox = calloc(1, sizeof(*mailbox));
-	if (!mailbox) return ERR_NO_MEMORY;
-	mailbox->is_router = type == ZMQ_ROUTER;
-	mailbox->socket = zsock_new(type);
-	*made = mailbox;
-	if (!mailbox->socket) return ERR_IO;
-	mailbox->raw = zsock_resolve(mailbox->socket);
-	zsock_set_linger(mailbox->socket, 0);
-	zsock_set_sndhwm(mailbox->socket, WAITING_MAX);
-	zsock_set_rcvhwm(mailbox->socket, WAITING_MAX);
-	zsock_set_maxmsgsize(mailbox->socket, FRAME_BYTES_MAX);
-	if (mailbox->is_router) {
+	struct channel *channel = calloc(1, sizeof(*channel));
+	if (!channel) return ERR_NO_MEMORY;
+	channel->is_router = type == ZMQ_ROUTER;
+	channel->socket = zsock_new(type);
+	*made = channel;
+	if (!channel->socket) return ERR_IO;
+	channel->raw = zsock_resolve(channel->socket);
+	zsock_set_linger(channel->socket, 0);
+	zsock_set_sndhwm(channel->socket, WAITING_MAX);
+	zsock_set_rcvhwm(channel->socket, WAITING_MAX);
+	zsock_set_maxmsgsize(channel->socket, FRAME_BYTES_MAX);
+	if (channel->is_router) {
 		/* A reply to a peer that is gone is an error to look at, not something to lose silently. */
-		zsock_set_router_mandatory(mailbox->socket, 1);
+		zsock_set_router_mandatory(channel->socket, 1);
 	} else {
-		zsock_set_reconnect_ivl(mailbox->socket, RECONNECT_MS);
-		zsock_set_reconnect_ivl_max(mailbox->socket, RECONNECT_MS_MAX);
+		zsock_set_reconnect_ivl(channel->socket, RECONNECT_MS);
+		zsock_set_reconnect_ivl_max(channel->socket, RECONNECT_MS_MAX);
 	}
 	return OK;
 }
 
-static enum err monitor_begin(struct mailbox *mailbox)
+static enum err monitor_begin(struct channel *channel)
 {
 	static atomic_uint number; /* every monitor in the process needs an endpoint of its own */
 	char               endpoint[MONITOR_ENDPOINT_TEXT];
-	snprintf(endpoint, sizeof(endpoint), "inproc://mailbox-monitor-%u", atomic_fetch_add(&number, 1));
+	snprintf(endpoint, sizeof(endpoint), "inproc://channel-monitor-%u", atomic_fetch_add(&number, 1));
 	int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
-	if (zmq_socket_monitor(mailbox->raw, endpoint, events) != 0) return ERR_IO;
-	mailbox->monitor = zsock_new(ZMQ_PAIR);
-	if (!mailbox->monitor) return ERR_IO;
-	zsock_set_linger(mailbox->monitor, 0);
-	return zmq_connect(zsock_resolve(mailbox->monitor), endpoint) == 0 ? OK : ERR_IO;
+	if (zmq_socket_monitor(channel->raw, endpoint, events) != 0) return ERR_IO;
+	channel->monitor = zsock_new(ZMQ_PAIR);
+	if (!channel->monitor) return ERR_IO;
+	zsock_set_linger(channel->monitor, 0);
+	return zmq_connect(zsock_resolve(channel->monitor), endpoint) == 0 ? OK : ERR_IO;
 }
 
-enum err mailbox_bind(struct mailbox **mailbox, const char *endpoint)
+enum err channel_bind(struct channel **channel, const char *endpoint)
 {
-	struct mailbox *made = NULL;
+	struct channel *made = NULL;
 	enum err        err;
-	if ((err = mailbox_new(ZMQ_ROUTER, &made))) goto out;
+	if ((err = channel_new(ZMQ_ROUTER, &made))) goto out;
 	if (zmq_bind(made->raw, endpoint) != 0) {
 		err = ERR_IO;
 		goto out;
 	}
-	*mailbox = made;
+	*channel = made;
 	made = NULL;
 out:
-	mailbox_close(&made);
+	channel_close(&made);
 	return err;
 }
 
-enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint)
+enum err channel_connect(struct channel **channel, const char *endpoint)
 {
-	struct mailbox *made = NULL;
+	struct channel *made = NULL;
 	enum err        err;
-	if ((err = mailbox_new(ZMQ_DEALER, &made))) goto out;
+	if ((err = channel_new(ZMQ_DEALER, &made))) goto out;
 	if ((err = monitor_begin(made))) goto out;
 	const char *last = strrchr(endpoint, '/');
 	snprintf(made->callee, sizeof made->callee, "%s", last ? last + 1 : endpoint);
@@ -103,80 +103,80 @@ enum err mailbox_connect(struct mailbox **mailbox, const char *endpoint)
 		err = ERR_IO;
 		goto out;
 	}
-	*mailbox = made;
+	*channel = made;
 	made = NULL;
 out:
-	mailbox_close(&made);
+	channel_close(&made);
 	return err;
 }
 
-void mailbox_close(struct mailbox **mailbox)
+void channel_close(struct channel **channel)
 {
-	struct mailbox *ended = *mailbox;
+	struct channel *ended = *channel;
 	if (!ended) return;
 	if (ended->monitor) zmq_socket_monitor(ended->raw, NULL, 0);
 	zsock_destroy(&ended->monitor);
 	zsock_destroy(&ended->socket);
 	free(ended);
-	*mailbox = NULL;
+	*channel = NULL;
 }
 
-int mailbox_fd(const struct mailbox *mailbox)
+int channel_fd(const struct channel *channel)
 {
-	return (int)zsock_fd(mailbox->socket);
+	return (int)zsock_fd(channel->socket);
 }
 
-int mailbox_link_fd(const struct mailbox *mailbox)
+int channel_link_fd(const struct channel *channel)
 {
-	must(mailbox->monitor != NULL);
-	return (int)zsock_fd(mailbox->monitor);
+	must(channel->monitor != NULL);
+	return (int)zsock_fd(channel->monitor);
 }
 
-bool mailbox_waiting(struct mailbox *mailbox)
+bool channel_waiting(struct channel *channel)
 {
 	int    events = 0;
 	size_t size = sizeof(events);
-	(void)zmq_getsockopt(mailbox->raw, ZMQ_EVENTS, &events, &size);
-	return mailbox->may_wait = events & ZMQ_POLLIN;
+	(void)zmq_getsockopt(channel->raw, ZMQ_EVENTS, &events, &size);
+	return channel->may_wait = events & ZMQ_POLLIN;
 }
 
-bool mailbox_has_news(struct mailbox *mailbox)
+bool channel_has_news(struct channel *channel)
 {
-	return mailbox->may_wait && mailbox_waiting(mailbox);
+	return channel->may_wait && channel_waiting(channel);
 }
 
-static const char *callee_of(const struct mailbox *mailbox)
+static const char *callee_of(const struct channel *channel)
 {
-	return mailbox->is_router ? NULL : mailbox->callee;
+	return channel->is_router ? NULL : channel->callee;
 }
 
-static int send_part(struct mailbox *mailbox, const void *at, size_t size, int flags)
+static int send_part(struct channel *channel, const void *at, size_t size, int flags)
 {
 	int sent;
 	do
-		sent = zmq_send(mailbox->raw, at, size, flags | ZMQ_DONTWAIT);
+		sent = zmq_send(channel->raw, at, size, flags | ZMQ_DONTWAIT);
 	while (sent < 0 && errno == EINTR);
 	if (sent >= 0 || errno != EAGAIN) return sent;
 	/* A send takes in what libzmq's own threads have told the socket only now and then, and would go on
 	 * refusing though room has been made; asking for the state takes it in. */
-	(void)mailbox_waiting(mailbox);
-	mailbox->may_wait = true;
-	return zmq_send(mailbox->raw, at, size, flags | ZMQ_DONTWAIT);
+	(void)channel_waiting(channel);
+	channel->may_wait = true;
+	return zmq_send(channel->raw, at, size, flags | ZMQ_DONTWAIT);
 }
 
-enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct span bytes)
+enum err channel_send(struct channel *channel, const struct peer *to, struct span bytes)
 {
 	int sent = 0;
-	must(mailbox->is_router == (to != NULL));
+	must(channel->is_router == (to != NULL));
 	/* Not left to ZMQ_IMMEDIATE: with it, the socket throws away what it has received, unread, as soon as
 	 * it learns that the connection ended; and what arrived before the end must still be read. */
-	if (!to && !mailbox->link_is_up) return ERR_WOULD_BLOCK;
-	mailbox->may_wait = true;
+	if (!to && !channel->link_is_up) return ERR_WOULD_BLOCK;
+	channel->may_wait = true;
 	/* A ROUTER reports what is wrong with the peer when it takes the address; the body then goes with it.
 	 */
-	if (to) sent = send_part(mailbox, to->id, to->size, ZMQ_SNDMORE);
-	if (sent >= 0) sent = send_part(mailbox, bytes.at, bytes.size, 0);
-	if (sent >= 0 && trace_frames) trace_frame(TRACE_SENT, callee_of(mailbox), to, bytes);
+	if (to) sent = send_part(channel, to->id, to->size, ZMQ_SNDMORE);
+	if (sent >= 0) sent = send_part(channel, bytes.at, bytes.size, 0);
+	if (sent >= 0 && trace_frames) trace_frame(TRACE_SENT, callee_of(channel), to, bytes);
 	if (sent >= 0) return OK;
 	switch (errno) {
 	case EAGAIN:
@@ -187,22 +187,22 @@ enum err mailbox_send(struct mailbox *mailbox, const struct peer *to, struct spa
 }
 
 /* Receives one frame into `message`. false when nothing is there. */
-static bool recv_part(struct mailbox *mailbox, zmq_msg_t *message)
+static bool recv_part(struct channel *channel, zmq_msg_t *message)
 {
 	int got;
 	do
-		got = zmq_msg_recv(message, mailbox->raw, ZMQ_DONTWAIT);
+		got = zmq_msg_recv(message, channel->raw, ZMQ_DONTWAIT);
 	while (got < 0 && errno == EINTR);
-	mailbox->may_wait = got >= 0;
+	channel->may_wait = got >= 0;
 	return got >= 0;
 }
 
 /* Receives the address before a ROUTER's message. `*known` is false for one that did not come from us. */
-static bool recv_address(struct mailbox *mailbox, struct peer *from, bool *known)
+static bool recv_address(struct channel *channel, struct peer *from, bool *known)
 {
 	zmq_msg_t address;
 	zmq_msg_init(&address);
-	bool   got = recv_part(mailbox, &address);
+	bool   got = recv_part(channel, &address);
 	size_t size = zmq_msg_size(&address);
 	*known = got && size <= sizeof(from->id);
 	if (*known) {
@@ -213,7 +213,7 @@ static bool recv_address(struct mailbox *mailbox, struct peer *from, bool *known
 	return got;
 }
 
-enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
+enum err channel_recv(struct channel *channel, struct letter *letter)
 {
 	zmq_msg_t *body = letter->hold;
 	if (!body) {
@@ -227,15 +227,15 @@ enum err mailbox_recv(struct mailbox *mailbox, struct letter *letter)
 	 * dropped. */
 	for (;;) {
 		bool fits = true;
-		if (mailbox->is_router && !recv_address(mailbox, &letter->from, &fits))
+		if (channel->is_router && !recv_address(channel, &letter->from, &fits))
 			return ERR_WOULD_BLOCK;
-		if (!recv_part(mailbox, body)) return ERR_WOULD_BLOCK;
+		if (!recv_part(channel, body)) return ERR_WOULD_BLOCK;
 		for (; zmq_msg_more(body); fits = false)
-			if (!recv_part(mailbox, body)) return ERR_WOULD_BLOCK;
+			if (!recv_part(channel, body)) return ERR_WOULD_BLOCK;
 		if (!fits) continue;
 		letter->bytes = span_of(zmq_msg_data(body), zmq_msg_size(body));
 		if (trace_frames)
-			trace_frame(TRACE_RECEIVED, callee_of(mailbox), &letter->from, letter->bytes);
+			trace_frame(TRACE_RECEIVED, callee_of(channel), &letter->from, letter->bytes);
 		return OK;
 	}
 }
@@ -249,20 +249,20 @@ void letter_close(struct letter *letter)
 	*letter = (struct letter){0};
 }
 
-enum link mailbox_link(struct mailbox *mailbox)
+enum link channel_link(struct channel *channel)
 {
 	struct {
 		uint16_t event;
 		uint32_t value;
 	} __attribute__((packed)) news;
-	must(mailbox->monitor != NULL);
+	must(channel->monitor != NULL);
 	/* Each report is two parts: the event with its value, and the endpoint, which we know. */
-	void *raw = zsock_resolve(mailbox->monitor);
+	void *raw = zsock_resolve(channel->monitor);
 	int   got = zmq_recv(raw, &news, sizeof(news), ZMQ_DONTWAIT);
 	if (got < 0) return LINK_SAME;
 	char endpoint;
 	(void)zmq_recv(raw, &endpoint, sizeof(endpoint), ZMQ_DONTWAIT);
 	must(got == sizeof(news));
-	mailbox->link_is_up = news.event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
-	return mailbox->link_is_up ? LINK_UP : LINK_DOWN;
+	channel->link_is_up = news.event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+	return channel->link_is_up ? LINK_UP : LINK_DOWN;
 }
