@@ -1,7 +1,7 @@
 /* The journal's writing side.
  *
  * Three threads meet here. The writer fills the open record. The sync thread gets one record at a time: it
- * writes it, syncs it and says so by a bell. The preparer makes the next segment while the present
+ * writes it, syncs it and says so by a wakeup. The preparer makes the next segment while the present
  * one fills. On a disk that syncs quickly the writer does the sync thread's part itself: to wake another
  * thread and to be woken by it costs more then than what could be decided meanwhile. Between them there are two
  * semaphores and two atomic states; what a state guards is written by the one side before it sets the state and
@@ -14,7 +14,7 @@
  * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
  * the sync thread is DONE, noticed by journal_settle(). */
 #include "store/journal.h"
-#include "store/bell.h"
+#include "store/wakeup.h"
 #include "store/file.h"
 #include "store/monotonic.h"
 
@@ -36,8 +36,8 @@ enum {
 
 struct journal {
 	struct journal_dir dir;
-	int                fd;   /* the present segment */
-	struct bell        bell; /* the writer's */
+	int                fd;     /* the present segment */
+	struct wakeup      wakeup; /* the writer's */
 	uint64_t           segment_bytes;
 	struct position    at;      /* behind the newest record submitted */
 	struct position    durable; /* behind the newest record known durable */
@@ -124,7 +124,7 @@ static void *sync_main(void *data)
 		usleep(30000); /* the fault: the engine has let the answers go already */
 #endif
 		land(journal);
-		bell_ring(&journal->bell);
+		wakeup_signal(&journal->wakeup);
 	}
 }
 
@@ -149,7 +149,7 @@ static void *prepare_main(void *data)
 		bool is_named = !file_sync_dir(journal->dir.fd);
 		atomic_store(&journal->next.failures, 0);
 		atomic_store(&journal->next.state, is_named ? NEXT_READY : NEXT_LOST);
-		bell_ring(&journal->bell);
+		wakeup_signal(&journal->wakeup);
 	}
 }
 
@@ -255,7 +255,7 @@ void journal_submit(struct journal *journal, wall_us now)
 
 enum err journal_settle(struct journal *journal)
 {
-	(void)bell_answered(&journal->bell); /* the states say what it was rung for */
+	(void)wakeup_clear(&journal->wakeup); /* the states say what it was rung for */
 	int state = atomic_load(&journal->flight.state);
 	if (state == FLIGHT_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
 	if (state != FLIGHT_DONE) return OK;
@@ -270,7 +270,7 @@ enum err journal_settle(struct journal *journal)
 
 int journal_fd(const struct journal *journal)
 {
-	return journal->bell.fd;
+	return journal->wakeup.fd;
 }
 
 bool journal_is_quick(const struct journal *journal)
@@ -394,9 +394,9 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	journal->next.progress.bytes_per_s = PREPARE_BYTES_PER_S;
 	sem_init(&journal->flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);
-	journal->bell.fd = -1;
+	journal->wakeup.fd = -1;
 	/* A segment that a killed process had just made may have its name in the page cache only. */
-	if (!(err = bell_open(&journal->bell)) && !(err = sync_names(dir) ? ERR_IO : OK))
+	if (!(err = wakeup_open(&journal->wakeup)) && !(err = sync_names(dir) ? ERR_IO : OK))
 		err = begin_segment(journal, at);
 	if (err) goto out;
 	journal->durable = *at; /* recovery made sure of it */
@@ -425,7 +425,7 @@ void journal_close(struct journal **journal_p)
 	if (journal->prepare_started) pthread_join(journal->prepare_thread, NULL);
 	if (journal->next.fd >= 0) close(journal->next.fd);
 	if (journal->fd >= 0) close(journal->fd);
-	bell_close(&journal->bell);
+	wakeup_close(&journal->wakeup);
 	sem_destroy(&journal->flight.begun);
 	sem_destroy(&journal->next.wanted);
 	buffer_free(&journal->open);

@@ -12,7 +12,7 @@
 #include "actors/shard/engine/saved_call.h"
 #include "actors/shard/engine/lend.h"
 #include "store/background.h"
-#include "store/bell.h"
+#include "store/wakeup.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
 	struct list_cache        *kept;
-	struct bell               bell;             /* the writer's: rung for each result */
+	struct wakeup             wakeup;           /* the writer's: rung for each result */
 	bool                      may_have_results; /* the writer's, likewise the next */
 	struct job               *held, **held_last;
 	pthread_mutex_t           mutex;
@@ -110,7 +110,7 @@ static void put_result(struct answer *answer)
 	*answer->readers->done_last = result;
 	answer->readers->done_last = &result->next;
 	pthread_mutex_unlock(&answer->readers->mutex);
-	bell_ring(&answer->readers->bell);
+	wakeup_signal(&answer->readers->wakeup);
 }
 
 /* Errors: ERR_OVERLOADED: there was no room for it. */
@@ -373,12 +373,12 @@ void readers_release(struct readers *readers, const struct lender *lender)
 
 int readers_fd(const struct readers *readers)
 {
-	return readers->bell.fd;
+	return readers->wakeup.fd;
 }
 
 struct result *readers_next(struct readers *readers)
 {
-	if (bell_answered(&readers->bell)) readers->may_have_results = true;
+	if (wakeup_clear(&readers->wakeup)) readers->may_have_results = true;
 	if (!readers->may_have_results) return NULL;
 	pthread_mutex_lock(&readers->mutex);
 	struct result *result = readers->done;
@@ -392,7 +392,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 {
 	struct readers *readers = calloc(1, sizeof *readers);
 	if (!readers) return ERR_NO_MEMORY;
-	readers->bell.fd = -1;
+	readers->wakeup.fd = -1;
 	readers->store = store;
 	readers->facts = facts;
 	readers->held_last = &readers->held;
@@ -403,7 +403,7 @@ enum err readers_open(struct store *store, const struct shard_facts *facts, stru
 	*out = readers;
 	enum err err = list_cache_new(&readers->kept);
 	if (err) return err;
-	if ((err = bell_open(&readers->bell))) return err;
+	if ((err = wakeup_open(&readers->wakeup))) return err;
 	for (unsigned i = 0; i < READER_THREADS; i++) {
 		struct reader *reader = &readers->threads[i];
 		reader->readers = readers;
@@ -433,7 +433,7 @@ void readers_close(struct readers **readers_p)
 	while ((result = readers_next(readers)))
 		result_free(&result);
 	list_cache_free(&readers->kept);
-	bell_close(&readers->bell);
+	wakeup_close(&readers->wakeup);
 	pthread_mutex_destroy(&readers->mutex);
 	pthread_cond_destroy(&readers->work);
 	free(readers);
