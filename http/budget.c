@@ -81,21 +81,21 @@ bool connection_charge_body(struct connection *connection, size_t bytes)
 bool connection_charge_ahead(struct connection *connection)
 {
 	struct http_thread *thread = connection->thread;
-	size_t              before = connection->ahead_charge, size = connection->ahead.capacity;
+	size_t              before = connection->prefetch_charge, size = connection->ahead.capacity;
 	if (size <= AHEAD_SMALL_BYTES) size = 0;
 	if (size == before) return true;
-	move_sum(&thread->metrics.body_bytes, &connection->ahead_charge, size);
+	move_sum(&thread->metrics.body_bytes, &connection->prefetch_charge, size);
 	if (size < before ||
 	    sum_of(thread->service, offsetof(struct metrics, body_bytes)) <= BODIES_BYTES_MAX)
 		return true;
-	move_sum(&thread->metrics.body_bytes, &connection->ahead_charge, before);
+	move_sum(&thread->metrics.body_bytes, &connection->prefetch_charge, before);
 	return false;
 }
 
 void connection_drop_ahead(struct connection *connection)
 {
 	buffer_free(&connection->ahead);
-	connection->ahead_at = 0;
+	connection->prefetch_at = 0;
 	must(connection_charge_ahead(connection));
 }
 

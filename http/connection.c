@@ -193,7 +193,7 @@ bool connections_feed(struct http_thread *thread)
 		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, ready,
 		                                                       thread->ready.next);
 		h2o_linklist_unlink(&connection->ready);
-		fed |= connection->ahead_at < connection->ahead.size;
+		fed |= connection->prefetch_at < connection->ahead.size;
 		connection_start(connection);
 	}
 	return fed;

@@ -49,10 +49,10 @@ struct connection {
 	enum err
 	    refusal; /* of the request at hand: to be answered without a further look, then closed; its sentence
 	                      * lies with the thread, while the request's handler runs */
-	struct buffer ahead;    /* bytes behind the request at hand */
-	size_t        ahead_at; /* of which so many have been fed */
+	struct buffer ahead;       /* bytes behind the request at hand */
+	size_t        prefetch_at; /* of which so many have been fed */
 
-	size_t body_charge, ahead_charge, answer_charge; /* in the thread's sums */
+	size_t body_charge, prefetch_charge, answer_charge; /* in the thread's sums */
 	int    linger_fd; /* -1, or the connection once more, to outlive h2o's closing it */
 	size_t lingered;
 };

@@ -67,7 +67,7 @@ static bool is_deserted(struct connection *connection)
 {
 	struct tcp_info info = {0};
 	socklen_t       size = sizeof info;
-	if (connection->ahead_at == 0 || connection->ahead_at == connection->ahead.size) return false;
+	if (connection->prefetch_at == 0 || connection->prefetch_at == connection->ahead.size) return false;
 	if (getsockopt(h2o_socket_get_fd(connection->socket), IPPROTO_TCP, TCP_INFO, &info, &size))
 		return true;
 	return info.tcpi_state == TCP_CLOSE;
@@ -145,12 +145,12 @@ static bool put_aside(struct connection *connection, size_t whole)
 	h2o_buffer_t *input = connection->socket->input;
 	size_t        surplus = input->size - whole;
 	input->size = whole;
-	if (connection->ahead_at >= surplus && connection->ahead_at > 0) {
-		connection->ahead_at -= surplus;
+	if (connection->prefetch_at >= surplus && connection->prefetch_at > 0) {
+		connection->prefetch_at -= surplus;
 		return true;
 	}
 	buffer_clear(&connection->ahead);
-	connection->ahead_at = 0;
+	connection->prefetch_at = 0;
 	buffer_append(&connection->ahead, input->bytes + whole, surplus);
 	if (!connection->ahead.failed && connection_charge_ahead(connection)) return true;
 	connection_drop_ahead(connection);
@@ -267,16 +267,16 @@ static bool look_at_body(struct connection *connection)
 
 static bool feed(struct connection *connection)
 {
-	size_t size = connection->ahead.size - connection->ahead_at;
+	size_t size = connection->ahead.size - connection->prefetch_at;
 	if (size == 0) {
 		buffer_clear(&connection->ahead);
-		connection->ahead_at = 0;
-		if (connection->ahead_charge) connection_drop_ahead(connection);
+		connection->prefetch_at = 0;
+		if (connection->prefetch_charge) connection_drop_ahead(connection);
 		return false;
 	}
 	if (size > FEED_BYTES) size = FEED_BYTES;
-	if (!append_input(connection, connection->ahead.at + connection->ahead_at, size)) return false;
-	connection->ahead_at += size;
+	if (!append_input(connection, connection->ahead.at + connection->prefetch_at, size)) return false;
+	connection->prefetch_at += size;
 	return true;
 }
 
@@ -362,10 +362,10 @@ static void on_early_bytes(h2o_socket_t *socket, const char *error)
 {
 	struct connection *connection = socket->on_close.data;
 	bool               may_read = !error && connection->state == CONNECTION_ANSWERING &&
-	                connection->ahead_at == connection->ahead.size;
+	                connection->prefetch_at == connection->ahead.size;
 	if (may_read) {
 		buffer_clear(&connection->ahead);
-		connection->ahead_at = 0;
+		connection->prefetch_at = 0;
 		uint8_t *room = buffer_reserve(&connection->ahead, READ_BYTES);
 		ssize_t  got = room ? recv(h2o_socket_get_fd(socket), room, READ_BYTES, 0) : -1;
 		if (got > 0) connection->ahead.size = (size_t)got;

@@ -28,11 +28,12 @@ struct disk_monitor {
 };
 
 /* Pure: what free space allows, and what is reserved ahead of data.mdb: that is there for finishing and freeing. */
-static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t ahead_bytes)
+static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t prefetch_bytes)
 {
 	if (free_bytes >= DISK_SOFT_FLOOR_BYTES && reserved) return DISK_FOR_ALL;
-	return free_bytes >= DISK_HARD_FLOOR_BYTES || ahead_bytes >= DISK_HARD_FLOOR_BYTES ? DISK_TO_FINISH
-	                                                                                   : DISK_FOR_NOTHING;
+	return free_bytes >= DISK_HARD_FLOOR_BYTES || prefetch_bytes >= DISK_HARD_FLOOR_BYTES
+	           ? DISK_TO_FINISH
+	           : DISK_FOR_NOTHING;
 }
 
 static void look(struct disk_monitor *disk_monitor)

@@ -13,9 +13,9 @@ struct stream stream_from(struct view *view, enum table table, const struct row_
 static void follow(struct stream *stream, const uint8_t *key, size_t size)
 {
 	if (stream->has_begun)
-		ahead_follow(&stream->ahead, key);
+		prefetch_follow(&stream->ahead, key);
 	else
-		ahead_begin(&stream->ahead, stream->view, stream->table, span_of(key, size));
+		prefetch_begin(&stream->ahead, stream->view, stream->table, span_of(key, size));
 	stream->has_begun = true;
 }
 

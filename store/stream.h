@@ -1,15 +1,15 @@
 #pragma once
-#include "store/ahead.h"
+#include "store/prefetch.h"
 #include "store/keys.h"
 
 /* Going through many rows of a table in the order of keys: what comes is asked from memory well before it is looked at.
  * A range read, of one view; others may go on in the same table only once this one is done with. Errors: as view.h. */
 struct stream {
-	struct view   *view;
-	enum table     table;
-	struct row_key from;
-	bool           has_begun;
-	struct ahead   ahead;
+	struct view    *view;
+	enum table      table;
+	struct row_key  from;
+	bool            has_begun;
+	struct prefetch ahead;
 };
 
 /* From the first row at or after `from` on. Nothing is read yet. */

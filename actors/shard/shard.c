@@ -164,12 +164,12 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 static void begin_clock(struct shard *shard)
 {
 	wall_us wall = time_wall();
-	int64_t ahead_s = (shard->last_now.v - wall.v) / US_PER_SEC;
+	int64_t prefetch_s = (shard->last_now.v - wall.v) / US_PER_SEC;
 	service_clock_begin(&shard->engine->clock, shard->last_now, wall, time_boot());
-	if (ahead_s > AHEAD_TOLD_S && !shard->engine->facts.test_clock)
+	if (prefetch_s > AHEAD_TOLD_S && !shard->engine->facts.test_clock)
 		log_warn("service_time_ahead",
 		         "seconds=%lld reason=\"it was set ahead, or the wall went back\"",
-		         (long long)ahead_s);
+		         (long long)prefetch_s);
 }
 
 static enum err open_all(struct shard *shard, const struct options *options)

@@ -5,7 +5,7 @@
  * u16 twice for where its list of u16 places of nodes ends and where nodes begin; a node of a page that leads to others is
  * the child's number in six bytes, the key's size u16, and the key; the first one's key is none. A table's row in the
  * unnamed one ends with the number of its root. */
-#include "store/ahead.h"
+#include "store/prefetch.h"
 
 #include "schemas/bytes.h"
 #include "store/db_inside.h"
@@ -23,7 +23,7 @@ enum {
 };
 
 /* NULL: there is no such page. */
-static const uint8_t *page_at(const struct ahead *ahead, uint64_t number)
+static const uint8_t *page_at(const struct prefetch *ahead, uint64_t number)
 {
 	return number < ahead->pages ? ahead->map + number * ahead->page_bytes : NULL;
 }
@@ -34,7 +34,7 @@ static unsigned node_place(const uint8_t *page, unsigned i)
 }
 
 /* Is it a page that leads to others, all of whose nodes lie in it? Their count; 0: it is not. */
-static unsigned branch_count(const struct ahead *ahead, const uint8_t *page)
+static unsigned branch_count(const struct prefetch *ahead, const uint8_t *page)
 {
 	if (!page || get_le16(page + PAGE_FLAGS) != BRANCH) return 0;
 	size_t lower = get_le16(page + PAGE_LOWER);
@@ -49,7 +49,7 @@ static unsigned branch_count(const struct ahead *ahead, const uint8_t *page)
 	return count;
 }
 
-static const uint8_t *child(const struct ahead *ahead, const uint8_t *page, unsigned i)
+static const uint8_t *child(const struct prefetch *ahead, const uint8_t *page, unsigned i)
 {
 	const uint8_t *node = page + node_place(page, i);
 	return page_at(ahead, get_le32(node) | (uint64_t)get_le16(node + 4) << 32);
@@ -72,23 +72,23 @@ static unsigned child_of(const uint8_t *page, unsigned count, struct span key)
 }
 
 /* From `page` down to a leaf, by `key` or (size 0) always by the first child. NULL: that is not how it looks. */
-static const uint8_t *descend(struct ahead *ahead, const uint8_t *page, struct span key)
+static const uint8_t *descend(struct prefetch *ahead, const uint8_t *page, struct span key)
 {
 	while (ahead->depth < ahead->height) {
 		unsigned count = branch_count(ahead, page);
 		if (count == 0) return NULL;
 		unsigned at = key.size ? child_of(page, count, key) : 0;
-		ahead->levels[ahead->depth++] = (struct ahead_level){page, at + 1, count};
+		ahead->levels[ahead->depth++] = (struct prefetch_level){page, at + 1, count};
 		page = child(ahead, page, at);
 	}
 	return page;
 }
 
 /* The leaf behind the one that was told last; NULL: that was the last one. */
-static const uint8_t *next_leaf(struct ahead *ahead)
+static const uint8_t *next_leaf(struct prefetch *ahead)
 {
 	while (ahead->depth) {
-		struct ahead_level *level = &ahead->levels[ahead->depth - 1];
+		struct prefetch_level *level = &ahead->levels[ahead->depth - 1];
 		if (level->at < level->count)
 			return descend(ahead, child(ahead, level->page, level->at++), span_of(NULL, 0));
 		ahead->depth--;
@@ -96,7 +96,7 @@ static const uint8_t *next_leaf(struct ahead *ahead)
 	return NULL;
 }
 
-static void ask_next(struct ahead *ahead)
+static void ask_next(struct prefetch *ahead)
 {
 	const uint8_t *leaf = next_leaf(ahead);
 	ahead->coming[ahead->next++ % AHEAD_PAGES] = leaf;
@@ -106,7 +106,8 @@ static void ask_next(struct ahead *ahead)
 }
 
 /* The map, from a page that knows its number; and the table's root. NULL: there is none that leads to others. */
-static const uint8_t *find_root(struct ahead *ahead, struct view *view, enum table table, const uint8_t *at)
+static const uint8_t *find_root(struct prefetch *ahead, struct view *view, enum table table,
+                                const uint8_t *at)
 {
 	MDB_stat       stat;
 	MDB_envinfo    info;
@@ -126,9 +127,9 @@ static const uint8_t *find_root(struct ahead *ahead, struct view *view, enum tab
 	return page;
 }
 
-void ahead_begin(struct ahead *ahead, struct view *view, enum table table, struct span key)
+void prefetch_begin(struct prefetch *ahead, struct view *view, enum table table, struct span key)
 {
-	*ahead = (struct ahead){.depth = 0};
+	*ahead = (struct prefetch){.depth = 0};
 	if (view == &view->db->writer) return; /* what it has changed lies elsewhere */
 	const uint8_t *root = find_root(ahead, view, table, key.at);
 	if (!root || !descend(ahead, root, key)) ahead->depth = 0;
@@ -137,7 +138,7 @@ void ahead_begin(struct ahead *ahead, struct view *view, enum table table, struc
 }
 
 /* A cursor may pass over a page, or come to one that was not expected. */
-void ahead_follow(struct ahead *ahead, const uint8_t *at)
+void prefetch_follow(struct prefetch *ahead, const uint8_t *at)
 {
 	unsigned passed = 0;
 	if (!ahead->height) return;
