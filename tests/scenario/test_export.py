@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from entitlements import assign, given_path, redeem
 from erasures import erase, export, holder, refusal
+from harness import wait_for
 from notices import await_state, messages, notifications, put_audience, schedule
 from rewards import offer
 from shop import Shop, path_of
@@ -23,6 +24,7 @@ def test_all_of_it_is_what_the_interface_shows(shop):
     made = holder(shop, "ada", entitlements=2)
     holder(shop, "bea")
     shop.client.post("/v1/scans", {"pass_id": "ada", "reader_id": "till-1"})
+    wait_for(lambda: messages(shop, "?status=scheduled") == ["Blaukraut later"] * 2, 10, "what is due to be sent")
     told = export(shop, "ada")
     assert list(told) == PARTS
     assert told["pass"] == shop.get("ada") and told["history"] == shop.history("ada")
