@@ -65,12 +65,8 @@ const msgpack_object_array *cli_items(const msgpack_object *payload);
 void cli_print_part(void *user, uint32_t shard, const struct reply *reply);
 void cli_print_items(void *user, uint32_t shard, const struct reply *reply);
 
-/* The commands that have functions of their own: own.def is generated from schemas/api/. */
-#define OWN(noun, verb)    enum outcome noun##_##verb(struct cli *cli);
-#define V(noun, verb, ...) OWN(noun, verb)
-#define D(noun, verb, ...) OWN(noun, verb)
-#define W(word, ...)       OWN(word, alone)
-#define P(word, ...)       OWN(word, alone)
+/* The commands that have functions of their own: own.def is generated from schemas/api/ and verbs.def, and changes with their
+ * names alone. */
+#define OWN(noun, verb) enum outcome noun##_##verb(struct cli *cli);
 #include "ops/cli/own.def"
-#include "ops/cli/verbs.def"
 #undef OWN
