@@ -57,14 +57,14 @@ def test_a_deleted_audience_is_gone(clocked):
         schedule(clocked, f"to {audience}", ahead(clocked, hours=1), "--audience", audience)
     clocked.set("--suspended", "on")
     stranger = Shop(clocked.service, ())
-    refused("RESOURCE_NOT_FOUND", None, delete_audience, stranger, gone)
+    refused("RESOURCE_NOT_FOUND", "audience_id", delete_audience, stranger, gone)
     delete_audience(clocked, gone)
     clocked.service.expect_log("level=(warn|fatal)")
     clocked.service.kill_child("shard")
     assert [one["audience_id"] for one in audiences(clocked)] == [kept]
     clocked.set("--suspended", "off")
     for audience in (gone, NOBODY, "x", ""):
-        refused("RESOURCE_NOT_FOUND", None, delete_audience, clocked, audience)
+        refused("RESOURCE_NOT_FOUND", "audience_id", delete_audience, clocked, audience)
     refused("RESOURCE_NOT_FOUND", "audience_id", put_audience, clocked, "--id", gone, "--name", "n", "--pass", "ann")
     refused("RESOURCE_NOT_FOUND", "audience_id", schedule, clocked, "m", ahead(clocked), "--audience", gone)
     assert set(states(clocked).values()) == {"scheduled"}
@@ -127,7 +127,7 @@ def test_the_operator_lists_every_notification(clocked):
     assert all_notifications(shop) == listed
     assert shop.service.run("notification", "list", shop.account, "--status", "gone").returncode == 2
     refused("INVALID_INPUT", "status", all_notifications, shop, "--status", "sent", "gone")
-    refused("RESOURCE_NOT_FOUND", None, shop.service.cli, "notification", "list", "acc_aaaaaaaaaaaaaaaa")
+    refused("RESOURCE_NOT_FOUND", "account_id", shop.service.cli, "notification", "list", "acc_aaaaaaaaaaaaaaaa")
 
 
 def cancel(shop, notified):
@@ -161,7 +161,7 @@ def test_a_cancelled_one_is_nowhere(clocked):
     exported = shop.service.cli("pass", "export", shop.account, "ann")["notifications"]
     assert sorted(one["id"] for one in exported) == sorted(one["id"] for one in kept)
     for n in gone:
-        refused("RESOURCE_NOT_FOUND", None, cancel, shop, made[n])
+        refused("RESOURCE_NOT_FOUND", "notification_id", cancel, shop, made[n])
     shop.service.cli("clock", "advance", "1d")
     wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 0, 10, "the others to be sent")
     assert notifications(shop, "?status=sent")[1] == 68
@@ -176,9 +176,9 @@ def test_what_cannot_be_cancelled(clocked):
     await_state(shop, "sent", "sent")
     for _ in range(2):
         refused("RESOURCE_CONFLICT", None, cancel, shop, sent)
-    refused("RESOURCE_NOT_FOUND", None, cancel, stranger, later)
+    refused("RESOURCE_NOT_FOUND", "notification_id", cancel, stranger, later)
     for nobody in (NOBODY, "x", "", later[:-1] + ("0" if later[-1] != "0" else "1")):
-        refused("RESOURCE_NOT_FOUND", None, cancel, shop, nobody)
+        refused("RESOURCE_NOT_FOUND", "notification_id", cancel, shop, nobody)
     assert states(shop) == {"later": "scheduled", "sent": "sent"}
     shop.delete("ann")
     shop.service.cli("clock", "advance", "2h")

@@ -332,7 +332,9 @@ def test_a_deleted_reader_leaves_its_id_to_its_scans(new_service):
     for reader_id in ("till", "idle", "nobody", "x" * 201, "a\nb"):
         with pytest.raises(CliError) as refusal:
             delete_reader(shop, reader_id)
-        assert refusal.value.code == "RESOURCE_NOT_FOUND", "one without a name is in no list"
+        error = refusal.value
+        assert (error.code, error.field) == ("RESOURCE_NOT_FOUND", "id"), "one without a name is in no list"
+        assert reader_id[:50] in error.message
     name_reader(shop, "till", "Entrance")
     name_reader(other, "till", "Theirs")
     service.cli("account", "set", shop.account, "--suspended", "on")

@@ -209,7 +209,9 @@ def delete(shop, template):
 def not_deleted(shop, template):
     with pytest.raises(CliError) as error:
         delete(shop, template)
-    return error.value.code
+    code = error.value.code
+    assert error.value.field == ("template_id" if code == "RESOURCE_NOT_FOUND" else None), error.value
+    return code
 
 
 def ids(shop):

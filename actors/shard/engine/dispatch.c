@@ -29,6 +29,8 @@ static const struct {
     {"scan_id", CAUSE_SCAN_UNKNOWN},
     {"rule_id", CAUSE_RULE_UNKNOWN},
     {"audience_id", CAUSE_AUDIENCE_UNKNOWN},
+    {"notification_id", CAUSE_NOTIFICATION_UNKNOWN},
+    {"template_id", CAUSE_TEMPLATE_MISSING},
     {"reward_slug", CAUSE_REWARD_UNKNOWN},
     {"subscription_id", CAUSE_SUBSCRIPTION_UNKNOWN},
     {"pass_template_id", CAUSE_TEMPLATE_UNKNOWN},

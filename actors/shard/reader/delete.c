@@ -10,9 +10,10 @@ enum err on_READER_DELETE(struct request *request, struct outcome *outcome)
 	struct scan_tally tally;
 	struct reader_row row;
 	msgpack_packer    pk = buffer_packer(outcome->payload);
-	if (!text_is_plain(id, READER_ID_BYTES_MAX)) return ERR_RESOURCE_NOT_FOUND;
-	enum err err = reader_row_find(request->view, account, id, &row);
-	if (err == ERR_NOT_FOUND || (!err && !row.named)) return ERR_RESOURCE_NOT_FOUND;
+	enum err          err = ERR_NOT_FOUND;
+	if (text_is_plain(id, READER_ID_BYTES_MAX)) err = reader_row_find(request->view, account, id, &row);
+	if (err == ERR_NOT_FOUND || (!err && !row.named))
+		return blame_id(outcome, ERR_RESOURCE_NOT_FOUND, "id", CAUSE_READER_UNKNOWN, id);
 	if (err || (err = scan_tally_get(request->view, account, &tally))) return err;
 	if (!tally.readers_named) return ERR_DAMAGED;
 	tally.readers_named--;
