@@ -51,7 +51,7 @@ static void end(void)
 	rmdir(dir);
 }
 
-TestSuite(server, .init = begin, .fini = end);
+TestSuite(status_server, .init = begin, .fini = end);
 
 /* Sends, and reads the status server's answer. */
 static struct frame ask(struct span bytes)
@@ -94,7 +94,7 @@ static uint64_t report(const char *state, size_t *size)
 	return replies.taken;
 }
 
-Test(server, believes_a_child_that_began_its_session_since_it_was_started)
+Test(status_server, believes_a_child_that_began_its_session_since_it_was_started)
 {
 	size_t size;
 	hello(STARTED);
@@ -103,7 +103,7 @@ Test(server, believes_a_child_that_began_its_session_since_it_was_started)
 	cr_expect_eq(children.of[0].epoch, 3);
 }
 
-Test(server, does_not_take_a_dead_child_s_word_for_its_successor_s)
+Test(status_server, does_not_take_a_dead_child_s_word_for_its_successor_s)
 {
 	size_t size;
 	hello(STARTED - 1);
@@ -115,7 +115,7 @@ Test(server, does_not_take_a_dead_child_s_word_for_its_successor_s)
 }
 
 /* A child reports for months: each report's bytes are to come back to its credit. */
-Test(server, says_what_it_has_taken)
+Test(status_server, says_what_it_has_taken)
 {
 	size_t size;
 	hello(STARTED);
