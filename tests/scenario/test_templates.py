@@ -210,7 +210,7 @@ def not_deleted(shop, template):
     with pytest.raises(CliError) as error:
         delete(shop, template)
     code = error.value.code
-    assert error.value.field == ("template_id" if code == "RESOURCE_NOT_FOUND" else None), error.value
+    assert error.value.field == ("pass_template_id" if code == "RESOURCE_NOT_FOUND" else None), error.value
     return code
 
 

@@ -30,7 +30,7 @@ static const struct {
     {"rule_id", CAUSE_RULE_UNKNOWN},
     {"audience_id", CAUSE_AUDIENCE_UNKNOWN},
     {"notification_id", CAUSE_NOTIFICATION_UNKNOWN},
-    {"template_id", CAUSE_TEMPLATE_MISSING},
+    {"pass_template_id", CAUSE_TEMPLATE_MISSING},
     {"reward_slug", CAUSE_REWARD_UNKNOWN},
     {"subscription_id", CAUSE_SUBSCRIPTION_UNKNOWN},
     {"pass_template_id", CAUSE_TEMPLATE_UNKNOWN},

@@ -11,7 +11,7 @@
 
 static enum err find(struct request *request, uint32_t *number)
 {
-	enum err err = choose_template(request, &request->args[ARG_TEMPLATE_DELETE_template_id], number);
+	enum err err = choose_template(request, &request->args[ARG_TEMPLATE_DELETE_pass_template_id], number);
 	bool     is_none = err == ERR_PASS_TEMPLATE_NOT_FOUND || err == ERR_UNAUTHORIZED;
 	return is_none ? ERR_RESOURCE_NOT_FOUND : err;
 }
