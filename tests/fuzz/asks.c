@@ -153,6 +153,35 @@ static void pack_token(struct supply *supply, msgpack_packer *packer, struct ask
 	pack_text(packer, text);
 }
 
+enum { IDS_KEPT = 32 };
+static char     ids[IDS_KEPT][UUID_TEXT];
+static unsigned id_count;
+
+void ask_note_ids(const msgpack_object *answer)
+{
+	if (answer->type != MSGPACK_OBJECT_MAP) return;
+	for (uint32_t i = 0; i < answer->via.map.size; i++) {
+		struct uuid           id;
+		const msgpack_object *value = &answer->via.map.ptr[i].val;
+		if (value->type == MSGPACK_OBJECT_STR && uuid_read(arg_span(value), &id))
+			uuid_text(id, ids[id_count++ % IDS_KEPT]);
+	}
+}
+
+/* Of what is named by an id that the service gives: mostly one that was given, whatever it was given to. */
+static bool pack_given_id(struct supply *supply, const char *name, msgpack_packer *packer)
+{
+	static const char *const names[] = {"audience_id", "card_id", "entitlement_id", "notification_id",
+	                                    "rule_id",     "scan_id", "subscription_id"};
+	unsigned                 count = id_count < IDS_KEPT ? id_count : IDS_KEPT;
+	for (size_t i = 0; count && i < COUNT(names); i++) {
+		if (strcmp(name, names[i])) continue;
+		pack_text(packer, ids[supply_byte(supply) % count]);
+		return true;
+	}
+	return false;
+}
+
 static void pack_string(struct supply *supply, const struct field *field, msgpack_packer *packer,
                         struct ask *ask)
 {
@@ -162,7 +191,7 @@ static void pack_string(struct supply *supply, const struct field *field, msgpac
 		pack_token(supply, packer, ask);
 	else if (!strcmp(field->name, "pass_template_id"))
 		pack_template_id(supply, packer, ask);
-	else if (!pack_word(supply, field->name, packer))
+	else if (!pack_given_id(supply, field->name, packer) && !pack_word(supply, field->name, packer))
 		pack_any_text(supply, packer);
 }
 
@@ -198,9 +227,10 @@ enum { LEASES_KEPT = 64 };
 static uint8_t  leases[LEASES_KEPT][LEASE_BYTES];
 static unsigned lease_count;
 
-void ask_forget_leases(void)
+void ask_forget(void)
 {
 	lease_count = 0;
+	id_count = 0;
 }
 
 void ask_note_leases(struct span given)
@@ -314,7 +344,9 @@ static void pack_argument(struct supply *supply, const struct field *field, msgp
 	case TYPE_TIME: pack_time(supply, packer); return;
 	case TYPE_BYTES: pack_bytes(supply, field, packer, ask); return;
 	case TYPE_PLATFORM: pack_text(packer, how & 1 ? "ios" : "android"); return;
-	case TYPE_UUID: pack_any_text(supply, packer); return;
+	case TYPE_UUID:
+		if (!pack_given_id(supply, field->name, packer)) pack_any_text(supply, packer);
+		return;
 	case TYPE_VALUE: pack_value(supply, field, packer); return;
 	}
 }

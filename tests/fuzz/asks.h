@@ -23,9 +23,10 @@ void ask_key_hash(unsigned account, unsigned which, uint8_t hash[32]);
 /* The id of the pass with this number. */
 struct span ask_pass_id(unsigned pass);
 
-/* Leases that were given, for renderings and reports to name; and none any more. */
+/* Leases that were given, for renderings and reports to name; ids in an answer, for other calls to name; and none any more. */
 void ask_note_leases(struct span leases);
-void ask_forget_leases(void);
+void ask_note_ids(const msgpack_object *answer);
+void ask_forget(void);
 
 /* Appends a call to `out`, and tells in `ask` what of it a model needs to know. `head` is filled in but for its message. */
 void ask_make(struct supply *supply, struct call *head, struct frame_out *out, struct ask *ask);

@@ -97,6 +97,7 @@ static void check_presence(const struct ask *ask, const struct pass_model *pass,
 
 static void note_answer(const struct ask *ask, const struct reply *reply)
 {
+	if (!reply->err) ask_note_ids(reply->payload);
 	if (ask->message == MSG_DELIVERY_LEASE) check_leases(reply);
 	if (ask->message == MSG_DELIVERY_RENDER) check_rendered(reply);
 	if (ask->message == MSG_PASS_PAGE) check_page(ask, reply);
@@ -432,7 +433,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct supply supply = {span_of(bytes, size)};
 	memset(model, 0, sizeof model);
 	asked = waiting = 0;
-	ask_forget_leases();
+	ask_forget();
 	timer_is_deaf = false;
 	timer_is_mute = false;
 	now.v = service_now.v = 1000 * US_PER_SEC;
