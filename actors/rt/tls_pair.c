@@ -22,7 +22,7 @@ static int no_passphrase(char *text, int size, int writes, void *user)
 static const char *plain_words(unsigned long error)
 {
 	static const struct {
-		int         library, reason;
+		int         lib, reason;
 		const char *words;
 	} known[] = {
 	    {ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ, "is encrypted: a key without a passphrase is wanted"},
@@ -37,7 +37,7 @@ static const char *plain_words(unsigned long error)
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (ERR_GET_LIB(error) == known[i].library && ERR_GET_REASON(error) == known[i].reason)
+		if (ERR_GET_LIB(error) == known[i].lib && ERR_GET_REASON(error) == known[i].reason)
 			return known[i].words;
 	return "cannot be used";
 }
