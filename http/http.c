@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -67,6 +68,21 @@ static unsigned connections_per_thread(unsigned threads)
 	return left / threads < CONNECTIONS_MAX ? (unsigned)(left / threads) : CONNECTIONS_MAX;
 }
 
+static enum err open_wakes(struct service *service)
+{
+	for (unsigned i = 0; i < service->thread_count; i++)
+		service->threads[i].wake_fd = -1;
+	for (unsigned i = 0; i < service->thread_count; i++)
+		if ((service->threads[i].wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0) return ERR_IO;
+	return OK;
+}
+
+static void close_wakes(struct service *service)
+{
+	for (unsigned i = 0; service->threads && i < service->thread_count; i++)
+		if (service->threads[i].wake_fd >= 0) close(service->threads[i].wake_fd);
+}
+
 static enum err open_service(struct service *service, const struct options *options,
                              const struct datadir *datadir)
 {
@@ -88,7 +104,7 @@ static enum err open_service(struct service *service, const struct options *opti
 	openapi_write(&service->document);
 	if (service->document.failed) return ERR_NO_MEMORY;
 	service->threads = calloc(service->thread_count, sizeof *service->threads);
-	return service->threads ? OK : ERR_NO_MEMORY;
+	return service->threads ? open_wakes(service) : ERR_NO_MEMORY;
 }
 
 /* The first thread serves what was inherited, the others copies of it: once all have closed theirs, as they drain, nobody
@@ -116,8 +132,8 @@ static enum err start_threads(struct service *service, unsigned *started)
 	return OK;
 }
 
-/* Tells the supervisor how we are until it is time to stop. Until the first "ready" it looks often: somebody
- * waits for that line. */
+/* Tells the supervisor how we are until it is time to stop. It looks often while somebody waits for what it will say: that
+ * all are ready, or that all threads go by new settings. */
 static enum err report(struct service *service, struct child *child, struct live **before)
 {
 	enum { LOOK_OFTEN_MS = 5 };
@@ -125,11 +141,13 @@ static enum err report(struct service *service, struct child *child, struct live
 	bool        ready = false;
 	enum err    err = loop_open(&loop);
 	if (!err) err = loop_watch(&loop, child_fd(child));
-	while (!err && !child_stopping(child) && !atomic_load(&service->failed)) {
+	while (!err && !atomic_load(&service->failed)) {
 		bool up = service_reaches_shards(service);
 		ready = ready || up;
 		child_report(child, up ? "ready" : ready ? "waiting" : "starting", 0, time_mono());
-		loop_wait(&loop, (dur_us){(ready ? CHILD_TURN_MS : LOOK_OFTEN_MS) * US_PER_MS});
+		if (child_stopping(child)) break;
+		bool is_awaited = !ready || *before;
+		loop_wait(&loop, (dur_us){(is_awaited ? LOOK_OFTEN_MS : CHILD_TURN_MS) * US_PER_MS});
 		child_look(child, &loop);
 		live_turn(service, child, before);
 	}
@@ -164,6 +182,7 @@ int http_main(const struct options *options)
 	err = report(&service, &child, &before);
 out:
 	atomic_store(&service.stopping, true);
+	if (started) threads_wake(&service);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(service.threads[i].id, NULL);
 	bool failed = err || atomic_load(&service.failed);
@@ -172,6 +191,7 @@ out:
 	access_log_close(&service.access);
 	child_end(&child);
 	live_end(&service, &before);
+	close_wakes(&service);
 	free(service.threads);
 	peers_free(&service.peers);
 	buffer_free(&service.document);

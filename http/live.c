@@ -1,6 +1,5 @@
 /* Settings that change under threads that serve. There are two of them at most, the newest and the one before: the next is not
- * looked at until every thread goes by the newest. A thread takes it at the latest when it wakes by itself, a tenth of a
- * second later. */
+ * looked at until every thread goes by the newest. */
 #include "http/live.h"
 #include "actors/rt/log.h"
 #include "actors/rt/tls_pair.h"
@@ -85,6 +84,7 @@ void live_turn(struct service *service, struct child *child, struct live **befor
 	if (*before || !(fresh = take(service, child, &err))) return;
 	atomic_store_explicit(&service->live, fresh, memory_order_release);
 	*before = live;
+	threads_wake(service);
 }
 
 void live_end(struct service *service, struct live **before)

@@ -95,6 +95,32 @@ static void on_session_readable(h2o_socket_t *socket, const char *error)
 	ask_woken(waker->ask, waker->what);
 }
 
+/* What the main thread says is looked at in every turn: this one need only come. */
+static void on_wake(h2o_socket_t *socket, const char *error)
+{
+	const struct http_thread *thread = socket->data;
+	uint64_t                  count;
+	(void)error;
+	(void)!read(thread->wake_fd, &count, sizeof count);
+}
+
+static enum err watch_wake(struct http_thread *thread)
+{
+	int own = fcntl(thread->wake_fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0) return ERR_IO;
+	thread->wake = h2o_evloop_socket_create(thread->context.loop, own, H2O_SOCKET_FLAG_DONT_READ);
+	thread->wake->data = thread;
+	h2o_socket_read_start(thread->wake, on_wake);
+	return OK;
+}
+
+void threads_wake(struct service *service)
+{
+	const uint64_t one = 1;
+	for (unsigned i = 0; i < service->thread_count; i++)
+		(void)!write(service->threads[i].wake_fd, &one, sizeof one);
+}
+
 static enum err watch(struct http_thread *thread, struct waker *waker, struct ask *ask, enum ask_wake what)
 {
 	int own = fcntl(what == ASK_WAKE_LINK ? ask_link_fd(ask) : ask_fd(ask), F_DUPFD_CLOEXEC, 0);
@@ -127,6 +153,7 @@ static enum err open_sessions(struct http_thread *thread)
 
 static void close_sessions(struct http_thread *thread)
 {
+	if (thread->wake) h2o_socket_close(thread->wake);
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		for (uint32_t i = 2 * shard; i < 2 * shard + 2; i++)
 			if (thread->wakers[i].socket) h2o_socket_close(thread->wakers[i].socket);
@@ -315,7 +342,8 @@ static enum err open_thread(struct http_thread *thread)
 	thread->accept_admin.hosts = service->admin_hosts;
 	thread->listener = listen_on(thread, thread->listen_fd);
 	thread->admin_listener = listen_on(thread, thread->admin_fd);
-	return open_sessions(thread);
+	enum err err = watch_wake(thread);
+	return err ? err : open_sessions(thread);
 }
 
 void *thread_main(void *argument)

@@ -74,6 +74,9 @@ struct http_thread {
 	h2o_linklist_t   ready;          /* those whose next request may be looked at */
 	mono_us          swept;          /* when it was last seen which take too long */
 
+	int           wake_fd; /* an eventfd of the main thread's; -1: none */
+	h2o_socket_t *wake;    /* the loop's view of it */
+
 	struct ask  *asks[SHARDS_MAX];
 	struct waker wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */
 	unsigned     answered;               /* replies taken in, ever: to see whether a pump brought any */
@@ -103,6 +106,9 @@ struct pending {
 /* The thread's main function; `argument` is its struct http_thread. Sets service->failed when it cannot
  * start. */
 void *thread_main(void *argument);
+
+/* The main thread has news for all: each looks at `stopping` and `live` now. */
+void threads_wake(struct service *service);
 
 /* Does every thread reach every shard, as of its last turn? Any thread may ask. */
 bool service_reaches_shards(const struct service *service);

@@ -289,7 +289,7 @@ static void turn_until_idle(struct timer *timer, int64_t ms)
 	mono_us until = mono_after(time_mono(), (dur_us){ms * US_PER_MS});
 	while (!all_are_idle(timer) && time_mono().v < until.v) {
 		dur_us wait = turn(timer, time_mono()), left = mono_since(until, time_mono());
-		sleep_for(timer, wait.v < left.v ? wait : left);
+		if (!all_are_idle(timer)) sleep_for(timer, wait.v < left.v ? wait : left);
 	}
 }
 
@@ -315,8 +315,10 @@ int timer_main(const struct options *options)
 		goto out;
 	}
 	log_info("timer_started", "shards=%u", timer->shard_count);
-	while (!child_stopping(&timer->child)) {
-		sleep_for(timer, turn(timer, time_mono()));
+	for (;;) {
+		dur_us wait = turn(timer, time_mono());
+		if (child_stopping(&timer->child)) break;
+		sleep_for(timer, wait);
 	}
 	drain(timer);
 	log_info("timer_stopped", "orderly=1");
