@@ -73,6 +73,7 @@ static enum err row(struct writes *writes, enum table table, struct span key, st
 	*write = (struct write){.table = table};
 	if ((err = copy(writes, key, &write->key))) return err;
 	writes->count++;
+	writes->tables |= TABLE_BIT(table);
 	if (writes->slots) *slot_of(writes, table, write->key) = (uint16_t)writes->count;
 	*out = write;
 	return OK;

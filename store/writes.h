@@ -29,7 +29,8 @@ struct write {
 struct writes {
 	struct arena *arena;
 	unsigned      count, room;
-	struct write *rows; /* in the arena, `room` of them */
+	uint64_t      tables; /* TABLE_BIT of each that a row belongs to */
+	struct write *rows;   /* in the arena, `room` of them */
 	uint16_t *slots; /* once there are many: numbers of rows + 1, by a hash of table and key; 0: none */
 };
 

@@ -207,8 +207,7 @@ static enum err change_rules(struct account *next, const struct write *write)
 
 static bool is_setting(enum table table)
 {
-	return table == TABLE_ACCOUNT || table == TABLE_KEY || table == TABLE_TEMPLATE ||
-	       table == TABLE_SUBSCRIPTION || table == TABLE_RULE;
+	return ACCOUNT_SETTINGS & TABLE_BIT(table);
 }
 
 static enum err change(struct account **next, const struct write *write, struct view *view)

@@ -12,6 +12,11 @@ struct account_cache {
 	unsigned              count;
 };
 
+/* The tables that a struct account is made of. */
+#define ACCOUNT_SETTINGS                                                               \
+	(TABLE_BIT(TABLE_ACCOUNT) | TABLE_BIT(TABLE_KEY) | TABLE_BIT(TABLE_TEMPLATE) | \
+	 TABLE_BIT(TABLE_SUBSCRIPTION) | TABLE_BIT(TABLE_RULE))
+
 /* Range reads on a miss: before any staged write. The account is borrowed until the next call of the cache. Errors: as account.h.
  */
 must_check enum err account_cached(struct account_cache *cache, struct view *view, struct account_id id,

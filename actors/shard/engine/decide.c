@@ -101,46 +101,47 @@ static enum err enter(struct engine *engine, const struct session *session, stru
 	return check_function(request);
 }
 
-/* Integers against the ranges of the field table: a sender of ours has done the same, but it is a peer. */
-static enum err check_ranges(const struct call *call, struct outcome *outcome)
+/* A number, or the size of a text, against the range of its field: a sender of ours has done the same, but it is a peer. */
+static enum err check_range(const struct field *field, const msgpack_object *arg, struct outcome *outcome)
+{
+	bool    is_number = field->type == TYPE_INTEGER;
+	bool    is_bounded = is_number || (field->type != TYPE_BOOLEAN && field->max > 0);
+	int64_t value = is_number ? arg_integer(arg, 0) : (int64_t)arg_span(arg).size;
+	if (!is_bounded || (value >= field->min && value <= field->max)) return OK;
+	struct reason reason = {.cause = is_number            ? CAUSE_OUT_OF_RANGE
+	                                 : value < field->min ? CAUSE_EMPTY
+	                                                      : CAUSE_TOO_LONG,
+	                        .field = span_str(field->name),
+	                        .least = field->min,
+	                        .most = field->max,
+	                        .wanted = "bytes"};
+	return refuse(outcome, &reason);
+}
+
+/* What an operator types is any bytes, and what is not text can neither be shown nor folded. */
+static enum err check_text(const struct field *field, const msgpack_object *arg, struct outcome *outcome)
+{
+	bool good = field->type != TYPE_STRING || utf8_is_valid(arg_span(arg));
+	for (uint32_t k = 0; field->type == TYPE_STRINGS && k < arg->via.array.size; k++)
+		good = good && utf8_is_valid(arg_span(&arg->via.array.ptr[k]));
+	return good ? OK : refuse(outcome, REASON(WANTED, field->name, .wanted = "UTF-8 text"));
+}
+
+/* What call_open() leaves: types fit. Texts of HTTP have been checked where they were parsed; what concerns the shard as a
+ * whole names files, whose names may be any bytes. */
+static enum err check_arguments(const struct session *session, const struct call *call,
+                                struct outcome *outcome)
 {
 	unsigned            count;
 	const struct field *fields = message_fields(call->message, &count);
+	bool is_typed = session->role == ROLE_CLI && message_row(call->message)->about != ABOUT_NOBODY;
 	for (unsigned i = 0; i < count; i++) {
 		const struct field *field = &fields[i];
 		if (!arg_present(&call->args[i])) continue;
-		int64_t value = field->type == TYPE_INTEGER ? arg_integer(&call->args[i], 0)
-		                                            : (int64_t)arg_span(&call->args[i]).size;
-		bool bounded = field->type == TYPE_INTEGER || (field->type != TYPE_BOOLEAN && field->max > 0);
-		if (!bounded || (value >= field->min && value <= field->max)) continue;
-		struct reason reason = {.cause = field->type == TYPE_INTEGER ? CAUSE_OUT_OF_RANGE
-		                                 : value < field->min        ? CAUSE_EMPTY
-		                                                             : CAUSE_TOO_LONG,
-		                        .field = span_str(field->name),
-		                        .least = field->min,
-		                        .most = field->max,
-		                        .wanted = "bytes"};
-		return refuse(outcome, &reason);
-	}
-	return OK;
-}
-
-/* What an operator types is any bytes, and what is not text can neither be shown nor folded. The interface's has been held
- * against this where it was parsed; what concerns the shard as a whole names files, whose names may be any bytes. */
-static enum err check_texts(const struct session *session, const struct call *call, struct outcome *outcome)
-{
-	unsigned            count;
-	const struct field *fields = message_fields(call->message, &count);
-	if (session->role != ROLE_CLI || message_row(call->message)->about == ABOUT_NOBODY) return OK;
-	for (unsigned i = 0; i < count; i++) {
-		const struct field   *field = &fields[i];
-		const msgpack_object *arg = &call->args[i];
-		bool                  good = true;
-		if (field->source != FROM_SELF || !arg_present(arg)) continue;
-		if (field->type == TYPE_STRING) good = utf8_is_valid(arg_span(arg));
-		for (uint32_t k = 0; field->type == TYPE_STRINGS && k < arg->via.array.size; k++)
-			good = good && utf8_is_valid(arg_span(&arg->via.array.ptr[k]));
-		if (!good) return refuse(outcome, REASON(WANTED, field->name, .wanted = "UTF-8 text"));
+		enum err err = check_range(field, &call->args[i], outcome);
+		if (!err && is_typed && field->source == FROM_SELF)
+			err = check_text(field, &call->args[i], outcome);
+		if (err) return err;
 	}
 	return OK;
 }
@@ -202,17 +203,9 @@ static enum err save(struct engine *engine, struct request *request)
 	}
 	if (request->account)
 		*account_ledger(&engine->accounts, request->call->account) = request->ledger_last;
-	uncommitted_saw(&engine->uncommitted, &engine->writes);
-	struct view *view = store_view(engine->store, NULL, &engine->arena); /* with nothing laid over */
-	account_saw(&engine->accounts, &engine->writes, view);
-	pass_id_cache_saw(&engine->numbers, &engine->writes);
-	cleaning_saw(&engine->cleaning, &engine->writes, engine->service_now);
 	tell_skips(engine, request);
 	note_settings(engine, request);
-	enum err issued = issuance_saw(&engine->issuance, &engine->writes, engine->now);
-	enum err noticed = due_saw(&engine->notices, &engine->writes, view);
-	enum err queued = queue_saw(&engine->deliveries, &engine->writes, view, engine->now);
-	if (!(err = issued ? issued : noticed ? noticed : queued)) return OK;
+	if (!(err = engine_observe(engine))) return OK;
 	/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
 	return engine_bear(engine, request->call, err);
 }
@@ -269,8 +262,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	engine->writes = writes_none(&engine->arena);
 	buffer_clear(&engine->payload);
 	enum err err = enter(engine, session, call, &request, outcome);
-	if (err || (err = check_ranges(call, outcome))) return err;
-	if ((err = check_texts(session, call, outcome))) return err;
+	if (err || (err = check_arguments(session, call, outcome))) return err;
 	if (message_row(call->message)->effect == EFFECT_SCAN)
 		return give_to_reader(engine, session, call, request.view);
 	if (message_row(call->message)->effect == EFFECT_WRITE &&

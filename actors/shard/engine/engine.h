@@ -107,6 +107,10 @@ must_check enum err engine_decide_call(struct engine *engine, const struct sessi
 must_check enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,
                                       enum err *answer);
 
+/* observers.c: tells everything that keeps in memory what rows hold of the writes just applied. Each hears of them, whatever
+ * the others say. Errors: the first of them. */
+must_check enum err engine_observe(struct engine *engine);
+
 /* What the end of a call means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
  * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
 must_check enum err engine_bear(const struct engine *engine, const struct call *call, enum err err);

@@ -1,0 +1,72 @@
+/* Who hears of a command's writes once they are in the transaction: whatever keeps in memory what rows of some tables hold.
+ * A new one is a row here. */
+#include "actors/shard/engine/engine.h"
+
+/* The rows as they are now, with nothing laid over. */
+static struct view *rows_of(struct engine *engine)
+{
+	return store_view(engine->store, NULL, &engine->arena);
+}
+
+static enum err to_uncommitted(struct engine *engine)
+{
+	uncommitted_saw(&engine->uncommitted, &engine->writes);
+	return OK;
+}
+
+static enum err to_accounts(struct engine *engine)
+{
+	account_saw(&engine->accounts, &engine->writes, rows_of(engine));
+	return OK;
+}
+
+static enum err to_pass_ids(struct engine *engine)
+{
+	pass_id_cache_saw(&engine->numbers, &engine->writes);
+	return OK;
+}
+
+static enum err to_cleaning(struct engine *engine)
+{
+	cleaning_saw(&engine->cleaning, &engine->writes, engine->service_now);
+	return OK;
+}
+
+static enum err to_issuance(struct engine *engine)
+{
+	return issuance_saw(&engine->issuance, &engine->writes, engine->now);
+}
+
+static enum err to_notices(struct engine *engine)
+{
+	return due_saw(&engine->notices, &engine->writes, rows_of(engine));
+}
+
+static enum err to_deliveries(struct engine *engine)
+{
+	return queue_saw(&engine->deliveries, &engine->writes, rows_of(engine), engine->now);
+}
+
+static const struct observer {
+	uint64_t tables; /* of which at least one has been written to */
+	enum err (*tell)(struct engine *engine);
+} observers[] = {
+    {~TABLE_BIT(TABLE_META), to_uncommitted},
+    {ACCOUNT_SETTINGS, to_accounts},
+    {TABLE_BIT(TABLE_PASS_ID), to_pass_ids},
+    {TABLE_BIT(TABLE_CLEANUP), to_cleaning},
+    {TABLE_BIT(TABLE_ISSUING) | TABLE_BIT(TABLE_TEMPLATE_IMAGES), to_issuance},
+    {TABLE_BIT(TABLE_NOTIFICATION_DUE), to_notices},
+    {TABLE_BIT(TABLE_DELIVERY), to_deliveries},
+};
+
+enum err engine_observe(struct engine *engine)
+{
+	enum err first = OK;
+	for (size_t i = 0; i < sizeof observers / sizeof *observers; i++) {
+		if (!(observers[i].tables & engine->writes.tables)) continue;
+		enum err err = observers[i].tell(engine);
+		if (!first) first = err;
+	}
+	return first;
+}
