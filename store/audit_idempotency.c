@@ -10,6 +10,21 @@
 
 enum { KEY_REST = 32, ORDER_REST = 8 };
 
+static bool is_nothing(const struct recipe *recipe)
+{
+	return recipe->detail.size == 0;
+}
+
+static bool is_uuid(const struct recipe *recipe)
+{
+	return recipe->detail.size == sizeof(struct uuid);
+}
+
+static bool is_two_uuids(const struct recipe *recipe)
+{
+	return recipe->detail.size == 2 * sizeof(struct uuid);
+}
+
 static bool is_scan(const struct recipe *recipe)
 {
 	struct scan_row scan;
@@ -27,32 +42,30 @@ static bool is_version(const struct recipe *recipe)
 	return recipe->detail.size == 4 && get_le32(recipe->detail.at);
 }
 
-/* What each answer is made of: the pass, or the reward, that its number names, a detail of so many bytes or one that is judged. */
 static const struct {
-	bool   is_known, has_pass, has_reward;
-	size_t detail_size;
+	enum recipe_of of;
 	bool (*is_detail)(const struct recipe *recipe);
 } recipes[] = {
-    [RECIPE_EMPTY] = {.is_known = true},
-    [RECIPE_PASS] = {.is_known = true, .has_pass = true},
-    [RECIPE_SUBSCRIPTION] = {.is_known = true, .is_detail = is_subscription},
-    [RECIPE_SUBSCRIPTION_AND_SECRET] = {.is_known = true, .is_detail = is_subscription},
-    [RECIPE_REWARD] = {.is_known = true, .has_reward = true, .is_detail = is_version},
-    [RECIPE_ENTITLEMENT] = {.is_known = true, .has_pass = true, .detail_size = sizeof(struct uuid)},
-    [RECIPE_REDEMPTION] = {.is_known = true, .has_pass = true, .detail_size = 2 * sizeof(struct uuid)},
-    [RECIPE_SCAN] = {.is_known = true, .has_pass = true, .is_detail = is_scan},
+#define R(number, NAME, name, OF, detail) [number] = {RECIPE_OF_##OF, is_##detail},
+#include "store/recipes.def"
+#undef R
 };
 
 static bool is_known(const struct recipe *recipe)
 {
-	return recipe->what < sizeof recipes / sizeof *recipes && recipes[recipe->what].is_known &&
+	return recipe->what < sizeof recipes / sizeof *recipes && recipes[recipe->what].is_detail &&
 	       !(recipe->flags & ~RECIPE_FLAGS_KNOWN);
 }
 
-static bool has_detail(const struct recipe *recipe)
+static void judge_number(struct auditor *auditor, uint64_t order, const struct recipe *recipe)
 {
-	if (recipes[recipe->what].is_detail) return recipes[recipe->what].is_detail(recipe);
-	return recipe->detail.size == recipes[recipe->what].detail_size;
+	enum recipe_of of = recipes[recipe->what].of;
+	bool           is_there = of == RECIPE_OF_PASS ? recipe->number < auditor->pass_count
+	                          : of == RECIPE_OF_REWARD ? recipe->number && recipe->number <= auditor->family_count
+	                                                   : recipe->number == 0;
+	if (!is_there)
+		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": %s %u does not exist", order,
+		            of == RECIPE_OF_REWARD ? "reward" : "pass", recipe->number);
 }
 
 /* What answers are made of: what is there must be there, and nothing else. */
@@ -62,15 +75,8 @@ static void judge_recipe(struct auditor *auditor, uint64_t order, const struct r
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": an unknown answer", order);
 		return;
 	}
-	if (recipes[recipe->what].has_reward) {
-		if (recipe->number == 0 || recipe->number > auditor->family_count)
-			audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": reward %u does not exist",
-			            order, recipe->number);
-	} else if (recipes[recipe->what].has_pass ? recipe->number >= auditor->pass_count
-	                                          : recipe->number != 0)
-		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": pass %u does not exist", order,
-		            recipe->number);
-	if (!has_detail(recipe))
+	judge_number(auditor, order, recipe);
+	if (!recipes[recipe->what].is_detail(recipe))
 		audit_fault(auditor, TABLE_IDEMPOTENCY, "key %" PRIu64 ": a detail that cannot be read",
 		            order);
 }

@@ -190,14 +190,9 @@ bool dump_delivery_end(struct buffer *out, struct span key, struct span value)
 bool dump_idempotency(struct buffer *out, struct span key, struct span value)
 {
 	static const char *const words[] = {
-	    [RECIPE_EMPTY] = "empty",
-	    [RECIPE_PASS] = "pass",
-	    [RECIPE_SUBSCRIPTION] = "subscription",
-	    [RECIPE_SUBSCRIPTION_AND_SECRET] = "subscription_and_secret",
-	    [RECIPE_REWARD] = "reward",
-	    [RECIPE_ENTITLEMENT] = "entitlement",
-	    [RECIPE_REDEMPTION] = "redemption",
-	    [RECIPE_SCAN] = "scan",
+#define R(number, NAME, name, OF, detail) [number] = #name,
+#include "store/recipes.def"
+#undef R
 	};
 	struct idempotency_row row;
 	(void)key;

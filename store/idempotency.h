@@ -17,29 +17,20 @@
 
 #define IDEMPOTENCY_IMPORTS (UINT64_C(1) << 63)
 
-/* What an answer is made of when it is given again; numbers are on disk. */
+/* What an answer is made of when it is given again, and what the recipe's number is of: recipes.def. */
 enum recipe_what {
-	RECIPE_EMPTY = 0, /* an answer without a body */
-	RECIPE_PASS = 1,  /* the pass of that number, as it then is */
-	/* The subscription as it was answered, since it may be deleted without a trace: its detail is an id, 16, and a value
-	 * of SUBSCRIPTION. Without its secret, or with it; sealed it is in either. */
-	RECIPE_SUBSCRIPTION = 2,
-	RECIPE_SUBSCRIPTION_AND_SECRET = 3,
-	/* The reward as it was answered: the number is its family's, the detail its version u32. */
-	RECIPE_REWARD = 4,
-	/* The scan of the pass of that number as it was answered, since it may be deleted: its detail is verdict u8 | id, 16.
-	 * Its reader is in the request. */
-	RECIPE_SCAN = 7,
-	RECIPE_ENTITLEMENT = 5, /* the entitlement as it was assigned to the pass of that number: its uuid */
-	RECIPE_REDEMPTION = 6, /* a redemption and what it left: the uuids of the entitlement and of itself */
+#define R(number, NAME, name, OF, detail) RECIPE_##NAME = number,
+#include "store/recipes.def"
+#undef R
 };
+enum recipe_of { RECIPE_OF_NOTHING, RECIPE_OF_PASS, RECIPE_OF_REWARD };
 enum { RECIPE_FLAGS_KNOWN = 2 }; /* REPLY_ACCEPTED of frame.h */
 
 struct recipe {
 	uint8_t     what; /* enum recipe_what */
 	uint8_t     flags;
 	uint32_t    number;
-	struct span detail; /* size 0 where none is said above */
+	struct span detail; /* size 0 for none */
 };
 
 struct idempotency_row {

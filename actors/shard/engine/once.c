@@ -57,45 +57,54 @@ static enum err plan_row(struct request *request, struct once *once)
 	return OK;
 }
 
-static bool is_about_pass(const struct recipe *recipe)
+/* Of an erased pass no answer is given again: with the id that the request names it would say whose the random id, the
+ * history and the scans are, and texts of the first answer are gone. */
+static enum err check_pass(const struct request *request, const struct recipe *recipe,
+                           struct outcome *outcome)
 {
-	return recipe->what == RECIPE_PASS || recipe->what == RECIPE_SCAN ||
-	       recipe->what == RECIPE_ENTITLEMENT || recipe->what == RECIPE_REDEMPTION;
-}
-
-/* The pass that the answer was about. Of an erased one none is given again: with the id that the request names it would say
- * whose the random id, the history and the scans are, and texts of the first answer are gone. */
-static enum err find_pass(struct request *request, const struct recipe *recipe, struct outcome *outcome,
-                          struct hot_at *pass)
-{
-	enum err err = hot_get(request->view, request->account->id, recipe->number, pass);
+	struct hot_at pass;
+	enum err      err = hot_get(request->view, request->account->id, recipe->number, &pass);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	if (!(pass->now.flags & HOT_ERASED)) return OK;
+	if (!(pass.now.flags & HOT_ERASED)) return OK;
 	outcome->flags = 0;
 	return refuse(outcome, REASON_OF_ALL(KEY_ERASED));
 }
 
-/* The answer that was given before, made of what it was about. One without a body says nothing of anybody. */
-static enum err replay(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+static enum err empty_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+{
+	(void)request, (void)recipe, (void)outcome;
+	return OK;
+}
+
+static enum err pass_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
 {
 	struct hot_at pass;
-	enum err      err;
-	outcome->flags = recipe->flags | REPLY_REPLAYED;
-	if (is_about_pass(recipe) && (err = find_pass(request, recipe, outcome, &pass))) return err;
-	switch ((enum recipe_what)recipe->what) {
-	case RECIPE_EMPTY: return OK;
-	case RECIPE_SUBSCRIPTION:
-	case RECIPE_SUBSCRIPTION_AND_SECRET: return subscription_again(request, recipe, outcome);
-	case RECIPE_SCAN: return scan_again(request, recipe, outcome);
-	case RECIPE_ENTITLEMENT: return entitlement_again(request, recipe, outcome);
-	case RECIPE_REDEMPTION: return redemption_again(request, recipe, outcome);
-	case RECIPE_REWARD: return reward_again(request, recipe, outcome);
-	case RECIPE_PASS: break;
-	default: return ERR_DAMAGED;
-	}
+	enum err      err = hot_get(request->view, request->account->id, recipe->number, &pass);
+	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	outcome->recipe = *recipe;
 	outcome->began = pass.now.status == PASS_CREATING;
 	return pass_show(request, &pass, outcome->payload);
+}
+
+static const struct {
+	enum recipe_of of;
+	enum err (*again)(struct request *request, const struct recipe *recipe, struct outcome *outcome);
+} recipes[] = {
+#define R(number, NAME, name, OF, detail) [number] = {RECIPE_OF_##OF, name##_again},
+#include "store/recipes.def"
+#undef R
+};
+
+/* The answer that was given before, made of what it was about. One without a body says nothing of anybody. */
+static enum err replay(struct request *request, const struct recipe *recipe, struct outcome *outcome)
+{
+	enum err err;
+	if (recipe->what >= sizeof recipes / sizeof *recipes || !recipes[recipe->what].again)
+		return ERR_DAMAGED;
+	if (recipes[recipe->what].of == RECIPE_OF_PASS && (err = check_pass(request, recipe, outcome)))
+		return err;
+	outcome->flags = recipe->flags | REPLY_REPLAYED;
+	return recipes[recipe->what].again(request, recipe, outcome);
 }
 
 /* Has a later row of the import come in this slot? Then the earlier one has its final answer. */

@@ -153,7 +153,7 @@ enum err reward_publish(struct request *request, struct outcome *outcome, struct
 	return note(request, terms, outcome);
 }
 
-enum err reward_again(const struct request *request, const struct recipe *recipe, struct outcome *outcome)
+enum err reward_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
 {
 	struct reward_version terms;
 	msgpack_packer        pk = buffer_packer(outcome->payload);

@@ -37,5 +37,5 @@ void reward_pack(const struct reward_version *terms, enum reward_status status, 
                  msgpack_packer *packer);
 
 /* The answer of reward_publish() again. Errors: ERR_DAMAGED. */
-must_check enum err reward_again(const struct request *request, const struct recipe *recipe,
+must_check enum err reward_again(struct request *request, const struct recipe *recipe,
                                  struct outcome *outcome);

@@ -170,15 +170,21 @@ enum err subscription_note(struct request *request, const struct subscription *r
 	return OK;
 }
 
-enum err subscription_again(const struct request *request, const struct recipe *recipe,
-                            struct outcome *outcome)
+enum err subscription_again(struct request *request, const struct recipe *recipe, struct outcome *outcome)
 {
 	struct subscription row;
 	msgpack_packer      pk = buffer_packer(outcome->payload);
 	enum err            err = recipe_subscription(recipe, &row);
-	if (err) return err;
-	if (recipe->what == RECIPE_SUBSCRIPTION_AND_SECRET)
-		return subscription_pack_whole(request, &row, &pk);
-	subscription_pack(&row, &pk);
-	return OK;
+	(void)request;
+	if (!err) subscription_pack(&row, &pk);
+	return err;
+}
+
+enum err subscription_and_secret_again(struct request *request, const struct recipe *recipe,
+                                       struct outcome *outcome)
+{
+	struct subscription row;
+	msgpack_packer      pk = buffer_packer(outcome->payload);
+	enum err            err = recipe_subscription(recipe, &row);
+	return err ? err : subscription_pack_whole(request, &row, &pk);
 }

@@ -40,5 +40,7 @@ must_check enum err subscription_pack_whole(const struct request *request, const
  * Errors: ERR_NO_MEMORY; ERR_DAMAGED, and as subscription_secret(). */
 must_check enum err subscription_note(struct request *request, const struct subscription *row,
                                       enum recipe_what what, struct outcome *outcome);
-must_check enum err subscription_again(const struct request *request, const struct recipe *recipe,
+must_check enum err subscription_and_secret_again(struct request *request, const struct recipe *recipe,
+                                                  struct outcome *outcome);
+must_check enum err subscription_again(struct request *request, const struct recipe *recipe,
                                        struct outcome *outcome);
