@@ -27,7 +27,7 @@ class CommandFailed(Exception):
 
 
 class Row(threading.local):
-    leg, output = "", None
+    leg, output, processor = "", None, 0.0
 
 
 class Run:
@@ -69,10 +69,12 @@ class Run:
             output.append(line)
             if not quiet:
                 self.say(line.rstrip("\n"))
-        status = process.wait()
+        _, ended, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(ended)
+        self.row.processor += used.ru_utime + used.ru_stime  # its children's too, as far as it waited for them
         with self.lock:
             self.children.discard(process)
-        return status, "".join(output)
+        return process.returncode, "".join(output)
 
     def must(self, *words, **options):
         status, _ = self.command(*words, **options)
@@ -109,7 +111,7 @@ class Run:
         always = work in (legs.builds, legs.repeat_failed)  # what the chosen legs need, and what judges their failures
         if self.words and not always and not any(word in name for word in self.words):
             return True
-        self.row.leg, began = name, time.monotonic()
+        self.row.leg, self.row.processor, began = name, 0.0, time.monotonic()
         self.say(f"== {name}")
         try:
             passed, failed, words = work(self)
@@ -118,7 +120,7 @@ class Run:
         self.count(name, passed, failed, words)
         self.say(f"== {name}: {passed} passed, {failed} failed")
         with self.lock:
-            self.table.append((time.monotonic() - began, name))
+            self.table.append((time.monotonic() - began, self.row.processor, name))
         return not failed
 
     def run_row(self, row):
@@ -156,9 +158,9 @@ class Run:
         return self.tell(time.monotonic() - began)
 
     def tell(self, seconds):
-        print("seconds  leg")
-        for taken, name in [*self.table, (seconds, "all")]:
-            print(f"{taken:7.0f}  {name}")
+        print("seconds  of processors  leg")
+        for taken, processor, name in [*self.table, (seconds, sum(row[1] for row in self.table), "all")]:
+            print(f"{taken:7.0f}  {processor:13.0f}  {name}")
         for name, _, failed, words in self.counts:
             if failed:
                 print("\n".join([f"-- failed: {name}", *words]))

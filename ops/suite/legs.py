@@ -94,15 +94,15 @@ def crash_states(run):
 
 # Scenarios
 
-def scenarios(run, directory, marks, extra=()):
-    """A file's tests stay together, since they share services. Most wait most of the time, so two run on each core."""
+def scenarios(run, directory, marks, workers):
+    """A file's tests stay together, since they share services. Most wait most of the time, so several run on each core."""
     report = run.results / f"{directory}.xml"
     report.unlink(missing_ok=True)
     env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
            "STAMPEDE_KILLS": "54" if run.everything and directory == PLAIN else "12", **({"STAMPEDE_SLOW": "1"} if run.everything else {})}
     with run.reports(directory) as sanitizer:
-        status, output = run.command(*PYTEST, "-n", str(2 * run.cores), "--dist", "loadfile", "-m", marks, f"--junitxml={report}",
-                                     *extra, "tests/scenario", env={**env, **sanitizer})
+        status, output = run.command(*PYTEST, "-n", str(workers * run.cores), "--dist", "loadfile", "-m", marks,
+                                     f"--junitxml={report}", "tests/scenario", env={**env, **sanitizer})
     found = tally.Scenarios(report)
     reported = {node: words for node, words in found.failures.items() if SANITIZER.search("\n".join(words))}
     run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items() if node not in reported]
@@ -112,11 +112,11 @@ def scenarios(run, directory, marks, extra=()):
 
 
 def scenarios_asan(run):
-    return scenarios(run, ASAN, "not plain")
+    return scenarios(run, ASAN, "not plain", workers=2)
 
 
 def scenarios_plain(run):
-    return scenarios(run, PLAIN, "plain" if not run.everything else "plain or not plain")
+    return scenarios(run, PLAIN, "plain" if not run.everything else "plain or not plain", workers=4 if not run.everything else 2)
 
 
 def repeat_failed(run):
@@ -189,7 +189,7 @@ def fuzz(run):
 
 
 FIRST = [("builds", builds)]
-WAITING = [("scenarios, ASan and UBSan", scenarios_asan), ("scenarios, plain build", scenarios_plain),
+WAITING = [("scenarios, plain build", scenarios_plain), ("scenarios, ASan and UBSan", scenarios_asan),
            ("negative controls", controls), ("random operations against a model", model)]
 COMPUTING = [("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
              ("store with failing calls", failing_calls), ("store after crashes", crash_states),

@@ -31,8 +31,10 @@ def pytest_configure(config):
 
 
 # Files that take long begin first, so that at the end nobody waits for one of them: who takes longest, foremost.
-LONGEST = ("test_durability.py", "test_damage.py", "test_moves.py", "test_slow_disk.py", "test_backup.py", "test_import_faults.py",
-           "test_processes.py", "test_crash_states.py")
+LONGEST = [f"test_{name}.py" for name in (
+    "cleanup", "durability", "damage", "mistakes", "logging", "import_faults", "processes", "hostile_bodies", "moves",
+    "egress", "reload", "backup", "stalls", "slow_disk", "master_key", "strangers", "reload_options", "issuance",
+    "template_images", "status", "starts", "unread_answers", "two_shards", "deliveries", "crash_states")]
 
 
 def turn_of(item):
