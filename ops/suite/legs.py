@@ -112,7 +112,7 @@ def scenarios(run, directory, marks, workers):
 
 
 def scenarios_asan(run):
-    return scenarios(run, ASAN, "not plain", workers=2)
+    return scenarios(run, ASAN, "not plain", workers=3)
 
 
 def scenarios_plain(run):

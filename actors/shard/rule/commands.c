@@ -1,13 +1,15 @@
-/* GET /v1/trigger-rules, and rule list ACCOUNT: the newest first. There are few, so their ids are gathered the way they lie,
- * and the page is made of those at the end. */
+/* The commands of rules but for put. */
+#include "actors/shard/rule/rule.h"
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/rule/rule.h"
-
-#include "schemas/date.h"
 #include "schemas/api/rule.h"
+#include "schemas/date.h"
+#include "store/cleanup.h"
 
 #include <stdio.h>
+
+/* GET /v1/trigger-rules, and rule list ACCOUNT: the newest first. There are few, so their ids are gathered the way they lie,
+ * and the page is made of those at the end. */
 
 /* Ids of the account's rules, the oldest first. */
 struct ids {
@@ -80,4 +82,19 @@ enum err on_RULE_LIST(struct request *request, struct outcome *outcome)
 	if (!err) err = list_end(&list, ids.count, end > shown);
 	list_drop(&list);
 	return err;
+}
+
+/* rule delete: the row goes. Which passes it has fired for is nobody's business any more; those rows go in the background,
+ * since they may be as many as there are passes. No rule ever has this id again. */
+enum err on_RULE_DELETE(struct request *request, struct outcome *outcome)
+{
+	struct rule_row row;
+	msgpack_packer  pk = buffer_packer(outcome->payload);
+	enum err        err = rule_find(request, &request->args[ARG_RULE_DELETE_rule_id], &row);
+	if (err || (err = rule_row_del(request->view, request->account->id, row.id))) return err;
+	struct cleanup rest = cleanup_of(request->account->id, CLEANUP_RULE,
+	                                 span_of(row.id.b, sizeof row.id));
+	if ((err = cleanup_put(request->view, &rest))) return err;
+	msgpack_pack_map(&pk, 0);
+	return OK;
 }

@@ -1,4 +1,6 @@
-/* audience put ACCOUNT: a new audience of passes, or another name and other passes for one that there is. */
+/* The commands of audiences. */
+#include "actors/shard/audience/audience.h"
+#include "actors/shard/list/list_out.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/audience.h"
 #include "schemas/fold.h"
@@ -8,6 +10,7 @@
 
 #include <stdlib.h>
 
+/* audience put ACCOUNT: a new audience of passes, or another name and other passes for one that there is. */
 static int compare(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
@@ -120,5 +123,48 @@ enum err on_AUDIENCE_PUT(struct request *request, struct outcome *outcome)
 	msgpack_pack_map(&pk, 1);
 	pack_text(&pk, "audience_id");
 	pack_text(&pk, id);
+	return OK;
+}
+
+/* audience list ACCOUNT: the oldest first. */
+static void pack_audience(const struct audience *row, struct buffer *out)
+{
+	msgpack_packer pk = buffer_packer(out);
+	msgpack_pack_map(&pk, 4);
+	pack_uuid(&pk, "audience_id", row->id);
+	pack_member(&pk, "name", row->name);
+	pack_text(&pk, "pass_count");
+	msgpack_pack_uint32(&pk, row->count);
+	pack_time(&pk, "created_at", row->created);
+}
+
+enum err on_AUDIENCE_LIST(struct request *request, struct outcome *outcome)
+{
+	struct list_out list;
+	struct audience row = {.count = 0};
+	struct buffer   room = {0};
+	uint64_t        count = 0;
+	enum err        err = OK;
+	list_begin(&list, outcome);
+	while (!err && !(err = audience_next(request->view, request->account->id, &room, &row))) {
+		pack_audience(&row, list_item(&list));
+		count++;
+		err = list_may_go_on(&list, request);
+	}
+	if (err == ERR_NOT_FOUND) err = list_end(&list, count, false);
+	list_drop(&list);
+	buffer_free(&room);
+	return err;
+}
+
+/* audience delete ACCOUNT ID: the row goes. What is scheduled for it finds no audience when it is due, and fails. No audience
+ * ever has this id again. */
+enum err on_AUDIENCE_DELETE(struct request *request, struct outcome *outcome)
+{
+	struct uuid    id;
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	enum err       err = audience_find(request, &request->args[ARG_AUDIENCE_DELETE_audience_id], &id);
+	if (err || (err = audience_row_del(request->view, request->account->id, id))) return err;
+	msgpack_pack_map(&pk, 0);
 	return OK;
 }

@@ -1,8 +1,11 @@
-/* GET /v1/scans: filters, exact counts, by time of making. Deleted passes' scans are in it, deleted scans are not. */
+/* The commands of scans but for create. */
+#include "actors/shard/scan/scan.h"
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/scan/scan.h"
+#include "actors/shard/reader/reader.h"
 #include "schemas/api/scan.h"
+
+/* GET /v1/scans: filters, exact counts, by time of making. Deleted passes' scans are in it, deleted scans are not. */
 
 /* "processing" is a status that no scan has. */
 static enum err take_statuses(struct outcome *outcome, const msgpack_object *arg, unsigned *verdicts)
@@ -75,4 +78,21 @@ enum err on_SCAN_LIST(struct request *request, struct outcome *outcome)
 		               selection.total > skipped && selection.total - skipped > page.count);
 	list_drop(&list);
 	return err;
+}
+
+/* scan delete ACCOUNT SCAN_ID: the scan is in no list and no count any more, and what is still to be sent about it is
+ * discarded. What it did to its pass stands. */
+enum err on_SCAN_DELETE(struct request *request, struct outcome *outcome)
+{
+	struct uuid     id;
+	struct scan_row scan;
+	uint32_t        number;
+	msgpack_packer  pk = buffer_packer(outcome->payload);
+	if (!uuid_read(arg_span(&request->args[ARG_SCAN_DELETE_scan_id]), &id)) return ERR_RESOURCE_NOT_FOUND;
+	enum err err = scan_row_find(request->view, request->account->id, id, &number, &scan);
+	if (err == ERR_NOT_FOUND || (!err && scan.deleted)) return ERR_RESOURCE_NOT_FOUND;
+	if (err || (err = reader_give_up(request, scan.reader))) return err;
+	if ((err = scan_row_delete(request->view, request->account->id, number))) return err;
+	msgpack_pack_map(&pk, 0);
+	return OK;
 }

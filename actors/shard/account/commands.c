@@ -1,0 +1,98 @@
+/* The small commands of accounts. */
+#include "actors/shard/account/facts.h"
+#include "actors/shard/key/key.h"
+#include "actors/shard/list/list_out.h"
+#include "schemas/api/account.h"
+
+/* account create: the caller has drawn the id and the key; only the key's hash comes here. */
+enum err on_ACCOUNT_CREATE(struct request *request, struct outcome *outcome)
+{
+	struct account_row row = {
+	    .name = arg_span(&request->args[ARG_ACCOUNT_CREATE_name]),
+	    .rewards = arg_boolean(&request->args[ARG_ACCOUNT_CREATE_rewards], false),
+	    .webhooks = arg_boolean(&request->args[ARG_ACCOUNT_CREATE_webhooks], false),
+	    .double_scan_window_s = DOUBLE_SCAN_WINDOW_DEFAULT_S,
+	    .created = request->now,
+	};
+	msgpack_packer    pk = buffer_packer(outcome->payload);
+	struct account_id id = request->call->account;
+	if (request->account) return ERR_RESOURCE_CONFLICT;
+	enum err err = account_row_put(request->view, id, &row);
+	if (err) return err;
+	struct key_row key;
+	if ((err = key_make(request, arg_span(&request->args[ARG_ACCOUNT_CREATE_key_hash]), &key)))
+		return err;
+	account_pack(id, &row, &pk);
+	return OK;
+}
+
+/* account show */
+enum err on_ACCOUNT_SHOW(struct request *request, struct outcome *outcome)
+{
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	account_pack(request->account->id, &request->account->row, &pk);
+	return OK;
+}
+
+/* account list: this shard's, in order of id; the caller merges the shards. */
+enum err on_ACCOUNT_LIST(struct request *request, struct outcome *outcome)
+{
+	struct account_id  id = {{0}};
+	struct account_row row;
+	struct list_out    list;
+	uint64_t           total = 0;
+	enum err           err = OK;
+	list_begin(&list, outcome);
+	while (!list.err && !(err = account_row_next(request->view, &id, &row))) {
+		msgpack_packer pk = buffer_packer(list_item(&list));
+		account_pack(id, &row, &pk);
+		total++;
+	}
+	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, total, false);
+	list_drop(&list);
+	return err;
+}
+
+/* account rename: another name for people; nothing refers to an account by its name. */
+enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
+{
+	struct account_row row = request->account->row;
+	msgpack_packer     pk = buffer_packer(outcome->payload);
+	row.name = arg_span(&request->args[ARG_ACCOUNT_RENAME_name]);
+	enum err err = account_row_put(request->view, request->account->id, &row);
+	if (!err) account_pack(request->account->id, &row, &pk);
+	return err;
+}
+
+/* account set: changes the switches given, leaves the others. Webhooks switched off: what waits for a subscription is of
+ * a generation that has passed, so that switching on again brings nothing back; whether it is active stays. */
+static enum err pass_generations(struct request *request)
+{
+	const struct account *account = request->account;
+	struct subscription   row;
+	enum err              err = OK;
+	for (unsigned i = 0; !err && i < account->webhooks->count; i++) {
+		err = subscription_get(request->view, account->id, account->webhooks->of[i]->id, &row);
+		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+		row.generation++;
+		err = subscription_put(request->view, account->id, &row);
+	}
+	return err;
+}
+
+enum err on_ACCOUNT_SET(struct request *request, struct outcome *outcome)
+{
+	const msgpack_object *args = request->args;
+	struct account_row    row = request->account->row;
+	msgpack_packer        pk = buffer_packer(outcome->payload);
+	row.rewards = arg_boolean(&args[ARG_ACCOUNT_SET_rewards], row.rewards);
+	row.webhooks = arg_boolean(&args[ARG_ACCOUNT_SET_webhooks], row.webhooks);
+	row.suspended = arg_boolean(&args[ARG_ACCOUNT_SET_suspended], row.suspended);
+	row.double_scan_window_s = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_double_scan_window_seconds],
+	                                                 row.double_scan_window_s);
+	row.rate_limit = (uint32_t)arg_integer(&args[ARG_ACCOUNT_SET_rate_limit], row.rate_limit);
+	enum err err = request->account->row.webhooks && !row.webhooks ? pass_generations(request) : OK;
+	if (!err) err = account_row_put(request->view, request->account->id, &row);
+	if (!err) account_pack(request->account->id, &row, &pk);
+	return err;
+}

@@ -1,0 +1,55 @@
+/* The commands of keys. */
+#include "actors/shard/key/key.h"
+#include "schemas/api/key.h"
+
+/* key create: a further key of an account. */
+enum err on_KEY_CREATE(struct request *request, struct outcome *outcome)
+{
+	struct key_row key;
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	if (request->account->keys->count >= KEYS_PER_ACCOUNT_MAX)
+		return refuse(outcome, REASON_OF_ALL(KEYS_FULL, .most = KEYS_PER_ACCOUNT_MAX));
+	enum err err = key_make(request, arg_span(&request->args[ARG_KEY_CREATE_key_hash]), &key);
+	if (!err) key_pack(&key, &pk);
+	return err;
+}
+
+/* key list: all keys of an account, revoked ones too, oldest first. */
+enum err on_KEY_LIST(struct request *request, struct outcome *outcome)
+{
+	struct key_row key = {0};
+	struct buffer  items = {0};
+	uint32_t       count = 0;
+	enum err       err;
+	msgpack_packer pk = buffer_packer(outcome->payload), item = buffer_packer(&items);
+	while (!(err = key_row_next(request->view, request->account->id, &key))) {
+		key_pack(&key, &item);
+		count++;
+	}
+	msgpack_pack_array(&pk, count);
+	buffer_append(outcome->payload, items.at, items.size);
+	bool failed = items.failed;
+	buffer_free(&items);
+	if (err != ERR_NOT_FOUND) return err;
+	return failed ? ERR_NO_MEMORY : OK;
+}
+
+/* key revoke: from its commit on the key opens nothing. Revoking twice keeps the first time. */
+enum err on_KEY_REVOKE(struct request *request, struct outcome *outcome)
+{
+	struct uuid    id;
+	struct key_row key = {0};
+	msgpack_packer pk = buffer_packer(outcome->payload);
+	enum err       err = OK;
+	if (!uuid_read(arg_span(&request->args[ARG_KEY_REVOKE_key_id]), &id)) return ERR_RESOURCE_NOT_FOUND;
+	do {
+		if ((err = key_row_next(request->view, request->account->id, &key)))
+			return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
+	} while (memcmp(key.id.b, id.b, sizeof id.b));
+	if (!key.revoked.v) {
+		key.revoked = request->now;
+		err = key_row_put(request->view, request->account->id, &key);
+	}
+	if (!err) key_pack(&key, &pk);
+	return err;
+}

@@ -1,0 +1,44 @@
+/* The small commands of passes. */
+#include "actors/shard/pass/pass.h"
+#include "schemas/api/pass.h"
+
+/* GET /v1/passes/{id} */
+enum err on_PASS_GET(struct request *request, struct outcome *outcome)
+{
+	struct hot_at pass;
+	struct span   pass_id = arg_span(&request->args[ARG_PASS_GET_pass_id]);
+	bool          or_deleted = arg_boolean(&request->args[ARG_PASS_GET_include_deleted], false);
+	enum err      err = pass_find(request, pass_id, or_deleted, &pass);
+	return err ? err : pass_show(request, &pass, outcome->payload);
+}
+
+/* PASS_LOOK, by the shard itself: a pass as it stands, for those who waited for its issuance. */
+
+/* Has it been issued, whatever came after? A pass that was deactivated before had none of it. */
+static bool was_issued(const struct hot *pass)
+{
+	return pass->status == PASS_ISSUED || pass->status == PASS_ACTIVE || pass->status == PASS_REMOVED;
+}
+
+enum err on_PASS_LOOK(struct request *request, struct outcome *outcome)
+{
+	struct hot_at pass;
+	uint32_t      number = (uint32_t)arg_integer(&request->args[ARG_PASS_LOOK_number], 0);
+	enum err      err = hot_get(request->view, request->account->id, number, &pass);
+	if (err) return err;
+	if (!was_issued(&pass.now)) outcome->flags = REPLY_ACCEPTED;
+	return pass_show(request, &pass, outcome->payload);
+}
+
+/* DELETE /v1/passes/{id}: logical. The id becomes free for a new pass. */
+enum err on_PASS_DELETE(struct request *request, struct outcome *outcome)
+{
+	struct hot_at pass;
+	enum err err = pass_find(request, arg_span(&request->args[ARG_PASS_DELETE_pass_id]), false, &pass);
+	(void)outcome;
+	if (err) return err;
+	struct hot after = pass.now;
+	after.status = PASS_DEACTIVATED;
+	after.flags |= HOT_DELETED;
+	return pass_change(request, &pass, after, (struct ledger_row){.what = LEDGER_DELETED});
+}
