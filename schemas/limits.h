@@ -16,7 +16,7 @@ enum {
 	ERROR_FIELD_BYTES_MAX = 200,       /* bytes of a field's name in an error; the rest is cut off */
 	URL_BYTES_MAX = 1800,     /* bytes of an endpoint's URL: a row has to hold it; INVALID_WEBHOOK_URL */
 	URI_BYTES_MAX = 8192,     /* bytes of path and query; URI_TOO_LONG */
-	HEAD_BYTES_MAX = 16384,   /* bytes of request line and headers; HEAD_TOO_LARGE */
+	HEAD_BYTES_MAX = 16384,   /* bytes of request lane and headers; HEAD_TOO_LARGE */
 	TEMPLATE_FIELDS_MAX = 64, /* fields a template accepts; INVALID_INPUT */
 	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
 	TEMPLATE_TEXT_BYTES_MAX = 200,
@@ -82,8 +82,8 @@ enum {
 	CONNECTIONS_MAX = 10000,    /* a thread; fewer if descriptors are few; others give way to a new one */
 	CONNECTIONS_ADMIN_MAX = 64, /* likewise, on the admin listener */
 	DESCRIPTORS_RESERVED = 256, /* kept for everything that is no client's connection */
-	HEADERS_MAX = 100,          /* lines of a head; h2o has no room for more; HEAD_TOO_LARGE */
-	REQUEST_LINE_SLACK_BYTES = 128, /* of a request line, beside its path and query */
+	HEADERS_MAX = 100,          /* lanes of a head; h2o has no room for more; HEAD_TOO_LARGE */
+	REQUEST_LINE_SLACK_BYTES = 128, /* of a request lane, beside its path and query */
 	CHUNK_LINE_BYTES_MAX = 256,     /* a chunk's size with its extensions; INVALID_REQUEST */
 	TRAILER_BYTES_MAX = 4096,       /* what follows the last chunk; INVALID_REQUEST */
 	/* a connection between two requests; --keep-alive; closed. Load balancers keep theirs for 60 s, mostly, and must be
@@ -159,16 +159,16 @@ enum {
 	LEASE_MS = 25000,          /* of real time; an attempt that nobody reported by then has failed */
 	LEASE_ASK_MS = 10000,      /* the timer's question for due deliveries waits so long */
 	LEASE_ANSWER_MS = 2000,    /* so long before its end it is answered with nothing */
-	LINE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint answers quickly */
-	LINE_NEW_MAX = 2,          /* of one that nothing is known of */
-	LINE_YOUNG_MS = 1000,      /* leases of such lines are given out evenly: so long is one young, */
-	LINE_YOUNG_MIN = 8,        /* and so many may be, or as their share and EGRESS_ATTEMPT_MS give */
-	LINE_DOUBTFUL_MAX = 2,     /* of one that did not answer in time */
-	LINE_SLOW_MAX = 16,        /* of one that answers, but takes longer than EGRESS_SLOW_MS */
+	LANE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint answers quickly */
+	LANE_NEW_MAX = 2,          /* of one that nothing is known of */
+	LANE_RECENT_MS = 1000,      /* leases of such lanes are given out evenly: so long is one young, */
+	LANE_RECENT_MIN = 8,        /* and so many may be, or as their share and EGRESS_ATTEMPT_MS give */
+	LANE_DOUBTFUL_MAX = 2,     /* of one that did not answer in time */
+	LANE_SLOW_MAX = 16,        /* of one that answers, but takes longer than EGRESS_SLOW_MS */
 	LINES_WOKEN_MAX = 256,     /* subscriptions that become ready in one look at the queue */
-	LINE_TURN_MAX = 8,         /* leases of one subscription before it is others' turn */
+	LANE_TURN_MAX = 8,         /* leases of one subscription before it is others' turn */
 	LINES_KEPT_MAX = 100000,   /* subscriptions remembered with nothing to send, a shard's */
-	LINE_HOLD_MS = 1000,       /* a subscription whose attempt could not be made waits so long */
+	LANE_HOLD_MS = 1000,       /* a subscription whose attempt could not be made waits so long */
 
 	/* Issuance */
 	ISSUANCE_WAIT_MS =

@@ -57,17 +57,17 @@ void check_queue(struct delivery_queue *queue, struct view *view, mono_us now)
 	static struct delivery_queue fresh;
 	must(queue_load(&fresh, view, queue->leases_max, now) == OK);
 	must(queue_leases(&fresh) == queue_leases(queue));
-	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
-		const struct line *line;
-		LIST_FOREACH(line, &fresh.lines[i], in_bucket)
+	for (unsigned i = 0; i < LANE_BUCKETS; i++) {
+		const struct lane *lane;
+		LIST_FOREACH(lane, &fresh.lanes[i], in_bucket)
 		{
-			struct line *own = queue_line(queue, line->account, line->subscription);
-			must(own && own->due.v == line->due.v && own->leased == line->leased);
+			struct lane *own = queue_lane(queue, lane->account, lane->subscription);
+			must(own && own->due.v == lane->due.v && own->leased == lane->leased);
 		}
-		LIST_FOREACH(line, &queue->lines[i], in_bucket)
+		LIST_FOREACH(lane, &queue->lanes[i], in_bucket)
 		{
-			bool idle = line->due.v == NO_DUE && !line->leased;
-			must(idle || queue_line(&fresh, line->account, line->subscription));
+			bool idle = lane->due.v == NO_DUE && !lane->leased;
+			must(idle || queue_lane(&fresh, lane->account, lane->subscription));
 		}
 	}
 	queue_free(&fresh);

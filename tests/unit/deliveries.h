@@ -36,7 +36,7 @@ static inline struct account_id shop(unsigned number)
 	return (struct account_id){{'s', (uint8_t)number}};
 }
 
-/* Their last bytes differ, by which lines are found. */
+/* Their last bytes differ, by which lanes are found. */
 static inline struct uuid hook(unsigned number)
 {
 	return (struct uuid){{'h', [15] = (uint8_t)number}};
@@ -70,7 +70,7 @@ static inline enum err save(enum err err)
 		cr_assert_eq(db_apply(s.db, &s.staged.rows[i], false), OK);
 	if (!err) {
 		struct view *plain = db_view(s.db, NULL, &plain_arena);
-		cr_assert_eq(queue_saw(&queue, &s.staged, plain, mono), OK);
+		cr_assert_eq(queue_on_writes(&queue, &s.staged, plain, mono), OK);
 	}
 	s.staged = writes_none(&s.arena);
 	arena_reset(&s.arena);

@@ -174,8 +174,8 @@ Test(delivery_lease, never_writes_more_than_a_command_may)
 		report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 200);
 	}
 	wait_for(DELIVERIES_KEPT_DAYS * INT64_C(86400) + 1);
-	facts_of(ENDING, LINE_TURN_MAX);
-	facts_of(ENDING + 1, LEASES_PER_CALL_MAX - ENDING - LINE_TURN_MAX);
+	facts_of(ENDING, LANE_TURN_MAX);
+	facts_of(ENDING + 1, LEASES_PER_CALL_MAX - ENDING - LANE_TURN_MAX);
 	wait_for(1);
 	for (unsigned of = 0; of < ENDING; of++) {
 		facts_of(of, 1);

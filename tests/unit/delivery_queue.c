@@ -1,6 +1,6 @@
 /* The queue in memory against the tables it is made of: after any sequence of facts, leases, reports, lapses of time, deletions
  * and restarts it is what a start would make of the rows, it hands out everything that may be handed out, and no delivery
- * is lost or told twice. And whose turn it is: no line waits for another's queue, and what does not answer has its share. */
+ * is lost or told twice. And whose turn it is: no lane waits for another's queue, and what does not answer has its share. */
 #include "tests/unit/deliveries.h"
 
 enum { STEPS = 20000, OUTSTANDING_MAX = 256, RANDOM_SHOPS = 5, RANDOM_LEASES_MAX = 40 };
@@ -16,95 +16,95 @@ TestSuite(delivery_queue, .init = begin, .fini = end_deliveries);
 
 static struct delivery_queue fresh;
 
-static const struct held *held_of(const struct delivery_queue *in, const struct held *like)
+static const struct held_lease *held_of(const struct delivery_queue *in, const struct held_lease *like)
 {
-	const struct held *held;
-	TAILQ_FOREACH(held, &in->held_by_age, by_age)
+	const struct held_lease *lease;
+	TAILQ_FOREACH(lease, &in->leases_by_age, by_age)
 	{
-		if (held->due.v == like->due.v && held->instance == like->instance &&
-		    !memcmp(held->event.b, like->event.b, sizeof held->event.b) &&
-		    !memcmp(held->line->subscription.b, like->line->subscription.b, 16))
-			return held;
+		if (lease->due.v == like->due.v && lease->instance == like->instance &&
+		    !memcmp(lease->event.b, like->event.b, sizeof lease->event.b) &&
+		    !memcmp(lease->lane->subscription.b, like->lane->subscription.b, 16))
+			return lease;
 	}
 	return NULL;
 }
 
 static unsigned count_held(const struct delivery_queue *in)
 {
-	const struct held *held;
+	const struct held_lease *lease;
 	unsigned           count = 0;
-	TAILQ_FOREACH(held, &in->held_by_age, by_age) count++;
+	TAILQ_FOREACH(lease, &in->leases_by_age, by_age) count++;
 	return count;
 }
 
 static void expect_same_held(void)
 {
-	const struct held *held;
+	const struct held_lease *lease;
 	cr_assert_eq(count_held(&queue), count_held(&fresh));
-	TAILQ_FOREACH(held, &fresh.held_by_age, by_age) cr_assert(held_of(&queue, held));
+	TAILQ_FOREACH(lease, &fresh.leases_by_age, by_age) cr_assert(held_of(&queue, lease));
 	cr_assert_eq(queue_leases(&queue), count_held(&queue));
 }
 
-static uint32_t most_of(const struct line *line)
+static uint32_t most_of(const struct lane *lane)
 {
-	if (line->health == LINE_DOUBTFUL) return line->does_answer ? LINE_SLOW_MAX : LINE_DOUBTFUL_MAX;
-	return line->health == LINE_SOUND ? LINE_SOUND_MAX : LINE_NEW_MAX;
+	if (lane->health == LANE_DOUBTFUL) return lane->does_answer ? LANE_SLOW_MAX : LANE_DOUBTFUL_MAX;
+	return lane->health == LANE_SOUND ? LANE_SOUND_MAX : LANE_NEW_MAX;
 }
 
-static bool is_in_ring(const struct line *line)
+static bool is_in_ring(const struct lane *lane)
 {
-	const struct line *at;
-	TAILQ_FOREACH(at, &queue.ready[line->health], in_ring) if (at == line) return true;
+	const struct lane *at;
+	TAILQ_FOREACH(at, &queue.ready[lane->health], in_ring) if (at == lane) return true;
 	return false;
 }
 
-static void expect_placed(const struct line *line)
+static void expect_placed(const struct lane *lane)
 {
-	bool may = line->due.v != NO_DUE && line->leased < most_of(line);
-	cr_assert_eq(line->place == LINE_RESTING, !may);
-	cr_assert_eq(line->place == LINE_READY, is_in_ring(line));
-	if (line->place == LINE_LATER) {
-		cr_assert_lt(line->heap_at, queue.heap_count);
-		cr_assert_eq(queue.heap[line->heap_at], line);
+	bool may = lane->due.v != NO_DUE && lane->leased < most_of(lane);
+	cr_assert_eq(lane->state == LANE_RESTING, !may);
+	cr_assert_eq(lane->state == LANE_READY, is_in_ring(lane));
+	if (lane->state == LANE_LATER) {
+		cr_assert_lt(lane->heap_at, queue.heap_count);
+		cr_assert_eq(queue.heap[lane->heap_at], lane);
 	}
-	cr_assert_not(line->is_stale);
+	cr_assert_not(lane->is_stale);
 }
 
-static void expect_owners(size_t lines)
+static void expect_owners(size_t lanes)
 {
 	uint32_t leased = 0;
-	for (unsigned i = 0; i < HELD_BUCKETS; i++) {
-		const struct line_owner *owner;
+	for (unsigned i = 0; i < LEASE_BUCKETS; i++) {
+		const struct lane_owner *owner;
 		LIST_FOREACH(owner, &queue.owners[i], in_bucket)
 		{
-			cr_assert(owner->lines);
+			cr_assert(owner->lanes);
 			leased += owner->leased;
-			lines -= owner->lines;
+			lanes -= owner->lanes;
 		}
 	}
-	cr_assert(lines == 0 && leased == queue_leases(&queue));
+	cr_assert(lanes == 0 && leased == queue_leases(&queue));
 }
 
-/* Every line is where it should be, and every place has only lines that are in it. */
+/* Every lane is where it should be, and every place has only lanes that are in it. */
 static void expect_order(void)
 {
-	uint32_t leased[LINE_HEALTHS] = {0};
-	size_t   lines = 0, later = 0;
-	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
-		const struct line *line;
-		LIST_FOREACH(line, &queue.lines[i], in_bucket)
+	uint32_t leased[LANE_HEALTHS] = {0};
+	size_t   lanes = 0, later = 0;
+	for (unsigned i = 0; i < LANE_BUCKETS; i++) {
+		const struct lane *lane;
+		LIST_FOREACH(lane, &queue.lanes[i], in_bucket)
 		{
-			expect_placed(line);
-			leased[line->health] += line->leased;
-			later += line->place == LINE_LATER;
-			lines++;
+			expect_placed(lane);
+			leased[lane->health] += lane->leased;
+			later += lane->state == LANE_LATER;
+			lanes++;
 		}
 	}
-	cr_assert(lines == queue.line_count && later == queue.heap_count && queue.stale_count == 0);
+	cr_assert(lanes == queue.lane_count && later == queue.heap_count && queue.stale_count == 0);
 	cr_assert_arr_eq(leased, queue.leased, sizeof leased);
-	expect_owners(lines);
+	expect_owners(lanes);
 	for (size_t i = 1; i < queue.heap_count; i++) {
-		const struct line *up = queue.heap[(i - 1) / 2], *down = queue.heap[i];
+		const struct lane *up = queue.heap[(i - 1) / 2], *down = queue.heap[i];
 		int64_t            first = up->due.v > up->hold.v ? up->due.v : up->hold.v;
 		cr_assert(first <= down->due.v || first <= down->hold.v);
 	}
@@ -113,22 +113,22 @@ static void expect_order(void)
 static void expect_same_lines(void)
 {
 	size_t known = 0;
-	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
-		const struct line *line;
-		LIST_FOREACH(line, &fresh.lines[i], in_bucket)
+	for (unsigned i = 0; i < LANE_BUCKETS; i++) {
+		const struct lane *lane;
+		LIST_FOREACH(lane, &fresh.lanes[i], in_bucket)
 		{
-			const struct line *own = queue_line(&queue, line->account, line->subscription);
-			cr_assert(own && own->due.v == line->due.v && own->leased == line->leased);
+			const struct lane *own = queue_lane(&queue, lane->account, lane->subscription);
+			cr_assert(own && own->due.v == lane->due.v && own->leased == lane->leased);
 			known++;
 		}
-		LIST_FOREACH(line, &queue.lines[i], in_bucket)
+		LIST_FOREACH(lane, &queue.lanes[i], in_bucket)
 		{
-			bool idle = line->due.v == NO_DUE && line->leased == 0;
-			cr_assert(!idle || line->health == LINE_SOUND);
-			cr_assert(idle || queue_line(&fresh, line->account, line->subscription));
+			bool idle = lane->due.v == NO_DUE && lane->leased == 0;
+			cr_assert(!idle || lane->health == LANE_SOUND);
+			cr_assert(idle || queue_lane(&fresh, lane->account, lane->subscription));
 		}
 	}
-	cr_assert_leq(known, queue.line_count);
+	cr_assert_leq(known, queue.lane_count);
 }
 
 /* What a start would make of the tables is what there is. */
@@ -174,20 +174,20 @@ static void keep(const struct lease *lease)
 /* Nothing was given though more was asked for: then nothing could be. */
 static void expect_nothing_left(void)
 {
-	uint32_t sums[LINE_HEALTHS] = {queue_leases(&queue), queue.leased[LINE_NEW], 0};
-	sums[LINE_DOUBTFUL] = queue.leased[LINE_DOUBTFUL];
-	sums[LINE_NEW] += sums[LINE_DOUBTFUL];
-	if (queue.young >= LINE_YOUNG_MIN) sums[LINE_NEW] = UINT32_MAX; /* they are given out evenly */
-	uint32_t most[LINE_HEALTHS] = {queue.leases_max, queue.leases_max / 4 * 3, queue.leases_max / 2};
-	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
-		const struct line *line;
-		LIST_FOREACH(line, &queue.lines[i], in_bucket)
+	uint32_t sums[LANE_HEALTHS] = {queue_leases(&queue), queue.leased[LANE_NEW], 0};
+	sums[LANE_DOUBTFUL] = queue.leased[LANE_DOUBTFUL];
+	sums[LANE_NEW] += sums[LANE_DOUBTFUL];
+	if (queue.recent >= LANE_RECENT_MIN) sums[LANE_NEW] = UINT32_MAX; /* they are given out evenly */
+	uint32_t most[LANE_HEALTHS] = {queue.leases_max, queue.leases_max / 4 * 3, queue.leases_max / 2};
+	for (unsigned i = 0; i < LANE_BUCKETS; i++) {
+		const struct lane *lane;
+		LIST_FOREACH(lane, &queue.lanes[i], in_bucket)
 		{
-			bool     due = line->due.v <= now.v && line->hold.v <= now.v;
-			uint32_t taken = sums[line->health], all = most[line->health];
+			bool     due = lane->due.v <= now.v && lane->hold.v <= now.v;
+			uint32_t taken = sums[lane->health], all = most[lane->health];
 			uint32_t left = taken < all ? all - taken : 0;
-			uint32_t own = line->health == LINE_SOUND ? line->owner->leased : 0;
-			cr_assert_not(due && line->leased < most_of(line) && left > own);
+			uint32_t own = lane->health == LANE_SOUND ? lane->owner->leased : 0;
+			cr_assert_not(due && lane->leased < most_of(lane) && left > own);
 		}
 	}
 }
@@ -304,7 +304,7 @@ static unsigned leases_for(unsigned of)
 	return count;
 }
 
-/* A line that has much to send gives way to one that has little, whatever is known of either. */
+/* A lane that has much to send gives way to one that has little, whatever is known of either. */
 Test(delivery_queue, no_line_waits_for_anothers_queue)
 {
 	facts_of(0, 500);
@@ -340,13 +340,13 @@ Test(delivery_queue, lines_take_turns)
 		cr_expect_eq(got[of], 2, "shop %u", of);
 }
 
-static void make_health(unsigned of, enum line_health health)
+static void make_health(unsigned of, enum lane_health health)
 {
 	facts_of(of, 1);
 	cr_assert_eq(lease_some(24), OK);
 	cr_assert_eq(lease_count, 1);
-	report_one(0, ATTEMPT_MADE, health == LINE_SOUND ? ATTEMPT_NONE : ATTEMPT_TIMEOUT,
-	           health == LINE_SOUND ? 200 : 0);
+	report_one(0, ATTEMPT_MADE, health == LANE_SOUND ? ATTEMPT_NONE : ATTEMPT_TIMEOUT,
+	           health == LANE_SOUND ? 200 : 0);
 }
 
 static unsigned lease_all(void)
@@ -361,42 +361,42 @@ static unsigned lease_all(void)
  * wait for all before it. */
 Test(delivery_queue, leases_to_the_unknown_are_spread_and_the_newest_has_its_turn)
 {
-	enum { ALL = 160, YOUNG = ALL / 4 * 3 * LINE_YOUNG_MS / EGRESS_ATTEMPT_MS };
+	enum { ALL = 160, YOUNG = ALL / 4 * 3 * LANE_RECENT_MS / EGRESS_ATTEMPT_MS };
 	queue.leases_max = ALL;
 	for (unsigned of = 0; of < SHOPS - 1; of++)
-		facts_of(of, LINE_NEW_MAX);
+		facts_of(of, LANE_NEW_MAX);
 	cr_expect_eq(lease_all(), YOUNG);
 	facts_of(SHOPS - 1, 1);
 	cr_expect_not(queue_is_ready(&queue, now, mono));
-	mono.v += LINE_YOUNG_MS * US_PER_MS;
+	mono.v += LANE_RECENT_MS * US_PER_MS;
 	cr_expect(queue_is_ready(&queue, now, mono));
 	cr_expect_eq(lease_all(), YOUNG);
-	cr_expect_eq(queue_line(&queue, shop(SHOPS - 1), hook(SHOPS - 1))->leased, 1);
-	cr_expect_eq(queue.young, YOUNG);
+	cr_expect_eq(queue_lane(&queue, shop(SHOPS - 1), hook(SHOPS - 1))->leased, 1);
+	cr_expect_eq(queue.recent, YOUNG);
 }
 
 Test(delivery_queue, a_line_has_as_many_leases_as_its_endpoint_deserves)
 {
-	make_health(0, LINE_SOUND);
-	make_health(1, LINE_DOUBTFUL);
+	make_health(0, LANE_SOUND);
+	make_health(1, LANE_DOUBTFUL);
 	for (unsigned of = 0; of < 3; of++)
 		facts_of(of, 100);
 	(void)lease_all();
-	cr_expect_eq(queue_line(&queue, shop(0), hook(0))->leased, LINE_SOUND_MAX);
-	cr_expect_eq(queue_line(&queue, shop(1), hook(1))->leased, LINE_DOUBTFUL_MAX);
-	cr_expect_eq(queue_line(&queue, shop(2), hook(2))->leased, LINE_NEW_MAX);
+	cr_expect_eq(queue_lane(&queue, shop(0), hook(0))->leased, LANE_SOUND_MAX);
+	cr_expect_eq(queue_lane(&queue, shop(1), hook(1))->leased, LANE_DOUBTFUL_MAX);
+	cr_expect_eq(queue_lane(&queue, shop(2), hook(2))->leased, LANE_NEW_MAX);
 }
 
 /* With nobody to give way to it needs no second question. */
 Test(delivery_queue, a_line_alone_is_given_all_that_is_asked_for)
 {
-	make_health(0, LINE_SOUND);
+	make_health(0, LANE_SOUND);
 	facts_of(0, 2 * LEASES_PER_CALL_MAX);
 	cr_assert_eq(lease_some(LEASES_PER_CALL_MAX), OK);
 	cr_expect_eq(lease_count, LEASES_PER_CALL_MAX);
 	facts_of(1, 1);
 	cr_assert_eq(lease_some(LEASES_PER_CALL_MAX), OK);
-	cr_expect_eq(leases_for(0), LINE_TURN_MAX);
+	cr_expect_eq(leases_for(0), LANE_TURN_MAX);
 	cr_expect_eq(leases_for(1), 1);
 }
 
@@ -406,8 +406,8 @@ Test(delivery_queue, what_does_not_answer_leaves_room_for_what_does)
 	enum { ALL = 16 };
 	queue.leases_max = ALL;
 	for (unsigned of = 0; of < 10; of++)
-		make_health(of, LINE_DOUBTFUL);
-	make_health(12, LINE_SOUND);
+		make_health(of, LANE_DOUBTFUL);
+	make_health(12, LANE_SOUND);
 	for (unsigned of = 0; of < 10; of++)
 		facts_of(of, 10);
 	cr_expect_eq(lease_all(), ALL / 2);
@@ -415,7 +415,7 @@ Test(delivery_queue, what_does_not_answer_leaves_room_for_what_does)
 	facts_of(10, 10);
 	facts_of(11, 10);
 	cr_expect_eq(lease_all(), ALL / 4);
-	cr_expect_eq(queue.leased[LINE_NEW], ALL / 4);
+	cr_expect_eq(queue.leased[LANE_NEW], ALL / 4);
 	facts_of(12, 10);
 	cr_expect_eq(lease_all(), ALL / 8, "as much as it leaves");
 }
@@ -427,12 +427,12 @@ Test(delivery_queue, no_account_has_more_than_it_leaves)
 	unsigned left = ALL;
 	queue.leases_max = ALL;
 	for (unsigned of = 0; of < 6; of++)
-		make_health(of, LINE_SOUND);
+		make_health(of, LANE_SOUND);
 	for (unsigned of = 0; of < 6; of++) {
 		facts_of(of, ALL);
 		unsigned got = lease_all();
 		cr_expect(got >= 1 && got <= left - got, "shop %u has %u of %u", of, got, left);
-		cr_expect_eq(queue_line(&queue, shop(of), hook(of))->owner->leased, got);
+		cr_expect_eq(queue_lane(&queue, shop(of), hook(of))->owner->leased, got);
 		left -= got;
 	}
 }
@@ -441,22 +441,22 @@ Test(delivery_queue, no_account_has_more_than_it_leaves)
 
 Test(delivery_queue, an_endpoint_in_doubt_is_sound_again_when_it_answers)
 {
-	make_health(0, LINE_DOUBTFUL);
-	cr_expect_eq(queue_line(&queue, shop(0), hook(0))->health, LINE_DOUBTFUL);
+	make_health(0, LANE_DOUBTFUL);
+	cr_expect_eq(queue_lane(&queue, shop(0), hook(0))->health, LANE_DOUBTFUL);
 	lapse(30 * US_PER_SEC);
 	cr_assert_eq(lease_some(24), OK);
 	report_one(0, ATTEMPT_MADE, ATTEMPT_NONE, 500);
-	cr_expect_eq(queue_line(&queue, shop(0), hook(0))->health, LINE_SOUND, "it answers in time");
+	cr_expect_eq(queue_lane(&queue, shop(0), hook(0))->health, LANE_SOUND, "it answers in time");
 }
 
 Test(delivery_queue, lines_with_nothing_to_do_are_forgotten_but_for_sound_ones)
 {
-	make_health(0, LINE_SOUND);
+	make_health(0, LANE_SOUND);
 	facts_of(1, 1);
 	drop_hook(1, 1);
 	cr_assert_eq(lease_some(24), OK);
-	cr_expect(queue.line_count == 1 && queue_line(&queue, shop(0), hook(0)));
-	cr_expect_null(queue_line(&queue, shop(1), hook(1)));
+	cr_expect(queue.lane_count == 1 && queue_lane(&queue, shop(0), hook(0)));
+	cr_expect_null(queue_lane(&queue, shop(1), hook(1)));
 }
 
 Test(delivery_queue, a_lease_found_at_the_start_is_as_good_as_one_just_given)

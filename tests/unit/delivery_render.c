@@ -229,7 +229,7 @@ static void hand_out(unsigned count, uint32_t pass)
 		scratch_save(&s);
 	}
 	must(!queue_load(&queue, s.view, LEASES_MAX, (mono_us){0}));
-	queue_note(&queue, queue_line(&queue, account, hook.id), LINE_SOUND, true);
+	queue_note(&queue, queue_lane(&queue, account, hook.id), LANE_SOUND, true);
 	struct request request = request_with(args);
 	request.call = &call;
 	request.accounts = &cache;

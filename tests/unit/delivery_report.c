@@ -75,7 +75,7 @@ Test(delivery_report, an_attempt_not_made_gives_its_number_back)
 	struct delivery row = only_row();
 	cr_expect(row.zone == ZONE_WAITING && row.attempts == 0 && row.due.v == before.due.v);
 	cr_expect_eq(lease_some(24), ERR_PARKED, "it waits a moment");
-	now.v += LINE_HOLD_MS * US_PER_MS;
+	now.v += LANE_HOLD_MS * US_PER_MS;
 	cr_assert_eq(lease_some(24), OK);
 	cr_expect(lease_count == 1 && only_row().attempts == 1);
 }
@@ -91,7 +91,7 @@ Test(delivery_report, a_last_attempt_not_made_is_made_again)
 	cr_assert_eq(lease_some(24), OK);
 	cr_assert_eq(only_row().attempts, DELIVERY_ATTEMPTS_MAX);
 	report_one(0, ATTEMPT_NOT_MADE, ATTEMPT_NONE, 0);
-	now.v += LINE_HOLD_MS * US_PER_MS;
+	now.v += LANE_HOLD_MS * US_PER_MS;
 	cr_assert_eq(lease_some(24), OK);
 	cr_expect_eq(only_row().attempts, DELIVERY_ATTEMPTS_MAX);
 }

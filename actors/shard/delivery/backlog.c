@@ -8,25 +8,25 @@
 #include "store/account_row.h"
 #include "store/subscription.h"
 
-/* Puts the line where it belongs among the worst, if it does. */
-static void note_line(struct backlog *backlog, const struct backlog_line *line)
+/* Puts the lane where it belongs among the worst, if it does. */
+static void note_lane(struct backlog *backlog, const struct backlog_lane *lane)
 {
 	unsigned at = backlog->worst_count;
-	if (line->retries == 0) return;
-	if (at == FAILING_MAX && backlog->worst[--at].retries >= line->retries) return;
+	if (lane->retries == 0) return;
+	if (at == FAILING_MAX && backlog->worst[--at].retries >= lane->retries) return;
 	if (backlog->worst_count < FAILING_MAX) backlog->worst_count++;
-	for (; at && backlog->worst[at - 1].retries < line->retries; at--)
+	for (; at && backlog->worst[at - 1].retries < lane->retries; at--)
 		backlog->worst[at] = backlog->worst[at - 1];
-	backlog->worst[at] = *line;
+	backlog->worst[at] = *lane;
 }
 
-static bool is_of(const struct backlog_line *line, const struct delivery *row)
+static bool is_of(const struct backlog_lane *lane, const struct delivery *row)
 {
-	return !memcmp(line->subscription.b, row->subscription.b, sizeof row->subscription.b) &&
-	       !memcmp(line->account.b, row->account.b, sizeof row->account.b);
+	return !memcmp(lane->subscription.b, row->subscription.b, sizeof row->subscription.b) &&
+	       !memcmp(lane->account.b, row->account.b, sizeof row->account.b);
 }
 
-/* Is the line's subscription still to hear of anything of this generation? Rows that are not wanted wait to be discarded:
+/* Is the lane's subscription still to hear of anything of this generation? Rows that are not wanted wait to be discarded:
  * nobody misses them. 0: of none. */
 static enum err generation_of(struct view *view, const struct delivery *row, uint32_t *generation)
 {
@@ -57,49 +57,49 @@ static void note_row(struct backlog *backlog, const struct delivery *row, wall_u
 enum err backlog_count(struct view *view, wall_us now, struct backlog *backlog)
 {
 	struct delivery     row = {.due = {0}};
-	struct backlog_line line = {.retries = 0};
+	struct backlog_lane lane = {.retries = 0};
 	uint32_t            generation = 0;
 	*backlog = (struct backlog){.waiting = 0};
 	enum err err = delivery_from(view, &row);
 	for (unsigned i = 0; !err && i < DELIVERIES_COUNTED_MAX; i++) {
-		if (!is_of(&line, &row)) {
-			note_line(backlog, &line);
-			line = (struct backlog_line){.account = row.account,
+		if (!is_of(&lane, &row)) {
+			note_lane(backlog, &lane);
+			lane = (struct backlog_lane){.account = row.account,
 			                             .subscription = row.subscription};
 			if ((err = generation_of(view, &row, &generation))) return err;
 		}
 		bool wanted = row.generation == generation;
 		if (wanted) note_row(backlog, &row, now);
 		if (wanted && row.zone == ZONE_WAITING && row.attempts) {
-			line.retries++;
-			line.error = row.error;
-			line.status = row.status;
-			line.detail = row.detail;
+			lane.retries++;
+			lane.error = row.error;
+			lane.status = row.status;
+			lane.detail = row.detail;
 		}
 		err = delivery_next(view, &row);
 	}
-	note_line(backlog, &line);
+	note_lane(backlog, &lane);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
 /* Where the subscription's deliveries go: HOST:PORT; "" when it has been deleted. */
-static enum err endpoint_of(struct view *view, const struct backlog_line *line, struct url *url)
+static enum err endpoint_of(struct view *view, const struct backlog_lane *lane, struct url *url)
 {
 	struct subscription row;
-	enum err            err = subscription_get(view, line->account, line->subscription, &row);
+	enum err            err = subscription_get(view, lane->account, lane->subscription, &row);
 	url->origin[0] = 0;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = url_read(row.url, url);
 	return err == ERR_INVALID_WEBHOOK_URL ? ERR_DAMAGED : err;
 }
 
-static enum err pack_line(struct view *view, const struct backlog_line *line, msgpack_packer *pk)
+static enum err pack_line(struct view *view, const struct backlog_lane *lane, msgpack_packer *pk)
 {
 	char       account[ACCOUNT_ID_TEXT], subscription[UUID_TEXT];
 	struct url url;
-	enum err   err = endpoint_of(view, line, &url);
-	account_id_text(line->account, account);
-	uuid_text(line->subscription, subscription);
+	enum err   err = endpoint_of(view, lane, &url);
+	account_id_text(lane->account, account);
+	uuid_text(lane->subscription, subscription);
 	msgpack_pack_map(pk, 7);
 	pack_text(pk, "account_id");
 	pack_text(pk, account);
@@ -107,8 +107,8 @@ static enum err pack_line(struct view *view, const struct backlog_line *line, ms
 	pack_text(pk, subscription);
 	pack_text(pk, "endpoint");
 	pack_text(pk, url.origin);
-	pack_count(pk, "retries", line->retries);
-	delivery_pack_last(pk, line->status, line->error, line->detail);
+	pack_count(pk, "retries", lane->retries);
+	delivery_pack_last(pk, lane->status, lane->error, lane->detail);
 	return err;
 }
 

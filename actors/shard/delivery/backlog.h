@@ -8,7 +8,7 @@ struct backlog {
 	uint64_t due;             /* of those that wait */
 	int64_t  oldest_due_seconds; /* 0: nothing is due */
 	unsigned worst_count;
-	struct backlog_line {
+	struct backlog_lane {
 		struct account_id account;
 		struct uuid       subscription;
 		uint64_t          retries; /* that wait after an attempt that failed */

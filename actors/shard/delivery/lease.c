@@ -44,13 +44,13 @@ static bool is_full(const struct plan *plan, unsigned count)
 /* Attempts of which nothing was heard: one too old, or of a timer that is no more. They count as made, and failed. */
 static enum err take_back(struct request *request, unsigned count, struct plan *plan)
 {
-	const struct held *held = NULL;
-	while (!is_full(plan, count) && (held = queue_expired(request->deliveries, request->mono, held))) {
-		struct delivery row = {.account = held->line->account,
-		                       .subscription = held->line->subscription,
+	const struct held_lease *lease = NULL;
+	while (!is_full(plan, count) && (lease = queue_expired(request->deliveries, request->mono, lease))) {
+		struct delivery row = {.account = lease->lane->account,
+		                       .subscription = lease->lane->subscription,
 		                       .zone = ZONE_LEASED,
-		                       .due = held->due,
-		                       .event = held->event};
+		                       .due = lease->due,
+		                       .event = lease->event};
 		enum err        err = delivery_get(request->view, &row);
 		if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 		add(plan, &row, row.attempts < DELIVERY_ATTEMPTS_MAX ? GIVE_BACK : END_IT);
@@ -58,24 +58,24 @@ static enum err take_back(struct request *request, unsigned count, struct plan *
 	return OK;
 }
 
-static bool is_of(const struct delivery *row, const struct line *line)
+static bool is_of(const struct delivery *row, const struct lane *lane)
 {
-	return row->zone == ZONE_WAITING && !memcmp(row->account.b, line->account.b, sizeof row->account.b) &&
-	       !memcmp(row->subscription.b, line->subscription.b, sizeof row->subscription.b);
+	return row->zone == ZONE_WAITING && !memcmp(row->account.b, lane->account.b, sizeof row->account.b) &&
+	       !memcmp(row->subscription.b, lane->subscription.b, sizeof row->subscription.b);
 }
 
-static enum err take_line(struct request *request, const struct line *line, unsigned room, unsigned count,
+static enum err take_line(struct request *request, const struct lane *lane, unsigned room, unsigned count,
                           struct plan *plan)
 {
 	struct delivery row = {
-	    .account = line->account, .subscription = line->subscription, .zone = ZONE_WAITING};
+	    .account = lane->account, .subscription = lane->subscription, .zone = ZONE_WAITING};
 	struct account *account;
 	bool            wanted;
-	enum err        err = delivery_account(request, line->account, &account);
+	enum err        err = delivery_account(request, lane->account, &account);
 	if (err) return err;
 	err = delivery_from(request->view, &row);
 	for (unsigned i = 0; !err && i < room && !is_full(plan, count); i++) {
-		if (!is_of(&row, line) || row.due.v > request->now.v) return OK;
+		if (!is_of(&row, lane) || row.due.v > request->now.v) return OK;
 		if ((err = delivery_is_wanted(request->view, account, &row, &wanted))) return err;
 		add(plan, &row, wanted ? LEASE_IT : DISCARD_IT);
 		err = delivery_next(request->view, &row);
@@ -86,14 +86,14 @@ static enum err take_line(struct request *request, const struct line *line, unsi
 static enum err make_plan(struct request *request, unsigned count, struct plan *plan)
 {
 	uint32_t     room;
-	struct line *line;
+	struct lane *lane;
 	enum err     err = take_back(request, count, plan);
 	queue_turn_begin(request->deliveries, request->mono);
 	while (!err && !is_full(plan, count) &&
-	       (line = queue_turn(request->deliveries, request->now, &room))) {
+	       (lane = queue_turn(request->deliveries, request->now, &room))) {
 		unsigned before = plan->count - plan->ends;
-		err = take_line(request, line, room, count, plan);
-		queue_promise(request->deliveries, line, plan->count - plan->ends - before);
+		err = take_line(request, lane, room, count, plan);
+		queue_reserve(request->deliveries, lane, plan->count - plan->ends - before);
 	}
 	return err ? err : ends_look_up(request, &plan->accounts);
 }

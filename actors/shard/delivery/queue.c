@@ -1,6 +1,6 @@
 /* Lines, and whose turn it is.
  *
- * A line is in a ring when something of it is due and it has room for a lease, in the heap when something will be due,
+ * A lane is in a ring when something of it is due and it has room for a lease, in the heap when something will be due,
  * else in neither; settle() decides that whenever something about it has changed. Its first due time is known without a
  * look at the table when a delivery comes to it; when its first one goes the next has to be looked up, once all of a
  * command's writes are in the tables. */
@@ -12,84 +12,84 @@
 
 #include <stdlib.h>
 
-enum { LINES_PASSED_MAX = 1024 }; /* of accounts that have their share, in one look */
+enum { LANES_PASSED_MAX = 1024 }; /* of accounts that have their share, in one look */
 
 /* Finding ------------------------------------------------------------------------------------------------- */
 
-static struct line_bucket *line_bucket(struct delivery_queue *queue, struct uuid subscription)
+static struct lane_bucket *lane_bucket(struct delivery_queue *queue, struct uuid subscription)
 {
-	return &queue->lines[get_be32(subscription.b + 12) % LINE_BUCKETS];
+	return &queue->lanes[get_be32(subscription.b + 12) % LANE_BUCKETS];
 }
 
-static struct held_bucket *held_bucket(struct delivery_queue *queue, const struct line *line,
+static struct lease_bucket *lease_bucket(struct delivery_queue *queue, const struct lane *lane,
                                        struct uuid event)
 {
-	uint32_t mark = get_be32(event.b + 12) ^ get_be32(line->subscription.b + 12);
-	return &queue->held[mark % HELD_BUCKETS];
+	uint32_t mark = get_be32(event.b + 12) ^ get_be32(lane->subscription.b + 12);
+	return &queue->lease[mark % LEASE_BUCKETS];
 }
 
-struct line *queue_line(struct delivery_queue *queue, struct account_id account, struct uuid subscription)
+struct lane *queue_lane(struct delivery_queue *queue, struct account_id account, struct uuid subscription)
 {
-	struct line *line;
-	LIST_FOREACH(line, line_bucket(queue, subscription), in_bucket)
+	struct lane *lane;
+	LIST_FOREACH(lane, lane_bucket(queue, subscription), in_bucket)
 	{
-		if (!memcmp(line->subscription.b, subscription.b, sizeof subscription.b) &&
-		    !memcmp(line->account.b, account.b, sizeof account.b))
-			return line;
+		if (!memcmp(lane->subscription.b, subscription.b, sizeof subscription.b) &&
+		    !memcmp(lane->account.b, account.b, sizeof account.b))
+			return lane;
 	}
 	return NULL;
 }
 
-static struct held *held_find(struct delivery_queue *queue, const struct line *line,
+static struct held_lease *lease_find(struct delivery_queue *queue, const struct lane *lane,
                               const struct delivery *row)
 {
-	struct held *held;
-	LIST_FOREACH(held, held_bucket(queue, line, row->event), in_bucket)
+	struct held_lease *lease;
+	LIST_FOREACH(lease, lease_bucket(queue, lane, row->event), in_bucket)
 	{
-		if (held->line == line && held->due.v == row->due.v &&
-		    !memcmp(held->event.b, row->event.b, sizeof row->event.b))
-			return held;
+		if (lease->lane == lane && lease->due.v == row->due.v &&
+		    !memcmp(lease->event.b, row->event.b, sizeof row->event.b))
+			return lease;
 	}
 	return NULL;
 }
 
 /* Places -------------------------------------------------------------------------------------------------- */
 
-static uint32_t leases_of(const struct line *line)
+static uint32_t leases_of(const struct lane *lane)
 {
-	static const uint32_t most[LINE_HEALTHS] = {LINE_SOUND_MAX, LINE_NEW_MAX, LINE_DOUBTFUL_MAX};
-	if (line->health == LINE_DOUBTFUL && line->does_answer) return LINE_SLOW_MAX;
-	return most[line->health];
+	static const uint32_t most[LANE_HEALTHS] = {LANE_SOUND_MAX, LANE_NEW_MAX, LANE_DOUBTFUL_MAX};
+	if (lane->health == LANE_DOUBTFUL && lane->does_answer) return LANE_SLOW_MAX;
+	return most[lane->health];
 }
 
-static void unsettle(struct delivery_queue *queue, struct line *line)
+static void unsettle(struct delivery_queue *queue, struct lane *lane)
 {
-	if (line->place == LINE_READY) TAILQ_REMOVE(&queue->ready[line->health], line, in_ring);
-	if (line->place == LINE_LATER) heap_take(queue, line->heap_at);
-	line->place = LINE_RESTING;
+	if (lane->state == LANE_READY) TAILQ_REMOVE(&queue->ready[lane->health], lane, in_ring);
+	if (lane->state == LANE_LATER) heap_take(queue, lane->heap_at);
+	lane->state = LANE_RESTING;
 }
 
-/* There is room in the heap for every line. Whether it is due yet, queue_is_ready() and queue_turn() see. */
-static void settle(struct delivery_queue *queue, struct line *line)
+/* There is room in the heap for every lane. Whether it is due yet, queue_is_ready() and queue_turn() see. */
+static void settle(struct delivery_queue *queue, struct lane *lane)
 {
-	if (line->due.v == NO_DUE || line->leased >= leases_of(line)) {
-		unsettle(queue, line);
+	if (lane->due.v == NO_DUE || lane->leased >= leases_of(lane)) {
+		unsettle(queue, lane);
 		return;
 	}
-	if (line->place == LINE_READY) return;
-	if (line->place == LINE_LATER) {
-		heap_moved(queue, line->heap_at);
+	if (lane->state == LANE_READY) return;
+	if (lane->state == LANE_LATER) {
+		heap_moved(queue, lane->heap_at);
 		return;
 	}
-	line->place = LINE_LATER;
-	heap_add(queue, line);
+	lane->state = LANE_LATER;
+	heap_add(queue, lane);
 }
 
-static bool make_room(struct line ***rows, size_t *room, size_t needed)
+static bool make_room(struct lane ***rows, size_t *room, size_t needed)
 {
 	if (needed <= *room) return true;
 	size_t        wanted = *room ? *room * 2 : 64;
-	struct line **more = realloc(*rows, wanted * sizeof *more);
+	struct lane **more = realloc(*rows, wanted * sizeof *more);
 	if (!more) return false;
 	*rows = more;
 	*room = wanted;
@@ -100,14 +100,14 @@ static bool make_room(struct line ***rows, size_t *room, size_t needed)
 
 static struct owner_bucket *owner_bucket(struct delivery_queue *queue, struct account_id account)
 {
-	return &queue->owners[get_be32(account.b + sizeof account.b - 4) % HELD_BUCKETS];
+	return &queue->owners[get_be32(account.b + sizeof account.b - 4) % LEASE_BUCKETS];
 }
 
 /* Made if there is none; NULL without memory. */
-static struct line_owner *owner_of(struct delivery_queue *queue, struct account_id account)
+static struct lane_owner *owner_of(struct delivery_queue *queue, struct account_id account)
 {
 	struct owner_bucket *bucket = owner_bucket(queue, account);
-	struct line_owner   *owner;
+	struct lane_owner   *owner;
 	LIST_FOREACH(owner, bucket, in_bucket)
 	{
 		if (!memcmp(owner->account.b, account.b, sizeof account.b)) return owner;
@@ -118,155 +118,155 @@ static struct line_owner *owner_of(struct delivery_queue *queue, struct account_
 	return owner;
 }
 
-static void owner_leave(struct line_owner *owner)
+static void owner_leave(struct lane_owner *owner)
 {
-	if (--owner->lines) return;
+	if (--owner->lanes) return;
 	LIST_REMOVE(owner, in_bucket);
 	free(owner);
 }
 
 /* Lines --------------------------------------------------------------------------------------------------- */
 
-/* The line of a row; made if there is none. NULL without memory. */
-static struct line *line_of(struct delivery_queue *queue, const struct delivery *row)
+/* The lane of a row; made if there is none. NULL without memory. */
+static struct lane *lane_of(struct delivery_queue *queue, const struct delivery *row)
 {
-	struct line *line = queue_line(queue, row->account, row->subscription);
-	if (line) return line;
-	if (!make_room(&queue->heap, &queue->heap_room, queue->line_count + 1)) return NULL;
-	struct line_owner *owner = owner_of(queue, row->account);
+	struct lane *lane = queue_lane(queue, row->account, row->subscription);
+	if (lane) return lane;
+	if (!make_room(&queue->heap, &queue->heap_room, queue->lane_count + 1)) return NULL;
+	struct lane_owner *owner = owner_of(queue, row->account);
 	if (!owner) return NULL;
-	owner->lines++;
-	if (!(line = calloc(1, sizeof *line))) {
+	owner->lanes++;
+	if (!(lane = calloc(1, sizeof *lane))) {
 		owner_leave(owner);
 		return NULL;
 	}
-	line->owner = owner;
-	line->account = row->account;
-	line->subscription = row->subscription;
-	line->health = LINE_NEW;
-	line->place = LINE_RESTING;
-	line->due.v = NO_DUE;
-	LIST_INSERT_HEAD(line_bucket(queue, row->subscription), line, in_bucket);
-	queue->line_count++;
-	return line;
+	lane->owner = owner;
+	lane->account = row->account;
+	lane->subscription = row->subscription;
+	lane->health = LANE_NEW;
+	lane->state = LANE_RESTING;
+	lane->due.v = NO_DUE;
+	LIST_INSERT_HEAD(lane_bucket(queue, row->subscription), lane, in_bucket);
+	queue->lane_count++;
+	return lane;
 }
 
-static void line_end(struct delivery_queue *queue, struct line *line)
+static void line_end(struct delivery_queue *queue, struct lane *lane)
 {
-	unsettle(queue, line);
-	LIST_REMOVE(line, in_bucket);
-	queue->line_count--;
-	owner_leave(line->owner);
-	free(line);
+	unsettle(queue, lane);
+	LIST_REMOVE(lane, in_bucket);
+	queue->lane_count--;
+	owner_leave(lane->owner);
+	free(lane);
 }
 
 /* That an endpoint answers is worth knowing for a while, when nothing is to be sent to it too. */
-static void settle_or_end(struct delivery_queue *queue, struct line *line)
+static void settle_or_end(struct delivery_queue *queue, struct lane *lane)
 {
-	bool known = line->health == LINE_SOUND && queue->line_count <= LINES_KEPT_MAX;
-	if (line->due.v == NO_DUE && line->leased == 0 && !known)
-		line_end(queue, line);
+	bool known = lane->health == LANE_SOUND && queue->lane_count <= LINES_KEPT_MAX;
+	if (lane->due.v == NO_DUE && lane->leased == 0 && !known)
+		line_end(queue, lane);
 	else
-		settle(queue, line);
+		settle(queue, lane);
 }
 
 /* Noting writes ------------------------------------------------------------------------------------------- */
 
-static enum err hold(struct delivery_queue *queue, struct line *line, const struct delivery *row, mono_us now)
+static enum err hold(struct delivery_queue *queue, struct lane *lane, const struct delivery *row, mono_us now)
 {
-	struct held *held = calloc(1, sizeof *held);
-	if (!held) return ERR_NO_MEMORY;
-	*held = (struct held){.line = line,
+	struct held_lease *lease = calloc(1, sizeof *lease);
+	if (!lease) return ERR_NO_MEMORY;
+	*lease = (struct held_lease){.lane = lane,
 	                      .due = row->due,
 	                      .event = row->event,
 	                      .instance = row->instance,
 	                      .until = mono_after(now, (dur_us){LEASE_MS * US_PER_MS})};
-	held->is_young = line->health == LINE_NEW;
-	queue->young += held->is_young;
-	if (!queue->first_young) queue->first_young = held;
-	TAILQ_INSERT_TAIL(&queue->held_by_age, held, by_age);
-	LIST_INSERT_HEAD(held_bucket(queue, line, row->event), held, in_bucket);
-	line->leased++;
-	line->owner->leased++;
-	queue->leased[line->health]++;
+	lease->is_recent = lane->health == LANE_NEW;
+	queue->recent += lease->is_recent;
+	if (!queue->first_recent) queue->first_recent = lease;
+	TAILQ_INSERT_TAIL(&queue->leases_by_age, lease, by_age);
+	LIST_INSERT_HEAD(lease_bucket(queue, lane, row->event), lease, in_bucket);
+	lane->leased++;
+	lane->owner->leased++;
+	queue->leased[lane->health]++;
 	return OK;
 }
 
-static void release(struct delivery_queue *queue, struct line *line, const struct delivery *row)
+static void release(struct delivery_queue *queue, struct lane *lane, const struct delivery *row)
 {
-	struct held *held = held_find(queue, line, row);
-	must(held && line->leased && queue->leased[line->health]);
-	queue->young -= held->is_young;
-	if (queue->first_young == held) queue->first_young = TAILQ_NEXT(held, by_age);
-	TAILQ_REMOVE(&queue->held_by_age, held, by_age);
-	LIST_REMOVE(held, in_bucket);
-	free(held);
-	line->leased--;
-	line->owner->leased--;
-	queue->leased[line->health]--;
+	struct held_lease *lease = lease_find(queue, lane, row);
+	must(lease && lane->leased && queue->leased[lane->health]);
+	queue->recent -= lease->is_recent;
+	if (queue->first_recent == lease) queue->first_recent = TAILQ_NEXT(lease, by_age);
+	TAILQ_REMOVE(&queue->leases_by_age, lease, by_age);
+	LIST_REMOVE(lease, in_bucket);
+	free(lease);
+	lane->leased--;
+	lane->owner->leased--;
+	queue->leased[lane->health]--;
 }
 
-static enum err make_stale(struct delivery_queue *queue, struct line *line)
+static enum err make_stale(struct delivery_queue *queue, struct lane *lane)
 {
-	if (line->is_stale) return OK;
+	if (lane->is_stale) return OK;
 	if (!make_room(&queue->stale, &queue->stale_room, queue->stale_count + 1)) return ERR_NO_MEMORY;
-	line->is_stale = true;
-	queue->stale[queue->stale_count++] = line;
+	lane->is_stale = true;
+	queue->stale[queue->stale_count++] = lane;
 	return OK;
 }
 
 /* One write of a row: put, or deleted. */
-static enum err saw_row(struct delivery_queue *queue, const struct delivery *row, bool put, mono_us now)
+static enum err on_row(struct delivery_queue *queue, const struct delivery *row, bool put, mono_us now)
 {
-	struct line *line = line_of(queue, row);
+	struct lane *lane = lane_of(queue, row);
 	enum err     err;
-	if (!line) return ERR_NO_MEMORY;
+	if (!lane) return ERR_NO_MEMORY;
 	if (row->zone == ZONE_LEASED) {
 		if (!put)
-			release(queue, line, row);
-		else if ((err = hold(queue, line, row, now)))
+			release(queue, lane, row);
+		else if ((err = hold(queue, lane, row, now)))
 			return err;
-	} else if (put && row->due.v < line->due.v) {
-		line->due = row->due;
-	} else if (!put && row->due.v == line->due.v) {
-		return make_stale(queue, line);
+	} else if (put && row->due.v < lane->due.v) {
+		lane->due = row->due;
+	} else if (!put && row->due.v == lane->due.v) {
+		return make_stale(queue, lane);
 	} else if (put) {
 		return OK;
 	}
-	/* A line that could end now may still be written to by this command: it is looked at once all is in. */
-	if (!line->leased && line->due.v == NO_DUE) return make_stale(queue, line);
-	settle(queue, line);
+	/* A lane that could end now may still be written to by this command: it is looked at once all is in. */
+	if (!lane->leased && lane->due.v == NO_DUE) return make_stale(queue, lane);
+	settle(queue, lane);
 	return OK;
 }
 
 /* The first delivery that waits, as the tables have it. */
-static enum err look_up(struct line *line, struct view *view)
+static enum err look_up(struct lane *lane, struct view *view)
 {
 	struct delivery row = {
-	    .account = line->account, .subscription = line->subscription, .zone = ZONE_WAITING};
+	    .account = lane->account, .subscription = lane->subscription, .zone = ZONE_WAITING};
 	enum err err = delivery_from(view, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
-	bool own = !err && !memcmp(row.account.b, line->account.b, sizeof row.account.b) &&
-	           !memcmp(row.subscription.b, line->subscription.b, sizeof row.subscription.b);
-	line->due.v = own ? row.due.v : NO_DUE;
-	line->is_stale = false;
+	bool own = !err && !memcmp(row.account.b, lane->account.b, sizeof row.account.b) &&
+	           !memcmp(row.subscription.b, lane->subscription.b, sizeof row.subscription.b);
+	lane->due.v = own ? row.due.v : NO_DUE;
+	lane->is_stale = false;
 	return OK;
 }
 
 static enum err look_up_stale(struct delivery_queue *queue, struct view *view)
 {
 	while (queue->stale_count) {
-		struct line *line = queue->stale[queue->stale_count - 1];
-		enum err     err = look_up(line, view);
+		struct lane *lane = queue->stale[queue->stale_count - 1];
+		enum err     err = look_up(lane, view);
 		if (err) return err; /* it stays, and is looked up after the next command */
 		queue->stale_count--;
-		unsettle(queue, line);
-		settle_or_end(queue, line);
+		unsettle(queue, lane);
+		settle_or_end(queue, lane);
 	}
 	return OK;
 }
 
-enum err queue_saw(struct delivery_queue *queue, const struct writes *writes, struct view *view, mono_us now)
+enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writes, struct view *view, mono_us now)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
@@ -274,7 +274,7 @@ enum err queue_saw(struct delivery_queue *queue, const struct writes *writes, st
 		if (write->table != TABLE_DELIVERY) continue;
 		enum err err = delivery_key_read(write->key, &row);
 		if (!err && write->kind == WRITE_PUT) err = delivery_read(write->key, write->value, &row);
-		if (err || (err = saw_row(queue, &row, write->kind == WRITE_PUT, now))) return err;
+		if (err || (err = on_row(queue, &row, write->kind == WRITE_PUT, now))) return err;
 	}
 	return look_up_stale(queue, view);
 }
@@ -284,12 +284,12 @@ enum err queue_saw(struct delivery_queue *queue, const struct writes *writes, st
 /* Leases of a second are young no more. */
 static void age(struct delivery_queue *queue, mono_us now)
 {
-	struct held *held;
-	while ((held = queue->first_young)) {
-		if (held->until.v - (LEASE_MS - LINE_YOUNG_MS) * US_PER_MS > now.v) return;
-		queue->young -= held->is_young;
-		held->is_young = false;
-		queue->first_young = TAILQ_NEXT(held, by_age);
+	struct held_lease *lease;
+	while ((lease = queue->first_recent)) {
+		if (lease->until.v - (LEASE_MS - LANE_RECENT_MS) * US_PER_MS > now.v) return;
+		queue->recent -= lease->is_recent;
+		lease->is_recent = false;
+		queue->first_recent = TAILQ_NEXT(lease, by_age);
 	}
 }
 
@@ -298,29 +298,29 @@ static uint32_t left_of(uint32_t most, uint32_t taken)
 	return taken < most ? most - taken : 0;
 }
 
-/* Leases that lines of this health, and of worse, may have together: the rest is for those that answer. How many of them
+/* Leases that lanes of this health, and of worse, may have together: the rest is for those that answer. How many of them
  * are left. Those to endpoints that nothing is known of are given out evenly over the time that an attempt may take: if
  * thousands hang, some of their places come free in every second, and the next one unknown does not wait for that long. */
-static uint32_t left_for(const struct delivery_queue *queue, enum line_health health)
+static uint32_t left_for(const struct delivery_queue *queue, enum lane_health health)
 {
 	uint32_t all = queue->leases_max, sum = 0;
-	uint32_t most = health == LINE_SOUND ? all : health == LINE_NEW ? all / 4 * 3 : all / 2;
-	for (unsigned i = health; i < LINE_HEALTHS; i++)
-		sum += queue->leased[i] + queue->promised[i];
+	uint32_t most = health == LANE_SOUND ? all : health == LANE_NEW ? all / 4 * 3 : all / 2;
+	for (unsigned i = health; i < LANE_HEALTHS; i++)
+		sum += queue->leased[i] + queue->reserved[i];
 	uint32_t left = left_of(most, sum);
-	if (health != LINE_NEW) return left;
-	uint32_t young_max = most * LINE_YOUNG_MS / EGRESS_ATTEMPT_MS;
-	if (young_max < LINE_YOUNG_MIN) young_max = LINE_YOUNG_MIN;
-	uint32_t young_left = left_of(young_max, queue->young + queue->promised[LINE_NEW]);
-	return young_left < left ? young_left : left;
+	if (health != LANE_NEW) return left;
+	uint32_t recent_max = most * LANE_RECENT_MS / EGRESS_ATTEMPT_MS;
+	if (recent_max < LANE_RECENT_MIN) recent_max = LANE_RECENT_MIN;
+	uint32_t recent_left = left_of(recent_max, queue->recent + queue->reserved[LANE_NEW]);
+	return recent_left < left ? recent_left : left;
 }
 
-/* How many leases of those the line may be given. Of lines that answer quickly no account has more than it leaves: if they
- * hang all at once, there is one for the next account all the same. The other lines have few, each and together. */
-static uint32_t share_of(const struct delivery_queue *queue, const struct line *line)
+/* How many leases of those the lane may be given. Of lanes that answer quickly no account has more than it leaves: if they
+ * hang all at once, there is one for the next account all the same. The other lanes have few, each and together. */
+static uint32_t share_of(const struct delivery_queue *queue, const struct lane *lane)
 {
-	uint32_t left = left_for(queue, line->health), own = line->owner->leased;
-	if (line->health != LINE_SOUND) return left;
+	uint32_t left = left_for(queue, lane->health), own = lane->owner->leased;
+	if (lane->health != LANE_SOUND) return left;
 	return left > own ? (left - own + 1) / 2 : 0;
 }
 
@@ -328,41 +328,41 @@ static uint32_t share_of(const struct delivery_queue *queue, const struct line *
 static void wake(struct delivery_queue *queue, wall_us now)
 {
 	for (unsigned i = 0; i < LINES_WOKEN_MAX; i++) {
-		if (!queue->heap_count || line_ready_at(queue->heap[0]) > now.v) return;
-		struct line *line = queue->heap[0];
+		if (!queue->heap_count || lane_ready_at(queue->heap[0]) > now.v) return;
+		struct lane *lane = queue->heap[0];
 		heap_take(queue, 0);
-		line->place = LINE_READY;
-		TAILQ_INSERT_TAIL(&queue->ready[line->health], line, in_ring);
+		lane->state = LANE_READY;
+		TAILQ_INSERT_TAIL(&queue->ready[lane->health], lane, in_ring);
 	}
 }
 
-/* The oldest of a ring; of lines that nothing is known of, every other time the newest, if it has had no turn yet: it need
+/* The oldest of a ring; of lanes that nothing is known of, every other time the newest, if it has had no turn yet: it need
  * not wait for thousands that came at once before it, of which most may hang. */
-static struct line *first_of(const struct delivery_queue *queue, enum line_health health)
+static struct lane *first_of(const struct delivery_queue *queue, enum lane_health health)
 {
-	const struct line_ring *ring = &queue->ready[health];
-	struct line            *newest = TAILQ_LAST(ring, line_ring);
-	if (health == LINE_NEW && newest && newest->turn == 0 && queue->turn % 2) return newest;
+	const struct lane_ring *ring = &queue->ready[health];
+	struct lane            *newest = TAILQ_LAST(ring, lane_ring);
+	if (health == LANE_NEW && newest && newest->turn == 0 && queue->turn % 2) return newest;
 	return TAILQ_FIRST(ring);
 }
 
 /* The first in its turn that may be given something. Who has had it by this command stands behind all others. */
-static struct line *next_of(const struct delivery_queue *queue, enum line_health health)
+static struct lane *next_of(const struct delivery_queue *queue, enum lane_health health)
 {
-	struct line *line = left_for(queue, health) ? first_of(queue, health) : NULL;
-	for (unsigned i = 0; line && line->turn != queue->turn && i < LINES_PASSED_MAX; i++) {
-		if (share_of(queue, line)) return line; /* of lines that are not sound always the first */
-		line = TAILQ_NEXT(line, in_ring);
+	struct lane *lane = left_for(queue, health) ? first_of(queue, health) : NULL;
+	for (unsigned i = 0; lane && lane->turn != queue->turn && i < LANES_PASSED_MAX; i++) {
+		if (share_of(queue, lane)) return lane; /* of lanes that are not sound always the first */
+		lane = TAILQ_NEXT(lane, in_ring);
 	}
 	return NULL;
 }
 
-/* Each health is the first to be asked in its turn: no kind of line waits for all of another. */
-static struct line *next_ready(struct delivery_queue *queue)
+/* Each health is the first to be asked in its turn: no kind of lane waits for all of another. */
+static struct lane *next_ready(struct delivery_queue *queue)
 {
-	for (unsigned i = 0; i < LINE_HEALTHS; i++) {
-		struct line *line = next_of(queue, (enum line_health)((queue->turn + i) % LINE_HEALTHS));
-		if (line) return line;
+	for (unsigned i = 0; i < LANE_HEALTHS; i++) {
+		struct lane *lane = next_of(queue, (enum lane_health)((queue->turn + i) % LANE_HEALTHS));
+		if (lane) return lane;
 	}
 	return NULL;
 }
@@ -376,49 +376,49 @@ bool queue_is_ready(struct delivery_queue *queue, wall_us service_now, mono_us n
 
 wall_us queue_next_due(const struct delivery_queue *queue)
 {
-	return (wall_us){queue->heap_count ? line_ready_at(queue->heap[0]) : NO_DUE};
+	return (wall_us){queue->heap_count ? lane_ready_at(queue->heap[0]) : NO_DUE};
 }
 
 void queue_turn_begin(struct delivery_queue *queue, mono_us now)
 {
 	age(queue, now);
 	queue->turn++;
-	memset(queue->promised, 0, sizeof queue->promised);
+	memset(queue->reserved, 0, sizeof queue->reserved);
 }
 
-void queue_promise(struct delivery_queue *queue, const struct line *line, uint32_t count)
+void queue_reserve(struct delivery_queue *queue, const struct lane *lane, uint32_t count)
 {
-	queue->promised[line->health] += count;
+	queue->reserved[lane->health] += count;
 }
 
 /* Is nobody else's turn to come after this one's? */
-static bool is_alone(const struct delivery_queue *queue, const struct line *line)
+static bool is_alone(const struct delivery_queue *queue, const struct lane *lane)
 {
-	for (unsigned i = 0; i < LINE_HEALTHS; i++) {
-		const struct line *first = TAILQ_FIRST(&queue->ready[i]);
-		if (first && (first != line || TAILQ_NEXT(first, in_ring))) return false;
+	for (unsigned i = 0; i < LANE_HEALTHS; i++) {
+		const struct lane *first = TAILQ_FIRST(&queue->ready[i]);
+		if (first && (first != lane || TAILQ_NEXT(first, in_ring))) return false;
 	}
 	return true;
 }
 
-struct line *queue_turn(struct delivery_queue *queue, wall_us service_now, uint32_t *room)
+struct lane *queue_turn(struct delivery_queue *queue, wall_us service_now, uint32_t *room)
 {
 	wake(queue, service_now);
-	struct line *line = next_ready(queue);
-	if (!line) return NULL;
-	line->turn = queue->turn;
-	*room = leases_of(line) - line->leased;
-	if (*room > LINE_TURN_MAX && !is_alone(queue, line)) *room = LINE_TURN_MAX;
-	if (*room > share_of(queue, line)) *room = share_of(queue, line);
-	TAILQ_REMOVE(&queue->ready[line->health], line, in_ring);
-	TAILQ_INSERT_TAIL(&queue->ready[line->health], line, in_ring);
-	return line;
+	struct lane *lane = next_ready(queue);
+	if (!lane) return NULL;
+	lane->turn = queue->turn;
+	*room = leases_of(lane) - lane->leased;
+	if (*room > LANE_TURN_MAX && !is_alone(queue, lane)) *room = LANE_TURN_MAX;
+	if (*room > share_of(queue, lane)) *room = share_of(queue, lane);
+	TAILQ_REMOVE(&queue->ready[lane->health], lane, in_ring);
+	TAILQ_INSERT_TAIL(&queue->ready[lane->health], lane, in_ring);
+	return lane;
 }
 
-const struct held *queue_expired(const struct delivery_queue *queue, mono_us now, const struct held *previous)
+const struct held_lease *queue_expired(const struct delivery_queue *queue, mono_us now, const struct held_lease *previous)
 {
-	const struct held *oldest = previous ? TAILQ_NEXT(previous, by_age)
-	                                     : TAILQ_FIRST(&queue->held_by_age);
+	const struct held_lease *oldest = previous ? TAILQ_NEXT(previous, by_age)
+	                                     : TAILQ_FIRST(&queue->leases_by_age);
 	if (!oldest) return NULL;
 	bool orphan = queue->instance && oldest->instance != queue->instance;
 	return orphan || oldest->until.v <= now.v ? oldest : NULL;
@@ -429,29 +429,29 @@ void queue_meet(struct delivery_queue *queue, uint64_t instance)
 	queue->instance = instance;
 }
 
-void queue_note(struct delivery_queue *queue, struct line *line, enum line_health health, bool does_answer)
+void queue_note(struct delivery_queue *queue, struct lane *lane, enum lane_health health, bool does_answer)
 {
-	if (line->health == health && line->does_answer == does_answer) return;
-	unsettle(queue, line);
-	queue->leased[line->health] -= line->leased;
-	queue->leased[health] += line->leased;
-	line->health = health;
-	line->does_answer = does_answer;
-	settle(queue, line);
+	if (lane->health == health && lane->does_answer == does_answer) return;
+	unsettle(queue, lane);
+	queue->leased[lane->health] -= lane->leased;
+	queue->leased[health] += lane->leased;
+	lane->health = health;
+	lane->does_answer = does_answer;
+	settle(queue, lane);
 }
 
-void queue_hold(struct delivery_queue *queue, struct line *line, wall_us until)
+void queue_hold(struct delivery_queue *queue, struct lane *lane, wall_us until)
 {
-	if (until.v <= line->hold.v) return;
-	unsettle(queue, line);
-	line->hold = until;
-	settle(queue, line);
+	if (until.v <= lane->hold.v) return;
+	unsettle(queue, lane);
+	lane->hold = until;
+	settle(queue, lane);
 }
 
 uint32_t queue_leases(const struct delivery_queue *queue)
 {
 	uint32_t sum = 0;
-	for (int i = 0; i < LINE_HEALTHS; i++)
+	for (int i = 0; i < LANE_HEALTHS; i++)
 		sum += queue->leased[i];
 	return sum;
 }
@@ -463,13 +463,13 @@ enum err queue_load(struct delivery_queue *queue, struct view *view, uint32_t le
 	struct delivery row = {.due = {0}};
 	enum err        err;
 	queue->leases_max = leases_max;
-	TAILQ_INIT(&queue->held_by_age);
-	for (int i = 0; i < LINE_HEALTHS; i++)
+	TAILQ_INIT(&queue->leases_by_age);
+	for (int i = 0; i < LANE_HEALTHS; i++)
 		TAILQ_INIT(&queue->ready[i]);
 	err = delivery_from(view, &row);
 	while (!err) {
-		if ((err = saw_row(queue, &row, true, now))) break;
-		if (row.zone == ZONE_WAITING) { /* the others of the line come later */
+		if ((err = on_row(queue, &row, true, now))) break;
+		if (row.zone == ZONE_WAITING) { /* the others of the lane come later */
 			delivery_skip(&row);
 			err = delivery_from(view, &row);
 		} else {
@@ -481,17 +481,17 @@ enum err queue_load(struct delivery_queue *queue, struct view *view, uint32_t le
 
 void queue_free(struct delivery_queue *queue)
 {
-	struct held *held;
-	while ((held = TAILQ_FIRST(&queue->held_by_age))) {
-		TAILQ_REMOVE(&queue->held_by_age, held, by_age);
-		free(held);
+	struct held_lease *lease;
+	while ((lease = TAILQ_FIRST(&queue->leases_by_age))) {
+		TAILQ_REMOVE(&queue->leases_by_age, lease, by_age);
+		free(lease);
 	}
-	for (unsigned i = 0; i < LINE_BUCKETS; i++) {
-		struct line *line;
-		while ((line = LIST_FIRST(&queue->lines[i]))) {
-			LIST_REMOVE(line, in_bucket);
-			owner_leave(line->owner);
-			free(line);
+	for (unsigned i = 0; i < LANE_BUCKETS; i++) {
+		struct lane *lane;
+		while ((lane = LIST_FIRST(&queue->lanes[i]))) {
+			LIST_REMOVE(lane, in_bucket);
+			owner_leave(lane->owner);
+			free(lane);
 		}
 	}
 	free(queue->heap);

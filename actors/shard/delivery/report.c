@@ -50,15 +50,15 @@ static void note_health(struct request *request, const struct item *item)
 {
 	struct delivery_queue       *queue = request->deliveries;
 	const struct attempt_report *report = &item->report;
-	struct line                 *line = queue_line(queue, item->row.account, item->row.subscription);
-	if (!line || report->what == ATTEMPT_VOID) return;
+	struct lane                 *lane = queue_lane(queue, item->row.account, item->row.subscription);
+	if (!lane || report->what == ATTEMPT_VOID) return;
 	if (report->what ==
 	    ATTEMPT_NOT_MADE) { /* by our fault, or others': it says nothing of the endpoint */
-		queue_hold(queue, line, (wall_us){request->now.v + LINE_HOLD_MS * US_PER_MS});
+		queue_hold(queue, lane, (wall_us){request->now.v + LANE_HOLD_MS * US_PER_MS});
 		return;
 	}
 	bool slow = report->error == ATTEMPT_TIMEOUT || report->latency_ms > EGRESS_SLOW_MS;
-	queue_note(queue, line, slow ? LINE_DOUBTFUL : LINE_SOUND, report->error == ATTEMPT_NONE);
+	queue_note(queue, lane, slow ? LANE_DOUBTFUL : LANE_SOUND, report->error == ATTEMPT_NONE);
 }
 
 static enum err settle(struct request *request, struct work *work, const struct item *item)

@@ -44,7 +44,7 @@ static enum err to_notices(struct engine *engine)
 
 static enum err to_deliveries(struct engine *engine)
 {
-	return queue_saw(&engine->deliveries, &engine->writes, rows_of(engine), engine->now);
+	return queue_on_writes(&engine->deliveries, &engine->writes, rows_of(engine), engine->now);
 }
 
 static const struct observer {
