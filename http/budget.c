@@ -2,32 +2,32 @@
  * for answers. Threads add up what each holds, and one that is about to add much looks at all sums. */
 #include "http/connection.h"
 
-struct places *connection_places(struct connection *connection)
+struct connection_table *connection_table_of(struct connection *connection)
 {
-	return connection->admin ? &connection->thread->admin_places : &connection->thread->places;
+	return connection->admin ? &connection->thread->admin_table : &connection->thread->table;
 }
 
 /* What a state is worth when places run out. A body or an answer that is slow, the sweep finds. */
-static enum place_kind kind_of(const struct connection *connection)
+static enum entry_kind kind_of(const struct connection *connection)
 {
 	switch (connection->state) {
-	case CONNECTION_IDLE: return connection->has_served ? PLACE_IDLE : PLACE_UNFINISHED;
+	case CONNECTION_IDLE: return connection->has_served ? ENTRY_IDLE : ENTRY_UNFINISHED;
 	case CONNECTION_BODY:
 	case CONNECTION_WAITING:
-	case CONNECTION_ANSWERING: return PLACE_FIRM;
+	case CONNECTION_ANSWERING: return ENTRY_FIRM;
 	case CONNECTION_HANDSHAKE:
 	case CONNECTION_HEAD:
 	case CONNECTION_CLOSING:
 	case CONNECTION_LINGERING: break;
 	}
-	return PLACE_UNFINISHED;
+	return ENTRY_UNFINISHED;
 }
 
 void connection_turn(struct connection *connection, enum connection_state state)
 {
 	connection->state = state;
 	connection->since = thread_now(connection->thread);
-	place_turn(connection_places(connection), &connection->place, kind_of(connection), connection->since);
+	entry_change(connection_table_of(connection), &connection->entry, kind_of(connection), connection->since);
 }
 
 /* --- what all hold together --- */

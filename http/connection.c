@@ -93,7 +93,7 @@ void connection_open(struct http_thread *thread, h2o_socket_t *socket, bool admi
 		return;
 	}
 	connection->since = thread_now(thread);
-	place_take(connection_places(connection), &connection->place, PLACE_UNFINISHED, connection->since);
+	entry_take(connection_table_of(connection), &connection->entry, ENTRY_UNFINISHED, connection->since);
 	h2o_linklist_insert(&thread->connections, &connection->all);
 	socket->on_close.cb = on_close;
 	socket->on_close.data = connection;
@@ -113,7 +113,7 @@ static void free_connection(struct connection *connection)
 	if (connection->gone) *connection->gone = true;
 	if (connection->linger_fd >= 0) close(connection->linger_fd);
 	connection_drop_ahead(connection);
-	place_free(connection_places(connection), &connection->place);
+	entry_free(connection_table_of(connection), &connection->entry);
 	if (connection->is_counted) peers_leave(connection->thread->service->peers, &connection->peer);
 	free(connection);
 }
@@ -239,7 +239,7 @@ static bool is_late(struct connection *connection, mono_us now)
 static void dismiss(struct connection *connection)
 {
 	connection_doom(connection);
-	place_leave(connection_places(connection), &connection->place);
+	entry_leave(connection_table_of(connection), &connection->entry);
 	if (connection->state == CONNECTION_LINGERING)
 		h2o_socket_close(connection->socket);
 	else
@@ -250,7 +250,7 @@ static void judge_pace(struct connection *connection, mono_us now)
 {
 	if (connection->state != CONNECTION_BODY && connection->state != CONNECTION_ANSWERING) return;
 	bool slow = pace_is_slow(&connection->pace, now);
-	place_turn(connection_places(connection), &connection->place, slow ? PLACE_SLOW : PLACE_FIRM, now);
+	entry_change(connection_table_of(connection), &connection->entry, slow ? ENTRY_SLOW : ENTRY_FIRM, now);
 }
 
 void connections_sweep(struct http_thread *thread, mono_us now)
@@ -282,13 +282,13 @@ static bool has_bytes(const struct connection *connection)
 
 struct connection *connections_first(struct http_thread *thread, bool admin)
 {
-	struct places *places = admin ? &thread->admin_places : &thread->places;
+	struct connection_table *table = admin ? &thread->admin_table : &thread->table;
 	mono_us        now = thread_now(thread);
-	struct place  *place;
-	while ((place = places_first(places, now))) {
-		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, place, place);
+	struct table_entry  *entry;
+	while ((entry = connection_table_first(table, now))) {
+		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, entry, entry);
 		if (connection->state != CONNECTION_IDLE || !has_bytes(connection)) return connection;
-		place_turn(places, place, PLACE_FIRM, now); /* until it is read, this turn or the next */
+		entry_change(table, entry, ENTRY_FIRM, now); /* until it is read, this turn or the next */
 	}
 	return NULL;
 }

@@ -3,7 +3,7 @@
 #include "http/chunks.h"
 #include "http/guard.h"
 #include "http/pace.h"
-#include "http/places.h"
+#include "http/connection_table.h"
 #include "http/thread.h"
 
 /* One connection between the client and h2o. It reads, guards and gathers a request until that is whole, and only then
@@ -29,7 +29,7 @@ struct connection {
 	h2o_socket_t         *socket;
 	h2o_socket_cb         h2o_reads, h2o_wrote; /* h2o's own callbacks, in whose place ours stand */
 	h2o_linklist_t        all, ready;
-	struct place          place; /* on its listener */
+	struct table_entry          entry; /* on its listener */
 	struct address        peer;  /* counted, if `is_counted` */
 	enum connection_state state; /* connection_turn() writes it */
 	bool                  admin, is_counted;
@@ -102,7 +102,7 @@ void connections_free(struct http_thread *thread);
 
 /* ---- budget.c ---- */
 
-struct places *connection_places(struct connection *connection);
+struct connection_table *connection_table_of(struct connection *connection);
 void connection_turn(struct connection *connection, enum connection_state state); /* a new state, as of now */
 void connection_doom(struct connection *connection); /* the client is gone, or is to go: forgets what waits */
 /* The connection's body is of so many bytes now. false: that is beyond BODIES_BYTES_MAX in all or, beside other bodies of the

@@ -1,7 +1,7 @@
 /* The HTTP process: one main thread that speaks with the supervisor, and N threads that serve, each with a
  * loop, a share of the connections and sessions of its own, so that they share nothing on the way of a
  * request. It has no state: killed at any instant, it loses nothing that anybody was told of. */
-#include "actors/ask/child.h"
+#include "actors/rpc/child.h"
 #include "actors/roles.h"
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/ask/child.h"
+#include "actors/rpc/child.h"
 #include "http/thread.h"
 
 /* What of the process may change while its threads serve: see struct live. For the main thread.

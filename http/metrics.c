@@ -216,7 +216,7 @@ static void render_latency(const struct metrics_view *view, struct buffer *out)
 	}
 }
 
-/* One of the two histograms that each session has, which stands at `member` of struct ask_traffic. */
+/* One of the two histograms that each session has, which stands at `member` of struct rpc_traffic. */
 static void render_traffic(const struct metrics_view *view, const char *name, size_t member,
                            struct buffer *out)
 {
@@ -240,10 +240,10 @@ static void render_sessions(const struct metrics_view *view, struct buffer *out)
 		    out, "stampede_http_calls_waiting{shard=\"%" PRIu32 "\"} %" PRIu64 "\n", shard,
 		    sum_of(view, offsetof(struct metrics, calls) + shard * sizeof(_Atomic uint64_t)));
 	metrics_head(out, "http_frame_calls", "histogram", "Calls in each batch message to a shard.");
-	render_traffic(view, "http_frame_calls", offsetof(struct ask_traffic, calls), out);
+	render_traffic(view, "http_frame_calls", offsetof(struct rpc_traffic, calls), out);
 	metrics_head(out, "http_frame_replies", "histogram",
 	             "Replies, or parts of replies, in each batch message from a shard.");
-	render_traffic(view, "http_frame_replies", offsetof(struct ask_traffic, replies), out);
+	render_traffic(view, "http_frame_replies", offsetof(struct rpc_traffic, replies), out);
 }
 
 void metrics_render(const struct metrics_view *view, struct buffer *out)

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/ask/ask.h"
+#include "actors/rpc/rpc.h"
 #include "http/route.h"
 #include "schemas/buffer.h"
 #include "schemas/clock.h"
@@ -15,7 +15,7 @@ enum { STATUS_FIRST = 200, STATUS_LAST = 511, CLOSED_KINDS = 8 };
 struct metrics {
 	_Atomic uint64_t   requests[ROUTE_COUNT + 1][STATUS_LAST - STATUS_FIRST + 1]; /* last row: no route */
 	struct histogram   latency_us[ROUTE_COUNT];
-	struct ask_traffic traffic[SHARDS_MAX];
+	struct rpc_traffic traffic[SHARDS_MAX];
 	_Atomic uint64_t   calls[SHARDS_MAX]; /* waiting for an answer, as of now */
 	_Atomic uint64_t   connections, idle, sessions_up;
 	_Atomic uint64_t   refused; /* connections, for having an address that has too many */

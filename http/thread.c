@@ -46,12 +46,12 @@ enum err thread_call(struct http_thread *thread, struct pending *pending, uint32
                      struct buffer **arguments)
 {
 	msgpack_packer packer;
-	struct ask    *ask = thread->asks[shard];
-	enum err       err = ask_begin(ask, head, pending, &packer);
+	struct rpc    *rpc = thread->rpcs[shard];
+	enum err       err = rpc_begin(rpc, head, pending, &packer);
 	if (err) return err;
 	*arguments = packer.data;
 	pending->thread = thread;
-	pending->ask = ask;
+	pending->rpc = rpc;
 	pending->id = head->id;
 	return OK;
 }
@@ -59,23 +59,23 @@ enum err thread_call(struct http_thread *thread, struct pending *pending, uint32
 void pending_send(struct pending *pending)
 {
 	pending->outstanding = true;
-	ask_commit(pending->ask);
+	rpc_commit(pending->rpc);
 }
 
 void pending_abort(struct pending *pending)
 {
-	ask_abort(pending->ask);
+	rpc_abort(pending->rpc);
 }
 
 void pending_extend(struct pending *pending, mono_us end)
 {
 	mono_us deadline = {end.v - CALL_DEADLINE_GRACE_MS * US_PER_MS};
-	if (pending->outstanding) ask_extend(pending->ask, pending->id, deadline);
+	if (pending->outstanding) rpc_extend(pending->rpc, pending->id, deadline);
 }
 
 void pending_forget(struct pending *pending)
 {
-	if (pending->outstanding) ask_forget(pending->ask, pending->id);
+	if (pending->outstanding) rpc_forget(pending->rpc, pending->id);
 	pending->outstanding = false;
 }
 
@@ -83,7 +83,7 @@ static bool pump(struct http_thread *thread)
 {
 	bool more = false;
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
-		more |= ask_pump(thread->asks[shard], thread_now(thread), PUMP_BUDGET);
+		more |= rpc_pump(thread->rpcs[shard], thread_now(thread), PUMP_BUDGET);
 	return more;
 }
 
@@ -92,7 +92,7 @@ static void on_session_readable(h2o_socket_t *socket, const char *error)
 {
 	const struct waker *waker = socket->data;
 	(void)error;
-	ask_woken(waker->ask, waker->what);
+	rpc_woken(waker->rpc, waker->what);
 }
 
 /* What the main thread says is looked at in every turn: this one need only come. */
@@ -121,11 +121,11 @@ void threads_wake(struct service *service)
 		(void)!write(service->threads[i].wake_fd, &one, sizeof one);
 }
 
-static enum err watch(struct http_thread *thread, struct waker *waker, struct ask *ask, enum ask_wake what)
+static enum err watch(struct http_thread *thread, struct waker *waker, struct rpc *rpc, enum rpc_wake what)
 {
-	int own = fcntl(what == ASK_WAKE_LINK ? ask_link_fd(ask) : ask_fd(ask), F_DUPFD_CLOEXEC, 0);
+	int own = fcntl(what == RPC_WAKE_LINK ? rpc_link_fd(rpc) : rpc_fd(rpc), F_DUPFD_CLOEXEC, 0);
 	if (own < 0) return ERR_IO;
-	*waker = (struct waker){.ask = ask, .what = what};
+	*waker = (struct waker){.rpc = rpc, .what = what};
 	waker->socket = h2o_evloop_socket_create(thread->context.loop, own, H2O_SOCKET_FLAG_DONT_READ);
 	waker->socket->data = waker;
 	h2o_socket_read_start(waker->socket, on_session_readable);
@@ -137,16 +137,16 @@ static enum err open_sessions(struct http_thread *thread)
 	uint32_t index = (uint32_t)thread->service->options->index * HTTP_THREADS_MAX + thread->index;
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		char         endpoint[ENDPOINT_TEXT];
-		struct ask **ask = &thread->asks[shard];
+		struct rpc **rpc = &thread->rpcs[shard];
 		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
-		enum err err = ask_open(ask, endpoint, ROLE_HTTP, index, on_reply);
+		enum err err = rpc_open(rpc, endpoint, ROLE_HTTP, index, on_reply);
 		if (err) return err;
-		ask_want(*ask, WANTS_KEY_IDS); /* for the access log, which a reload may begin */
-		ask_count(*ask, &thread->metrics.traffic[shard]);
-		ask_heeds_wakes(*ask);
+		rpc_want(*rpc, WANTS_KEY_IDS); /* for the access log, which a reload may begin */
+		rpc_count(*rpc, &thread->metrics.traffic[shard]);
+		rpc_heeds_wakes(*rpc);
 		struct waker *wakers = &thread->wakers[2 * shard];
-		if ((err = watch(thread, &wakers[0], *ask, ASK_WAKE_MAIL))) return err;
-		if ((err = watch(thread, &wakers[1], *ask, ASK_WAKE_LINK))) return err;
+		if ((err = watch(thread, &wakers[0], *rpc, RPC_WAKE_MAIL))) return err;
+		if ((err = watch(thread, &wakers[1], *rpc, RPC_WAKE_LINK))) return err;
 	}
 	return OK;
 }
@@ -157,7 +157,7 @@ static void close_sessions(struct http_thread *thread)
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		for (uint32_t i = 2 * shard; i < 2 * shard + 2; i++)
 			if (thread->wakers[i].socket) h2o_socket_close(thread->wakers[i].socket);
-		ask_close(&thread->asks[shard]);
+		rpc_close(&thread->rpcs[shard]);
 	}
 }
 
@@ -174,9 +174,9 @@ static void find_descriptor(struct http_thread *thread, int error)
 {
 	mono_us now = thread_now(thread);
 	if (mono_since(now, thread->accept_told).v > ACCEPT_TELL_MS * US_PER_MS)
-		log_warn("descriptors_exhausted", "errno=%d connections=%u", error, thread->places.taken);
+		log_warn("descriptors_exhausted", "errno=%d connections=%u", error, thread->table.taken);
 	thread->accept_told = now;
-	bool waits = places_await_leavers(&thread->places) &&
+	bool waits = connection_table_awaits_leavers(&thread->table) &&
 	             mono_since(now, thread->accept_evicted).v < ACCEPT_PAUSE_MS * US_PER_MS;
 	if (waits) return;
 	thread->accept_evicted = now;
@@ -201,9 +201,9 @@ static void on_connections(h2o_socket_t *listener, const char *error)
 {
 	struct http_thread *thread = listener->data;
 	bool                admin = listener == thread->admin_listener;
-	struct places      *places = admin ? &thread->admin_places : &thread->places;
+	struct connection_table      *table = admin ? &thread->admin_table : &thread->table;
 	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
-		bool               full = places_are_full(places);
+		bool               full = connection_table_is_full(table);
 		struct connection *first = full ? connections_first(thread, admin) : NULL;
 		if (full && (!first || (!admin && others_have_room(thread)))) return;
 		h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
@@ -238,10 +238,10 @@ static void regulate_listeners(struct http_thread *thread)
 {
 	bool able = thread->accept_again.v == 0 || thread_now(thread).v >= thread->accept_again.v;
 	if (able) thread->accept_again.v = 0;
-	bool room = able && !places_are_full(&thread->places);
-	bool yields = able && !room && places_first(&thread->places, thread_now(thread));
-	bool admin = able && (!places_are_full(&thread->admin_places) ||
-	                      places_first(&thread->admin_places, thread_now(thread)));
+	bool room = able && !connection_table_is_full(&thread->table);
+	bool yields = able && !room && connection_table_first(&thread->table, thread_now(thread));
+	bool admin = able && (!connection_table_is_full(&thread->admin_table) ||
+	                      connection_table_first(&thread->admin_table, thread_now(thread)));
 	atomic_store_explicit(&thread->has_room, room, memory_order_relaxed);
 	regulate(thread->listener, room || (yields && !others_have_room(thread)));
 	regulate(thread->admin_listener, admin);
@@ -253,13 +253,13 @@ static void publish_gauges(struct http_thread *thread)
 {
 	uint64_t up = 0;
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
-		up += ask_state(thread->asks[shard]) == ASK_UP;
-		atomic_store_explicit(&thread->metrics.calls[shard], ask_outstanding(thread->asks[shard]),
+		up += rpc_state(thread->rpcs[shard]) == RPC_UP;
+		atomic_store_explicit(&thread->metrics.calls[shard], rpc_outstanding(thread->rpcs[shard]),
 		                      memory_order_relaxed);
 	}
 	atomic_store_explicit(&thread->metrics.sessions_up, up, memory_order_relaxed);
-	atomic_store_explicit(&thread->metrics.connections, thread->places.taken, memory_order_relaxed);
-	atomic_store_explicit(&thread->metrics.idle, thread->places.counts[PLACE_IDLE], memory_order_relaxed);
+	atomic_store_explicit(&thread->metrics.connections, thread->table.taken, memory_order_relaxed);
+	atomic_store_explicit(&thread->metrics.idle, thread->table.counts[ENTRY_IDLE], memory_order_relaxed);
 }
 
 bool service_reaches_shards(const struct service *service)
@@ -287,7 +287,7 @@ static bool turn(struct http_thread *thread, bool at_once)
 	bool fed = connections_feed(thread);
 	connections_sweep(thread, thread_now(thread));
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++)
-		ask_flush(thread->asks[shard], thread_now(thread));
+		rpc_flush(thread->rpcs[shard], thread_now(thread));
 	unsigned answered = thread->answered;
 	bool     more = pump(thread);
 	publish_gauges(thread);
@@ -320,7 +320,7 @@ static void drain(struct http_thread *thread)
 		bool    receives = mono_since(now, begun).v < STOP_BODY_MS * US_PER_MS &&
 		                connections_receive(thread);
 		if (thread->in_flight == 0 && quiet && !receives) break;
-		if (thread->places.taken == 0 && thread->admin_places.taken == 0) break;
+		if (thread->table.taken == 0 && thread->admin_table.taken == 0) break;
 	}
 	if (thread->in_flight)
 		log_warn("requests_dropped", "count=%u thread=%u", thread->in_flight, thread->index);
@@ -333,8 +333,8 @@ static enum err open_thread(struct http_thread *thread)
 	random_take(&pool, &thread->id_base, sizeof thread->id_base);
 	h2o_linklist_init_anchor(&thread->connections);
 	h2o_linklist_init_anchor(&thread->ready);
-	places_open(&thread->places, service->connections_max);
-	places_open(&thread->admin_places, CONNECTIONS_ADMIN_MAX);
+	connection_table_open(&thread->table, service->connections_max);
+	connection_table_open(&thread->admin_table, CONNECTIONS_ADMIN_MAX);
 	h2o_socket_buffer_prototype.allocator.max = LIST_CACHE_BUFFERS; /* the thread's own */
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/ask/ask.h"
+#include "actors/rpc/rpc.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/options.h"
 #include "actors/rt/settings.h"
@@ -7,7 +7,7 @@
 #include "actors/rt/token.h"
 #include "schemas/arguments.h"
 #include "http/metrics.h"
-#include "http/places.h"
+#include "http/connection_table.h"
 #include "schemas/limits.h"
 
 #include <h2o.h>
@@ -47,8 +47,8 @@ struct service {
 /* One descriptor of a session, watched by h2o's loop. */
 struct waker {
 	h2o_socket_t *socket;
-	struct ask   *ask;
-	enum ask_wake what;
+	struct rpc   *rpc;
+	enum rpc_wake what;
 };
 
 /* One loop, its connections and its sessions with every shard. Nothing in it is touched by another thread but
@@ -65,7 +65,7 @@ struct http_thread {
 	h2o_context_t    context;
 	h2o_accept_ctx_t accept_public, accept_admin;
 	h2o_socket_t    *listener, *admin_listener; /* the latter on thread 0 only */
-	struct places    places, admin_places;
+	struct connection_table    table, admin_table;
 	atomic_bool      has_room;       /* for another connection, with nobody giving way */
 	mono_us          accept_again;   /* descriptors ran out: not before this */
 	mono_us          accept_told;    /* when they last had */
@@ -77,7 +77,7 @@ struct http_thread {
 	int           wake_fd; /* an eventfd of the main thread's; -1: none */
 	h2o_socket_t *wake;    /* the loop's view of it */
 
-	struct ask  *asks[SHARDS_MAX];
+	struct rpc  *rpcs[SHARDS_MAX];
 	struct waker wakers[SHARDS_MAX * 2]; /* the loop's view of the sessions' descriptors */
 	unsigned     answered;               /* replies taken in, ever: to see whether a pump brought any */
 
@@ -98,7 +98,7 @@ struct http_thread {
 struct pending {
 	void (*on_reply)(struct pending *pending, const struct reply *reply);
 	struct http_thread *thread;
-	struct ask         *ask;
+	struct rpc         *rpc;
 	uint64_t            id;
 	bool                outstanding;
 };
@@ -129,7 +129,7 @@ static inline mono_us thread_now(struct http_thread *thread)
 
 /* Begins a message to a shard: `head` says what and for whom (its deadline too). On OK the caller appends the array of
  * arguments to *arguments and calls pending_send(), upon which pending->on_reply will be called, never from within; or it calls
- * pending_abort(). No other call may begin between. Errors: those of ask_begin(). */
+ * pending_abort(). No other call may begin between. Errors: those of rpc_begin(). */
 must_check enum err thread_call(struct http_thread *thread, struct pending *pending, uint32_t shard,
                                 struct call *head, struct buffer **arguments);
 void                pending_send(struct pending *pending);

@@ -13,18 +13,18 @@ struct dump_to {
 	void *user;
 };
 
-/* Every record of the journal below `place_fd`, from seq `from` on, in the order of its segments:
+/* Every record of the journal below `shard_fd`, from seq `from` on, in the order of its segments:
  *   {"seq","epoch","kind","time","segment","offset","bytes","durable_seq","operations":[{"op","table","key",…},…]}
  * and of what is no record {"segment","offset","bytes","damaged"} or {…,"unfinished"}.
  * Errors: ERR_NOT_FOUND (no journal), ERR_IO, ERR_NO_MEMORY. */
-must_check enum err dump_journal(int place_fd, uint64_t from, const struct dump_to *to);
+must_check enum err dump_journal(int shard_fd, uint64_t from, const struct dump_to *to);
 
-/* Every row of one table below `place_fd` whose key begins with `prefix` (size 0: all), values in parts put together:
+/* Every row of one table below `shard_fd` whose key begins with `prefix` (size 0: all), values in parts put together:
  *   {"table","key":{…},"value":{…}}, or {"table","key":{…},"damaged"}
  * Of the tables in db/, or of a snapshot's or backup's directory.
  * Errors: ERR_NOT_FOUND (no tables), ERR_DAMAGED (they cannot be opened), ERR_IO, ERR_NO_MEMORY. A damaged page may kill
  * the process. */
-must_check enum err dump_table(int place_fd, enum table table, struct span prefix, const struct dump_to *to);
+must_check enum err dump_table(int shard_fd, enum table table, struct span prefix, const struct dump_to *to);
 
 /* The table of that name; TABLE_END: none. And all names, with ", " between them. */
 enum table dump_table_named(struct span name);

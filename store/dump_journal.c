@@ -306,10 +306,10 @@ static void read_all(struct reading *self)
 	if (!self->ended && !self->err) tell_gaps(self, false);
 }
 
-enum err dump_journal(int place_fd, uint64_t from, const struct dump_to *to)
+enum err dump_journal(int shard_fd, uint64_t from, const struct dump_to *to)
 {
 	struct reading self = {.to = to, .from = from};
-	self.dir_fd = openat(place_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	self.dir_fd = openat(shard_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self.dir_fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 	self.err = list_segments(&self);
 	if (!self.err) read_all(&self);

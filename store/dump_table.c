@@ -134,10 +134,10 @@ static enum err walk(struct dumping *self)
 }
 
 /* A shard's own tables, or those of a snapshot's or backup's directory. */
-static enum err open_tables(int place_fd, struct db **db)
+static enum err open_tables(int shard_fd, struct db **db)
 {
-	int      fd = openat(place_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int      at = fd < 0 ? place_fd : fd;
+	int      fd = openat(shard_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int      at = fd < 0 ? shard_fd : fd;
 	enum err err = fd < 0 && errno != ENOENT ? ERR_IO : OK;
 	if (!err && faccessat(at, "data.mdb", F_OK, 0)) err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
 	if (!err) err = db_open_still(at, db);
@@ -145,12 +145,12 @@ static enum err open_tables(int place_fd, struct db **db)
 	return err;
 }
 
-enum err dump_table(int place_fd, enum table table, struct span prefix, const struct dump_to *to)
+enum err dump_table(int shard_fd, enum table table, struct span prefix, const struct dump_to *to)
 {
 	struct dumping self = {.to = to, .table = table, .prefix = prefix};
 	struct arena   arena = {0};
 	struct db     *db = NULL;
-	enum err       err = open_tables(place_fd, &db);
+	enum err       err = open_tables(shard_fd, &db);
 	if (!err) err = db_reader_open(db, &arena, &self.reader);
 	if (!err && !(err = db_reader_begin(self.reader))) {
 		err = walk(&self);

@@ -20,13 +20,13 @@ static enum err refuse(struct store_report *report, const char *name, const char
 }
 
 /* Nothing but files, or links to some. */
-static enum err judge_contents(int place_fd, struct store_report *report, const char *name)
+static enum err judge_contents(int shard_fd, struct store_report *report, const char *name)
 {
 	char           path[128];
 	struct dirent *entry;
 	struct stat    st;
 	enum err       err = OK;
-	int            fd = openat(place_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int            fd = openat(shard_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR           *list = fd < 0 ? NULL : fdopendir(fd);
 	if (!list) {
 		if (fd >= 0) close(fd);
@@ -47,27 +47,27 @@ static bool is_mount(const struct statx *st)
 	return st->stx_attributes_mask & st->stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
-static enum err judge_tables(int place_fd, struct store_report *report, const char *name)
+static enum err judge_tables(int shard_fd, struct store_report *report, const char *name)
 {
 	struct statx st;
-	if (statx(place_fd, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st)) return errno == ENOENT ? OK : ERR_IO;
+	if (statx(shard_fd, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st)) return errno == ENOENT ? OK : ERR_IO;
 	if (S_ISLNK(st.stx_mode)) return refuse(report, name, "a link: link the shard's directory instead");
 	if (!S_ISDIR(st.stx_mode)) return refuse(report, name, "no directory");
 	if (is_mount(&st)) return refuse(report, name, "a mount: mount the shard's directory instead");
-	return judge_contents(place_fd, report, name);
+	return judge_contents(shard_fd, report, name);
 }
 
-static enum err judge_entry(int place_fd, struct store_report *report, const char *name, enum kind kind)
+static enum err judge_entry(int shard_fd, struct store_report *report, const char *name, enum kind kind)
 {
 	struct stat st;
-	if (kind == TABLES) return judge_tables(place_fd, report, name);
-	if (fstatat(place_fd, name, &st, 0)) return errno == ENOENT ? OK : ERR_IO;
+	if (kind == TABLES) return judge_tables(shard_fd, report, name);
+	if (fstatat(shard_fd, name, &st, 0)) return errno == ENOENT ? OK : ERR_IO;
 	if (kind == FILE_OR_LINK && !S_ISREG(st.st_mode)) return refuse(report, name, "no file");
 	if (kind == DIRECTORY_OR_LINK && !S_ISDIR(st.st_mode)) return refuse(report, name, "no directory");
 	return OK;
 }
 
-enum err shape_judge(int place_fd, struct store_report *report)
+enum err shape_judge(int shard_fd, struct store_report *report)
 {
 	static const struct {
 		const char *name;
@@ -81,7 +81,7 @@ enum err shape_judge(int place_fd, struct store_report *report)
 	               {"journal/next.tmp", FILE_OR_LINK}};
 	enum err err = OK;
 	for (size_t i = 0; !err && i < sizeof entries / sizeof *entries; i++) {
-		err = judge_entry(place_fd, report, entries[i].name, entries[i].kind);
+		err = judge_entry(shard_fd, report, entries[i].name, entries[i].kind);
 		if (err == ERR_IO) snprintf(report->what, sizeof report->what, "%s: %m", entries[i].name);
 	}
 	return err;

@@ -204,7 +204,7 @@ static enum err has_space(const struct snapshot_order *order)
 	uint64_t used = view_used_bytes(order->reader);
 	db_reader_end(order->reader);
 	if (order->progress) atomic_store(&order->progress->total, used * SNAPSHOT_PASSES);
-	if (fstatvfs(order->place_fd, &disk)) return ERR_IO;
+	if (fstatvfs(order->shard_fd, &disk)) return ERR_IO;
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	/* Nobody is to be refused because of it; who is refused already is helped by the journal that it frees. */
 	uint64_t left = free_bytes < DISK_SOFT_FLOOR_BYTES ? FREE_BYTES_LEFT : DISK_SOFT_FLOOR_BYTES;
@@ -214,7 +214,7 @@ static enum err has_space(const struct snapshot_order *order)
 enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made)
 {
 	struct making making = {.order = order, .all_fd = -1, .fd = -1};
-	enum err      err = file_open_dir(order->place_fd, "snapshots", &making.all_fd);
+	enum err      err = file_open_dir(order->shard_fd, "snapshots", &making.all_fd);
 	if (err || (err = file_remove_dir(making.all_fd, unfinished))) goto out; /* its room first */
 	if ((err = has_space(order))) goto out;
 	if ((err = file_open_dir(making.all_fd, unfinished, &making.fd))) goto out;

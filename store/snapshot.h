@@ -26,23 +26,23 @@ void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME]); /* of its directory 
 void                snapshot_manifest_write(const struct snapshot *snapshot, struct buffer *out);
 must_check enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot);
 
-/* The snapshots of a place (`place_fd`: shards/N) that have a good manifest of this shard and lineage, newest first, at
+/* The snapshots of a place (`shard_fd`: shards/N) that have a good manifest of this shard and lineage, newest first, at
  * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none, or one that cannot be read.
  * Errors: ERR_IO, ERR_NO_MEMORY. */
-must_check enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list,
+must_check enum err snapshot_list(int shard_fd, const struct journal_dir *dir, struct snapshot *list,
                                   unsigned *count, unsigned *broken);
 
 /* Opens its directory. Errors: ERR_DAMAGED (not there), ERR_IO. */
-must_check enum err snapshot_open_dir(int place_fd, const struct snapshot *snapshot, int *fd);
+must_check enum err snapshot_open_dir(int shard_fd, const struct snapshot *snapshot, int *fd);
 
 /* Reads all of data.mdb. Errors: ERR_DAMAGED (missing, or not the bytes that the manifest tells), ERR_IO, ERR_STOPPED. */
-must_check enum err snapshot_check(int place_fd, const struct snapshot *snapshot, struct progress *progress);
+must_check enum err snapshot_check(int shard_fd, const struct snapshot *snapshot, struct progress *progress);
 
 /* Makes one of the tables that `reader` sees, which go on changing meanwhile: copies them in pieces, brings the copy
  * up to one record from the journal, walks it, and gives it its name only then. `faults` tells what was found damaged.
  * Errors: ERR_DAMAGED (a row, or the journal), ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED: nothing stays behind. */
 struct snapshot_order {
-	int                       place_fd;
+	int                       shard_fd;
 	const struct journal_dir *dir;
 	struct view              *reader; /* of the live tables; not begun */
 	uint64_t                  map_bytes;
@@ -55,12 +55,12 @@ enum { SNAPSHOT_PASSES = 3 }; /* copied, walked, hashed */
 must_check enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made);
 
 /* Takes one away. Errors: ERR_IO. */
-must_check enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct progress *progress);
+must_check enum err snapshot_remove(int shard_fd, const struct snapshot *snapshot, struct progress *progress);
 
 /* Removes all but the newest `keep`, and unfinished ones; not one whose manifest cannot be read. Errors: ERR_IO, ERR_NO_MEMORY. */
-must_check enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep,
+must_check enum err snapshot_prune(int shard_fd, const struct journal_dir *dir, unsigned keep,
                                    struct progress *progress);
 
 /* Copies one's files to `to_fd`, an empty directory, durably. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_STOPPED. */
-must_check enum err snapshot_export(int place_fd, const struct snapshot *snapshot, int to_fd,
+must_check enum err snapshot_export(int shard_fd, const struct snapshot *snapshot, int to_fd,
                                     struct progress *progress);

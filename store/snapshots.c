@@ -98,11 +98,11 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 	return err;
 }
 
-enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snapshot *list, unsigned *count,
+enum err snapshot_list(int shard_fd, const struct journal_dir *dir, struct snapshot *list, unsigned *count,
                        unsigned *broken)
 {
 	struct rest rest = {.broken = 0};
-	int         fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int         fd = openat(shard_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (broken) *broken = 0;
 	if (fd < 0) {
 		*count = 0;
@@ -114,22 +114,22 @@ enum err snapshot_list(int place_fd, const struct journal_dir *dir, struct snaps
 	return err;
 }
 
-enum err snapshot_open_dir(int place_fd, const struct snapshot *snapshot, int *fd)
+enum err snapshot_open_dir(int shard_fd, const struct snapshot *snapshot, int *fd)
 {
 	char name[SNAPSHOT_NAME], path[48];
 	snapshot_name(snapshot->at.seq, name);
 	snprintf(path, sizeof path, "%s/%s", all, name);
-	*fd = openat(place_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*fd = openat(shard_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd >= 0) return OK;
 	return errno == ENOENT || errno == ENOTDIR ? ERR_DAMAGED : ERR_IO;
 }
 
-enum err snapshot_check(int place_fd, const struct snapshot *snapshot, struct progress *progress)
+enum err snapshot_check(int shard_fd, const struct snapshot *snapshot, struct progress *progress)
 {
 	struct stat st;
 	uint8_t     sha256[32];
 	int         dir_fd = -1, fd = -1;
-	enum err    err = snapshot_open_dir(place_fd, snapshot, &dir_fd);
+	enum err    err = snapshot_open_dir(shard_fd, snapshot, &dir_fd);
 	if (err) return err;
 	fd = openat(dir_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
@@ -170,10 +170,10 @@ static enum err remove_one(int all_fd, const char *name, struct progress *progre
 	return err;
 }
 
-enum err snapshot_remove(int place_fd, const struct snapshot *snapshot, struct progress *progress)
+enum err snapshot_remove(int shard_fd, const struct snapshot *snapshot, struct progress *progress)
 {
 	char name[SNAPSHOT_NAME];
-	int  fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int  fd = openat(shard_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return ERR_IO;
 	snapshot_name(snapshot->at.seq, name);
 	enum err err = remove_one(fd, name, progress);
@@ -210,11 +210,11 @@ static enum err prune_in(int all_fd, const struct snapshot *list, unsigned count
 	return err ? err : file_sync_dir(all_fd);
 }
 
-enum err snapshot_prune(int place_fd, const struct journal_dir *dir, unsigned keep, struct progress *progress)
+enum err snapshot_prune(int shard_fd, const struct journal_dir *dir, unsigned keep, struct progress *progress)
 {
 	struct snapshot list[SNAPSHOTS_KEPT];
 	unsigned        count = keep < SNAPSHOTS_KEPT ? keep : SNAPSHOTS_KEPT;
-	int             fd = openat(place_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int             fd = openat(shard_fd, all, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT ? OK : ERR_IO;
 	struct rest rest;
 	enum err    err = list_in(fd, dir, list, &count, &rest);
@@ -236,10 +236,10 @@ static enum err export_file(int from_dir, int to_dir, const char *name, struct p
 	return err;
 }
 
-enum err snapshot_export(int place_fd, const struct snapshot *snapshot, int to_fd, struct progress *progress)
+enum err snapshot_export(int shard_fd, const struct snapshot *snapshot, int to_fd, struct progress *progress)
 {
 	int      fd;
-	enum err err = snapshot_open_dir(place_fd, snapshot, &fd);
+	enum err err = snapshot_open_dir(shard_fd, snapshot, &fd);
 	if (err) return err;
 	if (!(err = export_file(fd, to_fd, "data.mdb", progress)))
 		err = export_file(fd, to_fd, "manifest", NULL);

@@ -23,7 +23,7 @@
 enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * DISK_SOFT_FLOOR_BYTES };
 
 struct snapshotter {
-	struct store_place        place;
+	struct shard_dir        shard_dir;
 	const struct journal_dir *dir;
 	struct view              *reader;
 	struct arena              arena;
@@ -77,7 +77,7 @@ static enum err survey(struct snapshotter *snapshotter, struct ground *ground)
 	db_reader_end(snapshotter->reader);
 	ground->count = SNAPSHOTS_KEPT;
 	if (!err)
-		err = snapshot_list(snapshotter->place.dir_fd, snapshotter->dir, ground->list, &ground->count,
+		err = snapshot_list(snapshotter->shard_dir.dir_fd, snapshotter->dir, ground->list, &ground->count,
 		                    NULL);
 	return err ? err : segment_bounds(snapshotter->dir, &ground->first, &ground->last);
 }
@@ -85,7 +85,7 @@ static enum err survey(struct snapshotter *snapshotter, struct ground *ground)
 static void note(struct snapshotter *snapshotter, const struct ground *ground)
 {
 	struct statvfs disk;
-	bool           known = !fstatvfs(snapshotter->place.dir_fd, &disk);
+	bool           known = !fstatvfs(snapshotter->shard_dir.dir_fd, &disk);
 	pthread_mutex_lock(&snapshotter->mutex);
 	struct snapshotter_state *state = &snapshotter->state;
 	state->snapshots = ground->count;
@@ -105,9 +105,9 @@ static uint64_t journal_limit(const struct snapshotter *snapshotter, const struc
 {
 	struct statvfs disk;
 	uint64_t       least = SEGMENTS_LEAST * snapshotter->dir->segment_bytes, limit = KEEP_JOURNAL_BYTES;
-	if (snapshotter->place.snapshot_after_bytes) return snapshotter->place.snapshot_after_bytes;
+	if (snapshotter->shard_dir.snapshot_after_bytes) return snapshotter->shard_dir.snapshot_after_bytes;
 	if (limit < ground->used_bytes / 2) limit = ground->used_bytes / 2;
-	if (!fstatvfs(snapshotter->place.dir_fd, &disk)) {
+	if (!fstatvfs(snapshotter->shard_dir.dir_fd, &disk)) {
 		uint64_t share = (uint64_t)disk.f_blocks * disk.f_frsize / DISK_SHARE;
 		if (limit > share) limit = share;
 		if ((uint64_t)disk.f_bavail * disk.f_frsize < FREE_BYTES_SHORT) limit = least;
@@ -141,7 +141,7 @@ static unsigned clean_snapshots(const struct snapshotter *snapshotter, const str
 /* Is one to be made so that an erasure is forgotten? If a segment is wanted for it, not before that is there. */
 static bool must_forget(struct snapshotter *snapshotter, const struct ground *ground)
 {
-	int64_t after_s = snapshotter->place.forget_after_s ? snapshotter->place.forget_after_s
+	int64_t after_s = snapshotter->shard_dir.forget_after_s ? snapshotter->shard_dir.forget_after_s
 	                                                    : KEEP_FORGET_S;
 	bool    due = ground->erased.v && clean_snapshots(snapshotter, ground) < SNAPSHOTS_KEPT &&
 	           monotonic_s() >= snapshotter->retry_at_s;
@@ -173,9 +173,9 @@ static enum err make_room(struct snapshotter *snapshotter)
 	enum err      err = survey(snapshotter, &ground);
 	if (err || ground.count < SNAPSHOTS_KEPT || ground.list[0].at.segment == 0)
 		return err ? err : ERR_STORAGE_FULL;
-	if ((err = snapshot_check(snapshotter->place.dir_fd, &ground.list[0], &snapshotter->progress)))
+	if ((err = snapshot_check(snapshotter->shard_dir.dir_fd, &ground.list[0], &snapshotter->progress)))
 		return err;
-	if ((err = snapshot_prune(snapshotter->place.dir_fd, snapshotter->dir, 1, &snapshotter->progress)))
+	if ((err = snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, 1, &snapshotter->progress)))
 		return err;
 	for (uint64_t number = ground.first; !err && number < ground.list[0].at.segment; number++)
 		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
@@ -188,10 +188,10 @@ static enum err make(struct snapshotter *snapshotter, struct snapshot *made, str
 {
 	struct ground         ground;
 	struct snapshot_order order = {
-	    .place_fd = snapshotter->place.dir_fd,
+	    .shard_fd = snapshotter->shard_dir.dir_fd,
 	    .dir = snapshotter->dir,
 	    .reader = snapshotter->reader,
-	    .map_bytes = snapshotter->place.map_bytes,
+	    .map_bytes = snapshotter->shard_dir.map_bytes,
 	    .now = real_time(),
 	    .progress = &snapshotter->progress,
 	    .faults = faults,
@@ -202,7 +202,7 @@ static enum err make(struct snapshotter *snapshotter, struct snapshot *made, str
 	if (err) return err;
 	bool is_made = ground.count && ground.list[0].at.seq == ground.at.seq;
 	if (is_made &&
-	    !(err = snapshot_check(snapshotter->place.dir_fd, &ground.list[0], &snapshotter->progress))) {
+	    !(err = snapshot_check(snapshotter->shard_dir.dir_fd, &ground.list[0], &snapshotter->progress))) {
 		*made = ground.list[0];
 		return OK;
 	}
@@ -217,8 +217,8 @@ static enum err make(struct snapshotter *snapshotter, struct snapshot *made, str
 static enum err settle(struct snapshotter *snapshotter, const struct snapshotter_state *state)
 {
 	if (state->faults.count)
-		return snapshot_remove(snapshotter->place.dir_fd, &state->made, &snapshotter->progress);
-	enum err err = snapshot_prune(snapshotter->place.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
+		return snapshot_remove(snapshotter->shard_dir.dir_fd, &state->made, &snapshotter->progress);
+	enum err err = snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
 	                              &snapshotter->progress);
 	return err ? err : recycle(snapshotter);
 }
@@ -227,7 +227,7 @@ static enum err copy_out(struct snapshotter *snapshotter, const struct snapshot 
 {
 	int fd = open(snapshotter->export_to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? ERR_INVALID_INPUT : ERR_IO;
-	enum err err = snapshot_export(snapshotter->place.dir_fd, made, fd, &snapshotter->progress);
+	enum err err = snapshot_export(snapshotter->shard_dir.dir_fd, made, fd, &snapshotter->progress);
 	close(fd);
 	return err;
 }
@@ -235,12 +235,12 @@ static enum err copy_out(struct snapshotter *snapshotter, const struct snapshot 
 static enum err verify(struct snapshotter *snapshotter, struct snapshotter_state *state)
 {
 	struct verify_report *report = calloc(1, sizeof *report);
-	struct verify_order   order = {.place = &snapshotter->place,
+	struct verify_order   order = {.shard_dir = &snapshotter->shard_dir,
 	                               .served = true,
 	                               .durable_seq = state->made.at.seq,
 	                               .progress = &snapshotter->progress};
 	if (!report) return ERR_NO_MEMORY;
-	enum err err = verify_place(&order, report);
+	enum err err = verify_shard(&order, report);
 	if (!err) {
 		state->faults = report->faults;
 		state->audit = report->audit;
@@ -311,7 +311,7 @@ static void *snapshotter_main(void *data)
 	struct ground             ground;
 	bool                      asked;
 	background_thread();
-	(void)!snapshot_prune(snapshotter->place.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
+	(void)!snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
 	                      NULL); /* what a killed one has left */
 	while (next(snapshotter, &asked, job)) {
 		atomic_store(&snapshotter->progress.done, 0);
@@ -377,7 +377,7 @@ bool snapshotter_found_damage(const struct snapshotter *snapshotter)
 	return atomic_load_explicit(&snapshotter->damage, memory_order_relaxed);
 }
 
-enum err snapshotter_open(const struct store_place *place, const struct journal_dir *dir, struct db *db,
+enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journal_dir *dir, struct db *db,
                           struct snapshotter **out)
 {
 	pthread_condattr_t  monotonic;
@@ -385,8 +385,8 @@ enum err snapshotter_open(const struct store_place *place, const struct journal_
 	struct snapshotter *snapshotter = calloc(1, sizeof *snapshotter);
 	*out = snapshotter;
 	if (!snapshotter) return ERR_NO_MEMORY;
-	snapshotter->place = *place;
-	snapshotter->progress.bytes_per_s = place->snapshot_bytes_per_s ? place->snapshot_bytes_per_s
+	snapshotter->shard_dir = *shard_dir;
+	snapshotter->progress.bytes_per_s = shard_dir->snapshot_bytes_per_s ? shard_dir->snapshot_bytes_per_s
 	                                                                : KEEP_BYTES_PER_S;
 	snapshotter->dir = dir;
 	pthread_mutex_init(&snapshotter->mutex, NULL);

@@ -15,7 +15,7 @@
  * The rule: a snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables,
  * but never more than a sixteenth of the disk; and on a disk that gets short, with every four segments. */
 struct snapshotter;
-struct store_place;
+struct shard_dir;
 
 enum keep { KEEP_SNAPSHOT, KEEP_BACKUP, KEEP_VERIFY };
 enum {
@@ -28,7 +28,7 @@ enum {
 };
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
-must_check enum err snapshotter_open(const struct store_place *place, const struct journal_dir *dir,
+must_check enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journal_dir *dir,
                                      struct db *db, struct snapshotter **snapshotter);
 void                snapshotter_close(struct snapshotter **snapshotter); /* a job under way is stopped */
 

@@ -8,7 +8,7 @@
 #include "store/db.h"
 #include "store/file.h"
 #include "store/journal.h"
-#include "store/place.h"
+#include "store/shard_dir.h"
 #include "store/recover.h"
 #include "store/shape.h"
 #include "store/walk.h"
@@ -26,7 +26,7 @@ struct store {
 	struct disk_monitor *disk_monitor;
 	struct snapshotter  *snapshotter;
 	struct journal_dir   dir;
-	int                  db_fd, place_fd;
+	int                  db_fd, shard_fd;
 	wall_us              now; /* of the newest record submitted */
 	uint64_t             committed_seq;
 	uint64_t             commits;
@@ -69,24 +69,24 @@ static void close_tables(struct store *store)
 	store->db_fd = -1;
 }
 
-static enum err open_db(struct store *store, const struct store_place *place, struct store_report *report,
-                        const struct place_plan *plan)
+static enum err open_db(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
+                        const struct table_plan *plan)
 {
-	enum err err = place_open_tables(place->dir_fd, plan, &store->db_fd);
-	if (!err) err = db_open(store->db_fd, place->map_bytes, &store->db);
+	enum err err = shard_dir_open_tables(shard_dir->dir_fd, plan, &store->db_fd);
+	if (!err) err = db_open(store->db_fd, shard_dir->map_bytes, &store->db);
 	if (err && err != ERR_DAMAGED)
 		snprintf(report->what, sizeof report->what, "the tables cannot be opened. %s: %m",
 		         err_message(err));
 	return err;
 }
 
-static enum err try_tables(struct store *store, const struct store_place *place, struct store_report *report,
-                           const struct place_plan *plan)
+static enum err try_tables(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
+                           const struct table_plan *plan)
 {
 	struct applied applied;
-	enum err       err = open_db(store, place, report, plan);
+	enum err       err = open_db(store, shard_dir, report, plan);
 	if (err) return err;
-	if (report->trust == TRUST_OPEN && !plan->anew && (err = walk_at_start(store, report))) return err;
+	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->anew && (err = walk_at_start(store, report))) return err;
 	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
 	/* A restored snapshot stands at the beginning of a journal that its tables know nothing of. */
 	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) return err;
@@ -95,34 +95,34 @@ static enum err try_tables(struct store *store, const struct store_place *place,
 }
 
 /* Believed tables that turn out to be damaged are made anew like those that were not believed. */
-static enum err open_tables(struct store *store, const struct store_place *place, struct store_report *report,
-                            struct place_plan *plan)
+static enum err open_tables(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
+                            struct table_plan *plan)
 {
-	enum err err = try_tables(store, place, report, plan);
+	enum err err = try_tables(store, shard_dir, report, plan);
 	if (err != ERR_DAMAGED || plan->anew) return err;
 	close_tables(store);
 	if (!report->refused[0])
 		snprintf(report->refused, sizeof report->refused, "the tables cannot be opened");
-	trust_withdraw(place->dir_fd);
-	if ((err = place_judge(place, &store->dir, report, plan))) return err;
-	return try_tables(store, place, report, plan);
+	clean_mark_remove(shard_dir->dir_fd);
+	if ((err = shard_dir_judge(shard_dir, &store->dir, report, plan))) return err;
+	return try_tables(store, shard_dir, report, plan);
 }
 
-static enum err open_helpers(struct store *store, const struct store_place *place)
+static enum err open_helpers(struct store *store, const struct shard_dir *shard_dir)
 {
 	enum err err = disk_monitor_open(store->db, store->db_fd, &store->disk_monitor);
-	return err ? err : snapshotter_open(place, &store->dir, store->db, &store->snapshotter);
+	return err ? err : snapshotter_open(shard_dir, &store->dir, store->db, &store->snapshotter);
 }
 
-static void plan_dir(struct store *store, const struct store_place *place)
+static void plan_dir(struct store *store, const struct shard_dir *shard_dir)
 {
 	store->db_fd = -1;
-	store->place_fd = place->dir_fd;
+	store->shard_fd = shard_dir->dir_fd;
 	store->dir = (struct journal_dir){.fd = -1,
-	                                  .shard = place->shard,
-	                                  .segment_bytes = place->segment_bytes,
-	                                  .quick_sync_us = place->quick_sync_us};
-	memcpy(store->dir.lineage, place->lineage, sizeof place->lineage);
+	                                  .shard = shard_dir->shard,
+	                                  .segment_bytes = shard_dir->segment_bytes,
+	                                  .quick_sync_us = shard_dir->quick_sync_us};
+	memcpy(store->dir.lineage, shard_dir->lineage, sizeof shard_dir->lineage);
 }
 
 /* Before anything else changes errno. */
@@ -132,47 +132,47 @@ static void say_why(struct store_report *report, enum err err)
 }
 
 /* Up to the point where nothing has been changed yet; then the tables are marked, and brought up to the journal's end. */
-static enum err recover_with(struct store *store, const struct store_place *place,
-                             struct store_report *report, struct place_plan *plan, struct position *end)
+static enum err recover_with(struct store *store, const struct shard_dir *shard_dir,
+                             struct store_report *report, struct table_plan *plan, struct position *end)
 {
 	struct recovery recovery = {.blank = true};
-	enum err        err = open_tables(store, place, report, plan);
+	enum err        err = open_tables(store, shard_dir, report, plan);
 	if (err) goto out;
 	report->snapshot_seq = plan->from.at.seq;
 	if ((err = recover_judge(&store->dir, store->db, plan->floor_seq, &recovery, report))) goto out;
-	if (place->before_change && (err = place->before_change(place->user))) goto out;
-	if (!plan->anew && (err = trust_write(place->dir_fd, false))) goto out;
+	if (shard_dir->before_change && (err = shard_dir->before_change(shard_dir->user))) goto out;
+	if (!plan->anew && (err = clean_mark_write(shard_dir->dir_fd, false))) goto out;
 	if ((err = recover_finish(&recovery, store->db, report))) goto out;
-	if (plan->anew && (err = place_adopt_tables(place->dir_fd))) goto out;
+	if (plan->anew && (err = shard_dir_adopt_tables(shard_dir->dir_fd))) goto out;
 	*end = recovery.end;
 out:
 	say_why(report, err);
 	recover_end(&recovery);
 	if (err) close_tables(store);
-	if (!err || plan->anew) place_forget_tables(place->dir_fd, err != OK);
+	if (!err || plan->anew) shard_dir_forget_tables(shard_dir->dir_fd, err != OK);
 	return err;
 }
 
 /* Believed tables that do not go with the journal may be somebody's own repair: they are tried without. */
-static enum err recover(struct store *store, const struct store_place *place, struct store_report *report,
+static enum err recover(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
                         struct position *end)
 {
-	struct place_plan   plan = {.anew = false};
+	struct table_plan   plan = {.anew = false};
 	struct store_report before;
-	enum err            err = place_judge(place, &store->dir, report, &plan);
-	if (err || (err = recover_with(store, place, report, &plan, end)) != ERR_DAMAGED || plan.anew)
+	enum err            err = shard_dir_judge(shard_dir, &store->dir, report, &plan);
+	if (err || (err = recover_with(store, shard_dir, report, &plan, end)) != ERR_DAMAGED || plan.anew)
 		return err;
 	before = *report;
-	*report = (struct store_report){.trust = TRUST_NONE};
+	*report = (struct store_report){.clean_mark = CLEAN_MARK_NONE};
 	snprintf(report->refused, sizeof report->refused, "%s", before.what);
-	plan = (struct place_plan){.distrusted = true};
-	if (!(err = place_judge(place, &store->dir, report, &plan)))
-		err = recover_with(store, place, report, &plan, end);
+	plan = (struct table_plan){.distrusted = true};
+	if (!(err = shard_dir_judge(shard_dir, &store->dir, report, &plan)))
+		err = recover_with(store, shard_dir, report, &plan, end);
 	if (err) *report = before; /* the first refusal says more */
 	return err;
 }
 
-enum err store_open(const struct store_place *place, wall_us now, struct store **out,
+enum err store_open(const struct shard_dir *shard_dir, wall_us now, struct store **out,
                     struct store_report *report)
 {
 	struct position at;
@@ -181,17 +181,17 @@ enum err store_open(const struct store_place *place, wall_us now, struct store *
 	*out = NULL;
 	*report = (struct store_report){0};
 	if (err) goto out;
-	plan_dir(store, place);
-	if ((err = shape_judge(place->dir_fd, report))) goto out;
-	if ((err = place_open_journal(place, report, &store->dir.fd))) goto out;
-	if ((err = recover(store, place, report, &at))) goto out;
+	plan_dir(store, shard_dir);
+	if ((err = shape_judge(shard_dir->dir_fd, report))) goto out;
+	if ((err = shard_dir_open_journal(shard_dir, report, &store->dir.fd))) goto out;
+	if ((err = recover(store, shard_dir, report, &at))) goto out;
 	if (report->last_now.v < now.v) report->last_now = now;
 	store->now = report->last_now;
 	if ((err = journal_open(&store->dir, &at, store->now, &store->journal))) goto out;
 	report->epoch = at.epoch;
 	report->seq = at.seq;
 	if ((err = store_commit(store))) goto out;
-	err = open_helpers(store, place);
+	err = open_helpers(store, shard_dir);
 out:
 	say_why(report, err);
 	if (err) store_close(&store);
@@ -216,10 +216,10 @@ static void close_clean(struct store *store)
 	if (!store->journal || store->broken) return;
 	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
 	enum err err = bring_home(store);
-	if (err == ERR_DAMAGED) trust_withdraw(store->place_fd);
+	if (err == ERR_DAMAGED) clean_mark_remove(store->shard_fd);
 	if (err || walk_unless_long(store, &faults)) return;
 	close_tables(store);
-	(void)!trust_write(store->place_fd, true); /* for speed: without it the next start walks, too */
+	(void)!clean_mark_write(store->shard_fd, true); /* for speed: without it the next start walks, too */
 }
 
 void store_close(struct store **store_p)
@@ -230,7 +230,7 @@ void store_close(struct store **store_p)
 	snapshotter_close(&store->snapshotter);
 	if (disk_monitor_close(&store->disk_monitor)) is_blamed = true;
 	if (is_blamed)
-		trust_withdraw(store->place_fd);
+		clean_mark_remove(store->shard_fd);
 	else
 		close_clean(store);
 	journal_close(&store->journal);

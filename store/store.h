@@ -3,7 +3,7 @@
 #include "schemas/histogram.h"
 #include "store/disk_monitor.h"
 #include "store/snapshotter.h"
-#include "store/trust.h"
+#include "store/clean_mark.h"
 #include "store/view.h"
 
 /* A shard's store: the journal is the truth, LMDB the working state. One writer thread calls everything here
@@ -14,7 +14,7 @@
  * word to anyone: recovery knows what happened. */
 struct store;
 
-struct store_place {
+struct shard_dir {
 	int      dir_fd; /* of shards/N, already locked; stays open as long as the store */
 	uint16_t shard;
 	uint8_t  lineage[16];
@@ -35,7 +35,7 @@ struct store_place {
 struct store_report {
 	uint64_t   epoch, seq;
 	uint64_t   replayed_records;
-	enum trust trust; /* as the tables were found */
+	enum clean_mark clean_mark; /* as the tables were found */
 	bool       formatted, cut_tail;
 	bool       rebuilt;           /* the tables were missing, or not to be believed, and were made anew */
 	uint64_t   snapshot_seq;      /* rebuilt: out of this snapshot; 0: out of the journal alone */
@@ -48,10 +48,10 @@ struct store_report {
 
 /* Recovers: reads the journal behind the applied position, replays it, begins a new epoch durably.
  * Errors: ERR_DAMAGED (report->what names it; nothing was changed), ERR_UNSUPPORTED, ERR_IO, ERR_NO_MEMORY. */
-must_check enum err store_open(const struct store_place *place, wall_us now, struct store **store,
+must_check enum err store_open(const struct shard_dir *shard_dir, wall_us now, struct store **store,
                                struct store_report *report);
 /* Is it the tables that cannot be relied on any more, given the error that ends the process? Then they are not to be
- * believed again: trust_withdraw(). */
+ * believed again: clean_mark_remove(). */
 bool store_blames_tables(const struct store *store, enum err err);
 /* Ends in an orderly way: waits for the journal, commits, syncs. */
 void store_close(struct store **store);

@@ -7,9 +7,9 @@
 #include "schemas/crc32c.h"
 #include "store/file.h"
 #include "store/scan.h"
-#include "store/place.h"
+#include "store/shard_dir.h"
 #include "store/shape.h"
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -282,12 +282,12 @@ static enum err verify_snapshot(struct verifying *v, const struct snapshot *snap
 	snprintf(path, sizeof path, "snapshots/%s", number);
 	snprintf(name, sizeof name, "snapshot %" PRIu64, snapshot->at.seq);
 	if ((err = verify_joined(v, &snapshot->at, name))) return err;
-	err = snapshot_check(v->order->place->dir_fd, snapshot, v->order->progress);
+	err = snapshot_check(v->order->shard_dir->dir_fd, snapshot, v->order->progress);
 	if (err == ERR_DAMAGED) {
 		fault(v->faults, "%s: data.mdb is missing, or not the bytes that its manifest tells", name);
 		return OK;
 	}
-	int fd = err ? -1 : openat(v->order->place->dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = err ? -1 : openat(v->order->shard_dir->dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return err ? err : ERR_IO;
 	err = audit_dir(v, fd, &at, name);
 	close(fd);
@@ -319,7 +319,7 @@ static enum err list_snapshots(struct verifying *v)
 {
 	unsigned broken = 0;
 	v->snapshot_count = SNAPSHOTS_MAX;
-	enum err err = snapshot_list(v->order->place->dir_fd, &v->dir, v->snapshots, &v->snapshot_count,
+	enum err err = snapshot_list(v->order->shard_dir->dir_fd, &v->dir, v->snapshots, &v->snapshot_count,
 	                             &broken);
 	if (broken) fault(v->faults, "snapshots: %u without a manifest that can be read", broken);
 	return err;
@@ -334,8 +334,8 @@ static enum err judge_mark(struct verifying *v)
 	struct buffer text = {0};
 	struct stat   st;
 	char          file[64], sum[16];
-	int           place_fd = v->order->place->dir_fd;
-	enum err      err = file_load(place_fd, "trust", MARK_BYTES_MAX, &text);
+	int           shard_fd = v->order->shard_dir->dir_fd;
+	enum err      err = file_load(shard_fd, "trust", MARK_BYTES_MAX, &text);
 	buffer_byte(&text, 0);
 	if (err || text.failed || text.size == 1) goto out;
 	char *crc = strstr((char *)text.at, " crc=");
@@ -345,7 +345,7 @@ static enum err judge_mark(struct verifying *v)
 		fault(v->faults, "trust: the mark is damaged");
 		goto out;
 	}
-	if (fstatat(place_fd, "db/data.mdb", &st, 0)) goto out;
+	if (fstatat(shard_fd, "db/data.mdb", &st, 0)) goto out;
 	snprintf(file, sizeof file, " device=%ju inode=%ju ", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
 	if (strstr((char *)text.at, " state=clean ") && strstr((char *)text.at, file))
 		fault(v->faults, "tables: db/data.mdb is not what a clean stop has left");
@@ -359,7 +359,7 @@ out:
 static enum err judge_floor(struct verifying *v)
 {
 	uint64_t floor_seq;
-	enum err err = place_find_floor(v->order->place->dir_fd, &floor_seq);
+	enum err err = shard_dir_find_floor(v->order->shard_dir->dir_fd, &floor_seq);
 	if (!err && floor_seq > v->report->seq)
 		fault(v->faults,
 		      "journal: ends with record %" PRIu64 ", but db/ proves that record %" PRIu64
@@ -372,11 +372,11 @@ static enum err verify_tables(struct verifying *v)
 {
 	struct applied at;
 	bool           present;
-	enum trust     trust;
-	enum err       err = trust_read(v->order->place->dir_fd, &present, &trust);
+	enum clean_mark     clean_mark;
+	enum err       err = clean_mark_read(v->order->shard_dir->dir_fd, &present, &clean_mark);
 	if (err || !present) return err;
-	if (trust == TRUST_NONE) return (err = judge_floor(v)) ? err : judge_mark(v);
-	int fd = openat(v->order->place->dir_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (clean_mark == CLEAN_MARK_NONE) return (err = judge_floor(v)) ? err : judge_mark(v);
+	int fd = openat(v->order->shard_dir->dir_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) return ERR_IO;
 	err = audit_dir(v, fd, &at, "tables");
 	close(fd);
@@ -390,12 +390,12 @@ static enum err verify_tables(struct verifying *v)
 static void plan(struct verifying *v)
 {
 	struct stat st;
-	uint64_t    total = v->report->segments * v->order->place->segment_bytes;
+	uint64_t    total = v->report->segments * v->order->shard_dir->segment_bytes;
 	if (!v->order->progress) return;
 	v->planned = atomic_load(&v->order->progress->done);
 	for (unsigned i = 0; i < v->snapshot_count; i++)
 		total += 3 * v->snapshots[i].bytes;
-	if (!v->order->served && !fstatat(v->order->place->dir_fd, "db/data.mdb", &st, 0))
+	if (!v->order->served && !fstatat(v->order->shard_dir->dir_fd, "db/data.mdb", &st, 0))
 		total += 2 * (uint64_t)st.st_size;
 	atomic_store(&v->order->progress->total, v->planned + total);
 }
@@ -403,8 +403,8 @@ static void plan(struct verifying *v)
 /* Nothing at all is right only where nothing has ever been. */
 static void judge_presence(struct verifying *v)
 {
-	const struct store_place *place = v->order->place;
-	if (v->last || (place->may_format && !v->snapshot_count) || (place->restored && v->snapshot_count))
+	const struct shard_dir *shard_dir = v->order->shard_dir;
+	if (v->last || (shard_dir->may_format && !v->snapshot_count) || (shard_dir->restored && v->snapshot_count))
 		return;
 	fault(v->faults, v->snapshot_count ? "journal: missing" : "journal and snapshots: missing");
 }
@@ -413,31 +413,31 @@ static void judge_presence(struct verifying *v)
 static bool has_shape(const struct verifying *v, enum err *err)
 {
 	struct store_report found = {.rebuilt = false};
-	*err = v->order->served ? OK : shape_judge(v->order->place->dir_fd, &found);
+	*err = v->order->served ? OK : shape_judge(v->order->shard_dir->dir_fd, &found);
 	if (*err != ERR_UNSUPPORTED) return !*err;
 	fault(v->faults, "%s", found.what);
 	*err = OK;
 	return false;
 }
 
-enum err verify_place(const struct verify_order *order, struct verify_report *report)
+enum err verify_shard(const struct verify_order *order, struct verify_report *report)
 {
 	struct verifying v = {.order = order, .report = report, .faults = &report->faults};
 	enum err         err;
 	*report = (struct verify_report){.seq = 0};
 	if (!has_shape(&v, &err)) return err;
 	v.dir = (struct journal_dir){
-	    .fd = openat(order->place->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-	    .shard = order->place->shard,
-	    .segment_bytes = order->place->segment_bytes};
-	memcpy(v.dir.lineage, order->place->lineage, sizeof v.dir.lineage);
+	    .fd = openat(order->shard_dir->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    .shard = order->shard_dir->shard,
+	    .segment_bytes = order->shard_dir->segment_bytes};
+	memcpy(v.dir.lineage, order->shard_dir->lineage, sizeof v.dir.lineage);
 	err = v.dir.fd < 0 && errno != ENOENT ? ERR_IO : list_snapshots(&v);
 	if (!err && v.dir.fd >= 0) err = list_segments(&v);
 	if (err) goto out;
 	judge_presence(&v);
 	plan(&v);
 	if ((err = verify_journal(&v))) goto out;
-	step_done(&v, report->segments * order->place->segment_bytes);
+	step_done(&v, report->segments * order->shard_dir->segment_bytes);
 	if ((err = verify_snapshots(&v))) goto out;
 	if (!order->served) err = verify_tables(&v);
 out:

@@ -6,7 +6,7 @@
  * audit), and the tables, if they are to be believed (a place that is served, or was left by another boot, is judged by
  * its snapshots and journal alone). Errors: as audit_tables(). */
 struct verify_order {
-	const struct store_place *place;
+	const struct shard_dir *shard_dir;
 	bool                      served;      /* by the caller: the tables are not looked at */
 	uint64_t                  durable_seq; /* served: the journal is read up to this record */
 	struct progress          *progress;
@@ -18,4 +18,4 @@ struct verify_report {
 	struct audit  audit;  /* of the tables, else of the newest snapshot */
 	struct faults faults;
 };
-must_check enum err verify_place(const struct verify_order *order, struct verify_report *report);
+must_check enum err verify_shard(const struct verify_order *order, struct verify_report *report);

@@ -1,7 +1,7 @@
 /* Mailboxes over ZeroMQ: a ROUTER or a DEALER each, one context for the process, made at the first use and so
  * never before a fork. CZMQ makes and ends the sockets; messages go through libzmq itself, which needs no
- * allocation for what CZMQ would wrap. Lifetime of a letter's bytes: inside the zmq_msg_t behind its `hold`,
- * which is allocated at the first receive into that letter and used again by those that follow. */
+ * allocation for what CZMQ would wrap. Lifetime of a packet's bytes: inside the zmq_msg_t behind its `hold`,
+ * which is allocated at the first receive into that packet and used again by those that follow. */
 #include "actors/rt/channel.h"
 #include "actors/rt/trace.h"
 #include "schemas/limits.h"
@@ -213,40 +213,40 @@ static bool recv_address(struct channel *channel, struct peer *from, bool *known
 	return got;
 }
 
-enum err channel_recv(struct channel *channel, struct letter *letter)
+enum err channel_recv(struct channel *channel, struct packet *packet)
 {
-	zmq_msg_t *body = letter->hold;
+	zmq_msg_t *body = packet->hold;
 	if (!body) {
 		body = malloc(sizeof(*body));
 		if (!body) return ERR_NO_MEMORY;
 		zmq_msg_init(body);
-		letter->hold = body;
+		packet->hold = body;
 	}
-	letter->bytes = span_of(NULL, 0);
+	packet->bytes = span_of(NULL, 0);
 	/* Whatever does not have our shape, one part of at most FRAME_BYTES_MAX, is read to its end and
 	 * dropped. */
 	for (;;) {
 		bool fits = true;
-		if (channel->is_router && !recv_address(channel, &letter->from, &fits))
+		if (channel->is_router && !recv_address(channel, &packet->from, &fits))
 			return ERR_WOULD_BLOCK;
 		if (!recv_part(channel, body)) return ERR_WOULD_BLOCK;
 		for (; zmq_msg_more(body); fits = false)
 			if (!recv_part(channel, body)) return ERR_WOULD_BLOCK;
 		if (!fits) continue;
-		letter->bytes = span_of(zmq_msg_data(body), zmq_msg_size(body));
+		packet->bytes = span_of(zmq_msg_data(body), zmq_msg_size(body));
 		if (trace_frames)
-			trace_frame(TRACE_RECEIVED, callee_of(channel), &letter->from, letter->bytes);
+			trace_frame(TRACE_RECEIVED, callee_of(channel), &packet->from, packet->bytes);
 		return OK;
 	}
 }
 
-void letter_close(struct letter *letter)
+void packet_close(struct packet *packet)
 {
-	if (letter->hold) {
-		zmq_msg_close(letter->hold);
-		free(letter->hold);
+	if (packet->hold) {
+		zmq_msg_close(packet->hold);
+		free(packet->hold);
 	}
-	*letter = (struct letter){0};
+	*packet = (struct packet){0};
 }
 
 enum link channel_link(struct channel *channel)

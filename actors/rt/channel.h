@@ -12,8 +12,8 @@ struct peer {
 	uint8_t id[15]; /* the transport's name for a connection: new for every connection */
 };
 
-/* A received message. Zeroed is none. letter_close() or the next channel_recv() into it ends the bytes' life. */
-struct letter {
+/* A received message. Zeroed is none. packet_close() or the next channel_recv() into it ends the bytes' life. */
+struct packet {
 	struct peer from; /* ROUTER only */
 	struct span bytes;
 	void       *hold; /* the transport's */
@@ -38,8 +38,8 @@ bool channel_has_news(struct channel *channel); /* is there something that no wa
  * Errors: ERR_WOULD_BLOCK (no room, or nobody connected), ERR_PEER_GONE (ROUTER: that connection ended). */
 must_check enum err channel_send(struct channel *channel, const struct peer *to, struct span bytes);
 /* Errors: ERR_WOULD_BLOCK (nothing there), ERR_NO_MEMORY. */
-must_check enum err channel_recv(struct channel *channel, struct letter *letter);
-void                letter_close(struct letter *letter);
+must_check enum err channel_recv(struct channel *channel, struct packet *packet);
+void                packet_close(struct packet *packet);
 
 /* What became of the connection of a DEALER since the last call, from the socket's monitor; oldest first.
  * LINK_SAME when nothing did. channel_link_fd() is the monitor's descriptor for epoll, with the same rule. */

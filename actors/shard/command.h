@@ -45,7 +45,7 @@ struct shard_facts {
 
 	struct snapshotter *snapshotter; /* the store's, as long as it is open */
 
-	enum trust tables_found; /* as they were at the start */
+	enum clean_mark tables_found; /* as they were at the start */
 	bool       tables_rebuilt;
 
 	atomic_bool          issuer_paused, issuer_up;

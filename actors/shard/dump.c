@@ -33,21 +33,21 @@ static int refuse(enum err err, struct span why)
 }
 
 /* A lock that nobody made, or that lies where nothing can be written, is nobody's. Held until the process ends. */
-static enum err take_lock(int place_fd, const char *name)
+static enum err take_lock(int shard_fd, const char *name)
 {
 	int lock_fd;
-	if (faccessat(place_fd, name, F_OK, 0)) return OK;
-	enum err err = datadir_lock(place_fd, name, LOCK_WAIT_MS, &lock_fd);
+	if (faccessat(shard_fd, name, F_OK, 0)) return OK;
+	enum err err = datadir_lock(shard_fd, name, LOCK_WAIT_MS, &lock_fd);
 	return err == ERR_IO && errno == EROFS ? OK : err;
 }
 
 /* The supervisor's too: between two lives of a shard its own is free. */
-static enum err take_locks(int place_fd)
+static enum err take_locks(int shard_fd)
 {
 	enum err err = OK;
-	if (!faccessat(place_fd, "../../identity", F_OK, 0)) err = take_lock(place_fd, "../../lock");
-	if (!err) err = datadir_lock_dir(place_fd, LOCK_WAIT_MS);
-	return err ? err : take_lock(place_fd, "lock");
+	if (!faccessat(shard_fd, "../../identity", F_OK, 0)) err = take_lock(shard_fd, "../../lock");
+	if (!err) err = datadir_lock_dir(shard_fd, LOCK_WAIT_MS);
+	return err ? err : take_lock(shard_fd, "lock");
 }
 
 static bool print_line(void *user, struct span line)
@@ -65,10 +65,10 @@ static enum err end_lines(enum err err)
 
 static const struct dump_to out = {.line = print_line};
 
-static int dump_records(int place_fd, const char *from)
+static int dump_records(int shard_fd, const char *from)
 {
 	uint64_t seq = from ? strtoull(from, NULL, 10) : 0;
-	enum err err = end_lines(dump_journal(place_fd, seq, &out));
+	enum err err = end_lines(dump_journal(shard_fd, seq, &out));
 	if (!err) return 0;
 	return refuse(err, span_str(err == ERR_NOT_FOUND ? "There is no journal in this directory." : ""));
 }
@@ -93,14 +93,14 @@ static int refuse_prefix(enum table table)
 	return status;
 }
 
-static int dump_rows(int place_fd, const struct options *options)
+static int dump_rows(int shard_fd, const struct options *options)
 {
 	struct row_key prefix = {.size = 0};
 	enum table     table = dump_table_named(span_str(options->table));
 	if (table == TABLE_END) return refuse_table();
 	if (options->from && dump_prefix(table, span_str(options->from), &prefix))
 		return refuse_prefix(table);
-	enum err err = end_lines(dump_table(place_fd, table, key_span(&prefix), &out));
+	enum err err = end_lines(dump_table(shard_fd, table, key_span(&prefix), &out));
 	if (!err) return 0;
 	return refuse(err,
 	              span_str(err == ERR_NOT_FOUND ? "There are no tables in this directory."
@@ -113,12 +113,12 @@ int dump_main(const struct options *options)
 	/* Damaged tables may end this process: then plainly, also where something else watches for these. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
-	int place_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (place_fd < 0) return refuse(ERR_NOT_FOUND, span_str("There is no such directory."));
-	enum err err = take_locks(place_fd);
+	int shard_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (shard_fd < 0) return refuse(ERR_NOT_FOUND, span_str("There is no such directory."));
+	enum err err = take_locks(shard_fd);
 	if (err == ERR_LOCKED)
 		return refuse(err, span_str("A running service holds this directory: stop it, "
 		                            "or dump a copy of the directory."));
 	if (err) return refuse(err, span_str("The locks of this directory cannot be taken."));
-	return options->table ? dump_rows(place_fd, options) : dump_records(place_fd, options->from);
+	return options->table ? dump_rows(shard_fd, options) : dump_records(shard_fd, options->from);
 }

@@ -6,7 +6,7 @@
  * They speak on standard output, a JSON object a line: {"done","total"} on the way, the outcome last; that is
  * {"code","message"} with status 1 when the work could not be done. */
 #include "actors/roles.h"
-#include "actors/shard/place.h"
+#include "actors/shard/shard_dir_of.h"
 #include "schemas/backup.h"
 #include "schemas/json.h"
 #include "schemas/lines.h"
@@ -149,12 +149,12 @@ static void print_report(uint32_t index, const struct verify_report *report)
 
 /* A shard whose supervisor was killed a moment ago may still be there; a lock that nobody made is not asked for, since
  * nothing is to be changed. */
-static enum err take_lock(int place_fd)
+static enum err take_lock(int shard_fd)
 {
 	int      lock_fd; /* held until the process ends */
-	enum err err = datadir_lock_dir(place_fd, LOCK_WAIT_MS);
-	if (err || faccessat(place_fd, "lock", F_OK, 0)) return err;
-	return datadir_lock(place_fd, "lock", LOCK_WAIT_MS, &lock_fd);
+	enum err err = datadir_lock_dir(shard_fd, LOCK_WAIT_MS);
+	if (err || faccessat(shard_fd, "lock", F_OK, 0)) return err;
+	return datadir_lock(shard_fd, "lock", LOCK_WAIT_MS, &lock_fd);
 }
 
 int check_main(const struct options *options)
@@ -169,17 +169,17 @@ int check_main(const struct options *options)
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 	datadir_shard_path((uint32_t)options->index, NULL, path);
-	int place_fd = openat(datadir.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (place_fd < 0) {
+	int shard_fd = openat(datadir.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (shard_fd < 0) {
 		fault(&report.faults, "its directory %s is missing", path);
 		print_report((uint32_t)options->index, &report);
 		return 0;
 	}
-	struct store_place  place = shard_place(&datadir, (uint32_t)options->index, place_fd);
-	struct verify_order order = {.place = &place, .progress = &teller.progress};
-	if ((err = take_lock(place_fd))) return refuse(err, "");
+	struct shard_dir  shard_dir = shard_dir_of(&datadir, (uint32_t)options->index, shard_fd);
+	struct verify_order order = {.shard_dir = &shard_dir, .progress = &teller.progress};
+	if ((err = take_lock(shard_fd))) return refuse(err, "");
 	teller_begin(&teller);
-	err = verify_place(&order, &report);
+	err = verify_shard(&order, &report);
 	teller_end(&teller);
 	if (err) return refuse(err, "");
 	print_report((uint32_t)options->index, &report);
@@ -192,7 +192,7 @@ struct restoring {
 	const struct options *options;
 	struct backup         backup;
 	struct snapshot       snapshot;
-	int                   from_fd, place_fd; /* BACKUP/shards/N; DIR/shards/N */
+	int                   from_fd, shard_fd; /* BACKUP/shards/N; DIR/shards/N */
 	struct teller         teller;
 	char                  why[WHY_TEXT];
 };
@@ -276,11 +276,11 @@ static enum err copy_snapshot(struct restoring *self)
 	struct buffer      text = {0};
 	char               name[SNAPSHOT_NAME];
 	int                all_fd = -1, to_fd = -1;
-	enum err           err = snapshot_prune(self->place_fd, &dir, 0, NULL);
+	enum err           err = snapshot_prune(self->shard_fd, &dir, 0, NULL);
 	snapshot_name(self->snapshot.at.seq, name);
-	if (err || (err = file_open_dir(self->place_fd, "snapshots", &all_fd))) goto out;
+	if (err || (err = file_open_dir(self->shard_fd, "snapshots", &all_fd))) goto out;
 	if ((err = file_open_dir(all_fd, name, &to_fd)) || (err = copy_data(self, to_fd))) goto out;
-	err = snapshot_check(self->place_fd, &self->snapshot, &self->teller.progress);
+	err = snapshot_check(self->shard_fd, &self->snapshot, &self->teller.progress);
 	if (err == ERR_DAMAGED)
 		snprintf(self->why, sizeof self->why, "The copy of shard %d is not what was written.",
 		         self->options->index);
@@ -293,7 +293,7 @@ out:
 	if (all_fd >= 0) close(all_fd);
 	int kept = errno;
 	if (err)
-		(void)!snapshot_prune(self->place_fd, &dir, 0,
+		(void)!snapshot_prune(self->shard_fd, &dir, 0,
 		                      NULL); /* the room it took is missed elsewhere */
 	errno = kept;
 	return err;
@@ -310,9 +310,9 @@ static enum err settle(struct restoring *self)
 		return ERR_BAD_OPTION;
 	if ((dir_fd = open(self->options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) return ERR_IO;
 	datadir_shard_path((uint32_t)self->options->index, NULL, path);
-	self->place_fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	self->shard_fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	close(dir_fd);
-	return self->place_fd < 0 ? ERR_IO : copy_snapshot(self);
+	return self->shard_fd < 0 ? ERR_IO : copy_snapshot(self);
 }
 
 static enum err restore(struct restoring *self)
@@ -327,7 +327,7 @@ static enum err restore(struct restoring *self)
 
 int restore_main(const struct options *options)
 {
-	static struct restoring self = {.from_fd = -1, .place_fd = -1};
+	static struct restoring self = {.from_fd = -1, .shard_fd = -1};
 	struct buffer           line = {0};
 	self.options = options;
 	if (!options->from) return refuse(ERR_BAD_OPTION, "");

@@ -3,25 +3,25 @@
  * a page that gives its size as nothing divides by it. */
 #include "actors/shard/pages.h"
 
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <signal.h>
 
-static int              place = -1;
+static int              shard_dir = -1;
 static const int        numbers[] = {SIGBUS, SIGSEGV, SIGFPE, SIGABRT};
 static struct sigaction before[sizeof numbers / sizeof *numbers];
 
 static void on_page(int number)
 {
-	trust_withdraw(place);
+	clean_mark_remove(shard_dir);
 	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (numbers[i] == number) sigaction(number, &before[i], NULL);
 }
 
-void pages_watch(int place_fd)
+void pages_watch(int shard_fd)
 {
 	struct sigaction action = {.sa_handler = on_page};
-	place = place_fd;
+	shard_dir = shard_fd;
 	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		(void)!sigaction(numbers[i], &action, &before[i]);
 }

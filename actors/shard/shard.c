@@ -1,12 +1,12 @@
 /* A shard: owner of its part of the accounts. This file is the process: locks its place, recovers the store,
  * binds its endpoint only then, and turns the engine until it is told to stop. */
 #include "actors/roles.h"
-#include "actors/ask/child.h"
+#include "actors/rpc/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
 #include "actors/shard/engine/engine.h"
 #include "actors/shard/pages.h"
-#include "actors/shard/place.h"
+#include "actors/shard/shard_dir_of.h"
 #include "schemas/mexico.h"
 #include "store/disk_monitor.h"
 
@@ -120,14 +120,14 @@ static enum err before_change(void *user)
 static enum err open_store(struct shard *shard, const struct options *options)
 {
 	struct store_report report;
-	struct store_place  place = shard_place(&shard->child.datadir, (uint32_t)options->index,
+	struct shard_dir  shard_dir = shard_dir_of(&shard->child.datadir, (uint32_t)options->index,
 	                                        shard->dir_fd);
-	place.may_format = options->may_format; /* once all have been ready, no longer */
-	place.restored = options->restored;
-	place.before_change = before_change;
-	place.user = shard;
+	shard_dir.may_format = options->may_format; /* once all have been ready, no longer */
+	shard_dir.restored = options->restored;
+	shard_dir.before_change = before_change;
+	shard_dir.user = shard;
 	wall_us  wall = time_wall();
-	enum err err = store_open(&place, wall, &shard->store, &report);
+	enum err err = store_open(&shard_dir, wall, &shard->store, &report);
 	if (err) {
 		shard->told = true;
 		if (err != ERR_STOPPED)
@@ -137,7 +137,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	log_opened(&report);
 	if (report.rebuilt) shard->engine->mend_again_at.v = time_mono().v + MEND_AGAIN_MS * US_PER_MS;
 	shard->engine->facts.epoch = report.epoch;
-	shard->engine->facts.tables_found = report.trust;
+	shard->engine->facts.tables_found = report.clean_mark;
 	shard->engine->facts.tables_rebuilt = report.rebuilt;
 	shard->last_now = report.last_now;
 	return OK;
@@ -231,7 +231,7 @@ static _Noreturn void die(const struct shard *shard, enum err err)
 {
 	if (shard->store && store_blames_tables(shard->store, err)) {
 		log_fatal("tables_withdrawn", "next=\"made anew from snapshot and journal\"");
-		trust_withdraw(shard->dir_fd);
+		clean_mark_remove(shard->dir_fd);
 	}
 	_exit(1);
 }

@@ -336,30 +336,30 @@ static void on_calls(struct status_server *server, const struct peer *peer, cons
 	if (server->replies.count) send_replies(server, peer); /* a reload is answered later */
 }
 
-static void on_letter(struct status_server *server, const struct letter *letter)
+static void on_packet(struct status_server *server, const struct packet *packet)
 {
 	struct frame frame;
 	enum err     err;
 
 	server->messages++;
-	if ((err = frame_open(letter->bytes, server->zone, &frame)))
-		log_warn("frame_refused", "code=%s bytes=%zu", err_code(err), letter->bytes.size);
+	if ((err = frame_open(packet->bytes, server->zone, &frame)))
+		log_warn("frame_refused", "code=%s bytes=%zu", err_code(err), packet->bytes.size);
 	else if (frame.kind == FRAME_HELLO)
-		on_hello(server, &letter->from, &frame);
+		on_hello(server, &packet->from, &frame);
 	else if (frame.kind == FRAME_CALLS)
-		on_calls(server, &letter->from, &frame, letter->bytes.size);
+		on_calls(server, &packet->from, &frame, packet->bytes.size);
 	msgpack_zone_clear(server->zone);
 }
 
 bool status_server_pump(struct status_server *server, mono_us now)
 {
-	struct letter letter = {0};
+	struct packet packet = {0};
 
 	server->now = now;
 	server->all_ready = false;
-	while (channel_recv(server->channel, &letter) == OK)
-		on_letter(server, &letter);
-	letter_close(&letter);
+	while (channel_recv(server->channel, &packet) == OK)
+		on_packet(server, &packet);
+	packet_close(&packet);
 	if (server->is_reloading &&
 	    (children_are_settled(server->children) || server->now.v >= server->reload_end.v))
 		answer_reload(server);

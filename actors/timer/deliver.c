@@ -41,7 +41,7 @@ struct deliver {
 	struct works   works;
 	struct asked   question; /* the one DELIVERY_LEASE */
 	struct asked   withdrawal;
-	struct ask    *ask;
+	struct rpc    *rpc;
 	struct egress *egress;
 	uint64_t       instance;
 	uint32_t       places, in_hand, asked_for;
@@ -98,7 +98,7 @@ static bool call_shard(struct deliver *deliver, enum message message, int64_t wa
 {
 	struct call call = {.message = message,
 	                    .deadline = mono_after(deliver->now, (dur_us){wait_ms * US_PER_MS})};
-	return ask_begin(deliver->ask, &call, asked, packer) == OK;
+	return rpc_begin(deliver->rpc, &call, asked, packer) == OK;
 }
 
 /* Reports ------------------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static bool tell_some(struct deliver *deliver, size_t *at)
 	}
 	msgpack_pack_array(&packer, ARGS_DELIVERY_REPORT);
 	pack_bin(&packer, span_of(told->reports, told->size));
-	ask_commit(deliver->ask);
+	rpc_commit(deliver->rpc);
 	deliver->reporting++;
 	deliver->telling += (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
 	*at += told->size;
@@ -334,7 +334,7 @@ static void render(struct batch *batch)
 	}
 	msgpack_pack_array(&packer, ARGS_DELIVERY_RENDER);
 	pack_bin(&packer, span_of(batch->leases, (size_t)batch->count * LEASE_BYTES));
-	ask_commit(deliver->ask);
+	rpc_commit(deliver->rpc);
 }
 
 /* `items`: what came along and is still to be sent; or NULL. */
@@ -394,7 +394,7 @@ static void ask_for(struct deliver *deliver, uint32_t count, struct asked *asked
 	msgpack_pack_array(&packer, ARGS_DELIVERY_LEASE);
 	pack_int(&packer, (int64_t)deliver->instance);
 	msgpack_pack_uint32(&packer, count);
-	ask_commit(deliver->ask);
+	rpc_commit(deliver->rpc);
 	deliver->is_withdrawn = count == 0;
 	deliver->is_asking = true;
 }
@@ -444,7 +444,7 @@ void deliver_stop(struct deliver *deliver)
 
 bool deliver_is_idle(const struct deliver *deliver)
 {
-	return ask_state(deliver->ask) != ASK_UP || (!deliver->is_asking && deliver->in_hand == 0);
+	return rpc_state(deliver->rpc) != RPC_UP || (!deliver->is_asking && deliver->in_hand == 0);
 }
 
 void deliver_cut(struct deliver *deliver)
@@ -472,7 +472,7 @@ void deliver_close(struct deliver **deliver_p)
 	*deliver_p = NULL;
 }
 
-enum err deliver_open(struct deliver **out, struct ask *ask, struct egress *egress, uint64_t instance,
+enum err deliver_open(struct deliver **out, struct rpc *rpc, struct egress *egress, uint64_t instance,
                       uint32_t places)
 {
 	struct deliver *deliver = calloc(1, sizeof *deliver);
@@ -480,7 +480,7 @@ enum err deliver_open(struct deliver **out, struct ask *ask, struct egress *egre
 	if (!deliver) return ERR_NO_MEMORY;
 	deliver->question.on_reply = on_leases;
 	deliver->withdrawal.on_reply = on_withdrawn;
-	deliver->ask = ask;
+	deliver->rpc = rpc;
 	deliver->egress = egress;
 	deliver->instance = instance;
 	deliver->places = places;

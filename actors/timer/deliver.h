@@ -6,11 +6,11 @@
 struct deliver;
 
 /* `instance`: of this process' life, random, at least 1. `places`: how many may be in hand. Errors: ERR_NO_MEMORY. */
-must_check enum err deliver_open(struct deliver **deliver, struct ask *ask, struct egress *egress,
+must_check enum err deliver_open(struct deliver **deliver, struct rpc *rpc, struct egress *egress,
                                  uint64_t instance, uint32_t places);
 void                deliver_close(struct deliver **deliver);
 
-/* Before ask_flush(), once a turn before egress_turn() and again if that ended something. Returns how long the loop may sleep
+/* Before rpc_flush(), once a turn before egress_turn() and again if that ended something. Returns how long the loop may sleep
  * at most for what waits to be told. */
 dur_us deliver_turn(struct deliver *deliver, mono_us now);
 

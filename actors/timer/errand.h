@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/ask/ask.h"
+#include "actors/rpc/rpc.h"
 #include "actors/timer/egress.h"
 
 /* What the timer's calls carry with them, so that their ends find back: each kind of work has one of these in what it

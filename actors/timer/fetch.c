@@ -44,7 +44,7 @@ struct fetching {
 	struct fetches              all;
 	struct fetch_line           line; /* those that came while HANDED_MAX were handed over */
 	uint32_t                    handing;
-	struct ask                 *ask;
+	struct rpc                 *rpc;
 	struct egress              *egress;
 	const struct address_rules *rules;
 	uint32_t                   *in_hand; /* of all shards */
@@ -76,7 +76,7 @@ static void answer(struct fetching *fetching, uint64_t call_id, uint64_t epoch, 
 		pack_text(&packer, text);
 	else
 		msgpack_pack_nil(&packer);
-	(void)!ask_answer(fetching->ask, out, epoch);
+	(void)!rpc_answer(fetching->rpc, out, epoch);
 }
 
 static void hand_over_next(struct fetching *fetching);
@@ -97,7 +97,7 @@ static enum err begin_call(struct fetch *fetch, enum message message, msgpack_pa
 	                    .deadline = mono_after(time_mono(), (dur_us){CALL_DEADLINE_MS * US_PER_MS}),
 	                    .has_account = true,
 	                    .account = fetch->account};
-	return ask_begin(fetch->of->ask, &call, &fetch->asked, packer);
+	return rpc_begin(fetch->of->rpc, &call, &fetch->asked, packer);
 }
 
 static enum err put_part(struct fetch *fetch)
@@ -111,7 +111,7 @@ static enum err put_part(struct fetch *fetch)
 	pack_bin(&packer, span_of(fetch->hash, sizeof fetch->hash));
 	msgpack_pack_uint64(&packer, fetch->put / IMAGE_PART_BYTES);
 	pack_bin(&packer, span_of(fetch->image.at + fetch->put, size));
-	ask_commit(fetch->of->ask);
+	rpc_commit(fetch->of->rpc);
 	fetch->put += size;
 	return OK;
 }
@@ -127,7 +127,7 @@ static enum err name(struct fetch *fetch)
 	msgpack_pack_uint64(&packer, fetch->image.size);
 	msgpack_pack_uint32(&packer, fetch->size.width);
 	msgpack_pack_uint32(&packer, fetch->size.height);
-	ask_commit(fetch->of->ask);
+	rpc_commit(fetch->of->rpc);
 	fetch->is_named = true;
 	return OK;
 }
@@ -258,12 +258,12 @@ void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t
 		end(fetch, ERR_OVERLOADED, NULL);
 }
 
-enum err fetching_open(struct fetching **opened, struct ask *ask, struct egress *egress,
+enum err fetching_open(struct fetching **opened, struct rpc *rpc, struct egress *egress,
                        const struct address_rules *rules, uint32_t *in_hand)
 {
 	struct fetching *fetching = *opened = calloc(1, sizeof *fetching);
 	if (!fetching) return ERR_NO_MEMORY;
-	fetching->ask = ask;
+	fetching->rpc = rpc;
 	fetching->egress = egress;
 	fetching->rules = rules;
 	fetching->in_hand = in_hand;

@@ -8,7 +8,7 @@ struct fetching;
 
 /* `rules`: what may be dialled; `in_hand`: how many images all shards have fetched together, with EGRESS_FETCHES_MAX at
  * most. Both are borrowed. Errors: ERR_NO_MEMORY. */
-must_check enum err fetching_open(struct fetching **fetching, struct ask *ask, struct egress *egress,
+must_check enum err fetching_open(struct fetching **fetching, struct rpc *rpc, struct egress *egress,
                                   const struct address_rules *rules, uint32_t *in_hand);
 void                fetching_close(struct fetching **fetching);
 

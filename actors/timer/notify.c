@@ -9,7 +9,7 @@
 
 struct notify {
 	struct asked asked;
-	struct ask  *ask;
+	struct rpc  *rpc;
 	bool         is_asking, more;
 };
 
@@ -28,19 +28,19 @@ void notify_turn(struct notify *notify, mono_us now, bool beat)
 	if (notify->is_asking || !(beat || notify->more)) return;
 	notify->more = false;
 	call.deadline = mono_after(now, (dur_us){CALL_DEADLINE_MS * US_PER_MS});
-	if (ask_begin(notify->ask, &call, &notify->asked, &packer)) return; /* the next beat tries again */
+	if (rpc_begin(notify->rpc, &call, &notify->asked, &packer)) return; /* the next beat tries again */
 	msgpack_pack_array(&packer, ARGS_NOTIFICATION_SEND);
-	ask_commit(notify->ask);
+	rpc_commit(notify->rpc);
 	notify->is_asking = true;
 }
 
-enum err notify_open(struct notify **out, struct ask *ask)
+enum err notify_open(struct notify **out, struct rpc *rpc)
 {
 	struct notify *notify = calloc(1, sizeof *notify);
 	*out = notify;
 	if (!notify) return ERR_NO_MEMORY;
 	notify->asked.on_reply = on_sent;
-	notify->ask = ask;
+	notify->rpc = rpc;
 	return OK;
 }
 

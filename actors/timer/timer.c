@@ -2,7 +2,7 @@
  * each shard, tells each every HEARTBEAT_EVERY_MS that the issuer is there, fetches the images they ask for,
  * and makes the attempts at deliveries that they hand out. */
 #include "actors/roles.h"
-#include "actors/ask/child.h"
+#include "actors/rpc/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
@@ -22,7 +22,7 @@ enum { DRAIN_MS = 3000, LAST_WORDS_MS = 500 }; /* at a stop: for attempts to end
 struct timer {
 	struct child         child;
 	struct loop          loop;
-	struct ask          *shards[SHARDS_MAX];
+	struct rpc          *shards[SHARDS_MAX];
 	struct deliver      *deliveries[SHARDS_MAX];
 	struct fetching     *fetches[SHARDS_MAX];
 	struct notify       *notices[SHARDS_MAX];
@@ -46,10 +46,10 @@ static void on_reply(void *user, const struct reply *reply)
 }
 
 /* Answered when it is there, or not to be had. */
-static void on_FETCH(struct timer *timer, struct ask *ask, const struct call *call, uint64_t epoch)
+static void on_FETCH(struct timer *timer, struct rpc *rpc, const struct call *call, uint64_t epoch)
 {
 	uint32_t shard = 0;
-	while (timer->shards[shard] != ask)
+	while (timer->shards[shard] != rpc)
 		shard++;
 	fetching_begin(timer->fetches[shard], call, epoch, time_mono());
 }
@@ -61,7 +61,7 @@ static void refuse(uint64_t id, struct frame_out *answers)
 	msgpack_pack_nil(&packer);
 }
 
-static void on_calls(void *user, struct ask *ask, const struct frame *frame)
+static void on_calls(void *user, struct rpc *rpc, const struct frame *frame)
 {
 	struct timer *timer = user;
 	frame_clear(&timer->answers);
@@ -69,12 +69,12 @@ static void on_calls(void *user, struct ask *ask, const struct frame *frame)
 		struct call call;
 		enum err    err = call_open(&frame->items[i], &call);
 		if (!err && call.message == MSG_FETCH && call.has_account)
-			on_FETCH(timer, ask, &call, frame->epoch);
+			on_FETCH(timer, rpc, &call, frame->epoch);
 		else
 			refuse(call.id, &timer->answers);
 	}
 	/* A lost answer is not sent again: the shard is gone, or stops waiting at the call's deadline. */
-	if (timer->answers.count) (void)!ask_answer(ask, &timer->answers, frame->epoch);
+	if (timer->answers.count) (void)!rpc_answer(rpc, &timer->answers, frame->epoch);
 }
 
 static void on_egress_done(void *user, const struct egress_outcome *outcome)
@@ -159,22 +159,22 @@ static void take_settings(struct timer *timer)
 
 static enum err open_shard(struct timer *timer, const struct options *options, uint32_t shard)
 {
-	struct ask *ask = NULL;
+	struct rpc *rpc = NULL;
 	char        endpoint[ENDPOINT_TEXT];
 	datadir_shard_endpoint(&timer->child.datadir, shard, endpoint);
-	enum err err = ask_open(&ask, endpoint, ROLE_TIMER, (uint32_t)options->index, on_reply);
+	enum err err = rpc_open(&rpc, endpoint, ROLE_TIMER, (uint32_t)options->index, on_reply);
 	if (err) return err;
-	timer->shards[timer->shard_count++] = ask;
-	ask_serve(ask, on_calls, timer);
-	if ((err = deliver_open(&timer->deliveries[shard], ask, timer->egress, timer->instance,
+	timer->shards[timer->shard_count++] = rpc;
+	rpc_serve(rpc, on_calls, timer);
+	if ((err = deliver_open(&timer->deliveries[shard], rpc, timer->egress, timer->instance,
 	                        LEASES_MAX / options->shards)))
 		return err;
-	if ((err = fetching_open(&timer->fetches[shard], ask, timer->egress, &timer->rules,
+	if ((err = fetching_open(&timer->fetches[shard], rpc, timer->egress, &timer->rules,
 	                         &timer->fetches_in_hand)))
 		return err;
-	if ((err = notify_open(&timer->notices[shard], ask))) return err;
-	if ((err = loop_watch(&timer->loop, ask_fd(ask)))) return err;
-	return loop_watch(&timer->loop, ask_link_fd(ask));
+	if ((err = notify_open(&timer->notices[shard], rpc))) return err;
+	if ((err = loop_watch(&timer->loop, rpc_fd(rpc)))) return err;
+	return loop_watch(&timer->loop, rpc_link_fd(rpc));
 }
 
 static enum err timer_open(struct timer *timer, const struct options *options)
@@ -199,7 +199,7 @@ static void timer_close(struct timer *timer)
 		deliver_close(&timer->deliveries[shard]);
 		fetching_close(&timer->fetches[shard]);
 		notify_close(&timer->notices[shard]);
-		ask_close(&timer->shards[shard]);
+		rpc_close(&timer->shards[shard]);
 	}
 	buffer_free(&timer->answers.bytes);
 	egress_close(&timer->egress);
@@ -210,19 +210,19 @@ static void timer_close(struct timer *timer)
 static bool all_are_up(const struct timer *timer)
 {
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)
-		if (ask_state(timer->shards[shard]) != ASK_UP) return false;
+		if (rpc_state(timer->shards[shard]) != RPC_UP) return false;
 	return true;
 }
 
 /* A shard that is not there, or has no room, misses a beat: it counts those that come. */
-static void heartbeat(struct ask *ask, mono_us now)
+static void heartbeat(struct rpc *rpc, mono_us now)
 {
 	struct call    call = {.message = MSG_HEARTBEAT};
 	msgpack_packer packer;
 	call.deadline = mono_after(now, (dur_us){HEARTBEAT_LOST_MS * US_PER_MS});
-	if (ask_begin(ask, &call, NULL, &packer)) return;
+	if (rpc_begin(rpc, &call, NULL, &packer)) return;
 	msgpack_pack_array(&packer, ARGS_HEARTBEAT);
-	ask_commit(ask);
+	rpc_commit(rpc);
 }
 
 /* Did they go out? */
@@ -244,8 +244,8 @@ static void shorten(dur_us *wait, dur_us most)
 static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 {
 	if (!timer->is_mute) shorten(wait, deliver_turn(timer->deliveries[shard], now));
-	ask_flush(timer->shards[shard], now);
-	return ask_waiting(timer->shards[shard]);
+	rpc_flush(timer->shards[shard], now);
+	return rpc_waiting(timer->shards[shard]);
 }
 
 /* One turn; returns how long the next may be away. */
@@ -256,7 +256,7 @@ static dur_us turn(struct timer *timer, mono_us now)
 	bool   beat = heartbeats(timer, now);
 	read_own_addresses(timer, now);
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
-		more |= ask_pump(timer->shards[shard], now, MESSAGES_A_TURN);
+		more |= rpc_pump(timer->shards[shard], now, MESSAGES_A_TURN);
 		if (!timer->is_mute) notify_turn(timer->notices[shard], now, beat);
 		more |= talk(timer, shard, now, &wait); /* what an answer leads to leaves at once */
 	}

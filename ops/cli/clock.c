@@ -29,7 +29,7 @@ static void on_clock(void *user, uint32_t shard, const struct reply *reply)
 	snprintf(clocks->now, sizeof clocks->now, "%.*s", (int)now->via.str.size, now->via.str.ptr);
 }
 
-static enum outcome ask(struct clocks *clocks)
+static enum outcome rpc(struct clocks *clocks)
 {
 	struct request request = {.message = MSG_CLOCK_SHOW};
 
@@ -67,7 +67,7 @@ enum outcome clock_show(struct cli *cli)
 	struct clocks clocks = {.cli = cli};
 
 	if (!args_end(&cli->args)) return MISUSED;
-	return print(&clocks, ask(&clocks));
+	return print(&clocks, rpc(&clocks));
 }
 
 enum outcome clock_advance(struct cli *cli)
@@ -77,7 +77,7 @@ enum outcome clock_advance(struct cli *cli)
 	enum outcome  outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
-	if ((outcome = ask(&clocks)) != DONE) return outcome;
+	if ((outcome = rpc(&clocks)) != DONE) return outcome;
 	if (step.value > (CLOCK_OFFSET_MAX - clocks.offset) / US_PER_SEC)
 		return cli_fail(cli, ERR_INVALID_INPUT, "The clock cannot be moved that far.");
 	return print(&clocks, set(&clocks, clocks.offset + step.value * US_PER_SEC));

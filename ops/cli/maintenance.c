@@ -102,7 +102,7 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 	                            reply->payload);
 }
 
-static void ask(struct keeping *keeping, uint32_t shard, struct span args)
+static void rpc(struct keeping *keeping, uint32_t shard, struct span args)
 {
 	struct job    *job = &keeping->jobs[shard];
 	struct request request = {.message = job->asked ? MSG_MAINTENANCE_STATUS : MSG_MAINTENANCE_START,
@@ -166,7 +166,7 @@ static enum outcome ask_and_wait(struct keeping *keeping)
 	keeping->moved = time_mono();
 	for (;;) {
 		for (uint32_t i = 0; i < keeping->count; i++)
-			ask(keeping, i, buffer_span(&args));
+			rpc(keeping, i, buffer_span(&args));
 		give_up(keeping, time_mono());
 		if (!look(keeping)) break;
 		nanosleep(&pause, NULL);

@@ -2,7 +2,7 @@
  * each shard that a command needs, opened when it is first needed. A shard that is being restarted is waited
  * for a little; after that its calls end as they would for a frontend, with SHARD_UNAVAILABLE. */
 #include "ops/cli/service.h"
-#include "actors/ask/ask.h"
+#include "actors/rpc/rpc.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/time.h"
@@ -17,8 +17,8 @@ enum { SUPERVISOR_WAIT_MS = 2000, SHARD_WAIT_MS = 3000, TURN_MS = 50, PUMP_BUDGE
 struct service {
 	struct datadir datadir;
 	struct loop    loop;
-	struct ask    *supervisor;
-	struct ask    *shards[SHARDS_MAX];
+	struct rpc    *supervisor;
+	struct rpc    *shards[SHARDS_MAX];
 	uint32_t       shard_count;
 	struct buffer  status;
 };
@@ -30,29 +30,29 @@ static void on_reply(void *user, const struct reply *reply)
 	waiting->on_part(waiting->user, waiting->shard, reply);
 }
 
-static enum err open_session(struct service *service, const char *endpoint, struct ask **ask)
+static enum err open_session(struct service *service, const char *endpoint, struct rpc **rpc)
 {
 	enum err err;
 
-	if (*ask) return OK;
-	if ((err = ask_open(ask, endpoint, ROLE_CLI, (uint32_t)getpid(), on_reply)) ||
-	    (err = loop_watch(&service->loop, ask_fd(*ask))) ||
-	    (err = loop_watch(&service->loop, ask_link_fd(*ask))))
-		ask_close(ask);
+	if (*rpc) return OK;
+	if ((err = rpc_open(rpc, endpoint, ROLE_CLI, (uint32_t)getpid(), on_reply)) ||
+	    (err = loop_watch(&service->loop, rpc_fd(*rpc))) ||
+	    (err = loop_watch(&service->loop, rpc_link_fd(*rpc))))
+		rpc_close(rpc);
 	return err;
 }
 
-/* Turns until every one of `asks` is UP or time is out. */
-static void await_sessions(struct service *service, struct ask **asks, uint32_t count, int64_t wait_ms)
+/* Turns until every one of `rpcs` is UP or time is out. */
+static void await_sessions(struct service *service, struct rpc **rpcs, uint32_t count, int64_t wait_ms)
 {
 	mono_us now = time_mono(), end = mono_after(now, (dur_us){wait_ms * US_PER_MS});
 
 	for (; now.v < end.v; now = time_mono()) {
 		bool more = false, all_up = true;
 		for (uint32_t i = 0; i < count; i++) {
-			more |= ask_pump(asks[i], now, PUMP_BUDGET);
-			ask_flush(asks[i], now);
-			all_up &= ask_state(asks[i]) == ASK_UP;
+			more |= rpc_pump(rpcs[i], now, PUMP_BUDGET);
+			rpc_flush(rpcs[i], now);
+			all_up &= rpc_state(rpcs[i]) == RPC_UP;
 		}
 		if (all_up) return;
 		loop_wait(&service->loop, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
@@ -60,7 +60,7 @@ static void await_sessions(struct service *service, struct ask **asks, uint32_t 
 }
 
 /* Turns until nothing is outstanding. It ends: a call whose time is up is answered by the session itself. */
-static void await_answers(struct service *service, struct ask **asks, uint32_t count)
+static void await_answers(struct service *service, struct rpc **rpcs, uint32_t count)
 {
 	for (;;) {
 		mono_us  now = time_mono();
@@ -68,16 +68,16 @@ static void await_answers(struct service *service, struct ask **asks, uint32_t c
 		uint32_t outstanding = 0;
 
 		for (uint32_t i = 0; i < count; i++) {
-			ask_flush(asks[i], now);
-			more |= ask_pump(asks[i], now, PUMP_BUDGET);
-			outstanding += ask_outstanding(asks[i]);
+			rpc_flush(rpcs[i], now);
+			more |= rpc_pump(rpcs[i], now, PUMP_BUDGET);
+			outstanding += rpc_outstanding(rpcs[i]);
 		}
 		if (!outstanding) return;
 		loop_wait(&service->loop, (dur_us){more ? 0 : TURN_MS * US_PER_MS});
 	}
 }
 
-static void call_one(struct ask *ask, const struct request *request, struct waiting *waiting)
+static void call_one(struct rpc *rpc, const struct request *request, struct waiting *waiting)
 {
 	int64_t     wait_ms = request->wait_ms ? request->wait_ms : CALL_DEADLINE_MS;
 	mono_us     deadline = mono_after(time_mono(), (dur_us){wait_ms * US_PER_MS});
@@ -91,7 +91,7 @@ static void call_one(struct ask *ask, const struct request *request, struct wait
 		head.has_account = true;
 		head.account = *request->account;
 	}
-	if ((err = ask_begin(ask, &head, waiting, &packer))) {
+	if ((err = rpc_begin(rpc, &head, waiting, &packer))) {
 		struct reply refusal = {.err = err, .payload = &nil};
 		waiting->on_part(waiting->user, waiting->shard, &refusal);
 		return;
@@ -100,7 +100,7 @@ static void call_one(struct ask *ask, const struct request *request, struct wait
 		msgpack_pack_bin_body(&packer, request->args.at, request->args.size); /* as they are */
 	else
 		msgpack_pack_array(&packer, 0);
-	ask_commit(ask);
+	rpc_commit(rpc);
 }
 
 enum err service_call(struct service *service, const struct request *request, service_part_fn on_part,
@@ -149,7 +149,7 @@ enum err service_connect(struct service *service, const struct account_id *accou
 
 uint64_t service_epoch(const struct service *service, uint32_t shard)
 {
-	return ask_epoch(service->shards[shard]);
+	return rpc_epoch(service->shards[shard]);
 }
 
 void service_begin(struct service *service, const struct request *request, struct waiting *waiting)
@@ -159,14 +159,14 @@ void service_begin(struct service *service, const struct request *request, struc
 
 void service_turn(struct service *service, uint32_t shard, dur_us wait)
 {
-	struct ask *ask = service->shards[shard];
+	struct rpc *rpc = service->shards[shard];
 	mono_us     now = time_mono();
-	uint32_t    outstanding = ask_outstanding(ask);
-	uint64_t    epoch = ask_epoch(ask);
+	uint32_t    outstanding = rpc_outstanding(rpc);
+	uint64_t    epoch = rpc_epoch(rpc);
 
-	ask_flush(ask, now);
+	rpc_flush(rpc, now);
 	/* Whatever came in is for the caller to look at first: there may be room for more calls. */
-	if (ask_pump(ask, now, PUMP_BUDGET) || ask_outstanding(ask) != outstanding || ask_epoch(ask) != epoch)
+	if (rpc_pump(rpc, now, PUMP_BUDGET) || rpc_outstanding(rpc) != outstanding || rpc_epoch(rpc) != epoch)
 		return;
 	loop_wait(&service->loop, wait);
 }
@@ -202,7 +202,7 @@ enum err service_call_supervisor(struct service *service, const struct request *
 	struct waiting waiting = {.on_part = on_part, .user = user};
 
 	await_sessions(service, &service->supervisor, 1, SUPERVISOR_WAIT_MS);
-	if (ask_state(service->supervisor) != ASK_UP) return ERR_NOT_RUNNING;
+	if (rpc_state(service->supervisor) != RPC_UP) return ERR_NOT_RUNNING;
 	call_one(service->supervisor, request, &waiting);
 	await_answers(service, &service->supervisor, 1);
 	return OK;
@@ -251,9 +251,9 @@ void service_close(struct service **service_p)
 
 	*service_p = NULL;
 	if (!service) return;
-	ask_close(&service->supervisor);
+	rpc_close(&service->supervisor);
 	for (uint32_t i = 0; i < SHARDS_MAX; i++)
-		ask_close(&service->shards[i]);
+		rpc_close(&service->shards[i]);
 	loop_close(&service->loop);
 	datadir_close(&service->datadir);
 	buffer_free(&service->status);

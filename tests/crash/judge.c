@@ -106,13 +106,13 @@ static bool segment_ends_blank(struct court *court, const struct journal_dir *di
 	return false;
 }
 
-static bool journal_goes_on(struct court *court, int place_fd)
+static bool journal_goes_on(struct court *court, int shard_fd)
 {
 	uint64_t           first, last;
 	struct journal_dir dir = {.shard = court->setting->shard,
 	                          .segment_bytes = court->setting->segment_bytes};
 	memcpy(dir.lineage, court->setting->lineage, sizeof dir.lineage);
-	dir.fd = openat(place_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir.fd = openat(shard_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(dir.fd >= 0);
 	enum err err = segment_range(&dir, &first, &last);
 	bool     good = !err || wrong(court, "the segments of the recovered journal", err);
@@ -123,11 +123,11 @@ static bool journal_goes_on(struct court *court, int place_fd)
 }
 
 /* The whole place by its own verification, which must not cry wolf over what a recovery leaves. */
-static bool verifies(struct court *court, const struct store_place *place)
+static bool verifies(struct court *court, const struct shard_dir *test_dir)
 {
 	static struct verify_report report;
 	struct progress             progress = {.done = 0};
-	enum err err = verify_place(&(struct verify_order){.place = place, .progress = &progress}, &report);
+	enum err err = verify_shard(&(struct verify_order){.shard_dir = test_dir, .progress = &progress}, &report);
 	if (err) return wrong(court, "verification", err);
 	if (report.faults.count == 0) return true;
 	snprintf(court->judged->what, JUDGE_TEXT, "verification: %llu faults; %s; %s",
@@ -136,7 +136,7 @@ static bool verifies(struct court *court, const struct store_place *place)
 	return false;
 }
 
-static bool examine(struct court *court, int place_fd)
+static bool examine(struct court *court, int shard_fd)
 {
 	if (store_reader_open(court->store, &court->arena, &court->reader) ||
 	    store_reader_begin(court->reader))
@@ -145,7 +145,7 @@ static bool examine(struct court *court, int place_fd)
 	store_reader_end(court->reader);
 	store_reader_close(&court->reader);
 	store_close(&court->store); /* the thread that makes segments rests */
-	return good && journal_goes_on(court, place_fd);
+	return good && journal_goes_on(court, shard_fd);
 }
 
 bool judge(const char *path, const struct setting *setting, const struct history *history,
@@ -155,13 +155,13 @@ bool judge(const char *path, const struct setting *setting, const struct history
 	int          fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(fd >= 0);
 	enum beginning     beginning = history_beginning(history);
-	struct store_place place = setting_place(setting, fd, beginning);
-	enum err           err = store_open(&place, (wall_us){1}, &court.store, &judged->report);
+	struct shard_dir test_dir = setting_place(setting, fd, beginning);
+	enum err           err = store_open(&test_dir, (wall_us){1}, &court.store, &judged->report);
 	bool               good = !err && examine(&court, fd);
 	if (err)
 		snprintf(judged->what, JUDGE_TEXT, "does not open: %s: %s", err_code(err),
 		         judged->report.what);
-	good = good && verifies(&court, &place);
+	good = good && verifies(&court, &test_dir);
 	store_close(&court.store);
 	arena_free(&court.arena);
 	close(fd);

@@ -46,16 +46,16 @@ struct life {
 	wall_us       now;
 };
 
-struct store_place setting_place(const struct setting *setting, int dir_fd, enum beginning beginning)
+struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum beginning beginning)
 {
-	struct store_place place = {.dir_fd = dir_fd,
+	struct shard_dir test_dir = {.dir_fd = dir_fd,
 	                            .shard = setting->shard,
 	                            .may_format = beginning == BEGINS_EMPTY,
 	                            .restored = beginning == BEGINS_RESTORED,
 	                            .segment_bytes = setting->segment_bytes,
 	                            .map_bytes = setting->map_bytes};
-	memcpy(place.lineage, setting->lineage, sizeof place.lineage);
-	return place;
+	memcpy(test_dir.lineage, setting->lineage, sizeof test_dir.lineage);
+	return test_dir;
 }
 
 /* Commands ------------------------------------------------------------------------------------------------ */
@@ -275,8 +275,8 @@ enum err life_run(const struct life_order *order, char what[160])
 	struct life         life = {.luck = order->seed};
 	int                 fd = open(order->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(fd >= 0);
-	struct store_place place = setting_place(order->setting, fd, order->beginning);
-	enum err           err = store_open(&place, (wall_us){1}, &life.store, &report);
+	struct shard_dir test_dir = setting_place(order->setting, fd, order->beginning);
+	enum err           err = store_open(&test_dir, (wall_us){1}, &life.store, &report);
 	snprintf(what, 160, "%.159s", report.what);
 	if (err) goto out;
 	recorder_mark(MARK_OPENED, report.seq, 0);

@@ -12,7 +12,7 @@ struct setting {
 /* What a place may be before a start has been completed in it: nothing yet, or a restored snapshot alone. */
 enum beginning { BEGUN, BEGINS_EMPTY, BEGINS_RESTORED };
 
-struct store_place setting_place(const struct setting *setting, int dir_fd, enum beginning beginning);
+struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum beginning beginning);
 
 /* How it ends, unless the recorder ends it before. */
 enum life_end { LIFE_DROPPED, LIFE_CLOSED };

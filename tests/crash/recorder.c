@@ -106,17 +106,17 @@ bool recorder_true_stat(int fd, const char *path, int flags, struct stat *st)
 	return ok;
 }
 
-bool recorder_place_below(int dir_fd, const char *path, struct place_of *place)
+bool recorder_place_below(int dir_fd, const char *path, struct place_of *test_dir)
 {
 	char        parent[PATH_BYTES], full[PATH_BYTES];
 	struct stat st;
 	const char *slash = strrchr(path, '/');
 	if (trace_fd < 0) return false;
 	snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	snprintf(place->name, sizeof place->name, "%s", slash ? slash + 1 : path);
+	snprintf(test_dir->name, sizeof test_dir->name, "%s", slash ? slash + 1 : path);
 	int  fd = (int)syscall(SYS_openat, dir_fd, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	bool below = fd >= 0 && path_below(fd, full) && recorder_true_stat(fd, "", AT_EMPTY_PATH, &st);
-	if (below) place->dir = st.st_ino;
+	if (below) test_dir->dir = st.st_ino;
 	if (fd >= 0) syscall(SYS_close, fd);
 	return below;
 }

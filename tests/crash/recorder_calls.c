@@ -18,7 +18,7 @@ static void emit_plain(struct trace_head head)
 static int do_open(int dir_fd, const char *path, int flags, mode_t mode)
 {
 	struct stat     st;
-	struct place_of place;
+	struct place_of test_dir;
 	int             lie = recorder_lie(path);
 	if (lie >= 0) return lie;
 	/* Only what may change something: others may come from a child whose parent was in the midst of a deed. */
@@ -28,9 +28,9 @@ static int do_open(int dir_fd, const char *path, int flags, mode_t mode)
 	recorder_track(fd, flags);
 	if (!recorded || !recorder_is_tracked(fd, &st))
 		;
-	else if (made && recorder_place_below(dir_fd, path, &place))
-		recorder_emit((struct trace_head){.op = TRACE_MAKE, .file = st.st_ino, .dir = place.dir},
-		              place.name, NULL, span_of(NULL, 0));
+	else if (made && recorder_place_below(dir_fd, path, &test_dir))
+		recorder_emit((struct trace_head){.op = TRACE_MAKE, .file = st.st_ino, .dir = test_dir.dir},
+		              test_dir.name, NULL, span_of(NULL, 0));
 	else if (flags & O_TRUNC)
 		emit_plain((struct trace_head){.op = TRACE_RESIZE, .file = st.st_ino});
 	recorder_leave(recorded);
@@ -296,11 +296,11 @@ int record_link(const char *from, const char *to)
 STANDS_FOR(int, unlinkat, int dir_fd, const char *path, int flags);
 int record_unlinkat(int dir_fd, const char *path, int flags)
 {
-	struct place_of place;
+	struct place_of test_dir;
 	bool            recorded = recorder_enter(-1);
 	int             rc = (int)syscall(SYS_unlinkat, dir_fd, path, flags);
-	if (!rc && recorder_place_below(dir_fd, path, &place))
-		recorder_emit((struct trace_head){.op = TRACE_UNLINK, .dir = place.dir}, place.name, NULL,
+	if (!rc && recorder_place_below(dir_fd, path, &test_dir))
+		recorder_emit((struct trace_head){.op = TRACE_UNLINK, .dir = test_dir.dir}, test_dir.name, NULL,
 		              span_of(NULL, 0));
 	recorder_leave(recorded);
 	return rc;
@@ -322,15 +322,15 @@ STANDS_FOR(int, mkdirat, int dir_fd, const char *path, mode_t mode);
 int record_mkdirat(int dir_fd, const char *path, mode_t mode)
 {
 	struct stat     st;
-	struct place_of place;
+	struct place_of test_dir;
 	bool            recorded = recorder_enter(-1);
 	int             rc = (int)syscall(SYS_mkdirat, dir_fd, path, mode);
 	if (rc || !recorded)
 		;
-	else if (recorder_place_below(dir_fd, path, &place) && recorder_true_stat(dir_fd, path, 0, &st))
+	else if (recorder_place_below(dir_fd, path, &test_dir) && recorder_true_stat(dir_fd, path, 0, &st))
 		recorder_emit(
-		    (struct trace_head){.op = TRACE_MAKE, .file = st.st_ino, .dir = place.dir, .at = 1},
-		    place.name, NULL, span_of(NULL, 0));
+		    (struct trace_head){.op = TRACE_MAKE, .file = st.st_ino, .dir = test_dir.dir, .at = 1},
+		    test_dir.name, NULL, span_of(NULL, 0));
 	else
 		recorder_emit_root(dir_fd, path);
 	recorder_leave(recorded);

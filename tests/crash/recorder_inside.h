@@ -36,7 +36,7 @@ struct place_of {
 	uint64_t dir;
 	char     name[256];
 };
-bool recorder_place_below(int dir_fd, const char *path, struct place_of *place);
+bool recorder_place_below(int dir_fd, const char *path, struct place_of *test_dir);
 bool recorder_true_stat(int fd, const char *path, int flags, struct stat *st);
 void recorder_emit_root(int dir_fd, const char *path); /* if it is the root */
 

@@ -166,14 +166,14 @@ static bool begin_restored(const struct session *session, uint64_t *luck)
 
 static bool record_work(const struct order *order, uint64_t round, struct job *job)
 {
-	char           place[PATH_ROOM + 16];
+	char           test_dir[PATH_ROOM + 16];
 	uint64_t       luck = luck_of(order->seed, UINT64_MAX - round);
 	struct session session = {.trace = job->trace, .boot = BOOT_OF_WORK, .job = job};
-	fresh_dir(job, "place", place);
+	fresh_dir(job, "place", test_dir);
 	(void)unlink(job->trace);
 	bool restored = chance_below(&luck, RESTORED_IN) == 0;
 	session.order = (struct life_order){
-	    .path = place, .setting = &our_setting, .beginning = restored ? BEGINS_RESTORED : BEGINS_EMPTY};
+	    .path = test_dir, .setting = &our_setting, .beginning = restored ? BEGINS_RESTORED : BEGINS_EMPTY};
 	if (restored && !begin_restored(&session, &luck)) return false;
 	for (unsigned left = 2 + chance_below(&luck, LIVES_MAX - 1); left; left--) {
 		session.order.seed = chance(&luck);

@@ -107,13 +107,13 @@ static unsigned place_of(const void *at)
 
 static void hold(void *at)
 {
-	unsigned place = place_of(at), tried = 0;
+	unsigned test_dir = place_of(at), tried = 0;
 	if (!at) return;
 	pthread_mutex_lock(&mutex);
-	while (held[place] && tried++ < BLOCKS_MAX)
-		place = (place + 1) % BLOCKS_MAX;
-	must(!held[place]);
-	held[place] = at;
+	while (held[test_dir] && tried++ < BLOCKS_MAX)
+		test_dir = (test_dir + 1) % BLOCKS_MAX;
+	must(!held[test_dir]);
+	held[test_dir] = at;
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -133,14 +133,14 @@ static void close_gap(unsigned gap)
 /* Blocks that a library took and we give back were never held. */
 static void let_go(const void *at)
 {
-	unsigned place = place_of(at);
+	unsigned test_dir = place_of(at);
 	if (!at) return;
 	pthread_mutex_lock(&mutex);
-	while (held[place] && held[place] != at)
-		place = (place + 1) % BLOCKS_MAX;
-	if (held[place]) {
-		held[place] = NULL;
-		close_gap(place);
+	while (held[test_dir] && held[test_dir] != at)
+		test_dir = (test_dir + 1) % BLOCKS_MAX;
+	if (held[test_dir]) {
+		held[test_dir] = NULL;
+		close_gap(test_dir);
 	}
 	pthread_mutex_unlock(&mutex);
 }

@@ -55,7 +55,7 @@ static const struct trial {
 
 struct run {
 	enum work        work;
-	struct place     place;
+	struct test_dir     test_dir;
 	struct injection injection;
 	struct story    *story; /* shared with the processes */
 };
@@ -67,7 +67,7 @@ static int work_main(void *user)
 {
 	struct run *run = user;
 	alarm((unsigned)patience_ms(PROCESS_SECONDS * 1000) / 1000);
-	work_do(run->work, &run->place, &run->injection, run->story);
+	work_do(run->work, &run->test_dir, &run->injection, run->story);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static int judge_main(void *user)
 {
 	struct run *run = user;
 	alarm((unsigned)patience_ms(PROCESS_SECONDS * 1000) / 1000);
-	return work_judge(&run->place, run->story) ? 0 : 1;
+	return work_judge(&run->test_dir, run->story) ? 0 : 1;
 }
 
 static void found(const struct run *run, const struct trial *trial, const char *what, int status)
@@ -97,10 +97,10 @@ static void judge(struct run *run, const struct trial *trial, const char *text)
 static void judge_without_tables(struct run *run, const struct trial *trial)
 {
 	struct run other = *run;
-	place_copy(&run->place, &other.place);
-	(void)unlinkat(other.place.fd, "trust", 0); /* there may have been no tables yet */
+	test_dir_copy(&run->test_dir, &other.test_dir);
+	(void)unlinkat(other.test_dir.fd, "trust", 0); /* there may have been no tables yet */
 	judge(&other, trial, "afterwards, the tables made anew");
-	place_remove(&other.place);
+	test_dir_remove(&other.test_dir);
 }
 
 /* One run, and what is to be said against it. Returns whether any call failed. */
@@ -134,21 +134,21 @@ static unsigned next_after(unsigned nth)
 	return nth + 1 + (nth < FIRST / stride ? 0 : chance_below(&seed, 2 * step - 1));
 }
 
-static void try_all(struct run *run, const struct place *origin, unsigned rows, const struct trial *trial)
+static void try_all(struct run *run, const struct test_dir *origin, unsigned rows, const struct trial *trial)
 {
 	for (unsigned nth = 1;; nth = next_after(nth)) {
 		if (run->work == WORK_start_new)
-			place_make(&run->place);
+			test_dir_make(&run->test_dir);
 		else
-			place_copy(origin, &run->place);
-		if (work_distrusts(run->work)) must(!unlinkat(run->place.fd, "trust", 0));
+			test_dir_copy(origin, &run->test_dir);
+		if (work_distrusts(run->work)) must(!unlinkat(run->test_dir.fd, "trust", 0));
 		memset(run->story, 0, sizeof *run->story);
 		run->story->decided = run->story->durable = rows;
 		run->injection.class = trial->class;
 		run->injection.kind = trial->kind;
 		run->injection.nth = nth;
 		bool fired = run_once(run, trial);
-		place_remove(&run->place);
+		test_dir_remove(&run->test_dir);
 		if (!fired) return;
 		must(nth < RUNS_MAX);
 	}
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	if (every && (stride = (unsigned)strtoul(every, NULL, 10)) == 0) stride = 1;
 	if (must_find) stride = 1;
 	seed = chance_begin();
-	struct place origin;
+	struct test_dir origin;
 	unsigned     rows = work_prepare(run.work, &origin);
 	for (size_t i = 0; i < sizeof trials / sizeof *trials && !(must_find && findings); i++)
 		for (int for_good = 0; for_good < 2 && !strncmp(trials[i].text, failure, strlen(failure));
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 			run.injection.for_good = for_good;
 			try_all(&run, &origin, rows, &trials[i]);
 		}
-	place_remove(&origin);
+	test_dir_remove(&origin);
 	printf("%s: %u runs, %u findings\n", work_text(run.work), runs, findings);
 	return (findings > 0) != must_find;
 }

@@ -206,15 +206,15 @@ static void run_job(struct store *store, enum keep what, const char *to, unsigne
 }
 
 /* Makes the directory for a backup, in the place. */
-static void backup_dir(const struct place *place, const char *name, char path[PATH_MAX])
+static void backup_dir(const struct test_dir *test_dir, const char *name, char path[PATH_MAX])
 {
 	char home[PATH_MAX];
-	must(realpath(place->path, home) && !mkdirat(place->fd, name, 0700));
+	must(realpath(test_dir->path, home) && !mkdirat(test_dir->fd, name, 0700));
 	must(snprintf(path, PATH_MAX, "%s/%s", home, name) < PATH_MAX);
 }
 
 /* A backup without a good manifest is none; with one it has to be whole. */
-static bool backup_is_sound(const struct place *place, const char *dir, bool must_be)
+static bool backup_is_sound(const struct test_dir *test_dir, const char *dir, bool must_be)
 {
 	char            name[64];
 	struct buffer   text = {0};
@@ -222,12 +222,12 @@ static bool backup_is_sound(const struct place *place, const char *dir, bool mus
 	struct stat     st;
 	uint8_t         sum[32];
 	snprintf(name, sizeof name, "%s/manifest", dir);
-	enum err err = file_load(place->fd, name, MANIFEST_BYTES_MAX, &text);
+	enum err err = file_load(test_dir->fd, name, MANIFEST_BYTES_MAX, &text);
 	if (!err) err = snapshot_manifest_read(buffer_span(&text), &said);
 	buffer_free(&text);
 	if (err) return !must_be;
 	snprintf(name, sizeof name, "%s/data.mdb", dir);
-	int  fd = openat(place->fd, name, O_RDONLY | O_CLOEXEC);
+	int  fd = openat(test_dir->fd, name, O_RDONLY | O_CLOEXEC);
 	bool sound = fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_size == said.bytes &&
 	             !file_sha256(fd, sum, NULL) && !memcmp(sum, said.sha256, sizeof sum);
 	if (fd >= 0) close(fd);
@@ -236,23 +236,23 @@ static bool backup_is_sound(const struct place *place, const char *dir, bool mus
 
 /* Every snapshot that counts, and no unfinished one. A verification takes its own away: it finds these rows, which are
  * nobody's, faulty. */
-static bool snapshots_are_sound(const struct place *place, enum work work)
+static bool snapshots_are_sound(const struct test_dir *test_dir, enum work work)
 {
-	struct store_place at = shop_place(place, false);
+	struct shard_dir at = shop_place(test_dir, false);
 	struct journal_dir dir = {.fd = -1, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	struct snapshot    list[SNAPSHOTS_KEPT + 1];
 	unsigned           count = SNAPSHOTS_KEPT + 1, broken;
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
-	if (snapshot_list(place->fd, &dir, list, &count, &broken)) return false;
+	if (snapshot_list(test_dir->fd, &dir, list, &count, &broken)) return false;
 	for (unsigned i = 0; i < count; i++)
-		if (snapshot_check(place->fd, &list[i], NULL)) return false;
+		if (snapshot_check(test_dir->fd, &list[i], NULL)) return false;
 	return (count > 0 || work == WORK_job_verify) && count <= SNAPSHOTS_KEPT && !broken &&
-	       faccessat(place->fd, "snapshots/new", F_OK, 0);
+	       faccessat(test_dir->fd, "snapshots/new", F_OK, 0);
 }
 
 /* The job with calls failing, and then the same once more without: the service has to go on, and what failed leaves
  * nothing behind that counts. */
-static void do_job(struct store *store, enum work work, const struct place *place,
+static void do_job(struct store *store, enum work work, const struct test_dir *test_dir,
                    const struct injection *injection, struct story *story)
 {
 	static const enum keep kinds[WORK_COUNT] = {[WORK_job_snapshot] = KEEP_SNAPSHOT,
@@ -261,28 +261,28 @@ static void do_job(struct store *store, enum work work, const struct place *plac
 	struct injection       of_keeper = *injection;
 	char                   path[PATH_MAX] = "";
 	of_keeper.newest_thread = true;
-	if (kinds[work] == KEEP_BACKUP) backup_dir(place, "backup", path);
+	if (kinds[work] == KEEP_BACKUP) backup_dir(test_dir, "backup", path);
 	inject_arm(&of_keeper);
 	run_job(store, kinds[work], path, ROWS_BESIDE_JOB, story);
 	story->fired = inject_fired();
 	inject_disarm();
 	enum err told = story->job;
 	if (story->err || story->stuck) return;
-	if (kinds[work] == KEEP_BACKUP) story->half = !backup_is_sound(place, "backup", told == OK);
+	if (kinds[work] == KEEP_BACKUP) story->half = !backup_is_sound(test_dir, "backup", told == OK);
 	if ((story->err = write_rows(store, story, ROWS_AFTER)) || story->stuck) return;
-	if (kinds[work] == KEEP_BACKUP) backup_dir(place, "again", path);
+	if (kinds[work] == KEEP_BACKUP) backup_dir(test_dir, "again", path);
 	run_job(store, kinds[work], path, ROWS_BESIDE_JOB, story);
 	if (story->err || story->stuck) return;
 	if (story->job) story->half = !says(story, "the next job fails too:", (unsigned)story->job);
-	if (kinds[work] == KEEP_BACKUP) story->half |= !backup_is_sound(place, "again", true);
-	story->half |= !snapshots_are_sound(place, work);
+	if (kinds[work] == KEEP_BACKUP) story->half |= !backup_is_sound(test_dir, "again", true);
+	story->half |= !snapshots_are_sound(test_dir, work);
 	story->job = told;
 }
 
 /* Preparing ------------------------------------------------------------------------------------------------------ */
 
 struct preparing {
-	const struct place *place;
+	const struct test_dir *test_dir;
 	bool                stop, snapshots;
 };
 
@@ -295,7 +295,7 @@ static int write_before(void *user)
 	struct store       *store;
 	struct store_report report;
 	for (unsigned life = 0; life < 2; life++) {
-		must(!shop_open(preparing->place, true, &store, &report));
+		must(!shop_open(preparing->test_dir, true, &store, &report));
 		for (unsigned i = 0; i < ROWS_BEFORE / 2; i++) {
 			must(!write_row(store, &story) && !story.stuck);
 			if (!preparing->snapshots || story.decided % SNAPSHOT_ROWS) continue;
@@ -308,11 +308,11 @@ static int write_before(void *user)
 	return 0;
 }
 
-unsigned work_prepare(enum work work, struct place *place)
+unsigned work_prepare(enum work work, struct test_dir *test_dir)
 {
 	struct preparing preparing = {
-	    .place = place, .stop = work != WORK_start_replay, .snapshots = work == WORK_start_snapshot};
-	place_make(place);
+	    .test_dir = test_dir, .stop = work != WORK_start_replay, .snapshots = work == WORK_start_snapshot};
+	test_dir_make(test_dir);
 	if (work == WORK_start_new) return 0;
 	must(in_child(write_before, &preparing) == 0);
 	return ROWS_BEFORE;
@@ -346,11 +346,11 @@ static void compare_held(struct held before, struct story *story)
 }
 
 /* A start; false when there is nothing to go on with. */
-static bool start(const struct place *place, struct story *story, struct store **store)
+static bool start(const struct test_dir *test_dir, struct story *story, struct store **store)
 {
 	struct store_report report;
 	struct held         before = held_now();
-	struct store_place  at = shop_place(place, true);
+	struct shard_dir  at = shop_place(test_dir, true);
 	at.snapshot_bytes_per_s = UINT64_MAX; /* nobody else wants the disk */
 	story->err = store_open(&at, (wall_us){1}, store, &report);
 	story->opened = story->err == OK;
@@ -386,17 +386,17 @@ static void after_start(struct store *store, struct held before, struct story *s
 	compare_held(before, story);
 }
 
-void work_do(enum work work, const struct place *place, const struct injection *injection,
+void work_do(enum work work, const struct test_dir *test_dir, const struct injection *injection,
              struct story *story)
 {
 	struct held   before = held_now();
 	struct store *store = NULL;
 	if (is_start(work)) inject_arm(injection);
-	if (start(place, story, &store)) {
+	if (start(test_dir, story, &store)) {
 		if (is_start(work)) {
 			after_start(store, before, story);
 		} else if (is_job(work)) {
-			do_job(store, work, place, injection, story);
+			do_job(store, work, test_dir, injection, story);
 			if (!story->err && !story->stuck) store_close(&store);
 		} else {
 			inject_arm(injection);
@@ -429,13 +429,13 @@ static bool is_sound(struct store *store, struct story *story)
 	return false;
 }
 
-bool work_judge(const struct place *place, struct story *story)
+bool work_judge(const struct test_dir *test_dir, struct story *story)
 {
 	struct store       *store = NULL;
 	struct store_report report;
 	struct story        after = {.fired = false};
 	unsigned            newest;
-	enum err            err = shop_open(place, story->decided == 0, &store, &report);
+	enum err            err = shop_open(test_dir, story->decided == 0, &store, &report);
 	if (err) {
 		snprintf(story->what, sizeof story->what, "the next start: %s: %s", err_code(err),
 		         report.what);

@@ -40,12 +40,12 @@ struct story {
 };
 
 /* Makes the place that `work` begins with. Returns how many rows it holds. */
-unsigned work_prepare(enum work work, struct place *place);
+unsigned work_prepare(enum work work, struct test_dir *test_dir);
 
 /* Does the work there, from row `first` on, with `injection`; everything it learns goes to `story` at once. */
-void work_do(enum work work, const struct place *place, const struct injection *injection,
+void work_do(enum work work, const struct test_dir *test_dir, const struct injection *injection,
              struct story *story);
 
 /* A start without failures, after `story`: everything durable is there, nothing that was not decided, rows are whole and
  * in order; then it works as ever. false: not so, and story->what says why. */
-bool work_judge(const struct place *place, struct story *story);
+bool work_judge(const struct test_dir *test_dir, struct story *story);

@@ -21,13 +21,13 @@ enum who { FRONTEND, COMMAND_LINE, TIMER, STRANGER, WHO_COUNT };
 
 static const struct peer peers[WHO_COUNT] = {{1, "f"}, {1, "c"}, {1, "t"}, {1, "s"}};
 static const enum role   roles[WHO_COUNT] = {ROLE_HTTP, ROLE_CLI, ROLE_TIMER, ROLE_CLI};
-static struct place      place;
+static struct test_dir      test_dir;
 static struct store     *store;
 static struct engine    *engine;
 static mono_us           now;
 static wall_us           service_now;
 static struct frame_out  filling[WHO_COUNT];
-static struct ask        asks[ASKS_MAX]; /* by id */
+static struct ask        rpcs[ASKS_MAX]; /* by id */
 static bool              answered[ASKS_MAX], begun[ASKS_MAX];
 static unsigned          asked, waiting;
 static bool              timer_is_deaf;
@@ -54,7 +54,7 @@ static void hello(enum who who)
 static void start(void)
 {
 	struct store_report report;
-	must(shop_open(&place, true, &store, &report) == OK);
+	must(shop_open(&test_dir, true, &store, &report) == OK);
 	must((engine = calloc(1, sizeof *engine)));
 	engine->facts.shards = 1;
 	engine->facts.tokens.count = 1;
@@ -143,15 +143,15 @@ static void on_reply(const struct reply *reply)
 	if (keeping) keep_answer(reply);
 	bool has_begun = begun[reply->id - 1]; /* a creation: the pass was there with the first word */
 	if (reply->flags & REPLY_MORE) {
-		begun[reply->id - 1] = asks[reply->id - 1].message == MSG_PASS_CREATE;
-		if (begun[reply->id - 1]) note_answer(&asks[reply->id - 1], reply);
+		begun[reply->id - 1] = rpcs[reply->id - 1].message == MSG_PASS_CREATE;
+		if (begun[reply->id - 1]) note_answer(&rpcs[reply->id - 1], reply);
 		return;
 	}
 	answered[reply->id - 1] = true;
 	waiting--;
 	if (has_begun) return;
 	must(reply->err != ERR_INTERNAL && reply->err != ERR_IO && reply->err != ERR_DAMAGED);
-	note_answer(&asks[reply->id - 1], reply);
+	note_answer(&rpcs[reply->id - 1], reply);
 }
 
 /* Of a fetch: that it is there, which it hardly ever is, or that it is not to be had, now or ever. */
@@ -265,7 +265,7 @@ static void ask(struct supply *supply, enum message message, uint8_t how, unsign
 	                    .has_account = how != 249,
 	                    .account = ask_account(account)};
 	if (asked == ASKS_MAX) return;
-	struct ask *made = &asks[asked];
+	struct ask *made = &rpcs[asked];
 	made->account = account;
 	if (how == 248) head.deadline = now;
 	if ((head.has_key_hash = who == FRONTEND && how != 247))
@@ -335,16 +335,16 @@ static void ask_all(struct buffer *answers)
 static void restart(bool killed)
 {
 	static struct buffer before, after;
-	struct place         copy;
+	struct test_dir         copy;
 	settle_at(killed ? BUSY_US : IDLE_US);
 	int64_t offset = atomic_load(&engine->facts.clock_offset);
-	if (killed) place_copy(&place, &copy);
+	if (killed) test_dir_copy(&test_dir, &copy);
 	ask_all(&before);
 	stop();
 	post_reset();
 	if (killed) {
-		place_remove(&place);
-		place = copy;
+		test_dir_remove(&test_dir);
+		test_dir = copy;
 	}
 	start();
 	ask_all(&after);
@@ -438,7 +438,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	timer_is_mute = false;
 	now.v = service_now.v = 1000 * US_PER_SEC;
 	post_reset();
-	place_make(&place);
+	test_dir_make(&test_dir);
 	start();
 	beat();
 	for (unsigned account = 0; account < ASK_ACCOUNTS - 1; account++)
@@ -451,6 +451,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	drive(&supply);
 	audit();
 	stop();
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 	return 0;
 }

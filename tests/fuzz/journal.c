@@ -16,7 +16,7 @@
 enum { SEGMENTS = 3, BLOCKS = 8, SEGMENT = BLOCKS * RECORD_ALIGN, STEPS_MAX = 24, MODEL_KEYS = 8 };
 
 static const struct journal_dir home = {.shard = 3, .lineage = {1, 2, 3}, .segment_bytes = SEGMENT};
-static struct place             place, tables;
+static struct test_dir             test_dir, tables;
 static struct journal_dir       dir;
 static struct buffer            bytes_out;
 static uint8_t                  heads[SEGMENTS][RECORD_ALIGN];
@@ -28,16 +28,16 @@ static struct record            next; /* as it would rightly be */
 
 static void begin(void)
 {
-	place_make(&place);
-	place_make(&tables);
+	test_dir_make(&test_dir);
+	test_dir_make(&tables);
 	dir = home;
-	dir.fd = place.fd;
+	dir.fd = test_dir.fd;
 	for (unsigned i = 0; i < SEGMENTS; i++) {
 		uint8_t *bytes;
 		char     name[SEGMENT_NAME];
 		must(!segment_create(&dir, i + 1, NULL));
 		segment_name(i + 1, name);
-		(void)file_read(&place, name, &bytes);
+		(void)file_read(&test_dir, name, &bytes);
 		memcpy(heads[i], bytes, RECORD_ALIGN);
 		free(bytes);
 	}
@@ -65,9 +65,9 @@ static void write_disk(void)
 		char name[SEGMENT_NAME];
 		segment_name(i + 1, name);
 		if (lost[i])
-			(void)unlinkat(place.fd, name, 0);
+			(void)unlinkat(test_dir.fd, name, 0);
 		else
-			file_write(&place, name, 0, span_of(disk[i], SEGMENT));
+			file_write(&test_dir, name, 0, span_of(disk[i], SEGMENT));
 	}
 }
 
@@ -78,7 +78,7 @@ static void read_disk(uint8_t to[SEGMENTS][SEGMENT])
 		char name[SEGMENT_NAME];
 		segment_name(i + 1, name);
 		memset(to[i], 0, SEGMENT);
-		int fd = openat(place.fd, name, O_RDONLY | O_CLOEXEC);
+		int fd = openat(test_dir.fd, name, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0) must(read(fd, to[i], SEGMENT) == SEGMENT);
 		if (fd >= 0) close(fd);
 	}

@@ -9,7 +9,7 @@
 #include "schemas/identity.h"
 #include "schemas/lines.h"
 #include "store/snapshot.h"
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,21 +83,21 @@ static void check_backup(struct span bytes)
 
 static void check_trust(struct span bytes)
 {
-	static struct place place;
+	static struct test_dir test_dir;
 	bool                present;
-	enum trust          trust;
+	enum clean_mark          trust;
 	uint8_t            *left;
-	if (!place.fd) {
-		place_make(&place);
-		must(!mkdirat(place.fd, "db", 0700));
-		file_write(&place, "db/data.mdb", 0, span_str("tables"));
+	if (!test_dir.fd) {
+		test_dir_make(&test_dir);
+		must(!mkdirat(test_dir.fd, "db", 0700));
+		file_write(&test_dir, "db/data.mdb", 0, span_str("tables"));
 	}
-	(void)unlinkat(place.fd, "trust", 0);
-	file_write(&place, "trust", 0, bytes);
-	must(trust_read(place.fd, &present, &trust) == OK && present);
-	if (trust == TRUST_NONE) return;
-	must(trust_write(place.fd, trust == TRUST_CLEAN) == OK);
-	size_t size = file_read(&place, "trust", &left);
+	(void)unlinkat(test_dir.fd, "trust", 0);
+	file_write(&test_dir, "trust", 0, bytes);
+	must(clean_mark_read(test_dir.fd, &present, &trust) == OK && present);
+	if (trust == CLEAN_MARK_NONE) return;
+	must(clean_mark_write(test_dir.fd, trust == CLEAN_MARK_CLEAN) == OK);
+	size_t size = file_read(&test_dir, "trust", &left);
 	must(span_equal(span_of(left, size), bytes));
 	free(left);
 }

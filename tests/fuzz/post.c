@@ -118,23 +118,23 @@ enum err channel_send(struct channel *channel, const struct peer *to, struct spa
 	return OK;
 }
 
-enum err channel_recv(struct channel *channel, struct letter *letter)
+enum err channel_recv(struct channel *channel, struct packet *packet)
 {
 	(void)channel;
 	struct posted *message = take(&in);
 	if (!message) return ERR_WOULD_BLOCK;
-	letter_close(letter);
-	letter->from = message->peer;
-	letter->bytes = buffer_span(&message->bytes);
-	letter->hold = message;
+	packet_close(packet);
+	packet->from = message->peer;
+	packet->bytes = buffer_span(&message->bytes);
+	packet->hold = message;
 	return OK;
 }
 
-void letter_close(struct letter *letter)
+void packet_close(struct packet *packet)
 {
-	struct posted *message = letter->hold;
+	struct posted *message = packet->hold;
 	drop(&message);
-	letter->hold = NULL;
+	packet->hold = NULL;
 }
 
 enum link channel_link(struct channel *channel)

@@ -155,7 +155,7 @@ static void furnish(void)
 	}
 	put(TABLE_BODY, key_u32(account, 500), 9000);
 	scratch_commit(&s);
-	size_of_file = file_read(&s.place, "data.mdb", &sound);
+	size_of_file = file_read(&s.test_dir, "data.mdb", &sound);
 	must((changed = malloc(size_of_file)) && (written = malloc(size_of_file)));
 	memcpy(written, sound, size_of_file);
 	db_close(&s.db);
@@ -194,7 +194,7 @@ static void write_changed(void)
 {
 	for (size_t at = 0; at < size_of_file; at += PAGE) {
 		if (!memcmp(written + at, changed + at, PAGE)) continue;
-		file_write(&s.place, "data.mdb", at, span_of(changed + at, PAGE));
+		file_write(&s.test_dir, "data.mdb", at, span_of(changed + at, PAGE));
 		memcpy(written + at, changed + at, PAGE);
 	}
 }
@@ -213,7 +213,7 @@ static enum err volatile told;
 static bool walk(void)
 {
 	faults = (struct faults){.count = 0};
-	if ((told = db_open_still(s.place.fd, &still))) return false;
+	if ((told = db_open_still(s.test_dir.fd, &still))) return false;
 	if ((told = db_reader_open(still, &arena, &view)) || (told = db_reader_begin(view))) return false;
 	told = walk_tables(view, &faults, NULL);
 	return !told && !faults.count;

@@ -20,7 +20,7 @@ static struct box {
 } box = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct account_id id = {{'a'}};
-static struct place            place;
+static struct test_dir            test_dir;
 static struct store           *store;
 static struct account_cache    cache;
 static struct arena            arena;
@@ -140,8 +140,8 @@ int main(void)
 	struct store_report report;
 	struct lent         left;
 	pthread_t           readers[READERS];
-	place_make(&place);
-	struct store_place at = shop_place(&place, true);
+	test_dir_make(&test_dir);
+	struct shard_dir at = shop_place(&test_dir, true);
 	must(!store_open(&at, (wall_us){1}, &store, &report));
 	write_round(0);
 	commit();
@@ -165,7 +165,7 @@ int main(void)
 	shop_settle(store);
 	store_close(&store);
 	arena_free(&arena);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 	printf("%u looks\n", atomic_load(&looks));
 	return 0;
 }

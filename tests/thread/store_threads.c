@@ -17,7 +17,7 @@
 
 enum { ROWS = 300, RECORDS = 1500, SIZE = 700, JOBS_LEAST = 6 };
 
-static struct place  place, elsewhere;
+static struct test_dir  test_dir, elsewhere;
 static struct store *store;
 static atomic_bool   done;
 static atomic_uint   looks, standing; /* rows that were as they had been kept */
@@ -115,7 +115,7 @@ static void turn(uint32_t round)
 }
 
 /* Asks for the next job when the last one is done; counts those that were. */
-static unsigned ask(unsigned jobs, const char *dir)
+static unsigned rpc(unsigned jobs, const char *dir)
 {
 	static const enum keep   kinds[] = {KEEP_SNAPSHOT, KEEP_VERIFY, KEEP_BACKUP};
 	struct snapshotter_state state;
@@ -124,8 +124,8 @@ static unsigned ask(unsigned jobs, const char *dir)
 	if (state.running) return jobs;
 	must(state.number == 0 || !state.err || state.what == KEEP_BACKUP);
 	if (kinds[jobs % 3] == KEEP_BACKUP) {
-		place_remove(&elsewhere);
-		place_make(&elsewhere);
+		test_dir_remove(&elsewhere);
+		test_dir_make(&elsewhere);
 		must(realpath(elsewhere.path, (char *)(uintptr_t)dir));
 	}
 	must(!snapshotter_ask(store_keeper(store), kinds[jobs % 3],
@@ -152,9 +152,9 @@ int main(void)
 	unsigned            jobs = 0;
 	char                dir[PATH_MAX];
 	uint64_t            state = chance_begin();
-	place_make(&place);
-	place_make(&elsewhere);
-	struct store_place at = shop_place(&place, true);
+	test_dir_make(&test_dir);
+	test_dir_make(&elsewhere);
+	struct shard_dir at = shop_place(&test_dir, true);
 	at.snapshot_after_bytes = 1 << 20;
 	at.quick_sync_us = -1; /* no sync is: the journal's own thread shall have them */
 	must(!store_open(&at, (wall_us){1}, &store, &report));
@@ -164,7 +164,7 @@ int main(void)
 		write_pair(pair, round);
 		rounds[pair] = round;
 		turn(round);
-		jobs = ask(jobs, dir);
+		jobs = rpc(jobs, dir);
 	}
 	atomic_store(&done, true);
 	must(!pthread_join(reader, NULL));
@@ -177,8 +177,8 @@ int main(void)
 	must(!store_open(&at, (wall_us){1}, &store, &report));
 	expect_all(rounds);
 	store_close(&store);
-	place_remove(&place);
-	place_remove(&elsewhere);
+	test_dir_remove(&test_dir);
+	test_dir_remove(&elsewhere);
 	printf("%u jobs, %u looks, %u rows as they had been kept\n", jobs, atomic_load(&looks),
 	       atomic_load(&standing));
 	must(atomic_load(&standing) > 0);

@@ -73,8 +73,8 @@ static void break_place_key(void)
 }
 static void break_place_twice(void)
 {
-	uint8_t place[40] = {3, [32] = 60};
-	put(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 6), span_of(place, sizeof place));
+	uint8_t test_dir[40] = {3, [32] = 60};
+	put(TABLE_IDEMPOTENCY_ORDER, key_u64(account, 6), span_of(test_dir, sizeof test_dir));
 }
 static void break_place_time(void)
 {

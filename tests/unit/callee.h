@@ -1,7 +1,7 @@
 /* The caller's side of a session, against a callee that does only what a test tells it: a bound channel in
  * the same thread. Time is an argument, so waiting for a deadline is adding to `later`. */
 #include "tests/unit/patience.h"
-#include "actors/ask/ask.h"
+#include "actors/rpc/rpc.h"
 #include "actors/rt/time.h"
 #include "schemas/api/pass.h"
 #include "schemas/limits.h"
@@ -16,9 +16,9 @@ enum { EPOCH = 41, ENDS_MAX = 4096 };
 static char dir[] = "/tmp/stampede-ask-XXXXXX";
 static char endpoint[64];
 
-static struct ask     *ask;
+static struct rpc     *rpc;
 static struct channel *callee;
-static struct letter   letter;                   /* what the callee received last */
+static struct packet   packet;                   /* what the callee received last */
 static struct frame    frame;                    /* and as a frame */
 static mono_us         begun;                    /* the session, as the last HELLO said */
 static uint64_t        callee_took, callee_sent; /* bytes, of that session */
@@ -48,12 +48,12 @@ static inline mono_us now(void)
 
 static inline bool pump(void)
 {
-	return ask_pump(ask, now(), 16);
+	return rpc_pump(rpc, now(), 16);
 }
 
-static inline bool pump_until_state(enum ask_state state)
+static inline bool pump_until_state(enum rpc_state state)
 {
-	return within_time((pump(), ask_state(ask) == state));
+	return within_time((pump(), rpc_state(rpc) == state));
 }
 
 static inline bool pump_until_ends(int count)
@@ -66,14 +66,14 @@ static inline enum err call_sized(enum message message, int user, size_t size, u
 {
 	struct call    head = {.message = message, .deadline = mono_after(now(), (dur_us){US_PER_SEC})};
 	msgpack_packer packer;
-	enum err       err = ask_begin(ask, &head, (void *)(intptr_t)user, &packer);
+	enum err       err = rpc_begin(rpc, &head, (void *)(intptr_t)user, &packer);
 	if (err) return err;
 	char *text = calloc(1, size + 1);
 	msgpack_pack_array(&packer, message == MSG_PASS_LOYALTY ? ARGS_PASS_LOYALTY : ARGS_PASS_GET);
 	pack_str(&packer, span_of(text, size));
 	if (message == MSG_PASS_LOYALTY) pack_int(&packer, 1);
 	msgpack_pack_nil(&packer);
-	ask_commit(ask);
+	rpc_commit(rpc);
 	free(text);
 	*id = head.id;
 	return OK;
@@ -100,27 +100,27 @@ static inline void on_reply(void *user, const struct reply *reply)
 
 static inline void flush(void)
 {
-	ask_flush(ask, now());
+	rpc_flush(rpc, now());
 }
 
 /* The callee receives one frame of this kind. */
 static inline bool callee_gets(enum frame_kind kind)
 {
-	if (!within_time((pump(), channel_recv(callee, &letter) == OK))) return false;
+	if (!within_time((pump(), channel_recv(callee, &packet) == OK))) return false;
 	msgpack_zone_clear(&zone);
-	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	cr_assert_eq(frame_open(packet.bytes, &zone, &frame), OK);
 	if (frame.kind == FRAME_HELLO) {
 		begun = frame.begun;
 		callee_took = callee_sent = 0;
 	} else {
-		callee_took += letter.bytes.size;
+		callee_took += packet.bytes.size;
 	}
 	return frame.kind == kind;
 }
 
 static inline void callee_sends(struct span bytes)
 {
-	cr_assert_eq(channel_send(callee, &letter.from, bytes), OK);
+	cr_assert_eq(channel_send(callee, &packet.from, bytes), OK);
 }
 
 static inline void callee_welcomes(uint64_t epoch, uint32_t credit_commands, uint32_t credit_bytes)
@@ -169,7 +169,7 @@ static inline void begin(void)
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/c", dir);
 	msgpack_zone_init(&zone, 8192);
 	cr_assert_eq(channel_bind(&callee, endpoint), OK);
-	cr_assert_eq(ask_open(&ask, endpoint, ROLE_HTTP, 3, on_reply), OK);
+	cr_assert_eq(rpc_open(&rpc, endpoint, ROLE_HTTP, 3, on_reply), OK);
 }
 
 static inline void begin_up(void)
@@ -177,13 +177,13 @@ static inline void begin_up(void)
 	begin();
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, 100, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 }
 
 static inline void end(void)
 {
-	letter_close(&letter);
-	ask_close(&ask);
+	packet_close(&packet);
+	rpc_close(&rpc);
 	channel_close(&callee);
 	msgpack_zone_destroy(&zone);
 	unlink(endpoint + strlen("ipc://"));

@@ -15,7 +15,7 @@ static char dir[] = "/tmp/stampede-channel-XXXXXX";
 static char endpoint[64];
 
 static struct channel *router, *dealer;
-static struct letter   letter;
+static struct packet   packet;
 
 static void begin(void)
 {
@@ -25,7 +25,7 @@ static void begin(void)
 
 static void end(void)
 {
-	letter_close(&letter);
+	packet_close(&packet);
 	channel_close(&dealer);
 	channel_close(&router);
 	unlink(endpoint + strlen("ipc://"));
@@ -54,14 +54,14 @@ Test(channel, carries_bytes_there_and_back)
 {
 	connect_both();
 	cr_assert_eq(channel_send(dealer, NULL, span_str("ask")), OK);
-	cr_assert(within_time(channel_recv(router, &letter) == OK));
-	cr_expect(span_is(letter.bytes, "ask"));
-	struct peer from = letter.from;
+	cr_assert(within_time(channel_recv(router, &packet) == OK));
+	cr_expect(span_is(packet.bytes, "ask"));
+	struct peer from = packet.from;
 	cr_assert_eq(channel_send(router, &from, span_str("answer")), OK);
-	cr_assert(within_time(channel_recv(dealer, &letter) == OK));
-	cr_expect(span_is(letter.bytes, "answer"));
-	cr_expect_eq(channel_recv(dealer, &letter), ERR_WOULD_BLOCK);
-	cr_expect_eq(letter.bytes.size, 0);
+	cr_assert(within_time(channel_recv(dealer, &packet) == OK));
+	cr_expect(span_is(packet.bytes, "answer"));
+	cr_expect_eq(channel_recv(dealer, &packet), ERR_WOULD_BLOCK);
+	cr_expect_eq(packet.bytes.size, 0);
 }
 
 Test(channel, keeps_the_order_and_large_messages)
@@ -73,8 +73,8 @@ Test(channel, keeps_the_order_and_large_messages)
 		cr_assert_eq(channel_send(dealer, NULL, span_of(large, i % 10 ? 1 : sizeof(large))), OK);
 	}
 	for (uint8_t i = 0; i < 100; i++) {
-		cr_assert(within_time(channel_recv(router, &letter) == OK));
-		cr_assert(letter.bytes.at[0] == i && letter.bytes.size == (i % 10 ? 1 : sizeof(large)));
+		cr_assert(within_time(channel_recv(router, &packet) == OK));
+		cr_assert(packet.bytes.at[0] == i && packet.bytes.size == (i % 10 ? 1 : sizeof(large)));
 	}
 }
 
@@ -85,17 +85,17 @@ Test(channel, sends_nothing_to_nobody)
 	cr_expect_eq(channel_link(dealer), LINK_SAME);
 	cr_assert_eq(channel_bind(&router, endpoint), OK);
 	cr_assert(within_time(channel_link(dealer) == LINK_UP));
-	cr_expect_eq(channel_recv(router, &letter), ERR_WOULD_BLOCK);  /* nothing was kept for later */
+	cr_expect_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);  /* nothing was kept for later */
 	cr_expect_eq(channel_send(dealer, NULL, span_str("now")), OK); /* at once after the link is up */
-	cr_expect(within_time(channel_recv(router, &letter) == OK));
+	cr_expect(within_time(channel_recv(router, &packet) == OK));
 }
 
 Test(channel, says_that_a_peer_is_gone)
 {
 	connect_both();
 	cr_assert_eq(channel_send(dealer, NULL, span_str("ask")), OK);
-	cr_assert(within_time(channel_recv(router, &letter) == OK));
-	struct peer from = letter.from;
+	cr_assert(within_time(channel_recv(router, &packet) == OK));
+	struct peer from = packet.from;
 	channel_close(&dealer);
 	cr_expect(within_time(channel_send(router, &from, span_str("x")) == ERR_PEER_GONE));
 	const struct peer nobody = {.size = 5, .id = "\0zzzz"};
@@ -117,15 +117,15 @@ Test(channel, what_arrived_before_the_end_can_still_be_read)
 {
 	connect_both();
 	cr_assert_eq(channel_send(dealer, NULL, span_str("ask")), OK);
-	cr_assert(within_time(channel_recv(router, &letter) == OK));
-	struct peer from = letter.from;
-	cr_assert_eq(channel_recv(dealer, &letter), ERR_WOULD_BLOCK); /* idle: it learns of both at once */
+	cr_assert(within_time(channel_recv(router, &packet) == OK));
+	struct peer from = packet.from;
+	cr_assert_eq(channel_recv(dealer, &packet), ERR_WOULD_BLOCK); /* idle: it learns of both at once */
 	cr_assert_eq(channel_send(router, &from, span_str("last")), OK);
 	cr_assert(within_time(channel_waiting(dealer))); /* closing drops what has not left */
 	channel_close(&router);
 	cr_assert(within_time(channel_link(dealer) == LINK_DOWN));
-	cr_assert_eq(channel_recv(dealer, &letter), OK);
-	cr_expect(span_is(letter.bytes, "last"));
+	cr_assert_eq(channel_recv(dealer, &packet), OK);
+	cr_expect(span_is(packet.bytes, "last"));
 }
 
 Test(channel, refuses_what_is_larger_than_any_frame)
@@ -135,13 +135,13 @@ Test(channel, refuses_what_is_larger_than_any_frame)
 	cr_assert_eq(channel_send(dealer, NULL, span_of(huge, FRAME_BYTES_MAX + 1)), OK);
 	free(huge);
 	cr_expect(within_time(channel_link(dealer) == LINK_DOWN));
-	cr_expect_eq(channel_recv(router, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);
 }
 
 /* Does nothing wake the loop, for once? */
 static bool sleeps_well(struct loop *loop)
 {
-	cr_assert_eq(channel_recv(router, &letter), ERR_WOULD_BLOCK);
+	cr_assert_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);
 	mono_us began = time_mono();
 	loop_wait(loop, (dur_us){20 * US_PER_MS});
 	return mono_since(time_mono(), began).v >= 19 * US_PER_MS;
@@ -169,7 +169,7 @@ Test(channel, tells_what_waits_without_receiving_it)
 	cr_assert_eq(channel_send(dealer, NULL, span_str("up")), OK);
 	cr_assert(within_time(channel_waiting(router)));
 	cr_expect(channel_waiting(router));
-	cr_assert_eq(channel_recv(router, &letter), OK);
+	cr_assert_eq(channel_recv(router, &packet), OK);
 	cr_expect(!channel_waiting(router));
 }
 
@@ -186,16 +186,16 @@ Test(channel, has_news_of_what_its_descriptor_does_not_tell)
 	cr_assert_eq(channel_send(dealer, NULL, span_str("one")), OK);
 	cr_assert(within_time(channel_waiting(router)));
 	cr_expect(channel_has_news(router));
-	cr_assert_eq(channel_recv(router, &letter), OK);
+	cr_assert_eq(channel_recv(router, &packet), OK);
 	cr_expect(!channel_has_news(router));
 	cr_assert_eq(channel_send(dealer, NULL, span_str("two")), OK);
 	cr_assert(is_told());
 	cr_expect(!channel_has_news(router)); /* the loop hears of it */
-	struct peer from = letter.from;
+	struct peer from = packet.from;
 	cr_assert_eq(channel_send(router, &from, span_str("down")), OK);
 	cr_expect(channel_has_news(router));
-	cr_assert_eq(channel_recv(router, &letter), OK);
-	cr_assert_eq(channel_recv(router, &letter), ERR_WOULD_BLOCK);
+	cr_assert_eq(channel_recv(router, &packet), OK);
+	cr_assert_eq(channel_recv(router, &packet), ERR_WOULD_BLOCK);
 	cr_expect(!channel_has_news(router));
 }
 

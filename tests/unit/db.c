@@ -63,7 +63,7 @@ static size_t raw_rows(const char *table)
 	db_close(&s.db);
 	cr_assert_eq(mdb_env_create(&env), 0);
 	mdb_env_set_maxdbs(env, 16);
-	cr_assert_eq(mdb_env_open(env, s.place.path, MDB_RDONLY, 0600), 0);
+	cr_assert_eq(mdb_env_open(env, s.test_dir.path, MDB_RDONLY, 0600), 0);
 	cr_assert_eq(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), 0);
 	cr_assert_eq(mdb_dbi_open(txn, table, 0, &dbi), 0);
 	cr_assert_eq(mdb_stat(txn, dbi, &stat), 0);
@@ -312,7 +312,7 @@ static unsigned flip_value(const uint8_t *file, size_t size, unsigned i)
 	unsigned       copies = 0;
 	const uint8_t *at = file;
 	while ((at = memmem(at, size - (size_t)(at - file), value.at, 32))) {
-		file_flip(&s.place, "data.mdb", (size_t)(at - file) + within, (uint8_t)(1 << i % 8));
+		file_flip(&s.test_dir, "data.mdb", (size_t)(at - file) + within, (uint8_t)(1 << i % 8));
 		copies++;
 		at++;
 	}
@@ -324,7 +324,7 @@ Test(db, any_flipped_byte_of_a_value_is_damage)
 	uint8_t    *file;
 	struct span got;
 	put_rows();
-	size_t size = file_read(&s.place, "data.mdb", &file);
+	size_t size = file_read(&s.test_dir, "data.mdb", &file);
 	for (unsigned i = 0; i < ROWS; i++) {
 		cr_assert_gt(flip_value(file, size, i), 0, "row %u", i);
 		scratch_reopen(&s);
@@ -380,14 +380,14 @@ Test(db, a_flipped_byte_anywhere_never_changes_a_value)
 	unsigned tally[SEEN_CHANGED + 1] = {0}, died = 0;
 	uint8_t *file;
 	put_rows();
-	size_t size = file_read(&s.place, "data.mdb", &file);
+	size_t size = file_read(&s.test_dir, "data.mdb", &file);
 	free(file);
 	for (unsigned i = 0; i < 200; i++) {
 		size_t  at = chance_below(&state, (unsigned)size);
 		uint8_t bits = (uint8_t)(1 << chance_below(&state, 8));
-		file_flip(&s.place, "data.mdb", at, bits);
+		file_flip(&s.test_dir, "data.mdb", at, bits);
 		int seen = in_child(read_rows, NULL);
-		file_flip(&s.place, "data.mdb", at, bits);
+		file_flip(&s.test_dir, "data.mdb", at, bits);
 		cr_expect_neq(seen, SEEN_CHANGED, "byte %zu, bits %u", at, bits);
 		if (seen >= 0 && seen <= SEEN_CHANGED)
 			tally[seen]++;
@@ -428,16 +428,16 @@ Test(db, a_flipped_byte_is_blamed_on_the_tables_by_who_writes)
 	unsigned tally[WROTE_NOT_ELSE + 1] = {0};
 	uint8_t *file;
 	put_rows();
-	size_t size = file_read(&s.place, "data.mdb", &file);
+	size_t size = file_read(&s.test_dir, "data.mdb", &file);
 	for (unsigned i = 0; i < 300; i++) {
 		size_t  at = chance_below(&state, (unsigned)size);
 		uint8_t bits = (uint8_t)(1 << chance_below(&state, 8));
 		if (i % 2) at = at / PAGE * PAGE + chance_below(&state, 64); /* the heads of pages */
 		if (at % PAGE == KIND_AT || at % PAGE == KIND_AT + 1)
 			continue; /* which the walk at a start judges */
-		file_flip(&s.place, "data.mdb", at, bits);
+		file_flip(&s.test_dir, "data.mdb", at, bits);
 		int wrote = in_child(write_rows, NULL);
-		file_write(&s.place, "data.mdb", 0, span_of(file, size));
+		file_write(&s.test_dir, "data.mdb", 0, span_of(file, size));
 		if (wrote >= 0 && wrote <= WROTE_NOT_ELSE) tally[wrote]++;
 	}
 	fprintf(stderr, "wrote=%u damaged=%u else=%u\n", tally[WROTE], tally[WROTE_NOT_DAMAGED],

@@ -45,15 +45,15 @@ static void begin_with(uint32_t places)
 {
 	struct egress_options options = {.rules = &rules, .done = on_done};
 	begin();
-	ask_close(&ask);
-	cr_assert_eq(ask_open(&ask, endpoint, ROLE_TIMER, 0, dispatch), OK);
+	rpc_close(&rpc);
+	cr_assert_eq(rpc_open(&rpc, endpoint, ROLE_TIMER, 0, dispatch), OK);
 	do
 		cr_assert(callee_gets(FRAME_HELLO));
 	while (frame.role != ROLE_TIMER);
 	callee_welcomes(EPOCH, 100, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	cr_assert_eq(egress_open(&egress, &options), OK);
-	cr_assert_eq(deliver_open(&deliver, ask, egress, INSTANCE, places), OK);
+	cr_assert_eq(deliver_open(&deliver, rpc, egress, INSTANCE, places), OK);
 	frame.count = frame_at = 0;
 	make_leases();
 }
@@ -78,8 +78,8 @@ static void turn(void)
 {
 	const mono_us here = halt.v ? halt : now();
 	(void)deliver_turn(deliver, here);
-	ask_flush(ask, here);
-	(void)ask_pump(ask, here, 16);
+	rpc_flush(rpc, here);
+	(void)rpc_pump(rpc, here, 16);
 	(void)egress_turn(egress, here);
 }
 
@@ -87,9 +87,9 @@ static bool has_call(void)
 {
 	if (frame_at < frame.count) return true;
 	turn();
-	if (channel_recv(callee, &letter)) return false;
+	if (channel_recv(callee, &packet)) return false;
 	msgpack_zone_clear(&zone);
-	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	cr_assert_eq(frame_open(packet.bytes, &zone, &frame), OK);
 	frame_at = 0;
 	if (frame.kind != FRAME_CALLS) frame.count = 0;
 	return frame_at < frame.count;

@@ -248,12 +248,12 @@ static bool take_line(void *user, struct span line)
 	return lines->count != lines->stop_after;
 }
 
-static void begin_place(struct place *place)
+static void begin_place(struct test_dir *test_dir)
 {
 	struct store       *store;
 	struct store_report report;
-	place_make(place);
-	cr_assert_eq(shop_open(place, true, &store, &report), OK);
+	test_dir_make(test_dir);
+	cr_assert_eq(shop_open(test_dir, true, &store, &report), OK);
 	for (unsigned i = 0; i < RECORDS; i++) {
 		struct row_key key = key_u64(account, i + 1);
 		shop_save(store, TABLE_LEDGER, key_span(&key), filler(i, 100));
@@ -263,19 +263,19 @@ static void begin_place(struct place *place)
 	store_close(&store);
 }
 
-static struct printed journal_of(const struct place *place, uint64_t from)
+static struct printed journal_of(const struct test_dir *test_dir, uint64_t from)
 {
 	struct printed lines = {.count = 0};
 	struct dump_to to = {take_line, &lines};
-	cr_assert_eq(dump_journal(place->fd, from, &to), OK);
+	cr_assert_eq(dump_journal(test_dir->fd, from, &to), OK);
 	return lines;
 }
 
 /* Where the last record begins. */
-static size_t last_record(const struct place *place)
+static size_t last_record(const struct test_dir *test_dir)
 {
 	uint8_t *bytes;
-	size_t   size = file_read(place, segment_1, &bytes), found = 0;
+	size_t   size = file_read(test_dir, segment_1, &bytes), found = 0;
 	for (size_t at = 4096; at < size; at += 4096)
 		if (!memcmp(bytes + at, "STRC", 4)) found = at;
 	free(bytes);
@@ -284,61 +284,61 @@ static size_t last_record(const struct place *place)
 
 Test(dump, goes_through_a_journal)
 {
-	struct place place;
-	begin_place(&place);
-	struct printed lines = journal_of(&place, 0);
+	struct test_dir test_dir;
+	begin_place(&test_dir);
+	struct printed lines = journal_of(&test_dir, 0);
 	cr_expect_eq(lines.count, lines.records);
 	cr_expect(lines.records >= RECORDS + 2, "%u", lines.records); /* and the epoch's */
-	struct printed later = journal_of(&place, lines.records - 2);
+	struct printed later = journal_of(&test_dir, lines.records - 2);
 	cr_expect_eq(later.count, 3);
 	struct printed few = {.stop_after = 2};
 	struct dump_to to = {take_line, &few};
-	cr_expect_eq(dump_journal(place.fd, 0, &to), OK);
+	cr_expect_eq(dump_journal(test_dir.fd, 0, &to), OK);
 	cr_expect_eq(few.count, 2);
 	buffer_free(&lines.all), buffer_free(&later.all), buffer_free(&few.all);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 Test(dump, tells_a_torn_end_from_damage)
 {
-	struct place place;
-	begin_place(&place);
-	size_t last = last_record(&place);
-	file_flip(&place, segment_1, last + 100, 1);
-	struct printed torn = journal_of(&place, 0);
+	struct test_dir test_dir;
+	begin_place(&test_dir);
+	size_t last = last_record(&test_dir);
+	file_flip(&test_dir, segment_1, last + 100, 1);
+	struct printed torn = journal_of(&test_dir, 0);
 	cr_expect_eq(torn.unfinished, 1);
 	cr_expect_eq(torn.damaged, 0);
-	file_flip(&place, segment_1, last + 100, 1);
-	file_flip(&place, segment_1, 2 * 4096 + 90, 1);
-	struct printed damaged = journal_of(&place, 0);
+	file_flip(&test_dir, segment_1, last + 100, 1);
+	file_flip(&test_dir, segment_1, 2 * 4096 + 90, 1);
+	struct printed damaged = journal_of(&test_dir, 0);
 	cr_expect_eq(damaged.damaged, 1);
 	cr_expect_eq(damaged.unfinished, 0);
 	cr_expect_eq(damaged.records, torn.records);
-	file_flip(&place, segment_1, 2 * 4096 + 90, 1);
-	file_write(&place, segment_1, 2 * 4096, span_of((uint8_t[4096]){0}, 4096));
-	struct printed lost = journal_of(&place, 0);
+	file_flip(&test_dir, segment_1, 2 * 4096 + 90, 1);
+	file_write(&test_dir, segment_1, 2 * 4096, span_of((uint8_t[4096]){0}, 4096));
+	struct printed lost = journal_of(&test_dir, 0);
 	cr_expect_eq(lost.damaged, 1, "%s", text_of(&lost.all));
 	buffer_free(&torn.all), buffer_free(&damaged.all), buffer_free(&lost.all);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 Test(dump, goes_through_a_table)
 {
-	struct place   place;
+	struct test_dir   test_dir;
 	struct row_key prefix = {.size = 0};
-	begin_place(&place);
+	begin_place(&test_dir);
 	struct printed lines = {.count = 0}, one = {.count = 0}, whole = {.count = 0};
 	struct dump_to to = {take_line, &lines}, to_one = {take_line, &one}, to_whole = {take_line, &whole};
-	cr_assert_eq(dump_table(place.fd, TABLE_LEDGER, key_span(&prefix), &to), OK);
+	cr_assert_eq(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to), OK);
 	cr_expect_eq(lines.count, RECORDS);
 	prefix = key_u64(account, 3);
-	cr_assert_eq(dump_table(place.fd, TABLE_LEDGER, key_span(&prefix), &to_one), OK);
+	cr_assert_eq(dump_table(test_dir.fd, TABLE_LEDGER, key_span(&prefix), &to_one), OK);
 	cr_expect_eq(one.count, 1);
 	prefix = key_account(account);
-	cr_assert_eq(dump_table(place.fd, TABLE_TEMPLATE, key_span(&prefix), &to_whole), OK);
+	cr_assert_eq(dump_table(test_dir.fd, TABLE_TEMPLATE, key_span(&prefix), &to_whole), OK);
 	cr_expect_eq(whole.count, 1);
 	cr_expect(whole.all.size > 2 * 3 * PART_BYTES, "%zu", whole.all.size); /* in hexadecimal digits */
 	cr_expect_eq(whole.damaged, 0);
 	buffer_free(&lines.all), buffer_free(&one.all), buffer_free(&whole.all);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }

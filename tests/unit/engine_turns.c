@@ -31,7 +31,7 @@ static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TI
 static const struct account_id account = {{1, 2, 3}}, other = {{4, 5, 6}};
 static struct account_id       whom; /* of the next calls of the command line */
 static mono_us                 now;
-static struct place            place;
+static struct test_dir            test_dir;
 static struct store           *store;
 static struct engine          *engine;
 static struct frame_out        calls[WHO_COUNT];
@@ -140,7 +140,7 @@ static void send_answers(struct frame_out *out)
 }
 
 /* Fetches are noted. The epoch of the last replies to `who`. */
-static uint64_t read_letters(enum who who)
+static uint64_t read_packets(enum who who)
 {
 	struct peer  to;
 	struct span  bytes;
@@ -195,8 +195,8 @@ static void begin(void)
 {
 	struct store_report report;
 	now.v = BEGIN_US;
-	place_make(&place);
-	struct store_place at = shop_place(&place, true);
+	test_dir_make(&test_dir);
+	struct shard_dir at = shop_place(&test_dir, true);
 	at.quick_sync_us = QUICK_US;
 	at.segment_bytes = SEGMENT_LARGE_BYTES;
 	must(store_open(&at, (wall_us){1}, &store, &report) == OK);
@@ -215,7 +215,7 @@ static void begin(void)
 	                   "\"type\":\"text\"}]}");
 	send_calls(COMMAND_LINE);
 	turn();
-	(void)read_letters(COMMAND_LINE);
+	(void)read_packets(COMMAND_LINE);
 }
 
 static void end(void)
@@ -224,7 +224,7 @@ static void end(void)
 	free(engine);
 	store_close(&store);
 	post_reset();
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 	for (enum who who = 0; who < WHO_COUNT; who++)
 		buffer_free(&calls[who].bytes);
 }
@@ -237,7 +237,7 @@ Test(engine_turns, go_on_after_a_full_record_when_nobody_sends_a_letter)
 	struct frame_out out = {.count = 0};
 	ask_for_passes(PASSES);
 	turn();
-	(void)read_letters(TIMER);
+	(void)read_packets(TIMER);
 	cr_assert_eq(engine->issuance.pass_count, PASSES);
 	cr_assert_neq(fetch_asked, 0);
 	answer(&out, fetch_asked, ERR_IMAGE_REFUSED);
@@ -253,11 +253,11 @@ Test(engine_turns, begin_the_timer_s_session_anew_when_it_could_not_be_asked)
 	turn();
 	cr_expect_not(engine_issuer_up(engine));
 	is_deaf[TIMER] = false;
-	(void)read_letters(TIMER);
+	(void)read_packets(TIMER);
 	(void)call(TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
 	send_calls(TIMER);
 	turn();
-	cr_expect_eq(read_letters(TIMER), 0, "of no epoch: it says hello");
+	cr_expect_eq(read_packets(TIMER), 0, "of no epoch: it says hello");
 	hello(TIMER);
 	turn();
 	cr_expect(engine_issuer_up(engine));
@@ -282,11 +282,11 @@ Test(engine_turns, do_not_believe_a_timer_that_has_been_succeeded)
 	send_calls(TIMER);
 	turn();
 	cr_expect(timer_is(NEXT_TIMER));
-	cr_expect_eq(read_letters(TIMER), 0, "it has no session any more");
+	cr_expect_eq(read_packets(TIMER), 0, "it has no session any more");
 	(void)call(NEXT_TIMER, MSG_HEARTBEAT, ARGS_HEARTBEAT);
 	send_calls(NEXT_TIMER);
 	turn();
-	cr_expect_eq(read_letters(NEXT_TIMER), engine->facts.epoch);
+	cr_expect_eq(read_packets(NEXT_TIMER), engine->facts.epoch);
 }
 
 Test(engine_turns, do_not_believe_a_timer_that_cannot_be_welcomed)
@@ -305,16 +305,16 @@ Test(engine_turns, forget_nothing_for_a_hello_that_was_said_twice)
 {
 	ask_for_passes(1);
 	turn();
-	(void)read_letters(TIMER);
+	(void)read_packets(TIMER);
 	cr_assert_neq(fetch_asked, 0);
 	fetch_asked = 0;
 	hello_of(TIMER, begun);
 	turn();
-	(void)read_letters(TIMER);
+	(void)read_packets(TIMER);
 	cr_expect_eq(fetch_asked, 0, "it has been asked already");
 	hello(TIMER);
 	turn();
-	(void)read_letters(TIMER);
+	(void)read_packets(TIMER);
 	cr_expect_neq(fetch_asked, 0);
 }
 

@@ -82,14 +82,14 @@ Test(id_cache, are_forgotten_when_the_id_gets_another_pass)
 /* Ids of the same places, the first of them p1. */
 static void neighbours(struct row_key *keys, unsigned count)
 {
-	uint32_t place = 0;
+	uint32_t test_dir = 0;
 	char     id[32];
 	for (unsigned i = 1, found = 0; found < count; i++) {
 		snprintf(id, sizeof id, "p%u", i);
 		struct row_key key = key_of(id);
 		uint32_t       home = crc32c(0, key.bytes, key.size - 4) % PASS_NUMBERS_MIN;
-		if (found == 0) place = home;
-		if (home == place) keys[found++] = key;
+		if (found == 0) test_dir = home;
+		if (home == test_dir) keys[found++] = key;
 	}
 }
 

@@ -139,12 +139,12 @@ static unsigned expect_order(enum table table)
 }
 
 /* Few letters, so that many share a name and many an id. */
-static const char *any_text(uint64_t *state, unsigned letters, unsigned size)
+static const char *any_text(uint64_t *state, unsigned packets, unsigned size)
 {
 	static char text[TEXT_MAX];
 	unsigned    length = chance_below(state, size + 1);
 	for (unsigned i = 0; i < length; i++)
-		text[i] = (char)('a' + chance_below(state, letters));
+		text[i] = (char)('a' + chance_below(state, packets));
 	text[length] = 0;
 	return text;
 }

@@ -13,15 +13,15 @@
 
 enum { NO_SYNC_IS_QUICK = -1 };
 
-static struct place       place;
+static struct test_dir       test_dir;
 static struct journal_dir dir;
 static struct journal    *journal;
 static struct position    at; /* where the journal was opened */
 
 static void begin(void)
 {
-	place_make(&place);
-	dir = (struct journal_dir){.fd = place.fd,
+	test_dir_make(&test_dir);
+	dir = (struct journal_dir){.fd = test_dir.fd,
 	                           .shard = 3,
 	                           .lineage = {1, 2, 3},
 	                           .segment_bytes = SEGMENT_BYTES,
@@ -33,7 +33,7 @@ static void begin(void)
 static void end(void)
 {
 	journal_close(&journal);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 TestSuite(journal, .init = begin, .fini = end);
@@ -204,7 +204,7 @@ Test(journal, has_no_room_without_a_next_segment)
 	char     name[SEGMENT_NAME];
 	uint64_t tag = 1;
 	segment_name(4, name);
-	file_write(&place, name, 0, span_str("not a segment"));
+	file_write(&test_dir, name, 0, span_str("not a segment"));
 	while (journal_room(journal) != DISK_FOR_ALL)
 		turn();
 	while (journal_position(journal).segment < 3)
@@ -216,7 +216,7 @@ Test(journal, has_no_room_without_a_next_segment)
 			save(tag++, SEGMENT_BYTES / 5);
 	cr_assert_eq(add(tag, SEGMENT_BYTES / 5), OK);
 	cr_expect_not(journal_can_submit(journal));
-	cr_assert_eq(unlinkat(place.fd, name, 0), 0);
+	cr_assert_eq(unlinkat(test_dir.fd, name, 0), 0);
 	while (!journal_can_submit(journal))
 		turn();
 	cr_expect_eq(journal_room(journal), DISK_FOR_ALL);
@@ -266,10 +266,10 @@ Test(journal, that_cannot_begin_a_segment_does_not_open)
 Test(journal, a_segment_whose_name_cannot_be_synced_is_the_end)
 {
 	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", place.fd);
-	int blind = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC), kept = dup(place.fd);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", test_dir.fd);
+	int blind = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC), kept = dup(test_dir.fd);
 	cr_assert(blind >= 0 && kept >= 0);
-	cr_assert_eq(dup2(blind, place.fd), place.fd); /* names in it can be made, but not synced */
+	cr_assert_eq(dup2(blind, test_dir.fd), test_dir.fd); /* names in it can be made, but not synced */
 	enum err      err = OK;
 	struct pollfd news = {.fd = journal_fd(journal), .events = POLLIN};
 	for (unsigned tag = 1; !err && tag < 1000; tag++) {
@@ -279,7 +279,7 @@ Test(journal, a_segment_whose_name_cannot_be_synced_is_the_end)
 		if (!err) journal_submit(journal, (wall_us){(int64_t)tag});
 	}
 	cr_expect_eq(err, ERR_IO);
-	cr_assert_eq(dup2(kept, place.fd), place.fd);
+	cr_assert_eq(dup2(kept, test_dir.fd), test_dir.fd);
 	close(blind);
 	close(kept);
 }

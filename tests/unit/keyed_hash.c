@@ -29,9 +29,9 @@ Test(keyed_hash, spreads_keys_that_a_checksum_does_not)
 		char        text[16];
 		struct span key = span_of(text, (size_t)snprintf(text, sizeof text, "key %u", n));
 		if (crc32c(0, key.at, key.size) % PLACES) continue;
-		bool *place = &taken[keyed_hash(key) % PLACES];
-		places += !*place;
-		*place = true;
+		bool *test_dir = &taken[keyed_hash(key) % PLACES];
+		places += !*test_dir;
+		*test_dir = true;
 		keys++;
 	}
 	cr_assert_gt(keys, 400);

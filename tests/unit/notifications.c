@@ -323,16 +323,16 @@ static void add_seen(struct account_id of, int64_t at)
 /* Whose turns come in one command that has room for `room` of them: their letters. */
 static const char *turns(int64_t now, size_t room)
 {
-	static char               letters[8];
+	static char               packets[8];
 	const struct due_account *found;
 	size_t                    count = 0;
 	bool                      alone;
 	due_turn_begin(&queue);
 	while (count < room && (found = due_turn(&queue, (wall_us){now}, &alone))) {
-		letters[count++] = (char)found->id.b[0];
+		packets[count++] = (char)found->id.b[0];
 	}
-	letters[count] = '\0';
-	return letters;
+	packets[count] = '\0';
+	return packets;
 }
 
 Test(notifications, accounts_take_turns)

@@ -38,7 +38,7 @@ static void end(void)
 
 TestSuite(once, .init = begin, .fini = end);
 
-static void ask(unsigned key, uint8_t body)
+static void rpc(unsigned key, uint8_t body)
 {
 	memset(asked.key, 0, sizeof asked.key);
 	put_be32(asked.key, key);
@@ -49,7 +49,7 @@ static void ask(unsigned key, uint8_t body)
 /* A command with that key: what is said of it, and if nothing is, it is carried out. */
 static enum err run(unsigned key, uint8_t body)
 {
-	ask(key, body);
+	rpc(key, body);
 	enum err err = once_begin(&request, &outcome, &once);
 	if (err || once.replayed) return err;
 	cr_assert_eq(once_end(&request, &outcome, &once), OK);
@@ -94,8 +94,8 @@ Test(once, rows_read_as_they_were_put)
 	                              .at = {INT64_MAX},
 	                              .order = UINT64_MAX - 1},
 	                       got;
-	struct idempotency_order place = {.order = 0};
-	ask(7, 9);
+	struct idempotency_order test_dir = {.order = 0};
+	rpc(7, 9);
 	memcpy(row.request, asked.request, sizeof row.request);
 	cr_assert_eq(idempotency_put(s.view, account.id, asked.key, &row), OK);
 	scratch_save(&s);
@@ -103,16 +103,16 @@ Test(once, rows_read_as_they_were_put)
 	cr_expect(got.recipe.what == RECIPE_PASS && got.recipe.flags == REPLY_ACCEPTED);
 	cr_expect(got.recipe.number == UINT32_MAX && got.at.v == INT64_MAX && got.order == row.order);
 	cr_expect_arr_eq(got.request, row.request, sizeof row.request);
-	cr_assert_eq(idempotency_after(s.view, account.id, 0, &place), OK);
-	cr_expect(place.order == row.order && place.at.v == INT64_MAX);
-	cr_expect_arr_eq(place.key, asked.key, sizeof asked.key);
-	cr_expect_eq(idempotency_after(s.view, account.id, place.order, &place), ERR_NOT_FOUND);
-	cr_assert_eq(idempotency_del(s.view, account.id, &place), OK);
+	cr_assert_eq(idempotency_after(s.view, account.id, 0, &test_dir), OK);
+	cr_expect(test_dir.order == row.order && test_dir.at.v == INT64_MAX);
+	cr_expect_arr_eq(test_dir.key, asked.key, sizeof asked.key);
+	cr_expect_eq(idempotency_after(s.view, account.id, test_dir.order, &test_dir), ERR_NOT_FOUND);
+	cr_assert_eq(idempotency_del(s.view, account.id, &test_dir), OK);
 	scratch_save(&s);
 	cr_expect_eq(idempotency_get(s.view, account.id, asked.key, &got), ERR_NOT_FOUND);
 	cr_expect_eq(count_rows(), 0);
 	cr_expect_eq(idempotency_row_read(span_str("x"), &got), ERR_DAMAGED);
-	cr_expect_eq(idempotency_order_read(span_str("x"), &place), ERR_DAMAGED);
+	cr_expect_eq(idempotency_order_read(span_str("x"), &test_dir), ERR_DAMAGED);
 }
 
 Test(once, the_last_number_is_the_accounts_own)
@@ -143,7 +143,7 @@ Test(once, the_same_request_is_answered_again_and_another_refused)
 
 Test(once, what_was_only_begun_is_answered_as_such)
 {
-	ask(1, 1);
+	rpc(1, 1);
 	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
 	outcome.flags = REPLY_ACCEPTED;
 	cr_assert_eq(once_end(&request, &outcome, &once), OK);
@@ -154,7 +154,7 @@ Test(once, what_was_only_begun_is_answered_as_such)
 
 Test(once, a_handler_that_fails_leaves_no_key)
 {
-	ask(1, 1);
+	rpc(1, 1);
 	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
 	cr_expect_eq(s.staged.count, 0); /* what would be staged is staged at the end */
 	cr_expect(is_run(1, 2));
@@ -162,7 +162,7 @@ Test(once, a_handler_that_fails_leaves_no_key)
 
 Test(once, a_pass_that_is_not_there_is_damage)
 {
-	ask(1, 1);
+	rpc(1, 1);
 	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
 	outcome.recipe = (struct recipe){.what = RECIPE_PASS, .number = 5};
 	cr_assert_eq(once_end(&request, &outcome, &once), OK);
@@ -180,7 +180,7 @@ static void keep_subscription(enum recipe_what what)
 	cr_assert_eq(secret_seal(facts.webhook_key, nonce, span_of(context, sizeof context),
 	                         span_of(secret, sizeof secret), row.secret),
 	             OK);
-	ask(1, 1);
+	rpc(1, 1);
 	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
 	outcome.recipe = (struct recipe){.what = (uint8_t)what, .detail = recipe_detail(&row, detail)};
 	cr_assert_eq(once_end(&request, &outcome, &once), OK);
@@ -213,7 +213,7 @@ Test(once, a_new_subscription_is_answered_again_with_its_secret)
 
 Test(once, a_subscription_cut_short_is_damage)
 {
-	ask(1, 1);
+	rpc(1, 1);
 	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
 	outcome.recipe = (struct recipe){.what = RECIPE_SUBSCRIPTION,
 	                                 .detail = span_str("0123456789abcdef0")};
@@ -224,7 +224,7 @@ Test(once, a_subscription_cut_short_is_damage)
 
 Test(once, an_answer_of_an_unknown_kind_is_damage)
 {
-	ask(1, 1);
+	rpc(1, 1);
 	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
 	outcome.recipe.what = 200;
 	cr_assert_eq(once_end(&request, &outcome, &once), OK);

@@ -11,11 +11,11 @@ static uint32_t       order[MADE], wanted[MADE], count;
 
 TestSuite(order_chunks, .init = begin, .fini = end);
 
-static void put(struct account_id of, unsigned place, unsigned from, unsigned size)
+static void put(struct account_id of, unsigned test_dir, unsigned from, unsigned size)
 {
 	struct chunk chunk = {.table = TABLE_ID_ORDER, .key = key_account(of), .count = size};
-	if (place) {
-		put_be32(chunk.key.bytes + chunk.key.size, place);
+	if (test_dir) {
+		put_be32(chunk.key.bytes + chunk.key.size, test_dir);
 		chunk.key.size += 4;
 	}
 	for (unsigned i = 0; i < size; i++)
@@ -27,7 +27,7 @@ static void put(struct account_id of, unsigned place, unsigned from, unsigned si
 /* In some order, in rows of any size; other accounts have theirs before and behind. */
 static void furnish(void)
 {
-	unsigned place = 0;
+	unsigned test_dir = 0;
 	for (uint32_t i = 0; i < MADE; i++)
 		order[i] = i;
 	for (uint32_t i = MADE - 1; i > 0; i--) {
@@ -38,7 +38,7 @@ static void furnish(void)
 	for (unsigned from = 0, size; from < MADE; from += size) {
 		size = 1 + chance_below(&state, CHUNK_PASSES);
 		if (size > MADE - from) size = MADE - from;
-		put(account.id, place++, from, size);
+		put(account.id, test_dir++, from, size);
 	}
 	put((struct account_id){{'a'}}, 0, 0, CHUNK_PASSES);
 	put((struct account_id){{'c'}}, 0, 0, CHUNK_PASSES);

@@ -77,7 +77,7 @@ static const msgpack_object *answered(void)
 	return &unpacked.data;
 }
 
-static enum err ask(struct span text)
+static enum err rpc(struct span text)
 {
 	msgpack_object args[ARGS_PASS_PAGE] = {
 	    {.type = MSGPACK_OBJECT_STR, .via.str = {(uint32_t)text.size, (const char *)text.at}}};
@@ -95,7 +95,7 @@ static enum err ask_for(struct account_id of, uint32_t number)
 	char    text[TOKEN_TEXT];
 	token_make(&facts.tokens, of, number, token);
 	token_text(token, text);
-	return ask(span_str(text));
+	return rpc(span_str(text));
 }
 
 Test(page, is_the_token_s)
@@ -122,9 +122,9 @@ Test(page, another_account_s_token_opens_nothing_here)
 Test(page, what_is_no_token_or_names_no_pass_is_not_found)
 {
 	furnish(0);
-	cr_expect_eq(ask(span_str("")), ERR_RESOURCE_NOT_FOUND);
-	cr_expect_eq(ask(span_str("p")), ERR_RESOURCE_NOT_FOUND);
-	cr_expect_eq(ask(span_str("AAAAAAAAAAAAAAAAAAAAAA")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(rpc(span_str("")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(rpc(span_str("p")), ERR_RESOURCE_NOT_FOUND);
+	cr_expect_eq(rpc(span_str("AAAAAAAAAAAAAAAAAAAAAA")), ERR_RESOURCE_NOT_FOUND);
 	cr_expect_eq(ask_for(account.id, 1), ERR_RESOURCE_NOT_FOUND);
 	cr_expect_eq(ask_for(account.id, HOT_PASSES), ERR_RESOURCE_NOT_FOUND);
 	cr_expect_eq(ask_for(account.id, UINT32_MAX), ERR_RESOURCE_NOT_FOUND);

@@ -1,7 +1,7 @@
 /* actors/shard/pages.h: a process that its tables lead astray dies of it, and nobody believes them afterwards. */
 #include "actors/shard/pages.h"
 
-#include "store/trust.h"
+#include "store/clean_mark.h"
 #include "tests/unit/support.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +14,7 @@
 /* Where LMDB's two heads say how large a page is: behind the page's own head and four other fields. */
 enum { PAGE = 4096, HEADS = 2, PAGE_SIZE_AT = 16 + 24 };
 
-static struct place place;
+static struct test_dir test_dir;
 static int          db_fd;
 
 static enum err open_tables(struct db **db)
@@ -25,27 +25,27 @@ static enum err open_tables(struct db **db)
 static void begin(void)
 {
 	struct db *db;
-	place_make(&place);
-	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
-	cr_assert((db_fd = openat(place.fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+	test_dir_make(&test_dir);
+	cr_assert_eq(mkdirat(test_dir.fd, "db", 0700), 0);
+	cr_assert((db_fd = openat(test_dir.fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
 	cr_assert_eq(open_tables(&db), OK);
 	db_close(&db);
-	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
 }
 
 static void end(void)
 {
 	close(db_fd);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 TestSuite(pages, .init = begin, .fini = end);
 
-static enum trust trust_now(void)
+static enum clean_mark trust_now(void)
 {
 	bool       present;
-	enum trust trust;
-	cr_assert_eq(trust_read(place.fd, &present, &trust), OK);
+	enum clean_mark trust;
+	cr_assert_eq(clean_mark_read(test_dir.fd, &present, &trust), OK);
 	cr_assert(present);
 	return trust;
 }
@@ -56,7 +56,7 @@ static void watch(void)
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		signal(numbers[i], SIG_DFL);
-	pages_watch(place.fd);
+	pages_watch(test_dir.fd);
 }
 
 static int open_in_child(void *user)
@@ -77,19 +77,19 @@ static int abort_in_child(void *user)
 Test(pages, sound_tables_stay_believed)
 {
 	cr_expect_eq(in_child(open_in_child, NULL), OK);
-	cr_expect_eq(trust_now(), TRUST_OPEN);
+	cr_expect_eq(trust_now(), CLEAN_MARK_OPEN);
 }
 
 Test(pages, a_page_size_of_nothing_kills_once_and_not_again)
 {
 	for (size_t head = 0; head < HEADS; head++)
-		file_write(&place, "db/data.mdb", head * PAGE + PAGE_SIZE_AT, span_of("\0\0\0\0", 4));
+		file_write(&test_dir, "db/data.mdb", head * PAGE + PAGE_SIZE_AT, span_of("\0\0\0\0", 4));
 	cr_expect_eq(in_child(open_in_child, NULL), -SIGFPE);
-	cr_expect_eq(trust_now(), TRUST_NONE, "the next start would die of it again");
+	cr_expect_eq(trust_now(), CLEAN_MARK_NONE, "the next start would die of it again");
 }
 
 Test(pages, an_assertion_that_fails_ends_the_belief_too)
 {
 	cr_expect_eq(in_child(abort_in_child, NULL), -SIGABRT);
-	cr_expect_eq(trust_now(), TRUST_NONE);
+	cr_expect_eq(trust_now(), CLEAN_MARK_NONE);
 }

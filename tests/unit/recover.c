@@ -15,11 +15,11 @@ TestSuite(recover, .init = begin, .fini = end);
 
 Test(recover, durable_records_are_replayed_though_never_committed)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (unsigned i = 0; i < 30; i++)
 		save(i, i * 300);
 	shop_put(store, TABLE_BODY, key_of(100), span_str("never submitted"));
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
 	open_ok(&copy);
 	cr_expect_eq(report.replayed_records, 30);
@@ -33,7 +33,7 @@ Test(recover, durable_records_are_replayed_though_never_committed)
 static int die_after_thirty(void *user)
 {
 	unsigned committed = *(unsigned *)user;
-	must(!shop_open(&place, true, &store, &report));
+	must(!shop_open(&test_dir, true, &store, &report));
 	for (unsigned i = 0; i < 30; i++) {
 		save(i, 2500);
 		if (i + 1 == committed) must(!store_commit(store));
@@ -46,7 +46,7 @@ Test(recover, survives_the_end_of_its_process_between_journal_and_commit)
 	static const unsigned committed[] = {0, 1, 17, 30};
 	for (unsigned i = 0; i < 4; i++) {
 		cr_assert_eq(in_child(die_after_thirty, (void *)(uintptr_t)&committed[i]), 33);
-		open_ok(&place);
+		open_ok(&test_dir);
 		cr_expect_eq(report.replayed_records, 30 - committed[i]);
 		for (unsigned k = 0; k < 30; k++)
 			cr_expect(holds(k, 2500), "row %u", k);
@@ -59,7 +59,7 @@ enum { MANY = 1500 };
 static int leave_much_to_replay(void *user)
 {
 	(void)user;
-	must(!shop_open(&place, true, &store, &report));
+	must(!shop_open(&test_dir, true, &store, &report));
 	for (unsigned i = 0; i < MANY; i++)
 		save(i, 700);
 	_exit(0);
@@ -69,11 +69,11 @@ static int open_and_stop(void *user)
 {
 	struct rlimit limit = {*(rlim_t *)user, RLIM_INFINITY};
 	must(!setrlimit(RLIMIT_FSIZE, &limit)); /* the write that reaches it is short, one beyond it kills */
-	enum err err = shop_open(&place, false, &store, &report);
+	enum err err = shop_open(&test_dir, false, &store, &report);
 	_exit(err == ERR_IO ? 1 : err ? 2 : 0);
 }
 
-static struct applied applied_of(const struct place *at)
+static struct applied applied_of(const struct test_dir *at)
 {
 	struct applied applied;
 	struct db     *db;
@@ -96,14 +96,14 @@ Test(recover, replay_that_dies_goes_on_where_it_was)
 	cr_assert_eq(in_child(leave_much_to_replay, NULL), 0);
 	for (int died; (died = in_child(open_and_stop, &limit)); limit += 64 << 10) {
 		cr_assert(died == 1 || died == -SIGXFSZ);
-		uint64_t now = applied_of(&place).seq;
+		uint64_t now = applied_of(&test_dir).seq;
 		cr_assert_geq(now, applied);
 		stages += now > applied;
 		applied = now;
 		cr_assert_lt(++deaths, 200);
 	}
 	cr_expect_geq(stages, 3, "only %u of %u deaths were within the replay", stages, deaths);
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (unsigned i = 0; i < MANY; i++)
 		cr_assert(holds(i, 700), "row %u", i);
 }
@@ -112,10 +112,10 @@ Test(recover, replay_that_dies_goes_on_where_it_was)
 
 Test(recover, an_unacknowledged_torn_record_is_cut)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	save(1, 9000);
 	save(2, 9000);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
 	struct found torn = find_record(&copy, 3);
 	file_write(&copy, torn.name, torn.at + 4096, filler(1, 4096));
@@ -133,10 +133,10 @@ Test(recover, an_unacknowledged_torn_record_is_cut)
 Test(recover, a_torn_record_at_a_segment_s_beginning_leaves_nothing_behind)
 {
 	uint8_t *bytes;
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (unsigned i = 1; i <= 5; i++)
 		save(i, 60000); /* the fifth begins the second segment */
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
 	struct found torn = find_record(&copy, 6);
 	cr_assert_str_eq(torn.name, "journal/00000000000000000002.seg");
@@ -155,10 +155,10 @@ Test(recover, a_torn_record_at_a_segment_s_beginning_leaves_nothing_behind)
 Test(recover, a_flipped_byte_before_an_acknowledged_record_is_refused_and_nothing_changed)
 {
 	char where[64];
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (unsigned i = 1; i <= 12; i++)
 		save(i, i * 900);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
 	for (unsigned seq = 2; seq <= 12; seq++) {
 		struct found found = find_record(&copy, seq);
@@ -177,11 +177,11 @@ Test(recover, a_flipped_byte_before_an_acknowledged_record_is_refused_and_nothin
 
 Test(recover, a_committed_record_that_the_journal_has_lost_is_refused)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	save(1, 100);
 	save(2, 9000);
 	store_close(&store);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	struct found last = find_record(&copy, 3);
 	file_flip(&copy, last.name, last.at + 5000, 1);
 	expect_refused(&copy, false, ERR_DAMAGED, "the journal lacks a record the tables hold");
@@ -193,17 +193,17 @@ Test(recover, catching_up_ends_where_it_was_told_to_and_can_be_stopped)
 {
 	struct progress progress = {.stop = true};
 	struct db      *db;
-	open_ok(&place);
+	open_ok(&test_dir);
 	save(1, 100);
 	store_close(&store);
-	place_copy(&place, &copy);
-	open_ok(&place);
+	test_dir_copy(&test_dir, &copy);
+	open_ok(&test_dir);
 	for (unsigned i = 2; i < 12; i++)
 		save(i, 100);
 	store_close(&store);
-	struct applied     from = applied_of(&copy), to = applied_of(&place);
-	struct store_place at = shop_place(&place, false);
-	struct journal_dir dir = {.fd = openat(place.fd, "journal", O_RDONLY | O_DIRECTORY),
+	struct applied     from = applied_of(&copy), to = applied_of(&test_dir);
+	struct shard_dir at = shop_place(&test_dir, false);
+	struct journal_dir dir = {.fd = openat(test_dir.fd, "journal", O_RDONLY | O_DIRECTORY),
 	                          .shard = at.shard,
 	                          .segment_bytes = at.segment_bytes};
 	int                fd = openat(copy.fd, "db", O_RDONLY | O_DIRECTORY);

@@ -9,7 +9,7 @@
 
 enum { BLOCKS = 16, SEGMENT = BLOCKS * RECORD_ALIGN };
 
-static struct place       place;
+static struct test_dir       test_dir;
 static struct journal_dir dir;
 static struct scan        scan;
 static struct record      next; /* the record written next, as it would rightly be */
@@ -17,9 +17,9 @@ static struct buffer      bytes;
 
 static void begin(void)
 {
-	place_make(&place);
+	test_dir_make(&test_dir);
 	dir = (struct journal_dir){
-	    .fd = place.fd, .shard = 3, .lineage = {1, 2, 3}, .segment_bytes = SEGMENT};
+	    .fd = test_dir.fd, .shard = 3, .lineage = {1, 2, 3}, .segment_bytes = SEGMENT};
 	next = (struct record){.kind = RECORD_WRITES,
 	                       .shard = 3,
 	                       .lineage = {1, 2, 3},
@@ -33,7 +33,7 @@ static void end(void)
 {
 	scan_end(&scan);
 	buffer_free(&bytes);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 TestSuite(scan, .init = begin, .fini = end);
@@ -60,7 +60,7 @@ static struct record add(unsigned blocks)
 	size_t size = (size_t)blocks * RECORD_ALIGN - RECORD_HEAD - 5;
 	buffer_append(&bytes, filler(record.seq, size).at, size);
 	record_seal(&bytes, &record);
-	file_write(&place, name_of(record.segment), record.offset, buffer_span(&bytes));
+	file_write(&test_dir, name_of(record.segment), record.offset, buffer_span(&bytes));
 	next.offset += record_room(size);
 	next.durable_seq = next.seq++;
 	next.chain_before = record.chain;
@@ -170,7 +170,7 @@ Test(scan, knows_whether_the_record_of_a_position_is_there)
 	other = at;
 	other.seq--;
 	cr_expect_eq(scan_check(&scan, &other), ERR_DAMAGED);
-	file_flip(&place, name_of(2), last.offset + 5000, 1);
+	file_flip(&test_dir, name_of(2), last.offset + 5000, 1);
 	reload(2);
 	cr_expect_eq(scan_check(&scan, &at), ERR_DAMAGED);
 	cr_assert_eq(segment_delete(&dir, 2), OK);
@@ -198,7 +198,7 @@ Test(scan, does_not_follow_what_does_not_fit)
 		record.durable_seq = 0;
 		record_begin(&bytes);
 		record_seal(&bytes, &record);
-		file_write(&place, name_of(1), next.offset, buffer_span(&bytes));
+		file_write(&test_dir, name_of(1), next.offset, buffer_span(&bytes));
 		struct position at = {0};
 		enum err        err;
 		bool            blank;
@@ -251,12 +251,12 @@ Test(scan, a_torn_last_record_is_a_tail)
 	struct record torn = add(4);
 	for (unsigned block = 0; block < 4; block++) {
 		uint8_t zeros[RECORD_ALIGN] = {0}, *kept;
-		(void)file_read(&place, name_of(1), &kept);
-		file_write(&place, name_of(1), torn.offset + block * RECORD_ALIGN,
+		(void)file_read(&test_dir, name_of(1), &kept);
+		file_write(&test_dir, name_of(1), torn.offset + block * RECORD_ALIGN,
 		           span_of(zeros, sizeof zeros));
 		reload(2);
 		expect_walk(1, OK, false);
-		file_write(&place, name_of(1), 0, span_of(kept, SEGMENT));
+		file_write(&test_dir, name_of(1), 0, span_of(kept, SEGMENT));
 		free(kept);
 	}
 	reload(2);
@@ -276,10 +276,10 @@ Test(scan, a_broken_record_with_a_later_one_is_damage)
 		add(1);
 		for (unsigned block = 0; block < 3; block++) {
 			size_t at = broken.offset + block * RECORD_ALIGN + 60;
-			file_flip(&place, name_of(1), at, 4);
+			file_flip(&test_dir, name_of(1), at, 4);
 			reload(3);
 			expect_walk(1, ERR_DAMAGED, false);
-			file_flip(&place, name_of(1), at, 4);
+			file_flip(&test_dir, name_of(1), at, 4);
 		}
 		reload(3);
 		expect_walk(3, OK, true);
@@ -297,7 +297,7 @@ Test(scan, durable_seq_decides)
 		struct record broken = add(1);
 		next.durable_seq = durable;
 		add(1);
-		file_flip(&place, name_of(1), broken.offset + 100, 1);
+		file_flip(&test_dir, name_of(1), broken.offset + 100, 1);
 		expect_walk(1, durable >= 2 ? ERR_DAMAGED : OK, false);
 	}
 }
@@ -306,7 +306,7 @@ Test(scan, the_first_record_of_all_may_be_torn_or_damaged_too)
 {
 	segments(1);
 	struct record first = add(1);
-	file_flip(&place, name_of(1), first.offset + 100, 1);
+	file_flip(&test_dir, name_of(1), first.offset + 100, 1);
 	expect_walk(0, OK, false);
 	add(1);
 	reload(1);
@@ -332,8 +332,8 @@ Test(scan, rubbish_behind_the_end_is_a_tail)
 		if (i % 4 == 3) foreign.segment++;
 		record_begin(&bytes);
 		record_seal(&bytes, &foreign);
-		file_write(&place, name_of(2 + i % 2), there, buffer_span(&bytes));
-		file_write(&place, name_of(1), next.offset + i * 1000, filler(chance(&state), 700));
+		file_write(&test_dir, name_of(2 + i % 2), there, buffer_span(&bytes));
+		file_write(&test_dir, name_of(1), next.offset + i * 1000, filler(chance(&state), 700));
 	}
 	expect_walk(1, OK, false);
 }
@@ -350,14 +350,14 @@ Test(scan, a_cut_leaves_the_journal_as_if_the_tail_had_never_been)
 	next.durable_seq = 1;
 	next_segment();
 	add(1);
-	file_flip(&place, name_of(1), torn.offset + 5000, 1);
+	file_flip(&test_dir, name_of(1), torn.offset + 5000, 1);
 	cr_assert_eq(walk(&at, &err), 1);
 	cr_assert_eq(scan_tail(&scan, &at, &blank), OK);
 	cr_assert_eq(scan_cut(&scan, &at), OK);
 	cr_assert_eq(segment_range(&dir, &first, &last), OK);
 	cr_expect(first == 1 && last == 1);
 	uint8_t *left;
-	(void)file_read(&place, name_of(1), &left);
+	(void)file_read(&test_dir, name_of(1), &left);
 	for (size_t i = 0; i < RECORD_ALIGN; i++)
 		cr_assert_eq(left[torn.offset + i], 0);
 	free(left);
@@ -379,7 +379,7 @@ Test(scan, a_cut_before_the_first_record_leaves_no_segment)
 	bool            blank;
 	segments(2);
 	struct record torn = add(1);
-	file_flip(&place, name_of(1), torn.offset + 200, 1);
+	file_flip(&test_dir, name_of(1), torn.offset + 200, 1);
 	cr_assert_eq(scan_tail(&scan, &at, &blank), OK);
 	cr_assert_eq(scan_cut(&scan, &at), OK);
 	cr_assert_eq(segment_range(&dir, &first, &last), OK);

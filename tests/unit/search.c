@@ -16,10 +16,10 @@ static size_t first_place(struct span text, struct span what)
 	return text.size;
 }
 
-static void fill(uint64_t *state, uint8_t *bytes, size_t size, unsigned letters)
+static void fill(uint64_t *state, uint8_t *bytes, size_t size, unsigned packets)
 {
 	for (size_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)('a' + chance_below(state, letters));
+		bytes[i] = (uint8_t)('a' + chance_below(state, packets));
 }
 
 Test(search, says_what_looking_at_every_place_says)
@@ -27,19 +27,19 @@ Test(search, says_what_looking_at_every_place_says)
 	static uint8_t text[TEXT_MAX], what[WHAT_MAX];
 	uint64_t       state = chance_begin();
 	for (unsigned round = 0; round < 20000; round++) {
-		unsigned letters = 1 + chance_below(&state, 4);
+		unsigned packets = 1 + chance_below(&state, 4);
 		size_t   size = chance_below(&state, round % 10 ? 120 : TEXT_MAX);
 		size_t   what_size = chance_below(&state, WHAT_MAX);
-		fill(&state, text, size, letters);
-		fill(&state, what, what_size, letters);
+		fill(&state, text, size, packets);
+		fill(&state, what, what_size, packets);
 		bool from_text = what_size && size > what_size && chance_below(&state, 3) == 0;
 		if (from_text)
 			memcpy(what, text + chance_below(&state, (unsigned)(size - what_size + 1)),
 			       what_size);
 		struct span in = span_of(text, size), sought = span_of(what, what_size);
-		size_t      place = first_place(in, sought);
-		cr_assert_eq(span_find(in, sought), place, "round %u: %zu in %zu", round, what_size, size);
-		cr_assert_eq(span_holds(in, sought), what_size == 0 || place < size, "round %u", round);
+		size_t      test_dir = first_place(in, sought);
+		cr_assert_eq(span_find(in, sought), test_dir, "round %u: %zu in %zu", round, what_size, size);
+		cr_assert_eq(span_holds(in, sought), what_size == 0 || test_dir < size, "round %u", round);
 	}
 }
 
@@ -81,10 +81,10 @@ Test(search, knows_every_place)
 	for (unsigned round = 0; round < 20000; round++) {
 		size_t   size = chance_below(&state, round % 50 ? 300 : sizeof text);
 		size_t   what_size = chance_below(&state, round % 8 ? 12 : LONG_WHAT_MAX);
-		unsigned letters = 2 + chance_below(&state, 20);
+		unsigned packets = 2 + chance_below(&state, 20);
 		bool     any;
-		fill(&state, text, size, letters);
-		fill(&state, what, what_size, letters);
+		fill(&state, text, size, packets);
+		fill(&state, what, what_size, packets);
 		bool from_text = what_size && size > what_size && chance_below(&state, 2);
 		if (from_text)
 			memcpy(what, text + chance_below(&state, (unsigned)(size - what_size)), what_size);

@@ -14,19 +14,19 @@
 
 enum { HEAD_BYTES = 52, VERSION_AT = 8, CRC_AT = 48 };
 
-static struct place       place;
+static struct test_dir       test_dir;
 static struct journal_dir dir;
 
 static void begin(void)
 {
-	place_make(&place);
+	test_dir_make(&test_dir);
 	dir = (struct journal_dir){
-	    .fd = place.fd, .shard = 3, .lineage = {1, 2, 3}, .segment_bytes = 64 << 10};
+	    .fd = test_dir.fd, .shard = 3, .lineage = {1, 2, 3}, .segment_bytes = 64 << 10};
 }
 
 static void end(void)
 {
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 TestSuite(segment, .init = begin, .fini = end);
@@ -63,7 +63,7 @@ Test(segment, begins_with_its_head_and_is_zeros)
 {
 	uint8_t *bytes;
 	create(5);
-	size_t size = file_read(&place, name_of(5), &bytes);
+	size_t size = file_read(&test_dir, name_of(5), &bytes);
 	cr_assert_eq(size, dir.segment_bytes);
 	cr_expect(!memcmp(bytes, "STMPJSEG", 8));
 	cr_expect(get_le32(bytes + VERSION_AT) == 1 && get_le32(bytes + 12) == 3);
@@ -99,10 +99,10 @@ Test(segment, of_another_size_is_opened_as_it_is)
 Test(segment, is_never_replaced)
 {
 	create(1);
-	file_write(&place, name_of(1), RECORD_ALIGN, span_str("mine"));
+	file_write(&test_dir, name_of(1), RECORD_ALIGN, span_str("mine"));
 	cr_expect_eq(segment_create(&dir, 1, NULL), ERR_IO);
 	uint8_t *bytes;
-	(void)file_read(&place, name_of(1), &bytes);
+	(void)file_read(&test_dir, name_of(1), &bytes);
 	cr_expect(!memcmp(bytes + RECORD_ALIGN, "mine", 4));
 	free(bytes);
 }
@@ -112,10 +112,10 @@ Test(segment, is_never_made_out_of_another_one)
 {
 	uint8_t *bytes;
 	create(1);
-	file_write(&place, name_of(1), RECORD_ALIGN, span_str("mine"));
-	cr_assert_eq(linkat(place.fd, name_of(1), place.fd, "next.tmp", 0), 0);
+	file_write(&test_dir, name_of(1), RECORD_ALIGN, span_str("mine"));
+	cr_assert_eq(linkat(test_dir.fd, name_of(1), test_dir.fd, "next.tmp", 0), 0);
 	create(2);
-	size_t size = file_read(&place, name_of(1), &bytes);
+	size_t size = file_read(&test_dir, name_of(1), &bytes);
 	cr_expect(size == dir.segment_bytes && !memcmp(bytes + RECORD_ALIGN, "mine", 4));
 	cr_expect_eq(get_le64(bytes + 32), 1);
 	free(bytes);
@@ -139,7 +139,7 @@ Test(segment, under_another_number_is_refused)
 	char from[SEGMENT_NAME];
 	create(1);
 	segment_name(1, from);
-	cr_assert_eq(renameat(place.fd, from, place.fd, name_of(2)), 0);
+	cr_assert_eq(renameat(test_dir.fd, from, test_dir.fd, name_of(2)), 0);
 	cr_expect_eq(opens(&dir, 2), ERR_NOT_MINE);
 }
 
@@ -147,9 +147,9 @@ Test(segment, with_a_head_flipped_anywhere_is_refused)
 {
 	create(1);
 	for (unsigned i = 0; i < HEAD_BYTES * 8; i++) {
-		file_flip(&place, name_of(1), i / 8, (uint8_t)(1 << i % 8));
+		file_flip(&test_dir, name_of(1), i / 8, (uint8_t)(1 << i % 8));
 		cr_expect_eq(opens(&dir, 1), ERR_DAMAGED, "bit %u", i);
-		file_flip(&place, name_of(1), i / 8, (uint8_t)(1 << i % 8));
+		file_flip(&test_dir, name_of(1), i / 8, (uint8_t)(1 << i % 8));
 	}
 	cr_expect_eq(opens(&dir, 1), OK);
 }
@@ -158,12 +158,12 @@ Test(segment, of_another_version_is_unsupported_only_if_intact)
 {
 	uint8_t *bytes, crc[4];
 	create(1);
-	file_flip(&place, name_of(1), VERSION_AT, 3);
+	file_flip(&test_dir, name_of(1), VERSION_AT, 3);
 	cr_expect_eq(opens(&dir, 1), ERR_DAMAGED);
-	(void)file_read(&place, name_of(1), &bytes);
+	(void)file_read(&test_dir, name_of(1), &bytes);
 	put_le32(crc, crc32c(0, bytes, CRC_AT));
 	free(bytes);
-	file_write(&place, name_of(1), CRC_AT, span_of(crc, sizeof crc));
+	file_write(&test_dir, name_of(1), CRC_AT, span_of(crc, sizeof crc));
 	cr_expect_eq(opens(&dir, 1), ERR_UNSUPPORTED);
 }
 
@@ -172,7 +172,7 @@ Test(segment, cut_short_or_grown_is_refused)
 	static const off_t sizes[] = {0, 1, HEAD_BYTES - 1, HEAD_BYTES, (64 << 10) - 1, (64 << 10) + 1};
 	create(1);
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		int fd = openat(place.fd, name_of(1), O_RDWR);
+		int fd = openat(test_dir.fd, name_of(1), O_RDWR);
 		cr_assert_eq(ftruncate(fd, 64 << 10), 0);
 		cr_assert_eq(ftruncate(fd, sizes[i]), 0);
 		close(fd);
@@ -211,7 +211,7 @@ Test(segment, what_is_no_segment_is_passed_over)
 	                                    "0000000000000000000x.seg", "lock"};
 	create(1);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		file_write(&place, names[i], 0, span_str("x"));
+		file_write(&test_dir, names[i], 0, span_str("x"));
 	expect_range(OK, 1, 1);
 }
 
@@ -219,10 +219,10 @@ Test(segment, that_was_not_finished_is_removed_by_the_next)
 {
 	struct stat st;
 	create(1);
-	file_write(&place, "next.tmp", 0, span_str("half"));
+	file_write(&test_dir, "next.tmp", 0, span_str("half"));
 	expect_range(OK, 1, 1);
-	cr_expect_eq(fstatat(place.fd, "next.tmp", &st, 0), 0, "a start that is refused changes nothing");
+	cr_expect_eq(fstatat(test_dir.fd, "next.tmp", &st, 0), 0, "a start that is refused changes nothing");
 	create(2);
-	cr_expect_neq(fstatat(place.fd, "next.tmp", &st, 0), 0);
+	cr_expect_neq(fstatat(test_dir.fd, "next.tmp", &st, 0), 0);
 	cr_expect_eq(opens(&dir, 2), OK);
 }

@@ -8,19 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct place place;
+static struct test_dir test_dir;
 
 static void begin(void)
 {
-	place_make(&place);
-	cr_assert_eq(symlinkat("nowhere/at/all", place.fd, "away"), 0);
-	cr_assert_eq(mkdirat(place.fd, "aside", 0700), 0);
-	file_write(&place, "paper", 0, span_str("x"));
+	test_dir_make(&test_dir);
+	cr_assert_eq(symlinkat("nowhere/at/all", test_dir.fd, "away"), 0);
+	cr_assert_eq(mkdirat(test_dir.fd, "aside", 0700), 0);
+	file_write(&test_dir, "paper", 0, span_str("x"));
 }
 
 static void end(void)
 {
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
 TestSuite(shape, .init = begin, .fini = end);
@@ -33,17 +33,17 @@ static void make(const char *path, char kind)
 
 	snprintf(to, sizeof to, "%s%s", up, kind == 'F' ? "paper" : kind == 'D' ? "aside" : "away");
 	switch (kind) {
-	case 'f': file_write(&place, path, 0, span_str("x")); break;
-	case 'd': cr_assert_eq(mkdirat(place.fd, path, 0700), 0); break;
-	case 'p': cr_assert_eq(mknodat(place.fd, path, S_IFIFO | 0600, 0), 0); break;
-	default: cr_assert_eq(symlinkat(to, place.fd, path), 0);
+	case 'f': file_write(&test_dir, path, 0, span_str("x")); break;
+	case 'd': cr_assert_eq(mkdirat(test_dir.fd, path, 0700), 0); break;
+	case 'p': cr_assert_eq(mknodat(test_dir.fd, path, S_IFIFO | 0600, 0), 0); break;
+	default: cr_assert_eq(symlinkat(to, test_dir.fd, path), 0);
 	}
 }
 
 Test(shape, of_an_empty_place_is_good)
 {
 	struct store_report report = {.rebuilt = false};
-	cr_expect_eq(shape_judge(place.fd, &report), OK);
+	cr_expect_eq(shape_judge(test_dir.fd, &report), OK);
 }
 
 Test(shape, names_what_is_of_another_kind)
@@ -68,12 +68,12 @@ Test(shape, names_what_is_of_another_kind)
 			struct store_report report = {.rebuilt = false};
 			bool                is_good = strchr(rows[i].good, *kind);
 			make(rows[i].path, *kind);
-			cr_expect_eq(shape_judge(place.fd, &report), is_good ? OK : ERR_UNSUPPORTED,
+			cr_expect_eq(shape_judge(test_dir.fd, &report), is_good ? OK : ERR_UNSUPPORTED,
 			             "%s as %c: %s", rows[i].path, *kind, report.what);
 			cr_expect(is_good || !strncmp(report.what, rows[i].path, strlen(rows[i].path)),
 			          "%s as %c: %s", rows[i].path, *kind, report.what);
-			cr_assert_eq(unlinkat(place.fd, rows[i].path, *kind == 'd' ? AT_REMOVEDIR : 0), 0);
+			cr_assert_eq(unlinkat(test_dir.fd, rows[i].path, *kind == 'd' ? AT_REMOVEDIR : 0), 0);
 		}
-		if (rows[i].inside) cr_assert_eq(unlinkat(place.fd, rows[i].inside, AT_REMOVEDIR), 0);
+		if (rows[i].inside) cr_assert_eq(unlinkat(test_dir.fd, rows[i].inside, AT_REMOVEDIR), 0);
 	}
 }

@@ -11,36 +11,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct place        place, copy;
+static struct test_dir        test_dir, copy;
 static struct store       *store;
 static struct store_report report;
 
 static inline void begin(void)
 {
-	place_make(&place);
+	test_dir_make(&test_dir);
 }
 
 static inline void end(void)
 {
 	store_close(&store);
-	place_remove(&place);
-	place_remove(&copy);
+	test_dir_remove(&test_dir);
+	test_dir_remove(&copy);
 }
 
-static inline void open_ok(const struct place *at)
+static inline void open_ok(const struct test_dir *at)
 {
 	cr_assert_eq(shop_open(at, true, &store, &report), OK, "%s", report.what);
 }
 
-static inline void expect_refused(const struct place *at, bool may_format, enum err want, const char *what)
+static inline void expect_refused(const struct test_dir *at, bool may_format, enum err want, const char *what)
 {
-	struct place before;
-	place_copy(at, &before);
+	struct test_dir before;
+	test_dir_copy(at, &before);
 	cr_expect_eq(shop_open(at, may_format, &store, &report), want);
 	cr_expect_null(store);
 	cr_expect(strstr(report.what, what), "%s instead of %s", report.what, what);
-	cr_expect(place_same(at, &before), "something was changed");
-	place_remove(&before);
+	cr_expect(test_dir_same(at, &before), "something was changed");
+	test_dir_remove(&before);
 }
 
 static inline struct span key_of(unsigned i)
@@ -74,7 +74,7 @@ struct found {
 	size_t at, size;
 };
 
-static inline struct found find_record(const struct place *in, uint64_t seq)
+static inline struct found find_record(const struct test_dir *in, uint64_t seq)
 {
 	struct found found = {.size = 0};
 	for (unsigned segment = 1; !found.size; segment++) {

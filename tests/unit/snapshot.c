@@ -5,7 +5,7 @@
 
 #include "store/file.h"
 #include "store/snapshot.h"
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,16 +16,16 @@ TestSuite(snapshot, .init = begin, .fini = end);
 
 enum { ROWS = 60, SIZE = 3000 };
 
-static struct store_place small(bool may_format)
+static struct shard_dir small(bool may_format)
 {
-	struct store_place at = shop_place(&place, may_format);
+	struct shard_dir at = shop_place(&test_dir, may_format);
 	at.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
 	return at;
 }
 
 static void open_small(void)
 {
-	struct store_place at = small(true);
+	struct shard_dir at = small(true);
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 }
 
@@ -75,7 +75,7 @@ static void expect_all(unsigned generation)
 static void close_and_distrust(void)
 {
 	store_close(&store);
-	cr_assert_eq(unlinkat(place.fd, "trust", 0), 0);
+	cr_assert_eq(unlinkat(test_dir.fd, "trust", 0), 0);
 }
 
 static void path_of(const struct snapshot *made, const char *file, char path[64])
@@ -120,7 +120,7 @@ Test(snapshot, two_are_kept_and_the_journal_back_to_the_older)
 	for (unsigned i = 0; i < 4; i++) {
 		char path[64];
 		path_of(&made[i], "", path);
-		cr_expect_eq(faccessat(place.fd, path, F_OK, 0) == 0, i >= 2, "snapshot %u", i);
+		cr_expect_eq(faccessat(test_dir.fd, path, F_OK, 0) == 0, i >= 2, "snapshot %u", i);
 	}
 	save_all(4);
 	close_and_distrust();
@@ -176,7 +176,7 @@ static void expect_as_of(struct view *view, uint64_t seq)
 Test(snapshot, of_tables_that_change_is_of_one_record)
 {
 	uint64_t           number, state = chance_begin(), first;
-	struct store_place at = small(true);
+	struct shard_dir at = small(true);
 	struct db         *still;
 	struct view       *view;
 	struct arena       arena = {0};
@@ -199,7 +199,7 @@ Test(snapshot, of_tables_that_change_is_of_one_record)
 	} while (job.made.at.seq <= first + 10 && ++tries < TRIES_MAX);
 	cr_expect_gt(job.made.at.seq, first + 10, "nothing was written meanwhile");
 	store_close(&store);
-	cr_assert_eq(snapshot_open_dir(place.fd, &job.made, &fd), OK);
+	cr_assert_eq(snapshot_open_dir(test_dir.fd, &job.made, &fd), OK);
 	cr_assert_eq(db_open_still(fd, &still), OK);
 	cr_assert_eq(db_reader_open(still, &arena, &view), OK);
 	cr_assert_eq(db_reader_begin(view), OK);
@@ -221,14 +221,14 @@ Test(snapshot, that_is_damaged_is_passed_over)
 	struct snapshot newer = snap();
 	close_and_distrust();
 	path_of(&newer, "data.mdb", path);
-	file_flip(&place, path, 4096 * 5 + 77, 4);
+	file_flip(&test_dir, path, 4096 * 5 + 77, 4);
 	open_small();
 	cr_expect_eq(report.snapshot_seq, older.at.seq);
 	cr_expect_eq(report.snapshots_refused, 1);
 	expect_all(2);
 	close_and_distrust();
 	path_of(&older, "manifest", path);
-	file_flip(&place, path, 30, 1); /* now the journal alone, which is whole still */
+	file_flip(&test_dir, path, 30, 1); /* now the journal alone, which is whole still */
 	open_small();
 	cr_expect_eq(report.snapshot_seq, 0);
 	expect_all(2);
@@ -246,9 +246,9 @@ Test(snapshot, that_is_the_only_source_and_damaged_is_a_refusal)
 	close_and_distrust();
 	for (unsigned i = 1; i < 3; i++) {
 		path_of(&made[i], "data.mdb", path);
-		file_flip(&place, path, 8192, 1);
+		file_flip(&test_dir, path, 8192, 1);
 	}
-	expect_refused(&place, false, ERR_DAMAGED, "snapshots are damaged");
+	expect_refused(&test_dir, false, ERR_DAMAGED, "snapshots are damaged");
 }
 
 Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
@@ -261,21 +261,21 @@ Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
 	save_all(1);
 	struct snapshot made = snap();
 	store_close(&store);
-	struct store_place at = small(false);
+	struct shard_dir at = small(false);
 	struct journal_dir dir = {.fd = -1, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
 	path_of(&made, "manifest", path);
-	size_t size = file_read(&place, path, &text);
+	size_t size = file_read(&test_dir, path, &text);
 	free(text);
 	for (size_t i = 0; i < size * 8; i++) {
-		file_flip(&place, path, i / 8, (uint8_t)(1 << i % 8));
+		file_flip(&test_dir, path, i / 8, (uint8_t)(1 << i % 8));
 		count = 2;
-		cr_assert_eq(snapshot_list(place.fd, &dir, list, &count, &broken), OK);
+		cr_assert_eq(snapshot_list(test_dir.fd, &dir, list, &count, &broken), OK);
 		cr_expect(count == 0 && broken == 1, "bit %zu", i);
-		file_flip(&place, path, i / 8, (uint8_t)(1 << i % 8));
+		file_flip(&test_dir, path, i / 8, (uint8_t)(1 << i % 8));
 	}
 	count = 2;
-	cr_assert_eq(snapshot_list(place.fd, &dir, list, &count, &broken), OK);
+	cr_assert_eq(snapshot_list(test_dir.fd, &dir, list, &count, &broken), OK);
 	cr_expect(count == 1 && broken == 0);
 	cr_expect(list[0].at.seq == made.at.seq && !memcmp(list[0].sha256, made.sha256, 32));
 }
@@ -283,7 +283,7 @@ Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
 Test(snapshot, leaves_nothing_when_it_is_stopped)
 {
 	uint64_t           number;
-	struct store_place at = small(true);
+	struct shard_dir at = small(true);
 	at.snapshot_bytes_per_s = 100 << 10;
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	save_all(1);
@@ -291,7 +291,7 @@ Test(snapshot, leaves_nothing_when_it_is_stopped)
 	cr_expect_eq(snapshotter_ask(store_keeper(store), KEEP_SNAPSHOT, span_str(""), &number),
 	             ERR_RESOURCE_CONFLICT);
 	store_close(&store);
-	cr_expect_neq(faccessat(place.fd, "snapshots/new", F_OK, 0), 0);
+	cr_expect_neq(faccessat(test_dir.fd, "snapshots/new", F_OK, 0), 0);
 	open_small();
 	cr_expect_not(report.rebuilt);
 	expect_all(1);
@@ -299,10 +299,10 @@ Test(snapshot, leaves_nothing_when_it_is_stopped)
 
 Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 {
-	struct place elsewhere;
+	struct test_dir elsewhere;
 	char         dir[PATH_MAX];
 	uint8_t     *bytes;
-	place_make(&elsewhere);
+	test_dir_make(&elsewhere);
 	cr_assert_not_null(realpath(elsewhere.path, dir));
 	open_small();
 	save_all(1);
@@ -315,7 +315,7 @@ Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 	cr_expect_eq(size, state.made.bytes);
 	free(bytes);
 	cr_expect_eq(make(KEEP_BACKUP, "/nowhere/at/all").err, ERR_INVALID_INPUT);
-	place_remove(&elsewhere);
+	test_dir_remove(&elsewhere);
 }
 
 /* What a killed process has left is in the way of nobody; what is not ours stays. */
@@ -325,19 +325,19 @@ Test(snapshot, left_unfinished_is_removed_and_strangers_are_left_alone)
 	save_all(1);
 	snap();
 	store_close(&store);
-	cr_assert_eq(mkdirat(place.fd, "snapshots/new", 0700), 0);
-	file_write(&place, "snapshots/new/data.mdb", 0, filler(1, 5000));
-	file_write(&place, "snapshots/README", 0, span_str("ours"));
-	cr_assert_eq(mkdirat(place.fd, "snapshots/kept", 0700), 0);
-	file_write(&place, "snapshots/kept/data.mdb", 0, filler(1, 5000));
+	cr_assert_eq(mkdirat(test_dir.fd, "snapshots/new", 0700), 0);
+	file_write(&test_dir, "snapshots/new/data.mdb", 0, filler(1, 5000));
+	file_write(&test_dir, "snapshots/README", 0, span_str("ours"));
+	cr_assert_eq(mkdirat(test_dir.fd, "snapshots/kept", 0700), 0);
+	file_write(&test_dir, "snapshots/kept/data.mdb", 0, filler(1, 5000));
 	open_small();
 	for (unsigned i = 2; i < 5; i++) {
 		save_all(i);
 		snap();
 	}
-	cr_expect_neq(faccessat(place.fd, "snapshots/new", F_OK, 0), 0);
-	cr_expect_eq(faccessat(place.fd, "snapshots/README", F_OK, 0), 0);
-	cr_expect_eq(faccessat(place.fd, "snapshots/kept/data.mdb", F_OK, 0), 0);
+	cr_expect_neq(faccessat(test_dir.fd, "snapshots/new", F_OK, 0), 0);
+	cr_expect_eq(faccessat(test_dir.fd, "snapshots/README", F_OK, 0), 0);
+	cr_expect_eq(faccessat(test_dir.fd, "snapshots/kept/data.mdb", F_OK, 0), 0);
 	struct snapshotter_state state = make(KEEP_VERIFY, "");
 	cr_expect_eq(state.snapshots, 2);
 }
@@ -353,14 +353,14 @@ Test(snapshot, that_cannot_be_read_is_not_taken_away)
 	close_and_distrust();
 	path_of(&made, "manifest", path);
 	snprintf(aside, sizeof aside, "%s.aside", path);
-	cr_assert_eq(renameat(place.fd, path, place.fd, aside), 0);
-	cr_assert_eq(symlinkat("manifest", place.fd, path), 0);
+	cr_assert_eq(renameat(test_dir.fd, path, test_dir.fd, aside), 0);
+	cr_assert_eq(symlinkat("manifest", test_dir.fd, path), 0);
 	struct journal_dir dir = {.shard = small(false).shard};
 	memcpy(dir.lineage, small(false).lineage, sizeof dir.lineage);
-	cr_expect_eq(snapshot_prune(place.fd, &dir, SNAPSHOTS_KEPT, NULL), OK);
-	cr_expect_eq(faccessat(place.fd, aside, F_OK, 0), 0);
-	cr_assert_eq(unlinkat(place.fd, path, 0), 0);
-	cr_assert_eq(renameat(place.fd, aside, place.fd, path), 0);
+	cr_expect_eq(snapshot_prune(test_dir.fd, &dir, SNAPSHOTS_KEPT, NULL), OK);
+	cr_expect_eq(faccessat(test_dir.fd, aside, F_OK, 0), 0);
+	cr_assert_eq(unlinkat(test_dir.fd, path, 0), 0);
+	cr_assert_eq(renameat(test_dir.fd, aside, test_dir.fd, path), 0);
 	open_small();
 	cr_expect_eq(report.snapshot_seq, made.at.seq);
 	expect_all(1);
@@ -372,16 +372,16 @@ Test(snapshot, makes_up_for_tables_that_do_not_go_with_the_journal)
 	open_small();
 	save_all(1);
 	store_close(&store);
-	size_t size = file_read(&place, "db/data.mdb", &bytes);
+	size_t size = file_read(&test_dir, "db/data.mdb", &bytes);
 	for (unsigned i = 2; i < 6; i++) {
 		open_small();
 		save_all(i);
 		snap();
 		store_close(&store);
 	}
-	file_write(&place, "db/data.mdb", 0, span_of(bytes, size));
+	file_write(&test_dir, "db/data.mdb", 0, span_of(bytes, size));
 	free(bytes);
-	cr_assert_eq(trust_write(place.fd, false), OK); /* as a killed process leaves it */
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK); /* as a killed process leaves it */
 	open_small();
 	cr_expect(report.rebuilt);
 	expect_all(5);
@@ -423,7 +423,7 @@ static struct snapshotter_state await_snapshots(unsigned count, uint64_t after_s
 /* Two snapshots behind it, and no journal before them, whatever else is written or not. */
 Test(snapshot, what_was_erased_is_forgotten)
 {
-	struct store_place at = small(true);
+	struct shard_dir at = small(true);
 	at.forget_after_s = -1;
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 	save_all(1);

@@ -16,7 +16,7 @@ static char                  endpoint[64];
 static struct children       children;
 static struct status_server *server;
 static struct channel       *child;
-static struct letter         letter;
+static struct packet         packet;
 static msgpack_zone          zone;
 
 #define within_time(condition)                                                                 \
@@ -43,7 +43,7 @@ static void begin(void)
 
 static void end(void)
 {
-	letter_close(&letter);
+	packet_close(&packet);
 	channel_close(&child);
 	status_server_close(&server);
 	msgpack_zone_destroy(&zone);
@@ -54,14 +54,14 @@ static void end(void)
 TestSuite(status_server, .init = begin, .fini = end);
 
 /* Sends, and reads the status server's answer. */
-static struct frame ask(struct span bytes)
+static struct frame rpc(struct span bytes)
 {
 	struct frame frame = {.kind = FRAME_HELLO};
 	cr_assert_eq(channel_send(child, NULL, bytes), OK);
 	cr_assert(within_time(
-	    ((void)status_server_pump(server, (mono_us){STARTED}), channel_recv(child, &letter) == OK)));
+	    ((void)status_server_pump(server, (mono_us){STARTED}), channel_recv(child, &packet) == OK)));
 	msgpack_zone_clear(&zone);
-	cr_assert_eq(frame_open(letter.bytes, &zone, &frame), OK);
+	cr_assert_eq(frame_open(packet.bytes, &zone, &frame), OK);
 	return frame;
 }
 
@@ -70,7 +70,7 @@ static void hello(int64_t begun)
 	struct buffer      bytes = {0};
 	const struct frame said = {.role = ROLE_SHARD, .begun = {begun}, .credit_bytes = CALLER_CREDIT};
 	frame_hello(&bytes, &said);
-	struct frame welcome = ask(buffer_span(&bytes));
+	struct frame welcome = rpc(buffer_span(&bytes));
 	cr_expect_eq(welcome.kind, FRAME_WELCOME);
 	cr_expect_eq(welcome.begun.v, begun);
 	buffer_free(&bytes);
@@ -88,7 +88,7 @@ static uint64_t report(const char *state, size_t *size)
 	pack_int(&packer, 3);
 	struct span bytes = frame_seal_calls(&out, EPOCH, 1, 1);
 	*size = bytes.size;
-	struct frame replies = ask(bytes);
+	struct frame replies = rpc(bytes);
 	cr_expect(replies.kind == FRAME_REPLIES && replies.count == 1);
 	buffer_free(&out.bytes);
 	return replies.taken;

@@ -13,13 +13,13 @@ TestSuite(store, .init = begin, .fini = end);
 
 Test(store, an_empty_place_is_damage_unless_it_may_be_formatted)
 {
-	expect_refused(&place, false, ERR_DAMAGED, "no journal");
-	open_ok(&place);
+	expect_refused(&test_dir, false, ERR_DAMAGED, "no journal");
+	open_ok(&test_dir);
 	cr_expect(report.formatted && report.epoch == 1 && report.seq == 1);
 	cr_expect(report.replayed_records == 0 && !report.cut_tail);
 	store_close(&store);
 	cr_assert_null(store);
-	cr_expect_eq(shop_open(&place, false, &store, &report), OK);
+	cr_expect_eq(shop_open(&test_dir, false, &store, &report), OK);
 	cr_expect_not(report.formatted);
 }
 
@@ -27,22 +27,22 @@ Test(store, an_empty_place_is_damage_unless_it_may_be_formatted)
 Test(store, an_interrupted_making_is_made_anew)
 {
 	struct db *db;
-	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
-	cr_assert_eq(mkdirat(place.fd, "journal", 0700), 0);
-	int db_fd = openat(place.fd, "db", O_RDONLY | O_DIRECTORY),
-	    fd = openat(place.fd, "journal", O_RDONLY | O_DIRECTORY);
+	cr_assert_eq(mkdirat(test_dir.fd, "db", 0700), 0);
+	cr_assert_eq(mkdirat(test_dir.fd, "journal", 0700), 0);
+	int db_fd = openat(test_dir.fd, "db", O_RDONLY | O_DIRECTORY),
+	    fd = openat(test_dir.fd, "journal", O_RDONLY | O_DIRECTORY);
 	cr_assert_eq(db_open(db_fd, MAP_BYTES, &db), OK);
 	db_close(&db);
-	expect_refused(&place, false, ERR_DAMAGED, "no journal");
-	place_copy(&place, &copy);
+	expect_refused(&test_dir, false, ERR_DAMAGED, "no journal");
+	test_dir_copy(&test_dir, &copy);
 	open_ok(&copy);
 	cr_expect_eq(report.epoch, 1);
 	store_close(&store);
-	struct store_place at = shop_place(&place, true);
+	struct shard_dir at = shop_place(&test_dir, true);
 	struct journal_dir dir = {.fd = fd, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
 	cr_assert_eq(segment_create(&dir, 1, NULL), OK);
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect(report.epoch == 1 && report.seq == 1);
 	close(db_fd);
 	close(fd);
@@ -51,13 +51,13 @@ Test(store, an_interrupted_making_is_made_anew)
 Test(store, each_opening_begins_the_next_epoch)
 {
 	for (unsigned i = 1; i < 6; i++) {
-		open_ok(&place);
+		open_ok(&test_dir);
 		cr_expect_eq(report.epoch, i);
 		cr_expect_eq(store_counters(store).epoch, i);
 		save(i, 100);
 		store_close(&store);
 	}
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect_eq(report.replayed_records, 0);
 	for (unsigned i = 1; i < 6; i++)
 		cr_expect(holds(i, 100));
@@ -65,16 +65,16 @@ Test(store, each_opening_begins_the_next_epoch)
 
 Test(store, remembers_the_newest_service_time)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	shop_put(store, TABLE_BODY, key_of(1), span_str("x"));
 	shop_submit(store, (wall_us){5000});
 	shop_settle(store);
 	shop_put(store, TABLE_BODY, key_of(2), span_str("x"));
 	shop_submit(store, (wall_us){3000}); /* earlier: the journal's time never falls */
 	shop_settle(store);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect_eq(report.last_now.v, 5000);
 	store_close(&store);
 	open_ok(&copy);
@@ -91,25 +91,25 @@ Test(store, whoever_is_asked_before_a_change_ends_the_opening_without_one)
 {
 	static const char *const lost[] = {NULL, "trust",
 	                                   "db/data.mdb"}; /* believed, walked through, made anew */
-	open_ok(&place);
+	open_ok(&test_dir);
 	save(1, 100);
 	store_close(&store);
 	for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++) {
-		struct store_place at;
-		struct place       before;
+		struct shard_dir at;
+		struct test_dir       before;
 		unsigned           asked = 0;
-		if (lost[i]) cr_assert_eq(unlinkat(place.fd, lost[i], 0), 0);
-		place_copy(&place, &before);
-		at = shop_place(&place, false);
+		if (lost[i]) cr_assert_eq(unlinkat(test_dir.fd, lost[i], 0), 0);
+		test_dir_copy(&test_dir, &before);
+		at = shop_place(&test_dir, false);
 		at.before_change = say_no;
 		at.user = &asked;
 		cr_expect_eq(store_open(&at, (wall_us){1}, &store, &report), ERR_STOPPED);
 		cr_expect_null(store);
 		cr_expect_eq(asked, 1);
-		cr_expect(place_same(&place, &before), "something was changed");
-		place_remove(&before);
+		cr_expect(test_dir_same(&test_dir, &before), "something was changed");
+		test_dir_remove(&before);
 	}
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect(holds(1, 100));
 }
 
@@ -118,15 +118,15 @@ Test(store, whoever_is_asked_before_a_change_ends_the_opening_without_one)
 /* Three segments, of which the tables hold the first's records only. */
 static void make_three_segments(void)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (unsigned i = 0; i < 9; i++) {
 		save(i, 60000);
 		if (i == 1) cr_assert_eq(store_commit(store), OK);
 	}
 	while (store_counters(store).seq < 10 ||
-	       faccessat(place.fd, "journal/00000000000000000004.seg", F_OK, 0))
+	       faccessat(test_dir.fd, "journal/00000000000000000004.seg", F_OK, 0))
 		usleep(1000);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	store_close(&store);
 }
 
@@ -190,19 +190,19 @@ Test(store, lost_tables_are_made_anew_from_a_whole_journal)
 
 Test(store, another_shard_s_or_lineage_s_store_is_refused)
 {
-	struct store_place at;
-	open_ok(&place);
+	struct shard_dir at;
+	open_ok(&test_dir);
 	save(1, 100);
 	store_close(&store);
 	for (unsigned i = 0; i < 2; i++) {
-		at = shop_place(&place, false);
+		at = shop_place(&test_dir, false);
 		at.shard = (uint16_t)(at.shard + (i == 0));
 		at.lineage[9] = (uint8_t)(at.lineage[9] + (i == 1));
 		cr_expect_eq(store_open(&at, (wall_us){1}, &store, &report), ERR_DAMAGED);
 		cr_expect_null(store);
 		cr_expect(report.what[0]);
 	}
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect(holds(1, 100));
 }
 
@@ -212,17 +212,17 @@ Test(store, a_flipped_byte_in_the_tables_is_never_a_value)
 {
 	uint8_t *bytes;
 	unsigned copies = 0;
-	open_ok(&place);
+	open_ok(&test_dir);
 	save(1, 500);
 	save(2, 500);
 	store_close(&store);
-	size_t size = file_read(&place, "db/data.mdb", &bytes);
+	size_t size = file_read(&test_dir, "db/data.mdb", &bytes);
 	for (uint8_t *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), filler(1, 500).at, 500));
 	     at++, copies++)
-		file_flip(&place, "db/data.mdb", (size_t)(at - bytes) + 250, 1);
+		file_flip(&test_dir, "db/data.mdb", (size_t)(at - bytes) + 250, 1);
 	free(bytes);
 	cr_assert_gt(copies, 0);
-	open_ok(&place); /* the tables' sum does not hold any more: they were made anew */
+	open_ok(&test_dir); /* the tables' sum does not hold any more: they were made anew */
 	cr_expect(report.rebuilt);
 	cr_expect(holds(1, 500));
 	cr_expect(holds(2, 500));
@@ -235,7 +235,7 @@ static void expect_made_anew(uint64_t last_page)
 	struct store *first = store;
 	uint8_t       last[8];
 	put_le64(last, last_page);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	for (size_t head = 0; head < 2; head++)
 		file_write(&copy, "db/data.mdb", head * HEAD_BYTES + LAST_PAGE_AT,
 		           span_of(last, sizeof last));
@@ -244,7 +244,7 @@ static void expect_made_anew(uint64_t last_page)
 	for (unsigned row = 0; row < ROWS; row++)
 		cr_expect(holds(row, ROW_BYTES));
 	store_close(&store);
-	place_remove(&copy);
+	test_dir_remove(&copy);
 	store = first;
 }
 
@@ -254,11 +254,11 @@ Test(store, tables_that_lie_about_their_size_are_made_anew)
 {
 	static const unsigned bits[] = {62, 58, 50, 39, 20, 10};
 	uint8_t              *file;
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (unsigned row = 0; row < ROWS; row++)
 		save(row, ROW_BYTES);
 	cr_assert_eq(store_commit(store), OK);
-	cr_assert_gt(file_read(&place, "db/data.mdb", &file), 2 * HEAD_BYTES);
+	cr_assert_gt(file_read(&test_dir, "db/data.mdb", &file), 2 * HEAD_BYTES);
 	uint64_t last[2] = {get_le64(file + LAST_PAGE_AT), get_le64(file + HEAD_BYTES + LAST_PAGE_AT)};
 	free(file);
 	for (unsigned i = 0; i < sizeof bits / sizeof *bits; i++)
@@ -271,7 +271,7 @@ Test(store, tables_that_lie_about_their_size_are_made_anew)
 
 Test(store, wants_a_commit_after_some_records_or_many_rows)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect(store_is_committed(store) && !store_wants_commit(store));
 	for (unsigned i = 0; i < COMMIT_RECORDS_MAX; i++) {
 		cr_expect_not(store_wants_commit(store));
@@ -304,7 +304,7 @@ Test(store, wants_a_commit_after_some_bytes)
 	enum { VALUE = 50000, FEW = COMMIT_BYTES_MAX / VALUE };
 	_Static_assert((int)FEW < (int)COMMIT_RECORDS_MAX, "records come first");
 	unsigned records = 0;
-	open_ok(&place);
+	open_ok(&test_dir);
 	for (; !store_wants_commit(store); records++)
 		save(records % 4, VALUE);
 	cr_expect_geq(records, FEW - 1);
@@ -319,7 +319,7 @@ Test(store, readers_see_commits_and_the_writer_its_own)
 	struct arena arena = {0};
 	struct view *reader;
 	struct span  got;
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_assert_eq(store_reader_open(store, &arena, &reader), OK);
 	save(1, 100);
 	cr_assert_eq(store_reader_begin(reader), OK);

@@ -33,7 +33,7 @@ static struct row {
 	uint8_t bytes[VALUE_MAX];
 } rows[TABLES][KEYS];
 
-static struct place place;
+static struct test_dir test_dir;
 static uint64_t     round_seed;
 
 /* What a child says. */
@@ -219,7 +219,7 @@ static void child_main(const struct history *before, unsigned life_number, int p
 	struct store_report report;
 	struct life         life = {
 	            .pipe = pipe, .chance = life_seed(life_number), .fate = life_seed(life_number) + 1};
-	enum err    err = shop_open(&place, true, &life.store, &report);
+	enum err    err = shop_open(&test_dir, true, &life.store, &report);
 	struct news news = {.kind = err ? NEWS_REFUSED : NEWS_OPENED, .err = err, .cut = report.cut_tail};
 	snprintf(news.what, sizeof news.what, "%.99s", report.what);
 	news.seq = life.told = report.seq;
@@ -237,7 +237,7 @@ static void tear_record(uint64_t *state, const char *name, size_t at, size_t siz
 {
 	static const uint8_t zeros[512];
 	for (size_t end = at + size; at < end; at += sizeof zeros)
-		if (chance_below(state, 3) == 0) file_write(&place, name, at, span_of(zeros, sizeof zeros));
+		if (chance_below(state, 3) == 0) file_write(&test_dir, name, at, span_of(zeros, sizeof zeros));
 }
 
 /* A loss of power: what was not reported durable may have reached the disk in part. */
@@ -249,8 +249,8 @@ static void tear(uint64_t *state, uint64_t durable)
 		uint8_t      *bytes;
 		segment_name(segment, name);
 		snprintf(path, sizeof path, "journal/%s", name);
-		if (faccessat(place.fd, path, F_OK, 0)) return;
-		size_t size = file_read(&place, path, &bytes);
+		if (faccessat(test_dir.fd, path, F_OK, 0)) return;
+		size_t size = file_read(&test_dir, path, &bytes);
 		for (size_t at = RECORD_ALIGN; at < size; at += RECORD_ALIGN) {
 			bool whole = !record_open(span_of(bytes + at, size - at), &record);
 			if (whole && record.seq > durable)
@@ -315,11 +315,11 @@ Test(store_crash, keeps_exactly_what_it_acknowledged_through_random_deaths)
 		struct history history = {.life = 0};
 		memset(rows, 0, sizeof rows);
 		round_seed = chance(&state);
-		place_make(&place);
+		test_dir_make(&test_dir);
 		for (unsigned life = 1; life <= crashes / ROUNDS; life++)
 			opened += one_life(&history, life, &state);
 		records += history.durable;
-		place_remove(&place);
+		test_dir_remove(&test_dir);
 	}
 	fprintf(stderr, "%u deaths, %u of them after opening, %llu records\n", crashes, opened,
 	        (unsigned long long)records);

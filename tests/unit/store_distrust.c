@@ -55,7 +55,7 @@ static void begin_here(void)
 {
 	begin();
 	this_thread = pthread_self();
-	open_ok(&place);
+	open_ok(&test_dir);
 	save(1, 100);
 	cr_assert_eq(store_commit(store), OK);
 }
@@ -64,7 +64,7 @@ TestSuite(store_distrust, .init = begin_here, .fini = end);
 
 static void expect_anew(void)
 {
-	open_ok(&place);
+	open_ok(&test_dir);
 	cr_expect(report.rebuilt);
 	cr_expect(holds(1, 100));
 }

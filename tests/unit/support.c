@@ -3,7 +3,7 @@
 #include "tests/unit/support.h"
 #include "tests/unit/patience.h"
 
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,12 +22,12 @@
 
 /* Places -------------------------------------------------------------------------------------------------- */
 
-void place_make(struct place *place)
+void test_dir_make(struct test_dir *test_dir)
 {
 	const char *below = getenv("STAMPEDE_TEST_DIR");
-	snprintf(place->path, sizeof place->path, "%s/test-place-XXXXXX", below ? below : ".");
-	must(mkdtemp(place->path));
-	must((place->fd = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+	snprintf(test_dir->path, sizeof test_dir->path, "%s/test-place-XXXXXX", below ? below : ".");
+	must(mkdtemp(test_dir->path));
+	must((test_dir->fd = open(test_dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -36,19 +36,19 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 	return remove(path);
 }
 
-void place_remove(struct place *place)
+void test_dir_remove(struct test_dir *test_dir)
 {
-	if (place->fd <= 0) return;
-	close(place->fd);
-	must(nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);
-	*place = (struct place){.fd = -1};
+	if (test_dir->fd <= 0) return;
+	close(test_dir->fd);
+	must(nftw(test_dir->path, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);
+	*test_dir = (struct test_dir){.fd = -1};
 }
 
-size_t file_read(const struct place *place, const char *name, uint8_t **bytes)
+size_t file_read(const struct test_dir *test_dir, const char *name, uint8_t **bytes)
 {
 	struct stat st;
 	size_t      have = 0;
-	int         fd = openat(place->fd, name, O_RDONLY | O_CLOEXEC);
+	int         fd = openat(test_dir->fd, name, O_RDONLY | O_CLOEXEC);
 	must(fd >= 0 && fstat(fd, &st) == 0);
 	must((*bytes = malloc((size_t)st.st_size + 1)));
 	while (have < (size_t)st.st_size) {
@@ -60,18 +60,18 @@ size_t file_read(const struct place *place, const char *name, uint8_t **bytes)
 	return have;
 }
 
-void file_write(const struct place *place, const char *name, size_t offset, struct span bytes)
+void file_write(const struct test_dir *test_dir, const char *name, size_t offset, struct span bytes)
 {
-	int fd = openat(place->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(test_dir->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	must(fd >= 0);
 	must(pwrite(fd, bytes.at, bytes.size, (off_t)offset) == (ssize_t)bytes.size);
 	close(fd);
 }
 
-void file_flip(const struct place *place, const char *name, size_t offset, uint8_t bits)
+void file_flip(const struct test_dir *test_dir, const char *name, size_t offset, uint8_t bits)
 {
 	uint8_t byte;
-	int     fd = openat(place->fd, name, O_RDWR | O_CLOEXEC);
+	int     fd = openat(test_dir->fd, name, O_RDWR | O_CLOEXEC);
 	must(fd >= 0 && pread(fd, &byte, 1, (off_t)offset) == 1);
 	byte ^= bits;
 	must(pwrite(fd, &byte, 1, (off_t)offset) == 1);
@@ -81,7 +81,7 @@ void file_flip(const struct place *place, const char *name, size_t offset, uint8
 /* Calls `visit` for every file of a place, by its name within it. LMDB's lock file holds no data, and the
  * mark of trust is of one file only; what is not finished yet may come and go. */
 struct visitor {
-	const struct place *from, *to;
+	const struct test_dir *from, *to;
 	unsigned            files;
 	bool                same;
 	void (*visit)(struct visitor *visitor, const char *name);
@@ -124,13 +124,13 @@ static void copy_file(struct visitor *visitor, const char *name)
 	close(to);
 }
 
-void place_copy(const struct place *from, struct place *to)
+void test_dir_copy(const struct test_dir *from, struct test_dir *to)
 {
 	struct visitor visitor = {.from = from, .to = to, .visit = copy_file};
 	struct stat    st;
-	place_make(to);
+	test_dir_make(to);
 	visit_files(&visitor, "");
-	if (!fstatat(to->fd, "db/data.mdb", &st, 0)) must(!trust_write(to->fd, false));
+	if (!fstatat(to->fd, "db/data.mdb", &st, 0)) must(!clean_mark_write(to->fd, false));
 }
 
 static void compare_file(struct visitor *visitor, const char *name)
@@ -147,7 +147,7 @@ static void compare_file(struct visitor *visitor, const char *name)
 	free(b);
 }
 
-bool place_same(const struct place *a, const struct place *b)
+bool test_dir_same(const struct test_dir *a, const struct test_dir *b)
 {
 	struct visitor there = {.from = a, .to = b, .same = true, .visit = compare_file};
 	struct visitor back = {.from = b, .to = a, .same = true, .visit = compare_file};
@@ -215,7 +215,7 @@ struct span filler(uint64_t tag, size_t size)
 
 static void scratch_begin(struct scratch *scratch)
 {
-	int fd = dup(scratch->place.fd);
+	int fd = dup(scratch->test_dir.fd);
 	must(fd >= 0);
 	must(!db_open(fd, MAP_BYTES, &scratch->db));
 	close(fd);
@@ -227,7 +227,7 @@ static void scratch_begin(struct scratch *scratch)
 void scratch_open(struct scratch *scratch)
 {
 	*scratch = (struct scratch){.db = NULL};
-	place_make(&scratch->place);
+	test_dir_make(&scratch->test_dir);
 	scratch_begin(scratch);
 }
 
@@ -257,16 +257,16 @@ void scratch_close(struct scratch *scratch)
 {
 	db_close(&scratch->db);
 	arena_free(&scratch->arena);
-	place_remove(&scratch->place);
+	test_dir_remove(&scratch->test_dir);
 }
 
 /* A store ------------------------------------------------------------------------------------------------- */
 
 static struct arena shop_arena;
 
-struct store_place shop_place(const struct place *place, bool may_format)
+struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format)
 {
-	return (struct store_place){.dir_fd = place->fd,
+	return (struct shard_dir){.dir_fd = test_dir->fd,
 	                            .shard = 7,
 	                            .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1},
 	                            .may_format = may_format,
@@ -274,10 +274,10 @@ struct store_place shop_place(const struct place *place, bool may_format)
 	                            .map_bytes = MAP_BYTES};
 }
 
-enum err shop_open(const struct place *place, bool may_format, struct store **store,
+enum err shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,
                    struct store_report *report)
 {
-	struct store_place at = shop_place(place, may_format);
+	struct shard_dir at = shop_place(test_dir, may_format);
 	return store_open(&at, (wall_us){1}, store, report);
 }
 

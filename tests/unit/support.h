@@ -7,20 +7,20 @@
  * a store's steps one at a time. Everything here aborts when it cannot do its work. */
 
 /* A new directory below STAMPEDE_TEST_DIR, or below the current one: a real disk, never /tmp. */
-struct place {
+struct test_dir {
 	char path[512];
 	int  fd;
 };
-void place_make(struct place *place);
-void place_remove(struct place *place);
+void test_dir_make(struct test_dir *test_dir);
+void test_dir_remove(struct test_dir *test_dir);
 /* Makes `to`, as if the process had died and the host lived on: its tables are to be believed. */
-void place_copy(const struct place *from, struct place *to);
-bool place_same(const struct place *a, const struct place *b);
+void test_dir_copy(const struct test_dir *from, struct test_dir *to);
+bool test_dir_same(const struct test_dir *a, const struct test_dir *b);
 
 /* One file of a place: `name` may lead through subdirectories. */
-size_t file_read(const struct place *place, const char *name, uint8_t **bytes); /* the caller frees them */
-void   file_write(const struct place *place, const char *name, size_t offset, struct span bytes);
-void   file_flip(const struct place *place, const char *name, size_t offset, uint8_t bits);
+size_t file_read(const struct test_dir *test_dir, const char *name, uint8_t **bytes); /* the caller frees them */
+void   file_write(const struct test_dir *test_dir, const char *name, size_t offset, struct span bytes);
+void   file_flip(const struct test_dir *test_dir, const char *name, size_t offset, uint8_t bits);
 
 /* Chance: STAMPEDE_SEED, or the clock; printed, so that a failure can be repeated. */
 uint64_t chance_begin(void);
@@ -37,7 +37,7 @@ struct span filler(uint64_t tag, size_t size);
 /* A writer's view of a database of its own, with no journal: for what is built on views. `staged` is laid
  * over; scratch_save() applies it, scratch_commit() commits too and begins anew. */
 struct scratch {
-	struct place  place;
+	struct test_dir  test_dir;
 	struct db    *db;
 	struct view  *view;
 	struct arena  arena;
@@ -51,8 +51,8 @@ void scratch_close(struct scratch *scratch);
 
 /* A store of small segments; opened, or the error. */
 enum { SEGMENT_BYTES = 256 << 10, MAP_BYTES = 256 << 20 };
-struct store_place shop_place(const struct place *place, bool may_format);
-enum err           shop_open(const struct place *place, bool may_format, struct store **store,
+struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format);
+enum err           shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,
                              struct store_report *report);
 
 /* One write as one command; submit when the journal is free; wait until all submitted is durable. */

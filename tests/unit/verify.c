@@ -22,7 +22,7 @@ TestSuite(verify, .init = begin, .fini = end);
 
 static void open_here(void)
 {
-	struct store_place at = shop_place(&place, true);
+	struct shard_dir at = shop_place(&test_dir, true);
 	at.snapshot_after_bytes = UINT64_MAX; /* only when asked for */
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK, "%s", report.what);
 }
@@ -80,25 +80,25 @@ static void make_pruned(void)
 
 /* Looking ------------------------------------------------------------------------------------------------- */
 
-static enum err look_at(const struct store_place *at, bool served, uint64_t durable_seq)
+static enum err look_at(const struct shard_dir *at, bool served, uint64_t durable_seq)
 {
 	struct progress     progress = {.done = 0};
 	struct verify_order order = {
-	    .place = at, .served = served, .durable_seq = durable_seq, .progress = &progress};
-	return verify_place(&order, &seen);
+	    .shard_dir = at, .served = served, .durable_seq = durable_seq, .progress = &progress};
+	return verify_shard(&order, &seen);
 }
 
-static void look(const struct place *there)
+static void look(const struct test_dir *there)
 {
-	struct store_place at = shop_place(there, false);
-	struct place       before;
-	place_copy(there, &before);
+	struct shard_dir at = shop_place(there, false);
+	struct test_dir       before;
+	test_dir_copy(there, &before);
 	cr_assert_eq(look_at(&at, false, 0), OK);
-	cr_expect(place_same(there, &before), "looking has changed something");
-	place_remove(&before);
+	cr_expect(test_dir_same(there, &before), "looking has changed something");
+	test_dir_remove(&before);
 }
 
-static void expect_sound(const struct place *there)
+static void expect_sound(const struct test_dir *there)
 {
 	look(there);
 	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
@@ -111,7 +111,7 @@ static bool is_told(const char *want)
 	return false;
 }
 
-static void expect_fault(const struct place *there, const char *want)
+static void expect_fault(const struct test_dir *there, const char *want)
 {
 	look(there);
 	cr_expect(is_told(want), "no \"%s\" among %" PRIu64 " faults, the first: %s", want, seen.faults.count,
@@ -124,7 +124,7 @@ Test(verify, finds_nothing_wrong_with_a_place_just_made)
 {
 	open_here();
 	stop();
-	expect_sound(&place);
+	expect_sound(&test_dir);
 	cr_expect(seen.seq == 1 && seen.records == 1 && seen.tables && seen.snapshots == 0);
 }
 
@@ -133,12 +133,12 @@ Test(verify, finds_nothing_wrong_after_a_stop_a_kill_and_many_starts)
 	for (unsigned i = 0; i < 4; i++) {
 		open_here();
 		save_accounts(20);
-		if (i == 2) place_copy(&place, &copy);
+		if (i == 2) test_dir_copy(&test_dir, &copy);
 		stop();
 	}
 	expect_sound(&copy);
 	cr_expect_eq(seen.audit.accounts, 60);
-	expect_sound(&place);
+	expect_sound(&test_dir);
 	cr_expect_eq(seen.audit.accounts, 80);
 	cr_expect_eq(seen.records, 84);
 	cr_expect_eq(seen.seq, 84);
@@ -148,10 +148,10 @@ Test(verify, finds_nothing_wrong_after_a_stop_a_kill_and_many_starts)
 Test(verify, finds_nothing_wrong_with_a_journal_that_begins_behind_snapshots)
 {
 	make_pruned();
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	stop();
 	expect_sound(&copy);
-	expect_sound(&place);
+	expect_sound(&test_dir);
 	cr_expect_eq(seen.snapshots, 2);
 	cr_expect_eq(seen.seq, 5 * RECORDS_A_SEGMENT + 1);
 	cr_expect_lt(seen.records, seen.seq);
@@ -162,7 +162,7 @@ Test(verify, takes_an_unfinished_tail_for_what_it_is)
 {
 	open_here();
 	save_accounts(10);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	stop();
 	struct found last = find_record(&copy, 11);
 	file_write(&copy, last.name, last.at + 3 * RECORD_ALIGN, filler(1, 500));
@@ -172,11 +172,11 @@ Test(verify, takes_an_unfinished_tail_for_what_it_is)
 Test(verify, judges_tables_that_are_not_to_be_believed_by_what_they_are_made_of)
 {
 	make_pruned();
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	stop();
 	cr_assert_eq(unlinkat(copy.fd, "trust", 0), 0);
 	file_flip(&copy, "db/data.mdb", 3 * 4096 + 20, 1);
-	struct store_place at = shop_place(&copy, false);
+	struct shard_dir at = shop_place(&copy, false);
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
 	cr_expect_not(seen.tables);
@@ -186,7 +186,7 @@ Test(verify, judges_tables_that_are_not_to_be_believed_by_what_they_are_made_of)
 Test(verify, reads_a_served_place_as_far_as_it_is_known_to_be_durable)
 {
 	make_pruned();
-	struct store_place at = shop_place(&place, false);
+	struct shard_dir at = shop_place(&test_dir, false);
 	uint64_t           seq = store_durable_seq(store);
 	cr_assert_eq(look_at(&at, true, seq - 7), OK);
 	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
@@ -200,9 +200,9 @@ Test(verify, stops_when_it_is_told_to)
 	make_pruned();
 	stop();
 	struct progress     progress = {.stop = true};
-	struct store_place  at = shop_place(&place, false);
-	struct verify_order order = {.place = &at, .progress = &progress};
-	cr_expect_eq(verify_place(&order, &seen), ERR_STOPPED);
+	struct shard_dir  at = shop_place(&test_dir, false);
+	struct verify_order order = {.shard_dir = &at, .progress = &progress};
+	cr_expect_eq(verify_shard(&order, &seen), ERR_STOPPED);
 }
 
 Test(verify, counts_its_work_up_to_what_it_announced)
@@ -210,9 +210,9 @@ Test(verify, counts_its_work_up_to_what_it_announced)
 	make_pruned();
 	stop();
 	struct progress     progress = {.done = 5};
-	struct store_place  at = shop_place(&place, false);
-	struct verify_order order = {.place = &at, .progress = &progress};
-	cr_assert_eq(verify_place(&order, &seen), OK);
+	struct shard_dir  at = shop_place(&test_dir, false);
+	struct verify_order order = {.shard_dir = &at, .progress = &progress};
+	cr_assert_eq(verify_shard(&order, &seen), OK);
 	uint64_t total = atomic_load(&progress.total), done = atomic_load(&progress.done);
 	cr_expect_gt(done, total / 2);
 	cr_expect_leq(done, total);
@@ -224,7 +224,7 @@ Test(verify, names_the_place_of_any_damaged_record_but_an_unfinished_last_one)
 {
 	open_here();
 	save_accounts(2 * RECORDS_A_SEGMENT + 5);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	stop();
 	for (uint64_t seq = 1; seq < 2 * RECORDS_A_SEGMENT + 5; seq += 7) {
 		struct found at = find_record(&copy, seq);
@@ -244,21 +244,21 @@ Test(verify, tells_a_damaged_beginning_behind_snapshots)
 	char name[SEGMENT_NAME], path[64];
 	segment_name(4, name);
 	snprintf(path, sizeof path, "journal/%s", name);
-	file_flip(&place, path, RECORD_ALIGN + 60, 1);
-	expect_fault(&place, "journal segment 4: its first record is damaged");
+	file_flip(&test_dir, path, RECORD_ALIGN + 60, 1);
+	expect_fault(&test_dir, "journal segment 4: its first record is damaged");
 }
 
 /* The last record, made anew by `change` with a sum that holds. */
 static void change_last_record(void (*change)(uint8_t *head))
 {
-	struct found last = find_record(&place, 11);
+	struct found last = find_record(&test_dir, 11);
 	uint8_t     *bytes;
-	file_read(&place, last.name, &bytes);
+	file_read(&test_dir, last.name, &bytes);
 	uint8_t *head = bytes + last.at;
 	change(head);
 	put_le32(head + 84, 0);
 	put_le32(head + 84, crc32c(0, head, last.size));
-	file_write(&place, last.name, last.at, span_of(head, last.size));
+	file_write(&test_dir, last.name, last.at, span_of(head, last.size));
 	free(bytes);
 }
 
@@ -278,7 +278,7 @@ Test(verify, tells_a_record_whose_operations_are_not_what_it_says)
 	save_accounts(10);
 	stop();
 	change_last_record(count_more);
-	expect_fault(&place, "record 11 holds operations of a wrong form");
+	expect_fault(&test_dir, "record 11 holds operations of a wrong form");
 }
 
 Test(verify, tells_a_record_of_another_version)
@@ -287,7 +287,7 @@ Test(verify, tells_a_record_of_another_version)
 	save_accounts(10);
 	stop();
 	change_last_record(raise_version);
-	expect_fault(&place, "journal segment 1: written by another version");
+	expect_fault(&test_dir, "journal segment 1: written by another version");
 }
 
 Test(verify, misses_a_last_record_that_the_tables_hold)
@@ -295,9 +295,9 @@ Test(verify, misses_a_last_record_that_the_tables_hold)
 	open_here();
 	save_accounts(10);
 	stop();
-	struct found last = find_record(&place, 11);
-	file_flip(&place, last.name, last.at, 1);
-	expect_fault(&place, "tables: stands at record 11, which the journal does not hold");
+	struct found last = find_record(&test_dir, 11);
+	file_flip(&test_dir, last.name, last.at, 1);
+	expect_fault(&test_dir, "tables: stands at record 11, which the journal does not hold");
 }
 
 Test(verify, tells_damaged_and_missing_segments)
@@ -307,16 +307,16 @@ Test(verify, tells_damaged_and_missing_segments)
 	char name[SEGMENT_NAME], path[64], want[96];
 	segment_name(5, name);
 	snprintf(path, sizeof path, "journal/%s", name);
-	file_flip(&place, path, 30, 1);
+	file_flip(&test_dir, path, 30, 1);
 	snprintf(want, sizeof want, "journal segment 5: its head or size is damaged");
-	expect_fault(&place, want);
+	expect_fault(&test_dir, want);
 	cr_expect(is_told("cannot be read on behind record"));
-	file_flip(&place, path, 30, 1);
-	expect_sound(&place);
-	cr_assert_eq(renameat(place.fd, path, place.fd, "aside"), 0);
-	expect_fault(&place, "journal: 1 segments are missing between 4 and ");
-	cr_assert_eq(renameat(place.fd, "aside", place.fd, path), 0);
-	expect_sound(&place);
+	file_flip(&test_dir, path, 30, 1);
+	expect_sound(&test_dir);
+	cr_assert_eq(renameat(test_dir.fd, path, test_dir.fd, "aside"), 0);
+	expect_fault(&test_dir, "journal: 1 segments are missing between 4 and ");
+	cr_assert_eq(renameat(test_dir.fd, "aside", test_dir.fd, path), 0);
+	expect_sound(&test_dir);
 }
 
 static void path_of(const struct snapshot *snapshot, const char *file, char path[64])
@@ -333,15 +333,15 @@ Test(verify, tells_damaged_snapshots)
 	struct snapshot made = snap();
 	stop();
 	path_of(&made, "data.mdb", path);
-	file_flip(&place, path, 5000, 1);
+	file_flip(&test_dir, path, 5000, 1);
 	snprintf(want, sizeof want, "snapshot %" PRIu64 ": data.mdb is missing, or not the bytes",
 	         made.at.seq);
-	expect_fault(&place, want);
-	file_flip(&place, path, 5000, 1);
-	expect_sound(&place);
+	expect_fault(&test_dir, want);
+	file_flip(&test_dir, path, 5000, 1);
+	expect_sound(&test_dir);
 	path_of(&made, "manifest", path);
-	file_flip(&place, path, 50, 1);
-	expect_fault(&place, "snapshots: 1 without a manifest that can be read");
+	file_flip(&test_dir, path, 50, 1);
+	expect_fault(&test_dir, "snapshots: 1 without a manifest that can be read");
 }
 
 Test(verify, tells_a_snapshot_that_stands_elsewhere_than_its_manifest_says)
@@ -355,16 +355,16 @@ Test(verify, tells_a_snapshot_that_stands_elsewhere_than_its_manifest_says)
 	made.at.epoch += 8;
 	snapshot_manifest_write(&made, &text);
 	path_of(&made, "manifest", path);
-	file_write(&place, path, 0, buffer_span(&text));
+	file_write(&test_dir, path, 0, buffer_span(&text));
 	buffer_free(&text);
-	expect_fault(&place, "snapshot 6: its tables stand at record 6");
+	expect_fault(&test_dir, "snapshot 6: its tables stand at record 6");
 }
 
 Test(verify, tells_damaged_tables_of_a_killed_shard)
 {
 	open_here();
 	save_accounts(10);
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	stop();
 	uint8_t *bytes;
 	size_t   size = file_read(&copy, "db/data.mdb", &bytes);
@@ -383,16 +383,16 @@ Test(verify, tells_what_became_of_a_clean_stop)
 	open_here();
 	save_accounts(10);
 	stop();
-	struct store_place at = shop_place(&place, false);
-	file_flip(&place, "db/data.mdb", 5000, 1);
+	struct shard_dir at = shop_place(&test_dir, false);
+	file_flip(&test_dir, "db/data.mdb", 5000, 1);
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect(is_told("tables: db/data.mdb is not what a clean stop has left"));
-	file_flip(&place, "db/data.mdb", 5000, 1);
-	file_flip(&place, "trust", 40, 1);
+	file_flip(&test_dir, "db/data.mdb", 5000, 1);
+	file_flip(&test_dir, "trust", 40, 1);
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect(is_told("trust: the mark is damaged"));
-	file_flip(&place, "trust", 40, 1);
-	expect_sound(&place);
+	file_flip(&test_dir, "trust", 40, 1);
+	expect_sound(&test_dir);
 }
 
 Test(verify, misses_the_journal_of_a_snapshot)
@@ -405,9 +405,9 @@ Test(verify, misses_the_journal_of_a_snapshot)
 	for (uint64_t number = 1; number < first; number++) {
 		segment_name(number, name);
 		snprintf(path, sizeof path, "journal/%s", name);
-		(void)unlinkat(place.fd, path, 0);
+		(void)unlinkat(test_dir.fd, path, 0);
 	}
-	expect_fault(&place, "which the journal does not hold");
+	expect_fault(&test_dir, "which the journal does not hold");
 }
 
 Test(verify, misses_the_snapshots_of_a_journal)
@@ -415,13 +415,13 @@ Test(verify, misses_the_snapshots_of_a_journal)
 	make_pruned();
 	stop();
 	struct journal_dir dir = {.shard = 7, .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1}};
-	cr_assert_eq(snapshot_prune(place.fd, &dir, 0, NULL), OK);
-	expect_fault(&place, ", and there is no snapshot of what was before");
+	cr_assert_eq(snapshot_prune(test_dir.fd, &dir, 0, NULL), OK);
+	expect_fault(&test_dir, ", and there is no snapshot of what was before");
 }
 
 Test(verify, misses_a_journal_only_where_one_must_be)
 {
-	struct store_place at = shop_place(&place, true);
+	struct shard_dir at = shop_place(&test_dir, true);
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect_eq(seen.faults.count, 0, "a place that may be made into a store: %s", seen.faults.texts[0]);
 	at.may_format = false;
@@ -435,7 +435,7 @@ Test(verify, takes_a_restored_place_that_was_never_served)
 	open_here();
 	save_accounts(30);
 	struct snapshot made = snap();
-	place_copy(&place, &copy);
+	test_dir_copy(&test_dir, &copy);
 	stop();
 	char          name[SNAPSHOT_NAME], path[64];
 	struct buffer text = {0};
@@ -454,7 +454,7 @@ Test(verify, takes_a_restored_place_that_was_never_served)
 		(void)unlinkat(copy.fd, path, 0);
 	}
 	cr_assert_eq(unlinkat(copy.fd, "trust", 0), 0);
-	struct store_place at = shop_place(&copy, false);
+	struct shard_dir at = shop_place(&copy, false);
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect(is_told("journal: missing"), "%s", seen.faults.texts[0]);
 	at.restored = true;
@@ -483,7 +483,7 @@ Test(verify, keeps_no_snapshot_that_it_finds_faulty)
 	struct snapshotter_state state = keep(KEEP_VERIFY);
 	cr_expect_gt(state.faults.count, 0);
 	cr_expect_gt(state.made.at.seq, sound.at.seq);
-	cr_expect_neq(snapshot_open_dir(place.fd, &state.made, &fd), OK);
-	cr_assert_eq(snapshot_open_dir(place.fd, &sound, &fd), OK);
+	cr_expect_neq(snapshot_open_dir(test_dir.fd, &state.made, &fd), OK);
+	cr_assert_eq(snapshot_open_dir(test_dir.fd, &sound, &fd), OK);
 	close(fd);
 }

@@ -103,7 +103,7 @@ static enum verdict look(struct faults *faults)
 	struct view *view = NULL;
 	struct arena arena = {0};
 	enum verdict verdict = FOUND;
-	if (!db_open_still(s.place.fd, &still) && !db_reader_open(still, &arena, &view) &&
+	if (!db_open_still(s.test_dir.fd, &still) && !db_reader_open(still, &arena, &view) &&
 	    !db_reader_begin(view)) {
 		verdict = judge(view, faults);
 		db_reader_end(view);
@@ -134,7 +134,7 @@ Test(walk, finds_nothing_wrong_with_empty_tables)
 	struct db    *still;
 	struct view  *view;
 	struct arena  arena = {0};
-	cr_assert_eq(db_open_still(s.place.fd, &still), OK);
+	cr_assert_eq(db_open_still(s.test_dir.fd, &still), OK);
 	cr_assert_eq(db_reader_open(still, &arena, &view), OK);
 	cr_assert_eq(db_reader_begin(view), OK);
 	cr_expect_eq(walk_tables(view, &faults, NULL), OK);
@@ -150,19 +150,19 @@ Test(walk, misses_no_flipped_bit_that_matters)
 	unsigned found = 0;
 	uint8_t *bytes;
 	furnish();
-	size_t size = file_read(&s.place, "data.mdb", &bytes);
+	size_t size = file_read(&s.test_dir, "data.mdb", &bytes);
 	free(bytes);
 	for (unsigned i = 0; i < FLIPS; i++) {
 		size_t page = chance_below(&state, (unsigned)(size / 4096));
 		/* The heads of pages, where the structure is, more often than their share. */
 		size_t  at = page * 4096 + chance_below(&state, chance_below(&state, 2) ? 64 : 4096);
 		uint8_t bit = (uint8_t)(1u << chance_below(&state, 8));
-		file_flip(&s.place, "data.mdb", at, bit);
+		file_flip(&s.test_dir, "data.mdb", at, bit);
 		int verdict = in_child(look_in_child, NULL);
 		cr_expect(verdict != MISSED && verdict != OTHERWISE, "byte %zu of page %zu, bit %x: %d",
 		          at % 4096, page, bit, verdict);
 		found += verdict != SOUND; /* a child that died is a finding, too */
-		file_flip(&s.place, "data.mdb", at, bit);
+		file_flip(&s.test_dir, "data.mdb", at, bit);
 	}
 	fprintf(stderr, "%u of %u flips found, the others changed nothing\n", found, FLIPS);
 	cr_expect_gt(found, FLIPS / 8);
@@ -189,7 +189,7 @@ Test(walk, finds_a_page_that_is_free_and_in_use)
 	struct faults faults = {0};
 	uint8_t      *bytes;
 	furnish();
-	size_t  size = file_read(&s.place, "data.mdb", &bytes);
+	size_t  size = file_read(&s.test_dir, "data.mdb", &bytes);
 	size_t  leaf = 0;
 	uint8_t want[8];
 	for (size_t page = 2; page < size / 4096 && !leaf; page++)
@@ -199,7 +199,7 @@ Test(walk, finds_a_page_that_is_free_and_in_use)
 	unsigned changed = 0;
 	for (size_t at = 8192; at < size; at += 2) {
 		if (!is_free_list(bytes + at, bytes + size, size / 4096)) continue;
-		file_write(&s.place, "data.mdb", at + 8 * get_le64(bytes + at), span_of(want, 8));
+		file_write(&s.test_dir, "data.mdb", at + 8 * get_le64(bytes + at), span_of(want, 8));
 		changed++;
 	}
 	free(bytes);

@@ -47,7 +47,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 void engine_close(struct engine *engine)
 {
 	readers_close(&engine->readers);
-	letter_close(&engine->letter);
+	packet_close(&engine->packet);
 	turns_close(&engine->turns);
 	engine_forget_question(engine);
 	queue_free(&engine->deliveries);
@@ -138,11 +138,11 @@ static bool is_timer(const struct engine *engine, const struct peer *peer)
 /* Counts the frame in its session. Is there something in it to be seen to? */
 static bool hear(struct engine *engine, const struct frame *frame)
 {
-	const struct peer *from = &engine->letter.from;
+	const struct peer *from = &engine->packet.from;
 	struct session    *session = session_find(&engine->sessions, from);
 	bool               is_call = frame->kind == FRAME_CALLS, is_of_timer = is_timer(engine, from);
 	if (session && frame->epoch != engine->facts.epoch) session = NULL;
-	if (session && !session_heard(session, engine->now, frame, engine->letter.bytes.size)) {
+	if (session && !session_heard(session, engine->now, frame, engine->packet.bytes.size)) {
 		log_warn("false_receipt", "role=%s index=%u", role_text(session->role), session->index);
 		session_close(&engine->sessions, session);
 		session = NULL;
@@ -160,12 +160,12 @@ static bool hear(struct engine *engine, const struct frame *frame)
 static enum err begin_frame(struct engine *engine)
 {
 	struct frame      *frame = &engine->frame;
-	const struct peer *from = &engine->letter.from;
-	enum err           err = frame_open(engine->letter.bytes, engine->zone, frame);
+	const struct peer *from = &engine->packet.from;
+	enum err           err = frame_open(engine->packet.bytes, engine->zone, frame);
 	bool               useful = false;
 	if (err == ERR_NO_MEMORY) return err;
 	if (err) {
-		log_warn("malformed_frame", "bytes=%zu", engine->letter.bytes.size);
+		log_warn("malformed_frame", "bytes=%zu", engine->packet.bytes.size);
 	} else if (frame->kind == FRAME_HELLO) {
 		on_hello(engine, from, frame);
 	} else if (frame->kind != FRAME_WELCOME) {
@@ -184,7 +184,7 @@ static enum err on_item(struct engine *engine, const msgpack_object *item)
 		engine_on_timer_reply(engine, item);
 		return OK;
 	}
-	if (!(session = session_find(&engine->sessions, &engine->letter.from)))
+	if (!(session = session_find(&engine->sessions, &engine->packet.from)))
 		return OK; /* gone meanwhile */
 	enum err malformed = call_open(item, &call);
 	if (!malformed) return engine_decide(engine, session, &call);
@@ -212,7 +212,7 @@ static enum err go_through_frame(struct engine *engine)
 	return err;
 }
 
-/* Who has not read letters for long, because the disk stood still or the process did, has not heard the issuer be silent:
+/* Who has not read packets for long, because the disk stood still or the process did, has not heard the issuer be silent:
  * its word may lie there, behind what is read first. */
 static void look_at_clock(struct engine *engine, mono_us now)
 {
@@ -223,7 +223,7 @@ static void look_at_clock(struct engine *engine, mono_us now)
 	issuance_delay(&engine->issuance, (dur_us){away}, now);
 }
 
-static enum err take_letters(struct engine *engine, bool *more)
+static enum err take_packets(struct engine *engine, bool *more)
 {
 	enum err err = go_through_frame(engine);
 	*more = true;
@@ -231,7 +231,7 @@ static enum err take_letters(struct engine *engine, bool *more)
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
 	                     engine_has_room(engine);
 	     i++) {
-		if (channel_recv(engine->channel, &engine->letter)) {
+		if (channel_recv(engine->channel, &engine->packet)) {
 			*more = false;
 			break;
 		}
@@ -337,7 +337,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	send_results(engine);
 	sessions_ask(&engine->sessions, engine->channel, engine->facts.epoch, now);
 	if ((err = engine_begin_turns(engine))) return err;
-	if ((err = take_letters(engine, more))) return err;
+	if ((err = take_packets(engine, more))) return err;
 	if ((err = engine_end_turns(engine, more))) return err;
 	if (engine_has_room(engine) && (err = hand_out(engine))) return err;
 	if (engine_has_room(engine) && (err = engine_issue(engine, more))) return err;

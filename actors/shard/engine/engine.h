@@ -32,7 +32,7 @@ struct engine {
 
 	/* One command's. */
 	msgpack_zone *zone;   /* of the frame being read */
-	struct letter letter; /* the frame's bytes */
+	struct packet packet; /* the frame's bytes */
 	struct frame  frame;
 	uint32_t frame_at; /* items below have been seen to; a full record leaves the rest for later turns */
 	struct arena  arena;
@@ -85,7 +85,7 @@ dur_us engine_patience(const struct engine *engine);
 bool engine_is_idle(const struct engine *engine);
 
 /* take_turns.c: one call of a session, decided now, or when its account has its turn; at a turn's beginning, and behind its
- * letters, those that were kept. *more: there are some that are free. */
+ * packets, those that were kept. *more: there are some that are free. */
 must_check enum err engine_decide(struct engine *engine, struct session *session, struct call *call);
 must_check enum err engine_begin_turns(struct engine *engine);
 must_check enum err engine_end_turns(struct engine *engine, bool *more);

@@ -4,13 +4,13 @@
 
 #include "actors/rt/time.h"
 
-enum { TURNS_US = 1000 }; /* in one turn, for what was kept, before letters are looked at */
+enum { TURNS_US = 1000 }; /* in one turn, for what was kept, before packets are looked at */
 
 static bool takes_turns(const struct session *session, const struct call *call)
 {
 	const struct message_row *row = message_row(call->message);
-	bool                      asks = session->role == ROLE_HTTP || session->role == ROLE_CLI;
-	return asks && call->has_account && row->receiver == ROLE_SHARD;
+	bool                      rpcs = session->role == ROLE_HTTP || session->role == ROLE_CLI;
+	return rpcs && call->has_account && row->receiver == ROLE_SHARD;
 }
 
 /* In processor's time, if it seems to be long: the process may have been off the processor. */

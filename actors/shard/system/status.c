@@ -23,9 +23,9 @@ static const char *tables_text(const struct shard_facts *facts)
 {
 	if (facts->tables_rebuilt) return "rebuilt";
 	switch (facts->tables_found) {
-	case TRUST_CLEAN: return "clean";
-	case TRUST_OPEN: return "open";
-	case TRUST_NONE: break;
+	case CLEAN_MARK_CLEAN: return "clean";
+	case CLEAN_MARK_OPEN: return "open";
+	case CLEAN_MARK_NONE: break;
 	}
 	return "new";
 }

@@ -1,5 +1,5 @@
 /* The mark that decides whether tables survive or are made anew. */
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include "schemas/crc32c.h"
 #include "store/file.h"
@@ -25,12 +25,12 @@ static enum err boot_id(char text[BOOT_TEXT + 1])
 	return n == BOOT_TEXT ? OK : ERR_IO;
 }
 
-static enum err sum_text(int place_fd, const struct stat *st, char text[SUM_TEXT])
+static enum err sum_text(int shard_fd, const struct stat *st, char text[SUM_TEXT])
 {
 	uint32_t sum;
 	snprintf(text, SUM_TEXT, "none");
 	if (st->st_size > sum_bytes_max) return OK;
-	int fd = openat(place_fd, tables, O_RDONLY | O_CLOEXEC);
+	int fd = openat(shard_fd, tables, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) return ERR_IO;
 	enum err err = file_crc32c(fd, &sum);
 	close(fd);
@@ -40,10 +40,10 @@ static enum err sum_text(int place_fd, const struct stat *st, char text[SUM_TEXT
 
 /* The whole mark as text; a mark is believed by being equal to one that would be written now. A clean file needs no
  * boot: it is on disk. */
-static enum err mark_text(int place_fd, const struct stat *st, bool clean, char text[TEXT_MAX])
+static enum err mark_text(int shard_fd, const struct stat *st, bool clean, char text[TEXT_MAX])
 {
 	char     boot[BOOT_TEXT + 1] = "any", sum[SUM_TEXT] = "none";
-	enum err err = clean ? sum_text(place_fd, st, sum) : boot_id(boot);
+	enum err err = clean ? sum_text(shard_fd, st, sum) : boot_id(boot);
 	if (err) return err;
 	int n = snprintf(text, TEXT_MAX, "stampede-trust=1 state=%s boot=%s device=%ju inode=%ju sum=%s",
 	                 clean ? "clean" : "open", boot, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, sum);
@@ -52,10 +52,10 @@ static enum err mark_text(int place_fd, const struct stat *st, bool clean, char 
 	return OK;
 }
 
-static enum err read_mark(int place_fd, char text[TEXT_MAX])
+static enum err read_mark(int shard_fd, char text[TEXT_MAX])
 {
 	struct buffer bytes = {0};
-	enum err      err = file_load(place_fd, mark, TEXT_MAX, &bytes);
+	enum err      err = file_load(shard_fd, mark, TEXT_MAX, &bytes);
 	bool          whole = !err && bytes.size == TEXT_MAX && bytes.at[TEXT_MAX - 1] == 0;
 	memset(text, 0, TEXT_MAX);
 	if (whole) memcpy(text, bytes.at, TEXT_MAX);
@@ -63,30 +63,30 @@ static enum err read_mark(int place_fd, char text[TEXT_MAX])
 	return err == ERR_NOT_FOUND || err == ERR_DAMAGED ? OK : err; /* no mark, or none of ours */
 }
 
-enum err trust_read(int place_fd, bool *present, enum trust *trust)
+enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mark)
 {
 	struct stat st;
 	char        text[TEXT_MAX], want[TEXT_MAX] = {0};
 	enum err    err;
-	*trust = TRUST_NONE;
-	*present = !fstatat(place_fd, tables, &st, 0);
+	*clean_mark = CLEAN_MARK_NONE;
+	*present = !fstatat(shard_fd, tables, &st, 0);
 	if (!*present) return errno == ENOENT ? OK : ERR_IO;
-	if ((err = read_mark(place_fd, text))) return err;
+	if ((err = read_mark(shard_fd, text))) return err;
 	bool clean = strstr(text, " state=clean ") != NULL;
 	if (!text[0]) return OK;
-	if ((err = mark_text(place_fd, &st, clean, want)))
+	if ((err = mark_text(shard_fd, &st, clean, want)))
 		return clean && err == ERR_IO ? OK : err; /* unreadable */
 #ifdef FAULT_TRUST_ANY
-	*trust = TRUST_OPEN; /* the fault: another boot's tables are believed */
+	*clean_mark = CLEAN_MARK_OPEN; /* the fault: another boot's tables are believed */
 #endif
-	if (memcmp(text, want, TEXT_MAX) == 0) *trust = clean ? TRUST_CLEAN : TRUST_OPEN;
+	if (memcmp(text, want, TEXT_MAX) == 0) *clean_mark = clean ? CLEAN_MARK_CLEAN : CLEAN_MARK_OPEN;
 	return OK;
 }
 
 /* LMDB takes an empty file for one to be made; so the file, and its inode, can be there before it is opened. */
-static enum err make_tables(int place_fd, struct stat *st)
+static enum err make_tables(int shard_fd, struct stat *st)
 {
-	int fd = openat(place_fd, tables, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(shard_fd, tables, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0) return ERR_IO;
 	enum err err = fstat(fd, st) ? ERR_IO : OK;
 	close(fd);
@@ -95,38 +95,38 @@ static enum err make_tables(int place_fd, struct stat *st)
 
 /* In place and always of one size: a full disk does not keep us out. Torn, it is no mark, and the tables are made
  * anew. */
-static enum err write_mark(int place_fd, const char text[TEXT_MAX])
+static enum err write_mark(int shard_fd, const char text[TEXT_MAX])
 {
-	int fd = openat(place_fd, mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(shard_fd, mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0) return ERR_IO;
 	enum err err = file_write_all(fd, text, TEXT_MAX, 0);
 	if (!err && fsync(fd)) err = ERR_IO;
 	close(fd);
-	return err ? err : file_sync_dir(place_fd);
+	return err ? err : file_sync_dir(shard_fd);
 }
 
 /* A mark that is there already may be so in the page cache only, if who wrote it was killed. */
-static enum err sync_mark(int place_fd)
+static enum err sync_mark(int shard_fd)
 {
-	int fd = openat(place_fd, mark, O_RDONLY | O_CLOEXEC);
+	int fd = openat(shard_fd, mark, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) return ERR_IO;
-	enum err err = fsync(fd) ? ERR_IO : file_sync_dir(place_fd);
+	enum err err = fsync(fd) ? ERR_IO : file_sync_dir(shard_fd);
 	close(fd);
 	return err;
 }
 
-enum err trust_write(int place_fd, bool clean)
+enum err clean_mark_write(int shard_fd, bool clean)
 {
 	struct stat st;
 	char        text[TEXT_MAX] = {0}, there[TEXT_MAX];
-	enum err    err = fstatat(place_fd, tables, &st, 0) ? make_tables(place_fd, &st) : OK;
-	if (err || (err = mark_text(place_fd, &st, clean, text))) return err;
-	if (!read_mark(place_fd, there) && !memcmp(there, text, TEXT_MAX)) return sync_mark(place_fd);
-	return write_mark(place_fd, text);
+	enum err    err = fstatat(shard_fd, tables, &st, 0) ? make_tables(shard_fd, &st) : OK;
+	if (err || (err = mark_text(shard_fd, &st, clean, text))) return err;
+	if (!read_mark(shard_fd, there) && !memcmp(there, text, TEXT_MAX)) return sync_mark(shard_fd);
+	return write_mark(shard_fd, text);
 }
 
-void trust_withdraw(int place_fd)
+void clean_mark_remove(int shard_fd)
 {
-	(void)!unlinkat(place_fd, mark, 0);
-	(void)!fsync(place_fd);
+	(void)!unlinkat(shard_fd, mark, 0);
+	(void)!fsync(shard_fd);
 }

@@ -4,7 +4,7 @@
 #include "schemas/histogram.h"
 
 /* The caller's side of a session with one shard or the supervisor: DOWN -> HELLO -> UP (epoch, credit).
- * Calls are gathered and leave as one message per ask_flush(). Every call ends exactly once, in `on_reply`:
+ * Calls are gathered and leave as one message per rpc_flush(). Every call ends exactly once, in `on_reply`:
  * with the callee's answer, or with what is known of its fate:
  *   not UP, or not yet handed to the transport       ERR_SHARD_UNAVAILABLE (nothing was done)
  *   no credit left, in commands or in bytes          ERR_OVERLOADED (nothing was done)
@@ -12,71 +12,71 @@
  * A session ends when its connection does, when the callee shows another epoch, or on a malformed frame; what
  * has arrived is read first. The callee is told of what has been received, so that it never has more under way than
  * SESSION_ANSWER_BYTES; what it has not received itself counts against its credit in bytes. Parts (REPLY_MORE) come as they arrive. One thread owns it. It never blocks. */
-struct ask;
+struct rpc;
 
 /* `user` is the one given with the call. The reply and what it points to live until the callback returns.
  * The callback may make new calls, but not flush, pump or close. */
-typedef void (*ask_reply_fn)(void *user, const struct reply *reply);
+typedef void (*rpc_reply_fn)(void *user, const struct reply *reply);
 
-enum ask_state { ASK_DOWN, ASK_HELLO, ASK_UP };
+enum rpc_state { RPC_DOWN, RPC_HELLO, RPC_UP };
 
 /* How many calls each frame sent held, and how many replies each received (scale_items). */
-struct ask_traffic {
+struct rpc_traffic {
 	struct histogram calls, replies;
 };
 
 /* Errors: ERR_NO_MEMORY, ERR_IO. */
-must_check enum err ask_open(struct ask **ask, const char *endpoint, enum role role, uint32_t index,
-                             ask_reply_fn on_reply);
+must_check enum err rpc_open(struct rpc **rpc, const char *endpoint, enum role role, uint32_t index,
+                             rpc_reply_fn on_reply);
 /* Before the first pump: what the session's HELLO asks for, enum hello_wants. */
-void ask_want(struct ask *ask, unsigned wants);
-void ask_close(struct ask **ask); /* outstanding calls are dropped without a word */
+void rpc_want(struct rpc *rpc, unsigned wants);
+void rpc_close(struct rpc **rpc); /* outstanding calls are dropped without a word */
 
-enum ask_state ask_state(const struct ask *ask);
-uint64_t       ask_epoch(const struct ask *ask); /* 0 unless UP */
-uint32_t       ask_outstanding(const struct ask *ask);
+enum rpc_state rpc_state(const struct rpc *rpc);
+uint64_t       rpc_epoch(const struct rpc *rpc); /* 0 unless UP */
+uint32_t       rpc_outstanding(const struct rpc *rpc);
 
 /* Begins a call: id is chosen here and returned in head->id; deadline, message, account and key hash are the
  * caller's. On OK the caller packs the array of arguments onto *packer (packer->data is the frame's struct buffer),
- * then calls ask_commit().
+ * then calls rpc_commit().
  * Errors: ERR_SHARD_UNAVAILABLE, ERR_OVERLOADED: nothing was begun and on_reply will not be called. */
-must_check enum err ask_begin(struct ask *ask, struct call *head, void *user, msgpack_packer *packer);
-void                ask_commit(struct ask *ask);
-void                ask_abort(struct ask *ask); /* instead of commit: the call never was */
+must_check enum err rpc_begin(struct rpc *rpc, struct call *head, void *user, msgpack_packer *packer);
+void                rpc_commit(struct rpc *rpc);
+void                rpc_abort(struct rpc *rpc); /* instead of commit: the call never was */
 
 /* The caller no longer wants the answer of call `id`: on_reply will not be called for it. Any id is fine. */
-void ask_forget(struct ask *ask, uint64_t id);
+void rpc_forget(struct rpc *rpc, uint64_t id);
 
 /* A part of call `id`'s answer has come, which says that the rest may take until `deadline`. Any id is fine. */
-void ask_extend(struct ask *ask, uint64_t id, mono_us deadline);
+void rpc_extend(struct rpc *rpc, uint64_t id, mono_us deadline);
 
-/* Once a turn, after the turn's calls and before ask_pump(): sends what was gathered. (A send may swallow the
+/* Once a turn, after the turn's calls and before rpc_pump(): sends what was gathered. (A send may swallow the
  * wake-up for what has just arrived; the pump then finds it.) */
-void ask_flush(struct ask *ask, mono_us now);
+void rpc_flush(struct rpc *rpc, mono_us now);
 
 /* Once a turn: takes in what has arrived (at most `budget` messages), sees to the session and to calls whose
  * time is up (their deadline + CALL_DEADLINE_GRACE_MS). true when there may be more to take in at once. */
-bool ask_pump(struct ask *ask, mono_us now, unsigned budget);
+bool rpc_pump(struct rpc *rpc, mono_us now, unsigned budget);
 
-/* A loop that says which descriptor was readable saves each pump some system calls: after ask_heeds_wakes() a pump looks
- * only where ask_woken() has pointed since, where a send may have swallowed a wake-up, and, some times a second, at
+/* A loop that says which descriptor was readable saves each pump some system calls: after rpc_heeds_wakes() a pump looks
+ * only where rpc_woken() has pointed since, where a send may have swallowed a wake-up, and, some times a second, at
  * everything. */
-enum ask_wake { ASK_WAKE_MAIL = 1, ASK_WAKE_LINK = 2 }; /* of ask_fd(), ask_link_fd() */
-void ask_heeds_wakes(struct ask *ask);
-void ask_woken(struct ask *ask, enum ask_wake what);
+enum rpc_wake { RPC_WAKE_MAIL = 1, RPC_WAKE_LINK = 2 }; /* of rpc_fd(), rpc_link_fd() */
+void rpc_heeds_wakes(struct rpc *rpc);
+void rpc_woken(struct rpc *rpc, enum rpc_wake what);
 
 /* Is there something to take in? For a turn that sends after it has pumped: such a send may have swallowed the wake-up. */
-bool ask_waiting(struct ask *ask);
+bool rpc_waiting(struct rpc *rpc);
 
 /* Frames of CALLS that the other side sends over this session (a shard asks its timer): `on_calls` gets each;
- * answers go back with ask_answer(), which seals `replies` and may fail like channel_send(). */
-typedef void (*ask_calls_fn)(void *user, struct ask *ask, const struct frame *frame);
-void                ask_serve(struct ask *ask, ask_calls_fn on_calls, void *user);
-must_check enum err ask_answer(struct ask *ask, struct frame_out *replies, uint64_t epoch);
+ * answers go back with rpc_answer(), which seals `replies` and may fail like channel_send(). */
+typedef void (*rpc_calls_fn)(void *user, struct rpc *rpc, const struct frame *frame);
+void                rpc_serve(struct rpc *rpc, rpc_calls_fn on_calls, void *user);
+must_check enum err rpc_answer(struct rpc *rpc, struct frame_out *replies, uint64_t epoch);
 
-/* From now on counts into `traffic`, which outlives `ask`; other threads may read it. */
-void ask_count(struct ask *ask, struct ask_traffic *traffic);
+/* From now on counts into `traffic`, which outlives `rpc`; other threads may read it. */
+void rpc_count(struct rpc *rpc, struct rpc_traffic *traffic);
 
 /* Descriptors to wait on (readable), with the transport's rule: after every wake-up pump until false. */
-int ask_fd(const struct ask *ask);
-int ask_link_fd(const struct ask *ask);
+int rpc_fd(const struct rpc *rpc);
+int rpc_link_fd(const struct rpc *rpc);

@@ -1,11 +1,11 @@
 /* What is told of calls that are not answered: the session ended, or their time is up. */
 #include "tests/unit/callee.h"
 
-TestSuite(ask_end, .init = begin_up, .fini = end);
+TestSuite(rpc_end, .init = begin_up, .fini = end);
 
 /* ---- the end of a session ---- */
 
-Test(ask_end, a_lost_connection_tells_what_is_known_of_each_call)
+Test(rpc_end, a_lost_connection_tells_what_is_known_of_each_call)
 {
 	(void)call(MSG_PASS_LOYALTY, 1);
 	(void)call(MSG_PASS_GET, 2);
@@ -19,29 +19,29 @@ Test(ask_end, a_lost_connection_tells_what_is_known_of_each_call)
 	expect_end(1, 2, ERR_SHARD_UNAVAILABLE);
 	expect_end(2, 3, ERR_SHARD_UNAVAILABLE);
 	expect_end(3, 4, ERR_SHARD_UNAVAILABLE);
-	cr_expect_eq(ask_state(ask), ASK_DOWN);
-	cr_expect_eq(ask_outstanding(ask), 0);
+	cr_expect_eq(rpc_state(rpc), RPC_DOWN);
+	cr_expect_eq(rpc_outstanding(rpc), 0);
 
 	/* It comes back, as another process; nothing of before is sent to it. */
 	cr_assert_eq(channel_bind(&callee, endpoint), OK);
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH + 1, 100, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
-	cr_expect_eq(ask_epoch(ask), EPOCH + 1);
+	cr_assert(pump_until_state(RPC_UP));
+	cr_expect_eq(rpc_epoch(rpc), EPOCH + 1);
 	flush();
 	pump();
 	usleep(20000);
-	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK);
 }
 
-Test(ask_end, reads_what_had_arrived_before_the_connection_was_lost)
+Test(rpc_end, reads_what_had_arrived_before_the_connection_was_lost)
 {
 	uint64_t first = call(MSG_PASS_LOYALTY, 1);
 	(void)call(MSG_PASS_LOYALTY, 2);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	callee_replies(EPOCH, first, OK, 0);
-	cr_assert(within_time(ask_waiting(ask))); /* closing drops what has not left */
+	cr_assert(within_time(rpc_waiting(rpc))); /* closing drops what has not left */
 	channel_close(&callee);
 	usleep(50000); /* most often the answer and the loss are both there when it looks */
 	cr_assert(pump_until_ends(2));
@@ -49,7 +49,7 @@ Test(ask_end, reads_what_had_arrived_before_the_connection_was_lost)
 	expect_end(1, 2, ERR_OUTCOME_UNKNOWN);
 }
 
-Test(ask_end, another_epoch_ends_the_session_after_what_it_brought)
+Test(rpc_end, another_epoch_ends_the_session_after_what_it_brought)
 {
 	later.v += US_PER_SEC; /* the first HELLO is long past */
 	uint64_t refused = call(MSG_PASS_LOYALTY, 1);
@@ -66,11 +66,11 @@ Test(ask_end, another_epoch_ends_the_session_after_what_it_brought)
 	expect_end(2, 3, ERR_OUTCOME_UNKNOWN);
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH + 1, 100, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
-	cr_expect_eq(ask_epoch(ask), EPOCH + 1);
+	cr_assert(pump_until_state(RPC_UP));
+	cr_expect_eq(rpc_epoch(rpc), EPOCH + 1);
 }
 
-Test(ask_end, a_welcome_of_another_epoch_ends_the_session)
+Test(rpc_end, a_welcome_of_another_epoch_ends_the_session)
 {
 	(void)call(MSG_PASS_GET, 1);
 	flush();
@@ -78,10 +78,10 @@ Test(ask_end, a_welcome_of_another_epoch_ends_the_session)
 	callee_welcomes(EPOCH + 1, 100, 1 << 20);
 	cr_assert(pump_until_ends(1));
 	expect_end(0, 1, ERR_SHARD_UNAVAILABLE);
-	cr_expect_neq(ask_state(ask), ASK_UP);
+	cr_expect_neq(rpc_state(rpc), RPC_UP);
 }
 
-Test(ask_end, a_frame_that_cannot_be_read_ends_the_session)
+Test(rpc_end, a_frame_that_cannot_be_read_ends_the_session)
 {
 	static const struct {
 		const char *bytes;
@@ -101,13 +101,13 @@ Test(ask_end, a_frame_that_cannot_be_read_ends_the_session)
 		expect_end(i, i, ERR_OUTCOME_UNKNOWN);
 		cr_assert(callee_gets(FRAME_HELLO));
 		callee_welcomes(EPOCH, 100, 1 << 20);
-		cr_assert(pump_until_state(ASK_UP));
+		cr_assert(pump_until_state(RPC_UP));
 	}
 }
 
 /* ---- time ---- */
 
-Test(ask_end, a_call_ends_a_grace_after_its_deadline)
+Test(rpc_end, a_call_ends_a_grace_after_its_deadline)
 {
 	uint64_t late = call(MSG_PASS_LOYALTY, 1);
 	(void)call(MSG_PASS_GET, 2);
@@ -125,10 +125,10 @@ Test(ask_end, a_call_ends_a_grace_after_its_deadline)
 	usleep(20000);
 	pump();
 	cr_expect_eq(end_count, 2);
-	cr_expect_eq(ask_state(ask), ASK_UP);
+	cr_expect_eq(rpc_state(rpc), RPC_UP);
 }
 
-Test(ask_end, a_call_that_was_never_flushed_was_certainly_not_done)
+Test(rpc_end, a_call_that_was_never_flushed_was_certainly_not_done)
 {
 	(void)call(MSG_PASS_LOYALTY, 1);
 	later.v += 3 * US_PER_SEC;

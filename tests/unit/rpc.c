@@ -5,28 +5,28 @@
 
 #include <poll.h>
 
-TestSuite(ask_session, .init = begin, .fini = end);
-TestSuite(ask, .init = begin_up, .fini = end);
+TestSuite(rpc_session, .init = begin, .fini = end);
+TestSuite(rpc, .init = begin_up, .fini = end);
 
 /* ---- coming up ---- */
 
-Test(ask_session, says_who_it_is_and_comes_up_with_the_welcome)
+Test(rpc_session, says_who_it_is_and_comes_up_with_the_welcome)
 {
 	uint64_t id = 0;
-	cr_expect_eq(ask_state(ask), ASK_DOWN);
+	cr_expect_eq(rpc_state(rpc), RPC_DOWN);
 	cr_expect_eq(call_sized(MSG_PASS_GET, 1, 10, &id), ERR_SHARD_UNAVAILABLE);
 	cr_assert(callee_gets(FRAME_HELLO));
 	cr_expect(frame.role == ROLE_HTTP && frame.index == 3);
-	cr_expect_eq(ask_state(ask), ASK_HELLO);
+	cr_expect_eq(rpc_state(rpc), RPC_HELLO);
 	cr_expect_eq(call_sized(MSG_PASS_GET, 1, 10, &id), ERR_SHARD_UNAVAILABLE);
-	cr_expect_eq(ask_epoch(ask), 0);
+	cr_expect_eq(rpc_epoch(rpc), 0);
 	callee_welcomes(EPOCH, 1, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
-	cr_expect_eq(ask_epoch(ask), EPOCH);
+	cr_assert(pump_until_state(RPC_UP));
+	cr_expect_eq(rpc_epoch(rpc), EPOCH);
 	cr_expect_eq(end_count, 0);
 }
 
-Test(ask_session, repeats_its_hello_every_half_second)
+Test(rpc_session, repeats_its_hello_every_half_second)
 {
 	cr_assert(callee_gets(FRAME_HELLO));
 	const mono_us here = now();
@@ -34,13 +34,13 @@ Test(ask_session, repeats_its_hello_every_half_second)
 		later.v -= now().v - here.v; /* time stands still, however long the machine takes */
 		pump();
 	}
-	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK);
 	later.v += 501 * US_PER_MS;
 	cr_expect(callee_gets(FRAME_HELLO));
 	/* Both are welcomed; the second changes nothing. */
 	callee_welcomes(EPOCH, 1, 1 << 20);
 	callee_welcomes(EPOCH, 1, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	uint64_t id = call(MSG_PASS_LOYALTY, 1);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
@@ -51,13 +51,13 @@ Test(ask_session, repeats_its_hello_every_half_second)
 
 /* ---- calls and answers ---- */
 
-Test(ask, gathers_calls_into_one_message_and_gives_each_its_answer)
+Test(rpc, gathers_calls_into_one_message_and_gives_each_its_answer)
 {
 	uint64_t    ids[3];
 	struct call got;
 	for (int i = 0; i < 3; i++)
 		ids[i] = call(MSG_PASS_GET, i);
-	cr_expect_eq(ask_outstanding(ask), 3);
+	cr_expect_eq(rpc_outstanding(rpc), 3);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	cr_assert(frame.count == 3 && frame.epoch == EPOCH && frame.placement_version == 1);
@@ -73,24 +73,24 @@ Test(ask, gathers_calls_into_one_message_and_gives_each_its_answer)
 	expect_end(1, 0, ERR_RESOURCE_NOT_FOUND);
 	expect_end(2, 1, OK);
 	cr_expect_eq(ends[2].flags, (unsigned)REPLY_ACCEPTED);
-	cr_expect_eq(ask_outstanding(ask), 0);
+	cr_expect_eq(rpc_outstanding(rpc), 0);
 }
 
-Test(ask, sends_nothing_for_an_aborted_call)
+Test(rpc, sends_nothing_for_an_aborted_call)
 {
 	struct call    head = {.message = MSG_PASS_GET};
 	msgpack_packer packer;
 	(void)call(MSG_PASS_GET, 1);
-	cr_assert_eq(ask_begin(ask, &head, NULL, &packer), OK);
+	cr_assert_eq(rpc_begin(rpc, &head, NULL, &packer), OK);
 	msgpack_pack_array(&packer, 5);
-	ask_abort(ask);
+	rpc_abort(rpc);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	cr_expect_eq(frame.count, 1);
-	cr_expect_eq(ask_outstanding(ask), 1);
+	cr_expect_eq(rpc_outstanding(rpc), 1);
 }
 
-Test(ask, passes_parts_on_until_the_last)
+Test(rpc, passes_parts_on_until_the_last)
 {
 	uint64_t id = call(MSG_PASS_LIST, 7);
 	flush();
@@ -98,14 +98,14 @@ Test(ask, passes_parts_on_until_the_last)
 	callee_replies(EPOCH, id, OK, REPLY_MORE);
 	callee_replies(EPOCH, id, OK, REPLY_MORE);
 	cr_assert(pump_until_ends(2));
-	cr_expect_eq(ask_outstanding(ask), 1);
+	cr_expect_eq(rpc_outstanding(rpc), 1);
 	callee_replies(EPOCH, id, OK, 0);
 	cr_assert(pump_until_ends(3));
-	cr_expect_eq(ask_outstanding(ask), 0);
+	cr_expect_eq(rpc_outstanding(rpc), 0);
 	cr_expect(ends[1].flags == REPLY_MORE && ends[2].flags == 0);
 }
 
-Test(ask, ignores_answers_to_calls_that_are_not_there)
+Test(rpc, ignores_answers_to_calls_that_are_not_there)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
@@ -125,24 +125,24 @@ Test(ask, ignores_answers_to_calls_that_are_not_there)
 	cr_assert(pump_until_ends(2));
 	expect_end(0, 1, OK);
 	expect_end(1, 2, OK);
-	cr_expect_eq(ask_state(ask), ASK_UP);
+	cr_expect_eq(rpc_state(rpc), RPC_UP);
 }
 
-Test(ask, keeps_quiet_about_a_forgotten_call_but_keeps_its_credit)
+Test(rpc, keeps_quiet_about_a_forgotten_call_but_keeps_its_credit)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
-	ask_forget(ask, id);
-	ask_forget(ask, 12345); /* any id is fine */
-	cr_expect_eq(ask_outstanding(ask), 1);
+	rpc_forget(rpc, id);
+	rpc_forget(rpc, 12345); /* any id is fine */
+	cr_expect_eq(rpc_outstanding(rpc), 1);
 	callee_replies(EPOCH, id, OK, REPLY_MORE);
 	callee_replies(EPOCH, id, OK, 0);
-	cr_expect(within_time((pump(), ask_outstanding(ask) == 0)));
+	cr_expect(within_time((pump(), rpc_outstanding(rpc) == 0)));
 	cr_expect_eq(end_count, 0);
 }
 
-Test(ask, lets_a_callback_call_again)
+Test(rpc, lets_a_callback_call_again)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
@@ -154,21 +154,21 @@ Test(ask, lets_a_callback_call_again)
 }
 
 /* Now and then a send takes the wake-up of what has just come with it: who sends and then sleeps has to ask. */
-Test(ask, says_after_a_send_that_something_has_come)
+Test(rpc, says_after_a_send_that_something_has_come)
 {
-	struct pollfd woken = {.fd = ask_fd(ask), .events = POLLIN};
+	struct pollfd woken = {.fd = rpc_fd(rpc), .events = POLLIN};
 	uint64_t      id = call(MSG_PASS_GET, 1);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
 	pump();
-	cr_expect_not(ask_waiting(ask));
+	cr_expect_not(rpc_waiting(rpc));
 	callee_replies(EPOCH, id, OK, 0);
 	cr_assert_eq(poll(&woken, 1, patience_ms(3000)), 1);
 	(void)call(MSG_PASS_GET, 2);
 	flush();
-	cr_expect(ask_waiting(ask));
+	cr_expect(rpc_waiting(rpc));
 	cr_assert(pump_until_ends(1));
-	cr_expect_not(ask_waiting(ask));
+	cr_expect_not(rpc_waiting(rpc));
 }
 
 /* ---- a loop that says what was readable ---- */
@@ -177,7 +177,7 @@ static mono_us still; /* no time passes, so that nothing is looked at for its sa
 
 static bool pump_still(void)
 {
-	return ask_pump(ask, still, 16);
+	return rpc_pump(rpc, still, 16);
 }
 
 static bool fills(int fd)
@@ -189,7 +189,7 @@ static bool fills(int fd)
 /* One call is with the callee, and everything has been looked at. */
 static uint64_t heed_wakes(void)
 {
-	ask_heeds_wakes(ask);
+	rpc_heeds_wakes(rpc);
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
 	cr_assert(callee_gets(FRAME_CALLS));
@@ -199,24 +199,24 @@ static uint64_t heed_wakes(void)
 	return id;
 }
 
-Test(ask, looks_for_answers_where_it_was_woken)
+Test(rpc, looks_for_answers_where_it_was_woken)
 {
 	callee_replies(EPOCH, heed_wakes(), OK, 0);
-	cr_assert(fills(ask_fd(ask)));
+	cr_assert(fills(rpc_fd(rpc)));
 	pump_still();
 	cr_expect_eq(end_count, 0);
-	ask_woken(ask, ASK_WAKE_LINK);
+	rpc_woken(rpc, RPC_WAKE_LINK);
 	pump_still();
 	cr_expect_eq(end_count, 0);
-	ask_woken(ask, ASK_WAKE_MAIL);
+	rpc_woken(rpc, RPC_WAKE_MAIL);
 	pump_still();
 	expect_end(0, 1, OK);
 }
 
-Test(ask, looks_for_answers_whose_wake_a_send_may_have_swallowed)
+Test(rpc, looks_for_answers_whose_wake_a_send_may_have_swallowed)
 {
 	callee_replies(EPOCH, heed_wakes(), OK, 0);
-	cr_assert(fills(ask_fd(ask)));
+	cr_assert(fills(rpc_fd(rpc)));
 	(void)call(MSG_PASS_GET, 2);
 	flush();
 	pump_still();
@@ -224,38 +224,38 @@ Test(ask, looks_for_answers_whose_wake_a_send_may_have_swallowed)
 	expect_end(0, 1, OK);
 }
 
-Test(ask, looks_at_everything_from_time_to_time)
+Test(rpc, looks_at_everything_from_time_to_time)
 {
 	callee_replies(EPOCH, heed_wakes(), OK, 0);
-	cr_assert(fills(ask_fd(ask)));
+	cr_assert(fills(rpc_fd(rpc)));
 	still.v += 51 * US_PER_MS;
 	pump_still();
 	cr_assert_eq(end_count, 1);
 }
 
-Test(ask, goes_on_looking_where_its_budget_ended)
+Test(rpc, goes_on_looking_where_its_budget_ended)
 {
 	uint64_t id = heed_wakes();
 	for (int i = 0; i < 3; i++)
 		callee_replies(EPOCH, id, OK, REPLY_MORE);
-	cr_assert(within_time(ask_waiting(ask)));
+	cr_assert(within_time(rpc_waiting(rpc)));
 	usleep(20000);
-	ask_woken(ask, ASK_WAKE_MAIL);
-	cr_expect(ask_pump(ask, still, 1));
-	cr_expect(ask_pump(ask, still, 1));
-	cr_expect(ask_pump(ask, still, 1));
+	rpc_woken(rpc, RPC_WAKE_MAIL);
+	cr_expect(rpc_pump(rpc, still, 1));
+	cr_expect(rpc_pump(rpc, still, 1));
+	cr_expect(rpc_pump(rpc, still, 1));
 	cr_expect_eq(end_count, 3);
 }
 
 /* Three arrive; a turn takes in no more when there are 256 KiB of them. */
-Test(ask, takes_in_few_large_answers_in_a_turn)
+Test(rpc, takes_in_few_large_answers_in_a_turn)
 {
 	uint64_t id = heed_wakes();
 	for (int i = 0; i < 3; i++)
 		callee_replies_sized(EPOCH, id, OK, REPLY_MORE, 200 << 10);
-	cr_assert(within_time(ask_waiting(ask)));
+	cr_assert(within_time(rpc_waiting(rpc)));
 	usleep(20000);
-	ask_woken(ask, ASK_WAKE_MAIL);
+	rpc_woken(rpc, RPC_WAKE_MAIL);
 	cr_expect(pump_still());
 	cr_expect_eq(end_count, 2);
 	while (pump_still())
@@ -263,35 +263,35 @@ Test(ask, takes_in_few_large_answers_in_a_turn)
 	cr_expect_eq(end_count, 3);
 }
 
-Test(ask, looks_at_the_link_when_that_was_woken)
+Test(rpc, looks_at_the_link_when_that_was_woken)
 {
 	(void)heed_wakes();
 	channel_close(&callee);
-	cr_assert(fills(ask_link_fd(ask)));
+	cr_assert(fills(rpc_link_fd(rpc)));
 	pump_still();
-	cr_expect_eq(ask_state(ask), ASK_UP);
-	ask_woken(ask, ASK_WAKE_LINK);
+	cr_expect_eq(rpc_state(rpc), RPC_UP);
+	rpc_woken(rpc, RPC_WAKE_LINK);
 	pump_still();
-	cr_expect_neq(ask_state(ask), ASK_UP);
+	cr_expect_neq(rpc_state(rpc), RPC_UP);
 	cr_expect_eq(end_count, 1);
 }
 
 /* ---- the other side's calls ---- */
 
-static void answer_calls(void *user, struct ask *from, const struct frame *calls)
+static void answer_calls(void *user, struct rpc *from, const struct frame *calls)
 {
 	*(unsigned *)user += calls->count;
 	struct frame_out none = {.count = 0};
-	cr_expect_eq(ask_answer(from, &none, 7), OK);
+	cr_expect_eq(rpc_answer(from, &none, 7), OK);
 	buffer_free(&none.bytes);
 }
 
-Test(ask, serves_the_calls_of_the_other_side)
+Test(rpc, serves_the_calls_of_the_other_side)
 {
 	unsigned         served = 0;
 	struct frame_out out = {0};
 	struct call      head = {.id = 5, .message = MSG_FETCH};
-	ask_serve(ask, answer_calls, &served);
+	rpc_serve(rpc, answer_calls, &served);
 	frame_call(&out, &head);
 	msgpack_packer packer = frame_out_packer(&out);
 	msgpack_pack_array(&packer, ARGS_FETCH);
@@ -304,12 +304,12 @@ Test(ask, serves_the_calls_of_the_other_side)
 
 /* ---- credit ---- */
 
-Test(ask_session, has_no_more_calls_outstanding_than_its_credit)
+Test(rpc_session, has_no_more_calls_outstanding_than_its_credit)
 {
 	uint64_t first = 0, id = 0;
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, 2, 1 << 20);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	first = call(MSG_PASS_GET, 1);
 	(void)call(MSG_PASS_GET, 2);
 	cr_expect_eq(call_sized(MSG_PASS_GET, 3, 10, &id), ERR_OVERLOADED);
@@ -322,12 +322,12 @@ Test(ask_session, has_no_more_calls_outstanding_than_its_credit)
 	cr_expect_eq(call_sized(MSG_PASS_GET, 4, 10, &id), ERR_OVERLOADED);
 }
 
-Test(ask_session, counts_the_bytes_of_its_calls_too)
+Test(rpc_session, counts_the_bytes_of_its_calls_too)
 {
 	uint64_t first = 0, id = 0;
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, 100, 1000);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	cr_assert_eq(call_sized(MSG_PASS_GET, 1, 600, &first), OK);
 	cr_assert_eq(call_sized(MSG_PASS_GET, 2, 600, &id), OK);  /* refused once its size is known */
 	cr_assert_eq(call_sized(MSG_PASS_GET, 3, 2000, &id), OK); /* could never be sent */
@@ -346,12 +346,12 @@ Test(ask_session, counts_the_bytes_of_its_calls_too)
 }
 
 /* A callee that stands still keeps in memory what it was sent, for however long. */
-Test(ask_session, does_not_get_credit_back_for_what_was_not_received)
+Test(rpc_session, does_not_get_credit_back_for_what_was_not_received)
 {
 	uint64_t id = 0;
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, 100, 1000);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	cr_assert_eq(call_sized(MSG_PASS_GET, 1, 600, &id), OK);
 	flush();
 	later.v += 10 * US_PER_SEC;
@@ -371,24 +371,24 @@ Test(ask_session, does_not_get_credit_back_for_what_was_not_received)
 	cr_expect_eq(end_count, 3);
 }
 
-Test(ask_session, is_over_when_more_was_received_than_sent)
+Test(rpc_session, is_over_when_more_was_received_than_sent)
 {
 	struct frame_out out = {0};
 	(void)frame_seal_replies(&out, EPOCH);
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, 100, 1000);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	callee_sends_items(&out, 1);
 	cr_expect(callee_gets(FRAME_HELLO));
 }
 
-Test(ask_session, is_begun_by_its_own_welcome_alone)
+Test(rpc_session, is_begun_by_its_own_welcome_alone)
 {
 	mono_us first;
 	cr_assert(callee_gets(FRAME_HELLO));
 	first = begun;
 	callee_welcomes(EPOCH, 100, 1000);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	callee_replies(0, 1, ERR_SHARD_UNAVAILABLE, 0);
 	cr_assert(callee_gets(FRAME_HELLO));
 	cr_expect_gt(begun.v, first.v);
@@ -396,16 +396,16 @@ Test(ask_session, is_begun_by_its_own_welcome_alone)
 	callee_welcomes(EPOCH, 100, 1000);
 	later.v += US_PER_SEC;
 	cr_assert(callee_gets(FRAME_HELLO), "again: that was none to it");
-	cr_expect_eq(ask_state(ask), ASK_HELLO);
+	cr_expect_eq(rpc_state(rpc), RPC_HELLO);
 	first = begun;
 	callee_welcomes(EPOCH, 100, 1000);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	cr_expect_eq(begun.v, first.v);
 }
 
 /* ---- receipts ---- */
 
-Test(ask, tells_what_it_has_received)
+Test(rpc, tells_what_it_has_received)
 {
 	uint64_t id = call(MSG_PASS_GET, 1);
 	flush();
@@ -413,7 +413,7 @@ Test(ask, tells_what_it_has_received)
 	cr_expect_eq(frame.taken, 0);
 	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, 1000);
 	cr_assert(pump_until_ends(1));
-	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK, "too little to be told at once");
+	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK, "too little to be told at once");
 	callee_replies_sized(EPOCH, id, OK, REPLY_MORE, RECEIPT_EVERY_BYTES);
 	cr_assert(callee_gets(FRAME_CALLS));
 	cr_expect_eq(frame.count, 0);
@@ -428,7 +428,7 @@ Test(ask, tells_what_it_has_received)
 	cr_expect_eq(frame.taken, callee_sent, "told along with a call");
 }
 
-Test(ask, tells_what_it_has_received_when_asked)
+Test(rpc, tells_what_it_has_received_when_asked)
 {
 	struct frame_out out = {0};
 	(void)frame_seal_replies(&out, EPOCH);
@@ -439,38 +439,38 @@ Test(ask, tells_what_it_has_received_when_asked)
 	cr_expect_eq(end_count, 0);
 }
 
-Test(ask_session, cuts_the_calls_of_a_turn_into_frames_that_can_be_read)
+Test(rpc_session, cuts_the_calls_of_a_turn_into_frames_that_can_be_read)
 {
 	uint64_t id = 0;
 	unsigned got = 0, frames = 0;
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	for (int i = 0; i < 10; i++)
 		cr_assert_eq(call_sized(MSG_PASS_GET, i, 300000, &id), OK);
 	flush();
 	for (; got < 10; got += frame.count, frames++) {
 		cr_assert(callee_gets(FRAME_CALLS));
-		cr_expect_lt(letter.bytes.size, FRAME_NODES_MAX);
+		cr_expect_lt(packet.bytes.size, FRAME_NODES_MAX);
 	}
 	cr_expect_eq(frames, 5);
 }
 
-Test(ask_session, refuses_a_call_of_too_many_items)
+Test(rpc_session, refuses_a_call_of_too_many_items)
 {
 	struct call    head = {.message = MSG_PASS_CREATE};
 	msgpack_packer packer;
 	cr_assert(callee_gets(FRAME_HELLO));
 	callee_welcomes(EPOCH, SESSION_CREDIT_COMMANDS, SESSION_CREDIT_BYTES);
-	cr_assert(pump_until_state(ASK_UP));
+	cr_assert(pump_until_state(RPC_UP));
 	head.deadline = mono_after(now(), (dur_us){US_PER_SEC});
-	cr_assert_eq(ask_begin(ask, &head, (void *)5, &packer), OK);
+	cr_assert_eq(rpc_begin(rpc, &head, (void *)5, &packer), OK);
 	msgpack_pack_array(&packer, FRAME_NODES_MAX);
 	for (int i = 0; i < FRAME_NODES_MAX; i++)
 		msgpack_pack_nil(&packer);
-	ask_commit(ask);
+	rpc_commit(rpc);
 	flush();
 	cr_assert(pump_until_ends(1));
 	expect_end(0, 5, ERR_PAYLOAD_TOO_LARGE);
-	cr_expect_eq(channel_recv(callee, &letter), ERR_WOULD_BLOCK);
+	cr_expect_eq(channel_recv(callee, &packet), ERR_WOULD_BLOCK);
 }

@@ -3,7 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "schemas/crc32c.h"
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -14,36 +14,36 @@
 
 enum { ROWS = 20, SIZE = 3000, SMALL = 40 /* lies beside its key */ };
 
-static struct place        place;
+static struct test_dir        test_dir;
 static struct store       *store;
 static struct store_report report;
 
 static void begin(void)
 {
-	place_make(&place);
+	test_dir_make(&test_dir);
 }
 
 static void end(void)
 {
 	store_close(&store);
-	place_remove(&place);
+	test_dir_remove(&test_dir);
 }
 
-TestSuite(trust, .init = begin, .fini = end);
+TestSuite(clean_mark, .init = begin, .fini = end);
 
 static bool is_trusted(void)
 {
 	bool       present;
-	enum trust trust;
-	cr_assert_eq(trust_read(place.fd, &present, &trust), OK);
-	cr_expect(present || trust == TRUST_NONE);
-	return trust != TRUST_NONE;
+	enum clean_mark trust;
+	cr_assert_eq(clean_mark_read(test_dir.fd, &present, &trust), OK);
+	cr_expect(present || trust == CLEAN_MARK_NONE);
+	return trust != CLEAN_MARK_NONE;
 }
 
 static void furnish(void)
 {
-	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
-	file_write(&place, "db/data.mdb", 0, span_str("tables"));
+	cr_assert_eq(mkdirat(test_dir.fd, "db", 0700), 0);
+	file_write(&test_dir, "db/data.mdb", 0, span_str("tables"));
 }
 
 /* The mark with `from` made `to`, of the same length, and the checksum right again. */
@@ -51,13 +51,13 @@ static void forge(const char *from, const char *to)
 {
 	char     crc[9];
 	uint8_t *text;
-	size_t   size = file_read(&place, "trust", &text);
+	size_t   size = file_read(&test_dir, "trust", &text);
 	uint8_t *at = memmem(text, size, from, strlen(from)), *sum = memmem(text, size, " crc=", 5);
 	cr_assert(at && sum);
 	memcpy(at, to, strlen(to));
 	snprintf(crc, sizeof crc, "%08x", crc32c(0, text, (size_t)(sum - text)));
 	memcpy(sum + 5, crc, 8);
-	file_write(&place, "trust", 0, span_of(text, size));
+	file_write(&test_dir, "trust", 0, span_of(text, size));
 	free(text);
 }
 
@@ -66,7 +66,7 @@ static void reboot(void)
 {
 	char     was[64], boot[] = "boot=00000000-0000-0000-0000-000000000000";
 	uint8_t *text;
-	size_t   size = file_read(&place, "trust", &text);
+	size_t   size = file_read(&test_dir, "trust", &text);
 	uint8_t *at = memmem(text, size, "boot=", 5);
 	cr_assert_not_null(at);
 	snprintf(was, sizeof was, "%.41s", (const char *)at);
@@ -74,21 +74,21 @@ static void reboot(void)
 	forge(was, boot);
 }
 
-Test(trust, is_given_to_marked_tables_only)
+Test(clean_mark, is_given_to_marked_tables_only)
 {
 	bool       present;
-	enum trust trust;
-	cr_assert_eq(trust_read(place.fd, &present, &trust), OK);
-	cr_expect(!present && trust == TRUST_NONE);
+	enum clean_mark trust;
+	cr_assert_eq(clean_mark_read(test_dir.fd, &present, &trust), OK);
+	cr_expect(!present && trust == CLEAN_MARK_NONE);
 	furnish();
 	cr_expect_not(is_trusted());
-	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
 	cr_expect(is_trusted());
-	cr_assert_eq(trust_write(place.fd, true), OK);
+	cr_assert_eq(clean_mark_write(test_dir.fd, true), OK);
 	cr_expect(is_trusted());
 }
 
-Test(trust, names_the_boot_it_is_of)
+Test(clean_mark, names_the_boot_it_is_of)
 {
 	char     boot[37] = {0};
 	uint8_t *text;
@@ -96,57 +96,57 @@ Test(trust, names_the_boot_it_is_of)
 	cr_assert_eq(read(fd, boot, 36), 36);
 	close(fd);
 	furnish();
-	cr_assert_eq(trust_write(place.fd, false), OK);
-	size_t size = file_read(&place, "trust", &text);
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
+	size_t size = file_read(&test_dir, "trust", &text);
 	cr_expect_not_null(memmem(text, size, boot, 36));
 	free(text);
 }
 
-Test(trust, makes_the_file_it_marks)
+Test(clean_mark, makes_the_file_it_marks)
 {
 	struct stat st;
-	cr_assert_eq(mkdirat(place.fd, "db", 0700), 0);
-	cr_assert_eq(trust_write(place.fd, false), OK);
-	cr_assert_eq(fstatat(place.fd, "db/data.mdb", &st, 0), 0);
+	cr_assert_eq(mkdirat(test_dir.fd, "db", 0700), 0);
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
+	cr_assert_eq(fstatat(test_dir.fd, "db/data.mdb", &st, 0), 0);
 	cr_expect_eq(st.st_size, 0);
 	cr_expect(is_trusted());
 }
 
-Test(trust, ends_with_the_boot_unless_clean)
+Test(clean_mark, ends_with_the_boot_unless_clean)
 {
 	furnish();
-	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
 	reboot();
 	cr_expect_not(is_trusted());
-	cr_assert_eq(trust_write(place.fd, false), OK);
+	cr_assert_eq(clean_mark_write(test_dir.fd, false), OK);
 	cr_expect(is_trusted());
 }
 
-Test(trust, is_of_one_file)
+Test(clean_mark, is_of_one_file)
 {
 	for (int clean = 0; clean < 2; clean++) {
 		end();
 		begin();
 		furnish();
-		cr_assert_eq(trust_write(place.fd, clean), OK);
-		file_write(&place, "db/other", 0, span_str("tables"));
-		cr_assert_eq(renameat(place.fd, "db/other", place.fd, "db/data.mdb"), 0);
+		cr_assert_eq(clean_mark_write(test_dir.fd, clean), OK);
+		file_write(&test_dir, "db/other", 0, span_str("tables"));
+		cr_assert_eq(renameat(test_dir.fd, "db/other", test_dir.fd, "db/data.mdb"), 0);
 		cr_expect_not(is_trusted());
 	}
 }
 
-Test(trust, is_lost_with_any_bit_of_the_mark)
+Test(clean_mark, is_lost_with_any_bit_of_the_mark)
 {
 	for (int clean = 0; clean < 2; clean++) {
 		uint8_t *text;
 		if (!clean) furnish();
-		cr_assert_eq(trust_write(place.fd, clean), OK);
-		size_t size = file_read(&place, "trust", &text);
+		cr_assert_eq(clean_mark_write(test_dir.fd, clean), OK);
+		size_t size = file_read(&test_dir, "trust", &text);
 		free(text);
 		for (size_t i = 0; i < size * 8; i++) {
-			file_flip(&place, "trust", i / 8, (uint8_t)(1 << i % 8));
+			file_flip(&test_dir, "trust", i / 8, (uint8_t)(1 << i % 8));
 			cr_expect_not(is_trusted(), "bit %zu", i);
-			file_flip(&place, "trust", i / 8, (uint8_t)(1 << i % 8));
+			file_flip(&test_dir, "trust", i / 8, (uint8_t)(1 << i % 8));
 		}
 		cr_expect(is_trusted());
 	}
@@ -164,7 +164,7 @@ static struct span key_of(unsigned i)
 static int live_and_die(void *user)
 {
 	bool *orderly = user;
-	must(!shop_open(&place, true, &store, &report));
+	must(!shop_open(&test_dir, true, &store, &report));
 	for (unsigned i = 0; i < ROWS; i++) {
 		shop_save(store, TABLE_BODY, key_of(i), filler(i, SIZE));
 		if (i == ROWS / 2) must(!store_commit(store));
@@ -177,11 +177,11 @@ static int live_and_die(void *user)
 static void damage_a_key(struct span value)
 {
 	uint8_t *bytes;
-	size_t   size = file_read(&place, "db/data.mdb", &bytes);
+	size_t   size = file_read(&test_dir, "db/data.mdb", &bytes);
 	unsigned found = 0;
 	for (size_t at = 1; at + value.size <= size; at++) {
 		if (memcmp(bytes + at, value.at, value.size) != 0) continue;
-		file_flip(&place, "db/data.mdb", at - 1, 0x40);
+		file_flip(&test_dir, "db/data.mdb", at - 1, 0x40);
 		found++;
 	}
 	must(found);
@@ -191,7 +191,7 @@ static void damage_a_key(struct span value)
 static int live_be_damaged_and_stop(void *user)
 {
 	(void)user;
-	must(!shop_open(&place, true, &store, &report));
+	must(!shop_open(&test_dir, true, &store, &report));
 	for (unsigned i = 0; i < ROWS; i++)
 		shop_save(store, TABLE_BODY, key_of(i), filler(i, SIZE));
 	shop_save(store, TABLE_BODY, key_of(ROWS), filler(ROWS, SMALL));
@@ -215,69 +215,69 @@ static void expect_after(bool orderly, bool power_lost, uint64_t want_replayed)
 {
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
 	if (power_lost) {
-		file_write(&place, "db/data.mdb", 8192, filler(1, 32768));
+		file_write(&test_dir, "db/data.mdb", 8192, filler(1, 32768));
 		reboot();
 	}
-	cr_assert_eq(shop_open(&place, false, &store, &report), OK, "%s", report.what);
+	cr_assert_eq(shop_open(&test_dir, false, &store, &report), OK, "%s", report.what);
 	cr_expect_eq(report.rebuilt, power_lost);
 	cr_expect_eq(report.replayed_records, want_replayed);
 	cr_expect_eq(report.epoch, 2);
 	expect_rows();
 }
 
-Test(trust, of_a_clean_stop_replays_nothing)
+Test(clean_mark, of_a_clean_stop_replays_nothing)
 {
 	expect_after(true, false, 0);
 }
 
-Test(trust, of_a_killed_process_replays_what_was_not_committed)
+Test(clean_mark, of_a_killed_process_replays_what_was_not_committed)
 {
 	expect_after(false, false, ROWS - ROWS / 2 - 1);
 }
 
-Test(trust, lost_with_the_page_cache_makes_the_tables_anew)
+Test(clean_mark, lost_with_the_page_cache_makes_the_tables_anew)
 {
 	expect_after(false, true, ROWS + 1); /* and the epoch */
 }
 
-Test(trust, is_not_given_by_a_stop_to_tables_that_were_damaged_while_they_were_served)
+Test(clean_mark, is_not_given_by_a_stop_to_tables_that_were_damaged_while_they_were_served)
 {
 	struct span got;
 	cr_assert_eq(in_child(live_be_damaged_and_stop, NULL), 0);
-	cr_assert_eq(shop_open(&place, false, &store, &report), OK, "%s", report.what);
+	cr_assert_eq(shop_open(&test_dir, false, &store, &report), OK, "%s", report.what);
 	cr_expect(report.rebuilt);
 	cr_expect(strstr(report.refused, "body"), "%s", report.refused);
 	expect_rows();
 	cr_expect_eq(shop_get(store, TABLE_BODY, key_of(ROWS), &got), OK);
 }
 
-Test(trust, lost_with_the_page_cache_needs_the_whole_journal)
+Test(clean_mark, lost_with_the_page_cache_needs_the_whole_journal)
 {
 	bool         orderly = false;
-	struct place before;
+	struct test_dir before;
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
-	cr_assert_eq(unlinkat(place.fd, "journal/00000000000000000001.seg", 0), 0);
+	cr_assert_eq(unlinkat(test_dir.fd, "journal/00000000000000000001.seg", 0), 0);
 	reboot();
-	place_copy(&place, &before);
-	cr_expect_eq(shop_open(&place, false, &store, &report), ERR_DAMAGED);
+	test_dir_copy(&test_dir, &before);
+	cr_expect_eq(shop_open(&test_dir, false, &store, &report), ERR_DAMAGED);
 	cr_expect(strstr(report.what, "first segments are missing"), "%s", report.what);
-	cr_expect(place_same(&place, &before));
+	cr_expect(test_dir_same(&test_dir, &before));
 	cr_expect_not(is_trusted());
-	place_remove(&before);
+	test_dir_remove(&before);
 }
 
-Test(trust, lost_with_a_damaged_journal_leaves_the_old_tables_as_they_were)
+Test(clean_mark, lost_with_a_damaged_journal_leaves_the_old_tables_as_they_were)
 {
 	bool     orderly = true;
 	uint8_t *before, *after;
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
-	unlinkat(place.fd, "trust", 0);
-	size_t size_before = file_read(&place, "db/data.mdb", &before);
-	file_flip(&place, "journal/00000000000000000001.seg", 3 * 4096 + 100, 1);
-	cr_expect_eq(shop_open(&place, false, &store, &report), ERR_DAMAGED);
+	unlinkat(test_dir.fd, "trust", 0);
+	size_t size_before = file_read(&test_dir, "db/data.mdb", &before);
+	file_flip(&test_dir, "journal/00000000000000000001.seg", 3 * 4096 + 100, 1);
+	cr_expect_eq(shop_open(&test_dir, false, &store, &report), ERR_DAMAGED);
 	cr_expect_neq(report.what[0], 0);
-	size_t size_after = file_read(&place, "db/data.mdb", &after);
+	size_t size_after = file_read(&test_dir, "db/data.mdb", &after);
 	cr_expect(span_equal(span_of(before, size_before), span_of(after, size_after)));
 	free(before);
 	free(after);

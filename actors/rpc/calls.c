@@ -1,6 +1,6 @@
 /* The table of calls that have not ended: a free list through an array. Whoever must look at all of them
  * (time ran out, the session ended) walks the array, which for some thousand places takes microseconds. */
-#include "actors/ask/calls.h"
+#include "actors/rpc/calls.h"
 
 #include "schemas/limits.h"
 

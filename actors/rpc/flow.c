@@ -1,6 +1,6 @@
 /* Receipts for bytes. The callee's sums come with each of its frames; ours go along with ours, or alone once enough has
  * gathered. */
-#include "actors/ask/flow.h"
+#include "actors/rpc/flow.h"
 
 #include "schemas/limits.h"
 

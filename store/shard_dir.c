@@ -1,8 +1,8 @@
 /* What a shard finds on its disk, and how new tables come into being beside old ones. */
-#include "store/place.h"
+#include "store/shard_dir.h"
 
 #include "store/file.h"
-#include "store/trust.h"
+#include "store/clean_mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static enum err refuse(struct store_report *report, unsigned shard, const char *
 }
 
 /* Where a sync may mean nothing, or two machines may write, nothing can be promised. */
-static enum err judge_file_system(int place_fd, struct store_report *report)
+static enum err judge_file_system(int shard_fd, struct store_report *report)
 {
 	static const struct {
 		uint32_t    magic;
@@ -44,7 +44,7 @@ static enum err judge_file_system(int place_fd, struct store_report *report)
 	    {0x2fc12fc1, "zfs", false},
 	};
 	struct statfs disk;
-	if (fstatfs(place_fd, &disk)) return ERR_IO;
+	if (fstatfs(shard_fd, &disk)) return ERR_IO;
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if ((uint32_t)disk.f_type != kinds[i].magic) continue;
 		snprintf(report->file_system, sizeof report->file_system, "%s", kinds[i].name);
@@ -58,22 +58,22 @@ static enum err judge_file_system(int place_fd, struct store_report *report)
 
 struct found {
 	bool            present; /* tables */
-	enum trust      trust;
+	enum clean_mark      clean_mark;
 	uint64_t        first, last; /* segments */
 	struct snapshot snapshots[SNAPSHOTS_LOOKED_AT];
 	unsigned        snapshot_count, broken;
 };
 
-static enum err look(const struct store_place *place, const struct journal_dir *dir,
+static enum err look(const struct shard_dir *shard_dir, const struct journal_dir *dir,
                      struct store_report *report, struct found *found)
 {
-	enum err err = trust_read(place->dir_fd, &found->present, &found->trust);
+	enum err err = clean_mark_read(shard_dir->dir_fd, &found->present, &found->clean_mark);
 	if (err) return err;
 	if ((err = segment_range(dir, &found->first, &found->last)))
-		return err == ERR_DAMAGED ? refuse(report, place->shard, "a journal segment is missing")
+		return err == ERR_DAMAGED ? refuse(report, shard_dir->shard, "a journal segment is missing")
 		                          : err;
 	found->snapshot_count = SNAPSHOTS_LOOKED_AT;
-	return snapshot_list(place->dir_fd, dir, found->snapshots, &found->snapshot_count, &found->broken);
+	return snapshot_list(shard_dir->dir_fd, dir, found->snapshots, &found->snapshot_count, &found->broken);
 }
 
 /* Does the journal reach back to the snapshot? */
@@ -85,46 +85,46 @@ static bool is_joined(const struct found *found, const struct snapshot *snapshot
 }
 
 /* Is there anything that the tables could be made of, by what the manifests say? */
-static enum err judge_sources(const struct store_place *place, const struct found *found,
+static enum err judge_sources(const struct shard_dir *shard_dir, const struct found *found,
                               struct store_report *report)
 {
 	unsigned joined = 0;
 	for (unsigned i = 0; i < found->snapshot_count; i++)
 		joined += is_joined(found, &found->snapshots[i]);
 	bool nothing = !found->last && !found->snapshot_count && !found->broken;
-	if (place->restored && !joined)
-		return refuse(report, place->shard, "the restored snapshot is missing");
-	if (nothing && !place->may_format) return refuse(report, place->shard, "no journal");
-	if (!found->last && !nothing && !place->restored) return refuse(report, place->shard, "no journal");
+	if (shard_dir->restored && !joined)
+		return refuse(report, shard_dir->shard, "the restored snapshot is missing");
+	if (nothing && !shard_dir->may_format) return refuse(report, shard_dir->shard, "no journal");
+	if (!found->last && !nothing && !shard_dir->restored) return refuse(report, shard_dir->shard, "no journal");
 	if (found->first > 1 && !joined)
-		return refuse(report, place->shard,
+		return refuse(report, shard_dir->shard,
 		              "the journal's first segments are missing, and no snapshot replaces them");
 	return OK;
 }
 
 /* The newest snapshot that is whole; without one, the journal from its beginning. */
-static enum err choose_source(const struct store_place *place, const struct found *found,
+static enum err choose_source(const struct shard_dir *shard_dir, const struct found *found,
                               struct store_report *report, struct snapshot *from)
 {
 	*from = (struct snapshot){.made = {0}};
 	for (unsigned i = 0; i < found->snapshot_count; i++) {
 		if (!is_joined(found, &found->snapshots[i])) continue;
-		enum err err = snapshot_check(place->dir_fd, &found->snapshots[i], NULL);
+		enum err err = snapshot_check(shard_dir->dir_fd, &found->snapshots[i], NULL);
 		if (!err) *from = found->snapshots[i];
 		if (err != ERR_DAMAGED && err != ERR_IO) return err;
 		report->snapshots_refused++;
 	}
-	if (found->first <= 1 && !place->restored) return OK;
-	return refuse(report, place->shard,
+	if (found->first <= 1 && !shard_dir->restored) return OK;
+	return refuse(report, shard_dir->shard,
 	              "the snapshots are damaged, and the journal does not begin with the first segment");
 }
 
 /* Tables that are not believed still prove what had been acknowledged: a row with their applied position may stand in
  * any of their pages, and its checksum vouches for it. LMDB is not asked. */
-enum err place_find_floor(int place_fd, uint64_t *floor_seq)
+enum err shard_dir_find_floor(int shard_fd, uint64_t *floor_seq)
 {
 	uint8_t *page = malloc(FLOOR_PIECE);
-	int      fd = openat(place_fd, "db/data.mdb", O_RDONLY | O_CLOEXEC);
+	int      fd = openat(shard_fd, "db/data.mdb", O_RDONLY | O_CLOEXEC);
 	ssize_t  n = 1;
 	*floor_seq = 0;
 	if (fd >= 0 && page) {
@@ -141,34 +141,34 @@ enum err place_find_floor(int place_fd, uint64_t *floor_seq)
 	return fd < 0 && errno != ENOENT ? ERR_IO : OK;
 }
 
-enum err place_judge(const struct store_place *place, const struct journal_dir *dir,
-                     struct store_report *report, struct place_plan *plan)
+enum err shard_dir_judge(const struct shard_dir *shard_dir, const struct journal_dir *dir,
+                     struct store_report *report, struct table_plan *plan)
 {
 	struct found found = {.present = false};
-	enum err     err = judge_file_system(place->dir_fd, report);
-	*plan = (struct place_plan){.distrusted = plan->distrusted};
+	enum err     err = judge_file_system(shard_dir->dir_fd, report);
+	*plan = (struct table_plan){.distrusted = plan->distrusted};
 	if (!err) err = judge_file_system(dir->fd, report); /* it may lie elsewhere */
-	if (err || (err = look(place, dir, report, &found))) return err;
-	if ((err = judge_sources(place, &found, report))) return err;
-	if (plan->distrusted) found.trust = TRUST_NONE;
-	report->trust = found.trust;
+	if (err || (err = look(shard_dir, dir, report, &found))) return err;
+	if ((err = judge_sources(shard_dir, &found, report))) return err;
+	if (plan->distrusted) found.clean_mark = CLEAN_MARK_NONE;
+	report->clean_mark = found.clean_mark;
 	report->formatted = !found.last && !found.present && !found.snapshot_count;
-	plan->anew = found.trust == TRUST_NONE;
+	plan->anew = found.clean_mark == CLEAN_MARK_NONE;
 	report->rebuilt = plan->anew && !report->formatted;
 	uint64_t newest = found.snapshot_count ? found.snapshots[0].at.seq : 0;
-	if (plan->anew && found.present && (err = place_find_floor(place->dir_fd, &plan->floor_seq)))
+	if (plan->anew && found.present && (err = shard_dir_find_floor(shard_dir->dir_fd, &plan->floor_seq)))
 		return err;
 	if (plan->floor_seq < newest) plan->floor_seq = newest;
 	if (!plan->anew) return OK;
-	return choose_source(place, &found, report, &plan->from);
+	return choose_source(shard_dir, &found, report, &plan->from);
 }
 
-static enum err copy_snapshot(int place_fd, const struct snapshot *from, int db_fd)
+static enum err copy_snapshot(int shard_fd, const struct snapshot *from, int db_fd)
 {
 	char name[SNAPSHOT_NAME], path[64];
 	snapshot_name(from->at.seq, name);
 	snprintf(path, sizeof path, "snapshots/%s/data.mdb", name);
-	int      to = -1, source = openat(place_fd, path, O_RDONLY | O_CLOEXEC);
+	int      to = -1, source = openat(shard_fd, path, O_RDONLY | O_CLOEXEC);
 	enum err err = source < 0 ? ERR_IO : OK;
 	if (!err) to = openat(db_fd, "data.mdb", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (!err && to < 0) err = ERR_IO;
@@ -178,37 +178,37 @@ static enum err copy_snapshot(int place_fd, const struct snapshot *from, int db_
 	return err;
 }
 
-enum err place_open_tables(int place_fd, const struct place_plan *plan, int *db_fd)
+enum err shard_dir_open_tables(int shard_fd, const struct table_plan *plan, int *db_fd)
 {
 	enum err err;
-	if (!plan->anew) return file_open_dir(place_fd, tables, db_fd);
-	if ((err = file_remove_dir(place_fd, unfinished))) return err;
-	if ((err = file_open_dir(place_fd, unfinished, db_fd))) return err;
-	return plan->from.at.seq ? copy_snapshot(place_fd, &plan->from, *db_fd) : OK;
+	if (!plan->anew) return file_open_dir(shard_fd, tables, db_fd);
+	if ((err = file_remove_dir(shard_fd, unfinished))) return err;
+	if ((err = file_open_dir(shard_fd, unfinished, db_fd))) return err;
+	return plan->from.at.seq ? copy_snapshot(shard_fd, &plan->from, *db_fd) : OK;
 }
 
-enum err place_open_journal(const struct store_place *place, struct store_report *report, int *fd)
+enum err shard_dir_open_journal(const struct shard_dir *shard_dir, struct store_report *report, int *fd)
 {
-	if (place->may_format || place->restored) return file_open_dir(place->dir_fd, "journal", fd);
-	*fd = openat(place->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (shard_dir->may_format || shard_dir->restored) return file_open_dir(shard_dir->dir_fd, "journal", fd);
+	*fd = openat(shard_dir->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd >= 0) return OK;
-	return errno == ENOENT ? refuse(report, place->shard, "no journal") : ERR_IO;
+	return errno == ENOENT ? refuse(report, shard_dir->shard, "no journal") : ERR_IO;
 }
 
-void place_forget_tables(int place_fd, bool refused)
+void shard_dir_forget_tables(int shard_fd, bool refused)
 {
-	(void)!file_remove_dir(place_fd, unfinished);
-	if (!refused) (void)!file_remove_dir(place_fd, replaced);
+	(void)!file_remove_dir(shard_fd, unfinished);
+	if (!refused) (void)!file_remove_dir(shard_fd, replaced);
 }
 
 /* Killed between any two of these, the next start finds tables without a mark of theirs, and begins again. */
-enum err place_adopt_tables(int place_fd)
+enum err shard_dir_adopt_tables(int shard_fd)
 {
-	enum err err = file_remove_dir(place_fd, replaced);
+	enum err err = file_remove_dir(shard_fd, replaced);
 	if (err) return err;
-	if (renameat(place_fd, tables, place_fd, replaced) && errno != ENOENT) return ERR_IO;
-	if (renameat(place_fd, unfinished, place_fd, tables) || (err = file_sync_dir(place_fd)))
+	if (renameat(shard_fd, tables, shard_fd, replaced) && errno != ENOENT) return ERR_IO;
+	if (renameat(shard_fd, unfinished, shard_fd, tables) || (err = file_sync_dir(shard_fd)))
 		return ERR_IO;
-	if ((err = trust_write(place_fd, false))) return err;
-	return file_remove_dir(place_fd, replaced);
+	if ((err = clean_mark_write(shard_fd, false))) return err;
+	return file_remove_dir(shard_fd, replaced);
 }

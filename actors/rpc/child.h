@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/ask/ask.h"
+#include "actors/rpc/rpc.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/loop.h"
 #include "actors/rt/options.h"
@@ -16,7 +16,7 @@ struct child {
 	struct loop loop;
 	int         signal_fd, settings_fd;
 	int         supervisor_pid;
-	struct ask *ask;
+	struct rpc *rpc;
 	char        state[32 + 1];
 	uint64_t    epoch;
 	bool        reported; /* the supervisor's session has been told `state` and `epoch` */
@@ -30,7 +30,7 @@ enum { CHILD_TURN_MS = 100, CHILD_REPORT_EVERY_MS = 500 };
 
 /* Ties this process to its supervisor, opens the log (role, options->index), the data directory and the
  * session with the supervisor. The caller logs a failure, once. child_end() is right after a failure too.
- * Errors: ERR_PEER_GONE (the supervisor died meanwhile), those of datadir_open() and ask_open(). */
+ * Errors: ERR_PEER_GONE (the supervisor died meanwhile), those of datadir_open() and rpc_open(). */
 must_check enum err child_begin(struct child *child, const struct options *options, enum role role);
 void                child_end(struct child *child);
 

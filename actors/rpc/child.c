@@ -2,7 +2,7 @@
  * was arranged shows as a parent of another pid. The descriptor given to the process' own loop is an epoll of
  * the four that matter here (signals, settings, session, its link), so that a loop of any make needs to watch only
  * one. */
-#include "actors/ask/child.h"
+#include "actors/rpc/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/signals.h"
 #include "actors/rt/trace.h"
@@ -46,17 +46,17 @@ enum err child_begin(struct child *child, const struct options *options, enum ro
 	if ((err = signals_take(false, &child->signal_fd))) return err;
 	if ((err = datadir_open(options->data, &child->datadir))) return err;
 	datadir_supervisor_endpoint(&child->datadir, endpoint);
-	if ((err = ask_open(&child->ask, endpoint, role, (uint32_t)options->index, on_reply))) return err;
+	if ((err = rpc_open(&child->rpc, endpoint, role, (uint32_t)options->index, on_reply))) return err;
 	if ((err = loop_open(&child->loop))) return err;
 	if ((err = loop_watch(&child->loop, child->signal_fd))) return err;
 	if ((err = loop_watch(&child->loop, child->settings_fd))) return err;
-	if ((err = loop_watch(&child->loop, ask_fd(child->ask)))) return err;
-	return loop_watch(&child->loop, ask_link_fd(child->ask));
+	if ((err = loop_watch(&child->loop, rpc_fd(child->rpc)))) return err;
+	return loop_watch(&child->loop, rpc_link_fd(child->rpc));
 }
 
 void child_end(struct child *child)
 {
-	ask_close(&child->ask);
+	rpc_close(&child->rpc);
 	loop_close(&child->loop);
 	if (child->signal_fd >= 0) close(child->signal_fd);
 	if (child->datadir.fd >= 0) datadir_close(&child->datadir);
@@ -96,11 +96,11 @@ static void send_report(struct child *child, mono_us now)
 	struct call    call = {.message = MSG_REPORT};
 	msgpack_packer packer;
 	call.deadline = mono_after(now, (dur_us){CHILD_REPORT_EVERY_MS * US_PER_MS});
-	if (ask_begin(child->ask, &call, NULL, &packer)) return;
+	if (rpc_begin(child->rpc, &call, NULL, &packer)) return;
 	msgpack_pack_array(&packer, ARGS_REPORT);
 	pack_text(&packer, child->state);
 	pack_int(&packer, (int64_t)child->epoch);
-	ask_commit(child->ask);
+	rpc_commit(child->rpc);
 	child->reported = true;
 	child->report_due = mono_after(now, (dur_us){CHILD_REPORT_EVERY_MS * US_PER_MS});
 }
@@ -120,12 +120,12 @@ void child_report(struct child *child, const char *state, uint64_t epoch, mono_u
 	child->look_due = mono_after(now, (dur_us){CHILD_TURN_MS * US_PER_MS});
 	look_for_stop(child);
 	/* Pumped before, to see the session come up, and after, since a send may swallow a wake-up. */
-	while (ask_pump(child->ask, now, MESSAGES_A_TURN))
+	while (rpc_pump(child->rpc, now, MESSAGES_A_TURN))
 		continue;
-	if (ask_state(child->ask) != ASK_UP) child->reported = false;
+	if (rpc_state(child->rpc) != RPC_UP) child->reported = false;
 	if (!child->reported || now.v >= child->report_due.v) send_report(child, now);
-	ask_flush(child->ask, now);
-	while (ask_pump(child->ask, now, MESSAGES_A_TURN))
+	rpc_flush(child->rpc, now);
+	while (rpc_pump(child->rpc, now, MESSAGES_A_TURN))
 		continue;
 }
 
