@@ -27,7 +27,8 @@ void connection_turn(struct connection *connection, enum connection_state state)
 {
 	connection->state = state;
 	connection->since = thread_now(connection->thread);
-	entry_change(connection_table_of(connection), &connection->entry, kind_of(connection), connection->since);
+	entry_change(connection_table_of(connection), &connection->entry, kind_of(connection),
+	             connection->since);
 }
 
 /* --- what all hold together --- */

@@ -67,17 +67,18 @@ static struct span first_of(struct span a, struct span b)
 /* --- header --- */
 
 /* Is there one? Its address is relative, so that it is right behind any proxy. */
-static bool put_image(struct buffer *out, const struct shown *shown, struct span link, enum shown_image which)
+static bool put_image(struct buffer *out, const struct pass_view *shown, struct span link,
+                      enum page_image which)
 {
 	if (!shown->images[which].width) return false;
 	PUT(out, IMAGE);
-	buffer_text(out, shown_image_names[which]);
-	if (which == SHOWN_LOGO && shown->images[which].width / 2 > shown->images[which].height)
+	buffer_text(out, page_image_names[which]);
+	if (which == PAGE_IMAGE_LOGO && shown->images[which].width / 2 > shown->images[which].height)
 		PUT(out, IMAGE_ACROSS);
 	PUT(out, IMAGE_PAGE);
 	html_url(out, link);
 	buffer_byte(out, '/');
-	buffer_text(out, shown_image_names[which]);
+	buffer_text(out, page_image_names[which]);
 	PUT(out, IMAGE_WIDTH);
 	json_number(shown->images[which].width, out);
 	PUT(out, IMAGE_HEIGHT);
@@ -159,7 +160,7 @@ static void put_counter(struct buffer *out, struct span label, int64_t balance)
 	PUT(out, FIELD_END);
 }
 
-static unsigned field_of(const struct shown *shown, struct span key)
+static unsigned field_of(const struct pass_view *shown, struct span key)
 {
 	unsigned i = 0;
 	while (i < shown->field_count && !span_equal(shown->fields[i].key, key))
@@ -167,7 +168,7 @@ static unsigned field_of(const struct shown *shown, struct span key)
 	return i;
 }
 
-static void put_fields(struct buffer *out, const struct shown *shown, const struct json *visible)
+static void put_fields(struct buffer *out, const struct pass_view *shown, const struct json *visible)
 {
 	const struct json *values[TEMPLATE_FIELDS_MAX] = {NULL};
 	unsigned           strangers = 0;
@@ -214,7 +215,7 @@ static enum err read_object(struct span text, struct arena *arena, struct json *
 	return (*object)->kind == JSON_OBJECT ? OK : ERR_MALFORMED;
 }
 
-enum err card_render(const struct shown *shown, struct span link, struct arena *arena, struct buffer *out,
+enum err card_render(const struct pass_view *shown, struct span link, struct arena *arena, struct buffer *out,
                      struct card_hashes *hashes)
 {
 	struct json *visible, *appearance = NULL;
@@ -225,9 +226,9 @@ enum err card_render(const struct shown *shown, struct span link, struct arena *
 	struct span card = first_of(text_member(appearance, "background_color"), shown->background_color);
 	put_head(out, title, is_colour(card) ? card : span_str(card_default), hashes);
 	PUT(out, CARD);
-	hashes->has_images = put_image(out, shown, link, SHOWN_BANNER);
+	hashes->has_images = put_image(out, shown, link, PAGE_IMAGE_BANNER);
 	PUT(out, HEADER);
-	hashes->has_images |= put_image(out, shown, link, SHOWN_LOGO);
+	hashes->has_images |= put_image(out, shown, link, PAGE_IMAGE_LOGO);
 	put_header(out, title, shown->status);
 	put_fields(out, shown, visible);
 	if ((err = put_qr(out, shown->qr_value))) return err;

@@ -250,7 +250,8 @@ static void judge_pace(struct connection *connection, mono_us now)
 {
 	if (connection->state != CONNECTION_BODY && connection->state != CONNECTION_ANSWERING) return;
 	bool slow = pace_is_slow(&connection->pace, now);
-	entry_change(connection_table_of(connection), &connection->entry, slow ? ENTRY_SLOW : ENTRY_FIRM, now);
+	entry_change(connection_table_of(connection), &connection->entry, slow ? ENTRY_SLOW : ENTRY_FIRM,
+	             now);
 }
 
 void connections_sweep(struct http_thread *thread, mono_us now)
@@ -283,8 +284,8 @@ static bool has_bytes(const struct connection *connection)
 struct connection *connections_first(struct http_thread *thread, bool admin)
 {
 	struct connection_table *table = admin ? &thread->admin_table : &thread->table;
-	mono_us        now = thread_now(thread);
-	struct table_entry  *entry;
+	mono_us                  now = thread_now(thread);
+	struct table_entry      *entry;
 	while ((entry = connection_table_first(table, now))) {
 		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, entry, entry);
 		if (connection->state != CONNECTION_IDLE || !has_bytes(connection)) return connection;

@@ -29,7 +29,7 @@ struct connection {
 	h2o_socket_t         *socket;
 	h2o_socket_cb         h2o_reads, h2o_wrote; /* h2o's own callbacks, in whose place ours stand */
 	h2o_linklist_t        all, ready;
-	struct table_entry          entry; /* on its listener */
+	struct table_entry    entry; /* on its listener */
 	struct address        peer;  /* counted, if `is_counted` */
 	enum connection_state state; /* connection_turn() writes it */
 	bool                  admin, is_counted;

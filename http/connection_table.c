@@ -11,7 +11,8 @@ void connection_table_open(struct connection_table *table, unsigned max)
 		h2o_linklist_init_anchor(&table->lines[kind]);
 }
 
-static void stand(struct connection_table *table, struct table_entry *entry, enum entry_kind kind, mono_us now)
+static void stand(struct connection_table *table, struct table_entry *entry, enum entry_kind kind,
+                  mono_us now)
 {
 	entry->kind = kind;
 	entry->since = now;
@@ -26,7 +27,8 @@ void entry_take(struct connection_table *table, struct table_entry *entry, enum 
 	stand(table, entry, kind, now);
 }
 
-void entry_change(struct connection_table *table, struct table_entry *entry, enum entry_kind kind, mono_us now)
+void entry_change(struct connection_table *table, struct table_entry *entry, enum entry_kind kind,
+                  mono_us now)
 {
 	if (entry->leaves || entry->kind == kind) return;
 	h2o_linklist_unlink(&entry->link);
@@ -76,7 +78,7 @@ struct table_entry *connection_table_first(const struct connection_table *table,
 {
 	struct table_entry *unfinished = first_of(table, ENTRY_UNFINISHED);
 	struct table_entry *idle = first_of(table, ENTRY_IDLE), *slow = first_of(table, ENTRY_SLOW);
-	bool          waited = unfinished && mono_since(now, unfinished->since).v >= NEWCOMER_MS * US_PER_MS;
+	bool waited = unfinished && mono_since(now, unfinished->since).v >= NEWCOMER_MS * US_PER_MS;
 	if (waited) return unfinished;
 	if (idle) return idle;
 	if (slow) return slow;

@@ -33,7 +33,8 @@ void connection_table_open(struct connection_table *table, unsigned max);
 /* A connection that has come, is of another kind from now on (nothing changes if it is not), has been told to leave, has
  * gone. One that leaves has no kind any more. */
 void entry_take(struct connection_table *table, struct table_entry *entry, enum entry_kind kind, mono_us now);
-void entry_change(struct connection_table *table, struct table_entry *entry, enum entry_kind kind, mono_us now);
+void entry_change(struct connection_table *table, struct table_entry *entry, enum entry_kind kind,
+                  mono_us now);
 void entry_leave(struct connection_table *table, struct table_entry *entry);
 void entry_free(struct connection_table *table, struct table_entry *entry);
 

@@ -22,7 +22,7 @@ struct document {
 
 /* --- fields of requests --- */
 
-static void put_range(struct buffer *out, const struct field *field, const struct shown *shown)
+static void put_range(struct buffer *out, const struct field *field, const struct pass_view *shown)
 {
 	long long max = shown->characters ? shown->characters : field->max;
 	bool      is_text = field->type == TYPE_STRING || (field->type == TYPE_VALUE && shown->characters);
@@ -35,7 +35,7 @@ static void put_range(struct buffer *out, const struct field *field, const struc
 	}
 }
 
-static void put_field_type(struct buffer *out, const struct field *field, const struct shown *shown)
+static void put_field_type(struct buffer *out, const struct field *field, const struct pass_view *shown)
 {
 	static const enum shape shapes[] = {
 	    [TYPE_STRING] = SHAPE_STRING,  [TYPE_INTEGER] = SHAPE_INTEGER,   [TYPE_BOOLEAN] = SHAPE_BOOLEAN,
@@ -52,7 +52,7 @@ static void put_field_type(struct buffer *out, const struct field *field, const 
 	if (*shown->standing) put(out, "'default':%s", shown->standing);
 }
 
-static void put_parameter(struct buffer *out, const struct field *field, const struct shown *shown)
+static void put_parameter(struct buffer *out, const struct field *field, const struct pass_view *shown)
 {
 	bool in_path = field->source == FROM_PATH;
 	put(out, "{'name':'%s','in':'%s'", field->name, in_path ? "path" : "query");
@@ -86,7 +86,7 @@ static void put_body(struct buffer *out, const struct route *route)
 	         "'additionalProperties':false,'properties':{");
 	for (unsigned i = 0; i < count; i++) {
 		if (fields[i].source != FROM_BODY) continue;
-		const struct shown *shown = argument_shown(route->message, i);
+		const struct pass_view *shown = argument_shown(route->message, i);
 		put(out, "'%s':{", fields[i].name);
 		put_text(out, "description", shown->about);
 		put_field_type(out, &fields[i], shown);

@@ -43,7 +43,7 @@ struct operation {
 };
 
 /* What the document says of an argument beside its struct field. */
-struct shown {
+struct pass_view {
 	enum shape  shape;
 	int         characters; /* the most; 0: as the field's max has it */
 	const char *standing;   /* its default */
@@ -58,7 +58,7 @@ const struct tag       *tags(void); /* the last one has no name */
 
 /* NULL: a page, of which the document does not tell. */
 const struct operation *operation_of(const struct route *route);
-const struct shown     *argument_shown(enum message message, unsigned argument);
+const struct pass_view *argument_shown(enum message message, unsigned argument);
 unsigned                operation_traits(const struct route *route);
 
 /* All errors that the operation may answer; all that have that status: masks, 1 << number. */

@@ -80,11 +80,11 @@ static struct span link_of(const struct exchange *exchange)
 static void answer_page(struct exchange *exchange, const struct reply *reply)
 {
 	struct http_thread *thread = exchange->thread;
-	struct shown        shown;
+	struct pass_view    shown;
 	struct card_hashes  hashes;
 	buffer_clear(&thread->body);
 	arena_reset(&thread->memory.arena);
-	enum err err = shown_open(reply->payload, &shown);
+	enum err err = pass_view_open(reply->payload, &shown);
 	if (!err) err = card_render(&shown, link_of(exchange), &thread->memory.arena, &thread->body, &hashes);
 	if (!err) err = connection_charge_answer(exchange->connection, thread->body.size);
 	if (err)
@@ -207,7 +207,7 @@ void page_begin(struct exchange *exchange, const struct request_headers *headers
 	exchange->origin = nothing; /* scripts of other sites get the interface at most, and no page */
 	/* Nobody reads a body here, so one that the connection would not take changes nothing but that the connection ends. */
 	if (!err) err = read_token(exchange, match.params[0], &head);
-	if (!err && match.route->message == MSG_PASS_IMAGE && shown_image_of(match.params[1]) == SHOWN_IMAGES)
+	if (!err && match.route->message == MSG_PASS_IMAGE && page_image_of(match.params[1]) == PAGE_IMAGES)
 		err = ERR_RESOURCE_NOT_FOUND;
 	if (!err) err = ask_shard(exchange, &match, headers, &head);
 	if (err)

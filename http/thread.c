@@ -199,9 +199,9 @@ static bool others_have_room(const struct http_thread *thread)
 
 static void on_connections(h2o_socket_t *listener, const char *error)
 {
-	struct http_thread *thread = listener->data;
-	bool                admin = listener == thread->admin_listener;
-	struct connection_table      *table = admin ? &thread->admin_table : &thread->table;
+	struct http_thread      *thread = listener->data;
+	bool                     admin = listener == thread->admin_listener;
+	struct connection_table *table = admin ? &thread->admin_table : &thread->table;
 	for (int i = 0; !error && i < ACCEPT_PER_WAKEUP; i++) {
 		bool               full = connection_table_is_full(table);
 		struct connection *first = full ? connections_first(thread, admin) : NULL;

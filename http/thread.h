@@ -62,17 +62,17 @@ struct http_thread {
 	const struct live           *live;    /* of this turn */
 	_Atomic(const struct live *) goes_by; /* the same, for the main thread to see */
 
-	h2o_context_t    context;
-	h2o_accept_ctx_t accept_public, accept_admin;
-	h2o_socket_t    *listener, *admin_listener; /* the latter on thread 0 only */
-	struct connection_table    table, admin_table;
-	atomic_bool      has_room;       /* for another connection, with nobody giving way */
-	mono_us          accept_again;   /* descriptors ran out: not before this */
-	mono_us          accept_told;    /* when they last had */
-	mono_us          accept_evicted; /* when a connection last gave way for that */
-	h2o_linklist_t   connections;    /* all connections, see connection.h */
-	h2o_linklist_t   ready;          /* those whose next request may be looked at */
-	mono_us          swept;          /* when it was last seen which take too long */
+	h2o_context_t           context;
+	h2o_accept_ctx_t        accept_public, accept_admin;
+	h2o_socket_t           *listener, *admin_listener; /* the latter on thread 0 only */
+	struct connection_table table, admin_table;
+	atomic_bool             has_room;       /* for another connection, with nobody giving way */
+	mono_us                 accept_again;   /* descriptors ran out: not before this */
+	mono_us                 accept_told;    /* when they last had */
+	mono_us                 accept_evicted; /* when a connection last gave way for that */
+	h2o_linklist_t          connections;    /* all connections, see connection.h */
+	h2o_linklist_t          ready;          /* those whose next request may be looked at */
+	mono_us                 swept;          /* when it was last seen which take too long */
 
 	int           wake_fd; /* an eventfd of the main thread's; -1: none */
 	h2o_socket_t *wake;    /* the loop's view of it */

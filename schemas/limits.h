@@ -161,8 +161,8 @@ enum {
 	LEASE_ANSWER_MS = 2000,    /* so long before its end it is answered with nothing */
 	LANE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint answers quickly */
 	LANE_NEW_MAX = 2,          /* of one that nothing is known of */
-	LANE_RECENT_MS = 1000,      /* leases of such lanes are given out evenly: so long is one young, */
-	LANE_RECENT_MIN = 8,        /* and so many may be, or as their share and EGRESS_ATTEMPT_MS give */
+	LANE_RECENT_MS = 1000,     /* leases of such lanes are given out evenly: so long is one young, */
+	LANE_RECENT_MIN = 8,       /* and so many may be, or as their share and EGRESS_ATTEMPT_MS give */
 	LANE_DOUBTFUL_MAX = 2,     /* of one that did not answer in time */
 	LANE_SLOW_MAX = 16,        /* of one that answers, but takes longer than EGRESS_SLOW_MS */
 	LINES_WOKEN_MAX = 256,     /* subscriptions that become ready in one look at the queue */

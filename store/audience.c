@@ -106,7 +106,7 @@ enum err audience_next(struct view *view, struct account_id account, struct buff
                        struct audience *row)
 {
 	struct id_row next = {.account = account, .id = row->id};
-	enum err      err = view_whole_after(view, TABLE_AUDIENCE, room, &next);
+	enum err      err = view_parted_after(view, TABLE_AUDIENCE, room, &next);
 	row->id = next.id;
 	return err ? err : audience_read(next.value, row);
 }

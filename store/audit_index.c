@@ -5,7 +5,7 @@
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
-#include "schemas/found.h"
+#include "schemas/searchable.h"
 #include "schemas/fields.h"
 #include "store/chunk.h"
 #include "store/hot.h"
@@ -43,7 +43,7 @@ static enum err make_name(struct auditor *auditor, const struct body *body, unsi
                           struct row_key *key)
 {
 	buffer_clear(&auditor->text);
-	enum err err = found_name(body, name_field(auditor, template), &auditor->arena, &auditor->text);
+	enum err err = searchable_name(body, name_field(auditor, template), &auditor->arena, &auditor->text);
 	if (!err) *key = key_name(auditor->account, buffer_span(&auditor->text), 0);
 	return err;
 }
@@ -69,7 +69,7 @@ enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span
 	pass->is_blank = body.visible.size == 2 && body.hidden.size == 2 && !body.appearance.size &&
 	                 !body.creation_error.size;
 	buffer_clear(&auditor->text);
-	if (!err) err = found_text(&body, &auditor->arena, &auditor->text);
+	if (!err) err = searchable_text(&body, &auditor->arena, &auditor->text);
 	arena_reset(&auditor->arena);
 	if (err == ERR_DAMAGED) *readable = false;
 	if (err) return err == ERR_DAMAGED ? OK : err;
@@ -177,7 +177,7 @@ static enum err place_of(struct auditor *auditor, enum table table, uint32_t num
 	struct row_key  key = key_u32(auditor->account, number);
 	struct view_row row;
 	struct body     body;
-	enum err err = view_whole_from(auditor->reader, TABLE_BODY, key_span(&key), &auditor->whole, &row);
+	enum err err = view_parted_from(auditor->reader, TABLE_BODY, key_span(&key), &auditor->whole, &row);
 	*known = false;
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	if (!span_equal(row.key, key_span(&key)) || body_open(row.value, &body)) return OK;

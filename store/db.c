@@ -306,7 +306,7 @@ enum err view_get(struct view *view, enum table table, struct span key, struct s
 	const struct write *write = view->writes ? writes_find(view->writes, table, key) : NULL;
 	struct span         base = {NULL, 0};
 	if (!write || write->kind == WRITE_PATCH) {
-		enum err err = row_get_whole(view, table, key, &base);
+		enum err err = row_get_parted(view, table, key, &base);
 		if (err) return err;
 	}
 	if (write) return write_over(view->writes, write, base, value);

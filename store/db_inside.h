@@ -55,7 +55,7 @@ uint32_t row_crc(enum table table, struct span key, const void *value, size_t si
 
 /* One value, checked. Errors: ERR_NOT_FOUND, ERR_DAMAGED, ERR_IO, ERR_NO_MEMORY. */
 must_check enum err row_get(struct view *view, enum table table, struct span key, struct span *value);
-must_check enum err row_get_whole(struct view *view, enum table table, struct span key, struct span *value);
+must_check enum err row_get_parted(struct view *view, enum table table, struct span key, struct span *value);
 must_check enum err row_exists(struct view *view, enum table table, struct span key);
 must_check enum err row_put(struct db *db, enum table table, struct span key, struct span head,
                             struct span body);

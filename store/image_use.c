@@ -3,12 +3,12 @@
 
 #include "schemas/json.h"
 #include "schemas/sha256.h"
-#include "schemas/shown.h"
+#include "schemas/pass_view.h"
 #include "store/cleanup.h"
 #include "store/keys.h"
 
 enum { COUNT_BYTES = 4 };
-_Static_assert((int)IMAGE_USES == (int)SHOWN_IMAGES, "a pass shows what it names");
+_Static_assert((int)IMAGE_USES == (int)PAGE_IMAGES, "a pass shows what it names");
 
 static struct row_key key_of(struct account_id account, enum image_use what,
                              const uint8_t hash[IMAGE_HASH_BYTES])
@@ -66,7 +66,7 @@ enum err image_urls_of(struct span appearance, struct arena *arena, struct span 
 	enum err err = json_parse(appearance, arena, &object);
 	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
 	for (unsigned i = 0; i < IMAGE_USES; i++) {
-		const struct json *url = json_member(object, shown_image_names[i]);
+		const struct json *url = json_member(object, page_image_names[i]);
 		if (url && url->kind == JSON_STRING) urls[i] = url->text;
 	}
 	return OK;

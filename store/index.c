@@ -7,7 +7,7 @@
  * bound: an id or a name that is given up is kept nowhere. */
 #include "store/index.h"
 
-#include "schemas/found.h"
+#include "schemas/searchable.h"
 #include "store/chunk.h"
 #include "store/text.h"
 
@@ -231,7 +231,7 @@ static enum err name_place(struct view *view, const struct index_change *change,
                            struct row_key *place)
 {
 	struct buffer name = {0};
-	enum err      err = found_name(body, change->name_field, view_arena(view), &name);
+	enum err      err = searchable_name(body, change->name_field, view_arena(view), &name);
 	if (!err) *place = key_name(change->account, buffer_span(&name), change->number);
 	buffer_free(&name);
 	return err;
@@ -249,7 +249,7 @@ static enum err look_up_name(struct view *view, const struct index_change *chang
 static enum err put_text(struct view *view, const struct index_change *change)
 {
 	struct buffer text = {0};
-	enum err      err = found_text(change->after, view_arena(view), &text);
+	enum err      err = searchable_text(change->after, view_arena(view), &text);
 	if (!err) err = text_put(view, change->account, change->number, buffer_span(&text));
 	buffer_free(&text);
 	return err;

@@ -74,7 +74,7 @@ enum err redemption_next(struct view *view, struct account_id account, struct bu
 	struct view_row found;
 	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
 	key.size += 2;
-	enum err err = view_whole_from(view, TABLE_REDEMPTION, key_span(&key), room, &found);
+	enum err err = view_parted_from(view, TABLE_REDEMPTION, key_span(&key), room, &found);
 	if (err) return err;
 	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
 	size_t head = sizeof account.b;

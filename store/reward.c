@@ -200,7 +200,7 @@ enum err reward_version_in(struct view *view, struct account_id account, const s
 {
 	struct row_key  key = key_reward_version(account, row->family, row->version);
 	struct view_row found;
-	enum err        err = view_whole_from(view, TABLE_REWARD_VERSION, key_span(&key), room, &found);
+	enum err        err = view_parted_from(view, TABLE_REWARD_VERSION, key_span(&key), room, &found);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	if (!span_equal(found.key, key_span(&key))) return ERR_DAMAGED;
 	terms->family = row->family;

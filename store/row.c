@@ -204,7 +204,7 @@ enum err row_exists(struct view *view, enum table table, struct span key)
 	return row_get(view, table, parted ? part_key(&part, key, 0) : key, &row);
 }
 
-enum err row_get_whole(struct view *view, enum table table, struct span key, struct span *value)
+enum err row_get_parted(struct view *view, enum table table, struct span key, struct span *value)
 {
 	return table_kind(table) == KIND_PARTED ? parted_get(view, table, key, value)
 	                                        : row_get(view, table, key, value);

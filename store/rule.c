@@ -51,7 +51,7 @@ enum err rule_row_next(struct view *view, struct account_id account, struct buff
                        struct rule_row *row)
 {
 	struct id_row next = {.account = account, .id = row->id};
-	enum err      err = view_whole_after(view, TABLE_RULE, room, &next);
+	enum err      err = view_parted_after(view, TABLE_RULE, room, &next);
 	row->id = next.id;
 	return err ? err : rule_row_read(next.value, row);
 }

@@ -58,7 +58,7 @@ static enum err judge_file_system(int shard_fd, struct store_report *report)
 
 struct found {
 	bool            present; /* tables */
-	enum clean_mark      clean_mark;
+	enum clean_mark clean_mark;
 	uint64_t        first, last; /* segments */
 	struct snapshot snapshots[SNAPSHOTS_LOOKED_AT];
 	unsigned        snapshot_count, broken;
@@ -73,7 +73,8 @@ static enum err look(const struct shard_dir *shard_dir, const struct journal_dir
 		return err == ERR_DAMAGED ? refuse(report, shard_dir->shard, "a journal segment is missing")
 		                          : err;
 	found->snapshot_count = SNAPSHOTS_LOOKED_AT;
-	return snapshot_list(shard_dir->dir_fd, dir, found->snapshots, &found->snapshot_count, &found->broken);
+	return snapshot_list(shard_dir->dir_fd, dir, found->snapshots, &found->snapshot_count,
+	                     &found->broken);
 }
 
 /* Does the journal reach back to the snapshot? */
@@ -95,7 +96,8 @@ static enum err judge_sources(const struct shard_dir *shard_dir, const struct fo
 	if (shard_dir->restored && !joined)
 		return refuse(report, shard_dir->shard, "the restored snapshot is missing");
 	if (nothing && !shard_dir->may_format) return refuse(report, shard_dir->shard, "no journal");
-	if (!found->last && !nothing && !shard_dir->restored) return refuse(report, shard_dir->shard, "no journal");
+	if (!found->last && !nothing && !shard_dir->restored)
+		return refuse(report, shard_dir->shard, "no journal");
 	if (found->first > 1 && !joined)
 		return refuse(report, shard_dir->shard,
 		              "the journal's first segments are missing, and no snapshot replaces them");
@@ -142,7 +144,7 @@ enum err shard_dir_find_floor(int shard_fd, uint64_t *floor_seq)
 }
 
 enum err shard_dir_judge(const struct shard_dir *shard_dir, const struct journal_dir *dir,
-                     struct store_report *report, struct table_plan *plan)
+                         struct store_report *report, struct table_plan *plan)
 {
 	struct found found = {.present = false};
 	enum err     err = judge_file_system(shard_dir->dir_fd, report);
@@ -189,7 +191,8 @@ enum err shard_dir_open_tables(int shard_fd, const struct table_plan *plan, int 
 
 enum err shard_dir_open_journal(const struct shard_dir *shard_dir, struct store_report *report, int *fd)
 {
-	if (shard_dir->may_format || shard_dir->restored) return file_open_dir(shard_dir->dir_fd, "journal", fd);
+	if (shard_dir->may_format || shard_dir->restored)
+		return file_open_dir(shard_dir->dir_fd, "journal", fd);
 	*fd = openat(shard_dir->dir_fd, "journal", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd >= 0) return OK;
 	return errno == ENOENT ? refuse(report, shard_dir->shard, "no journal") : ERR_IO;

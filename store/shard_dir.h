@@ -17,14 +17,15 @@ struct table_plan {
  * Errors: ERR_DAMAGED (report->what): what there is does not suffice to make the tables, or would not if they were lost;
  * ERR_UNSUPPORTED: a file system that cannot be relied on; ERR_IO. */
 must_check enum err shard_dir_judge(const struct shard_dir *shard_dir, const struct journal_dir *dir,
-                                struct store_report *report, struct table_plan *plan);
+                                    struct store_report *report, struct table_plan *plan);
 
 /* Opens the directory of the tables: db/ (its mark is the caller's to write before anything is written there), or
  * db.new/, empty or with the snapshot's tables. Errors: ERR_IO, ERR_STORAGE_FULL. */
 must_check enum err shard_dir_open_tables(int shard_fd, const struct table_plan *plan, int *db_fd);
 
 /* Opens journal/; only a place that may be without one gets it. Errors: ERR_DAMAGED (report->what), ERR_IO. */
-must_check enum err shard_dir_open_journal(const struct shard_dir *shard_dir, struct store_report *report, int *fd);
+must_check enum err shard_dir_open_journal(const struct shard_dir *shard_dir, struct store_report *report,
+                                           int *fd);
 
 /* Takes away what is no longer needed: db.new/ of a start that was `refused` or died, and, once a start has
  * succeeded, db.old/ of one that died: until then it may be all that is left of the tables. */

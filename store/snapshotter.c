@@ -23,7 +23,7 @@
 enum { DISK_SHARE = 16, SEGMENTS_LEAST = 4, FREE_BYTES_SHORT = 4 * DISK_SOFT_FLOOR_BYTES };
 
 struct snapshotter {
-	struct shard_dir        shard_dir;
+	struct shard_dir          shard_dir;
 	const struct journal_dir *dir;
 	struct view              *reader;
 	struct arena              arena;
@@ -77,8 +77,8 @@ static enum err survey(struct snapshotter *snapshotter, struct ground *ground)
 	db_reader_end(snapshotter->reader);
 	ground->count = SNAPSHOTS_KEPT;
 	if (!err)
-		err = snapshot_list(snapshotter->shard_dir.dir_fd, snapshotter->dir, ground->list, &ground->count,
-		                    NULL);
+		err = snapshot_list(snapshotter->shard_dir.dir_fd, snapshotter->dir, ground->list,
+		                    &ground->count, NULL);
 	return err ? err : segment_bounds(snapshotter->dir, &ground->first, &ground->last);
 }
 
@@ -142,7 +142,7 @@ static unsigned clean_snapshots(const struct snapshotter *snapshotter, const str
 static bool must_forget(struct snapshotter *snapshotter, const struct ground *ground)
 {
 	int64_t after_s = snapshotter->shard_dir.forget_after_s ? snapshotter->shard_dir.forget_after_s
-	                                                    : KEEP_FORGET_S;
+	                                                        : KEEP_FORGET_S;
 	bool    due = ground->erased.v && clean_snapshots(snapshotter, ground) < SNAPSHOTS_KEPT &&
 	           monotonic_s() >= snapshotter->retry_at_s;
 	if (due && ground->count) due = real_time().v - ground->list[0].made.v >= after_s * US_PER_SEC;
@@ -175,7 +175,8 @@ static enum err make_room(struct snapshotter *snapshotter)
 		return err ? err : ERR_STORAGE_FULL;
 	if ((err = snapshot_check(snapshotter->shard_dir.dir_fd, &ground.list[0], &snapshotter->progress)))
 		return err;
-	if ((err = snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, 1, &snapshotter->progress)))
+	if ((err = snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, 1,
+	                          &snapshotter->progress)))
 		return err;
 	for (uint64_t number = ground.first; !err && number < ground.list[0].at.segment; number++)
 		err = segment_remove(snapshotter->dir, number, &snapshotter->progress);
@@ -387,7 +388,7 @@ enum err snapshotter_open(const struct shard_dir *shard_dir, const struct journa
 	if (!snapshotter) return ERR_NO_MEMORY;
 	snapshotter->shard_dir = *shard_dir;
 	snapshotter->progress.bytes_per_s = shard_dir->snapshot_bytes_per_s ? shard_dir->snapshot_bytes_per_s
-	                                                                : KEEP_BYTES_PER_S;
+	                                                                    : KEEP_BYTES_PER_S;
 	snapshotter->dir = dir;
 	pthread_mutex_init(&snapshotter->mutex, NULL);
 	pthread_condattr_init(&monotonic);

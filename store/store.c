@@ -80,13 +80,14 @@ static enum err open_db(struct store *store, const struct shard_dir *shard_dir, 
 	return err;
 }
 
-static enum err try_tables(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
-                           const struct table_plan *plan)
+static enum err try_tables(struct store *store, const struct shard_dir *shard_dir,
+                           struct store_report *report, const struct table_plan *plan)
 {
 	struct applied applied;
 	enum err       err = open_db(store, shard_dir, report, plan);
 	if (err) return err;
-	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->anew && (err = walk_at_start(store, report))) return err;
+	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->anew && (err = walk_at_start(store, report)))
+		return err;
 	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
 	/* A restored snapshot stands at the beginning of a journal that its tables know nothing of. */
 	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) return err;
@@ -95,8 +96,8 @@ static enum err try_tables(struct store *store, const struct shard_dir *shard_di
 }
 
 /* Believed tables that turn out to be damaged are made anew like those that were not believed. */
-static enum err open_tables(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
-                            struct table_plan *plan)
+static enum err open_tables(struct store *store, const struct shard_dir *shard_dir,
+                            struct store_report *report, struct table_plan *plan)
 {
 	enum err err = try_tables(store, shard_dir, report, plan);
 	if (err != ERR_DAMAGED || plan->anew) return err;

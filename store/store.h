@@ -33,17 +33,17 @@ struct shard_dir {
 };
 
 struct store_report {
-	uint64_t   epoch, seq;
-	uint64_t   replayed_records;
+	uint64_t        epoch, seq;
+	uint64_t        replayed_records;
 	enum clean_mark clean_mark; /* as the tables were found */
-	bool       formatted, cut_tail;
-	bool       rebuilt;           /* the tables were missing, or not to be believed, and were made anew */
-	uint64_t   snapshot_seq;      /* rebuilt: out of this snapshot; 0: out of the journal alone */
-	unsigned   snapshots_refused; /* rebuilt: newer ones that are damaged */
-	wall_us    last_now;
-	char       refused[160];    /* why tables with a good mark were made anew all the same */
-	char       file_system[16]; /* one that deserves a warning, or is refused */
-	char       what[160];       /* on failure: what was found where */
+	bool            formatted, cut_tail;
+	bool            rebuilt;      /* the tables were missing, or not to be believed, and were made anew */
+	uint64_t        snapshot_seq; /* rebuilt: out of this snapshot; 0: out of the journal alone */
+	unsigned        snapshots_refused; /* rebuilt: newer ones that are damaged */
+	wall_us         last_now;
+	char            refused[160];    /* why tables with a good mark were made anew all the same */
+	char            file_system[16]; /* one that deserves a warning, or is refused */
+	char            what[160];       /* on failure: what was found where */
 };
 
 /* Recovers: reads the journal behind the applied position, replays it, begins a new epoch durably.

@@ -39,11 +39,11 @@ enum err stream_next(struct stream *stream, struct view_row *rows, unsigned room
 	return rc && rc != MDB_NOTFOUND ? db_err(rc) : err;
 }
 
-enum err stream_next_whole(struct stream *stream, struct buffer *room, struct view_row *row)
+enum err stream_next_parted(struct stream *stream, struct buffer *room, struct view_row *row)
 {
-	enum err err = stream->has_begun
-	                   ? view_whole_next(stream->view, stream->table, room, row)
-	                   : view_whole_from(stream->view, stream->table, key_span(&stream->from), room, row);
+	enum err err = stream->has_begun ? view_parted_next(stream->view, stream->table, room, row)
+	                                 : view_parted_from(stream->view, stream->table,
+	                                                    key_span(&stream->from), room, row);
 	if (!err) follow(stream, row->key.at, row->key.size);
 	return err;
 }

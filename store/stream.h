@@ -18,5 +18,5 @@ struct stream stream_from(struct view *view, enum table table, const struct row_
 /* The next rows, up to `room` of them, of a PLAIN table. Fewer are the last ones; none is no error. */
 must_check enum err stream_next(struct stream *stream, struct view_row *rows, unsigned room, unsigned *count);
 
-/* The next value of a PARTED table, as view_whole_next() shows it. */
-must_check enum err stream_next_whole(struct stream *stream, struct buffer *room, struct view_row *row);
+/* The next value of a PARTED table, as view_parted_next() shows it. */
+must_check enum err stream_next_parted(struct stream *stream, struct buffer *room, struct view_row *row);

@@ -5,7 +5,7 @@
 
 /* What `q` searches: the folded id and visible values of TEXT_PASSES passes a row, one behind the other, so that a
  * search goes through memory in order. Row: sizes u16[TEXT_PASSES], little-endian, then the texts. Within a text what
- * was separate is kept apart by FOUND_SEPARATOR. A text above TEXT_BYTES_MAX has a row of its own in LONG_TEXT, and here
+ * was separate is kept apart by SEARCHABLE_SEPARATOR. A text above TEXT_BYTES_MAX has a row of its own in LONG_TEXT, and here
  * the size TEXT_ELSEWHERE; only one above PASS_STORED_BYTES_MAX, as folding may make it, is kept nowhere and has to be
  * made of the body again. Errors: as view.h. */
 enum { TEXT_PASSES = 32, TEXT_BYTES_MAX = 1000, TEXT_ELSEWHERE = 0xffff };

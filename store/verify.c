@@ -370,10 +370,10 @@ static enum err judge_floor(struct verifying *v)
 
 static enum err verify_tables(struct verifying *v)
 {
-	struct applied at;
-	bool           present;
-	enum clean_mark     clean_mark;
-	enum err       err = clean_mark_read(v->order->shard_dir->dir_fd, &present, &clean_mark);
+	struct applied  at;
+	bool            present;
+	enum clean_mark clean_mark;
+	enum err        err = clean_mark_read(v->order->shard_dir->dir_fd, &present, &clean_mark);
 	if (err || !present) return err;
 	if (clean_mark == CLEAN_MARK_NONE) return (err = judge_floor(v)) ? err : judge_mark(v);
 	int fd = openat(v->order->shard_dir->dir_fd, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -404,7 +404,8 @@ static void plan(struct verifying *v)
 static void judge_presence(struct verifying *v)
 {
 	const struct shard_dir *shard_dir = v->order->shard_dir;
-	if (v->last || (shard_dir->may_format && !v->snapshot_count) || (shard_dir->restored && v->snapshot_count))
+	if (v->last || (shard_dir->may_format && !v->snapshot_count) ||
+	    (shard_dir->restored && v->snapshot_count))
 		return;
 	fault(v->faults, v->snapshot_count ? "journal: missing" : "journal and snapshots: missing");
 }

@@ -7,9 +7,9 @@
  * its snapshots and journal alone). Errors: as audit_tables(). */
 struct verify_order {
 	const struct shard_dir *shard_dir;
-	bool                      served;      /* by the caller: the tables are not looked at */
-	uint64_t                  durable_seq; /* served: the journal is read up to this record */
-	struct progress          *progress;
+	bool                    served;      /* by the caller: the tables are not looked at */
+	uint64_t                durable_seq; /* served: the journal is read up to this record */
+	struct progress        *progress;
 };
 struct verify_report {
 	uint64_t      seq; /* of the newest record */

@@ -25,10 +25,10 @@ must_check enum err view_previous(struct view *view, enum table table, struct vi
 
 /* Of a PARTED table: the first value at or after `key`, the value after the one found last. A value in several
  * parts is put together in `room`; both are the caller's until its next call. */
-must_check enum err view_whole_from(struct view *view, enum table table, struct span key, struct buffer *room,
-                                    struct view_row *row);
-must_check enum err view_whole_next(struct view *view, enum table table, struct buffer *room,
-                                    struct view_row *row);
+must_check enum err view_parted_from(struct view *view, enum table table, struct span key,
+                                     struct buffer *room, struct view_row *row);
+must_check enum err view_parted_next(struct view *view, enum table table, struct buffer *room,
+                                     struct view_row *row);
 
 /* Of one whose keys are account | uuid: the account's next value after that of row->id (all zero: the first), and its id.
  * Errors: ERR_NOT_FOUND: no more. */
@@ -37,8 +37,8 @@ struct id_row {
 	struct uuid       id;
 	struct span       value;
 };
-must_check enum err view_whole_after(struct view *view, enum table table, struct buffer *room,
-                                     struct id_row *row);
+must_check enum err view_parted_after(struct view *view, enum table table, struct buffer *room,
+                                      struct id_row *row);
 
 /* For who keeps in memory what rows held: the moment of a view, which rises with every commit; and of VIEW_ROWS rows that
  * are numbered in their account, from VIEW_ROWS * word on, the row_txns of their last writes, or later ones; 0: not since the

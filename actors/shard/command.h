@@ -46,7 +46,7 @@ struct shard_facts {
 	struct snapshotter *snapshotter; /* the store's, as long as it is open */
 
 	enum clean_mark tables_found; /* as they were at the start */
-	bool       tables_rebuilt;
+	bool            tables_rebuilt;
 
 	atomic_bool          issuer_paused, issuer_up;
 	atomic_int           room; /* enum disk_level */
@@ -96,7 +96,7 @@ struct request {
 	/* What is the writer's alone. */
 	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
-	struct pass_id_cache     *numbers;
+	struct pass_id_cache     *pass_ids;
 	struct delivery_queue    *deliveries;
 	struct due_queue         *notices;
 	struct delivery_counters *counters;

@@ -175,7 +175,7 @@ int check_main(const struct options *options)
 		print_report((uint32_t)options->index, &report);
 		return 0;
 	}
-	struct shard_dir  shard_dir = shard_dir_of(&datadir, (uint32_t)options->index, shard_fd);
+	struct shard_dir    shard_dir = shard_dir_of(&datadir, (uint32_t)options->index, shard_fd);
 	struct verify_order order = {.shard_dir = &shard_dir, .progress = &teller.progress};
 	if ((err = take_lock(shard_fd))) return refuse(err, "");
 	teller_begin(&teller);

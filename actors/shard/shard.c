@@ -120,8 +120,8 @@ static enum err before_change(void *user)
 static enum err open_store(struct shard *shard, const struct options *options)
 {
 	struct store_report report;
-	struct shard_dir  shard_dir = shard_dir_of(&shard->child.datadir, (uint32_t)options->index,
-	                                        shard->dir_fd);
+	struct shard_dir    shard_dir = shard_dir_of(&shard->child.datadir, (uint32_t)options->index,
+	                                             shard->dir_fd);
 	shard_dir.may_format = options->may_format; /* once all have been ready, no longer */
 	shard_dir.restored = options->restored;
 	shard_dir.before_change = before_change;

@@ -94,7 +94,7 @@ static void tell_settings(struct children *children, struct child *child)
 		         err_code(err));
 }
 
-static void hear_settings(struct children *children)
+static void poll_settings(struct children *children)
 {
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
@@ -153,7 +153,7 @@ enum err children_settle(struct children *children, const struct options *option
 	if (err) return err;
 	children->options = fresh;
 	children->generation++;
-	hear_settings(children);
+	poll_settings(children);
 	return OK;
 }
 
@@ -379,7 +379,7 @@ static void signal_due(struct children *children, mono_us now)
 dur_us children_tick(struct children *children, mono_us now)
 {
 	reap(children, now);
-	hear_settings(children);
+	poll_settings(children);
 	listen_for_silence(children, now);
 	if (!children->stopping) return start_due(children, now);
 	signal_due(children, now);

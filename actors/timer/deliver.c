@@ -1,9 +1,9 @@
-/* One shard's deliveries, from the question for them to the report.
+/* One shard's deliveries, from the long poll for them to the report.
  *
  *   DELIVERY_LEASE ─▶ leases, and what to send ─▶ egress ─▶ ends ─▶ DELIVERY_REPORT
  *                       └▶ what is large: DELIVERY_RENDER ─▶┘
  *
- * There is always one question with the shard, which answers it when something is due, unless everything that may be in
+ * There is always one long poll with the shard, which answers it when something is due, unless everything that may be in
  * hand is. A lease is in hand until its report is acknowledged; a report that is not goes again. Whatever goes wrong before
  * anything was sent is reported as an attempt not made.
  *
@@ -31,22 +31,22 @@ _Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rend
 /* What is kept of a call or request that is under way: first in each kind's own. */
 struct work {
 	LIST_ENTRY(work) link;
-	struct asked    asked;
-	struct errand   errand;
-	struct deliver *deliver;
+	struct asked      asked;
+	struct egress_job job;
+	struct deliver   *deliver;
 };
 LIST_HEAD(works, work);
 
 struct deliver {
 	struct works   works;
-	struct asked   question; /* the one DELIVERY_LEASE */
+	struct asked   lease_poll; /* the one DELIVERY_LEASE */
 	struct asked   withdrawal;
 	struct rpc    *rpc;
 	struct egress *egress;
 	uint64_t       instance;
 	uint32_t       places, in_hand, asked_for;
 	uint32_t       reporting, telling; /* calls that report, and reports in them */
-	bool           is_asking, is_stopping, is_withdrawn;
+	bool           is_polling, is_stopping, is_withdrawn;
 	mono_us        ask_at, now;
 	struct buffer  reports; /* not sent yet; at most one of each lease in hand */
 	mono_us        gathered_by;
@@ -172,9 +172,9 @@ static void tell(struct deliver *deliver)
 
 /* Attempts ------------------------------------------------------------------------------------------------ */
 
-static void on_done(struct errand *errand, const struct egress_outcome *outcome)
+static void on_done(struct egress_job *job, const struct egress_outcome *outcome)
 {
-	struct attempt       *attempt = (struct attempt *)((char *)errand - offsetof(struct work, errand));
+	struct attempt       *attempt = (struct attempt *)((char *)job - offsetof(struct work, job));
 	int64_t               latency = outcome->latency.v / US_PER_MS;
 	struct attempt_report end = {.what = ATTEMPT_MADE,
 	                             .error = (uint8_t)outcome->error,
@@ -218,7 +218,7 @@ static enum err begin_attempt(struct deliver *deliver, const uint8_t *lease, con
 	const char     *headers[HEADER_COUNT];
 	struct attempt *attempt = work_new(deliver, sizeof *attempt);
 	if (!attempt) return ERR_NO_MEMORY;
-	attempt->work.errand.on_done = on_done;
+	attempt->work.job.on_done = on_done;
 	memcpy(attempt->lease, lease, sizeof attempt->lease);
 	write_headers(item, text);
 	for (unsigned i = 0; i < HEADER_COUNT; i++)
@@ -228,7 +228,7 @@ static enum err begin_attempt(struct deliver *deliver, const uint8_t *lease, con
 	                                 .headers = headers,
 	                                 .header_count = HEADER_COUNT,
 	                                 .body = arg_span(&item[AT_BODY]),
-	                                 .user = &attempt->work.errand};
+	                                 .user = &attempt->work.job};
 	enum err              err = egress_start(deliver->egress, &request, deliver->now);
 	if (err) work_free(&attempt->work);
 	return err;
@@ -376,8 +376,8 @@ static bool is_fresh(const msgpack_object *made)
 
 static void on_leases(struct asked *asked, const struct reply *reply)
 {
-	struct deliver *deliver = (struct deliver *)((char *)asked - offsetof(struct deliver, question));
-	deliver->is_asking = false;
+	struct deliver *deliver = (struct deliver *)((char *)asked - offsetof(struct deliver, lease_poll));
+	deliver->is_polling = false;
 	if (reply->err) deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
 	if (!is_answer(reply)) return;
 	const msgpack_object *answer = reply->payload->via.array.ptr;
@@ -396,20 +396,20 @@ static void ask_for(struct deliver *deliver, uint32_t count, struct asked *asked
 	msgpack_pack_uint32(&packer, count);
 	rpc_commit(deliver->rpc);
 	deliver->is_withdrawn = count == 0;
-	deliver->is_asking = true;
+	deliver->is_polling = true;
 }
 
-static void question(struct deliver *deliver)
+static void lease_poll(struct deliver *deliver)
 {
 	uint32_t free_places = egress_free_slots(deliver->egress);
-	if (deliver->is_asking || deliver->now.v < deliver->ask_at.v) return;
+	if (deliver->is_polling || deliver->now.v < deliver->ask_at.v) return;
 	if (deliver->in_hand >= deliver->places) return;
 	if (free_places > deliver->places - deliver->in_hand)
 		free_places = deliver->places - deliver->in_hand;
 	if (free_places > LEASES_PER_CALL_MAX) free_places = LEASES_PER_CALL_MAX;
 	if (free_places == 0) return;
 	deliver->asked_for = free_places;
-	ask_for(deliver, free_places, &deliver->question);
+	ask_for(deliver, free_places, &deliver->lease_poll);
 }
 
 static dur_us sleep_of(const struct deliver *deliver)
@@ -423,8 +423,8 @@ dur_us deliver_turn(struct deliver *deliver, mono_us now)
 	deliver->now = now;
 	if (now.v >= deliver->ask_at.v) tell(deliver);
 	if (!deliver->is_stopping)
-		question(deliver);
-	else if (deliver->is_asking && !deliver->is_withdrawn)
+		lease_poll(deliver);
+	else if (deliver->is_polling && !deliver->is_withdrawn)
 		ask_for(deliver, 0, &deliver->withdrawal);
 	return sleep_of(deliver);
 }
@@ -444,7 +444,7 @@ void deliver_stop(struct deliver *deliver)
 
 bool deliver_is_idle(const struct deliver *deliver)
 {
-	return rpc_state(deliver->rpc) != RPC_UP || (!deliver->is_asking && deliver->in_hand == 0);
+	return rpc_state(deliver->rpc) != RPC_UP || (!deliver->is_polling && deliver->in_hand == 0);
 }
 
 void deliver_cut(struct deliver *deliver)
@@ -454,7 +454,7 @@ void deliver_cut(struct deliver *deliver)
 	LIST_FOREACH(work, &deliver->works, link)
 	{
 		struct attempt *attempt = (struct attempt *)work;
-		if (work->errand.on_done != on_done || attempt->is_cut) continue;
+		if (work->job.on_done != on_done || attempt->is_cut) continue;
 		attempt->is_cut = true;
 		report(deliver, attempt->lease, &end);
 	}
@@ -478,7 +478,7 @@ enum err deliver_open(struct deliver **out, struct rpc *rpc, struct egress *egre
 	struct deliver *deliver = calloc(1, sizeof *deliver);
 	*out = deliver;
 	if (!deliver) return ERR_NO_MEMORY;
-	deliver->question.on_reply = on_leases;
+	deliver->lease_poll.on_reply = on_leases;
 	deliver->withdrawal.on_reply = on_withdrawn;
 	deliver->rpc = rpc;
 	deliver->egress = egress;

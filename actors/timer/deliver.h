@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/timer/errand.h"
+#include "actors/timer/egress_job.h"
 
 /* Deliveries of one shard: asks it for what is due, gets each rendered, makes the attempt and reports what became of it.
  * It holds nothing that matters: what is lost with the process, the shard hands out again. */

@@ -27,7 +27,7 @@ struct fetch {
 	TAILQ_ENTRY(fetch) in_line; /* WAITING */
 	enum { FETCHING, WAITING, HANDING } state;
 	struct asked      asked;
-	struct errand     errand;
+	struct egress_job job;
 	struct fetching  *of;
 	uint64_t          call_id, epoch;
 	struct account_id account;
@@ -202,9 +202,9 @@ static enum err judge(struct fetch *fetch, const struct egress_outcome *outcome,
 	return fetch->image.failed ? ERR_IMAGE_UNREACHABLE : OK;
 }
 
-static void on_done(struct errand *errand, const struct egress_outcome *outcome)
+static void on_done(struct egress_job *job, const struct egress_outcome *outcome)
 {
-	struct fetch *fetch = (struct fetch *)((char *)errand - offsetof(struct fetch, errand));
+	struct fetch *fetch = (struct fetch *)((char *)job - offsetof(struct fetch, job));
 	char          text[TEXT_BYTES];
 	enum err      err = judge(fetch, outcome, text);
 	if (err) {
@@ -224,7 +224,7 @@ static struct fetch *fetch_new(struct fetching *fetching, const struct call *cal
 	struct span   url = arg_span(&call->args[ARG_FETCH_url]);
 	if (!fetch) return NULL;
 	*fetch = (struct fetch){.asked = {on_stored},
-	                        .errand = {on_done},
+	                        .job = {on_done},
 	                        .of = fetching,
 	                        .call_id = call->id,
 	                        .epoch = epoch,
@@ -249,7 +249,7 @@ void fetching_begin(struct fetching *fetching, const struct call *call, uint64_t
 	                                 .headers = headers,
 	                                 .header_count = 1,
 	                                 .is_fetch = true,
-	                                 .user = &fetch->errand};
+	                                 .user = &fetch->job};
 	enum err              err = url_check_image(request.url, fetching->rules);
 	if (!err) err = egress_start(fetching->egress, &request, now);
 	if (err == ERR_INVALID_WEBHOOK_URL)

@@ -1,5 +1,5 @@
 #pragma once
-#include "actors/timer/errand.h"
+#include "actors/timer/egress_job.h"
 #include "schemas/address.h"
 
 /* Images for one shard: fetched when it asks (FETCH), judged, handed over part by part, and only then is it told that

@@ -1,7 +1,7 @@
 /* One NOTIFICATION_SEND at a time: with each heartbeat, and at once after an answer that says that more is due. */
 #include "actors/timer/notify.h"
 
-#include "actors/timer/errand.h"
+#include "actors/timer/egress_job.h"
 #include "schemas/api/notification.h"
 
 #include <stddef.h>

@@ -79,15 +79,15 @@ static void on_calls(void *user, struct rpc *rpc, const struct frame *frame)
 
 static void on_egress_done(void *user, const struct egress_outcome *outcome)
 {
-	struct timer  *timer = user;
-	struct errand *errand = outcome->user;
+	struct timer      *timer = user;
+	struct egress_job *job = outcome->user;
 	timer->has_news = true;
 	if (outcome->is_news && outcome->error)
 		log_info("endpoint_fails", "endpoint=%s error=%s detail=\"%s\"", outcome->host,
 		         attempt_word(outcome->error), attempt_detail_text(outcome->detail));
 	else if (outcome->is_news)
 		log_info("endpoint_answers", "endpoint=%s", outcome->host);
-	errand->on_done(errand, outcome);
+	job->on_done(job, outcome);
 }
 
 /* Without one of them a public address of this host could be called; it is tried again. */

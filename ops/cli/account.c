@@ -99,9 +99,9 @@ static int by_creation(const void *a, const void *b)
 
 enum outcome account_list(struct cli *cli)
 {
-	struct request request = {.message = MSG_ACCOUNT_LIST};
-	struct rows    rows = {.cli = cli};
-	enum outcome   outcome;
+	struct call_spec request = {.message = MSG_ACCOUNT_LIST};
+	struct rows      rows = {.cli = cli};
+	enum outcome     outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	outcome = cli_call_parts(cli, &request, collect, &rows);

@@ -51,7 +51,7 @@ must_check bool cli_account(struct cli *cli, const char *text, struct account_id
 /* Reads a file (-: standard input) that is one JSON object, and packs it. What its members mean is the shard's to judge. */
 must_check enum outcome cli_pack_file(struct cli *cli, const char *path, msgpack_packer *packer);
 /* Calls, on the account's shard or (NULL) on all; each part goes to `on_part`. */
-enum outcome cli_call_parts(struct cli *cli, const struct request *request, service_part_fn on_part,
+enum outcome cli_call_parts(struct cli *cli, const struct call_spec *request, service_part_fn on_part,
                             void *user);
 
 /* For parts: false when the reply is a failure, which then is the command's. */

@@ -31,17 +31,17 @@ static void on_clock(void *user, uint32_t shard, const struct reply *reply)
 
 static enum outcome rpc(struct clocks *clocks)
 {
-	struct request request = {.message = MSG_CLOCK_SHOW};
+	struct call_spec request = {.message = MSG_CLOCK_SHOW};
 
 	return cli_call_parts(clocks->cli, &request, on_clock, clocks);
 }
 
 static enum outcome set(struct clocks *clocks, int64_t offset)
 {
-	struct request request = {.message = MSG_CLOCK_SET};
-	struct buffer  args = {0};
-	msgpack_packer packer = buffer_packer(&args);
-	enum outcome   outcome;
+	struct call_spec request = {.message = MSG_CLOCK_SET};
+	struct buffer    args = {0};
+	msgpack_packer   packer = buffer_packer(&args);
+	enum outcome     outcome;
 
 	msgpack_pack_array(&packer, ARGS_CLOCK_SET);
 	pack_int(&packer, offset);

@@ -62,7 +62,7 @@ bool cli_part_ok(struct cli *cli, const struct reply *reply)
 	return false;
 }
 
-enum outcome cli_call_parts(struct cli *cli, const struct request *request, service_part_fn on_part,
+enum outcome cli_call_parts(struct cli *cli, const struct call_spec *request, service_part_fn on_part,
                             void *user)
 {
 	enum err err;

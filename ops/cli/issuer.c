@@ -11,10 +11,10 @@ static void on_set(void *user, uint32_t shard, const struct reply *reply)
 
 static enum outcome set(struct cli *cli, bool paused)
 {
-	struct request request = {.message = MSG_ISSUER_SET};
-	struct buffer  args = {0};
-	msgpack_packer packer = buffer_packer(&args);
-	enum outcome   outcome;
+	struct call_spec request = {.message = MSG_ISSUER_SET};
+	struct buffer    args = {0};
+	msgpack_packer   packer = buffer_packer(&args);
+	enum outcome     outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	msgpack_pack_array(&packer, ARGS_ISSUER_SET);

@@ -104,10 +104,10 @@ static void on_state(void *user, uint32_t shard, const struct reply *reply)
 
 static void rpc(struct keeping *keeping, uint32_t shard, struct span args)
 {
-	struct job    *job = &keeping->jobs[shard];
-	struct request request = {.message = job->asked ? MSG_MAINTENANCE_STATUS : MSG_MAINTENANCE_START,
-	                          .shard = &shard};
-	enum err       err;
+	struct job      *job = &keeping->jobs[shard];
+	struct call_spec request = {.message = job->asked ? MSG_MAINTENANCE_STATUS : MSG_MAINTENANCE_START,
+	                            .shard = &shard};
+	enum err         err;
 
 	if (job->ended) return;
 	if (!job->asked) request.args = args;

@@ -13,8 +13,8 @@ static void on_reloaded(void *user, uint32_t shard, const struct reply *reply)
 
 enum outcome reload_alone(struct cli *cli)
 {
-	struct request request = {.message = MSG_RELOAD};
-	enum err       err;
+	struct call_spec request = {.message = MSG_RELOAD};
+	enum err         err;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	if (cli_open(cli) != DONE) return FAILED;

@@ -77,7 +77,7 @@ static void await_answers(struct service *service, struct rpc **rpcs, uint32_t c
 	}
 }
 
-static void call_one(struct rpc *rpc, const struct request *request, struct waiting *waiting)
+static void call_one(struct rpc *rpc, const struct call_spec *request, struct waiting *waiting)
 {
 	int64_t     wait_ms = request->wait_ms ? request->wait_ms : CALL_DEADLINE_MS;
 	mono_us     deadline = mono_after(time_mono(), (dur_us){wait_ms * US_PER_MS});
@@ -103,7 +103,7 @@ static void call_one(struct rpc *rpc, const struct request *request, struct wait
 	rpc_commit(rpc);
 }
 
-enum err service_call(struct service *service, const struct request *request, service_part_fn on_part,
+enum err service_call(struct service *service, const struct call_spec *request, service_part_fn on_part,
                       void *user)
 {
 	struct waiting waiting[SHARDS_MAX];
@@ -152,7 +152,7 @@ uint64_t service_epoch(const struct service *service, uint32_t shard)
 	return rpc_epoch(service->shards[shard]);
 }
 
-void service_begin(struct service *service, const struct request *request, struct waiting *waiting)
+void service_begin(struct service *service, const struct call_spec *request, struct waiting *waiting)
 {
 	call_one(service->shards[waiting->shard], request, waiting);
 }
@@ -196,7 +196,7 @@ static void on_status(void *user, uint32_t shard, const struct reply *reply)
 	service->shard_count = shard_count_in(reply->payload);
 }
 
-enum err service_call_supervisor(struct service *service, const struct request *request,
+enum err service_call_supervisor(struct service *service, const struct call_spec *request,
                                  service_part_fn on_part, void *user)
 {
 	struct waiting waiting = {.on_part = on_part, .user = user};
@@ -210,8 +210,8 @@ enum err service_call_supervisor(struct service *service, const struct request *
 
 enum err service_ask_again(struct service *service)
 {
-	struct request request = {.message = MSG_STATUS};
-	enum err       err = service_call_supervisor(service, &request, on_status, service);
+	struct call_spec request = {.message = MSG_STATUS};
+	enum err         err = service_call_supervisor(service, &request, on_status, service);
 
 	if (err) return err;
 	return service->shard_count ? OK : ERR_NOT_RUNNING;

@@ -14,7 +14,7 @@ uint32_t    service_shards(const struct service *service);
 struct span service_status(const struct service *service); /* the supervisor's answer to STATUS, as JSON */
 
 /* What to call, and where: on the account's shard, on the one that is named, or on every shard. */
-struct request {
+struct call_spec {
 	enum message             message;
 	const struct account_id *account; /* NULL: on `shard` */
 	const uint32_t          *shard;   /* NULL as well: on every shard */
@@ -28,7 +28,7 @@ struct request {
 typedef void (*service_part_fn)(void *user, uint32_t shard, const struct reply *reply);
 
 /* The same, on the supervisor: `shard` is 0. */
-must_check enum err service_call_supervisor(struct service *service, const struct request *request,
+must_check enum err service_call_supervisor(struct service *service, const struct call_spec *request,
                                             service_part_fn on_part, void *user);
 
 /* Asks the supervisor anew: service_status() is then as of now. Errors: those of service_open(), and it is as it was. */
@@ -36,7 +36,7 @@ must_check enum err service_ask_again(struct service *service);
 
 /* Calls, and returns when every shard has answered or its time is up. Outcomes reach `on_part` alone.
  * Errors: ERR_NO_MEMORY, ERR_IO (nothing was called). */
-must_check enum err service_call(struct service *service, const struct request *request,
+must_check enum err service_call(struct service *service, const struct call_spec *request,
                                  service_part_fn on_part, void *user);
 
 /* Many calls at once, to the shard of one account. One of them in flight, by which its answer finds back. */
@@ -55,5 +55,5 @@ uint64_t service_epoch(const struct service *service, uint32_t shard); /* of the
 /* Begins one call; waiting->on_part hears how it ended, of a refusal for want of a session or credit before this
  * returns. The call leaves with the next service_turn() at the latest, which also takes in answers and waits for
  * more of them, at most `wait`. */
-void service_begin(struct service *service, const struct request *request, struct waiting *waiting);
+void service_begin(struct service *service, const struct call_spec *request, struct waiting *waiting);
 void service_turn(struct service *service, uint32_t shard, dur_us wait);

@@ -68,10 +68,10 @@ static enum outcome tabulate(struct cli *cli)
 
 enum outcome status_alone(struct cli *cli)
 {
-	struct request request = {.message = MSG_SHARD_STATUS, .wait_ms = ANSWER_MS};
-	struct shards  shards = {.is_any_silent = false};
-	bool           as_json = args_flag(&cli->args, "--json") || !isatty(STDOUT_FILENO);
-	enum outcome   outcome;
+	struct call_spec request = {.message = MSG_SHARD_STATUS, .wait_ms = ANSWER_MS};
+	struct shards    shards = {.is_any_silent = false};
+	bool             as_json = args_flag(&cli->args, "--json") || !isatty(STDOUT_FILENO);
+	enum outcome     outcome;
 
 	if (!args_end(&cli->args)) return MISUSED;
 	outcome = cli_call_parts(cli, &request, on_shard, &shards);

@@ -263,9 +263,9 @@ enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part
 		else
 			msgpack_pack_nil(&packer);
 	}
-	struct request request = {.message = taken->message,
-	                          .account = about_account ? &taken->account : NULL,
-	                          .args = buffer_span(&args)};
+	struct call_spec request = {.message = taken->message,
+	                            .account = about_account ? &taken->account : NULL,
+	                            .args = buffer_span(&args)};
 	outcome = args.failed || taken->bytes.failed ? cli_fail(cli, ERR_NO_MEMORY, NULL)
 	                                             : cli_call_parts(cli, &request, on_part, user);
 	buffer_free(&args);

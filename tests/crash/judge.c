@@ -127,7 +127,8 @@ static bool verifies(struct court *court, const struct shard_dir *test_dir)
 {
 	static struct verify_report report;
 	struct progress             progress = {.done = 0};
-	enum err err = verify_shard(&(struct verify_order){.shard_dir = test_dir, .progress = &progress}, &report);
+	enum err err = verify_shard(&(struct verify_order){.shard_dir = test_dir, .progress = &progress},
+	                            &report);
 	if (err) return wrong(court, "verification", err);
 	if (report.faults.count == 0) return true;
 	snprintf(court->judged->what, JUDGE_TEXT, "verification: %llu faults; %s; %s",
@@ -154,10 +155,10 @@ bool judge(const char *path, const struct setting *setting, const struct history
 	struct court court = {.setting = setting, .history = history, .judged = judged};
 	int          fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(fd >= 0);
-	enum beginning     beginning = history_beginning(history);
+	enum beginning   beginning = history_beginning(history);
 	struct shard_dir test_dir = setting_place(setting, fd, beginning);
-	enum err           err = store_open(&test_dir, (wall_us){1}, &court.store, &judged->report);
-	bool               good = !err && examine(&court, fd);
+	enum err         err = store_open(&test_dir, (wall_us){1}, &court.store, &judged->report);
+	bool             good = !err && examine(&court, fd);
 	if (err)
 		snprintf(judged->what, JUDGE_TEXT, "does not open: %s: %s", err_code(err),
 		         judged->report.what);

@@ -49,11 +49,11 @@ struct life {
 struct shard_dir setting_place(const struct setting *setting, int dir_fd, enum beginning beginning)
 {
 	struct shard_dir test_dir = {.dir_fd = dir_fd,
-	                            .shard = setting->shard,
-	                            .may_format = beginning == BEGINS_EMPTY,
-	                            .restored = beginning == BEGINS_RESTORED,
-	                            .segment_bytes = setting->segment_bytes,
-	                            .map_bytes = setting->map_bytes};
+	                             .shard = setting->shard,
+	                             .may_format = beginning == BEGINS_EMPTY,
+	                             .restored = beginning == BEGINS_RESTORED,
+	                             .segment_bytes = setting->segment_bytes,
+	                             .map_bytes = setting->map_bytes};
 	memcpy(test_dir.lineage, setting->lineage, sizeof test_dir.lineage);
 	return test_dir;
 }
@@ -276,7 +276,7 @@ enum err life_run(const struct life_order *order, char what[160])
 	int                 fd = open(order->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(fd >= 0);
 	struct shard_dir test_dir = setting_place(order->setting, fd, order->beginning);
-	enum err           err = store_open(&test_dir, (wall_us){1}, &life.store, &report);
+	enum err         err = store_open(&test_dir, (wall_us){1}, &life.store, &report);
 	snprintf(what, 160, "%.159s", report.what);
 	if (err) goto out;
 	recorder_mark(MARK_OPENED, report.seq, 0);

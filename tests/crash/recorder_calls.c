@@ -300,8 +300,8 @@ int record_unlinkat(int dir_fd, const char *path, int flags)
 	bool            recorded = recorder_enter(-1);
 	int             rc = (int)syscall(SYS_unlinkat, dir_fd, path, flags);
 	if (!rc && recorder_place_below(dir_fd, path, &test_dir))
-		recorder_emit((struct trace_head){.op = TRACE_UNLINK, .dir = test_dir.dir}, test_dir.name, NULL,
-		              span_of(NULL, 0));
+		recorder_emit((struct trace_head){.op = TRACE_UNLINK, .dir = test_dir.dir}, test_dir.name,
+		              NULL, span_of(NULL, 0));
 	recorder_leave(recorded);
 	return rc;
 }

@@ -172,8 +172,9 @@ static bool record_work(const struct order *order, uint64_t round, struct job *j
 	fresh_dir(job, "place", test_dir);
 	(void)unlink(job->trace);
 	bool restored = chance_below(&luck, RESTORED_IN) == 0;
-	session.order = (struct life_order){
-	    .path = test_dir, .setting = &our_setting, .beginning = restored ? BEGINS_RESTORED : BEGINS_EMPTY};
+	session.order = (struct life_order){.path = test_dir,
+	                                    .setting = &our_setting,
+	                                    .beginning = restored ? BEGINS_RESTORED : BEGINS_EMPTY};
 	if (restored && !begin_restored(&session, &luck)) return false;
 	for (unsigned left = 2 + chance_below(&luck, LIVES_MAX - 1); left; left--) {
 		session.order.seed = chance(&luck);

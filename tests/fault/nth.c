@@ -55,7 +55,7 @@ static const struct trial {
 
 struct run {
 	enum work        work;
-	struct test_dir     test_dir;
+	struct test_dir  test_dir;
 	struct injection injection;
 	struct story    *story; /* shared with the processes */
 };
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 	if (must_find) stride = 1;
 	seed = chance_begin();
 	struct test_dir origin;
-	unsigned     rows = work_prepare(run.work, &origin);
+	unsigned        rows = work_prepare(run.work, &origin);
 	for (size_t i = 0; i < sizeof trials / sizeof *trials && !(must_find && findings); i++)
 		for (int for_good = 0; for_good < 2 && !strncmp(trials[i].text, failure, strlen(failure));
 		     for_good++) {

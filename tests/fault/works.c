@@ -238,7 +238,7 @@ static bool backup_is_sound(const struct test_dir *test_dir, const char *dir, bo
  * nobody's, faulty. */
 static bool snapshots_are_sound(const struct test_dir *test_dir, enum work work)
 {
-	struct shard_dir at = shop_place(test_dir, false);
+	struct shard_dir   at = shop_place(test_dir, false);
 	struct journal_dir dir = {.fd = -1, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	struct snapshot    list[SNAPSHOTS_KEPT + 1];
 	unsigned           count = SNAPSHOTS_KEPT + 1, broken;
@@ -283,7 +283,7 @@ static void do_job(struct store *store, enum work work, const struct test_dir *t
 
 struct preparing {
 	const struct test_dir *test_dir;
-	bool                stop, snapshots;
+	bool                   stop, snapshots;
 };
 
 /* Two lives, so that there are several segments; the second one dies, or stops. With snapshots the journal does not
@@ -310,8 +310,9 @@ static int write_before(void *user)
 
 unsigned work_prepare(enum work work, struct test_dir *test_dir)
 {
-	struct preparing preparing = {
-	    .test_dir = test_dir, .stop = work != WORK_start_replay, .snapshots = work == WORK_start_snapshot};
+	struct preparing preparing = {.test_dir = test_dir,
+	                              .stop = work != WORK_start_replay,
+	                              .snapshots = work == WORK_start_snapshot};
 	test_dir_make(test_dir);
 	if (work == WORK_start_new) return 0;
 	must(in_child(write_before, &preparing) == 0);
@@ -350,7 +351,7 @@ static bool start(const struct test_dir *test_dir, struct story *story, struct s
 {
 	struct store_report report;
 	struct held         before = held_now();
-	struct shard_dir  at = shop_place(test_dir, true);
+	struct shard_dir    at = shop_place(test_dir, true);
 	at.snapshot_bytes_per_s = UINT64_MAX; /* nobody else wants the disk */
 	story->err = store_open(&at, (wall_us){1}, store, &report);
 	story->opened = story->err == OK;

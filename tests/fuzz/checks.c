@@ -9,12 +9,12 @@ static struct arena arena;
 
 void check_page(const struct ask *ask, const struct reply *reply)
 {
-	struct shown       shown;
+	struct pass_view   shown;
 	struct buffer      html = {0};
 	struct card_hashes hashes;
 	if (reply->err) return;
 	must(ask->token_account == ask->account);
-	must(shown_open(reply->payload, &shown) == OK);
+	must(pass_view_open(reply->payload, &shown) == OK);
 	must(card_render(&shown, span_str("token"), &arena, &html, &hashes) == OK);
 	buffer_free(&html);
 	arena_reset(&arena);

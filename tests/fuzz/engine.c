@@ -21,7 +21,7 @@ enum who { FRONTEND, COMMAND_LINE, TIMER, STRANGER, WHO_COUNT };
 
 static const struct peer peers[WHO_COUNT] = {{1, "f"}, {1, "c"}, {1, "t"}, {1, "s"}};
 static const enum role   roles[WHO_COUNT] = {ROLE_HTTP, ROLE_CLI, ROLE_TIMER, ROLE_CLI};
-static struct test_dir      test_dir;
+static struct test_dir   test_dir;
 static struct store     *store;
 static struct engine    *engine;
 static mono_us           now;
@@ -228,7 +228,7 @@ static void settle_at(int64_t pace_us)
 		must(i < TURNS_MAX);
 		turn();
 		bool threads_work = store_is_syncing(store) ||
-		                    waiting > engine->issuance.wait_count + engine->is_asked;
+		                    waiting > engine->issuance.wait_count + engine->has_poll;
 		int64_t us = threads_work || !waiting
 		                 ? pace_us
 		                 : 10 * IDLE_US; /* for the timer, or for something to be due */
@@ -335,7 +335,7 @@ static void ask_all(struct buffer *answers)
 static void restart(bool killed)
 {
 	static struct buffer before, after;
-	struct test_dir         copy;
+	struct test_dir      copy;
 	settle_at(killed ? BUSY_US : IDLE_US);
 	int64_t offset = atomic_load(&engine->facts.clock_offset);
 	if (killed) test_dir_copy(&test_dir, &copy);

@@ -16,7 +16,7 @@
 enum { SEGMENTS = 3, BLOCKS = 8, SEGMENT = BLOCKS * RECORD_ALIGN, STEPS_MAX = 24, MODEL_KEYS = 8 };
 
 static const struct journal_dir home = {.shard = 3, .lineage = {1, 2, 3}, .segment_bytes = SEGMENT};
-static struct test_dir             test_dir, tables;
+static struct test_dir          test_dir, tables;
 static struct journal_dir       dir;
 static struct buffer            bytes_out;
 static uint8_t                  heads[SEGMENTS][RECORD_ALIGN];

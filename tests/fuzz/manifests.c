@@ -84,9 +84,9 @@ static void check_backup(struct span bytes)
 static void check_trust(struct span bytes)
 {
 	static struct test_dir test_dir;
-	bool                present;
-	enum clean_mark          trust;
-	uint8_t            *left;
+	bool                   present;
+	enum clean_mark        trust;
+	uint8_t               *left;
 	if (!test_dir.fd) {
 		test_dir_make(&test_dir);
 		must(!mkdirat(test_dir.fd, "db", 0700));

@@ -31,8 +31,8 @@ const char *__asan_default_options(void)
 
 /* Signals ------------------------------------------------------------------------------------------------- */
 
-static const int        numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
-static struct sigaction kept[sizeof numbers / sizeof *numbers];
+static const int        pass_ids[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
+static struct sigaction kept[sizeof pass_ids / sizeof *pass_ids];
 static sigjmp_buf       astray;
 
 static void on_signal(int number)
@@ -43,14 +43,14 @@ static void on_signal(int number)
 static void watch(void)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		must(!sigaction(numbers[i], &action, &kept[i]));
+	for (unsigned i = 0; i < sizeof pass_ids / sizeof *pass_ids; i++)
+		must(!sigaction(pass_ids[i], &action, &kept[i]));
 }
 
 static void unwatch(void)
 {
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		(void)!sigaction(numbers[i], &kept[i], NULL);
+	for (unsigned i = 0; i < sizeof pass_ids / sizeof *pass_ids; i++)
+		(void)!sigaction(pass_ids[i], &kept[i], NULL);
 }
 
 /* The linker leads must() here: what it finds is a finding of ours, not of the pages. */

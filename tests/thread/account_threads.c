@@ -20,7 +20,7 @@ static struct box {
 } box = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct account_id id = {{'a'}};
-static struct test_dir            test_dir;
+static struct test_dir         test_dir;
 static struct store           *store;
 static struct account_cache    cache;
 static struct arena            arena;
@@ -114,7 +114,7 @@ static void write_round(uint32_t round)
 		if (round == 0 || number == 1 + round % TEMPLATES) put_template(view, number, round);
 	must(!account_row_put(view, id, &row) && !subscription_put(view, id, &hook));
 	must(!store_apply(store, &writes));
-	account_saw(&cache, &writes, store_view(store, NULL, &arena));
+	account_on_writes(&cache, &writes, store_view(store, NULL, &arena));
 	arena_reset(&arena);
 }
 

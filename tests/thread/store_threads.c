@@ -17,10 +17,10 @@
 
 enum { ROWS = 300, RECORDS = 1500, SIZE = 700, JOBS_LEAST = 6 };
 
-static struct test_dir  test_dir, elsewhere;
-static struct store *store;
-static atomic_bool   done;
-static atomic_uint   looks, standing; /* rows that were as they had been kept */
+static struct test_dir test_dir, elsewhere;
+static struct store   *store;
+static atomic_bool     done;
+static atomic_uint     looks, standing; /* rows that were as they had been kept */
 
 /* Of a row that is numbered in its account, as those are of which it is noted when they were written. */
 enum { KEY_BYTES = sizeof(struct account_id) + 4 };

@@ -26,7 +26,7 @@ static void save(void)
 {
 	for (unsigned i = 0; i < s.staged.count; i++)
 		must(!db_apply(s.db, &s.staged.rows[i], false));
-	account_saw(&cache, &s.staged, db_view(s.db, NULL, &s.arena));
+	account_on_writes(&cache, &s.staged, db_view(s.db, NULL, &s.arena));
 	s.staged = writes_none(&s.arena);
 	arena_reset(&s.arena);
 	s.view = db_view(s.db, &s.staged, &s.arena);

@@ -7,20 +7,20 @@ static struct buffer      out;
 static struct arena       arena;
 static struct card_hashes hashes;
 
-static struct shown sample(void)
+static struct pass_view sample(void)
 {
-	return (struct shown){.status = PASS_ISSUED,
-	                      .balance = 25,
-	                      .counter = 1,
-	                      .name = span_str("Template"),
-	                      .visible = span_str("{\"b\":\"second\",\"old\":true,\"a\":\"first\"}"),
-	                      .field_count = 3,
-	                      .fields = {{span_str("a"), span_str("A"), FIELD_TEXT},
-	                                 {span_str("p"), span_str("Points"), FIELD_NUMBER},
-	                                 {span_str("b"), span_str("B"), FIELD_URL}}};
+	return (struct pass_view){.status = PASS_ISSUED,
+	                          .balance = 25,
+	                          .counter = 1,
+	                          .name = span_str("Template"),
+	                          .visible = span_str("{\"b\":\"second\",\"old\":true,\"a\":\"first\"}"),
+	                          .field_count = 3,
+	                          .fields = {{span_str("a"), span_str("A"), FIELD_TEXT},
+	                                     {span_str("p"), span_str("Points"), FIELD_NUMBER},
+	                                     {span_str("b"), span_str("B"), FIELD_URL}}};
 }
 
-static const char *render(const struct shown *shown)
+static const char *render(const struct pass_view *shown)
 {
 	buffer_clear(&out);
 	arena_reset(&arena);
@@ -42,7 +42,7 @@ static bool in_order(const char *html, const char *const *texts)
 
 Test(card, shows_fields_in_the_template_s_order_and_strangers_last)
 {
-	struct shown             shown = sample();
+	struct pass_view         shown = sample();
 	static const char *const order[] = {">Points<", ">25<",  ">A<",   ">first<", ">B<",
 	                                    ">second<", ">old<", ">Yes<", NULL};
 	cr_expect(in_order(render(&shown), order), "%s", (const char *)out.at);
@@ -69,7 +69,7 @@ Test(card, tells_every_state)
 	};
 	cr_assert_eq(sizeof rows / sizeof *rows, PASS_STATUSES);
 	for (size_t i = 0; i < PASS_STATUSES; i++) {
-		struct shown shown = sample();
+		struct pass_view shown = sample();
 		shown.status = rows[i].status;
 		const char *html = render(&shown), *code = strstr(html, "data-status=\"");
 		cr_assert(code);
@@ -97,8 +97,8 @@ Test(card, looks_like_the_pass_else_the_template_else_something)
 	     "--card:#1f3a5f;--ink:#fff}"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct shown shown = sample();
-		char         h1[64];
+		struct pass_view shown = sample();
+		char             h1[64];
 		shown.appearance = span_str(rows[i].appearance);
 		shown.title = span_str(rows[i].title);
 		shown.background_color = span_str(rows[i].colour);
@@ -112,7 +112,7 @@ Test(card, what_is_no_object_is_refused)
 {
 	static const char *const texts[] = {"", "[]", "{", "{\"a\":1,\"a\":2}", "null"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		struct shown shown = sample();
+		struct pass_view shown = sample();
 		shown.visible = span_str(texts[i]);
 		cr_expect_eq(card_render(&shown, span_str("TOKEN"), &arena, &out, &hashes), ERR_MALFORMED,
 		             "%s", texts[i]);
@@ -144,7 +144,7 @@ Test(card, refusals_have_words_of_their_own)
 
 Test(card, shows_the_images_that_there_are_from_beside_itself)
 {
-	struct shown             shown = sample();
+	struct pass_view         shown = sample();
 	static const char *const both[] = {"<main>",
 	                                   "class=\"banner\"",
 	                                   "src=\"TOKEN/banner\"",
@@ -159,15 +159,15 @@ Test(card, shows_the_images_that_there_are_from_beside_itself)
 	                                   NULL};
 	cr_expect_not(strstr(render(&shown), "<img"));
 	cr_expect_not(hashes.has_images);
-	shown.images[SHOWN_LOGO].width = 50;
-	shown.images[SHOWN_LOGO].height = 60;
+	shown.images[PAGE_IMAGE_LOGO].width = 50;
+	shown.images[PAGE_IMAGE_LOGO].height = 60;
 	cr_expect(strstr(render(&shown), "/logo") && !strstr((const char *)out.at, "/banner"));
 	cr_expect(hashes.has_images);
-	shown.images[SHOWN_BANNER].width = 640;
-	shown.images[SHOWN_BANNER].height = 200;
+	shown.images[PAGE_IMAGE_BANNER].width = 640;
+	shown.images[PAGE_IMAGE_BANNER].height = 200;
 	cr_expect(in_order(render(&shown), both), "%s", (const char *)out.at);
 	cr_expect(hashes.has_images);
-	shown.images[SHOWN_LOGO].width = 200; /* a broad one stands above the title */
+	shown.images[PAGE_IMAGE_LOGO].width = 200; /* a broad one stands above the title */
 	cr_expect(strstr(render(&shown), "class=\"logo across\""));
 	card_refusal(404, &out, &hashes);
 	cr_expect_not(hashes.has_images);

@@ -14,7 +14,7 @@
 
 enum { ROWS = 20, SIZE = 3000, SMALL = 40 /* lies beside its key */ };
 
-static struct test_dir        test_dir;
+static struct test_dir     test_dir;
 static struct store       *store;
 static struct store_report report;
 
@@ -33,7 +33,7 @@ TestSuite(clean_mark, .init = begin, .fini = end);
 
 static bool is_trusted(void)
 {
-	bool       present;
+	bool            present;
 	enum clean_mark trust;
 	cr_assert_eq(clean_mark_read(test_dir.fd, &present, &trust), OK);
 	cr_expect(present || trust == CLEAN_MARK_NONE);
@@ -76,7 +76,7 @@ static void reboot(void)
 
 Test(clean_mark, is_given_to_marked_tables_only)
 {
-	bool       present;
+	bool            present;
 	enum clean_mark trust;
 	cr_assert_eq(clean_mark_read(test_dir.fd, &present, &trust), OK);
 	cr_expect(!present && trust == CLEAN_MARK_NONE);
@@ -253,7 +253,7 @@ Test(clean_mark, is_not_given_by_a_stop_to_tables_that_were_damaged_while_they_w
 
 Test(clean_mark, lost_with_the_page_cache_needs_the_whole_journal)
 {
-	bool         orderly = false;
+	bool            orderly = false;
 	struct test_dir before;
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);
 	cr_assert_eq(in_child(live_and_die, &orderly), 0);

@@ -7,7 +7,7 @@
 enum { MANY = 8 };
 
 static struct connection_table table;
-static struct table_entry  entry[MANY];
+static struct table_entry      entry[MANY];
 
 static mono_us at_ms(int64_t ms)
 {

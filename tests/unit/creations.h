@@ -37,7 +37,7 @@ static inline void pass_ms(int64_t ms)
 
 static inline void seen(void)
 {
-	cr_assert_eq(issuance_saw(&issuance, &s.staged, now), OK);
+	cr_assert_eq(issuance_on_writes(&issuance, &s.staged, now), OK);
 	scratch_save(&s);
 }
 

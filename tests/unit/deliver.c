@@ -28,9 +28,9 @@ static void dispatch(void *user, const struct reply *reply)
 
 static void on_done(void *context, const struct egress_outcome *outcome)
 {
-	struct errand *errand = outcome->user;
+	struct egress_job *job = outcome->user;
 	(void)context;
-	errand->on_done(errand, outcome);
+	job->on_done(job, outcome);
 }
 
 static void make_leases(void)

@@ -32,7 +32,7 @@ static const struct held_lease *held_of(const struct delivery_queue *in, const s
 static unsigned count_held(const struct delivery_queue *in)
 {
 	const struct held_lease *lease;
-	unsigned           count = 0;
+	unsigned                 count = 0;
 	TAILQ_FOREACH(lease, &in->leases_by_age, by_age) count++;
 	return count;
 }

@@ -324,8 +324,8 @@ Test(dump, tells_a_torn_end_from_damage)
 
 Test(dump, goes_through_a_table)
 {
-	struct test_dir   test_dir;
-	struct row_key prefix = {.size = 0};
+	struct test_dir test_dir;
+	struct row_key  prefix = {.size = 0};
 	begin_place(&test_dir);
 	struct printed lines = {.count = 0}, one = {.count = 0}, whole = {.count = 0};
 	struct dump_to to = {take_line, &lines}, to_one = {take_line, &one}, to_whole = {take_line, &whole};

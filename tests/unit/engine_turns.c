@@ -31,7 +31,7 @@ static const enum role         roles[WHO_COUNT] = {ROLE_CLI, ROLE_TIMER, ROLE_TI
 static const struct account_id account = {{1, 2, 3}}, other = {{4, 5, 6}};
 static struct account_id       whom; /* of the next calls of the command line */
 static mono_us                 now;
-static struct test_dir            test_dir;
+static struct test_dir         test_dir;
 static struct store           *store;
 static struct engine          *engine;
 static struct frame_out        calls[WHO_COUNT];

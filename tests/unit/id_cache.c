@@ -10,16 +10,16 @@
 #include <stdio.h>
 
 static const struct account_id account = {{'a'}}, neighbour = {{'b'}};
-static struct pass_id_cache    numbers;
+static struct pass_id_cache    pass_ids;
 
 static void begin(void)
 {
-	cr_assert_eq(pass_id_cache_open(&numbers), OK);
+	cr_assert_eq(pass_id_cache_open(&pass_ids), OK);
 }
 
 static void end(void)
 {
-	pass_id_cache_close(&numbers);
+	pass_id_cache_close(&pass_ids);
 }
 
 TestSuite(id_cache, .init = begin, .fini = end);
@@ -32,14 +32,14 @@ static struct row_key key_of(const char *id)
 static void expect(const struct row_key *key, uint32_t want)
 {
 	uint32_t got;
-	cr_assert(pass_id_cache_get(&numbers, key, &got));
+	cr_assert(pass_id_cache_get(&pass_ids, key, &got));
 	cr_expect_eq(got, want);
 }
 
 static void expect_none(const struct row_key *key)
 {
 	uint32_t got;
-	cr_expect_not(pass_id_cache_get(&numbers, key, &got));
+	cr_expect_not(pass_id_cache_get(&pass_ids, key, &got));
 }
 
 /* The index row of pass `number` is written. */
@@ -50,7 +50,7 @@ static void write(const char *id, uint32_t number, enum table table)
 	struct row_key key = key_pass_id(account, span_str(id), number);
 	cr_assert_eq(write_put(&writes, TABLE_TALLY, span_str("before"), span_str("")), OK);
 	cr_assert_eq(write_put(&writes, table, key_span(&key), span_str("")), OK);
-	pass_id_cache_saw(&numbers, &writes);
+	pass_id_cache_on_writes(&pass_ids, &writes);
 	arena_free(&arena);
 }
 
@@ -59,19 +59,19 @@ Test(id_cache, are_of_one_account_and_one_id)
 	struct row_key key = key_of("p1"), longer = key_of("p12"),
 	               other = key_pass_id(neighbour, span_str("p1"), 0);
 	expect_none(&key);
-	pass_id_cache_put(&numbers, &key, 7);
+	pass_id_cache_put(&pass_ids, &key, 7);
 	expect(&key, 7);
 	expect_none(&longer);
 	expect_none(&other);
-	pass_id_cache_put(&numbers, &key, 8);
+	pass_id_cache_put(&pass_ids, &key, 8);
 	expect(&key, 8);
 }
 
 Test(id_cache, are_forgotten_when_the_id_gets_another_pass)
 {
 	struct row_key key = key_of("p1"), other = key_of("p2");
-	pass_id_cache_put(&numbers, &key, 7);
-	pass_id_cache_put(&numbers, &other, 9);
+	pass_id_cache_put(&pass_ids, &key, 7);
+	pass_id_cache_put(&pass_ids, &other, 9);
 	write("p1", 12, TABLE_NAME);
 	expect(&key, 7);
 	write("p1", 12, TABLE_PASS_ID);
@@ -97,24 +97,25 @@ Test(id_cache, of_one_place_do_not_stand_for_each_other)
 {
 	struct row_key keys[3];
 	neighbours(keys, 3);
-	pass_id_cache_put(&numbers, &keys[0], 7);
+	pass_id_cache_put(&pass_ids, &keys[0], 7);
 	expect_none(&keys[1]);
-	pass_id_cache_put(&numbers, &keys[1], 9);
+	pass_id_cache_put(&pass_ids, &keys[1], 9);
 	expect(&keys[0], 7);
 	expect(&keys[1], 9);
 	write("p1", 3, TABLE_PASS_ID);
 	expect_none(&keys[0]);
 	expect(&keys[1], 9);
-	pass_id_cache_put(&numbers, &keys[1], 10); /* where it is, though its first place is free now */
+	pass_id_cache_put(&pass_ids, &keys[1], 10); /* where it is, though its first place is free now */
 	write("p1", 3, TABLE_PASS_ID);
 	expect(&keys[1], 10);
-	cr_expect_eq(numbers.taken, 1);
-	pass_id_cache_put(&numbers, &keys[0], 7);
-	pass_id_cache_put(&numbers, &keys[2], 11);
+	cr_expect_eq(pass_ids.taken, 1);
+	pass_id_cache_put(&pass_ids, &keys[0], 7);
+	pass_id_cache_put(&pass_ids, &keys[2], 11);
 	expect(&keys[2], 11);
 	uint32_t got;
-	cr_expect(pass_id_cache_get(&numbers, &keys[0], &got) != pass_id_cache_get(&numbers, &keys[1], &got));
-	cr_expect_eq(numbers.taken, 2);
+	cr_expect(pass_id_cache_get(&pass_ids, &keys[0], &got) !=
+	          pass_id_cache_get(&pass_ids, &keys[1], &got));
+	cr_expect_eq(pass_ids.taken, 2);
 }
 
 Test(id_cache, of_long_ids_are_not_kept)
@@ -122,7 +123,7 @@ Test(id_cache, of_long_ids_are_not_kept)
 	char id[PASS_ID_BYTES_MAX + 1] = {0};
 	memset(id, 'x', PASS_ID_BYTES_MAX);
 	struct row_key key = key_of(id);
-	pass_id_cache_put(&numbers, &key, 7);
+	pass_id_cache_put(&pass_ids, &key, 7);
 	expect_none(&key);
 	write(id, 3, TABLE_PASS_ID);
 }
@@ -133,10 +134,10 @@ Test(id_cache, are_forgotten_with_their_rows)
 	struct arena   arena = {0};
 	struct writes  writes = writes_none(&arena);
 	struct row_key key = key_pass_id(account, span_str("p1"), 7), other = key_of("p2");
-	pass_id_cache_put(&numbers, &key, 7);
-	pass_id_cache_put(&numbers, &other, 9);
+	pass_id_cache_put(&pass_ids, &key, 7);
+	pass_id_cache_put(&pass_ids, &other, 9);
 	cr_assert_eq(write_del(&writes, TABLE_PASS_ID, key_span(&key)), OK);
-	pass_id_cache_saw(&numbers, &writes);
+	pass_id_cache_on_writes(&pass_ids, &writes);
 	expect_none(&key);
 	expect(&other, 9);
 	arena_free(&arena);
@@ -146,8 +147,8 @@ static uint32_t numbered(const char *id, uint32_t number)
 {
 	struct row_key key = key_of(id);
 	uint32_t       got = 0;
-	bool           is_known = pass_id_cache_get(&numbers, &key, &got);
-	if (!is_known) pass_id_cache_put(&numbers, &key, number);
+	bool           is_known = pass_id_cache_get(&pass_ids, &key, &got);
+	if (!is_known) pass_id_cache_put(&pass_ids, &key, number);
 	cr_expect(!is_known || got == number, "%s", id);
 	return is_known;
 }
@@ -170,12 +171,12 @@ Test(id_cache, grow_with_the_ids_that_are_asked_for)
 		}
 		if (rows[i].ids <= PASS_NUMBERS_MAX / 4)
 			cr_expect_geq(known, rows[i].ids / 100 * 90, "%u of %u", known, rows[i].ids);
-		cr_expect_leq(numbers.count, rows[i].count_max);
-		cr_expect_leq(numbers.taken, numbers.count);
+		cr_expect_leq(pass_ids.count, rows[i].count_max);
+		cr_expect_leq(pass_ids.taken, pass_ids.count);
 	}
 	for (uint32_t n = 0; n < 1200000; n++) {
 		snprintf(id, sizeof id, "p%u", n);
-		if (numbers.taken) write(id, n + 1, TABLE_PASS_ID);
+		if (pass_ids.taken) write(id, n + 1, TABLE_PASS_ID);
 	}
-	cr_expect_eq(numbers.taken, 0);
+	cr_expect_eq(pass_ids.taken, 0);
 }

@@ -13,7 +13,7 @@
 
 enum { NO_SYNC_IS_QUICK = -1 };
 
-static struct test_dir       test_dir;
+static struct test_dir    test_dir;
 static struct journal_dir dir;
 static struct journal    *journal;
 static struct position    at; /* where the journal was opened */

@@ -309,7 +309,7 @@ static void save_and_see(void)
 		must(!db_apply(s.db, &s.staged.rows[i], false));
 	struct writes kept = s.staged;
 	s.staged = writes_none(&s.arena);
-	cr_assert_eq(due_saw(&queue, &kept, view), OK);
+	cr_assert_eq(due_on_writes(&queue, &kept, view), OK);
 	arena_reset(&s.arena);
 }
 

@@ -102,8 +102,8 @@ Test(page, is_the_token_s)
 {
 	furnish(0);
 	cr_assert_eq(ask_for(account.id, 0), OK);
-	struct shown shown;
-	cr_assert_eq(shown_open(answered(), &shown), OK);
+	struct pass_view shown;
+	cr_assert_eq(pass_view_open(answered(), &shown), OK);
 	cr_expect(shown.status == PASS_ACTIVE && span_is(shown.name, "n") && span_is(shown.visible, "{}"));
 	cr_expect_eq(shown.qr_value.size, 0);
 	cr_expect_null(memmem(payload.at, payload.size, "secret", 6));
@@ -197,11 +197,11 @@ static unsigned image_shown(const char *name)
 	return bytes.at[0];
 }
 
-static unsigned width_on_page(enum shown_image image)
+static unsigned width_on_page(enum page_image image)
 {
-	struct shown shown;
+	struct pass_view shown;
 	cr_assert_eq(ask_for(account.id, 0), OK);
-	cr_assert_eq(shown_open(answered(), &shown), OK);
+	cr_assert_eq(pass_view_open(answered(), &shown), OK);
 	return shown.images[image].width;
 }
 
@@ -209,10 +209,10 @@ Test(page, shows_the_pass_s_own_image_else_the_template_s)
 {
 	put_template("\"appearance\":{\"logo\":\"" OURS "\"},");
 	furnish(0);
-	cr_expect(image_shown("logo") == 0 && width_on_page(SHOWN_LOGO) == 0, "never fetched");
+	cr_expect(image_shown("logo") == 0 && width_on_page(PAGE_IMAGE_LOGO) == 0, "never fetched");
 	put_image(OURS, 7, 2);
-	cr_expect(image_shown("logo") == 7 && width_on_page(SHOWN_LOGO) == 7);
-	cr_expect(image_shown("banner") == 0 && width_on_page(SHOWN_BANNER) == 0);
+	cr_expect(image_shown("logo") == 7 && width_on_page(PAGE_IMAGE_LOGO) == 7);
+	cr_expect(image_shown("banner") == 0 && width_on_page(PAGE_IMAGE_BANNER) == 0);
 	cr_expect(image_shown("title") == 0 && image_shown("") == 0);
 }
 
@@ -222,10 +222,10 @@ Test(page, shows_no_other_image_for_one_that_was_never_fetched)
 	put_template("\"appearance\":{\"logo\":\"" OURS "\",\"banner\":\"" OURS "\"},");
 	furnish(0);
 	put_image(OURS, 7, 2);
-	cr_expect(image_shown("logo") == 0 && width_on_page(SHOWN_LOGO) == 0);
-	cr_expect(image_shown("banner") == 7 && width_on_page(SHOWN_BANNER) == 7);
+	cr_expect(image_shown("logo") == 0 && width_on_page(PAGE_IMAGE_LOGO) == 0);
+	cr_expect(image_shown("banner") == 7 && width_on_page(PAGE_IMAGE_BANNER) == 7);
 	put_image(OWN, 8, 2);
-	cr_expect(image_shown("logo") == 8 && width_on_page(SHOWN_LOGO) == 8);
+	cr_expect(image_shown("logo") == 8 && width_on_page(PAGE_IMAGE_LOGO) == 8);
 }
 
 Test(page, an_image_that_is_not_there_whole_is_none)

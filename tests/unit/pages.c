@@ -15,7 +15,7 @@
 enum { PAGE = 4096, HEADS = 2, PAGE_SIZE_AT = 16 + 24 };
 
 static struct test_dir test_dir;
-static int          db_fd;
+static int             db_fd;
 
 static enum err open_tables(struct db **db)
 {
@@ -43,7 +43,7 @@ TestSuite(pages, .init = begin, .fini = end);
 
 static enum clean_mark trust_now(void)
 {
-	bool       present;
+	bool            present;
 	enum clean_mark trust;
 	cr_assert_eq(clean_mark_read(test_dir.fd, &present, &trust), OK);
 	cr_assert(present);

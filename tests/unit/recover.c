@@ -202,7 +202,7 @@ Test(recover, catching_up_ends_where_it_was_told_to_and_can_be_stopped)
 		save(i, 100);
 	store_close(&store);
 	struct applied     from = applied_of(&copy), to = applied_of(&test_dir);
-	struct shard_dir at = shop_place(&test_dir, false);
+	struct shard_dir   at = shop_place(&test_dir, false);
 	struct journal_dir dir = {.fd = openat(test_dir.fd, "journal", O_RDONLY | O_DIRECTORY),
 	                          .shard = at.shard,
 	                          .segment_bytes = at.segment_bytes};

@@ -9,7 +9,7 @@
 
 enum { BLOCKS = 16, SEGMENT = BLOCKS * RECORD_ALIGN };
 
-static struct test_dir       test_dir;
+static struct test_dir    test_dir;
 static struct journal_dir dir;
 static struct scan        scan;
 static struct record      next; /* the record written next, as it would rightly be */

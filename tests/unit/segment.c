@@ -14,7 +14,7 @@
 
 enum { HEAD_BYTES = 52, VERSION_AT = 8, CRC_AT = 48 };
 
-static struct test_dir       test_dir;
+static struct test_dir    test_dir;
 static struct journal_dir dir;
 
 static void begin(void)

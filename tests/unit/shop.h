@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct test_dir        test_dir, copy;
+static struct test_dir     test_dir, copy;
 static struct store       *store;
 static struct store_report report;
 

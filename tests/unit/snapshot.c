@@ -175,12 +175,12 @@ static void expect_as_of(struct view *view, uint64_t seq)
 
 Test(snapshot, of_tables_that_change_is_of_one_record)
 {
-	uint64_t           number, state = chance_begin(), first;
+	uint64_t         number, state = chance_begin(), first;
 	struct shard_dir at = small(true);
-	struct db         *still;
-	struct view       *view;
-	struct arena       arena = {0};
-	int                fd;
+	struct db       *still;
+	struct view     *view;
+	struct arena     arena = {0};
+	int              fd;
 	at.snapshot_bytes_per_s = 6 << 20; /* slow: hundreds of records while it is copied */
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
 	for (unsigned i = 0; i < 2 * MANY; i++)
@@ -261,7 +261,7 @@ Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
 	save_all(1);
 	struct snapshot made = snap();
 	store_close(&store);
-	struct shard_dir at = small(false);
+	struct shard_dir   at = small(false);
 	struct journal_dir dir = {.fd = -1, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
 	path_of(&made, "manifest", path);
@@ -282,7 +282,7 @@ Test(snapshot, whose_manifest_has_any_bit_flipped_is_none)
 
 Test(snapshot, leaves_nothing_when_it_is_stopped)
 {
-	uint64_t           number;
+	uint64_t         number;
 	struct shard_dir at = small(true);
 	at.snapshot_bytes_per_s = 100 << 10;
 	cr_assert_eq(store_open(&at, (wall_us){1}, &store, &report), OK);
@@ -300,8 +300,8 @@ Test(snapshot, leaves_nothing_when_it_is_stopped)
 Test(snapshot, as_a_backup_is_a_copy_elsewhere)
 {
 	struct test_dir elsewhere;
-	char         dir[PATH_MAX];
-	uint8_t     *bytes;
+	char            dir[PATH_MAX];
+	uint8_t        *bytes;
 	test_dir_make(&elsewhere);
 	cr_assert_not_null(realpath(elsewhere.path, dir));
 	open_small();

@@ -38,7 +38,7 @@ Test(store, an_interrupted_making_is_made_anew)
 	open_ok(&copy);
 	cr_expect_eq(report.epoch, 1);
 	store_close(&store);
-	struct shard_dir at = shop_place(&test_dir, true);
+	struct shard_dir   at = shop_place(&test_dir, true);
 	struct journal_dir dir = {.fd = fd, .shard = at.shard, .segment_bytes = at.segment_bytes};
 	memcpy(dir.lineage, at.lineage, sizeof dir.lineage);
 	cr_assert_eq(segment_create(&dir, 1, NULL), OK);
@@ -96,8 +96,8 @@ Test(store, whoever_is_asked_before_a_change_ends_the_opening_without_one)
 	store_close(&store);
 	for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++) {
 		struct shard_dir at;
-		struct test_dir       before;
-		unsigned           asked = 0;
+		struct test_dir  before;
+		unsigned         asked = 0;
 		if (lost[i]) cr_assert_eq(unlinkat(test_dir.fd, lost[i], 0), 0);
 		test_dir_copy(&test_dir, &before);
 		at = shop_place(&test_dir, false);

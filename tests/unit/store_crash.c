@@ -34,7 +34,7 @@ static struct row {
 } rows[TABLES][KEYS];
 
 static struct test_dir test_dir;
-static uint64_t     round_seed;
+static uint64_t        round_seed;
 
 /* What a child says. */
 struct news {
@@ -237,7 +237,8 @@ static void tear_record(uint64_t *state, const char *name, size_t at, size_t siz
 {
 	static const uint8_t zeros[512];
 	for (size_t end = at + size; at < end; at += sizeof zeros)
-		if (chance_below(state, 3) == 0) file_write(&test_dir, name, at, span_of(zeros, sizeof zeros));
+		if (chance_below(state, 3) == 0)
+			file_write(&test_dir, name, at, span_of(zeros, sizeof zeros));
 }
 
 /* A loss of power: what was not reported durable may have reached the disk in part. */

@@ -138,7 +138,7 @@ Test(stream, puts_values_of_several_parts_together)
 	struct row_key key = key_u32(account, 0);
 	struct stream  stream = stream_from(reader, TABLE_TEXT, &key);
 	for (uint32_t n = next_there(0, FEW); n < FEW; n = next_there(n + 1, FEW)) {
-		cr_assert_eq(stream_next_whole(&stream, &room, &row), OK);
+		cr_assert_eq(stream_next_parted(&stream, &room, &row), OK);
 		cr_expect(is_row(&row, n, 5000), "value %u", n);
 	}
 	cr_expect_gt(stream.ahead.next, FEW * 5000 / PAGE_BYTES,

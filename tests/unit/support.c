@@ -82,8 +82,8 @@ void file_flip(const struct test_dir *test_dir, const char *name, size_t offset,
  * mark of trust is of one file only; what is not finished yet may come and go. */
 struct visitor {
 	const struct test_dir *from, *to;
-	unsigned            files;
-	bool                same;
+	unsigned               files;
+	bool                   same;
 	void (*visit)(struct visitor *visitor, const char *name);
 };
 
@@ -267,11 +267,11 @@ static struct arena shop_arena;
 struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format)
 {
 	return (struct shard_dir){.dir_fd = test_dir->fd,
-	                            .shard = 7,
-	                            .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1},
-	                            .may_format = may_format,
-	                            .segment_bytes = SEGMENT_BYTES,
-	                            .map_bytes = MAP_BYTES};
+	                          .shard = 7,
+	                          .lineage = {9, 8, 7, 6, 5, 4, 3, 2, 1},
+	                          .may_format = may_format,
+	                          .segment_bytes = SEGMENT_BYTES,
+	                          .map_bytes = MAP_BYTES};
 }
 
 enum err shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,

@@ -18,7 +18,8 @@ void test_dir_copy(const struct test_dir *from, struct test_dir *to);
 bool test_dir_same(const struct test_dir *a, const struct test_dir *b);
 
 /* One file of a place: `name` may lead through subdirectories. */
-size_t file_read(const struct test_dir *test_dir, const char *name, uint8_t **bytes); /* the caller frees them */
+size_t file_read(const struct test_dir *test_dir, const char *name,
+                 uint8_t **bytes); /* the caller frees them */
 void   file_write(const struct test_dir *test_dir, const char *name, size_t offset, struct span bytes);
 void   file_flip(const struct test_dir *test_dir, const char *name, size_t offset, uint8_t bits);
 
@@ -37,11 +38,11 @@ struct span filler(uint64_t tag, size_t size);
 /* A writer's view of a database of its own, with no journal: for what is built on views. `staged` is laid
  * over; scratch_save() applies it, scratch_commit() commits too and begins anew. */
 struct scratch {
-	struct test_dir  test_dir;
-	struct db    *db;
-	struct view  *view;
-	struct arena  arena;
-	struct writes staged;
+	struct test_dir test_dir;
+	struct db      *db;
+	struct view    *view;
+	struct arena    arena;
+	struct writes   staged;
 };
 void scratch_open(struct scratch *scratch);
 void scratch_save(struct scratch *scratch);
@@ -52,8 +53,8 @@ void scratch_close(struct scratch *scratch);
 /* A store of small segments; opened, or the error. */
 enum { SEGMENT_BYTES = 256 << 10, MAP_BYTES = 256 << 20 };
 struct shard_dir shop_place(const struct test_dir *test_dir, bool may_format);
-enum err           shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,
-                             struct store_report *report);
+enum err         shop_open(const struct test_dir *test_dir, bool may_format, struct store **store,
+                           struct store_report *report);
 
 /* One write as one command; submit when the journal is free; wait until all submitted is durable. */
 void shop_put(struct store *store, enum table table, struct span key, struct span value);

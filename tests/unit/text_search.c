@@ -1,7 +1,7 @@
 /* Searching blocks of texts: what each text holds by itself, and its first part where only that counts. */
 #include "actors/shard/pass/search.h"
 #include "actors/shard/list/trigram_index.h"
-#include "schemas/found.h"
+#include "schemas/searchable.h"
 #include "schemas/search.h"
 #include "store/text.h"
 #include "tests/unit/lists.h"
@@ -20,7 +20,7 @@ static void rewrite(uint32_t number)
 	sizes[number] = chance_below(&state, number / TEXT_PASSES % 8 ? TEXT_MAX : LONG_TEXT_MAX);
 	for (size_t i = 0; i < sizes[number]; i++)
 		texts[number][i] = chance_below(&state, 10) ? (uint8_t)('a' + chance_below(&state, 3))
-		                                            : (uint8_t)FOUND_SEPARATOR;
+		                                            : (uint8_t)SEARCHABLE_SEPARATOR;
 	cr_assert_eq(text_put(s.view, account.id, number, span_of(texts[number], sizes[number])), OK);
 	scratch_save(&s);
 }
@@ -28,7 +28,7 @@ static void rewrite(uint32_t number)
 static bool should_hold(uint32_t number, struct span q, bool is_first_part)
 {
 	size_t         size = sizes[number];
-	const uint8_t *end = memchr(texts[number], FOUND_SEPARATOR, size);
+	const uint8_t *end = memchr(texts[number], SEARCHABLE_SEPARATOR, size);
 	if (is_first_part && end) size = (size_t)(end - texts[number]);
 	return memmem(texts[number], size, q.at, q.size) != NULL;
 }

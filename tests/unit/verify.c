@@ -91,7 +91,7 @@ static enum err look_at(const struct shard_dir *at, bool served, uint64_t durabl
 static void look(const struct test_dir *there)
 {
 	struct shard_dir at = shop_place(there, false);
-	struct test_dir       before;
+	struct test_dir  before;
 	test_dir_copy(there, &before);
 	cr_assert_eq(look_at(&at, false, 0), OK);
 	cr_expect(test_dir_same(there, &before), "looking has changed something");
@@ -187,7 +187,7 @@ Test(verify, reads_a_served_place_as_far_as_it_is_known_to_be_durable)
 {
 	make_pruned();
 	struct shard_dir at = shop_place(&test_dir, false);
-	uint64_t           seq = store_durable_seq(store);
+	uint64_t         seq = store_durable_seq(store);
 	cr_assert_eq(look_at(&at, true, seq - 7), OK);
 	cr_expect_eq(seen.faults.count, 0, "%s", seen.faults.texts[0]);
 	cr_expect_eq(seen.seq, seq - 7);
@@ -200,7 +200,7 @@ Test(verify, stops_when_it_is_told_to)
 	make_pruned();
 	stop();
 	struct progress     progress = {.stop = true};
-	struct shard_dir  at = shop_place(&test_dir, false);
+	struct shard_dir    at = shop_place(&test_dir, false);
 	struct verify_order order = {.shard_dir = &at, .progress = &progress};
 	cr_expect_eq(verify_shard(&order, &seen), ERR_STOPPED);
 }
@@ -210,7 +210,7 @@ Test(verify, counts_its_work_up_to_what_it_announced)
 	make_pruned();
 	stop();
 	struct progress     progress = {.done = 5};
-	struct shard_dir  at = shop_place(&test_dir, false);
+	struct shard_dir    at = shop_place(&test_dir, false);
 	struct verify_order order = {.shard_dir = &at, .progress = &progress};
 	cr_assert_eq(verify_shard(&order, &seen), OK);
 	uint64_t total = atomic_load(&progress.total), done = atomic_load(&progress.done);

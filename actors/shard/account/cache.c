@@ -255,7 +255,7 @@ static void follow(struct account_cache *cache, const struct writes *writes, uns
 	account_forget(cache, id);
 }
 
-void account_saw(struct account_cache *cache, const struct writes *writes, struct view *view)
+void account_on_writes(struct account_cache *cache, const struct writes *writes, struct view *view)
 {
 	unsigned at = 0;
 	while (at < writes->count) {

@@ -27,7 +27,7 @@ uint64_t *account_ledger(struct account_cache *cache, struct account_id id);
 
 /* Rows have been written to the tables that `view`, the writer's, shows: accounts made of them follow. What cannot be followed
  * for want of memory is forgotten. Errors: none. */
-void account_saw(struct account_cache *cache, const struct writes *writes, struct view *view);
+void account_on_writes(struct account_cache *cache, const struct writes *writes, struct view *view);
 
 void account_forget(struct account_cache *cache, struct account_id id);
 void account_forget_all(struct account_cache *cache);

@@ -244,7 +244,7 @@ enum err account_template_first(struct view *view, struct account_id id, uint32_
 	struct row_key  account = key_account(id);
 	struct buffer   room = {0};
 	struct view_row row;
-	enum err        err = view_whole_from(view, TABLE_TEMPLATE, key_span(&account), &room, &row);
+	enum err        err = view_parted_from(view, TABLE_TEMPLATE, key_span(&account), &room, &row);
 	if (!err && !key_has_prefix(row.key, key_span(&account))) err = ERR_NOT_FOUND;
 	if (!err && row.key.size != account.size + 4) err = ERR_DAMAGED;
 	if (!err) *number = get_be32(row.key.at + account.size);

@@ -11,7 +11,7 @@ static enum err look_up(struct request *request, struct memberships *memberships
 	struct buffer   room = {0};
 	struct view_row found;
 	struct audience row;
-	enum err        err = view_whole_from(request->view, TABLE_AUDIENCE, key_span(&key), &room, &found);
+	enum err        err = view_parted_from(request->view, TABLE_AUDIENCE, key_span(&key), &room, &found);
 	if (!err && !span_equal(found.key, key_span(&key))) err = ERR_NOT_FOUND;
 	if (!err && !(err = audience_read(found.value, &row))) {
 		membership->is_member = audience_has(&row, memberships->pass, &membership->since);

@@ -1,7 +1,7 @@
 /* DELIVERY_LEASE: the timer asks for what is due, and gets the right to make one attempt at each, with what is to be sent
  * until that is HANDED_BODY_BYTES together. The attempt is counted here, before anybody can make it, so that no crash can make
  * an eighth. What is not wanted any more ends here; what was leased and never reported becomes due again. Nothing due: the
- * question waits (engine/hand_out.c). A question for nothing takes the one before back. */
+ * long poll waits (engine/hand_out.c). A poll for nothing takes the one before back. */
 #include "actors/shard/delivery/delivery.h"
 #include "schemas/api/delivery.h"
 
@@ -105,7 +105,7 @@ struct handed {
 };
 
 /* The pass is read and written as for a GET, which is the writer's work too; on a reader thread it would wait for a commit and
- * for another question. What cannot be made here the timer asks for: then it shows why. */
+ * for another poll. What cannot be made here the timer asks for: then it shows why. */
 static void render(struct request *request, const struct delivery *row, const uint8_t *lease,
                    struct handed *handed)
 {

@@ -22,7 +22,7 @@ static struct lane_bucket *lane_bucket(struct delivery_queue *queue, struct uuid
 }
 
 static struct lease_bucket *lease_bucket(struct delivery_queue *queue, const struct lane *lane,
-                                       struct uuid event)
+                                         struct uuid event)
 {
 	uint32_t mark = get_be32(event.b + 12) ^ get_be32(lane->subscription.b + 12);
 	return &queue->lease[mark % LEASE_BUCKETS];
@@ -41,7 +41,7 @@ struct lane *queue_lane(struct delivery_queue *queue, struct account_id account,
 }
 
 static struct held_lease *lease_find(struct delivery_queue *queue, const struct lane *lane,
-                              const struct delivery *row)
+                                     const struct delivery *row)
 {
 	struct held_lease *lease;
 	LIST_FOREACH(lease, lease_bucket(queue, lane, row->event), in_bucket)
@@ -177,10 +177,10 @@ static enum err hold(struct delivery_queue *queue, struct lane *lane, const stru
 	struct held_lease *lease = calloc(1, sizeof *lease);
 	if (!lease) return ERR_NO_MEMORY;
 	*lease = (struct held_lease){.lane = lane,
-	                      .due = row->due,
-	                      .event = row->event,
-	                      .instance = row->instance,
-	                      .until = mono_after(now, (dur_us){LEASE_MS * US_PER_MS})};
+	                             .due = row->due,
+	                             .event = row->event,
+	                             .instance = row->instance,
+	                             .until = mono_after(now, (dur_us){LEASE_MS * US_PER_MS})};
 	lease->is_recent = lane->health == LANE_NEW;
 	queue->recent += lease->is_recent;
 	if (!queue->first_recent) queue->first_recent = lease;
@@ -266,7 +266,8 @@ static enum err look_up_stale(struct delivery_queue *queue, struct view *view)
 	return OK;
 }
 
-enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writes, struct view *view, mono_us now)
+enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writes, struct view *view,
+                         mono_us now)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
@@ -415,10 +416,11 @@ struct lane *queue_turn(struct delivery_queue *queue, wall_us service_now, uint3
 	return lane;
 }
 
-const struct held_lease *queue_expired(const struct delivery_queue *queue, mono_us now, const struct held_lease *previous)
+const struct held_lease *queue_expired(const struct delivery_queue *queue, mono_us now,
+                                       const struct held_lease *previous)
 {
 	const struct held_lease *oldest = previous ? TAILQ_NEXT(previous, by_age)
-	                                     : TAILQ_FIRST(&queue->leases_by_age);
+	                                           : TAILQ_FIRST(&queue->leases_by_age);
 	if (!oldest) return NULL;
 	bool orphan = queue->instance && oldest->instance != queue->instance;
 	return orphan || oldest->until.v <= now.v ? oldest : NULL;

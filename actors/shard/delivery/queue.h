@@ -71,9 +71,9 @@ struct delivery_queue {
 	struct lane       **stale;
 	size_t              stale_count, stale_room;
 	struct owner_bucket owners[LEASE_BUCKETS];
-	struct lease_bucket  lease[LEASE_BUCKETS];
-	struct lease_list    leases_by_age;
-	struct held_lease        *first_recent; /* all before it are older than a second */
+	struct lease_bucket lease[LEASE_BUCKETS];
+	struct lease_list   leases_by_age;
+	struct held_lease  *first_recent; /* all before it are older than a second */
 	uint32_t            recent;
 	uint32_t            leased[LANE_HEALTHS]; /* by the health that their lane now has */
 	uint32_t reserved[LANE_HEALTHS]; /* likewise, by the command at hand; not in the tables yet */
@@ -88,8 +88,8 @@ must_check enum err queue_load(struct delivery_queue *queue, struct view *view, 
 void                queue_free(struct delivery_queue *queue);
 
 /* After a command's writes have been applied: notes them. `view` is the one they were applied to. */
-must_check enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writes, struct view *view,
-                              mono_us now);
+must_check enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writes,
+                                    struct view *view, mono_us now);
 
 /* Is there something to hand out, or a lease to take back? */
 bool queue_is_ready(struct delivery_queue *queue, wall_us service_now, mono_us now);
@@ -106,7 +106,7 @@ void queue_reserve(struct delivery_queue *queue, const struct lane *lane, uint32
 /* The oldest lease whose time is up, or that a timer of before has, and the next after `previous`; NULL: none. They stay
  * until their rows go. */
 const struct held_lease *queue_expired(const struct delivery_queue *queue, mono_us now,
-                                 const struct held_lease *previous);
+                                       const struct held_lease *previous);
 
 /* A timer asks. Another than before: what the one before had will not be reported. */
 void queue_meet(struct delivery_queue *queue, uint64_t instance);

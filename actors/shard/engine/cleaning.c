@@ -1,7 +1,7 @@
 /* What the background removal learns of writes: that a command has left something over. */
 #include "actors/shard/engine/cleaning.h"
 
-void cleaning_saw(struct cleaning *cleaning, const struct writes *writes, wall_us now)
+void cleaning_on_writes(struct cleaning *cleaning, const struct writes *writes, wall_us now)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];

@@ -15,4 +15,4 @@ struct cleaning {
 
 /* Something may be due: no rest. And what has been written may be so at once. */
 void cleaning_soon(struct cleaning *cleaning);
-void cleaning_saw(struct cleaning *cleaning, const struct writes *writes, wall_us now);
+void cleaning_on_writes(struct cleaning *cleaning, const struct writes *writes, wall_us now);

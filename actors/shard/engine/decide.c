@@ -4,7 +4,7 @@
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
-#include "actors/shard/engine/once.h"
+#include "actors/shard/engine/idempotency.h"
 #include "schemas/api/system.h"
 #include "schemas/json.h"
 
@@ -207,7 +207,7 @@ static enum err save(struct engine *engine, struct request *request)
 	note_settings(engine, request);
 	if (!(err = engine_observe(engine))) return OK;
 	/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
-	return engine_bear(engine, request->call, err);
+	return engine_judge_error(engine, request->call, err);
 }
 
 static enum err handle(struct engine *engine, struct request *request, struct outcome *outcome)
@@ -218,12 +218,12 @@ static enum err handle(struct engine *engine, struct request *request, struct ou
 
 static enum err handle_once(struct engine *engine, struct request *request, struct outcome *outcome)
 {
-	struct once once;
-	enum err    err = once_begin(request, outcome, &once);
-	if (err || once.replayed) return !err && engine->payload.failed ? ERR_NO_MEMORY : err;
+	struct idempotent idem;
+	enum err          err = idempotent_begin(request, outcome, &idem);
+	if (err || idem.replayed) return !err && engine->payload.failed ? ERR_NO_MEMORY : err;
 	if ((err = check_disk(engine, request->call))) return err;
 	if ((err = handle(engine, request, outcome))) return err;
-	return once_end(request, outcome, &once);
+	return idempotent_end(request, outcome, &idem);
 }
 
 /* Hands it to a reader, unless there has been no room for such an answer for a while. It waits for a commit only if one would
@@ -253,7 +253,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	                          .of_import = session->role == ROLE_CLI && call->idempotency,
 	                          .mono = engine->now,
 	                          .accounts = &engine->accounts,
-	                          .numbers = &engine->numbers,
+	                          .pass_ids = &engine->pass_ids,
 	                          .deliveries = &engine->deliveries,
 	                          .notices = &engine->notices,
 	                          .counters = &engine->facts.deliveries,
@@ -276,7 +276,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 	return err ? err : save(engine, &request);
 }
 
-enum err engine_bear(const struct engine *engine, const struct call *call, enum err err)
+enum err engine_judge_error(const struct engine *engine, const struct call *call, enum err err)
 {
 	if (is_fatal(err)) return err;
 	if (err != ERR_DAMAGED) return OK;
@@ -292,7 +292,7 @@ static enum err end_command(struct engine *engine, const struct call *call, enum
 		engine->open_commands++;
 		atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
 	}
-	return engine_bear(engine, call, err);
+	return engine_judge_error(engine, call, err);
 }
 
 /* Its caller has given it up, or is about to: this is what became of it. */

@@ -29,7 +29,7 @@ enum err engine_open(struct engine *engine, struct store *store, struct channel 
 	engine->facts.sync_times = store_sync_times(store);
 	engine->channel = channel;
 	rates_open(&engine->rates);
-	if (pass_id_cache_open(&engine->numbers)) return ERR_NO_MEMORY;
+	if (pass_id_cache_open(&engine->pass_ids)) return ERR_NO_MEMORY;
 	if (!(engine->zone = msgpack_zone_new(64 * 1024))) return ERR_NO_MEMORY;
 	enum err err = issuer_paused_get(store_view(store, NULL, &engine->arena), &paused);
 	if (err) return err;
@@ -49,13 +49,13 @@ void engine_close(struct engine *engine)
 	readers_close(&engine->readers);
 	packet_close(&engine->packet);
 	turns_close(&engine->turns);
-	engine_forget_question(engine);
+	engine_forget_poll(engine);
 	queue_free(&engine->deliveries);
 	due_free(&engine->notices);
 	issuance_free(&engine->issuance);
 	sessions_close(&engine->sessions);
 	account_forget_all(&engine->accounts);
-	pass_id_cache_close(&engine->numbers);
+	pass_id_cache_close(&engine->pass_ids);
 	rates_free(&engine->rates);
 	if (engine->zone) msgpack_zone_free(engine->zone);
 	arena_free(&engine->arena);
@@ -87,7 +87,7 @@ static void adopt_timer(struct engine *engine, const struct peer *peer)
 	engine->timer = *peer;
 	engine->timer_known = true;
 	engine->timer_heard = engine->now;
-	engine_dismiss_question(engine); /* whoever asked it has no use for the answer any more */
+	engine_dismiss_poll(engine); /* whoever asked it has no use for the answer any more */
 }
 
 /* A process that died has left its HELLOs in the channel, and they may be read after its successor's. So nothing is
@@ -242,14 +242,14 @@ static enum err take_packets(struct engine *engine, bool *more)
 	return err;
 }
 
-/* Decides the timer's question for due deliveries again, when it is time to. */
+/* Decides the timer's long poll for due deliveries again, when it is time to. */
 static enum err hand_out(struct engine *engine)
 {
-	struct saved_call question;
-	if (!engine_take_question(engine, &question)) return OK;
-	struct session *session = session_find(&engine->sessions, &engine->questioner);
-	enum err        err = session ? engine_decide_now(engine, session, &question.call) : OK;
-	saved_call_free(&question);
+	struct saved_call lease_poll;
+	if (!engine_take_poll(engine, &lease_poll)) return OK;
+	struct session *session = session_find(&engine->sessions, &engine->poller);
+	enum err        err = session ? engine_decide_now(engine, session, &lease_poll.call) : OK;
+	saved_call_free(&lease_poll);
 	return err;
 }
 
@@ -362,7 +362,7 @@ dur_us engine_patience(const struct engine *engine)
 	int64_t patience = quick ? IDLE_COMMIT_US : PATIENCE_US;
 	wall_us due = queue_next_due(&engine->deliveries);
 	if (!quick && engine->cleaning.part != CLEAN_END) patience = CLEAN_STEP_MS * US_PER_MS;
-	if (engine->is_asked && due.v != NO_DUE && due.v - engine->service_now.v < patience)
+	if (engine->has_poll && due.v != NO_DUE && due.v - engine->service_now.v < patience)
 		patience = due.v - engine->service_now.v;
 	if (patience < IDLE_COMMIT_US) patience = IDLE_COMMIT_US;
 	dur_us turn = turns_due(&engine->turns, engine->now);

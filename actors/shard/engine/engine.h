@@ -24,7 +24,7 @@ struct engine {
 	struct readers      *readers;
 	struct sessions      sessions;
 	struct account_cache accounts;
-	struct pass_id_cache numbers;
+	struct pass_id_cache pass_ids;
 	struct rates         rates;
 	struct turns         turns;
 	struct service_clock clock;
@@ -50,9 +50,9 @@ struct engine {
 
 	/* Deliveries: what is due, and the timer's question for it. */
 	struct delivery_queue deliveries;
-	struct saved_call     question;
-	struct peer           questioner;
-	bool                  is_asked;
+	struct saved_call     lease_poll;
+	struct peer           poller;
+	bool                  has_poll;
 
 	struct due_queue notices; /* notifications that are due */
 	struct cleaning  cleaning;
@@ -113,7 +113,7 @@ must_check enum err engine_observe(struct engine *engine);
 
 /* What the end of a call means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
  * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
-must_check enum err engine_bear(const struct engine *engine, const struct call *call, enum err err);
+must_check enum err engine_judge_error(const struct engine *engine, const struct call *call, enum err err);
 
 /* Service time is so far ahead from now on, microseconds. */
 void engine_set_clock(struct engine *engine, int64_t offset);
@@ -121,13 +121,13 @@ void engine_set_clock(struct engine *engine, int64_t offset);
 /* clean_step.c: the background removal. Errors: as engine_turn(). */
 must_check enum err engine_clean(struct engine *engine);
 
-/* hand_out.c: the timer's question for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
-must_check enum err engine_keep_question(struct engine *engine, const struct session *session,
-                                         const struct call *call);
+/* hand_out.c: the timer's long poll for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
+must_check enum err engine_keep_poll(struct engine *engine, const struct session *session,
+                                     const struct call *call);
 /* It is to be decided again, and the caller's to free. Errors: false (there is none, or not yet). */
-bool engine_take_question(struct engine *engine, struct saved_call *question);
-void engine_dismiss_question(struct engine *engine); /* answers that it is not to be had now */
-void engine_forget_question(struct engine *engine);
+bool engine_take_poll(struct engine *engine, struct saved_call *lease_poll);
+void engine_dismiss_poll(struct engine *engine); /* answers that it is not to be had now */
+void engine_forget_poll(struct engine *engine);
 
 /* issuer.c: the issuer is the timer. It is up while its heartbeats come; passes are created unless it is paused too. */
 bool engine_issuer_up(const struct engine *engine);

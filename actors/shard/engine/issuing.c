@@ -115,7 +115,7 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	enum err err = read_template(engine, template, &missing);
 	if (err) {
 		issuance_drop(&engine->issuance, template); /* its row, if there, stays, likewise */
-		return engine_bear(engine, &(struct call){.message = MSG_TEMPLATE_FETCHED}, err);
+		return engine_judge_error(engine, &(struct call){.message = MSG_TEMPLATE_FETCHED}, err);
 	}
 	if (missing.image && missing.url.size <= URL_BYTES_MAX)
 		return issuance_want(&engine->issuance, template, missing.image, missing.url, engine->now);
@@ -139,7 +139,7 @@ static enum err look_at(struct engine *engine, struct creating *pass, const char
 	if (!err) err = images_missing(view, pass->account->id, &row, engine->service_now, &missing);
 	if (err) {
 		issuance_drop(&engine->issuance, pass); /* its row, if there, stays for the next process */
-		return engine_bear(engine, &(struct call){.message = MSG_PASS_ISSUE}, err);
+		return engine_judge_error(engine, &(struct call){.message = MSG_PASS_ISSUE}, err);
 	}
 	if (!missing.image) return end_pass(engine, pass, NULL);
 	if (missing.url.size > URL_BYTES_MAX) return end_pass(engine, pass, missing.too_long);

@@ -10,36 +10,36 @@ static struct view *rows_of(struct engine *engine)
 
 static enum err to_uncommitted(struct engine *engine)
 {
-	uncommitted_saw(&engine->uncommitted, &engine->writes);
+	uncommitted_on_writes(&engine->uncommitted, &engine->writes);
 	return OK;
 }
 
 static enum err to_accounts(struct engine *engine)
 {
-	account_saw(&engine->accounts, &engine->writes, rows_of(engine));
+	account_on_writes(&engine->accounts, &engine->writes, rows_of(engine));
 	return OK;
 }
 
 static enum err to_pass_ids(struct engine *engine)
 {
-	pass_id_cache_saw(&engine->numbers, &engine->writes);
+	pass_id_cache_on_writes(&engine->pass_ids, &engine->writes);
 	return OK;
 }
 
 static enum err to_cleaning(struct engine *engine)
 {
-	cleaning_saw(&engine->cleaning, &engine->writes, engine->service_now);
+	cleaning_on_writes(&engine->cleaning, &engine->writes, engine->service_now);
 	return OK;
 }
 
 static enum err to_issuance(struct engine *engine)
 {
-	return issuance_saw(&engine->issuance, &engine->writes, engine->now);
+	return issuance_on_writes(&engine->issuance, &engine->writes, engine->now);
 }
 
 static enum err to_notices(struct engine *engine)
 {
-	return due_saw(&engine->notices, &engine->writes, rows_of(engine));
+	return due_on_writes(&engine->notices, &engine->writes, rows_of(engine));
 }
 
 static enum err to_deliveries(struct engine *engine)

@@ -1,17 +1,17 @@
-/* Where a call goes that has been decided: it is answered, or it is a question that is kept, or a creation that waits. */
+/* Where a call goes that has been decided: it is answered, or it is a long poll that is kept, or a creation that waits. */
 #include "actors/shard/engine/engine.h"
 
 enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call)
 {
 	char           text[REASON_TEXT];
 	struct outcome outcome = {.payload = &engine->payload, .text = text};
-	bool           is_question = call->message == MSG_DELIVERY_LEASE;
+	bool           is_poll = call->message == MSG_DELIVERY_LEASE;
 	enum err       answer, err = engine_decide_call(engine, session, call, &outcome, &answer);
 	if (err) return err;
-	if (answer == ERR_PARKED && !is_question) return OK; /* a reader has it */
-	/* Another question of the timer's ends the one before. */
-	if (is_question && (!answer || answer == ERR_PARKED)) engine_dismiss_question(engine);
-	if (answer == ERR_PARKED && !(answer = engine_keep_question(engine, session, call))) return OK;
+	if (answer == ERR_PARKED && !is_poll) return OK; /* a reader has it */
+	/* Another long poll of the timer ends the one before. */
+	if (is_poll && (!answer || answer == ERR_PARKED)) engine_dismiss_poll(engine);
+	if (answer == ERR_PARKED && !(answer = engine_keep_poll(engine, session, call))) return OK;
 	if (!answer && outcome.began && engine_let_wait(engine, session, call, &outcome))
 		outcome.flags |= REPLY_MORE;
 	engine_answer(engine, session, call, answer, &outcome);

@@ -8,7 +8,7 @@ static uint32_t mark_of(const uint8_t *account)
 	return crc32c(0, account, sizeof(struct account_id)) % UNCOMMITTED_MARKS;
 }
 
-void uncommitted_saw(struct uncommitted *uncommitted, const struct writes *writes)
+void uncommitted_on_writes(struct uncommitted *uncommitted, const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];

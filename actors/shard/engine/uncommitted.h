@@ -11,7 +11,7 @@ struct uncommitted {
 };
 
 /* These have been applied. Rows of META belong to no account and are left out. */
-void uncommitted_saw(struct uncommitted *uncommitted, const struct writes *writes);
+void uncommitted_on_writes(struct uncommitted *uncommitted, const struct writes *writes);
 bool uncommitted_has(const struct uncommitted *uncommitted, struct account_id account);
 /* Everything has been committed. */
 void uncommitted_clear(struct uncommitted *uncommitted);

@@ -104,8 +104,8 @@ void issuance_drop(struct issuance *issuance, struct creating *pass)
 }
 
 /* What a template waits for may be another image now: it begins anew. */
-static enum err saw(struct issuance *issuance, const struct write *write, enum creating_kind kind,
-                    mono_us now)
+static enum err on_row(struct issuance *issuance, const struct write *write, enum creating_kind kind,
+                       mono_us now)
 {
 	struct account_id id;
 	uint32_t          number;
@@ -116,13 +116,14 @@ static enum err saw(struct issuance *issuance, const struct write *write, enum c
 	return add(issuance, kind, id, number, kind == CREATING_PASS ? now : (mono_us){0});
 }
 
-enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mono_us now)
+enum err issuance_on_writes(struct issuance *issuance, const struct writes *writes, mono_us now)
 {
 	enum err err = OK;
 	for (unsigned i = 0; i < writes->count && !err; i++) {
 		const struct write *write = &writes->rows[i];
-		if (write->table == TABLE_ISSUING) err = saw(issuance, write, CREATING_PASS, now);
-		if (write->table == TABLE_TEMPLATE_IMAGES) err = saw(issuance, write, CREATING_TEMPLATE, now);
+		if (write->table == TABLE_ISSUING) err = on_row(issuance, write, CREATING_PASS, now);
+		if (write->table == TABLE_TEMPLATE_IMAGES)
+			err = on_row(issuance, write, CREATING_TEMPLATE, now);
 	}
 	return err;
 }
@@ -248,13 +249,13 @@ static enum err load_table(struct issuance *issuance, struct view *view, enum ta
 	static const uint8_t first[] = {0}; /* no account's key is before it */
 	struct buffer        room = {0};
 	struct view_row      row;
-	enum err             err = view_whole_from(view, table, span_of(first, sizeof first), &room, &row);
+	enum err             err = view_parted_from(view, table, span_of(first, sizeof first), &room, &row);
 	while (!err) {
 		struct account_id id;
 		uint32_t          number;
 		err = issuing_key_read(row.key, &id, &number) ? OK : ERR_DAMAGED;
 		if (!err) err = add(issuance, kind, id, number, (mono_us){0});
-		if (!err) err = view_whole_next(view, table, &room, &row);
+		if (!err) err = view_parted_next(view, table, &room, &row);
 	}
 	buffer_free(&room);
 	return err == ERR_NOT_FOUND ? OK : err;

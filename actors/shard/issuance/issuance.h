@@ -129,7 +129,7 @@ must_check enum err issuance_load(struct issuance *issuance, struct view *view, 
 void                issuance_free(struct issuance *issuance);
 
 /* After a command's writes have been applied: notes them. Errors: ERR_NO_MEMORY. */
-must_check enum err issuance_saw(struct issuance *issuance, const struct writes *writes, mono_us now);
+must_check enum err issuance_on_writes(struct issuance *issuance, const struct writes *writes, mono_us now);
 
 /* Lets a call wait for a pass, if that is still within its time. Errors: false (it is not, or too many wait). */
 bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait);

@@ -2,7 +2,7 @@
 #include "actors/shard/list/text_search.h"
 
 #include "actors/rt/time.h"
-#include "schemas/found.h"
+#include "schemas/searchable.h"
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "store/text.h"
@@ -18,12 +18,12 @@ static enum err read_row(struct text_search *search, uint32_t number, struct spa
 	enum err        err;
 	bool            follows = search->has_read && search->at + 1 == number;
 	if (!follows && search->has_read) {
-		err = view_whole_from(view, search->table, key_span(&key), &search->room, &row);
+		err = view_parted_from(view, search->table, key_span(&key), &search->room, &row);
 		search->is_streaming = false;
 	} else {
 		if (!search->is_streaming) search->stream = stream_from(view, search->table, &key);
 		search->is_streaming = true;
-		err = stream_next_whole(&search->stream, &search->room, &row);
+		err = stream_next_parted(&search->stream, &search->room, &row);
 	}
 	search->at = number;
 	search->has_read = true;
@@ -34,7 +34,7 @@ static enum err read_row(struct text_search *search, uint32_t number, struct spa
 
 static bool is_in_first_part(struct span text, const uint8_t *at)
 {
-	return !memchr(text.at, FOUND_SEPARATOR, (size_t)(at - text.at));
+	return !memchr(text.at, SEARCHABLE_SEPARATOR, (size_t)(at - text.at));
 }
 
 /* Those that hold q, a bit each, by all places where it is in the row. */

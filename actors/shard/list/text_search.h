@@ -10,7 +10,7 @@ struct text_search {
 	enum table      table;
 	struct span     q;
 
-	bool is_first_part; /* what is behind a text's first FOUND_SEPARATOR does not count */
+	bool is_first_part; /* what is behind a text's first SEARCHABLE_SEPARATOR does not count */
 
 	/* Does the text of `number` hold q, which is not in its block? */
 	enum err (*holds_elsewhere)(struct text_search *search, uint32_t number, bool *found);

@@ -113,7 +113,7 @@ void due_free(struct due_queue *queue)
 
 /* Writes ------------------------------------------------------------------------------------------------------- */
 
-static enum err saw_row(struct due_queue *queue, const struct write *write)
+static enum err on_row(struct due_queue *queue, const struct write *write)
 {
 	struct notification_due due;
 	enum err                err = notification_due_read(write->key, &due);
@@ -146,13 +146,13 @@ static enum err look_up(struct due_queue *queue, struct due_account *account, st
 	return OK;
 }
 
-enum err due_saw(struct due_queue *queue, const struct writes *writes, struct view *view)
+enum err due_on_writes(struct due_queue *queue, const struct writes *writes, struct view *view)
 {
 	enum err err = OK;
 	unsigned deleted = 0;
 	for (unsigned i = 0; i < writes->count && !err; i++) {
 		if (writes->rows[i].table != TABLE_NOTIFICATION_DUE) continue;
-		err = saw_row(queue, &writes->rows[i]);
+		err = on_row(queue, &writes->rows[i]);
 		deleted += writes->rows[i].kind == WRITE_DEL;
 	}
 	for (unsigned i = 0; deleted && i < writes->count && !err; i++) {

@@ -30,9 +30,9 @@ must_check enum err due_load(struct due_queue *queue, struct view *view);
 void                due_free(struct due_queue *queue);
 
 /* After a command's writes have been applied: notes them. `view` is the one they were applied to. */
-must_check enum err due_saw(struct due_queue *queue, const struct writes *writes, struct view *view);
+must_check enum err due_on_writes(struct due_queue *queue, const struct writes *writes, struct view *view);
 
 /* A command that sends begins; then the account whose turn it is, if something of it is due and this command has not had it
- * yet, else NULL. *alone: nobody else waits. It is borrowed until due_saw(). */
+ * yet, else NULL. *alone: nobody else waits. It is borrowed until due_on_writes(). */
 void                      due_turn_begin(struct due_queue *queue);
 const struct due_account *due_turn(struct due_queue *queue, wall_us now, bool *alone);

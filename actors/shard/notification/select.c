@@ -98,8 +98,8 @@ static enum err message_holds(struct text_search *texts, uint32_t number, bool *
 	struct row_key      key = key_u32(texts->request->account->id, number);
 	struct view_row     row;
 	struct notification notification;
-	enum err            err = view_whole_from(texts->request->view, TABLE_NOTIFICATION, key_span(&key),
-	                                          &search->room, &row);
+	enum err            err = view_parted_from(texts->request->view, TABLE_NOTIFICATION, key_span(&key),
+	                                           &search->room, &row);
 	if (!err && !span_equal(row.key, key_span(&key))) err = ERR_DAMAGED;
 	if (!err) err = notification_read(row.value, &notification);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;

@@ -18,16 +18,16 @@ enum err pass_of_token(struct request *request, struct span text, struct hot_at 
 }
 
 enum err pass_image_urls(struct request *request, const struct template *template, const struct body *body,
-                         struct span urls[SHOWN_IMAGES])
+                         struct span urls[PAGE_IMAGES])
 {
 	struct json *appearance;
-	urls[SHOWN_LOGO] = template->logo;
-	urls[SHOWN_BANNER] = template->banner;
+	urls[PAGE_IMAGE_LOGO] = template->logo;
+	urls[PAGE_IMAGE_BANNER] = template->banner;
 	if (!body->appearance.size) return OK;
 	enum err err = json_parse(body->appearance, view_arena(request->view), &appearance);
 	if (err) return err == ERR_NO_MEMORY ? err : ERR_DAMAGED;
-	for (unsigned i = 0; i < SHOWN_IMAGES; i++) {
-		const struct json *own = json_member(appearance, shown_image_names[i]);
+	for (unsigned i = 0; i < PAGE_IMAGES; i++) {
+		const struct json *own = json_member(appearance, page_image_names[i]);
 		if (own && own->kind == JSON_STRING) urls[i] = own->text;
 	}
 	return OK;

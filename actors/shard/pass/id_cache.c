@@ -16,34 +16,34 @@ enum {
 };
 static const size_t TABLE_BYTES = (size_t)PASS_NUMBERS_MAX * sizeof(struct pass_number);
 
-enum err pass_id_cache_open(struct pass_id_cache *numbers)
+enum err pass_id_cache_open(struct pass_id_cache *pass_ids)
 {
 	/* Zeros that are no memory before they are written to; then they are to be large pages, if there are any. */
 	void *places = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (places == MAP_FAILED) return ERR_NO_MEMORY;
 	madvise(places, TABLE_BYTES, MADV_HUGEPAGE);
-	*numbers = (struct pass_id_cache){.places = places, .count = PASS_NUMBERS_MIN};
+	*pass_ids = (struct pass_id_cache){.places = places, .count = PASS_NUMBERS_MIN};
 	return OK;
 }
 
-static bool is_full(const struct pass_id_cache *numbers)
+static bool is_full(const struct pass_id_cache *pass_ids)
 {
-	return numbers->count < PASS_NUMBERS_MAX && numbers->taken >= numbers->count / FULL_SHARE;
+	return pass_ids->count < PASS_NUMBERS_MAX && pass_ids->taken >= pass_ids->count / FULL_SHARE;
 }
 
 /* Everything is forgotten, and learnt again: an id has another place now. */
-static void grow(struct pass_id_cache *numbers)
+static void grow(struct pass_id_cache *pass_ids)
 {
-	if (madvise(numbers->places, numbers->count * sizeof *numbers->places, MADV_DONTNEED)) return;
-	numbers->count *= GROWTH;
-	numbers->taken = 0;
+	if (madvise(pass_ids->places, pass_ids->count * sizeof *pass_ids->places, MADV_DONTNEED)) return;
+	pass_ids->count *= GROWTH;
+	pass_ids->taken = 0;
 }
 
-void pass_id_cache_close(struct pass_id_cache *numbers)
+void pass_id_cache_close(struct pass_id_cache *pass_ids)
 {
-	if (numbers->places) munmap(numbers->places, TABLE_BYTES);
-	numbers->places = NULL;
+	if (pass_ids->places) munmap(pass_ids->places, TABLE_BYTES);
+	pass_ids->places = NULL;
 }
 
 static size_t id_size(struct span key)
@@ -52,16 +52,16 @@ static size_t id_size(struct span key)
 }
 
 /* The first of its two places; NULL when it is too long to be kept. */
-static struct pass_number *home_of(const struct pass_id_cache *numbers, struct span key)
+static struct pass_number *home_of(const struct pass_id_cache *pass_ids, struct span key)
 {
-	if (!numbers->places || id_size(key) > sizeof numbers->places->key) return NULL;
-	return &numbers->places[crc32c(0, key.at, id_size(key)) & (numbers->count - 1)];
+	if (!pass_ids->places || id_size(key) > sizeof pass_ids->places->key) return NULL;
+	return &pass_ids->places[crc32c(0, key.at, id_size(key)) & (pass_ids->count - 1)];
 }
 
 /* The second is its neighbour, which the processor mostly fetches with it. */
-static struct pass_number *other_of(const struct pass_id_cache *numbers, const struct pass_number *home)
+static struct pass_number *other_of(const struct pass_id_cache *pass_ids, const struct pass_number *home)
 {
-	return &numbers->places[(home - numbers->places) ^ 1];
+	return &pass_ids->places[(home - pass_ids->places) ^ 1];
 }
 
 static bool is_kept(const struct pass_number *place, struct span key)
@@ -70,49 +70,49 @@ static bool is_kept(const struct pass_number *place, struct span key)
 }
 
 /* NULL: it is not kept. */
-static struct pass_number *find(const struct pass_id_cache *numbers, struct span key)
+static struct pass_number *find(const struct pass_id_cache *pass_ids, struct span key)
 {
-	struct pass_number *home = home_of(numbers, key);
+	struct pass_number *home = home_of(pass_ids, key);
 	if (!home || is_kept(home, key)) return home;
-	struct pass_number *other = other_of(numbers, home);
+	struct pass_number *other = other_of(pass_ids, home);
 	return is_kept(other, key) ? other : NULL;
 }
 
 /* For one that is not kept: a free place, or that of another id. NULL: it is too long. */
-static struct pass_number *place_for(const struct pass_id_cache *numbers, struct span key)
+static struct pass_number *place_for(const struct pass_id_cache *pass_ids, struct span key)
 {
-	struct pass_number *home = home_of(numbers, key);
+	struct pass_number *home = home_of(pass_ids, key);
 	if (!home || home->size == 0) return home;
-	struct pass_number *other = other_of(numbers, home);
+	struct pass_number *other = other_of(pass_ids, home);
 	return other->size == 0 ? other : home;
 }
 
-bool pass_id_cache_get(const struct pass_id_cache *numbers, const struct row_key *key, uint32_t *number)
+bool pass_id_cache_get(const struct pass_id_cache *pass_ids, const struct row_key *key, uint32_t *number)
 {
-	const struct pass_number *place = find(numbers, key_span(key));
+	const struct pass_number *place = find(pass_ids, key_span(key));
 	if (place) *number = place->number;
 	return place != NULL;
 }
 
-void pass_id_cache_put(struct pass_id_cache *numbers, const struct row_key *key, uint32_t number)
+void pass_id_cache_put(struct pass_id_cache *pass_ids, const struct row_key *key, uint32_t number)
 {
-	struct pass_number *place = find(numbers, key_span(key));
-	if (!place && is_full(numbers)) grow(numbers);
-	if (!place && !(place = place_for(numbers, key_span(key)))) return;
-	numbers->taken += place->size == 0;
+	struct pass_number *place = find(pass_ids, key_span(key));
+	if (!place && is_full(pass_ids)) grow(pass_ids);
+	if (!place && !(place = place_for(pass_ids, key_span(key)))) return;
+	pass_ids->taken += place->size == 0;
 	place->number = number;
 	place->size = (uint8_t)id_size(key_span(key));
 	memcpy(place->key, key->bytes, place->size);
 }
 
-void pass_id_cache_saw(struct pass_id_cache *numbers, const struct writes *writes)
+void pass_id_cache_on_writes(struct pass_id_cache *pass_ids, const struct writes *writes)
 {
 	for (unsigned i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->rows[i];
 		if (write->table != TABLE_PASS_ID) continue;
-		struct pass_number *place = find(numbers, write->key);
+		struct pass_number *place = find(pass_ids, write->key);
 		if (!place) continue;
 		place->size = 0;
-		numbers->taken--;
+		pass_ids->taken--;
 	}
 }

@@ -22,13 +22,13 @@ struct pass_id_cache {
 };
 
 /* Errors: ERR_NO_MEMORY (of address space). */
-must_check enum err pass_id_cache_open(struct pass_id_cache *numbers);
-void                pass_id_cache_close(struct pass_id_cache *numbers);
+must_check enum err pass_id_cache_open(struct pass_id_cache *pass_ids);
+void                pass_id_cache_close(struct pass_id_cache *pass_ids);
 
 /* `key` is of a PASS_ID row, whatever its number. false: look it up, and put it. */
-must_check bool pass_id_cache_get(const struct pass_id_cache *numbers, const struct row_key *key,
+must_check bool pass_id_cache_get(const struct pass_id_cache *pass_ids, const struct row_key *key,
                                   uint32_t *number);
-void            pass_id_cache_put(struct pass_id_cache *numbers, const struct row_key *key, uint32_t number);
+void            pass_id_cache_put(struct pass_id_cache *pass_ids, const struct row_key *key, uint32_t number);
 
 /* What has been written may have given an id to another pass. */
-void pass_id_cache_saw(struct pass_id_cache *numbers, const struct writes *writes);
+void pass_id_cache_on_writes(struct pass_id_cache *pass_ids, const struct writes *writes);

@@ -9,13 +9,13 @@ static enum err find(struct request *request, struct image *image)
 {
 	const struct msgpack_object *args = request->args;
 	const struct template *template;
-	struct hot_at    pass;
-	struct body      body;
-	struct span      urls[SHOWN_IMAGES];
-	enum shown_image which = shown_image_of(arg_span(&args[ARG_PASS_IMAGE_image]));
-	enum err         err = pass_of_token(request, arg_span(&args[ARG_PASS_IMAGE_token]), &pass, &body);
+	struct hot_at   pass;
+	struct body     body;
+	struct span     urls[PAGE_IMAGES];
+	enum page_image which = page_image_of(arg_span(&args[ARG_PASS_IMAGE_image]));
+	enum err        err = pass_of_token(request, arg_span(&args[ARG_PASS_IMAGE_token]), &pass, &body);
 	if (err || (err = pass_template(request, &pass.now, &template))) return err;
-	if (which == SHOWN_IMAGES) return ERR_NOT_FOUND;
+	if (which == PAGE_IMAGES) return ERR_NOT_FOUND;
 	if ((err = pass_image_urls(request, template, &body, urls))) return err;
 	if (!urls[which].size) return ERR_NOT_FOUND;
 	return image_of_url(request->view, request->account->id, urls[which], image);

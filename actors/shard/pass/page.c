@@ -3,26 +3,26 @@
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/api/pass.h"
-#include "schemas/shown.h"
+#include "schemas/pass_view.h"
 #include "store/image.h"
 
-static void list_fields(const struct template *template, struct shown *shown)
+static void list_fields(const struct template *template, struct pass_view *shown)
 {
 	shown->field_count = shown->counter = template->field_count;
 	for (unsigned i = 0; i < template->field_count; i++) {
 		const struct template_field *field = &template->fields[i];
-		shown->fields[i] = (struct shown_field){field->key, field->label, field->kind};
+		shown->fields[i] = (struct pass_view_field){field->key, field->label, field->kind};
 		if (field == template->counter) shown->counter = i;
 	}
 }
 
 /* An image is shown if it lies here: pages never wait for one. */
 static enum err measure_images(struct request    *request, const struct template *template,
-                               const struct body *body, struct shown *shown)
+                               const struct body *body, struct pass_view *shown)
 {
-	struct span urls[SHOWN_IMAGES];
+	struct span urls[PAGE_IMAGES];
 	enum err    err = pass_image_urls(request, template, body, urls);
-	for (unsigned i = 0; !err && i < SHOWN_IMAGES; i++) {
+	for (unsigned i = 0; !err && i < PAGE_IMAGES; i++) {
 		struct image image;
 		if (!urls[i].size) continue;
 		err = image_of_url(request->view, request->account->id, urls[i], &image);
@@ -43,16 +43,16 @@ enum err on_PASS_PAGE(struct request *request, struct outcome *outcome)
 	enum err err = pass_of_token(request, arg_span(&request->args[ARG_PASS_PAGE_token]), &pass, &body);
 	if (err) return err;
 	if ((err = pass_template(request, &pass.now, &template))) return err;
-	struct shown shown = {.status = pass.now.status,
-	                      .balance = pass.now.balance,
-	                      .name = template->name,
-	                      .title = template->title,
-	                      .background_color = template->background_color,
-	                      .appearance = body.appearance,
-	                      .visible = body.visible,
-	                      .qr_value = template->qr ? body.pass_id : span_of(NULL, 0)};
+	struct pass_view shown = {.status = pass.now.status,
+	                          .balance = pass.now.balance,
+	                          .name = template->name,
+	                          .title = template->title,
+	                          .background_color = template->background_color,
+	                          .appearance = body.appearance,
+	                          .visible = body.visible,
+	                          .qr_value = template->qr ? body.pass_id : span_of(NULL, 0)};
 	list_fields(template, &shown);
 	if ((err = measure_images(request, template, &body, &shown))) return err;
-	shown_pack(&shown, outcome->payload);
+	pass_view_pack(&shown, outcome->payload);
 	return OK;
 }

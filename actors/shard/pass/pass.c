@@ -21,13 +21,13 @@ static enum err find_number(struct request *request, struct span pass_id, uint32
 {
 	struct row_key  key = key_pass_id(request->account->id, pass_id, UINT32_MAX);
 	struct view_row row;
-	if (request->numbers && pass_id_cache_get(request->numbers, &key, number)) return OK;
+	if (request->pass_ids && pass_id_cache_get(request->pass_ids, &key, number)) return OK;
 	enum err err = view_from(request->view, TABLE_PASS_ID, key_span(&key), &row);
 	if (err) return err;
 	size_t prefix = key.size - 4;
 	if (row.key.size != key.size || memcmp(row.key.at, key.bytes, prefix)) return ERR_NOT_FOUND;
 	*number = ~get_be32(row.key.at + prefix);
-	if (request->numbers) pass_id_cache_put(request->numbers, &key, *number);
+	if (request->pass_ids) pass_id_cache_put(request->pass_ids, &key, *number);
 	return OK;
 }
 
@@ -71,7 +71,7 @@ enum err pass_body_in(struct request *request, const struct hot_at *pass, struct
 {
 	struct row_key  key = key_u32(pass->account, pass->number);
 	struct view_row row;
-	enum err        err = view_whole_from(request->view, TABLE_BODY, key_span(&key), room, &row);
+	enum err        err = view_parted_from(request->view, TABLE_BODY, key_span(&key), room, &row);
 	if (err || !span_equal(row.key, key_span(&key)))
 		return !err || err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	return body_open(row.value, body);

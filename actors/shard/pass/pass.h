@@ -1,7 +1,7 @@
 #pragma once
 #include "actors/shard/command.h"
 #include "schemas/body.h"
-#include "schemas/shown.h"
+#include "schemas/pass_view.h"
 #include "schemas/states.h"
 #include "store/hot.h"
 #include "store/ledger.h"
@@ -64,7 +64,7 @@ must_check enum err pass_of_token(struct request *request, struct span text, str
 /* Where the images lie that its page shows: the pass's own URLs, else its template's; of size 0: none. They live as long
  * as the view's arena. */
 must_check enum err pass_image_urls(struct request    *request, const struct template *template,
-                                    const struct body *body, struct span urls[SHOWN_IMAGES]);
+                                    const struct body *body, struct span urls[PAGE_IMAGES]);
 
 /* The pass as the interface shows it, appended to `out`: the JSON text; the same as one msgpack bin. */
 must_check enum err pass_json(struct request *request, const struct hot_at *pass, struct buffer *out);

@@ -4,7 +4,7 @@
 #include "actors/shard/list/text_search.h"
 
 #include "schemas/digits.h"
-#include "schemas/found.h"
+#include "schemas/searchable.h"
 #include "schemas/search.h"
 #include "store/keys.h"
 #include "store/text.h"
@@ -165,8 +165,9 @@ struct search {
 /* A text begins with its id. */
 static bool text_holds(const struct text_search *texts, struct span text)
 {
-	const uint8_t *end = texts->is_first_part && text.size ? memchr(text.at, FOUND_SEPARATOR, text.size)
-	                                                       : NULL;
+	const uint8_t *end = texts->is_first_part && text.size
+	                         ? memchr(text.at, SEARCHABLE_SEPARATOR, text.size)
+	                         : NULL;
 	if (end) text.size = (size_t)(end - text.at);
 	return span_holds(text, texts->q);
 }
@@ -176,11 +177,11 @@ static enum err is_in_body(struct search *search, const struct row_key *key, boo
 	struct view    *view = search->texts.request->view;
 	struct view_row row;
 	struct body     body;
-	enum err        err = view_whole_from(view, TABLE_BODY, key_span(key), &search->room, &row);
+	enum err        err = view_parted_from(view, TABLE_BODY, key_span(key), &search->room, &row);
 	if (!err && !span_equal(row.key, key_span(key))) err = ERR_DAMAGED;
 	if (err || (err = body_open(row.value, &body))) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 	buffer_clear(&search->text);
-	err = found_text(&body, &search->arena, &search->text);
+	err = searchable_text(&body, &search->arena, &search->text);
 	arena_reset(&search->arena);
 	*found = !err && text_holds(&search->texts, buffer_span(&search->text));
 	return err;
@@ -192,8 +193,8 @@ static enum err is_in_long_text(struct text_search *texts, uint32_t number, bool
 	struct search  *search = (struct search *)texts;
 	struct row_key  key = key_u32(texts->request->account->id, number);
 	struct view_row row;
-	enum err err = view_whole_from(texts->request->view, TABLE_LONG_TEXT, key_span(&key), &search->room,
-	                               &row);
+	enum err err = view_parted_from(texts->request->view, TABLE_LONG_TEXT, key_span(&key), &search->room,
+	                                &row);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (err || !span_equal(row.key, key_span(&key))) return is_in_body(search, &key, found);
 	*found = text_holds(texts, row.value);

@@ -29,7 +29,7 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 	struct view_row row;
 	struct buffer   room = {0};
 	uint32_t        count = 0;
-	enum err        err = view_whole_from(request->view, TABLE_TEMPLATE, key_span(&account), &room, &row);
+	enum err err = view_parted_from(request->view, TABLE_TEMPLATE, key_span(&account), &room, &row);
 	list_begin(&list, outcome);
 	while (!err && key_has_prefix(row.key, key_span(&account))) {
 		if (row.key.size != account.size + 4 || row.value.size < 2) err = ERR_DAMAGED;
@@ -37,7 +37,7 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 		show(request, get_be32(row.key.at + account.size), row.value, list_item(&list));
 		count++;
 		if (!(err = list_may_go_on(&list, request)))
-			err = view_whole_next(request->view, TABLE_TEMPLATE, &room, &row);
+			err = view_parted_next(request->view, TABLE_TEMPLATE, &room, &row);
 	}
 	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, count, false);
 	list_drop(&list);

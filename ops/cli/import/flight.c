@@ -214,7 +214,7 @@ static void send_row(struct flight *flight, uint64_t n)
 {
 	struct row        *row = flight_row(flight, n);
 	struct idempotency key;
-	struct request     request = {.message = MSG_PASS_CREATE,
+	struct call_spec   request = {.message = MSG_PASS_CREATE,
 	                              .account = &flight->account,
 	                              .args = buffer_span(&row->args),
 	                              .wait_ms = DECIDE_MS,

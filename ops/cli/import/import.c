@@ -121,7 +121,7 @@ static void on_account(void *user, uint32_t shard, const struct reply *reply)
 
 static enum outcome check_account(struct import *self)
 {
-	struct request request = {.message = MSG_ACCOUNT_SHOW, .account = &self->account};
+	struct call_spec request = {.message = MSG_ACCOUNT_SHOW, .account = &self->account};
 
 	return cli_call_parts(self->cli, &request, on_account, self);
 }
@@ -166,7 +166,7 @@ static void on_templates(void *user, uint32_t shard, const struct reply *reply)
 
 static enum outcome find_template(struct import *self)
 {
-	struct request    request = {.message = MSG_TEMPLATE_LIST, .account = &self->account};
+	struct call_spec  request = {.message = MSG_TEMPLATE_LIST, .account = &self->account};
 	struct account_id owner;
 	uint32_t          number;
 	enum outcome      outcome = cli_call_parts(self->cli, &request, on_templates, self);

@@ -1,6 +1,6 @@
 /* Idempotency keys in the shard: rows come back, the same request is answered again, another is refused, and what is
  * old or too much is forgotten, a few rows at a time. */
-#include "actors/shard/engine/once.h"
+#include "actors/shard/engine/idempotency.h"
 #include "tests/unit/support.h"
 
 #include "store/keys.h"
@@ -19,7 +19,7 @@ static struct call        call;
 static struct request     request;
 static struct outcome     outcome;
 static struct buffer      payload;
-static struct once        once;
+static struct idempotent  idem;
 
 static void begin(void)
 {
@@ -36,7 +36,7 @@ static void end(void)
 	scratch_close(&s);
 }
 
-TestSuite(once, .init = begin, .fini = end);
+TestSuite(idempotency, .init = begin, .fini = end);
 
 static void rpc(unsigned key, uint8_t body)
 {
@@ -50,21 +50,21 @@ static void rpc(unsigned key, uint8_t body)
 static enum err run(unsigned key, uint8_t body)
 {
 	rpc(key, body);
-	enum err err = once_begin(&request, &outcome, &once);
-	if (err || once.replayed) return err;
-	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	enum err err = idempotent_begin(&request, &outcome, &idem);
+	if (err || idem.replayed) return err;
+	cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 	scratch_save(&s);
 	return OK;
 }
 
 static bool is_replayed(unsigned key, uint8_t body)
 {
-	return run(key, body) == OK && once.replayed;
+	return run(key, body) == OK && idem.replayed;
 }
 
 static bool is_run(unsigned key, uint8_t body)
 {
-	return run(key, body) == OK && !once.replayed;
+	return run(key, body) == OK && !idem.replayed;
 }
 
 /* What there is of the account, and that either table has it. */
@@ -88,7 +88,7 @@ static unsigned count_rows(void)
 	return count;
 }
 
-Test(once, rows_read_as_they_were_put)
+Test(idempotency, rows_read_as_they_were_put)
 {
 	struct idempotency_row row = {.recipe = {RECIPE_PASS, REPLY_ACCEPTED, UINT32_MAX},
 	                              .at = {INT64_MAX},
@@ -115,7 +115,7 @@ Test(once, rows_read_as_they_were_put)
 	cr_expect_eq(idempotency_order_read(span_str("x"), &test_dir), ERR_DAMAGED);
 }
 
-Test(once, the_last_number_is_the_accounts_own)
+Test(idempotency, the_last_number_is_the_accounts_own)
 {
 	uint64_t last = 77;
 	cr_expect(idempotency_last(s.view, account.id, 0, &last) == OK && last == 0);
@@ -130,7 +130,7 @@ Test(once, the_last_number_is_the_accounts_own)
 	cr_expect(idempotency_last(s.view, before.id, 0, &last) == OK && last == 2);
 }
 
-Test(once, the_same_request_is_answered_again_and_another_refused)
+Test(idempotency, the_same_request_is_answered_again_and_another_refused)
 {
 	cr_expect(is_run(1, 1));
 	cr_expect(is_replayed(1, 1));
@@ -141,31 +141,31 @@ Test(once, the_same_request_is_answered_again_and_another_refused)
 	cr_expect_eq(count_rows(), 2);
 }
 
-Test(once, what_was_only_begun_is_answered_as_such)
+Test(idempotency, what_was_only_begun_is_answered_as_such)
 {
 	rpc(1, 1);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	outcome.flags = REPLY_ACCEPTED;
-	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 	scratch_save(&s);
 	cr_expect(is_replayed(1, 1));
 	cr_expect_eq(outcome.flags, (unsigned)(REPLY_ACCEPTED | REPLY_REPLAYED));
 }
 
-Test(once, a_handler_that_fails_leaves_no_key)
+Test(idempotency, a_handler_that_fails_leaves_no_key)
 {
 	rpc(1, 1);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	cr_expect_eq(s.staged.count, 0); /* what would be staged is staged at the end */
 	cr_expect(is_run(1, 2));
 }
 
-Test(once, a_pass_that_is_not_there_is_damage)
+Test(idempotency, a_pass_that_is_not_there_is_damage)
 {
 	rpc(1, 1);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	outcome.recipe = (struct recipe){.what = RECIPE_PASS, .number = 5};
-	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 	scratch_save(&s);
 	cr_expect_eq(run(1, 1), ERR_DAMAGED);
 }
@@ -181,9 +181,9 @@ static void keep_subscription(enum recipe_what what)
 	                         span_of(secret, sizeof secret), row.secret),
 	             OK);
 	rpc(1, 1);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	outcome.recipe = (struct recipe){.what = (uint8_t)what, .detail = recipe_detail(&row, detail)};
-	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 	scratch_save(&s);
 	buffer_clear(&payload);
 }
@@ -193,14 +193,14 @@ static bool answer_has(const char *text)
 	return memmem(payload.at, payload.size, text, strlen(text)) != NULL;
 }
 
-Test(once, a_subscription_is_answered_again_from_the_key_alone)
+Test(idempotency, a_subscription_is_answered_again_from_the_key_alone)
 {
 	keep_subscription(RECIPE_SUBSCRIPTION);
 	cr_expect(is_replayed(1, 1));
 	cr_expect(answer_has("https://a/") && !answer_has("secret") && !answer_has("whsec_"));
 }
 
-Test(once, a_new_subscription_is_answered_again_with_its_secret)
+Test(idempotency, a_new_subscription_is_answered_again_with_its_secret)
 {
 	keep_subscription(RECIPE_SUBSCRIPTION_AND_SECRET);
 	cr_expect(is_replayed(1, 1));
@@ -211,28 +211,28 @@ Test(once, a_new_subscription_is_answered_again_with_its_secret)
 	cr_expect_not(answer_has("whsec_"));
 }
 
-Test(once, a_subscription_cut_short_is_damage)
+Test(idempotency, a_subscription_cut_short_is_damage)
 {
 	rpc(1, 1);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	outcome.recipe = (struct recipe){.what = RECIPE_SUBSCRIPTION,
 	                                 .detail = span_str("0123456789abcdef0")};
-	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 	scratch_save(&s);
 	cr_expect_eq(run(1, 1), ERR_DAMAGED);
 }
 
-Test(once, an_answer_of_an_unknown_kind_is_damage)
+Test(idempotency, an_answer_of_an_unknown_kind_is_damage)
 {
 	rpc(1, 1);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	outcome.recipe.what = 200;
-	cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 	scratch_save(&s);
 	cr_expect_eq(run(1, 1), ERR_DAMAGED);
 }
 
-Test(once, a_key_is_good_for_a_day_to_the_microsecond)
+Test(idempotency, a_key_is_good_for_a_day_to_the_microsecond)
 {
 	cr_expect(is_run(1, 1));
 	request.now.v += day_us - 1;
@@ -244,7 +244,7 @@ Test(once, a_key_is_good_for_a_day_to_the_microsecond)
 	cr_expect_eq(count_rows(), 1);
 }
 
-Test(once, the_oldest_go_when_there_are_too_many)
+Test(idempotency, the_oldest_go_when_there_are_too_many)
 {
 	for (unsigned key = 1; key <= KEYS; key++)
 		cr_expect(is_run(key, 1));
@@ -258,7 +258,7 @@ Test(once, the_oldest_go_when_there_are_too_many)
 	cr_expect(is_run(40 - KEYS, 1));
 }
 
-Test(once, one_key_is_the_least_that_can_be_kept)
+Test(idempotency, one_key_is_the_least_that_can_be_kept)
 {
 	facts.idempotency_keys = 1;
 	for (unsigned key = 1; key <= 10; key++) {
@@ -268,7 +268,7 @@ Test(once, one_key_is_the_least_that_can_be_kept)
 	}
 }
 
-Test(once, those_past_their_time_go_a_few_at_a_time)
+Test(idempotency, those_past_their_time_go_a_few_at_a_time)
 {
 	facts.idempotency_keys = 100;
 	for (unsigned key = 1; key <= 20; key++)
@@ -282,7 +282,7 @@ Test(once, those_past_their_time_go_a_few_at_a_time)
 	cr_expect_eq(count_rows(), 6);
 }
 
-Test(once, a_number_made_smaller_is_come_down_to)
+Test(idempotency, a_number_made_smaller_is_come_down_to)
 {
 	facts.idempotency_keys = 100;
 	for (unsigned key = 1; key <= 30; key++)
@@ -293,7 +293,7 @@ Test(once, a_number_made_smaller_is_come_down_to)
 	cr_expect_eq(count_rows(), KEYS);
 }
 
-Test(once, an_old_key_that_comes_again_leaves_a_gap_that_costs_no_young_one_its_place)
+Test(idempotency, an_old_key_that_comes_again_leaves_a_gap_that_costs_no_young_one_its_place)
 {
 	for (unsigned key = 1; key <= KEYS; key++)
 		cr_expect(is_run(key, 1));
@@ -325,7 +325,7 @@ static struct list_cache *model_find(unsigned key)
 	return NULL;
 }
 
-Test(once, chance_finds_nothing_that_a_list_would_not_say)
+Test(idempotency, chance_finds_nothing_that_a_list_would_not_say)
 {
 	uint64_t seed = chance_begin();
 	for (unsigned i = 0; i < 4000; i++) {
@@ -336,7 +336,7 @@ Test(once, chance_finds_nothing_that_a_list_would_not_say)
 		kept = model_find(key);
 		enum err err = run(key, body);
 		cr_assert_eq(err, kept && kept->body != body ? ERR_IDEMPOTENCY_KEY_REUSED : OK, "step %u", i);
-		cr_assert_eq(once.replayed, kept && kept->body == body, "step %u", i);
+		cr_assert_eq(idem.replayed, kept && kept->body == body, "step %u", i);
 		if (!kept) model[model_count++] = (struct list_cache){key, body, request.now.v};
 		if (i % 50 == 0) cr_expect_leq(count_rows(), KEYS);
 	}
@@ -351,9 +351,9 @@ static enum err run_row(uint8_t import, uint64_t number, uint32_t slots)
 	idempotency_of_row(id, (uint32_t)(number % slots), number, &asked);
 	outcome = (struct outcome){.payload = &payload};
 	request.of_import = true;
-	enum err err = once_begin(&request, &outcome, &once);
-	if (!err && !once.replayed) {
-		cr_assert_eq(once_end(&request, &outcome, &once), OK);
+	enum err err = idempotent_begin(&request, &outcome, &idem);
+	if (!err && !idem.replayed) {
+		cr_assert_eq(idempotent_end(&request, &outcome, &idem), OK);
 		scratch_save(&s);
 	}
 	request.of_import = false;
@@ -362,15 +362,15 @@ static enum err run_row(uint8_t import, uint64_t number, uint32_t slots)
 
 static bool is_made(uint8_t import, uint64_t number, uint32_t slots)
 {
-	return run_row(import, number, slots) == OK && !once.replayed;
+	return run_row(import, number, slots) == OK && !idem.replayed;
 }
 
 static bool is_known(uint8_t import, uint64_t number, uint32_t slots)
 {
-	return run_row(import, number, slots) == OK && once.replayed && outcome.flags == REPLY_REPLAYED;
+	return run_row(import, number, slots) == OK && idem.replayed && outcome.flags == REPLY_REPLAYED;
 }
 
-Test(once, a_row_of_an_import_is_known_until_a_later_one_has_its_slot)
+Test(idempotency, a_row_of_an_import_is_known_until_a_later_one_has_its_slot)
 {
 	enum { SLOTS = 8, ROWS = 50 };
 	for (uint64_t number = 0; number < ROWS; number++) {
@@ -384,18 +384,18 @@ Test(once, a_row_of_an_import_is_known_until_a_later_one_has_its_slot)
 	cr_expect_eq(count_rows(), SLOTS + 1);
 }
 
-Test(once, a_row_of_an_import_that_was_refused_leaves_the_earlier_one)
+Test(idempotency, a_row_of_an_import_that_was_refused_leaves_the_earlier_one)
 {
 	const uint8_t id[IMPORT_ID_BYTES] = {1};
 	cr_expect(is_made(1, 0, 1));
 	request.of_import = true;
 	idempotency_of_row(id, 0, 1, &asked);
-	cr_assert_eq(once_begin(&request, &outcome, &once), OK);
+	cr_assert_eq(idempotent_begin(&request, &outcome, &idem), OK);
 	cr_expect_eq(s.staged.count, 0);
 	cr_expect(is_known(1, 0, 1));
 }
 
-Test(once, rows_of_imports_and_keys_of_clients_take_no_place_of_each_other)
+Test(idempotency, rows_of_imports_and_keys_of_clients_take_no_place_of_each_other)
 {
 	enum { SLOTS = 64 };
 	for (unsigned key = 1; key <= KEYS; key++)
@@ -411,7 +411,7 @@ Test(once, rows_of_imports_and_keys_of_clients_take_no_place_of_each_other)
 		cr_expect(is_known(1, number, SLOTS));
 }
 
-Test(once, keys_of_clients_that_are_the_first_forget_no_rows_of_imports)
+Test(idempotency, keys_of_clients_that_are_the_first_forget_no_rows_of_imports)
 {
 	for (uint64_t number = 0; number < 20; number++)
 		cr_expect(is_made(1, number, 20));
@@ -420,7 +420,7 @@ Test(once, keys_of_clients_that_are_the_first_forget_no_rows_of_imports)
 	cr_expect_eq(count_rows(), 20 + KEYS);
 }
 
-Test(once, a_row_of_an_import_is_known_for_half_a_day_at_least_and_a_day_at_most)
+Test(idempotency, a_row_of_an_import_is_known_for_half_a_day_at_least_and_a_day_at_most)
 {
 	cr_expect(is_made(1, 0, 1));
 	request.now.v += day_us / 2 - 1;
@@ -436,7 +436,7 @@ Test(once, a_row_of_an_import_is_known_for_half_a_day_at_least_and_a_day_at_most
 	cr_expect_eq(count_rows(), 1);
 }
 
-Test(once, rows_that_imports_left_go_when_another_import_comes)
+Test(idempotency, rows_that_imports_left_go_when_another_import_comes)
 {
 	for (uint64_t number = 0; number < 20; number++)
 		cr_expect(is_made(1, number, 20));

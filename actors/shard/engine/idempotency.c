@@ -12,7 +12,7 @@
  * A creation that has begun is kept as one (202). Its issuance in time makes that a 201; who comes with the key before waits
  * for the same end.
  */
-#include "actors/shard/engine/once.h"
+#include "actors/shard/engine/idempotency.h"
 
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/pass/pass.h"
@@ -29,30 +29,30 @@ static bool is_past(wall_us at, wall_us now)
 	return now.v - at.v >= kept_us;
 }
 
-static void forget(struct once *once, const struct idempotency_order *old)
+static void forget(struct idempotent *idem, const struct idempotency_order *old)
 {
-	must(once->old_count < sizeof once->old / sizeof *once->old);
-	once->old[once->old_count++] = *old;
+	must(idem->old_count < sizeof idem->old / sizeof *idem->old);
+	idem->old[idem->old_count++] = *old;
 }
 
 /* What has to go so that the new row may come. The number of rows is judged by their numbers: a gap among those makes
  * it too large, but what is before a gap goes anyway. */
-static enum err plan_row(struct request *request, struct once *once)
+static enum err plan_row(struct request *request, struct idempotent *idem)
 {
 	struct account_id        account = request->account->id;
 	uint64_t                 base = request->of_import ? IDEMPOTENCY_IMPORTS : 0;
 	struct idempotency_order oldest = {.order = base};
-	enum err                 err = idempotency_last(request->view, account, base, &once->order);
+	enum err                 err = idempotency_last(request->view, account, base, &idem->order);
 	if (err) return err;
-	once->order++;
+	idem->order++;
 	for (unsigned i = 0; i < IDEMPOTENCY_FORGOTTEN_MAX; i++) {
 		err = idempotency_after(request->view, account, oldest.order, &oldest);
 		if (err) return err == ERR_NOT_FOUND ? OK : err;
-		if (oldest.order >= once->order) return OK; /* the other order */
-		uint64_t count = once->order - oldest.order + 1;
+		if (oldest.order >= idem->order) return OK; /* the other order */
+		uint64_t count = idem->order - oldest.order + 1;
 		bool     is_one_too_many = !request->of_import && count > request->facts->idempotency_keys;
 		if (!is_past(oldest.at, request->now) && !is_one_too_many) return OK;
-		forget(once, &oldest);
+		forget(idem, &oldest);
 	}
 	return OK;
 }
@@ -114,24 +114,24 @@ static bool is_earlier_row(const struct request *request, const struct idempoten
 	                                 idempotency_row_number(request->call->idempotency->request);
 }
 
-enum err once_begin(struct request *request, struct outcome *outcome, struct once *once)
+enum err idempotent_begin(struct request *request, struct outcome *outcome, struct idempotent *idem)
 {
 	const struct idempotency *asked = request->call->idempotency;
 	struct idempotency_row    row;
-	*once = (struct once){.at = request->now};
+	*idem = (struct idempotent){.at = request->now};
 	enum err err = idempotency_get(request->view, request->account->id, asked->key, &row);
 	if (err && err != ERR_NOT_FOUND) return err;
 	if (!err && is_earlier_row(request, &row)) {
 		if (request->now.v - row.at.v < kept_us / 2) {
-			once->replaces = true;
-			once->order = row.order;
-			once->at = row.at;
+			idem->replaces = true;
+			idem->order = row.order;
+			idem->at = row.at;
 			return OK;
 		}
 	} else if (!err && !is_past(row.at, request->now)) {
 		if (memcmp(row.request, asked->request, sizeof row.request))
 			return ERR_IDEMPOTENCY_KEY_REUSED;
-		once->replayed = true;
+		idem->replayed = true;
 		outcome->flags = REPLY_REPLAYED;
 		if (request->of_import) return OK; /* the answer has no body */
 		return replay(request, &row.recipe, outcome);
@@ -139,24 +139,24 @@ enum err once_begin(struct request *request, struct outcome *outcome, struct onc
 	if (!err) {
 		struct idempotency_order old = {.order = row.order, .at = row.at};
 		memcpy(old.key, asked->key, sizeof old.key);
-		forget(once, &old);
+		forget(idem, &old);
 	}
-	return plan_row(request, once);
+	return plan_row(request, idem);
 }
 
-enum err once_end(struct request *request, const struct outcome *outcome, const struct once *once)
+enum err idempotent_end(struct request *request, const struct outcome *outcome, const struct idempotent *idem)
 {
 	struct account_id         account = request->account->id;
 	const struct idempotency *asked = request->call->idempotency;
-	struct idempotency_row    row = {.recipe = outcome->recipe, .at = once->at, .order = once->order};
+	struct idempotency_row    row = {.recipe = outcome->recipe, .at = idem->at, .order = idem->order};
 	must(outcome->payload->size == 0 ||
 	     outcome->recipe.what != RECIPE_EMPTY); /* or it could not be repeated */
-	for (unsigned i = 0; i < once->old_count; i++) {
-		enum err err = idempotency_del(request->view, account, &once->old[i]);
+	for (unsigned i = 0; i < idem->old_count; i++) {
+		enum err err = idempotency_del(request->view, account, &idem->old[i]);
 		if (err) return err;
 	}
 	row.recipe.flags = (uint8_t)(outcome->flags & RECIPE_FLAGS_KNOWN);
 	memcpy(row.request, asked->request, sizeof row.request);
-	if (once->replaces) return idempotency_replace(request->view, account, asked->key, &row);
+	if (idem->replaces) return idempotency_replace(request->view, account, asked->key, &row);
 	return idempotency_put(request->view, account, asked->key, &row);
 }

@@ -7,20 +7,19 @@
  * [status, balance, counter, template's name, its title, its colour, appearance bin, visible bin, qr_value,
  *  logo's width, its height, banner's width, its height, [[key, label, kind]...]]: texts are str, of size 0 where there is
  * none; bins are JSON text. */
-enum shown_image { SHOWN_LOGO, SHOWN_BANNER, SHOWN_IMAGES };
-extern const char
-    *const shown_image_names[SHOWN_IMAGES]; /* "logo": in an appearance, and in an image's path */
+enum page_image { PAGE_IMAGE_LOGO, PAGE_IMAGE_BANNER, PAGE_IMAGES };
+extern const char *const page_image_names[PAGE_IMAGES]; /* "logo": in an appearance, and in an image's path */
 
-/* Which one has this name; SHOWN_IMAGES: none. */
-enum shown_image shown_image_of(struct span name);
+/* Which one has this name; PAGE_IMAGES: none. */
+enum page_image page_image_of(struct span name);
 
 /* PASS_IMAGE's answer is [SHA-256 of the image bin, its bytes bin]; nil for the bytes that the asker has already. */
-struct shown_field {
+struct pass_view_field {
 	struct span     key, label;
 	enum field_kind kind;
 };
 
-struct shown {
+struct pass_view {
 	enum pass_status status;
 	int64_t          balance;
 	unsigned         counter; /* the field that displays it; field_count: there is no loyalty */
@@ -30,13 +29,13 @@ struct shown {
 	struct span      qr_value;                /* size 0: null */
 	struct {
 		uint32_t width, height; /* pixels; 0: there is none */
-	} images[SHOWN_IMAGES];
+	} images[PAGE_IMAGES];
 
-	unsigned           field_count; /* in the template's order */
-	struct shown_field fields[TEMPLATE_FIELDS_MAX];
+	unsigned               field_count; /* in the template's order */
+	struct pass_view_field fields[TEMPLATE_FIELDS_MAX];
 };
 
-void shown_pack(const struct shown *shown, struct buffer *out);
+void pass_view_pack(const struct pass_view *shown, struct buffer *out);
 
 /* Spans point into the payload. Errors: ERR_MALFORMED. */
-must_check enum err shown_open(const msgpack_object *payload, struct shown *shown);
+must_check enum err pass_view_open(const msgpack_object *payload, struct pass_view *shown);

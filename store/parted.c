@@ -58,8 +58,8 @@ static enum err read_whole(struct view *view, enum table table, const struct par
 	return OK;
 }
 
-enum err view_whole_from(struct view *view, enum table table, struct span key, struct buffer *room,
-                         struct view_row *row)
+enum err view_parted_from(struct view *view, enum table table, struct span key, struct buffer *room,
+                          struct view_row *row)
 {
 	struct part part;
 	MDB_val     k = val(key);
@@ -67,7 +67,7 @@ enum err view_whole_from(struct view *view, enum table table, struct span key, s
 	return err ? err : read_whole(view, table, &part, room, row);
 }
 
-enum err view_whole_next(struct view *view, enum table table, struct buffer *room, struct view_row *row)
+enum err view_parted_next(struct view *view, enum table table, struct buffer *room, struct view_row *row)
 {
 	struct part part;
 	MDB_val     k = {0, NULL};
@@ -75,13 +75,13 @@ enum err view_whole_next(struct view *view, enum table table, struct buffer *roo
 	return err ? err : read_whole(view, table, &part, room, row);
 }
 
-enum err view_whole_after(struct view *view, enum table table, struct buffer *room, struct id_row *row)
+enum err view_parted_after(struct view *view, enum table table, struct buffer *room, struct id_row *row)
 {
 	struct row_key  begin = key_account(row->account), key = key_uuid(row->account, row->id);
 	struct view_row found;
 	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
 	key.size += 2;
-	enum err err = view_whole_from(view, table, key_span(&key), room, &found);
+	enum err err = view_parted_from(view, table, key_span(&key), room, &found);
 	if (err) return err;
 	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
 	if (found.key.size != begin.size + sizeof row->id) return ERR_DAMAGED;

@@ -1,5 +1,5 @@
 /* Names and searched text of a pass. A value that is no string is searched as JSON writes it. */
-#include "schemas/found.h"
+#include "schemas/searchable.h"
 
 #include "schemas/fold.h"
 #include "schemas/json.h"
@@ -29,7 +29,8 @@ static void fold_value(const struct json *value, size_t points_max, struct buffe
 	buffer_free(&text);
 }
 
-enum err found_name(const struct body *body, struct span name_field, struct arena *arena, struct buffer *out)
+enum err searchable_name(const struct body *body, struct span name_field, struct arena *arena,
+                         struct buffer *out)
 {
 	const struct json *member;
 	size_t             begin = out->size;
@@ -44,14 +45,14 @@ enum err found_name(const struct body *body, struct span name_field, struct aren
 	return OK;
 }
 
-enum err found_text(const struct body *body, struct arena *arena, struct buffer *out)
+enum err searchable_text(const struct body *body, struct arena *arena, struct buffer *out)
 {
 	const struct json *member;
 	enum err           err = open_visible(body, arena, &member);
 	if (err) return err;
 	fold_text(body->pass_id, out);
 	for (; member; member = member->next) {
-		buffer_byte(out, FOUND_SEPARATOR);
+		buffer_byte(out, SEARCHABLE_SEPARATOR);
 		fold_value(member, SIZE_MAX, out);
 	}
 	return out->failed ? ERR_NO_MEMORY : OK;

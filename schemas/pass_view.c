@@ -1,22 +1,22 @@
 /* The answer to PASS_PAGE, written and read by position. It is a peer's word: numbers that index anything are held
  * against their ranges here, and the texts in it go no further than the page's escaping. */
-#include "schemas/shown.h"
+#include "schemas/pass_view.h"
 
 #include "schemas/frame.h"
 
-enum { SHOWN_ITEMS = 10 + 2 * SHOWN_IMAGES, FIELD_ITEMS = 3 };
+enum { SHOWN_ITEMS = 10 + 2 * PAGE_IMAGES, FIELD_ITEMS = 3 };
 
-const char *const shown_image_names[SHOWN_IMAGES] = {"logo", "banner"};
+const char *const page_image_names[PAGE_IMAGES] = {"logo", "banner"};
 
-enum shown_image shown_image_of(struct span name)
+enum page_image page_image_of(struct span name)
 {
 	unsigned image = 0;
-	while (image < SHOWN_IMAGES && !span_is(name, shown_image_names[image]))
+	while (image < PAGE_IMAGES && !span_is(name, page_image_names[image]))
 		image++;
-	return (enum shown_image)image;
+	return (enum page_image)image;
 }
 
-void shown_pack(const struct shown *shown, struct buffer *out)
+void pass_view_pack(const struct pass_view *shown, struct buffer *out)
 {
 	msgpack_packer pk = buffer_packer(out);
 	msgpack_pack_array(&pk, SHOWN_ITEMS);
@@ -29,7 +29,7 @@ void shown_pack(const struct shown *shown, struct buffer *out)
 	pack_bin(&pk, shown->appearance);
 	pack_bin(&pk, shown->visible);
 	pack_str(&pk, shown->qr_value);
-	for (unsigned i = 0; i < SHOWN_IMAGES; i++) {
+	for (unsigned i = 0; i < PAGE_IMAGES; i++) {
 		msgpack_pack_uint32(&pk, shown->images[i].width);
 		msgpack_pack_uint32(&pk, shown->images[i].height);
 	}
@@ -85,7 +85,7 @@ static int64_t take_balance(struct items *items)
 	return items->wrong ? 0 : arg_integer(item, 0);
 }
 
-static bool take_field(const msgpack_object *item, struct shown_field *field)
+static bool take_field(const msgpack_object *item, struct pass_view_field *field)
 {
 	struct items items = items_of(item, FIELD_ITEMS);
 	field->key = take_text(&items, MSGPACK_OBJECT_STR);
@@ -94,7 +94,7 @@ static bool take_field(const msgpack_object *item, struct shown_field *field)
 	return !items.wrong;
 }
 
-enum err shown_open(const msgpack_object *payload, struct shown *shown)
+enum err pass_view_open(const msgpack_object *payload, struct pass_view *shown)
 {
 	struct items items = items_of(payload, SHOWN_ITEMS);
 	shown->status = (enum pass_status)take_number(&items, PASS_STATUSES);
@@ -106,7 +106,7 @@ enum err shown_open(const msgpack_object *payload, struct shown *shown)
 	shown->appearance = take_text(&items, MSGPACK_OBJECT_BIN);
 	shown->visible = take_text(&items, MSGPACK_OBJECT_BIN);
 	shown->qr_value = take_text(&items, MSGPACK_OBJECT_STR);
-	for (unsigned i = 0; i < SHOWN_IMAGES; i++) {
+	for (unsigned i = 0; i < PAGE_IMAGES; i++) {
 		shown->images[i].width = take_number(&items, UINT32_MAX);
 		shown->images[i].height = take_number(&items, UINT32_MAX);
 	}

@@ -7,6 +7,6 @@
 struct asked { /* of a call to a shard */
 	void (*on_reply)(struct asked *asked, const struct reply *reply);
 };
-struct errand { /* of a request to an endpoint */
-	void (*on_done)(struct errand *errand, const struct egress_outcome *outcome);
+struct egress_job { /* of a request to an endpoint */
+	void (*on_done)(struct egress_job *job, const struct egress_outcome *outcome);
 };
