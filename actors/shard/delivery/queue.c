@@ -1,4 +1,4 @@
-/* Lines, and whose turn it is.
+/* Lanes, and whose turn it is.
  *
  * A lane is in a ring when something of it is due and it has room for a lease, in the heap when something will be due,
  * else in neither; settle() decides that whenever something about it has changed. Its first due time is known without a
@@ -53,7 +53,7 @@ static struct held_lease *lease_find(struct delivery_queue *queue, const struct 
 	return NULL;
 }
 
-/* Places -------------------------------------------------------------------------------------------------- */
+/* States -------------------------------------------------------------------------------------------------- */
 
 static uint32_t leases_of(const struct lane *lane)
 {
@@ -125,7 +125,7 @@ static void owner_leave(struct lane_owner *owner)
 	free(owner);
 }
 
-/* Lines --------------------------------------------------------------------------------------------------- */
+/* Lanes --------------------------------------------------------------------------------------------------- */
 
 /* The lane of a row; made if there is none. NULL without memory. */
 static struct lane *lane_of(struct delivery_queue *queue, const struct delivery *row)
@@ -452,10 +452,7 @@ void queue_hold(struct delivery_queue *queue, struct lane *lane, wall_us until)
 
 uint32_t queue_leases(const struct delivery_queue *queue)
 {
-	uint32_t sum = 0;
-	for (int i = 0; i < LANE_HEALTHS; i++)
-		sum += queue->leased[i];
-	return sum;
+	return queue->leased[LANE_SOUND] + queue->leased[LANE_NEW] + queue->leased[LANE_DOUBTFUL];
 }
 
 /* Beginning and end --------------------------------------------------------------------------------------- */

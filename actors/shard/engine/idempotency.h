@@ -1,4 +1,4 @@
-#pragma idem
+#pragma once
 #include "actors/shard/command.h"
 #include "store/idempotency.h"
 
