@@ -7,6 +7,7 @@
 import json
 import random
 import re
+from pathlib import Path
 
 import tally
 
@@ -22,19 +23,25 @@ SANITIZE = {
 
 # Builds
 
-def build(run, directory, *targets):
-    """Sets the directory up once, and builds the targets, or everything."""
+def build(run, directory, *targets, but=()):
+    """Sets the directory up once, and builds the targets, or everything but those in some folders."""
     root = run.root / directory
     if root.exists() and not (root / "tests").exists() and (root / "build.ninja").exists():
         run.must("meson", "setup", "--reconfigure", directory)  # it was made before the tests' library was installed
     if not (root / "build.ninja").exists():
         run.must("meson", "setup", directory, *SANITIZE.get(directory, []), env={"CC": "clang-14"} if directory == FUZZ else {})
+    if but:
+        _, listed = run.command("meson", "introspect", directory, "--targets", quiet=True)
+        files = [str(Path(target["filename"][0]).relative_to(root)) for target in json.loads(listed[listed.index("["):])
+                 if target["build_by_default"]]
+        targets = [file for file in files if not file.startswith(but)]
     run.must("ninja", "-C", directory, *targets)
     return 0, 0, []
 
 
 def builds(run):
-    build(run, PLAIN)
+    """What runs on the plain build only with --all is not built without it."""
+    build(run, PLAIN, but=() if run.everything else ("tests/unit/", "tests/thread/"))
     build(run, ASAN)
     return 0, 0, []
 
@@ -84,7 +91,7 @@ def rest_of_both_builds(run):
 
 def failing_calls(run):
     """Every work with its calls failing: a coarse choice of the calls under the sanitizers, with --all a fine one on the plain build too."""
-    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "192"})
+    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "384"})
     return coarse if not run.everything else tally.add([coarse, meson(run, PLAIN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "4"})])
 
 
@@ -94,12 +101,17 @@ def crash_states(run):
 
 # Scenarios
 
+def kills(run, directory):
+    """Of the durability test: how many."""
+    return "6" if not run.everything else "54" if directory == PLAIN else "12"
+
+
 def scenarios(run, directory, marks, workers):
     """A file's tests stay together, since they share services. Most wait most of the time, so several run on each core."""
     report = run.results / f"{directory}.xml"
     report.unlink(missing_ok=True)
     env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
-           "STAMPEDE_KILLS": "54" if run.everything and directory == PLAIN else "12", **({"STAMPEDE_SLOW": "1"} if run.everything else {})}
+           "STAMPEDE_SEED": str(run.seed), "STAMPEDE_KILLS": kills(run, directory), **({"STAMPEDE_SLOW": "1"} if run.everything else {})}
     with run.reports(directory) as sanitizer:
         status, output = run.command(*PYTEST, "-n", str(workers * run.cores), "--dist", "loadfile", "-m", marks,
                                      f"--junitxml={report}", "tests/scenario", env={**env, **sanitizer})

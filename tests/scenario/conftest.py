@@ -4,6 +4,7 @@ fails the test during which it appeared.
 """
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def pytest_configure(config):
     # Who runs tests in the background of a shell may have them inherit that interrupts are ignored, and so their commands.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.addinivalue_line("markers", "drawn(n): of its cases one of n, drawn by STAMPEDE_SEED; all of them with STAMPEDE_SLOW=1")
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
 
 
@@ -41,6 +43,18 @@ def turn_of(item):
     return LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST)
 
 
+def not_drawn(items):
+    """Cases that another seed may draw. Of one that is asked for by itself there is no other to draw."""
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("drawn"):
+            cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    for name, all_of_them in cases.items():
+        share = -(-len(all_of_them) // all_of_them[0].get_closest_marker("drawn").args[0])
+        drawn = random.Random(os.environ.get("STAMPEDE_SEED", "0") + name).sample(range(len(all_of_them)), share)
+        yield from (item for number, item in enumerate(all_of_them) if number not in drawn)
+
+
 def pytest_collection_modifyitems(items):
     items.sort(key=turn_of)
     if os.environ.get("STAMPEDE_SLOW"):
@@ -48,6 +62,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: set STAMPEDE_SLOW=1"))
+    for item in not_drawn(items):
+        item.add_marker(pytest.mark.skip(reason="not drawn: set STAMPEDE_SLOW=1 or another STAMPEDE_SEED"))
 
 
 @pytest.fixture(scope="session")

@@ -303,6 +303,7 @@ def test_kills_between_steps_leave_nothing_half_done(new_service, tmp_path):
 
 # Space
 
+@pytest.mark.plain
 def test_space_that_was_given_up_is_used_again(new_service):
     service = new_service(shards=1)
     shop = Shop(service)

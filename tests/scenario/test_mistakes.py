@@ -152,6 +152,7 @@ def refuses(service, word):
     assert re.search(word, named[0]), f"{named[0]} does not name {word}"
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_mistake_is_refused(directory, what):
     change, word = REFUSED[what]
@@ -178,6 +179,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("what", HARMLESS)
 def test_what_does_no_harm(origin_of_two, copied, what):
     HARMLESS[what](copied)

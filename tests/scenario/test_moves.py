@@ -148,6 +148,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("what", HARMLESS)
 def test_what_is_not_needed(origin, moved, what):
     HARMLESS[what](moved)
@@ -201,6 +202,7 @@ MISSING = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("what", MISSING)
 def test_what_is_missing_is_named(moved, what):
     change, word = MISSING[what]
@@ -297,6 +299,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("path", UNREADABLE)
 def test_a_part_that_this_user_may_not_read(moved, path):
     try:

@@ -141,6 +141,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_one_is_not(verdict, delivery, name):
     forged = FORGERIES[name](delivery)

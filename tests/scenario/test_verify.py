@@ -213,6 +213,7 @@ def snapshot_file(service, name):
     return next((service.data / SHARD / "snapshots").glob(f"*/{name}"))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("way", ["stopped", "killed"])
 @pytest.mark.parametrize("file, at, want", [
     ("identity", 20, "identity: damaged"),
@@ -226,6 +227,7 @@ def test_a_changed_byte_in_a_head_is_found(damaged, way, file, at, want):
     assert want in faults_of(service)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("place", range(0, 120, 9))
 def test_a_changed_byte_in_any_record_is_found(damaged, place):
     service = damaged("stopped")
@@ -245,6 +247,7 @@ def test_a_lost_last_record_is_found_by_the_tables_that_hold_it(damaged):
     assert any(fault.startswith("shard 0: tables: stands at record") for fault in faults_of(service))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name, want", [
     ("data.mdb", "data.mdb is missing, or not the bytes that its manifest tells"),
     ("manifest", "shard 0: snapshots: 1 without a manifest that can be read"),
@@ -257,6 +260,7 @@ def test_a_changed_byte_in_a_snapshot_is_found(damaged, name, want, part):
     assert any(want in fault for fault in faults_of(service))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("part", [0.0, 0.2, 0.4, 0.6, 0.8, 0.99])
 def test_a_changed_byte_in_the_tables_of_a_clean_stop_is_found(damaged, part):
     service = damaged("stopped")

@@ -37,8 +37,8 @@ static struct {
 
 enum err __wrap_service_connect(struct service *service, const struct account_id *account, uint32_t *number);
 uint64_t __wrap_service_epoch(const struct service *service, uint32_t number);
-void    __wrap_service_begin(struct service *service, const struct request *request, struct waiting *waiting);
-void    __wrap_service_turn(struct service *service, uint32_t number, dur_us wait);
+void __wrap_service_begin(struct service *service, const struct call_spec *request, struct waiting *waiting);
+void __wrap_service_turn(struct service *service, uint32_t number, dur_us wait);
 mono_us __wrap_time_mono(void);
 
 enum err __wrap_service_connect(struct service *service, const struct account_id *account, uint32_t *number)
@@ -74,7 +74,7 @@ static struct slot *slot_of(const uint8_t key[32])
 }
 
 /* What the shard does with a call: as the engine. */
-static enum err decide(const struct request *request)
+static enum err decide(const struct call_spec *request)
 {
 	struct slot *slot = slot_of(request->idempotency->key);
 	int64_t      number = (int64_t)idempotency_row_number(request->idempotency->request);
@@ -96,7 +96,7 @@ static void answer(struct waiting *waiting, enum err err)
 	waiting->on_part(waiting->user, 3, &(struct reply){.err = err, .payload = &nil});
 }
 
-void __wrap_service_begin(struct service *service, const struct request *request, struct waiting *waiting)
+void __wrap_service_begin(struct service *service, const struct call_spec *request, struct waiting *waiting)
 {
 	unsigned luck = chance_below(&shard.seed, 100);
 	uint64_t number = idempotency_row_number(request->idempotency->request);
