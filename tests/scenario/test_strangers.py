@@ -256,9 +256,10 @@ def test_a_request_under_way_gives_way_to_nobody(new_service, threads):
         for connection in idle:
             connection.sendall(UNKEYED)
             assert receive_answer(connection)[0].status == 401
-        busy = [stack.enter_context(closing(connect(service.http))) for _ in range(small.places + 30)]
-        for connection in busy:
-            connection.sendall(small.get("Connection: close"))
+        busy = []
+        for _ in range(small.places + 30):
+            busy.append(stack.enter_context(closing(connect(service.http))))
+            busy[-1].sendall(small.get("Connection: close"))  # at once: silent ones would give way after a quarter of a second
         wait_for(lambda: places_taken() == small.places and all(has_ended(connection) for connection in idle), 3, "all places")
         begin, work = time.monotonic(), cpu()
         time.sleep(0.5)
