@@ -97,10 +97,14 @@ void connection_open(struct http_thread *thread, h2o_socket_t *socket, bool admi
 	h2o_linklist_insert(&thread->connections, &connection->all);
 	socket->on_close.cb = on_close;
 	socket->on_close.data = connection;
-	if (tls)
-		h2o_socket_ssl_handshake(socket, tls, NULL, on_handshake);
-	else
+	if (!tls) {
 		begin_http(connection);
+		return;
+	}
+	/* The library makes the session of it when the first bytes come, which may be after a reload. */
+	SSL_CTX_up_ref(tls);
+	connection->tls = tls;
+	h2o_socket_ssl_handshake(socket, tls, NULL, on_handshake);
 }
 
 /* --- end --- */
@@ -115,6 +119,7 @@ static void free_connection(struct connection *connection)
 	connection_drop_ahead(connection);
 	entry_free(connection_table_of(connection), &connection->entry);
 	if (connection->is_counted) peers_leave(connection->thread->service->peers, &connection->peer);
+	SSL_CTX_free(connection->tls);
 	free(connection);
 }
 

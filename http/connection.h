@@ -27,6 +27,7 @@ enum connection_state {
 struct connection {
 	struct http_thread   *thread;
 	h2o_socket_t         *socket;
+	SSL_CTX              *tls;                  /* a reference; NULL: in clear */
 	h2o_socket_cb         h2o_reads, h2o_wrote; /* h2o's own callbacks, in whose place ours stand */
 	h2o_linklist_t        all, ready;
 	struct table_entry    entry; /* on its listener */

@@ -12,6 +12,7 @@
 #include "http/peers.h"
 #include "http/request.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/eventfd.h>
@@ -167,12 +168,13 @@ static void give_back_large_memory(void)
 
 int http_main(const struct options *options)
 {
-	struct child   child = {0};
-	struct service service = {0};
-	struct live   *before = NULL; /* threads may go by it yet */
-	unsigned       started = 0;
-	enum err       err;
+	struct child          child = {0};
+	static struct service service;       /* threads keep what they have of it to the end */
+	struct live          *before = NULL; /* threads may go by it yet */
+	unsigned              started = 0;
+	enum err              err;
 	give_back_large_memory();
+	sem_init(&service.ended, 0, 0);
 	if ((err = child_begin(&child, options, ROLE_HTTP))) goto out;
 	if ((err = live_begin(&service, &child))) goto out;
 	if ((err = open_service(&service, options, &child.datadir))) goto out;
@@ -184,7 +186,8 @@ out:
 	atomic_store(&service.stopping, true);
 	if (started) threads_wake(&service);
 	for (unsigned i = 0; i < started; i++)
-		pthread_join(service.threads[i].id, NULL);
+		while (sem_wait(&service.ended) && errno == EINTR)
+			continue;
 	bool failed = err || atomic_load(&service.failed);
 	if (err) log_fatal("stopped", "code=%s", err_code(err));
 	if (!failed) log_info("stopped", "code=%s", err_code(OK));
@@ -192,7 +195,7 @@ out:
 	child_end(&child);
 	live_end(&service, &before);
 	close_wakes(&service);
-	free(service.threads);
+	if (!started) free(service.threads); /* threads keep theirs */
 	peers_free(&service.peers);
 	buffer_free(&service.document);
 	return failed;

@@ -362,5 +362,8 @@ void *thread_main(void *argument)
 	arena_free(&thread->memory.arena);
 	buffer_free(&thread->memory.scratch);
 	buffer_free(&thread->body);
-	return NULL;
+	sem_post(&thread->service->ended);
+	/* What the library keeps for a thread it gives no way to return, so the thread stays until the process ends. */
+	for (;;)
+		pause();
 }

@@ -12,6 +12,7 @@
 
 #include <h2o.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 /* What may change while threads serve. The main thread makes one of each settings that come and publishes it; a thread takes
  * the newest at the beginning of its turn, and goes by that until the turn's end. An older one is freed when all have taken a
@@ -42,6 +43,7 @@ struct service {
 	_Atomic uint64_t
 	            body_bytes[SLOT_COUNT]; /* held as of now, by the account's slot; all threads write */
 	atomic_bool stopping, failed;
+	sem_t       ended; /* posted by each thread that has answered all and closed what it had */
 };
 
 /* One descriptor of a session, watched by h2o's loop. */
@@ -104,7 +106,7 @@ struct pending {
 };
 
 /* The thread's main function; `argument` is its struct http_thread. Sets service->failed when it cannot
- * start. */
+ * start. It never returns: it posts service->ended, and its struct http_thread stays. */
 void *thread_main(void *argument);
 
 /* The main thread has news for all: each looks at `stopping` and `live` now. */

@@ -94,7 +94,6 @@ class Run:
             old.unlink()
         # A process that reads a damaged page is to die by its signal, as it does on the plain build.
         yield {"ASAN_OPTIONS": f"log_path='{logs}/asan':handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0",
-               "LSAN_OPTIONS": f"suppressions='{self.root}/ops/leaks':print_suppressions=0",
                "UBSAN_OPTIONS": f"log_path='{logs}/ubsan':print_stacktrace=1"}
         found = sorted(logs.iterdir())
         if found:

@@ -82,7 +82,8 @@ def meson(run, directory, *choice, env=None):
 
 
 def units(run):
-    return meson(run, ASAN, "--suite", "unit", "--suite", "bench")
+    fewer = {} if run.everything else {"STAMPEDE_FLIPS": "400", "STAMPEDE_CRASHES": "80"}
+    return meson(run, ASAN, "--suite", "unit", "--suite", "bench", env=fewer)
 
 
 def rest_of_both_builds(run):
@@ -92,7 +93,7 @@ def rest_of_both_builds(run):
 
 def failing_calls(run):
     """Every work with its calls failing: a coarse choice of the calls under the sanitizers, with --all a fine one on the plain build too."""
-    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "384"})
+    coarse = meson(run, ASAN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "192" if run.everything else "768"})
     return coarse if not run.everything else tally.add([coarse, meson(run, PLAIN, "--suite", "nth", env={"STAMPEDE_NTH_STRIDE": "4"})])
 
 

@@ -12,6 +12,7 @@ import pytest
 from certificates import openssl
 from configured import Configured, http_connection, metric, trusting_nobody
 from harness import wait_for
+from raw import connect, receive_answer
 from shop import Shop
 
 
@@ -91,6 +92,21 @@ def test_a_steady_client_notices_nothing(configured):
     for thread in threads:
         thread.join()
     assert faults == []
+
+
+def test_a_connection_that_speaks_after_the_reload(configured):
+    """It was accepted under the certificate before, which nobody else needs any more."""
+    service = configured.service
+    silent = [connect(service.http) for _ in range(20)]
+    wait_for(lambda: metric(service, "stampede_http_connections") >= len(silent), 10, "the connections")
+    for name in ("second", "third"):
+        configured.renew(name)
+        configured.reload()
+        assert configured.shown() == name
+    for connection in silent:
+        with trusting_nobody().wrap_socket(connection) as wrapped:
+            wrapped.sendall(b"GET /v1/passes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert receive_answer(wrapped)[0].status == 401
 
 
 BAD_PAIRS = {
