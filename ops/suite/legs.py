@@ -130,7 +130,7 @@ def scenarios_asan(run):
 
 
 def scenarios_plain(run):
-    return scenarios(run, PLAIN, "plain" if not run.everything else "plain or not plain", workers=4 if not run.everything else 2)
+    return scenarios(run, PLAIN, "plain" if not run.everything else "plain or not plain", workers=4 if not run.everything else 3)
 
 
 def repeat_failed(run):
