@@ -1,0 +1,216 @@
+/* Rows of cards, readers and subscriptions: each key and value of their tables, byte for byte, in the order of keys. These
+ * bytes are on disks and in journals, so they stay as they are when the code that writes them changes. */
+#include "tests/unit/support.h"
+
+#include "store/card.h"
+#include "store/reader_row.h"
+#include "store/subscription.h"
+
+#include <criterion/criterion.h>
+
+#define ACCOUNT "\xa0\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9"
+#define UUID    "\xb0\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\xb9\xba\xbb\xbc\xbd\xbe\xbf"
+#define UUID_2  "\xc0\xc1\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xcb\xcc\xcd\xce\xcf"
+#define SECRET  "a secret, sealed: a nonce, as many bytes, and a tag --------"
+_Static_assert(sizeof SECRET - 1 == WEBHOOK_SEALED_BYTES, "as long as a sealed secret");
+
+static struct scratch          s;
+static const struct account_id account = {ACCOUNT};
+static const wall_us           early = {0x0102030405060708}, late = {0x1112131415161718};
+
+static void begin(void)
+{
+	scratch_open(&s);
+}
+
+static void end(void)
+{
+	scratch_close(&s);
+}
+
+TestSuite(row_bytes, .init = begin, .fini = end);
+
+struct golden {
+	struct span key, value;
+};
+#define BYTES(text)                                       \
+	{                                                 \
+		(const uint8_t *)(text), sizeof(text) - 1 \
+	}
+#define ROW(key, value)                          \
+	{                                        \
+		BYTES(ACCOUNT key), BYTES(value) \
+	}
+
+static void expect_bytes(const char *what, struct span got, struct span want)
+{
+	cr_expect_eq(got.size, want.size, "%s: %zu bytes, not %zu", what, got.size, want.size);
+	for (size_t i = 0; i < got.size && i < want.size; i++)
+		cr_expect_eq(got.at[i], want.at[i], "%s: byte %zu is %02x, not %02x", what, i, got.at[i],
+		             want.at[i]);
+}
+
+/* All rows of the table. Staged writes are not among them. */
+static void expect_rows(enum table table, const struct golden *rows, size_t count)
+{
+	struct view_row row;
+	char            what[48];
+	enum err        err = view_from(s.view, table, span_of("", 1), &row);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(what, sizeof what, "table %d, row %zu", table, i);
+		cr_assert_eq(err, OK, "%s is missing", what);
+		expect_bytes(what, row.key, rows[i].key);
+		expect_bytes(what, row.value, rows[i].value);
+		err = view_next(s.view, table, &row);
+	}
+	cr_expect_eq(err, ERR_NOT_FOUND, "table %d: more than %zu rows", table, count);
+}
+#define EXPECT(NAME, ...)                                                    \
+	do {                                                                 \
+		static const struct golden rows[] = {__VA_ARGS__};           \
+		expect_rows(TABLE_##NAME, rows, sizeof rows / sizeof *rows); \
+	} while (0)
+#define EXPECT_NONE(NAME) expect_rows(TABLE_##NAME, NULL, 0)
+
+/* Cards --------------------------------------------------------------------------------------------------- */
+
+static struct card linked_card(void)
+{
+	return (struct card){.id = {UUID},
+	                     .pass_number = 0x21222324,
+	                     .linked = true,
+	                     .created = early,
+	                     .code = span_str("CODE-1")};
+}
+
+static struct card unlinked_card(void)
+{
+	return (struct card){
+	    .id = {UUID_2}, .pass_number = 0x21222324, .created = late, .code = span_str("CODE-2")};
+}
+
+Test(row_bytes, cards)
+{
+	struct card linked = linked_card(), unlinked = unlinked_card();
+	cr_assert_eq(card_put(s.view, account, &linked), OK);
+	cr_assert_eq(card_put(s.view, account, &unlinked), OK);
+	scratch_save(&s);
+	EXPECT(CARD, ROW("\x21\x22\x23\x24" UUID, "\1\1\x08\7\6\5\4\3\2\1CODE-1"),
+	       ROW("\x21\x22\x23\x24" UUID_2, "\1\0\x18\x17\x16\x15\x14\x13\x12\x11"
+	                                      "CODE-2"));
+	EXPECT(CARD_CODE, ROW("CODE-1", "\x24\x23\x22\x21" UUID));
+	EXPECT(CARD_ID, ROW(UUID, "\x24\x23\x22\x21"), ROW(UUID_2, "\x24\x23\x22\x21"));
+	linked.linked = false;
+	cr_assert_eq(card_put(s.view, account, &linked), OK);
+	cr_assert_eq(card_del(s.view, account, &unlinked), OK);
+	scratch_save(&s);
+	EXPECT(CARD, ROW("\x21\x22\x23\x24" UUID, "\1\0\x08\7\6\5\4\3\2\1CODE-1"));
+	EXPECT_NONE(CARD_CODE);
+	EXPECT(CARD_ID, ROW(UUID, "\x24\x23\x22\x21"));
+}
+
+Test(row_bytes, a_deleted_card_leaves_nothing)
+{
+	struct card linked = linked_card();
+	cr_assert_eq(card_put(s.view, account, &linked), OK);
+	scratch_save(&s);
+	cr_assert_eq(card_del(s.view, account, &linked), OK);
+	scratch_save(&s);
+	EXPECT_NONE(CARD);
+	EXPECT_NONE(CARD_CODE);
+	EXPECT_NONE(CARD_ID);
+}
+
+/* Readers ------------------------------------------------------------------------------------------------- */
+
+static struct reader_row silent_reader(void)
+{
+	return (struct reader_row){.number = 0x31323334, .scans = 0x41424344, .id = span_str("door")};
+}
+
+static struct reader_row named_reader(void)
+{
+	return (struct reader_row){.number = 0x51525354,
+	                           .scans = 0x61626364,
+	                           .named = true,
+	                           .named_at = early,
+	                           .id = span_str("till"),
+	                           .name = span_str("The Till")};
+}
+
+Test(row_bytes, readers)
+{
+	struct reader_row silent = silent_reader(), named = named_reader();
+	cr_assert_eq(reader_row_put(s.view, account, &silent), OK);
+	cr_assert_eq(reader_row_put(s.view, account, &named), OK);
+	scratch_save(&s);
+	EXPECT(READER, ROW("door", "\x34\x33\x32\x31\x44\x43\x42\x41"),
+	       ROW("till", "\x54\x53\x52\x51\x64\x63\x62\x61"));
+	EXPECT(READER_NUMBER, ROW("\x31\x32\x33\x34", "door"), ROW("\x51\x52\x53\x54", "till"));
+	EXPECT(READER_NAME, ROW("till", "\x54\x53\x52\x51\x08\7\6\5\4\3\2\1The Till"));
+	silent.scans = 0;
+	cr_assert_eq(reader_row_count(s.view, account, &silent), OK);
+	cr_assert_eq(reader_name_del(s.view, account, &named), OK);
+	scratch_save(&s);
+	EXPECT(READER, ROW("door", "\x34\x33\x32\x31\0\0\0\0"),
+	       ROW("till", "\x54\x53\x52\x51\x64\x63\x62\x61"));
+	EXPECT_NONE(READER_NAME);
+}
+
+Test(row_bytes, a_deleted_reader_leaves_nothing)
+{
+	struct reader_row silent = silent_reader(), named = named_reader();
+	named.scans = 0;
+	cr_assert_eq(reader_row_put(s.view, account, &silent), OK);
+	cr_assert_eq(reader_row_put(s.view, account, &named), OK);
+	scratch_save(&s);
+	cr_assert_eq(reader_row_del(s.view, account, &silent), OK);
+	cr_assert_eq(reader_name_del(s.view, account, &named), OK);
+	scratch_save(&s);
+	EXPECT_NONE(READER);
+	EXPECT_NONE(READER_NUMBER);
+	EXPECT_NONE(READER_NAME);
+}
+
+/* Subscriptions ------------------------------------------------------------------------------------------- */
+
+static struct subscription active_subscription(void)
+{
+	struct subscription row = {.id = {UUID},
+	                           .active = true,
+	                           .generation = 0x71727374,
+	                           .created = early,
+	                           .updated = late,
+	                           .kind_count = 2,
+	                           .kinds = {EVENT_SCAN_CREATED, EVENT_PASS_CREATED},
+	                           .url = span_str("https://a.example/")};
+	memcpy(row.secret, SECRET, sizeof row.secret);
+	return row;
+}
+
+static struct subscription paused_subscription(void)
+{
+	struct subscription row = {.id = {UUID_2},
+	                           .generation = 1,
+	                           .kind_count = 1,
+	                           .kinds = {EVENT_PASS_BALANCE_UPDATE},
+	                           .url = span_str("u")};
+	memcpy(row.secret, SECRET, sizeof row.secret);
+	return row;
+}
+
+Test(row_bytes, subscriptions)
+{
+	struct subscription active = active_subscription(), paused = paused_subscription();
+	cr_assert_eq(subscription_put(s.view, account, &active), OK);
+	cr_assert_eq(subscription_put(s.view, account, &paused), OK);
+	scratch_save(&s);
+	EXPECT(SUBSCRIPTION,
+	       ROW(UUID, "\1\1\x74\x73\x72\x71\x08\7\6\5\4\3\2\1\x18\x17\x16\x15\x14\x13\x12\x11" SECRET
+	                 "\2\2\0https://a.example/"),
+	       ROW(UUID_2, "\1\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" SECRET "\1\1u"));
+	cr_assert_eq(subscription_del(s.view, account, active.id), OK);
+	cr_assert_eq(subscription_del(s.view, account, paused.id), OK);
+	scratch_save(&s);
+	EXPECT_NONE(SUBSCRIPTION);
+}
