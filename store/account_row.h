@@ -29,13 +29,14 @@ must_check enum err account_row_put(struct view *view, struct account_id id, con
 
 must_check enum err key_row_put(struct view *view, struct account_id account, const struct key_row *row);
 
-/* Reads the next of the account's keys, in order of making, after `*row` (all zero: the first).
- * A range read. Errors: ERR_NOT_FOUND: no more. */
+/* Reads the account's next key after `*row` (all zero: the first), in order of creation. A range read. Errors:
+ * ERR_NOT_FOUND: no more. */
 must_check enum err key_row_next(struct view *view, struct account_id account, struct key_row *row);
 
 /* Reads the next account of the table after `*id` (all zero: the first). Errors: ERR_NOT_FOUND: no more. */
 must_check enum err account_row_next(struct view *view, struct account_id *id, struct account_row *row);
 
-/* Stored values; all but the id of a key, which is in its own. The name points into `value`. Errors: ERR_DAMAGED. */
+/* Stored values. A key's id is not among them: it is in the row's key. The name points into `value`. Errors:
+ * ERR_DAMAGED. */
 must_check enum err account_row_read(struct span value, struct account_row *row);
 must_check enum err key_row_read(struct span value, struct key_row *row);

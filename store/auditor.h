@@ -7,32 +7,31 @@
 #include "store/image_use.h"
 #include "store/keys.h"
 
-/* What the parts of an audit share: audit.c goes from account to account and calls them in turn, audit_rows.c takes an
- * account's rows of one table apart, audit_X.c judges the rows of X. Nobody else includes this. */
+/* Shared by the parts of an audit, and included by them alone. audit.c iterates over the accounts and calls the
+ * parts, audit_rows.c iterates over an account's rows of one table, audit_X.c checks the rows of X. */
 
-/* What the tables say of one pass: its hot row, and beside it what the others must agree to. */
+/* One pass in the tables: values of its hot row, and beside them the values the other tables imply. */
 struct pass_seen {
-	int64_t  hot_balance, balance; /* as the hot row says; the sum of the ledger */
-	uint64_t hot_head, head;       /* its newest ledger row */
-	uint64_t id_sum, name_sum,
-	    text_sum; /* of what its body is found by: they stand for it, to keep memory small */
+	int64_t  hot_balance, balance;       /* in the hot row; the sum of the ledger */
+	uint64_t hot_head, head;             /* its newest ledger row */
+	uint64_t id_sum, name_sum, text_sum; /* of the keys its body is found by: checksums, to save memory */
 	uint32_t text_size;
-	uint32_t hot_scan_count, scan_count; /* as the hot row says; the scans that succeeded */
+	uint32_t hot_scan_count, scan_count; /* in the hot row; the successful scans */
 	wall_us  hot_last_scan, last_scan;
 	uint16_t template;
 	uint8_t hot_status, status;
 	uint8_t hot_flags, flags;
 	bool    has_body, has_id, has_name, has_long_text;
-	bool    is_blank; /* nothing in its body is the holder's, but perhaps the id */
+	bool    is_blank; /* its body has no data of the holder, except perhaps the id */
 };
 
-/* A version of a reward, and how many entitlements are of it. */
+/* A version of a reward, and how many entitlements were assigned from it. */
 struct version_seen {
 	uint32_t family, version;
 	uint64_t assigned;
 };
 
-/* What the tables say of one template. */
+/* One template in the tables. */
 struct template_seen {
 	bool is_there, is_used, is_deleted, has_passes;
 };
@@ -42,78 +41,79 @@ struct auditor {
 	struct audit         *audit;
 	struct faults        *faults;
 	struct progress      *progress;
-	struct account_id     account; /* the one at hand */
+	struct account_id     account; /* the current account */
 	char                  account_text[ACCOUNT_ID_TEXT];
-	uint32_t              template_count; /* that it has made */
-	struct template_seen *templates;      /* by number; the first is nobody's */
-	uint32_t              family_count;   /* of its rewards, those that are deleted too */
-	uint64_t url_sum; /* of the URLs of images that its passes and templates name: stands for them */
-	struct buffer
-	    versions; /* of its rewards, that are there: struct version_seen, in the order of keys */
+	uint32_t              template_count; /* ever created by the account */
+	struct template_seen *templates;      /* by number; index 0 is unused */
+	uint32_t              family_count;   /* of its rewards, deleted ones included */
+	uint64_t
+	    url_sum; /* over the URLs of images that passes and templates name: compared in place of them */
+	struct buffer     versions; /* existing versions of its rewards: struct version_seen, in key order */
 	struct buffer     name_fields; /* of its templates, by number: each ends in 0 */
 	struct arena      arena;       /* of one body */
-	struct buffer     text;        /* a name or text made of it */
-	struct buffer     whole;       /* a value put together from its parts */
+	struct buffer     text;        /* a name or text computed from it */
+	struct buffer     whole;       /* a value joined from its parts */
 	struct pass_seen *passes;      /* of the account, by number */
 	size_t            pass_count, pass_room;
 	wall_us           last_created;
 	uint32_t          scan_count; /* of the account */
-	uint32_t         *order;      /* numbers of passes, as the rows of an index name them */
+	uint32_t         *order;      /* pass numbers in the order of an index's rows */
 	size_t            order_count;
 };
 
-/* Adds a fault of the account at hand in `table`. */
+/* Adds a fault of the current account in `table`. */
 __attribute__((format(printf, 3, 4))) void audit_fault(struct auditor *auditor, enum table table,
                                                        const char *format, ...);
 
-/* Of a look for a row that ought to be there: is it a fault of the tables, and no reason to end the audit? */
+/* After a lookup of a row that must exist: does `err` mean a fault in the tables, so that the audit goes on? */
 bool audit_is_fault(enum err err);
 
-/* Is it left to the background removal, which knows of it by this account, kind and subject? */
+/* Is there a row of background removal with this account, kind and subject? */
 must_check enum err audit_is_left(struct auditor *auditor, struct cleanup row, bool *left);
 
-/* Of something of the holder's in `table`: if the pass is erased, it has to be left to the background removal. */
+/* Checks data of a holder found in `table`: if its pass is erased, the background removal must still have a row for
+ * it. */
 must_check enum err audit_erased(struct auditor *auditor, enum table table, uint32_t number);
 
-/* The version that was met, NULL: none. */
+/* The version if it exists, or NULL. */
 struct version_seen *audit_version(const struct auditor *auditor, uint32_t family, uint32_t version);
 
-/* Has the account at hand a template of that number? */
+/* Has the current account a template of that number? */
 bool audit_has_template(const struct auditor *auditor, uint32_t number);
 
-/* What an image's URL adds to auditor->url_sum. */
+/* The value that an image's URL adds to auditor->url_sum. */
 uint64_t audit_url_sum(struct span url);
 
-/* The account's rows of one table, in order. Begin with the table alone set. `rest` is the key behind the account,
+/* The account's rows of one table, in order. Zero all but `table` to begin. `rest` is the key behind the account;
  * `value` comes without its checksum. Errors: ERR_NOT_FOUND: no more; ERR_STOPPED. */
 struct audit_rows {
 	enum table     table;
 	struct raw_row row;
 	struct span    rest, value;
-	bool           begun, kept; /* kept: the next call gives the same row again */
-	size_t         key_size;    /* PARTED: of `rest` without the part's number; 0: a u32 */
+	bool           begun, kept; /* kept: the next call returns the same row again */
+	size_t         key_size;    /* PARTED: bytes of `rest` before the part's number; 0: a u32 */
 };
 must_check enum err audit_row(struct auditor *auditor, struct audit_rows *rows);
 
-/* The next value of a PARTED table, whose keys are account | number, or more behind that. *whole false: a fault was added,
- * and nothing else is to be used. The value and the key (`rows->rest` is its last part's) live until the next call.
- * Errors: as audit_row(), ERR_NO_MEMORY. */
+/* The next value of a PARTED table. Its keys are account | number, optionally longer. *whole false: a fault was
+ * added, and nothing else in `found` is valid. The value and the key (`rows->rest` belongs to its last part) live
+ * until the next call. Errors: as audit_row(), ERR_NO_MEMORY. */
 enum { AUDIT_KEY_MAX = 64 };
 struct audit_whole {
 	bool        whole;
 	uint32_t    number;
-	uint8_t     key[AUDIT_KEY_MAX]; /* rows->key_size of them */
+	uint8_t     key[AUDIT_KEY_MAX]; /* rows->key_size bytes */
 	struct span value;
 };
 must_check enum err audit_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found);
 
-/* The parts, each of the account at hand. */
+/* The parts: each audits the current account. */
 #define A(name) must_check enum err audit_##name(struct auditor *auditor);
 #include "store/audits.def"
 #undef A
 
-/* What passes are found by: rows of PASS_ID, NAME, TEXT, ID_ORDER and NAME_ORDER. audit_body() notes what a body asks for,
- * and comes first; false if it cannot be read. */
+/* Rows that passes are found by: PASS_ID, NAME, TEXT, ID_ORDER and NAME_ORDER. audit_body() comes first and notes
+ * the rows that a body requires; *readable is false if the body cannot be decoded. */
 must_check enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span value,
                                bool *readable);
 must_check enum err audit_index(struct auditor *auditor);

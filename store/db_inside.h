@@ -4,7 +4,7 @@
 #include <lmdb.h>
 #include <stdatomic.h>
 
-/* What the files that touch LMDB share; nobody else includes this. */
+/* Shared by the files that use LMDB, and included by them alone. */
 struct view {
 	struct db     *db;
 	MDB_txn       *txn;
@@ -13,7 +13,7 @@ struct view {
 	struct arena  *arena;
 };
 
-/* Words in which it stands when rows were written: two megabytes, of which an account with ten million passes needs all. */
+/* Words that record when rows were written: 2 MB, all of which an account with ten million passes needs. */
 enum { ROW_TXNS = 1 << 18 };
 
 struct db {
@@ -27,7 +27,7 @@ struct db {
 
 enum {
 	CRC_BYTES = 4,            /* behind every stored value */
-	IN_PAGE_BYTES_MAX = 2030, /* of key and stored value: what is larger may lie on pages of its own */
+	IN_PAGE_BYTES_MAX = 2030, /* of key and stored value: a larger one may get pages of its own */
 };
 
 static inline MDB_val val(struct span span)
@@ -37,11 +37,11 @@ static inline MDB_val val(struct span span)
 
 /* ---- cursor.c ---- */
 
-/* LMDB's word as ours. ERR_NOT_FOUND; ERR_DAMAGED: its pages contradict each other; ERR_IO: anything else. errno
- * is what the system said. */
+/* Translates LMDB's result. ERR_NOT_FOUND; ERR_DAMAGED: its pages contradict each other; ERR_IO: anything else.
+ * errno holds the system's error. */
 enum err db_err(int rc);
 
-/* The view's cursor on a table, opened when it is first wanted. Errors: ERR_IO. */
+/* The view's cursor on a table, opened on first use. Errors: ERR_IO. */
 must_check enum err view_cursor(struct view *view, enum table table, MDB_cursor **cursor);
 
 enum table_kind table_kind(enum table table);
@@ -50,7 +50,7 @@ const char     *table_name(enum table table);
 
 /* ---- row.c ---- */
 
-/* Over table, key and value. */
+/* Covers table, key and value. */
 uint32_t row_crc(enum table table, struct span key, const void *value, size_t size);
 
 /* One value, checked. Errors: ERR_NOT_FOUND, ERR_DAMAGED, ERR_IO, ERR_NO_MEMORY. */
@@ -59,8 +59,8 @@ must_check enum err row_get_parted(struct view *view, enum table table, struct s
 must_check enum err row_exists(struct view *view, enum table table, struct span key);
 must_check enum err row_put(struct db *db, enum table table, struct span key, struct span head,
                             struct span body);
-/* The open transaction has written this row. */
+/* Records that the open transaction has written this row. */
 void row_written(struct db *db, enum table table, struct span key);
 
-/* Takes the checksum off a stored value. Errors: ERR_DAMAGED. */
+/* Verifies and strips the checksum of a stored value. Errors: ERR_DAMAGED. */
 must_check enum err row_checked(enum table table, struct span key, MDB_val stored, struct span *value);

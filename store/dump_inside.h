@@ -3,24 +3,24 @@
 #include "schemas/ids.h"
 #include "store/dump.h"
 
-/* What the files of a dump share: members of JSON objects, appended to `out`, which is inside of an object. Commas come
- * by themselves. Nobody else includes this. */
+/* Shared by the files of a dump, and included by them alone. Each function appends a member to the JSON object open
+ * in `out`, with its comma. */
 void dump_begin(struct buffer *out, const char *name, char bracket); /* a member that is an object or array */
 void dump_item(struct buffer *out);                                  /* before the next item of an array */
 void dump_number(struct buffer *out, const char *name, int64_t value);
 void dump_count(struct buffer *out, const char *name, uint64_t value);
 void dump_flag(struct buffer *out, const char *name, bool on);
 void dump_word(struct buffer *out, const char *name, const char *word);
-void dump_span(struct buffer *out, const char *name, struct span text); /* what is no UTF-8: as dump_hex() */
+void dump_span(struct buffer *out, const char *name, struct span text); /* not UTF-8: as dump_hex() */
 void dump_hex(struct buffer *out, const char *name, struct span bytes); /* {"hex"} */
 void dump_hidden(struct buffer *out, const char *name, size_t size);    /* {"hidden_bytes"} */
 void dump_time(struct buffer *out, const char *name, wall_us at);       /* to the microsecond; 0: null */
 void dump_uuid(struct buffer *out, const char *name, struct uuid id);
 void dump_text_of_json(struct buffer *out, const char *name, struct span text); /* as JSON; empty: null */
 void dump_numbers(struct buffer *out, const char *name, struct span numbers);   /* little-endian u32 */
-bool dump_u32(struct buffer *out, const char *name, struct span value);         /* false: it is none */
+bool dump_u32(struct buffer *out, const char *name, struct span value);         /* false: not a u32 */
 
-/* Members of the value of a row. false: it has not the form of its table. The key is the whole one. */
+/* Appends the members of a row's value. false: the value is malformed. `key` is the whole key. */
 typedef bool dump_value_fn(struct buffer *out, struct span key, struct span value);
 #define D(NAME, layout, value) dump_value_fn dump_##value;
 #include "store/dumps.def"

@@ -1,8 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-/* What was found wrong, one line of text each; beyond FAULTS_KEPT they are only counted. Zeroed is empty.
- * Errors: none. */
+/* A list of faults, one line of text each; beyond FAULTS_KEPT they are only counted. Zeroed is empty. Errors: none. */
 enum { FAULTS_KEPT = 32, FAULT_TEXT = 200 };
 struct faults {
 	uint64_t count;

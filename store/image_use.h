@@ -1,25 +1,25 @@
 #pragma once
 #include "store/image.h"
 
-/* How often images are referred to, so that what nobody refers to any more can go. IMAGE_USE row: account | what u8 | SHA-256,
- * 32 -> count u32, little-endian; an absent row reads as 0. URLs are counted by the passes, deleted ones too, and the
- * templates that name them; images by the rows of IMAGE_URL that say they are shown. Whatever falls to 0 is left to
- * CLEANUP in the same commit. Rows are put and deleted, never patched. Errors: as view.h. */
+/* Reference counts of images, so that unreferenced ones can be removed. IMAGE_USE row: account | what u8 | SHA-256,
+ * 32 -> count u32, little-endian; an absent row reads as 0. A URL is counted by each pass, deleted ones too, and
+ * each template that names it. An image is counted by each IMAGE_URL row that names it. A count of 0 puts a CLEANUP
+ * row in the same commit. Rows are put and deleted, never patched. Errors: as view.h. */
 enum image_use { IMAGE_USE_URL = 1, IMAGE_USE_BYTES = 2 };
-enum { IMAGE_USES = 2 }; /* URLs that a pass or template names: of size 0: none */
+enum { IMAGE_USES = 2 }; /* URLs that a pass or template names; size 0: none */
 
-/* The URLs in the text of an object `appearance`; of size 0 what it does not name. They live in `arena`.
- * Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
+/* The URLs in the text of an object `appearance`; size 0 for each it does not name. They live in `arena`. Errors:
+ * ERR_DAMAGED, ERR_NO_MEMORY. */
 must_check enum err image_urls_of(struct span appearance, struct arena *arena, struct span urls[IMAGE_USES]);
 
-/* Stages the change of what one pass, or template, names. `before` or `after` may be NULL: nothing. */
+/* Stages the change of the URLs that one pass or template names. `before` or `after` may be NULL: none. */
 must_check enum err image_urls_move(struct view *view, struct account_id account, const struct span *before,
                                     const struct span *after);
-/* The same of two texts of `appearance`. */
+/* The same, given two texts of `appearance`. */
 must_check enum err image_uses_move(struct view *view, struct account_id account, struct span before,
                                     struct span after);
 
-/* Stages one use more, or less, of a hash. */
+/* Stages one reference more, or less, to a hash. */
 must_check enum err image_use_move(struct view *view, struct account_id account, enum image_use what,
                                    const uint8_t hash[IMAGE_HASH_BYTES], int by);
 must_check enum err image_use_count(struct view *view, struct account_id account, enum image_use what,

@@ -3,8 +3,8 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* Everything that passes are looked up by, kept beside their bodies: rows of PASS_ID, NAME, TEXT and of the two orders
- * ID_ORDER and NAME_ORDER. The only writer of these tables. */
+/* Indexes over passes, beside their bodies: rows of PASS_ID, NAME, TEXT, ID_ORDER and NAME_ORDER. The only writer of
+ * these tables. */
 struct index_change {
 	struct account_id  account;
 	uint32_t           number;
@@ -12,7 +12,7 @@ struct index_change {
 	const struct body *before, *after; /* before NULL: a new pass */
 };
 
-/* Stages the change, of the id too: no row keeps an id, name or text that was given up. Reads ranges, so it comes before the
+/* Stages the change, including the id's: no row keeps a former id, name or text. Reads ranges, so it comes before the
  * command's first write.
  * Errors: as view.h, ERR_DAMAGED also if the tables contradict each other. */
 must_check enum err index_put(struct view *view, const struct index_change *change);

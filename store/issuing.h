@@ -4,11 +4,11 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* Passes that are being issued: there is a row exactly as long as the pass has the status `creating`. It says what is to
- * be fetched, as it was asked for then, and which idempotency key is to be told how it ended. Row, little-endian:
- * version u8 (1) | has_key u8 | 0 u16 | size of logo u16, of banner u16 | begun i64 | SHA-256 of the key, 32 | the two URLs.
- * A URL longer than URL_BYTES_MAX, which nobody will fetch, is cut behind its next byte. Units: service time.
- * Errors: as view.h. */
+/* Passes being issued: a row exists exactly while the pass has the status `creating`. It holds the images to fetch,
+ * as requested at the creation, and the idempotency key whose stored response gets the outcome. Row, little-endian:
+ * version u8 (1) | has_key u8 | 0 u16 | size of logo u16, of banner u16 | begun i64 | SHA-256 of the key, 32 | the
+ * two URLs. A URL longer than URL_BYTES_MAX is never fetched and is stored cut to one byte more. Units: service
+ * time. Errors: as view.h. */
 struct issuing {
 	wall_us     begun;
 	bool        has_key;
@@ -22,14 +22,14 @@ must_check enum err issuing_put(struct view *view, struct account_id account, ui
                                 const struct issuing *row);
 must_check enum err issuing_del(struct view *view, struct account_id account, uint32_t number);
 
-/* Of what was read or written as a row of the table: whose pass it is. Errors: false (no such key). */
+/* The account and pass number in a key of the table. Errors: false (malformed). */
 bool issuing_key_read(struct span key, struct account_id *account, uint32_t *number);
 
 /* A stored value. Errors: ERR_DAMAGED. */
 must_check enum err issuing_read(struct span value, struct issuing *row);
 
-/* TEMPLATE_IMAGES: the images of a template that are to be fetched, in the same form, without a key. There is a row from
- * `template put` until they are there. */
+/* TEMPLATE_IMAGES: images of a template to fetch, in the same form, without a key. A row exists from `template put`
+ * until the images are stored. */
 must_check enum err template_images_get(struct view *view, struct account_id account, uint32_t number,
                                         struct issuing *row);
 must_check enum err template_images_put(struct view *view, struct account_id account, uint32_t number,

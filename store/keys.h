@@ -3,8 +3,8 @@
 #include "schemas/limits.h"
 #include "schemas/bytes.h"
 
-/* How the keys of tables.def are made: the account's 10 bytes first, then what orders the table. A key is a
- * value; key_span() borrows it. Units: bytes. Errors: none (sizes are bounded by their types). */
+/* Keys of the tables in tables.def: the account's 10 bytes, then the fields that order the table. A key is a value;
+ * key_span() borrows it. Units: bytes. Errors: none (sizes are bounded by their types). */
 enum { NAME_KEY_BYTES_MAX = 4 * 100 }; /* of a folded name: 100 code points */
 _Static_assert((int)NAME_KEY_BYTES_MAX > (int)PASS_ID_BYTES_MAX, "the longest key is a name's");
 
@@ -49,7 +49,7 @@ static inline struct row_key key_uuid(struct account_id account, struct uuid id)
 	return key;
 }
 
-/* Of a PASS_ID row. The number is stored inverted, so that the newest incarnation of an id comes first. */
+/* Key of a PASS_ID row. The number is stored inverted, so that the newest incarnation of an id comes first. */
 static inline struct row_key key_pass_id(struct account_id account, struct span pass_id, uint32_t number)
 {
 	struct row_key key = key_account(account);
@@ -62,13 +62,14 @@ static inline struct row_key key_pass_id(struct account_id account, struct span 
 	return key;
 }
 
-/* The place of a pass in the order of ids: passes of one id in the order of their creation. */
+/* Sort key of a pass in the order of ids; passes with one id are in order of creation. */
 static inline struct row_key key_id_order(struct account_id account, struct span pass_id, uint32_t number)
 {
 	return key_pass_id(account, pass_id, ~number);
 }
 
-/* Of a NAME row, and the place of a pass in the order of names: `name` is folded, and no longer than NAME_KEY_BYTES_MAX. In it, 0 stands for the end alone. */
+/* Key of a NAME row, and sort key of a pass in the order of names. `name` is folded and at most NAME_KEY_BYTES_MAX
+ * long. In the key, 0 only ends the name. */
 static inline struct row_key key_name(struct account_id account, struct span name, uint32_t number)
 {
 	struct row_key key = key_account(account);
@@ -80,7 +81,7 @@ static inline struct row_key key_name(struct account_id account, struct span nam
 	return key;
 }
 
-/* Of a REWARD_SLUG row, and of a REWARD_VERSION row. */
+/* Keys of a REWARD_SLUG row, and of a REWARD_VERSION row. */
 static inline struct row_key key_reward_slug(struct account_id account, struct span slug)
 {
 	struct row_key key = key_account(account);
@@ -98,7 +99,7 @@ static inline struct row_key key_reward_version(struct account_id account, uint3
 	return key;
 }
 
-/* Of a CARD row: a pass's cards stand in the order of their ids. */
+/* Key of a CARD row: a pass's cards are in the order of their ids. */
 static inline struct row_key key_card(struct account_id account, uint32_t pass_number, struct uuid id)
 {
 	struct row_key key = key_u32(account, pass_number);
@@ -107,7 +108,7 @@ static inline struct row_key key_card(struct account_id account, uint32_t pass_n
 	return key;
 }
 
-/* Of a CARD_CODE row; a code is no longer than CARD_CODE_BYTES_MAX. */
+/* Key of a CARD_CODE row; a code has at most CARD_CODE_BYTES_MAX bytes. */
 static inline struct row_key key_card_code(struct account_id account, struct span code)
 {
 	struct row_key key = key_account(account);
@@ -117,7 +118,6 @@ static inline struct row_key key_card_code(struct account_id account, struct spa
 	return key;
 }
 
-/* Does `key` begin with `prefix`? */
 static inline bool key_has_prefix(struct span key, struct span prefix)
 {
 	return key.size >= prefix.size && memcmp(key.at, prefix.at, prefix.size) == 0;

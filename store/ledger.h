@@ -3,10 +3,10 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* The ledger: every event of every pass, append-only, in one sequence an account, from 1. Each row names the
- * row before it of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
- * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | 0 u8 | at i64 | previous u64, and of rows
- * that move the counter (LOYALTY, RULE): delta i64 | balance i64. Errors: as view.h. */
+/* The ledger: every event of every pass, append-only, in one sequence an account, from 1. Each row names the previous
+ * row of the same pass (0: none), so a pass's history is a walk back from hot.ledger_head.
+ * Row, little-endian: number u32 | what u8 | status u8 | flags u8 | 0 u8 | at i64 | previous u64, and in rows that
+ * move the balance (LOYALTY, RULE): delta i64 | balance i64. Errors: as view.h. */
 enum ledger_what {
 #define W(id, NAME, text) LEDGER_##NAME = id,
 #include "store/ledger.def"
@@ -19,17 +19,17 @@ struct ledger_row {
 	uint8_t          status, flags; /* after the event, as in struct hot */
 	wall_us          at;
 	uint64_t         previous;
-	int64_t          delta, balance; /* of rows that move it: the change, and the counter after it */
+	int64_t          delta, balance; /* in rows that move it: the change, and the balance after it */
 };
 
-/* Does such an event move the counter? */
+/* Does such an event move the balance? */
 bool ledger_moves(enum ledger_what what);
 
 const char *ledger_what_text(enum ledger_what what);
 
 must_check enum err ledger_get(struct view *view, struct account_id account, uint64_t seq,
                                struct ledger_row *row);
-/* The row of a stored value. Errors: ERR_DAMAGED. */
+/* Decodes a stored value. Errors: ERR_DAMAGED. */
 must_check enum err ledger_row_read(struct span value, struct ledger_row *row);
 must_check enum err ledger_put(struct view *view, struct account_id account, uint64_t seq,
                                const struct ledger_row *row);

@@ -1,13 +1,13 @@
 #pragma once
 #include "store/view.h"
 
-/* META: what concerns the shard as a whole. By name:
- *   clock_offset    i64, little-endian: how far service time has been set ahead of the wall, in microseconds
+/* META: values of the shard as a whole, by name:
+ *   clock_offset    i64, little-endian: microseconds by which service time has been set ahead of the wall clock
  *   issuer_paused   one byte, 0 or 1: the operator's switch
  *   erased          i64, little-endian: service time of the last step of an erasure
  *   segment_begun   i64, little-endian: service time at which the journal was made to begin a segment
- *   applied         up to which record the tables have been brought, of which shard and lineage: db.c's own
- * A row that is absent reads as 0 and false. Errors: as view.h; putting stages. */
+ *   applied         the last record that the tables include, with shard and lineage: db.c's own
+ * An absent row reads as 0 and false. Errors: as view.h; putting stages. */
 must_check enum err clock_offset_get(struct view *view, int64_t *offset);
 must_check enum err clock_offset_put(struct view *view, int64_t offset);
 must_check enum err erased_get(struct view *view, wall_us *at);

@@ -3,8 +3,8 @@
 
 #include <time.h>
 
-/* Time that passes whatever happens to the wall clock, for paces and metrics: nothing of what is kept depends on it.
- * Units: microseconds since some moment. Errors: none. */
+/* Monotonic time, for pacing and metrics; stored data never depends on it. Units: microseconds since an arbitrary
+ * moment. Errors: none. */
 static inline int64_t monotonic_us(void)
 {
 	struct timespec now = {0};

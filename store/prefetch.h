@@ -3,31 +3,30 @@
 
 #include <stddef.h>
 
-/* Which pages of a table a reader's cursor is going to come to, so that they can be asked from memory in time. These are
- * hints and nothing else: they are found in LMDB's pages by what is known of their form, and where that does not hold
- * there are none. Nothing is read outside the map, and no row is taken from here. Errors: none. */
+/* Prefetches the pages of a table that a reader's cursor will visit next. Pages are found by parsing LMDB's page
+ * format; if a page does not match it, there are no hints. Nothing outside the map is read, and no row is read
+ * through here. Errors: none. */
 enum { AHEAD_PAGES = 8, AHEAD_LEVELS_MAX = 8 };
 
 struct prefetch_level {
 	const uint8_t *page;
-	unsigned       at, count; /* of its children: the one that comes next */
+	unsigned       at, count; /* of its children: the next one */
 };
 
 struct prefetch {
 	const uint8_t *map;
 	size_t         page_bytes;
-	uint64_t       pages; /* of the map that are in use */
-	unsigned
-	    height; /* of the table: pages between its root and a leaf, with the root; 0: nothing is known */
-	unsigned              depth; /* of `levels` */
+	uint64_t       pages;  /* in use, of the map */
+	unsigned       height; /* pages from the table's root to a leaf, leaf not counted; 0: unknown */
+	unsigned       depth;  /* of `levels` */
 	struct prefetch_level levels[AHEAD_LEVELS_MAX];
 	const uint8_t        *here;                /* the leaf that the cursor is in */
-	const uint8_t        *coming[AHEAD_PAGES]; /* asked for already; NULL behind the last */
-	unsigned              next;                /* which of them the cursor comes to first */
+	const uint8_t        *coming[AHEAD_PAGES]; /* prefetched; NULL behind the last */
+	unsigned              next;                /* the one that the cursor reaches first */
 };
 
-/* For a cursor that has come to the row of this key, as it lies in the map, and goes on from there. */
+/* For a cursor at the row of this key, which lies in the map, that moves forward. */
 void prefetch_begin(struct prefetch *ahead, struct view *view, enum table table, struct span key);
 
-/* It has come to the row whose key lies at `at`. */
+/* The cursor is at the row whose key lies at `at`. */
 void prefetch_follow(struct prefetch *ahead, const uint8_t *at);

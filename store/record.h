@@ -20,31 +20,31 @@ struct record {
 	enum record_kind kind;
 	uint16_t         shard;
 	uint8_t          lineage[16];
-	uint64_t         segment, offset; /* offset: bytes from the segment's beginning */
+	uint64_t         segment, offset; /* offset: bytes from the start of the segment */
 	uint64_t         epoch, seq, durable_seq;
 	wall_us          now;
 	uint32_t         operations;
 	uint32_t         chain_before;
-	uint32_t         chain;  /* of this record: what the next one must carry */
+	uint32_t         chain;  /* of this record: the next one carries it */
 	struct span      writes; /* the operations, undecoded */
 };
 
-/* The room a record of `length` bytes of operations takes in a segment. */
+/* The bytes that a record with `length` bytes of operations takes in a segment. */
 uint64_t record_room(uint64_t length);
 
-/* Begins a record in an empty buffer: leaves room for the head. Operations are then appended. */
+/* Begins a record in an empty buffer with space for the head. Operations are then appended. */
 void record_begin(struct buffer *out);
 void record_add(struct buffer *out, const struct write *write);
 
-/* Writes head and checksum over a begun record; sets record->chain. The buffer must not have failed. */
+/* Writes head and checksum over the record in `out`; sets record->chain. The buffer must not have failed. */
 void record_seal(struct buffer *out, struct record *record);
 
-/* Reads the record at the beginning of `bytes`, which may be longer. Only form and checksum are judged here.
- * Errors: ERR_NOT_FOUND (no magic: nothing was written here), ERR_MALFORMED (torn, or damaged),
- * ERR_UNSUPPORTED (intact, but of another version). */
+/* Reads the record at the beginning of `bytes`, which may be longer. Verifies form and checksum only.
+ * Errors: ERR_NOT_FOUND (no magic: nothing was written here), ERR_MALFORMED (torn, or damaged), ERR_UNSUPPORTED
+ * (intact, but of another version). */
 must_check enum err record_open(struct span bytes, struct record *record);
 
-/* The time in the head of a record that is there. Nothing is verified. Errors: false (nothing was written here). */
+/* The time in a record's head. Verifies nothing. Errors: false (nothing was written here). */
 bool record_head_now(const uint8_t head[RECORD_HEAD], wall_us *now);
 
 /* Takes the next operation off `writes`; patches live in `arena`.

@@ -3,30 +3,31 @@
 #include "store/scan.h"
 #include "store/store.h"
 
-/* A position as the tables keep it. */
+/* A position in the form the tables store. */
 struct applied applied_at(const struct position *at, wall_us now);
 
-/* Recovery in two steps, so that nothing has been changed when it is refused. Zeroed is empty. */
+/* Recovery in two steps, so that a refusal has changed nothing. Zeroed is empty. */
 struct recovery {
 	struct scan     scan;
-	struct position at, end; /* what the tables hold; the last valid record */
-	uint64_t        vouched; /* known to be on disk, by what that record says */
+	struct position at, end; /* position of the tables; the last valid record */
+	uint64_t        vouched; /* seq that this record states as durable */
 	bool            blank;   /* nothing was written behind it */
 };
 
-/* Looks: is what the tables hold a beginning of the journal, does it reach `floor_seq` (a record known to have been
- * acknowledged), and is what comes after its end a tail or damage? Changes nothing. Errors: as store_open(). */
+/* Checks whether the tables are a prefix of the journal, whether the journal reaches `floor_seq` (a record known to
+ * be acknowledged), and whether the bytes after its end are a torn tail or damage. Changes nothing. Errors: as
+ * store_open(). */
 must_check enum err recover_judge(const struct journal_dir *dir, struct db *db, uint64_t floor_seq,
                                   struct recovery *recovery, struct store_report *report);
 
-/* Brings the tables up to the journal's end, which is certainly on disk then, and blank behind it: recovery->end is where
- * the journal goes on. Errors: ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY. */
+/* Replays the journal into the tables. Afterwards its end is durable and blank behind; recovery->end is where it
+ * continues. Errors: ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY. */
 must_check enum err recover_finish(struct recovery *recovery, struct db *db, struct store_report *report);
 void                recover_end(struct recovery *recovery);
 
-/* Applies the records behind `from` up to `to`, which is durable, to tables that hold at least what `from` says; the
- * journal may be written to meanwhile. Leaves a transaction open. Not at the pace of
- * `progress`, since the journal may grow faster than that, but counted and stopped by it.
+/* Applies the records behind `from` up to `to`, which is durable, to tables that include at least `from`. The journal
+ * may grow meanwhile. Leaves a transaction open. `progress` counts and can stop it, but does not set its pace, since
+ * the journal may grow faster.
  * Errors: ERR_DAMAGED (the journal does not lead there), ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
 must_check enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const struct applied *from,
                                      const struct applied *to, struct progress *progress);

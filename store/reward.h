@@ -6,31 +6,31 @@
 #include "store/cleanup.h"
 #include "store/view.h"
 
-/* The rewards catalogue of an account. A reward is a family of versions; families are numbered from 1 in their account,
- * versions from 1 in their family, and no number is ever used again. Errors: as view.h. Little-endian:
- * REWARD row, of a reward that exists: status u8 | 0, 3 | version u32 | created i64 | updated i64 | assigned u64 |
- *   of these, of the newest version u64 | the family's id, 16 | slug.
+/* The rewards catalogue of an account. A reward is a family of versions. Families are numbered from 1 in their account,
+ * versions from 1 in their family; numbers are never reused. Errors: as view.h. Little-endian:
+ * REWARD row, of an existing reward: status u8 | 0, 3 | version u32 | created i64 | updated i64 | assigned u64 |
+ * assigned of the newest version u64 | the family's id, 16 | slug.
  * REWARD_SLUG row: family u32.
- * REWARD_VERSION row: layout u8 (1) | status u8 | kind u8 | repeat_assignment u8 | kind of expiration u8 | size of slug u8 |
- *   size of name u16 | redemption_allowance u32 | assignment_limit u64 (0: none) | window_seconds u64, or fixed_end i64, or 0 |
- *   created i64 | made i64 | its own id, 16 | the family's id, 16 | slug | name | description.
+ * REWARD_VERSION row: layout u8 (1) | status u8 | kind u8 | repeat_assignment u8 | kind of expiration u8 | size of slug
+ * u8 | size of name u16 | redemption_allowance u32 | assignment_limit u64 (0: none) | window_seconds u64, or fixed_end
+ * i64, or 0 | created i64 | made i64 | its own id, 16 | the family's id, 16 | slug | name | description.
  * REWARD_TALLY row: families u32 | rewards u32 | entitlements u64 | redeemed u64 | replaced u64 | open u64.
- * Rows are put and deleted, never patched. The newest version stays, and those that were assigned, since what was assigned
- * keeps its terms. One that was replaced before it was assigned to anybody, and those of a deleted reward, which was never
- * assigned, stay as long as what was answered once can be answered again: so numbers of versions have gaps. */
+ * Rows are put and deleted, never patched. The newest version is kept, and each that was assigned, since
+ * entitlements keep their terms. Other versions, replaced or deleted before any assignment, are removed once no
+ * response with them can be repeated. So version numbers have gaps. */
 enum {
 	REWARD_NAME_BYTES_MAX = 4 * REWARD_NAME_POINTS_MAX,
 	REWARD_DESCRIPTION_BYTES_MAX = 4 * REWARD_DESCRIPTION_POINTS_MAX,
 };
 
-/* A reward as it stands; its terms are those of its newest version. */
+/* A reward in its present state; its terms are those of its newest version. */
 struct reward {
 	uint32_t           family;
 	enum reward_status status;
 	uint32_t           version; /* the newest */
 	wall_us            created, updated;
-	uint64_t           assigned;        /* entitlements of any of its versions, ever */
-	uint64_t           assigned_newest; /* those of the newest */
+	uint64_t           assigned;        /* entitlements ever assigned from any of its versions */
+	uint64_t           assigned_newest; /* from the newest one */
 	struct uuid        family_id;
 	struct span        slug;
 };
@@ -47,15 +47,15 @@ struct reward_version {
 	enum expiration_kind expiration;
 	uint64_t             window_seconds; /* RELATIVE_WINDOW alone, else 0 */
 	wall_us              fixed_end;      /* FIXED_END alone, else 0 */
-	wall_us              created, made;  /* of the family; of this version */
+	wall_us              created, made;  /* created: the family; made: this version */
 	struct span          slug, name, description;
 };
 
-/* How many there are in an account: one row; an absent one reads as zeros. */
+/* Counts of an account: one row; an absent one reads as zeros. */
 struct reward_tally {
-	uint32_t families; /* ever made: the number of the last */
-	uint32_t rewards;  /* that exist, archived ones too */
-	/* Entitlements ever made, those of them that are redeemed, that were replaced, and the rest. */
+	uint32_t families; /* ever created: the last one's number */
+	uint32_t rewards;  /* existing ones, archived ones included */
+	/* Entitlements ever assigned; those redeemed, those replaced, and all others. */
 	uint64_t entitlements, redeemed, replaced, open;
 };
 
@@ -69,13 +69,13 @@ must_check enum err reward_version_get(struct view *view, struct account_id acco
 must_check enum err reward_tally_get(struct view *view, struct account_id account,
                                      struct reward_tally *tally);
 
-/* Stages a row; the slug's too where the reward is new, which `put` does not know of. */
+/* Stage a row. reward_put() leaves the slug alone; a new reward needs reward_slug_put() too. */
 must_check enum err reward_put(struct view *view, struct account_id account, const struct reward *row);
 must_check enum err reward_slug_put(struct view *view, struct account_id account, const struct reward *row);
 must_check enum err reward_del(struct view *view, struct account_id account, const struct reward *row);
-/* What leaves a reward that is being deleted, or its newest version that is being replaced, to the removal; and one step of
- * that: as in image.h. State of the first, little-endian: the versions before this one are gone u32 | the last u32. Point
- * reads. */
+/* The CLEANUP rows of a reward being deleted, and of its newest version being replaced; and one step of each
+ * removal, as in image.h. State of the first, little-endian: versions before this one are removed u32 | the last
+ * version u32. Point reads. */
 struct cleanup      reward_left_over(struct account_id account, const struct reward *row);
 struct cleanup      reward_version_left_over(struct account_id account, uint32_t family, uint32_t version);
 must_check enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *done);
@@ -85,15 +85,15 @@ must_check enum err reward_version_put(struct view *view, struct account_id acco
 must_check enum err reward_tally_put(struct view *view, struct account_id account,
                                      const struct reward_tally *tally);
 
-/* The next of the account's rewards after `row->family` (0: the first), in order of making. A range read.
- * Errors: ERR_NOT_FOUND: no more. */
+/* The account's next reward after `row->family` (0: the first), in order of creation. A range read. Errors:
+ * ERR_NOT_FOUND: no more. */
 must_check enum err reward_next(struct view *view, struct account_id account, struct reward *row);
 
 /* The newest version of `row`, its texts in `room` until the next call. A range read. Errors: ERR_DAMAGED: none. */
 must_check enum err reward_version_in(struct view *view, struct account_id account, const struct reward *row,
                                       struct buffer *room, struct reward_version *terms);
 
-/* Stored values and back, all but what is in their keys. Errors: ERR_DAMAGED. */
+/* Stored values and back, without the fields of their keys. Errors: ERR_DAMAGED. */
 enum {
 	REWARD_BYTES_MAX = 56 + REWARD_SLUG_BYTES_MAX,
 	REWARD_VERSION_BYTES_MAX = 76 + REWARD_SLUG_BYTES_MAX + REWARD_NAME_BYTES_MAX +

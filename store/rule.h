@@ -3,9 +3,9 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* Activation rules, by account and id, and which passes those that fire once have fired for. Errors: as view.h.
+/* Activation rules, by account and id; and for each rule that fires once, the passes it fired for. Errors: as view.h.
  * RULE value, little-endian: version u8 (1) | created i64 | updated i64 | the rule as JSON text (schemas/rule.h).
- * RULE_FIRED: account | the rule's id | the pass's number u32, and nothing else. Those of a rule that was deleted go in
+ * RULE_FIRED: account | the rule's id | the pass's number u32, without a value. A deleted rule's rows are removed in
  * the background. Rows of both are put and deleted, never patched. */
 struct rule_row {
 	struct uuid id;
@@ -18,19 +18,19 @@ must_check enum err rule_row_get(struct view *view, struct account_id account, s
 must_check enum err rule_row_put(struct view *view, struct account_id account, const struct rule_row *row);
 must_check enum err rule_row_del(struct view *view, struct account_id account, struct uuid id);
 
-/* Reads the next of the account's rules after `*row` (all zero: the first), in order of id, which is that of making. The
- * text is in `room`, or as view.h says, until the next call. A range read. Errors: ERR_NOT_FOUND: no more. */
+/* Reads the account's next rule after `*row` (all zero: the first), in order of id, which is the order of creation.
+ * The text is in `room`, or as view.h says, until the next call. A range read. Errors: ERR_NOT_FOUND: no more. */
 must_check enum err rule_row_next(struct view *view, struct account_id account, struct buffer *room,
                                   struct rule_row *row);
 
-/* A stored value; all but the id, which is in its key. The text points into `value`. Errors: ERR_DAMAGED. */
+/* Decodes a stored value. The id is in its key; the text points into `value`. Errors: ERR_DAMAGED. */
 must_check enum err rule_row_read(struct span value, struct rule_row *row);
 
-/* Has the rule fired for the pass? And: it has. */
+/* Has the rule fired for the pass? */
 must_check enum err rule_fired_get(struct view *view, struct account_id account, struct uuid id,
                                    uint32_t number, bool *fired);
 struct cleanup;
-/* One step of the removal of those of a rule: as in image.h. A range read. */
+/* One step of removing a rule's rows, as in image.h. A range read. */
 must_check enum err rule_fired_clean(struct view *view, struct cleanup *row, bool *done);
 must_check enum err rule_fired_put(struct view *view, struct account_id account, struct uuid id,
                                    uint32_t number);

@@ -2,21 +2,21 @@
 #include "store/record.h"
 #include "store/segment.h"
 
-/* Reading the journal after a stop. Two segments are kept in memory, the one at hand and the one before it: a start goes
- * over the last record's and the next four times. Errors as in segment.h, and ERR_NO_MEMORY. */
+/* Reads the journal after a stop. The current segment and the one before it are kept in memory, since a start reads
+ * the last record's segment and the next one four times. Errors as in segment.h, and ERR_NO_MEMORY. */
 struct scan {
 	const struct journal_dir *dir;
 	struct scanned {
 		uint64_t segment; /* 0: none */
 		uint8_t *bytes;
 		uint64_t size;
-	} kept[2], *here;      /* the one at hand; NULL: none yet */
-	uint64_t last_segment; /* the highest there is */
-	uint64_t refused;      /* the one that could not be opened */
-	bool     foreign;      /* because it is of another shard, lineage or number */
+	} kept[2], *here;      /* the current one; NULL: none yet */
+	uint64_t last_segment; /* the highest existing one */
+	uint64_t refused;      /* one that could not be opened */
+	bool     foreign;      /* since its shard, lineage or number differs */
 };
 
-/* Where the chain of records stands: after the record with `seq`. All zero: before the first one. */
+/* A position in the chain of records: after the record with `seq`. All zero: before the first one. */
 struct position {
 	uint64_t segment, offset; /* of the next record, if it is in the same segment */
 	uint64_t record_offset;   /* of the record with `seq`, in this segment */
@@ -27,19 +27,19 @@ struct position {
 void scan_begin(struct scan *scan, const struct journal_dir *dir, uint64_t last_segment);
 void scan_end(struct scan *scan);
 
-/* Is the record that `at` stands behind there, with its seq and chain? Errors: ERR_DAMAGED: it is not. */
+/* Is the record before `at` there, with its seq and chain? Errors: ERR_DAMAGED: it is not. */
 must_check enum err scan_check(struct scan *scan, const struct position *at);
 
 /* The record that follows `at`, in its segment or at the beginning of the next one; moves `at` behind it.
  * record->writes is borrowed until the next call. Errors: ERR_NOT_FOUND: there is no further valid record. */
 must_check enum err scan_next(struct scan *scan, struct position *at, struct record *record);
 
-/* Behind the last valid record: is there one that could only have been written after the missing one had been
- * acknowledged (its durable_seq reaches at->seq + 1)? Then acknowledged data is damaged. Otherwise `*blank` says
- * whether nothing at all was written there.
+/* Checks the bytes behind the last valid record. A record there with durable_seq >= at->seq + 1 was written after the
+ * missing one was acknowledged, so acknowledged data is damaged. Otherwise `*blank` says whether nothing was written
+ * there.
  * Errors: ERR_DAMAGED: record at->seq + 1 is missing, after at->offset of at->segment. */
 must_check enum err scan_tail(struct scan *scan, const struct position *at, bool *blank);
 
-/* Makes an unfinished tail as if it had never been: blanks the place behind `at`, deletes the segments after it
- * that were written to. Only after scan_tail(). Errors: ERR_IO. */
+/* Removes an unfinished tail: blanks the bytes behind `at`, deletes later segments that were written to. Only after
+ * scan_tail(). Errors: ERR_IO. */
 must_check enum err scan_cut(struct scan *scan, const struct position *at);

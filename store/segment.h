@@ -15,35 +15,36 @@ struct journal_dir {
 	uint16_t shard;
 	uint8_t  lineage[16];
 	uint64_t segment_bytes;
-	int64_t  quick_sync_us; /* syncs that take less are the writer's own; 0: SYNC_QUICK_US; below: none */
+	int64_t
+	    quick_sync_us; /* faster syncs are done by the writer itself; 0: SYNC_QUICK_US; below 0: none are */
 };
 
 enum { SEGMENT_NAME = 32 };
 void segment_name(uint64_t number, char name[SEGMENT_NAME]);
-bool segment_number_read(const char *name, uint64_t *number); /* false: no name of a segment */
+bool segment_number_read(const char *name, uint64_t *number); /* false: not a segment's name */
 
-/* Makes a segment: zeros written at the pace of `progress` (may be NULL), synced, named. The name is durable once the
- * caller has synced the directory. A file of that name must not exist. Errors: ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED. */
+/* Creates a segment: zeros written at the pace of `progress` (may be NULL), synced, named. The name is durable once
+ * the caller has synced the directory. A file of that name must not exist. Errors: ERR_STORAGE_FULL, ERR_IO,
+ * ERR_NO_MEMORY, ERR_STOPPED. */
 must_check enum err segment_create(const struct journal_dir *dir, uint64_t number, struct progress *progress);
 
 /* Opens one for reading and writing. Errors: ERR_NOT_FOUND; ERR_DAMAGED (head, or size); ERR_NOT_MINE (whole, but of
  * another shard, lineage or number); ERR_UNSUPPORTED (version). */
 must_check enum err segment_open(const struct journal_dir *dir, uint64_t number, int *fd, uint64_t *bytes);
 
-/* Is this, all of a file's bytes, a segment of that number, whatever its shard and lineage? */
+/* Are these bytes, a whole file, a segment of that number, of any shard and lineage? */
 bool segment_head_holds(struct span bytes, uint64_t number);
 
 /* The time of its first record. Errors: ERR_NOT_FOUND (there is none). */
 must_check enum err segment_began(const struct journal_dir *dir, uint64_t number, wall_us *at);
 
 must_check enum err segment_delete(const struct journal_dir *dir, uint64_t number);
-/* The same, at the pace of `progress`. */
+/* segment_delete() at the pace of `progress`. */
 must_check enum err segment_remove(const struct journal_dir *dir, uint64_t number, struct progress *progress);
 
-/* The lowest and highest number there is; both 0 when there is none. Nothing is changed: what was
- * not finished goes when the next segment is made.
- * Errors: ERR_DAMAGED (a gap in the numbers). */
+/* The lowest and highest existing number; both 0 if there is none. Nothing is changed: an unfinished file is removed
+ * when the next segment is created. Errors: ERR_DAMAGED (a gap in the numbers). */
 must_check enum err segment_range(const struct journal_dir *dir, uint64_t *first, uint64_t *last);
 
-/* The same while the journal is being written to: nothing is removed, and no gap is looked for. */
+/* The same while the journal is being written: nothing is removed, and gaps are not checked. */
 must_check enum err segment_bounds(const struct journal_dir *dir, uint64_t *first, uint64_t *last);

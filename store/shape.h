@@ -1,7 +1,7 @@
 #pragma once
 #include "store/store.h"
 
-/* Is each entry of a shard's place that is there of the kind that the store can work with? Changes nothing. What it refuses
- * would fail only when tables are made anew, after other shards have changed theirs. Errors: ERR_UNSUPPORTED (report->what
- * names the entry and what it is), ERR_IO. */
+/* Checks that each existing entry of a shard's directory is of a kind that the store can work with. Changes nothing.
+ * A wrong entry would otherwise fail only when tables are rebuilt, after other shards have changed theirs. Errors:
+ * ERR_UNSUPPORTED (report->what names the entry and its kind), ERR_IO. */
 must_check enum err shape_judge(int shard_fd, struct store_report *report);

@@ -7,13 +7,13 @@
 
 /* A snapshot: a shard's tables as of one record, in a directory of its own that never changes once it has its name:
  *   shards/N/snapshots/<20 digits of seq>/data.mdb, and `manifest`, which is written last
- * A snapshot counts when its manifest's sum, place and file hash hold. Two are kept, and the journal back to the
- * older. */
+ * A snapshot is valid if its manifest's checksum, its directory and its file hash match. Two are kept, and the
+ * journal back to the older. */
 struct snapshot {
 	struct applied
-	    at; /* the record behind which it stands. segment 0: restored, the journal begins anew behind it */
-	wall_us  made;       /* real time */
-	uint64_t bytes;      /* of data.mdb */
+	         at;    /* the last record it includes. segment 0: restored, a new journal begins behind it */
+	wall_us  made;  /* real time */
+	uint64_t bytes; /* of data.mdb */
 	uint8_t  sha256[32]; /* of data.mdb */
 	uint8_t  lineage[16];
 	uint16_t shard;
@@ -22,25 +22,26 @@ struct snapshot {
 enum { SNAPSHOTS_KEPT = 2, SNAPSHOT_NAME = 24, MANIFEST_BYTES_MAX = 4096 };
 void snapshot_name(uint64_t seq, char name[SNAPSHOT_NAME]); /* of its directory */
 
-/* The manifest: text, `name=value` a line, the last one a sum. Errors: ERR_DAMAGED, ERR_UNSUPPORTED. */
+/* The manifest: text, `name=value` a line, the last one a checksum. Errors: ERR_DAMAGED, ERR_UNSUPPORTED. */
 void                snapshot_manifest_write(const struct snapshot *snapshot, struct buffer *out);
 must_check enum err snapshot_manifest_read(struct span text, struct snapshot *snapshot);
 
-/* The snapshots of a place (`shard_fd`: shards/N) that have a good manifest of this shard and lineage, newest first, at
- * most `*count`; sets `*count`. `*broken`, if not NULL, counts directories that have none, or one that cannot be read.
+/* The snapshots in `shard_fd` (shards/N) with a good manifest of this shard and lineage, newest first, at most
+ * `*count`; sets `*count`. `*broken`, if not NULL, counts directories whose manifest is missing or unreadable.
  * Errors: ERR_IO, ERR_NO_MEMORY. */
 must_check enum err snapshot_list(int shard_fd, const struct journal_dir *dir, struct snapshot *list,
                                   unsigned *count, unsigned *broken);
 
-/* Opens its directory. Errors: ERR_DAMAGED (not there), ERR_IO. */
+/* Opens its directory. Errors: ERR_DAMAGED (missing), ERR_IO. */
 must_check enum err snapshot_open_dir(int shard_fd, const struct snapshot *snapshot, int *fd);
 
-/* Reads all of data.mdb. Errors: ERR_DAMAGED (missing, or not the bytes that the manifest tells), ERR_IO, ERR_STOPPED. */
+/* Reads all of data.mdb. Errors: ERR_DAMAGED (missing, or differs from the manifest), ERR_IO, ERR_STOPPED. */
 must_check enum err snapshot_check(int shard_fd, const struct snapshot *snapshot, struct progress *progress);
 
-/* Makes one of the tables that `reader` sees, which go on changing meanwhile: copies them in pieces, brings the copy
- * up to one record from the journal, walks it, and gives it its name only then. `faults` tells what was found damaged.
- * Errors: ERR_DAMAGED (a row, or the journal), ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED: nothing stays behind. */
+/* Makes a snapshot of the tables of `reader`, which keep changing: copies them in pieces, replays the journal into the
+ * copy up to one record, walks it, and only then names it. `faults` gets the damage found.
+ * Errors: ERR_DAMAGED (a row, or the journal), ERR_STORAGE_FULL, ERR_IO, ERR_NO_MEMORY, ERR_STOPPED: nothing stays
+ * behind. */
 struct snapshot_order {
 	int                       shard_fd;
 	const struct journal_dir *dir;
@@ -49,18 +50,19 @@ struct snapshot_order {
 	wall_us                   now; /* real time, for `made` */
 	struct progress *progress;     /* SNAPSHOT_PASSES times the bytes in use, and the journal replayed */
 	struct faults   *faults;
-	atomic_bool     *tables_damaged; /* set when it is the live tables that are damaged */
+	atomic_bool     *tables_damaged; /* set when the live tables are damaged */
 };
 enum { SNAPSHOT_PASSES = 3 }; /* copied, walked, hashed */
 must_check enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made);
 
-/* Takes one away. Errors: ERR_IO. */
+/* Removes one. Errors: ERR_IO. */
 must_check enum err snapshot_remove(int shard_fd, const struct snapshot *snapshot, struct progress *progress);
 
-/* Removes all but the newest `keep`, and unfinished ones; not one whose manifest cannot be read. Errors: ERR_IO, ERR_NO_MEMORY. */
+/* Removes all but the newest `keep`, and unfinished ones. One with an unreadable manifest stays. Errors: ERR_IO,
+ * ERR_NO_MEMORY. */
 must_check enum err snapshot_prune(int shard_fd, const struct journal_dir *dir, unsigned keep,
                                    struct progress *progress);
 
-/* Copies one's files to `to_fd`, an empty directory, durably. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_STOPPED. */
+/* Copies a snapshot's files durably to `to_fd`, an empty directory. Errors: ERR_IO, ERR_STORAGE_FULL, ERR_STOPPED. */
 must_check enum err snapshot_export(int shard_fd, const struct snapshot *snapshot, int to_fd,
                                     struct progress *progress);

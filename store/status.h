@@ -1,13 +1,13 @@
 #pragma once
 #include "store/hot.h"
 
-/* The statuses of an account's passes once more, and nothing else: a byte a pass, so that a list that asks for no more
- * reads a megabyte for a million passes. Row: STATUS_PASSES bytes, of passes STATUS_PASSES * n on: the status, and
- * STATUS_DELETED for a deleted one; STATUS_NOBODY where there is no pass yet. Written by hot.c beside every change.
- * Errors: as view.h. */
+/* A copy of the statuses of an account's passes, one byte a pass, so that a list that needs only these reads 1 MB
+ * for a million passes. Row n: STATUS_PASSES bytes, from pass STATUS_PASSES * n on: the status, with STATUS_DELETED
+ * added for a deleted pass; STATUS_NOBODY where no pass exists yet. hot.c writes it with every change. Errors: as
+ * view.h. */
 enum { STATUS_PASSES = 1920, STATUS_DELETED = 8, STATUS_NOBODY = 0xff };
 
-/* Stages it for pass `number`, which is new or has changed. */
+/* Stages the status of pass `number`, which is new or has changed. */
 must_check enum err status_put(struct view *view, struct account_id account, uint32_t number,
                                const struct hot *pass, bool is_new);
 
@@ -16,16 +16,16 @@ static inline bool status_row_is_whole(struct span row)
 	return row.size == STATUS_PASSES;
 }
 
-/* Of 64 bytes of status: a bit for each that is in `wanted`, which has a bit a value. */
+/* For 64 bytes of status: a bit for each whose value is in `wanted`, which has a bit a value. */
 uint64_t status_mask(const uint8_t *statuses, uint16_t wanted);
 
-/* A row of them in memory, turned about: the four bits of a status apart, of each a bit a pass. They tell of all passes of
- * an account in a few instructions a word which have a status. */
+/* A row transposed in memory: four bit planes of the status, in each a bit a pass. Selecting passes by status then
+ * takes a few instructions a word. */
 enum { STATUS_BITS = 4, STATUS_WORDS = STATUS_PASSES / 64 };
 struct status_bits {
 	uint64_t of[STATUS_BITS][STATUS_WORDS];
 };
 void status_turn(const uint8_t row[STATUS_PASSES], struct status_bits *bits);
 
-/* A bit for each pass of the row whose status is in `wanted`; nobody's never is. */
+/* A bit for each pass of the row whose status is in `wanted`; never set where no pass exists. */
 void status_find(const struct status_bits *bits, uint16_t wanted, uint64_t found[STATUS_WORDS]);

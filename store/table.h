@@ -1,6 +1,6 @@
 #pragma once
 
-/* As large as the largest number and one more, whatever the order of the rows. */
+/* One larger than the largest number, whatever the order of the rows. */
 union tables_end {
 #define T(id, NAME, name, kind) char of_##NAME[id + 1];
 #include "store/tables.def"

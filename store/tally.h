@@ -7,17 +7,17 @@
 struct tally {
 	uint32_t made;
 	uint32_t counts[HOT_COUNT_DELETED + 1]; /* as in a hot row: by status, then the deleted ones */
-	uint32_t width; /* characters of the longest balance there ever was but 0: no counter is longer */
+	uint32_t width; /* characters of the longest balance ever, except 0: no balance is longer */
 };
 
 must_check enum err tally_get(struct view *view, struct account_id account, struct tally *tally);
 must_check enum err tally_put(struct view *view, struct account_id account, const struct tally *tally);
 
-/* Stages the move of one pass from one count to the other. */
+/* Stages the move of one pass between counts. */
 must_check enum err tally_move(struct view *view, struct account_id account, const struct hot *before,
                                const struct hot *after);
 
-/* Characters of a balance as it is shown; and the staging of a change that may be wider than all before. */
+/* The printed width of a balance; and staging of a change that may exceed the width so far. */
 uint32_t            balance_width(int64_t balance);
 must_check enum err tally_widen(struct view *view, struct account_id account, int64_t before, int64_t after);
 

@@ -2,9 +2,10 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* What has become of templates, by their number in the account. TEMPLATE_STATE row: account | number u32 -> state u8; there is
- * none of a template that no pass was made of yet. Passes are never removed, deleted ones neither, so a template that is used
- * stays so. The number of a deleted template is not given again. Rows are put, never deleted or patched. Errors: as view.h. */
+/* States of templates, by their number in the account. TEMPLATE_STATE row: account | number u32 -> state u8; a
+ * template from which no pass was made has none. Passes are never removed, even when deleted, so a used template
+ * stays used. The number of a deleted template is not reused. Rows are put, never deleted or patched. Errors: as
+ * view.h. */
 enum template_state { TEMPLATE_UNUSED = 0, TEMPLATE_USED = 1, TEMPLATE_DELETED = 2 };
 
 must_check enum err template_state_get(struct view *view, struct account_id account, uint32_t number,

@@ -5,11 +5,11 @@
 #include "schemas/span.h"
 #include "store/table.h"
 
-/* What one command wants written: staged here by its handler, applied by the engine only if the handler
- * succeeds. Keys and values are copied into `arena`, which lives until the command is done. A later write to
- * the same row replaces or refines the earlier one, so a row stands here at most once.
- * Errors: ERR_NO_MEMORY; ERR_TOO_LARGE (key or value beyond its table's bound). */
-enum write_kind { WRITE_PUT = 1, WRITE_DEL = 2, WRITE_PATCH = 3 }; /* numbers are the journal's */
+/* The writes of one command: staged by its handler, applied by the engine only if the handler succeeds. Keys and
+ * values are copied into `arena`, which lives until the command is done. A later write to the same row replaces or
+ * refines the earlier one, so a row has at most one write. Errors: ERR_NO_MEMORY; ERR_TOO_LARGE (key or value beyond
+ * its table's bound). */
+enum write_kind { WRITE_PUT = 1, WRITE_DEL = 2, WRITE_PATCH = 3 }; /* the journal's numbers */
 
 struct patch {
 	uint16_t       offset, size; /* bytes in the value */
@@ -22,19 +22,19 @@ struct write {
 	enum table      table;
 	struct span     key;
 	struct span     value;   /* PUT */
-	struct patch   *patches; /* PATCH: ascending is not required, overlap is not allowed */
+	struct patch   *patches; /* PATCH: any order, no overlaps */
 	unsigned        patch_count;
 };
 
 struct writes {
 	struct arena *arena;
 	unsigned      count, room;
-	uint64_t      tables; /* TABLE_BIT of each that a row belongs to */
+	uint64_t      tables; /* TABLE_BIT of each table with a write */
 	struct write *rows;   /* in the arena, `room` of them */
-	uint16_t *slots; /* once there are many: numbers of rows + 1, by a hash of table and key; 0: none */
+	uint16_t *slots; /* only for many rows: indexes of rows + 1, by a hash of table and key; 0: none */
 };
 
-/* None, to begin with: also in place of those that were dropped. */
+/* No writes; also replaces dropped ones. */
 static inline struct writes writes_none(struct arena *arena)
 {
 	return (struct writes){.arena = arena};
@@ -48,7 +48,7 @@ must_check enum err write_patch(struct writes *writes, enum table table, struct 
 /* The staged write of a row, or NULL. */
 const struct write *writes_find(const struct writes *writes, enum table table, struct span key);
 
-/* A row's value as it will be: `base` (size 0 when absent) with the staged write laid over it, in the arena if
- * it has to be made. Errors: ERR_NOT_FOUND (deleted, or patched but absent), ERR_NO_MEMORY. */
+/* A row's value as it will be: `base` (size 0 if absent) with the staged write applied, in the arena if it must be
+ * computed. Errors: ERR_NOT_FOUND (deleted, or patched but absent), ERR_NO_MEMORY. */
 must_check enum err write_over(const struct writes *writes, const struct write *write, struct span base,
                                struct span *value);
