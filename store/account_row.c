@@ -57,7 +57,7 @@ enum err account_row_next(struct view *view, struct account_id *id, struct accou
 {
 	struct row_key  key = key_account(*id);
 	struct view_row found;
-	key.bytes[key.size++] = 0; /* the least key after the account's own */
+	key.bytes[key.size++] = 0; /* the smallest key after the account's own */
 	enum err err = view_from(view, TABLE_ACCOUNT, key_span(&key), &found);
 	if (err) return err;
 	if (found.key.size != sizeof *id) return ERR_DAMAGED;

@@ -1,5 +1,5 @@
-/* Rows of the table AUDIENCE. Members that joined with one command are one run in most audiences: so when each joined takes
- * twelve bytes a command, and not twelve a member. */
+/* Rows of the table AUDIENCE. In most audiences the members that joined with one command form one run, so times of
+ * joining take twelve bytes a command instead of a member. */
 #include "store/audience.h"
 
 #include "schemas/buffer.h"
@@ -64,7 +64,7 @@ void audience_members(const struct audience *row, struct audience_member *member
 	}
 }
 
-/* Of `count` rising numbers that `at` gives, the index of the last that is not above `wanted`; `count`: none. */
+/* Searches `count` ascending numbers, given by `at`: the index of the last one up to `wanted`; `count`: none. */
 static uint32_t last_up_to(const struct audience *row, uint32_t (*at)(const struct audience *, uint32_t),
                            uint32_t count, uint32_t wanted)
 {

@@ -1,8 +1,6 @@
-/* The audit of a shard's tables: first their structure (walk.h), and only if that holds, what the rows mean.
- *
- * Accounts are taken in the order of their ids, an id being whatever begins a key in any table: so rows of an account
- * that does not exist are met as well. Of each account, everything that is kept twice is computed from the one and held
- * against the other; the memory this takes is that of one account's passes. */
+/* The audit of a shard's tables: first their structure (walk.h), then, if that holds, the meaning of the rows.
+ * Accounts are visited in id order. Any id that begins a key in any table counts, so rows of missing accounts are
+ * found too. Redundant values of an account are recomputed and compared. Memory is bounded by one account's passes. */
 #include "store/audit.h"
 
 #include "schemas/bytes.h"
@@ -70,7 +68,7 @@ enum err audit_keys(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* The account's own row. *there says whether the rest of it can be judged. */
+/* The account's own row. *there: the other rows of the account can be judged. */
 static enum err audit_account_row(struct auditor *auditor, bool *there)
 {
 	struct audit_rows  rows = {.table = TABLE_ACCOUNT};
@@ -97,7 +95,7 @@ static enum err audit_account_row(struct auditor *auditor, bool *there)
 	return OK;
 }
 
-/* Rows that no account owns. */
+/* Rows without an account. */
 static enum err audit_strays(struct auditor *auditor)
 {
 	for (unsigned table = 1; table < TABLE_END; table++) {
@@ -132,7 +130,7 @@ static enum err audit_account(struct auditor *auditor)
 
 /* All accounts -------------------------------------------------------------------------------------------- */
 
-/* The least id at or after *id that any table knows. Errors: ERR_NOT_FOUND: none. */
+/* The smallest id at or after *id in any table. Errors: ERR_NOT_FOUND: none. */
 static enum err next_account(struct auditor *auditor, struct account_id *id)
 {
 	struct row_key    key = key_account(*id);
@@ -148,7 +146,7 @@ static enum err next_account(struct auditor *auditor, struct account_id *id)
 		if (row.key.size < sizeof here)
 			fault(auditor->faults, "table %u: a key of %zu bytes", table, row.key.size);
 		memcpy(here.b, row.key.at, row.key.size < sizeof here ? row.key.size : sizeof here);
-		/* Or the way through the accounts would go round and round. */
+		/* Otherwise the loop over the accounts would not end. */
 		if (memcmp(here.b, id->b, sizeof here.b) < 0) {
 			fault(auditor->faults, "table %u: a search finds what is before it", table);
 			return ERR_DAMAGED;
@@ -161,7 +159,7 @@ static enum err next_account(struct auditor *auditor, struct account_id *id)
 	return OK;
 }
 
-/* The id after this one; false behind the last that can be. */
+/* The next id; false after the last possible one. */
 static bool step(struct account_id *id)
 {
 	for (size_t i = sizeof id->b; i-- > 0;)
@@ -179,8 +177,8 @@ static enum err audit_accounts(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Rows that are damaged or out of place make everything computed from them wrong as well: what is wrong with the
- * tables themselves is then all that is told. */
+/* Damaged or misplaced rows make everything computed from them wrong too, so then only the structural faults are
+ * reported. */
 enum err audit_tables(struct view *reader, struct audit *audit, struct faults *faults,
                       struct progress *progress)
 {

@@ -1,5 +1,5 @@
-/* What is left to the background removal, of one account: every row can be read, and nothing that is wanted is among it. The
- * other way round, that whatever nobody wants is among it, is judged where that is gone through. */
+/* The background removals of one account: every row can be decoded, and none removes data in use. The reverse, that
+ * unused data has a row here, is checked by the audits of that data. */
 #include "store/auditor.h"
 
 #include "store/hot.h"
@@ -33,7 +33,7 @@ static enum err judge_reward(struct auditor *auditor, uint32_t family)
 	return OK;
 }
 
-/* A version that somebody has, or that is the newest, must not go. */
+/* A version that is assigned or the newest must not be removed. */
 static enum err judge_version(struct auditor *auditor, const struct cleanup *row)
 {
 	struct reward reward;

@@ -1,11 +1,12 @@
-/* The deliveries of one account: every row can be read and is possible: of a pass or scan that was made, handed out no more often
- * than a delivery is, ended after the fact. Ends are numbered without a gap: by that the oldest are found and forgotten. */
+/* The deliveries of one account: every row can be decoded and is possible: its pass or scan exists, its attempts are
+ * within the limit, and it ended after the fact. Ends are numbered without a gap, since the oldest are found and
+ * dropped by number. */
 #include "store/auditor.h"
 
 #include "schemas/limits.h"
 #include "store/delivery.h"
 
-/* What rows of both tables have in common; `text` names the event. */
+/* Checks common to both tables; `text` becomes the event's id. */
 static void judge_facts(struct auditor *auditor, enum table table, const struct delivery *row,
                         char text[UUID_TEXT])
 {
@@ -31,7 +32,7 @@ static void judge_pending(struct auditor *auditor, const struct audit_rows *rows
 		audit_fault(auditor, TABLE_DELIVERY, "event %s is due before it happened", text);
 }
 
-/* `last`: the number of the end before it; 0: there is none. */
+/* `last`: the number of the previous end; 0: none. */
 static void judge_end(struct auditor *auditor, const struct audit_rows *rows, uint64_t *last)
 {
 	struct delivery_end row;

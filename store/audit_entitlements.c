@@ -1,6 +1,6 @@
-/* The entitlements of one account: each is of a pass and a version of a reward that there are, has been redeemed by as much as
- * its redemptions say, and is counted wherever it is counted. Where counts are kept by something that many share (a pass
- * and a family, a span of time) a sum of marks stands for all of them, so that this takes no memory. */
+/* The entitlements of one account: the pass and reward version of each exist, its redemptions add up to the redeemed
+ * amount, and every count includes it. A count shared by many (a pass and family, a span of time) is compared
+ * through a sum of hashes, which needs no memory for each. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -13,16 +13,16 @@
 
 enum { HELD_REST = 8, HELD_BYTES = 4 };
 
-/* What the rows of ENTITLEMENT add up to. */
+/* Sums over the rows of ENTITLEMENT. */
 struct added {
 	struct reward_tally counts;
 	uint64_t            taken;                 /* redemptions of all of them */
-	uint64_t            held;                  /* marks of passes and families */
-	uint64_t            assigned;              /* marks of families */
-	uint64_t            expiry[EXPIRY_LEVELS]; /* marks of spans of time, of the open ones */
+	uint64_t            held;                  /* hashes of passes and families */
+	uint64_t            assigned;              /* hashes of families */
+	uint64_t            expiry[EXPIRY_LEVELS]; /* hashes of spans of time, of the open ones */
 };
 
-/* Sums of such marks differ where what they are of does, but by a chance that nobody meets. */
+/* Sums of such hashes differ if their terms differ, except with negligible probability. */
 static uint64_t mark_of(uint64_t a, uint64_t b)
 {
 	uint64_t mark = a * UINT64_C(0x9e3779b97f4a7c15) + b + 1;
@@ -39,7 +39,7 @@ static bool has_possible_state(const struct entitlement *row)
 	return (row->remaining == 0) == (row->state == ENTITLEMENT_REDEEMED);
 }
 
-/* Nothing moves one whose time has passed. */
+/* An expired one cannot change. */
 static bool has_possible_times(const struct entitlement *row)
 {
 	if (row->created.v <= 0 || row->updated.v < row->created.v) return false;
@@ -116,7 +116,7 @@ static enum err judge_open(struct auditor *auditor, const struct audit_rows *row
 	return OK;
 }
 
-/* Each row is of another entitlement, so if there are as many none is missing. */
+/* Each row belongs to another entitlement, so equal counts mean that none is missing. */
 static enum err audit_open(struct auditor *auditor, const struct added *added)
 {
 	struct audit_rows rows = {.table = TABLE_OPEN};
@@ -134,13 +134,13 @@ static enum err audit_open(struct auditor *auditor, const struct added *added)
 
 /* REDEMPTION --------------------------------------------------------------------------------------------- */
 
-/* Those of one entitlement, which lie side by side. */
+/* Redemptions of one entitlement, which are adjacent. */
 struct taken {
 	bool        begun;
 	uint32_t    pass;
 	struct uuid entitlement;
 	uint64_t    amount;
-	uint64_t    all; /* of those before too */
+	uint64_t    all; /* including previous entitlements */
 };
 
 static enum err judge_taken(struct auditor *auditor, const struct taken *taken)
@@ -245,7 +245,7 @@ static enum err audit_expiry(struct auditor *auditor, const struct added *added)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* How often each reward says that it was assigned. One that is gone never was. */
+/* The assignment count of each reward. A deleted reward was never assigned. */
 static enum err audit_assigned(struct auditor *auditor, const struct added *added)
 {
 	struct audit_rows rows = {.table = TABLE_REWARD};
@@ -261,13 +261,15 @@ static enum err audit_assigned(struct auditor *auditor, const struct added *adde
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Of the newest version it is counted how often it was assigned. An older one that never was has been left over. */
+/* Checks the newest version's assignment count. An older version never assigned must have a background removal. */
 static enum err judge_seen(struct auditor *auditor, const struct version_seen *seen)
 {
 	struct reward reward;
 	bool          left;
 	enum err      err = reward_get(auditor->reader, auditor->account, seen->family, &reward);
-	if (err) return audit_is_fault(err) ? OK : err; /* it was deleted, or the audit of rewards tells */
+	if (err)
+		return audit_is_fault(err) ? OK
+		                           : err; /* it was deleted, or the audit of rewards reports it */
 	if (seen->version == reward.version && seen->assigned != reward.assigned_newest)
 		audit_fault(auditor, TABLE_REWARD,
 		            "the counts of assignments are not those of the entitlements");
@@ -294,7 +296,7 @@ static enum err audit_tally(struct auditor *auditor, const struct added *added)
 	const struct reward_tally *want = &added->counts;
 	struct reward_tally        tally;
 	enum err                   err = reward_tally_get(auditor->reader, auditor->account, &tally);
-	if (err) return err == ERR_DAMAGED ? OK : err; /* which the audit of rewards tells */
+	if (err) return err == ERR_DAMAGED ? OK : err; /* reported by the audit of rewards */
 	if (tally.entitlements != want->entitlements || tally.redeemed != want->redeemed ||
 	    tally.replaced != want->replaced || tally.open != want->open)
 		audit_fault(auditor, TABLE_REWARD_TALLY, "the counts are not those of the entitlements");

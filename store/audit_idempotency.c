@@ -1,5 +1,5 @@
-/* The idempotency keys of one account: each has its row in both tables, the two say the same, and the order is that of
- * time. Every row is looked up in the other table, so this takes no memory. */
+/* The idempotency keys of one account: each has its row in both tables, the two agree, and the order is that of
+ * time. Every row is looked up in the other table, so no memory is needed. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -68,7 +68,7 @@ static void judge_number(struct auditor *auditor, uint64_t order, const struct r
 		            of == RECIPE_OF_REWARD ? "reward" : "pass", recipe->number);
 }
 
-/* What answers are made of: what is there must be there, and nothing else. */
+/* The recipe of a response: what it refers to must exist, and unused fields must be 0. */
 static void judge_recipe(struct auditor *auditor, uint64_t order, const struct recipe *recipe)
 {
 	if (!is_known(recipe)) {
@@ -81,7 +81,7 @@ static void judge_recipe(struct auditor *auditor, uint64_t order, const struct r
 		            order);
 }
 
-/* The version that was answered. One that was replaced may be gone before the row of a key that is past its time. */
+/* The version in the response. A replaced version may be removed before the row of an expired key. */
 static enum err audit_reward(struct auditor *auditor, const struct idempotency_row *row)
 {
 	const struct recipe *recipe = &row->recipe;
@@ -103,7 +103,7 @@ static void judge_row(struct auditor *auditor, const struct idempotency_row *row
 		            row->order);
 }
 
-/* Is there, at the row's number, the same key of the same time? */
+/* Has the row's order number the same key and time? */
 static enum err audit_place(struct auditor *auditor, const uint8_t *key, const struct idempotency_row *row)
 {
 	struct row_key           at = key_u64(auditor->account, row->order);
@@ -137,7 +137,7 @@ static enum err audit_used_keys(struct auditor *auditor)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* A row of the order against its key's. */
+/* A row of the order compared with its key's row. */
 static enum err audit_its_key(struct auditor *auditor, const struct idempotency_order *place)
 {
 	struct idempotency_row row;

@@ -1,6 +1,6 @@
-/* The images of one account: every part has a size that one may have, and what a URL is said to show is there, whole, with
- * the hash that it goes by. Several URLs may show one image, which is then read for each; that is rare. How often URLs and
- * images are referred to is counted; what nobody refers to is left to the background removal. */
+/* The images of one account: every part has a possible size, and each URL's image is complete and has the stated
+ * hash. An image of several URLs is read for each; that is rare. References to URLs and images are counted;
+ * unreferenced ones must have a background removal. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -9,7 +9,7 @@
 
 enum { PART_KEY = IMAGE_HASH_BYTES + 2, USE_REST = 1 + IMAGE_HASH_BYTES };
 
-/* Sums of hashes, each as often as it is referred to: they stand for the lists of them, to keep memory small. */
+/* Sums of hashes, one term a reference: compared in place of lists, to save memory. */
 static uint64_t sum_of(const uint8_t hash[IMAGE_HASH_BYTES])
 {
 	return get_le64(hash) | 1;
@@ -23,7 +23,7 @@ uint64_t audit_url_sum(struct span url)
 	return sum_of(hash);
 }
 
-/* Has it users, or is it to be removed? */
+/* Is it referenced, or has it a background removal? */
 static enum err judge_unused(struct auditor *auditor, enum image_use what, const uint8_t *hash)
 {
 	enum cleanup_kind kind = what == IMAGE_USE_URL ? CLEANUP_IMAGE_URL : CLEANUP_IMAGE;
@@ -31,7 +31,7 @@ static enum err judge_unused(struct auditor *auditor, enum image_use what, const
 	bool              left;
 	enum err          err = image_use_count(auditor->reader, auditor->account, what, hash, &count);
 	if (err && !audit_is_fault(err)) return err;
-	if (err || count) return OK; /* what is wrong with a count is told below */
+	if (err || count) return OK; /* a wrong count is reported below */
 	err = audit_is_left(auditor, cleanup_of(auditor->account, kind, span_of(hash, IMAGE_HASH_BYTES)),
 	                    &left);
 	if (!err && !left)
@@ -90,7 +90,7 @@ static enum err judge_url(struct auditor *auditor, const struct audit_rows *rows
 		return OK;
 	}
 	*sum += sum_of(image.hash);
-	arena_reset(view_arena(auditor->reader)); /* of the image before */
+	arena_reset(view_arena(auditor->reader)); /* of the previous image */
 	buffer_clear(&auditor->whole);
 	enum err err = judge_unused(auditor, IMAGE_USE_URL, rows->rest.at);
 	if (err) return err;

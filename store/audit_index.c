@@ -1,7 +1,6 @@
-/* What the passes of one account are found by, held against their bodies.
- *
- * Of each body the id, the name and the searched text are noted as sums. The rows of PASS_ID and NAME then have to
- * agree, and, as they come in order, also say what the chunks of the two orders have to be. */
+/* The indexes over one account's passes, compared with their bodies.
+ * The id, name and searched text of each body are noted as checksums. The rows of PASS_ID and NAME must agree with
+ * them. Since they come in order, they also determine the chunks of the two orders. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -13,9 +12,9 @@
 
 #include <stdlib.h>
 
-enum { KEY_END = 5 }; /* of a PASS_ID or NAME row: 0, and the number */
+enum { KEY_END = 5 }; /* of the key of a PASS_ID or NAME row: 0, and the number */
 
-/* FNV-1a: two texts of one account that share it are not to be expected. */
+/* FNV-1a: a collision between two texts of one account is not expected. */
 static uint64_t sum_of(struct span text)
 {
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -38,7 +37,7 @@ static struct span name_field(const struct auditor *auditor, unsigned template)
 	return span_of(NULL, 0);
 }
 
-/* As it is in the key of its NAME row: without the account and the end. */
+/* In the form of the NAME row's key, without the account and the end. */
 static enum err make_name(struct auditor *auditor, const struct body *body, unsigned template,
                           struct row_key *key)
 {
@@ -82,7 +81,7 @@ enum err audit_body(struct auditor *auditor, struct pass_seen *pass, struct span
 
 /* One row a pass ------------------------------------------------------------------------------------------ */
 
-/* The pass that a row of PASS_ID or NAME is of, noted as the next in its order. NULL: a fault was added. */
+/* The pass of a PASS_ID or NAME row, appended to its order. NULL: a fault was added. */
 static struct pass_seen *seen(struct auditor *auditor, const struct audit_rows *rows, uint32_t number)
 {
 	if (rows->rest.at[rows->rest.size - KEY_END] || rows->value.size)
@@ -95,7 +94,7 @@ static struct pass_seen *seen(struct auditor *auditor, const struct audit_rows *
 	return &auditor->passes[number];
 }
 
-/* *live becomes whether the row leads to a pass that is not deleted. */
+/* *live: the row belongs to a pass that is not deleted. */
 static void judge_id(struct auditor *auditor, const struct audit_rows *rows, struct span id, bool *live)
 {
 	uint32_t          number = ~get_be32(rows->rest.at + id.size + 1);
@@ -108,7 +107,7 @@ static void judge_id(struct auditor *auditor, const struct audit_rows *rows, str
 	pass->has_id = true;
 }
 
-/* The newest pass of an id comes first among the rows, and last in the order of ids. */
+/* The newest pass of an id is first among the rows, and last in the order of ids. */
 static void turn_around(struct auditor *auditor, size_t from)
 {
 	for (size_t to = auditor->order_count; from + 1 < to; from++, to--) {
@@ -170,7 +169,7 @@ static enum err audit_names(struct auditor *auditor)
 
 /* Chunks -------------------------------------------------------------------------------------------------- */
 
-/* Where a pass stands in the order of `table`. *known false: its body cannot tell, and has been named. */
+/* The sort key of a pass in the order of `table`. *known false: its body cannot be decoded, which has been reported. */
 static enum err place_of(struct auditor *auditor, enum table table, uint32_t number, struct row_key *place,
                          bool *known)
 {
@@ -191,8 +190,8 @@ static enum err place_of(struct auditor *auditor, enum table table, uint32_t num
 	return err == ERR_DAMAGED ? OK : err;
 }
 
-/* The bound of a row that begins at place `at` of the order: behind the one before, and the place of its own first:
- * no id or name that was given up is kept in one. */
+/* Checks the bound of a row that begins at index `at` of the order. It must sort behind the previous member and
+ * equal its first member's sort key, so that no former id or name is kept in it. */
 static enum err judge_bound(struct auditor *auditor, const struct audit_rows *rows, size_t at)
 {
 	struct row_key place;
@@ -227,7 +226,7 @@ static enum err audit_order(struct auditor *auditor, enum table table)
 			    chunk_row_number(rows.value, i) == auditor->order[at])
 				continue;
 			audit_fault(auditor, table, "place %zu is wrong", at);
-			return OK; /* one fault of order brings all behind it out of place */
+			return OK; /* one fault of order misplaces everything behind it */
 		}
 	}
 	if (err == ERR_NOT_FOUND && at != auditor->order_count)

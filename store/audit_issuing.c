@@ -1,4 +1,4 @@
-/* The passes of one account that are being issued: those with the status `creating` have a row, and no other has. */
+/* The passes of one account being issued: exactly those with the status `creating` have a row. */
 #include "store/auditor.h"
 
 #include "store/issuing.h"
@@ -12,7 +12,7 @@ static bool is_creating(const struct pass_seen *pass)
 	return pass->hot_status == STATUS_CREATING;
 }
 
-/* `seen`: a byte a pass that has a row. */
+/* `seen`: a byte for each pass, set if it has a row. */
 static enum err audit_rows_of(struct auditor *auditor, uint8_t *seen)
 {
 	struct audit_rows  rows = {.table = TABLE_ISSUING};
@@ -31,7 +31,7 @@ static enum err audit_rows_of(struct auditor *auditor, uint8_t *seen)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Those of templates, which come before this part. */
+/* Rows of templates; their audit has run before. */
 static enum err audit_template_images(struct auditor *auditor)
 {
 	struct audit_rows  rows = {.table = TABLE_TEMPLATE_IMAGES};

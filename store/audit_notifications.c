@@ -1,6 +1,6 @@
-/* The notifications of one account. Their columns are gone through first, and give what the account's counts must be and what
- * must be due; then what is written once is held against them, with the texts made of it; then what is due. Rows are looked
- * up in other tables only than the one that is gone through, since a look moves the walk through its own. And audiences. */
+/* The notifications of one account, and its audiences. The columns come first and determine the account's counts and
+ * the due rows. The immutable rows and folded texts are compared with them, then the due rows. Rows are looked up
+ * only in tables that are not being iterated, since a lookup moves the cursor. */
 #include "store/auditor.h"
 
 #include "schemas/fold.h"
@@ -11,7 +11,7 @@
 enum { NUMBER_REST = 4, DUE_REST = 12, ID_BYTES = 16 };
 
 struct seen {
-	uint64_t made; /* rows of columns tell of so many, without a gap */
+	uint64_t made; /* in the rows of columns, without a gap */
 	uint64_t counts[NOTIFICATION_STATUSES];
 };
 
@@ -80,9 +80,9 @@ static enum err audit_tally(struct auditor *auditor, const struct seen *seen)
 	return OK;
 }
 
-/* What is written once ----------------------------------------------------------------------------------------- */
+/* Immutable rows ------------------------------------------------------------------------------------------------- */
 
-/* Is the text that is searched the one that the message asks for? */
+/* Does the searched text match the message? */
 static enum err judge_text(struct auditor *auditor, uint32_t number, struct span message)
 {
 	struct row_key  key = key_u32(auditor->account, number / TEXT_PASSES);
@@ -100,16 +100,16 @@ static enum err judge_text(struct auditor *auditor, uint32_t number, struct span
 	if (err || elsewhere != (texts.elsewhere >> i & 1) || (!elsewhere && !span_equal(texts.of[i], text)))
 		audit_fault(auditor, TABLE_NOTIFICATION_TEXT, "number %u: another text than its message's",
 		            number);
-	arena_reset(view_arena(auditor->reader)); /* a row in parts is put together there, for each anew */
+	arena_reset(view_arena(auditor->reader)); /* a row in parts is joined there for each lookup */
 	return OK;
 }
 
-/* What the state asks of the other rows. */
+/* Rows that the state requires. */
 static enum err judge_state(struct auditor *auditor, uint32_t number, struct span message)
 {
 	struct notification_state state;
 	enum err err = notification_state_get(auditor->reader, auditor->account, number, &state);
-	if (audit_is_fault(err)) return OK; /* that has been told */
+	if (audit_is_fault(err)) return OK; /* already reported */
 	if (!err && state.status == NOTIFICATION_CANCELLED && message.size)
 		audit_fault(auditor, TABLE_NOTIFICATION, "number %u is cancelled, and has a message", number);
 	if (err || state.status != NOTIFICATION_SCHEDULED) return err;
@@ -161,7 +161,7 @@ static enum err audit_written(struct auditor *auditor, uint64_t made)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* What is due, and texts --------------------------------------------------------------------------------------- */
+/* Due rows and texts --------------------------------------------------------------------------------------------- */
 
 static enum err audit_due(struct auditor *auditor)
 {

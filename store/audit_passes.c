@@ -1,7 +1,6 @@
 /* The passes of one account, recomputed.
- *
- * The hot rows come first and say how many passes there are; then bodies, indexes and ledger are gone through once each, in
- * their own order, and what they say of a pass is gathered beside what its hot row says. At the end the two must agree. */
+ * The hot rows come first and determine the number of passes. Bodies, indexes and ledger are then read once each, in
+ * their own order, and their values collected beside those of the hot rows. At the end the two must agree. */
 #include "store/auditor.h"
 
 #include "schemas/body.h"
@@ -64,7 +63,7 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 		            hot->template);
 }
 
-/* The head of a row against its members. */
+/* The head of a row compared with its members. */
 static void judge_row_head(struct auditor *auditor, struct span row, size_t first)
 {
 	const uint8_t *counts = hot_row_counts(row);
@@ -134,7 +133,7 @@ static enum err audit_tally(struct auditor *auditor)
 	struct audit_rows rows = {.table = TABLE_TALLY};
 	uint32_t          want[HOT_COUNT_DELETED + 1] = {0};
 	struct tally      tally;
-	bool              told = false;
+	bool              reported = false;
 	enum err          err;
 	while (!(err = audit_row(auditor, &rows)))
 		if (rows.rest.size)
@@ -150,10 +149,10 @@ static enum err audit_tally(struct auditor *auditor)
 		                                                              : pass->hot_status;
 		if (count <= HOT_COUNT_DELETED) want[count]++;
 		bool too_wide = pass->hot_balance && balance_width(pass->hot_balance) > tally.width;
-		if (too_wide && !told)
+		if (too_wide && !reported)
 			audit_fault(auditor, TABLE_TALLY, "pass %zu: a counter of more than %u characters", i,
 			            tally.width);
-		told |= too_wide;
+		reported |= too_wide;
 	}
 	if (tally.made != auditor->pass_count)
 		audit_fault(auditor, TABLE_TALLY, "%u passes made, but there are %zu", tally.made,

@@ -1,6 +1,6 @@
-/* The rewards of one account: each has its slug and its newest version, which says what the reward says; there is none newer.
- * Versions of a deleted reward are gone, or left to the background removal; those that a newer one replaced before they were
- * assigned likewise, which is judged with the entitlements. And what there is has been counted. */
+/* The rewards of one account: each has its slug and its newest version, which agrees with it; none is newer.
+ * Versions of a deleted reward are removed, or have a background removal. The same holds for versions replaced
+ * before their assignment, which is checked with the entitlements. Counts match the rows. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -17,7 +17,7 @@ static bool same_id(struct uuid a, struct uuid b)
 
 /* Rewards ------------------------------------------------------------------------------------------------- */
 
-/* (Not by reward_by_slug(): that would move the way through the rewards.) */
+/* Not by reward_by_slug(), which would move the cursor over the rewards. */
 static enum err judge_slug(struct auditor *auditor, const struct reward *row)
 {
 	struct row_key key = key_reward_slug(auditor->account, row->slug);
@@ -101,14 +101,14 @@ static enum err audit_slugs(struct auditor *auditor)
 
 /* Their versions ------------------------------------------------------------------------------------------ */
 
-/* The versions of one family so far. */
+/* The versions of one family read so far. */
 struct family {
 	uint32_t    number, newest; /* 0: none yet */
 	struct uuid id;
 	wall_us     created, made;
 };
 
-/* Has the family any other versions than its reward knows of? */
+/* Has the family versions that its reward does not know? */
 static enum err end_deleted(struct auditor *auditor, const struct family *family)
 {
 	bool     left;
@@ -126,7 +126,7 @@ static enum err end_family(struct auditor *auditor, const struct family *family)
 	if (family->number == 0) return OK;
 	enum err err = reward_get(auditor->reader, auditor->account, family->number, &row);
 	if (err == ERR_NOT_FOUND) return end_deleted(auditor, family);
-	if (audit_is_fault(err)) return OK; /* told above */
+	if (audit_is_fault(err)) return OK; /* reported above */
 	if (err) return err;
 	if (row.version != family->newest)
 		audit_fault(auditor, TABLE_REWARD_VERSION, "reward %u has a version %u, and says %u",

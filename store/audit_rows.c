@@ -1,4 +1,4 @@
-/* An account's rows of one table, read as they lie there, so that one that is wrong hides none of the others. */
+/* An account's rows of one table, read raw, so that a malformed one hides none of the others. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -63,7 +63,7 @@ static bool is_part(const struct audit_rows *rows, const struct audit_whole *of,
 	       get_be16(rows->rest.at + size) == part;
 }
 
-/* The first part, which tells the size of the whole. */
+/* The first part, which contains the size of the whole. */
 static bool begin_whole(struct auditor *auditor, struct audit_rows *rows, struct audit_whole *found,
                         size_t *total)
 {

@@ -1,6 +1,6 @@
-/* The activation rules of one account: every row can be read and is a rule, its times are possible, its template exists,
- * and all of them keep the limits that they were let in by. And what has fired: for passes that exist. The rule itself may
- * be gone, when the rest is left to the background removal. */
+/* The activation rules of one account: every row can be decoded and is a rule, its times are possible, its template
+ * exists, and together they keep the limits checked at their creation. Fired rows belong to existing passes. The
+ * rule itself may be deleted if the rest has a background removal. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -9,13 +9,13 @@
 
 enum { RULE_KEY_REST = 16, FIRED_KEY_REST = 20 };
 
-/* What the rules so far come to. */
+/* Sums over the rules so far. */
 struct sums {
 	unsigned rules, actions[EVENT_KINDS];
 	size_t   bytes;
 };
 
-/* Does the rule name a template, and one that the account does not have? */
+/* Does the rule name a template that the account does not have? */
 static bool is_lost(const struct auditor *auditor, struct span template_id)
 {
 	struct account_id owner;

@@ -1,6 +1,6 @@
-/* The scans of one account, recomputed: rows follow each other without a gap and in the order of time, their heads and the
- * tally count what is in them, and what a pass is said to have been through is the sum of its scans. And its readers: each
- * number is that of one id and each id that of one number, scans are counted, and one without a name has a scan. */
+/* The scans of one account, recomputed: rows are contiguous and in order of time, their heads and the tally count
+ * their scans, and each pass's scan fields are the sum of its scans. Readers: numbers and ids map one to one, scans
+ * are counted, and a reader without a name has a scan. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -14,13 +14,13 @@ struct reader_seen {
 };
 
 struct scans_seen {
-	struct scan_tally sum;     /* what the tally must be, but for `readers` */
-	struct buffer     readers; /* struct reader_seen, in the order of numbers */
+	struct scan_tally sum;     /* the expected tally, except `readers` */
+	struct buffer     readers; /* struct reader_seen, in order of number */
 	uint32_t          reader_count, readers_found, readers_highest;
 	wall_us           last;
 };
 
-/* Readers: their numbers come first, and what they are counted by after the scans ------------------------------ */
+/* Readers: their numbers are checked before the scans, their counts after them ----------------------------------- */
 
 static struct reader_seen *find_reader(const struct scans_seen *seen, uint32_t number)
 {
@@ -56,7 +56,7 @@ static enum err audit_numbers(struct auditor *auditor, struct scans_seen *seen)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* A look into the table that is walked through would move the walk: so rows are read one by one. */
+/* A lookup in the table being iterated would move the cursor, so rows are read one by one. */
 static enum err judge_reader(struct auditor *auditor, const struct scans_seen *seen,
                              const struct audit_rows *rows)
 {
@@ -83,7 +83,7 @@ static enum err judge_reader(struct auditor *auditor, const struct scans_seen *s
 	return audit_is_fault(err) ? OK : err;
 }
 
-/* Each id leads to its own row; as there are as many of the one as of the other, each row is led to. */
+/* Each id leads to its own row. Ids and rows are equal in number, so each row is reached. */
 static enum err audit_readers(struct auditor *auditor, struct scans_seen *seen)
 {
 	struct audit_rows rows = {.table = TABLE_READER};
@@ -132,7 +132,7 @@ static void judge_scans_reader(struct auditor *auditor, struct scans_seen *seen,
 		audit_fault(auditor, TABLE_SCAN, "scan %u: reader %u does not exist", number, scan->reader);
 }
 
-/* Deleted ones too: what they did to their passes stands. */
+/* Deleted ones too: their effects on passes remain. */
 static void judge_scan(struct auditor *auditor, struct scans_seen *seen, const struct scan_row *scan)
 {
 	uint32_t number = seen->sum.made++;

@@ -1,5 +1,5 @@
-/* The templates of one account: each number that was given belongs to a template that can be read, or to one that was deleted;
- * and those that passes were made of, no others, are noted as used. */
+/* The templates of one account: each number given belongs to a template that can be decoded, or to a deleted one.
+ * Exactly those that have passes are marked as used. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
@@ -26,7 +26,7 @@ static bool is_template(struct auditor *auditor, struct span text, struct arena 
 	return true;
 }
 
-/* Every number below `end` has its place among the fields that passes are named by. */
+/* Every number below `end` has an entry among the name fields. */
 static void pass_over(struct auditor *auditor, uint32_t *next, uint32_t end)
 {
 	for (; *next < end; ++*next)

@@ -1,5 +1,5 @@
-/* Chunks of an order. Where a member stands among the others is not looked up in the chunk, which has no names: the
- * caller knows who comes before it. */
+/* Chunks of an order. A chunk has no ids or names, so it cannot find a new member's position: the caller knows the
+ * predecessor. */
 #include "store/chunk.h"
 
 enum err chunk_at(struct view *view, enum table table, const struct row_key *place, struct chunk *chunk)
@@ -9,7 +9,7 @@ enum err chunk_at(struct view *view, enum table table, const struct row_key *pla
 	struct view_row row;
 	*chunk = (struct chunk){.table = table, .key = {.size = prefix}};
 	memcpy(chunk->key.bytes, place->bytes, prefix);
-	behind.bytes[behind.size++] = 0; /* the least key behind the place */
+	behind.bytes[behind.size++] = 0; /* the smallest key behind the place */
 	enum err err = view_before(view, table, key_span(&behind), &row);
 	if (err == ERR_NOT_FOUND || (!err && !key_has_prefix(row.key, key_span(&chunk->key)))) return OK;
 	if (err) return err;
@@ -22,7 +22,7 @@ enum err chunk_at(struct view *view, enum table table, const struct row_key *pla
 	return OK;
 }
 
-/* The index of a member; `count` if it is none. */
+/* The index of a member; `count` if absent. */
 static unsigned find(const struct chunk *chunk, uint32_t number)
 {
 	unsigned i = 0;
@@ -50,7 +50,7 @@ enum err chunk_remove(struct chunk *chunk, uint32_t number)
 	return OK;
 }
 
-/* In two halves; but members that come one behind the other leave full rows behind them. */
+/* In the middle; but members inserted in ascending order leave full rows behind. */
 unsigned chunk_middle(const struct chunk *chunk, uint32_t added)
 {
 	return chunk->numbers[chunk->count - 1] == added ? chunk->count - 1 : chunk->count / 2;

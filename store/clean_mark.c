@@ -1,4 +1,4 @@
-/* The mark that decides whether tables survive or are made anew. */
+/* The clean-shutdown marker, which decides whether tables are kept or rebuilt. */
 #include "store/clean_mark.h"
 
 #include "schemas/crc32c.h"
@@ -13,7 +13,7 @@
 
 enum { TEXT_MAX = 256, BOOT_TEXT = 36, SUM_TEXT = 16 };
 static const char tables[] = "db/data.mdb", mark[] = "trust";
-/* Larger tables are believed without the sum: reading all of them would take longer than a stop may. */
+/* Larger tables are trusted without the checksum: reading all of them would exceed the time for a stop. */
 static const int64_t sum_bytes_max = INT64_C(16) << 30;
 
 static enum err boot_id(char text[BOOT_TEXT + 1])
@@ -38,8 +38,8 @@ static enum err sum_text(int shard_fd, const struct stat *st, char text[SUM_TEXT
 	return err;
 }
 
-/* The whole mark as text; a mark is believed by being equal to one that would be written now. A clean file needs no
- * boot: it is on disk. */
+/* The marker as text. A marker is valid if it equals the one that would be written now. A clean file is on disk, so
+ * it is valid in any boot. */
 static enum err mark_text(int shard_fd, const struct stat *st, bool clean, char text[TEXT_MAX])
 {
 	char     boot[BOOT_TEXT + 1] = "any", sum[SUM_TEXT] = "none";
@@ -60,7 +60,7 @@ static enum err read_mark(int shard_fd, char text[TEXT_MAX])
 	memset(text, 0, TEXT_MAX);
 	if (whole) memcpy(text, bytes.at, TEXT_MAX);
 	buffer_free(&bytes);
-	return err == ERR_NOT_FOUND || err == ERR_DAMAGED ? OK : err; /* no mark, or none of ours */
+	return err == ERR_NOT_FOUND || err == ERR_DAMAGED ? OK : err; /* no marker, or a malformed one */
 }
 
 enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mark)
@@ -77,13 +77,13 @@ enum err clean_mark_read(int shard_fd, bool *present, enum clean_mark *clean_mar
 	if ((err = mark_text(shard_fd, &st, clean, want)))
 		return clean && err == ERR_IO ? OK : err; /* unreadable */
 #ifdef FAULT_TRUST_ANY
-	*clean_mark = CLEAN_MARK_OPEN; /* the fault: another boot's tables are believed */
+	*clean_mark = CLEAN_MARK_OPEN; /* the fault: another boot's tables are trusted */
 #endif
 	if (memcmp(text, want, TEXT_MAX) == 0) *clean_mark = clean ? CLEAN_MARK_CLEAN : CLEAN_MARK_OPEN;
 	return OK;
 }
 
-/* LMDB takes an empty file for one to be made; so the file, and its inode, can be there before it is opened. */
+/* LMDB initialises an empty file, so the file and its inode can exist before it is opened. */
 static enum err make_tables(int shard_fd, struct stat *st)
 {
 	int fd = openat(shard_fd, tables, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -93,8 +93,8 @@ static enum err make_tables(int shard_fd, struct stat *st)
 	return err;
 }
 
-/* In place and always of one size: a full disk does not keep us out. Torn, it is no mark, and the tables are made
- * anew. */
+/* Overwritten in place with a constant size, so that it works on a full disk. A torn marker is invalid, and the
+ * tables are rebuilt. */
 static enum err write_mark(int shard_fd, const char text[TEXT_MAX])
 {
 	int fd = openat(shard_fd, mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -105,7 +105,7 @@ static enum err write_mark(int shard_fd, const char text[TEXT_MAX])
 	return err ? err : file_sync_dir(shard_fd);
 }
 
-/* A mark that is there already may be so in the page cache only, if who wrote it was killed. */
+/* An existing marker may be in the page cache only, if its writer was killed. */
 static enum err sync_mark(int shard_fd)
 {
 	int fd = openat(shard_fd, mark, O_RDONLY | O_CLOEXEC);

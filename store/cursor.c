@@ -1,4 +1,4 @@
-/* Tables by number, cursors on them, and LMDB's words as ours: what every file that touches LMDB begins with. */
+/* Tables by number, cursors on them, and LMDB's results as ours: the base of every file that uses LMDB. */
 #include "store/db_inside.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ const char *table_name(enum table table)
 
 enum err db_err(int rc)
 {
-	if (rc) errno = rc > 0 ? rc : EIO; /* LMDB's own words are negative */
+	if (rc) errno = rc > 0 ? rc : EIO; /* LMDB's own codes are negative */
 	switch (rc) {
 	case MDB_SUCCESS: return OK;
 	case MDB_NOTFOUND: return ERR_NOT_FOUND;
@@ -38,8 +38,8 @@ enum err db_err(int rc)
 	case MDB_PAGE_NOTFOUND:
 	case MDB_INVALID:
 	case MDB_VERSION_MISMATCH:
-	/* Of whole tables these never come: a path deeper than any, a node that its page has no room for, a key too
-	 * long, a table of another kind, and what a transaction says after any of them. */
+	/* Whole tables never cause these: a path too deep, a node too large for its page, a key too long, a table of
+	 * another kind, and a transaction after any of them. */
 	case MDB_CURSOR_FULL:
 	case MDB_PAGE_FULL:
 	case MDB_BAD_VALSIZE:
@@ -52,7 +52,7 @@ enum err db_err(int rc)
 
 enum err view_cursor(struct view *view, enum table table, MDB_cursor **cursor)
 {
-	if (!view->db->dbis[table]) return ERR_NOT_FOUND; /* tables made before this one was known */
+	if (!view->db->dbis[table]) return ERR_NOT_FOUND; /* tables older than this one */
 	if (!view->cursors[table]) {
 		int rc = mdb_cursor_open(view->txn, view->db->dbis[table], &view->cursors[table]);
 		if (rc) return db_err(rc);

@@ -1,8 +1,6 @@
-/* LMDB behind the tables of tables.def: the environment, its transactions, its views. What a row looks like is
- * row.c's.
- *
+/* LMDB behind the tables of tables.def: the environment, its transactions, its views. The form of a row is in row.c.
  * Lifetimes: the environment lives from db_open() to db_close(); the write transaction from db_begin() to
- * db_commit(); the write cursors with it. A reader's transaction is renewed, its cursors with it. */
+ * db_commit(), and the write cursors with it. A reader's transaction is renewed together with its cursors. */
 #include "store/db_inside.h"
 
 #include "schemas/bytes.h"
@@ -28,7 +26,7 @@ static void drop_cursors(struct view *view)
 	}
 }
 
-/* A table beyond those that were opened is damage: one of ours has lost its name. */
+/* An unknown table is damage: one of ours has lost its name. */
 static int only_known(struct db *db, MDB_txn *txn, unsigned known)
 {
 	MDB_stat stat;
@@ -37,7 +35,7 @@ static int only_known(struct db *db, MDB_txn *txn, unsigned known)
 	return stat.ms_entries == known ? 0 : MDB_CORRUPTED;
 }
 
-/* In one transaction. `still`: of tables that may only be read. */
+/* In one transaction. `still`: the tables are read-only. */
 static enum err open_tables(struct db *db, bool still)
 {
 	MDB_txn *txn = NULL;
@@ -56,8 +54,8 @@ static enum err open_tables(struct db *db, bool still)
 	return db_err(rc);
 }
 
-/* A file that says of itself that it has more pages than the map gets a map of its own size. That fails for want of
- * addresses; but where the map that was asked for can be had, it is the file that is wrong. */
+/* If the file states more pages than the map has, LMDB maps the file's size, which fails for lack of addresses. If a
+ * map of the requested size is possible, the file is wrong. */
 static enum err why_no_map(uint64_t map_bytes)
 {
 	void *probe = mmap(NULL, map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -189,8 +187,8 @@ enum err db_sync(struct db *db)
 	return mdb_env_sync(db->env, 1) ? ERR_IO : OK;
 }
 
-/* Of data.mdb: LMDB's own descriptor, since opening and closing the file again would drop its locks; the file; and how
- * much of it the tables use. */
+/* LMDB's own descriptor of data.mdb, since closing another one would drop its locks; the file's status; and the
+ * bytes in use. */
 static enum err look_at_file(struct db *db, int *fd, struct stat *st, uint64_t *used)
 {
 	MDB_envinfo info;
@@ -240,13 +238,13 @@ uint64_t db_ahead(struct db *db)
 	return has > used ? has - used : 0;
 }
 
-/* Behind any file that there is. */
+/* Beyond the end of any file. */
 #define NO_FILE_AT ((off_t)1 << 60)
 
-/* Of what has been written back, by whomever. Not fdatasync: that would write what has changed since, all at once, and
- * before any sync of the journal's. The kernel tells of the whole file's errors whatever range is asked for; where there is
- * no file, nothing has to be waited for. */
-static enum err heard(int fd)
+/* Returns errors of writing back, whichever process caused it. Not fdatasync: that would write all recent changes at
+ * once, ahead of the journal's syncs. The kernel returns the whole file's errors for any range; a range beyond the
+ * file has nothing to wait for. */
+static enum err write_back_errors(int fd)
 {
 	return sync_file_range(fd, NO_FILE_AT, 1, SYNC_FILE_RANGE_WAIT_BEFORE) ? ERR_IO : OK;
 }
@@ -261,7 +259,7 @@ enum err db_push(struct db *db, struct db_push *push, uint64_t bytes)
 		push->is_done = push->pushed == info.me_last_txnid;
 		push->began = info.me_last_txnid;
 	}
-	if (heard(fd)) return ERR_IO;
+	if (write_back_errors(fd)) return ERR_IO;
 	if (push->is_done) return OK;
 	if (sync_file_range(fd, (off_t)push->at, (off_t)bytes, SYNC_FILE_RANGE_WRITE)) return ERR_IO;
 	push->at += bytes;
@@ -325,7 +323,7 @@ static enum err move(struct view *view, enum table table, MDB_val *key, MDB_curs
                      struct view_row *row)
 {
 	MDB_cursor *cursor;
-	MDB_val     stored = {0, NULL}; /* a damaged page may leave it as it was */
+	MDB_val     stored = {0, NULL}; /* a damaged page may leave it unset */
 	enum err    err = view_cursor(view, table, &cursor);
 	if (err) return err;
 	must(table_kind(table) == KIND_PLAIN && (!view->writes || view->writes->count == 0));
@@ -384,7 +382,7 @@ enum err db_reader_begin(struct view *view)
 	if (mdb_txn_renew(view->txn)) return ERR_IO;
 	for (unsigned i = 0; i < TABLE_END; i++) {
 		if (!view->cursors[i] || !mdb_cursor_renew(view->txn, view->cursors[i])) continue;
-		/* Left begun, it would keep its pages for ever and could not be begun again. */
+		/* An open transaction would keep its pages forever and could not be renewed. */
 		mdb_txn_reset(view->txn);
 		return ERR_IO;
 	}

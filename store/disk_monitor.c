@@ -1,4 +1,4 @@
-/* The look-out over the disk: a loop of small checks, woken only to stop. */
+/* Watches the disk: a loop of small checks, woken only to stop. */
 #include "store/disk_monitor.h"
 
 #include "store/monotonic.h"
@@ -19,7 +19,7 @@ struct disk_monitor {
 	int             dir_fd;
 	atomic_int      room;
 	atomic_bool     error;
-	unsigned        look_ms;  /* from one look to the next */
+	unsigned        look_ms;  /* between two measurements */
 	bool            stopping; /* under the mutex */
 	bool            started;
 	pthread_mutex_t mutex;
@@ -27,7 +27,7 @@ struct disk_monitor {
 	pthread_t       thread;
 };
 
-/* Pure: what free space allows, and what is reserved ahead of data.mdb: that is there for finishing and freeing. */
+/* Pure: the level for the free space and the space reserved ahead of data.mdb, which serves finishing and freeing. */
 static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t prefetch_bytes)
 {
 	if (free_bytes >= DISK_SOFT_FLOOR_BYTES && reserved) return DISK_FOR_ALL;
@@ -39,16 +39,16 @@ static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t pr
 static void look(struct disk_monitor *disk_monitor)
 {
 	struct statvfs disk;
-	if (fstatvfs(disk_monitor->dir_fd, &disk)) return; /* what was known last still stands */
+	if (fstatvfs(disk_monitor->dir_fd, &disk)) return; /* the last level stays valid */
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	disk_monitor->look_ms = free_bytes < DISK_NEAR_BYTES ? CARETAKER_LOOK_NEAR_MS : CARETAKER_LOOK_MS;
 	bool reserved = db_reserve(disk_monitor->db, RESERVE_AHEAD_BYTES) == OK;
 	atomic_store(&disk_monitor->room, plan_room(free_bytes, reserved, db_ahead(disk_monitor->db)));
 	if (reserved)
-		db_hold_ahead(disk_monitor->db, &disk_monitor->progress); /* for speed, and so at the end */
+		db_hold_ahead(disk_monitor->db, &disk_monitor->progress); /* for speed, so it comes last */
 }
 
-/* Sleeps for so long; false when it is time to end. */
+/* Sleeps for `ms`; false: stop. */
 static bool rest(struct disk_monitor *disk_monitor, unsigned ms)
 {
 	struct timespec until;
@@ -72,7 +72,7 @@ static void *disk_monitor_main(void *data)
 	unsigned             ms = PUSH_MS;
 	while (rest(disk_monitor, ms)) {
 		if (monotonic_us() - looked_us >=
-		    disk_monitor->look_ms * US_PER_MS) { /* a push may have taken long, too */
+		    disk_monitor->look_ms * US_PER_MS) { /* a push may also have taken long */
 			looked_us = monotonic_us();
 			look(disk_monitor);
 		}
@@ -96,7 +96,7 @@ enum err disk_monitor_open(struct db *db, int dir_fd, struct disk_monitor **out)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&disk_monitor->stop, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	look(disk_monitor); /* at once: somebody waits for the start */
+	look(disk_monitor); /* at once: the start waits for it */
 	disk_monitor->progress.bytes_per_s = HOLD_BYTES_PER_S;
 	if (pthread_create(&disk_monitor->thread, NULL, disk_monitor_main, disk_monitor))
 		return ERR_NO_MEMORY;

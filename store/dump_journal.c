@@ -1,7 +1,7 @@
-/* The records of a journal, segment by segment, and the gaps between them. One pass tells damage from an end that a crash
- * left: a gap waits until the next record decides which it was:
- *   it follows the last one        the write of a record was cut off, and the next start went on elsewhere
- *   it knows of what is missing    an acknowledged record is damaged or lost
+/* The records of a journal, segment by segment, and the gaps between them. One pass distinguishes damage from the
+ * traces of a crash: a gap waits for the next record.
+ *   it follows the last one        the write of a record was cut off, and the next start continued elsewhere
+ *   it knows of a missing one      an acknowledged record is damaged or lost
  *   there is none                  the write of a record was cut off */
 #include "store/dump_inside.h"
 
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is no record, and no zeros. */
+/* Bytes that are neither a record nor zeros. */
 struct gap {
 	uint64_t segment, offset, bytes;
 };
@@ -24,12 +24,12 @@ struct reading {
 	const struct dump_to *to;
 	uint64_t              from;
 	int                   dir_fd;
-	uint64_t             *numbers; /* of the segments, rising */
+	uint64_t             *numbers; /* of the segments, ascending */
 	size_t                count, room;
-	struct gap           *gaps; /* that nothing is known of yet */
+	struct gap           *gaps; /* not yet classified */
 	size_t                gap_count, gap_room;
-	bool                  ended; /* no more lines are wanted */
-	bool                  begun; /* there was a record: `last` is it */
+	bool                  ended; /* the receiver wants no more lines */
+	bool                  begun; /* there was a record: `last` */
 	struct record         last;
 	struct arena          arena;
 	struct buffer         line;
@@ -58,7 +58,7 @@ static int in_order(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Room for one more of `size` bytes; NULL: none, and `room` is as it was. */
+/* Space for one more element of `size` bytes; NULL: no memory, and `room` is unchanged. */
 static void *grown(void *at, size_t count, size_t *room, size_t size)
 {
 	if (count < *room) return at;
@@ -143,7 +143,7 @@ static void show_patches(struct buffer *out, const struct write *write)
 		dump_item(out);
 		buffer_byte(out, '{');
 		dump_count(out, "offset", write->patches[i].offset);
-		/* Only tables of numbers and times are patched today; what comes may be another. */
+		/* Only tables of numbers and times are patched today; later ones may hold secrets. */
 		if (write->table == TABLE_HOT || write->table == TABLE_STATUS || write->table == TABLE_SCAN)
 			dump_hex(out, "bytes", span_of(write->patches[i].bytes, write->patches[i].size));
 		else
@@ -229,7 +229,7 @@ static void take_record(struct reading *self, const struct record *record)
 	bool follows = !self->begun ||
 	               (record->seq == self->last.seq + 1 && record->chain_before == self->last.chain);
 	bool knows = record->durable_seq > self->last.seq;
-	if (self->begun && !follows && !knows) { /* what comes may still follow `last` */
+	if (self->begun && !follows && !knows) { /* a later record may still follow `last` */
 		tell_record(self, record, true);
 		return;
 	}
@@ -248,7 +248,7 @@ static bool is_blank(const uint8_t *page)
 	return !page[0] && !memcmp(page, page + 1, RECORD_ALIGN - 1);
 }
 
-/* The record at a place, if it says itself that it belongs there. */
+/* The record at an offset, if its head states that position. */
 static bool record_at(struct span bytes, uint64_t number, uint64_t offset, struct record *record)
 {
 	enum err err = record_open(span_of(bytes.at + offset, bytes.size - offset), record);

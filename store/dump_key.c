@@ -1,4 +1,4 @@
-/* Keys, shown and written by the layout of their table; and what belongs to which table. */
+/* Keys, printed and parsed by the layout of their table; and the link from tables to their values. */
 #include "store/dump_inside.h"
 
 #include "schemas/bytes.h"
@@ -21,7 +21,7 @@ static const struct {
 #undef D
 };
 
-/* No table without a row in dumps.def. */
+/* Each table must have a row in dumps.def. */
 enum {
 #define D(NAME, layout, value) DUMPS_##NAME,
 #include "store/dumps.def"
@@ -56,7 +56,7 @@ struct part {
 	char form;
 };
 
-/* Takes the next part off a layout; false: there is none. */
+/* Takes the next part off a layout; false: no more. */
 static bool next_part(const char **layout, struct part *part)
 {
 	size_t size = strcspn(*layout, ":");
@@ -69,7 +69,7 @@ static bool next_part(const char **layout, struct part *part)
 	return true;
 }
 
-/* Bytes of a part of that form; 0: as many as there are. */
+/* Bytes of a part of that form; 0: variable. */
 static size_t size_of(char form)
 {
 	switch (form) {
@@ -101,7 +101,7 @@ void dump_key_parts(enum table table, struct buffer *out)
 
 /* Showing --------------------------------------------------------------------------------------------------- */
 
-/* Text up to a 0 goes off `left`; false: there is no 0. */
+/* Takes a text up to a 0 off `left`; false: there is no 0. */
 static bool show_text(struct buffer *out, const char *name, struct span *left)
 {
 	const uint8_t *end = left->size ? memchr(left->at, 0, left->size) : NULL;
@@ -142,7 +142,7 @@ static void show_bytes(struct buffer *out, const struct part *part, const uint8_
 	}
 }
 
-/* Shows one part and takes it off `left`; false: it is not there. */
+/* Prints one part and takes it off `left`; false: it is missing. */
 static bool show_part(struct buffer *out, const struct part *part, struct span *left)
 {
 	size_t size = size_of(part->form);
@@ -174,7 +174,7 @@ void dump_key(enum table table, struct span key, struct buffer *out)
 	while (fits && next_part(&layout, &part))
 		fits = show_part(out, &part, &left);
 	if (!fits || left.size) {
-		/* Not of its form. What it holds may be what is hidden elsewhere. */
+		/* Malformed. Its bytes may be ones that are hidden elsewhere. */
 		out->size = out->failed ? out->size : began;
 		buffer_byte(out, '{');
 		dump_word(out, "damaged", "not of the form of its table");
@@ -244,7 +244,7 @@ static bool write_part(const struct part *part, struct span text, uint8_t *at)
 		put_be64(at, (uint64_t)time.v);
 		return true;
 	case 'h': return hex_read(text, at, HASH_BYTES);
-	case 'x': return false; /* nobody can say it, since it is not shown */
+	case 'x': return false; /* a hidden value cannot be given */
 	default: return write_number(part, text, at);
 	}
 }
@@ -259,7 +259,7 @@ enum err dump_prefix(enum table table, struct span text, struct row_key *prefix)
 		const uint8_t *slash = memchr(text.at, '/', text.size);
 		size_t         size = size_of(part.form), taken = text.size;
 		if (size && slash) taken = (size_t)(slash - text.at);
-		if (!size) size = taken; /* a text, or its beginning: all that is left */
+		if (!size) size = taken; /* a text, or its beginning: the rest */
 		if (size > sizeof prefix->bytes - prefix->size) return ERR_INVALID_INPUT;
 		if (size_of(part.form)) {
 			if (!write_part(&part, span_of(text.at, taken), prefix->bytes + prefix->size))

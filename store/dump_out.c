@@ -1,4 +1,4 @@
-/* Members of JSON objects. Whether one is the first shows in what was written last. */
+/* Members of JSON objects. The last byte written shows whether a member is the first. */
 #include "store/dump_inside.h"
 
 #include "schemas/arena.h"
@@ -118,7 +118,7 @@ void dump_text_of_json(struct buffer *out, const char *name, struct span text)
 	} else {
 		begin(out, name);
 		if (text.size)
-			json_text(value, out); /* on one line, however it was written */
+			json_text(value, out); /* on one line, however it is stored */
 		else
 			buffer_text(out, "null");
 	}

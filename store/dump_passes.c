@@ -1,4 +1,4 @@
-/* Values of an account's own tables and of its passes' and scans'. */
+/* Values of accounts, passes and scans. */
 #include "store/dump_inside.h"
 
 #include "schemas/body.h"
@@ -204,7 +204,7 @@ bool dump_text(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-/* Those that have a text here, by their place in the row. */
+/* The texts in this row, by their position. */
 bool dump_texts(struct buffer *out, struct span key, struct span value)
 {
 	struct text_row texts;
@@ -229,7 +229,7 @@ bool dump_passes(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-/* One digit a pass, as they lie there: a status, 8 and more of a deleted one. */
+/* One hexadecimal digit a pass, in row order: the status, plus 8 if deleted. */
 bool dump_statuses(struct buffer *out, struct span key, struct span value)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -1,4 +1,4 @@
-/* Values of rewards, webhooks, answers that are kept, rules and notifications. */
+/* Values of rewards, webhooks, stored responses, rules and notifications. */
 #include "store/dump_inside.h"
 
 #include "schemas/bytes.h"
@@ -186,7 +186,7 @@ bool dump_delivery_end(struct buffer *out, struct span key, struct span value)
 	return true;
 }
 
-/* Kept answers: of the recipe only what cannot hold a secret. */
+/* Stored responses: only fields of the recipe that cannot hold a secret. */
 bool dump_idempotency(struct buffer *out, struct span key, struct span value)
 {
 	static const char *const words[] = {
@@ -296,7 +296,7 @@ bool dump_notification_tally(struct buffer *out, struct span key, struct span va
 	return true;
 }
 
-/* What is to be removed, and what images are used ------------------------------------------------------------ */
+/* Background removals and uses of images ------------------------------------------------------------------------- */
 
 bool dump_cleanup(struct buffer *out, struct span key, struct span value)
 {

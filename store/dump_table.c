@@ -1,4 +1,4 @@
-/* The rows of one table, in the order of their keys, read as they lie there: one that is wrong hides none of the others. */
+/* The rows of one table in key order, read raw: a malformed one hides none of the others. */
 #include "store/dump_inside.h"
 
 #include "schemas/bytes.h"
@@ -15,9 +15,9 @@ struct dumping {
 	struct view          *reader;
 	enum table            table;
 	struct span           prefix;
-	bool                  ended; /* no more lines are wanted */
+	bool                  ended; /* the receiver wants no more lines */
 	struct buffer         line, whole;
-	/* Of a value in parts that is being put together: its key, its size, how many parts there were. */
+	/* The PARTED value being joined: its key, its size, the number of parts so far. */
 	uint8_t  key[KEY_BYTES_MAX];
 	size_t   key_size, total;
 	unsigned parts;
@@ -59,7 +59,7 @@ static enum err tell_damage(struct dumping *self, struct span key, const char *w
 
 /* Parts ----------------------------------------------------------------------------------------------------- */
 
-/* The value at hand has no more parts. */
+/* The current value has no more parts. */
 static enum err end_whole(struct dumping *self)
 {
 	struct span key = span_of(self->key, self->key_size);

@@ -1,4 +1,4 @@
-/* Rows of the tables ENTITLEMENT, OPEN and HELD, and the counts that go with them. */
+/* Rows of the tables ENTITLEMENT, OPEN and HELD, and the counts derived from them. */
 #include "store/entitlement.h"
 
 #include "schemas/bytes.h"
@@ -49,7 +49,7 @@ static struct row_key key_held(struct account_id account, uint32_t pass, uint32_
 	return key;
 }
 
-/* What never expires comes last. */
+/* Entitlements without expiry sort last. */
 static struct row_key key_open(struct account_id account, const struct entitlement_open *row)
 {
 	struct row_key key = key_held(account, row->pass, row->family);
@@ -206,7 +206,7 @@ enum err entitlement_next(struct view *view, struct account_id account, struct e
 	struct row_key begin = key_u32(account, row->pass),
 	               key = key_entitlement(account, row->pass, row->id);
 	struct view_row found;
-	key.bytes[key.size++] = 0; /* the least key after its own */
+	key.bytes[key.size++] = 0; /* the smallest key after its own */
 	enum err err = view_from(view, TABLE_ENTITLEMENT, key_span(&key), &found);
 	if (err) return err;
 	if (!key_has_prefix(found.key, key_span(&begin))) return ERR_NOT_FOUND;
@@ -215,7 +215,7 @@ enum err entitlement_next(struct view *view, struct account_id account, struct e
 	return err ? err : entitlement_read(found.value, row);
 }
 
-/* Where a family's first row may be that ends after `now`. */
+/* The smallest key that a row of the family expiring after `now` can have. */
 static struct row_key key_after(struct account_id account, uint32_t pass, uint32_t family, wall_us now)
 {
 	struct row_key key = key_held(account, pass, family);
@@ -224,7 +224,7 @@ static struct row_key key_after(struct account_id account, uint32_t pass, uint32
 	return key;
 }
 
-/* The next among the rows whose keys begin so. */
+/* The next among the rows with this prefix. */
 static enum err open_next(struct view *view, struct account_id account, wall_us now,
                           const struct row_key *begin, struct entitlement_open *row)
 {
@@ -234,7 +234,7 @@ static enum err open_next(struct view *view, struct account_id account, wall_us 
 	struct view_row          found;
 	size_t                   skip = sizeof account;
 	if (is_first) key = key_after(account, row->pass, row->family, now);
-	key.bytes[key.size++] = 0; /* the least key after its own */
+	key.bytes[key.size++] = 0; /* the smallest key after its own */
 	for (;;) {
 		enum err err = view_from(view, TABLE_OPEN, key_span(&key), &found);
 		if (err) return err;

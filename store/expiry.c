@@ -72,7 +72,7 @@ static enum err add_spans(struct view *view, const struct row_key *from, const s
 
 enum err expiry_passed(struct view *view, struct account_id account, wall_us now, uint64_t *count)
 {
-	wall_us  end = {now.v + 1}; /* the first microsecond that counts no more */
+	wall_us  end = {now.v + 1}; /* the first microsecond that does not count */
 	enum err err = OK;
 	*count = 0;
 	for (unsigned level = 0; !err && level < EXPIRY_LEVELS; level++) {

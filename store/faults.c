@@ -1,5 +1,5 @@
-/* A bounded list of findings: the first ones are told, the rest is only counted, so that a ruined disk costs no
- * more memory than a sound one. */
+/* A bounded list of faults: the first ones are kept, the rest only counted, so that a ruined disk costs no more
+ * memory than a sound one. */
 #include "store/faults.h"
 
 #include <stdarg.h>

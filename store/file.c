@@ -1,4 +1,4 @@
-/* Whole files: written so that a crash leaves the old or the new, read so that a short read is no success. */
+/* Whole-file operations: after a crash a file is the old or the new one, and a short read is an error. */
 #include "store/file.h"
 
 #include "schemas/crc32c.h"
@@ -59,7 +59,7 @@ enum err file_replace(int dir_fd, const char *name, struct span bytes)
 	return renameat(dir_fd, fresh, dir_fd, name) ? failed() : file_sync_dir(dir_fd);
 }
 
-/* Reads on until `size` bytes are there or the file ends; the count, or -1. */
+/* Reads until `size` bytes are read or the file ends; returns the count, or -1. */
 static ssize_t read_piece(int fd, uint8_t *to, size_t size, uint64_t offset)
 {
 	size_t have = 0;
@@ -88,7 +88,7 @@ enum err file_load(int dir_fd, const char *name, size_t max, struct buffer *out)
 	return OK;
 }
 
-/* Goes through a file piece by piece. */
+/* Reads a file piece by piece. */
 typedef enum err (*piece_fn)(void *user, const uint8_t *bytes, size_t size, uint64_t offset);
 
 static enum err each_piece(int fd, struct progress *progress, piece_fn piece, void *user)
@@ -107,7 +107,7 @@ static enum err each_piece(int fd, struct progress *progress, piece_fn piece, vo
 	return err;
 }
 
-/* Pushed towards the disk at once: one large flush at the end would stall the journal's own. */
+/* Each piece is pushed towards the disk at once: one large flush at the end would stall the journal's own. */
 static enum err write_piece(void *user, const uint8_t *bytes, size_t size, uint64_t offset)
 {
 	int      fd = *(int *)user;
@@ -153,7 +153,7 @@ enum err file_sha256(int fd, uint8_t sha256[32], struct progress *progress)
 
 void file_hold_pages(int fd, uint64_t at, uint64_t bytes)
 {
-	/* More than the device reads ahead at least is left out of one advice. */
+	/* One advice covers at most the device's read-ahead. */
 	for (uint64_t end = at + bytes; at < end; at += HOLD_BYTES)
 		if (posix_fadvise(fd, (off_t)at, HOLD_BYTES, POSIX_FADV_WILLNEED)) return;
 }
@@ -161,7 +161,7 @@ void file_hold_pages(int fd, uint64_t at, uint64_t bytes)
 void file_release(int fd, struct progress *progress)
 {
 	struct stat st;
-	if (fstat(fd, &st)) return; /* what is left goes with the descriptor */
+	if (fstat(fd, &st)) return; /* the space is freed with the descriptor */
 	for (off_t left = st.st_size; left > 0; left -= RELEASE_BYTES) {
 		if (ftruncate(fd, left > RELEASE_BYTES ? left - RELEASE_BYTES : 0)) return;
 		if (!progress_step(progress, RELEASE_BYTES)) return;

@@ -1,5 +1,5 @@
-/* Columns of 40 passes. A change of one pass is a few patches of its columns and of the row's head, so that a
- * delta journals some 60 bytes and dirties one page. */
+/* Columns of 40 passes. A change of one pass is a few patches of its columns and of the row's head, so a balance
+ * update journals about 60 bytes and dirties one page. */
 #include "store/hot.h"
 
 #include "schemas/bytes.h"
@@ -85,7 +85,7 @@ enum err hot_get(struct view *view, struct account_id account, uint32_t number, 
 	return at->now.status < HOT_COUNT_DELETED ? OK : ERR_DAMAGED;
 }
 
-/* One patch being staged after another: the first error sticks. */
+/* Stages patches in turn and keeps the first error. */
 struct patcher {
 	struct writes *writes;
 	struct row_key key;
@@ -118,7 +118,7 @@ static void patch_counts(struct patcher *patcher, struct span row, const struct 
 	patch(patcher, AT_COUNTS, counts, sizeof counts);
 }
 
-/* The oldest and newest `updated` of the row, as they are once pass `index` has `updated`. */
+/* The oldest and newest `updated` of the row, once pass `index` has `updated`. */
 static void patch_bounds(struct patcher *patcher, struct span row, unsigned index, wall_us updated)
 {
 	int64_t oldest = updated.v, newest = updated.v;
@@ -171,7 +171,7 @@ static void fill(uint8_t *b, unsigned i, const struct hot *pass)
 	put_le64(b + AT_LEDGER_HEAD + 8 * i, pass->ledger_head);
 }
 
-/* The first pass of a template notes that it is used; all others find it noted. */
+/* Marks the template as used; all passes but its first find it marked. */
 static enum err use_template(struct view *view, struct account_id account, uint32_t number)
 {
 	enum template_state state;
@@ -181,7 +181,7 @@ static enum err use_template(struct view *view, struct account_id account, uint3
 	                                 : template_state_put(view, account, number, TEMPLATE_USED);
 }
 
-/* Adding writes the whole row: a creation is no delta, and the row may not exist yet. */
+/* Writes the whole row: a creation is not a balance update, and the row may not exist yet. */
 enum err hot_add(struct view *view, struct account_id account, uint32_t number, const struct hot *pass)
 {
 	struct row_key key = key_u32(account, number / HOT_PASSES);

@@ -114,7 +114,7 @@ enum err idempotency_del(struct view *view, struct account_id account, const str
 	return err ? err : write_del(view_writes(view), TABLE_IDEMPOTENCY_ORDER, key_span(&order));
 }
 
-/* A row of the order table that has been found, if it is the account's. */
+/* A row found in the order table, if it is the account's. */
 static enum err take_place(struct account_id account, const struct view_row *found,
                            struct idempotency_order *row)
 {

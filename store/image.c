@@ -1,7 +1,6 @@
 /* Rows of the tables IMAGE and IMAGE_URL.
- *
- * An image may be larger than a command may write, so its parts are commands of their own, and the row that names it
- * comes last: who finds that finds all of it. */
+ * An image may exceed the writes of a command, so its parts are written by commands of their own. The row that names
+ * it comes last, so a named image is complete. */
 #include "store/image.h"
 
 #include "schemas/bytes.h"
@@ -63,7 +62,7 @@ enum err image_of_url(struct view *view, struct account_id account, struct span 
 	return err ? err : image_read(value, image);
 }
 
-/* The row of a URL shows another image from now on, or none (NULL). */
+/* Makes the row of a URL refer to another image, or to none (NULL). */
 static enum err move_bytes(struct view *view, struct account_id account, const struct row_key *key,
                            const uint8_t *hash)
 {
@@ -78,7 +77,7 @@ static enum err move_bytes(struct view *view, struct account_id account, const s
 	return image_use_move(view, account, IMAGE_USE_BYTES, before.hash, -1);
 }
 
-/* A fetch may end when nobody wants its image any more. */
+/* A fetch may end after its last user has gone. */
 static enum err leave_unused(struct view *view, struct account_id account, const struct row_key *key)
 {
 	const uint8_t *hash = key->bytes + key->size - IMAGE_HASH_BYTES;
@@ -136,7 +135,7 @@ enum err image_url_clean(struct view *view, struct cleanup *row, bool *done)
 	return write_del(view_writes(view), TABLE_IMAGE_URL, key_span(&key));
 }
 
-/* Parts that are not there are deleted as well as others. State: the first part that may still be there, u8. */
+/* Missing parts are deleted like others. State: the first part that may exist, u8. */
 enum err image_clean(struct view *view, struct cleanup *row, bool *done)
 {
 	unsigned part = row->state_size ? row->state[0] : 0, end = part + PARTS_A_STEP;

@@ -38,7 +38,7 @@ static enum err leave_over(struct view *view, struct account_id account, enum im
 {
 	enum cleanup_kind kind = what == IMAGE_USE_URL ? CLEANUP_IMAGE_URL : CLEANUP_IMAGE;
 	struct cleanup    row = cleanup_of(account, kind, span_of(hash, IMAGE_HASH_BYTES));
-	enum err          err = cleanup_get(view, &row); /* of a fetch under way: it says when */
+	enum err          err = cleanup_get(view, &row); /* of a fetch under way: it sets the time */
 	return err == ERR_NOT_FOUND ? cleanup_put(view, &row) : err;
 }
 
@@ -80,7 +80,7 @@ static enum err move_url(struct view *view, struct account_id account, struct sp
 	return image_use_move(view, account, IMAGE_USE_URL, hash, by);
 }
 
-/* What is gained is counted first: nothing is given up that is only named elsewhere. */
+/* New references are counted first, so that no URL falls to 0 in between. */
 enum err image_urls_move(struct view *view, struct account_id account, const struct span *before,
                          const struct span *after)
 {

@@ -1,34 +1,32 @@
 /* The rows that passes are found by.
- *
- * First everything is looked up, then everything is staged: a range read sees only what is in the tables. The place of
- * a pass in an order is told by who comes before it, which the tables with one row a pass know (PASS_ID, NAME).
- *
- * The bound of a chunk is the place of its first member, in full. When that member leaves, the next one's place becomes the
- * bound: an id or a name that is given up is kept nowhere. */
+ * All lookups come before all staging, since a range read sees only the tables. The position of a pass in an order is
+ * given by its predecessor, which the tables with one row a pass contain (PASS_ID, NAME).
+ * The bound of a chunk is the full sort key of its first member. When that member leaves, the bound becomes the next
+ * member's: a former id or name is kept nowhere. */
 #include "store/index.h"
 
 #include "schemas/searchable.h"
 #include "store/chunk.h"
 #include "store/text.h"
 
-/* One pass's place in one order, and the chunks that change with it. */
+/* One pass's position in one order, and the chunks that change with it. */
 struct entry {
-	struct row_key place;       /* size 0: it has none */
-	uint32_t       before;      /* who stands in front of it; CHUNK_NOBODY */
-	struct chunk   chunk, rest; /* rest: count 0 unless the chunk had to be parted */
-	struct row_key bound;       /* size 0, or the one that the chunk has given up */
+	struct row_key place;       /* sort key; size 0: none */
+	uint32_t       before;      /* the predecessor; CHUNK_NOBODY: none */
+	struct chunk   chunk, rest; /* rest: count 0 unless the chunk is split */
+	struct row_key bound;       /* size 0, or the chunk's former bound */
 };
 
-/* From one place to another. */
+/* A move between two positions. */
 struct move {
 	enum table   table; /* of the order */
 	struct entry old, new;
 	bool         same_chunk;
 };
 
-/* Who comes before -------------------------------------------------------------------------------------------- */
+/* Predecessors --------------------------------------------------------------------------------------------------- */
 
-/* Of a PASS_ID or NAME row's key: it ends in 0 and four bytes of number. */
+/* Is it the account's? Keys of PASS_ID and NAME rows end in 0 and four bytes of number. */
 static bool is_of(struct account_id account, struct span key)
 {
 	struct row_key prefix = key_account(account);
@@ -40,7 +38,7 @@ static uint32_t number_at_end(struct span key)
 	return get_be32(key.at + key.size - 4);
 }
 
-/* The newest pass with the id of `row`, which is one of its rows: the first of them, as numbers stand inverted. */
+/* The newest pass with the id of `row`, a row of PASS_ID: the id's first row, since numbers are inverted. */
 static enum err newest_of_id(struct view *view, struct span row, uint32_t *number)
 {
 	struct row_key  key = {.size = row.size};
@@ -53,7 +51,7 @@ static enum err newest_of_id(struct view *view, struct span row, uint32_t *numbe
 	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
-/* The newest with the id of `row` but for `self`, which may be that: then the one before it, of whatever id. */
+/* The newest pass with the id of `row` except `self`; if that is the only one, the pass before it, of another id. */
 static enum err newest_but(struct view *view, struct account_id account, struct span row, uint32_t self,
                            uint32_t *number)
 {
@@ -74,8 +72,8 @@ static enum err newest_but(struct view *view, struct account_id account, struct 
 	return newest_of_id(view, next.key, number);
 }
 
-/* Passes of one id stand in the order of their creation, so that a new one comes behind the newest of before. `self` may
- * stand there itself, under the id it gives up. */
+/* Passes of one id are in order of creation, so a new one follows the newest so far. That may be `self`, under its
+ * former id. */
 static enum err before_by_id(struct view *view, const struct index_change *change, uint32_t *number)
 {
 	struct row_key  key = key_pass_id(change->account, change->after->pass_id, UINT32_MAX);
@@ -91,7 +89,7 @@ static enum err before_by_id(struct view *view, const struct index_change *chang
 	return newest_but(view, change->account, row.key, change->number, number);
 }
 
-/* `self` may stand there itself, under the name it gives up. */
+/* The predecessor may be `self`, under its former name. */
 static enum err before_by_name(struct view *view, struct account_id account, const struct row_key *place,
                                uint32_t self, uint32_t *number)
 {
@@ -118,7 +116,7 @@ static enum err place_by_id(struct view *view, struct account_id account, uint32
 	return OK;
 }
 
-/* A chunk's members follow each other in NAME from its bound on. */
+/* A chunk's members are consecutive in NAME from its bound on. */
 static enum err place_by_name(struct view *view, const struct chunk *chunk, uint32_t number,
                               struct row_key *place)
 {
@@ -157,7 +155,7 @@ static enum err join(struct view *view, struct account_id account, struct entry 
 	return err;
 }
 
-/* The chunk of `entry` may have the place that is given up as its bound. */
+/* The former sort key may be the bound of the chunk of `entry`. */
 static enum err give_up_bound(struct view *view, const struct index_change *change, const struct move *move,
                               struct entry *entry)
 {
@@ -172,7 +170,7 @@ static enum err give_up_bound(struct view *view, const struct index_change *chan
 	return err;
 }
 
-/* Where `new.place` is in the order, with `new.before` in front of it; and what leaving `old.place` changes. */
+/* The chunk for `new.place` in the order, behind `new.before`; and the changes for leaving `old.place`. */
 static enum err look_up(struct view *view, const struct index_change *change, struct move *move)
 {
 	struct entry *old = &move->old, *new = &move->new;
@@ -196,7 +194,7 @@ static enum err put_entry(struct view *view, const struct entry *entry)
 	return err || entry->rest.count == 0 ? err : chunk_put(view, &entry->rest);
 }
 
-/* The move in its order, and in the table with one row a pass, whose keys these are. */
+/* The move in its order, and in the table with one row a pass, to which these keys belong. */
 static enum err put_move(struct view *view, const struct move *move, enum table table,
                          const struct row_key *old, const struct row_key *new)
 {

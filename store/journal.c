@@ -1,18 +1,15 @@
 /* The journal's writing side.
- *
- * Three threads meet here. The writer fills the open record. The sync thread gets one record at a time: it
- * writes it, syncs it and says so by a wakeup. The preparer makes the next segment while the present
- * one fills. On a disk that syncs quickly the writer does the sync thread's part itself: to wake another
- * thread and to be woken by it costs more then than what could be decided meanwhile. Between them there are two
- * semaphores and two atomic states; what a state guards is written by the one side before it sets the state and
- * read by the other side after it has seen it:
- *
- *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE      guards flight.*
- *                                                                                and sync_recent_us
- *   next.state     WANTED --preparer--> READY | LOST, READY --writer--> WANTED                guards next.fd
- *
- * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when
- * the sync thread is DONE, noticed by journal_settle(). */
+ * Three threads. The writer fills the open record. The sync thread gets one record at a time, writes it, syncs it and
+ * signals the wakeup. The preparer creates the next segment while the present one fills. On a disk that syncs quickly
+ * the writer syncs by itself: waking another thread and being woken would then cost more than the commands decided
+ * meanwhile. The threads share two semaphores and two atomic states. Data guarded by a state is written by one side
+ * before it sets the state, and read by the other side after it has seen it:
+ *   flight.state   IDLE --writer--> BUSY --sync thread--> DONE | FAILED --writer--> IDLE
+ *                  guards flight.* and sync_recent_us
+ *   next.state     WANTED --preparer--> READY | LOST, READY --writer--> WANTED
+ *                  guards next.fd
+ * Life of a record: opened by the first journal_add(), sealed and handed over by journal_submit(), durable when the
+ * sync thread is DONE, registered by journal_settle(). */
 #include "store/journal.h"
 #include "store/wakeup.h"
 #include "store/file.h"
@@ -28,10 +25,10 @@ enum flight_state { FLIGHT_IDLE, FLIGHT_BUSY, FLIGHT_DONE, FLIGHT_FAILED };
 enum next_state { NEXT_WANTED, NEXT_READY, NEXT_LOST };
 enum {
 	PREPARE_RETRY_US = 200000,
-	PREPARE_BYTES_PER_S = 1 << 30, /* faster than records can fill it, with rests for others to work in */
+	PREPARE_BYTES_PER_S = 1 << 30, /* faster than records can fill it, with pauses for others */
 	RECORD_SHARE = 4,              /* of a segment, at most */
-	SYNC_QUICK_US = 500, /* with more, it pays that a record fills up while another one is synced */
-	SYNC_RECENT = 8,     /* about as many syncs back */
+	SYNC_QUICK_US = 500,           /* slower syncs leave time to fill a record meanwhile */
+	SYNC_RECENT = 8,               /* averages over about as many syncs */
 };
 
 struct journal {
@@ -43,12 +40,12 @@ struct journal {
 	struct position    durable; /* behind the newest record known durable */
 	uint64_t           syncs;
 	struct histogram   sync_times;
-	int64_t            sync_recent_us; /* what the last few took, on average */
-	bool               is_quick;       /* so they were when the writer last looked: its own */
+	int64_t            sync_recent_us; /* average duration of the last few */
+	bool               is_quick;       /* their state at the writer's last check: its own */
 
 	struct buffer open;
 	uint32_t      open_operations; /* 0: no record is open */
-	bool          leaves_segment;  /* as soon as the next one is there */
+	bool          leaves_segment;  /* as soon as the next one exists */
 
 	struct {
 		struct buffer   bytes;
@@ -63,7 +60,7 @@ struct journal {
 		struct progress progress;
 		int             fd;
 		atomic_int      state;
-		atomic_int      failures; /* in a row */
+		atomic_int      failures; /* consecutive */
 		sem_t           wanted;
 	} next;
 
@@ -81,7 +78,7 @@ static enum err write_synced(int fd, struct span bytes, uint64_t offset)
 		offset += (uint64_t)n;
 	}
 #ifdef FAULT_NO_SYNC
-	return OK; /* the fault: what is only in the page cache is called durable */
+	return OK; /* the fault: data in the page cache counts as durable */
 #endif
 	return fdatasync(fd) ? ERR_IO : OK;
 }
@@ -96,13 +93,13 @@ static void wait_for(sem_t *sem)
 static bool judge_quick(const struct journal *journal)
 {
 #ifdef FAULT_ANSWER_EARLY
-	return false; /* the fault needs somebody else who syncs */
+	return false; /* the fault needs the sync thread */
 #endif
 	int64_t limit_us = journal->dir.quick_sync_us ? journal->dir.quick_sync_us : SYNC_QUICK_US;
 	return journal->sync_recent_us < limit_us;
 }
 
-/* Takes the record in flight to the disk. */
+/* Writes and syncs the record in flight. */
 static void land(struct journal *journal)
 {
 	int64_t  begun = monotonic_us();
@@ -121,7 +118,7 @@ static void *sync_main(void *data)
 		wait_for(&journal->flight.begun);
 		if (atomic_load(&journal->flight.state) != FLIGHT_BUSY) return NULL;
 #ifdef FAULT_ANSWER_EARLY
-		usleep(30000); /* the fault: the engine has let the answers go already */
+		usleep(30000); /* the fault: the engine has already sent the responses */
 #endif
 		land(journal);
 		wakeup_signal(&journal->wakeup);
@@ -145,7 +142,7 @@ static void *prepare_main(void *data)
 				usleep(PREPARE_RETRY_US);
 		}
 		if (atomic_load(&journal->stopping)) return NULL;
-		/* Asked once: a sync that failed says nothing true when it is tried again. */
+		/* Tried once: a retry of a failed sync proves nothing. */
 		bool is_named = !file_sync_dir(journal->dir.fd);
 		atomic_store(&journal->next.failures, 0);
 		atomic_store(&journal->next.state, is_named ? NEXT_READY : NEXT_LOST);
@@ -160,7 +157,7 @@ enum err journal_add(struct journal *journal, const struct write *write)
 	if (journal->open_operations == 0) record_begin(&journal->open);
 	record_add(&journal->open, write);
 	if (!buffer_reserve(&journal->open, RECORD_ALIGN))
-		return ERR_NO_MEMORY; /* the padding's, when it is sealed */
+		return ERR_NO_MEMORY; /* for the padding, when it is sealed */
 	if (journal->open.size > journal->segment_bytes / RECORD_SHARE) return ERR_TOO_LARGE;
 	journal->open_operations++;
 	return OK;
@@ -224,8 +221,7 @@ static void seal(struct journal *journal, struct buffer *bytes, enum record_kind
 	memcpy(record.lineage, journal->dir.lineage, sizeof record.lineage);
 	record_seal(bytes, &record);
 	uint64_t room = record_room(record.writes.size);
-	buffer_append(bytes, zeros,
-	              (size_t)room - bytes->size); /* whole blocks: nothing is read back to be merged */
+	buffer_append(bytes, zeros, (size_t)room - bytes->size); /* whole blocks: no read-modify-write */
 	at->record_offset = at->offset;
 	at->offset += room;
 	at->seq = record.seq;
@@ -255,7 +251,7 @@ void journal_submit(struct journal *journal, wall_us now)
 
 enum err journal_settle(struct journal *journal)
 {
-	(void)wakeup_clear(&journal->wakeup); /* the states say what it was rung for */
+	(void)wakeup_clear(&journal->wakeup); /* the states say what it was signalled for */
 	int state = atomic_load(&journal->flight.state);
 	if (state == FLIGHT_FAILED || atomic_load(&journal->next.state) == NEXT_LOST) return ERR_IO;
 	if (state != FLIGHT_DONE) return OK;
@@ -323,7 +319,7 @@ bool journal_must_wait(const struct journal *journal)
 enum disk_level journal_room(const struct journal *journal)
 {
 	if (has_next(journal) || atomic_load(&journal->next.failures) == 0) return DISK_FOR_ALL;
-	/* What is decided must fit the present segment: the next one may not come. */
+	/* Decided commands must fit the present segment: the next one may never exist. */
 	return journal->at.offset < journal->segment_bytes / 2 ? DISK_TO_FINISH : DISK_FOR_NOTHING;
 }
 
@@ -341,7 +337,7 @@ static enum err first_segment(struct journal *journal, uint64_t number)
 static int sync_names(const struct journal_dir *dir)
 {
 #ifdef FAULT_NO_NAME_SYNC
-	return 0; /* the fault: a segment that is there is believed to have a durable name */
+	return 0; /* the fault: an existing segment's name is assumed durable */
 #endif
 	return fsync(dir->fd);
 }
@@ -369,8 +365,8 @@ static enum err start_threads(struct journal *journal)
 	return OK;
 }
 
-/* A fresh one; but on a full disk the last one is gone on with, behind what recovery has judged and synced: better than
- * not to start. */
+/* Creates a segment. On a full disk it continues the last one, behind the part that recovery has judged and synced,
+ * rather than fail to start. */
 static enum err begin_segment(struct journal *journal, const struct position *at)
 {
 	enum err err = first_segment(journal, at->segment + 1);
@@ -395,11 +391,11 @@ enum err journal_open(const struct journal_dir *dir, struct position *at, wall_u
 	sem_init(&journal->flight.begun, 0, 0);
 	sem_init(&journal->next.wanted, 0, 0);
 	journal->wakeup.fd = -1;
-	/* A segment that a killed process had just made may have its name in the page cache only. */
+	/* A segment that a killed process had just created may have its name in the page cache only. */
 	if (!(err = wakeup_open(&journal->wakeup)) && !(err = sync_names(dir) ? ERR_IO : OK))
 		err = begin_segment(journal, at);
 	if (err) goto out;
-	journal->durable = *at; /* recovery made sure of it */
+	journal->durable = *at; /* recovery made it so */
 	journal->at.epoch++;
 	journal->next.number = journal->at.segment + 1;
 	if ((err = write_epoch(journal, now))) goto out;

@@ -1,4 +1,4 @@
-/* The ledger's rows. */
+/* Rows of the table LEDGER. */
 #include "store/ledger.h"
 
 #include "schemas/bytes.h"

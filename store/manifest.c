@@ -1,4 +1,4 @@
-/* A snapshot's manifest: what it is, where in the journal it stands, and the hash that vouches for its tables. */
+/* A snapshot's manifest: its kind, its position in the journal, and the hash of its tables. */
 #include "store/snapshot.h"
 
 #include "schemas/lines.h"

@@ -1,4 +1,4 @@
-/* The shard's own few settings, so that they outlive every process. */
+/* The shard's few settings, which outlive every process. */
 #include "store/meta.h"
 
 #include "schemas/bytes.h"

@@ -1,5 +1,5 @@
-/* Rows of notifications. One that is made or ends rewrites its row of columns: those that end together mostly lie there
- * together, since they were made together. */
+/* Rows of notifications. A creation or end rewrites the row of columns: notifications that end together were mostly
+ * created together, so they share it. */
 #include "store/notification.h"
 
 #include "schemas/fold.h"
@@ -40,7 +40,7 @@ const char *notification_status_text(unsigned status)
 	return status < NOTIFICATION_STATUSES ? words[status] : "unknown";
 }
 
-/* What is written once --------------------------------------------------------------------------------------- */
+/* Immutable rows ------------------------------------------------------------------------------------------------- */
 
 enum err notification_read(struct span value, struct notification *row)
 {
@@ -75,7 +75,7 @@ enum err notification_get(struct view *view, struct account_id account, uint32_t
 	return err ? err : notification_read(value, row);
 }
 
-/* Also in place of another one. */
+/* Also replaces a row. */
 static enum err put_row(struct view *view, struct account_id account, uint32_t number,
                         const struct notification *row)
 {
@@ -138,7 +138,7 @@ void notices_row_scheduled(struct span row, int64_t scheduled[NOTICES])
 		scheduled[i] = (int64_t)get_le64(row.at + AT_SCHEDULED + 8 * i);
 }
 
-/* A copy of the row that `number` is in; zeros where there is none yet. */
+/* A copy of the row with `number`; zeros if there is none yet. */
 static enum err copy_row(struct view *view, const struct row_key *key, uint8_t row[NOTICES_BYTES])
 {
 	struct span stored;
@@ -216,9 +216,9 @@ static enum err put_tally(struct view *view, struct account_id account,
 	                 span_of(value, sizeof value));
 }
 
-/* What is due -------------------------------------------------------------------------------------------------- */
+/* Due rows ------------------------------------------------------------------------------------------------------- */
 
-/* The order of bytes is that of times, those before 1970 too. */
+/* The order of bytes is that of times, also before 1970. */
 static uint64_t due_bits(wall_us at)
 {
 	return (uint64_t)at.v ^ UINT64_C(1) << 63;

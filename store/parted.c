@@ -1,5 +1,5 @@
-/* Going through the values of a PARTED table in order. A value that fits one row, as most do, is shown where it lies;
- * another is put together in the caller's buffer, so that going through millions takes the memory of one. */
+/* Iterates over the values of a PARTED table in order. A value that fits one row, as most do, is returned in place;
+ * another is joined in the caller's buffer, so that iterating over millions takes the memory of one. */
 #include "store/db_inside.h"
 
 #include "schemas/bytes.h"
@@ -8,7 +8,7 @@
 enum { SIZE_BYTES = 4, PART_KEY_BYTES = 2 };
 
 struct part {
-	struct span key, value; /* key without the part's number */
+	struct span key, value; /* key: without the part's number */
 	unsigned    number;
 };
 
@@ -79,7 +79,7 @@ enum err view_parted_after(struct view *view, enum table table, struct buffer *r
 {
 	struct row_key  begin = key_account(row->account), key = key_uuid(row->account, row->id);
 	struct view_row found;
-	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
+	memset(key.bytes + key.size, 0xff, 2); /* behind its own last part */
 	key.size += 2;
 	enum err err = view_parted_from(view, table, key_span(&key), room, &found);
 	if (err) return err;

@@ -1,10 +1,9 @@
-/* The leaves of a table in the order of their keys. Their numbers stand in the pages above them, which are few: what lies
- * in a leaf itself would be known only after waiting for it, and after many changes the next one is anywhere.
- *
- * Of LMDB's form (0.9, little-endian, 64 bits) this knows: a page begins with its number u64, two bytes, flags u16, and
- * u16 twice for where its list of u16 places of nodes ends and where nodes begin; a node of a page that leads to others is
- * the child's number in six bytes, the key's size u16, and the key; the first one's key is none. A table's row in the
- * unnamed one ends with the number of its root. */
+/* The leaves of a table in key order. Their numbers are in the branch pages, which are few. A leaf's own content is
+ * known only after waiting for it, and after many changes the next leaf can be anywhere.
+ * Format of LMDB 0.9 (little-endian, 64 bits) assumed here. A page begins with its number u64, two bytes, flags u16,
+ * then u16 end of the list of node offsets (u16 each) and u16 start of the nodes. A node of a branch page: the
+ * child's number in six bytes, the key's size u16, and the key; the first node's key is empty. A table's row in the
+ * unnamed table ends with the number of its root page. */
 #include "store/prefetch.h"
 
 #include "schemas/bytes.h"
@@ -22,7 +21,7 @@ enum {
 	LINE_BYTES = 64,
 };
 
-/* NULL: there is no such page. */
+/* NULL: no such page. */
 static const uint8_t *page_at(const struct prefetch *ahead, uint64_t number)
 {
 	return number < ahead->pages ? ahead->map + number * ahead->page_bytes : NULL;
@@ -33,7 +32,7 @@ static unsigned node_place(const uint8_t *page, unsigned i)
 	return get_le16(page + PAGE_HEAD_BYTES + (size_t)2 * i);
 }
 
-/* Is it a page that leads to others, all of whose nodes lie in it? Their count; 0: it is not. */
+/* The count of nodes if it is a branch page whose nodes all lie in it; otherwise 0. */
 static unsigned branch_count(const struct prefetch *ahead, const uint8_t *page)
 {
 	if (!page || get_le16(page + PAGE_FLAGS) != BRANCH) return 0;
@@ -55,10 +54,10 @@ static const uint8_t *child(const struct prefetch *ahead, const uint8_t *page, u
 	return page_at(ahead, get_le32(node) | (uint64_t)get_le16(node + 4) << 32);
 }
 
-/* The last child whose key is not behind `key`. */
+/* The last child whose key is at or before `key`. */
 static unsigned child_of(const uint8_t *page, unsigned count, struct span key)
 {
-	unsigned low = 0, high = count; /* the first one's key is before all */
+	unsigned low = 0, high = count; /* the first node's key sorts before all */
 	while (high - low > 1) {
 		unsigned       middle = low + (high - low) / 2;
 		const uint8_t *node = page + node_place(page, middle);
@@ -71,7 +70,7 @@ static unsigned child_of(const uint8_t *page, unsigned count, struct span key)
 	return low;
 }
 
-/* From `page` down to a leaf, by `key` or (size 0) always by the first child. NULL: that is not how it looks. */
+/* Descends from `page` to a leaf, by `key` or (size 0) always by the first child. NULL: the format does not match. */
 static const uint8_t *descend(struct prefetch *ahead, const uint8_t *page, struct span key)
 {
 	while (ahead->depth < ahead->height) {
@@ -84,7 +83,7 @@ static const uint8_t *descend(struct prefetch *ahead, const uint8_t *page, struc
 	return page;
 }
 
-/* The leaf behind the one that was told last; NULL: that was the last one. */
+/* The leaf after the last one returned; NULL: no more. */
 static const uint8_t *next_leaf(struct prefetch *ahead)
 {
 	while (ahead->depth) {
@@ -100,12 +99,12 @@ static void ask_next(struct prefetch *ahead)
 {
 	const uint8_t *leaf = next_leaf(ahead);
 	ahead->coming[ahead->next++ % AHEAD_PAGES] = leaf;
-	/* into the second cache: the first would not hold them until they are wanted */
+	/* into the second-level cache: the first would evict them before use */
 	for (size_t at = 0; leaf && at < ahead->page_bytes; at += LINE_BYTES)
 		__builtin_prefetch(leaf + at, 0, 2);
 }
 
-/* The map, from a page that knows its number; and the table's root. NULL: there is none that leads to others. */
+/* Finds the map, from a page that knows its number, and the table's root. NULL: no branch page. */
 static const uint8_t *find_root(struct prefetch *ahead, struct view *view, enum table table,
                                 const uint8_t *at)
 {
@@ -130,14 +129,14 @@ static const uint8_t *find_root(struct prefetch *ahead, struct view *view, enum 
 void prefetch_begin(struct prefetch *ahead, struct view *view, enum table table, struct span key)
 {
 	*ahead = (struct prefetch){.depth = 0};
-	if (view == &view->db->writer) return; /* what it has changed lies elsewhere */
+	if (view == &view->db->writer) return; /* the writer's changed pages lie elsewhere */
 	const uint8_t *root = find_root(ahead, view, table, key.at);
 	if (!root || !descend(ahead, root, key)) ahead->depth = 0;
 	for (unsigned i = 0; i < AHEAD_PAGES; i++)
 		ask_next(ahead);
 }
 
-/* A cursor may pass over a page, or come to one that was not expected. */
+/* A cursor may skip a page, or reach an unexpected one. */
 void prefetch_follow(struct prefetch *ahead, const uint8_t *at)
 {
 	unsigned passed = 0;

@@ -1,4 +1,4 @@
-/* The pace of work in the background: many short rests, so that nothing of it is felt by whoever waits for an answer. */
+/* The pace of background work: many short pauses, so that requests are not delayed noticeably. */
 #include "store/progress.h"
 
 #include <time.h>

@@ -1,11 +1,11 @@
-/* Rows as they lie in the tables, for what goes through all of them without knowing what they mean. */
+/* Raw rows of the tables, for code that reads all of them without their meaning. */
 #include "store/db_inside.h"
 
 static enum err raw_move(struct view *reader, enum table table, MDB_val *key, MDB_cursor_op op,
                          struct raw_row *row)
 {
 	MDB_cursor *cursor;
-	MDB_val     stored = {0, NULL}; /* a damaged page may leave it as it was */
+	MDB_val     stored = {0, NULL}; /* a damaged page may leave it unset */
 	enum err    err = view_cursor(reader, table, &cursor);
 	if (err || (err = db_err(mdb_cursor_get(cursor, key, &stored, op)))) return err;
 	row->key = span_of(key->mv_data, key->mv_size);
@@ -31,7 +31,7 @@ bool raw_row_holds(enum table table, const struct raw_row *row)
 	return !row_checked(table, row->key, val(row->stored), &value);
 }
 
-/* What a copy would take: not the pages that are free to be used again. */
+/* The size of a copy: pages that are free for reuse do not count. */
 uint64_t view_used_bytes(struct view *reader)
 {
 	MDB_stat stat;

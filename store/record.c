@@ -1,5 +1,4 @@
-/* The journal record's codec: pure bytes in and out, so that recovery, the crash tests and a fuzzer can all
- * use the same one. */
+/* The journal record's codec: pure, so that recovery, the crash tests and a fuzzer can all use it. */
 #include "store/record.h"
 
 #include "schemas/crc32c.h"
@@ -110,7 +109,7 @@ bool record_head_now(const uint8_t head[RECORD_HEAD], wall_us *now)
 	return get_le32(head) == magic;
 }
 
-/* Moves `size` bytes from the front of `from` to `*out`; false when there are not so many. */
+/* Moves `size` bytes from the front of `from` to `*out`; false: fewer are left. */
 static bool take(struct span *from, size_t size, struct span *out)
 {
 	if (from->size < size) return false;
@@ -138,7 +137,7 @@ static enum err next_patches(struct span *writes, struct arena *arena, struct wr
 	return OK;
 }
 
-/* Numbers may have gaps. */
+/* Table numbers may have gaps. */
 static bool is_known(unsigned table)
 {
 	static const bool known[TABLE_END] = {

@@ -1,7 +1,6 @@
-/* Recovery, in this order: find the applied position; walk the valid records behind it; decide whether what
- * comes after them is an unfinished tail or damage; write the records that may not be on disk yet once more and
- * sync (what is read may be only in the page cache); cut the tail; replay. Nothing is changed before the tail
- * is judged, so a damaged store is left as it was found. */
+/* Recovery, in this order: find the applied position; read the valid records behind it; decide whether the bytes
+ * after them are an unfinished tail or damage; rewrite and sync the records that may be in the page cache only; cut
+ * the tail; replay. Nothing is changed before the tail is judged, so a damaged store is left untouched. */
 #include "store/recover.h"
 
 #include <stdio.h>
@@ -28,7 +27,7 @@ static enum err damage(struct store_report *report, const char *what, uint64_t s
 	return ERR_DAMAGED;
 }
 
-/* One record's bytes again to their place, whole blocks. */
+/* Rewrites one record in place, in whole blocks. */
 static enum err write_again(const struct scan *scan, uint64_t offset, const struct record *record)
 {
 	int      fd;
@@ -41,7 +40,7 @@ static enum err write_again(const struct scan *scan, uint64_t offset, const stru
 	return err;
 }
 
-/* The walk without replay: to the last valid record, and the durable_seq that it vouches for. */
+/* Reads without replay to the last valid record, and the durable_seq that it states. */
 static enum err find_end(struct scan *scan, struct position *at, struct store_report *report,
                          uint64_t *vouched)
 {
@@ -54,13 +53,13 @@ static enum err find_end(struct scan *scan, struct position *at, struct store_re
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Everything after `vouched` may live in the page cache only. */
+/* Everything after `vouched` may be in the page cache only. */
 static enum err harden(struct scan *scan, struct position at, uint64_t vouched)
 {
 	struct record record;
 	enum err      err;
 #ifdef FAULT_NO_HARDEN
-	vouched = UINT64_MAX; /* the fault: what can be read is taken to be on disk */
+	vouched = UINT64_MAX; /* the fault: readable records are assumed to be on disk */
 #endif
 	while (!(err = scan_next(scan, &at, &record))) {
 		uint64_t offset = at.offset - record_room(record.writes.size);
@@ -76,11 +75,12 @@ static enum err replay_record(struct db *db, const struct record *record, struct
 	enum err     err;
 #ifdef FAULT_SKIP_REPLAY
 	(void)db, (void)arena;
-	return OK; /* the fault: the journal is read, but nothing comes of it */
+	return OK; /* the fault: the journal is read but not applied */
 #endif
 	while (!(err = record_next(&left, arena, &write)))
 		if ((err = db_apply(db, &write, false)))
-			return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* that would mean: no more */
+			return err == ERR_NOT_FOUND ? ERR_DAMAGED
+			                            : err; /* ERR_NOT_FOUND would mean: no more */
 	arena_reset(arena);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -138,7 +138,7 @@ enum err recover_catch_up(const struct journal_dir *dir, struct db *db, const st
 	return err;
 }
 
-/* Where to begin: behind what the tables say they hold, or at the journal's beginning for new tables. */
+/* The start of the replay: behind the position of the tables, or the journal's beginning for new tables. */
 static enum err begin_at(struct db *db, uint64_t first, struct position *at, struct store_report *report)
 {
 	struct applied applied;
@@ -152,7 +152,7 @@ static enum err begin_at(struct db *db, uint64_t first, struct position *at, str
 	return OK;
 }
 
-/* Is what the tables hold a beginning of this journal? */
+/* Are the tables a prefix of this journal? */
 static enum err check_joint(struct scan *scan, const struct position *at, uint64_t first,
                             struct store_report *report)
 {

@@ -72,7 +72,7 @@ enum err redemption_next(struct view *view, struct account_id account, struct bu
 {
 	struct row_key  begin = key_u32(account, row->pass), key = key_redemption(account, row);
 	struct view_row found;
-	memset(key.bytes + key.size, 0xff, 2); /* behind the last of its own parts */
+	memset(key.bytes + key.size, 0xff, 2); /* behind its own last part */
 	key.size += 2;
 	enum err err = view_parted_from(view, TABLE_REDEMPTION, key_span(&key), room, &found);
 	if (err) return err;

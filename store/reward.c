@@ -110,7 +110,7 @@ static bool version_is_sound(const uint8_t *at)
 	       at[4] < EXPIRATION_KINDS;
 }
 
-/* The three texts behind the head, of which two say their sizes. */
+/* The three texts behind the head, which has the sizes of two. */
 static enum err read_texts(struct span rest, size_t slug, size_t name, struct reward_version *row)
 {
 	if (slug == 0 || slug > REWARD_SLUG_BYTES_MAX || name == 0 || name > REWARD_NAME_BYTES_MAX)
@@ -233,7 +233,7 @@ struct cleanup reward_version_left_over(struct account_id account, uint32_t fami
 	return cleanup_of(account, CLEANUP_REWARD_VERSION, span_of(subject, sizeof subject));
 }
 
-/* *gone false: it was not there. */
+/* *gone false: it did not exist. */
 static enum err remove_version(struct view *view, struct account_id account, uint32_t family,
                                uint32_t version, bool *gone)
 {
@@ -263,7 +263,7 @@ enum err reward_versions_clean(struct view *view, struct cleanup *row, bool *don
 	return OK;
 }
 
-/* That nobody has it is settled: only the newest version is ever assigned. */
+/* It has no entitlement: only the newest version is ever assigned. */
 enum err reward_version_clean(struct view *view, const struct cleanup *row)
 {
 	bool gone;

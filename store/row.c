@@ -1,8 +1,7 @@
 /* Rows, one at a time.
- *
- * A stored row is the value followed by a CRC-32C over table, key and value. A PARTED value lies in rows whose
- * key has two bytes more, the part number; the first part begins with the size of the whole. Patching works in
- * place: the page was copied when it was first touched in this transaction, and the size does not change. */
+ * A stored row is the value followed by a CRC-32C over table, key and value. A PARTED value lies in rows whose key
+ * has two bytes more, the part number; the first part begins with the size of the whole. A patch works in place: its
+ * page was copied on the first write in this transaction, and the size does not change. */
 #include "store/db_inside.h"
 
 #include "schemas/bytes.h"
@@ -37,7 +36,7 @@ enum err row_get(struct view *view, enum table table, struct span key, struct sp
 	return rc ? db_err(rc) : row_checked(table, key, stored, value);
 }
 
-/* A row is written where LMDB makes room for it: no copy on the way. */
+/* The row is written into the space that LMDB reserves: no intermediate copy. */
 enum err row_put(struct db *db, enum table table, struct span key, struct span head, struct span body)
 {
 	MDB_cursor *cursor;
@@ -103,7 +102,7 @@ static enum err parted_get(struct view *view, enum table table, struct span key,
 	return OK;
 }
 
-/* Removes the parts from `number` on; it is no error when there are none. */
+/* Removes the parts from `number` on; it is no error if there are none. */
 static enum err parted_cut(struct db *db, enum table table, struct span key, unsigned number)
 {
 	struct part_key part;
@@ -145,7 +144,7 @@ static enum err patch_bytes(const struct write *write, uint8_t *at, size_t size)
 	return OK;
 }
 
-/* A row on pages of its own is not copied when it is touched: it is written anew. */
+/* LMDB does not copy a row on pages of its own before a change, so such a row is rewritten. */
 static enum err patch_copy(struct db *db, const struct write *write, struct span value)
 {
 	uint8_t copy[ROW_BYTES_MAX];
@@ -156,8 +155,8 @@ static enum err patch_copy(struct db *db, const struct write *write, struct span
 	return row_put(db, write->table, write->key, span_of(NULL, 0), span_of(copy, value.size));
 }
 
-/* Where the row is, in a page that may be written. A row that a handler has read in this transaction was
- * verified then; one that comes from the journal is verified here. */
+/* The row's place in a writable page. A row that a handler has read in this transaction was verified then; a row
+ * patched by replay is verified here. */
 static enum err row_patch(struct db *db, const struct write *write, bool verified)
 {
 	MDB_cursor *cursor;

@@ -1,10 +1,10 @@
-/* When rows were written: a word for each of many rows, in which the last write of any row that shares it stands. Those of
- * one table and account lie side by side, in the order of their numbers. The writer sets a word before the transaction
- * that it tells of is committed, so whoever sees the row as it then is sees the word too. */
+/* When rows were written: each word records the last write of any row that shares it. Words of one table and account
+ * are adjacent, ordered by number. The writer sets a word before it commits the transaction, so a reader that sees
+ * the row's new value also sees the word. */
 #include "store/db_inside.h"
 #include "store/keys.h"
 
-/* Where the words of a table and account begin. */
+/* The first word of a table and account. */
 static uint64_t beginning(enum table table, const uint8_t *account)
 {
 	uint64_t id = get_le64(account) ^ (uint64_t)get_le16(account + 8) << 48 ^ (uint64_t)table << 40;

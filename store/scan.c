@@ -1,6 +1,5 @@
-/* The walk over the journal at start. The chain (sequence, chained checksum, place, epoch) decides what the
- * next record is; the first that does not fit ends the walk, and then the rest is searched for proof that
- * something is missing rather than merely unfinished. */
+/* Reads the journal at start. The chain (sequence, chained checksum, place, epoch) determines the next record. The
+ * first mismatch ends the walk; the rest is then searched for proof that a record is missing rather than unfinished. */
 #include "store/scan.h"
 
 #include <stdlib.h>
@@ -28,7 +27,7 @@ static struct scanned *find(struct scan *scan, uint64_t number)
 	return NULL;
 }
 
-/* In large pages where there are such: 4096 small ones cost more than reading what they are for. */
+/* Huge pages where available: page faults on 4096 small ones cost more than the read. */
 static uint8_t *new_pages(uint64_t bytes)
 {
 	if (bytes < LARGE_PAGE) return malloc((size_t)bytes);
@@ -38,7 +37,7 @@ static uint8_t *new_pages(uint64_t bytes)
 	return pages;
 }
 
-/* Room for a segment, in place of the one that is not at hand. */
+/* Memory for a segment, in place of the one that is not current. */
 static enum err make_room(struct scan *scan, uint64_t bytes, struct scanned **room)
 {
 	struct scanned *one = &scan->kept[scan->here == &scan->kept[0]];
@@ -79,7 +78,7 @@ static enum err load(struct scan *scan, uint64_t number)
 	return OK;
 }
 
-/* The record at one place of the segment at hand, if it belongs to this shard, lineage and place. */
+/* The record at an offset of the current segment, if it belongs to this shard, lineage and place. */
 static enum err at_place(const struct scan *scan, uint64_t offset, struct record *record)
 {
 	const struct scanned *here = scan->here;
@@ -129,7 +128,6 @@ enum err scan_next(struct scan *scan, struct position *at, struct record *record
 	return ERR_NOT_FOUND;
 }
 
-/* Zeros from `offset` on? */
 static bool is_blank(const struct scanned *segment, uint64_t offset)
 {
 	static const uint8_t zeros[RECORD_ALIGN];
@@ -172,11 +170,11 @@ static enum err blank_place(const struct journal_dir *dir, const struct position
 enum err scan_cut(struct scan *scan, const struct position *at)
 {
 #ifdef FAULT_NO_CUT
-	return OK; /* the fault: an unfinished record stays where it is */
+	return OK; /* the fault: an unfinished record is left in place */
 #endif
 	enum err err = at->segment ? blank_place(scan->dir, at) : OK;
 	for (; !err && scan->last_segment > at->segment; scan->last_segment--)
 		err = segment_delete(scan->dir, scan->last_segment);
-	scan->kept[0].segment = scan->kept[1].segment = 0; /* they may be no longer so */
+	scan->kept[0].segment = scan->kept[1].segment = 0; /* their bytes may be stale */
 	return err;
 }

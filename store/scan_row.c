@@ -1,5 +1,5 @@
-/* Columns of 64 scans. A scan is appended by patches of its members and of the row's head: some 60 bytes of journal, and
- * one page, which the scan before has dirtied already. */
+/* Columns of 64 scans. A scan is appended by patches of its columns and of the row's head: about 60 bytes of
+ * journal, and one page, which the scan before has dirtied already. */
 #include "store/scan_row.h"
 
 #include "schemas/bytes.h"
@@ -158,7 +158,7 @@ enum err scan_row_first(struct view *view, struct account_id account, uint32_t m
 	return OK;
 }
 
-/* Scans of one microsecond are in any order of their ids. */
+/* Scans of one microsecond may be in any order of their ids. */
 enum err scan_row_find(struct view *view, struct account_id account, struct uuid id, uint32_t *number,
                        struct scan_row *row)
 {

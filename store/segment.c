@@ -1,5 +1,5 @@
-/* Segment files. A segment gets its final name only when every byte of it is on disk, so that a file with a
- * name is whole and writing into it later changes no metadata: one device flush a sync. */
+/* Segment files. A segment gets its final name only when every byte of it is on disk. So a named file is whole,
+ * later writes change no metadata, and a sync costs one device flush. */
 #include "store/segment.h"
 
 #include "schemas/crc32c.h"
@@ -33,7 +33,7 @@ static void head_write(const struct journal_dir *dir, uint64_t number, uint8_t h
 	put_le32(head + 48, crc32c(0, head, 48));
 }
 
-/* Zeros in pieces, each pushed towards the disk at once: one large flush would stall the journal's own. */
+/* Writes zeros in pieces and pushes each towards the disk at once: one large flush would stall the journal's own. */
 static enum err write_zeros(int fd, uint64_t bytes, struct progress *progress)
 {
 	uint8_t *zeros = calloc(1, ZERO_BYTES);
@@ -49,7 +49,7 @@ static enum err write_zeros(int fd, uint64_t bytes, struct progress *progress)
 	return err;
 }
 
-/* Room for all of it first: a disk without it is not filled to the brim in vain. */
+/* Reserves all of the space first, so that a disk too full for it is not filled to the brim. */
 static enum err reserve(int fd, uint64_t bytes)
 {
 	if (!fallocate(fd, 0, 0, (off_t)bytes) || errno == EOPNOTSUPP) return OK;
@@ -70,7 +70,7 @@ enum err segment_create(const struct journal_dir *dir, uint64_t number, struct p
 {
 	char name[SEGMENT_NAME];
 	segment_name(number, name);
-	/* What is there may be a second name of a segment in use: unlinked, never truncated. */
+	/* An existing file may be a second name of a segment in use: unlink it, never truncate. */
 	if (unlinkat(dir->fd, unfinished, 0) && errno != ENOENT) return ERR_IO;
 	int fd = openat(dir->fd, unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0) return errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO;

@@ -1,5 +1,5 @@
-/* The kinds of a place's entries. The directories of the tables are renamed and removed as a whole, and those beside them are
- * read: so each must be a directory of files in the place itself, neither a link nor a mount. A journal or snapshots may lie
+/* The kinds of a directory's entries. The tables' directories are renamed and removed as a whole, so each must be a
+ * directory of files in the shard's directory itself, neither a link nor a mount. Journal and snapshots may lie
  * elsewhere, behind a link. */
 #include "store/shape.h"
 
@@ -19,7 +19,7 @@ static enum err refuse(struct store_report *report, const char *name, const char
 	return ERR_UNSUPPORTED;
 }
 
-/* Nothing but files, or links to some. */
+/* Only files, or links to files. */
 static enum err judge_contents(int shard_fd, struct store_report *report, const char *name)
 {
 	char           path[128];

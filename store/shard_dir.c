@@ -1,4 +1,4 @@
-/* What a shard finds on its disk, and how new tables come into being beside old ones. */
+/* The state of a shard's directory, and the rebuild of tables beside old ones. */
 #include "store/shard_dir.h"
 
 #include "store/file.h"
@@ -25,7 +25,7 @@ static enum err refuse(struct store_report *report, unsigned shard, const char *
 	return ERR_DAMAGED;
 }
 
-/* Where a sync may mean nothing, or two machines may write, nothing can be promised. */
+/* File systems on which a sync may do nothing, or two machines may write, are refused or reported. */
 static enum err judge_file_system(int shard_fd, struct store_report *report)
 {
 	static const struct {
@@ -85,7 +85,7 @@ static bool is_joined(const struct found *found, const struct snapshot *snapshot
 	return segment >= found->first && segment <= found->last;
 }
 
-/* Is there anything that the tables could be made of, by what the manifests say? */
+/* By the manifests, is there a source to rebuild the tables from? */
 static enum err judge_sources(const struct shard_dir *shard_dir, const struct found *found,
                               struct store_report *report)
 {
@@ -121,8 +121,8 @@ static enum err choose_source(const struct shard_dir *shard_dir, const struct fo
 	              "the snapshots are damaged, and the journal does not begin with the first segment");
 }
 
-/* Tables that are not believed still prove what had been acknowledged: a row with their applied position may stand in
- * any of their pages, and its checksum vouches for it. LMDB is not asked. */
+/* Untrusted tables still prove which records were acknowledged: a row with their applied position may be in any
+ * page, and its checksum proves it. LMDB is not used. */
 enum err shard_dir_find_floor(int shard_fd, uint64_t *floor_seq)
 {
 	uint8_t *page = malloc(FLOOR_PIECE);
@@ -139,7 +139,7 @@ enum err shard_dir_find_floor(int shard_fd, uint64_t *floor_seq)
 	if (fd >= 0) close(fd);
 	free(page);
 	if (!page) return ERR_NO_MEMORY;
-	if (n < 0) return OK; /* pages that cannot be read prove nothing */
+	if (n < 0) return OK; /* unreadable pages prove nothing */
 	return fd < 0 && errno != ENOENT ? ERR_IO : OK;
 }
 
@@ -204,7 +204,8 @@ void shard_dir_forget_tables(int shard_fd, bool refused)
 	if (!refused) (void)!file_remove_dir(shard_fd, replaced);
 }
 
-/* Killed between any two of these, the next start finds tables without a mark of theirs, and begins again. */
+/* After a kill between any two of these steps, the next start finds tables without a matching marker and rebuilds
+ * them again. */
 enum err shard_dir_adopt_tables(int shard_fd)
 {
 	enum err err = file_remove_dir(shard_fd, replaced);

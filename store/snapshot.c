@@ -1,13 +1,10 @@
-/* Making a snapshot while the tables go on changing.
- *
- * A long read would keep LMDB from using pages again, and its file would grow by all that is written meanwhile.
- * So the tables are copied in pieces, each from a view of its own moment. The copy as a whole is of no moment
- * then; it becomes one by replaying the journal from where the first piece stood to where the last one did. That
- * is sound because an operation says what a row is to be, not what is to be done with it: whichever of its states a
- * row was copied in, the operations from the first moment on lead to its state at the last. (Rows of a table that is
- * patched are never deleted, so that a patch finds its row.)
- *
- *   copy ─▶ replay ─▶ sync ─▶ walk ─▶ hash ─▶ manifest ─▶ its name       anything fails: the unfinished one is removed */
+/* Makes a snapshot while the tables keep changing.
+ * A long read transaction would keep LMDB from reusing pages, and its file would grow by everything written meanwhile.
+ * So the tables are copied in pieces, each from a view of its own moment. The copy as a whole then has no moment of its
+ * own. It gets one by replaying the journal from the first piece's position to the last one's. This is sound because an
+ * operation states a row's new value, not a change of it: whichever state of a row was copied, the operations lead to
+ * its state at the last moment. (Rows of a patched table are never deleted, so a patch finds its row.)
+ *   copy ─▶ replay ─▶ sync ─▶ walk ─▶ hash ─▶ manifest ─▶ its name       on any failure the unfinished one is removed */
 #include "store/snapshot.h"
 
 #include "store/disk_monitor.h"
@@ -24,7 +21,7 @@
 
 enum {
 	PIECE_BYTES = 128 << 10,    /* of rows, in one view */
-	FREE_BYTES_LEFT = 48 << 20, /* no snapshot is begun that would leave less: above the hard floor */
+	FREE_BYTES_LEFT = 48 << 20, /* a snapshot must leave this: above the hard floor */
 	WRITE_BACK_BYTES = 4 << 20,
 };
 static const char unfinished[] = "new";
@@ -33,11 +30,11 @@ struct making {
 	const struct snapshot_order *order;
 	int                          all_fd, fd; /* snapshots/, and the directory being filled */
 	struct db                   *copy;
-	struct applied               first, last; /* where the first and the last piece's view stood */
+	struct applied               first, last; /* positions of the first and the last piece's view */
 	uint64_t                     unpushed;
 };
 
-/* Where the copy goes on: behind the last key copied. */
+/* Where the copy continues: behind the last key copied. */
 struct place_in_table {
 	uint8_t key[KEY_BYTES_MAX + 2];
 	size_t  size;
@@ -91,7 +88,7 @@ static enum err copy_piece(struct making *making, enum table table, struct place
 	return db_begin(making->copy);
 }
 
-/* Keeps to the pace, and lets what was written reach the disk little by little. */
+/* Keeps the pace, and pushes written data to the disk little by little. */
 static enum err after_piece(struct making *making, uint64_t bytes)
 {
 	making->unpushed += bytes;
@@ -178,7 +175,7 @@ static enum err publish(struct making *making, const struct snapshot *made)
 	enum err err = text.failed ? ERR_NO_MEMORY : file_replace(making->fd, "manifest", buffer_span(&text));
 	buffer_free(&text);
 	if (err) return err;
-	/* One of that name has been found to be no snapshot any more, or this one would not have been made. */
+	/* A directory of that name is no valid snapshot, or this one would not have been made. */
 	if ((err = file_remove_dir(making->all_fd, name))) return err;
 	return renameat(making->all_fd, unfinished, making->all_fd, name) ? ERR_IO
 	                                                                  : file_sync_dir(making->all_fd);
@@ -188,7 +185,7 @@ static enum err finish(struct making *making, struct snapshot *made)
 {
 	const struct snapshot_order *order = making->order;
 	db_close(&making->copy);
-	(void)!unlinkat(making->fd, "lock.mdb", 0); /* nobody will write to it again */
+	(void)!unlinkat(making->fd, "lock.mdb", 0); /* it will never be written again */
 	*made = (struct snapshot){.at = making->last, .made = order->now, .shard = order->dir->shard};
 	memcpy(made->lineage, order->dir->lineage, sizeof made->lineage);
 	enum err err = walk_copy(making);
@@ -206,7 +203,7 @@ static enum err has_space(const struct snapshot_order *order)
 	if (order->progress) atomic_store(&order->progress->total, used * SNAPSHOT_PASSES);
 	if (fstatvfs(order->shard_fd, &disk)) return ERR_IO;
 	uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	/* Nobody is to be refused because of it; who is refused already is helped by the journal that it frees. */
+	/* A snapshot must not cause refusals. If commands are refused already, it helps: it frees journal. */
 	uint64_t left = free_bytes < DISK_SOFT_FLOOR_BYTES ? FREE_BYTES_LEFT : DISK_SOFT_FLOOR_BYTES;
 	return free_bytes < used + left ? ERR_STORAGE_FULL : OK;
 }
@@ -215,7 +212,7 @@ enum err snapshot_make(const struct snapshot_order *order, struct snapshot *made
 {
 	struct making making = {.order = order, .all_fd = -1, .fd = -1};
 	enum err      err = file_open_dir(order->shard_fd, "snapshots", &making.all_fd);
-	if (err || (err = file_remove_dir(making.all_fd, unfinished))) goto out; /* its room first */
+	if (err || (err = file_remove_dir(making.all_fd, unfinished))) goto out; /* frees its space first */
 	if ((err = has_space(order))) goto out;
 	if ((err = file_open_dir(making.all_fd, unfinished, &making.fd))) goto out;
 	if ((err = fill(&making))) goto out;

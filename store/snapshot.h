@@ -45,7 +45,7 @@ must_check enum err snapshot_check(int shard_fd, const struct snapshot *snapshot
 struct snapshot_order {
 	int                       shard_fd;
 	const struct journal_dir *dir;
-	struct view              *reader; /* of the live tables; not begun */
+	struct view              *reader; /* of the live tables; before db_reader_begin() */
 	uint64_t                  map_bytes;
 	wall_us                   now; /* real time, for `made` */
 	struct progress *progress;     /* SNAPSHOT_PASSES times the bytes in use, and the journal replayed */

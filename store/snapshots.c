@@ -1,4 +1,4 @@
-/* The snapshots of a place: which there are, whether one is whole, and taking away those that are no longer needed. */
+/* The snapshots of a directory: listing, verifying, and removing those no longer needed. */
 #include "store/snapshot.h"
 
 #include "store/file.h"
@@ -18,13 +18,14 @@ static bool is_digits(const char *name)
 	return strlen(name) == 20 && strspn(name, "0123456789") == 20;
 }
 
-/* Anything else is somebody's, and left alone. */
+/* Other entries are not ours and are left alone. */
 static bool is_ours(const char *name)
 {
 	return is_digits(name) || !strcmp(name, "new");
 }
 
-/* By its manifest alone; also the name has to agree. NOT_FOUND: its removal was begun, and is taken up by the next one. */
+/* Reads the manifest alone; its name must agree too. ERR_NOT_FOUND: a removal was interrupted, and the next one
+ * completes it. */
 static enum err read_one(int all_fd, const char *name, const struct journal_dir *dir,
                          struct snapshot *snapshot)
 {
@@ -41,11 +42,11 @@ static enum err read_one(int all_fd, const char *name, const struct journal_dir 
 	return ours && !strcmp(own, name) ? OK : ERR_DAMAGED;
 }
 
-/* What is in the place of snapshots and in no list of them. */
+/* Entries of snapshots/ that are in no list. */
 struct rest {
-	unsigned broken; /* those that cannot be read too */
+	unsigned broken; /* including unreadable ones */
 	unsigned unread_count;
-	char     unread[8][SNAPSHOT_NAME]; /* may be good ones tomorrow */
+	char     unread[8][SNAPSHOT_NAME]; /* may become readable again */
 };
 
 static enum err note_rest(struct rest *rest, const char *name, enum err err)
@@ -88,7 +89,7 @@ static enum err list_in(int all_fd, const struct journal_dir *dir, struct snapsh
 		if (!is_digits(entry->d_name)) continue;
 		err = read_one(all_fd, entry->d_name, dir, &one);
 		if (!err) insert(list, count, max, &one);
-		/* What cannot be read is no better than what is wrong: there is another one, or the journal. */
+		/* An unreadable one counts as damaged: another one, or the journal, replaces it. */
 		if (err == ERR_DAMAGED || err == ERR_IO)
 			err = note_rest(rest, entry->d_name, err);
 		else if (err == ERR_NOT_FOUND)
@@ -156,7 +157,7 @@ static bool is_kept(const char *name, const struct snapshot *list, unsigned coun
 	return false;
 }
 
-/* A manifest goes first, durably: without it what is left is no snapshot. */
+/* Removes the manifest first, durably: without it the rest is no snapshot. */
 static enum err remove_one(int all_fd, const char *name, struct progress *progress)
 {
 	int fd = openat(all_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -188,7 +189,7 @@ static bool is_unread(const char *name, const struct rest *rest)
 	return false;
 }
 
-/* What stays: those of the list, strangers, and what could not be read when the list was made. */
+/* Entries to keep: those of the list, foreign ones, and those unreadable when the list was made. */
 static bool stays(const char *name, const struct snapshot *list, unsigned count, const struct rest *rest)
 {
 	return !is_ours(name) || is_kept(name, list, count) || is_unread(name, rest);

@@ -1,7 +1,6 @@
-/* The snapshotter's loop: a job that was asked for, or else a look whether a snapshot is due.
- *
- * Lifetime of a job: made by snapshotter_ask() (number + 1, `asked`), taken by the thread (`running`), its outcome put
- * into `state` under the mutex. Progress is counted in atomics meanwhile. */
+/* The snapshotter's loop: a requested job, or a check whether a snapshot is due.
+ * Lifetime of a job: made by snapshotter_ask() (number + 1, `asked`), taken by the thread (`running`), its outcome
+ * put into `state` under the mutex. Progress is counted in atomics meanwhile. */
 #include "store/snapshotter.h"
 
 #include "store/background.h"
@@ -41,7 +40,7 @@ struct snapshotter {
 
 	/* The thread's. */
 	int64_t                  retry_at_s; /* monotonic */
-	struct snapshotter_state job;        /* the one at work */
+	struct snapshotter_state job;        /* the running one */
 };
 
 static int64_t monotonic_s(void)
@@ -56,7 +55,7 @@ static wall_us real_time(void)
 	return (wall_us){(int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000};
 }
 
-/* What there is ------------------------------------------------------------------------------------------- */
+/* Survey -------------------------------------------------------------------------------------------------------- */
 
 struct ground {
 	struct applied  at;     /* of the live tables */
@@ -100,7 +99,7 @@ static void note(struct snapshotter *snapshotter, const struct ground *ground)
 	pthread_mutex_unlock(&snapshotter->mutex);
 }
 
-/* How much journal may lie behind the newest snapshot. A disk that gets short is better off with snapshots. */
+/* The limit of journal behind the newest snapshot. On a disk short of space, snapshots take less than journal. */
 static uint64_t journal_limit(const struct snapshotter *snapshotter, const struct ground *ground)
 {
 	struct statvfs disk;
@@ -123,7 +122,7 @@ static bool is_due(const struct snapshotter *snapshotter, const struct ground *g
 	return behind >= journal_limit(snapshotter, ground) && monotonic_s() >= snapshotter->retry_at_s;
 }
 
-/* May the segment hold what was erased? Not if its first record is of a later time. */
+/* May the segment contain erased data? Not if its first record is later than the erasure. */
 static bool remembers(const struct snapshotter *snapshotter, const struct ground *ground, uint64_t segment)
 {
 	wall_us began;
@@ -138,7 +137,7 @@ static unsigned clean_snapshots(const struct snapshotter *snapshotter, const str
 	return clean;
 }
 
-/* Is one to be made so that an erasure is forgotten? If a segment is wanted for it, not before that is there. */
+/* Is a snapshot due so that an erasure is forgotten? If it needs a new segment, not before that exists. */
 static bool must_forget(struct snapshotter *snapshotter, const struct ground *ground)
 {
 	int64_t after_s = snapshotter->shard_dir.forget_after_s ? snapshotter->shard_dir.forget_after_s
@@ -154,7 +153,7 @@ static bool must_forget(struct snapshotter *snapshotter, const struct ground *gr
 
 /* Work ---------------------------------------------------------------------------------------------------- */
 
-/* Segments go one after the other, oldest first, each durably: there is never a gap. */
+/* Segments are removed one by one, oldest first, each durably: there is never a gap. */
 static enum err recycle(struct snapshotter *snapshotter)
 {
 	struct ground ground;
@@ -166,7 +165,8 @@ static enum err recycle(struct snapshotter *snapshotter)
 	return err;
 }
 
-/* Too little room for one more: the older of two goes, if the newer is whole, and the journal before the newer. */
+/* Frees space for one more: removes the older of two snapshots, if the newer is whole, and the journal before the
+ * newer. */
 static enum err make_room(struct snapshotter *snapshotter)
 {
 	struct ground ground;
@@ -183,7 +183,7 @@ static enum err make_room(struct snapshotter *snapshotter)
 	return err;
 }
 
-/* *is_new: it was made; otherwise nothing has been written since the newest one, which is given. */
+/* *is_new false: nothing was written since the newest one, which is returned. */
 static enum err make(struct snapshotter *snapshotter, struct snapshot *made, struct faults *faults,
                      bool *is_new)
 {
@@ -214,7 +214,8 @@ static enum err make(struct snapshotter *snapshotter, struct snapshot *made, str
 	return err;
 }
 
-/* Older ones go for a new one, and the journal before them: unless it has been found faulty, then it goes itself. */
+/* Older snapshots and the journal before them are removed for a new one; but a new one with faults is itself
+ * removed. */
 static enum err settle(struct snapshotter *snapshotter, const struct snapshotter_state *state)
 {
 	if (state->faults.count)
@@ -252,7 +253,7 @@ static enum err verify(struct snapshotter *snapshotter, struct snapshotter_state
 	return err;
 }
 
-/* A job's outcome is in *state, which nobody else sees yet. */
+/* The job's outcome goes into *state, which is not shared yet. */
 static void run(struct snapshotter *snapshotter, struct snapshotter_state *state)
 {
 	bool     is_new;
@@ -287,7 +288,7 @@ static void by_itself(struct snapshotter *snapshotter, struct snapshotter_state 
 	pthread_mutex_unlock(&snapshotter->mutex);
 }
 
-/* Waits for a job, or until it is time to look; false when it is time to end. */
+/* Waits for a job, or until the next check; false: stop. */
 static bool next(struct snapshotter *snapshotter, bool *asked, struct snapshotter_state *job)
 {
 	struct timespec until;
@@ -313,7 +314,7 @@ static void *snapshotter_main(void *data)
 	bool                      asked;
 	background_thread();
 	(void)!snapshot_prune(snapshotter->shard_dir.dir_fd, snapshotter->dir, SNAPSHOTS_KEPT,
-	                      NULL); /* what a killed one has left */
+	                      NULL); /* leftovers of a killed process */
 	while (next(snapshotter, &asked, job)) {
 		atomic_store(&snapshotter->progress.done, 0);
 		atomic_store(&snapshotter->progress.total, 0);
@@ -324,8 +325,7 @@ static void *snapshotter_main(void *data)
 			by_itself(snapshotter, job);
 		if (!survey(snapshotter, &ground)) note(snapshotter, &ground);
 		if (asked)
-			finish(snapshotter,
-			       job); /* last: whoever is told of its end sees what it left, too */
+			finish(snapshotter, job); /* last: a caller that sees the end also sees its effects */
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
  * verification, each of which reads a snapshot made for it. One job at a time. After each it removes older snapshots
  * and the journal's segments before the oldest kept. All functions except open and close may be called from any thread.
  * After an erasure (meta.h), both kept snapshots and the journal behind them are renewed without the erased data. Two
- * snapshots are made KEEP_FORGET_S apart, each in a segment begun after the erasure, for which
+ * snapshots are made KEEP_FORGET_S apart, each in a segment started after the erasure, for which
  * snapshotter_wants_segment() asks. The data is gone from all of them within twice that time and the duration of a
  * snapshot.
  * A snapshot is due when the journal behind the newest one exceeds KEEP_JOURNAL_BYTES and half of the tables, and

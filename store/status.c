@@ -1,4 +1,4 @@
-/* Bytes of status. They change with a pass's state alone, never with its counter. */
+/* Bytes of status. They change with a pass's status alone, never with its balance. */
 #include "store/status.h"
 
 #include "store/keys.h"
@@ -20,7 +20,7 @@ enum err status_put(struct view *view, struct account_id account, uint32_t numbe
 	uint8_t        byte = (uint8_t)(pass->status | (pass->flags & HOT_DELETED ? STATUS_DELETED : 0));
 	uint8_t        row[STATUS_PASSES];
 	struct span    stored;
-	if (!is_new || at > 0) { /* read first: a patch gives the row a new checksum, whatever it holds */
+	if (!is_new || at > 0) { /* read first: a patch gives the row a new checksum whatever its content */
 		enum err err = view_get(view, TABLE_STATUS, key_span(&key), &stored);
 		if (err || !status_row_is_whole(stored))
 			return err && err != ERR_NOT_FOUND ? err : ERR_DAMAGED;
@@ -33,7 +33,7 @@ enum err status_put(struct view *view, struct account_id account, uint32_t numbe
 }
 
 #if defined(__SSE2__)
-/* Sixteen bytes against one value after the other: few are wanted, or few are not. */
+/* Compares 16 bytes with one value at a time: few are wanted, or few are not. */
 uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
 {
 	enum { WORDS = 4 };
@@ -53,7 +53,7 @@ uint64_t status_mask(const uint8_t *statuses, uint16_t wanted)
 	return mask;
 }
 
-/* One bit of 64 bytes: the highest of a byte is what the machine gathers. */
+/* One bit of each of 64 bytes: SSE2 collects the highest bit of a byte. */
 static uint64_t bit_of_each(const uint8_t *statuses, unsigned bit)
 {
 	uint64_t found = 0;
@@ -89,8 +89,8 @@ void status_turn(const uint8_t row[STATUS_PASSES], struct status_bits *bits)
 			bits->of[bit][word] = bit_of_each(row + (size_t)word * 64, bit);
 }
 
-/* By the lowest `count` bits alone, of which `wanted` has a bit for each value: by the highest of them, unless it makes no
- * difference, and then by the others. */
+/* Finds by the lowest `count` bits alone; `wanted` has a bit for each of their values. Decides by the highest of
+ * these bits, unless it makes no difference, then by the others. */
 static void find_by(const struct status_bits *bits, unsigned count, unsigned wanted,
                     uint64_t found[STATUS_WORDS])
 {

@@ -1,6 +1,5 @@
-/* The store as the shard's engine knows it: the journal and the tables, kept in step. What has been decided,
- * what is durable and what is committed are three marks on one sequence; they move in that order and never
- * backward:   committed <= durable <= decided. */
+/* The store's interface to the shard's engine: journal and tables, kept in step. The decided, durable and committed
+ * positions move along one sequence, never backward: committed <= durable <= decided. */
 #include "store/store.h"
 
 #include "schemas/crc32c.h"
@@ -30,14 +29,14 @@ struct store {
 	wall_us              now; /* of the newest record submitted */
 	uint64_t             committed_seq;
 	uint64_t             commits;
-	bool                 broken;  /* tables and journal differ: nothing may be committed any more */
-	bool                 damaged; /* the tables, as a write has found */
+	bool                 broken;  /* tables and journal differ: no more commits */
+	bool                 damaged; /* the tables, found by a write */
 	uint64_t             bytes;   /* of records since the last commit */
-	unsigned rows; /* different ones written since the last commit: about as many dirty pages */
+	unsigned rows; /* distinct rows written since the last commit: about as many dirty pages */
 	uint64_t touched[ROW_MARKS / 64]; /* a bit a row, by hash */
 };
 
-/* Looks at all that the tables hold, unless that would take too long. ERR_DAMAGED: faults->texts[0] says where. */
+/* Walks all tables unless that would take too long. ERR_DAMAGED: faults->texts[0] has the place. */
 static enum err walk_unless_long(struct store *store, struct faults *faults)
 {
 	struct view *view = NULL;
@@ -53,7 +52,7 @@ out:
 	return err;
 }
 
-/* Tables that a killed process left are whole if the page cache kept them. */
+/* Tables of a killed process are whole if the page cache kept them. */
 static enum err walk_at_start(struct store *store, struct store_report *report)
 {
 	struct faults faults = {0};
@@ -89,13 +88,13 @@ static enum err try_tables(struct store *store, const struct shard_dir *shard_di
 	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->anew && (err = walk_at_start(store, report)))
 		return err;
 	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
-	/* A restored snapshot stands at the beginning of a journal that its tables know nothing of. */
+	/* A restored snapshot's tables do not know the journal that begins behind it. */
 	if ((err = db_applied(db_view(store->db, NULL, NULL), &applied))) return err;
 	if (applied.seq != plan->from.at.seq || applied.chain != plan->from.at.chain) return ERR_DAMAGED;
 	return (err = db_commit(store->db, &plan->from.at)) ? err : db_begin(store->db);
 }
 
-/* Believed tables that turn out to be damaged are made anew like those that were not believed. */
+/* Trusted tables found damaged are rebuilt like untrusted ones. */
 static enum err open_tables(struct store *store, const struct shard_dir *shard_dir,
                             struct store_report *report, struct table_plan *plan)
 {
@@ -126,13 +125,13 @@ static void plan_dir(struct store *store, const struct shard_dir *shard_dir)
 	memcpy(store->dir.lineage, shard_dir->lineage, sizeof shard_dir->lineage);
 }
 
-/* Before anything else changes errno. */
+/* Before a call that changes errno. */
 static void say_why(struct store_report *report, enum err err)
 {
 	if (err && !report->what[0]) snprintf(report->what, sizeof report->what, "%s: %m", err_message(err));
 }
 
-/* Up to the point where nothing has been changed yet; then the tables are marked, and brought up to the journal's end. */
+/* Runs up to the last point without changes; then writes the marker and replays the journal. */
 static enum err recover_with(struct store *store, const struct shard_dir *shard_dir,
                              struct store_report *report, struct table_plan *plan, struct position *end)
 {
@@ -154,7 +153,7 @@ out:
 	return err;
 }
 
-/* Believed tables that do not go with the journal may be somebody's own repair: they are tried without. */
+/* Trusted tables that contradict the journal may be an operator's manual repair: recovery is tried without them. */
 static enum err recover(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
                         struct position *end)
 {
@@ -169,7 +168,7 @@ static enum err recover(struct store *store, const struct shard_dir *shard_dir, 
 	plan = (struct table_plan){.distrusted = true};
 	if (!(err = shard_dir_judge(shard_dir, &store->dir, report, &plan)))
 		err = recover_with(store, shard_dir, report, &plan, end);
-	if (err) *report = before; /* the first refusal says more */
+	if (err) *report = before; /* the first refusal has more detail */
 	return err;
 }
 
@@ -200,7 +199,7 @@ out:
 	return err;
 }
 
-/* All that was committed is on the disk. ERR_DAMAGED: it is not, and cannot be relied on. */
+/* Syncs all that was committed. ERR_DAMAGED: it may not be on the disk. */
 static enum err bring_home(struct store *store)
 {
 	enum err err = store_commit(store);
@@ -208,9 +207,10 @@ static enum err bring_home(struct store *store)
 	return db_sync(store->db) ? ERR_DAMAGED : OK;
 }
 
-/* Everything is decided, durable and committed: then the tables can be believed as they are on the disk, unless they
- * were damaged while they were served. Those keep the open mark, so that the next start finds what this walk found. What
- * the disk says of a write that failed it says once: the next start would find such tables in memory, and good. */
+/* If everything is decided, durable and committed, the tables on disk can be trusted, unless they were damaged while
+ * in use. Damaged ones keep the open marker, so that the next start finds the same faults. After a failed write the
+ * marker is removed: the kernel reports the error once, and the next start would find the tables in memory,
+ * seemingly good. */
 static void close_clean(struct store *store)
 {
 	struct faults faults = {0};
@@ -256,7 +256,7 @@ struct view *store_view(struct store *store, struct writes *writes, struct arena
 	return db_view(store->db, writes, arena);
 }
 
-/* Rows that come one after the other share the page at the end. Two rows with one mark count as one: it is an estimate. */
+/* Appended rows share the last page. Two rows with one hash count as one: it is an estimate. */
 static void count_row(struct store *store, const struct write *write)
 {
 	uint32_t mark = crc32c((uint32_t)write->table, write->key.at, write->key.size) % ROW_MARKS;
@@ -342,7 +342,7 @@ enum disk_level store_room(const struct store *store)
 {
 #ifdef FAULT_NO_FLOORS
 	(void)store;
-	return DISK_FOR_ALL; /* the fault: a full disk is met only when it is written to */
+	return DISK_FOR_ALL; /* the fault: a full disk is noticed only by a write */
 #endif
 	enum disk_level disk = disk_monitor_level(store->disk_monitor),
 	                journal = journal_room(store->journal);

@@ -1,5 +1,5 @@
-/* Streams. LMDB waits for memory at every page it comes to, and a checksum at every line of it: both find it there when
- * the pages were asked for in time. */
+/* Streams. LMDB waits for memory at every page, and a checksum at every cache line; prefetched pages are in the
+ * cache by then. */
 #include "store/stream.h"
 
 #include "store/db_inside.h"
@@ -9,7 +9,7 @@ struct stream stream_from(struct view *view, enum table table, const struct row_
 	return (struct stream){.view = view, .table = table, .from = *from};
 }
 
-/* The cursor has come to this row. */
+/* The cursor is at this row. */
 static void follow(struct stream *stream, const uint8_t *key, size_t size)
 {
 	if (stream->has_begun)

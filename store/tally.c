@@ -1,4 +1,4 @@
-/* The account's counts of passes, kept in the commit of every change that moves a pass from one to another. */
+/* The account's counts of passes, updated in the commit of every change that moves a pass between counts. */
 #include "store/tally.h"
 
 #include "schemas/bytes.h"
@@ -58,7 +58,7 @@ uint32_t balance_width(int64_t balance)
 	return width;
 }
 
-/* A delta seldom lengthens its own pass's counter: only then is there anything to look up. */
+/* A lookup is needed only if the update lengthens its own pass's balance, which is rare. */
 enum err tally_widen(struct view *view, struct account_id account, int64_t before, int64_t after)
 {
 	struct tally tally;

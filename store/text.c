@@ -25,7 +25,7 @@ enum err text_row_read(struct span value, struct text_row *texts)
 	return at == texts->all.size ? OK : ERR_DAMAGED;
 }
 
-/* As it is now; a row that is not there yet has empty texts. */
+/* The present row; an absent one has empty texts. */
 static enum err read_row(struct view *view, enum table table, const struct row_key *key,
                          struct text_row *texts)
 {
@@ -36,7 +36,7 @@ static enum err read_row(struct view *view, enum table table, const struct row_k
 	return text_row_read(value, texts);
 }
 
-/* A long text has a row of its own as long as it is long, unless nothing could hold it. */
+/* A text above TEXT_BYTES_MAX has a row of its own, unless it exceeds PASS_STORED_BYTES_MAX. */
 static enum err put_long(struct view *view, enum table table, const struct row_key *key, struct span text,
                          bool was_long)
 {

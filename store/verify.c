@@ -1,7 +1,6 @@
-/* The verification of a shard's whole place, in the order in which its parts lean on each other: the journal's segments
- * and the chain of its records; the snapshots, each of which must join the journal; and the tables, if they are to be
- * believed, which must join it too. Nothing is written: what recovery would mend is left as it is, and told only when
- * mending could not bring everything back. */
+/* Verifies a shard's whole directory in order of dependence: the journal's segments and the chain of its records;
+ * the snapshots, each of which must join the journal; and the tables, if trusted, which must join it too. Nothing is
+ * written. Flaws that recovery mends are left alone, and reported only if mending would lose data. */
 #include "store/verify.h"
 
 #include "schemas/crc32c.h"
@@ -30,14 +29,14 @@ struct verifying {
 	struct scan                scan;
 	uint64_t                   first, last;              /* segments; 0: none */
 	struct position            begin;                    /* before the journal's first record */
-	bool                       begun;                    /* there is one */
+	bool                       begun;                    /* it exists */
 	struct snapshot            snapshots[SNAPSHOTS_MAX]; /* newest first */
 	unsigned                   snapshot_count;
 	struct arena               arena;
-	uint64_t                   planned; /* of the progress, until the end of the step at hand */
+	uint64_t                   planned; /* of the progress, at the end of the current step */
 };
 
-/* A step's work is counted on the way as it comes, and at its end as it was announced. */
+/* A step counts its work as it goes; at its end, the count is set to the announced amount. */
 static void step_done(struct verifying *v, uint64_t bytes)
 {
 	v->planned += bytes;
@@ -51,7 +50,7 @@ static enum err go_on(struct verifying *v, uint64_t bytes)
 
 /* Segments ------------------------------------------------------------------------------------------------ */
 
-/* What segment_range() finds, but gaps are told one by one. */
+/* As segment_range(), but reports each gap. */
 static enum err list_segments(struct verifying *v)
 {
 	int            fd = openat(v->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,7 +75,7 @@ static enum err list_segments(struct verifying *v)
 	return OK;
 }
 
-/* Every segment's head, also of those that hold nothing yet. */
+/* Every segment's head, also of empty segments. */
 static enum err check_heads(struct verifying *v)
 {
 	for (uint64_t number = v->first; number && number <= v->last; number++) {
@@ -95,7 +94,7 @@ static enum err check_heads(struct verifying *v)
 	return OK;
 }
 
-/* Where the chain begins: before the first record of the first segment, whatever its number. */
+/* The start of the chain: before the first record of the first segment, whatever its number. */
 static enum err find_begin(struct verifying *v)
 {
 	struct position at = {.segment = v->first, .offset = RECORD_ALIGN};
@@ -103,7 +102,7 @@ static enum err find_begin(struct verifying *v)
 	int             fd;
 	uint64_t        bytes;
 	enum err        err = segment_open(&v->dir, v->first, &fd, &bytes);
-	if (err) return err == ERR_IO || err == ERR_NO_MEMORY ? err : OK; /* check_heads() has told */
+	if (err) return err == ERR_IO || err == ERR_NO_MEMORY ? err : OK; /* check_heads() has reported it */
 	uint8_t *whole = malloc((size_t)bytes);
 	ssize_t  n = whole ? pread(fd, whole, (size_t)bytes, 0) : 0;
 	close(fd);
@@ -144,7 +143,7 @@ static bool is_far_enough(const struct verifying *v, const struct position *at)
 	return v->order->served && at->seq >= v->order->durable_seq;
 }
 
-/* The chain has ended: as far as it must go? */
+/* The chain has ended: is that far enough? */
 static enum err judge_end(struct verifying *v, const struct position *at)
 {
 	bool     blank;
@@ -196,14 +195,14 @@ static enum err verify_journal(struct verifying *v)
 	return walk_records(v);
 }
 
-/* Whether tables or a snapshot that stand at `at` can go on from the journal that is there. */
+/* Can tables or a snapshot at position `at` be continued from this journal? */
 static enum err verify_joined(struct verifying *v, const struct applied *at, const char *what)
 {
 	struct position position = {
 	    .segment = at->segment, .record_offset = at->record_offset, .seq = at->seq, .chain = at->chain};
 	bool joined;
 	if (at->seq == 0) return OK;
-	if (at->segment == 0) { /* restored: the journal begins behind it, or has not begun */
+	if (at->segment == 0) { /* restored: the journal begins behind it, or does not exist yet */
 		joined = !v->last ||
 		         (v->first == 1 &&
 		          (!v->begun || (v->begin.seq == at->seq && v->begin.chain == at->chain)));
@@ -224,7 +223,7 @@ static enum err verify_joined(struct verifying *v, const struct applied *at, con
 
 /* Tables -------------------------------------------------------------------------------------------------- */
 
-/* Faults of one part, told with its name before them. */
+/* Adds the faults of one part, with its name before them. */
 static void tell(struct faults *all, const struct faults *part, const char *name)
 {
 	for (uint64_t i = 0; i < part->count && i < FAULTS_KEPT; i++)
@@ -232,7 +231,7 @@ static void tell(struct faults *all, const struct faults *part, const char *name
 	if (part->count > FAULTS_KEPT) all->count += part->count - FAULTS_KEPT;
 }
 
-/* `at` becomes where the tables stand. */
+/* `at` becomes the tables' position. */
 static enum err audit_view(struct verifying *v, struct view *view, struct applied *at, const char *name)
 {
 	struct faults *part = calloc(1, sizeof *part);
@@ -249,7 +248,7 @@ static enum err audit_view(struct verifying *v, struct view *view, struct applie
 	return err;
 }
 
-/* Errors: also ERR_DAMAGED: the tables cannot even be opened, which has been told. */
+/* Errors: also ERR_DAMAGED: the tables cannot be opened, which has been reported. */
 static enum err audit_dir(struct verifying *v, int db_fd, struct applied *at, const char *name)
 {
 	struct db   *db = NULL;
@@ -314,7 +313,7 @@ static enum err verify_snapshots(struct verifying *v)
 	return err;
 }
 
-/* Only finished directories without a manifest are damage: others are removed by themselves. */
+/* Only a finished directory without a manifest is damage: unfinished ones are removed automatically. */
 static enum err list_snapshots(struct verifying *v)
 {
 	unsigned broken = 0;
@@ -327,8 +326,8 @@ static enum err list_snapshots(struct verifying *v)
 
 /* The place's own tables ---------------------------------------------------------------------------------- */
 
-/* A mark that says clean of this very file, but whose sums do not hold, is damage of one of the two; a mark of another
- * boot or file says nothing about either. */
+/* A clean marker of this very file with a wrong checksum means that one of the two is damaged. A marker of another
+ * boot or file proves nothing. */
 static enum err judge_mark(struct verifying *v)
 {
 	struct buffer text = {0};
@@ -355,7 +354,7 @@ out:
 	return err == ERR_NOT_FOUND || err == ERR_DAMAGED ? OK : err;
 }
 
-/* Tables that are not believed still prove how far the journal must reach. */
+/* Untrusted tables still prove how far the journal must reach. */
 static enum err judge_floor(struct verifying *v)
 {
 	uint64_t floor_seq;
@@ -400,7 +399,7 @@ static void plan(struct verifying *v)
 	atomic_store(&v->order->progress->total, v->planned + total);
 }
 
-/* Nothing at all is right only where nothing has ever been. */
+/* An empty directory is right only if it has never had data. */
 static void judge_presence(struct verifying *v)
 {
 	const struct shard_dir *shard_dir = v->order->shard_dir;
@@ -410,7 +409,7 @@ static void judge_presence(struct verifying *v)
 	fault(v->faults, v->snapshot_count ? "journal: missing" : "journal and snapshots: missing");
 }
 
-/* What no start would work with is not read either. */
+/* A directory that no start would accept is not read. */
 static bool has_shape(const struct verifying *v, enum err *err)
 {
 	struct store_report found = {.rebuilt = false};

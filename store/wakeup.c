@@ -1,7 +1,7 @@
-/* A ring is counted before the eventfd is written to: whoever is woken by it, often in the very place of the one that rings,
- * finds the count. Between the two anybody may look. So what is counted and what is read are kept apart: `owed` and `rung`
- * together are always what can be read and what is about to be written, and where both are nothing the descriptor is silent,
- * and stays so. `owed` is below nothing when more was read than had been looked at; then `rung` has the rest. */
+/* A signal is counted before it is written to the eventfd, so the thread that it wakes, which often preempts the
+ * signaller, finds the count. A check may come between the two. Therefore `owed` and `rung` are separate counts.
+ * Their sum is always the signals readable plus those about to be written; if both are 0, the descriptor stays
+ * silent. `owed` is negative if a read took signals not yet cleared; these are in `rung`. */
 #include "store/wakeup.h"
 
 #include <sys/eventfd.h>

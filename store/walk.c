@@ -1,10 +1,9 @@
-/* The walk through everything that LMDB keeps, by what its interface lets be seen.
- *
- * A cursor that goes from row to row follows the pages' pointers, not the keys in the pages above: it would not
- * notice that a search goes astray. So the first and the last row of every page are searched for as well, and
- * must be found at the very address where the walk met them. A row's address tells its page, and a page begins
- * with its own number, so all pages must agree on where the file is mapped. Pages are marked, and the list of free
- * pages must keep away from those. */
+/* Walks everything that LMDB stores, as far as its interface shows it.
+ * A cursor that moves from row to row follows the pages' pointers, not the keys in branch pages, so it would miss a
+ * search that goes astray. Therefore the first and last row of every page are also searched for, and must be found
+ * at the address where the walk met them. A row's address determines its page, and a page begins with its own
+ * number, so all pages must agree on where the file is mapped. Visited pages are marked, and the list of free pages
+ * must not contain them. */
 #include "store/walk.h"
 
 #include "store/db_inside.h"
@@ -20,7 +19,7 @@ struct walk {
 	struct view     *view;
 	struct faults   *faults;
 	struct progress *progress;
-	uintptr_t        map; /* where the file is mapped; 0: not known yet */
+	uintptr_t        map; /* the file's address; 0: unknown */
 	uint64_t         page_bytes, pages, file_bytes;
 	uint8_t         *seen; /* a bit a page */
 	MDB_cursor      *search;
@@ -49,7 +48,7 @@ static uintptr_t page_address(const struct walk *walk, struct span row)
 	return (uintptr_t)row.at & ~(uintptr_t)(walk->page_bytes - 1);
 }
 
-/* The number that the page gives itself; SIZE_MAX when it is not where that page should be. */
+/* The number stored in the page; SIZE_MAX if the page is not where that number belongs. */
 static uint64_t page_number(struct walk *walk, struct span row)
 {
 	uintptr_t at = page_address(walk, row);
@@ -59,14 +58,14 @@ static uint64_t page_number(struct walk *walk, struct span row)
 	return number < walk->pages && walk->map + number * walk->page_bytes == at ? number : SIZE_MAX;
 }
 
-/* Does it lie within the file? A damaged page may point to anywhere. Before the first page is known everything does. */
+/* Is it within the file? A damaged page may point anywhere. Before the first page is known everything is. */
 static bool is_in_file(const struct walk *walk, const void *at, size_t size)
 {
-	uintptr_t from = (uintptr_t)at - walk->map; /* from the file's beginning; huge when it lies before */
+	uintptr_t from = (uintptr_t)at - walk->map; /* offset in the file; huge if before it */
 	return at && (!walk->map || (from <= walk->file_bytes && size <= walk->file_bytes - from));
 }
 
-/* Marks a page; false when it was marked before. */
+/* Marks a page; false: it was marked already. */
 static bool mark(const struct walk *walk, uint64_t page)
 {
 	uint8_t bit = (uint8_t)(1u << page % 8);
@@ -85,7 +84,7 @@ static enum err expect_found(const struct walk *walk, const struct raw_row *row)
 	return OK;
 }
 
-/* A row whose page differs from that of the row before begins a page, which the one before has ended. */
+/* A row on another page than the previous row begins a page, and the previous row ended one. */
 static enum err on_page(struct walk *walk, const struct raw_row *row)
 {
 	enum err err = OK;
@@ -153,7 +152,7 @@ static enum err walk_table(struct walk *walk, enum table table)
 	MDB_dbi dbi = walk->view->db->dbis[table];
 	walk->table = table;
 	walk->last = (struct raw_row){.key = {NULL, 0}};
-	if (!dbi) return OK; /* made by a program that did not know this table */
+	if (!dbi) return OK; /* written by a program without this table */
 	int rc = mdb_cursor_open(walk->view->txn, dbi, &walk->search);
 	if (rc) return db_err(rc);
 	enum err err = walk_rows(walk);
@@ -161,7 +160,7 @@ static enum err walk_table(struct walk *walk, enum table table)
 	return err;
 }
 
-/* The i-th number of a list; a damaged page may give one that is not aligned. */
+/* The i-th number of a list; on a damaged page it may be unaligned. */
 static size_t listed(MDB_val list, size_t i)
 {
 	size_t number;
@@ -169,7 +168,7 @@ static size_t listed(MDB_val list, size_t i)
 	return number;
 }
 
-/* One list of the free ones: how many, then their numbers, descending. */
+/* One list of free pages: the count, then the numbers, descending. */
 static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
 {
 	bool   readable = list.mv_size >= sizeof(size_t) && is_in_file(walk, list.mv_data, list.mv_size);
@@ -188,7 +187,7 @@ static void on_free_list(struct walk *walk, MDB_val list, uint64_t *free_pages)
 	*free_pages += count;
 }
 
-/* Every page but the two heads is free or belongs to one tree. */
+/* Every page except the two meta pages is free or belongs to one tree. */
 static enum err walk_free(struct walk *walk)
 {
 	MDB_cursor *cursor;
@@ -200,7 +199,7 @@ static enum err walk_free(struct walk *walk)
 	if (rc) return db_err(rc);
 	while (!(rc = mdb_cursor_get(cursor, &key, &list, MDB_NEXT))) {
 		on_free_list(walk, list, &free_pages);
-		list = (MDB_val){0, NULL}; /* a damaged page may leave it as it is */
+		list = (MDB_val){0, NULL}; /* a damaged page may leave it unset */
 	}
 	mdb_cursor_close(cursor);
 	if (rc != MDB_NOTFOUND) return db_err(rc);
@@ -217,7 +216,7 @@ static enum err walk_all(struct walk *walk)
 	enum err err = OK;
 	for (unsigned i = 1; !err && i < TABLE_END; i++)
 		if (table_exists((enum table)i)) err = walk_table(walk, (enum table)i);
-	/* Where pages are is known only when nothing was wrong so far. */
+	/* Page positions are known only if there was no fault so far. */
 	return err || walk->faults->count ? err : walk_free(walk);
 }
 

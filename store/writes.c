@@ -1,6 +1,6 @@
-/* The list of staged writes. At most STAGED_WRITES_MAX rows: beyond that a handler is wrong, and must() says so. Looking
- * one up is a walk, which for the usual two or three rows is the fastest there is; from WALK_MAX rows on a table of
- * hashes stands beside the list. Both lie in the arena and are made anew, twice as large, when they are full. */
+/* The list of staged writes, at most STAGED_WRITES_MAX rows: more are a handler's bug, caught by must(). A lookup is
+ * a linear search, the fastest for the usual two or three rows; from WALK_MAX rows on a hash table stands beside the
+ * list. Both are in the arena; a full one is replaced by one twice as large. */
 #include "store/writes.h"
 
 #include "schemas/crc32c.h"
@@ -17,7 +17,7 @@ static enum err copy(struct writes *writes, struct span from, struct span *to)
 	return OK;
 }
 
-/* The slot that a row has, or that it would get: there are twice as many as there is room for rows. */
+/* The slot that a row has, or would get: the table has twice as many slots as the list has room for rows. */
 static uint16_t *slot_of(const struct writes *writes, enum table table, struct span key)
 {
 	unsigned mask = 2 * writes->room - 1, at = crc32c((uint32_t)table, key.at, key.size) & mask;
@@ -61,7 +61,7 @@ static enum err grow(struct writes *writes)
 	return OK;
 }
 
-/* The row's entry, made if it is not there yet. */
+/* The row's entry, created if missing. */
 static enum err row(struct writes *writes, enum table table, struct span key, struct write **out)
 {
 	if (key.size == 0 || key.size > KEY_BYTES_MAX) return ERR_TOO_LARGE;
