@@ -1,8 +1,7 @@
-/* Which addresses are a stranger's server, and which are ours, our neighbours' or nobody's.
- *
- * A webhook goes where an account says, from inside the operator's network: whoever could name an address in it would
- * have us knock at doors that are closed to him. So everything is refused but what the registries have given out to
- * the world. The same IPv4 address has several spellings among IPv6's; each is undressed before it is judged. */
+/* Classifies addresses: public servers, or addresses of this host, its network or special use.
+ * A webhook goes to an address chosen by an account, from inside the operator's network. A free choice would reach
+ * services that are closed to the account. So only addresses that the registries allocate for public use are
+ * allowed. An IPv4 address has several spellings in IPv6; each is decoded before it is judged. */
 #include "schemas/address.h"
 
 #include <arpa/inet.h>
@@ -45,7 +44,7 @@ static bool is_in(const struct address *address, const struct address_range *ran
 	return begins_like(address->byte, range->from.byte, range->bits);
 }
 
-/* An operator's range; one of IPv6 that is wide enough to hold the mapped addresses does not speak of IPv4. */
+/* The operator's range. An IPv6 range wide enough to contain the mapped addresses does not apply to IPv4. */
 static bool is_in_exception(const struct address *address, const struct address_range *range)
 {
 	return is_in(address, range) && (range->bits >= BITS_OF_MAPPED || !is_in(address, &mapped));
@@ -59,15 +58,15 @@ static struct address map(const void *four_bytes)
 	return address;
 }
 
-/* The IPv4 address that packets to `address` end up at, or `address` itself. */
-static struct address undressed(const struct address *address)
+/* The IPv4 address that packets to `address` finally reach, or `address` itself. */
+static struct address embedded_v4(const struct address *address)
 {
 	if (is_in(address, &nat64)) return map(address->byte + 12);
 	if (is_in(address, &six_to_four)) return map(address->byte + 2);
 	return *address;
 }
 
-/* ---- readers and the writer ---- */
+/* ---- parsers and the printer ---- */
 
 bool address_of(const struct sockaddr *socket_address, struct address *address)
 {
@@ -89,7 +88,7 @@ bool address_read_v4(const char *text, struct address *address)
 {
 	struct in_addr v4;
 
-	/* It would also take white space, and whatever follows it, for the end of an address. */
+	/* inet_aton() also accepts white space and anything behind it as the end of an address. */
 	if (text[strspn(text, "0123456789abcdefxABCDEFX.")] || !inet_aton(text, &v4)) return false;
 	*address = map(&v4);
 	return true;
@@ -134,7 +133,7 @@ bool address_range_read(const char *text, struct address_range *range)
 
 static enum kind kind_of(const struct address *address)
 {
-	struct address inside = undressed(address);
+	struct address inside = embedded_v4(address);
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (begins_like(inside.byte, rows[i].from, rows[i].bits)) return rows[i].kind;
@@ -143,7 +142,7 @@ static enum kind kind_of(const struct address *address)
 
 static bool is_own(const struct address_rules *rules, const struct address *address)
 {
-	struct address inside = undressed(address);
+	struct address inside = embedded_v4(address);
 
 	for (unsigned i = 0; i < rules->own_count; i++)
 		if (!memcmp(&rules->own[i], address, sizeof *address) ||
@@ -154,7 +153,7 @@ static bool is_own(const struct address_rules *rules, const struct address *addr
 
 bool address_is_allowed(const struct address_rules *rules, const struct address *address)
 {
-	struct address inside = undressed(address);
+	struct address inside = embedded_v4(address);
 
 	if (!rules) return false;
 	for (unsigned i = 0; i < rules->allowed_count; i++)

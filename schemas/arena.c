@@ -1,5 +1,5 @@
-/* A stack of blocks, newest first. Taking moves a mark within the newest block; nothing is ever given back
- * singly. One request touches one or two blocks, so a reset costs nothing: the ordinary first block stays. */
+/* A stack of blocks, newest first. An allocation moves a mark within the newest block; nothing is freed singly. One
+ * request uses one or two blocks, so a reset is cheap: the ordinary first block stays. */
 #include "schemas/arena.h"
 
 #include <stdalign.h>
@@ -43,7 +43,7 @@ void *arena_take(struct arena *arena, size_t size)
 void arena_reset(struct arena *arena)
 {
 	struct arena_block *block = arena->blocks;
-	/* A block made to measure is not kept: one large request would hold its memory for ever. */
+	/* An oversized block is not kept: one large request would hold its memory forever. */
 	while (block && (block->older || block->size > ORDINARY_BYTES)) {
 		struct arena_block *older = block->older;
 		free(block);

@@ -1,7 +1,6 @@
-/* One routine holds every request against its message's fields, whatever the operation: a new operation is
- * rows in tables and no code here. Each field is taken from the place its row names, checked for type and
- * range, and packed at once; the finished array is what travels. Finer rules (what a template accepts, what a
- * state allows) are the handler's, in the shard. */
+/* One routine checks every request against its message's fields, whatever the operation: a new operation is rows in
+ * tables and no code here. Each field is read from its source, checked for type and range, and packed at once; the
+ * finished array is sent. The handler in the shard has the finer rules (a template's keys, the pass's state). */
 #include "schemas/arguments.h"
 #include "schemas/date.h"
 #include "schemas/query.h"
@@ -9,7 +8,7 @@
 #include "schemas/ids.h"
 #include "schemas/limits.h"
 
-enum { ARGUMENTS_BYTES_MAX = 2 * PASS_STORED_BYTES_MAX }; /* more than any pass can hold; PAYLOAD_TOO_LARGE */
+enum { ARGUMENTS_BYTES_MAX = 2 * PASS_STORED_BYTES_MAX }; /* more than any pass; PAYLOAD_TOO_LARGE */
 
 struct repeated {
 	struct span      text;
@@ -21,11 +20,11 @@ struct reading {
 	unsigned                       count;
 	const struct arguments_source *source;
 	struct arguments_memory       *memory;
-	const struct json             *body;               /* an object, or NULL: none given */
+	const struct json             *body;               /* an object, or NULL: absent */
 	const struct json             *members[ARGS_MAX];  /* of the body, by field */
-	struct span                    texts[ARGS_MAX];    /* decoded, of path and query, by field */
+	struct span                    texts[ARGS_MAX];    /* decoded, from path and query, by field */
 	bool                           present[ARGS_MAX];  /* in path or query */
-	struct repeated               *repeated[ARGS_MAX]; /* a query's STRINGS, the last one first */
+	struct repeated               *repeated[ARGS_MAX]; /* a query's STRINGS, in reverse order */
 	struct refusal                *refusal;
 };
 
@@ -50,7 +49,7 @@ static bool integer_of(struct span text, int64_t *integer)
 	return digits && json_integer(&number, integer);
 }
 
-/* What a value must be, by its field's type. */
+/* The expected value in messages, by field type. */
 static const char *const wanted[] = {
     [TYPE_STRING] = "a string",
     [TYPE_INTEGER] = "an integer",
@@ -97,14 +96,14 @@ static enum err refuse_unknown(struct reading *reading, struct span key)
 	                  &(struct reason){.cause = CAUSE_UNKNOWN, .field = key, .wanted = hint});
 }
 
-/* `text`: the number as it was written. */
+/* `text`: the number as written. */
 static enum err refuse_integer(struct reading *reading, unsigned i, struct span text)
 {
 	const struct field *field = &reading->fields[i];
 	struct reason       reason = {.cause = CAUSE_OUT_OF_RANGE, .least = field->min, .most = field->max};
 	int64_t             integer;
 	bool                is_known = integer_of(text, &integer);
-	bool is_less = text.size && text.at[0] == '-'; /* no range begins below what an integer holds */
+	bool is_less = text.size && text.at[0] == '-'; /* no range begins below an integer's minimum */
 	if (field->max == INT64_MAX && (is_known || is_less)) reason.cause = CAUSE_TOO_SMALL;
 	for (size_t at = is_less; at < text.size && !is_known; at++)
 		if (text.at[at] < '0' || text.at[at] > '9') reason.cause = CAUSE_NO_INTEGER;
@@ -119,7 +118,7 @@ static enum err refuse_length(struct reading *reading, unsigned i, struct span t
 	return refuse(reading, i, (struct reason){.cause = cause, .most = field->max, .wanted = "bytes"});
 }
 
-/* Of a member that pack_member() did not take. */
+/* Refuses a member that pack_member() rejected. */
 static enum err refuse_member(struct reading *reading, unsigned i)
 {
 	const struct json *value = reading->members[i];
@@ -128,14 +127,14 @@ static enum err refuse_member(struct reading *reading, unsigned i)
 	struct reason reason = {.cause = CAUSE_WRONG_TYPE, .given = span_str(json_kind_text(value->kind))};
 	if (type == TYPE_PLATFORM) reason.cause = CAUSE_NO_PLATFORM;
 	if (is_empty_array && (type == TYPE_OBJECT || type == TYPE_NULLABLE))
-		reason.cause = CAUSE_EMPTY_ARRAY; /* of PHP, where it is the empty object as well */
+		reason.cause = CAUSE_EMPTY_ARRAY; /* from PHP, where it is also the empty object */
 	if (type == TYPE_INTEGER && value->kind == JSON_NUMBER)
 		return refuse_integer(reading, i, value->text);
 	if (type == TYPE_STRING && value->kind == JSON_STRING) return refuse_length(reading, i, value->text);
 	return refuse(reading, i, reason);
 }
 
-/* Of a parameter that pack_query() did not take. */
+/* Refuses a parameter that pack_query() rejected. */
 static enum err refuse_query(struct reading *reading, unsigned i)
 {
 	enum field_type type = reading->fields[i].type;
@@ -150,7 +149,7 @@ static enum err refuse_query(struct reading *reading, unsigned i)
 	return refuse(reading, i, reason);
 }
 
-/* The field of that name from that place; `count` if there is none. */
+/* The field of that name and source; `count` if there is none. */
 static unsigned find_field(const struct reading *reading, struct span name, enum field_source source)
 {
 	unsigned i = 0;
@@ -210,8 +209,8 @@ static enum err repeat(struct reading *reading, unsigned i, struct span text)
 	return OK;
 }
 
-/* Many clients write a repeated parameter as an array. Any other bracket behind a name that we know is refused, and so is
- * the name of an array where one value is taken: were it ignored, a list would look filtered and not be. */
+/* Many clients write a repeated parameter as an array. Any other bracket behind a known name is refused, and so is
+ * an array's name where one value is expected. If these were ignored, a list would look filtered without being so. */
 static enum err sort_query(struct reading *reading)
 {
 	struct span rest = reading->source->query, name, value, decoded;
@@ -258,7 +257,7 @@ static void pack_boolean(msgpack_packer *packer, bool truth)
 		msgpack_pack_false(packer);
 }
 
-/* A form's space was a `+` before it was decoded: the sign of an offset. */
+/* In a form, `+` decodes to a space: here it was the sign of an offset. */
 static bool pack_time(struct reading *reading, struct span text, msgpack_packer *packer)
 {
 	wall_us  at;
@@ -307,7 +306,7 @@ static bool pack_query(struct reading *reading, unsigned i, msgpack_packer *pack
 	}
 }
 
-/* The text of what may be too large is not worth carrying: nothing of that size is right. */
+/* A text above the range is sent empty: no value of that size is valid. */
 static void pack_value(struct reading *reading, unsigned i, msgpack_packer *packer)
 {
 	const struct json *value = reading->members[i];
@@ -369,7 +368,7 @@ static bool pack_member(struct reading *reading, unsigned i, msgpack_packer *pac
 	return false;
 }
 
-/* A member that is null counts as left out, but for the types that give null a meaning of their own. */
+/* A null member counts as absent, except for types that give null a meaning. */
 static bool member_is_given(const struct reading *reading, unsigned i)
 {
 	const struct json *value = reading->members[i];
@@ -403,8 +402,8 @@ static enum err pack_field(struct reading *reading, unsigned i, msgpack_packer *
 	return pack_query(reading, i, packer) ? OK : refuse_query(reading, i);
 }
 
-/* Decodes the path's values. What cannot be an id is made the empty one, which nothing has: its handler looks for it when
- * everything else has been found right, and knows what to call what is not there. */
+/* Decodes the path's values. An impossible id becomes the empty one, which no resource has. The handler looks it up
+ * after all other checks and returns the resource's own error. */
 static void sort_path(struct reading *reading)
 {
 	unsigned param = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* How a call to an endpoint of an account ended: attempt.def. */
+/* Results of a call to an account's endpoint: attempt.def. */
 enum attempt_error {
 #define W(name, word, what) ATTEMPT_##name,
 #include "schemas/attempt.def"
@@ -8,14 +8,14 @@ enum attempt_error {
 	ATTEMPT_ERRORS
 };
 
-/* The word that people are shown; "" for ATTEMPT_NONE, "unknown" for a number that is none. */
+/* The printed word; "" for ATTEMPT_NONE, "unknown" for an invalid number. */
 const char *attempt_word(unsigned error);
 
-/* The same for counting: the word of an error, "delivered" for ATTEMPT_NONE, and for ATTEMPT_ERRORS "status", an answer that
- * was no success. */
+/* The same for counters: the word of an error, "delivered" for ATTEMPT_NONE, and for ATTEMPT_ERRORS "status", a
+ * response without success. */
 const char *attempt_outcome(unsigned outcome);
 
-/* What an attempt failed of, in one of these words' finer parts: attempt_detail.def. */
+/* Finer causes of a failed attempt: attempt_detail.def. */
 enum attempt_detail {
 #define D(name, text) DETAIL_##name,
 #include "schemas/attempt_detail.def"
@@ -23,5 +23,5 @@ enum attempt_detail {
 	ATTEMPT_DETAILS
 };
 
-/* The text that people are shown; "" for DETAIL_NONE and for a number that is none. */
+/* The printed text; "" for DETAIL_NONE and for an invalid number. */
 const char *attempt_detail_text(unsigned detail);

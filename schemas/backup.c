@@ -1,4 +1,4 @@
-/* The manifest of a backup. */
+/* A backup's manifest. */
 #include "schemas/backup.h"
 
 #include "schemas/date.h"

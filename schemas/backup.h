@@ -4,9 +4,9 @@
 #include "schemas/lineages.h"
 #include "schemas/master_key.h"
 
-/* BACKUP/manifest: what a backup is, written last. A backup holds
+/* BACKUP/manifest: describes a backup, written last. A backup has
  *   manifest, master.key, shards/N/{manifest, data.mdb}
- * and is as consistent as its shards are, each as of its own record. Text in lines (lines.h):
+ * and each of its shards is consistent as of its own record. Text in lines (lines.h):
  *   stampede-backup=3 / lineage=<32 hex> / earlier=<32 hex each> / shards=<n> / placement=1 / master_key=<16 hex> /
  *   created=<RFC 3339>
  *   then for each shard N: shard.N.seq / shard.N.epoch / shard.N.bytes / shard.N.sha256=<64 hex> (both of its data.mdb)
@@ -19,8 +19,8 @@ struct backup_shard {
 
 enum { BACKUP_MANIFEST_BYTES_MAX = 16 << 10 };
 struct backup {
-	uint8_t             lineage[LINEAGE_BYTES]; /* of the data directory it was made of */
-	struct lineages     earlier;                /* and those of which that had come */
+	uint8_t             lineage[LINEAGE_BYTES]; /* of the data directory that was backed up */
+	struct lineages     earlier;                /* earlier lineages of that directory */
 	uint32_t            shards;
 	uint8_t             key_id[MASTER_KEY_ID]; /* of its master.key */
 	wall_us             created;
@@ -29,10 +29,10 @@ struct backup {
 
 void backup_write(const struct backup *backup, struct buffer *out);
 
-/* Errors: ERR_DAMAGED (not this form, wrong sum), ERR_UNSUPPORTED (another version or placement). */
+/* Errors: ERR_DAMAGED (malformed, wrong checksum), ERR_UNSUPPORTED (another version or placement). */
 must_check enum err backup_read(struct span text, struct backup *backup);
 
-/* Which directory a backup is made in, as whoever asks for it and whoever writes it each see it: "device:inode". Both may
- * know another one by the same name, in mount namespaces of their own. */
+/* Identifies the directory of a backup as "device:inode". The requester and the writer compare it: in different
+ * mount namespaces one name may mean two directories. */
 enum { BACKUP_PLACE_TEXT = 2 * 20 + 1 + 1 };
 void backup_place_text(uint64_t device, uint64_t inode, char text[BACKUP_PLACE_TEXT]);

@@ -1,4 +1,4 @@
-/* The pass body: its stored form, the merge rule of PATCH, and what a template lets in. */
+/* The pass body: its stored form, the merge rule of PATCH, and the checks against a template. */
 #include "schemas/body.h"
 
 #include "schemas/bytes.h"
@@ -92,8 +92,8 @@ enum err object_text_of(const msgpack_object *map, struct arena *arena, struct s
 
 /* Merging ------------------------------------------------------------------------------------------------- */
 
-/* Finds members of a growing map by key: a walk while it is small, a hash table of positions otherwise, so that
- * a body of a hundred thousand keys costs no more a key than one of ten. */
+/* Finds members of a growing map by key: linear search while it is small, otherwise a hash table of positions, so
+ * that the cost per key does not grow with the body. */
 struct key_index {
 	uint32_t *slots; /* position + 1; 0: free */
 	uint32_t  mask;
@@ -130,7 +130,7 @@ static uint32_t index_find(struct key_index *index, const msgpack_object_kv *mem
 	return count;
 }
 
-/* Marks a member that a change takes away: no JSON value has this type, and a null of `base` stays one. */
+/* Marks a removed member: no JSON value has this type, and a null in `base` stays a null. */
 static const msgpack_object_type REMOVED = MSGPACK_OBJECT_EXT;
 
 enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bool keep_null,
@@ -152,7 +152,8 @@ enum err map_merge(const msgpack_object *base, const msgpack_object *changes, bo
 		if (change->val.type == MSGPACK_OBJECT_NIL && !keep_null) members[at].val.type = REMOVED;
 		if (at == count) count++;
 	}
-	for (uint32_t i = 0; i < count; i++) /* what goes was kept until here, so that positions stayed */
+	for (uint32_t i = 0; i < count;
+	     i++) /* removed members stay until here, so that positions are stable */
 		if (members[i].val.type != REMOVED) members[kept++] = members[i];
 	merged->type = MSGPACK_OBJECT_MAP;
 	merged->via.map.size = kept;
@@ -186,7 +187,7 @@ static bool is_text(const msgpack_object *value)
 	return value->type == MSGPACK_OBJECT_STR;
 }
 
-/* Does the value's type, or a text's form, not fit the field? What it must be; NULL: it fits. */
+/* What the value's type or text form must be for the field; NULL: it fits. */
 static const char *wanted_type(const struct template_field *field, const msgpack_object *value)
 {
 	struct span text = object_text(value);
@@ -215,7 +216,7 @@ static const char *wanted_type(const struct template_field *field, const msgpack
 	return fits ? NULL : wanted;
 }
 
-/* Of a key that the template has and a caller may write. */
+/* Checks a key that the template has and a caller may write. */
 static enum cause check_value(const struct template_field *field, const msgpack_object *value,
                               struct reason *reason)
 {
@@ -234,7 +235,7 @@ static bool map_has(const msgpack_object *map, struct span key)
 	return false;
 }
 
-/* A pass may hold a value of a field that has left the template since. It can be removed, and nothing else. */
+/* A pass may have a value of a field removed from the template since. It can only be removed. */
 static bool is_orphan_removed(const msgpack_object *held, const msgpack_object_kv *change)
 {
 	return change->val.type == MSGPACK_OBJECT_NIL && map_has(held, object_text(&change->key));
@@ -275,7 +276,7 @@ enum err visible_check_required(const struct template *template, const msgpack_o
 	return cause_err(reason->cause);
 }
 
-/* What each property of an appearance must be. */
+/* The required form of each property of an appearance. */
 static const struct property {
 	struct span name;
 	const char *wanted;

@@ -1,5 +1,5 @@
-/* The growable buffer under every encoder. Doubling keeps appends linear; a failed allocation is remembered
- * instead of reported, because an encoder of fifty items should not have fifty error paths. */
+/* The growable buffer under every encoder. Doubling keeps appends linear. A failed allocation is remembered instead
+ * of returned, because an encoder of fifty items should not have fifty error paths. */
 #include "schemas/buffer.h"
 
 #include "schemas/bytes.h"

@@ -4,9 +4,8 @@
 
 #include <msgpack.h>
 
-/* Bytes that grow. Zeroed is empty; `failed` stays set once memory ran out, so a writer may write on and
- * the owner looks once at the end. Lifetime: owned by whoever declares it; buffer_free() ends it.
- * Units: bytes. Errors: `failed`. */
+/* A growing byte buffer. Zeroed is empty. `failed` stays set once memory ran out, so a writer may continue and the
+ * owner checks once at the end. Lifetime: the owner ends it with buffer_free(). Units: bytes. Errors: `failed`. */
 struct buffer {
 	uint8_t *at;
 	size_t   size;
@@ -18,7 +17,7 @@ void buffer_clear(struct buffer *buffer); /* empty again, memory kept, `failed` 
 void buffer_free(struct buffer *buffer);
 bool buffer_grow(struct buffer *buffer, size_t size); /* false: `failed` */
 
-/* Room for `size` more bytes, not counted yet; NULL if failed. */
+/* Space for `size` more bytes, not counted yet; NULL if failed. */
 static inline uint8_t *buffer_reserve(struct buffer *buffer, size_t size)
 {
 	bool room = buffer->capacity - buffer->size >= size && !buffer->failed;
@@ -48,15 +47,15 @@ static inline struct span buffer_span(const struct buffer *buffer)
 	return span_of(buffer->at, buffer->size);
 }
 
-/* A msgpack packer that appends to `buffer`; it borrows the buffer for as long as it is used. */
+/* A msgpack packer that appends to `buffer`, which it borrows while in use. */
 msgpack_packer buffer_packer(struct buffer *buffer);
 
-/* Short hands for the items we send: str, bin, and the two together with a length. */
+/* Shorthands for the items we send: str, bin, and a map member with a number. */
 void pack_str(msgpack_packer *packer, struct span text);
 void pack_text(msgpack_packer *packer, const char *text);
 void pack_bin(msgpack_packer *packer, struct span bytes);
 void pack_count(msgpack_packer *packer, const char *key, uint64_t count); /* a member of a map */
 
-/* A bin whose length is known only when it is written: begin, append its bytes, end with what begin returned. */
+/* A bin of unknown length: begin, append its bytes, end with the result of bin_begin(). */
 size_t bin_begin(struct buffer *buffer);
 void   bin_end(struct buffer *buffer, size_t begin);

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Fixed-width integers in bytes of any alignment. Little-endian in values and journal, big-endian in keys
- * (so that memcmp orders them). Units: none. Errors: none; the caller has checked the room. */
+/* Fixed-width integers in bytes of any alignment. Little-endian in values and journal, big-endian in keys (so that
+ * memcmp orders them). Units: none. Errors: none; the caller has checked the size. */
 #define BYTES_ACCESS(name, type, to, from)                  \
 	static inline void put_##name(void *at, type value) \
 	{                                                   \

@@ -1,5 +1,5 @@
-/* Sentences about what was refused, made of the rows of causes.def. What a caller wrote comes in as little as is needed to
- * find it again: the name of a field, cut, and never a value. */
+/* Sentences about refusals, from the rows of causes.def. Of a caller's text they contain only what is needed to find
+ * it: the name of a field, cut, and never a value. */
 #include "schemas/cause.h"
 #include "schemas/json.h"
 #include "schemas/nearest.h"
@@ -61,7 +61,7 @@ static void put_number(struct writer *out, int64_t number)
 	put(out, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)number));
 }
 
-/* What a brace begins: its size in the sentence; 0: nothing but itself. */
+/* Writes the placeholder at `at` and returns its size in the sentence; 0: not a placeholder. */
 static size_t put_part(struct writer *out, const char *at, const struct reason *reason)
 {
 	static const char *const names[] = {"{field}", "{wanted}", "{given}", "{least}", "{most}"};
@@ -107,7 +107,7 @@ void hint_text(struct span name, const struct span *known, unsigned count, char 
 	enum { SHOWN_MAX = 60, TAIL_BYTES = 24 }; /* of one name; of " and 4294967295 more" */
 	struct writer      out = {.at = hint, .room = HINT_TEXT - 1 - TAIL_BYTES};
 	const struct span *meant = nearest_span(name, known, count);
-	unsigned           told = 0;
+	unsigned           shown = 0;
 	if (meant) {
 		put(&out, "perhaps `", 9);
 		put_name(&out, *meant);
@@ -116,12 +116,12 @@ void hint_text(struct span name, const struct span *known, unsigned count, char 
 		const char *begin = count ? "known are " : "it takes none";
 		put(&out, begin, strlen(begin));
 	}
-	for (; !meant && told < count && known[told].size <= SHOWN_MAX; told++) {
-		if (out.size + known[told].size + 2 > out.room) break;
-		if (told) put(&out, ", ", 2);
-		put_name(&out, known[told]);
+	for (; !meant && shown < count && known[shown].size <= SHOWN_MAX; shown++) {
+		if (out.size + known[shown].size + 2 > out.room) break;
+		if (shown) put(&out, ", ", 2);
+		put_name(&out, known[shown]);
 	}
 	hint[out.size] = 0;
-	if (!meant && told < count)
-		snprintf(hint + out.size, TAIL_BYTES, told ? " and %u more" : "%u others", count - told);
+	if (!meant && shown < count)
+		snprintf(hint + out.size, TAIL_BYTES, shown ? " and %u more" : "%u others", count - shown);
 }

@@ -2,9 +2,9 @@
 #include <stdint.h>
 
 /* Clocks are types, so that mixing them does not compile. All count microseconds.
- * wall_us: service time since 1970 UTC, the time of all that users see (snapshots and backups are dated by the
- * host's clock). mono_us: this host's CLOCK_MONOTONIC,
- * never stored; it may travel between processes of one host as a deadline. dur_us: a length of time. */
+ * wall_us: service time since 1970 UTC, the time that all users see (snapshots and backups carry the host's clock).
+ * mono_us: this host's CLOCK_MONOTONIC, never stored; it may travel between processes of one host as a deadline.
+ * dur_us: a length of time. */
 typedef struct {
 	int64_t v;
 } wall_us;

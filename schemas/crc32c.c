@@ -1,7 +1,7 @@
-/* CRC-32C twice: eight table look-ups for eight bytes where the processor has no instruction for it, and the
- * instruction where it has. The instruction takes three cycles but a new one may start in each, so long
- * inputs are cut into three strips summed side by side. Sums of strips join because a CRC is linear: the sum
- * of A|B is the sum of A moved past |B| zero bytes, xor the sum of B. The move past one strip is a table. */
+/* CRC-32C twice: eight table lookups for eight bytes on processors without an instruction for it, and the
+ * instruction. It takes three cycles but a new one may start in each, so long inputs are cut into three strips
+ * summed in parallel. Sums of strips can be combined because a CRC is linear: the sum of A|B is the sum of A moved
+ * past |B| zero bytes, xor the sum of B. The move past one strip is a table. */
 #include "schemas/crc32c.h"
 
 #include <stdbool.h>
@@ -79,7 +79,7 @@ static void fill_moved(void)
 				if (byte >> bit & 1) moved[k][byte] ^= bit_moved[8 * k + bit];
 }
 
-/* Before main(), so that no caller, in whatever thread, has to look whether the tables stand. */
+/* Runs before main(), so that no thread needs to check whether the tables exist. */
 __attribute__((constructor)) static void fill_tables(void)
 {
 	for (uint32_t byte = 0; byte < 256; byte++) {
@@ -106,7 +106,7 @@ uint32_t crc32c_by_table(uint32_t crc, const void *bytes, size_t size)
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t size)
 {
 #ifdef FAULT_NO_CHECKS
-	size = 0; /* the fault: a sum that fits whatever it is held against */
+	size = 0; /* the fault: a checksum that matches everything */
 #endif
 #if defined(__x86_64__)
 	if (has_instruction) return ~raw_by_instruction(~crc, bytes, size);

@@ -1,6 +1,6 @@
-/* Dates as the interface writes and reads them. The calendar is the proleptic Gregorian one without leap
- * seconds, counted in days from 1970-01-01; eras of 400 years (146,097 days) that begin on 1 March make the
- * leap day the last day of a year, so both directions are plain arithmetic. */
+/* Dates in the interface's forms. The calendar is proleptic Gregorian without leap seconds, counted in days from
+ * 1970-01-01. Eras of 400 years (146,097 days) that begin on 1 March make the leap day the last day of a year, so
+ * both directions are plain arithmetic. */
 #include "schemas/date.h"
 
 #define US_PER_DAY     (INT64_C(86400) * US_PER_SEC)
@@ -38,7 +38,7 @@ static void day_parts(int64_t days, int *year, int *month, int *day)
 	*year = (int)(year_of_era + era * 400 + (*month <= 2));
 }
 
-/* A list prints this a hundred times: digits by hand, where snprintf would be the costliest part. */
+/* A list prints this a hundred times, and snprintf would dominate its cost. */
 static char *put_digits(char *to, int places, int value, char after)
 {
 	for (int place = places; place-- > 0; value /= 10)
@@ -78,7 +78,7 @@ void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT])
 	memcpy(put_digits(to, 6, us, ' '), "+0000 UTC", sizeof "+0000 UTC");
 }
 
-/* What is left to read; a reader that finds something else sets `bad` and reads on harmlessly. */
+/* The rest of the input; a reader that meets an unexpected byte sets `bad` and continues harmlessly. */
 struct reader {
 	struct span left;
 	bool        bad;
@@ -172,7 +172,7 @@ bool rfc3339_read(struct span text, wall_us *at)
 	if (!is_day(year, month, day) || hour > 23 || minute > 59 || second > 59) return false;
 	int64_t seconds = days_of(year, month, day) * 86400 + (hour * 60 + minute) * 60 + second;
 	int64_t us = seconds * US_PER_SEC + fraction_us - offset_us;
-	/* An offset may carry the day out of the years that rfc3339_text() can print. */
+	/* An offset may move the day beyond the years that rfc3339_text() prints. */
 	if (us < YEAR_0001 || us > YEAR_9999_LAST) return false;
 	at->v = us;
 	return true;

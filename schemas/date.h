@@ -10,13 +10,13 @@ void rfc3339_text(wall_us at, char text[RFC3339_TEXT]);
 /* "2026-11-20 20:43:00.123456 +0000 UTC", likewise, with microseconds: the form of some lists. */
 void spaced_date_text(wall_us at, char text[SPACED_DATE_TEXT]);
 
-/* What a time must be, to people. */
+/* What a time must be, in messages. */
 #define WANTED_TIME "an RFC 3339 date-time such as 2026-11-26T10:00:00Z"
 
-/* Reads RFC 3339 with any offset, 0 to 9 fraction digits (cut to microseconds), T or t, Z or z.
- * false when it is not such a date, or no real day. A second of 60 is refused. */
+/* Reads RFC 3339 with any offset, 0 to 9 fraction digits (cut to microseconds), T or t, Z or z. false: malformed, or
+ * not a real day. A second of 60 is refused. */
 bool rfc3339_read(struct span text, wall_us *at);
 
-/* A length of time as the operator writes it: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at
- * most 100 years. false otherwise. */
+/* A duration in the operator's notation: a whole number and s, m, h or d ("90s", "5m", "2h", "1d"); at most 100
+ * years. false otherwise. */
 bool duration_read(struct span text, dur_us *duration);

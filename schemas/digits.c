@@ -1,9 +1,10 @@
-/* Digits in numbers, by arithmetic: a number holds them if it ends with them, or holds them without its last digit. */
+/* Digits in numbers, by arithmetic: a number contains them if it ends with them, or contains them without its last
+ * digit. */
 #include "schemas/digits.h"
 
 #include <string.h>
 
-enum { DIGITS_MAX = 19 }; /* of a number of 63 bits */
+enum { DIGITS_MAX = 19 }; /* of a 63-bit number */
 
 struct digits digits_read(struct span what)
 {
@@ -18,7 +19,7 @@ struct digits digits_read(struct span what)
 	return digits;
 }
 
-/* Numbers do not begin with 0, so one with too few digits is below a tenth of the power. */
+/* A number has no leading 0, so one with too few digits is below a tenth of the power. */
 bool digits_end(const struct digits *digits, uint64_t number)
 {
 	return number % digits->power == digits->value &&
@@ -45,7 +46,8 @@ bool digits_are_in(const struct digits *digits, int64_t number)
 	return true;
 }
 
-/* Numbers of one digit more than those below `from`, which are known: what holds without the last digit, or ends so. */
+/* Fills the numbers with one digit more than those below `from`, which are filled: a number matches without its last
+ * digit, or by its end. */
 static void table_level(const struct digits *digits, uint8_t *table, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i += 10)

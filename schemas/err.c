@@ -1,4 +1,4 @@
-/* Texts of the error table. Everything here is expanded from errors.def, so a new row needs nothing else. */
+/* Texts of the error table. Everything here is expanded from errors.def, so a new row needs no other code. */
 #include "schemas/err.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ const char *err_message_of_field(enum err err)
 	                                  : err_message(err);
 }
 
-/* A process that keeps a log has its failures told there, and tells of one only. */
+/* Set by a process that keeps a log; called once at most. */
 static void (*teller)(const char *what, const char *file, int line);
 
 void must_tell(void (*tell)(const char *what, const char *file, int line))

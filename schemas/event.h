@@ -11,10 +11,10 @@ _Static_assert((int)EVENT_KINDS <= 32, "a mask of kinds has 32 bits");
 
 enum event_subject { EVENT_OF_PASS, EVENT_OF_SCAN };
 
-/* What an event of the kind is about; a number that is no kind: a pass. */
+/* The subject of an event of this kind; a pass for an invalid number. */
 enum event_subject event_subject(unsigned kind);
 
-/* The kind as the interface prints it ("pass.created"), and back, to the letter.
- * Errors: "unknown" for a number that is no kind; false for a text that is none. */
+/* The kind as the interface prints it ("pass.created"), and back, exactly. Errors: "unknown" for an invalid number;
+ * false for an unknown text. */
 const char *event_text(unsigned kind);
 bool        event_read(struct span text, enum event_kind *kind);

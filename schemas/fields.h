@@ -2,23 +2,23 @@
 #include "schemas/limits.h"
 #include "schemas/messages.h"
 
-/* The arguments of messages: name, where HTTP finds it, JSON type, and range. api/NOUN.def lists those of each noun's
- * operations; api/NOUN.h has their positions, so that a changed argument recompiles the files of its noun alone.
- *   source  PATH | QUERY | BODY | SELF (given by the sender itself: the CLI, another process)
+/* The arguments of messages: name, source in an HTTP request, JSON type, and range. api/NOUN.def lists those of each
+ * noun's operations; api/NOUN.h has their positions, so that a changed argument recompiles the files of its noun alone.
+ *   source  PATH | QUERY | BODY | SELF (set by the sender itself: the CLI, another process)
  *   type    STRING   msgpack str; range in bytes (0 = no limit here; the handler has finer rules)
  *           INTEGER  msgpack int; inclusive range
  *           BOOLEAN  msgpack bool; in a query also 1, 0, t, f
  *           OBJECT   msgpack map of key -> str (a string) | bin (any other value, as its JSON text) | nil
- *           NULLABLE an OBJECT for which an explicit null means something: an empty bin is that null
+ *           NULLABLE an OBJECT for which an explicit null has a meaning: an empty bin is that null
  *           BYTES    msgpack bin
- *           STRINGS  a query's parameter that may be repeated: msgpack array of str
+ *           STRINGS  a query parameter that may be repeated: msgpack array of str
  *           TIME     RFC 3339; travels as int, microseconds since 1970
- *           VALUE    any JSON value, which the handler judges with codes of its own: str (a string) | bin (any other
- *                    value, as its JSON text; empty: one larger than the range). Left out it is nil, a REQUIRED one too
+ *           VALUE    any JSON value, which the handler checks with codes of its own: str (a string) | bin (any other
+ *                    value, as its JSON text; empty: one larger than the range). Absent it is nil, a REQUIRED one too
  *           PLATFORM a STRING that is "ios" or "android"
  *           UUID     in a path: msgpack str
- * What cannot be an id in a path travels as the empty text, which is nobody's.
- * Absent optional arguments travel as nil. On the wire the arguments are one array in this order. */
+ * A path segment that cannot be an id travels as the empty text, which no resource has. Absent optional arguments
+ * travel as nil. On the wire the arguments are one array in this order. */
 enum field_source { FROM_PATH, FROM_QUERY, FROM_BODY, FROM_SELF };
 enum field_type {
 	TYPE_STRING,

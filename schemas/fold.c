@@ -1,7 +1,7 @@
-/* Folding, by utf8proc's tables, a character at a time: only marks change places in a decomposition, and marks are
- * stripped, so that each character folds by itself. What the last characters of each kind folded to is kept, since
- * looking one up takes long and one may become eighteen; else a megabyte of such text would take a third of a second.
- * ASCII, which most text is, goes without. Letters that have no decomposition, typographic quotes and dashes, and characters
+/* Folds one character at a time, by utf8proc's tables. Only marks change places in a decomposition, and marks are
+ * stripped, so each character folds by itself. The results of recent characters are cached, since a lookup is slow
+ * and may give eighteen characters; without the cache a megabyte of such text would take a third of a second. ASCII,
+ * which is most text, bypasses this. Letters without a decomposition, typographic quotes and dashes, and characters
  * without width are replaced by a table of our own. */
 #include "schemas/fold.h"
 
@@ -10,7 +10,7 @@
 enum { POINTS_MAX = 32, FOLDED_BYTES_MAX = 64, KEPT = 256 };
 
 struct folded {
-	int32_t point; /* 0: none yet, ASCII is not kept */
+	int32_t point; /* 0: none yet; ASCII is not cached */
 	uint8_t size;
 	uint8_t bytes[FOLDED_BYTES_MAX];
 };
@@ -26,7 +26,7 @@ static unsigned decompose(int32_t point, unsigned how, utf8proc_int32_t points[P
 	return (unsigned)count;
 }
 
-/* Characters without a decomposition that people type, or search for, as something simpler. Ordered. */
+/* Characters without a decomposition that people type or search in a simpler form. Ordered. */
 static const struct {
 	int32_t     first, last;
 	const char *as;
@@ -39,7 +39,7 @@ static const struct {
     {0x2212, 0x2212, "-"}, {0xfeff, 0xfeff, ""},
 };
 
-/* What stands for the character, or NULL when it stands for itself. */
+/* The replacement of the character, or NULL if it has none. */
 static const char *plain_of(int32_t point)
 {
 	for (size_t i = 0; i < sizeof plain / sizeof *plain && point >= plain[i].first; i++)
@@ -64,14 +64,13 @@ static void add_point(struct folded *folded, int32_t point, bool plainly)
 		add(folded, bytes, (size_t)utf8proc_encode_char(point, bytes));
 }
 
-/* Marks go before case is folded: one of them (U+0345) has a case, as which it would stay. */
+/* Marks are stripped before case folding: one of them (U+0345) has a case form, which would remain. */
 static void look_up(int32_t point, bool plainly, struct folded *folded)
 {
 	utf8proc_int32_t points[POINTS_MAX], cases[POINTS_MAX];
 	unsigned         count = decompose(point, DECOMPOSED, points);
 	*folded = (struct folded){.point = point};
-	if (point ==
-	    0xb4) { /* an acute accent by itself is written for an apostrophe; decomposed it is a blank */
+	if (point == 0xb4) { /* a bare acute accent stands for an apostrophe; decomposed it is a blank */
 		add_point(folded, point, plainly);
 		return;
 	}

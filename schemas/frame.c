@@ -1,14 +1,14 @@
-/* Frames: one ZeroMQ message each, written straight into a growing buffer and read through the msgpack
- * library. The head of CALLS and REPLIES is written when the first item comes, in encodings of fixed width,
- * before epoch and count are known; sealing patches the numbers in place, so that nothing is ever moved.
- * Reading goes item by item: one that cannot be understood spoils only itself, and its sender can be told. */
+/* Frames: one ZeroMQ message each, written directly into a growing buffer and read through the msgpack library. The
+ * head of CALLS and REPLIES is written with the first item, in encodings of fixed width, before epoch and count are
+ * known; sealing patches the numbers in place, so that nothing is moved. Reading is item by item: a malformed one
+ * spoils only itself, and its sender can be notified. */
 #include "schemas/frame.h"
 #include "schemas/bytes.h"
 #include "schemas/fields.h"
 #include "schemas/limits.h"
 #include "schemas/msgpack_check.h"
 
-/* msgpack's first bytes that the heads are made of. */
+/* First bytes of msgpack items in the heads. */
 enum { MP_FIXARRAY = 0x90, MP_ARRAY32 = 0xdd, MP_UINT32 = 0xce, MP_UINT64 = 0xcf };
 
 /* Heads: array, kind, epoch and taken as uint64, then for CALLS placement version and waiting as uint32, then an array32. */
@@ -129,7 +129,7 @@ struct frame_mark frame_mark(const struct frame_out *out)
 void frame_drop(struct frame_out *out, struct frame_mark mark)
 {
 	must(mark.size <= out->bytes.size && mark.count <= out->count);
-	/* A failed append adds nothing: what stood at the mark still stands. */
+	/* A failed append adds nothing: the bytes before the mark are intact. */
 	out->bytes.size = mark.size;
 	out->bytes.failed = mark.failed;
 	out->count = mark.count;
@@ -230,7 +230,7 @@ static bool take_mono(const msgpack_object *item, mono_us *value)
 	return true;
 }
 
-/* nil, or a bin of exactly `size` bytes, which is copied out. */
+/* nil, or a bin of exactly `size` bytes, which is copied. */
 static bool take_bytes_or_nil(const msgpack_object *item, void *to, size_t size, bool *present)
 {
 	*present = item->type != MSGPACK_OBJECT_NIL;
@@ -366,7 +366,7 @@ static bool args_open(const msgpack_object *item, struct call *call)
 	return true;
 }
 
-/* Left where it lies: bytes have no alignment to keep. */
+/* Not copied: bytes need no alignment. */
 static bool take_idempotency(const msgpack_object *item, struct call *call)
 {
 	if (item->type != MSGPACK_OBJECT_BIN || item->via.bin.size != sizeof(*call->idempotency))
@@ -375,7 +375,7 @@ static bool take_idempotency(const msgpack_object *item, struct call *call)
 	return true;
 }
 
-/* As the frontend takes it from a caller: some visible ASCII, so that it can stand in any log. */
+/* Checked as the frontend does: visible ASCII, so that it can stand in any log. */
 static bool take_request_id(const msgpack_object *item, struct call *call)
 {
 	if (item->type == MSGPACK_OBJECT_NIL) return true;

@@ -4,36 +4,36 @@
 #include "schemas/ids.h"
 #include "schemas/messages.h"
 
-/* What travels as one ZeroMQ message between two processes: a msgpack array, by its first item one of
+/* One ZeroMQ message between two processes: a msgpack array, by its first item one of
  *   [HELLO, protocol version, role, index, wants, begun, credit in bytes] caller -> callee, first of all
- *   [WELCOME, protocol version, epoch, begun, credit in commands, credit in bytes, placement version]   the answer
- *   [CALLS, epoch, taken, placement version, waiting, [call...]]          whichever side asks
- *   [REPLIES, epoch, taken, [reply...]]                                   the other side
+ *   [WELCOME, protocol version, epoch, begun, credit in commands, credit in bytes, placement version]   the reply
+ *   [CALLS, epoch, taken, placement version, waiting, [call...]]          from the side that asks
+ *   [REPLIES, epoch, taken, [reply...]]                                   from the other side
  * call  = [id, message, deadline (mono_us), account bin | nil, key hash bin | nil, request id str | nil,
  *          idempotency bin ?, [argument...]]
  * reply = [id, error, flags, field str | nil, key id bin ?, payload]
- * The request id is that of the HTTP request that the call is made for, so that lines of both processes' logs can be
- * matched. The key id is that of the API key that the call was admitted by; it comes only to callers whose HELLO wants it.
- * Idempotency is left out where the request came without such a key; else it is a struct idempotency, as its bytes.
- * An id is the caller's own; payload is the answer, or for an error a str with the message for people or nil.
- * Waiting is how many calls the caller has no answer to, those of the frame among them.
- * Begun (mono_us) is when the caller began this session; a HELLO that is sent again repeats it, a WELCOME returns it.
- * Of two sessions of one process, or of a process and its successor, the later one is valid.
- * Credit in bytes is how much the sender of that frame lets be under way to it. Taken is how many bytes of CALLS and
- * REPLIES the sender has received since the WELCOME; what the peer has sent beyond that counts against its credit.
- * CALLS without a call only tell `taken`; REPLIES without a reply ask for such a frame.
- * In CALLS and REPLIES the epoch is the callee's: the one it welcomed the caller with. Epochs begin at 1; calls
- * of a caller without a session are refused in REPLIES of epoch 0, so that the caller says HELLO. */
+ * The request id is that of the HTTP request, so that lines of both processes' logs can be matched. The key id names
+ * the API key that admitted the call; it is sent only to callers whose HELLO wants it. Idempotency is a struct
+ * idempotency as its bytes; it is absent without such a key. The caller chooses the id; the payload is the response, or
+ * for an error a str with the message for people or nil. Waiting is the number of calls without a reply, this frame's
+ * included.
+ * Begun (mono_us) is when the caller started this session; a repeated HELLO repeats it, a WELCOME returns it. Of two
+ * sessions of one process, or of a process and its successor, the later one is valid.
+ * Credit in bytes is how much may be under way to the frame's sender. Taken is how many bytes of CALLS and REPLIES the
+ * sender has received since the WELCOME; what the peer has sent beyond that counts against its credit. CALLS without a
+ * call only report `taken`; REPLIES without a reply ask for such a frame.
+ * In CALLS and REPLIES the epoch is the callee's, from its WELCOME. Epochs begin at 1; calls of a caller without a
+ * session are refused in REPLIES of epoch 0, so that the caller says HELLO. */
 enum frame_kind { FRAME_HELLO = 1, FRAME_WELCOME = 2, FRAME_CALLS = 3, FRAME_REPLIES = 4 };
 
 enum reply_flag {
-	REPLY_MORE = 1,     /* a part of a long answer; further replies with this id follow */
-	REPLY_ACCEPTED = 2, /* begun but not completed: the interface's 202 */
+	REPLY_MORE = 1,     /* a part of a long response; more replies with this id follow */
+	REPLY_ACCEPTED = 2, /* accepted but not completed: the interface's 202 */
 	REPLY_REPLAYED =
-	    4, /* the answer to an earlier call with the same idempotency; nothing was done now */
+	    4, /* the response to an earlier call with the same idempotency; nothing was done now */
 };
 
-/* What a caller's HELLO asks for, or'ed. */
+/* Wishes in a caller's HELLO, or'ed. */
 enum hello_wants { WANTS_KEY_IDS = 1 };
 
 struct frame {
@@ -44,7 +44,7 @@ struct frame {
 	uint32_t              placement_version; /* WELCOME, CALLS */
 	uint32_t              waiting;           /* CALLS */
 	enum role             role;              /* HELLO */
-	uint32_t              index;             /* HELLO: which of its role; http: process and thread */
+	uint32_t              index;             /* HELLO: number within its role; http: process and thread */
 	uint32_t              wants;             /* HELLO: enum hello_wants */
 	uint32_t              credit_commands;   /* WELCOME */
 	uint32_t              credit_bytes;      /* HELLO, WELCOME */
@@ -52,16 +52,16 @@ struct frame {
 	uint32_t              count;
 };
 
-/* What makes a command that is sent again happen once: SHA-256 of the key that the client chose for it, and of the
- * request that the key came with, as it was sent. */
+/* Makes a repeated command take effect once: SHA-256 of the key that the client chose, and of the request as it was
+ * sent. */
 struct idempotency {
 	uint8_t key[32], request[32];
 };
 _Static_assert(sizeof(struct idempotency) == 64, "travels as its bytes");
 
-/* A row of an import, which is a PASS_CREATE of a command: `key` is the import's random id and a slot, `request` the
- * row's number in the import, from 0. The shard lets a row replace one of a lower number in its slot. So the import uses a
- * slot again only after the row there has its final answer. */
+/* For a row of an import, which is a PASS_CREATE of a command: `key` is the import's random id and a slot, `request`
+ * the row's number in the import, from 0. The shard lets a row replace one of a lower number in its slot. So the
+ * import reuses a slot only after the row there has its final reply. */
 enum { IMPORT_ID_BYTES = 16 };
 void     idempotency_of_row(const uint8_t import[IMPORT_ID_BYTES], uint32_t slot, uint64_t number,
                             struct idempotency *idempotency);
@@ -79,7 +79,7 @@ struct call {
 	const struct idempotency *idempotency; /* NULL: none; borrowed like args */
 	const msgpack_object     *args; /* message_fields() many; count and types checked by call_open() */
 
-	/* The callee's, once it has found the key good and the caller wants to know; it does not travel in a call. */
+	/* Set by the callee once it has accepted the key, if the caller wants it; it does not travel in a call. */
 	bool        has_key_id;
 	struct uuid key_id;
 };
@@ -93,28 +93,27 @@ struct reply {
 	const msgpack_object *payload; /* never NULL; may be nil */
 };
 
-/* Checks the bounds of a peer's bytes and reads the head. Items live in `zone` and point into `bytes`: both
- * must outlive them. Errors: ERR_MALFORMED, ERR_NO_MEMORY. */
+/* Checks the bounds of a peer's bytes and reads the head. Items live in `zone` and point into `bytes`: both must
+ * outlive them. Errors: ERR_MALFORMED, ERR_NO_MEMORY. */
 must_check enum err frame_open(struct span bytes, msgpack_zone *zone, struct frame *frame);
 
-/* Reads one item. A call's arguments are held against the message's fields: number, type, presence of the
- * required ones; ranges are the handler's. Errors: ERR_MALFORMED (id is set when it could be read, else 0). */
+/* Reads one item. A call's arguments are checked against the message's fields: number, type, presence of the
+ * required ones; the handler checks ranges. Errors: ERR_MALFORMED (id is set if readable, else to 0). */
 must_check enum err call_open(const msgpack_object *item, struct call *call);
 must_check enum err reply_open(const msgpack_object *item, struct reply *reply);
 
-/* May a request be named so? By 1 to REQUEST_ID_BYTES_MAX characters of visible ASCII. */
+/* Is this a valid request id: 1 to REQUEST_ID_BYTES_MAX characters of visible ASCII? */
 bool request_id_is_valid(struct span id);
 
-/* A frame of calls or replies being filled. Zeroed is empty; its buffer is kept from one to the next. */
+/* A frame of calls or replies being filled. Zeroed is empty; its buffer is reused for the next. */
 struct frame_out {
 	struct buffer bytes;
 	uint32_t      count;
 };
 
-/* Begins one item; the caller then packs the array of arguments (message_fields() many), or the payload,
- * onto frame_out_packer(). `field` may be of size 0. frame_drop() takes back what was added since frame_mark(). */
-void frame_begin_calls(
-    struct frame_out *out); /* the head, so that a mark taken next is where the call begins */
+/* Begin one item; the caller then packs the array of arguments (message_fields() many), or the payload, onto
+ * frame_out_packer(). `field` may be of size 0. frame_drop() removes everything added since frame_mark(). */
+void frame_begin_calls(struct frame_out *out); /* the head, so that the next mark is where the call begins */
 void frame_begin_replies(struct frame_out *out);
 void frame_call(struct frame_out *out, const struct call *head);
 void frame_reply(struct frame_out *out, uint64_t id, enum err err, unsigned flags, struct span field);
@@ -123,21 +122,21 @@ msgpack_packer frame_out_packer(struct frame_out *out);
 struct frame_mark {
 	size_t   size;
 	uint32_t count;
-	bool     failed; /* dropping also takes back a failure of memory that came after the mark */
+	bool     failed; /* dropping also undoes a later failure of memory */
 };
 struct frame_mark frame_mark(const struct frame_out *out);
 void              frame_drop(struct frame_out *out, struct frame_mark mark);
 
-/* Completes the head and returns the whole frame, valid until the next change; size 0 if memory ran out while
- * it was filled. One frame_out holds calls or replies, never both. frame_clear() begins anew. */
+/* Completes the head and returns the whole frame, valid until the next change; size 0 if memory ran out while it was
+ * filled. One frame_out holds calls or replies, never both. frame_clear() starts a new frame. */
 struct span frame_seal_calls(struct frame_out *out, uint64_t epoch, uint32_t placement_version,
                              uint32_t waiting);
 struct span frame_seal_replies(struct frame_out *out, uint64_t epoch);
 void        frame_clear(struct frame_out *out);
-/* Sets `taken` in a sealed frame; frame_seal_...() leaves it as it was, at first 0. */
+/* Sets `taken` in a sealed frame; frame_seal_...() does not change it, it is 0 at first. */
 void frame_set_taken(struct buffer *sealed, uint64_t taken);
 
-/* The two frames without items, appended to `out`: of `frame` all that is theirs counts, but the kind. */
+/* Append the two frames without items to `out`: every field of `frame` that they have, except the kind. */
 void frame_hello(struct buffer *out, const struct frame *frame);
 void frame_welcome(struct buffer *out, const struct frame *frame);
 

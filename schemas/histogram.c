@@ -1,4 +1,4 @@
-/* Histograms with fixed buckets. Values below nothing count as nothing. */
+/* Histograms with fixed buckets. Negative values count as 0. */
 #include "schemas/histogram.h"
 
 const struct scale scale_us = {

@@ -1,10 +1,10 @@
-/* The identity file. One whose sum holds but whose version is unknown was written by another Stampede, one whose sum does
- * not hold is damaged. */
+/* The identity file. A file with a valid checksum and an unknown version was written by another Stampede; one with
+ * an invalid checksum is damaged. */
 #include "schemas/identity.h"
 
 #include "schemas/limits.h"
 
-/* 1: before passes had rows that lists find them by; 2: before links belonged to a lineage; 3: without the master key's id */
+/* 1: passes without index rows; 2: links without a lineage; 3: without the master key's id */
 enum { VERSION = 4, VERSION_WITHOUT_KEY = 3 };
 static const char kind[] = "stampede-data";
 

@@ -1,5 +1,5 @@
-/* Identifiers as texts and back. All of them are made of fixed-length pieces, so reading is a comparison of
- * lengths and alphabets: a text of any other form names nothing, and is never an error of its own. */
+/* Identifiers as texts and back. All consist of fixed-length pieces, so reading compares lengths and alphabets: a
+ * text of any other form names nothing, and is never an error of its own. */
 #include "schemas/ids.h"
 #include "schemas/crc32c.h"
 #include "schemas/limits.h"
@@ -25,7 +25,8 @@ static size_t base32_write(const uint8_t *bytes, size_t size, char *text)
 	return written;
 }
 
-/* Of each letter, and one more; 0: none. A branch a letter would be guessed wrong for every fifth of a key. */
+/* The value of each letter plus 1; 0: none. A table, since a branch would be mispredicted for every fifth letter of
+ * a key. */
 #define VALUE(letter, value) [letter] = (value) + 1
 static const uint8_t values[256] = {
     VALUE('a', 0),  VALUE('b', 1),  VALUE('c', 2),  VALUE('d', 3),  VALUE('e', 4),  VALUE('f', 5),
@@ -179,7 +180,7 @@ bool uuid_read(struct span text, struct uuid *id)
 	return true;
 }
 
-/* The code point at text[*at], moving past it; -1 if the bytes there are not one, in its shortest form. */
+/* The code point at text[*at], moving past it; -1 if it is malformed. Overlong forms are malformed. */
 static int32_t take_code_point(struct span text, size_t *at)
 {
 	uint8_t first = text.at[(*at)++];
@@ -209,7 +210,7 @@ bool text_is_plain(struct span text, size_t bytes_max)
 
 bool pass_id_is_valid(struct span text)
 {
-	/* A path segment of these names would be a step in the path instead. */
+	/* As path segments, these names would be steps in the path. */
 	return text_is_plain(text, PASS_ID_BYTES_MAX) && !span_is(text, ".") && !span_is(text, "..");
 }
 

@@ -7,9 +7,9 @@
  *   account   acc_ + 16 base32 characters (a-z2-7, lower case)
  *   API key   sk_<those 16>_<52 base32 characters: 256 random bits>
  *   template  tpl_<those 16>_<number, decimal, from 1>
- *   uuid      version 7: 48 bits of Unix milliseconds, 10 of the microseconds behind them, so that ids are in the order
- *             of making, the rest random
- * Errors: a text that is not of the form reads as false. */
+ *   uuid      version 7: 48 bits of Unix milliseconds, 10 bits of the microseconds within, so that ids are in order of
+ *             creation, the rest random
+ * Errors: a malformed text reads as false. */
 struct account_id {
 	uint8_t b[10];
 };
@@ -27,7 +27,8 @@ struct uuid {
 void account_id_text(struct account_id id, char text[ACCOUNT_ID_TEXT]);
 bool account_id_read(struct span text, struct account_id *id);
 
-/* Splits a key into its account and SHA-256(secret part as text). `random` fills both parts of a new secret. */
+/* Makes the text of a key, `random` being its secret; splits a key into its account and SHA-256(secret part as
+ * text). */
 void api_key_make(struct account_id account, const uint8_t random[32], char text[API_KEY_TEXT]);
 bool api_key_read(struct span text, struct account_id *account, uint8_t hash[32]);
 

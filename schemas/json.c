@@ -1,13 +1,10 @@
-/* JSON in and out.
- *
- * Reading: yajl finds the tokens, and this file builds the tree from its callbacks. yajl is given the arena
- * for its own memory, so that once the arena's first block exists a small body costs no malloc at all.
- * Strings without escapes and all numbers are left where they are in the caller's text. yajl is laxer than we
- * promise in five things, so they are checked here: UTF-8 (it looks at lead bytes only), lone surrogates (it
- * writes a question mark), duplicate keys (it does not look), white space (it knows two kinds too many), and what stands
- * behind the value (it lets half a token pass).
- *
- * Writing: straight into a buffer, from our tree or from msgpack. */
+/* JSON parsing and printing.
+ * Parsing: yajl finds the tokens, and this file builds the tree from its callbacks. yajl uses the arena for its own
+ * memory, so that a small body needs no malloc once the arena's first block exists. Strings without escapes and all
+ * numbers stay in the caller's text. yajl is laxer than we promise in five points, which are checked here: UTF-8 (it
+ * checks lead bytes only), lone surrogates (it writes a question mark), duplicate keys (it does not check), white space
+ * (it accepts two more kinds), and bytes behind the value (it accepts half a token).
+ * Printing: directly into a buffer, from our tree or from msgpack. */
 #include "schemas/json.h"
 #include "schemas/keyed_hash.h"
 #include "schemas/limits.h"
@@ -21,14 +18,14 @@ struct reader {
 	struct arena *arena;
 	struct span   text;
 	struct json  *root;
-	struct json  *open[JSON_DEPTH_MAX]; /* the containers we are inside of, outermost first */
+	struct json  *open[JSON_DEPTH_MAX]; /* the open containers, outermost first */
 	struct json  *last[JSON_DEPTH_MAX]; /* the newest member of each */
 	unsigned      depth;
-	unsigned      values; /* made so far */
+	unsigned      values; /* so far */
 	yajl_handle   handle;
 	size_t        end;   /* of the root, in the text */
-	struct span   key;   /* read, its value not yet */
-	struct span   twice; /* the key that stands twice in an object; at NULL: none does */
+	struct span   key;   /* read; its value is still to come */
+	struct span   twice; /* the duplicate key in an object; at NULL: none */
 	enum err      err;
 };
 
@@ -62,13 +59,13 @@ static void free_nothing(void *arena, void *at)
 
 /* --- what yajl does not check --- */
 
-/* yajl takes a vertical tab and a form feed for white space. They may stand nowhere in JSON: not in a string either. */
+/* yajl accepts a vertical tab and a form feed as white space. JSON forbids them everywhere, in strings too. */
 static bool has_odd_space(struct span text)
 {
 	return memchr(text.at, '\v', text.size) || memchr(text.at, '\f', text.size);
 }
 
-static enum err is_twice(struct reader *reader, struct span key)
+static enum err duplicate_key(struct reader *reader, struct span key)
 {
 	reader->twice = key;
 	return ERR_INVALID_REQUEST;
@@ -85,7 +82,8 @@ static enum err check_keys_by_table(struct reader *reader, const struct json *ob
 	for (const struct json *member = object->child; member; member = member->next) {
 		size_t place = keyed_hash(member->key) & (room - 1);
 		while (table[place]) {
-			if (span_equal(table[place]->key, member->key)) return is_twice(reader, member->key);
+			if (span_equal(table[place]->key, member->key))
+				return duplicate_key(reader, member->key);
 			place = (place + 1) & (room - 1);
 		}
 		table[place] = member;
@@ -98,7 +96,7 @@ static enum err check_keys(struct reader *reader, const struct json *object)
 	if (object->count > LINEAR_KEYS_MAX) return check_keys_by_table(reader, object);
 	for (const struct json *a = object->child; a; a = a->next)
 		for (const struct json *b = a->next; b; b = b->next)
-			if (span_equal(a->key, b->key)) return is_twice(reader, b->key);
+			if (span_equal(a->key, b->key)) return duplicate_key(reader, b->key);
 	return OK;
 }
 
@@ -110,7 +108,7 @@ static int stop(struct reader *reader, enum err err)
 	return 0;
 }
 
-/* yajl's bytes: those of the text itself stay there, those it had to unescape are copied. */
+/* Bytes from yajl: those within the text stay there, unescaped ones are copied. */
 static bool keep_bytes(struct reader *reader, const void *at, size_t size, struct span *kept)
 {
 	const uint8_t *bytes = at, *begin = reader->text.at;
@@ -123,8 +121,8 @@ static bool keep_bytes(struct reader *reader, const void *at, size_t size, struc
 	return true;
 }
 
-/* Called at the end of each value: that of the root is looked at behind the parse. yajl counts its bytes as it goes, and from
- * 0 again once it is told that there are no more: then a number has ended, with the text. */
+/* Called at the end of each value; the root's end is checked after the parse. yajl counts consumed bytes, and
+ * restarts from 0 once it is notified of the end of input: then a number has ended, with the text. */
 static int ended(struct reader *reader)
 {
 	if (reader->depth == 0 && reader->end == 0) reader->end = yajl_get_bytes_consumed(reader->handle);
@@ -251,9 +249,9 @@ static enum err parse(struct span text, struct arena *arena, struct json **value
 	yajl_handle      handle = yajl_alloc(&callbacks, &memory, &reader);
 	if (!handle) return ERR_NO_MEMORY;
 	reader.handle = handle;
-	yajl_config(handle, yajl_dont_validate_strings, 1); /* done above, and better */
+	yajl_config(handle, yajl_dont_validate_strings, 1); /* done above, and more strictly */
 	yajl_status status = yajl_parse(handle, text.at, text.size);
-	if (!reader.end) reader.end = text.size; /* no value has ended, or it ends with the text */
+	if (!reader.end) reader.end = text.size; /* no value ended before the text did */
 	if (status == yajl_status_ok) status = yajl_complete_parse(handle);
 	yajl_free(handle);
 	*twice = reader.twice;
@@ -307,7 +305,7 @@ bool json_integer(const struct json *value, int64_t *integer)
 {
 	if (value->kind != JSON_NUMBER) return false;
 	bool    negative = value->text.at[0] == '-';
-	int64_t sum = 0; /* counted downwards: the range below zero is the larger one */
+	int64_t sum = 0; /* accumulated negatively: that range is larger */
 	for (size_t i = negative; i < value->text.size; i++) {
 		uint8_t c = value->text.at[i];
 		if (c < '0' || c > '9') return false; /* a fraction or an exponent */
@@ -321,7 +319,7 @@ bool json_integer(const struct json *value, int64_t *integer)
 
 /* --- writing --- */
 
-/* A byte that must not stand in a string as it is. */
+/* Escapes a byte that must not stand in a string. */
 static void put_escaped(uint8_t c, struct buffer *out)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -342,7 +340,7 @@ static void put_escaped(uint8_t c, struct buffer *out)
 void json_quote(struct span text, struct buffer *out)
 {
 	size_t begin = 0;
-	if (!text.at) text = span_str(""); /* nothing may be added to no pointer, not even nothing */
+	if (!text.at) text = span_str(""); /* arithmetic on a null pointer is undefined */
 	buffer_byte(out, '"');
 	for (;;) {
 		struct span rest = span_of(text.at + begin, text.size - begin);
@@ -372,7 +370,7 @@ void json_text(const struct json *value, struct buffer *out)
 			if (member != value->child) buffer_byte(out, ',');
 			if (object) json_quote(member->key, out);
 			if (object) buffer_byte(out, ':');
-			json_text(member, out); /* no deeper than JSON_DEPTH_MAX */
+			json_text(member, out); /* at most JSON_DEPTH_MAX deep */
 		}
 		buffer_byte(out, object ? '}' : ']');
 	}
@@ -447,7 +445,7 @@ static enum err render_array(const msgpack_object_array *array, struct buffer *o
 	return err;
 }
 
-/* Recursion is bounded by the depth that a frame may have (FRAME_DEPTH_MAX). */
+/* Recursion is bounded by the depth limit of a frame (FRAME_DEPTH_MAX). */
 enum err json_render(const msgpack_object *value, struct buffer *out)
 {
 	switch (value->type) {

@@ -1,5 +1,6 @@
-/* What is wrong with a text that was refused as JSON. It is read a second time, by a reader that builds nothing and knows
- * where it stands: only who is refused pays for it. Of bytes that were never meant to be JSON, that is said. */
+/* Explains why a text was refused as JSON. A second reader, which builds nothing and tracks its position, reads it
+ * again, so only refused requests pay for it. Bytes that are not JSON at all, such as a compressed body, are
+ * identified. */
 #include "schemas/json.h"
 #include "schemas/limits.h"
 
@@ -12,13 +13,13 @@ static bool begins_with(struct span text, const char *bytes, size_t size)
 	return text.size >= size && memcmp(text.at, bytes, size) == 0;
 }
 
-static enum cause told(struct reason *reason, enum cause cause, const char *given)
+static enum cause cause_of(struct reason *reason, enum cause cause, const char *given)
 {
 	reason->given = span_str(given);
 	return cause;
 }
 
-/* Sixteen bits a character: every other byte of ASCII text is zero. */
+/* UTF-16: every other byte of ASCII text is zero. */
 static bool is_wide(struct span text)
 {
 	return begins_with(text, "\xff\xfe", 2) || begins_with(text, "\xfe\xff", 2) ||
@@ -45,8 +46,8 @@ static enum cause of_encoding(struct span text, struct reason *reason)
 	};
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (begins_with(text, marks[i].bytes, marks[i].size))
-			return told(reason, marks[i].cause, marks[i].given);
-	return is_wide(text) ? told(reason, CAUSE_BODY_ENCODED, "UTF-16") : CAUSE_NONE;
+			return cause_of(reason, marks[i].cause, marks[i].given);
+	return is_wide(text) ? cause_of(reason, CAUSE_BODY_ENCODED, "UTF-16") : CAUSE_NONE;
 }
 
 /* "name=value": no JSON begins with a name. */
@@ -54,12 +55,12 @@ static enum cause of_form(struct span text, size_t at, struct reason *reason)
 {
 	size_t end = at;
 	if (begins_with(span_of(text.at + at, text.size - at), "--", 2))
-		return told(reason, CAUSE_BODY_FORM, "a multipart form");
-	if (text.at[at] == '<') return told(reason, CAUSE_BODY_FORM, "XML or HTML");
+		return cause_of(reason, CAUSE_BODY_FORM, "a multipart form");
+	if (text.at[at] == '<') return cause_of(reason, CAUSE_BODY_FORM, "XML or HTML");
 	while (end < text.size && (isalnum(text.at[end]) || strchr("_.-%+[]", text.at[end])))
 		end++;
 	bool has_name = end > at && end < text.size && text.at[end] == '=';
-	return has_name ? told(reason, CAUSE_BODY_FORM, "a form (name=value)") : CAUSE_NONE;
+	return has_name ? cause_of(reason, CAUSE_BODY_FORM, "a form (name=value)") : CAUSE_NONE;
 }
 
 /* ---- JSON ---- */
@@ -72,7 +73,7 @@ struct walk {
 	enum wish   wish;
 	bool        after_comma;
 	unsigned    depth;
-	char        ends[JSON_DEPTH_MAX]; /* what each container ends with, outermost first */
+	char        ends[JSON_DEPTH_MAX]; /* the closing character of each container, outermost first */
 };
 
 static int byte_at(const struct walk *walk, size_t at)
@@ -235,7 +236,7 @@ static void skip_blanks(struct walk *walk)
 		walk->at++;
 }
 
-/* CAUSE_NONE: it is JSON. walk->at is where it ceases to be. */
+/* CAUSE_NONE: it is JSON. Otherwise walk->at is the position of the error. */
 static enum cause walk_through(struct walk *walk)
 {
 	enum cause cause = CAUSE_NONE;
@@ -272,8 +273,8 @@ static int escape_unit(const uint8_t *at, const uint8_t *end)
 	return unit;
 }
 
-/* Surrogate escapes come in pairs, high then low. A backslash is legal only inside strings, so that the
- * raw text can be looked through without knowing where strings are; yajl refuses the other places. */
+/* Surrogate escapes come in pairs, high then low. A backslash is legal only inside strings, so the raw text can be
+ * searched without tracking strings; yajl refuses backslashes elsewhere. */
 size_t lone_surrogate_at(struct span text)
 {
 	const uint8_t *at = text.at, *end = text.at + text.size;
@@ -303,7 +304,7 @@ static void place(struct span text, size_t at, struct reason *reason)
 	}
 }
 
-/* The one character at `at`, and no more: behind it may stand anything. */
+/* The one character at `at`: the bytes behind it may be anything. */
 static struct span character(struct span text, size_t at)
 {
 	size_t size = at < text.size;

@@ -1,6 +1,6 @@
-/* A table is only as quick as its keys are spread, and whoever chooses the keys can choose them to fall together:
- * with a checksum for a hash, a body of 2 MB kept a process busy for seconds. So the hash is keyed with the random
- * bytes that the kernel gives every process at its start, which cost no system call. */
+/* A hash table is fast only if its keys are spread, and a client that chooses the keys can make them collide: with a
+ * checksum as hash, a body of 2 MB kept a process busy for seconds. So the hash is keyed with the random bytes that
+ * the kernel gives every process at its start, which costs no system call. */
 #include "schemas/keyed_hash.h"
 
 #include <string.h>

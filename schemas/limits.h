@@ -1,9 +1,9 @@
 #pragma once
 #include <stdint.h>
 
-/* The limits that a caller or an operator can meet, and those that processes agree on, in one place; what only one file
- * has to do with stands there. The comment of each says what it counts and, where its name leaves that open, why it is
- * there and what happens at it: an error's code, or what is done instead. */
+/* The limits that a caller or operator can meet, and those that processes agree on. A limit of a single file is in
+ * that file. Each comment says what is counted, where the name leaves it open also why the limit exists, and what
+ * happens at it: an error's code, or the action taken. */
 enum {
 	/* Interface */
 	PASS_ID_BYTES_MAX = 200,    /* bytes; key size; INVALID_INPUT */
@@ -14,22 +14,22 @@ enum {
 	PASS_STORED_BYTES_MAX = 1 << 20,   /* bytes of a pass as stored, after merging; PAYLOAD_TOO_LARGE */
 	BODY_BYTES_DEFAULT_MAX = 16 << 20, /* bytes; --max-body; PAYLOAD_TOO_LARGE */
 	ERROR_FIELD_BYTES_MAX = 200,       /* bytes of a field's name in an error; the rest is cut off */
-	URL_BYTES_MAX = 1800,     /* bytes of an endpoint's URL: a row has to hold it; INVALID_WEBHOOK_URL */
+	URL_BYTES_MAX = 1800,     /* bytes of an endpoint's URL: it must fit a row; INVALID_WEBHOOK_URL */
 	URI_BYTES_MAX = 8192,     /* bytes of path and query; URI_TOO_LONG */
-	HEAD_BYTES_MAX = 16384,   /* bytes of request lane and headers; HEAD_TOO_LARGE */
+	HEAD_BYTES_MAX = 16384,   /* bytes of request line and headers; HEAD_TOO_LARGE */
 	TEMPLATE_FIELDS_MAX = 64, /* fields a template accepts; INVALID_INPUT */
 	/* bytes of a template's name, title and labels: every page of its passes shows them; INVALID_INPUT */
 	TEMPLATE_TEXT_BYTES_MAX = 200,
 	TEMPLATES_PER_ACCOUNT_MAX = 1000, /* RESOURCE_CONFLICT */
 	TEMPLATES_MADE_MAX =
-	    UINT16_MAX,            /* deleted ones too: a pass has its number in 16 bits; RESOURCE_CONFLICT */
+	    UINT16_MAX,            /* deleted ones too: a pass stores it in 16 bits; RESOURCE_CONFLICT */
 	KEYS_PER_ACCOUNT_MAX = 32, /* unrevoked API keys; RESOURCE_CONFLICT */
-	/* accounts with a rate limit that a shard hears of within a second; the longest idle is forgotten */
+	/* accounts with a rate limit that a shard learns of within a second; the longest idle one is dropped */
 	RATED_ACCOUNTS_MAX = 65536,
-	/* values in a body; more fit no pass, since each is two bytes of text or more; PAYLOAD_TOO_LARGE */
+	/* values in a body; more fit no pass, since each takes two bytes of text or more; PAYLOAD_TOO_LARGE */
 	JSON_VALUES_MAX = 1 << 19,
 	WEBHOOKS_ACTIVE_MAX = 5, /* document section 8; WEBHOOK_SUBSCRIPTION_LIMIT_REACHED */
-	WEBHOOKS_MAX = 500,      /* an account's, inactive ones too: one answer lists them; likewise */
+	WEBHOOKS_MAX = 500,      /* an account's, inactive ones too: one response lists them; likewise */
 	WEBHOOK_KINDS_BYTES_MAX = 16 << 10, /* JSON text of event_types; INVALID_WEBHOOK_EVENT_TYPE */
 
 	/* Notices: cards, audiences, notifications */
@@ -38,38 +38,36 @@ enum {
 	NOTIFICATION_CODE_POINTS_MAX = 2000, /* of a message; every wallet would cut it; INVALID_INPUT */
 	AUDIENCE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */
 	AUDIENCE_PASSES_MAX =
-	    10000, /* of one command, which looks each up while others wait; INVALID_INPUT */
+	    10000, /* of one command, which looks up each while others wait; INVALID_INPUT */
 
 	/* Activation rules */
-	RULES_MAX = 200, /* of an account: all are kept in memory; RESOURCE_CONFLICT */
-	/* of their texts together: all are read when the first is needed after a start; RESOURCE_CONFLICT */
+	RULES_MAX = 200, /* of an account: all are in memory; RESOURCE_CONFLICT */
+	/* of all their texts: all are read when the first is needed after a start; RESOURCE_CONFLICT */
 	RULES_BYTES_MAX = 512 << 10,
 	RULE_OWN_ACTIONS_MAX = 8, /* of one rule; INVALID_INPUT */
-	/* of all active rules of one event: a fact may set all of them off, in its own commit, at some 12 rows each;
+	/* of all active rules of one event: a fact may trigger them all, in its own commit, about 12 rows each;
 	 * RESOURCE_CONFLICT */
 	RULE_ACTIONS_MAX = 32,
 	RULE_NAME_CODE_POINTS_MAX = 200, /* INVALID_INPUT */
 
 	/* Scans */
 	READER_ID_BYTES_MAX = 200,   /* key size; INVALID_INPUT */
-	READER_NAME_BYTES_MAX = 200, /* every scan of its shows it; INVALID_INPUT */
-	READERS_NAMED_MAX =
-	    10000, /* an account's readers with a name: lists are searched by them; INVALID_INPUT */
+	READER_NAME_BYTES_MAX = 200, /* every scan of the reader shows it; INVALID_INPUT */
+	READERS_NAMED_MAX = 10000,   /* an account's readers with a name: lists search them; INVALID_INPUT */
 
-	IDEMPOTENCY_KEY_BYTES_MAX = 255, /* visible ASCII; INVALID_INPUT */
-	IDEMPOTENCY_KEPT_HOURS = 24,     /* of service time; then a key is as good as new */
-	IDEMPOTENCY_KEYS_DEFAULT =
-	    100000,                       /* kept per account; --idempotency-keys; the oldest are forgotten */
-	IDEMPOTENCY_KEYS_MAX = 100000000, /* the most that --idempotency-keys takes */
-	IDEMPOTENCY_FORGOTTEN_MAX = 4,    /* old keys that go when a new one comes; more wait for the next */
+	IDEMPOTENCY_KEY_BYTES_MAX = 255,   /* visible ASCII; INVALID_INPUT */
+	IDEMPOTENCY_KEPT_HOURS = 24,       /* of service time; then a key counts as new */
+	IDEMPOTENCY_KEYS_DEFAULT = 100000, /* kept per account; --idempotency-keys; the oldest are dropped */
+	IDEMPOTENCY_KEYS_MAX = 100000000,  /* maximum of --idempotency-keys */
+	IDEMPOTENCY_FORGOTTEN_MAX = 4,     /* old keys dropped per new one; more wait for the next */
 	RULES_SKIPPING_MAX =
-	    1024, /* a shard's rules whose skipped actions are counted; others are in the sum alone */
+	    1024, /* a shard's rules with a count of skipped actions; others are only in the sum */
 
 	/* Rewards */
 	REWARD_NAME_POINTS_MAX = 200,         /* code points; document section 8; INVALID_INPUT */
 	REWARD_DESCRIPTION_POINTS_MAX = 2000, /* likewise */
 	REWARD_SLUG_BYTES_MAX = 80,           /* likewise; ASCII */
-	REWARDS_MAX = 5000, /* an account's, archived ones too: one answer lists them; RESOURCE_CONFLICT */
+	REWARDS_MAX = 5000, /* an account's, archived ones too: one response lists them; RESOURCE_CONFLICT */
 	REDEMPTION_ALLOWANCE_MAX = 2147483647, /* of one entitlement; INVALID_INPUT */
 	REDEMPTION_CONTEXT_MAX = 200,          /* code points; INVALID_INPUT */
 	REDEMPTION_NOTE_MAX = 2000,            /* likewise */
@@ -78,151 +76,150 @@ enum {
 	REPLACED_AT_ONCE_MAX = 400,
 
 	/* HTTP connections */
-	HTTP_THREADS_MAX = 8,       /* --http-threads */
-	CONNECTIONS_MAX = 10000,    /* a thread; fewer if descriptors are few; others give way to a new one */
-	CONNECTIONS_ADMIN_MAX = 64, /* likewise, on the admin listener */
-	DESCRIPTORS_RESERVED = 256, /* kept for everything that is no client's connection */
-	HEADERS_MAX = 100,          /* lanes of a head; h2o has no room for more; HEAD_TOO_LARGE */
-	REQUEST_LINE_SLACK_BYTES = 128, /* of a request lane, beside its path and query */
+	HTTP_THREADS_MAX = 8,    /* --http-threads */
+	CONNECTIONS_MAX = 10000, /* a thread; fewer if descriptors are few; others are closed for a new one */
+	CONNECTIONS_ADMIN_MAX = 64,     /* likewise, on the admin listener */
+	DESCRIPTORS_RESERVED = 256,     /* kept for everything except clients' connections */
+	HEADERS_MAX = 100,              /* lines of a head; h2o has space for no more; HEAD_TOO_LARGE */
+	REQUEST_LINE_SLACK_BYTES = 128, /* of a request line, beside its path and query */
 	CHUNK_LINE_BYTES_MAX = 256,     /* a chunk's size with its extensions; INVALID_REQUEST */
-	TRAILER_BYTES_MAX = 4096,       /* what follows the last chunk; INVALID_REQUEST */
-	/* a connection between two requests; --keep-alive; closed. Load balancers keep theirs for 60 s, mostly, and must be
-	 * the first to close */
+	TRAILER_BYTES_MAX = 4096,       /* after the last chunk; INVALID_REQUEST */
+	/* a connection between two requests; --keep-alive; closed. Load balancers mostly keep theirs for 60 s, and
+	 * must close first */
 	KEEP_ALIVE_S_DEFAULT = 75,
 	KEEP_ALIVE_S_MIN = 1,
 	KEEP_ALIVE_S_MAX = 3600,
-	CONNECTIONS_PER_ADDRESS_MAX = 1000000, /* the most that --connections-per-address takes; reset */
-	NEWCOMER_MS = 250,    /* so long a connection that says nothing goes after those that are idle */
-	HANDSHAKE_MS = 10000, /* a TLS handshake; closed */
-	HEAD_READ_MS = 10000, /* from a head's first byte to its last; closed */
-	BODY_READ_MS = 60000, /* from a head's end to its body's; closed */
-	PACE_MS = 10000,      /* within so long a body or an answer moves on by PACE_BYTES; else closed */
+	CONNECTIONS_PER_ADDRESS_MAX = 1000000, /* maximum of --connections-per-address; reset */
+	NEWCOMER_MS = 250,                     /* a younger silent connection is closed after idle ones */
+	HANDSHAKE_MS = 10000,                  /* a TLS handshake; closed */
+	HEAD_READ_MS = 10000,                  /* from a head's first byte to its last; closed */
+	BODY_READ_MS = 60000,                  /* from a head's end to its body's; closed */
+	PACE_MS = 10000, /* a body or response must move PACE_BYTES in this time; else closed */
 	PACE_BYTES = 16384,
-	/* bytes of bodies in memory, and of what came before its turn, over all connections, until their requests are
-	 * answered; OVERLOADED. One body that is larger by itself: PAYLOAD_TOO_LARGE */
+	/* bytes of bodies in memory, and of bytes received before their turn, over all connections, until their
+	 * requests are answered; OVERLOADED. A single larger body: PAYLOAD_TOO_LARGE */
 	BODIES_BYTES_MAX = 128 << 20,
-	/* likewise, of one account that has more than one under way */
+	/* likewise, of one account that has more than one in memory */
 	BODIES_ACCOUNT_BYTES_MAX = BODIES_BYTES_MAX / 4,
-	BODY_SMALL_BYTES = 64 << 10,  /* a body that is always taken */
-	AHEAD_SMALL_BYTES = 32 << 10, /* room that a connection may keep for what comes before its turn */
-	/* bytes of answers that wait for their last part or for their reader, over all connections; who has not read for
-	 * EVICT_AFTER_MS is closed, then large answers are OVERLOADED */
+	BODY_SMALL_BYTES = 64 << 10,  /* a body that is always accepted */
+	AHEAD_SMALL_BYTES = 32 << 10, /* bytes a connection may keep of requests before their turn */
+	/* bytes of responses that wait for their last part or their reader, over all connections; a connection not
+	 * read for EVICT_AFTER_MS is closed, then large responses get OVERLOADED */
 	ANSWERS_BYTES_MAX = 256 << 20,
-	ANSWER_SMALL_BYTES = 64 << 10, /* an answer that is always given */
-	EVICT_AFTER_MS =
-	    1000,         /* likewise, whoever is slower than PACE_BYTES in PACE_MS, when places run out */
-	LINGER_MS = 2000, /* after a refusal, for the client to stop sending and read it; then closed */
-	LINGER_BYTES = 64 << 20, /* likewise, in what it still sends */
-	/* answers still owed when a stop is asked for, which are then dropped: the supervisor waits for 12 s */
+	ANSWER_SMALL_BYTES = 64 << 10, /* a response that is always sent */
+	EVICT_AFTER_MS = 1000, /* likewise, connections slower than PACE_BYTES in PACE_MS, at the limit */
+	LINGER_MS = 2000,      /* after a refusal, for the client to stop sending and read it; then closed */
+	LINGER_BYTES = 64 << 20, /* likewise, bytes that it still sends */
+	/* responses still owed at a stop, which are then dropped: the supervisor waits for 12 s */
 	STOP_WAIT_MS = 11500,
-	STOP_BODY_MS = 5000, /* likewise, bodies of requests that still come */
+	STOP_BODY_MS = 5000, /* likewise, bodies still arriving */
 
 	/* Calls to endpoints of accounts */
 	EGRESS_ATTEMPTS_MAX = 4096, /* under way; fewer if descriptors are few; more wait */
 	EGRESS_ENDPOINT_MAX = 64,   /* of one account to one host and port; more wait */
 	EGRESS_HOST_MAX = 256,      /* of all accounts to one host and port; more wait */
-	EGRESS_CROWDED_MAX = 4,     /* of one account there, once half of these are taken; likewise */
+	EGRESS_CROWDED_MAX = 4,     /* of one account there, once half of these are in use; likewise */
 	EGRESS_WAITING_MAX = 4096,  /* OVERLOADED, to the timer itself */
-	/* of images, whose bytes are held: 512 MiB; each shard asks for its share, more wait; likewise */
+	/* of images, whose bytes are in memory: 512 MiB; each shard requests its share, more wait; likewise */
 	EGRESS_FETCHES_MAX = 256,
 	EGRESS_BYTES_MAX = 256 << 20, /* of bodies, under way and waiting; likewise */
 	EGRESS_OWNER_BYTES_MAX = EGRESS_BYTES_MAX /
 	                         4,    /* of one account that has more than one there; likewise */
-	EGRESS_SMALL_BYTES = 16 << 10, /* a body that is always taken */
-	EGRESS_ATTEMPT_MS = 10000,    /* of real time, from the look-up to the answer's head; it has failed */
-	EGRESS_STAGGER_MS = 250,      /* before the next address of a host is dialled too */
-	EGRESS_FAMILY_WAIT_MS = 50,   /* for IPv6 addresses, when those of IPv4 are there; then without */
-	EGRESS_FAMILY_LATE_MS = 1000, /* so long after the question late ones still join */
+	EGRESS_SMALL_BYTES = 16 << 10, /* a body that is always accepted */
+	EGRESS_ATTEMPT_MS = 10000,  /* of real time, from the lookup to the response's head; it has failed */
+	EGRESS_STAGGER_MS = 250,    /* before the next address of a host is also dialled */
+	EGRESS_FAMILY_WAIT_MS = 50, /* for IPv6 addresses when those of IPv4 are known; then without */
+	EGRESS_FAMILY_LATE_MS = 1000, /* after the query: until then late addresses still join */
 	EGRESS_START_MS = 4000,       /* of waiting; not_started */
-	EGRESS_SLOW_MS = 2000,        /* an endpoint that takes longer is in doubt: fewer calls at once */
+	EGRESS_SLOW_MS = 2000,        /* a slower endpoint is in doubt: fewer calls at once */
 	EGRESS_DOUBTFUL_MAX = 16, /* to one such endpoint; to all of them half of all, and of its host's */
-	EGRESS_DRAIN_MS = 1000,   /* for the rest of an answer that nobody reads; the connection is closed */
+	EGRESS_DRAIN_MS = 1000,   /* for the unread rest of a response; the connection is closed */
 	EGRESS_DRAIN_BYTES = 64 << 10,     /* likewise */
-	EGRESS_HEAD_BYTES_MAX = 64 << 10,  /* of an answer's head; it has failed */
-	EGRESS_FETCH_BYTES_MAX = 2 << 20,  /* of what is fetched; too_large */
-	EGRESS_ENDPOINTS_IDLE_MAX = 16384, /* remembered with nothing to do; the oldest are forgotten */
+	EGRESS_HEAD_BYTES_MAX = 64 << 10,  /* of a response's head; it has failed */
+	EGRESS_FETCH_BYTES_MAX = 2 << 20,  /* of a fetched image; too_large */
+	EGRESS_ENDPOINTS_IDLE_MAX = 16384, /* remembered while idle; the oldest are dropped */
 	EGRESS_IDLE_S = 600,               /* likewise */
-	DNS_KEPT_S_MIN = 5,  /* addresses of a host are looked up again after its servers' time, within */
+	DNS_KEPT_S_MIN = 5,  /* addresses of a host are looked up again after their time to live, within */
 	DNS_KEPT_S_MAX = 60, /* these bounds */
 
 	/* Deliveries of webhooks */
 	DELIVERY_ATTEMPTS_MAX = 7,        /* document section 8; then a delivery has failed */
-	DELIVERIES_KEPT_DAYS = 7,         /* of service time: what has ended can be listed so long */
-	DELIVERIES_KEPT_MAX = 10000,      /* likewise, an account's; the oldest are forgotten */
-	DELIVERIES_COUNTED_MAX = 1 << 20, /* rows a look at the queue goes through; more are not counted */
-	FAILING_MAX = 10,          /* subscriptions of a shard that status and /metrics name: the worst */
-	LEASES_PER_CALL_MAX = 24,  /* deliveries handed out by one command: it stages writes for each */
+	DELIVERIES_KEPT_DAYS = 7,         /* of service time: ended ones can be listed */
+	DELIVERIES_KEPT_MAX = 10000,      /* likewise, an account's; the oldest are dropped */
+	DELIVERIES_COUNTED_MAX = 1 << 20, /* rows read by a survey of the queue; more are not counted */
+	FAILING_MAX = 10,          /* subscriptions of a shard named by status and /metrics: the worst */
+	LEASES_PER_CALL_MAX = 24,  /* deliveries leased by one command: it stages writes for each */
 	REPORTS_PER_CALL_MAX = 12, /* likewise, attempts reported by one */
-	LEASES_MAX = 4096,         /* handed out at once, over all shards; more wait in their queues */
-	HANDED_BODY_BYTES = 65536, /* what is to be sent comes along with leases, until it is so much */
-	HANDED_FRESH_MS = 100,     /* so long it is that of now; what lay for longer is asked for */
-	LEASE_MS = 25000,          /* of real time; an attempt that nobody reported by then has failed */
-	LEASE_ASK_MS = 10000,      /* the timer's question for due deliveries waits so long */
-	LEASE_ANSWER_MS = 2000,    /* so long before its end it is answered with nothing */
-	LANE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint answers quickly */
-	LANE_NEW_MAX = 2,          /* of one that nothing is known of */
-	LANE_RECENT_MS = 1000,     /* leases of such lanes are given out evenly: so long is one young, */
-	LANE_RECENT_MIN = 8,       /* and so many may be, or as their share and EGRESS_ATTEMPT_MS give */
-	LANE_DOUBTFUL_MAX = 2,     /* of one that did not answer in time */
-	LANE_SLOW_MAX = 16,        /* of one that answers, but takes longer than EGRESS_SLOW_MS */
-	LINES_WOKEN_MAX = 256,     /* subscriptions that become ready in one look at the queue */
-	LANE_TURN_MAX = 8,         /* leases of one subscription before it is others' turn */
-	LINES_KEPT_MAX = 100000,   /* subscriptions remembered with nothing to send, a shard's */
-	LANE_HOLD_MS = 1000,       /* a subscription whose attempt could not be made waits so long */
+	LEASES_MAX = 4096,         /* leases at once, over all shards; more wait in their queues */
+	HANDED_BODY_BYTES = 65536, /* payloads sent along with leases, in bytes; others are requested */
+	HANDED_FRESH_MS = 100,     /* age up to which such a payload is current; an older one is requested */
+	LEASE_MS = 25000,          /* of real time; an attempt not reported by then has failed */
+	LEASE_ASK_MS = 10000,      /* duration of the timer's long poll for due deliveries */
+	LEASE_ANSWER_MS = 2000,    /* it is answered empty this long before its end */
+	LANE_SOUND_MAX = 64,       /* leases of one subscription whose endpoint responds quickly */
+	LANE_NEW_MAX = 2,          /* of one without any result yet */
+	LANE_RECENT_MS = 1000,     /* leases of such lanes are spread evenly: a lease is recent this long, */
+	LANE_RECENT_MIN = 8,       /* and so many may be recent, or by their share and EGRESS_ATTEMPT_MS */
+	LANE_DOUBTFUL_MAX = 2,     /* of one that did not respond in time */
+	LANE_SLOW_MAX = 16,        /* of one that responds, but takes longer than EGRESS_SLOW_MS */
+	LINES_WOKEN_MAX = 256,     /* subscriptions that become ready in one pass over the queue */
+	LANE_TURN_MAX = 8,         /* leases of one subscription before others' turn */
+	LINES_KEPT_MAX = 100000,   /* idle subscriptions remembered, a shard's */
+	LANE_HOLD_MS = 1000,       /* wait of a subscription whose attempt could not be made */
 
 	/* Issuance */
 	ISSUANCE_WAIT_MS =
-	    10000, /* of real time: who asked for a pass waits so long; document section 8; 202 */
-	ISSUANCE_TRY_MS = 30000, /* of real time, from the first try to get its images; creation_failed */
+	    10000, /* of real time: a creation's request waits this long; document section 8; 202 */
+	ISSUANCE_TRY_MS = 30000, /* of real time, from the first fetch of its images; creation_failed */
 	IMAGE_BYTES_MAX = EGRESS_FETCH_BYTES_MAX, /* of an image; creation_failed */
 	IMAGE_SIDE_MAX = 4096,                    /* pixels; creation_failed */
-	IMAGE_PART_BYTES = 64 << 10,              /* of an image that travel and are written as one command */
+	IMAGE_PART_BYTES = 64 << 10, /* of an image; one part travels and is written as one command */
 	IMAGE_UNNAMED_S =
-	    3600,           /* of service time, since its last part came: an image that nothing names goes */
+	    3600,           /* of service time since its last part: then an unreferenced image is removed */
 	IMAGE_FRESH_S = 60, /* of service time: an image is not fetched again from its URL */
-	FETCHES_ACCOUNT_MAX = 8, /* images of one account, asked for or to be asked for first; more wait */
+	FETCHES_ACCOUNT_MAX = 8, /* images of one account, requested or next in line; more wait */
 	FETCHES_UNKNOWN_WEIGHT =
-	    32,                /* of a place of an account of which no image has ended, against those left */
-	FETCHES_AGAIN_MAX = 4, /* of those, after a failure; the rest is for new ones */
-	FETCHES_HUNG_MAX = 1,  /* of those, from hosts that hung, while others wait */
-	FETCHES_KEPT_MAX = 1024, /* of one account, those to be tried again too; more wait */
-	HOSTS_HUNG_MAX = 4,      /* hosts remembered of an account: images of theirs go last */
-	FETCH_REST_MS = 1000,    /* before an image is tried again */
-	TEMPLATE_REST_S = 600,   /* before the images of a template are tried again, after ISSUANCE_TRY_MS */
-	FETCH_ANSWER_MS = 20000, /* for the timer to get one and hand it over; then it is tried again */
+	    32,                  /* slots left that one slot of an account without an ended fetch counts as */
+	FETCHES_AGAIN_MAX = 4,   /* of those, after a failure; the rest is for new ones */
+	FETCHES_HUNG_MAX = 1,    /* of those, from hosts that hung, while others wait */
+	FETCHES_KEPT_MAX = 1024, /* of one account, those to be retried included; more wait */
+	HOSTS_HUNG_MAX = 4,      /* hosts remembered per account: their images go last */
+	FETCH_REST_MS = 1000,    /* before an image is retried */
+	TEMPLATE_REST_S = 600,   /* before a template's images are retried, after ISSUANCE_TRY_MS */
+	FETCH_ANSWER_MS = 20000, /* for the timer to fetch one and hand it over; then it is retried */
 	ISSUING_MAX = 65536,     /* passes that a shard is issuing; OVERLOADED */
 	ISSUING_ACCOUNT_MAX = 8192, /* likewise, of one account */
-	ISSUING_A_TURN = 64,        /* passes looked at before others' calls have their turn */
-	CREATION_WAITS_MAX = 1024,  /* requests a shard lets wait for issuance; more are told 202 at once */
+	ISSUING_A_TURN = 64,        /* passes processed before others' calls have their turn */
+	CREATION_WAITS_MAX = 1024,  /* requests that wait for issuance in a shard; more get 202 at once */
 	CREATION_WAITS_ACCOUNT_MAX = 256, /* likewise, of one account */
-	CREATION_ERROR_BYTES_MAX = 200,   /* of why a pass could not be issued; the rest is cut off */
+	CREATION_ERROR_BYTES_MAX = 200,   /* of the reason why a pass could not be issued; the rest is cut */
 
 	/* Placement */
-	SLOT_COUNT = 4096, /* fixed for ever: the hash of an account id names one of these */
+	SLOT_COUNT = 4096, /* fixed forever: the hash of an account id names one of these */
 	SHARDS_MAX = 64,   /* processes; --shards */
 
 	/* Data directories */
-	/* restores that one has come through; the oldest is forgotten, and links of passes from before it open nothing */
+	/* restores in a directory's past; the oldest is dropped, and links of passes from before it open nothing */
 	LINEAGES_MAX = 32,
 
 	/* Between processes */
 	SESSION_CREDIT_COMMANDS = 2048,  /* calls outstanding per session; OVERLOADED */
 	SESSION_CREDIT_BYTES = 8 << 20,  /* bytes of calls outstanding, or not yet received; OVERLOADED */
-	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of answers not yet received, per session; OVERLOADED */
-	/* likewise, of lists and of what else readers answer: they wait for room, but not longer than ANSWERS_STALL_MS
-	 * without any; OVERLOADED */
+	SESSION_ANSWER_BYTES = 32 << 20, /* bytes of replies not yet received, per session; OVERLOADED */
+	/* likewise, of lists and other replies of readers: they wait for space, but at most ANSWERS_STALL_MS without
+	 * any; OVERLOADED */
 	SESSION_LIST_BYTES = 4 << 20,
 	ANSWERS_STALL_MS = 500,
-	/* bytes of answers that a shard holds for all processes that stay, and for all commands; no session gets more than
-	 * twice what is left of it; OVERLOADED */
+	/* bytes of replies that a shard holds for all long-lived processes, and for all commands; a session gets at
+	 * most twice what is left of it; OVERLOADED */
 	ANSWERS_SHARD_BYTES_MAX = 64 << 20,
 	ANSWERS_COMMANDS_BYTES_MAX = 24 << 20,
-	/* of each of these, kept for answers to WRITEs; no such answer is larger. Nothing of one without room is done */
+	/* of each of these, reserved for replies to WRITEs; no such reply is larger. Without space nothing is done */
 	ANSWER_RESERVED_BYTES = 2 << 20,
-	ANSWER_TINY_BYTES = 1 << 10,     /* an answer that is always given: no caller has many calls open */
-	RECEIPT_EVERY_BYTES = 256 << 10, /* received bytes after which the sender is told of them at once */
-	RECEIPT_ASK_MS = 1000, /* who was silent for so long is asked what he has received: he may be gone */
-	SESSIONS_MAX = 512,    /* peers a shard keeps; a command's, else the longest idle one, is forgotten */
+	ANSWER_TINY_BYTES = 1 << 10,     /* a reply that is always sent: no caller has many calls open */
+	RECEIPT_EVERY_BYTES = 256 << 10, /* received bytes after which the sender is notified at once */
+	RECEIPT_ASK_MS = 1000, /* a silent peer is asked for its count of received bytes: it may be gone */
+	SESSIONS_MAX = 512, /* peers a shard keeps; a command's, or else the longest idle one, is dropped */
 	FRAME_BYTES_MAX = 20 << 20,    /* one message; larger ones are dropped by the socket */
 	FRAME_NODES_MAX = 1 << 20,     /* msgpack items in one message; MALFORMED */
 	FRAME_DEPTH_MAX = 24,          /* msgpack containers nested; MALFORMED */
@@ -230,36 +227,35 @@ enum {
 	CALL_DEADLINE_GRACE_MS = 1000, /* the caller waits this much longer than the shard */
 	HEARTBEAT_EVERY_MS = 300,      /* timer to each shard */
 	HEARTBEAT_LOST_MS =
-	    1500, /* without one for this long the issuer is gone; PASS_PROVIDER_UNAVAILABLE */
+	    1500, /* without one for this long the issuer is down; PASS_PROVIDER_UNAVAILABLE */
 
-	/* Batches (a batch is what one journal record holds) */
+	/* Batches (a batch is the content of one journal record) */
 	BATCH_COMMANDS_MAX = 256, /* commands; the rest waits its turn */
-	BATCH_COMMANDS_MIN = 32,  /* on a quick disk: half of what callers wait for, but not less than this */
-	/* calls after which a frame leaves before the turn ends, so that the callee begins; else all would wait for
-	 * each other in turn, one process at work and the others idle */
+	BATCH_COMMANDS_MIN = 32,  /* on a quick disk: half of what callers wait for, but at least this */
+	/* calls after which a frame is sent before the turn ends, so that the callee can begin; otherwise all would
+	 * wait for each other in turn, one process at work and the others idle */
 	FRAME_CALLS_FULL = 64,
 	BATCH_BYTES_MAX = 1 << 20,  /* bytes of operations after which a record is closed */
 	COMMIT_RECORDS_MAX = 128,   /* records applied before LMDB commits */
 	COMMIT_BYTES_MAX = 1 << 20, /* bytes of records before it commits: large values are many pages */
-	COMMIT_ROWS_MAX = 512,      /* different rows written (about dirty pages) before LMDB commits */
-	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is taken */
-	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer need not look up, 64 bytes each */
+	COMMIT_ROWS_MAX = 512,      /* distinct rows written (about dirty pages) before LMDB commits */
+	PASS_NUMBERS_MIN = 1 << 12, /* at first; four times as many when a quarter is in use */
+	PASS_NUMBERS_MAX = 1 << 20, /* ids of passes that a shard's writer caches, 64 bytes each */
 	STAGED_WRITES_MAX = 4096,   /* writes of one command; a bug if exceeded */
-	BULK_WRITES_MAX = 64,       /* writes of one command that works off a queue */
-	CLEAN_LOOKED_MAX = 256,   /* rows that one step of the background removal looks at; the rest waits */
-	CLEAN_STEP_MS = 20,       /* between two of its steps, */
-	CLEAN_REST_MS = 10000,    /* and between two rounds in which nothing was due */
-	ERASED_ID_KEPT_DAYS = 30, /* of service time: so long a second erasure of an id is known as one */
-	REPLY_PART_BYTES_MAX = 256 << 10, /* bytes; a longer list goes out in parts */
+	BULK_WRITES_MAX = 64,       /* writes of one command that works through a queue */
+	CLEAN_LOOKED_MAX = 256,     /* rows that one step of the background removal reads; the rest waits */
+	CLEAN_STEP_MS = 20,         /* between two of its steps, */
+	CLEAN_REST_MS = 10000,      /* and between two rounds in which nothing was due */
+	ERASED_ID_KEPT_DAYS = 30,   /* of service time: until then a second erasure of an id is recognised */
+	REPLY_PART_BYTES_MAX = 256 << 10, /* bytes; a longer list is sent in parts */
 	LIST_BYTES_MAX =
-	    64 << 20, /* bytes of a list without pages: what it may take of ANSWERS_BYTES_MAX; OVERLOADED */
-	ANSWERS_WAITING_BYTES_MAX =
-	    16 << 20, /* bytes of full answer frames not yet sent; nothing more is decided */
+	    64 << 20, /* bytes of a list without pages: its share of ANSWERS_BYTES_MAX; OVERLOADED */
+	ANSWERS_WAITING_BYTES_MAX = 16 << 20, /* bytes of full reply frames not yet sent; decisions pause */
 };
 
-/* Limits that are wider than an int. */
+/* Limits beyond the range of int. */
 #define CLOCK_OFFSET_MAX \
 	(INT64_C(100) * 365 * 86400 * 1000000) /* microseconds; how far a test clock may be ahead */
-#define BALANCE_MAX               INT64_C(9007199254740991) /* 2^53 - 1; a pass's counter, plus or minus; INVALID_INPUT */
-#define ASSIGNMENT_LIMIT_MAX      INT64_C(9007199254740991) /* 2^53 - 1, which every reader of JSON has exactly */
+#define BALANCE_MAX               INT64_C(9007199254740991) /* 2^53 - 1; a pass's balance, plus or minus; INVALID_INPUT */
+#define ASSIGNMENT_LIMIT_MAX      INT64_C(9007199254740991) /* 2^53 - 1, exact in every JSON reader */
 #define REWARD_WINDOW_SECONDS_MAX INT64_C(3155760000)       /* 100 years of 365.25 days */

@@ -1,4 +1,4 @@
-/* Lineages, in the order in which they followed each other. They are few, so adding one beyond the limit moves the rest. */
+/* Lineages in chronological order. They are few, so adding one beyond the limit moves the rest. */
 #include "schemas/lineages.h"
 
 void lineages_add(struct lineages *lineages, const uint8_t lineage[LINEAGE_BYTES])

@@ -1,5 +1,5 @@
-/* Lines of `name=value` under a sum. The order of the lines is part of a file's form, so reading takes them one by one and
- * every other text is refused. */
+/* Lines of `name=value` under a checksum. The order of lines is part of a file's form, so reading takes them one by
+ * one and refuses every other text. */
 #include "schemas/lines.h"
 
 #include "schemas/bytes.h"

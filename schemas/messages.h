@@ -2,8 +2,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Messages between processes: what each is, without its arguments (fields.h). names.def is generated from api/ and changes with
- * the names of operations alone, so that other changes there do not recompile everything. */
+/* Messages between processes: properties of each, without its arguments (fields.h). names.def is generated from api/
+ * and depends on the names of operations alone, so that other changes there do not recompile everything. */
 
 #define PROTOCOL_VERSION 4 /* of everything in api/, fields.h and frame.h together */
 
@@ -25,7 +25,7 @@ enum { SENDERS_KEYLESS = 1 << 16 }; /* beside roles in `senders`: HTTP needs no 
 
 enum effect { EFFECT_READ, EFFECT_SCAN, EFFECT_WRITE };
 
-/* What an account may have or not. */
+/* Functions that an account may have. */
 enum function { FUNCTION_ANY, FUNCTION_WEBHOOKS, FUNCTION_REWARDS };
 
 enum about { ABOUT_ACCOUNT, ABOUT_NOBODY };
@@ -41,6 +41,6 @@ struct message_row {
 	enum about    about;
 };
 
-/* The row of a message; NULL when `message` is not one (it may come from a peer). */
+/* The row of a message; NULL for an unknown one (it may come from a peer). */
 const struct message_row *message_row(unsigned message);
 const char               *role_text(enum role role);

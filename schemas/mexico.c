@@ -1,6 +1,6 @@
-/* The C library knows no zone but the process's, so this process takes Mexico City's. It is asked for the offset alone: the
- * text is made of a time that is shifted by it. Before 1922 the offset had seconds; cut to minutes it is still the offset
- * that the text tells, so that the moment stays the same. */
+/* The C library knows only the process's own zone, so this process uses Mexico City's. Only the offset is queried;
+ * the text is that of a time shifted by it. Before 1922 the offset had seconds. It is cut to minutes both in the
+ * shift and in the text, so that the moment stays the same. */
 #include "schemas/mexico.h"
 
 #include "schemas/date.h"
@@ -25,7 +25,7 @@ bool mexico_begin(void)
 	                     summer = {INT64_C(1594771200) * US_PER_SEC};
 	if (setenv("TZ", "America/Mexico_City", 1)) return false;
 	tzset();
-	return offset_s(winter) == WINTER_S && offset_s(summer) == SUMMER_S; /* those of 2020 */
+	return offset_s(winter) == WINTER_S && offset_s(summer) == SUMMER_S; /* the offsets of 2020 */
 }
 
 void mexico_text(wall_us at, char text[MEXICO_TEXT])

@@ -1,6 +1,6 @@
-/* Walks a peer's bytes once, without memory beyond a small stack, before the msgpack library may allocate for
- * them. A container is accepted only if at least one byte is left for each item it announces, so what the
- * library then allocates is bounded by the bytes that really came. */
+/* Walks a peer's bytes once, with only a small stack, before the msgpack library may allocate for them. A container
+ * is accepted only if at least one byte is left for each item it announces, so the library's allocations are bounded
+ * by the bytes received. */
 #include "schemas/msgpack_check.h"
 
 enum { STACK_DEPTH = 32 }; /* the library's own limit */
@@ -13,7 +13,7 @@ enum shape {
 	SHAPE_REFUSED, /* ext types and the one byte msgpack never uses */
 };
 
-/* Of the first bytes 0xc0 to 0xdf. */
+/* By first byte, 0xc0 to 0xdf. */
 static const struct {
 	uint8_t shape, width;
 } wide_forms[32] = {
@@ -41,7 +41,7 @@ static bool take_number(struct span *left, unsigned width, uint64_t *number)
 	return true;
 }
 
-/* Steps over one item's own bytes; `*items` is how many items it holds. */
+/* Steps over one item's own bytes; `*items` is the number of items in it. */
 static bool take_item(struct span *left, uint64_t *items)
 {
 	uint64_t first, number = 0;
@@ -71,7 +71,7 @@ static bool take_item(struct span *left, uint64_t *items)
 
 enum err msgpack_check(struct span bytes, unsigned depth_max, size_t nodes_max)
 {
-	uint64_t open[STACK_DEPTH]; /* items still to come in each open container */
+	uint64_t open[STACK_DEPTH]; /* items left in each open container */
 	unsigned depth = 0;
 	must(depth_max <= STACK_DEPTH);
 	for (size_t nodes = 0; nodes < nodes_max; nodes++) {

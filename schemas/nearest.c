@@ -1,4 +1,4 @@
-/* For "did you mean": the optimal string alignment distance, over words that are short. */
+/* For "did you mean": the optimal string alignment distance, for short words. */
 #include "schemas/nearest.h"
 
 static unsigned least(unsigned a, unsigned b)
@@ -26,13 +26,13 @@ static unsigned distance(struct span a, struct span b)
 	return rows[a.size % 3][b.size];
 }
 
-/* More edits than are close to it. */
+/* The least number of edits that is not close. */
 static unsigned too_far(struct span word)
 {
 	return word.size < 3 ? 1 : word.size < 6 ? 2 : 3;
 }
 
-/* Is the other closer than `*far`, which then becomes its distance? */
+/* Is `other` closer than `*far`? Then `*far` becomes its distance. */
 static bool is_closer(struct span word, struct span other, unsigned *far)
 {
 	unsigned so_far;

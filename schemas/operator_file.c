@@ -1,13 +1,10 @@
-/* Members of the operator's files, each by a reader that knows what it must be. */
+/* Members of the operator's files, with a reader for each type. */
 #include "schemas/operator_file.h"
 #include "schemas/cause.h"
 
 #include <stdio.h>
 
-enum {
-	MEMBER_BYTES_MAX = 64,
-	KEYS_MAX = 16
-}; /* of a key of the file's own making, in a fault; that an object knows */
+enum { MEMBER_BYTES_MAX = 64, KEYS_MAX = 16 }; /* of an unknown key, in a fault; known to an object */
 
 static bool wrong_key(struct file_fault *fault, const char *in, struct span name, const char *message)
 {

@@ -1,5 +1,5 @@
-/* The answer to PASS_PAGE, written and read by position. It is a peer's word: numbers that index anything are held
- * against their ranges here, and the texts in it go no further than the page's escaping. */
+/* The reply to PASS_PAGE, written and read by position. It comes from a peer: numbers used as indexes are
+ * range-checked here, and its texts are escaped by the page. */
 #include "schemas/pass_view.h"
 
 #include "schemas/frame.h"
@@ -42,7 +42,7 @@ void pass_view_pack(const struct pass_view *shown, struct buffer *out)
 	}
 }
 
-/* The items of an array in their order; what is of another type than asked for spoils the whole. */
+/* The items of an array in order; one of the wrong type invalidates the whole. */
 struct items {
 	const msgpack_object *at;
 	bool                  wrong;

@@ -2,18 +2,18 @@
 #include "schemas/states.h"
 #include "schemas/template.h"
 
-/* What the holder of a pass is shown of it: PASS_PAGE's answer, from the shard to http, which makes a page of it.
- * Whatever is not in here (hidden data, the account, times, why an issuance failed) cannot get into a page. As msgpack
+/* The holder's view of a pass: PASS_PAGE's reply, from the shard to http, which makes a page from it. Data missing here
+ * (hidden data, the account, times, why an issuance failed) cannot get into a page. As msgpack
  * [status, balance, counter, template's name, its title, its colour, appearance bin, visible bin, qr_value,
- *  logo's width, its height, banner's width, its height, [[key, label, kind]...]]: texts are str, of size 0 where there is
- * none; bins are JSON text. */
+ *  logo's width, its height, banner's width, its height, [[key, label, kind]...]]: texts are str, of size 0 where there
+ *  is none; bins are JSON text. */
 enum page_image { PAGE_IMAGE_LOGO, PAGE_IMAGE_BANNER, PAGE_IMAGES };
 extern const char *const page_image_names[PAGE_IMAGES]; /* "logo": in an appearance, and in an image's path */
 
-/* Which one has this name; PAGE_IMAGES: none. */
+/* The image with this name; PAGE_IMAGES: none. */
 enum page_image page_image_of(struct span name);
 
-/* PASS_IMAGE's answer is [SHA-256 of the image bin, its bytes bin]; nil for the bytes that the asker has already. */
+/* PASS_IMAGE's reply is [SHA-256 of the image bin, its bytes bin]; nil if the caller has these bytes already. */
 struct pass_view_field {
 	struct span     key, label;
 	enum field_kind kind;
@@ -22,8 +22,8 @@ struct pass_view_field {
 struct pass_view {
 	enum pass_status status;
 	int64_t          balance;
-	unsigned         counter; /* the field that displays it; field_count: there is no loyalty */
-	struct span      name;    /* the template's */
+	unsigned         counter;                 /* the field that displays it; field_count: no loyalty */
+	struct span      name;                    /* the template's */
 	struct span      title, background_color; /* the template's appearance */
 	struct span      appearance, visible;     /* the pass's own, JSON objects; size 0: null */
 	struct span      qr_value;                /* size 0: null */

@@ -2,9 +2,9 @@
 #include "schemas/bytes.h"
 #include "schemas/span.h"
 
-/* How many bytes `text` begins with that are neither controls (below the space) nor `a` nor `b`, which are below 0x80:
- * eight at a time, as nearly all text is that. Subtracting from all eight at once borrows from the next higher one only
- * behind a hit, so the lowest hit is a true one. */
+/* The count of bytes at the beginning of `text` that are neither controls (below the space) nor `a` nor `b`, which
+ * are below 0x80. Takes eight at a time, since nearly all text qualifies. A subtraction over eight bytes borrows
+ * from the next higher one only behind a hit, so the lowest hit is exact. */
 static inline size_t plain_run(struct span text, uint8_t a, uint8_t b)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101), high = each * 0x80;

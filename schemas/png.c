@@ -1,5 +1,6 @@
-/* PNGs, by libpng's own reader. It is told to hand every chunk but the header to us, IDAT too: it then reads each to its
- * end and checks its sum, but unpacks none, so that two megabytes that stand for gigabytes cost no more than others. */
+/* PNGs, by libpng's own reader. It passes every chunk except the header to us, IDAT too: it then reads each to its
+ * end and verifies its checksum, but inflates none. So an image that would inflate to gigabytes costs no more than
+ * others. */
 #include "schemas/png.h"
 
 #include "schemas/limits.h"
@@ -33,7 +34,7 @@ static void on_read(png_structp png, png_bytep to, size_t size)
 	reader->left = span_of(reader->left.at + size, reader->left.size - size);
 }
 
-/* Taken: nobody looks at it any more. */
+/* Returns 1: handled. */
 static int on_chunk(png_structp png, png_unknown_chunkp chunk)
 {
 	struct reader *reader = png_get_user_chunk_ptr(png);
@@ -41,7 +42,7 @@ static int on_chunk(png_structp png, png_unknown_chunkp chunk)
 	return 1;
 }
 
-/* In a function of its own: a jump out of libpng must find nothing of ours half done. */
+/* A function of its own: a longjmp out of libpng must not leave our locals undefined. */
 static bool read_all(png_structp png, png_infop info, struct png_size *size)
 {
 	static const png_byte data[] = "IDAT";

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is this an image that a pass may show? A PNG that is all there: signature, an IHDR that libpng takes, pixel data, every
- * chunk whole with its sum, up to IEND. What the data mean is not looked at, so nothing is ever inflated. Units: pixels.
- * Errors: what is wrong, in words that go on from the name of the image ("logo: …"); NULL when nothing is. */
+/* Checks an image for use on a pass: a complete PNG with signature, an IHDR that libpng accepts, pixel data, and
+ * every chunk whole with its checksum, up to IEND. Pixel data are not decoded, so nothing is ever inflated. Units:
+ * pixels. Errors: the fault, in words that follow the name of the image ("logo: …"); NULL if there is none. */
 struct png_size {
 	uint32_t width, height;
 };

@@ -28,7 +28,7 @@ bool percent_decode(struct span text, bool plus_is_space, uint8_t *out, size_t *
 	return true;
 }
 
-/* What comes before the first `mark`; `*rest` is left with what comes after it. */
+/* The part before the first `mark`; `*rest` becomes the part after it. */
 static struct span take_until(struct span *rest, uint8_t mark)
 {
 	const uint8_t *end = rest->size ? memchr(rest->at, mark, rest->size) : NULL;

@@ -1,7 +1,7 @@
 #pragma once
 #include "schemas/span.h"
 
-/* What reward.def lists, by its number in tables. */
+/* The lists of reward.def, by their numbers in tables. */
 enum reward_status {
 #define S(name, text) REWARD_##name,
 #include "schemas/reward.def"
@@ -20,8 +20,8 @@ enum expiration_kind {
 	EXPIRATION_KINDS
 };
 
-/* Texts as the interface prints them, and back, to the letter.
- * Errors: "unknown" for a number that is none; false for a text that is none. */
+/* Texts as the interface prints them, and back, exactly. Errors: "unknown" for an invalid number; false for an
+ * unknown text. */
 const char *reward_status_text(unsigned status);
 const char *reward_kind_text(unsigned kind);
 const char *expiration_kind_text(unsigned kind);

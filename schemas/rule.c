@@ -1,4 +1,4 @@
-/* The rule file, read and judged. One reader serves the command line's input and what is stored. */
+/* Parses and checks the rule file. One reader serves the command line's input and stored rules. */
 #include "schemas/rule.h"
 
 #include "schemas/fields.h"
@@ -29,13 +29,13 @@ static const char kinds_known[] = ""
 
 enum { PATH_BYTES = 24 };
 
-/* Text that people are shown; it must be there. */
+/* A text shown to people; it is required. */
 static bool read_shown(const struct json *object, const char *key, size_t points_max, struct span *to)
 {
 	return file_text(object, key, to) && to->size && utf8_length(*to) <= points_max;
 }
 
-/* A whole number that a counter could be, or could be moved by. */
+/* A whole number within the range of balances. */
 static bool read_points(const struct json *object, const char *key, int64_t *to)
 {
 	return file_integer(object, key, to) && *to >= -BALANCE_MAX && *to <= BALANCE_MAX;
@@ -43,7 +43,7 @@ static bool read_points(const struct json *object, const char *key, int64_t *to)
 
 /* ---- conditions ---- */
 
-/* What only the scan of a pass can be asked. */
+/* Conditions for scans only. */
 static bool read_of_scans(const struct json *value, struct rule *rule, struct file_fault *fault)
 {
 	static const char  only[] = "Only a rule whose event is scan.created can ask for this.";
@@ -175,7 +175,7 @@ enum err rule_read(const struct json *file, struct rule *rule, struct file_fault
 
 /* ---- as text again ---- */
 
-/* The name of a member, behind those that are there. */
+/* The name of a member, after a comma unless it is the first. */
 static void put_key(struct buffer *out, const char *key)
 {
 	if (out->size && out->at[out->size - 1] != '{') buffer_byte(out, ',');
@@ -245,7 +245,7 @@ void rule_text(const struct rule *rule, struct buffer *out)
 	buffer_text(out, "]}");
 }
 
-/* ---- its beginning ---- */
+/* ---- head of a text ---- */
 
 static bool take(struct span *text, const char *word)
 {
@@ -255,7 +255,7 @@ static bool take(struct span *text, const char *word)
 	return true;
 }
 
-/* A string to its end, however it is escaped. */
+/* Takes a string up to its end, with any escapes. */
 static bool take_string(struct span *text, struct span *inside)
 {
 	size_t at = 1;

@@ -1,6 +1,6 @@
-/* Substring search. Sixteen places are looked at together: those where the first and the last byte of what is sought
- * are both right are compared in full. Rare ones remain, so the speed is that of reading the text. Where they turn out
- * not to be rare (one letter over and over), the C library goes on, whose memmem() takes linear time whatever it is. */
+/* Substring search. Tests sixteen positions at once: those whose first and last byte match are compared in full.
+ * These are rare, so the speed is that of reading the text. If they are not rare (one letter repeated), the C
+ * library's memmem() takes over, whose time is always linear. */
 #include "schemas/search.h"
 
 #include <string.h>
@@ -8,14 +8,14 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-enum { PLACES = 16, FAILURES_FEW = 64, FAILURES_SHARE = 32 /* one in so many bytes */ };
+enum { PLACES = 16, FAILURES_FEW = 64, FAILURES_SHARE = 32 /* one in this many bytes */ };
 
 static inline __m128i load(const uint8_t *at)
 {
 	return _mm_loadu_si128((const __m128i *)(const void *)at);
 }
 
-/* From *at on, as long as PLACES more can be looked at without reading behind the text. True: it is at *at. */
+/* Searches from *at on, while PLACES more positions can be tested within the text. True: found at *at. */
 static bool find_by_places(struct span text, struct span what, size_t *at)
 {
 	const __m128i first = _mm_set1_epi8((char)what.at[0]),
@@ -31,7 +31,7 @@ static bool find_by_places(struct span text, struct span what, size_t *at)
 				return true;
 			}
 		if (failures > FAILURES_FEW + *at / FAILURES_SHARE)
-			return false; /* from here on again, by memmem() */
+			return false; /* memmem() continues from here */
 	}
 	return false;
 }
@@ -43,7 +43,7 @@ static inline uint32_t four(const uint8_t *at)
 	return four;
 }
 
-/* Its first and its last byte are. Words of a few letters are what most often is there. */
+/* Compares the rest: first and last byte match already. Words of a few letters, the usual case, have fast paths. */
 static inline bool is_there(const uint8_t *here, struct span what)
 {
 	if (what.size < 4) return what.size < 3 || here[1] == what.at[1];
@@ -52,7 +52,7 @@ static inline bool is_there(const uint8_t *here, struct span what)
 	return !memcmp(here, what.at, what.size);
 }
 
-/* Of the PLACES places from `here` on, those where it begins, a bit each. */
+/* A bit for each of the PLACES positions from `here` on where it occurs. */
 static inline unsigned begins_at(const uint8_t *here, struct span what, __m128i first, __m128i last,
                                  unsigned *failures)
 {

@@ -1,4 +1,4 @@
-/* Names and searched text of a pass. A value that is no string is searched as JSON writes it. */
+/* Names and searched text of a pass. A value that is not a string is searched in its JSON form. */
 #include "schemas/searchable.h"
 
 #include "schemas/fold.h"

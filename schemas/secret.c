@@ -1,5 +1,5 @@
-/* Sealing and opening, by OpenSSL. The cipher is looked up once a process, since that takes longer than a short secret;
- * a context is made for each call, so that no thread keeps a key. */
+/* Sealing and opening, by OpenSSL. The cipher is fetched once a process, since that takes longer than a short
+ * secret. Each call makes its own context, so that no thread keeps a key. */
 #include "schemas/secret.h"
 
 #include <openssl/core_names.h>

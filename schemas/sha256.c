@@ -1,5 +1,5 @@
-/* SHA-256, by OpenSSL. Looking an algorithm up by name takes longer than a short hash, and so does making a context:
- * the one is done once a process, the other once a thread, which gives it back when it ends. */
+/* SHA-256, by OpenSSL. Fetching an algorithm by name and making a context each take longer than a short hash. The
+ * algorithm is fetched once a process; the context is made once a thread and freed when it ends. */
 #include "schemas/sha256.h"
 
 #include "schemas/err.h"

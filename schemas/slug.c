@@ -1,4 +1,4 @@
-/* Slugs: their form, and how one is made of a name. */
+/* Slugs: their form, and their derivation from a name. */
 #include "schemas/slug.h"
 
 #include "schemas/buffer.h"

@@ -3,8 +3,9 @@
 #include "schemas/limits.h"
 #include "schemas/span.h"
 
-/* Slugs: lower-case letters and digits in segments, an underscore between two: [a-z0-9]+(_[a-z0-9]+)*, of at most
- * REWARD_SLUG_BYTES_MAX. Source: document 4.2, and the decisions on what is made of a name. Pure. Errors: as named. */
+/* Slugs: lower-case letters and digits in segments separated by an underscore: [a-z0-9]+(_[a-z0-9]+)*, of at most
+ * REWARD_SLUG_BYTES_MAX. Source: document 4.2, and the decisions on deriving one from a name. Pure. Errors: as
+ * named. */
 struct slug {
 	uint8_t b[REWARD_SLUG_BYTES_MAX];
 	size_t  size;
@@ -12,11 +13,11 @@ struct slug {
 
 bool slug_is_valid(struct span text);
 
-/* Makes one of a name (valid UTF-8): folded as searching folds it, every run of other characters one underscore, cut,
- * trimmed; "reward" when nothing is left. Errors: ERR_NO_MEMORY. */
+/* Derives one from a name (valid UTF-8): folded as for search, every run of other characters one underscore, cut,
+ * trimmed; "reward" if nothing is left. Errors: ERR_NO_MEMORY. */
 must_check enum err slug_make(struct span name, struct slug *slug);
 
-/* The base with "_number" behind it, of the base as much as there is room for. */
+/* The base, cut if needed, with "_number" appended. */
 void slug_number(const struct slug *base, uint32_t number, struct slug *slug);
 
 static inline struct span slug_span(const struct slug *slug)

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Borrowed bytes: `size` bytes at `at`, owned by someone else for at least the call. No terminator is implied.
- * Units: bytes. Errors: none. */
+/* Borrowed bytes: `size` bytes at `at`, valid at least for the call. No terminator is implied. Units: bytes. Errors:
+ * none. */
 struct span {
 	const uint8_t *at;
 	size_t         size;
@@ -23,7 +23,7 @@ static inline bool span_equal(struct span a, struct span b)
 {
 	return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
-/* As bytes: below 0, 0, above 0. A beginning is before what it begins; one of size 0 may lie nowhere. */
+/* Order of bytes: below 0, 0, above 0. A prefix sorts before the longer span; `at` is unused for size 0. */
 static inline int span_order(struct span a, struct span b)
 {
 	size_t both = a.size < b.size ? a.size : b.size;

@@ -1,4 +1,4 @@
-/* The template file, read and judged. One reader serves the command line's input and what is stored. */
+/* Parses and checks the template file. One reader serves the command line's input and stored templates. */
 #include "schemas/template.h"
 
 #include <stdio.h>
@@ -26,8 +26,7 @@ bool is_colour(struct span text)
 {
 	if (text.size != 7 || text.at[0] != '#') return false;
 	for (size_t i = 1; i < text.size; i++) {
-		uint8_t c = text.at[i],
-		        folded = c | 0x20; /* which would also make digits of control characters */
+		uint8_t c = text.at[i], folded = c | 0x20; /* also makes digits of control characters */
 		if (!(c >= '0' && c <= '9') && !(folded >= 'a' && folded <= 'f')) return false;
 	}
 	return true;
@@ -53,7 +52,7 @@ const struct template_field *template_field(const struct template *template, str
 	return NULL;
 }
 
-/* A short one, which people are shown. */
+/* A short text, shown to people. */
 static bool read_shown(const struct json *object, const char *key, struct span *to)
 {
 	return file_text(object, key, to) && to->size <= TEMPLATE_TEXT_BYTES_MAX;
@@ -95,7 +94,7 @@ static bool read_field(const struct json *value, const char *in, struct template
 	return true;
 }
 
-/* One locked field, the counter, with loyalty; without it none. */
+/* Exactly one locked field, the balance's, with loyalty; none without. */
 static bool take_counter(struct template *template, const struct template_field *field, const char *in,
                          struct file_fault *fault)
 {

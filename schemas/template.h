@@ -2,7 +2,7 @@
 #include "schemas/limits.h"
 #include "schemas/operator_file.h"
 
-/* A pass template: which keys `visible` may have, and the loyalty programme. It is stored and shown as the JSON
+/* A pass template: the keys that `visible` may have, and the loyalty programme. It is stored and printed as the JSON
  * of the operator's template file (ops/docs/tenants.md, "Templates"). */
 enum loyalty { LOYALTY_NONE, LOYALTY_BALANCE, LOYALTY_STAMPS };
 
@@ -41,8 +41,8 @@ const char *field_kind_text(enum field_kind kind);
 must_check enum err template_read(const struct json *file, struct template *template,
                                   struct file_fault *fault);
 
-/* What forbids that `after` replaces `before`, for people; NULL: nothing does. What passes depend on stays:
- * loyalty_type, qr, name_field, the counter's key. */
+/* The reason, for people, why `after` must not replace `before`; NULL: it may. Properties that passes depend on are
+ * fixed: loyalty_type, qr, name_field, the counter's key. */
 const char *template_fixed(const struct template *before, const struct template *after);
 
 const struct template_field *template_field(const struct template *template, struct span key);

@@ -1,8 +1,8 @@
 #pragma once
 #include <stdint.h>
 
-/* How the kernel schedules a thread, as sched_setattr(2) takes it: its own header and the C library's exclude each other.
- * `runtime_ns` of an ordinary thread is the length of its slices, from Linux 6.12 on. */
+/* Scheduling attributes of a thread for sched_setattr(2), declared here because its own header and the C library's
+ * exclude each other. `runtime_ns` of an ordinary thread is its slice length, from Linux 6.12 on. */
 struct thread_attr {
 	uint32_t size, policy;
 	uint64_t flags;

@@ -1,10 +1,9 @@
-/* What may stand in a URL that we are to call, and when two are the same.
- *
- * Readers of URLs differ, and whoever attacks lives of the difference between the one that judges and the one that
- * dials. So there is one reading here: libcurl's, held against strict rules of our own, and what it yields is written
- * anew (url_write), so that the dialler reads what was judged and nothing else. Whatever a resolver would take for an
- * address without asking anybody (one number, octal, hexadecimal, missing parts, digits of other scripts) is read as
- * one; whatever only looks like one is refused. */
+/* Which URLs may be called, and when two are equal.
+ * URL parsers differ, and attacks exploit a difference between the parser that checks and the one that dials. So
+ * there is one parser, libcurl's, combined with strict rules of our own. Its result is serialised again (url_write),
+ * so that the dialler sees exactly what was checked. Every form that a resolver takes for an address without a
+ * lookup (one number, octal, hexadecimal, missing parts, digits of other scripts) is read as an address; a text that
+ * only resembles one is refused. */
 #include "schemas/url.h"
 #include "schemas/limits.h"
 
@@ -16,8 +15,8 @@
 enum { PORT_HTTP = 80, PORT_HTTPS = 443, LABEL_BYTES_MAX = 63, NAME_BYTES_MAX = 253 };
 static const char scheme[] = "https://", plain_scheme[] = "http://";
 
-/* Only printable ASCII behind the host, and within it what is no ASCII: control characters and blanks are what readers
- * differ most about, and a backslash is a slash to some. */
+/* Requires printable ASCII behind the host; the host may have other characters. Parsers differ most about control
+ * characters and blanks, and some take a backslash for a slash. */
 static enum cause check_bytes(struct span text, size_t host_end)
 {
 	for (size_t i = 0; i < text.size; i++) {
@@ -35,7 +34,7 @@ static size_t find_any(struct span text, size_t from, const char *set)
 	return from;
 }
 
-/* Labels of letters, digits, - and _, none of them empty; one final dot is the caller's to cut. */
+/* Non-empty labels of letters, digits, - and _. The caller cuts one final dot. */
 static bool is_name(const char *name)
 {
 	size_t label = 0, size = strlen(name);
@@ -52,7 +51,7 @@ static bool is_name(const char *name)
 	return label > 0 && size <= NAME_BYTES_MAX;
 }
 
-/* No top-level domain is a number: a name that ends in one is a misspelt address, or a well-spelt trick. */
+/* No top-level domain is a number: such a name is a misspelt address, or a trick. */
 static bool ends_in_number(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -81,8 +80,8 @@ static enum cause take_v6(const char *host, struct url *url)
 	return url->is_address ? CAUSE_NONE : CAUSE_URL_HOST;
 }
 
-/* Has it anything that an A-label stands for, or is one? Other names are not libidn2's, which is stricter about hyphens
- * than those are who give out names. */
+/* Has it characters that need an A-label, or is it one? Other names bypass libidn2, which is stricter about hyphens
+ * than the registries. */
 static bool is_foreign(const char *host)
 {
 	for (const char *at = host; *at; at++)
@@ -91,7 +90,7 @@ static bool is_foreign(const char *host)
 	return false;
 }
 
-/* In lower case, as A-labels, and with foreign digits and dots as what they stand for. */
+/* In lower case, as A-labels, with digits and dots of other scripts as ASCII. */
 static enum cause take_name(const char *host, struct url *url)
 {
 	char *label = NULL;
@@ -122,7 +121,7 @@ static enum cause take_host(const char *host, struct url *url)
 	return url->is_address || !ends_in_number(text) ? CAUSE_NONE : CAUSE_URL_HOST;
 }
 
-/* libcurl's reading of what stands between the scheme and the path. */
+/* libcurl's parse of the part between the scheme and the path. */
 static enum cause take_authority(const char *authority, struct url *url)
 {
 	enum cause  cause = CAUSE_NO_MEMORY;
@@ -137,7 +136,7 @@ static enum cause take_authority(const char *authority, struct url *url)
 	if (!status) status = curl_url_get(reading, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
 	if (status == CURLUE_OUT_OF_MEMORY) goto out;
 	cause = status == CURLUE_BAD_PORT_NUMBER ? CAUSE_URL_PORT : CAUSE_URL_HOST;
-	/* A zone is a link of this host; libcurl takes it out of the host. */
+	/* A zone names a link of this host; libcurl strips it from the host. */
 	if (status || !curl_url_get(reading, CURLUPART_ZONEID, &zone, 0)) goto out;
 	url->port = (uint16_t)strtoul(port, NULL, 10);
 	cause = CAUSE_URL_PORT;
@@ -176,7 +175,7 @@ static enum cause read_url(struct span text, bool may_be_plain, struct url *url)
 	if ((cause = check_bytes(text, host_end))) return cause;
 	memcpy(authority, text.at, host_end);
 	authority[host_end] = 0;
-	/* An empty name before the @ is none to libcurl, and yet no part of a host. */
+	/* libcurl ignores an empty name before the @, which still is not part of a host. */
 	if (strchr(authority, '@')) return CAUSE_URL_CREDENTIALS;
 	if (host_end == strlen(begin) || text.at[strlen(begin)] == ':') return CAUSE_URL_NO_HOST;
 	fragment = find_any(text, host_end, "#");

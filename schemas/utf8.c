@@ -1,8 +1,7 @@
 /* UTF-8, by its strict definition. */
 #include "schemas/json.h"
 
-/* Bytes of the UTF-8 character at `at`, 0 if there is none: overlong forms, surrogates and what lies beyond
- * U+10FFFF are none. */
+/* Bytes of the UTF-8 character at `at`; 0 if malformed: overlong, a surrogate, or beyond U+10FFFF. */
 static size_t utf8_length(const uint8_t *at, size_t left)
 {
 	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};

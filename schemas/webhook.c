@@ -1,5 +1,5 @@
-/* Signatures of webhooks. As with hashes, OpenSSL's algorithm is looked up once a process and its context is made once a
- * thread, which gives it back when it ends: both take longer than signing a short body. */
+/* Webhook signatures. As for hashes, OpenSSL's algorithm is fetched once a process and its context made once a
+ * thread and freed when it ends: both take longer than signing a short body. */
 #include "schemas/webhook.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ void webhook_secret_write(const uint8_t key[WEBHOOK_KEY_BYTES], char text[WEBHOO
 
 bool webhook_secret_read(struct span text, uint8_t key[WEBHOOK_KEY_BYTES])
 {
-	uint8_t decoded[BASE64_BYTES]; /* it counts the padding, too */
+	uint8_t decoded[BASE64_BYTES]; /* the decoder's count includes the padding */
 	char    again[WEBHOOK_SECRET_TEXT];
 	bool    same = false;
 

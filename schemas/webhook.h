@@ -2,22 +2,22 @@
 #include "schemas/buffer.h"
 #include "schemas/clock.h"
 
-/* The signature of a webhook as the Standard Webhooks scheme has it, so that public verifiers take it.
- * The secret is 32 random bytes, shown once as "whsec_" and their base64; the signature is "v1," and the base64 of
- * HMAC-SHA256 over `{id}.{unix seconds}.{body}`. Any thread. */
+/* Webhook signatures of the Standard Webhooks scheme, for public verifiers. The secret is 32 random bytes, shown
+ * once as "whsec_" and their base64; the signature is "v1," and the base64 of HMAC-SHA256 over `{id}.{unix
+ * seconds}.{body}`. Any thread. */
 enum {
 	WEBHOOK_KEY_BYTES = 32,
 	WEBHOOK_SECRET_TEXT = 6 + 44 + 1,    /* with the NUL */
 	WEBHOOK_SIGNATURE_TEXT = 3 + 44 + 1, /* likewise */
 };
 
-/* A key as the secret that its owner is shown, and back. Only what webhook_secret_write() writes is read.
- * Errors: false when it is none. */
+/* A key as the secret shown to its owner, and back. Only the output of webhook_secret_write() is accepted. Errors:
+ * false if malformed. */
 void webhook_secret_write(const uint8_t key[WEBHOOK_KEY_BYTES], char text[WEBHOOK_SECRET_TEXT]);
 bool webhook_secret_read(struct span text, uint8_t key[WEBHOOK_KEY_BYTES]);
 
-/* What is signed: the event's id, the same in every attempt (visible ASCII without a full stop), when this attempt is
- * made, by the host's real clock, and the body byte for byte. */
+/* The signed content: the event's id, the same in every attempt (visible ASCII without a full stop), the time of
+ * this attempt by the host's real clock, and the body byte for byte. */
 struct webhook {
 	struct span id;
 	wall_us     sent_at; /* rounded down to the second that webhook_seconds() gives */
