@@ -108,7 +108,7 @@ static int stop(struct reader *reader, enum err err)
 	return 0;
 }
 
-/* Bytes from yajl: those within the text stay there, unescaped ones are copied. */
+/* Bytes from yajl: those within the text stay there, decoded escapes are copied. */
 static bool keep_bytes(struct reader *reader, const void *at, size_t size, struct span *kept)
 {
 	const uint8_t *bytes = at, *begin = reader->text.at;

@@ -13,7 +13,7 @@ extern const char *const page_image_names[PAGE_IMAGES]; /* "logo": in an appeara
 /* The image with this name; PAGE_IMAGES: none. */
 enum page_image page_image_of(struct span name);
 
-/* PASS_IMAGE's reply is [SHA-256 of the image bin, its bytes bin]; nil if the caller has these bytes already. */
+/* PASS_IMAGE's reply is [SHA-256 of the image bin, its bytes bin]; nil in place of bytes that the caller has already. */
 struct pass_view_field {
 	struct span     key, label;
 	enum field_kind kind;

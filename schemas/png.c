@@ -42,7 +42,7 @@ static int on_chunk(png_structp png, png_unknown_chunkp chunk)
 	return 1;
 }
 
-/* A function of its own: a longjmp out of libpng must not leave our locals undefined. */
+/* A function of its own, so that a longjmp out of libpng interrupts nothing else. */
 static bool read_all(png_structp png, png_infop info, struct png_size *size)
 {
 	static const png_byte data[] = "IDAT";

@@ -108,7 +108,7 @@ static void judge_id(struct auditor *auditor, const struct audit_rows *rows, str
 }
 
 /* The newest pass of an id is first among the rows, and last in the order of ids. */
-static void turn_around(struct auditor *auditor, size_t from)
+static void reverse_from(struct auditor *auditor, size_t from)
 {
 	for (size_t to = auditor->order_count; from + 1 < to; from++, to--) {
 		uint32_t kept = auditor->order[from];
@@ -132,7 +132,7 @@ static enum err audit_ids(struct auditor *auditor)
 		struct span id = span_of(rows.rest.at, rows.rest.size - KEY_END);
 		bool        same = span_equal(id, before);
 		if (!same) {
-			turn_around(auditor, first);
+			reverse_from(auditor, first);
 			first = auditor->order_count;
 		}
 		judge_id(auditor, &rows, id, &live);
@@ -142,7 +142,7 @@ static enum err audit_ids(struct auditor *auditor)
 		live_before = live || (same && live_before);
 		before = id;
 	}
-	turn_around(auditor, first);
+	reverse_from(auditor, first);
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 

@@ -36,7 +36,7 @@ struct reading {
 	enum err              err; /* the first */
 };
 
-static void tell(struct reading *self)
+static void end_line(struct reading *self)
 {
 	buffer_text(&self->line, "}\n");
 	if (self->line.failed) self->err = ERR_NO_MEMORY;
@@ -92,17 +92,17 @@ static enum err list_segments(struct reading *self)
 	return err;
 }
 
-static void tell_segment(struct reading *self, uint64_t number, const char *what)
+static void show_segment(struct reading *self, uint64_t number, const char *what)
 {
 	begin_line(self);
 	dump_count(&self->line, "segment", number);
 	dump_word(&self->line, "damaged", what);
-	tell(self);
+	end_line(self);
 }
 
 /* Gaps ------------------------------------------------------------------------------------------------------ */
 
-static void tell_gaps(struct reading *self, bool damaged)
+static void show_gaps(struct reading *self, bool damaged)
 {
 	uint64_t next = self->begun ? self->last.seq + 1 : 0;
 	for (size_t i = 0; i < self->gap_count && next >= self->from; i++) {
@@ -113,7 +113,7 @@ static void tell_gaps(struct reading *self, bool damaged)
 		dump_word(&self->line, damaged ? "damaged" : "unfinished",
 		          damaged ? "no whole record, where there was an acknowledged one"
 		                  : "no whole record, and none was missed: its write was cut off");
-		tell(self);
+		end_line(self);
 	}
 	self->gap_count = 0;
 }
@@ -194,7 +194,7 @@ static void show_operations(struct reading *self, const struct record *record)
 		dump_word(&self->line, "damaged", "operations of an unknown form, or too few of them");
 }
 
-static void tell_record(struct reading *self, const struct record *record, bool stale)
+static void show_record(struct reading *self, const struct record *record, bool stale)
 {
 	struct buffer *out = &self->line;
 	if (record->seq < self->from) return;
@@ -209,10 +209,10 @@ static void tell_record(struct reading *self, const struct record *record, bool 
 	dump_count(out, "durable_seq", record->durable_seq);
 	if (stale) dump_word(out, "unfinished", "behind a record whose write was cut off");
 	show_operations(self, record);
-	tell(self);
+	end_line(self);
 }
 
-static void tell_lost(struct reading *self, const struct record *record)
+static void show_lost(struct reading *self, const struct record *record)
 {
 	if (record->seq < self->from) return;
 	begin_line(self);
@@ -221,7 +221,7 @@ static void tell_lost(struct reading *self, const struct record *record)
 	dump_count(&self->line, "expected_seq", self->last.seq + 1);
 	dump_count(&self->line, "found_seq", record->seq);
 	dump_word(&self->line, "damaged", "this record does not follow the one before");
-	tell(self);
+	end_line(self);
 }
 
 static void take_record(struct reading *self, const struct record *record)
@@ -230,13 +230,13 @@ static void take_record(struct reading *self, const struct record *record)
 	               (record->seq == self->last.seq + 1 && record->chain_before == self->last.chain);
 	bool knows = record->durable_seq > self->last.seq;
 	if (self->begun && !follows && !knows) { /* a later record may still follow `last` */
-		tell_record(self, record, true);
+		show_record(self, record, true);
 		return;
 	}
 	bool lost = !follows && !self->gap_count;
-	tell_gaps(self, self->begun ? !follows : record->seq > 1);
-	if (lost) tell_lost(self, record);
-	tell_record(self, record, false);
+	show_gaps(self, self->begun ? !follows : record->seq > 1);
+	if (lost) show_lost(self, record);
+	show_record(self, record, false);
 	self->last = *record;
 	self->begun = true;
 }
@@ -280,7 +280,7 @@ static void read_segment(struct reading *self, uint64_t number)
 	if (fd < 0 || fstat(fd, &st)) {
 		self->err = ERR_IO;
 	} else if (st.st_size <= RECORD_ALIGN) {
-		tell_segment(self, number, "too short for a segment");
+		show_segment(self, number, "too short for a segment");
 	} else {
 		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (at == MAP_FAILED) {
@@ -288,7 +288,7 @@ static void read_segment(struct reading *self, uint64_t number)
 		} else {
 			struct span bytes = span_of(at, (size_t)st.st_size);
 			if (!segment_head_holds(bytes, number))
-				tell_segment(self, number, "its head or size is not that of this segment");
+				show_segment(self, number, "its head or size is not that of this segment");
 			read_records(self, number, bytes);
 			munmap(at, (size_t)st.st_size);
 		}
@@ -300,10 +300,10 @@ static void read_all(struct reading *self)
 {
 	for (size_t i = 0; i < self->count && !self->ended && !self->err; i++) {
 		if (i && self->numbers[i] != self->numbers[i - 1] + 1)
-			tell_segment(self, self->numbers[i - 1] + 1, "missing");
+			show_segment(self, self->numbers[i - 1] + 1, "missing");
 		read_segment(self, self->numbers[i]);
 	}
-	if (!self->ended && !self->err) tell_gaps(self, false);
+	if (!self->ended && !self->err) show_gaps(self, false);
 }
 
 enum err dump_journal(int shard_fd, uint64_t from, const struct dump_to *to)

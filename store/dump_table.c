@@ -41,7 +41,7 @@ static enum err end_line(struct dumping *self)
 	return OK;
 }
 
-static enum err tell_value(struct dumping *self, struct span key, struct span value)
+static enum err show_value(struct dumping *self, struct span key, struct span value)
 {
 	begin_line(self, key);
 	buffer_text(&self->line, ",\"value\":");
@@ -49,7 +49,7 @@ static enum err tell_value(struct dumping *self, struct span key, struct span va
 	return end_line(self);
 }
 
-static enum err tell_damage(struct dumping *self, struct span key, const char *what, size_t size)
+static enum err show_damage(struct dumping *self, struct span key, const char *what, size_t size)
 {
 	begin_line(self, key);
 	dump_word(&self->line, "damaged", what);
@@ -66,10 +66,10 @@ static enum err end_whole(struct dumping *self)
 	if (!self->open) return OK;
 	self->open = false;
 	if (self->whole.failed) return ERR_NO_MEMORY;
-	if (self->damaged) return tell_damage(self, key, "a part's checksum does not hold", self->whole.size);
+	if (self->damaged) return show_damage(self, key, "a part's checksum does not hold", self->whole.size);
 	if (!self->parts || self->whole.size != self->total)
-		return tell_damage(self, key, "a part is missing, or too much", self->whole.size);
-	return tell_value(self, key, buffer_span(&self->whole));
+		return show_damage(self, key, "a part is missing, or too much", self->whole.size);
+	return show_value(self, key, buffer_span(&self->whole));
 }
 
 static void add_part(struct dumping *self, unsigned number, struct span value)
@@ -94,7 +94,7 @@ static enum err take_part(struct dumping *self, const struct raw_row *row, bool 
 	enum err err = same ? OK : end_whole(self);
 	if (err || self->ended) return err;
 	if (!size || size > sizeof self->key)
-		return tell_damage(self, row->key, "a key of a wrong size", row->stored.size);
+		return show_damage(self, row->key, "a key of a wrong size", row->stored.size);
 	if (!same) {
 		buffer_clear(&self->whole);
 		memcpy(self->key, row->key.at, size);
@@ -117,8 +117,8 @@ static enum err take_row(struct dumping *self, const struct raw_row *row)
 {
 	bool holds = row->stored.size >= CRC_BYTES && raw_row_holds(self->table, row);
 	if (table_kind(self->table) == KIND_PARTED) return take_part(self, row, holds);
-	if (!holds) return tell_damage(self, row->key, "its checksum does not hold", row->stored.size);
-	return tell_value(self, row->key, span_of(row->stored.at, row->stored.size - CRC_BYTES));
+	if (!holds) return show_damage(self, row->key, "its checksum does not hold", row->stored.size);
+	return show_value(self, row->key, span_of(row->stored.at, row->stored.size - CRC_BYTES));
 }
 
 static enum err walk(struct dumping *self)

@@ -126,7 +126,7 @@ static void plan_dir(struct store *store, const struct shard_dir *shard_dir)
 }
 
 /* Before a call that changes errno. */
-static void say_why(struct store_report *report, enum err err)
+static void describe_failure(struct store_report *report, enum err err)
 {
 	if (err && !report->what[0]) snprintf(report->what, sizeof report->what, "%s: %m", err_message(err));
 }
@@ -146,7 +146,7 @@ static enum err recover_with(struct store *store, const struct shard_dir *shard_
 	if (plan->anew && (err = shard_dir_adopt_tables(shard_dir->dir_fd))) goto out;
 	*end = recovery.end;
 out:
-	say_why(report, err);
+	describe_failure(report, err);
 	recover_end(&recovery);
 	if (err) close_tables(store);
 	if (!err || plan->anew) shard_dir_forget_tables(shard_dir->dir_fd, err != OK);
@@ -193,14 +193,14 @@ enum err store_open(const struct shard_dir *shard_dir, wall_us now, struct store
 	if ((err = store_commit(store))) goto out;
 	err = open_helpers(store, shard_dir);
 out:
-	say_why(report, err);
+	describe_failure(report, err);
 	if (err) store_close(&store);
 	*out = store;
 	return err;
 }
 
 /* Syncs all that was committed. ERR_DAMAGED: it may not be on the disk. */
-static enum err bring_home(struct store *store)
+static enum err sync_committed(struct store *store)
 {
 	enum err err = store_commit(store);
 	if (err) return err;
@@ -216,7 +216,7 @@ static void close_clean(struct store *store)
 	struct faults faults = {0};
 	if (!store->journal || store->broken) return;
 	if (store_open_bytes(store) || journal_is_syncing(store->journal)) return;
-	enum err err = bring_home(store);
+	enum err err = sync_committed(store);
 	if (err == ERR_DAMAGED) clean_mark_remove(store->shard_fd);
 	if (err || walk_unless_long(store, &faults)) return;
 	close_tables(store);

@@ -224,7 +224,7 @@ static enum err verify_joined(struct verifying *v, const struct applied *at, con
 /* Tables -------------------------------------------------------------------------------------------------- */
 
 /* Adds the faults of one part, with its name before them. */
-static void tell(struct faults *all, const struct faults *part, const char *name)
+static void add_faults(struct faults *all, const struct faults *part, const char *name)
 {
 	for (uint64_t i = 0; i < part->count && i < FAULTS_KEPT; i++)
 		fault(all, "%s: %.150s", name, part->texts[i]);
@@ -242,7 +242,7 @@ static enum err audit_view(struct verifying *v, struct view *view, struct applie
 		if (!err || err == ERR_NOT_FOUND || err == ERR_DAMAGED)
 			err = audit_tables(view, &v->report->audit, part, v->order->progress);
 		db_reader_end(view);
-		tell(v->faults, part, name);
+		add_faults(v->faults, part, name);
 	}
 	free(part);
 	return err;

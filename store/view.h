@@ -42,7 +42,7 @@ must_check enum err view_parted_after(struct view *view, enum table table, struc
 
 /* For caches of rows. view_txn(): the view's transaction number, which rises with every commit. view_row_moments():
  * for VIEW_ROWS rows numbered in their account, from VIEW_ROWS * word on, the transactions of their last writes, or
- * later ones; 0: none since the start. If a row's value is not after the view in which it was read, the row is
+ * later ones; 0: none since the start. If a row's last write is not after the view in which it was read, the row is
  * unchanged in every view until now. For a reader's view. Errors: none. */
 enum { VIEW_ROWS = 64 };
 uint64_t view_txn(struct view *view);
