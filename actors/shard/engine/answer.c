@@ -1,4 +1,4 @@
-/* Answers to calls: into the outbox that leaves when all they depend on is durable. */
+/* Writes an answer into the outbox that leaves when everything the answer depends on is durable. */
 #include "actors/shard/engine/engine.h"
 
 static void put_answer(struct frame_out *out, const struct call *call, enum err err,
@@ -26,7 +26,7 @@ void engine_answer(struct engine *engine, struct session *session, const struct 
 {
 	enum outbox       box = store_open_bytes(engine->store) ? OUTBOX_LATER : OUTBOX_NEXT;
 	struct frame_out *out = session_outbox(&engine->sessions, session, box, engine->facts.epoch);
-	if (!out) return; /* no memory: the caller's own deadline answers */
+	if (!out) return; /* no memory: the call ends at the caller's deadline */
 	size_t before = out->bytes.size;
 	put_answer(out, call, err, outcome);
 	window_add(session->window, out->bytes.size - before);

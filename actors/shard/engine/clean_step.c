@@ -1,6 +1,6 @@
-/* When the background removal takes its steps: CLEAN_STEP_MS apart while there is something to do, and after a round without
- * that it rests for CLEAN_REST_MS, or until a command leaves something over. And when the journal begins a new segment before
- * its time, so that what was erased can be recycled with the ones before. */
+/* When the background removal takes its steps. While there is work, steps are CLEAN_STEP_MS apart. After a round without work
+ * it rests for CLEAN_REST_MS, or until a command leaves rows to remove. A step also starts a journal segment early when the
+ * snapshotter asks for one, so that segments with erased data can be recycled. */
 #include "actors/shard/engine/engine.h"
 
 enum { SEGMENT_AGAIN_MS = 5000 };
@@ -13,7 +13,7 @@ static enum err step(struct engine *engine)
 	return engine_decide_own(engine, &call, &outcome, &answer);
 }
 
-/* The snapshotter waits for a record in a segment of its own: this step is one, whatever else comes with it. */
+/* The snapshotter waits for the first record of a new segment. This step writes that record, even if nothing else is in it. */
 static enum err begin_segment(struct engine *engine)
 {
 	struct cleaning *cleaning = &engine->cleaning;

@@ -1,4 +1,4 @@
-/* What the background removal learns of writes: that a command has left something over. */
+/* Notices writes that leave rows for the background removal. */
 #include "actors/shard/engine/cleaning.h"
 
 void cleaning_on_writes(struct cleaning *cleaning, const struct writes *writes, wall_us now)

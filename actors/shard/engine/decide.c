@@ -1,6 +1,5 @@
-/* Deciding one call: who may, is it in time, what does the handler say, and then, all or nothing, its writes.
- * The order of refusals is the interface's: key, suspension, rate, function, and only then the request itself, or that
- * there is no room for it. */
+/* Decides one call: admission, deadline, handler, then all of its writes or none. The interface fixes the order of refusals:
+ * key, suspension, rate, function. Only then come faults of the request itself and a full disk. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
@@ -8,11 +7,11 @@
 #include "schemas/api/system.h"
 #include "schemas/json.h"
 
-/* Is this a command that happens once, however often it comes? */
+/* Is this command executed once, even if it is sent several times? */
 static bool happens_once(const struct session *session, const struct call *call)
 {
 	if (!call->idempotency || message_row(call->message)->effect != EFFECT_WRITE) return false;
-	/* The other commands have answers of which no recipe is kept. */
+	/* The responses of other commands have no recipe. */
 	return session->role == ROLE_HTTP || (session->role == ROLE_CLI && call->message == MSG_PASS_CREATE);
 }
 
@@ -25,12 +24,13 @@ static enum err check_disk(const struct engine *engine, const struct call *call)
 	return store_room(engine->store) > needed ? ERR_STORAGE_FULL : OK;
 }
 
-/* May this session send this, now? */
+/* May this session send this call now? */
 static enum err admit(const struct engine *engine, const struct session *session, const struct call *call)
 {
 	const struct message_row *row = message_row(call->message);
 	if (row->receiver != ROLE_SHARD || !(row->senders & 1u << session->role)) return ERR_MALFORMED;
-	if (session->role == ROLE_SHARD) return ERR_MALFORMED; /* what a shard tells itself does not travel */
+	if (session->role == ROLE_SHARD)
+		return ERR_MALFORMED; /* a shard's own commands never arrive in a message */
 	if (call->deadline.v <= engine->now.v) return ERR_OVERLOADED;
 	if (call->has_account &&
 	    slot_shard(account_slot(call->account), engine->facts.shards) != engine->facts.index)
@@ -38,14 +38,14 @@ static enum err admit(const struct engine *engine, const struct session *session
 	return OK;
 }
 
-/* Has the account the function that the message belongs to, or the one that AUTH stands for? */
+/* Is the function of the message on for this account? For AUTH, the message that it stands for counts. */
 static enum err check_function(const struct request *request)
 {
 	const struct call        *call = request->call;
 	const struct account_row *has = &request->account->row;
 	int64_t                   message = call->message;
 	if (message == MSG_AUTH) message = arg_integer(&call->args[ARG_AUTH_stands_for], message);
-	if (message < 0 || message >= MSG_COUNT) return OK; /* its range is checked behind this */
+	if (message < 0 || message >= MSG_COUNT) return OK; /* check_range() refuses it later */
 	switch (message_row((unsigned)message)->function) {
 	case FUNCTION_WEBHOOKS: return has->webhooks ? OK : ERR_FEATURE_DISABLED;
 	case FUNCTION_REWARDS: return has->rewards ? OK : ERR_REWARDS_DISABLED;
@@ -53,7 +53,7 @@ static enum err check_function(const struct request *request)
 	}
 }
 
-/* Has the account the key that the call shows? Who wants to know hears which that is. */
+/* Does the account have the call's key? Stores the key's id for sessions that want it. */
 static enum err check_key(const struct session *session, const struct account *account, struct call *call)
 {
 	const struct uuid *key = call->has_key_hash ? account_key(account, call->key_hash) : NULL;
@@ -70,7 +70,7 @@ static enum err refuse_account(struct outcome *outcome, struct account_id accoun
 	return refuse(outcome, REASON(ACCOUNT_UNKNOWN, "account_id", .given = span_str(id)));
 }
 
-/* Suspension is for clients: the operator still reads everything of the account. */
+/* Suspension applies to clients. The operator can still read everything of the account. */
 static bool is_suspended_for(const struct session *session, const struct account *account,
                              const struct message_row *row)
 {
@@ -78,7 +78,7 @@ static bool is_suspended_for(const struct session *session, const struct account
 	return account->row.suspended && !row->works_suspended && !reads_as_operator;
 }
 
-/* The account of the call, and what the interface asks of its key and state. */
+/* Loads the account of the call and checks key, suspension, rate and function. */
 static enum err enter(struct engine *engine, const struct session *session, struct call *call,
                       struct request *request, struct outcome *outcome)
 {
@@ -94,14 +94,14 @@ static enum err enter(struct engine *engine, const struct session *session, stru
 	if (err) return err;
 	if (by_key && (err = check_key(session, request->account, call))) return err;
 	if (is_suspended_for(session, request->account, row)) return ERR_ACCOUNT_SUSPENDED;
-	/* A request counts once, whatever is wrong with it: AUTH stands for one that the frontend refuses. */
+	/* Every request counts once, even a faulty one: AUTH stands for a request that the HTTP process refuses. */
 	if (by_key && (err = rates_admit(&engine->rates, call->account, request->account->row.rate_limit,
 	                                 engine->service_now)))
 		return err;
 	return check_function(request);
 }
 
-/* A number, or the size of a text, against the range of its field: a sender of ours has done the same, but it is a peer. */
+/* Checks a number, or the size of a text, against the range of its field. Our senders check too, but a peer is not trusted. */
 static enum err check_range(const struct field *field, const msgpack_object *arg, struct outcome *outcome)
 {
 	bool    is_number = field->type == TYPE_INTEGER;
@@ -118,7 +118,7 @@ static enum err check_range(const struct field *field, const msgpack_object *arg
 	return refuse(outcome, &reason);
 }
 
-/* What an operator types is any bytes, and what is not text can neither be shown nor folded. */
+/* An operator may type any bytes. Invalid UTF-8 can neither be shown nor case-folded. */
 static enum err check_text(const struct field *field, const msgpack_object *arg, struct outcome *outcome)
 {
 	bool good = field->type != TYPE_STRING || utf8_is_valid(arg_span(arg));
@@ -127,8 +127,8 @@ static enum err check_text(const struct field *field, const msgpack_object *arg,
 	return good ? OK : refuse(outcome, REASON(WANTED, field->name, .wanted = "UTF-8 text"));
 }
 
-/* What call_open() leaves: types fit. Texts of HTTP have been checked where they were parsed; what concerns the shard as a
- * whole names files, whose names may be any bytes. */
+/* call_open() has checked the types. Texts from HTTP were checked when they were parsed. Calls about the whole shard contain
+ * file names, which may be any bytes. */
 static enum err check_arguments(const struct session *session, const struct call *call,
                                 struct outcome *outcome)
 {
@@ -146,7 +146,7 @@ static enum err check_arguments(const struct session *session, const struct call
 	return OK;
 }
 
-/* Faults of ours, as opposed to answers: the store cannot be relied on any more. */
+/* Faults of this process, not answers: the store is no longer reliable. */
 static bool is_fatal(enum err err)
 {
 	return err == ERR_IO || err == ERR_NO_MEMORY;
@@ -158,7 +158,7 @@ void engine_set_clock(struct engine *engine, int64_t offset)
 	atomic_store(&engine->facts.clock_offset, offset);
 }
 
-/* What of the writes is kept in memory too. */
+/* Copies settings that are also kept in memory. */
 static void note_settings(struct engine *engine, const struct request *request)
 {
 	const msgpack_object *args = request->args;
@@ -170,8 +170,7 @@ static void note_settings(struct engine *engine, const struct request *request)
 	}
 }
 
-/* Of a fact that is saved, and of which a rule could not make what it should. Told the first time, and then as often as its
- * count has a digit more. */
+/* Logs rule actions that were skipped, once their event is saved. Per rule, the 1st, 10th, 100th, ... skip is logged. */
 static void tell_skips(struct engine *engine, const struct request *request)
 {
 	char account[ACCOUNT_ID_TEXT], rule[UUID_TEXT];
@@ -199,14 +198,14 @@ static enum err save(struct engine *engine, struct request *request)
 		log_fatal("save_failed", "message=%s code=%s request_id=%.*s",
 		          message_row(request->call->message)->name, err_code(err),
 		          (int)request->call->request_id.size, (const char *)request->call->request_id.at);
-		return ERR_IO; /* half of it may be in the transaction: only recovery can undo that */
+		return ERR_IO; /* the transaction may hold half of the writes: only recovery can undo that */
 	}
 	if (request->account)
 		*account_ledger(&engine->accounts, request->call->account) = request->ledger_last;
 	tell_skips(engine, request);
 	note_settings(engine, request);
 	if (!(err = engine_observe(engine))) return OK;
-	/* Of other rows, that are damaged: the command itself has been carried out, and is not refused. */
+	/* Other rows are damaged. This command was carried out, so it is not refused. */
 	return engine_judge_error(engine, request->call, err);
 }
 
@@ -226,8 +225,8 @@ static enum err handle_once(struct engine *engine, struct request *request, stru
 	return idempotent_end(request, outcome, &idem);
 }
 
-/* Hands it to a reader, unless there has been no room for such an answer for a while. It waits for a commit only if one would
- * show it more of its account. */
+/* Hands the call to a reader thread, unless its window has been full for too long. The call waits for a commit only if its
+ * account has uncommitted writes. */
 static enum err give_to_reader(struct engine *engine, const struct session *session, const struct call *call,
                                struct view *view)
 {
@@ -270,7 +269,7 @@ static enum err run(struct engine *engine, const struct session *session, struct
 		return ERR_OVERLOADED;
 	if (request.account) request.ledger_last = *account_ledger(&engine->accounts, call->account);
 	if (happens_once(session, call))
-		err = handle_once(engine, &request, outcome); /* answering it again needs no room */
+		err = handle_once(engine, &request, outcome); /* a replayed answer needs no disk space */
 	else if (session->role == ROLE_SHARD || !(err = check_disk(engine, call)))
 		err = handle(engine, &request, outcome);
 	return err ? err : save(engine, &request);
@@ -285,17 +284,17 @@ enum err engine_judge_error(const struct engine *engine, const struct call *call
 	return engine->now.v >= engine->mend_again_at.v ? err : OK;
 }
 
-/* Counts the command; what its end was may end the process. */
+/* Counts the command and decides whether its error ends the process. */
 static enum err end_command(struct engine *engine, const struct call *call, enum err err)
 {
-	if (call->message != MSG_CLEAN) { /* nobody's command, and mostly nothing */
+	if (call->message != MSG_CLEAN) { /* sent by the shard itself, and mostly without effect */
 		engine->open_commands++;
 		atomic_fetch_add_explicit(&engine->facts.commands, 1, memory_order_relaxed);
 	}
 	return engine_judge_error(engine, call, err);
 }
 
-/* Its caller has given it up, or is about to: this is what became of it. */
+/* The caller has given up, or is about to: logs what became of the call. */
 static void tell_late(const struct call *call, mono_us now)
 {
 	log_info("call_late", "message=%s late_us=%lld request_id=%.*s", message_row(call->message)->name,
@@ -309,7 +308,7 @@ enum err engine_decide_call(struct engine *engine, const struct session *session
 	enum err err = admit(engine, session, call);
 	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
 	if (!err) err = run(engine, session, call, outcome);
-	/* What was written has its room already. */
+	/* A write has reserved room for its answer. */
 	if (!err && message_row(call->message)->effect == EFFECT_READ &&
 	    !session_fits(session, WINDOW_READ, outcome->payload->size))
 		err = ERR_OVERLOADED;

@@ -1,4 +1,4 @@
-/* From message to handler: the table is the message table, so a row without a handler does not link. */
+/* Maps messages to handlers. The map is expanded from the message table, so a row without a handler does not link. */
 #include "actors/shard/command.h"
 #include "schemas/fields.h"
 
@@ -18,7 +18,7 @@ handler_fn handler_of(enum message message)
 	return handlers[message];
 }
 
-/* The arguments that name what may not be there. */
+/* Arguments that name a thing, and the cause when it does not exist. */
 static const struct {
 	const char *name;
 	enum cause  cause;
@@ -36,7 +36,7 @@ static const struct {
     {"pass_template_id", CAUSE_TEMPLATE_UNKNOWN},
 };
 
-/* What an argument of this name is missing by such an error; CAUSE_NONE: it names nothing. */
+/* Which thing of that name is missing if a handler returns `err`. CAUSE_NONE: the argument names nothing. */
 static enum cause cause_of(const char *name, enum err err)
 {
 	for (unsigned i = 0; i < sizeof naming / sizeof *naming; i++)
@@ -54,7 +54,7 @@ enum err handle_request(struct request *request, struct outcome *outcome)
 		const msgpack_object *arg = &request->args[i];
 		enum cause            cause = cause_of(fields[i].name, err);
 		if (!cause || arg->type != MSGPACK_OBJECT_STR) continue;
-		/* A path says by itself what it names. */
+		/* A path shows by itself what it names. */
 		if (fields[i].source == FROM_SELF) outcome->field = span_str(fields[i].name);
 		return refuse_missing(outcome, cause, arg_span(arg));
 	}

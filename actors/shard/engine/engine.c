@@ -1,10 +1,11 @@
 /* The turn of the shard's writer.
  *
- * Three marks move along the journal's sequence: decided, durable, committed. A turn first learns what became
- * durable and lets the answers out that waited for it; then decides what has arrived, as long as the open record
- * has room; hands the record over if the disk is free; and commits when nothing decided is undurable. While one
- * record is on its way to the disk the next is being filled, or waits in the channel if the disk is so quick that the
- * writer syncs itself: either way one sync is shared by all that arrived meanwhile. */
+ * Three positions move along the journal's sequence: decided, durable, committed. A turn first reads what became durable and
+ * sends the answers that waited for it. Then it decides the calls that have arrived, as long as the open record has room. It
+ * submits the record if the disk is free, and commits if every decided record is durable.
+ *
+ * While one record is written, the next one is filled. On a quick disk the writer syncs itself, and calls wait in the channel.
+ * In both cases, all calls that arrive during a sync share the next one. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
@@ -87,19 +88,19 @@ static void adopt_timer(struct engine *engine, const struct peer *peer)
 	engine->timer = *peer;
 	engine->timer_known = true;
 	engine->timer_heard = engine->now;
-	engine_dismiss_poll(engine); /* whoever asked it has no use for the answer any more */
+	engine_dismiss_poll(engine); /* the former timer no longer needs the answer */
 }
 
-/* A process that died has left its HELLOs in the channel, and they may be read after its successor's. So nothing is
- * believed of a HELLO that a later one outdates, or whose sender cannot be answered. */
+/* The HELLOs of a dead process may still be in the channel and be read after its successor's. So a HELLO is ignored if a later
+ * one outdates it, or if its sender cannot be reached. */
 static void on_hello(struct engine *engine, const struct peer *peer, const struct frame *frame)
 {
 	struct session *session = session_find(&engine->sessions, peer);
 	bool            is_again = session && session->begun.v == frame->begun.v;
 	if (sessions_outdate(&engine->sessions, frame)) return;
 	if (!is_again && !(session = session_open(&engine->sessions, peer, frame, engine->now)))
-		return; /* it will say hello again */
-	/* Sending alone may not notice that a connection has ended. */
+		return; /* the peer sends HELLO again */
+	/* A send alone may not notice that a connection has ended. */
 	(void)channel_waiting(engine->channel);
 	if (welcome(engine, peer, frame)) {
 		session_close(&engine->sessions, session);
@@ -110,7 +111,7 @@ static void on_hello(struct engine *engine, const struct peer *peer, const struc
 	if (frame->role == ROLE_TIMER) adopt_timer(engine, peer);
 }
 
-/* Calls of a session that this process does not know, or of another life of the shard: certainly not done. */
+/* Refuses calls of a session that is unknown here, or belongs to an earlier start of the shard. None of them was executed. */
 static void refuse_frame(struct engine *engine, const struct peer *peer, const struct frame *frame)
 {
 	struct frame_out out = {0};
@@ -122,10 +123,9 @@ static void refuse_frame(struct engine *engine, const struct peer *peer, const s
 		msgpack_packer pk = frame_out_packer(&out);
 		msgpack_pack_nil(&pk);
 	}
-	struct span bytes = frame_seal_replies(&out,
-	                                       0); /* nobody's epoch: the caller begins its session anew */
-	if (bytes.size)
-		(void)!channel_send(engine->channel, peer, bytes); /* gone, or full: its deadline answers */
+	/* Epoch 0 matches no shard: the caller opens a new session. */
+	struct span bytes = frame_seal_replies(&out, 0);
+	if (bytes.size) (void)!channel_send(engine->channel, peer, bytes); /* else the deadline ends it */
 	buffer_free(&out.bytes);
 }
 
@@ -135,7 +135,7 @@ static bool is_timer(const struct engine *engine, const struct peer *peer)
 	       memcmp(peer->id, engine->timer.id, peer->size) == 0;
 }
 
-/* Counts the frame in its session. Is there something in it to be seen to? */
+/* Counts the frame in its session. Returns whether its items must be processed. */
 static bool hear(struct engine *engine, const struct frame *frame)
 {
 	const struct peer *from = &engine->packet.from;
@@ -156,7 +156,7 @@ static bool hear(struct engine *engine, const struct frame *frame)
 	return is_call || is_of_timer;
 }
 
-/* Takes the frame in; what it asks is seen to item by item. A frame of no use is empty afterwards. */
+/* Opens the frame; its items are processed one by one. A frame without use is left empty. */
 static enum err begin_frame(struct engine *engine)
 {
 	struct frame      *frame = &engine->frame;
@@ -185,7 +185,7 @@ static enum err on_item(struct engine *engine, const msgpack_object *item)
 		return OK;
 	}
 	if (!(session = session_find(&engine->sessions, &engine->packet.from)))
-		return OK; /* gone meanwhile */
+		return OK; /* closed meanwhile */
 	enum err malformed = call_open(item, &call);
 	if (!malformed) return engine_decide(engine, session, &call);
 	engine_answer(engine, session, &call, malformed, NULL);
@@ -196,13 +196,13 @@ static enum err on_item(struct engine *engine, const msgpack_object *item)
 
 static void flush(struct engine *engine)
 {
-#ifndef FAULT_ANSWER_EARLY /* the fault: answers do not wait for the journal */
+#ifndef FAULT_ANSWER_EARLY /* fault injection: answers do not wait for the journal */
 	if (store_is_syncing(engine->store)) return;
 #endif
 	sessions_flush(&engine->sessions, engine->channel, engine->facts.epoch);
 }
 
-/* Sees to the rest of the frame at hand, as far as there is room. */
+/* Processes the remaining items of the current frame, as far as there is room. */
 static enum err go_through_frame(struct engine *engine)
 {
 	enum err err = OK;
@@ -212,8 +212,8 @@ static enum err go_through_frame(struct engine *engine)
 	return err;
 }
 
-/* Who has not read packets for long, because the disk stood still or the process did, has not heard the issuer be silent:
- * its word may lie there, behind what is read first. */
+/* The writer may have read no packets for a while: the disk stalled, or the process was stopped. Heartbeats of the issuer may
+ * be unread in the channel, so that time does not count as its silence. */
 static void look_at_clock(struct engine *engine, mono_us now)
 {
 	int64_t away = now.v - engine->now.v - AWAY_US;
@@ -227,7 +227,7 @@ static enum err take_packets(struct engine *engine, bool *more)
 {
 	enum err err = go_through_frame(engine);
 	*more = true;
-	/* Room may come at any moment, by another thread: the frame at hand first. */
+	/* Other threads can free room at any moment, so the current frame is finished first. */
 	for (unsigned i = 0; !err && i < FRAMES_PER_TURN && engine->frame_at >= engine->frame.count &&
 	                     engine_has_room(engine);
 	     i++) {
@@ -242,7 +242,7 @@ static enum err take_packets(struct engine *engine, bool *more)
 	return err;
 }
 
-/* Decides the timer's long poll for due deliveries again, when it is time to. */
+/* Decides the timer's long poll for due deliveries again, once it is ready. */
 static enum err hand_out(struct engine *engine)
 {
 	struct saved_call lease_poll;
@@ -265,18 +265,18 @@ static void note_facts(struct engine *engine)
 	atomic_store_explicit(&engine->facts.issuer_up, engine_issuer_up(engine), memory_order_relaxed);
 }
 
-/* Answers leave behind the facts: whoever has been answered finds it counted. */
+/* Metrics are updated before answers leave, so that a caller finds its own command counted. */
 static void tell(struct engine *engine)
 {
 	note_facts(engine);
 	flush(engine);
 }
 
-/* Hands the record over. A quick disk has it by the end: its answers leave in this very turn. */
+/* Submits the record. On a quick disk it is durable on return, and its answers leave in this turn. */
 static enum err submit(struct engine *engine)
 {
 	if (!store_can_submit(engine->store)) return OK;
-	flush(engine); /* what needed only earlier records */
+	flush(engine); /* answers that depend on earlier records only */
 	store_submit(engine->store, engine->service_now);
 	sessions_turn(&engine->sessions);
 	histogram_add(&engine->facts.record_commands, &scale_items, engine->open_commands);
@@ -310,15 +310,14 @@ static void send_results(struct engine *engine)
 		struct session *session = session_find(&engine->sessions, &result->peer);
 		engine_charge_result(engine, result);
 		if (!session || session->window != result->window)
-			window_drop(result->window,
-			            result->frame.size); /* the session that asked has ended */
+			window_drop(result->window, result->frame.size); /* the session has ended */
 		else if (session_send(session, engine->channel, &result->frame))
 			session_close(&engine->sessions, session);
 		result_free(&result);
 	}
 }
 
-/* Readers and the snapshotter look at the tables too. */
+/* Readers and the snapshotter may find damaged tables too. */
 static enum err look_for_damage(const struct engine *engine)
 {
 	bool found = snapshotter_found_damage(engine->facts.snapshotter) ||
@@ -328,7 +327,7 @@ static enum err look_for_damage(const struct engine *engine)
 
 enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more)
 {
-	bool idle = now.v - engine->now.v >= IDLE_COMMIT_US; /* the loop has slept that long */
+	bool idle = now.v - engine->now.v >= IDLE_COMMIT_US; /* the loop slept that long */
 	look_at_clock(engine, now);
 	engine->service_now = service_now;
 	enum err err = store_settle(engine->store);
@@ -350,9 +349,9 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	if (!engine_has_room(engine))
 		*more = false; /* the journal's threads will wake us */
 	else if (was_full)
-		*more = true; /* for what was passed over */
+		*more = true; /* calls were passed over */
 	else if (!*more)
-		*more = channel_has_news(engine->channel); /* sending may have swallowed the wake-up */
+		*more = channel_has_news(engine->channel); /* sending may have consumed the wake-up */
 	return OK;
 }
 

@@ -15,8 +15,8 @@
 #include "actors/shard/engine/uncommitted.h"
 #include "store/store.h"
 
-/* The shard's engine: takes frames in, decides their calls one after the other, saves, and lets answers leave
- * only when all they depend on is durable. Everything below is the writer thread's. */
+/* The shard's engine. It reads frames, decides their calls one after the other, saves the writes, and lets an answer leave
+ * only when everything it depends on is durable. The writer thread owns everything below. */
 struct engine {
 	struct shard_facts   facts;
 	struct store        *store;
@@ -30,31 +30,31 @@ struct engine {
 	struct service_clock clock;
 	struct random_pool   random;
 
-	/* One command's. */
+	/* State of one command. */
 	msgpack_zone *zone;   /* of the frame being read */
 	struct packet packet; /* the frame's bytes */
 	struct frame  frame;
-	uint32_t frame_at; /* items below have been seen to; a full record leaves the rest for later turns */
+	uint32_t
+	    frame_at; /* first item that is not processed yet: a full record leaves the rest for later turns */
 	struct arena  arena;
 	struct writes writes;
 	struct buffer payload;
 
-	/* The turn's. */
-	mono_us now;
-	wall_us service_now;
-	mono_us
-	    mend_again_at; /* damaged tables end the process, so that they are made anew; not before this */
-	unsigned           open_commands; /* decided since the open record was begun */
+	/* State of one turn. */
+	mono_us            now;
+	wall_us            service_now;
+	mono_us            mend_again_at; /* from when on damaged tables end the process */
+	unsigned           open_commands; /* decided since the open record began */
 	struct uncommitted uncommitted;
-	dur_us             spent; /* time of the processor, as it was last looked at */
+	dur_us             spent; /* processor time of the thread, as last read */
 
-	/* Deliveries: what is due, and the timer's question for it. */
+	/* Due deliveries, and the timer's long poll for them. */
 	struct delivery_queue deliveries;
 	struct saved_call     lease_poll;
 	struct peer           poller;
 	bool                  has_poll;
 
-	struct due_queue notices; /* notifications that are due */
+	struct due_queue notices; /* due notifications */
 	struct cleaning  cleaning;
 
 	/* The issuer. */
@@ -63,81 +63,82 @@ struct engine {
 	bool             timer_known;
 	struct frame_out to_timer;
 	struct issuance  issuance;
-	bool             is_issuing; /* as of the last turn */
+	bool             is_issuing; /* in the last turn */
 };
 
-/* Everything but the process itself: the store must be open; then the clock may begin. Errors: ERR_NO_MEMORY, ERR_IO. */
+/* Opens everything except the process itself. The store must be open. Service time starts afterwards. Errors: ERR_NO_MEMORY,
+ * ERR_IO. */
 must_check enum err engine_open(struct engine *engine, struct store *store, struct channel *channel);
 void                engine_close(struct engine *engine);
 
-/* One turn: reads what has arrived and what threads have done, decides, submits, commits, answers. *more says
- * that there is work left which no descriptor will announce. Errors (all fatal: exit without another word):
- * ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY, ERR_TOO_LARGE. */
+/* One turn: reads what has arrived and what threads have finished, decides, submits, commits, answers. *more: work is left
+ * that no descriptor will announce. Errors, all fatal (the process exits at once): ERR_IO, ERR_DAMAGED, ERR_NO_MEMORY,
+ * ERR_TOO_LARGE. */
 must_check enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bool *more);
 
-/* room.c: may more be decided in this turn? Not while a full record, a due commit or many answers wait for the disk. */
+/* room.c: may this turn decide more? False while a full record, a due commit or too many answers wait for the disk. */
 bool engine_has_room(const struct engine *engine);
 
-/* How long the process may sleep when nothing arrives. */
+/* How long the process may sleep if nothing arrives. */
 dur_us engine_patience(const struct engine *engine);
 
-/* Nothing decided is undurable and nobody waits for an answer. */
+/* Everything decided is durable, and no call waits for its account's turn. */
 bool engine_is_idle(const struct engine *engine);
 
-/* take_turns.c: one call of a session, decided now, or when its account has its turn; at a turn's beginning, and behind its
- * packets, those that were kept. *more: there are some that are free. */
+/* take_turns.c: engine_decide() decides a call now, or keeps it until its account's turn. The other two decide kept calls,
+ * before and after a turn's packets. *more: a kept call is ready. */
 must_check enum err engine_decide(struct engine *engine, struct session *session, struct call *call);
 must_check enum err engine_begin_turns(struct engine *engine);
 must_check enum err engine_end_turns(struct engine *engine, bool *more);
 
-/* A reader's answer is about to leave: its account owes for it. */
+/* A reader's answer is about to leave: charges its account for it. */
 void engine_charge_result(struct engine *engine, const struct result *result);
 
-/* route.c: the call, decided now; answered now, later, or never (its peer has gone). */
+/* route.c: decides the call now. Its answer leaves now, later, or never (the peer has gone). */
 must_check enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call);
 
 /* answer.c */
 void engine_answer(struct engine *engine, struct session *session, const struct call *call, enum err err,
                    const struct outcome *outcome);
 
-/* decide.c: decides and saves. *answer is the call's error, ERR_PARKED if it is to be answered later; the return value is
- * fatal. engine_decide_own() is for what the shard does by itself. */
+/* decide.c: decides and saves. *answer is the call's error; ERR_PARKED: it is answered later. The returned error is fatal.
+ * engine_decide_own() is for the shard's own commands. */
 must_check enum err engine_decide_call(struct engine *engine, const struct session *session,
                                        struct call *call, struct outcome *outcome, enum err *answer);
 must_check enum err engine_decide_own(struct engine *engine, const struct call *call, struct outcome *outcome,
                                       enum err *answer);
 
-/* observers.c: tells everything that keeps in memory what rows hold of the writes just applied. Each hears of them, whatever
- * the others say. Errors: the first of them. */
+/* observers.c: passes the writes just applied to every structure that mirrors rows in memory. Each one gets them, even after
+ * an error. Errors: the first of them. */
 must_check enum err engine_observe(struct engine *engine);
 
-/* What the end of a call means for the process: ERR_DAMAGED is logged, and ends it so that the tables are
- * made anew, unless they have just been: then it goes on without. Errors: ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED, to be fatal. */
+/* Decides what the error of a call means for the process. ERR_DAMAGED is logged and ends the process, so that the tables are
+ * rebuilt. If they were rebuilt a short while ago, the process continues. Errors (fatal): ERR_IO, ERR_NO_MEMORY, ERR_DAMAGED. */
 must_check enum err engine_judge_error(const struct engine *engine, const struct call *call, enum err err);
 
-/* Service time is so far ahead from now on, microseconds. */
+/* Sets the offset of service time, in microseconds. */
 void engine_set_clock(struct engine *engine, int64_t offset);
 
 /* clean_step.c: the background removal. Errors: as engine_turn(). */
 must_check enum err engine_clean(struct engine *engine);
 
-/* hand_out.c: the timer's long poll for due deliveries, kept until there is an answer. Errors: ERR_NO_MEMORY. */
+/* hand_out.c: keeps the timer's long poll for due deliveries until it has an answer. Errors: ERR_NO_MEMORY. */
 must_check enum err engine_keep_poll(struct engine *engine, const struct session *session,
                                      const struct call *call);
-/* It is to be decided again, and the caller's to free. Errors: false (there is none, or not yet). */
+/* Takes the poll when it must be decided again; the caller frees it. False: there is none, or it is not time yet. */
 bool engine_take_poll(struct engine *engine, struct saved_call *lease_poll);
-void engine_dismiss_poll(struct engine *engine); /* answers that it is not to be had now */
+void engine_dismiss_poll(struct engine *engine); /* answers ERR_OVERLOADED */
 void engine_forget_poll(struct engine *engine);
 
-/* issuer.c: the issuer is the timer. It is up while its heartbeats come; passes are created unless it is paused too. */
+/* issuer.c: the issuer is the timer. It is up while its heartbeats arrive. Passes are issued while it is up and not paused. */
 bool engine_issuer_up(const struct engine *engine);
 bool engine_can_issue(const struct engine *engine);
-void engine_ask_timer(struct engine *engine);                                  /* sends the turn's FETCHes */
-void engine_on_timer_reply(struct engine *engine, const msgpack_object *item); /* to a FETCH */
+void engine_ask_timer(struct engine *engine); /* sends this turn's FETCH calls */
+void engine_on_timer_reply(struct engine *engine, const msgpack_object *item); /* reply to a FETCH */
 
-/* issuing.c: passes whose images are fetched. */
-/* Looks at passes, asks for images, tells those who wait. *more: there are more passes to look at. Errors: as engine_turn(). */
+/* issuing.c: passes whose images are being fetched. */
+/* Examines passes, requests images, answers waiting calls. *more: passes are left to examine. Errors: as engine_turn(). */
 must_check enum err engine_issue(struct engine *engine, bool *more);
-/* The call's answer is not its last: another follows when the pass is issued. Errors: false (nobody waits). */
+/* Makes the call wait: its answer is preliminary, and another follows when the pass is issued. False: the call does not wait. */
 bool engine_let_wait(struct engine *engine, const struct session *session, const struct call *call,
                      const struct outcome *outcome);

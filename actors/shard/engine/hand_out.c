@@ -1,7 +1,7 @@
-/* The timer's long poll for due deliveries (DELIVERY_LEASE). With nothing due it is kept, and decided again when something
- * is, or when it has waited long enough. There is one at most: a timer asks again when it has the answer, and another
- * poll ends the one before. A timer that is silent is given nothing: it may be gone, and each of its attempts would be
- * one that nobody makes. */
+/* The timer's long poll for due deliveries (DELIVERY_LEASE). If nothing is due, it is kept. It is decided again when a
+ * delivery is due, or when it has waited long enough. There is at most one: a timer polls again after each answer, and a new
+ * poll ends the earlier one. A silent timer gets nothing: it may be dead, and its leases would count as attempts that were
+ * never made. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/shard/engine/saved_call.h"

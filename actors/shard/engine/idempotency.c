@@ -1,16 +1,16 @@
 /* Idempotency keys in the shard.
  *
- * Life of a key: stored with the writes of the command that first succeeded with it; found by every later command of
- * the account with the same key for 24 hours of service time; then as good as absent. Rows are removed when others
- * come, at most a few at a time: those past their time and those beyond the account's number, the oldest first. Those of an
- * account that stops using keys go in the background (system/clean.c).
+ * Life of a key: it is stored with the writes of the first command that succeeds with it. Later commands of the account with
+ * the same key find it for 24 hours of service time. After that it counts as absent. When a key is stored, a few old ones are
+ * removed, oldest first: the expired ones and those above the account's limit. Keys of an account that stops using them are
+ * removed in the background (system/clean.c).
  *
- * A row of an import is found likewise, until a later row of the import replaces it in its slot. That keeps its place in
- * the order for 12 hours, so that only one row is written; then it gets a new one, so that none goes before it is 12 hours
- * old. The number of such rows is not bounded here: an import leaves as many as it has slots.
+ * A row of an import is found the same way, until a later row of the import replaces it in its slot. The slot keeps its place
+ * in the order for 12 hours, so that only one row is written. Then it gets a new place, so that no row is removed before it is
+ * 12 hours old. The number of these rows is not limited here: an import leaves one row a slot.
  *
- * A creation that has begun is kept as one (202). Its issuance in time makes that a 201; who comes with the key before waits
- * for the same end.
+ * A creation with images is stored as accepted (202). When it is issued in time, this becomes 201. A request that repeats the
+ * key earlier waits for the same result.
  */
 #include "actors/shard/engine/idempotency.h"
 
@@ -35,8 +35,8 @@ static void forget(struct idempotent *idem, const struct idempotency_order *old)
 	idem->old[idem->old_count++] = *old;
 }
 
-/* What has to go so that the new row may come. The number of rows is judged by their numbers: a gap among those makes
- * it too large, but what is before a gap goes anyway. */
+/* Plans which old rows are removed for the new one. The count is the distance between order numbers. Gaps make it too large,
+ * but rows before a gap are removed first anyway. */
 static enum err plan_row(struct request *request, struct idempotent *idem)
 {
 	struct account_id        account = request->account->id;
@@ -48,7 +48,7 @@ static enum err plan_row(struct request *request, struct idempotent *idem)
 	for (unsigned i = 0; i < IDEMPOTENCY_FORGOTTEN_MAX; i++) {
 		err = idempotency_after(request->view, account, oldest.order, &oldest);
 		if (err) return err == ERR_NOT_FOUND ? OK : err;
-		if (oldest.order >= idem->order) return OK; /* the other order */
+		if (oldest.order >= idem->order) return OK; /* a row of the other order */
 		uint64_t count = idem->order - oldest.order + 1;
 		bool     is_one_too_many = !request->of_import && count > request->facts->idempotency_keys;
 		if (!is_past(oldest.at, request->now) && !is_one_too_many) return OK;
@@ -57,8 +57,8 @@ static enum err plan_row(struct request *request, struct idempotent *idem)
 	return OK;
 }
 
-/* Of an erased pass no answer is given again: with the id that the request names it would say whose the random id, the
- * history and the scans are, and texts of the first answer are gone. */
+/* An answer about an erased pass is not replayed. With the id in the request it would reveal whose the random id, the history
+ * and the scans are. Texts of the first answer are gone, too. */
 static enum err check_pass(const struct request *request, const struct recipe *recipe,
                            struct outcome *outcome)
 {
@@ -95,7 +95,7 @@ static const struct {
 #undef R
 };
 
-/* The answer that was given before, made of what it was about. One without a body says nothing of anybody. */
+/* Builds the earlier answer again from the thing that it was about. An answer without a body reveals nothing about a holder. */
 static enum err replay(struct request *request, const struct recipe *recipe, struct outcome *outcome)
 {
 	enum err err;
@@ -107,7 +107,7 @@ static enum err replay(struct request *request, const struct recipe *recipe, str
 	return recipes[recipe->what].again(request, recipe, outcome);
 }
 
-/* Has a later row of the import come in this slot? Then the earlier one has its final answer. */
+/* Does the slot hold an earlier row of the import? That row has its final answer. */
 static bool is_earlier_row(const struct request *request, const struct idempotency_row *row)
 {
 	return request->of_import && idempotency_row_number(row->request) <
@@ -150,7 +150,8 @@ enum err idempotent_end(struct request *request, const struct outcome *outcome, 
 	const struct idempotency *asked = request->call->idempotency;
 	struct idempotency_row    row = {.recipe = outcome->recipe, .at = idem->at, .order = idem->order};
 	must(outcome->payload->size == 0 ||
-	     outcome->recipe.what != RECIPE_EMPTY); /* or it could not be repeated */
+	     /* A body without a recipe could not be repeated. */
+	     outcome->recipe.what != RECIPE_EMPTY);
 	for (unsigned i = 0; i < idem->old_count; i++) {
 		enum err err = idempotency_del(request->view, account, &idem->old[i]);
 		if (err) return err;

@@ -2,22 +2,22 @@
 #include "actors/shard/command.h"
 #include "store/idempotency.h"
 
-/* A command whose request came with an idempotency key happens once: what it answered is kept in the commit of its
- * effect, and the same request with the same key gets that answer again. Errors: as view.h, and those named. */
+/* A command with an idempotency key is executed once. Its answer is stored in the commit of its effect, and the same request
+ * with the same key gets that answer again. Errors: as view.h, and those named. */
 struct idempotent {
-	bool     replayed; /* the answer has been given before, and is in the outcome again */
-	bool     replaces; /* the new row keeps the order and the time of the one that is there */
-	uint64_t order;    /* the new row's */
-	wall_us  at;       /* likewise */
-	unsigned old_count;
-	struct idempotency_order old[IDEMPOTENCY_FORGOTTEN_MAX + 1]; /* what goes when the new row comes */
+	bool                     replayed; /* the earlier answer is in the outcome */
+	bool                     replaces; /* the new row keeps order and time of the existing one */
+	uint64_t                 order;    /* of the new row */
+	wall_us                  at;       /* likewise */
+	unsigned                 old_count;
+	struct idempotency_order old[IDEMPOTENCY_FORGOTTEN_MAX + 1]; /* rows to remove with the new one */
 };
 
-/* Before the handler, which must not be called if idem->replayed: looks the key up, and what to forget for it.
- * Range reads. Errors: ERR_IDEMPOTENCY_KEY_REUSED (another request had the key). */
+/* Call before the handler; if idem->replayed, do not call the handler. Looks the key up and plans which old keys to remove.
+ * Range reads. Errors: ERR_IDEMPOTENCY_KEY_REUSED (another request used the key). */
 must_check enum err idempotent_begin(struct request *request, struct outcome *outcome,
                                      struct idempotent *idem);
 
-/* After a handler that succeeded: stages the key with the recipe of the outcome, beside the handler's writes. */
+/* Call after a handler that succeeded. Stages the key and the outcome's recipe beside the handler's writes. */
 must_check enum err idempotent_end(struct request *request, const struct outcome *outcome,
                                    const struct idempotent *idem);

@@ -1,4 +1,4 @@
-/* The issuer: the timer process, over the session that it has opened. */
+/* The issuer: the timer process, reached over the session that it opened. */
 #include "actors/shard/engine/engine.h"
 
 bool engine_issuer_up(const struct engine *engine)
@@ -15,7 +15,7 @@ void engine_on_timer_reply(struct engine *engine, const msgpack_object *item)
 {
 	struct reply reply;
 	struct span  text = {NULL, 0};
-	if (reply_open(item, &reply)) return; /* its time will run out */
+	if (reply_open(item, &reply)) return; /* the FETCH will time out */
 	if (reply.payload->type == MSGPACK_OBJECT_STR) text = arg_span(reply.payload);
 	issuance_fetched(&engine->issuance, reply.id, reply.err, text, engine->now);
 }
@@ -28,8 +28,8 @@ void engine_ask_timer(struct engine *engine)
 	                                         engine->to_timer.count);
 	if (session) window_add(session->window, frame.size);
 	if (!session || frame.size == 0 || session_send(session, engine->channel, &engine->to_timer.bytes)) {
-		if (session) session_close(&engine->sessions, session); /* so that it says hello again */
+		if (session) session_close(&engine->sessions, session); /* so that it sends HELLO again */
 		engine->timer_known = false;
 	}
-	frame_clear(&engine->to_timer); /* those that did not leave are asked for again */
+	frame_clear(&engine->to_timer); /* calls that did not leave are sent again later */
 }

@@ -1,6 +1,6 @@
-/* Passes whose images are to be fetched, as the writer's turn sees them: what the timer is asked for, what its word leads
- * to, and who is told. While the issuer is away or paused, or the disk is nearly full, nothing is tried, and no time of
- * trying runs. Nor under --no-deliveries: passes with images stay `creating` until the service is started without it. */
+/* Passes and templates whose images must be fetched, as part of the writer's turn: requests to the timer, their results, and
+ * the calls that wait. Nothing is tried, and no retry time runs, while the issuer is down or paused or the disk is nearly
+ * full. The same holds under --no-deliveries: passes with images stay `creating` until the service runs without that option. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/log.h"
@@ -34,7 +34,7 @@ static void count(struct engine *engine, bool failed, mono_us begun)
 	if (begun.v) histogram_add(&counters->times, &scale_us, mono_since(engine->now, begun).v);
 }
 
-/* `error` NULL: its images are there. The write of it takes the pass out of memory. */
+/* `error` NULL: all images are there. The write removes the pass from memory, through the observer. */
 static enum err end_pass(struct engine *engine, struct creating *pass, const char *error)
 {
 	struct account_id account = pass->account->id;
@@ -58,7 +58,7 @@ static enum err end_pass(struct engine *engine, struct creating *pass, const cha
 
 /* Templates ----------------------------------------------------------------------------------------------- */
 
-/* The write of it takes the template out of memory. */
+/* The write removes the template from memory. */
 static enum err end_template(struct engine *engine, struct creating *template)
 {
 	const msgpack_object args[ARGS_TEMPLATE_FETCHED] = {object_of(template->number)};
@@ -72,7 +72,7 @@ static enum err end_template(struct engine *engine, struct creating *template)
 	return err;
 }
 
-/* Once each image: whoever put the template has long had his answer. */
+/* Logs a failure once an image. The client that stored the template was answered long ago. */
 static void tell_failure(struct creating *template, const char *image, const char *error)
 {
 	char  id[TEMPLATE_ID_TEXT];
@@ -99,8 +99,8 @@ static enum err read_template(struct engine *engine, const struct creating *temp
 	return images_missing(view, template->account->id, &row, engine->service_now, missing);
 }
 
-/* A template does without images that are not to be had, and with the one that is. They are tried again, since it stays for
- * long and whoever made it may mend what is wrong; but a URL that nobody will fetch is given up. */
+/* A template is used without the images that cannot be fetched. They are retried, because templates live long and the fault
+ * may be repaired. A URL that is too long is given up. */
 static enum err look_at_template(struct engine *engine, struct creating *template, const char *error)
 {
 	struct missing missing = {.image = NULL};
@@ -114,7 +114,7 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	}
 	enum err err = read_template(engine, template, &missing);
 	if (err) {
-		issuance_drop(&engine->issuance, template); /* its row, if there, stays, likewise */
+		issuance_drop(&engine->issuance, template); /* its row, if any, stays, likewise */
 		return engine_judge_error(engine, &(struct call){.message = MSG_TEMPLATE_FETCHED}, err);
 	}
 	if (missing.image && missing.url.size <= URL_BYTES_MAX)
@@ -138,7 +138,7 @@ static enum err look_at(struct engine *engine, struct creating *pass, const char
 	enum err     err = issuing_get(view, pass->account->id, pass->number, &row);
 	if (!err) err = images_missing(view, pass->account->id, &row, engine->service_now, &missing);
 	if (err) {
-		issuance_drop(&engine->issuance, pass); /* its row, if there, stays for the next process */
+		issuance_drop(&engine->issuance, pass); /* its row, if any, stays for the next process */
 		return engine_judge_error(engine, &(struct call){.message = MSG_PASS_ISSUE}, err);
 	}
 	if (!missing.image) return end_pass(engine, pass, NULL);
@@ -159,7 +159,7 @@ static void pack_fetch(struct engine *engine, const struct fetch *fetch)
 	pack_str(&pk, span_of(fetch->url, fetch->url_size));
 }
 
-/* Those who wait ------------------------------------------------------------------------------------------ */
+/* Waiting calls ------------------------------------------------------------------------------------------- */
 
 bool engine_let_wait(struct engine *engine, const struct session *session, const struct call *call,
                      const struct outcome *outcome)
@@ -189,7 +189,7 @@ static enum err tell(struct engine *engine, const struct creation_wait *wait)
 	return err;
 }
 
-/* As many as there is room for: the answers are as large as the passes. */
+/* Answers as many as there is room for: each answer is as large as its pass. */
 static enum err tell_all(struct engine *engine)
 {
 	struct creation_wait *wait;
@@ -204,7 +204,7 @@ static enum err tell_all(struct engine *engine)
 
 /* The turn ------------------------------------------------------------------------------------------------ */
 
-/* May anything be tried now? On a disk that is nearly full no image can be stored, and none is to be given up for that. */
+/* May images be requested now? A nearly full disk cannot store an image, and no image may be given up for that. */
 static bool is_running(const struct engine *engine)
 {
 	return !engine->facts.no_deliveries && engine_can_issue(engine) &&
@@ -218,7 +218,7 @@ enum err engine_issue(struct engine *engine, bool *more)
 	struct fetch    *fetch;
 	const char      *error;
 	unsigned         looked = 0;
-	enum err         err = tell_all(engine); /* before anything is issued too late for them */
+	enum err         err = tell_all(engine); /* before passes are issued too late for their calls */
 	bool             was_running = engine->is_issuing;
 	if ((engine->is_issuing = is_running(engine))) {
 		if (!was_running) issuance_resume(issuance, engine->now);

@@ -1,10 +1,10 @@
-/* The accounts that a reader's job will ask for, lent to it when all that has been decided is committed. */
+/* Lends a reader's job the accounts that it will need, once everything decided is committed. */
 #include "actors/shard/engine/lend.h"
 
 #include "schemas/delivery.h"
 #include "schemas/api/delivery.h"
 
-/* One that cannot be read now is left out: the reader meets it, and says so. */
+/* An account that cannot be read is left out: the reader meets the same error and reports it. */
 static void lend(struct account_cache *accounts, struct view *view, struct account_id id, struct lent *lent)
 {
 	struct account *account;

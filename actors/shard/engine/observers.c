@@ -1,8 +1,8 @@
-/* Who hears of a command's writes once they are in the transaction: whatever keeps in memory what rows of some tables hold.
- * A new one is a row here. */
+/* Structures in memory that mirror rows of some tables. Each one sees a command's writes once they are in the transaction. A
+ * new observer is a row here. */
 #include "actors/shard/engine/engine.h"
 
-/* The rows as they are now, with nothing laid over. */
+/* A view of the current rows, without staged writes. */
 static struct view *rows_of(struct engine *engine)
 {
 	return store_view(engine->store, NULL, &engine->arena);
@@ -48,7 +48,7 @@ static enum err to_deliveries(struct engine *engine)
 }
 
 static const struct observer {
-	uint64_t tables; /* of which at least one has been written to */
+	uint64_t tables; /* notified if at least one of these was written to */
 	enum err (*tell)(struct engine *engine);
 } observers[] = {
     {~TABLE_BIT(TABLE_META), to_uncommitted},

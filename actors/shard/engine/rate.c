@@ -1,8 +1,8 @@
-/* The rate of an account's requests. Buckets are apart from the accounts in memory (account.h), which are thrown away
- * whenever one of their rows is written: else whoever writes often enough would have no limit.
+/* Rate limits of accounts. Buckets are separate from the cached accounts (account.h), which are dropped when one of their rows
+ * is written. Otherwise an account that writes often would have no limit.
  *
- * Lifetime of a bucket: from a request that finds none, until it has been idle for a second and some other request
- * comes by. Then it is full, which is what no bucket means. */
+ * Lifetime of a bucket: from the first request without one until it has been idle for a second and another request arrives. It
+ * is full by then, which is what an absent bucket means. */
 #include "actors/shard/engine/rate.h"
 
 #include "schemas/crc32c.h"
@@ -43,7 +43,7 @@ static struct rate_bucket *find(struct rates *rates, struct account_id account)
 	return NULL;
 }
 
-/* Two at most for each that may come: so there are never many more than were asked for in the last second. */
+/* Each request drops up to two buckets and adds at most one, so hardly more exist than requests of the last second need. */
 static void drop_idle(struct rates *rates, wall_us now)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -53,7 +53,7 @@ static void drop_idle(struct rates *rates, wall_us now)
 	}
 }
 
-/* A full one. */
+/* Adds a full bucket. */
 static struct rate_bucket *add(struct rates *rates, struct account_id account, uint32_t per_second)
 {
 	struct rate_bucket *bucket = malloc(sizeof *bucket);

@@ -1,9 +1,9 @@
-/* The reading side of a shard.
+/* The reader threads of a shard.
  *
- * Life of a job: made by readers_add() (writer), and queued, or listed as held; readers_release() moves the held ones to the
- * queue; a reader takes the first whose account no other reader is at work for, so that no account's long lists hold
- * up another's, opens a snapshot, runs the handler, seals each part as a frame of its own and puts
- * it into the queue of results; the writer takes results out and sends them. One mutex guards both queues. */
+ * Life of a job: the writer adds it with readers_add(), queued or held. readers_release() moves held jobs to the queue. A
+ * reader takes the first job whose account no other reader works for, so one account's long lists do not delay another
+ * account. The reader opens a snapshot, runs the handler and puts each part, sealed as a frame, into the queue of results. The
+ * writer sends the results. One mutex guards both queues. */
 #include "actors/shard/engine/readers.h"
 
 #include "actors/rt/log.h"
@@ -17,11 +17,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Lists of accounts have all but the first: what the shard as a whole is asked, renderings of deliveries above all, never
- * waits for long lists. */
+/* The first reader takes no jobs of accounts. So calls about the whole shard, such as rendering deliveries, never wait for
+ * long lists. */
 enum { READER_THREADS = 3, PAYLOAD_KEPT_BYTES = 256 << 10 };
 
-/* A reader waits for room for the whole of what it puts: the largest image, or a part of a list with one item beyond. */
+/* A reader waits for room for its whole result: the largest image, or a part of a list plus one item. */
 _Static_assert((int)SESSION_LIST_BYTES > (int)IMAGE_BYTES_MAX + (int)REPLY_PART_BYTES_MAX,
                "an image never fits");
 
@@ -38,7 +38,7 @@ struct reader {
 	struct readers *readers;
 	struct view    *view;
 	struct arena    arena;
-	struct job     *job; /* under way */
+	struct job     *job; /* in progress */
 	pthread_t       thread;
 };
 
@@ -46,15 +46,15 @@ struct readers {
 	struct store             *store;
 	const struct shard_facts *facts;
 	struct list_cache        *kept;
-	struct wakeup             wakeup;           /* the writer's: rung for each result */
-	bool                      may_have_results; /* the writer's, likewise the next */
+	struct wakeup             wakeup;           /* wakes the writer after each result */
+	bool                      may_have_results; /* the writer's, like the next line */
 	struct job               *held, **held_last;
 	pthread_mutex_t           mutex;
 	pthread_cond_t            work;
 	struct job               *first, **last;
 	struct result            *done, **done_last;
 	atomic_bool               damage;
-	unsigned                  jobs, images; /* held, queued and under way; those for an image */
+	unsigned                  jobs, images; /* held, queued and in progress; of these, for images */
 	bool                      stopping;
 	unsigned                  started;
 	struct reader             threads[READER_THREADS];
@@ -74,7 +74,8 @@ struct answer {
 	struct readers   *readers;
 	const struct job *job;
 	struct frame_out  out;
-	bool is_lost; /* a part found no memory: what came would pass for whole, so no more leaves */
+	bool
+	    is_lost; /* a part found no memory: a shorter list would look complete, so nothing more is sent */
 };
 
 void result_free(struct result **result_p)
@@ -87,13 +88,13 @@ void result_free(struct result **result_p)
 	free(result);
 }
 
-/* Takes the frame that has been filled; its bytes have been counted. */
+/* Takes the filled frame; its bytes are already counted. */
 static void put_result(struct answer *answer)
 {
 	struct result *result = calloc(1, sizeof *result);
 	struct span    frame = frame_seal_replies(&answer->out, answer->readers->facts->epoch);
 	answer->is_lost |= !result || frame.size == 0;
-	if (answer->is_lost) { /* the caller's own deadline answers */
+	if (answer->is_lost) { /* the call ends at the caller's deadline */
 		window_drop(answer->job->window, answer->out.bytes.size);
 		buffer_free(&answer->out.bytes);
 		answer->out.count = 0;
@@ -163,7 +164,7 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	                          .lent = &job->lent};
 	mono_us        now = time_mono();
 	if (call->deadline.v <= now.v || window_is_stalled(job->window, REPLY_PART_BYTES_MAX, now))
-		return ERR_OVERLOADED; /* its caller has given it up, or nothing is taken in */
+		return ERR_OVERLOADED; /* the caller has given up, or reads no answers */
 	enum err err = store_reader_begin(view);
 	if (err) return err;
 	if (call->has_account) err = account_at(view, &job->lent, call->account, &request.account);
@@ -173,7 +174,7 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-/* What the request is not to blame for. That the tables are damaged the writer says too, as far as it concerns all. */
+/* Logs errors that the request did not cause. The writer also reports damaged tables, for the whole shard. */
 static void tell_failure(const struct call *call, enum err err)
 {
 	if (err < ERR_INTERFACE_COUNT && err != ERR_OVERLOADED) return;
@@ -222,7 +223,7 @@ static bool takes_lists(const struct reader *reader)
 	return reader != &reader->readers->threads[0];
 }
 
-/* The first that it may take leaves the queue; NULL: none. */
+/* Takes the first job that this reader may run; NULL: none. */
 static struct job *take_job(const struct reader *reader)
 {
 	struct readers *readers = reader->readers;
@@ -249,7 +250,7 @@ static bool is_image(const struct call *call)
 	return call->message == MSG_PASS_IMAGE;
 }
 
-/* Under the mutex; `by` is 1 or -1. */
+/* Call with the mutex held; `by` is 1 or -1. */
 static void count_job(struct readers *readers, const struct call *call, int by)
 {
 	readers->jobs += (unsigned)by;
@@ -263,7 +264,7 @@ static void job_done(struct reader *reader)
 	struct job *job = reader->job;
 	reader->job = NULL;
 	count_job(readers, &job->kept.call, -1);
-	pthread_cond_broadcast(&readers->work); /* the next of its account may be taken now */
+	pthread_cond_broadcast(&readers->work); /* the account's next job may be taken now */
 	pthread_mutex_unlock(&readers->mutex);
 	job_free(job);
 }
@@ -286,8 +287,8 @@ static void *reader_main(void *data)
 
 /* The writer's side --------------------------------------------------------------------------------------- */
 
-/* Do as many of its account wait as may wait before it? No more than are left for others: however many accounts come, one
- * after the other, and ask for all they may, there is a place for the next. */
+/* Does the account have its share of waiting jobs? A share never exceeds the places left for other accounts. So a place is
+ * left for the next account, even if every account before it asks for all it may. */
 static bool has_its_share(const struct readers *readers, const struct call *call)
 {
 	unsigned count = 0, share = is_image(call) ? READER_JOBS_IMAGE_MAX : READER_JOBS_ACCOUNT_MAX;
@@ -301,7 +302,7 @@ static bool has_its_share(const struct readers *readers, const struct call *call
 
 static bool is_full_for(const struct readers *readers, const struct call *call)
 {
-	/* However much accounts ask for, there is room for what is asked of the shard as a whole. */
+	/* Jobs of accounts leave room for calls about the whole shard. */
 	if (!call->has_account) return readers->jobs >= 2 * READER_JOBS_MAX;
 	if (readers->jobs >= READER_JOBS_MAX) return true;
 	if (is_image(call) && readers->images >= READER_JOBS_IMAGES_MAX) return true;

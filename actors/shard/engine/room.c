@@ -1,8 +1,8 @@
-/* Whether the writer may decide more in this turn. */
+/* May the writer decide more in this turn? */
 #include "actors/shard/engine/engine.h"
 
-/* What waits for a slow disk goes together. A quick one is no reason to wait: with half of the callers answered, all
- * are at work. */
+/* On a slow disk, everything that waits shares a record. On a quick disk waiting does not pay: a record holds half of the
+ * waiting callers, so that callers and shard work at the same time. */
 static unsigned batch_max(const struct engine *engine)
 {
 	return store_is_quick(engine->store) ? sessions_share(&engine->sessions) : BATCH_COMMANDS_MAX;

@@ -1,4 +1,4 @@
-/* Where a call goes that has been decided: it is answered, or it is a long poll that is kept, or a creation that waits. */
+/* Where a decided call goes: it is answered, kept as a long poll, or waits for a creation. */
 #include "actors/shard/engine/engine.h"
 
 enum err engine_decide_now(struct engine *engine, struct session *session, struct call *call)
@@ -9,7 +9,7 @@ enum err engine_decide_now(struct engine *engine, struct session *session, struc
 	enum err       answer, err = engine_decide_call(engine, session, call, &outcome, &answer);
 	if (err) return err;
 	if (answer == ERR_PARKED && !is_poll) return OK; /* a reader has it */
-	/* Another long poll of the timer ends the one before. */
+	/* A new long poll of the timer ends the earlier one. */
 	if (is_poll && (!answer || answer == ERR_PARKED)) engine_dismiss_poll(engine);
 	if (answer == ERR_PARKED && !(answer = engine_keep_poll(engine, session, call))) return OK;
 	if (!answer && outcome.began && engine_let_wait(engine, session, call, &outcome))

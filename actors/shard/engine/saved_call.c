@@ -1,4 +1,4 @@
-/* Keeping a call: the cheapest deep copy of its arguments is the codec itself. */
+/* Keeps a call. The codec is the cheapest deep copy of its arguments. */
 #include "actors/shard/engine/saved_call.h"
 
 #include "schemas/fields.h"

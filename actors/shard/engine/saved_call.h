@@ -1,8 +1,8 @@
 #pragma once
 #include "schemas/frame.h"
 
-/* A call that outlives the frame it came in: its arguments packed and unpacked again into memory of its own.
- * Errors: ERR_NO_MEMORY; saved_call_free() is right after that too. */
+/* A call that outlives its frame: the arguments are packed and unpacked again into memory of their own. Errors: ERR_NO_MEMORY;
+ * call saved_call_free() after that, too. */
 struct saved_call {
 	struct call   call;
 	msgpack_zone *zone;

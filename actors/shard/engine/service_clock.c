@@ -1,5 +1,4 @@
-/* Service time. A wall clock that jumps moves it slowly, one that is right keeps it right, and no jump makes it
- * flood or forget what is due. */
+/* Service time follows the wall clock slowly. A jump of the wall clock neither makes many things due at once nor forgets any. */
 #include "actors/shard/engine/service_clock.h"
 
 enum { SLEW_DIVISOR = 10 };

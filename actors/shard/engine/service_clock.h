@@ -1,9 +1,9 @@
 #pragma once
 #include "schemas/clock.h"
 
-/* A shard's service time: begins at the later of the journal's last `now` and the wall, runs with the host's
- * boot clock, is drawn towards the wall by at most a tenth of the time that passes, and never goes back.
- * With an offset (--test-clock) it runs that much ahead. Pure: the host's clocks are arguments. */
+/* A shard's service time. It starts at the later of the journal's last `now` and the wall clock, and runs with the host's boot
+ * clock. It is corrected towards the wall clock by at most a tenth of the elapsed time and never goes back. An offset
+ * (--test-clock) is added. Pure: the host's clocks are arguments. */
 struct service_clock {
 	int64_t now_us; /* without the offset */
 	int64_t boot_us;

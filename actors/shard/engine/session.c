@@ -1,11 +1,11 @@
-/* Sessions of a shard with its peers. There are a few dozen, so a walk finds one. */
+/* Sessions of a shard with its peers. There are a few dozen, so lookup is linear. */
 #include "actors/shard/engine/session.h"
 
 #include <stdlib.h>
 
 enum {
-	WAITING_FADES = 64,           /* frames, in which what a caller waited for loses a part of so many */
-	OUTBOX_KEPT_BYTES = 64 << 10, /* of memory that an outbox keeps when it is empty */
+	WAITING_FADES = 64,           /* frames: each takes this part off the remembered maximum */
+	OUTBOX_KEPT_BYTES = 64 << 10, /* memory that an empty outbox keeps */
 };
 
 static bool same_peer(const struct peer *a, const struct peer *b)
@@ -103,7 +103,8 @@ void sessions_close(struct sessions *sessions)
 		session_close(sessions, sessions->rows[0]);
 }
 
-/* Commands come and go without a word; a process that stays would be refused when it next asks. */
+/* Which session is closed for a new one: a command line's first, then the longest silent. A command line never calls again
+ * without a HELLO, but calls of a serving process would be refused. */
 static struct session *dispensable(const struct sessions *sessions)
 {
 	struct session *found = sessions->rows[0];
@@ -115,10 +116,10 @@ static struct session *dispensable(const struct sessions *sessions)
 	return found;
 }
 
-/* Commands that stand still take nothing from the processes that serve. */
+/* Command lines that stall take no room from the serving processes. */
 static struct windows *windows_of(struct sessions *sessions, enum role role)
 {
-	if (!sessions->windows.max) { /* later, readers look at them */
+	if (!sessions->windows.max) { /* set once, because readers look at it later */
 		sessions->windows.max = ANSWERS_SHARD_BYTES_MAX;
 		sessions->command_windows.max = ANSWERS_COMMANDS_BYTES_MAX;
 	}
@@ -148,7 +149,7 @@ struct session *session_open(struct sessions *sessions, const struct peer *peer,
 	return session;
 }
 
-/* Processes that stay have successors: with the same role and index, and begun later. */
+/* Is `session` of the same process, or of an earlier one in the same role and index? Command lines have no successors. */
 static bool is_place_of(const struct session *session, enum role role, uint32_t index)
 {
 	return session->role == role && session->index == index && role != ROLE_CLI;

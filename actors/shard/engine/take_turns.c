@@ -1,10 +1,10 @@
-/* Accounts' calls in turn (turns.h): what one costs, and when those that were kept are decided. A kept one comes into an empty
- * record: those of others would be synced with its bytes. */
+/* Turns of accounts (turns.h): what a call costs, and when kept calls are decided. Kept calls go into an empty record:
+ * otherwise other accounts' commands would be synced together with their bytes. */
 #include "actors/shard/engine/engine.h"
 
 #include "actors/rt/time.h"
 
-enum { TURNS_US = 1000 }; /* in one turn, for what was kept, before packets are looked at */
+enum { TURNS_US = 1000 }; /* per turn, for kept calls, before packets are read */
 
 static bool takes_turns(const struct session *session, const struct call *call)
 {
@@ -13,7 +13,7 @@ static bool takes_turns(const struct session *session, const struct call *call)
 	return rpcs && call->has_account && row->receiver == ROLE_SHARD;
 }
 
-/* In processor's time, if it seems to be long: the process may have been off the processor. */
+/* The cost in processor time if the elapsed time is long: the process may have been preempted. */
 static dur_us cost_since(struct engine *engine, mono_us begun, size_t bytes)
 {
 	int64_t cost = time_mono().v - begun.v;
@@ -86,7 +86,7 @@ enum err engine_end_turns(struct engine *engine, bool *more)
 	if (!engine->turns.count || turns_due(&engine->turns, engine->now).v) return OK;
 	if (!store_open_bytes(engine->store)) err = take_turns(engine);
 	engine->turns.was_passed_over = turns_due(&engine->turns, engine->now).v == 0;
-	/* While a record is on its way, its end wakes the process. */
+	/* If a record is being synced, its end wakes the process. */
 	*more |= engine->turns.was_passed_over && store_can_submit(engine->store);
 	return err;
 }

@@ -1,5 +1,5 @@
-/* Who owes the writer time, and the calls that wait for it. There are few debtors, so a walk finds one; one that is free again
- * and has nothing waiting is forgotten. */
+/* Accounts that owe the writer time (debtors), and their waiting calls. There are few debtors, so lookup is linear. A debtor
+ * that owes nothing and has no call waiting is dropped. */
 #include "actors/shard/engine/turns.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool is_free(const struct turns *turns, const struct debtor *debtor, mono
 	return debtor->free_at.v <= now.v || is_alone(turns, debtor->account, now);
 }
 
-/* The queue's end moves with its debtor. */
+/* Copies a debtor; the tail pointer of an empty queue points into the debtor itself. */
 static void move(struct debtor *to, const struct debtor *from)
 {
 	*to = *from;
@@ -64,7 +64,7 @@ static struct debtor *add(struct turns *turns, struct account_id account, mono_u
 	return debtor;
 }
 
-/* As many debtors as there are share what one alone would have. */
+/* All debtors together get the share of time that a single one would have. */
 void turns_charge(struct turns *turns, struct account_id account, dur_us cost, mono_us now)
 {
 	if (cost.v < TURN_HEAVY_US) return;

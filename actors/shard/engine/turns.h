@@ -2,20 +2,19 @@
 #include "actors/rt/channel.h"
 #include "actors/shard/engine/saved_call.h"
 
-/* Turns of accounts at the writer, so that what is heavy for it holds up its own account and no other. An account one of
- * whose commands was heavy owes time: while others ask too, its further calls are kept until that has passed, which leaves the
- * others two thirds of the time of writer and disk, however many accounts are heavy at once. With nobody else there, nobody
- * waits. What a reader answers costs what its bytes do. A call that is about no account is none of this.
- * Units: microseconds, of the turn's clock. The writer's. */
+/* Turns of accounts at the writer, so that a heavy command delays its own account and no other. An account with a heavy
+ * command owes time. While other accounts call too, its further calls are kept until that time has passed. This leaves the
+ * others two thirds of writer and disk time, however many accounts are heavy at once. Without other calls there is no wait. An
+ * answer of a reader costs by its bytes. Calls without an account are exempt. Units: microseconds of the turn's clock. The
+ * writer thread owns it. */
 enum {
-	TURN_HEAVY_US = 100,    /* of a command: some seven deltas; less is never owed */
-	TURN_SHARE = 3,         /* times its cost, an account owes */
-	TURN_OWED_US = 500000,  /* at most: a call waits no longer for its first turn */
-	TURN_OTHERS_US = 50000, /* since another account was heard: it is still there */
-	TURN_BYTE_NS = 8,       /* of a byte that is journalled, on its way to the disk */
-	TURN_ANSWER_BYTE_NS =
-	    4,            /* of a byte of an answer, on its way through the writer and the HTTP thread */
-	DEBTORS_MAX = 64, /* accounts; those beyond are as light ones */
+	TURN_HEAVY_US = 100,     /* a command above this is heavy (about 7 balance updates) */
+	TURN_SHARE = 3,          /* an account owes this multiple of the cost */
+	TURN_OWED_US = 500000,   /* the longest debt, and so the longest wait for the first turn */
+	TURN_OTHERS_US = 50000,  /* an account that called within this time still counts as present */
+	TURN_BYTE_NS = 8,        /* for each journalled byte, for its write to disk */
+	TURN_ANSWER_BYTE_NS = 4, /* for each byte of an answer, for writer and HTTP thread */
+	DEBTORS_MAX = 64,        /* accounts; further ones are treated as light */
 };
 
 struct turn {
@@ -27,31 +26,31 @@ struct turn {
 struct debtor {
 	struct account_id account;
 	mono_us           free_at;
-	struct turn      *first, **last; /* its calls, the oldest first */
+	struct turn      *first, **last; /* waiting calls, oldest first */
 };
 
 struct turns {
-	unsigned      count; /* calls kept */
+	unsigned      count; /* kept calls */
 	unsigned      debtor_count;
-	unsigned      at; /* whose turn is next */
+	unsigned      at; /* round-robin position */
 	struct debtor debtors[DEBTORS_MAX];
 	struct heard {
 		struct account_id account;
 		mono_us           at;
-	} heard[2];           /* the last account, and the last that was another */
-	bool was_passed_over; /* one was free, and did not come in between what was open */
+	} heard[2];           /* the last account, and the last different one */
+	bool was_passed_over; /* a ready call was left: the open record was not empty */
 };
 
-/* A call of the account has come. */
+/* Notes that a call of the account has arrived. */
 void turns_heard(struct turns *turns, struct account_id account, mono_us now);
-/* Does a call of the account wait? Then turns_keep() takes a copy. Errors: ERR_NO_MEMORY. */
+/* turns_defer(): must a call of the account wait? If so, turns_keep() copies it. Errors: ERR_NO_MEMORY. */
 bool                turns_defer(struct turns *turns, struct account_id account, mono_us now);
 must_check enum err turns_keep(struct turns *turns, const struct peer *peer, const struct call *call);
-/* A command of the account has cost so much. */
+/* Charges the account for a command. */
 void turns_charge(struct turns *turns, struct account_id account, dur_us cost, mono_us now);
-/* The next call whose account is free, of accounts in turn; the caller frees it. NULL: none. */
+/* The next call whose account is free, round robin; the caller frees it. NULL: none. */
 struct turn *turns_take(struct turns *turns, mono_us now);
-/* When turns_take() will find something, from now on; INT64_MAX: nothing is kept. */
+/* Time from now until turns_take() finds a call; INT64_MAX: nothing is kept. */
 dur_us turns_due(const struct turns *turns, mono_us now);
 void   turn_free(struct turn **turn);
 void   turns_close(struct turns *turns);

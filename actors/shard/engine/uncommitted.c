@@ -1,4 +1,4 @@
-/* Which accounts readers do not see as the writer does. Keys of all tables but META begin with the account (tables.def). */
+/* Accounts that readers do not see as the writer does. Keys of all tables but META begin with the account (tables.def). */
 #include "actors/shard/engine/uncommitted.h"
 
 #include "schemas/crc32c.h"

@@ -1,8 +1,8 @@
-/* Room for answers. `held` counts from when an answer is made until its peer says that it has received it; frames are
- * counted as the transport gets them, so that both sides count alike.
+/* Room for answers. `held` counts an answer from its creation until its peer confirms it. Both sides count frames as the
+ * transport gets them, so that the counts agree.
  *
- * Sums are atomic because readers add to them. A reader looks and adds under the mutex; the writer adds without it and
- * may so go beyond a bound by one answer, for which ANSWER_RESERVED_BYTES leaves room. */
+ * Sums are atomic because readers add to them. A reader checks and adds under the mutex. The writer adds without it, and may
+ * exceed a bound by one answer; ANSWER_RESERVED_BYTES leaves room for that. */
 #include "actors/shard/engine/window.h"
 
 #include "actors/rt/time.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LOOK_AGAIN_MS = 50 }; /* a reader that waits looks at its times so often */
+enum { LOOK_AGAIN_MS = 50 }; /* how often a waiting reader checks its deadline */
 
 struct window *window_new(struct windows *all, size_t granted)
 {
@@ -59,7 +59,7 @@ static size_t less(size_t bytes, size_t by)
 	return bytes > by ? bytes - by : 0;
 }
 
-/* A part of it is kept for answers to writes. */
+/* Lists and reads leave a part for answers to writes. */
 static size_t share_for(enum window_use use, size_t max)
 {
 	return use == WINDOW_WRITE ? max : less(max, 2 * ANSWER_RESERVED_BYTES);
@@ -143,7 +143,7 @@ static void note_full(struct window *window, size_t size, mono_us now)
 	if (!atomic_load(since)) atomic_store(since, now.v);
 }
 
-/* Under the mutex. */
+/* Call with the mutex held. */
 static void sleep_a_little(struct windows *all)
 {
 	struct timespec until;
