@@ -1,5 +1,5 @@
-/* How much is to be delivered, what of it is late, and who does not take it: one walk over the queues, each subscription's
- * rows one after the other. */
+/* Counts waiting and late deliveries, and the subscriptions that fail most: one walk over the queues, subscription by
+ * subscription. */
 #include "actors/shard/delivery/backlog.h"
 
 #include "actors/shard/delivery/delivery.h"
@@ -8,7 +8,7 @@
 #include "store/account_row.h"
 #include "store/subscription.h"
 
-/* Puts the lane where it belongs among the worst, if it does. */
+/* Inserts the lane among the worst if it belongs there. */
 static void note_lane(struct backlog *backlog, const struct backlog_lane *lane)
 {
 	unsigned at = backlog->worst_count;
@@ -26,8 +26,8 @@ static bool is_of(const struct backlog_lane *lane, const struct delivery *row)
 	       !memcmp(lane->account.b, row->account.b, sizeof row->account.b);
 }
 
-/* Is the lane's subscription still to hear of anything of this generation? Rows that are not wanted wait to be discarded:
- * nobody misses them. 0: of none. */
+/* The generation whose rows the lane's subscription still wants; 0: none. Rows of other generations are discarded when due and
+ * are not counted. */
 static enum err generation_of(struct view *view, const struct delivery *row, uint32_t *generation)
 {
 	struct subscription subscription;
@@ -82,7 +82,7 @@ enum err backlog_count(struct view *view, wall_us now, struct backlog *backlog)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Where the subscription's deliveries go: HOST:PORT; "" when it has been deleted. */
+/* Where the subscription's deliveries go, HOST:PORT; "" if the subscription was deleted. */
 static enum err endpoint_of(struct view *view, const struct backlog_lane *lane, struct url *url)
 {
 	struct subscription row;

@@ -1,4 +1,4 @@
-/* What the commands on deliveries share: is one still wanted, and how one ends. */
+/* Shared by the commands on deliveries: whether a delivery is still wanted, and how it ends. */
 #include "actors/shard/delivery/delivery.h"
 
 #include "store/hot.h"
@@ -21,7 +21,7 @@ static bool has_subscription(const struct account *account, const struct deliver
 	return false;
 }
 
-/* Is what the event is about still there? A scan outlives its pass. */
+/* Does the event's subject still exist? A scan outlives its pass. */
 static enum err has_subject(struct view *view, const struct delivery *row, bool *there)
 {
 	struct hot_at   pass;
@@ -83,7 +83,7 @@ void ends_note(struct ends *ends, struct account_id account)
 	of->noted++;
 }
 
-/* One more than comes is looked at, so that an account that was idle for long gets rid of what is old. */
+/* Reads one row more than is added, so that an account that was idle for long loses its old rows too. */
 static enum err look_up(struct request *request, struct ends_of *of)
 {
 	struct delivery_end row = {.number = 0};

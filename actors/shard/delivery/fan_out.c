@@ -1,4 +1,4 @@
-/* Who is to hear of a fact: decided when it happens, by the subscriptions as they then are. */
+/* Which subscriptions receive an event: decided when it happens, by the subscriptions of that moment. */
 #include "actors/shard/delivery/fan_out.h"
 
 #include "store/delivery.h"

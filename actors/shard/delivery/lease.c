@@ -1,22 +1,22 @@
-/* DELIVERY_LEASE: the timer asks for what is due, and gets the right to make one attempt at each, with what is to be sent
- * until that is HANDED_BODY_BYTES together. The attempt is counted here, before anybody can make it, so that no crash can make
- * an eighth. What is not wanted any more ends here; what was leased and never reported becomes due again. Nothing due: the
- * long poll waits (engine/hand_out.c). A poll for nothing takes the one before back. */
+/* DELIVERY_LEASE: the timer asks for due deliveries. It gets the right to make one attempt at each, and what to send, up to
+ * HANDED_BODY_BYTES together. The attempt is counted here, before it can be made, so that no crash can cause an eighth.
+ * Deliveries that are no longer wanted end here. Leases without a report become due again. If nothing is due, the poll waits
+ * (engine/hand_out.c). A poll for zero deliveries ends the waiting one. */
 #include "actors/shard/delivery/delivery.h"
 #include "schemas/api/delivery.h"
 
-/* Rows written: a lease moves one; an end moves one too, and its account may have two old ones to forget. */
+/* Rows written. A lease moves one row. An end moves one too, and may remove two old ends of its account. */
 enum { WRITES_OF_MOVE = 2, WRITES_OF_END = 4 };
 _Static_assert((int)LEASES_PER_CALL_MAX *WRITES_OF_MOVE <= (int)BULK_WRITES_MAX,
                "of a command that only leases");
 _Static_assert((int)REPORTS_PER_CALL_MAX *WRITES_OF_END <= (int)BULK_WRITES_MAX,
                "of a report that only ends");
 
-/* What is to be done with a delivery. */
+/* What to do with a delivery. */
 enum fate { LEASE_IT, DISCARD_IT, GIVE_BACK, END_IT };
 
 struct plan {
-	unsigned    count, ends, writes; /* the last: at most, of all steps */
+	unsigned    count, ends, writes; /* `writes`: upper bound over all steps */
 	struct ends accounts;
 	struct step {
 		enum fate       fate;
@@ -34,14 +34,14 @@ static void add(struct plan *plan, const struct delivery *row, enum fate fate)
 	ends_note(&plan->accounts, row->account);
 }
 
-/* An end writes more rows than a lease does: there may be fewer. */
+/* An end writes more rows than a lease, so fewer ends fit. */
 static bool is_full(const struct plan *plan, unsigned count)
 {
 	return plan->count >= count || plan->ends >= ENDS_PER_COMMAND_MAX ||
 	       plan->writes + WRITES_OF_END > (unsigned)BULK_WRITES_MAX;
 }
 
-/* Attempts of which nothing was heard: one too old, or of a timer that is no more. They count as made, and failed. */
+/* Attempts without a report: expired, or of an earlier timer. They count as made and failed. */
 static enum err take_back(struct request *request, unsigned count, struct plan *plan)
 {
 	const struct held_lease *lease = NULL;
@@ -98,14 +98,14 @@ static enum err make_plan(struct request *request, unsigned count, struct plan *
 	return err ? err : ends_look_up(request, &plan->accounts);
 }
 
-/* Leases, and of most of them what is to be sent: what the answer is made of. */
+/* The answer: leases, and for most of them what to send. */
 struct handed {
 	struct buffer leases, items;
 	unsigned      item_count;
 };
 
-/* The pass is read and written as for a GET, which is the writer's work too; on a reader thread it would wait for a commit and
- * for another poll. What cannot be made here the timer asks for: then it shows why. */
+/* Reads and renders the pass as a GET does, which also runs on the writer. On a reader thread it would wait for a commit and
+ * another poll. The timer asks again for a delivery that cannot be rendered here, and gets the error then. */
 static void render(struct request *request, const struct delivery *row, const uint8_t *lease,
                    struct handed *handed)
 {
@@ -120,7 +120,7 @@ static void render(struct request *request, const struct delivery *row, const ui
 		handed->item_count++;
 }
 
-/* Before the command's first write: to render may need range reads. */
+/* Call before the command's first write: rendering may need range reads. */
 static void hand(struct request *request, struct plan *plan, struct handed *handed)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
@@ -146,7 +146,7 @@ static enum err lease(struct request *request, struct delivery row)
 	return delivery_put(request->view, &row);
 }
 
-/* An attempt that was handed out and is not reported in time ends as one. */
+/* A lease that is not reported in time counts as a failed attempt. */
 static void note_unreported(struct request *request, struct delivery *row)
 {
 	row->error = ATTEMPT_UNREPORTED;
@@ -155,8 +155,8 @@ static void note_unreported(struct request *request, struct delivery *row)
 	atomic_fetch_add_explicit(&request->counters->attempts[ATTEMPT_UNREPORTED], 1, memory_order_relaxed);
 }
 
-/* At once, as what was in the hands of a timer that died by chance; but one that dies again and again must not use all
- * attempts up in seconds. `row.error` is still that of the attempt before. */
+/* Due at once: its timer probably died. But a timer that dies repeatedly must not use up all attempts in seconds. `row.error`
+ * is still the previous attempt's. */
 static enum err give_back(struct request *request, struct delivery row)
 {
 	dur_us   wait = row.error == ATTEMPT_UNREPORTED ? delivery_wait(row.attempts) : (dur_us){0};
@@ -186,7 +186,7 @@ static void pack_handed(struct handed *handed, mono_us now, struct buffer *paylo
 	msgpack_packer pk = buffer_packer(payload);
 	msgpack_pack_array(&pk, 3);
 	pack_bin(&pk, buffer_span(&handed->leases));
-	if (handed->items.failed) { /* no memory: they are asked for, one by one */
+	if (handed->items.failed) { /* no memory: the timer asks for them one by one */
 		msgpack_pack_array(&pk, 0);
 	} else {
 		msgpack_pack_array(&pk, handed->item_count);
@@ -198,14 +198,14 @@ static void pack_handed(struct handed *handed, mono_us now, struct buffer *paylo
 	buffer_free(&handed->items);
 }
 
-/* Its answer is [the leases' bytes, [items], when they were made], each item as in the answer to DELIVERY_RENDER, the time that
- * of the host's monotonic clock, in microseconds. */
+/* The answer is [the leases' bytes, [items], time]. Each item is as in the answer to DELIVERY_RENDER. `time` is when they were
+ * rendered, in microseconds of the host's monotonic clock. */
 enum err on_DELIVERY_LEASE(struct request *request, struct outcome *outcome)
 {
 	struct plan   plan = {.count = 0};
 	struct handed handed = {.item_count = 0};
 	unsigned      count = (unsigned)arg_integer(&request->args[ARG_DELIVERY_LEASE_count], 0);
-	if (count == 0) { /* the timer stops: it wants no more, whatever it asked before */
+	if (count == 0) { /* the timer is stopping and withdraws its poll */
 		pack_handed(&handed, request->mono, outcome->payload);
 		return OK;
 	}

@@ -1,5 +1,5 @@
-/* delivery list ACCOUNT [--subscription ID]: what waits or is under way, and what has ended lately, as of one moment. What
- * is not wanted any more is told as discarded, though it stands in its queue until it comes due. */
+/* delivery list ACCOUNT [--subscription ID]: deliveries that wait, are in progress or ended recently, in one view. A delivery
+ * that is no longer wanted is shown as discarded, although its row stays queued until it is due. */
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
 #include "schemas/date.h"

@@ -1,9 +1,8 @@
 /* Lanes, and whose turn it is.
  *
- * A lane is in a ring when something of it is due and it has room for a lease, in the heap when something will be due,
- * else in neither; settle() decides that whenever something about it has changed. Its first due time is known without a
- * look at the table when a delivery comes to it; when its first one goes the next has to be looked up, once all of a
- * command's writes are in the tables. */
+ * A lane is in a ring if it has something due and may get a lease, in the heap if something will be due, else in neither.
+ * settle() decides this after every change. A new delivery updates the lane's first due time without a read of the table. When
+ * the first delivery leaves, the next one is looked up, after all writes of the command are in the tables. */
 #include "actors/shard/delivery/queue.h"
 #include "actors/shard/delivery/queue_heap.h"
 
@@ -12,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { LANES_PASSED_MAX = 1024 }; /* of accounts that have their share, in one look */
+enum { LANES_PASSED_MAX = 1024 }; /* lanes of accounts at their limit that one search skips */
 
 /* Finding ------------------------------------------------------------------------------------------------- */
 
@@ -69,7 +68,7 @@ static void unsettle(struct delivery_queue *queue, struct lane *lane)
 	lane->state = LANE_RESTING;
 }
 
-/* There is room in the heap for every lane. Whether it is due yet, queue_is_ready() and queue_turn() see. */
+/* The heap has room for every lane. queue_is_ready() and queue_turn() check whether the lane is due. */
 static void settle(struct delivery_queue *queue, struct lane *lane)
 {
 	if (lane->due.v == NO_DUE || lane->leased >= leases_of(lane)) {
@@ -103,7 +102,7 @@ static struct owner_bucket *owner_bucket(struct delivery_queue *queue, struct ac
 	return &queue->owners[get_be32(account.b + sizeof account.b - 4) % LEASE_BUCKETS];
 }
 
-/* Made if there is none; NULL without memory. */
+/* Created if missing; NULL: no memory. */
 static struct lane_owner *owner_of(struct delivery_queue *queue, struct account_id account)
 {
 	struct owner_bucket *bucket = owner_bucket(queue, account);
@@ -127,7 +126,7 @@ static void owner_leave(struct lane_owner *owner)
 
 /* Lanes --------------------------------------------------------------------------------------------------- */
 
-/* The lane of a row; made if there is none. NULL without memory. */
+/* The lane of a row, created if missing; NULL: no memory. */
 static struct lane *lane_of(struct delivery_queue *queue, const struct delivery *row)
 {
 	struct lane *lane = queue_lane(queue, row->account, row->subscription);
@@ -160,7 +159,7 @@ static void line_end(struct delivery_queue *queue, struct lane *lane)
 	free(lane);
 }
 
-/* That an endpoint answers is worth knowing for a while, when nothing is to be sent to it too. */
+/* A sound lane is kept for a while even when it is empty, to remember that its endpoint responds. */
 static void settle_or_end(struct delivery_queue *queue, struct lane *lane)
 {
 	bool known = lane->health == LANE_SOUND && queue->lane_count <= LINES_KEPT_MAX;
@@ -215,7 +214,7 @@ static enum err make_stale(struct delivery_queue *queue, struct lane *lane)
 	return OK;
 }
 
-/* One write of a row: put, or deleted. */
+/* One write of a row: stored (`put`) or deleted. */
 static enum err on_row(struct delivery_queue *queue, const struct delivery *row, bool put, mono_us now)
 {
 	struct lane *lane = lane_of(queue, row);
@@ -233,13 +232,13 @@ static enum err on_row(struct delivery_queue *queue, const struct delivery *row,
 	} else if (put) {
 		return OK;
 	}
-	/* A lane that could end now may still be written to by this command: it is looked at once all is in. */
+	/* The command may still write to a lane that seems empty: check it after all writes. */
 	if (!lane->leased && lane->due.v == NO_DUE) return make_stale(queue, lane);
 	settle(queue, lane);
 	return OK;
 }
 
-/* The first delivery that waits, as the tables have it. */
+/* Reads the first waiting delivery from the tables. */
 static enum err look_up(struct lane *lane, struct view *view)
 {
 	struct delivery row = {
@@ -258,7 +257,7 @@ static enum err look_up_stale(struct delivery_queue *queue, struct view *view)
 	while (queue->stale_count) {
 		struct lane *lane = queue->stale[queue->stale_count - 1];
 		enum err     err = look_up(lane, view);
-		if (err) return err; /* it stays, and is looked up after the next command */
+		if (err) return err; /* the lane stays stale and is looked up after the next command */
 		queue->stale_count--;
 		unsettle(queue, lane);
 		settle_or_end(queue, lane);
@@ -282,7 +281,7 @@ enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writ
 
 /* Turns --------------------------------------------------------------------------------------------------- */
 
-/* Leases of a second are young no more. */
+/* Leases older than a second stop being recent. */
 static void age(struct delivery_queue *queue, mono_us now)
 {
 	struct held_lease *lease;
@@ -299,9 +298,9 @@ static uint32_t left_of(uint32_t most, uint32_t taken)
 	return taken < most ? most - taken : 0;
 }
 
-/* Leases that lanes of this health, and of worse, may have together: the rest is for those that answer. How many of them
- * are left. Those to endpoints that nothing is known of are given out evenly over the time that an attempt may take: if
- * thousands hang, some of their places come free in every second, and the next one unknown does not wait for that long. */
+/* Leases left for lanes of this health. Lanes of this and worse health share a limit; the rest is for endpoints that respond.
+ * Leases of unknown endpoints are spread over the duration of an attempt. So if thousands hang, some places come free every
+ * second for the next unknown one. */
 static uint32_t left_for(const struct delivery_queue *queue, enum lane_health health)
 {
 	uint32_t all = queue->leases_max, sum = 0;
@@ -316,8 +315,8 @@ static uint32_t left_for(const struct delivery_queue *queue, enum lane_health he
 	return recent_left < left ? recent_left : left;
 }
 
-/* How many leases of those the lane may be given. Of lanes that answer quickly no account has more than it leaves: if they
- * hang all at once, there is one for the next account all the same. The other lanes have few, each and together. */
+/* How many of these leases the lane may get. Among sound lanes an account never has more leases than it leaves free, so a
+ * lease is left for the next account even if all endpoints hang. The other lanes have lower limits, each and together. */
 static uint32_t share_of(const struct delivery_queue *queue, const struct lane *lane)
 {
 	uint32_t left = left_for(queue, lane->health), own = lane->owner->leased;
@@ -325,7 +324,7 @@ static uint32_t share_of(const struct delivery_queue *queue, const struct lane *
 	return left > own ? (left - own + 1) / 2 : 0;
 }
 
-/* What has come due goes from the heap to the end of its ring; of very many that come due at once, the rest in later turns. */
+/* Moves lanes that are due from the heap to the end of their ring; at most LINES_WOKEN_MAX a call. */
 static void wake(struct delivery_queue *queue, wall_us now)
 {
 	for (unsigned i = 0; i < LINES_WOKEN_MAX; i++) {
@@ -337,8 +336,8 @@ static void wake(struct delivery_queue *queue, wall_us now)
 	}
 }
 
-/* The oldest of a ring; of lanes that nothing is known of, every other time the newest, if it has had no turn yet: it need
- * not wait for thousands that came at once before it, of which most may hang. */
+/* The oldest lane of a ring. Among unknown lanes, every other turn takes the newest if it has had none. So a new lane need not
+ * wait behind thousands that arrived at once and may hang. */
 static struct lane *first_of(const struct delivery_queue *queue, enum lane_health health)
 {
 	const struct lane_ring *ring = &queue->ready[health];
@@ -347,18 +346,18 @@ static struct lane *first_of(const struct delivery_queue *queue, enum lane_healt
 	return TAILQ_FIRST(ring);
 }
 
-/* The first in its turn that may be given something. Who has had it by this command stands behind all others. */
+/* The first lane in its ring that may get leases. Lanes already served by this command are at the end. */
 static struct lane *next_of(const struct delivery_queue *queue, enum lane_health health)
 {
 	struct lane *lane = left_for(queue, health) ? first_of(queue, health) : NULL;
 	for (unsigned i = 0; lane && lane->turn != queue->turn && i < LANES_PASSED_MAX; i++) {
-		if (share_of(queue, lane)) return lane; /* of lanes that are not sound always the first */
+		if (share_of(queue, lane)) return lane; /* lanes that are not sound: always the first */
 		lane = TAILQ_NEXT(lane, in_ring);
 	}
 	return NULL;
 }
 
-/* Each health is the first to be asked in its turn: no kind of lane waits for all of another. */
+/* Each health is asked first in turn, so that no kind of lane waits for all of another. */
 static struct lane *next_ready(struct delivery_queue *queue)
 {
 	for (unsigned i = 0; i < LANE_HEALTHS; i++) {
@@ -392,7 +391,7 @@ void queue_reserve(struct delivery_queue *queue, const struct lane *lane, uint32
 	queue->reserved[lane->health] += count;
 }
 
-/* Is nobody else's turn to come after this one's? */
+/* Is no other lane ready? */
 static bool is_alone(const struct delivery_queue *queue, const struct lane *lane)
 {
 	for (unsigned i = 0; i < LANE_HEALTHS; i++) {
@@ -468,7 +467,7 @@ enum err queue_load(struct delivery_queue *queue, struct view *view, uint32_t le
 	err = delivery_from(view, &row);
 	while (!err) {
 		if ((err = on_row(queue, &row, true, now))) break;
-		if (row.zone == ZONE_WAITING) { /* the others of the lane come later */
+		if (row.zone == ZONE_WAITING) { /* skips the lane's later rows */
 			delivery_skip(&row);
 			err = delivery_from(view, &row);
 		} else {

@@ -3,23 +3,23 @@
 
 #include <sys/queue.h>
 
-/* Which deliveries are due: what the writer keeps in memory of the table DELIVERY, made of it at the start and from then
- * on of every write to it. A lane is one subscription that has something waiting or leased. Lines with something due
- * take turns, so that none waits for another's queue; lanes whose endpoints do not answer in time have a share of the
- * leases that leaves the rest to the others, and of the rest no account has more than it leaves. Times are service time
- * where they are wall_us. The writer thread owns it. Errors: ERR_NO_MEMORY, and as view.h. */
+/* Which deliveries are due. The writer keeps this in memory: built from the table DELIVERY at start, updated with every write
+ * to it. A lane is a subscription with waiting or leased deliveries. Lanes with something due take turns, so that none waits
+ * for another's queue. Lanes whose endpoints do not respond in time share a limited part of the leases. Of the rest, no
+ * account has more than it leaves free. wall_us is service time. The writer thread owns it. Errors: ERR_NO_MEMORY, and as
+ * view.h. */
 
-/* What is known of a lane's endpoint, by the last attempt. */
+/* The state of a lane's endpoint after its last attempt. */
 enum lane_health { LANE_SOUND, LANE_NEW, LANE_DOUBTFUL, LANE_HEALTHS };
 
-/* Where a lane stands. */
+/* Where a lane is. */
 enum lane_state {
-	LANE_READY,   /* something is due, and there is room for it: in a ring */
-	LANE_LATER,   /* something will be due: in the heap */
-	LANE_RESTING, /* nothing waits, or it has as many leases as it may */
+	LANE_READY,   /* in a ring: something is due, and it may get a lease */
+	LANE_LATER,   /* in the heap: something will be due */
+	LANE_RESTING, /* nothing waits, or it has all the leases it may have */
 };
 
-/* An account that has lanes. */
+/* An account with lanes. */
 struct lane_owner {
 	LIST_ENTRY(lane_owner) in_bucket;
 	struct account_id account;
@@ -36,15 +36,15 @@ struct lane {
 	enum lane_state    state;
 	size_t             heap_at;
 	uint32_t           leased;
-	bool               does_answer; /* the last attempt had an answer, though it was late or no success */
-	bool               is_stale;    /* `due` is to be looked up */
-	uint64_t           turn;        /* the command that it last was given leases by */
-	wall_us            due;         /* of the first that waits; NO_DUE: none does */
-	wall_us            hold;        /* not before this, though it be due */
+	bool               does_answer; /* the last attempt got a response, if late or not a success */
+	bool               is_stale;    /* `due` must be looked up */
+	uint64_t           turn;        /* the last command that gave it leases */
+	wall_us            due;         /* of its first waiting delivery; NO_DUE: none */
+	wall_us            hold;        /* no lease before this time, even if due */
 };
 #define NO_DUE INT64_MAX
 
-/* A lease in memory, to be found by what it is for. */
+/* A lease in memory, found by its delivery. */
 struct held_lease {
 	TAILQ_ENTRY(held_lease) by_age;
 	LIST_ENTRY(held_lease) in_bucket;
@@ -53,7 +53,7 @@ struct held_lease {
 	struct uuid  event;
 	uint64_t     instance;
 	mono_us      until;
-	bool         is_recent; /* given in the last second, to an endpoint that nothing was known of */
+	bool         is_recent; /* given in the last second to an unknown endpoint */
 };
 
 enum { LANE_BUCKETS = 1 << 14, LEASE_BUCKETS = 1 << 12 };
@@ -66,7 +66,7 @@ LIST_HEAD(lease_bucket, held_lease);
 struct delivery_queue {
 	struct lane_bucket  lanes[LANE_BUCKETS];
 	struct lane_ring    ready[LANE_HEALTHS];
-	struct lane       **heap; /* those that are LATER, the earliest first */
+	struct lane       **heap; /* lanes in state LATER, earliest first */
 	size_t              heap_count, heap_room, lane_count;
 	struct lane       **stale;
 	size_t              stale_count, stale_room;
@@ -75,45 +75,45 @@ struct delivery_queue {
 	struct lease_list   leases_by_age;
 	struct held_lease  *first_recent; /* all before it are older than a second */
 	uint32_t            recent;
-	uint32_t            leased[LANE_HEALTHS]; /* by the health that their lane now has */
-	uint32_t reserved[LANE_HEALTHS]; /* likewise, by the command at hand; not in the tables yet */
-	uint32_t leases_max;             /* in all */
-	uint64_t instance;               /* of the timer that asks; 0: none has yet */
-	uint64_t turn;                   /* counts commands that hand out */
+	uint32_t            leased[LANE_HEALTHS]; /* by the current health of their lane */
+	uint32_t reserved[LANE_HEALTHS]; /* likewise, by the current command; not in the tables yet */
+	uint32_t leases_max;             /* of this shard */
+	uint64_t instance;               /* of the timer that polls; 0: none yet */
+	uint64_t turn;                   /* counts lease commands */
 };
 
-/* Reads the table; a lease found in it is as good as one just given. `leases_max`: of this shard. */
+/* Reads the table. A lease found there counts as given now. `leases_max`: of this shard. */
 must_check enum err queue_load(struct delivery_queue *queue, struct view *view, uint32_t leases_max,
                                mono_us now);
 void                queue_free(struct delivery_queue *queue);
 
-/* After a command's writes have been applied: notes them. `view` is the one they were applied to. */
+/* Call after a command's writes have been applied to `view`. */
 must_check enum err queue_on_writes(struct delivery_queue *queue, const struct writes *writes,
                                     struct view *view, mono_us now);
 
-/* Is there something to hand out, or a lease to take back? */
+/* Is there something to lease, or an expired lease? */
 bool queue_is_ready(struct delivery_queue *queue, wall_us service_now, mono_us now);
-/* When the earliest of what waits comes due; NO_DUE: nothing waits. */
+/* When the earliest waiting delivery is due; NO_DUE: nothing waits. */
 wall_us queue_next_due(const struct delivery_queue *queue);
 
-/* A command that hands out begins; then the lane whose turn it is, if it has something due, a lease may be given to it and
- * this command has not had it yet. *room: how many leases it may have. NULL: none. */
+/* queue_turn_begin() starts a lease command. queue_turn() returns the next lane with something due that may get leases and was
+ * not served by this command; NULL: none. *room: how many leases it may get. */
 void         queue_turn_begin(struct delivery_queue *queue, mono_us now);
 struct lane *queue_turn(struct delivery_queue *queue, wall_us service_now, uint32_t *room);
-/* So many of them the command is going to give to it: what the next may have is less by that. */
+/* Announces that the command gives the lane `count` leases, which reduces what later lanes may get. */
 void queue_reserve(struct delivery_queue *queue, const struct lane *lane, uint32_t count);
 
-/* The oldest lease whose time is up, or that a timer of before has, and the next after `previous`; NULL: none. They stay
- * until their rows go. */
+/* The oldest lease that is expired or belongs to an earlier timer; then the next after `previous`. NULL: none. A lease stays
+ * until its row goes. */
 const struct held_lease *queue_expired(const struct delivery_queue *queue, mono_us now,
                                        const struct held_lease *previous);
 
-/* A timer asks. Another than before: what the one before had will not be reported. */
+/* A timer polls. If it is a new one, the leases of the earlier timer will not be reported. */
 void queue_meet(struct delivery_queue *queue, uint64_t instance);
 
-uint32_t queue_leases(const struct delivery_queue *queue); /* how many there are */
+uint32_t queue_leases(const struct delivery_queue *queue); /* current leases */
 
-/* The lane of a subscription, or NULL; what an attempt has shown of its endpoint; and that it should wait a while. */
+/* The lane of a subscription, or NULL; what an attempt showed about its endpoint; a pause before its next lease. */
 struct lane *queue_lane(struct delivery_queue *queue, struct account_id account, struct uuid subscription);
 void queue_note(struct delivery_queue *queue, struct lane *lane, enum lane_health health, bool does_answer);
 void queue_hold(struct delivery_queue *queue, struct lane *lane, wall_us until);

@@ -1,4 +1,4 @@
-/* Lines by when they are ready, as a binary heap: each no later than the two below it. */
+/* A binary heap of lanes by the time they are ready: each is no later than the two below it. */
 #include "actors/shard/delivery/queue_heap.h"
 
 int64_t lane_ready_at(const struct lane *lane)

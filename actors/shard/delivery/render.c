@@ -1,7 +1,7 @@
-/* What an attempt is to send: the pass or scan as it is now, signed with the subscription's secret and the hour of this
- * attempt. Small ones are made when they are handed out (lease.c). DELIVERY_RENDER makes the others, on a reader thread after
- * their lease is durable. A lease that does not hold any more is left out of its answer; one whose pass, scan or subscription
- * has gone meanwhile has nothing to send. */
+/* What an attempt sends: the pass or scan as it is now, signed with the subscription's secret and the time of the attempt.
+ * Small ones are rendered when they are leased (lease.c). DELIVERY_RENDER renders the others on a reader thread, after their
+ * lease is durable. The answer leaves out leases that are no longer valid. If the pass, scan or subscription is gone, there is
+ * nothing to send. */
 #include "actors/rt/time.h"
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
@@ -64,7 +64,7 @@ static enum err sign(struct request *request, const struct subscription *subscri
 	return err;
 }
 
-/* [lease, url, id, seconds, signature, body]; [lease] when there is nothing to send; [lease, error] when it cannot be. */
+/* [lease, url, id, seconds, signature, body]; [lease] if there is nothing to send; [lease, error] if it cannot be sent. */
 static void pack_void(const uint8_t *lease, msgpack_packer *pk)
 {
 	msgpack_pack_array(pk, 1);
@@ -104,7 +104,7 @@ out:
 	return err;
 }
 
-/* The account of the lease at hand; one after the other are often of the same. */
+/* The account of the current lease. Consecutive leases often have the same one. */
 static enum err enter_account(struct request *request, struct account_id id)
 {
 	if (request->account && !memcmp(request->account->id.b, id.b, sizeof id.b)) return OK;
@@ -134,7 +134,7 @@ static enum err render(struct request *request, const uint8_t *bytes, struct lis
 	}
 	err = delivery_render(request, bytes, &row, &pk);
 	if (err != ERR_SEALED) return err;
-	pack_failure(bytes, &pk); /* it counts: a key that is gone will not come back by asking again */
+	pack_failure(bytes, &pk); /* counts as an attempt: a retry would not bring the secret back */
 	return OK;
 }
 

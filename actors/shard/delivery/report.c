@@ -1,5 +1,5 @@
-/* DELIVERY_REPORT: what became of attempts. A report counts only for the very lease it names; any other is of an attempt
- * that has been given up meanwhile, or came twice, and is acknowledged without a trace. */
+/* DELIVERY_REPORT: results of attempts. A report counts only for the exact lease that it names. Any other is a repetition, or
+ * belongs to an attempt that was given up; it is acknowledged and ignored. */
 #include "actors/shard/delivery/delivery.h"
 #include "schemas/api/delivery.h"
 
@@ -17,7 +17,7 @@ static bool is_success(const struct attempt_report *report)
 	return report->error == ATTEMPT_NONE && report->status >= 200 && report->status <= 299;
 }
 
-/* Is nothing to be sent any more, after this? */
+/* Was this the delivery's last attempt? */
 static bool is_last(const struct item *item)
 {
 	if (item->report.what == ATTEMPT_NOT_MADE) return false;
@@ -35,7 +35,7 @@ static enum err take_in(struct request *request, const uint8_t *bytes, struct wo
 	                              .zone = ZONE_LEASED,
 	                              .due = lease->due,
 	                              .event = lease->event};
-	for (unsigned i = 0; i < work->count; i++) /* the same twice in one call */
+	for (unsigned i = 0; i < work->count; i++) /* the same lease twice in one call */
 		if (work->items[i].report.lease.token == lease->token) return OK;
 	enum err err = delivery_get(request->view, &item->row);
 	if (err == ERR_NOT_FOUND) return OK;
@@ -45,15 +45,14 @@ static enum err take_in(struct request *request, const uint8_t *bytes, struct wo
 	return OK;
 }
 
-/* What the attempt shows of the endpoint: one that does not answer, or late, must not hold many leases. */
+/* What the attempt shows about the endpoint: one that responds late or never must not hold many leases. */
 static void note_health(struct request *request, const struct item *item)
 {
 	struct delivery_queue       *queue = request->deliveries;
 	const struct attempt_report *report = &item->report;
 	struct lane                 *lane = queue_lane(queue, item->row.account, item->row.subscription);
 	if (!lane || report->what == ATTEMPT_VOID) return;
-	if (report->what ==
-	    ATTEMPT_NOT_MADE) { /* by our fault, or others': it says nothing of the endpoint */
+	if (report->what == ATTEMPT_NOT_MADE) { /* not the endpoint's fault */
 		queue_hold(queue, lane, (wall_us){request->now.v + LANE_HOLD_MS * US_PER_MS});
 		return;
 	}
