@@ -1,4 +1,4 @@
-/* What the access log says of a request: what the client did and got, and nothing that is the holder's or a secret. */
+/* What the access log records of a request: what the client did and got, but no secrets and no holder's data. */
 #include "http/access_log.h"
 #include "actors/rt/log_line.h"
 #include "actors/rt/time.h"
@@ -21,7 +21,7 @@ static void put_who(struct log_line *line, const struct exchange *exchange, int 
 		log_line_null(line, "key_id");
 }
 
-/* Of a head that could not be read nobody knows the method: h2o has seen another one in its place. */
+/* The method of an unreadable head is unknown: h2o has seen a substitute. */
 static void put_what(struct log_line *line, const struct exchange *exchange)
 {
 	h2o_iovec_t method = exchange->req->method;

@@ -1,6 +1,6 @@
-/* The writer of the access log. Two buffers: threads fill one, under a lock that is held for a copy's time; the writer
- * takes it whole in exchange for the other and works it off without the lock. A file takes all of a buffer at once; what
- * others write to as well (stderr, a pipe) a line at a time, which they take whole or not at all. */
+/* The writer of the access log. There are two buffers. Threads fill one, under a lock held for the time of a copy. The writer
+ * swaps the buffers and writes without the lock. A regular file gets a whole buffer at once. A file with other writers
+ * (stderr, a pipe) gets one line at a time, so that no line is torn. */
 #include "http/access_log.h"
 #include "actors/rt/log.h"
 #include "actors/rt/log_file.h"
@@ -16,14 +16,14 @@ enum { RETRY_MS = 100, CLOSE_MS = 1000 };
 struct access_log {
 	pthread_mutex_t mutex;
 	pthread_cond_t  news;
-	uint8_t        *filling; /* under the mutex, with the next four */
+	uint8_t        *filling; /* under the mutex, like the next four */
 	size_t          filled;
 	bool            stopping;
 	uint64_t        dropped;
-	char           *next; /* the place that is to be opened now; NULL: the same */
+	char           *next; /* path to open next; NULL: unchanged */
 	atomic_bool     reopen;
 
-	/* The writer's. */
+	/* Used by the writer only. */
 	pthread_t thread;
 	uint8_t  *writing;
 	char     *path; /* -: stderr */
@@ -39,7 +39,7 @@ static uint64_t lines_in(const uint8_t *at, size_t size)
 	return count;
 }
 
-/* ---- the writer ---- */
+/* ---- writer ---- */
 
 static bool is_stderr(const struct access_log *log)
 {
@@ -52,7 +52,7 @@ static void close_file(struct access_log *log)
 	log->fd = -1;
 }
 
-/* Closes what was open, if another is to be. */
+/* Closes the file if it must be opened again. */
 static void turn_over(struct access_log *log)
 {
 	if (!atomic_exchange(&log->reopen, false)) return;
@@ -65,7 +65,7 @@ static void turn_over(struct access_log *log)
 	free(gone);
 }
 
-/* false: errno says why not. */
+/* False: errno has the reason. */
 static bool open_file(struct access_log *log)
 {
 	struct stat is;
@@ -76,7 +76,7 @@ static bool open_file(struct access_log *log)
 	return true;
 }
 
-/* A while, or until the end is near. false: it is. */
+/* Sleeps a while. False: the log is closing. */
 static bool rest(struct access_log *log)
 {
 	struct timespec until;
@@ -117,8 +117,8 @@ static size_t piece(const struct access_log *log, const uint8_t *at, size_t size
 	return log->by_line ? line_size(at, size) : size;
 }
 
-/* How much is given up after a failure: all at the end, and of a line of which a full disk has taken a part the rest, where
- * another place is wanted. */
+/* How many bytes are given up after a failure: all when closing. If the file was changed after a full disk took part of a
+ * line, the rest of that line. */
 static size_t plan_loss(struct access_log *log, const uint8_t *at, size_t size, bool between_lines)
 {
 	bool goes_on = rest(log);
@@ -161,7 +161,7 @@ static void *writer_main(void *argument)
 		stopping = log->stopping;
 		pthread_mutex_unlock(&log->mutex);
 		write_out(log, bytes, size);
-		/* Also with nothing to write: whoever moves the file away waits for the new one. */
+		/* Also with nothing to write: log rotation waits for the new file. */
 		turn_over(log);
 		(void)!open_file(log);
 	}
@@ -169,7 +169,7 @@ static void *writer_main(void *argument)
 	return NULL;
 }
 
-/* ---- the others ---- */
+/* ---- other threads ---- */
 
 static void free_log(struct access_log *log)
 {
@@ -193,7 +193,7 @@ enum err access_log_open(const char *where, struct access_log **out)
 	pthread_mutex_init(&log->mutex, NULL);
 	pthread_cond_init(&log->news, NULL);
 	if (log->path && !open_file(log))
-		tell_stalled(log, errno); /* it has been looked at before, and is tried again */
+		tell_stalled(log, errno); /* the path was checked before; the writer tries again */
 	if (!log->path || !log->filling || !log->writing ||
 	    pthread_create(&log->thread, NULL, writer_main, log)) {
 		close_file(log);
@@ -216,7 +216,7 @@ void access_log_close(struct access_log **log_p)
 	pthread_mutex_unlock(&log->mutex);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CLOSE_MS / 1000;
-	/* A write that does not end goes with the process, and keeps its memory until then. */
+	/* A write that hangs ends with the process and keeps its memory until then. */
 	if (!pthread_timedjoin_np(log->thread, NULL, &until)) free_log(log);
 }
 

@@ -1,5 +1,5 @@
-/* The operator's listener: is the process alive, does the whole house answer, what do the counters say.
- * Served by thread 0, in clear, and meant for loopback or a private network. */
+/* The operator's listener: is the process alive, does every shard answer, the metrics. Thread 0 serves it, in clear text, on
+ * loopback or a private network. */
 #include "http/admin.h"
 #include "http/access_log.h"
 #include "http/answer.h"
@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-enum { READY_DEADLINE_MS = 1000 }; /* a call ends CALL_DEADLINE_GRACE_MS after it: within 2 s in all */
+enum { READY_DEADLINE_MS = 1000 }; /* a call ends CALL_DEADLINE_GRACE_MS later: 2 s in all */
 
-/* A question to every shard under way; when the last has answered, `finish` does. Lives in the request's pool. */
+/* A call to every shard; after the last answer, `finish` runs. Lives in the request's pool. */
 struct probe {
 	struct pending pending; /* first */
 	struct survey *survey;
@@ -18,11 +18,11 @@ struct probe {
 };
 struct survey {
 	struct exchange *exchange;
-	unsigned         waiting; /* probes not answered yet */
+	unsigned         waiting; /* probes without an answer */
 	bool             silent[SHARDS_MAX],
-	    deaf[SHARDS_MAX]; /* GET /readyz: shards that do not answer, or do not hear their issuer */
+	    deaf[SHARDS_MAX]; /* GET /readyz: shards that do not answer, or whose issuer is down */
 	void (*hear)(struct survey *survey, uint32_t shard,
-	             const msgpack_object *status); /* NULL: no answer */
+	             const msgpack_object *status); /* status NULL: no answer */
 	void (*finish)(struct survey *survey);
 	struct shard_numbers *numbers; /* GET /metrics */
 	struct probe          probes[SHARDS_MAX];
@@ -59,7 +59,7 @@ static struct survey *new_survey(struct exchange *exchange)
 static void ask_shards(struct survey *survey)
 {
 	struct http_thread *thread = survey->exchange->thread;
-	survey->waiting = 1; /* this function */
+	survey->waiting = 1; /* counts this function itself */
 	for (uint32_t shard = 0; shard < thread->service->shards; shard++) {
 		struct probe  *probe = &survey->probes[shard];
 		struct call    head = {.message = MSG_SHARD_STATUS};
@@ -80,7 +80,7 @@ static void ask_shards(struct survey *survey)
 
 /* GET /readyz --------------------------------------------------------------------------------------------- */
 
-/* Does the shard hear its issuer? One that the operator has paused is heard. */
+/* Is the shard's issuer up? A paused issuer counts as up. */
 static void hear_issuer(struct survey *survey, uint32_t shard, const msgpack_object *status)
 {
 	const msgpack_object *issuer = status ? member_of(status, "issuer") : NULL;
@@ -97,7 +97,7 @@ static void add_missing(struct buffer *body, const char *text)
 	buffer_byte(body, '"');
 }
 
-/* The probes were this thread's; a request may come to any of them. */
+/* The probes used this thread's sessions; a request may arrive at any thread. */
 static void answer_readiness(struct survey *survey)
 {
 	const struct service *service = survey->exchange->thread->service;

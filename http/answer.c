@@ -1,5 +1,5 @@
-/* Every byte that leaves as an answer goes through finish(): status, the headers that all answers carry, and
- * a length that is always known, since h2o would otherwise close the connection or chunk. */
+/* Every answer goes through finish(): status, common headers, and always a length. Without one, h2o would close the connection
+ * or send chunks. */
 #include "http/answer.h"
 #include "http/access_log.h"
 #include "actors/rt/log.h"
@@ -51,7 +51,7 @@ void answer_header(struct exchange *exchange, const char *name, struct span valu
 	add_header(exchange, name, span_of(copy.base, copy.len));
 }
 
-/* `size` SIZE_MAX: an answer that must not say its length, a 204 or 304. */
+/* `size` SIZE_MAX: an answer that must not state its length, 204 or 304. */
 static void finish(struct exchange *exchange, int status, h2o_iovec_t *parts, size_t count, size_t size)
 {
 	h2o_req_t          *req = exchange->req;
@@ -113,13 +113,13 @@ void error_body(struct buffer *out, enum err err, struct span field, struct span
 enum err answer_shown(const struct exchange *exchange, enum err err)
 {
 	if (err < ERR_INTERFACE_COUNT) return err;
-	if (err == ERR_NOT_MINE) return ERR_SHARD_UNAVAILABLE; /* it moved; a retry finds it */
+	if (err == ERR_NOT_MINE) return ERR_SHARD_UNAVAILABLE; /* the account moved; a retry finds it */
 	log_warn("internal_error", "code=%s request_id=%.*s", err_code(err), (int)exchange->id.size,
 	         (const char *)exchange->id.at);
 	return ERR_INTERNAL;
 }
 
-/* A fact, since the client can ask again; why it came to this another line says, of the shard or the supervisor. */
+/* Logged as info, since the client can retry. The shard or the supervisor logs the cause. */
 static void tell_unknown(const struct exchange *exchange, enum err err)
 {
 	log_info("unanswered", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
@@ -166,7 +166,7 @@ static void answer_object(struct exchange *exchange, const struct reply *reply)
 		answer_text(exchange, status, json_type, buffer_span(body));
 }
 
-/* The parts are not the pool's: a list that is given up gives its memory back at once. */
+/* The parts are not in the pool: an abandoned list frees its memory at once. */
 void answer_forget(struct exchange *exchange)
 {
 	for (size_t i = 0; i < exchange->parts.size; i++)
@@ -215,7 +215,7 @@ void answer_keep(struct exchange *exchange, const struct reply *reply)
 	answer_error(exchange, err, span_of(NULL, 0), span_of(NULL, 0));
 }
 
-/* What stands around the items of a list. */
+/* Text before and after the items of a list. */
 static const struct envelope {
 	const char *before, *after;
 } envelopes[] = {
@@ -241,11 +241,11 @@ static enum err add_part(struct exchange *exchange, const msgpack_object *items,
 	}
 	if (last) buffer_text(body, envelope->after);
 	if (body->failed) return ERR_NO_MEMORY;
-	if (body->size == 0) return OK; /* h2o takes an empty piece for one it has yet to write */
+	if (body->size == 0) return OK; /* h2o treats an empty piece as unwritten */
 	return maintenance_part(exchange, buffer_span(body));
 }
 
-/* The last part is [items, total, has_more]. A list in an object is told whole, and needs no counts. */
+/* The last part is [items, total, has_more]. A list inside an object is always complete and needs no counts. */
 static enum err end_list(struct exchange *exchange, const msgpack_object *payload)
 {
 	if (payload->type != MSGPACK_OBJECT_ARRAY || payload->via.array.size != 3) return ERR_MALFORMED;

@@ -1,5 +1,5 @@
-/* The key a request carries, as far as its form tells. It is read twice: as soon as a head is whole, so that nobody
- * sends a body who has shown no key, and when the request is handled. */
+/* The API key of a request, as far as its form shows. It is read twice: when the head is complete, so that a client without a
+ * key cannot send a body, and when the request is handled. */
 #include "http/bearer.h"
 
 #include <strings.h>

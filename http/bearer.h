@@ -2,13 +2,13 @@
 #include "schemas/cause.h"
 #include "schemas/ids.h"
 
-/* Who asks: the API key that a request carries, and where one is needed. Pure. */
+/* The API key of a request, and which paths need one. Pure. */
 
-/* Is a key needed for this path (without its query)? So it is for all that lies below /v1. */
+/* Does this path (without its query) need a key? True for everything below /v1. */
 bool bearer_guards(struct span path);
 
-/* What a header says: the account, and the hash of the key's secret part. Begins zeroed. It remembers the header itself,
- * so that a connection that shows the same key with every request, as most do, has it hashed once. */
+/* The account and the hash of the key's secret part. Zeroed at first. It remembers the header, so that a connection that
+ * repeats its key has it hashed once. */
 struct bearer {
 	struct account_id account;
 	uint8_t           key_hash[32];
@@ -16,10 +16,9 @@ struct bearer {
 	uint8_t           text[API_KEY_TEXT + 16];
 };
 
-/* The value of an Authorization header, without the blanks around it: the word Bearer, however its letters are written,
- * blanks, and a key. Whether such a key exists only the account's shard knows. false: another form; *bearer says nothing
- * then. */
+/* Reads the value of an Authorization header without surrounding blanks: the word Bearer in any case, blanks, a key. Only the
+ * account's shard knows whether the key exists. False: another form; *bearer is undefined then. */
 must_check bool bearer_read(struct span authorization, struct bearer *bearer);
 
-/* Why the headers Authorization of a request, `count` of them, hold no key, where bearer_read() does not take the last. */
+/* Why a request with `count` Authorization headers has no key. Call if bearer_read() fails for the last one. */
 enum cause bearer_judge(struct span authorization, unsigned count);

@@ -1,5 +1,5 @@
-/* What a connection holds of what all share: a place on its listener, and memory for bodies, for requests that came early and
- * for answers. Threads add up what each holds, and one that is about to add much looks at all sums. */
+/* What a connection holds of shared resources: a place on its listener, and memory for bodies, early requests and answers.
+ * Each thread keeps its own sums. Before a thread adds much, it adds up the sums of all threads. */
 #include "http/connection.h"
 
 struct connection_table *connection_table_of(struct connection *connection)
@@ -7,7 +7,7 @@ struct connection_table *connection_table_of(struct connection *connection)
 	return connection->admin ? &connection->thread->admin_table : &connection->thread->table;
 }
 
-/* What a state is worth when places run out. A body or an answer that is slow, the sweep finds. */
+/* Which kind a state is when places run out. The sweep finds slow bodies and answers. */
 static enum entry_kind kind_of(const struct connection *connection)
 {
 	switch (connection->state) {
@@ -31,9 +31,9 @@ void connection_turn(struct connection *connection, enum connection_state state)
 	             connection->since);
 }
 
-/* --- what all hold together --- */
+/* --- shared memory --- */
 
-/* Each thread writes its own sum; whoever is about to add much looks at all of them. */
+/* The sum over all threads, each of which writes its own. */
 static uint64_t sum_of(const struct service *service, size_t member)
 {
 	uint64_t sum = 0;
@@ -52,11 +52,11 @@ static void move_sum(_Atomic uint64_t *sum, size_t *charge, size_t to)
 	*charge = to;
 }
 
-/* Threads share what an account holds. Two accounts of one slot share it too, which is one case in thousands. */
+/* The bytes held by an account, over all threads. Two accounts of one slot share a limit, about one pair in thousands. */
 static void move_body(struct connection *connection, size_t to)
 {
 	_Atomic uint64_t *held = &connection->thread->service->body_bytes[connection->slot];
-	uint64_t          difference = (uint64_t)to - connection->body_charge; /* or, modulo 2^64, less */
+	uint64_t difference = (uint64_t)to - connection->body_charge; /* negative modulo 2^64 if less */
 	if (connection->admitted) atomic_fetch_add_explicit(held, difference, memory_order_relaxed);
 	move_sum(&connection->thread->metrics.body_bytes, &connection->body_charge, to);
 }

@@ -1,6 +1,5 @@
-/* A pass as HTML. The pieces between its texts are a table (page.def); every text that somebody wrote goes through
- * html.h. Fields come in the template's order, the counter first and large; what the pass still has though its template
- * no longer knows it stands at the end, under its key. */
+/* A pass as HTML. The pieces between its texts are a table (page.def). All text from outside goes through html.h. Fields stand
+ * in the template's order, the counter first and large. Fields that the template no longer has come last, under their keys. */
 #include "http/card.h"
 
 #include "http/colour.h"
@@ -19,8 +18,8 @@
 static const char card_default[] = "#1f3a5f", words_default[] = "#ffffff";
 
 enum {
-	WIDE_BYTES = 20,       /* a value longer than this gets a row of its own */
-	LARGE_MAX = 999999999, /* a counter beyond this is written smaller, to stay in one line */
+	WIDE_BYTES = 20,       /* a longer value gets its own row */
+	LARGE_MAX = 999999999, /* larger counters use a smaller font, to stay on one line */
 };
 
 static void hash_text(struct span style, char text[CARD_HASH_TEXT])
@@ -30,7 +29,7 @@ static void hash_text(struct span style, char text[CARD_HASH_TEXT])
 	EVP_EncodeBlock((unsigned char *)text, hash, sizeof hash);
 }
 
-/* Everything up to the body. `card` is a colour. */
+/* Everything before the body. `card` is a colour. */
 static void put_head(struct buffer *out, struct span title, struct span card, struct card_hashes *hashes)
 {
 	PUT(out, HEAD);
@@ -51,7 +50,7 @@ static void put_head(struct buffer *out, struct span title, struct span card, st
 	PUT(out, BODY);
 }
 
-/* --- what the pass looks like --- */
+/* --- appearance --- */
 
 static struct span text_member(const struct json *object, const char *key)
 {
@@ -66,7 +65,7 @@ static struct span first_of(struct span a, struct span b)
 
 /* --- header --- */
 
-/* Is there one? Its address is relative, so that it is right behind any proxy. */
+/* Writes the image if the pass has one. Its URL is relative, so it works behind any proxy. */
 static bool put_image(struct buffer *out, const struct pass_view *shown, struct span link,
                       enum page_image which)
 {
@@ -125,7 +124,7 @@ static void put_link(struct buffer *out, struct span url)
 	PUT(out, LINK_END);
 }
 
-/* A value by what it is: its field may have been of another type when it was written. */
+/* Renders a value by its own type: the field may have had another type when it was written. */
 static void put_value(struct buffer *out, const struct json *value, enum field_kind kind)
 {
 	if (value->kind == JSON_TRUE || value->kind == JSON_FALSE)
@@ -194,7 +193,7 @@ static void put_fields(struct buffer *out, const struct pass_view *shown, const 
 	PUT(out, FIELDS_END);
 }
 
-/* --- the whole --- */
+/* --- document --- */
 
 static enum err put_qr(struct buffer *out, struct span value)
 {

@@ -1,8 +1,8 @@
 /* Chunked bodies, decoded strictly.
  *
- * A reader that lets "5xyz" pass for a size, ends a line at a bare line feed, or skips what it does not
- * understand, can be made to see another end of the body than the proxy before it. Here a line ends with CR LF
- * and has the form of the standard, or the request is refused. */
+ * A lenient reader accepts "5xyz" as a size, ends a line at a bare line feed, or skips what it does not understand. Then it
+ * can be made to see another end of the body than the proxy before it. Here each line ends with CR LF and has the form of the
+ * standard; otherwise the request is refused. */
 #include "http/chunks.h"
 #include "http/guard.h"
 #include "schemas/limits.h"
@@ -23,8 +23,8 @@ static enum err refuse(struct chunks *chunks, enum cause cause, int64_t most)
 	return cause_err(cause);
 }
 
-/* A line's size without its CR LF, or -1: its end has not come. Control characters, CR and LF alone included, make it
- * none, and so does more than `size_max`. */
+/* A line's size without its CR LF; -1: incomplete. Control characters, including a lone CR or LF, are refused, as is a line
+ * longer than `size_max`. */
 static enum cause find_line(struct span bytes, size_t size_max, ptrdiff_t *size)
 {
 	*size = -1;
@@ -67,7 +67,7 @@ static enum err take_trailer(struct chunks *chunks, struct span line)
 	return OK;
 }
 
-/* One line of whatever is due; *used 0: it is not whole yet. */
+/* Takes one line; *used 0: it is incomplete. */
 static enum err take_line(struct chunks *chunks, struct span rest, size_t *used)
 {
 	ptrdiff_t  size;

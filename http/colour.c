@@ -1,5 +1,5 @@
-/* Which ink can be read on a colour. The guidelines weigh light as the eye does: each channel's value is made linear
- * (sRGB), green counts most, and what matters is the ratio of both luminances, each with a little stray light. */
+/* Which text colour is readable on a background. The guidelines weight light as the eye does: each channel is made linear
+ * (sRGB), green counts most. The contrast is the ratio of both luminances, each plus a little stray light. */
 #include "http/colour.h"
 
 #include "schemas/template.h"

@@ -1,11 +1,11 @@
-/* The connections of a thread: how they begin and end, what they hold together, and what takes too long.
+/* The connections of a thread: how they begin and end, what they hold together, and their timeouts.
  *
- * A connection ends with its socket. A connection that is closed after an answer outlives that: if it were closed with bytes
- * unread, the kernel would send a reset, and the client might never read its answer. So a duplicate of the descriptor
- * is kept, told that no more comes from us, and read until the client is done, for a bounded while.
+ * A connection ends with its socket, except after a final answer. If the socket were closed with unread bytes, the kernel
+ * would send a reset, and the client might lose the answer. So a duplicate of the descriptor is kept, shut down for writing,
+ * and read until the client closes, for a limited time.
  *
- * To end a connection that h2o holds there is no call. Shutting the socket down makes its next read or write fail, upon
- * which h2o lets go by itself. */
+ * h2o has no call to end a connection that it holds. Shutting down the socket makes h2o's next read or write fail, and h2o
+ * then releases the connection. */
 #include "http/connection.h"
 #include "http/peers.h"
 
@@ -36,7 +36,7 @@ static void begin_http(struct connection *connection)
 	struct http_thread *thread = connection->thread;
 	h2o_accept_ctx_t   *accept = connection->admin ? &thread->accept_admin : &thread->accept_public;
 	h2o_buffer_t      **input = &connection->socket->input;
-	/* Bytes that came with the end of the handshake are not for h2o to parse yet. */
+	/* Bytes that came with the end of the handshake must not be parsed by h2o yet. */
 	buffer_append(&connection->ahead, (*input)->bytes, (*input)->size);
 	h2o_buffer_consume(input, (*input)->size);
 	if (connection->ahead.failed || !connection_charge_ahead(connection)) {
@@ -55,7 +55,7 @@ static void on_handshake(h2o_socket_t *socket, const char *error)
 		begin_http(socket->on_close.data);
 }
 
-/* With no word at all: whoever goes on like this is to cost us nothing, not even the memory of a closed connection. */
+/* Closes with a reset, so that a client above its limit costs not even the memory of a closed connection. */
 static void reset(h2o_socket_t *socket)
 {
 	static const struct linger none = {.l_onoff = 1};
@@ -101,7 +101,7 @@ void connection_open(struct http_thread *thread, h2o_socket_t *socket, bool admi
 		begin_http(connection);
 		return;
 	}
-	/* The library makes the session of it when the first bytes come, which may be after a reload. */
+	/* h2o makes the TLS session from it when the first bytes arrive, perhaps after a reload. */
 	SSL_CTX_up_ref(tls);
 	connection->tls = tls;
 	h2o_socket_ssl_handshake(socket, tls, NULL, on_handshake);
@@ -149,7 +149,7 @@ static void end(struct connection *connection)
 	}
 	connection_uncharge(connection);
 	connection_drop_ahead(connection);
-	connection->linger_fd = -1; /* the new socket's */
+	connection->linger_fd = -1; /* belongs to the new socket */
 	connection_turn(connection, CONNECTION_LINGERING);
 	connection->socket = h2o_evloop_socket_create(connection->thread->context.loop, fd,
 	                                              H2O_SOCKET_FLAG_DONT_READ);
@@ -163,7 +163,7 @@ void connection_answering(struct connection *connection, size_t size, bool persi
 	if (!persistent) linger(connection);
 	connection_turn(connection, CONNECTION_ANSWERING);
 	connection->pace = (struct pace){
-	    .last = 0}; /* begun when somebody looks: most answers are gone by then */
+	    .last = 0}; /* started by the first sweep: most answers are done by then */
 	connection_count_answer(connection, size);
 }
 
@@ -183,7 +183,7 @@ void connections_free(struct http_thread *thread)
 		struct connection *connection = connection_of_link(thread->connections.next);
 		connection->socket->on_close.cb = NULL;
 		if (connection->state == CONNECTION_LINGERING)
-			h2o_socket_close(connection->socket); /* nobody else knows of it */
+			h2o_socket_close(connection->socket); /* h2o does not know this socket */
 		free_connection(connection);
 	}
 }
@@ -193,7 +193,7 @@ void connections_free(struct http_thread *thread)
 bool connections_feed(struct http_thread *thread)
 {
 	bool fed = false;
-	/* A connection that is fed may be answered at once, but comes back here only by way of the loop. */
+	/* A connection that is fed may be answered at once, but returns here only through the loop. */
 	while (!h2o_linklist_is_empty(&thread->ready)) {
 		struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, ready,
 		                                                       thread->ready.next);
@@ -211,7 +211,7 @@ bool connections_receive(const struct http_thread *thread)
 	return false;
 }
 
-/* --- now and then --- */
+/* --- timeouts --- */
 
 static bool is_stalled(struct connection *connection, mono_us now)
 {
@@ -232,7 +232,7 @@ static bool is_late(struct connection *connection, mono_us now)
 	case CONNECTION_HEAD: return waited_ms > HEAD_READ_MS;
 	case CONNECTION_BODY:
 		return waited_ms > BODY_READ_MS || !pace_holds(&connection->pace, now, connection->body_size);
-	case CONNECTION_WAITING: return false; /* the call has a deadline of its own */
+	case CONNECTION_WAITING: return false; /* the call has its own deadline */
 	case CONNECTION_ANSWERING: return is_stalled(connection, now);
 	case CONNECTION_CLOSING:
 	case CONNECTION_LINGERING: break;
@@ -240,7 +240,7 @@ static bool is_late(struct connection *connection, mono_us now)
 	return waited_ms > LINGER_MS;
 }
 
-/* Told to leave. A connection that h2o holds goes when h2o sees that, within a turn or two. */
+/* Makes a connection leave. h2o releases a connection that it holds within a turn or two. */
 static void dismiss(struct connection *connection)
 {
 	connection_doom(connection);
@@ -277,9 +277,9 @@ void connections_sweep(struct http_thread *thread, mono_us now)
 	}
 }
 
-/* --- when places run out --- */
+/* --- full table --- */
 
-/* A request that has come and is not read yet is under way all the same. */
+/* A request that has arrived unread counts as in progress. */
 static bool has_bytes(const struct connection *connection)
 {
 	int bytes = 0;

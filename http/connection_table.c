@@ -1,6 +1,6 @@
-/* Places are given away in the order in which a connection is worth least to its client. An unfinished one has cost
- * nothing yet, and strangers can have as many as they like: it goes first. But then whoever comes while strangers hold all
- * places in other ways would be the only unfinished one, and go when the next one comes: so it has a moment before. */
+/* When places run out, connections are evicted by what they are worth to their client. An unfinished one has cost nothing yet,
+ * and strangers can open many, so it goes first. But if strangers hold all places in other states, a newcomer would be the
+ * only unfinished one and would be evicted by the next. So it is protected for NEWCOMER_MS. */
 #include "http/connection_table.h"
 #include "schemas/limits.h"
 

@@ -4,47 +4,46 @@
 #include <h2o.h>
 #include <stdbool.h>
 
-/* The places that connections of one listener take, and who gives way when they run out. Each connection is of one kind;
- * those of a kind stand in line by how long they have been of it. Nothing here knows of sockets. Errors: none. */
+/* The places of one listener's connections, and which one is evicted when they run out. Each connection has a kind; those of a
+ * kind are ordered by how long they have had it. This module does not know sockets. Errors: none. */
 enum entry_kind {
-	ENTRY_UNFINISHED, /* handshakes, heads, silent newcomers; what is being closed */
+	ENTRY_UNFINISHED, /* handshakes, heads, silent newcomers; connections being closed */
 	ENTRY_IDLE,       /* between two requests */
 	ENTRY_SLOW,       /* a body or an answer that hardly moves */
-	ENTRY_FIRM,       /* a request under way: gives way to nobody */
+	ENTRY_FIRM,       /* a request in progress: never evicted */
 	ENTRY_KINDS
 };
 
 struct table_entry {
 	h2o_linklist_t  link;
 	enum entry_kind kind;
-	mono_us         since; /* it is of this kind */
+	mono_us         since; /* when it became of this kind */
 	bool            leaves;
 };
 
 struct connection_table {
 	h2o_linklist_t lines[ENTRY_KINDS];
-	unsigned       counts[ENTRY_KINDS]; /* of those who stay */
-	unsigned       taken;               /* by those who leave, too */
-	unsigned       max;                 /* of those who stay */
+	unsigned       counts[ENTRY_KINDS]; /* without leaving ones */
+	unsigned       taken;               /* with leaving ones */
+	unsigned       max;                 /* without leaving ones */
 };
 
 void connection_table_open(struct connection_table *table, unsigned max);
 
-/* A connection that has come, is of another kind from now on (nothing changes if it is not), has been told to leave, has
- * gone. One that leaves has no kind any more. */
+/* A connection arrives, changes its kind (no effect if it is the same), is told to leave, is gone. A leaving connection has no
+ * kind. */
 void entry_take(struct connection_table *table, struct table_entry *entry, enum entry_kind kind, mono_us now);
 void entry_change(struct connection_table *table, struct table_entry *entry, enum entry_kind kind,
                   mono_us now);
 void entry_leave(struct connection_table *table, struct table_entry *entry);
 void entry_free(struct connection_table *table, struct table_entry *entry);
 
-/* Is there none left for another connection? */
+/* Are all places taken? */
 bool connection_table_is_full(const struct connection_table *table);
 
-/* Has one been told to leave that is not gone yet? */
+/* Is a connection still leaving? */
 bool connection_table_awaits_leavers(const struct connection_table *table);
 
-/* Who gives way: of the unfinished the one that has waited longest, but not before NEWCOMER_MS; else the one that has
- * idled longest; else the one that has been slow for longest; else an unfinished one after all, if they are more than half
- * of all. NULL: nobody. */
+/* The connection to evict: the unfinished one that has waited longest, if for NEWCOMER_MS; else the longest idle; else the
+ * longest slow; else an unfinished one after all, if they are more than half of all. NULL: none. */
 struct table_entry *connection_table_first(const struct connection_table *table, mono_us now);

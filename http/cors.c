@@ -3,7 +3,7 @@
 
 bool cors_allows(const struct options *options, struct span origin)
 {
-	/* What goes back into a header must be visible ASCII, whatever the list says. */
+	/* A value copied into a header must be visible ASCII, whatever the list contains. */
 	for (size_t i = 0; i < origin.size; i++)
 		if (origin.at[i] <= ' ' || origin.at[i] >= 0x7f) return false;
 	if (origin.size == 0) return false;

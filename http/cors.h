@@ -2,8 +2,7 @@
 #include "actors/rt/options.h"
 #include "schemas/span.h"
 
-/* Is `origin`, as a browser sent it, one of the operator's --cors-origin values? Exact, byte for byte.
- * Errors: none. */
+/* Is a browser's `origin` one of the operator's --cors-origin values? Compared byte for byte. Errors: none. */
 bool cors_allows(const struct options *options, struct span origin);
 
 /* The values of a preflight's answer. X-Total-Count and X-Has-More are deliberately exposed nowhere

@@ -1,5 +1,5 @@
-/* How an exchange begins and ends, and its call to a shard: what the operations of the interface, the pages and the admin
- * listener have in common. */
+/* How an exchange begins and ends, and its call to a shard. Used by the interface's operations, the pages and the admin
+ * listener. */
 #include "http/exchange.h"
 #include "http/answer.h"
 #include "http/cors.h"
@@ -23,8 +23,7 @@ static bool is_caseless(struct span text, const char *other)
 	return text.size == strlen(other) && strncasecmp((const char *)text.at, other, text.size) == 0;
 }
 
-/* h2o has lower-cased the names, and made those it knows into tokens that compare by address. Of the blanks around a
- * value it leaves those behind it. */
+/* h2o has lower-cased the names and made known names tokens, which compare by address. It leaves blanks after a value. */
 static void read_headers(const h2o_req_t *req, struct request_headers *headers)
 {
 	*headers = (struct request_headers){0};
@@ -64,7 +63,7 @@ struct span exchange_own_id(struct http_thread *thread, h2o_req_t *req)
 	return span_of(text, 16);
 }
 
-/* The caller's id if it may stand in a header, else one of ours. */
+/* The caller's id if it is valid in a header, else one of ours. */
 static struct span choose_id(struct exchange *exchange, struct span given)
 {
 	if (request_id_is_valid(given)) return given;
@@ -107,7 +106,7 @@ enum err exchange_begin(h2o_req_t *req, struct exchange **begun, struct request_
 	if (cors_allows(thread_options(thread), headers->origin)) exchange->origin = headers->origin;
 	*begun = exchange;
 	if (!connection->refusal) return OK;
-	req->http1_is_persistent = 0; /* where the next request begins is anybody's guess */
+	req->http1_is_persistent = 0; /* the start of the next request is ambiguous */
 	if (connection->refusal == ERR_PAYLOAD_TOO_LARGE || connection->refusal == ERR_UNAUTHENTICATED)
 		return OK;
 	exchange->is_unread = true;

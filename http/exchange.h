@@ -1,8 +1,8 @@
 #pragma once
 #include "http/connection.h"
 
-/* One request and its answer, from its arrival until the answer is written. Lives in h2o's pool of the request; when that is
- * disposed of, a call still under way is forgotten. */
+/* One request and its answer, from arrival until the answer is written. Lives in h2o's pool of the request. If that is
+ * disposed of, an unfinished call is forgotten. */
 struct exchange {
 	struct pending      pending; /* first */
 	struct http_thread *thread;
@@ -13,46 +13,45 @@ struct exchange {
 	mono_us             begun;
 	struct span         path, query; /* of the target, as sent: before and after the question mark */
 	struct span         id;          /* X-Request-Id */
-	uint32_t            shard;       /* that was asked */
+	uint32_t            shard;       /* that was called */
 	bool                has_account, has_key_id; /* for the access log */
 	bool                is_unread;               /* its head could not be read */
-	struct account_id   account;                 /* that its key or link names */
-	struct uuid         key_id;                  /* as the shard says, if it was asked to */
+	struct account_id   account;                 /* named by its key or link */
+	struct uuid         key_id;                  /* from the shard, if requested */
 	struct span         origin;                  /* an allowed CORS origin, or of size 0 */
 	bool                without_body;            /* HEAD */
 	unsigned            allow;                   /* for 405 */
-	enum err            edge;                    /* found wrong here, told once AUTH has come back good */
+	enum err            edge; /* an error found here, reported once AUTH has succeeded */
 	struct span         edge_field, edge_message;
 	H2O_VECTOR(h2o_iovec_t) parts; /* of a list, so far */
-	/* What was asked for has begun: its answer so far, in `parts`, if nothing better comes. */
+	/* The operation has begun: `parts` holds the preliminary answer, sent if no final one arrives. */
 	bool   has_begun, begun_replayed;
 	size_t parts_bytes;
 	bool   parts_have_items;
 };
 
-/* What we look at among a request's headers; of size 0 when absent. */
+/* The headers of a request that are used; of size 0 if absent. */
 struct request_headers {
 	struct span authorization, content_type, request_id, origin, preflight_method;
 	struct span idempotency_key, if_none_match;
 	unsigned    authorizations, idempotency_keys; /* how many */
-	bool        is_coded;                         /* a Content-Encoding other than `identity` */
+	bool        is_coded;                         /* has a Content-Encoding other than `identity` */
 };
 
-/* Begins a request of either listener and reads its headers. On an error, which the connection has found, the request has
- * been answered; but of too large a body and of one without a key only the connection's `refusal` tells: other errors come first. Errors:
- * those of guard_take(), ERR_OVERLOADED. */
+/* Begins a request of either listener and reads its headers. On an error, found by the connection, the request has been
+ * answered. A body that is too large and a missing key are not errors here: the connection's `refusal` has them, since other
+ * errors come first. Errors: those of guard_take(), ERR_OVERLOADED. */
 must_check enum err exchange_begin(h2o_req_t *req, struct exchange **exchange,
                                    struct request_headers *headers);
 
-/* Begins a call to the shard of head->account; the rest of the head is filled in here. On OK the caller appends the array of
- * arguments to *arguments, then calls exchange_send(), or exchange_abort(): then nothing was begun. Errors: those of
- * thread_call(). */
+/* Begins a call to the shard of head->account and fills in the rest of the head. On OK the caller appends the array of
+ * arguments to *arguments, then calls exchange_send(), or exchange_abort() to cancel. Errors: those of thread_call(). */
 must_check enum err exchange_call(struct exchange *exchange, struct call *head, struct buffer **arguments);
 void                exchange_send(struct exchange *exchange);
 void                exchange_abort(struct exchange *exchange);
 
-/* To be called with every reply, before anything is made of it. */
+/* Call with every reply, before it is used. */
 void exchange_heard(struct exchange *exchange, const struct reply *reply);
 
-/* An id for X-Request-Id that no other request of this process has; lives in the request's pool. */
+/* An id for X-Request-Id, unique in this process; lives in the request's pool. */
 struct span exchange_own_id(struct http_thread *thread, h2o_req_t *req);

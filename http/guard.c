@@ -1,9 +1,8 @@
-/* The guard: the raw head of a request, read strictly, before any parser has seen it.
+/* The guard: reads the raw head of a request strictly, before any parser sees it.
  *
- * The packaged h2o reads HTTP/1 leniently: bare line feeds, folded headers, two lengths, a length beside a
- * chunked body, none or two Host headers. Behind a proxy that reads the same bytes differently, each of these
- * lets one client put words into another's mouth. So a head goes line by line through here first, and h2o gets
- * only what can be read in one way. Pure: bytes in, verdict out. */
+ * The packaged h2o reads HTTP/1 leniently: bare line feeds, folded headers, two lengths, a length beside a chunked body, no or
+ * two Host headers. If a proxy in front reads the same bytes differently, one client can smuggle text into another client's
+ * requests. So each head is checked here line by line, and h2o gets only heads with one reading. Pure: bytes in, verdict out. */
 #include "http/guard.h"
 #include "schemas/limits.h"
 #include "schemas/plain_run.h"
@@ -63,7 +62,7 @@ static bool is_blank(uint8_t c)
 
 /* --- the request line --- */
 
-/* Printable; what is percent-encoded is the route's to judge: a %00 names nothing. */
+/* Printable. Percent-encoded bytes are left to the route: a %00 matches nothing. */
 static bool is_printable(struct span target)
 {
 	for (size_t i = 0; i < target.size; i++)
@@ -84,7 +83,7 @@ static size_t find(struct span text, const char *any)
 	return at;
 }
 
-/* A host that is not empty, and perhaps a port; nobody's name in front of it. */
+/* A non-empty host and an optional port, without user information. */
 static bool is_authority(struct span text)
 {
 	bool   bracket = text.size && text.at[0] == '[';
@@ -99,7 +98,7 @@ static bool is_authority(struct span text)
 	return true;
 }
 
-/* What is wrong with the head, and `what` of it is to blame (or nothing). */
+/* Refuses the head; `what` names the offending part, or nothing. */
 static enum err refuse(struct head *head, enum cause cause, struct span what)
 {
 	head->reason.cause = cause;
@@ -113,7 +112,7 @@ static enum err refuse_beyond(struct head *head, enum cause cause, int64_t most)
 	return refuse(head, cause, nothing);
 }
 
-/* How many bytes of the target stand before its path: none in origin form. CAUSE_NONE: it has one of the two forms. */
+/* Bytes of the target before its path; 0 in origin form. CAUSE_NONE: the target has one of the two forms. */
 static enum cause measure_authority(struct span target, size_t *size)
 {
 	static const char *const schemes[] = {"http://", "https://"};
@@ -210,7 +209,7 @@ enum cause guard_field(struct span line, struct span *name, struct span *value)
 	return CAUSE_NONE;
 }
 
-/* Digits and nothing else. So many that no body could be meant are refused, not cut. */
+/* Digits only. A number too long for any body is refused, not cut. */
 static enum err take_length(struct head *head, struct span value)
 {
 	bool is_number = value.size > 0 && value.size <= LENGTH_DIGITS_MAX;
@@ -238,8 +237,8 @@ static enum err take_field(struct head *head, struct span line)
 	if (cause) return refuse(head, cause, name);
 	if (++head->headers > HEADERS_MAX) return refuse_beyond(head, CAUSE_HEADERS_MANY, HEADERS_MAX);
 	if (is_caseless(name, "host")) {
-		/* A name, an address, perhaps a port; nothing that a proxy could take for the end of one host and the
-		 * begin of another. An empty one is allowed: some clients that were given no name send it. */
+		/* A name or address and an optional port, without characters that a proxy could take for the end
+		 * of the host. Some clients without a name send an empty value; it is allowed. */
 		head->hosts++;
 		return is_made_of(value, HOST) ? OK : refuse(head, CAUSE_HOST_FORM, nothing);
 	}
@@ -289,7 +288,7 @@ static enum err end_head(struct head *head, size_t size)
 	return OK;
 }
 
-/* The line from head->line up to `end`, where its CR LF stands. */
+/* Takes the line from head->line to `end`, where its CR LF is. */
 static enum err take_line(struct head *head, struct span input, size_t end)
 {
 	struct span line = span_of(input.at + head->line, end - head->line);
@@ -297,7 +296,7 @@ static enum err take_line(struct head *head, struct span input, size_t end)
 	if (end + 2 > HEAD_BYTES_MAX && head->has_request_line)
 		return refuse_beyond(head, CAUSE_HEAD_LARGE, HEAD_BYTES_MAX);
 	if (!head->has_request_line) {
-		/* One empty line before a request is tolerated by every reader (RFC 9112, 2.2), so it is no trick. */
+		/* All readers accept one empty line before a request (RFC 9112, 2.2), so it is harmless. */
 		if (line.size > 0 || head->line > 0) err = take_request_line(head, line);
 	} else if (line.size == 0) {
 		err = end_head(head, end + 2);
@@ -308,7 +307,7 @@ static enum err take_line(struct head *head, struct span input, size_t end)
 	return err;
 }
 
-/* What a line that has no end yet already shows: it is too long, or can be no request line. */
+/* What an incomplete line already shows: it is too long, or is no request line. */
 static enum err judge_rest(struct head *head, struct span input)
 {
 	struct span rest = span_of(input.at + head->line, input.size - head->line);
@@ -324,10 +323,10 @@ static enum err judge_rest(struct head *head, struct span input)
 	return OK;
 }
 
-/* No such byte may stand in a head. */
+/* Refuses a byte that must not be in a head. */
 static enum err refuse_byte(struct head *head, uint8_t c)
 {
-	enum { TLS_HANDSHAKE = 0x16 }; /* RFC 8446, 5.1: how a connection of TLS begins */
+	enum { TLS_HANDSHAKE = 0x16 }; /* RFC 8446, 5.1: first byte of a TLS connection */
 	bool is_tls = c == TLS_HANDSHAKE && head->seen == 0;
 	head->reason.least = c;
 	head->reason.most = (int64_t)head->seen;

@@ -1,10 +1,9 @@
-/* Escaping, by runs: most text has nothing in it that needs a second look, so whole runs are copied, and only at a
- * byte that may begin something forbidden it is decoded. */
+/* Escaping by runs: most text needs none, so whole runs are copied. Only bytes that may begin something forbidden are decoded. */
 #include "http/html.h"
 
 static const char replacement[] = "\xef\xbf\xbd";
 
-/* What stands in a byte's place; NULL: itself, as far as one byte can tell. */
+/* The replacement of a byte; NULL: itself, as far as one byte shows. */
 static const char *entity(uint8_t c)
 {
 	switch (c) {
@@ -20,7 +19,7 @@ static const char *entity(uint8_t c)
 	}
 }
 
-/* The character that begins at `at`, of `left` bytes in valid UTF-8. */
+/* The character that begins at `at`, with `left` bytes of valid UTF-8. */
 static uint32_t decode(const uint8_t *at, size_t left, size_t *size)
 {
 	static const uint8_t sizes[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4},
@@ -83,7 +82,7 @@ void html_plain(struct buffer *out, struct span text)
 	put(out, text, false);
 }
 
-/* Brackets stand around an IPv6 address in a host, and nowhere else. */
+/* Brackets are allowed around an IPv6 host only. */
 static bool may_stand_in_url(uint8_t c, bool in_host)
 {
 	if (c == '[' || c == ']') return in_host;
@@ -93,7 +92,7 @@ static bool may_stand_in_url(uint8_t c, bool in_host)
 void html_url(struct buffer *out, struct span url)
 {
 	static const char digits[] = "0123456789ABCDEF";
-	unsigned          slashes = 0; /* the third ends the host, as do `?` and `#` */
+	unsigned          slashes = 0; /* the third one ends the host, as do `?` and `#` */
 	for (size_t i = 0; i < url.size; i++) {
 		uint8_t c = url.at[i];
 		slashes += c == '/' ? 1 : c == '?' || c == '#' ? 3 : 0;

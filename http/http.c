@@ -1,6 +1,6 @@
-/* The HTTP process: one main thread that speaks with the supervisor, and N threads that serve, each with a
- * loop, a share of the connections and sessions of its own, so that they share nothing on the way of a
- * request. It has no state: killed at any instant, it loses nothing that anybody was told of. */
+/* The HTTP process: a main thread that talks to the supervisor, and N serving threads. Each serving thread has a loop, a share
+ * of the connections and its own sessions, so they share nothing on a request's path. The process is stateless: killing it
+ * loses no acknowledged request. */
 #include "actors/rpc/child.h"
 #include "actors/roles.h"
 #include "actors/rt/log.h"
@@ -19,8 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Hosts differ by listener, not by name: every request of a listener lands on its one host's fallback path.
- */
+/* Hosts differ by listener, not by name: every request of a listener goes to its one host's fallback path. */
 static h2o_hostconf_t *add_host(struct service *service, const char *name,
                                 int (*on_request)(h2o_handler_t *, h2o_req_t *))
 {
@@ -40,10 +39,10 @@ static void configure(struct service *service)
 	h2o_config_init(config);
 	config->server_name = h2o_iovec_init(NULL, 0);
 	config->http1.upgrade_to_http2 = 0; /* neither by Upgrade nor by prior knowledge */
-	/* How long reading may take is the connections' to judge, and no body ever reaches h2o. */
+	/* connection.c has the read timeouts, and no body reaches h2o. */
 	config->http1.req_timeout = NEVER_MS;
 	config->max_request_entity_size = 0;
-	/* Large buffers would go to files below /tmp; ours have a limit together. */
+	/* h2o would put large buffers into files below /tmp; ours have a common limit. */
 	h2o_socket_buffer_mmap_settings.threshold = SIZE_MAX;
 	service->public_hosts[0] = add_host(service, "public", on_public_request);
 	service->admin_hosts[0] = add_host(service, "admin", on_admin_request);
@@ -56,7 +55,7 @@ static unsigned default_threads(void)
 	return cores > HTTP_THREADS_MAX ? HTTP_THREADS_MAX : (unsigned)cores;
 }
 
-/* As many descriptors as the system lets us have; the connections share what is left of them. */
+/* Raises the descriptor limit as far as possible; connections share what is left. */
 static unsigned connections_per_thread(unsigned threads)
 {
 	struct rlimit limit;
@@ -108,8 +107,8 @@ static enum err open_service(struct service *service, const struct options *opti
 	return service->threads ? open_wakes(service) : ERR_NO_MEMORY;
 }
 
-/* The first thread serves what was inherited, the others copies of it: once all have closed theirs, as they drain, nobody
- * of us is left who would let a caller wait. */
+/* The first thread serves the inherited listener, the others duplicates. When all have closed theirs while draining, no caller
+ * waits for us in a queue. */
 static enum err share_listeners(struct service *service)
 {
 	const struct options *options = service->options;
@@ -133,8 +132,8 @@ static enum err start_threads(struct service *service, unsigned *started)
 	return OK;
 }
 
-/* Tells the supervisor how we are until it is time to stop. It looks often while somebody waits for what it will say: that
- * all are ready, or that all threads go by new settings. */
+/* Reports to the supervisor until it is time to stop. Looks often while the supervisor waits for news: all threads are ready,
+ * or all use the new settings. */
 static enum err report(struct service *service, struct child *child, struct live **before)
 {
 	enum { LOOK_OFTEN_MS = 5 };
@@ -156,9 +155,9 @@ static enum err report(struct service *service, struct child *child, struct live
 	return err;
 }
 
-/* Large pieces of answers and bodies go back to the system when they are freed. Left to itself the allocator would come
- * to keep them, and the process be for ever as large as in its worst moment. What one turn frees and the next takes
- * again stays: to have the kernel clear the same pages anew is a twentieth of a loaded thread's time. */
+/* Large pieces of answers and bodies return to the system when freed. By default the allocator would adapt and keep them, and
+ * the process would stay as large as at its peak. What one turn frees and the next takes again is kept: clearing the same
+ * pages again costs a twentieth of a loaded thread's time. */
 static void give_back_large_memory(void)
 {
 	enum { LARGE_BYTES = 512 << 10, LIST_CACHE_BYTES = 8 << 20 /* a thread */ };
@@ -169,8 +168,8 @@ static void give_back_large_memory(void)
 int http_main(const struct options *options)
 {
 	struct child          child = {0};
-	static struct service service;       /* threads keep what they have of it to the end */
-	struct live          *before = NULL; /* threads may go by it yet */
+	static struct service service;       /* threads use it until the process ends */
+	struct live          *before = NULL; /* threads may still use it */
 	unsigned              started = 0;
 	enum err              err;
 	give_back_large_memory();

@@ -1,6 +1,5 @@
-/* A key, and the request that came with it, by their hashes. Two requests are the same when their bytes are: what is
- * written differently is another request, even if it would mean the same. Neither a method nor a target can hold a
- * blank or a line's end, so what is hashed can be taken apart in one way only. */
+/* A key and its request, as hashes. Requests are the same if their bytes are: a different spelling is another request, even
+ * with the same meaning. Neither a method nor a target can contain a blank or a line end, so the hashed text has one reading. */
 #include "http/idempotency_key.h"
 
 #include "schemas/limits.h"

@@ -1,20 +1,19 @@
-/* A connection's requests, from the first byte to where h2o takes over.
+/* A connection's requests, from the first byte until h2o takes over.
  *
- * h2o's parser cannot be made strict, answers in plain text what it refuses, reads a body without end before anybody is
- * asked, and offers no hook before all that. But a socket calls whatever read callback is set: here it is ours. The
- * bytes are gathered in the socket's own buffer, where h2o expects them, and its callback is called when a request is
- * whole. Of a head that must not be parsed h2o sees a harmless one in its place, so that every refusal takes the way of
- * every answer.
+ * h2o's parser cannot be made strict. It answers refusals in plain text, reads bodies without a limit before any handler runs,
+ * and has no earlier hook. But a socket calls whatever read callback is set, and here it is ours. Bytes are collected in the
+ * socket's own buffer, where h2o expects them. When a request is complete, h2o's callback is called. In place of a refused
+ * head h2o sees a harmless one, so that refusals take the path of all answers.
  *
- * Connections in clear are read by us, as much as the request at hand wants; h2o has the order not to touch them. With
- * TLS only h2o can read; what comes too early is put aside.
+ * Clear-text connections are read by us, as much as the current request needs; h2o is set not to read them. With TLS only h2o
+ * can read; early bytes are put aside.
  *
- * While a shard is asked, reading is not stopped but answered by a callback that does nothing: taking the connection
- * out of epoll and putting it back would be two system calls a request, a seventh of this process' time. A client that
- * does send meanwhile is dropped from epoll then.
+ * While a shard is called, reading is not stopped, but goes to a callback that does nothing. Removing the connection from
+ * epoll and adding it again would be two system calls a request, a seventh of this process's time. Only a client that sends
+ * meanwhile is removed from epoll.
  *
- * When an answer cannot be sent, h2o would go on with the next request all the same. So the end of its writing comes
- * through here too: once the client is gone, nothing that it had sent before is begun any more. */
+ * If an answer cannot be sent, h2o would still continue with the next request. So the end of a write also comes through here:
+ * once the client is gone, none of its earlier requests is begun. */
 #include "http/connection.h"
 #include "http/bearer.h"
 
@@ -24,8 +23,8 @@
 #include <sys/socket.h>
 
 enum {
-	FIRST_READ_BYTES = 2 *
-	                   H2O_SOCKET_INITIAL_INPUT_BUFFER_SIZE, /* as large as the buffers that h2o keeps */
+	/* As large as the buffers that h2o keeps. */
+	FIRST_READ_BYTES = 2 * H2O_SOCKET_INITIAL_INPUT_BUFFER_SIZE,
 	READ_BYTES = 16384,
 	FEED_BYTES = 4096,
 	BODY_READ_BYTES_MAX = 1 << 20,
@@ -39,7 +38,7 @@ static void on_readable(h2o_socket_t *socket, const char *error);
 
 /* --- giving up --- */
 
-/* h2o closes the connection upon an error of reading, whatever it was about to do. The connection may be gone then. */
+/* h2o closes the connection on a read error, whatever its state. The connection may be gone afterwards. */
 static void give_up(struct connection *connection, const char *error)
 {
 	connection_doom(connection);
@@ -61,8 +60,8 @@ void connection_sending(struct connection *connection)
 	connection->socket->_cb.write = on_sent;
 }
 
-/* Has the client left requests behind and gone? Asked only when one of the pile has been answered already, which says
- * nothing about a client that was merely quick with its next one, and costs that one nothing. */
+/* Has the client sent several requests and gone? Asked only after one of them was answered, so that a client that is merely
+ * quick pays nothing. */
 static bool is_deserted(struct connection *connection)
 {
 	struct tcp_info info = {0};
@@ -75,7 +74,7 @@ static bool is_deserted(struct connection *connection)
 
 /* --- handing over --- */
 
-/* h2o takes the request that lies in the buffer. false: the connection, and with it the connection, is gone. */
+/* h2o takes the request in the buffer. False: the connection is gone. */
 static bool hand_over(struct connection *connection)
 {
 	bool gone = false;
@@ -84,7 +83,7 @@ static bool hand_over(struct connection *connection)
 	connection->h2o_reads(connection->socket, NULL);
 	if (gone) return false;
 	connection->gone = NULL;
-	/* h2o does not know of the body: to it, this would be the next request. */
+	/* h2o does not know of the body and would read it as the next request. */
 	connection->socket->input->size = connection->head.size;
 	return true;
 }
@@ -98,7 +97,7 @@ static bool append_input(struct connection *connection, const void *bytes, size_
 	return true;
 }
 
-/* Says why, for the request's handler, which h2o calls within hand_over(): a name in the reason lies in the input. */
+/* Records why, for the request's handler, which h2o calls within hand_over(). A name in the reason points into the input. */
 static void refuse(struct connection *connection, const struct reason *reason)
 {
 	connection->refusal = refusal_of(&connection->thread->refusal, reason);
@@ -128,8 +127,8 @@ static void hide_fields(struct connection *connection)
 		connection->socket->input->bytes[connection->head.hidden[i]] = 'x';
 }
 
-/* The head is in order and goes on, without its body: the answer has the caller's request id, and what is wrong with the
- * body is told after what comes before that (no key, no such route). */
+/* The head is valid and goes on without its body. So the answer has the caller's request id, and errors with precedence (no
+ * key, no such route) are reported first. */
 static void refuse_body(struct connection *connection, const struct reason *reason)
 {
 	refuse(connection, reason);
@@ -139,7 +138,7 @@ static void refuse_body(struct connection *connection, const struct reason *reas
 	hand_over(connection);
 }
 
-/* What lies behind the request at hand: back to where it was fed from, or aside. */
+/* Moves the bytes after the current request back to where they were fed from, or aside. */
 static bool put_aside(struct connection *connection, size_t whole)
 {
 	h2o_buffer_t *input = connection->socket->input;
@@ -196,8 +195,8 @@ static int64_t body_bytes_max(const struct connection *connection)
 	return max > 0 && max < BODIES_BYTES_MAX / 2 ? max : BODIES_BYTES_MAX / 2;
 }
 
-/* A body that is still to come is only for those who may need one: with a key, of the form at least, for a path where
- * keys are asked for. The account is known then. */
+/* A body is accepted only from a client that may need one: with a well-formed key, for a path that needs keys. The account is
+ * then known. */
 static bool is_admitted(struct connection *connection)
 {
 	const struct head *head = &connection->head;
@@ -213,7 +212,7 @@ static bool is_admitted(struct connection *connection)
 	return true;
 }
 
-/* A small body is taken whatever others hold. */
+/* A small body is accepted whatever others hold. */
 static bool is_held(struct connection *connection)
 {
 	return connection_charge_body(connection, connection->socket->input->capacity) ||
@@ -233,7 +232,7 @@ static enum err decode(struct connection *connection)
 	return OK;
 }
 
-/* How the body stands: true when it is whole. A refusal has been given then, or the request handed over. */
+/* Checks the body; true: it is complete, and the request was handed over or refused. */
 static bool look_at_body(struct connection *connection)
 {
 	size_t        come = connection->socket->input->size - connection->head.size;
@@ -263,7 +262,7 @@ static bool look_at_body(struct connection *connection)
 	return true;
 }
 
-/* --- looking at what has come --- */
+/* --- processing input --- */
 
 static bool feed(struct connection *connection)
 {
@@ -286,7 +285,7 @@ static void begin_body(struct connection *connection)
 	pace_begin(&connection->pace, connection->since, 0);
 }
 
-/* One step with the bytes at hand; true when the request has left, or been refused. */
+/* One step with the received bytes; true: the request was handed over or refused. */
 static bool step(struct connection *connection)
 {
 	h2o_buffer_t *input = connection->socket->input;
@@ -319,8 +318,8 @@ static void look(struct connection *connection)
 
 /* --- reading --- */
 
-/* No more than the request at hand wants: what is behind it waits in the kernel. Where a chunked body ends is not
- * known before. */
+/* Reads no more than the current request needs; the rest waits in the kernel. The end of a chunked body is not known in
+ * advance. */
 static size_t wanted(const struct connection *connection)
 {
 	if (connection->state != CONNECTION_BODY) return FIRST_READ_BYTES;
@@ -356,8 +355,8 @@ static void on_readable(h2o_socket_t *socket, const char *error)
 		look(connection);
 }
 
-/* Something comes while the request at hand is seen to. Its head lies in the buffer, which must not move; but once it
- * is answered the client may be quick with its next one, which is read at once and put aside. */
+/* Bytes arrive while the current request is handled. Its head is in the buffer, which must not move. Once it is answered, the
+ * next request may arrive early; it is read at once and put aside. */
 static void on_early_bytes(h2o_socket_t *socket, const char *error)
 {
 	struct connection *connection = socket->on_close.data;
@@ -374,7 +373,7 @@ static void on_early_bytes(h2o_socket_t *socket, const char *error)
 	h2o_socket_read_stop(socket);
 }
 
-/* --- the course of a request, as its handler tells it --- */
+/* --- notifications from the handler --- */
 
 struct span connection_body(const struct connection *connection)
 {
@@ -386,7 +385,7 @@ void connection_hold(struct connection *connection)
 	if (!connection->socket->ssl) h2o_socket_read_start(connection->socket, on_early_bytes);
 }
 
-/* h2o has begun to read for the next request, or is about to: it will have set its own callback. */
+/* h2o reads for the next request, or is about to: it has set its own callback. */
 void connection_start(struct connection *connection)
 {
 	connection_turn(connection, CONNECTION_IDLE);

@@ -1,5 +1,5 @@
-/* Settings that change under threads that serve. There are two of them at most, the newest and the one before: the next is not
- * looked at until every thread goes by the newest. */
+/* Settings that change while threads serve. At most two exist, the current and the previous one. The next is not read until
+ * every thread uses the current one. */
 #include "http/live.h"
 #include "actors/rt/log.h"
 #include "actors/rt/tls_pair.h"
@@ -19,8 +19,7 @@ static void live_free(struct live **live_p)
 	free(live);
 }
 
-/* The file may have been renamed, as rotation does, or be another one. One that is not wanted any more is closed when no thread
- * goes by it. */
+/* The file may have been rotated, or be another one. An unused log is closed when no thread uses it. */
 static enum err take_access_log(struct service *service, struct live *live)
 {
 	const char *path = live->settings.options.access_log;
@@ -34,7 +33,7 @@ static enum err take_access_log(struct service *service, struct live *live)
 	return err;
 }
 
-/* NULL: none has come, or it cannot be used, which the log tells. */
+/* NULL: none has arrived, or it is unusable, which is logged. */
 static struct live *take(struct service *service, struct child *child, enum err *err)
 {
 	struct live *live = calloc(1, sizeof *live);

@@ -1,6 +1,6 @@
-/* Counters for GET /metrics. A counter has one writer, so that counting is a load and a store without a lock
- * or a locked instruction; the sums are made only when somebody asks. Names follow the conventions of Prometheus:
- * base units, `_total` behind what only grows, all lines of one metric together under their HELP and TYPE. */
+/* Counters for GET /metrics. A counter has one writer, so counting is a load and a store without a lock or a locked
+ * instruction. Sums are made on request only. Names follow the conventions of Prometheus: base units, `_total` for what only
+ * grows, all lines of a metric together under their HELP and TYPE. */
 #include "http/metrics.h"
 #include "actors/rt/log.h"
 
@@ -27,7 +27,7 @@ void metrics_answered(struct metrics *metrics, const struct route *route, int st
 	unsigned row = route ? route_index(route) : ROUTE_COUNT;
 	if (status >= STATUS_FIRST && status <= STATUS_LAST)
 		add(&metrics->requests[row][status - STATUS_FIRST], 1);
-	/* The admin's own questions and strangers would blur the times that matter. */
+	/* Admin requests and unknown routes would distort the latencies. */
 	if (route) histogram_add(&metrics->latency_us[row], &scale_us, elapsed.v);
 }
 
@@ -87,7 +87,7 @@ void metrics_histogram(struct buffer *out, const char *name, const char *labels,
 	metrics_line(out, "stampede_%s_count{%s} %" PRIu64 "\n", name, labels, below);
 }
 
-/* --- what this process counts --- */
+/* --- this process --- */
 
 static uint64_t sum_of(const struct metrics_view *view, size_t member)
 {
@@ -145,7 +145,7 @@ static void render_process(struct buffer *out)
 	metrics_line(out, "stampede_http_cpu_seconds_total %.6f\n", seconds);
 }
 
-/* Of all processes of the service: they count in one place. */
+/* Over all processes of the service, which count in one place. */
 static void render_log(const struct metrics_view *view, struct buffer *out)
 {
 	static const enum role roles[] = {ROLE_SUPERVISOR, ROLE_HTTP, ROLE_SHARD, ROLE_TIMER};
@@ -159,7 +159,7 @@ static void render_log(const struct metrics_view *view, struct buffer *out)
 	metrics_line(out, "stampede_access_log_lines_dropped_total %" PRIu64 "\n", view->access_dropped);
 }
 
-/* A counter of connections by what they did, which stands at `member` of struct metrics. */
+/* Counters of ended connections by their state; `member` is the offset in struct metrics. */
 static void render_ended(const struct metrics_view *view, const char *name, const char *help, size_t member,
                          struct buffer *out)
 {
@@ -216,7 +216,7 @@ static void render_latency(const struct metrics_view *view, struct buffer *out)
 	}
 }
 
-/* One of the two histograms that each session has, which stands at `member` of struct rpc_traffic. */
+/* One of the two histograms of each session; `member` is the offset in struct rpc_traffic. */
 static void render_traffic(const struct metrics_view *view, const char *name, size_t member,
                            struct buffer *out)
 {

@@ -1,8 +1,7 @@
-/* The document of the interface, written from tables to a buffer from its beginning to its end.
+/* Writes the interface's OpenAPI document from tables to a buffer.
  *
- * Every refusal is a response of its own below `components`: one for each set of codes that some operation answers with
- * the same status. Paths come first, and by the way it is noted which sets there are. A set of errors is a mask, by
- * their numbers. */
+ * Every refusal is a response below `components`: one for each set of codes that an operation answers with the same status.
+ * Paths are written first, and note which sets exist. A set of errors is a mask of their numbers. */
 #include "http/openapi.h"
 #include "http/openapi_types.h"
 #include "http/route.h"
@@ -16,11 +15,11 @@ enum { REFUSALS_MAX = 128 };
 
 struct document {
 	struct buffer *out;
-	uint64_t       refusals[REFUSALS_MAX]; /* the sets met so far */
+	uint64_t       refusals[REFUSALS_MAX]; /* sets found so far */
 	unsigned       refusal_count;
 };
 
-/* --- fields of requests --- */
+/* --- request fields --- */
 
 static void put_range(struct buffer *out, const struct field *field, const struct pass_view *shown)
 {
@@ -183,7 +182,7 @@ static void put_examples(struct buffer *out, uint64_t refusal)
 	put(out, "}");
 }
 
-/* What its codes say to people, one after the other. */
+/* The descriptions of the set's codes. */
 static void put_meaning(struct buffer *out, uint64_t refusal)
 {
 	char   text[1024];
@@ -315,7 +314,7 @@ static void put_headers(struct buffer *out)
 	for (unsigned i = 0; i < sizeof headers / sizeof *headers; i++) {
 		put(out, "'%s':{", headers[i][0]);
 		put_text(out, "description", headers[i][1]);
-		if (i != 1) put(out, "'required':true"); /* but for the one of replays */
+		if (i != 1) put(out, "'required':true"); /* all but Idempotency-Replayed */
 		put(out, "'schema':{'type':%s}}", headers[i][2]);
 	}
 	put(out, "}");

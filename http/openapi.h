@@ -1,14 +1,12 @@
 #pragma once
 #include "schemas/buffer.h"
 
-/* The document of the interface: OpenAPI 3.1, as JSON, of every operation below /v1. Made from the tables that the code
- * is made from (schemas/api/, schemas/errors.def) and from those that say the rest (document.def, schemas/objects.def).
- * Pure. */
+/* The OpenAPI 3.1 document, in JSON, of every operation below /v1. Generated from the tables that the code uses (schemas/api/,
+ * schemas/errors.def), and from document.def and schemas/objects.def. Pure. */
 void openapi_write(struct buffer *out);
 
 #define OPENAPI_PATH "/openapi.json"
 
-/* Looks for what the tables do not say of route `*at` or a later one, and moves `*at` to
- * the first that something is missing of. For tests: such an operation is not in the document, or lacks its words. false:
- * nothing is missing. */
+/* Finds the next route, from `*at` on, whose description has a gap, and sets `*at` and `text`. For tests: such an operation is
+ * missing from the document or lacks a text. False: there is no gap. */
 bool openapi_gap(unsigned *at, char text[128]);

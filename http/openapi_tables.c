@@ -1,4 +1,4 @@
-/* The tables behind the document of the interface, expanded, and looked through for gaps. */
+/* The tables behind the OpenAPI document, expanded, and the search for gaps in them. */
 #include "http/openapi_tables.h"
 #include "http/openapi.h"
 #include "schemas/arguments.h"

@@ -2,8 +2,7 @@
 #include "http/route.h"
 #include "schemas/fields.h"
 
-/* The tables that say of the interface what no code needs to know: the last columns of the rows of schemas/api/,
- * document.def, schemas/objects.def. */
+/* Tables for the OpenAPI document only: the last columns of the rows of schemas/api/, document.def, schemas/objects.def. */
 
 enum { ALWAYS = 0, NULLABLE = 1, SOMETIMES = 2, LIST = 4 };
 
@@ -22,13 +21,13 @@ enum shape {
 	SHAPE_PLAIN /* of a field: as its type says */
 };
 
-/* A row of schemas/objects.def; words follow their enumeration, members their object. */
+/* A row of schemas/objects.def. Words follow their enumeration, members their object. */
 struct shape_row {
 	enum { ROW_BASE, ROW_WORDS, ROW_WORD, ROW_OBJECT, ROW_MEMBER, ROW_END } kind;
-	const char *name, *text; /* text: of BASE the JSON type, of WORD the word, else for people */
-	const char *rest;        /* of BASE: more of its schema */
-	enum shape  shape;       /* of MEMBER its type, else its own */
-	unsigned    how;         /* of MEMBER */
+	const char *name, *text; /* text: BASE: the JSON type; WORD: the word; others: a description */
+	const char *rest;        /* BASE: the rest of its schema */
+	enum shape  shape;       /* MEMBER: its type; others: its own */
+	unsigned    how;         /* MEMBER only */
 };
 
 struct tag {
@@ -42,25 +41,25 @@ struct operation {
 	uint64_t    errors; /* its own, 1 << number */
 };
 
-/* What the document says of an argument beside its struct field. */
+/* What the document adds to an argument's struct field. */
 struct pass_view {
 	enum shape  shape;
-	int         characters; /* the most; 0: as the field's max has it */
+	int         characters; /* maximum; 0: the field's max */
 	const char *standing;   /* its default */
 	const char *about;
 };
 
 enum trait { ANY = 0, WRITES = 1, BODY = 2, INPUT = 4, SUSPENDABLE = 8, WEBHOOKS = 16, REWARDS = 32 };
 
-const struct shape_row *shape_rows(void); /* the last one is a ROW_END */
+const struct shape_row *shape_rows(void); /* ends with a ROW_END */
 const struct shape_row *shape_row(enum shape shape);
-const struct tag       *tags(void); /* the last one has no name */
+const struct tag       *tags(void); /* ends with a row without a name */
 
-/* NULL: a page, of which the document does not tell. */
+/* NULL: a page, which is not in the document. */
 const struct operation *operation_of(const struct route *route);
 const struct pass_view *argument_shown(enum message message, unsigned argument);
 unsigned                operation_traits(const struct route *route);
 
-/* All errors that the operation may answer; all that have that status: masks, 1 << number. */
+/* All errors of the operation; all errors of a status. Masks, 1 << number. */
 uint64_t operation_errors(const struct route *route);
 uint64_t errors_of_status(int status);

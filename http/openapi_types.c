@@ -9,7 +9,7 @@ enum { PIECE_BYTES = 1024 };
 
 /* --- JSON --- */
 
-/* Puts a comma where one belongs: what ends in none of these is a member or item that is over. */
+/* Writes a comma if the text so far ends a member or an item. */
 static void separate(struct buffer *out, char next)
 {
 	bool begins = out->size == 0 || strchr("{[:,", out->at[out->size - 1]);
@@ -88,7 +88,7 @@ static void put_object(struct buffer *out, const struct shape_row *row)
 	put(out, "]");
 }
 
-/* Does the document refer to that type, as far as it has come? */
+/* Does the document refer to that type so far? */
 static bool is_mentioned(const struct buffer *out, const char *name)
 {
 	char reference[128];

@@ -1,8 +1,7 @@
-/* How fast a client takes or gives. A deadline alone would cut off the large and honest, or let a byte a second hold
- * megabytes: so in every window a minimum has to move.
+/* How fast a client sends or receives. A single deadline would cut off large honest transfers, or let one byte a second hold
+ * megabytes. So a minimum must move in every window.
  *
- * What an answer has moved is what the client's side has acknowledged: what we handed to the kernel says only how much
- * it buffers. */
+ * The progress of an answer is what the client's side has acknowledged. What the kernel accepted only shows its buffers. */
 #include "http/pace.h"
 #include "schemas/limits.h"
 

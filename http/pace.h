@@ -4,30 +4,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether something that moves bytes goes on moving them: PACE_BYTES in every PACE_MS. */
+/* Whether a transfer makes progress: PACE_BYTES in every PACE_MS. */
 struct pace {
-	mono_us  since; /* of the window at hand */
-	uint64_t bytes; /* moved when it began */
-	mono_us  moved; /* when `last` was last seen to change */
+	mono_us  since; /* start of the current window */
+	uint64_t bytes; /* moved at its start */
+	mono_us  moved; /* when `last` last changed */
 	uint64_t last;
 };
 
-/* Begins anew, `bytes` being the count so far. */
+/* Starts a new measurement; `bytes`: the count so far. */
 void pace_begin(struct pace *pace, mono_us now, uint64_t bytes);
 
-/* `bytes` have been moved in all. false: too slow, the connection is to be closed. Errors: none. */
+/* `bytes` have been moved in all. False: too slow, close the connection. Errors: none. */
 bool pace_holds(struct pace *pace, mono_us now, uint64_t bytes);
 
-/* As pace_holds(), for an answer. `pressed`: somebody waits for it to end, so that it may stand still for EVICT_AFTER_MS
- * only. */
+/* As pace_holds(), for an answer. `pressed`: others wait for its memory or its end, so it may stall for EVICT_AFTER_MS only. */
 bool pace_holds_pressed(struct pace *pace, mono_us now, uint64_t bytes, bool pressed);
 
-/* Has it, as of the last look, stood still for EVICT_AFTER_MS, or gone slower than PACE_BYTES in PACE_MS for as long? Such
- * a one still holds: nobody waits for it. */
+/* Has it stalled, or been slower than PACE_BYTES in PACE_MS, for EVICT_AFTER_MS as of the last check? It may continue while no
+ * other connection waits. */
 bool pace_is_slow(const struct pace *pace, mono_us now);
 
-/* All answers together hold `held` bytes: is that so many that one of `bytes` is pressed? */
+/* All answers together hold `held` bytes: is an answer of `bytes` pressed? */
 bool pace_presses(uint64_t held, size_t bytes);
 
-/* How many bytes the peer has acknowledged on this TCP socket, ever; 0 when the kernel does not say. */
+/* Bytes that the peer has ever acknowledged on this TCP socket; 0: the kernel does not report it. */
 uint64_t pace_acknowledged(int fd);

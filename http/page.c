@@ -1,9 +1,9 @@
-/* The page of a pass, hop by hop: the token names account and pass, so that a wrong one is refused here and costs no
- * shard anything; the shard says what the pass is; card.c makes HTML of it. Whoever has the link may look, also while
- * the account is suspended. Refusals are small pages too.
+/* The page of a pass, step by step. The token names account and pass, so a wrong one is refused here and costs no shard
+ * anything. The shard returns the pass, and card.c renders it. The link is sufficient, even while the account is suspended.
+ * Refusals are small pages too.
  *
- * The page is shut off by its headers: it may load nothing, run nothing, be framed nowhere, and tells no other site where
- * it is; nobody on the way may keep it. */
+ * Headers isolate the page: it loads and runs nothing from elsewhere, cannot be framed, sends no referrer, and is not cached
+ * on the way. */
 #include "http/page.h"
 #include "http/answer.h"
 #include "http/card.h"
@@ -41,7 +41,8 @@ static void send_page(struct exchange *exchange, int status, struct span html,
 {
 	static const struct header headers[] = {
 	    {"Cache-Control", "private, no-store"},
-	    {"X-DNS-Prefetch-Control", "off"}, /* a link's host hears nothing before somebody follows it */
+	    {"X-DNS-Prefetch-Control",
+	     "off"}, /* a link's host is not contacted before the link is followed */
 	    {"Cross-Origin-Opener-Policy", "same-origin"},
 	};
 	char policy[288];
@@ -63,7 +64,7 @@ static void refuse(struct exchange *exchange, enum err err)
 	int                status = err_http(answer_shown(exchange, err));
 	buffer_clear(body);
 	card_refusal(status, body, &hashes);
-	if (body->failed) { /* there is nothing left to say it with */
+	if (body->failed) { /* no memory for a page */
 		answer_error(exchange, ERR_INTERNAL, nothing, nothing);
 		return;
 	}
@@ -71,7 +72,7 @@ static void refuse(struct exchange *exchange, enum err err)
 	send_page(exchange, status, buffer_span(body), &hashes);
 }
 
-/* The token as it stands in the path of a page that was found. */
+/* The token in the path of a page that was found. */
 static struct span link_of(const struct exchange *exchange)
 {
 	return span_of(exchange->path.at + 3, exchange->path.size - 3);
@@ -94,7 +95,7 @@ static void answer_page(struct exchange *exchange, const struct reply *reply)
 	arena_reset(&thread->memory.arena);
 }
 
-/* The bytes are kept by nobody on the way, and by the client for as long as we tell it each time that they are right. */
+/* Proxies do not store the image; the client stores it but revalidates it each time. */
 static void add_image_headers(struct exchange *exchange, const char *tag)
 {
 	static const struct header headers[] = {
@@ -140,8 +141,8 @@ static void on_reply(struct pending *pending, const struct reply *reply)
 		answer_image(exchange, reply);
 }
 
-/* Whose pass does the token name? Of wrong ones that somebody made up a few in 65,536 get by; the shard then finds no
- * such pass. Errors: ERR_RESOURCE_NOT_FOUND. */
+/* The account that the token names. A few in 65,536 forged tokens pass; the shard then finds no such pass. Errors:
+ * ERR_RESOURCE_NOT_FOUND. */
 static enum err read_token(const struct exchange *exchange, struct span text, struct call *head)
 {
 	uint8_t  token[TOKEN_BYTES];
@@ -153,7 +154,7 @@ static enum err read_token(const struct exchange *exchange, struct span text, st
 	           : ERR_RESOURCE_NOT_FOUND;
 }
 
-/* The first of our tags in an If-None-Match, which may have several; a weak one is as good. false: none. */
+/* The first of our tags in an If-None-Match, which may list several; a weak one counts too. False: none. */
 static bool read_tag(struct span text, uint8_t hash[SHA256_BYTES])
 {
 	enum { DIGITS = 2 * SHA256_BYTES };
@@ -204,8 +205,8 @@ void page_begin(struct exchange *exchange, const struct request_headers *headers
 	enum err err = route_find(span_of(req->method.base, req->method.len), exchange->path, &match);
 	exchange->route = match.route;
 	exchange->allow = match.allow;
-	exchange->origin = nothing; /* scripts of other sites get the interface at most, and no page */
-	/* Nobody reads a body here, so one that the connection would not take changes nothing but that the connection ends. */
+	exchange->origin = nothing; /* CORS covers the interface only, never a page */
+	/* The body is not used here, so a refused body only ends the connection. */
 	if (!err) err = read_token(exchange, match.params[0], &head);
 	if (!err && match.route->message == MSG_PASS_IMAGE && page_image_of(match.params[1]) == PAGE_IMAGES)
 		err = ERR_RESOURCE_NOT_FOUND;

@@ -1,6 +1,6 @@
-/* One table for all threads, under a lock: it is asked twice in a connection's life. It counts also while there is no limit, so
- * that one that comes with a reload finds those that are open.
- * The hash is keyed, since whoever has a network of IPv6 chooses among very many keys. */
+/* One table for all threads, under a lock: it is used twice in a connection's life. It counts even without a limit, so that a
+ * limit set by a reload includes open connections. The hash is keyed, since a client with an IPv6 network can choose among
+ * very many addresses. */
 #include "http/peers.h"
 #include "schemas/keyed_hash.h"
 
@@ -53,7 +53,7 @@ bool peer_of(const struct sockaddr *socket_address, struct address *peer)
 	struct sockaddr_in6  plain;
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	if (socket_address->sa_family == AF_INET6) {
-		/* A neighbour's address is counted like any other: its scope does not matter. */
+		/* The scope of a link-local address is ignored. */
 		memcpy(&plain, socket_address, sizeof plain);
 		plain.sin6_scope_id = 0;
 		socket_address = (const struct sockaddr *)&plain;
@@ -64,7 +64,7 @@ bool peer_of(const struct sockaddr *socket_address, struct address *peer)
 	return true;
 }
 
-/* Where the peer's entry hangs, or would. */
+/* The link to the peer's entry, or where it would be. */
 static struct entry **place_of(struct peers *peers, const struct address *peer)
 {
 	uint64_t       hash = keyed_hash(span_of(peer->byte, sizeof peer->byte));

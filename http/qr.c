@@ -1,5 +1,5 @@
-/* A QR code, drawn. The only user of <qrencode.h>, which finds the modules; here they become one path whose runs are
- * strokes of width 1: "M4 4.5" goes to the middle of a row's left end, "h7" draws seven modules, "m2 0" skips two. */
+/* Draws a QR code. The only user of <qrencode.h>, which computes the modules. They become one path whose runs are strokes of
+ * width 1: "M4 4.5" moves to the middle of a row's left end, "h7" draws seven modules, "m2 0" skips two. */
 #include "http/qr.h"
 
 #include "schemas/json.h"
@@ -8,17 +8,17 @@
 #include <errno.h>
 #include <qrencode.h>
 
-enum { QUIET = 4 /* modules around it that stay white; a reader needs them */ };
+enum { QUIET = 4 /* white modules around it, which readers need */ };
 
 static bool is_dark(const QRcode *code, int x, int y)
 {
 	return code->data[y * code->width + x] & 1;
 }
 
-/* The runs of a row, from the left. */
+/* Draws the runs of a row, from the left. */
 static void draw_row(struct buffer *out, const QRcode *code, int y)
 {
-	int at = -1; /* where the pen stands; -1: not in this row yet */
+	int at = -1; /* pen position; -1: not in this row yet */
 	for (int x = 0, end; x < code->width; x = end) {
 		for (end = x + 1; end < code->width && is_dark(code, end, y) == is_dark(code, x, y);)
 			end++;
@@ -40,10 +40,10 @@ static bool is_ascii(struct span text)
 	return true;
 }
 
-/* Bytes beyond ASCII say what they are; else a reader guesses, and some guess Chinese. */
+/* Declares non-ASCII bytes as UTF-8. Otherwise readers guess, and some guess Chinese. */
 static QRcode *encode_utf8(struct span text)
 {
-	enum { UTF8 = 26 /* among the extended channel interpretations */ };
+	enum { UTF8 = 26 /* number of UTF-8 among the extended channel interpretations */ };
 	QRcode  *code = NULL;
 	QRinput *input = QRinput_new2(0, QR_ECLEVEL_M);
 	if (input && !QRinput_appendECIheader(input, UTF8) &&

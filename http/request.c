@@ -1,9 +1,9 @@
-/* A request of the public listener, hop by hop: a connection has let it in; find the route; read the key; hold path,
- * query and body against the message's fields; pass it to the account's shard; answer what comes back.
+/* A request of the public listener, step by step: find the route, read the key, check path, query and body against the
+ * message's fields, call the account's shard, answer with its reply.
  *
- * Whether a key is good only the shard knows, and a stranger is told nothing but 401. So whatever is found
- * wrong here (no such route, a body that is no JSON) is remembered, a bare AUTH is sent in place of the
- * operation, and the error is told once AUTH has come back good. */
+ * Only the shard knows whether a key is good, and a client without a good key gets nothing but 401. So an error found here (no
+ * such route, invalid JSON) is remembered. A bare AUTH is sent in place of the operation, and the error is reported after AUTH
+ * has succeeded. */
 #include "http/request.h"
 #include "http/answer.h"
 #include "http/bearer.h"
@@ -22,7 +22,7 @@ static struct span span_of_iovec(h2o_iovec_t bytes)
 	return span_of(bytes.base, bytes.len);
 }
 
-/* --- what the request says --- */
+/* --- reading the request --- */
 
 static bool read_key(struct bearer *bearer, const struct request_headers *headers, struct call *head)
 {
@@ -43,13 +43,13 @@ static bool is_json_type(struct span type)
 	return size == type.size || type.at[size] == ';';
 }
 
-/* Every operation that may change something takes such a key. */
+/* Every operation that may change something accepts such a key. */
 static bool heeds_key(const struct exchange *exchange, const struct request_headers *headers)
 {
 	return headers->idempotency_keys && exchange->route->method != METHOD_GET;
 }
 
-/* A path that is none, or that does not take the method. */
+/* The path does not exist, or does not accept the method. */
 static void explain_route(const struct exchange *exchange, enum err err, struct span path,
                           struct refusal *refusal)
 {
@@ -66,7 +66,7 @@ static void explain_route(const struct exchange *exchange, enum err err, struct 
 	refusal->field = nothing;
 }
 
-/* Finds the route, and checks what comes before the body's content. */
+/* Finds the route and makes the checks that precede the body's content. */
 static enum err find_operation(struct exchange *exchange, const struct request_headers *headers,
                                struct route_match *match, struct refusal *refusal)
 {
@@ -90,7 +90,7 @@ static enum err find_operation(struct exchange *exchange, const struct request_h
 	return refusal_of(refusal, &reason);
 }
 
-/* After the fields: a key of a wrong form is refused where the interface has it. */
+/* Runs after the fields are checked: the interface refuses a malformed key at that point. */
 static enum err check_key(const struct exchange *exchange, const struct request_headers *headers,
                           struct refusal *refusal)
 {
@@ -101,12 +101,12 @@ static enum err check_key(const struct exchange *exchange, const struct request_
 	return refusal_of(refusal, &reason);
 }
 
-/* --- the shard's word --- */
+/* --- the shard's reply --- */
 
-/* How long an answer may be late that the shard gives at the end of its wait: it looks at the time now and then. */
+/* How late the shard's last answer may be: it checks its clock only now and then. */
 enum { BEGUN_LATE_MS = 250 };
 
-/* The pass is stored, and its issuance begun: whatever happens now, that is what the client is told. */
+/* The pass is stored, and its issuance has begun. From now on, this is what the client gets at least. */
 static void on_begun(struct exchange *exchange, const struct reply *reply)
 {
 	mono_us now = thread_now(exchange->thread);
@@ -115,7 +115,7 @@ static void on_begun(struct exchange *exchange, const struct reply *reply)
 	answer_keep(exchange, reply);
 }
 
-/* A request without a good key. Whether it names an account that exists, the sentence does not tell. */
+/* A request without a good key. The message does not reveal whether the account exists. */
 static void answer_stranger(struct exchange *exchange, enum cause cause)
 {
 	char          text[REASON_TEXT];
@@ -150,7 +150,7 @@ static void on_reply(struct pending *pending, const struct reply *reply)
 		answer_error(exchange, reply->err, reply->field, message);
 }
 
-/* AUTH's answer, where the error found at the edge may come before the one it brings. */
+/* Does the error found at the edge take precedence over AUTH's result? */
 static bool edge_comes_first(const struct exchange *exchange, enum err auth)
 {
 	if (auth == OK) return true;
@@ -176,7 +176,7 @@ static struct span keep_text(struct exchange *exchange, struct span text)
 	return span_of_iovec(h2o_strdup(&exchange->req->pool, (const char *)text.at, text.size));
 }
 
-/* The field's name is in memory that the next request reuses: as much of it as will be shown is copied. */
+/* The next request reuses the memory of the field's name: copies what will be shown. */
 static void remember_refusal(struct exchange *exchange, const struct refusal *refusal)
 {
 	exchange->edge_field = nothing;
@@ -184,8 +184,8 @@ static void remember_refusal(struct exchange *exchange, const struct refusal *re
 	if (refusal->field.at) exchange->edge_field = keep_text(exchange, field_shown(refusal->field));
 }
 
-/* Sends AUTH in the operation's place, which says what that was: that the account lacks a function is reported before what is
- * wrong with body and fields, but not before a body that is too large or of another type. */
+/* Sends AUTH in place of the operation and names the operation. A missing function of the account is reported before errors of
+ * body and fields, but after a body that is too large or of another type. */
 static enum err ask_auth(struct exchange *exchange, struct call *head)
 {
 	struct buffer *arguments;
@@ -215,7 +215,7 @@ static void hash_key(const struct exchange *exchange, const struct request_heade
 	idempotency_of(headers->idempotency_key, sent, idempotency);
 }
 
-/* Packs the arguments into the call as they are checked. exchange->edge: what is wrong with them; the call is not made then. */
+/* Checks the arguments and packs them into the call. exchange->edge: their error; no call is made then. */
 static enum err ask_operation(struct exchange *exchange, const struct request_headers *headers,
                               const struct route_match *match, struct call *head, struct refusal *refusal)
 {
@@ -279,7 +279,7 @@ static void answer_preflight(struct exchange *exchange)
 	answer_empty(exchange, 204);
 }
 
-/* What the interface is, for whoever asks: it is no secret, and the same for all. */
+/* The interface's document is public and the same for all. */
 static void answer_document(struct exchange *exchange)
 {
 	const h2o_req_t *req = exchange->req;

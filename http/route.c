@@ -1,5 +1,5 @@
-/* From a method and a path to a route. The table is short and its paths differ early, so that a
- * walk down the rows, comparing in place, costs less than building anything cleverer. */
+/* Finds the route of a method and a path. The table is short and its paths differ early, so a linear search that compares in
+ * place is cheapest. */
 #include "http/route.h"
 #include "schemas/fields.h"
 
@@ -25,7 +25,7 @@ static enum method method_of(struct span text)
 	return (enum method)method;
 }
 
-/* Does `path` have the form of `pattern`? A `{name}` takes one segment that is not empty. */
+/* Does `path` match `pattern`? A `{name}` matches one non-empty segment. */
 static bool path_fits(const char *pattern, struct span path, struct span params[ROUTE_PARAMS_MAX])
 {
 	size_t   i = 0;
@@ -93,7 +93,7 @@ static bool row_is_sound(const struct route *row)
 	const char         *at = row->path;
 	for (unsigned i = 0; i < count; i++) {
 		if (fields[i].source == FROM_SELF && row->answer != ANSWER_IMAGE)
-			return false; /* page.c's own */
+			return false; /* for page.c only */
 		if (fields[i].source != FROM_PATH) continue;
 		size_t size = strlen(fields[i].name);
 		at = strchr(at, '{');

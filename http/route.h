@@ -35,9 +35,9 @@ enum {
 enum { ROUTE_PARAMS_MAX = 4 };
 
 struct route_match {
-	const struct route *route;            /* NULL unless OK */
-	struct span params[ROUTE_PARAMS_MAX]; /* the segments that stand for `{name}`, still encoded */
-	unsigned    allow; /* for ERR_METHOD_NOT_ALLOWED: 1 << method of every row with this path */
+	const struct route *route;                    /* NULL unless OK */
+	struct span         params[ROUTE_PARAMS_MAX]; /* the segments that match `{name}`, still encoded */
+	unsigned            allow; /* for ERR_METHOD_NOT_ALLOWED: 1 << method of every row with this path */
 };
 
 /* Finds the row of `method` and `path` (without its query).
@@ -48,9 +48,9 @@ const struct route *route_row(unsigned index); /* index < ROUTE_COUNT */
 unsigned            route_index(const struct route *route);
 
 enum { ALLOW_TEXT = 64 };
-/* "GET, HEAD, PATCH": the value of an Allow header. */
+/* The value of an Allow header: "GET, HEAD, PATCH". */
 void route_allow_text(unsigned allow, char text[ALLOW_TEXT]);
 
-/* Is the table sound: does every `{name}` stand for the message's next PATH field, and none go without? For
- * the start of the process and for the tests. false names a row in `*index`. */
+/* Is the table sound: does every `{name}` match the message's next PATH field, with none left over? Called at start and by
+ * tests. False: *index is a faulty row. */
 bool routes_are_sound(unsigned *index);

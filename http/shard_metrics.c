@@ -1,4 +1,4 @@
-/* What the shards say of themselves, as Prometheus wants it: all lines of one metric together. */
+/* The shards' metrics for Prometheus: all lines of one metric together. */
 #include "http/shard_metrics.h"
 
 #include "http/metrics.h"
@@ -44,7 +44,7 @@ const msgpack_object *member_of(const msgpack_object *map, const char *name)
 	return NULL;
 }
 
-/* A histogram travels as an array: its counts, then its sum. */
+/* A histogram arrives as an array: its counts, then its sum. */
 static bool take_histogram(const msgpack_object *value, struct histogram_copy *copy)
 {
 	if (!value || value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != SCALE_BOUNDS + 2)

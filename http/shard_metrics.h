@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* The shards' part of /metrics: taken from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard that
- * did not answer has stampede_shard_up 0 and no other line. Errors: none. */
+/* The shards' part of /metrics, from their answers to SHARD_STATUS, by the table shard_metrics.def. A shard without an answer
+ * has stampede_shard_up 0 and no other line. Errors: none. */
 enum { SHARD_NUMBERS_MAX = 32, SHARD_HISTOGRAMS_MAX = 4 };
 
 struct shard_numbers {

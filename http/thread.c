@@ -1,16 +1,15 @@
-/* The loop of one thread, and what it waits for: its listener, its clients' connections, and the descriptors
- * of its sessions with the shards.
+/* The loop of one thread. It waits for its listener, its clients' connections, and the descriptors of its sessions with the
+ * shards.
  *
- *   turn:  run h2o (connections read; the handlers of whole requests only append calls; writes; times out)
- *          -> let in what came behind requests that are answered now
+ *   turn:  run h2o (connections read; handlers of complete requests only append calls; writes; timeouts)
+ *          -> start requests that follow requests answered now
  *          -> flush every session: one message per shard, whatever the number of requests
  *          -> pump every session: replies in, answers out
  *
- * Three things about the pieces decide its form. h2o polls first and runs what is pending after, so that
- * answers given outside its callbacks lie there until the next event: after such a turn the next does not
- * wait. ZeroMQ's descriptor tells of changes only, and sending may swallow one: every turn pumps, whether
- * woken by it or not. And h2o must neither read nor close that descriptor: it gets a duplicate, and is told
- * not to read. */
+ * Three properties of the parts determine its form. h2o polls first and runs pending work after it, so answers given outside
+ * its callbacks wait for the next event: after such a turn, the next one does not sleep. ZeroMQ's descriptor signals changes
+ * only, and sending may consume a signal: every turn pumps, even without a wake-up. h2o must neither read nor close that
+ * descriptor: it gets a duplicate and is set not to read. */
 #include "http/thread.h"
 #include "http/connection.h"
 #include "actors/rt/log.h"
@@ -22,14 +21,14 @@
 #include <unistd.h>
 
 enum {
-	TURN_MS = 100,         /* the longest sleep: sessions have times of their own to look at */
+	TURN_MS = 100,         /* the longest sleep: sessions have timeouts too */
 	PUMP_BUDGET = 64,      /* messages per session and turn */
 	ACCEPT_PER_WAKEUP = 2, /* so that connections spread over the threads */
-	ACCEPT_PAUSE_MS = 100, /* when the system has no descriptor left */
-	ACCEPT_TELL_MS = 5000, /* that is told again when it has been well for so long */
-	QUIET_MS = 250,        /* a stop waits until no request has come for this long */
-	LIST_CACHE_BUFFERS =
-	    256, /* of requests, in the loop's store of them: for as many at once nothing is allocated */
+	ACCEPT_PAUSE_MS = 100, /* pause when the system has no descriptor left */
+	ACCEPT_TELL_MS = 5000, /* logged again only after this time without the fault */
+	QUIET_MS = 250,        /* a stop waits until no request has arrived for this long */
+	/* Request buffers that the loop keeps: this many requests at once need no allocation. */
+	LIST_CACHE_BUFFERS = 256,
 };
 
 /* --- calls --- */
@@ -87,7 +86,7 @@ static bool pump(struct http_thread *thread)
 	return more;
 }
 
-/* The turn pumps, behind the requests that came too: theirs leave for the shard before these answers are written. */
+/* The turn pumps after the new requests are read: they leave for the shard before these answers are written. */
 static void on_session_readable(h2o_socket_t *socket, const char *error)
 {
 	const struct waker *waker = socket->data;
@@ -95,7 +94,7 @@ static void on_session_readable(h2o_socket_t *socket, const char *error)
 	rpc_woken(waker->rpc, waker->what);
 }
 
-/* What the main thread says is looked at in every turn: this one need only come. */
+/* Every turn checks for news from the main thread; this only causes a turn. */
 static void on_wake(h2o_socket_t *socket, const char *error)
 {
 	const struct http_thread *thread = socket->data;
@@ -141,7 +140,7 @@ static enum err open_sessions(struct http_thread *thread)
 		datadir_shard_endpoint(thread->service->datadir, shard, endpoint);
 		enum err err = rpc_open(rpc, endpoint, ROLE_HTTP, index, on_reply);
 		if (err) return err;
-		rpc_want(*rpc, WANTS_KEY_IDS); /* for the access log, which a reload may begin */
+		rpc_want(*rpc, WANTS_KEY_IDS); /* for the access log, which a reload may turn on */
 		rpc_count(*rpc, &thread->metrics.traffic[shard]);
 		rpc_heeds_wakes(*rpc);
 		struct waker *wakers = &thread->wakers[2 * shard];
@@ -168,8 +167,8 @@ static bool is_exhausted(int error)
 	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/* Without descriptors a connection gives way, and the next one is taken when that is gone, in a turn or two. If none can,
- * the listener, which would stay readable for ever, is left alone a while. */
+/* Without free descriptors a connection is evicted, and the next one is accepted when it is gone, a turn or two later. If none
+ * can be evicted, the listener, which would stay readable, is paused. */
 static void find_descriptor(struct http_thread *thread, int error)
 {
 	mono_us now = thread_now(thread);
@@ -232,8 +231,8 @@ static void regulate(h2o_socket_t *listener, bool open)
 		h2o_socket_read_stop(listener);
 }
 
-/* A listener that may not be served is not read, so that new connections wait in the kernel's queue, or are another
- * thread's. While a thread has room, nobody gives way on any. */
+/* A listener that cannot be served is not read: new connections wait in the kernel's queue or go to another thread. While any
+ * thread has room, no connection is evicted. */
 static void regulate_listeners(struct http_thread *thread)
 {
 	bool able = thread->accept_again.v == 0 || thread_now(thread).v >= thread->accept_again.v;
@@ -278,7 +277,7 @@ static void take_live(struct http_thread *thread)
 	atomic_store_explicit(&thread->goes_by, thread->live, memory_order_release);
 }
 
-/* One turn; true when the next must not sleep. */
+/* One turn; true: the next one must not sleep. */
 static bool turn(struct http_thread *thread, bool at_once)
 {
 	thread->now_is_known = false;
@@ -303,8 +302,8 @@ static void serve(struct http_thread *thread)
 	}
 }
 
-/* Answers what is owed: no new connections, every answer closes its own, and a request that was on its way
- * when the stop came, or whose body still comes, is taken. */
+/* Finishes open requests. No connections are accepted and each answer closes its own. Requests that were on their way, or
+ * whose body is still arriving, are still taken. */
 static void drain(struct http_thread *thread)
 {
 	mono_us begun = time_mono(), now = begun;
@@ -335,7 +334,7 @@ static enum err open_thread(struct http_thread *thread)
 	h2o_linklist_init_anchor(&thread->ready);
 	connection_table_open(&thread->table, service->connections_max);
 	connection_table_open(&thread->admin_table, CONNECTIONS_ADMIN_MAX);
-	h2o_socket_buffer_prototype.allocator.max = LIST_CACHE_BUFFERS; /* the thread's own */
+	h2o_socket_buffer_prototype.allocator.max = LIST_CACHE_BUFFERS; /* of this thread only */
 	h2o_context_init(&thread->context, h2o_evloop_create(), &service->config);
 	thread->accept_public.ctx = thread->accept_admin.ctx = &thread->context;
 	thread->accept_public.hosts = service->public_hosts;
@@ -363,7 +362,7 @@ void *thread_main(void *argument)
 	buffer_free(&thread->memory.scratch);
 	buffer_free(&thread->body);
 	sem_post(&thread->service->ended);
-	/* What the library keeps for a thread it gives no way to return, so the thread stays until the process ends. */
+	/* h2o has no call to free what it keeps for a thread, so the thread stays until the process ends. */
 	for (;;)
 		pause();
 }

@@ -1,5 +1,5 @@
-/* TLS as we offer it. No HTTP/2 is negotiated: the packaged h2o has unpatched faults there, and with ALPN
- * naming HTTP/1.1 alone its HTTP/2 code cannot be reached. */
+/* The server's TLS. HTTP/2 is not negotiated: the packaged h2o has unpatched faults there. With ALPN offering only HTTP/1.1,
+ * its HTTP/2 code cannot be reached. */
 #include "http/tls.h"
 #include "actors/rt/tls_pair.h"
 
