@@ -1,7 +1,7 @@
 /* An attempt's state, and what libcurl knows of it. */
 #include "actors/timer/egress_inside.h"
 
-/* Those who dial come there by different ways, and so not in the order in which their time is over. */
+/* Attempts reach DIALLING in different ways, so their deadlines are not in order of entry. */
 static struct attempt *one_before(const struct attempts *list, const struct attempt *attempt)
 {
 	struct attempt *before = TAILQ_LAST(list, attempts);

@@ -1,14 +1,14 @@
-/* One shard's deliveries, from the long poll for them to the report.
+/* One shard's deliveries, from the long poll to the report.
  *
  *   DELIVERY_LEASE ─▶ leases, and what to send ─▶ egress ─▶ ends ─▶ DELIVERY_REPORT
  *                       └▶ what is large: DELIVERY_RENDER ─▶┘
  *
- * There is always one long poll with the shard, which answers it when something is due, unless everything that may be in
- * hand is. A lease is in hand until its report is acknowledged; a report that is not goes again. Whatever goes wrong before
- * anything was sent is reported as an attempt not made.
+ * The shard always has one long poll, which it answers when something is due, unless all places are in use. A lease is in hand
+ * until its report is acknowledged; a report that is not is repeated. A failure before anything was sent is reported as an
+ * attempt not made.
  *
- * Each report costs the shard a record of its journal, unless it shares it with others: so they wait for each other while
- * more attempts are under way, GATHER_US at most. What the shard gives instead of those that ended shares it too. */
+ * Each report costs the shard a journal record, unless several share one. So reports wait for each other while more attempts
+ * are in progress, at most GATHER_US. The leases that replace the ended ones share the record too. */
 #include "actors/timer/deliver.h"
 
 #include "actors/rt/time.h"
@@ -23,12 +23,12 @@
 
 enum { ASK_AGAIN_MS = 200, REPORT_CALLS_MAX = 16 };
 enum { GATHER_US = 1000, GATHERED_MAX = 2 * REPORTS_PER_CALL_MAX };
-_Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rendered */ +
-                                    EGRESS_START_MS /* begun */ + EGRESS_ATTEMPT_MS +
-                                    CALL_DEADLINE_MS /* reported */,
+_Static_assert((int)LEASE_MS >= EGRESS_START_MS + CALL_DEADLINE_GRACE_MS /* rendering */ +
+                                    EGRESS_START_MS /* beginning */ + EGRESS_ATTEMPT_MS +
+                                    CALL_DEADLINE_MS /* reporting */,
                "an attempt that was made is reported before its lease is over");
 
-/* What is kept of a call or request that is under way: first in each kind's own. */
+/* State of a call or request in progress; the first member of each kind's own structure. */
 struct work {
 	LIST_ENTRY(work) link;
 	struct asked      asked;
@@ -39,20 +39,20 @@ LIST_HEAD(works, work);
 
 struct deliver {
 	struct works   works;
-	struct asked   lease_poll; /* the one DELIVERY_LEASE */
+	struct asked   lease_poll; /* the only DELIVERY_LEASE */
 	struct asked   withdrawal;
 	struct rpc    *rpc;
 	struct egress *egress;
 	uint64_t       instance;
 	uint32_t       places, in_hand, asked_for;
-	uint32_t       reporting, telling; /* calls that report, and reports in them */
+	uint32_t       reporting, telling; /* report calls in progress, and reports in them */
 	bool           is_polling, is_stopping, is_withdrawn;
 	mono_us        ask_at, now;
-	struct buffer  reports; /* not sent yet; at most one of each lease in hand */
+	struct buffer  reports; /* not sent yet; at most one for each lease in hand */
 	mono_us        gathered_by;
 };
 
-/* Leases that were given together, or on their way through DELIVERY_RENDER. */
+/* Leases given together, or being rendered by DELIVERY_RENDER. */
 struct batch {
 	struct work work;
 	unsigned    count;
@@ -63,10 +63,10 @@ struct batch {
 struct attempt {
 	struct work work;
 	uint8_t     lease[LEASE_BYTES];
-	bool        is_cut; /* its end has been told before it came */
+	bool        is_cut; /* reported before it ended */
 };
 
-/* Reports on their way. */
+/* Reports being sent. */
 struct told {
 	struct work work;
 	size_t      size;
@@ -110,10 +110,10 @@ static void report(struct deliver *deliver, const uint8_t *lease, const struct a
 	lease_read(lease, &whole.lease);
 	attempt_report_write(&whole, bytes);
 	if (deliver->reports.size == 0) deliver->gathered_by = mono_after(deliver->now, (dur_us){GATHER_US});
-	buffer_append(&deliver->reports, bytes, sizeof bytes); /* deliver_open() has seen to the room */
+	buffer_append(&deliver->reports, bytes, sizeof bytes); /* deliver_open() reserved the room */
 }
 
-/* An outcome that the shard does not know of, or could not write down, is told again. */
+/* Reports that the shard did not receive or could not store are repeated. */
 static void on_reported(struct asked *asked, const struct reply *reply)
 {
 	struct told    *told = (struct told *)work_of(asked);
@@ -151,7 +151,7 @@ static bool tell_some(struct deliver *deliver, size_t *at)
 	return true;
 }
 
-/* Or will no other end soon? */
+/* Must the reports be sent now? Yes also if no other attempt will end soon. */
 static bool has_gathered(const struct deliver *deliver)
 {
 	uint32_t count = (uint32_t)(deliver->reports.size / ATTEMPT_REPORT_BYTES);
@@ -243,7 +243,7 @@ static bool is_rendered(const msgpack_object_array *item)
 	       item->ptr[AT_BODY].type == MSGPACK_OBJECT_BIN;
 }
 
-/* The item's place in the batch; -1: it is none of it. */
+/* The item's index in the batch; -1: none. */
 static int find_lease(const struct batch *batch, struct span lease)
 {
 	for (unsigned i = 0; i < batch->count && lease.size == LEASE_BYTES; i++)
@@ -260,7 +260,7 @@ static void take_item(struct batch *batch, const msgpack_object *object)
 	if (at < 0) return;
 	batch->seen[at] = true;
 	if (is_rendered(item) && batch->work.deliver->is_stopping) {
-		/* not begun, and not to be */
+		/* not begun: the timer is stopping */
 	} else if (is_rendered(item)) {
 		enum err err = begin_attempt(batch->work.deliver, batch->leases[at], item->ptr);
 		if (!err) return;
@@ -291,7 +291,7 @@ static void take_items(struct batch *batch, const msgpack_object *items)
 		take_item(batch, &items->via.array.ptr[i]);
 }
 
-/* Parts are arrays of items, the last is [items, total, has more]. */
+/* Parts are arrays of items; the last is [items, total, has more]. */
 static void on_rendered(struct asked *asked, const struct reply *reply)
 {
 	struct batch         *batch = (struct batch *)work_of(asked);
@@ -303,7 +303,7 @@ static void on_rendered(struct asked *asked, const struct reply *reply)
 	if (!more) end_batch(batch);
 }
 
-/* Leases with which nothing was begun. */
+/* Leases for which nothing was begun. */
 static void give_back(struct deliver *deliver, struct span leases)
 {
 	struct attempt_report end = {.what = ATTEMPT_NOT_MADE};
@@ -320,7 +320,7 @@ static void forget_seen(struct batch *batch)
 	batch->count = left;
 }
 
-/* Asks for what did not come along. */
+/* Requests what did not come with the leases. */
 static void render(struct batch *batch)
 {
 	msgpack_packer  packer;
@@ -337,7 +337,7 @@ static void render(struct batch *batch)
 	rpc_commit(deliver->rpc);
 }
 
-/* `items`: what came along and is still to be sent; or NULL. */
+/* `items`: what came with the leases and must still be sent; or NULL. */
 static void take_leases(struct deliver *deliver, struct span leases, const msgpack_object *items)
 {
 	struct batch *batch = work_new(deliver, sizeof *batch);
@@ -352,9 +352,9 @@ static void take_leases(struct deliver *deliver, struct span leases, const msgpa
 	render(batch);
 }
 
-/* The question -------------------------------------------------------------------------------------------- */
+/* The long poll ------------------------------------------------------------------------------------------ */
 
-/* [leases, [items], when they were made] */
+/* [leases, [items], time of rendering] */
 enum { AT_LEASES, AT_ITEMS, AT_MADE, ANSWER_ITEMS };
 
 static bool is_answer(const struct reply *reply)
@@ -365,8 +365,8 @@ static bool is_answer(const struct reply *reply)
 	       answer->via.array.ptr[AT_LEASES].type == MSGPACK_OBJECT_BIN;
 }
 
-/* Meanwhile the process may have been stopped, which the turn's time does not tell, or the disk have stood still: what is sent
- * must not be what a subscriber has long switched off. */
+/* The process may have been stopped since, which the turn's time does not show, or the disk may have stalled. Nothing may be
+ * sent that a subscriber switched off long ago. */
 static bool is_fresh(const msgpack_object *made)
 {
 	mono_us at = {arg_integer(made, 0)};
@@ -431,7 +431,7 @@ dur_us deliver_turn(struct deliver *deliver, mono_us now)
 
 /* Stopping ------------------------------------------------------------------------------------------------ */
 
-/* The question that was withdrawn has its own answer. */
+/* The withdrawn poll gets its own answer. */
 static void on_withdrawn(struct asked *asked, const struct reply *reply)
 {
 	(void)asked, (void)reply;

@@ -1,9 +1,9 @@
-/* Calls: an attempt in libcurl's hands.
+/* Calls: attempts that libcurl carries out.
  *
- * libcurl neither looks up a name nor dials: it is told an address that stands for nothing, and to fail if it wanted to ask
- * (on_lookup). When it has kept no connection that it could use, it asks for one (on_dial), and gets none as yet; then
- * race.c makes one, and libcurl begins again with that. A connection that is used again goes to the address that was
- * judged when it was made, whatever its name means by now; after CONNECTION_LIFE_S it is not used again. */
+ * libcurl neither resolves names nor dials. It gets a placeholder address, and fails if it wants to resolve (on_lookup). If it
+ * has no reusable connection, it asks for one (on_dial) and gets none at first. race.c then makes one, and libcurl starts
+ * again with it. A reused connection goes to the address that was checked when it was made, whatever the name means now. After
+ * CONNECTION_LIFE_S it is not reused. */
 #include "actors/timer/egress_inside.h"
 #include "actors/rt/time.h"
 #include "schemas/limits.h"
@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 enum { CONNECTION_LIFE_S = 300, CONNECTION_IDLE_S = 60, READ_BYTES = 4096, WRITE_BYTES = 16384 };
-enum { NAME_KEPT_S = 2 }; /* in libcurl, which is told its address anew with each attempt */
+enum { NAME_KEPT_S = 2 }; /* in libcurl, which gets the address again with each attempt */
 
 #define AGENT      "Stampede/" STAMPEDE_VERSION
-#define NO_ADDRESS "192.0.2.1" /* documentation's: nobody has it, and nobody dials it */
+#define NO_ADDRESS "192.0.2.1" /* reserved for documentation, never dialled */
 
-/* ---- what libcurl asks and tells ---- */
+/* ---- libcurl's callbacks ---- */
 
-/* A connection that was used before and ends unanswered makes libcurl send the request once more, on another. What has been
- * sent may have arrived, and then that is an attempt nobody counted: so there is no going back. */
+/* If a reused connection ends without a response, libcurl would repeat the request on another one. The first request may have
+ * arrived, and the repetition would be an attempt that was not counted. So it is refused. */
 static curl_socket_t on_dial(void *user, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct attempt *attempt = user;
@@ -55,7 +55,7 @@ static void decide(struct attempt *attempt)
 	if (!attempt->is_fetch) attempt_move(attempt, DECIDED);
 }
 
-/* Of "HTTP/1.1 200 OK": three digits and nothing right behind them, or 0. */
+/* The status in "HTTP/1.1 200 OK": exactly three digits, or 0. */
 static int status_of(const char *line, size_t size)
 {
 	const char *at = memchr(line, ' ', size);
@@ -69,7 +69,7 @@ static int status_of(const char *line, size_t size)
 	return status;
 }
 
-/* One line of a head, of several if the endpoint sends provisional ones; later those of a trailer. */
+/* One line of a head, also of provisional responses; later one of a trailer. */
 static size_t on_head(char *line, size_t one, size_t size, void *user)
 {
 	struct attempt *attempt = user;
@@ -113,7 +113,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *k
 	}
 	event.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
 	epoll_ctl(egress->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-	curl_multi_assign(egress->multi, fd, egress); /* anything: it comes back as `known` */
+	curl_multi_assign(egress->multi, fd, egress); /* any pointer: it comes back as `known` */
 	return 0;
 }
 
@@ -128,7 +128,7 @@ static int on_timer(CURLM *multi, long wait_ms, void *user)
 
 /* ---- handles ---- */
 
-/* Before each sending, the first too. */
+/* Called before each sending, also the first. */
 static int on_request(void *user, char *to, char *from, int to_port, int from_port)
 {
 	struct attempt *attempt = user;
@@ -138,14 +138,14 @@ static int on_request(void *user, char *to, char *from, int to_port, int from_po
 	return is_spent(attempt) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-/* What all attempts have in common. No cookies, no authentication from files, no other protocol: libcurl has none of it
- * unless asked, or is told here. */
+/* Settings of all attempts. No cookies, no authentication from files, no other protocol: libcurl has them off by default, or
+ * they are switched off here. */
 static CURL *new_easy(void)
 {
 	CURL *easy = curl_easy_init();
 
 	if (!easy) return NULL;
-	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not even the environment's */
+	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* ignores the environment's proxy, too */
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
@@ -157,7 +157,7 @@ static CURL *new_easy(void)
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* or a store once seen would stay for a day */
+	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* or libcurl would cache a store for a day */
 	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, tls_begin);
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 	curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)NAME_KEPT_S);
@@ -197,14 +197,15 @@ static CURLcode prepare(struct attempt *attempt)
 		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, (long)EGRESS_FETCH_BYTES_MAX);
 	} else {
 		curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, 0L);
-		/* Borrowed: head and body of a small one leave in one piece, which a callback for the body would split. */
+		/* Borrowed. Head and body of a small request leave in one piece, which a body callback would
+		 * split. */
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)attempt->body_size);
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, attempt->body);
 	}
 	return code;
 }
 
-/* Without the leading + libcurl would keep what it is told for ever. */
+/* Without the leading + libcurl would keep the address for ever. */
 static struct curl_slist *address_for(const struct host *host)
 {
 	char text[sizeof host->origin + sizeof NO_ADDRESS + 2];
@@ -230,7 +231,7 @@ void dial_pause(struct attempt *attempt)
 	struct egress *egress = attempt->egress;
 
 	if (attempt->easy) {
-		/* In the middle of an answer this closes the connection. */
+		/* In the middle of a response this closes the connection. */
 		curl_multi_remove_handle(egress->multi, attempt->easy);
 		curl_easy_setopt(attempt->easy, CURLOPT_HTTPHEADER, NULL);
 		curl_easy_setopt(attempt->easy, CURLOPT_POSTFIELDS, NULL);
@@ -290,7 +291,7 @@ void dial_turn(struct egress *egress, mono_us now)
 	(void)curl_multi_socket_action(egress->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 }
 
-/* ---- the whole ---- */
+/* ---- open and close ---- */
 
 enum err dial_open(struct egress *egress)
 {

@@ -1,9 +1,9 @@
-/* The way out, as a whole: who waits, who is under way, and what a turn does.
+/* Egress as a whole: waiting attempts, those in progress, and one turn.
  *
- * Everything happens in egress_turn(), in an order in which nothing calls back into what is still at work: first libcurl
- * and the resolver take what has come, then ends are gathered and told, then places that fell free are given to those
- * who wait. An answer is told when its head is there. What follows it costs a place for a moment longer, because a
- * connection whose answer was read to its end can carry the next attempt without another handshake. */
+ * Everything happens in egress_turn(), in an order in which no callback meets code still at work. First libcurl and the
+ * resolver process events. Then ends are gathered and reported. Then free places go to waiting attempts. An attempt is
+ * reported when the head of the response has arrived. It keeps its place a moment longer, because a connection whose response
+ * was read to the end can carry the next attempt without a handshake. */
 #include "actors/timer/egress_inside.h"
 #include "actors/timer/trust.h"
 #include "actors/rt/time.h"
@@ -16,10 +16,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A handshake takes a millisecond of this thread; so few that the process still gets to its other work. */
+/* A handshake takes a millisecond of this thread: few a turn leave time for other work. */
 enum { EVENTS_A_TURN = 32, BEGUN_A_TURN = 32, NAP_MS = 1000 };
 
-/* ---- an attempt's life ---- */
+/* ---- attempts ---- */
 
 static void attempt_free(struct attempt *attempt)
 {
@@ -30,7 +30,7 @@ static void attempt_free(struct attempt *attempt)
 	free(attempt);
 }
 
-/* Out of all lists, its place given back, and gone. */
+/* Removes it from all lists, returns its place and frees it. */
 static void attempt_end(struct attempt *attempt)
 {
 	struct egress   *egress = attempt->egress;
@@ -53,10 +53,10 @@ static void attempt_end(struct attempt *attempt)
 	endpoint_settle(endpoint);
 }
 
-enum { NEWS_EVERY_S = 60 }; /* of one host; what changes more often is not told each time */
+enum { NEWS_EVERY_S = 60 }; /* for each host; faster changes are not all logged */
 
-/* Notes the failure, or that there is none, when it differs from what was news last. An attempt that did not begin, or failed
- * for want of our own means, says nothing about the host. */
+/* Stores the result if it differs from the last one logged. An attempt that did not begin, or failed for lack of our own
+ * resources, says nothing about the host. */
 static bool is_news(struct host *host, struct ending ending, mono_us now)
 {
 	bool same = ending.error == host->told && ending.detail == host->told_detail;
@@ -102,14 +102,14 @@ static void fail(struct attempt *attempt)
 	finish(attempt, (struct ending){ATTEMPT_INTERNAL, DETAIL_NONE});
 }
 
-/* ---- taking requests ---- */
+/* ---- requests ---- */
 
 static enum err copy_request(struct attempt *attempt, const struct egress_request *request,
                              const struct url *url)
 {
 	struct buffer text = {0};
 
-	/* An Expect would cost a second's wait at endpoints that do not know it. */
+	/* An Expect would cost a second at endpoints that do not know it. */
 	attempt->headers = curl_slist_append(NULL, "Expect:");
 	for (unsigned i = 0; attempt->headers && i < request->header_count; i++)
 		if (!curl_slist_append(attempt->headers, request->headers[i])) return ERR_NO_MEMORY;
@@ -134,7 +134,8 @@ uint32_t egress_free_slots(const struct egress *egress)
 	return taken < max ? max - taken : 0;
 }
 
-/* Nobody's large bodies keep others' from being sent. Two owners of one slot share it, which is one case in thousands. */
+/* Large bodies of one owner must not keep others from sending. Two owners of one slot share a limit, about one pair in
+ * thousands. */
 static bool has_bytes_for(const struct egress *egress, const struct egress_request *request)
 {
 	size_t size = request->body.size, held = egress->body_bytes_of[account_slot(request->owner)];
@@ -176,7 +177,7 @@ out:
 	return err;
 }
 
-/* ---- giving places ---- */
+/* ---- places ---- */
 
 static void call(struct attempt *attempt)
 {
@@ -191,7 +192,7 @@ static void dial(struct attempt *attempt)
 	if (race_begin(attempt)) fail(attempt);
 }
 
-/* Its addresses are there, or there are none. */
+/* The host's addresses are known, or it has none. */
 static void let_go(struct host *host)
 {
 	struct attempt *attempt;
@@ -200,7 +201,7 @@ static void let_go(struct host *host)
 	host->is_settling = false;
 	while ((attempt = TAILQ_FIRST(&host->looking))) {
 		TAILQ_REMOVE(&host->looking, attempt, of_endpoint);
-		attempt_move(attempt, CALLING); /* it is on its host's list no more */
+		attempt_move(attempt, CALLING); /* it leaves its host's list */
 		if (host->address_count)
 			call(attempt);
 		else
@@ -208,7 +209,7 @@ static void let_go(struct host *host)
 	}
 }
 
-/* Twice, when the families of the name come one after the other. */
+/* Called twice if the name's families arrive one after the other. */
 static void on_resolved(void *user, const struct resolved *resolved)
 {
 	struct host   *host = user;
@@ -307,7 +308,7 @@ static void gather_ends(struct egress *egress)
 	}
 }
 
-/* Those of a state come due in the order in which they entered it. */
+/* The attempts of a state come due in order of entry. */
 static void end_due(struct egress *egress, enum attempt_state state)
 {
 	struct attempt *oldest;
@@ -353,7 +354,7 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	end_due(egress, LOOKING);
 	end_due(egress, DIALLING);
 	end_due(egress, DRAINING);
-	/* Before any begins: the process may have stood still. */
+	/* Before new ones begin: the process may have been stopped. */
 	end_due(egress, WAITING);
 	begin_some(egress);
 	endpoints_forget(egress, now);
@@ -370,9 +371,9 @@ int egress_fd(const struct egress *egress)
 	return egress->epoll_fd;
 }
 
-/* ---- the whole ---- */
+/* ---- open and close ---- */
 
-/* Three descriptors an attempt: its own connection, one to another address of its host, and one that is kept for the next. */
+/* An attempt needs three descriptors: its connection, one to another address of the host, and one kept for the next. */
 static uint32_t attempts_that_fit(uint32_t wanted)
 {
 	struct rlimit limit;

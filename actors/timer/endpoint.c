@@ -1,12 +1,12 @@
-/* Endpoints: who waits for which, and whose turn it is.
+/* Endpoints: their waiting attempts, and whose turn it is.
  *
- * Every endpoint has a line of its own, and those with room take turns: one with ten thousand waiting delays nobody
- * else's single one. Whether an endpoint answers is known only afterwards, so each is taken for sound until an attempt
- * took long; then it is in doubt until one is quick. Those in doubt share half of all places, however many they are.
+ * Every endpoint has its own queue, and those with room take turns: ten thousand waiting attempts of one do not delay a single
+ * one of another. Whether an endpoint responds is known only afterwards. So each is taken for sound until an attempt was slow;
+ * then it is doubtful until one is quick. Doubtful endpoints share half of all places, however many they are.
  *
- * An endpoint is a host and port as one owner knows it. Many owners may name the same gateway, which answers some of them
- * and lets others wait; what one makes of it is no other's concern, but for the places that they hold there together
- * (host.c). Who has to wait for those is HELD, and looked at again in the turn after a place fell free anywhere. */
+ * An endpoint is a host and port as one owner uses it. Many owners may name the same gateway, which may answer some and let
+ * others wait. Owners affect each other only through the places that they hold there together (host.c). An endpoint that waits
+ * for those is HELD, and checked again in the turn after any place was freed. */
 #include "actors/timer/egress_inside.h"
 #include "schemas/keyed_hash.h"
 #include "schemas/limits.h"
@@ -126,7 +126,7 @@ void endpoints_unhold(struct egress *egress)
 
 /* ---- turns ---- */
 
-/* The first of a line if there is a place for it. */
+/* The first of a queue if there is a place for it. */
 static struct endpoint *first_of(const struct egress *egress, enum line line)
 {
 	uint32_t doubtful_max = egress->options.attempts_max / 2;
@@ -145,7 +145,7 @@ bool endpoint_is_next(const struct egress *egress)
 	return may_unhold || first_of(egress, READY_SOUND) || first_of(egress, READY_DOUBTFUL);
 }
 
-/* What it was ready for may have gone to others since. */
+/* Another endpoint may have taken its room since. */
 static struct endpoint *first_with_room(struct egress *egress, enum line line)
 {
 	struct endpoint *first;
@@ -163,13 +163,13 @@ struct endpoint *endpoint_next(struct egress *egress)
 
 	if (!next) return NULL;
 	egress->doubtful_next = next == sound;
-	/* To the end of its own line, which endpoint_settle() leaves it in if it is still ready. */
+	/* To the end of its queue; endpoint_settle() leaves it there if it is still ready. */
 	leave_line(next);
 	join_line(next, next->line);
 	return next;
 }
 
-/* ---- the end ---- */
+/* ---- cleanup ---- */
 
 static void forget(struct endpoint *endpoint)
 {

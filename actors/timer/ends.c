@@ -1,5 +1,5 @@
-/* How attempts end: in which word, and in which detail. libcurl tells a code, OpenSSL a reason within libcurl's words; what
- * neither knows was noted in the attempt while it went on. Nothing of the endpoint's own text comes along. */
+/* The error and detail of an attempt's end. libcurl reports a code, and OpenSSL's reason inside its message. What neither
+ * reports was noted in the attempt earlier. No text from the endpoint is used. */
 #include "actors/timer/egress_inside.h"
 
 #include <openssl/err.h>
@@ -20,10 +20,10 @@ static bool is_of_beginning(CURLcode code)
 static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
 {
 	if (attempt->overflowed || code == CURLE_FILESIZE_EXCEEDED) return ATTEMPT_TOO_LARGE;
-	/* A fetch that is no success has told all there is to tell in its head. */
+	/* The head of an unsuccessful fetch is a complete result. */
 	if (attempt->has_head && (!attempt->is_fetch || attempt->status < 200 || attempt->status > 299))
 		return ATTEMPT_NONE;
-	/* It wanted to go again, on another connection: the one that it had ended unanswered. */
+	/* It wanted to repeat the request: the first connection ended without a response. */
 	if (code == CURLE_ABORTED_BY_CALLBACK || (is_spent(attempt) && is_of_beginning(code)))
 		return ATTEMPT_RESET;
 	switch (code) {
@@ -48,7 +48,7 @@ static enum attempt_error error_of(const struct attempt *attempt, CURLcode code)
 
 /* ---- details ---- */
 
-/* OpenSSL's reason, of "… error:0A00010B:SSL routines::…"; 0: there is none. */
+/* OpenSSL's reason, from "… error:0A00010B:SSL routines::…"; 0: none. */
 static int reason_of(const struct attempt *attempt)
 {
 	static const char before[] = "error:";
@@ -62,7 +62,7 @@ static enum attempt_detail detail_of_handshake(const struct attempt *attempt)
 	int reason = reason_of(attempt);
 
 	switch (reason) {
-	case 0: /* the system's error, not OpenSSL's */
+	case 0: /* an error of the system, not of OpenSSL */
 	case SSL_R_UNEXPECTED_EOF_WHILE_READING:
 		return attempt->was_asked_certificate ? DETAIL_TLS_CLIENT_CERTIFICATE : DETAIL_TLS_RESET;
 	case SSL_R_WRONG_VERSION_NUMBER:
@@ -79,21 +79,21 @@ static enum attempt_detail detail_of_handshake(const struct attempt *attempt)
 	}
 }
 
-/* libcurl itself holds the name against a certificate that is otherwise good. */
+/* libcurl itself compares the name with an otherwise valid certificate. */
 static enum attempt_detail detail_of_tls(const struct attempt *attempt, CURLcode code)
 {
 	if (attempt->detail) return attempt->detail;
 	return code == CURLE_PEER_FAILED_VERIFICATION ? DETAIL_TLS_NAME : detail_of_handshake(attempt);
 }
 
-/* Where the connection stood. */
+/* By the state of the connection. */
 static enum attempt_detail detail_of_timeout(const struct attempt *attempt)
 {
 	if (attempt->has_request) return DETAIL_RESPONSE_TIMEOUT;
 	return attempt->is_plain ? DETAIL_CONNECT_TIMEOUT : DETAIL_TLS_TIMEOUT;
 }
 
-/* An end without a last word of TLS is one in order all the same: it is as common as the other. */
+/* An end without TLS's closing message counts as orderly: it is as common as one with it. */
 static enum attempt_detail detail_of_reset(const struct attempt *attempt, CURLcode code)
 {
 	bool in_order = code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
@@ -115,7 +115,7 @@ static enum attempt_detail detail_of(const struct attempt *attempt, enum attempt
 	}
 }
 
-/* In TLS 1.3 the client is through with the handshake before the endpoint has seen that it has no certificate. */
+/* In TLS 1.3 the client finishes the handshake before the endpoint notices that it has no certificate. */
 static bool lacks_certificate(const struct attempt *attempt, enum attempt_error error)
 {
 	return error == ATTEMPT_RESET && attempt->was_asked_certificate && !attempt->has_head;

@@ -2,8 +2,8 @@
  *
  *   FETCH ─▶ egress ─▶ is it a PNG? ─▶ IMAGE_PUT, one part after the other ─▶ IMAGE_NAME ─▶ the answer to FETCH
  *
- * What is wrong for good is told as IMAGE_REFUSED, what may pass as IMAGE_UNREACHABLE; the shard decides how often to ask.
- * One part of an image is on its way at a time, and of few images; the others wait in line. */
+ * A permanent fault is reported as IMAGE_REFUSED, a temporary one as IMAGE_UNREACHABLE; the shard decides how often to retry.
+ * Of each image one part is sent at a time, and of few images at once; the others wait. */
 #include "actors/timer/fetch.h"
 
 #include "schemas/api/image.h"
@@ -19,12 +19,12 @@
 
 enum {
 	TEXT_BYTES = 160,
-	HANDED_MAX = 4, /* at once: their parts share a record, whose bytes all accounts wait for */
+	HANDED_MAX = 4, /* at once: their parts share a record, which commands of all accounts wait for */
 };
 
 struct fetch {
 	LIST_ENTRY(fetch) link;
-	TAILQ_ENTRY(fetch) in_line; /* WAITING */
+	TAILQ_ENTRY(fetch) in_line; /* in state WAITING */
 	enum { FETCHING, WAITING, HANDING } state;
 	struct asked      asked;
 	struct egress_job job;
@@ -42,12 +42,12 @@ TAILQ_HEAD(fetch_line, fetch);
 
 struct fetching {
 	struct fetches              all;
-	struct fetch_line           line; /* those that came while HANDED_MAX were handed over */
+	struct fetch_line           line; /* images waiting because HANDED_MAX are being handed over */
 	uint32_t                    handing;
 	struct rpc                 *rpc;
 	struct egress              *egress;
 	const struct address_rules *rules;
-	uint32_t                   *in_hand; /* of all shards */
+	uint32_t                   *in_hand; /* over all shards */
 	struct frame_out            answer;  /* kept for its memory */
 };
 
@@ -64,7 +64,7 @@ static void fetch_free(struct fetch *fetch)
 	free(fetch);
 }
 
-/* Lost answers need no word: the shard is gone, or asks again after a while. */
+/* A lost answer is not repeated: the shard is down, or asks again later. */
 static void answer(struct fetching *fetching, uint64_t call_id, uint64_t epoch, enum err err,
                    const char *text)
 {
@@ -140,7 +140,7 @@ static void hand_over(struct fetch *fetch, enum err err)
 	}
 	if (!err) err = fetch->put < fetch->image.size ? put_part(fetch) : name(fetch);
 	if (err == ERR_OVERLOADED || err == ERR_STORAGE_FULL)
-		end(fetch, ERR_OVERLOADED, NULL); /* no fault of the image's: its time is not to run */
+		end(fetch, ERR_OVERLOADED, NULL); /* not the image's fault: its time must not run */
 	else if (err)
 		end(fetch, ERR_IMAGE_UNREACHABLE, "it could not be stored");
 }

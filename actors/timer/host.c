@@ -1,9 +1,8 @@
-/* Hosts: the addresses that are known of each, and the places that all its owners hold there together.
+/* Hosts: their known addresses, and the places that all owners hold there together.
  *
- * A gateway that thousands of owners name must not hold every place there is when it falls silent, nor may a few owners
- * keep the others from it. So those it is slow for share half of its places, and once half of them are taken nobody else
- * gets more than a few at a time: two owners who let every attempt hang may fill one half, but it takes dozens to fill
- * the other. */
+ * A gateway that thousands of owners name must not hold every place when it falls silent, and a few owners must not keep
+ * others from it. So endpoints for which it is slow share half of its places. Once half are taken, an owner gets at most a few
+ * at a time. Two owners whose attempts all hang can fill one half, but it takes dozens to fill the other. */
 #include "actors/timer/egress_inside.h"
 #include "schemas/keyed_hash.h"
 #include "schemas/limits.h"
@@ -57,8 +56,8 @@ static bool has_address(const struct host *host, const struct address *address)
 	return false;
 }
 
-/* The families take turns, IPv6 first, so that one that is dead here costs one step at a time (RFC 8305, section 4). Within
- * a family the order stays. */
+/* Alternates the families, IPv6 first, so that a family without a route costs one step at a time (RFC 8305, section 4). The
+ * order within a family stays. */
 static void interleave(struct host *host)
 {
 	struct address of[2][RESOLVED_MAX];
@@ -109,7 +108,7 @@ bool host_is_known(const struct host *host, mono_us now)
 	return host->is_address || (host->is_heard && host->address_count && now.v < host->known_until.v);
 }
 
-/* ---- the end ---- */
+/* ---- cleanup ---- */
 
 static void host_free(struct host *host)
 {

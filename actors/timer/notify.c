@@ -1,4 +1,4 @@
-/* One NOTIFICATION_SEND at a time: with each heartbeat, and at once after an answer that says that more is due. */
+/* One NOTIFICATION_SEND at a time: with each heartbeat, and at once if the answer says that more is due. */
 #include "actors/timer/notify.h"
 
 #include "actors/timer/egress_job.h"
@@ -28,7 +28,8 @@ void notify_turn(struct notify *notify, mono_us now, bool beat)
 	if (notify->is_asking || !(beat || notify->more)) return;
 	notify->more = false;
 	call.deadline = mono_after(now, (dur_us){CALL_DEADLINE_MS * US_PER_MS});
-	if (rpc_begin(notify->rpc, &call, &notify->asked, &packer)) return; /* the next beat tries again */
+	if (rpc_begin(notify->rpc, &call, &notify->asked, &packer))
+		return; /* the next heartbeat tries again */
 	msgpack_pack_array(&packer, ARGS_NOTIFICATION_SEND);
 	rpc_commit(notify->rpc);
 	notify->is_asking = true;

@@ -1,7 +1,7 @@
 #pragma once
 #include "actors/rpc/rpc.h"
 
-/* Notifications of one shard: it is told again and again to send what is due. Nothing is held here. */
+/* Notifications of one shard: calls it repeatedly to send what is due. No state is kept. */
 struct notify;
 
 /* Errors: ERR_NO_MEMORY. */

@@ -1,5 +1,5 @@
-/* This host's addresses. A public one of ours is refused like the loopback: what listens there may trust whoever comes
- * from the host itself. Private ones need no place in the list, being refused anyway. */
+/* This host's addresses. Its public addresses are refused like loopback: a service there may trust callers on the same host.
+ * Private addresses are refused anyway and need no entry. */
 #include "actors/timer/own.h"
 
 #include <ifaddrs.h>

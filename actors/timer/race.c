@@ -1,12 +1,12 @@
-/* Connections: all addresses of a host are tried, one after the other a quarter of a second apart, and at once when one
- * fails; the first that answers is taken, the others are closed (RFC 8305, "Happy Eyeballs"). So an address that is silent
- * or refuses costs a quarter of a second at most, not the time of the attempt.
+/* Connections. All addresses of a host are tried, a quarter of a second apart, and at once after a failure. The first that
+ * connects is used; the others are closed (RFC 8305, "Happy Eyeballs"). So an address that is silent or refuses costs at most
+ * a quarter of a second, not the whole attempt.
  *
- * This is the only place that dials, and each address is judged right before its socket is made. libcurl gets what is
- * connected, and never an address that it might dial itself.
+ * This is the only file that dials, and each address is checked just before its socket is made. libcurl gets a connected
+ * socket, and never an address that it could dial itself.
  *
- * Addresses of a family whose answer is late join the race while it runs. A race that is over stands in RACE_OVER until
- * its attempt goes on, in the next gathering of ends: nothing is freed while events are being heard of. */
+ * Addresses of a family that is resolved late join a running race. A finished race stays in RACE_OVER until its attempt
+ * continues, when ends are gathered: nothing is freed while events are processed. */
 #include "actors/timer/egress_inside.h"
 #include "actors/rt/time.h"
 #include "schemas/limits.h"
@@ -21,7 +21,7 @@
 
 _Static_assert(RESOLVED_MAX *EGRESS_STAGGER_MS < EGRESS_ATTEMPT_MS, "each address has its turn in time");
 
-/* An address that was tried; fd -1: it failed, or was not to be dialled. */
+/* An address that was tried; fd -1: it failed, or must not be dialled. */
 struct runner {
 	struct race   *race;
 	struct address address;
@@ -32,14 +32,14 @@ struct race {
 	TAILQ_ENTRY(race) in_wait;
 	struct attempt *attempt;
 	enum race_wait  wait;
-	mono_us         at; /* of STAGGER and LATE: when to go on */
+	mono_us         at; /* STAGGER and LATE: when to continue */
 	unsigned        count, open;
 	struct runner   runner[RESOLVED_MAX];
 };
 
 /* ---- waiting ---- */
 
-/* In each wait but the last two as long as any other: so the first is the next to go on. */
+/* In each wait except the last two, all races wait equally long: the first is due next. */
 static void wait_for(struct race *race, enum race_wait wait, int64_t ms)
 {
 	struct egress *egress = race->attempt->egress;
@@ -73,7 +73,7 @@ static void note_errno(struct attempt *attempt, int number)
 static void runner_close(struct runner *runner)
 {
 	if (runner->fd < 0) return;
-	close(runner->fd); /* which takes it out of epoll */
+	close(runner->fd); /* which also removes it from epoll */
 	runner->fd = -1;
 	runner->race->open--;
 	runner->race->attempt->egress->runner_count--;
@@ -95,7 +95,7 @@ static socklen_t socket_address_of(const struct address *address, uint16_t port,
 	return sizeof six;
 }
 
-/* A family that this host does not have is an address that cannot be reached. */
+/* A family that this host lacks counts as an unreachable address. */
 static int open_socket(struct attempt *attempt, int family)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -104,7 +104,7 @@ static int open_socket(struct attempt *attempt, int family)
 	return fd;
 }
 
-/* Is it under way? Else it has failed at once, or its address is not to be dialled. */
+/* Is it in progress? False: it failed at once, or the address must not be dialled. */
 static bool runner_begin(struct race *race, const struct address *address)
 {
 	struct attempt         *attempt = race->attempt;
@@ -126,7 +126,7 @@ static bool runner_begin(struct race *race, const struct address *address)
 	}
 	race->open++;
 	egress->runner_count++;
-	/* One that is connected at once is writable at once. */
+	/* A socket that is connected at once is writable at once. */
 	if (connect(runner->fd, (struct sockaddr *)&to, size) && errno != EINPROGRESS) {
 		note_errno(attempt, errno);
 		runner_close(runner);
@@ -163,7 +163,7 @@ static bool may_family_come(const struct race *race)
 	       mono_since(attempt->egress->now, host->asked_at).v < EGRESS_FAMILY_LATE_MS * US_PER_MS;
 }
 
-/* Descriptors are for one connection an attempt, and some more: when these are taken, a race waits for its runner. */
+/* Descriptors are reserved for one connection an attempt, and some more. When these are used up, a race waits for its runner. */
 static bool has_room(const struct race *race)
 {
 	const struct egress *egress = race->attempt->egress;
@@ -186,7 +186,7 @@ static void go_on(struct race *race)
 		wait_for(race, race->open ? RACE_IDLE : RACE_OVER, 0);
 }
 
-/* The socket is the attempt's, and libcurl will tell epoll of it anew. */
+/* The socket now belongs to the attempt; libcurl adds it to epoll again. */
 static void win(struct runner *runner)
 {
 	struct attempt *attempt = runner->race->attempt;
@@ -201,7 +201,7 @@ static void win(struct runner *runner)
 	wait_for(runner->race, RACE_OVER, 0);
 }
 
-/* What else was heard of in the same moment may be of one that is closed by now. */
+/* An event of the same batch may be of a runner that was closed meanwhile. */
 void race_event(uint64_t data)
 {
 	struct runner *runner = (struct runner *)(uintptr_t)(data & ~RACE_EVENT);

@@ -1,13 +1,13 @@
-/* Look-ups of hosts, by c-ares. libcurl's own resolver takes a thread for each, and a thread stays for as long as a dead
- * name server is waited for: ten thousand endpoints with one would be ten thousand threads. Names are taken as they stand:
- * the search list of the host is for people, and would ask the operator's own domain about a stranger's name.
+/* Name look-ups, by c-ares. libcurl's own resolver uses a thread for each, which lasts as long as a dead name server is waited
+ * for: ten thousand endpoints could mean ten thousand threads. Names are used as they are. The host's search list would ask
+ * the operator's own domain about foreign names.
  *
- * A name is looked up in the hosts file and at the name servers, in the order that the system says. A name that the hosts
- * file has is not asked for elsewhere. At the name servers its two families are two questions, so that a family of which
- * the servers say nothing does not hold up the other.
+ * A name is looked up in the hosts file and at the name servers, in the system's order. A name in the hosts file is not looked
+ * up elsewhere. At the name servers the two families are separate queries, so that a family without an answer does not delay
+ * the other.
  *
- * c-ares reads the system's configuration when a channel is made. So the files are looked at before each look-up, and when
- * one of them has changed the look-up goes to a new channel. The ones before stay until their questions are answered. */
+ * c-ares reads the system's configuration when a channel is made. So the files are checked before each look-up, and after a
+ * change a new channel is used. Earlier channels stay until their queries are answered. */
 #include "actors/timer/resolver.h"
 #include "schemas/limits.h"
 
@@ -20,13 +20,12 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 
-/* A server that is silent is waited for TRY_MS, then it is the next one's turn; each round waits twice as long. */
+/* A silent server is waited for TRY_MS, then the next is tried; each round waits twice as long. */
 enum { TRY_MS = 500, TRIES = 4 };
-enum {
-	CHANNELS_MAX = 8
-}; /* those of older configurations too; then the questions of the oldest end unanswered */
+/* With those of older configurations. Above this, the oldest one's queries end unanswered. */
+enum { CHANNELS_MAX = 8 };
 
-/* What c-ares reads of the system when it makes a channel, and what of a file says that it is another. */
+/* The files that c-ares reads when it makes a channel, and how a change of a file is detected. */
 static const char *const files[] = {"/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
                                     "/etc/svc.conf"};
 enum { FILES = sizeof files / sizeof *files };
@@ -39,15 +38,15 @@ struct mark {
 
 struct channel {
 	TAILQ_ENTRY(channel) in_list;
-	ares_channel ares;     /* asks name servers alone */
-	ares_channel hosts;    /* reads the hosts file alone; opens no socket */
+	ares_channel ares;     /* queries name servers only */
+	ares_channel hosts;    /* reads the hosts file only; opens no socket */
 	char         order[3]; /* of the two: "bf", "fb", "b" or "f", as c-ares names them */
-	uint32_t     open;     /* questions */
+	uint32_t     open;     /* open queries */
 };
 
 struct resolver {
 	TAILQ_HEAD(channels, channel)
-	channels; /* the first is asked, the others are of configurations before */
+	channels; /* the first is in use, the others are of earlier configurations */
 	unsigned    channel_count;
 	int         epoll_fd;
 	char       *servers, *file; /* NULL: the system's */
@@ -56,15 +55,15 @@ struct resolver {
 	struct mark marks[FILES];
 };
 
-/* A name's look-up: at most two questions at once, one step of the order after the other. */
+/* A name's look-up: at most two queries at once, one step of the order after the other. */
 struct question {
 	struct resolver    *resolver;
 	struct channel     *channel;
 	resolver_answer    *answer;
 	void               *user;
 	const char         *step;     /* in the channel's order */
-	unsigned            open;     /* families that are being asked for */
-	bool                has_told; /* addresses */
+	unsigned            open;     /* families being queried */
+	bool                has_told; /* addresses were reported */
 	enum attempt_detail why;
 	char                name[];
 };
@@ -91,7 +90,7 @@ static void channel_free(struct channel *channel)
 	free(channel);
 }
 
-/* `lookups`: as in struct channel; NULL: what the system says. */
+/* `lookups`: as in struct channel; NULL: the system's. */
 static int ares_new(struct resolver *resolver, const char *lookups, ares_channel *made)
 {
 	struct ares_options options = {
@@ -112,7 +111,7 @@ static int ares_new(struct resolver *resolver, const char *lookups, ares_channel
 	return ares_init_options(made, &options, which);
 }
 
-/* Which of the two the system has looked up first; unknown letters are passed over. */
+/* The system's order of the two; unknown letters are skipped. */
 static int read_order(struct resolver *resolver, char order[3])
 {
 	struct ares_options options = {0};
@@ -166,7 +165,7 @@ static void drop(struct resolver *resolver, struct channel *channel)
 
 static void read_marks(const struct resolver *resolver, struct mark marks[FILES])
 {
-	memset(marks, 0, FILES * sizeof *marks); /* they are compared as bytes */
+	memset(marks, 0, FILES * sizeof *marks); /* compared as bytes */
 	for (unsigned i = 0; i < FILES; i++) {
 		struct stat found;
 		if (stat(i == 0 && resolver->file ? resolver->file : files[i], &found)) continue;
@@ -178,7 +177,7 @@ static void read_marks(const struct resolver *resolver, struct mark marks[FILES]
 	}
 }
 
-/* With a file that cannot be read, or without memory, the channel before goes on, and the next look-up tries again. */
+/* If a file cannot be read or memory is out, the earlier channel stays in use, and the next look-up tries again. */
 static void follow_files(struct resolver *resolver)
 {
 	struct mark     marks[FILES];
@@ -194,7 +193,7 @@ static void follow_files(struct resolver *resolver)
 
 /* Questions ----------------------------------------------------------------------------------------------- */
 
-/* The first addresses in the order of preference that c-ares gave them, and the shortest of their lives. */
+/* The first addresses, in c-ares' order of preference, and the shortest of their lifetimes. */
 static void gather(const struct ares_addrinfo *info, struct resolved *resolved)
 {
 	int lives_s = DNS_KEPT_S_MAX;
@@ -220,8 +219,8 @@ static enum attempt_detail why_of(int status)
 	}
 }
 
-/* What is worse news outweighs what one family alone is about: a name without an address of this family may well have one
- * of the other, of which nobody said anything. */
+/* Keeps the worse result of the two families: a name without an address in one family may have one in the other, for which no
+ * server answered. */
 static void note_why(struct question *question, int status)
 {
 	static const enum attempt_detail weight[] = {DETAIL_NONE, DETAIL_DNS_NO_ADDRESS, DETAIL_DNS_FAILED,
@@ -245,7 +244,7 @@ static void tell(struct question *question, struct resolved *resolved)
 	question->answer(question->user, resolved);
 }
 
-/* What the hosts file does not have is asked for elsewhere, and what the name servers say there is not. */
+/* Continues with the next step if the hosts file lacks the name, or the name servers say that it does not exist. */
 static bool has_next(const struct question *question)
 {
 	bool is_none = question->why == DETAIL_DNS_NO_NAME || question->why == DETAIL_DNS_NO_ADDRESS;
@@ -254,7 +253,7 @@ static bool has_next(const struct question *question)
 	return *question->step == 'f' || is_none;
 }
 
-/* A family's answer, or both families' of the hosts file. */
+/* Called for each family, or once for both in the hosts file. */
 static void on_answer(void *user, int status, int timeouts, struct ares_addrinfo *info)
 {
 	struct question *question = user;
@@ -278,7 +277,7 @@ static void on_answer(void *user, int status, int timeouts, struct ares_addrinfo
 	if (is_over) free(question);
 }
 
-/* Both are counted before the first is asked: it may be answered at once. */
+/* Counts both before the first query, which may be answered at once. */
 static void ask_step(struct question *question)
 {
 	static const int families[] = {AF_INET6, AF_INET};
@@ -313,7 +312,7 @@ void resolver_ask(struct resolver *resolver, const char *name, resolver_answer *
 
 /* Turns --------------------------------------------------------------------------------------------------- */
 
-/* Whose socket it is, each sees: a stranger's it passes over. */
+/* Each channel ignores sockets that are not its own. */
 void resolver_event(struct resolver *resolver, uint64_t data, uint32_t events)
 {
 	bool            broken = events & (EPOLLERR | EPOLLHUP);
@@ -328,7 +327,7 @@ void resolver_event(struct resolver *resolver, uint64_t data, uint32_t events)
 	}
 }
 
-/* What its questions wait for may have lasted too long. */
+/* Handles timeouts of queries. */
 void resolver_turn(struct resolver *resolver)
 {
 	struct channel *channel, *next;
@@ -352,7 +351,7 @@ bool resolver_is_busy(const struct resolver *resolver)
 	return false;
 }
 
-/* The whole ----------------------------------------------------------------------------------------------- */
+/* Open and close ------------------------------------------------------------------------------------------ */
 
 static bool copy_text(char **to, const char *from)
 {

@@ -1,6 +1,6 @@
-/* The timer: what takes time, done for the shards, by a process that keeps nothing. It holds a session with
- * each shard, tells each every HEARTBEAT_EVERY_MS that the issuer is there, fetches the images they ask for,
- * and makes the attempts at deliveries that they hand out. */
+/* The timer does slow work for the shards, in a process without state. It holds a session with each shard and sends it a
+ * heartbeat every HEARTBEAT_EVERY_MS. It fetches the images that shards ask for, and makes the delivery attempts that they
+ * lease. */
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { MESSAGES_A_TURN = 64, OWN_EVERY_S = 60 };
-enum { DRAIN_MS = 3000, LAST_WORDS_MS = 500 }; /* at a stop: for attempts to end, for reports of them */
+enum { DRAIN_MS = 3000, LAST_WORDS_MS = 500 }; /* at a stop: time for attempts to end, for their reports */
 
 struct timer {
 	struct child         child;
@@ -27,25 +27,25 @@ struct timer {
 	struct fetching     *fetches[SHARDS_MAX];
 	struct notify       *notices[SHARDS_MAX];
 	uint32_t             fetches_in_hand;
-	uint64_t             instance; /* of this process' life */
+	uint64_t             instance; /* random number of this process */
 	uint32_t             shard_count;
 	mono_us              heartbeat_due, own_due;
-	struct frame_out     answers; /* of the frame being answered; kept for its memory */
+	struct frame_out     answers; /* to the current frame; kept for its memory */
 	struct egress       *egress;
 	bool                 lacks_roots;
-	bool                 has_news; /* egress has ended something in this turn */
-	struct address_rules rules;    /* what egress goes by */
+	bool                 has_news; /* egress ended something in this turn */
+	struct address_rules rules;    /* used by egress */
 	bool                 is_mute;  /* no endpoint is called: --no-deliveries */
 };
 
-/* Heartbeats only say that we are here: what a shard answers to them changes nothing. */
+/* Replies to heartbeats need no action. */
 static void on_reply(void *user, const struct reply *reply)
 {
 	struct asked *asked = user;
 	if (asked) asked->on_reply(asked, reply);
 }
 
-/* Answered when it is there, or not to be had. */
+/* Answered when the image is stored or unobtainable. */
 static void on_FETCH(struct timer *timer, struct rpc *rpc, const struct call *call, uint64_t epoch)
 {
 	uint32_t shard = 0;
@@ -73,7 +73,7 @@ static void on_calls(void *user, struct rpc *rpc, const struct frame *frame)
 		else
 			refuse(call.id, &timer->answers);
 	}
-	/* A lost answer is not sent again: the shard is gone, or stops waiting at the call's deadline. */
+	/* A lost answer is not repeated: the shard is down, or stops waiting at the call's deadline. */
 	if (timer->answers.count) (void)!rpc_answer(rpc, &timer->answers, frame->epoch);
 }
 
@@ -90,7 +90,7 @@ static void on_egress_done(void *user, const struct egress_outcome *outcome)
 	job->on_done(job, outcome);
 }
 
-/* Without one of them a public address of this host could be called; it is tried again. */
+/* A missing entry would let a public address of this host be called; after an error it tries again. */
 static void read_own_addresses(struct timer *timer, mono_us now)
 {
 	enum err err;
@@ -100,7 +100,7 @@ static void read_own_addresses(struct timer *timer, mono_us now)
 	if ((err = own_addresses(&timer->rules))) log_warn("own_addresses", "code=%s", err_code(err));
 }
 
-/* Said once, and again when they are there. */
+/* Logs missing roots once, and when they are back. */
 static void look_at_roots(struct timer *timer)
 {
 	bool lacks_roots = !egress_has_roots(timer->egress);
@@ -115,7 +115,7 @@ static void look_at_roots(struct timer *timer)
 		log_info("root_certificates", "reason=\"they have been installed\"");
 }
 
-/* The ranges that may be called; this host's own addresses stay as they were read. */
+/* The ranges that may be called; this host's own addresses are kept. */
 static void take_rules(struct timer *timer, const struct options *options)
 {
 	struct address_rules rules;
@@ -142,7 +142,7 @@ static enum err open_egress(struct timer *timer)
 	return err ? err : loop_watch(&timer->loop, egress_fd(timer->egress));
 }
 
-/* Those that came since. */
+/* Takes settings that have arrived. */
 static void take_settings(struct timer *timer)
 {
 	struct settings settings;
@@ -214,7 +214,7 @@ static bool all_are_up(const struct timer *timer)
 	return true;
 }
 
-/* A shard that is not there, or has no room, misses a beat: it counts those that come. */
+/* A shard that is down or has no room misses a heartbeat; it counts those that arrive. */
 static void heartbeat(struct rpc *rpc, mono_us now)
 {
 	struct call    call = {.message = MSG_HEARTBEAT};
@@ -225,7 +225,7 @@ static void heartbeat(struct rpc *rpc, mono_us now)
 	rpc_commit(rpc);
 }
 
-/* Did they go out? */
+/* True: they were sent. */
 static bool heartbeats(struct timer *timer, mono_us now)
 {
 	if (now.v < timer->heartbeat_due.v) return false;
@@ -240,7 +240,7 @@ static void shorten(dur_us *wait, dur_us most)
 	if (most.v < wait->v) *wait = most;
 }
 
-/* What is to be said to a shard leaves. Has anything come from it meanwhile, of which its descriptor may say nothing? */
+/* Sends what is pending for a shard. Returns whether something has arrived meanwhile, which its descriptor may not show. */
 static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 {
 	if (!timer->is_mute) shorten(wait, deliver_turn(timer->deliveries[shard], now));
@@ -248,7 +248,7 @@ static bool talk(struct timer *timer, uint32_t shard, mono_us now, dur_us *wait)
 	return rpc_waiting(timer->shards[shard]);
 }
 
-/* One turn; returns how long the next may be away. */
+/* One turn; returns how long until the next may start. */
 static dur_us turn(struct timer *timer, mono_us now)
 {
 	bool   more = false;
@@ -258,10 +258,10 @@ static dur_us turn(struct timer *timer, mono_us now)
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++) {
 		more |= rpc_pump(timer->shards[shard], now, MESSAGES_A_TURN);
 		if (!timer->is_mute) notify_turn(timer->notices[shard], now, beat);
-		more |= talk(timer, shard, now, &wait); /* what an answer leads to leaves at once */
+		more |= talk(timer, shard, now, &wait); /* so that the results of an answer leave at once */
 	}
 	timer->has_news = false;
-	now = time_mono(); /* nothing is sent for a lease that ended meanwhile */
+	now = time_mono(); /* so that nothing is sent for a lease that has expired meanwhile */
 	shorten(&wait, egress_turn(timer->egress, now));
 	look_at_roots(timer);
 	for (uint32_t shard = 0; timer->has_news && shard < timer->shard_count; shard++)
@@ -293,7 +293,7 @@ static void turn_until_idle(struct timer *timer, int64_t ms)
 	}
 }
 
-/* Attempts that end soon are seen to their end, so that no delivery is made twice because of a stop. */
+/* Lets attempts finish that end soon, so that a stop causes no second delivery. */
 static void drain(struct timer *timer)
 {
 	for (uint32_t shard = 0; shard < timer->shard_count; shard++)

@@ -1,13 +1,13 @@
-/* TLS, as far as it is not libcurl's: whom connections believe, and what is noted of certificates that do not hold.
+/* TLS beyond what libcurl does: which authorities connections trust, and notes about invalid certificates.
  *
- * OpenSSL calls back during the handshake alone, in which the connection is one attempt's: renegotiation, which would come
- * in the middle of another's, is switched off. */
+ * OpenSSL calls back only during the handshake, while the connection belongs to one attempt. Renegotiation, which could come
+ * during another attempt, is switched off. */
 #include "actors/timer/egress_inside.h"
 #include "actors/timer/trust.h"
 
 #include <openssl/ssl.h>
 
-/* Nobody known signed it. Of a leaf alone the issuer is most often an intermediate that was left out. */
+/* The issuer is unknown. For a lone leaf certificate, most often an intermediate was left out. */
 static enum attempt_detail detail_of_issuer(const struct attempt *attempt, int depth)
 {
 	if (trust_is_empty(attempt->egress->trust)) return DETAIL_TLS_NO_ROOTS;
@@ -30,7 +30,7 @@ static enum attempt_detail detail_of_certificate(const struct attempt *attempt, 
 	}
 }
 
-/* It judges nothing. */
+/* Notes the fault and does not change the verdict. */
 static int on_verified(int is_good, X509_STORE_CTX *context)
 {
 	SSL            *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -40,7 +40,7 @@ static int on_verified(int is_good, X509_STORE_CTX *context)
 	return is_good;
 }
 
-/* The endpoint asks who we are. There is no certificate of ours; some take that, others end the connection. */
+/* The endpoint asks for a client certificate, which we do not have. Some accept that, others end the connection. */
 static int on_certificate_asked(SSL *ssl, X509 **certificate, EVP_PKEY **key)
 {
 	struct attempt *attempt = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
@@ -55,7 +55,7 @@ CURLcode tls_begin(CURL *easy, void *context, void *user)
 	struct attempt *attempt = user;
 
 	(void)easy;
-	attempt->detail = DETAIL_NONE; /* what dialling noted is of the addresses that were not taken */
+	attempt->detail = DETAIL_NONE; /* dialling noted a detail of addresses that were not used */
 	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 	SSL_CTX_set_app_data(context, attempt);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_verified);

@@ -1,7 +1,6 @@
-/* Whom we believe. libcurl would read its bundle of certificates for each connection, or take the operator's instead of
- * the system's: here both are read into one store, which every connection shares. OpenSSL reads the system's file once, and
- * looks into its folder whenever it misses an authority; so a new file is what needs another store. Connections that were
- * begun with the one before keep it. */
+/* Trusted authorities. libcurl would read its certificate bundle for each connection, or use the operator's instead of the
+ * system's. Here both are read into one store that all connections share. OpenSSL reads the system's file once and searches
+ * its folder for each missing authority, so only a new file needs a new store. Existing connections keep the earlier one. */
 #include "actors/timer/trust.h"
 #include "actors/rt/tls_pair.h"
 #include "schemas/buffer.h"
@@ -11,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What of a file or folder says that it is another. */
+/* How a change of a file or folder is detected. */
 struct mark {
 	dev_t           device;
 	ino_t           inode;
@@ -22,7 +21,7 @@ enum { FILE_MARK, FOLDER_MARK, MARKS };
 
 struct trust {
 	X509_STORE   *store;
-	struct buffer ca; /* the operator's, as text */
+	struct buffer ca; /* the operator's PEM text */
 	bool          is_empty;
 	mono_us       look_due;
 	struct mark   marks[MARKS];
@@ -32,7 +31,7 @@ static void read_marks(struct mark marks[MARKS])
 {
 	const char *const paths[MARKS] = {X509_get_default_cert_file(), X509_get_default_cert_dir()};
 
-	memset(marks, 0, MARKS * sizeof *marks); /* they are compared as bytes */
+	memset(marks, 0, MARKS * sizeof *marks); /* compared as bytes */
 	for (unsigned i = 0; i < MARKS; i++) {
 		struct stat found;
 		if (stat(paths[i], &found)) continue;
@@ -51,7 +50,7 @@ static enum err make_store(struct span ca, X509_STORE **made)
 
 	if (!store || !X509_STORE_set_default_paths(store)) goto out;
 	if (ca.size && (err = tls_take_authorities(store, ca))) goto out;
-	/* An operator's file may hold an authority in the middle of a chain alone. */
+	/* An operator's file may contain just an intermediate authority. */
 	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
 	*made = store;
 	store = NULL;
@@ -62,7 +61,7 @@ out:
 	return err;
 }
 
-/* Connections hold the one before as long as they live. */
+/* Connections keep the earlier store as long as they live. */
 static void take_store(struct trust *trust, X509_STORE *store)
 {
 	X509_STORE_free(trust->store);

@@ -6,21 +6,20 @@
 #include <openssl/x509.h>
 #include <stdbool.h>
 
-/* The authorities whose certificates we believe: the system's, and those in `ca` (the text of a PEM file; size 0: none;
- * copied). The system's are read again when they have changed. Errors: ERR_BAD_OPTION (`ca` holds no certificate),
- * ERR_NO_MEMORY. */
+/* The trusted authorities: the system's, and those in `ca` (PEM text, copied; size 0: none). The system's are read again after
+ * a change. Errors: ERR_BAD_OPTION (`ca` has no certificate), ERR_NO_MEMORY. */
 struct trust;
 must_check enum err trust_open(struct trust **trust, struct span ca);
-/* Another `ca`, for connections that begin from now on. Errors: likewise, and nothing has changed. */
+/* Replaces `ca` for new connections. Errors: likewise, and nothing changed. */
 must_check enum err trust_change(struct trust *trust, struct span ca);
 void                trust_close(struct trust **trust); /* NULL is fine */
 
-/* Once a turn: looks, at most every TRUST_LOOK_MS, whether the system's have changed. What cannot be read leaves them as they
- * were. */
+/* Once a turn: checks, at most every TRUST_LOOK_MS, whether the system's authorities changed. If they cannot be read, they
+ * stay. */
 void trust_turn(struct trust *trust, mono_us now);
 enum { TRUST_LOOK_MS = 1000 };
 
-/* For new connections; who keeps it longer than the turn takes a reference. */
+/* For new connections. Take a reference to keep it beyond the turn. */
 X509_STORE *trust_store(const struct trust *trust);
-/* There is not one: no certificate of anybody's will hold. */
+/* No authority is trusted: no certificate is valid. */
 bool trust_is_empty(const struct trust *trust);
