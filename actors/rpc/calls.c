@@ -1,5 +1,5 @@
-/* The table of calls that have not ended: a free list through an array. Whoever must look at all of them
- * (time ran out, the session ended) walks the array, which for some thousand places takes microseconds. */
+/* The table of open calls: a free list in an array. A search over all calls (deadlines, end of the session) walks the array,
+ * which takes microseconds for some thousand places. */
 #include "actors/rpc/calls.h"
 
 #include "schemas/limits.h"

@@ -1,7 +1,6 @@
-/* A child of the supervisor. The kernel kills it when the supervisor dies; a supervisor that died before that
- * was arranged shows as a parent of another pid. The descriptor given to the process' own loop is an epoll of
- * the four that matter here (signals, settings, session, its link), so that a loop of any make needs to watch only
- * one. */
+/* A child of the supervisor. The kernel kills it when the supervisor dies. If the supervisor died before that was set up, the
+ * parent's pid differs. The process's own loop gets one descriptor: an epoll of the four that matter here (signals, settings,
+ * session, its link). */
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
 #include "actors/rt/signals.h"
@@ -22,7 +21,7 @@ static enum err tie_to_supervisor(int supervisor_pid)
 	return getppid() == supervisor_pid ? OK : ERR_PEER_GONE;
 }
 
-/* A report is sent again soon whatever became of it. */
+/* Reports are repeated soon, so replies do not matter. */
 static void on_reply(void *user, const struct reply *reply)
 {
 	(void)user, (void)reply;
@@ -69,10 +68,10 @@ bool child_take_settings(struct child *child, struct settings *settings)
 	if (!child->may_have_settings) return false;
 	enum err err = settings_receive(child->settings_fd, settings);
 	child->may_have_settings = !err;
-	/* A supervisor that is gone is noticed elsewhere. */
+	/* A lost supervisor is noticed elsewhere. */
 	if (err && err != ERR_WOULD_BLOCK && err != ERR_PEER_GONE)
 		log_warn("settings_refused", "code=%s", err_code(err));
-	if (!err) log_set_level(settings->options.log_level); /* what all go by, whatever the role */
+	if (!err) log_set_level(settings->options.log_level); /* for all processes, whatever the role */
 	return !err;
 }
 
@@ -85,7 +84,7 @@ void child_settled(struct child *child, const struct settings *settings)
 static void look_for_stop(struct child *child)
 {
 	struct signal_seen seen;
-	/* A terminal sends INT and HUP to all of us at once; the supervisor decides, and asks by TERM. */
+	/* A terminal sends INT and HUP to all processes at once; the supervisor decides, and sends TERM. */
 	while ((seen = signals_next(child->signal_fd)).number)
 		if (seen.number == SIGTERM) child->stopping = true;
 	if (getppid() != child->supervisor_pid) child->stopping = true;
@@ -119,7 +118,7 @@ void child_report(struct child *child, const char *state, uint64_t epoch, mono_u
 	child->may_have_settings = true;
 	child->look_due = mono_after(now, (dur_us){CHILD_TURN_MS * US_PER_MS});
 	look_for_stop(child);
-	/* Pumped before, to see the session come up, and after, since a send may swallow a wake-up. */
+	/* Pumps before, to see the session come up, and after, because a send may consume a wake-up. */
 	while (rpc_pump(child->rpc, now, MESSAGES_A_TURN))
 		continue;
 	if (rpc_state(child->rpc) != RPC_UP) child->reported = false;

@@ -1,5 +1,5 @@
-/* Receipts for bytes. The callee's sums come with each of its frames; ours go along with ours, or alone once enough has
- * gathered. */
+/* Receipts for bytes. The callee's sums come with each of its frames. Ours go with our frames, or alone once enough bytes are
+ * unacknowledged. */
 #include "actors/rpc/flow.h"
 
 #include "schemas/limits.h"

@@ -1,22 +1,22 @@
 #pragma once
 #include "schemas/frame.h"
 
-/* Bytes of CALLS and REPLIES that have gone each way since the WELCOME, and what the two sides know of each other's. Zeroed is
- * a session that has just begun. */
+/* Bytes of CALLS and REPLIES in each direction since the WELCOME, and what each side knows of the other's. Zeroed: a new
+ * session. */
 struct flow {
-	uint64_t sent, received_there; /* ours, and what the callee has received of it */
-	uint64_t taken, told;          /* the callee's, and what it has been told of it */
-	bool     is_asked;             /* it wants to be told at once */
+	uint64_t sent, received_there; /* ours, and what the callee received of it */
+	uint64_t taken, told;          /* received from the callee, and reported to it */
+	bool     is_asked;             /* the callee wants a receipt at once */
 };
 
-/* A frame of ours has left, which said flow->taken. */
+/* A frame of ours was sent, with flow->taken in it. */
 void flow_sent(struct flow *flow, size_t size);
 
-/* A frame of the session has come. false: it claims more than was sent. */
+/* A frame of the session arrived. False: it claims more than was sent. */
 must_check bool flow_take(struct flow *flow, const struct frame *frame, size_t size);
 
-/* Is the callee to be told what was taken, though there may be nothing else to say? */
+/* Must a receipt be sent, even without anything else to send? */
 bool flow_is_due(const struct flow *flow);
 
-/* Bytes that the callee has not received, as far as is known. */
+/* Bytes that the callee has not confirmed. */
 size_t flow_on_its_way(const struct flow *flow);

@@ -4,12 +4,10 @@
  *                       ^                 |
  *                       +-- another epoch, or a frame that cannot be read
  *
- * session_begin(), session_up() and session_end() are the only writers of the state. Lifetime of a call:
- * begin (gathered in the frame being filled)
- * -> flush (sent) -> its last reply, the end of the session, or the end of its time, whichever comes first;
- * then its place is given back and `on_reply` hears of it, in this order, so that the callback may call
- * again. A call that nobody wants any more (forgotten) keeps its place and its credit: the callee still works
- * at it. */
+ * Only session_begin(), session_up() and session_end() write the state. Lifetime of a call: begin (put into the frame being
+ * filled), flush (sent), end: its last reply, the end of the session or its deadline, whichever comes first. Then its place is
+ * given back and `on_reply` is called, in this order, so that the callback may call again. A forgotten call keeps its place
+ * and its credit, because the callee still works on it. */
 #include "actors/rpc/rpc.h"
 #include "actors/rpc/calls.h"
 #include "actors/rpc/flow.h"
@@ -21,13 +19,13 @@
 
 enum {
 	HELLO_AGAIN_MS = 500,
-	LOOK_AT_TIMES_MS = 50, /* how late a call's time may be noticed to be up */
+	LOOK_AT_TIMES_MS = 50, /* how late a deadline may be noticed */
 	ZONE_CHUNK_BYTES = 64 * 1024,
-	/* A frame this large leaves early. With one call of at most as many items on top it stays within what
-	 * the callee takes as one message: no item is smaller than a byte. */
+	/* A frame this large is sent early. One more call with the most possible items still fits into what the
+	 * callee accepts as one message: no item is smaller than a byte. */
 	FRAME_FULL_BYTES = FRAME_NODES_MAX / 2,
-	PUMP_BYTES_MAX = 256 << 10, /* of packets in a turn, and the one beyond */
-	/* What had arrived when a session ended is read first; credits keep it below this many messages. */
+	PUMP_BYTES_MAX = 256 << 10, /* of packets in a turn, plus the one that exceeds it */
+	/* What arrived before a session ended is read first; credits keep it below this many messages. */
 	DRAIN_MAX = SESSION_CREDIT_COMMANDS * 2,
 };
 _Static_assert(FRAME_FULL_BYTES + SESSION_CREDIT_BYTES < FRAME_BYTES_MAX,
@@ -42,12 +40,12 @@ struct rpc {
 	rpc_calls_fn    on_calls;
 	void           *serve_user;
 
-	struct rpc_traffic *traffic; /* NULL: nobody counts */
+	struct rpc_traffic *traffic; /* NULL: not counted */
 
 	enum rpc_state state;
 	bool           link_is_up;
-	mono_us        hello_due; /* while HELLO; no two within HELLO_AGAIN_MS on one connection */
-	mono_us        begun;     /* the session; no two of a process begin at once */
+	mono_us        hello_due; /* in HELLO; at most one every HELLO_AGAIN_MS on a connection */
+	mono_us        begun;     /* start of the session; unique in the process */
 	uint64_t       epoch;
 	uint32_t       placement_version;
 	uint32_t       credit_commands;
@@ -56,11 +54,11 @@ struct rpc {
 	struct flow          flow;
 	struct calls         calls;
 	struct frame_out     out;
-	uint64_t             frame; /* the number of the frame being filled; those below were sent */
+	uint64_t             frame; /* number of the frame being filled; lower ones were sent */
 	struct pending_call *open;  /* between begin and commit or abort */
 	struct frame_mark    open_mark;
-	mono_us              look_due;    /* for calls whose time is up */
-	bool                 has_refused; /* some calls wait to be told their refusal */
+	mono_us              look_due;    /* next check for calls past their deadline */
+	bool                 has_refused; /* some refused calls must be ended */
 	bool                 heeds_wakes;
 	unsigned             woken; /* RPC_WAKE_..., or'ed */
 
@@ -150,7 +148,7 @@ int rpc_link_fd(const struct rpc *rpc)
 	return channel_link_fd(rpc->channel);
 }
 
-/* ---- the ends of a call ---- */
+/* ---- ends of calls ---- */
 
 static void end_call(struct rpc *rpc, struct pending_call *call, const struct reply *reply)
 {
@@ -172,7 +170,7 @@ static bool was_sent(const struct rpc *rpc, const struct pending_call *call)
 	return call->frame < rpc->frame;
 }
 
-/* What is known of a call that will not be answered. */
+/* The error of a call that will not be answered. */
 static enum err fate_of(const struct rpc *rpc, const struct pending_call *call)
 {
 	if (call->refusal) return call->refusal;
@@ -182,8 +180,8 @@ static enum err fate_of(const struct rpc *rpc, const struct pending_call *call)
 
 /* ---- calls ---- */
 
-/* Bytes that count against the credit: of calls without an answer, or of what the callee has not received, whichever is
- * more. A callee that stands still keeps what was sent, though the calls' time is up. */
+/* Bytes that count against the credit: of calls without an answer, or of what the callee has not received, whichever is more.
+ * A stalled callee still holds what was sent, even after the calls' deadlines. */
 static size_t used_bytes(const struct rpc *rpc)
 {
 	struct frame_mark gathered = rpc->open ? rpc->open_mark : frame_mark(&rpc->out);
@@ -198,7 +196,7 @@ enum err rpc_begin(struct rpc *rpc, struct call *head, void *user, msgpack_packe
 	if (rpc->state != RPC_UP) return ERR_SHARD_UNAVAILABLE;
 	if (rpc->calls.outstanding >= rpc->credit_commands) return ERR_OVERLOADED;
 	if (used_bytes(rpc) >= rpc->credit_bytes) return ERR_OVERLOADED;
-	/* A full frame that could not leave takes no more: it would outgrow what the callee accepts. */
+	/* A full frame that could not be sent takes no more calls: it would exceed what the callee accepts. */
 	if (rpc->out.bytes.size >= FRAME_FULL_BYTES) return ERR_OVERLOADED;
 
 	struct pending_call *call = calls_take(&rpc->calls);
@@ -233,14 +231,13 @@ static void send_calls(struct rpc *rpc)
 	frame_clear(&rpc->out);
 }
 
-/* Hands the frame to the transport. What it does not take stays gathered: until the next flush, or until the
- * session ends, as it soon will if nobody is connected. */
+/* Sends the frame. If the transport refuses it, it stays until the next flush or the end of the session. */
 static void send_gathered(struct rpc *rpc)
 {
 	if (rpc->state == RPC_UP && rpc->out.count) send_calls(rpc);
 }
 
-/* Now that its size is known: may the open call leave? */
+/* May the open call leave, now that its size is known? */
 static enum err open_admitted(const struct rpc *rpc)
 {
 	if (rpc->out.bytes.failed) return ERR_OVERLOADED;
@@ -248,7 +245,7 @@ static enum err open_admitted(const struct rpc *rpc)
 	                           rpc->out.bytes.size - rpc->open_mark.size);
 	if (call.size > rpc->credit_bytes) return ERR_PAYLOAD_TOO_LARGE;
 	if (call.size > rpc->credit_bytes - used_bytes(rpc)) return ERR_OVERLOADED;
-	/* Only a large call can have too many items; in its frame it stands two containers deep. */
+	/* Only a large call can have too many items; in its frame it is two containers deep. */
 	if (call.size > FRAME_FULL_BYTES && msgpack_check(call, FRAME_DEPTH_MAX - 2, FRAME_NODES_MAX / 2))
 		return ERR_PAYLOAD_TOO_LARGE;
 	return OK;
@@ -291,7 +288,7 @@ void rpc_extend(struct rpc *rpc, uint64_t id, mono_us deadline)
 
 void rpc_flush(struct rpc *rpc, mono_us now)
 {
-	(void)now; /* part of every once-a-turn function; sending depends on no time so far */
+	(void)now; /* like all functions of a turn; unused so far */
 	must(!rpc->open);
 	send_gathered(rpc);
 }
@@ -315,7 +312,7 @@ enum err rpc_answer(struct rpc *rpc, struct frame_out *replies, uint64_t epoch)
 
 /* ---- the session ---- */
 
-/* Ends every call that `is_over` picks, with what is known of its fate. */
+/* Ends every call that `is_over` selects, with what is known of its fate. */
 static void fail_calls(struct rpc *rpc, bool (*is_over)(const struct pending_call *call, mono_us now),
                        mono_us     now)
 {
@@ -364,12 +361,12 @@ static void say_hello(struct rpc *rpc, mono_us now)
 	if (rpc->state != RPC_HELLO || now.v < rpc->hello_due.v) return;
 	buffer_clear(&rpc->hello);
 	frame_hello(&rpc->hello, &hello);
-	/* Not taken, though the link is up: the transport is about to say that it is down again. */
+	/* The link is up but the send failed: the transport is about to report it down. */
 	if (rpc->hello.failed || channel_send(rpc->channel, NULL, buffer_span(&rpc->hello))) return;
 	rpc->hello_due = mono_after(now, (dur_us){HELLO_AGAIN_MS * US_PER_MS});
 }
 
-/* ---- what arrives ---- */
+/* ---- receiving ---- */
 
 enum arrival { NOTHING_CAME, FRAME_TAKEN, SESSION_OVER };
 
@@ -383,8 +380,7 @@ static void take_reply(struct rpc *rpc, const struct reply *reply)
 		rpc->on_reply(call->user, reply);
 }
 
-/* Every reply that can be read counts, also in a frame of another epoch: the callee says so of this very
- * call. */
+/* Every readable reply counts, also in a frame of another epoch: it is the callee's answer to this very call. */
 static enum arrival take_replies(struct rpc *rpc, const struct frame *frame)
 {
 	enum arrival arrival = FRAME_TAKEN;
@@ -403,7 +399,7 @@ static enum arrival take_frame(struct rpc *rpc, const struct frame *frame)
 {
 	switch (frame->kind) {
 	case FRAME_WELCOME:
-		/* A second HELLO is welcomed a second time; a WELCOME to an earlier session is none to this. */
+		/* A second HELLO gets a second WELCOME; a WELCOME to an earlier session is ignored. */
 		if (frame->begun.v != rpc->begun.v) return FRAME_TAKEN;
 		if (rpc->state == RPC_HELLO) session_up(rpc, frame);
 		return rpc->state == RPC_UP && frame->epoch != rpc->epoch ? SESSION_OVER : FRAME_TAKEN;
@@ -417,7 +413,7 @@ static enum arrival take_frame(struct rpc *rpc, const struct frame *frame)
 	return SESSION_OVER;
 }
 
-/* Counts a frame of this session. false: it tells of more than was sent. */
+/* Counts a frame of this session. False: it confirms more than was sent. */
 static bool count_frame(struct rpc *rpc, const struct frame *frame)
 {
 	bool counts = frame->kind == FRAME_CALLS || frame->kind == FRAME_REPLIES;
@@ -436,7 +432,7 @@ static enum arrival take_packet(struct rpc *rpc)
 	return arrival;
 }
 
-/* Reads what had arrived before the session was over, then ends it. */
+/* Reads what arrived before the session ended, then ends it. */
 static void drain_and_end(struct rpc *rpc, mono_us now)
 {
 	for (unsigned i = 0; i < DRAIN_MAX && take_packet(rpc) != NOTHING_CAME; i++)
@@ -458,13 +454,13 @@ static void follow_link(struct rpc *rpc, mono_us now)
 	}
 }
 
-/* true when the budget ran out first, or a session ended: there may be more. Large answers leave time for what else came. */
+/* True: the budget ran out or a session ended, so there may be more. Large answers leave time for other work. */
 static bool take_packets(struct rpc *rpc, mono_us now, unsigned budget)
 {
 	const uint64_t begun = rpc->flow.taken;
 	for (; budget > 0 && rpc->flow.taken - begun < PUMP_BYTES_MAX; budget--) {
 		enum arrival arrival = take_packet(rpc);
-		/* The callee hears what was received with what is to be sent anyway, or by a frame of no calls. */
+		/* Receipts go with the next frame, or in a frame without calls. */
 		if (rpc->state == RPC_UP && flow_is_due(&rpc->flow)) send_calls(rpc);
 		if (arrival == NOTHING_CAME) return false;
 		if (arrival == FRAME_TAKEN) continue;
@@ -482,7 +478,7 @@ bool rpc_pump(struct rpc *rpc, mono_us now, unsigned budget)
 	const unsigned woken = rpc->woken;
 	rpc->woken = 0;
 	if (woken & RPC_WAKE_LINK) follow_link(rpc, now);
-	/* Before reading: a send may swallow the wake-up for what has just arrived. */
+	/* Before reading: a send may consume the wake-up for what has just arrived. */
 	say_hello(rpc, now);
 	bool more = (woken & RPC_WAKE_MAIL || channel_has_news(rpc->channel)) &&
 	            take_packets(rpc, now, budget);
@@ -495,6 +491,6 @@ bool rpc_pump(struct rpc *rpc, mono_us now, unsigned budget)
 		fail_calls(rpc, call_is_refused, now);
 	}
 	if (rpc->out.count <= gathered) return more;
-	send_gathered(rpc); /* calls made by callbacks: nobody would flush them before the next wake-up */
+	send_gathered(rpc); /* calls made by callbacks would otherwise wait for the next wake-up */
 	return true;
 }
