@@ -1,10 +1,9 @@
-/* Starting, watching and ending the processes.
+/* Starts, watches and ends the processes.
  *
- * A child is this same program, run anew (fork, then exec of /proc/self/exe), so that it begins with one
- * thread and no inherited memory. Between the two only calls that are safe after a fork of a threaded process
- * are made; its arguments are ready before. It gets the descriptors it is to have and no others, a process
- * group of its own (a Ctrl-C at the terminal is for the supervisor alone), and the kernel's promise to be
- * killed when the supervisor's main thread ends. */
+ * A child is a new run of this program (fork, then exec of /proc/self/exe), so it begins with one thread and no inherited
+ * memory. Between fork and exec only calls are made that are safe after a fork of a threaded process; its arguments are ready
+ * before. It gets only the descriptors that it needs, and its own process group, so that a Ctrl-C at the terminal reaches the
+ * supervisor alone. The kernel kills it when the supervisor's main thread ends. */
 #include "actors/supervisor/children.h"
 #include "actors/rt/log.h"
 #include "actors/rt/time.h"
@@ -88,7 +87,8 @@ static void tell_settings(struct children *children, struct child *child)
 	if (child->settings_fd < 0 || child->sent == children->generation) return;
 	err = settings_send(child->settings_fd, children->settings_fds[child->role]);
 	if (!err) child->sent = children->generation;
-	/* One that is stopped has no room at some time, and gets the newest when it has; one that ended is started anew. */
+	/* A stopped child has no room at some point, and gets the newest settings when it has; an ended one is
+	 * restarted. */
 	if (err && err != ERR_WOULD_BLOCK && err != ERR_PEER_GONE)
 		log_warn("settings_not_sent", "child=%s-%u code=%s", role_text(child->role), child->index,
 		         err_code(err));
@@ -117,7 +117,7 @@ bool children_are_settled(const struct children *children)
 	return true;
 }
 
-/* Of the files only what is for this role. */
+/* Includes only the files for this role. */
 static enum err seal_for(enum role role, uint64_t generation, const struct options *options,
                          const struct span files[SETTINGS_FILE_COUNT], int *fd)
 {
@@ -159,7 +159,7 @@ enum err children_settle(struct children *children, const struct options *option
 
 /* ---- starting ---- */
 
-/* What this child is told: the sockets are for http, making files and the gate for shards. */
+/* The options of this child: sockets only for http; making files and the gate only for shards. */
 static void arguments(const struct children *children, const struct child *child, char index[12],
                       struct option_args *args)
 {
@@ -185,8 +185,7 @@ static void maintenance_open(int fd)
 	if (fd >= 0) fcntl(fd, F_SETFD, 0);
 }
 
-/* In the child. Its standard input is empty and its standard output is the log's: only the supervisor speaks
- * on the real one. */
+/* Runs in the child. Standard input is empty, and standard output is the log's: only the supervisor writes to the real one. */
 _Noreturn static void become(const struct options *options, enum role role, const struct option_args *args)
 {
 	int empty;
@@ -205,7 +204,7 @@ _Noreturn static void become(const struct options *options, enum role role, cons
 	if (role == ROLE_SHARD) maintenance_open(options->gate_fd);
 	maintenance_open(options->counts_fd);
 	maintenance_open(options->settings_fd);
-	/* What the supervisor blocks stays so until the process takes its signals itself. */
+	/* Signals that the supervisor blocks stay blocked until the process sets its own mask. */
 	execv("/proc/self/exe", (char *const *)args->argv);
 	_exit(EXEC_FAILED);
 }
@@ -216,7 +215,7 @@ static void close_settings(struct child *child)
 	child->settings_fd = -1;
 }
 
-/* The socket of the child to be, with the newest settings in it; options.settings_fd becomes its end. */
+/* Opens the child's socket with the newest settings in it; options.settings_fd becomes the child's end. */
 static bool open_settings(struct children *children, struct child *child)
 {
 	int ends[2];
@@ -238,7 +237,7 @@ static void start(struct children *children, struct child *child, mono_us now)
 	children->options.supervisor_pid = (int)getpid();
 	pid = open_settings(children, child) ? 0 : -1;
 	arguments(children, child, index, &args);
-	child->started = time_mono(); /* `now` may be older than the end of the one before */
+	child->started = time_mono(); /* `now` may be older than the end of the previous child */
 	if (!pid && (pid = fork()) == 0) become(&children->options, child->role, &args);
 	if (children->options.settings_fd >= 0) close(children->options.settings_fd);
 	children->options.settings_fd = -1;
@@ -320,8 +319,8 @@ static void reap(struct children *children, mono_us now)
 	}
 }
 
-/* Whoever is stopped, or says nothing any more, is not ready, whatever it said last. Reports that we had no time to read
- * count as heard. */
+/* A child that is stopped or silent is not ready, whatever it reported last. Reports that the supervisor had no time to read
+ * count as received. */
 static void listen_for_silence(struct children *children, mono_us now)
 {
 	bool we_were_away = mono_since(now, children->ticked).v > SILENT_MS / 2 * US_PER_MS;
@@ -338,7 +337,7 @@ static void listen_for_silence(struct children *children, mono_us now)
 	children->ticked = now;
 }
 
-/* Starts those whose time has come; returns how long until the next one's. */
+/* Starts children that are due; returns the time until the next one. */
 static dur_us start_due(struct children *children, mono_us now)
 {
 	dur_us sleep = {SILENT_MS / 5 * US_PER_MS};
@@ -411,7 +410,7 @@ bool children_report(struct children *children, struct child *child, bool is_rea
 	if (child->state != CHILD_STARTING && child->state != CHILD_READY && child->state != CHILD_SILENT)
 		return false;
 	child->heard = now;
-	if (child->is_stopped) return false; /* it was said before */
+	if (child->is_stopped) return false; /* already logged */
 	set_state(child, is_ready ? CHILD_READY : CHILD_STARTING);
 	child->epoch = epoch;
 	if (children->was_ready || children->stopping) return false;
@@ -428,7 +427,7 @@ void children_judged(struct children *children, struct child *child)
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->of[i].role == ROLE_SHARD && !children->of[i].is_judged) return;
 	children->is_gate_open = true;
-	(void)!eventfd_write(children->options.gate_fd, 1); /* it stays readable: nobody reads it */
+	(void)!eventfd_write(children->options.gate_fd, 1); /* stays readable: it is never read */
 }
 
 struct child *children_find(struct children *children, enum role role, uint32_t index)

@@ -1,8 +1,8 @@
-/* Making and owning the data directory.
+/* Creates and locks the data directory.
  *
- * Its making ends with the identity, which is written under another name, synced and renamed: a directory
- * with an identity is whole, one without is either not ours or was interrupted, and then nothing has ever
- * been stored in it. The lock is taken before anything is made, so two first starts cannot mix. */
+ * The identity is created last: written under another name, synced and renamed. So a directory with an identity is complete.
+ * One without is either foreign or was interrupted, and nothing was ever stored in it. The lock is taken before anything is
+ * created, so two first starts cannot interfere. */
 #include "actors/supervisor/datadir_setup.h"
 #include "actors/rt/log.h"
 #include "schemas/limits.h"
@@ -18,7 +18,7 @@
 
 enum { LOCK_WAIT_MS = 500, ORPHAN_WAIT_MS = 5000 };
 
-/* A supervisor killed a moment ago may not have let go of its lock yet, hence the short wait. */
+/* Waits a moment: a supervisor just killed may still hold its lock. */
 static enum err take_lock(const char *dir, int dir_fd, struct datadir_setup *home)
 {
 	bool     is_new = faccessat(dir_fd, "lock", F_OK, 0) != 0;
@@ -35,7 +35,7 @@ static enum err take_lock(const char *dir, int dir_fd, struct datadir_setup *hom
 	return err;
 }
 
-/* Whoever can read the key can open every secret that it seals. */
+/* Anyone who can read the key can open every secret that it seals. */
 static enum err look_at_mode(const char *dir, int dir_fd)
 {
 	struct stat st;
@@ -61,7 +61,7 @@ static const char *why_no_key(enum err err)
 	}
 }
 
-/* `identity` is NULL where there is none yet. */
+/* `identity` is NULL if there is none yet. */
 static enum err refuse_key(const char *dir, const struct identity *identity, enum err err)
 {
 	char        wanted[2 * MASTER_KEY_ID + 1];
@@ -76,11 +76,11 @@ static enum err refuse_key(const char *dir, const struct identity *identity, enu
 		log_fatal("master_key_unusable", "data=\"%s\" file=master.key code=%s reason=\"%s\"", dir,
 		          err_code(err), reason);
 	}
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* there is a directory, but it is not whole */
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* the directory exists, but is incomplete */
 }
 
-/* Looked at before there are children: several need it, and one line should say that it cannot be had. An identity of the
- * previous version gets the id of the key that is there, but for now only in memory (home_settle). */
+/* Checked before there are children: several need the key, and one line should report a fault. An identity of the previous
+ * version gets the id of the existing key, at first in memory only (home_settle). */
 static enum err look_at_key(const char *dir, struct datadir *datadir)
 {
 	struct identity *identity = &datadir->identity;
@@ -97,7 +97,7 @@ static enum err look_at_key(const char *dir, struct datadir *datadir)
 	return err;
 }
 
-/* By datadir_open or datadir_look. */
+/* `read`: datadir_open or datadir_look. */
 static enum err read_identity(enum err (*read)(const char *, struct datadir *), const char *dir,
                               struct datadir *datadir)
 {
@@ -111,11 +111,10 @@ static enum err read_identity(enum err (*read)(const char *, struct datadir *), 
 		log_fatal("bad_data_directory", "data=\"%s\" file=identity code=%s reason=\"%s\"", dir,
 		          err_code(err),
 		          err == ERR_IO || err == ERR_NOT_FOUND ? strerror(errno) : err_message(err));
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED
-	                            : err; /* a link that leads nowhere is no place for a new one */
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err; /* a dangling link is no place for a new one */
 }
 
-/* Before anything is made beside it: the directory may be somebody else's. */
+/* Checked before anything is created beside it: the directory may be foreign. */
 static enum err look_at_identity(const char *dir)
 {
 	struct datadir looked;
@@ -138,7 +137,7 @@ static enum err open_identity(const char *dir, struct datadir *datadir)
 	return look_at_key(dir, datadir);
 }
 
-/* By the descriptor of DIR, while its lock is held. */
+/* Uses DIR's descriptor, while its lock is held. */
 static void undo(struct datadir_setup *home, const char *dir, int dir_fd)
 {
 	if (home->lock_fd >= 0) traces_remove(dir_fd, &home->traces);
@@ -151,7 +150,7 @@ void datadir_setup_undo(struct datadir_setup *home, const char *dir)
 	if (home->datadir.fd >= 0) undo(home, dir, home->datadir.fd);
 }
 
-/* For sockets only: a restored directory may come without. */
+/* For sockets only: a restored directory may lack it. */
 static enum err make_run(const char *dir, int dir_fd)
 {
 	if ((!mkdirat(dir_fd, "run", 0700) || errno == EEXIST) &&
@@ -188,9 +187,9 @@ out:
 	return err;
 }
 
-/* ---- the first start ---- */
+/* ---- first start ---- */
 
-/* Is every entry one of those that an interrupted making leaves? */
+/* Is every entry one that an interrupted creation leaves? */
 static enum err look_for_strangers(const char *dir, int dir_fd)
 {
 	char     stranger[DATADIR_NAME];
@@ -207,8 +206,7 @@ static enum err look_for_strangers(const char *dir, int dir_fd)
 	return err;
 }
 
-/* A making that was interrupted has left the shards' directories empty; anything in one is somebody's data, or what a
- * restore has left that did not come to its end. */
+/* An interrupted creation leaves the shards' directories empty. Anything in one is data, or left by an unfinished restore. */
 static enum err look_for_data(const char *dir, int dir_fd)
 {
 	static const char *const names[] = {"journal", "snapshots", "db"};
@@ -225,7 +223,7 @@ static enum err look_for_data(const char *dir, int dir_fd)
 	return OK;
 }
 
-/* A key that is there already is kept: it may be the only one of its kind. */
+/* An existing key is kept: it may be the only copy. */
 static enum err find_key(const char *dir, int dir_fd, bool *is_found, uint8_t key[MASTER_KEY_BYTES])
 {
 	enum err err = datadir_read_key(dir_fd, key);
@@ -235,7 +233,7 @@ static enum err find_key(const char *dir, int dir_fd, bool *is_found, uint8_t ke
 	return err ? refuse_key(dir, NULL, err) : look_at_mode(dir, dir_fd);
 }
 
-/* Everything inside DIR but the key, the identity last. */
+/* Creates everything inside DIR except the key, the identity last. */
 static enum err furnish(int dir_fd, const struct identity *identity)
 {
 	char     path[DATADIR_PATH];
@@ -254,7 +252,7 @@ static bool fill_randomly(void *bytes, size_t size)
 	return getrandom(bytes, size, 0) == (ssize_t)size;
 }
 
-/* DIR is synced in its parent, so that it is still there after a crash of the machine. */
+/* DIR is synced in its parent, so that it survives a crash of the machine. */
 static enum err make(const char *dir, int dir_fd, uint32_t shards)
 {
 	struct identity identity = {.shards = shards, .has_key_id = true};
@@ -290,7 +288,7 @@ enum err datadir_setup_create(const char *dir, uint32_t shards, struct datadir_s
 	}
 	if ((err = look_for_strangers(dir, dir_fd)) || (err = look_for_data(dir, dir_fd))) goto out;
 	if ((err = take_lock(dir, dir_fd, home))) goto out;
-	/* Another first start may have made it while we waited for the lock. */
+	/* Another first start may have created it while we waited for the lock. */
 	if (fstatat(dir_fd, "identity", &identity, 0) < 0 && (err = make(dir, dir_fd, shards))) goto out;
 	err = open_identity(dir, &home->datadir);
 out:
@@ -300,7 +298,7 @@ out:
 	return err;
 }
 
-/* ---- later ---- */
+/* ---- later starts ---- */
 
 enum err datadir_setup_await_orphans(const struct datadir_setup *home)
 {
@@ -338,7 +336,7 @@ enum err home_settle(struct datadir_setup *home)
 	identity.has_key_id = true;
 	if (!(err = datadir_write_identity(home->datadir.fd, &identity))) {
 		home->datadir.identity = identity;
-	} else if (found->state == IDENTITY_WHOLE) { /* nothing is lost by that: the next start tries again */
+	} else if (found->state == IDENTITY_WHOLE) { /* nothing is lost: the next start tries again */
 		log_warn("identity_not_written", "error=\"%s\" next=\"goes on without the key's id\"",
 		         strerror(errno));
 		err = OK;

@@ -1,4 +1,4 @@
-/* The files that options name, read once: the supervisor judges what it has read, and exactly that is handed on. */
+/* The files that options name, read once: the supervisor checks what it has read and passes on exactly that. */
 #include "actors/supervisor/files.h"
 #include "actors/rt/tls_pair.h"
 
@@ -18,7 +18,7 @@ void files_free(struct files *files)
 	}
 }
 
-/* The room is taken at once, so that growing leaves no copy of a key behind. */
+/* The memory is reserved at once: growing would leave copies of a key behind. */
 static enum err read_whole(const char *path, struct buffer *text)
 {
 	enum { FIRST_BYTES = 64 << 10 };

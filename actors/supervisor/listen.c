@@ -1,5 +1,5 @@
-/* The listening sockets. The supervisor binds them, before it starts or changes anything, and http inherits
- * them: connections that arrive while http is being restarted wait in the queue instead of being refused. */
+/* The listening sockets. The supervisor binds them before it starts or changes anything, and http inherits them. Connections
+ * that arrive during a restart of http wait in the queue instead of being refused. */
 #include "actors/supervisor/listen.h"
 #include "actors/rt/log.h"
 #include "actors/rt/options.h"
@@ -16,8 +16,8 @@
 
 enum {
 	BACKLOG = 1024,
-	/* How long a peer may leave what we sent unacknowledged, should nobody look. Accepted connections inherit it. http
-	 * looks, and counts whom it closes: after two of its windows at the latest, so it comes first. */
+	/* How long sent data may stay unacknowledged if http does not act. Accepted connections inherit it. http
+	 * closes such connections itself, and counts them, after at most two of its windows, so it is first. */
 	USER_TIMEOUT_MS = 3 * PACE_MS,
 };
 
@@ -27,7 +27,7 @@ static void set_option(int fd, int level, int name, int value)
 		log_warn("socket_option", "level=%d name=%d error=\"%s\"", level, name, strerror(errno));
 }
 
-/* -1, with errno, when it cannot. */
+/* -1, with errno, on failure. */
 static int bind_one(const struct addrinfo *to)
 {
 	int fd = socket(to->ai_family, to->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, to->ai_protocol);
@@ -71,7 +71,7 @@ enum err listen_open(const char *option, const char *host_port, int *fd, char ad
 		return ERR_BAD_OPTION;
 	}
 	*fd = -1;
-	/* A name may have several addresses: the first that is ours is taken, unless somebody else has it. */
+	/* A name may have several addresses: the first local one is used, unless it is in use. */
 	errno = 0;
 	for (const struct addrinfo *to = found; to && *fd < 0 && errno != EADDRINUSE; to = to->ai_next)
 		*fd = bind_one(to);

@@ -1,4 +1,4 @@
-/* Checks the host's means before anything is made: a service that begins with too little fails later, in the middle of its
+/* Checks the host's resources before anything is created: with too little, the service would fail later, in the middle of its
  * work. */
 #include "actors/supervisor/means.h"
 #include "actors/rt/log.h"
@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
-/* As high as it may be without more rights; then `needed`, or a line about it. */
+/* Raises the limit as far as allowed; if that is below `needed`, logs it. */
 static enum err raise_limit(__rlimit_resource_t resource, const char *name, uint64_t needed,
                             const char *advice)
 {
@@ -41,7 +41,7 @@ enum err means_of_process(void)
 	                 "the unit");
 }
 
-/* The disk that `dir` is on, or will be: that of the nearest directory above it that there is. */
+/* The file system of `dir`, or of its nearest existing parent. */
 static bool look_at_disk(const char *dir, struct statvfs *disk)
 {
 	char  path[4096];
@@ -61,7 +61,7 @@ enum err means_of_disk(const char *dir, uint32_t shards)
 	struct statvfs disk;
 	uint64_t       needed = shards * NEEDS_SHARD_BYTES + NEEDS_FLOOR_BYTES, free_bytes;
 
-	if (!look_at_disk(dir, &disk)) return OK; /* what makes the directory says what is wrong */
+	if (!look_at_disk(dir, &disk)) return OK; /* the creation of the directory reports the fault */
 	free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	if (free_bytes >= needed) return OK;
 	log_fatal("disk_too_small",

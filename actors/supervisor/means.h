@@ -3,11 +3,10 @@
 
 #include <stdint.h>
 
-/* Does the host give what a service needs (actors/rt/needs.h)? Nothing is changed but this process' own limits, which are
- * raised as far as they may be and which its children inherit. Errors (logged, with what is needed and what there is):
- * ERR_UNSUPPORTED. */
+/* Does the host have what a service needs (actors/rt/needs.h)? Raises this process's limits as far as allowed; children
+ * inherit them. Errors (logged, with the needed and the actual value): ERR_UNSUPPORTED. */
 must_check enum err means_of_process(void);
 
-/* Room for the files of a new data directory of so many shards. Where the disk does not say, there is. Errors (logged):
- * ERR_STORAGE_FULL. */
+/* Is there disk space for a new data directory of `shards` shards? True if the file system does not report it. Errors
+ * (logged): ERR_STORAGE_FULL. */
 must_check enum err means_of_disk(const char *dir, uint32_t shards);

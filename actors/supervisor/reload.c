@@ -1,9 +1,9 @@
-/* Reading the configuration again.
+/* Reads the configuration again.
  *
- *   command line, file ─▶ options ─▶ files they name ─▶ judged ─▶ sealed ─▶ the children
+ *   command line, file ─▶ options ─▶ files they name ─▶ checked ─▶ sealed ─▶ the children
  *
- * Everything before the last arrow may fail, and has changed nothing then. What has changed but needs a restart is told, and
- * left as it is. */
+ * Every step before the last arrow may fail, and has changed nothing then. Changes that need a restart are reported and not
+ * applied. */
 #include "actors/supervisor/reload.h"
 #include "actors/rt/log.h"
 #include "actors/rt/log_file.h"
@@ -30,7 +30,7 @@ static void remember(struct reload *reload, const struct files *files)
 	memcpy(reload->digest, files->digest, sizeof reload->digest);
 }
 
-/* NULL: it is valid at `now`. */
+/* NULL: valid at `now`. */
 static const char *time_fault(const struct files *files, wall_us now)
 {
 	if (!files->has_certificate) return NULL;
@@ -38,7 +38,7 @@ static const char *time_fault(const struct files *files, wall_us now)
 	return now.v < files->not_before.v ? "is not valid yet" : NULL;
 }
 
-/* A group of its own is how some hosts share a key among services. */
+/* Readable by its group is allowed: some hosts share a key among services that way. */
 static void look_at_mode(const char *path)
 {
 	struct stat st;
@@ -63,7 +63,7 @@ enum err reload_open(struct reload *reload, const struct options *options, struc
 	remember(reload, files);
 	look_at_mode(options->tls_key);
 	if (!time_fault(files, now)) return OK;
-	/* To serve nobody at all would be worse. */
+	/* To serve no client would be worse. */
 	rfc3339_text(files->not_after, end);
 	log_warn("certificate_not_valid", "file=\"%s\" reason=\"%s\" not_after=%s", options->tls_cert,
 	         time_fault(files, now), end);
@@ -77,7 +77,7 @@ static void add(void *user, const char *name)
 	if (names->count < RELOAD_NAMES_MAX) names->of[names->count++] = name;
 }
 
-/* The listener begins with TLS or without it, and links say which. */
+/* A listener is bound with or without TLS for its life, and links contain the scheme. */
 static void keep_scheme(const struct options *now, struct options *fresh, struct reload_names *needs_restart)
 {
 	if (!now->tls_cert == !fresh->tls_cert) return;
@@ -109,7 +109,7 @@ static enum err judge_files(const struct reload *reload, const struct options *f
 	return ERR_BAD_OPTION;
 }
 
-/* Of the one in use http tells when it cannot be written: it keeps nothing else from changing. */
+/* http reports a fault of the log in use; it does not block other changes. */
 static enum err judge_access_log(const struct options *now, const struct options *fresh,
                                  struct reload_outcome *outcome)
 {

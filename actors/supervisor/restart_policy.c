@@ -1,6 +1,6 @@
-/* The supervisor's rules as arithmetic. The first start is the one time that a process' exit ends the
- * service: a status other than 0 then says that something cannot work (a damaged file, say) and an operator
- * is looking. Later the others have work to go on with, so whatever happens is answered by a restart. */
+/* The supervisor's rules as pure functions. Only during the first start does the exit of a process end the service: an exit
+ * status other than 0 means that something cannot work (such as a damaged file), and an operator is watching. Later the other
+ * processes have work to do, so every exit leads to a restart. */
 #include "actors/supervisor/restart_policy.h"
 
 #include <signal.h>
@@ -9,8 +9,8 @@ static const int64_t backoff_first_us = 100 * US_PER_MS;
 static const int64_t backoff_most_us = 5 * US_PER_SEC;
 static const int64_t long_life_us = 10 * US_PER_SEC;
 
-/* In the order of stopping. What a request may wait for (10 s, a pass being issued) fits in the first share;
- * a shard has nothing to finish but its batch. */
+/* In the order of stopping. The longest wait of a request (10 s, a pass being issued) fits in the first share. A shard only
+ * has to finish its batch. */
 static const struct {
 	enum role role;
 	int64_t   until_us; /* then SIGKILL */

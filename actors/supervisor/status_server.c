@@ -1,12 +1,12 @@
 /* The supervisor's side of sessions: REPORT from its processes, STATUS and RELOAD for the CLI.
  *
- * A session begins with HELLO, which says who speaks; the server remembers that by the transport's name for the
- * connection. For a child it remembers the pid of the moment too, if that one can have begun the session, so that what a
- * killed process left in the queue is not taken for its successor's. Sessions are few and cheap: when the table is full the
- * one that was silent longest is forgotten, and its next call is met as a stranger's, with silence.
+ * A session begins with HELLO, which names the sender; the server remembers it by the transport's name of the connection. For
+ * a child it also remembers the current pid, if that process can have begun the session. So messages that a killed process
+ * left behind are not taken for its successor's. Sessions are few and cheap. When the table is full, the longest silent one is
+ * dropped, and its next call is ignored.
  *
- * RELOAD is answered when every process goes by the new settings, or after RELOAD_WAIT_MS, with the names of those that do not
- * yet. One of them waits for that at a time. */
+ * RELOAD is answered when every process uses the new settings, or after RELOAD_WAIT_MS with the names of those that do not
+ * yet. One at a time waits for that. */
 #include "actors/supervisor/status_server.h"
 #include "actors/rt/log.h"
 #include "actors/rt/tls_pair.h"
@@ -26,11 +26,11 @@ _Static_assert((int)RELOAD_WAIT_MS < (int)CALL_DEADLINE_MS, "who asked is still 
 struct session {
 	struct peer   peer;
 	enum role     role;
-	struct child *child; /* NULL: not a process of ours */
-	pid_t         pid;   /* the child's that said HELLO; 0: of none that lives */
-	mono_us       begun; /* as the HELLO says */
-	uint64_t      taken; /* bytes of frames that came of it */
-	uint64_t      used;  /* by the status server's count of messages; 0: free */
+	struct child *child; /* NULL: not one of our processes */
+	pid_t         pid;   /* of the child that sent HELLO; 0: no live one */
+	mono_us       begun; /* from the HELLO */
+	uint64_t      taken; /* bytes of frames received from it */
+	uint64_t      used;  /* the server's message count at its last use; 0: free */
 };
 
 struct status_server {
@@ -43,7 +43,7 @@ struct status_server {
 	msgpack_zone    *zone;
 	struct frame_out replies;
 	struct buffer    welcome;
-	bool             all_ready; /* found out in this turn */
+	bool             all_ready; /* became true in this turn */
 
 	/* The RELOAD that waits for its answer. */
 	bool                  is_reloading;
@@ -90,7 +90,7 @@ int status_server_fd(const struct status_server *server)
 
 static void send_to(struct status_server *server, const struct peer *peer, struct span bytes)
 {
-	/* A peer that is gone or does not read has no use for its answer. */
+	/* A peer that is gone or does not read needs no answer. */
 	if (channel_send(server->channel, peer, bytes)) return;
 }
 
@@ -107,7 +107,7 @@ static struct session *session_of(struct status_server *server, const struct pee
 	return NULL;
 }
 
-/* What has been put into server->replies. */
+/* Sends what is in server->replies. */
 static void send_replies(struct status_server *server, const struct peer *peer)
 {
 	const struct session *session = session_of(server, peer);
@@ -175,7 +175,7 @@ static void pack_child(msgpack_packer *packer, const struct child *child)
 	pack_text(packer, "index");
 	msgpack_pack_uint32(packer, child->index);
 	pack_text(packer, "pid");
-	/* A zero would be taken for a pid by whoever hands it to kill, and mean all of the caller's own. */
+	/* Not 0: a script might pass it to kill, where it means the caller's own process group. */
 	if (child->pid)
 		pack_int(packer, child->pid);
 	else

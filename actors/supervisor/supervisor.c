@@ -1,10 +1,9 @@
-/* `stampede serve`: checks everything that can be checked, takes the data directory and the ports, starts the
- * processes, and watches them until it is told to stop. It holds no data: killed at any instant it loses
- * nothing, and the processes go with it.
+/* `stampede serve`: checks everything that can be checked, takes the data directory and the ports, starts the processes, and
+ * watches them until it is stopped. It holds no data: killing it loses nothing, and the processes end with it.
  *
- * The order matters. Whatever may fail for an operator's reason (options, certificate, another instance,
- * ports) comes before anything is created, so that a refused start leaves no trace. Then one loop, on the
- * thread that forks: signals, the status server's channel, and the time until the next restart. */
+ * The order matters. Everything that may fail for an operator's reason (options, certificate, another instance, ports) comes
+ * before anything is created, so that a refused start leaves no trace. Then one loop, on the thread that forks: signals, the
+ * status server's channel, and the time of the next restart. */
 #include "actors/roles.h"
 #include "actors/rt/log.h"
 #include "actors/rt/log_file.h"
@@ -40,7 +39,7 @@ struct supervisor {
 	char                  listen[ADDRESS_TEXT], admin[ADDRESS_TEXT], public_url[ADDRESS_TEXT + 8];
 };
 
-/* The number of shards was fixed when the directory was made. */
+/* The number of shards was fixed when the directory was created. */
 static enum err settle_shards(struct supervisor *self)
 {
 	uint32_t asked = self->options.shards, fixed = self->home.datadir.identity.shards;
@@ -62,7 +61,7 @@ static enum err check_access_log(const char *path)
 	return ERR_BAD_OPTION;
 }
 
-/* Everything that may refuse the start; nothing is created before all of it but the last step is done. */
+/* Everything that may refuse the start; only the last step creates anything. */
 static enum err settle(struct supervisor *self)
 {
 	struct options *options = &self->options;
@@ -101,8 +100,8 @@ static void complete_options(struct supervisor *self)
 	if (!options->public_url) options->public_url = self->public_url;
 }
 
-/* Neither output makes us wait from here on. The operator's stdout has one line to come; whatever a library prints there is
- * the log's. Where this cannot be had, the service runs all the same. */
+/* Makes both outputs non-blocking. The operator's stdout still gets one line; whatever a library prints there goes to the log.
+ * If this fails, the service runs all the same. */
 static void open_log(struct supervisor *self)
 {
 	struct options    *options = &self->options;
@@ -137,8 +136,8 @@ static enum err open_loop(struct supervisor *self)
 	return OK;
 }
 
-/* Only two signals end the service. A terminal that closes and a host that rotates logs send HUP, which is a reload. The
- * terminal's own stop key is for the shell's job control; others that would stop us are dropped like the rest. */
+/* Only two signals end the service. HUP, from a closing terminal or log rotation, is a reload. The terminal's stop key is left
+ * to the shell's job control; other signals that would stop us are dropped like the rest. */
 static void take_signal(struct supervisor *self, struct signal_seen seen, mono_us now)
 {
 	struct reload_outcome outcome;
@@ -149,7 +148,7 @@ static void take_signal(struct supervisor *self, struct signal_seen seen, mono_u
 		children_stop(&self->children, now, 0);
 	} else if (seen.number == SIGHUP) {
 		if (self->children.stopping) return;
-		if (reload_run(&self->reload, &self->children, &outcome)) return; /* told */
+		if (reload_run(&self->reload, &self->children, &outcome)) return; /* logged */
 	} else if (seen.number == SIGTSTP && seen.is_of_terminal) {
 		raise(SIGSTOP);
 	} else if (seen.number != SIGCHLD) {
@@ -165,7 +164,7 @@ static void take_signals(struct supervisor *self, mono_us now)
 		take_signal(self, seen, now);
 }
 
-/* All are ready for the first time: the directory is whole, and whoever waits for us may begin. */
+/* All are ready for the first time: the directory is complete, and a caller that waits for us may begin. */
 static void announce(struct supervisor *self, mono_us now)
 {
 	char line[2 * ADDRESS_TEXT + 64];
@@ -181,8 +180,8 @@ static void announce(struct supervisor *self, mono_us now)
 	log_info("ready", "http=%s admin=%s shards=%u", self->listen, self->admin, self->options.shards);
 }
 
-/* Whoever comes from now on is refused instead of left waiting: http has the only other copies, and closes
- * them as it begins to drain. */
+/* New connections are refused instead of left waiting: http has the only other copies, and closes them when it begins to
+ * drain. */
 static void close_listeners(struct supervisor *self)
 {
 	if (self->listen_fd >= 0) close(self->listen_fd);
@@ -192,8 +191,7 @@ static void close_listeners(struct supervisor *self)
 
 static void watch(struct supervisor *self)
 {
-	static const dur_us hurry = {20 *
-	                             US_PER_MS}; /* somebody waits for the children to take new settings */
+	static const dur_us hurry = {20 * US_PER_MS}; /* while a reload waits for the children */
 
 	for (;;) {
 		mono_us now = time_mono();
@@ -259,7 +257,8 @@ int supervisor_main(const struct options *options)
 	};
 	enum err err;
 
-	/* Signals first: a stop may come while we wait for a lock, and the threads of log and transport inherit the mask. */
+	/* Signals first: a stop may come while we wait for a lock, and the threads of log and transport inherit
+	 * the mask. */
 	err = signals_take(true, &self.signal_fd);
 	open_log(&self);
 	if (err) {

@@ -1,5 +1,5 @@
-/* Undoing the making of a data directory. A shard's directory that holds anything when the locks are gone is somebody's
- * data: then the identity stays, and with it everything. */
+/* Undoes the creation of a data directory. If a shard's directory holds anything besides the locks, that is data: then the
+ * identity stays, and everything else. */
 #include "actors/supervisor/traces.h"
 #include "actors/rt/datadir.h"
 
@@ -36,7 +36,7 @@ void traces_look(int dir_fd, struct traces *traces)
 	}
 }
 
-/* true too when there is none. */
+/* True also if it does not exist. */
 static bool is_empty(int dir_fd, const char *path)
 {
 	int            fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -54,7 +54,7 @@ static bool is_empty(int dir_fd, const char *path)
 	return empty;
 }
 
-/* A journal's directory without a segment, and the lock: what a shard makes before it changes anything. */
+/* A lock and a journal directory without a segment: what a shard creates before it changes anything. */
 static bool empty_shards(int dir_fd, const struct traces *traces)
 {
 	char path[DATADIR_PATH];
@@ -75,7 +75,7 @@ static void remove_made(int dir_fd, const struct traces *traces)
 {
 	char path[DATADIR_PATH];
 
-	if (traces->identity) { /* the first to go: without it this is a making that was interrupted */
+	if (traces->identity) { /* first: without it, the directory counts as an interrupted creation */
 		(void)unlinkat(dir_fd, "identity", 0);
 		(void)unlinkat(dir_fd, "identity.new", 0);
 	}

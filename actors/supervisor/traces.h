@@ -3,12 +3,12 @@
 
 #include <stdbool.h>
 
-/* The entries that a start finds missing in its data directory and will make. A refused start removes them again.
- * traces_look() comes when the directory's lock is held and before anything else is made; traces_remove() while it is still
- * held and no process that was started is alive, and only if no shard was let change its place. */
+/* Entries that a start finds missing in its data directory and will create. A refused start removes them again. Call
+ * traces_look() with the directory's lock held, before anything else is created. Call traces_remove() while it is still held
+ * and no started process is alive, and only if no shard was allowed to change its directory. */
 struct traces {
 	bool looked;
-	bool dir, lock; /* the directory itself, and its lock: set by whoever made them */
+	bool dir, lock; /* the directory itself, and its lock: set by their creator */
 	bool identity, key, run, server, shards; /* server: the supervisor's socket */
 	struct {
 		bool dir, lock, journal;
@@ -17,6 +17,6 @@ struct traces {
 
 void traces_look(int dir_fd, struct traces *traces);
 
-/* Only what was missing then, and no directory that holds anything. Errors: none: what cannot be removed stays, as after
- * an interrupted making. */
+/* Removes only what was missing then, and no directory with content. Errors: none: what cannot be removed stays, as after an
+ * interrupted creation. */
 void traces_remove(int dir_fd, const struct traces *traces);
