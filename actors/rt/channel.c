@@ -1,7 +1,6 @@
-/* Mailboxes over ZeroMQ: a ROUTER or a DEALER each, one context for the process, made at the first use and so
- * never before a fork. CZMQ makes and ends the sockets; messages go through libzmq itself, which needs no
- * allocation for what CZMQ would wrap. Lifetime of a packet's bytes: inside the zmq_msg_t behind its `hold`,
- * which is allocated at the first receive into that packet and used again by those that follow. */
+/* Mailboxes over ZeroMQ, each a ROUTER or a DEALER. The process has one context, made at the first use and so never before a
+ * fork. CZMQ makes and ends the sockets. Messages use libzmq itself, which avoids CZMQ's allocations. A packet's bytes live in
+ * the zmq_msg_t behind its `hold`, which is allocated at the first receive into that packet and then reused. */
 #include "actors/rt/channel.h"
 #include "actors/rt/trace.h"
 #include "schemas/limits.h"
@@ -11,7 +10,7 @@
 #include <stdatomic.h>
 
 enum {
-	/* Credits stop a sender long before this many messages wait, so that sending never meets the mark. */
+	/* Credits stop a sender long before this many messages wait, so a send never meets this limit. */
 	WAITING_MAX = SESSION_CREDIT_COMMANDS * 2 + 64,
 	RECONNECT_MS = 20,
 	RECONNECT_MS_MAX = 200,
@@ -23,21 +22,21 @@ struct channel {
 	zsock_t *monitor; /* DEALER only: the reading end of its monitor */
 	void    *raw;     /* libzmq's handle of `socket` */
 	bool     is_router;
-	bool     link_is_up; /* DEALER: as channel_link() said last */
-	bool     may_wait;   /* something that the descriptor does not tell of */
+	bool     link_is_up; /* DEALER: the last result of channel_link() */
+	bool     may_wait;   /* something may have arrived without a wake-up */
 	char     callee[32]; /* DEALER: the last part of its endpoint, for traces */
 };
 
 static void begin_process(void)
 {
-	/* Otherwise the first socket would install handlers for SIGINT and SIGTERM over ours. */
+	/* Otherwise the first socket would replace our handlers of SIGINT and SIGTERM. */
 	zsys_handler_set(NULL);
 	zsys_init();
 }
 
 static enum err channel_new(int type, struct channel **made)
 {
-	/* CZMQ's own first-time set-up is not safe when two threads come first. */
+	/* CZMQ's own set-up is not safe if two threads come first. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, begin_process);
 
@@ -53,7 +52,7 @@ static enum err channel_new(int type, struct channel **made)
 	zsock_set_rcvhwm(channel->socket, WAITING_MAX);
 	zsock_set_maxmsgsize(channel->socket, FRAME_BYTES_MAX);
 	if (channel->is_router) {
-		/* A reply to a peer that is gone is an error to look at, not something to lose silently. */
+		/* A reply to a peer that has gone must be an error, not lost silently. */
 		zsock_set_router_mandatory(channel->socket, 1);
 	} else {
 		zsock_set_reconnect_ivl(channel->socket, RECONNECT_MS);
@@ -64,7 +63,7 @@ static enum err channel_new(int type, struct channel **made)
 
 static enum err monitor_begin(struct channel *channel)
 {
-	static atomic_uint number; /* every monitor in the process needs an endpoint of its own */
+	static atomic_uint number; /* every monitor in the process needs its own endpoint */
 	char               endpoint[MONITOR_ENDPOINT_TEXT];
 	snprintf(endpoint, sizeof(endpoint), "inproc://channel-monitor-%u", atomic_fetch_add(&number, 1));
 	int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
@@ -157,8 +156,8 @@ static int send_part(struct channel *channel, const void *at, size_t size, int f
 		sent = zmq_send(channel->raw, at, size, flags | ZMQ_DONTWAIT);
 	while (sent < 0 && errno == EINTR);
 	if (sent >= 0 || errno != EAGAIN) return sent;
-	/* A send takes in what libzmq's own threads have told the socket only now and then, and would go on
-	 * refusing though room has been made; asking for the state takes it in. */
+	/* A send processes messages of libzmq's threads only now and then, and could be refused although there is
+	 * room. Asking for the state processes them. */
 	(void)channel_waiting(channel);
 	channel->may_wait = true;
 	return zmq_send(channel->raw, at, size, flags | ZMQ_DONTWAIT);
@@ -168,12 +167,11 @@ enum err channel_send(struct channel *channel, const struct peer *to, struct spa
 {
 	int sent = 0;
 	must(channel->is_router == (to != NULL));
-	/* Not left to ZMQ_IMMEDIATE: with it, the socket throws away what it has received, unread, as soon as
-	 * it learns that the connection ended; and what arrived before the end must still be read. */
+	/* ZMQ_IMMEDIATE is no substitute: with it, the socket discards unread messages when the connection ends,
+	 * and those must still be read. */
 	if (!to && !channel->link_is_up) return ERR_WOULD_BLOCK;
 	channel->may_wait = true;
-	/* A ROUTER reports what is wrong with the peer when it takes the address; the body then goes with it.
-	 */
+	/* A ROUTER reports a fault of the peer when it takes the address; the body then follows. */
 	if (to) sent = send_part(channel, to->id, to->size, ZMQ_SNDMORE);
 	if (sent >= 0) sent = send_part(channel, bytes.at, bytes.size, 0);
 	if (sent >= 0 && trace_frames) trace_frame(TRACE_SENT, callee_of(channel), to, bytes);
@@ -186,7 +184,7 @@ enum err channel_send(struct channel *channel, const struct peer *to, struct spa
 	}
 }
 
-/* Receives one frame into `message`. false when nothing is there. */
+/* Receives one part into `message`. False: nothing is there. */
 static bool recv_part(struct channel *channel, zmq_msg_t *message)
 {
 	int got;
@@ -197,7 +195,7 @@ static bool recv_part(struct channel *channel, zmq_msg_t *message)
 	return got >= 0;
 }
 
-/* Receives the address before a ROUTER's message. `*known` is false for one that did not come from us. */
+/* Receives the address before a ROUTER's message. *known is false for one that is not ours. */
 static bool recv_address(struct channel *channel, struct peer *from, bool *known)
 {
 	zmq_msg_t address;
@@ -223,7 +221,7 @@ enum err channel_recv(struct channel *channel, struct packet *packet)
 		packet->hold = body;
 	}
 	packet->bytes = span_of(NULL, 0);
-	/* Whatever does not have our shape, one part of at most FRAME_BYTES_MAX, is read to its end and
+	/* A message of another form than ours (one part of at most FRAME_BYTES_MAX) is read to its end and
 	 * dropped. */
 	for (;;) {
 		bool fits = true;
@@ -256,7 +254,7 @@ enum link channel_link(struct channel *channel)
 		uint32_t value;
 	} __attribute__((packed)) news;
 	must(channel->monitor != NULL);
-	/* Each report is two parts: the event with its value, and the endpoint, which we know. */
+	/* Each report has two parts: the event with its value, and the endpoint, which is known. */
 	void *raw = zsock_resolve(channel->monitor);
 	int   got = zmq_recv(raw, &news, sizeof(news), ZMQ_DONTWAIT);
 	if (got < 0) return LINK_SAME;

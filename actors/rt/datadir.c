@@ -1,8 +1,8 @@
 /* The data directory as every process opens it: by descriptors.
  *
- * A socket's path may hold about a hundred bytes, and a data directory may lie deeper than that or be given
- * relative to a working directory; so endpoints are named through /proc/self/fd, by the descriptor of
- * DIR/run. Only the supervisor and a restore make directories and write the identity. */
+ * A socket's path is limited to about a hundred bytes, and a data directory may be deeper or relative to a working directory.
+ * So endpoints are named through /proc/self/fd, by the descriptor of DIR/run. Only the supervisor and a restore make
+ * directories and write the identity. */
 #include "actors/rt/datadir.h"
 
 #include "schemas/limits.h"
@@ -21,7 +21,8 @@ enum { IDENTITY_BYTES_MAX = 2048, LOCK_POLL_MS = 10 };
 /* Reads at most `room` bytes of a file into `to`. */
 static enum err read_file(int dir_fd, const char *name, void *to, size_t room, size_t *size)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe is empty, and no wait */
+	int     fd = openat(dir_fd, name,
+	                    O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe reads as empty and does not block */
 	ssize_t got = 0;
 
 	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
@@ -100,7 +101,7 @@ enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KE
 
 enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES])
 {
-	uint8_t  bytes[MASTER_KEY_BYTES + 1]; /* one more than there may be, to see that there is no more */
+	uint8_t  bytes[MASTER_KEY_BYTES + 1]; /* one more than allowed, to notice a longer file */
 	size_t   size;
 	enum err err = read_file(dir_fd, "master.key", bytes, sizeof bytes, &size);
 
@@ -111,10 +112,10 @@ enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES])
 	return err;
 }
 
-/* Waits for the lock of an open file, and takes the time off what is left. */
+/* Waits for the lock of an open file, and subtracts the time from *wait_ms. */
 static enum err lock_file(int fd, int *wait_ms)
 {
-	/* Of the open file, not of the process: it survives another open and close of the file in here. */
+	/* An open-file lock: it survives another open and close of the file in this process. */
 	struct flock    whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct timespec poll = {.tv_nsec = LOCK_POLL_MS * 1000000L};
 
@@ -127,7 +128,7 @@ static enum err lock_file(int fd, int *wait_ms)
 	return OK;
 }
 
-/* Its holder may have removed it while we waited: then the lock is of a file that nobody will find again. */
+/* The holder may have removed the file meanwhile: then the lock is useless, because nothing finds that file again. */
 static bool is_named(int dir_fd, const char *name, int fd)
 {
 	struct stat open_one, named;
@@ -161,7 +162,7 @@ enum err datadir_lock_dir(int dir_fd, int wait_ms)
 	return OK;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static enum err failed(void)
 {

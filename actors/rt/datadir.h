@@ -4,9 +4,8 @@
 
 #include <stdint.h>
 
-/* The data directory: DIR/{identity, lock, master.key, run/, shards/N/}. Handles hold file descriptors, so
- * that names stay right whatever the working directory, and sockets' paths stay short.
- * Source of the layout: store/format.md. */
+/* The data directory: DIR/{identity, lock, master.key, run/, shards/N/}. Handles hold descriptors, so that names do not depend
+ * on the working directory and sockets' paths stay short. Source of the layout: store/format.md. */
 enum { DATADIR_PATH = 64 }; /* of a shard's directory or file, within DIR */
 
 struct datadir {
@@ -15,48 +14,48 @@ struct datadir {
 	struct identity identity;
 };
 
-/* Opens an existing DIR and reads its identity. Errors: ERR_NOT_FOUND (no such DIR or no identity),
- * ERR_DAMAGED, ERR_UNSUPPORTED, ERR_IO. */
+/* Opens an existing DIR and reads its identity. Errors: ERR_NOT_FOUND (no such DIR or no identity), ERR_DAMAGED,
+ * ERR_UNSUPPORTED, ERR_IO. */
 must_check enum err datadir_open(const char *dir, struct datadir *datadir);
-/* The same for who only looks: no place for sockets is asked for, and there is none (run_fd -1). */
+/* The same for a caller that only reads: DIR/run is not needed, and run_fd is -1. */
 must_check enum err datadir_look(const char *dir, struct datadir *datadir);
 void                datadir_close(struct datadir *datadir);
 
-#define DATADIR_RESTORING "restoring" /* a file in DIR while a restore is under way, or was interrupted */
+#define DATADIR_RESTORING "restoring" /* a file in DIR during a restore, or after an interrupted one */
 enum { ENDPOINT_TEXT = 64 };
-/* "ipc:///proc/self/fd/N/shard-0" and the like: where a process of this data directory listens. Valid while
- * the datadir is open, in this process. */
+/* Where a process of this data directory listens, such as "ipc:///proc/self/fd/N/shard-0". Valid in this process while the
+ * datadir is open. */
 void datadir_shard_endpoint(const struct datadir *datadir, uint32_t shard, char text[ENDPOINT_TEXT]);
 void datadir_supervisor_endpoint(const struct datadir *datadir, char text[ENDPOINT_TEXT]);
 
-/* Reads DIR/master.key: 32 bytes that encrypt what must not lie in clear. Errors: ERR_NOT_FOUND, ERR_DAMAGED (of another
- * size), ERR_IO, ERR_OTHER_KEY (not the one that the identity names; an identity of version 3 names none). After an error
- * nothing of it is left in `key`. */
+/* Reads DIR/master.key: 32 bytes that encrypt secrets on disk. After an error nothing of it is left in `key`. Errors:
+ * ERR_NOT_FOUND, ERR_DAMAGED (wrong size), ERR_IO, ERR_OTHER_KEY (not the one that the identity names; an identity of version
+ * 3 names none). */
 must_check enum err datadir_master_key(const struct datadir *datadir, uint8_t key[MASTER_KEY_BYTES]);
-/* The same of any directory that may hold one, whichever key it is. */
+/* The same for any directory with a key, whichever key it is. */
 must_check enum err datadir_read_key(int dir_fd, uint8_t key[MASTER_KEY_BYTES]);
 
-/* "shards/N" and, unless `name` is NULL, "/name" behind it. */
+/* "shards/N" and, unless `name` is NULL, "/name" after it. */
 void datadir_shard_path(uint32_t shard, const char *name, char path[DATADIR_PATH]);
 
-/* For who makes a data directory, or a backup of one; each is durable when it returns. Errors: ERR_IO (errno says
- * more), ERR_STORAGE_FULL, ERR_NO_MEMORY. */
-must_check enum err datadir_mkdir(int dir_fd, const char *name); /* one that is there already is fine */
+/* For creating a data directory or a backup; each is durable when it returns. Errors: ERR_IO (see errno), ERR_STORAGE_FULL,
+ * ERR_NO_MEMORY. */
+must_check enum err datadir_mkdir(int dir_fd, const char *name); /* an existing one is fine */
 must_check enum err datadir_sync(int dir_fd, const char *name);  /* a directory's entries */
-/* Replaces a small file so that after a crash it is the old one or the new one, whole. */
+/* Replaces a small file: after a crash it is completely old or completely new. */
 must_check enum err datadir_write(int dir_fd, const char *name, struct span bytes);
 must_check enum err datadir_write_identity(int dir_fd, const struct identity *identity);
 /* Reads at most `max` bytes of a small file. Errors: ERR_NOT_FOUND, ERR_DAMAGED (longer), ERR_IO, ERR_NO_MEMORY. */
 must_check enum err datadir_read(int dir_fd, const char *name, size_t max, struct buffer *out);
 
-/* Is every entry of a directory without an identity one of those that an interrupted making or restore leaves?
- * `stranger` gets the name of the first that is not. Errors: ERR_EXISTS, ERR_IO. */
+/* In a directory without an identity: is every entry one that an interrupted creation or restore leaves? `stranger` gets the
+ * name of the first other one. Errors: ERR_EXISTS, ERR_IO. */
 enum { DATADIR_NAME = 64 };
 must_check enum err datadir_has_strangers(int dir_fd, const char *but, char stranger[DATADIR_NAME]);
 
-/* Takes an OFD write lock on DIR/<name> for the life of the descriptor returned (close-on-exec).
- * Waits at most `wait_ms`. Errors: ERR_LOCKED, ERR_IO. */
+/* Takes an OFD write lock on DIR/<name> for the life of the returned descriptor (close-on-exec). Waits at most `wait_ms`.
+ * Errors: ERR_LOCKED, ERR_IO. */
 must_check enum err datadir_lock(int dir_fd, const char *name, int wait_ms, int *lock_fd);
 
-/* The same on the directory itself, as long as `dir_fd` is open: nobody can delete that lock. */
+/* The same on the directory itself while `dir_fd` is open; this lock cannot be deleted. */
 must_check enum err datadir_lock_dir(int dir_fd, int wait_ms);

@@ -1,4 +1,4 @@
-/* The environment without what would change, behind the operator's back, whom the service believes, asks or tells. */
+/* Removes environment variables that would change, unnoticed by the operator, what the service trusts, queries or sends. */
 #include "actors/rt/environment.h"
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static bool is_ignored(const char *entry)
 	return false;
 }
 
-/* In place: unsetenv() takes a name as it is written, and these are written in many ways. */
+/* In place: unsetenv() needs the exact name, and these have several spellings. */
 void environment_clean(void)
 {
 	char **to = environ;

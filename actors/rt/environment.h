@@ -1,5 +1,5 @@
 #pragma once
 
-/* Takes out of this process' environment, and so out of its children's, what environment.def names. First of all, before any
- * library has read it and before there are threads. */
+/* Removes the names in environment.def from this process's environment, and so from its children's. Call it first, before any
+ * library has read the environment and before there are threads. */
 void environment_clean(void);

@@ -1,6 +1,6 @@
-/* Log lines: made on the stack and handed to the kernel in one write(), so that lines of several threads and processes on
- * one stderr do not mix. What is dropped is counted by role in a page of memory that all processes of a service share: it
- * is the supervisor's, so that the numbers outlive its children, and http shows them. */
+/* Log lines are built on the stack and leave in one write(), so that lines of several threads and processes on one stderr do
+ * not mix. Dropped lines are counted by role in a page of memory that all processes of a service share. The supervisor owns
+ * it, so the numbers outlive its children; http shows them. */
 #include "actors/rt/log.h"
 #include "actors/rt/outlet.h"
 #include "schemas/date.h"
@@ -27,7 +27,7 @@ static enum log_format own_format = LOG_LOGFMT;
 static atomic_int      own_level = LOG_INFO; /* may change while other threads log */
 static struct counts   own_counts;
 static struct counts  *counts = &own_counts;
-static atomic_uint     untold; /* lines dropped since the last one that told of such */
+static atomic_uint     untold; /* lines dropped since the last one that reported it */
 
 static int word_of(const char *text, const char *const *words, int count)
 {
@@ -71,7 +71,7 @@ static bool write_line(struct log_line *line)
 	return false;
 }
 
-/* Tells that lines are missing here. Where that finds no room either, they stay untold. */
+/* Logs how many lines are missing here. If that line finds no room either, they stay counted. */
 static bool tell_dropped(struct log_line *line)
 {
 	unsigned missing = atomic_exchange(&untold, 0);
@@ -129,7 +129,7 @@ static void tell_must(const char *what, const char *file, int line)
 	outlet_settle(SETTLE_MS);
 }
 
-/* ---- begin and end ---- */
+/* ---- open and close ---- */
 
 static void take_counts(int fd)
 {

@@ -1,4 +1,4 @@
-/* Files that lines are appended to, for the process that writes them and the one that looks before it starts. */
+/* Files that lines are appended to, for the writing process and for the check before a start. */
 #include "actors/rt/log_file.h"
 
 #include <errno.h>

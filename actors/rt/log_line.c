@@ -1,19 +1,19 @@
-/* A line of a log. A value is gathered first, as plain bytes, and then written in the line's format: so the formats differ
- * in one place only, and no byte of a value can be taken for the line's own punctuation. */
+/* A line of a log. A value is first collected as plain bytes and then written in the line's format. So the formats differ in
+ * one place only, and no byte of a value is taken for punctuation. */
 #include "actors/rt/log_line.h"
 #include "schemas/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Kept free for the end: a quote, a brace, the newline. */
+/* Reserved for the end: a quote, a brace, the newline. */
 enum { END_BYTES = 3, ESCAPE_BYTES_MAX = 6 };
 
 struct value {
 	char   text[LOG_VALUE_BYTES_MAX];
 	size_t size;
 	bool   quoted; /* the format has quotes around it */
-	bool   worded; /* something in it is no integer */
+	bool   worded; /* part of it is not an integer */
 };
 
 static bool has_room(const struct log_line *line, size_t size)
@@ -29,14 +29,14 @@ static void put(struct log_line *line, const char *text, size_t size)
 
 /* ---- one character of a value ---- */
 
-/* How many bytes at `at` are one character of UTF-8; 0: none. */
+/* The size of the UTF-8 character at `at`; 0: invalid. */
 static size_t character(const uint8_t *at, size_t left)
 {
 	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
 	return size <= left && utf8_is_valid(span_of(at, size)) ? size : 0;
 }
 
-/* Writes the character at `at` as JSON has it; returns how many bytes of the value that were. */
+/* Writes the character at `at` in JSON; returns how many bytes of the value it had. */
 static size_t escape_json(const uint8_t *at, size_t left, char text[ESCAPE_BYTES_MAX + 1], size_t *size)
 {
 	size_t own = character(at, left);
@@ -71,7 +71,7 @@ static bool wants_quotes(struct span value)
 
 /* ---- pairs ---- */
 
-/* false: there is no room for another pair. */
+/* False: there is no room for another pair. */
 static bool begin_pair(struct log_line *line, const char *key, size_t key_size)
 {
 	bool json = line->format == LOG_JSON, first = line->size == (json ? 1 : 0);
@@ -151,7 +151,7 @@ struct conversion {
 	char kind;
 };
 
-/* Reads a conversion behind its percent sign; returns what follows it. A precision of * is an argument. */
+/* Reads a conversion after its percent sign; returns what follows it. A precision of * is an argument. */
 static const char *read_conversion(const char *at, va_list *values, struct conversion *found)
 {
 	*found = (struct conversion){.precision = -1};
@@ -177,7 +177,7 @@ static void gather_text(struct value *value, const struct conversion *conversion
 	       conversion->precision < 0 ? strlen(text) : strnlen(text, (size_t)conversion->precision));
 }
 
-/* long, long long and size_t are of one size here. */
+/* long, long long and size_t have the same size here. */
 _Static_assert(sizeof(long) == sizeof(long long) && sizeof(size_t) == sizeof(long),
                "one kind of wide integer");
 
@@ -200,7 +200,7 @@ static void gather_integer(struct value *value, const struct conversion *convers
 	value->worded |= conversion->kind == 'x' || conversion->kind == 'o';
 }
 
-/* NULL: a conversion that is not ours; what the arguments behind it are nobody knows. */
+/* NULL: an unsupported conversion; the types of later arguments are then unknown. */
 static const char *gather_conversion(struct value *value, const char *at, va_list *values)
 {
 	struct conversion conversion;
@@ -220,7 +220,7 @@ static const char *gather_conversion(struct value *value, const char *at, va_lis
 	return at;
 }
 
-/* Gathers what stands behind a key's equals sign; returns what follows it, NULL when nothing may. */
+/* Collects the value after a key's equals sign; returns what follows it; NULL: the line ends here. */
 static const char *gather_value(struct value *value, const char *at, va_list *values)
 {
 	*value = (struct value){.size = 0};

@@ -1,5 +1,5 @@
-/* The loop is the caller's own; this is only its sleep. Nothing is dispatched: after a wake-up the caller looks at what
- * it has, and may ask which descriptor it was. */
+/* Only the sleep of a loop; the loop is the caller's. Nothing is dispatched: after a wake-up the caller checks what it has,
+ * and may ask which descriptor was ready. */
 #include "actors/rt/loop.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum err loop_watch(struct loop *loop, int fd)
 
 void loop_wait(struct loop *loop, dur_us wait)
 {
-	/* Rounded up: waking a little before the time would make the caller turn idly until it has come. */
+	/* Rounded up: waking a little early would make the caller turn idly until the time has come. */
 	int64_t            wait_ms = wait.v <= 0 ? 0 : (wait.v - 1) / US_PER_MS + 1;
 	struct epoll_event events[LOOP_READY_MAX];
 	int                count = epoll_wait(loop->epoll_fd, events, LOOP_READY_MAX,

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-/* Waiting for a handful of descriptors (epoll, level-triggered). The process' own work is done by its turn
- * function between waits; nothing is called back. Errors: ERR_IO, ERR_NO_MEMORY. */
+/* Waits for a few descriptors (epoll, level-triggered). The process works in its turn function between waits; there are no
+ * callbacks. Errors: ERR_IO, ERR_NO_MEMORY. */
 enum { LOOP_READY_MAX = 8 };
 struct loop {
 	int epoll_fd;
-	int ready_count; /* of the last wait; when it is LOOP_READY_MAX there may be more */
+	int ready_count; /* of the last wait; at LOOP_READY_MAX there may be more */
 	int ready[LOOP_READY_MAX];
 };
 
@@ -17,9 +17,9 @@ must_check enum err loop_open(struct loop *loop);
 void                loop_close(struct loop *loop);
 must_check enum err loop_watch(struct loop *loop, int fd); /* for reading */
 
-/* Sleeps until a descriptor is readable or `wait` has passed (0: only looks). Interrupted counts as woken. */
+/* Sleeps until a descriptor is readable or `wait` has passed (0: only checks). An interruption counts as a wake-up. */
 void loop_wait(struct loop *loop, dur_us wait);
 
-/* Did the last wait find `fd` readable? true also where that is not known. A look at all that there is costs a system
- * call for each: this is for what is not looked at unless it has something to say. */
+/* Was `fd` readable in the last wait? True also if unknown. Checking everything costs a system call each; this is for sources
+ * that are checked only when ready. */
 bool loop_is_ready(const struct loop *loop, int fd);

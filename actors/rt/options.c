@@ -1,8 +1,8 @@
 /* The options of `serve`, read from the command line and a configuration file by one table.
  *
- * A row of the table says what an option is called, where in struct options it goes, and what it may hold;
- * both readers, the writer (which makes a child's command line) and the help go through the rows, so a new option
- * is a field and a row. The command line is read first; the file then only fills what the command line left alone.
+ * A row of the table has an option's name, its place in struct options, and its valid values. Both readers, the writer (of a
+ * child's command line) and the help use the rows, so a new option is a field and a row. The command line is read first; the
+ * file only sets what the command line did not.
  */
 #include "actors/rt/options.h"
 #include "actors/rt/log.h"
@@ -125,7 +125,7 @@ const struct options option_defaults = {
     .settings_fd = -1,
 };
 
-/* One reading in progress: where values go, and which rows the command line has spoken for. */
+/* A reading in progress: where values go, and which rows the command line has set. */
 struct reading {
 	struct options *options;
 	char           *why;
@@ -182,7 +182,7 @@ static enum err set_duration(struct reading *reading, const struct row *row, con
 	return ERR_BAD_OPTION;
 }
 
-/* In place: values stand in argv or in the text of the file. */
+/* In place: values are in argv or in the text of the file. */
 static void cut_slashes(char *value)
 {
 	size_t size = strlen(value);
@@ -211,7 +211,7 @@ static enum err set_text(struct reading *reading, const struct row *row, const c
 	return OK;
 }
 
-/* `value` is NULL for a flag that stands alone. */
+/* `value` is NULL for a flag without one. */
 static enum err set_flag(struct reading *reading, const struct row *row, const char *value)
 {
 	bool *place = place_of(reading->options, row->at);
@@ -260,7 +260,7 @@ static enum err refuse_unknown(struct reading *reading, const char *name, size_t
 	return ERR_BAD_OPTION;
 }
 
-/* `--name value` or `--name=value`; a flag takes a value only by the second. */
+/* `--name value` or `--name=value`; a flag takes a value only in the second form. */
 static enum err read_arguments(struct reading *reading, int argc, char **argv, const char **config)
 {
 	for (int i = 0; i < argc; i++) {
@@ -284,7 +284,7 @@ static enum err read_arguments(struct reading *reading, int argc, char **argv, c
 	return OK;
 }
 
-/* The whole file, with a NUL behind it. */
+/* Reads the whole file and appends a NUL. */
 static enum err load(struct reading *reading, const char *path, char **text)
 {
 	int     fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -321,7 +321,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* A # begins a comment at the start of a line or behind white space, so that a value may hold one. */
+/* A # begins a comment at the start of a line or after white space, so a value may contain one. */
 static void cut_comment(char *line)
 {
 	for (char *at = line; (at = strchr(at, '#')); at++)
@@ -352,7 +352,7 @@ static enum err read_line(struct reading *reading, char *line)
 
 static enum err read_config(struct reading *reading, const char *path)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* of byte order: some editors write it */
+	static const char mark[] = "\xef\xbb\xbf"; /* byte order mark, which some editors write */
 	enum err          err;
 	char             *rest, *line, why[OPTION_WHY];
 

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The options of `stampede serve`, as the supervisor and its children read them. Children are started as
- * `stampede actor ROLE INDEX <the same options> --listen-fd N --admin-fd N --settings-fd N --supervisor-pid N`.
- * Strings are borrowed from argv or owned by the options for the life of the process. Options whose row is `reloadable`
- * may change while the service runs: who goes by one of them takes it from the newest settings (settings.h). */
+/* The options of `stampede serve`, as the supervisor and its children read them. Children are started as `stampede actor ROLE
+ * INDEX <the same options> --listen-fd N --admin-fd N --settings-fd N --supervisor-pid N`. Strings are borrowed from argv or
+ * owned by the options for the life of the process. Options whose row is `reloadable` may change while the service runs: read
+ * them from the newest settings (settings.h). */
 enum { OPTION_LIST_MAX = 32 };
 
 struct options {
@@ -30,35 +30,34 @@ struct options {
 	uint32_t    http_threads; /* 0: not given */
 	int64_t     max_body_bytes;
 	dur_us      keep_alive;              /* of a connection between two requests; whole seconds */
-	uint32_t    connections_per_address; /* 0: as many as come */
+	uint32_t    connections_per_address; /* 0: no limit */
 	uint32_t    idempotency_keys;        /* kept per account */
 	bool        egress_allow_private;
 	bool        test_clock;
 	bool        no_deliveries; /* no endpoint is called: what is due waits */
 
 	/* Only in children. */
-	int  listen_fd, admin_fd; /* -1: none */
-	int  counts_fd;           /* of the log: see log.h; -1: none */
-	int  gate_fd; /* an eventfd, of shards: readable when all of them may change their places; -1: none */
-	int  settings_fd; /* where settings come from, see settings.h; -1: none */
+	int listen_fd, admin_fd; /* -1: none */
+	int counts_fd;           /* of the log: see log.h; -1: none */
+	int gate_fd; /* for shards, an eventfd: readable when all of them may change their directories; -1: none */
+	int  settings_fd; /* socket for settings, see settings.h; -1: none */
 	int  supervisor_pid;
 	int  index;
-	bool may_format; /* the data directory has never been complete: a shard without files makes them */
-	bool restored;   /* it was restored and not served since: a shard has its snapshot alone */
+	bool may_format; /* the data directory was never complete: a shard without files creates them */
+	bool restored;   /* it was restored and not served since: a shard has only its snapshot */
 
 	/* Only in processes that do offline work. */
-	const char *from;    /* a backup; of a dump: the first seq, or how keys begin */
+	const char *from;    /* a backup; for a dump: the first seq, or the prefix of keys */
 	const char *table;   /* what to dump */
 	const char *lineage; /* of the directory being restored, 32 hexadecimal digits */
 
-	char  *config_text; /* what the strings of a --config file point into */
-	int    argc;        /* the command line, to be read again */
+	char  *config_text; /* text of the --config file, which strings point into */
+	int    argc;        /* the command line, to read it again */
 	char **argv;
 };
 
-/* Reads argv[0..argc) and, if named there, the --config file; the command line wins. On failure `why` (128
- * bytes) says which option and what is wrong. options_free() comes after the last use, either way.
- * Errors: ERR_BAD_OPTION, ERR_NO_MEMORY. */
+/* Reads argv[0..argc) and, if named there, the --config file; the command line wins. On failure `why` (128 bytes) names the
+ * option and the fault. Call options_free() after the last use, also after a failure. Errors: ERR_BAD_OPTION, ERR_NO_MEMORY. */
 enum { OPTION_WHY = 128 };
 must_check enum err options_read(int argc, char **argv, struct options *options, char why[128]);
 void                options_free(struct options *options);
@@ -66,17 +65,17 @@ void                options_free(struct options *options);
 /* Writes a line of help for each option of `serve`. */
 void options_describe(FILE *to);
 
-/* What `fresh` says otherwise than `now`, both as they were read: `tell` gets each option's name, without dashes, once.
- * Of what may change while the service runs (`reloadable`), or of what may not. Errors: none. */
+/* Calls `tell` once for each option that differs between `fresh` and `now`, both as read, with its name without dashes. Covers
+ * the options that may change while the service runs (`reloadable`), or those that may not. Errors: none. */
 typedef void option_tell(void *user, const char *name);
 void         options_compare(const struct options *now, const struct options *fresh, bool reloadable,
                              option_tell *tell, void *user);
-/* Takes what may change while the service runs; the strings are borrowed from `fresh`. */
+/* Copies the reloadable options; strings are borrowed from `fresh`. */
 void options_adopt(struct options *to, const struct options *fresh);
 
-/* The way back, for a child's command line: appends every option that is set to args->argv (its first
- * args->argc places are the caller's), ending with NULL. What a --config file said is spelled out, so that a
- * child never reads the file again. Strings are borrowed from `options`. Errors: none, there is always room.
+/* Writes a child's command line: appends every set option to args->argv (its first args->argc places are the caller's), ending
+ * with NULL. Values from a --config file are written out, so a child never reads the file. Strings are borrowed from
+ * `options`. Errors: none, there is always room.
  */
 enum { OPTION_ARGS_MAX = 128 + 4 * OPTION_LIST_MAX };
 struct option_args {
@@ -86,10 +85,10 @@ struct option_args {
 };
 void options_write(const struct options *options, struct option_args *args);
 
-/* Splits "HOST:PORT" or "[HOST]:PORT"; the brackets do not belong to the host. false when it is neither. */
+/* Splits "HOST:PORT" or "[HOST]:PORT"; the brackets are not part of the host. False: neither form. */
 enum { HOST_TEXT = 256 };
 bool host_port_read(const char *text, char host[HOST_TEXT], uint16_t *port);
 
-/* Whom accounts may have us call, as --egress-allow-private and --egress-allow say; no address of this host's yet.
- * Errors: none: options_read() has seen to the ranges. */
+/* The addresses that accounts may make the service call, from --egress-allow-private and --egress-allow; without this host's
+ * addresses. Errors: none: options_read() has checked the ranges. */
 void options_egress(const struct options *options, struct address_rules *rules);

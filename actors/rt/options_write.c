@@ -1,4 +1,4 @@
-/* Options on their way out: to a child's command line, to people, and from one reading of them to the next. */
+/* Writes options: a child's command line, the help, and the differences between two readings. */
 #include "actors/rt/options.h"
 #include "actors/rt/options_inside.h"
 

@@ -1,6 +1,6 @@
-/* Lines that leave without waiting. All that may wait is done by a thread, which is the last to hold the operator's own
- * descriptor. It takes no signals: they are the main thread's, and an output that would stop a process in the background
- * (tostop) does not where that signal is blocked. */
+/* Lines that leave without waiting. All that may wait is done by a thread, which then alone holds the operator's descriptor.
+ * The thread takes no signals. They are handled by the main thread. Output from a background process (tostop) does not stop it
+ * while that signal is blocked. */
 #include "actors/rt/outlet.h"
 #include "actors/rt/time.h"
 
@@ -19,14 +19,14 @@
 
 enum { RELAY_BYTES = 65536, PIPE_BYTES = 1 << 20, LOOK_MS = 5 };
 
-/* The thread that passes on: one a process. */
+/* The thread that passes lines on: one a process. */
 static struct relay {
 	int         from, to;
-	atomic_bool busy; /* since before it took what it has in hand */
+	atomic_bool busy; /* set before it reads, until it has written */
 } relay = {-1, -1, false};
-static atomic_bool is_torn; /* the last line written to a file is not whole */
+static atomic_bool is_torn; /* the last line written to a file is incomplete */
 
-/* Waits as long as it takes. What cannot be written at all is gone. */
+/* Waits as long as needed. What cannot be written at all is lost. */
 static void write_whole(int fd, const char *at, size_t size)
 {
 	while (size) {
@@ -36,7 +36,7 @@ static void write_whole(int fd, const char *at, size_t size)
 			at += put;
 			size -= (size_t)put;
 		} else if (put < 0 && errno == EAGAIN) {
-			(void)!poll(&room, 1, -1); /* somebody else has made it non-blocking */
+			(void)!poll(&room, 1, -1); /* another process has made it non-blocking */
 		} else if (put == 0 || errno != EINTR) {
 			return;
 		}
@@ -78,7 +78,7 @@ static enum err open_relay(int fd)
 	relay.to = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	relay.from = ends[0];
 	if (relay.to < 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0) goto out;
-	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* or what the system lets us have */
+	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* or as much as the system allows */
 	if ((err = start_thread(relay_main, NULL))) goto out;
 	if (dup2(ends[1], fd) < 0) err = ERR_IO; /* the thread then sees the end of the pipe, and ends */
 	if (!err) relay.from = ends[0];
@@ -133,7 +133,7 @@ void outlet_settle(int ms)
 	}
 }
 
-/* ---- once ---- */
+/* ---- one text ---- */
 
 struct telling {
 	int    fd;

@@ -1,7 +1,7 @@
-/* getpid(), remembered. libzmq asks for it whenever it sends or awaits a signal between its threads, to notice a fork:
- * some twenty times for each frame that goes from one process to another and its answer, which was every sixth system
- * call of a loaded service. The C library no longer keeps the number; this definition stands in for its own, in libzmq
- * too, and forgets at a fork. Nothing here makes processes in a way that would pass by the C library's fork(). */
+/* Caches getpid(). To notice a fork, libzmq calls it whenever it sends or awaits a signal between its threads: some twenty
+ * times for each frame and its answer, a sixth of a loaded service's system calls. The C library no longer caches it. This
+ * definition replaces the library's, in libzmq too, and is reset by a fork. No process is made here in a way that bypasses the
+ * C library's fork(). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@ static void forget(void)
 	atomic_store_explicit(&known, 0, memory_order_relaxed);
 }
 
-/* Before main(), so that in a child ours is called before those that are registered from then on. */
+/* Before main(), so that in a child this handler runs before those registered later. */
 __attribute__((constructor)) static void forget_at_forks(void)
 {
 	is_told_of_forks = pthread_atfork(NULL, NULL, forget) == 0;

@@ -1,7 +1,7 @@
-/* Settings on their way from the supervisor to its processes. Both ends are this same program, so numbers are written as they
- * lie in memory.
+/* Settings on their way from the supervisor to its processes. Both ends are this program, so numbers are written as they are
+ * in memory.
  *
- *   head | words of the command line, each with its NUL | files, one behind the other */
+ *   head | words of the command line, each with its NUL | files, one after the other */
 #include "actors/rt/settings.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ out:
 	return err;
 }
 
-/* The whole file, by offset: its descriptor shares one place with all others of it. */
+/* Reads the whole file by offset: all descriptors of it share one position. */
 static enum err read_file(int fd, struct buffer *bytes)
 {
 	struct stat st;

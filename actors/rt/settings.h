@@ -2,11 +2,11 @@
 #include "actors/rt/options.h"
 #include "schemas/buffer.h"
 
-/* What of a running service can change, as one value that the supervisor has found to be good: the options, and what the
- * files hold that they name. A process gets it at its start and after every change, through a socket that it inherits
- * (--settings-fd): a sealed file in memory, so that no key is in an argument, an environment or a second file on disk.
- * `options` is what options_read() makes of the words; only what its table calls reloadable is newer than the process' own.
- * S(name, field of the option that names it, the option, whose process gets it) */
+/* What can change in a running service, as one value that the supervisor has checked: the options, and the content of the
+ * files that they name. A process gets it at its start and after every change, through an inherited socket (--settings-fd): a
+ * sealed file in memory, so that no key is in an argument, an environment or a second file on disk. `options` is what
+ * options_read() makes of the words; only reloadable ones are newer than the process's own. S(name, field of the option that
+ * names it, the option, the role that gets it) */
 #define SETTINGS_FILES(S)                          \
 	S(CERT, tls_cert, "--tls-cert", ROLE_HTTP) \
 	S(KEY, tls_key, "--tls-key", ROLE_HTTP)    \
@@ -20,20 +20,20 @@ struct settings {
 	struct options options;
 	struct span    files[SETTINGS_FILE_COUNT]; /* size 0: not named */
 
-	/* What the rest points into; settings_free() ends it. */
+	/* Memory of the rest, freed by settings_free(). */
 	struct buffer bytes;
 	char         *words[OPTION_ARGS_MAX];
 };
 void settings_free(struct settings *settings); /* wipes them; zeroed is fine */
 
-/* All of them in a sealed file in memory, which is the caller's to close. Errors: ERR_NO_MEMORY, ERR_IO. */
+/* Puts all of them into a sealed file in memory; the caller closes it. Errors: ERR_NO_MEMORY, ERR_IO. */
 must_check enum err settings_seal(uint64_t generation, const struct options *options,
                                   const struct span files[SETTINGS_FILE_COUNT], int *fd);
 
-/* The two ends of the socket. Sending waits for nothing. Errors: ERR_WOULD_BLOCK (sending: it is full; receiving: nothing
- * has come), ERR_PEER_GONE, ERR_MALFORMED, ERR_NO_MEMORY, ERR_IO. */
+/* The two ends of the socket. Neither waits. Errors: ERR_WOULD_BLOCK (sending: it is full; receiving: nothing has come),
+ * ERR_PEER_GONE, ERR_MALFORMED, ERR_NO_MEMORY, ERR_IO. */
 must_check enum err settings_send(int socket, int fd);
 must_check enum err settings_receive(int socket, struct settings *settings);
-/* The way back: the receiver goes by `generation` now. */
+/* The reply: the receiver now uses `generation`. */
 must_check enum err settings_tell_taken(int socket, uint64_t generation);
 must_check enum err settings_hear_taken(int socket, uint64_t *generation);

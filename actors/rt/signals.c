@@ -1,10 +1,10 @@
-/* Signals of a long-lived process. A host sends more of them than TERM: HUP when a terminal closes or logs are rotated, USR1
- * and USR2 by hooks that were meant for another program, PIPE, TTOU and TTIN for a write to a terminal, PWR, real-time ones.
- * The default of most is to end the process, so all of them are blocked and read, and who reads them heeds the ones it knows.
+/* Signals of a long-lived process. A host sends more than TERM: HUP when a terminal closes or logs are rotated, USR1 and USR2
+ * by hooks meant for another program, PIPE, TTOU and TTIN for a write to a terminal, PWR, real-time ones. The default of most
+ * is to end the process. So all are blocked and read, and the reader acts on those it knows.
  *
- * The C library keeps two real-time signals to itself, for cancelling threads and for changing their user, which nobody does
- * here: it leaves them out of its masks, opens one again in every new thread, and neither has a handler. From outside they
- * come like any other, and would end the process. They are ignored, by the kernel's own call. */
+ * The C library reserves two real-time signals, for cancelling threads and for changing their user, which are unused here. It
+ * leaves them out of its masks, unblocks one in every new thread, and sets no handler. From outside they would end the
+ * process. They are ignored, by a direct system call. */
 #include "actors/rt/signals.h"
 
 #include <signal.h>
@@ -45,15 +45,16 @@ enum err signals_take(bool faults, int *fd)
 	if (!faults)
 		for (unsigned i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
 			mask &= ~bit(own_faults[i]);
-	/* Whoever started us may have had them ignored, and an ignored signal never arrives. */
+	/* The parent may have set them to ignored, and an ignored signal never arrives. */
 	for (unsigned i = 0; i < sizeof heeded / sizeof *heeded; i++)
 		signal(heeded[i], SIG_DFL);
-	/* An error of the write, not our end: a peer that hung up, a file at its limit. Ignored and not blocked, since a blocked
-	 * one is kept: a line of the log about it, to a reader that has gone, would bring the next. */
+	/* An error of the write, such as a peer that hung up or a file at its limit, must not end the process.
+	 * Ignored and not blocked: a blocked one stays pending, and a log line about it, to a reader that has
+	 * gone, would cause the next. */
 	mask &= ~(bit(SIGPIPE) | bit(SIGXFSZ));
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* Set, not added to: what the supervisor blocks for itself came along with exec. */
+	/* Set, not added to: the supervisor's own mask came along with exec. */
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_MASK_BYTES)) return ERR_IO;
 	memset(&set, 0, sizeof set);
 	memcpy(&set, &mask, sizeof mask);

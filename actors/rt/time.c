@@ -1,4 +1,4 @@
-/* The clocks of the host. clock_gettime() cannot fail for these on any Linux we run on. */
+/* The clocks of the host. clock_gettime() cannot fail for these on a supported Linux. */
 #include "actors/rt/time.h"
 #include "schemas/err.h"
 

@@ -1,5 +1,5 @@
-/* PEM texts, into OpenSSL. The files are read once, by the supervisor, which hands their contents on: a process that starts
- * anew finds what was valid, whatever has become of the files. */
+/* PEM texts, into OpenSSL. The supervisor reads the files once and passes on their contents: a restarted process gets what was
+ * valid, whatever happened to the files. */
 #include "actors/rt/tls_pair.h"
 
 #include <dirent.h>
@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* OpenSSL asks it for an encrypted key's passphrase, which it does not know: -1. */
+/* OpenSSL calls it for an encrypted key's passphrase. -1: unknown. */
 static int no_passphrase(char *text, int size, int writes, void *user)
 {
 	(void)text, (void)size, (void)writes, (void)user;
 	return -1;
 }
 
-/* In plain words, of what OpenSSL says most. */
+/* OpenSSL's most frequent errors in plain words. */
 static const char *plain_words(unsigned long error)
 {
 	static const struct {
@@ -42,8 +42,8 @@ static const char *plain_words(unsigned long error)
 	return "cannot be used";
 }
 
-/* The first error in OpenSSL's queue is the cause, the later ones its layers. Its own words stand behind ours. `none`: what
- * is said of a text that has no such block. */
+/* The first error in OpenSSL's queue is the cause, the later ones its layers. OpenSSL's words follow ours. `none`: the text
+ * for a PEM without such a block. */
 static enum err refuse(char why[TLS_WHY], struct span pem, const char *block, const char *none)
 {
 	bool        is_there = pem.size && memmem(pem.at, pem.size, block, strlen(block));
@@ -82,7 +82,7 @@ enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why[TLS_WHY])
 
 	X509_free(one);
 	while (good && (one = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL))) {
-		good = SSL_CTX_add0_chain_cert(tls, one); /* takes it */
+		good = SSL_CTX_add0_chain_cert(tls, one); /* takes ownership */
 		if (!good) X509_free(one);
 	}
 	good = good && is_end();

@@ -5,22 +5,21 @@
 
 #include <openssl/ssl.h>
 
-/* A certificate with its chain, and its private key, from the text of PEM files. An encrypted key is refused: who starts a
- * service must not be asked for a passphrase. `why` (TLS_WHY bytes) says what is wrong.
- * Errors: ERR_BAD_OPTION. */
+/* A certificate with its chain, and its private key, from PEM texts. An encrypted key is refused: a service must start without
+ * asking for a passphrase. `why` (TLS_WHY bytes) has the reason of a failure. Errors: ERR_BAD_OPTION. */
 enum { TLS_WHY = 96 };
 must_check enum err tls_take_certificate(SSL_CTX *tls, struct span pem, char why[TLS_WHY]);
 must_check enum err tls_take_key(SSL_CTX *tls, struct span pem,
                                  char why[TLS_WHY]); /* after its certificate */
 
-/* When the certificate that `tls` has begins and ceases to be valid. */
+/* The period in which the certificate of `tls` is valid. */
 struct tls_validity {
 	wall_us not_before, not_after;
 };
 struct tls_validity tls_validity(const SSL_CTX *tls);
 
-/* Adds the certificates of a PEM text to those that are trusted. Errors: ERR_BAD_OPTION (it holds none). */
+/* Adds the certificates of a PEM text to the trusted ones. Errors: ERR_BAD_OPTION (it has none). */
 must_check enum err tls_take_authorities(X509_STORE *store, struct span pem);
 
-/* Has this host any root certificates, where OpenSSL looks for them? Errors: none. */
+/* Has this host any root certificates where OpenSSL looks for them? Errors: none. */
 bool tls_has_roots(void);

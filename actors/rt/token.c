@@ -1,12 +1,12 @@
-/* Download tokens, by one AES block under the key of the lineage that makes or made them. One cipher context a thread,
- * since setting one up costs more than using it; it is given back when the thread ends.
+/* Download tokens: one AES block under the key of the lineage that made them. One cipher context a thread, because making one
+ * costs more than using it; it is freed when the thread ends.
  *
- * A token does not say whose key it needs, so a reader tries them, the oldest first, and the first that finds a block
- * of the right form is it. By chance a token may have that form under a key that is older than its own; the maker, who
- * knows the older ones, sees that and makes another of the same pass, by the block's last bits.
+ * A token does not say which key it needs. A reader tries them, oldest first, until a block has the right form. By chance a
+ * token may have that form under an older key. Its maker, who knows the older keys, notices this and makes another token of
+ * the pass, by the block's last bits.
  *
- * A token's text is base64url without padding, and has one spelling: its last character holds but two bits of the
- * token, and the four below them must be zero. */
+ * A token's text is base64url without padding, and has one spelling: the last character holds only two bits of the token, and
+ * the four below them must be zero. */
 #include "actors/rt/token.h"
 
 #include "schemas/bytes.h"
@@ -16,9 +16,9 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { VARIANTS = 4 }; /* of a pass's token; that none is its own's alone takes more luck than there is */
+enum { VARIANTS = 4 }; /* of a pass's token; all of them clashing is practically impossible */
 
-static pthread_key_t  at_end; /* of a thread: frees its context */
+static pthread_key_t  at_end; /* frees a thread's context at its end */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* --- keys --- */
@@ -82,7 +82,7 @@ static void crypt_block(const uint8_t key[32], bool encrypt, const uint8_t from[
 	must(EVP_CipherUpdate(context, to, &size, from, 16) && size == 16);
 }
 
-/* What the first `count` keys make of the token. */
+/* Decrypts the token with the first `count` keys until one fits. */
 static bool find_block(const struct token_keys *keys, uint32_t count, const uint8_t token[16],
                        uint8_t block[16])
 {

@@ -1,5 +1,5 @@
-/* Frames are read a second time to be told of: who traces does not mind. Peers of a bound channel are known by their
- * HELLO; there is one such channel a process, and one thread that owns it, and so these names. */
+/* Frames are parsed again for a trace; its cost does not matter. Peers of a bound channel are known by their HELLO. A process
+ * has one such channel, owned by one thread, and so one set of names. */
 #include "actors/rt/trace.h"
 #include "actors/rt/log.h"
 #include "schemas/frame.h"
@@ -17,7 +17,7 @@ static struct known {
 	struct peer peer;
 	char        name[NAME_TEXT];
 } known[SESSIONS_MAX];
-static unsigned known_count; /* ever; the oldest is forgotten */
+static unsigned known_count; /* ever; the oldest is dropped */
 
 void trace_open(void)
 {
