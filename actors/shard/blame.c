@@ -1,4 +1,4 @@
-/* Errors with a sentence of their own, and those that name what is to blame where that is a part of an argument. */
+/* Errors with a sentence of their own, and errors that name a part of an argument. */
 #include "actors/shard/command.h"
 
 enum err refuse(struct outcome *outcome, const struct reason *reason)

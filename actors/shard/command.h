@@ -15,37 +15,37 @@
 
 #include <stdatomic.h>
 
-/* How a command is decided: a handler gets a request, reads its view, stages writes there and fills the outcome.
- * It never sends, sleeps, logs or reads a clock. When it returns an error its writes are dropped. Range limits
- * of integer arguments have been checked before; finer rules are the handler's. One file a command. */
+/* How a command is decided: a handler gets a request, reads its view, stages writes there and fills the outcome. It never
+ * sends, sleeps, logs or reads a clock. If it returns an error, its writes are dropped. Ranges of integer arguments are
+ * checked before; the handler checks finer rules. One file a command. */
 
-/* What has become of attempts at deliveries since the start. */
+/* Results of delivery attempts since the start. */
 struct delivery_counters {
-	atomic_uint_fast64_t
-	    attempts[ATTEMPT_ERRORS + 1]; /* NONE: a success; the last: another status than 2xx */
-	struct histogram first_attempt;   /* from the fact to the first attempt (scale_us) */
+	/* NONE: a success; the last: a status other than 2xx. */
+	atomic_uint_fast64_t attempts[ATTEMPT_ERRORS + 1];
+	struct histogram     first_attempt; /* from the event to the first attempt (scale_us) */
 };
 
-/* What has become of passes with images since the start. */
+/* Results of creations with images since the start. */
 struct issuance_counters {
 	atomic_uint_fast64_t issued, failed;
-	struct histogram     times; /* from the creation to either (scale_us) */
+	struct histogram     times; /* from the creation to its end (scale_us) */
 };
 
-/* What the process is, and counters that any thread may read. */
+/* Facts about the process, and counters that any thread may read. */
 struct shard_facts {
 	uint32_t             index, shards;
 	uint64_t             epoch;
 	const char          *public_url;
 	struct token_keys    tokens;                        /* make download links */
-	uint8_t              webhook_key[SECRET_KEY_BYTES]; /* seals the secrets of subscriptions */
+	uint8_t              webhook_key[SECRET_KEY_BYTES]; /* encrypts the secrets of subscriptions */
 	uint8_t              erased_key[SECRET_KEY_BYTES];  /* hashes the ids of erased passes */
 	uint32_t             idempotency_keys;              /* kept per account */
-	struct address_rules url_rules; /* the operator's exceptions to what a URL may name */
+	struct address_rules url_rules;                     /* the operator's exceptions for URLs */
 
-	struct snapshotter *snapshotter; /* the store's, as long as it is open */
+	struct snapshotter *snapshotter; /* the store's, while it is open */
 
-	enum clean_mark tables_found; /* as they were at the start */
+	enum clean_mark tables_found; /* at the start */
 	bool            tables_rebuilt;
 
 	atomic_bool          issuer_paused, issuer_up;
@@ -60,14 +60,14 @@ struct shard_facts {
 	struct rule_skips        rule_skips;
 	atomic_uint_fast64_t     issuing; /* passes being issued */
 
-	struct histogram        record_commands; /* decided while a record was open (scale_items) */
-	const struct histogram *sync_times;      /* the store's, as long as it is open (scale_us) */
+	struct histogram        record_commands; /* commands in each record (scale_items) */
+	const struct histogram *sync_times;      /* the store's, while it is open (scale_us) */
 };
 
-/* An action of a rule that could not be done. `reason` is static. */
+/* A rule's action that could not be done. `reason` is static. */
 struct rule_skip {
 	struct uuid rule;
-	unsigned    action; /* which of the rule's, from 0 */
+	unsigned    action; /* index in the rule, from 0 */
 	const char *reason;
 };
 
@@ -78,22 +78,22 @@ struct cleaning;
 struct list_cache;
 
 struct request {
-	const struct call    *call;
-	const msgpack_object *args; /* call->args */
-	struct view          *view;
-	struct account       *account; /* NULL when the message names none, or (ACCOUNT_CREATE) it is new */
-	wall_us               now;     /* service time */
-	struct random_pool   *random;
+	const struct call        *call;
+	const msgpack_object     *args; /* call->args */
+	struct view              *view;
+	struct account           *account; /* NULL: the message names none, or (ACCOUNT_CREATE) it is new */
+	wall_us                   now;     /* service time */
+	struct random_pool       *random;
 	const struct shard_facts *facts;
-	msgpack_zone             *zone;        /* for objects made on the way; the command's */
-	uint64_t                  ledger_last; /* the account's; moved by ledger rows staged */
-	bool                      can_issue;   /* the issuer is there, and not paused */
-	bool                      of_import;   /* its idempotency is of a slot, its pass is not shown */
+	msgpack_zone             *zone;        /* for temporary objects of the command */
+	uint64_t                  ledger_last; /* the account's; advanced by staged ledger rows */
+	bool                      can_issue;   /* the issuer is up and not paused */
+	bool                      of_import;   /* its idempotency key is a slot, and its pass is not shown */
 	struct uuid               drawn;       /* the last id that was drawn */
-	struct rule_skip         *skips;       /* noted on the way, RULE_ACTIONS_MAX at most */
+	struct rule_skip         *skips;       /* skipped so far, RULE_ACTIONS_MAX at most */
 	unsigned                  skip_count;
 
-	/* What is the writer's alone. */
+	/* For the writer only. */
 	mono_us                   mono; /* of this turn */
 	struct account_cache     *accounts;
 	struct pass_id_cache     *pass_ids;
@@ -102,33 +102,34 @@ struct request {
 	struct delivery_counters *counters;
 	struct cleaning          *cleaning;
 
-	/* What is the readers' alone. */
-	struct list_cache *kept; /* what they keep between lists; NULL: nothing */
+	/* For readers only. */
+	struct list_cache *kept; /* the list cache; NULL: none */
 	const struct lent *lent;
 };
 
 struct outcome {
-	struct buffer *payload; /* msgpack, one value; empty reads as nil. For an error it is ignored */
+	struct buffer *payload; /* msgpack, one value; empty is read as nil; ignored for an error */
 	unsigned       flags;   /* enum reply_flag */
-	struct span field; /* of an error, when one argument is to blame; lives in the request or is static */
-	const char *message; /* of an error, static or in `text`; NULL: the error's own */
-	char       *text;    /* room for a sentence, REASON_TEXT; NULL: nobody hears it */
-	bool        began;   /* what was asked for goes on: `recipe` names the pass */
+	struct span    field;   /* of an error in one argument; lives in the request or is static */
+	const char    *message; /* of an error, static or in `text`; NULL: the error's own */
+	char          *text;    /* room for a sentence, REASON_TEXT; NULL: not wanted */
+	bool           began;   /* the operation continues after the answer: `recipe` names the pass */
 
-	struct recipe recipe; /* of a WRITE over HTTP whose answer has a body: what that is made of */
+	struct recipe recipe; /* for a WRITE over HTTP whose answer has a body: how to build that again */
 
-	/* SCAN only: sends what is in `payload` as one part and empties it. Errors: ERR_OVERLOADED (its peer takes nothing). */
+	/* SCAN only: sends `payload` as one part and empties it. Errors: ERR_OVERLOADED (its peer does not
+	 * receive). */
 	enum err (*part)(void *user, struct buffer *payload);
 	void *part_user;
 };
 
 typedef enum err (*handler_fn)(struct request *request, struct outcome *outcome);
 
-/* The handler of a shard's message; never NULL for one. */
+/* The handler of a shard's message; never NULL. */
 handler_fn handler_of(enum message message);
 
-/* Lets the handler of the request's message run. Where it finds that something is not there and gives no sentence, the
- * first argument that names such a thing is told. Errors: the handler's. */
+/* Runs the handler of the request's message. If it returns that something does not exist, without a sentence, the first
+ * argument that names such a thing is reported. Errors: the handler's. */
 enum err handle_request(struct request *request, struct outcome *outcome);
 
 /* All handlers, by the message table. */
@@ -139,8 +140,8 @@ enum err handle_request(struct request *request, struct outcome *outcome);
 #include "schemas/names.def"
 #undef OP
 
-/* A new id, of the request's time: those of one command are in the order of making, and so are those of one command after
- * the other, but for those of one microsecond. */
+/* A new id with the request's time. Ids of one command are in order of creation. So are ids of successive commands, except
+ * within a microsecond. */
 static inline struct uuid uuid_draw(struct request *request)
 {
 	uint8_t     random[10];
@@ -155,30 +156,28 @@ static inline struct uuid uuid_draw(struct request *request)
 	return request->drawn = id;
 }
 
-/* Fails naming the argument that is to blame. */
+/* Fails with `err`, naming the argument at fault. */
 static inline enum err blame(struct outcome *outcome, enum err err, struct span field)
 {
 	outcome->field = field;
 	return err;
 }
 
-/* Fails with the cause's error and its sentence; blames the field, if the reason has one. */
+/* Fails with the cause's error and sentence; names the field, if the reason has one. */
 enum err refuse(struct outcome *outcome, const struct reason *reason);
 
-/* The same, of the member `reason->field` of an argument that is an object: "object.member". Errors: ERR_NO_MEMORY in place
- * of the cause's. */
+/* The same for member `reason->field` of an object argument: "object.member". Errors: also ERR_NO_MEMORY. */
 enum err refuse_member(struct request *request, struct outcome *outcome, const char *object,
                        struct reason reason);
 
-/* Fails because there is nothing with such an id, which its sentence repeats. */
+/* Fails because no such thing has this id, which the sentence repeats. */
 enum err refuse_missing(struct outcome *outcome, enum cause cause, struct span id);
 
-/* Fails with `err`, naming what is to blame. If it is the cause's: because there is nothing with such an id. `field` is
- * static. */
+/* Fails with `err`, naming the field, which is static. If `err` is the cause's: because no such thing has this id. */
 enum err blame_id(struct outcome *outcome, enum err err, const char *field, enum cause cause, struct span id);
 
-/* The template that `arg` (a template id, or nil: the account's oldest) names. An id carries its account, so
- * another account's differs from one that does not exist. May be a range read.
- * Errors: ERR_PASS_TEMPLATE_NOT_FOUND (deleted ones too), ERR_UNAUTHORIZED (another account's), as view.h. */
+/* The template that `arg` names (a template id, or nil: the account's oldest). An id contains its account, so another
+ * account's template differs from a missing one. May be a range read. Errors: ERR_PASS_TEMPLATE_NOT_FOUND (deleted ones too),
+ * ERR_UNAUTHORIZED (another account's), as view.h. */
 must_check enum err choose_template(const struct request *request, const msgpack_object *arg,
                                     uint32_t *number);

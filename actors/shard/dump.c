@@ -1,9 +1,9 @@
 /* Prints the files of a shard for people. A separate process does it, because damage may kill the reader:
  *   actor dump N --data DIR/shards/N [--from SEQ]                 its journal
  *   actor dump N --data DIR/shards/N --table NAME [--from PREFIX] one table
- * Lines of JSON go to standard output. A failure is {"code","message"} on standard error, with status 1. A closed pipe is
- * no failure. The directory is that of a shard, or a copy of one. Nothing in it is changed. The process holds its locks, so
- * that nobody serves it meanwhile. */
+ * Lines of JSON go to standard output. A failure is {"code","message"} on standard error, with status 1. A closed pipe is no
+ * failure. The directory is that of a shard, or a copy of one. Nothing in it is changed. The process holds its locks, so that
+ * it cannot be served meanwhile. */
 #include "actors/roles.h"
 #include "actors/rt/datadir.h"
 #include "schemas/json.h"
@@ -32,7 +32,7 @@ static int refuse(enum err err, struct span why)
 	return 1;
 }
 
-/* A lock that nobody made, or that lies where nothing can be written, is nobody's. Held until the process ends. */
+/* A missing lock, or one on a read-only file system, is not needed. Held until the process ends. */
 static enum err take_lock(int shard_fd, const char *name)
 {
 	int lock_fd;
@@ -41,7 +41,7 @@ static enum err take_lock(int shard_fd, const char *name)
 	return err == ERR_IO && errno == EROFS ? OK : err;
 }
 
-/* The supervisor's too: between two lives of a shard its own is free. */
+/* Takes the supervisor's lock too: between two runs of a shard its own is free. */
 static enum err take_locks(int shard_fd)
 {
 	enum err err = OK;
@@ -56,7 +56,7 @@ static bool print_line(void *user, struct span line)
 	return fwrite(line.at, 1, line.size, stdout) == line.size;
 }
 
-/* Whoever read us may have had enough: that is no failure. */
+/* A reader that has closed the pipe is no failure. */
 static enum err end_lines(enum err err)
 {
 	bool failed = fflush(stdout) || ferror(stdout);
@@ -110,7 +110,7 @@ static int dump_rows(int shard_fd, const struct options *options)
 
 int dump_main(const struct options *options)
 {
-	/* Damaged tables may end this process: then plainly, also where something else watches for these. */
+	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 	int shard_fd = open(options->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -3,7 +3,7 @@
 #include "schemas/date.h"
 #include "schemas/ids.h"
 
-/* Members of the maps that answers are: a key, and a value as the interface prints it. Errors: the buffer's, as it fails. */
+/* Packs members of maps: a key, and a value as the interface prints it. Errors: those of the buffer. */
 static inline void pack_switch(msgpack_packer *packer, const char *key, bool on)
 {
 	pack_text(packer, key);

@@ -1,10 +1,10 @@
-/* A shard's offline work, each a process of its own that the command line starts, so that damage which kills its reader
- * kills no more than that:
- *   actor check N --data DIR                              looks at everything of shard N
- *   actor restore N --data DIR --from BACKUP              looks whether the backup's files are what its manifest says
+/* A shard's offline work. The command line starts a process for each, so that damage which kills the reader does not kill the
+ * command:
+ *   actor check N --data DIR                              checks everything of shard N
+ *   actor restore N --data DIR --from BACKUP              checks the backup's files against its manifest
  *   actor restore N --data DIR --from BACKUP --lineage L  and copies them to where shard N's store finds them
- * They speak on standard output, a JSON object a line: {"done","total"} on the way, the outcome last; that is
- * {"code","message"} with status 1 when the work could not be done. */
+ * They print JSON objects on standard output, one a line: {"done","total"} for progress, the outcome last. That is
+ * {"code","message"} with status 1 if the work could not be done. */
 #include "actors/roles.h"
 #include "actors/shard/shard_dir_of.h"
 #include "schemas/backup.h"
@@ -26,7 +26,7 @@
 
 enum { LOCK_WAIT_MS = 5000, TELL_EVERY_MS = 100, WHY_TEXT = 200 };
 
-/* Telling ------------------------------------------------------------------------------------------------- */
+/* Output -------------------------------------------------------------------------------------------------- */
 
 static void print_line(struct buffer *line)
 {
@@ -34,7 +34,7 @@ static void print_line(struct buffer *line)
 	for (size_t done = 0; !line->failed && done < line->size;) {
 		ssize_t n = write(STDOUT_FILENO, line->at + done, line->size - done);
 		if (n < 0 && errno == EINTR) continue;
-		if (n <= 0) break; /* whoever listened has gone */
+		if (n <= 0) break; /* the reader has gone */
 		done += (size_t)n;
 	}
 	buffer_free(line);
@@ -67,7 +67,7 @@ static int refuse(enum err err, const char *why)
 	return 1;
 }
 
-/* A thread that tells how far the work is. */
+/* A thread that prints the progress. */
 struct teller {
 	struct progress progress;
 	pthread_mutex_t mutex;
@@ -102,7 +102,8 @@ static void teller_begin(struct teller *teller)
 {
 	pthread_mutex_init(&teller->mutex, NULL);
 	pthread_cond_init(&teller->wake, NULL);
-	teller->started = !pthread_create(&teller->thread, NULL, tell, teller); /* the work goes on without */
+	teller->started = !pthread_create(&teller->thread, NULL, tell,
+	                                  teller); /* on failure the work continues without it */
 }
 
 static void teller_end(struct teller *teller)
@@ -147,8 +148,7 @@ static void print_report(uint32_t index, const struct verify_report *report)
 	print_line(&line);
 }
 
-/* A shard whose supervisor was killed a moment ago may still be there; a lock that nobody made is not asked for, since
- * nothing is to be changed. */
+/* A shard whose supervisor was just killed may still be running. A missing lock is not created, since nothing is changed. */
 static enum err take_lock(int shard_fd)
 {
 	int      lock_fd; /* held until the process ends */
@@ -165,7 +165,7 @@ int check_main(const struct options *options)
 	char                        path[DATADIR_PATH];
 	enum err                    err = datadir_look(options->data, &datadir);
 	if (err) return refuse(err, "");
-	/* Damaged tables may end this process: then plainly, also where something else watches for these. */
+	/* Damaged tables may end this process: then without a handler, even under a sanitizer. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 	datadir_shard_path((uint32_t)options->index, NULL, path);
@@ -197,7 +197,7 @@ struct restoring {
 	char                  why[WHY_TEXT];
 };
 
-/* Says which of the backup's files is not what it should be. */
+/* Names the faulty file of the backup. */
 static enum err blame(struct restoring *self, const char *file, const char *what)
 {
 	snprintf(self->why, sizeof self->why, "The backup's shards/%d/%s %s.", self->options->index, file,
@@ -223,7 +223,7 @@ static enum err open_backup(struct restoring *self)
 	return err;
 }
 
-/* The shard's own manifest, which must say what the backup's says. */
+/* Reads the shard's own manifest and compares it with the backup's. */
 static enum err read_snapshot(struct restoring *self)
 {
 	const struct backup_shard *want = &self->backup.of[self->options->index];
@@ -269,7 +269,7 @@ static enum err copy_data(struct restoring *self, int to_dir)
 	return err;
 }
 
-/* The copy is read again before its manifest makes a snapshot of it. What an interrupted restore left goes first. */
+/* The copy is read again before its manifest makes it a snapshot. First removes the rest of an interrupted restore. */
 static enum err copy_snapshot(struct restoring *self)
 {
 	struct journal_dir dir = {.fd = -1, .shard = self->snapshot.shard};
@@ -292,14 +292,12 @@ out:
 	if (to_fd >= 0) close(to_fd);
 	if (all_fd >= 0) close(all_fd);
 	int kept = errno;
-	if (err)
-		(void)!snapshot_prune(self->shard_fd, &dir, 0,
-		                      NULL); /* the room it took is missed elsewhere */
+	if (err) (void)!snapshot_prune(self->shard_fd, &dir, 0, NULL); /* its space is needed */
 	errno = kept;
 	return err;
 }
 
-/* The snapshot becomes one of the new directory's: its journal begins anew behind it. */
+/* Makes the snapshot one of the new directory's: the journal starts after it. */
 static enum err settle(struct restoring *self)
 {
 	char path[DATADIR_PATH];

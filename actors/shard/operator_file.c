@@ -1,9 +1,9 @@
-/* Files of the operator's: a map of members, made JSON again without the member that names a row's key. */
+/* Files of the operator: a map of members, converted to JSON without the member that names a row's key. */
 #include "actors/shard/operator_file.h"
 
 #include "schemas/body.h"
 
-/* The map without its member `key`, which is *member. */
+/* Splits the map: *member is `key`, *rest the others. */
 static enum err take_out(const struct request *request, const msgpack_object *map, const char *key,
                          struct operator_file *file, msgpack_object *rest)
 {

@@ -1,6 +1,6 @@
-/* The end of a process that was led astray by its tables: the next one makes them anew. Whoever handled the signal
- * before (the kernel, a sanitizer) goes on: the instruction is simply tried again. LMDB's own assertions abort;
- * a page that gives its size as nothing divides by it. */
+/* Ends a process whose tables are damaged; the next one rebuilds them. The earlier handler of the signal (the kernel, a
+ * sanitizer) then acts, because the instruction is repeated. LMDB's own assertions abort; a page with size 0 causes a division
+ * by zero. */
 #include "actors/shard/pages.h"
 
 #include "store/clean_mark.h"

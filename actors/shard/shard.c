@@ -1,5 +1,5 @@
-/* A shard: owner of its part of the accounts. This file is the process: locks its place, recovers the store,
- * binds its endpoint only then, and turns the engine until it is told to stop. */
+/* A shard: owner of its part of the accounts. This file is the process: it locks its directory, recovers the store, only then
+ * binds its endpoint, and turns the engine until it is stopped. */
 #include "actors/roles.h"
 #include "actors/rpc/child.h"
 #include "actors/rt/log.h"
@@ -19,9 +19,9 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
-	AHEAD_TOLD_S = 60,     /* service time ahead of the wall by more is worth a line */
-	MEND_AGAIN_MS = 60000, /* tables made anew are not made anew again before */
-	GATE_TOLD_MS = 1000,   /* a longer wait for the other shards is worth a line */
+	AHEAD_TOLD_S = 60,     /* logs service time that is ahead of the wall clock by more */
+	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
+	GATE_TOLD_MS = 1000,   /* logs a longer wait for the other shards */
 };
 
 _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
@@ -35,8 +35,8 @@ struct shard {
 	struct channel *channel;
 	struct loop     loop;
 	int             dir_fd, lock_fd, gate_fd;
-	wall_us         last_now; /* the latest that the journal knows of */
-	bool            told;     /* why it did not start has been logged */
+	wall_us         last_now; /* the latest time in the journal */
+	bool            told;     /* the reason why it did not start was logged */
 };
 
 static enum err open_place(struct shard *shard, const struct options *options)
@@ -84,8 +84,8 @@ static void take_settings(struct shard *shard)
 	settings_free(&settings);
 }
 
-/* The gate opens when the shards of a service have all judged their places; for one that is started again it is open.
- * Errors: ERR_STOPPED (told to stop before). */
+/* The gate opens when all shards of a service have checked their directories; for a restarted shard it is open. Errors:
+ * ERR_STOPPED (stopped before). */
 static enum err await_gate(struct shard *shard, struct loop *loop)
 {
 	enum err err = loop_watch(loop, child_fd(&shard->child));
@@ -107,7 +107,7 @@ static enum err await_gate(struct shard *shard, struct loop *loop)
 	return OK;
 }
 
-/* What one of them refuses leaves the places of all as they were. */
+/* If one shard refuses, the directories of all are unchanged. */
 static enum err before_change(void *user)
 {
 	struct loop loop;
@@ -122,7 +122,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	struct store_report report;
 	struct shard_dir    shard_dir = shard_dir_of(&shard->child.datadir, (uint32_t)options->index,
 	                                             shard->dir_fd);
-	shard_dir.may_format = options->may_format; /* once all have been ready, no longer */
+	shard_dir.may_format = options->may_format; /* false once all have been ready */
 	shard_dir.restored = options->restored;
 	shard_dir.before_change = before_change;
 	shard_dir.user = shard;
@@ -143,7 +143,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	return OK;
 }
 
-/* Of the master key only what is derived from it stays in memory. */
+/* Only keys derived from the master key stay in memory. */
 static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 {
 	uint8_t  master_key[32];
@@ -160,7 +160,7 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 	return err;
 }
 
-/* Time that was set ahead stays ahead, and comes back by a tenth of what passes: not without a word. */
+/* Service time that is ahead stays ahead, and returns by a tenth of elapsed time. Logs that. */
 static void begin_clock(struct shard *shard)
 {
 	wall_us wall = time_wall();
@@ -202,7 +202,7 @@ static enum err open_all(struct shard *shard, const struct options *options)
 	return OK;
 }
 
-/* Turns until told to stop, then as long as something decided is not durable yet, within bounds. */
+/* Turns until stopped, then until everything decided is durable, within limits. */
 static enum err run(struct shard *shard)
 {
 	struct engine *engine = shard->engine;
@@ -220,13 +220,13 @@ static enum err run(struct shard *shard)
 			if (now.v >= drained.v || (engine_is_idle(engine) && !more)) return OK;
 		}
 		if (more)
-			continue; /* what the loop would tell besides can wait for an idle moment, or CHILD_TURN_MS */
+			continue; /* the loop's other descriptors can wait for an idle turn, or CHILD_TURN_MS */
 		loop_wait(&shard->loop, engine_patience(engine));
 		child_look(&shard->child, &shard->loop);
 	}
 }
 
-/* Not another word to anyone: recovery will tell what happened. */
+/* Exits at once without answers: recovery decides what happened. */
 static _Noreturn void die(const struct shard *shard, enum err err)
 {
 	if (shard->store && store_blames_tables(shard->store, err)) {
@@ -236,7 +236,7 @@ static _Noreturn void die(const struct shard *shard, enum err err)
 	_exit(1);
 }
 
-/* Before there is another thread. */
+/* Call before there is another thread. */
 static enum err begin_zone(void)
 {
 	if (mexico_begin()) return OK;
@@ -251,7 +251,7 @@ int shard_main(const struct options *options)
 	if (!err) err = child_begin(&shard.child, options, ROLE_SHARD);
 	if (!err && (err = open_all(&shard, options)) && !shard.told)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
-	if (err == ERR_STOPPED) _exit(0); /* told so before it changed anything */
+	if (err == ERR_STOPPED) _exit(0); /* stopped before it changed anything */
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));
 	if (err) die(&shard, err);
 	if (shard.engine) engine_close(shard.engine);

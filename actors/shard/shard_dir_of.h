@@ -3,7 +3,7 @@
 #include "actors/rt/needs.h"
 #include "store/store.h"
 
-/* A shard's place as its process and offline work see it: what of the identity concerns the store. Units: bytes. */
+/* A shard's directory for its process and for offline work: the facts of the identity that the store needs. Units: bytes. */
 static inline struct shard_dir shard_dir_of(const struct datadir *datadir, uint32_t index, int dir_fd)
 {
 	struct shard_dir shard_dir = {.dir_fd = dir_fd,

@@ -1,4 +1,4 @@
-/* Accounts that issue: each has a line of passes, and its place in the ring while it may have another fetch. */
+/* Accounts that issue passes: each has a queue of passes, and is in the ring while it may start another fetch. */
 #include "actors/shard/issuance/inside.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 uint32_t issuing_mark(struct account_id id)
 {
 	uint32_t mark;
-	memcpy(&mark, id.b, sizeof mark); /* accounts are random */
+	memcpy(&mark, id.b, sizeof mark); /* account ids are random */
 	return mark;
 }
 

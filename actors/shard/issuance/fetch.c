@@ -1,13 +1,13 @@
 /* Images that passes wait for: one fetch for each URL of an account, however many passes name it.
  *
- *   NEW      waits its turn      ──▶ ASKED; HUNG when its host hung meanwhile
+ *   NEW      waits for its turn  ──▶ ASKED; HUNG if its host hung meanwhile
  *   AGAIN    likewise            ──▶ ASKED; HUNG likewise
  *   HUNG     likewise            ──▶ ASKED
- *   ASKED    of the timer        ──▶ ENDED; RESTING after a failure; NEW when the timer is gone
+ *   ASKED    sent to the timer   ──▶ ENDED; RESTING after a failure; NEW if the timer is gone
  *   RESTING  until a next try    ──▶ HUNG, AGAIN, or NEW if it was never tried
  *
- * One on a host that hung begins as HUNG. fetch_move() is the only writer of a state after the first. ASKED and RESTING
- * last as long for one fetch as for another, so their lists are in the order of coming due. */
+ * A fetch on a host that hung begins as HUNG. Only fetch_move() writes a state after the first. All fetches stay equally long
+ * in ASKED, and in RESTING, so their lists are in the order of their due times. */
 #include "actors/shard/issuance/inside.h"
 
 #include "schemas/crc32c.h"
@@ -23,7 +23,7 @@ static struct fetch_list *list_of(struct issuance *issuance, struct fetch *fetch
 	                                  : &issuance->fetches[fetch->state];
 }
 
-/* Into the list of its state, or out of it, and counted so. */
+/* Adds it to the list and counters of its state, or removes it. */
 static void enter(struct issuance *issuance, struct fetch *fetch)
 {
 	struct issuing_account *account = fetch->account;
@@ -73,16 +73,16 @@ void fetch_settle(struct issuance *issuance, struct fetch *fetch)
 	issuance_settle(issuance, account);
 }
 
-/* Whose turn it is ----------------------------------------------------------------------------------------- */
+/* Turns ---------------------------------------------------------------------------------------------------- */
 
-/* The first of a line from which fewer than `most` are asked. */
+/* The first of a queue from which fewer than `most` are asked. */
 static struct fetch *first_of(const struct issuing_account *account, enum fetch_state line, unsigned most)
 {
 	return account->asked_from[line] < most ? TAILQ_FIRST(&account->lines[line]) : NULL;
 }
 
-/* What is tried again goes before what is new, because its time runs, but leaves half of the account's places to that.
- * What may hang again gets one place, or what is left of half of them while there is nothing else. */
+/* Retries go before new fetches, because their time runs, but leave half of the account's places to new ones. Fetches that may
+ * hang get one place, or what is left of half of the places if there is nothing else. */
 static struct fetch *next_of(const struct issuing_account *account)
 {
 	struct fetch *fetch;
@@ -115,7 +115,7 @@ static unsigned left_of(unsigned most, unsigned taken)
 	return taken < most ? most - taken : 0;
 }
 
-/* Places that are left for accounts of this kind. */
+/* Places left for accounts of this kind. */
 static unsigned left_for(const struct issuance *issuance, bool is_doubtful)
 {
 	unsigned left = left_of(issuance->asked_max, issuance->asked_count);
@@ -123,15 +123,15 @@ static unsigned left_for(const struct issuance *issuance, bool is_doubtful)
 	return is_doubtful && half < left ? half : left;
 }
 
-/* No account has more places than are left over, and one of which nothing is known a small part of them: however many come,
- * one after the other, and take all they may, there is one for the next. */
+/* No account has more places than it leaves free, and an unknown account only a fraction of them. So a place is left for the
+ * next account, even if every account takes all it may. */
 static bool may_have_more(const struct issuing_account *account, unsigned left)
 {
 	unsigned weight = account->is_known ? 1 : FETCHES_UNKNOWN_WEIGHT;
 	return account->asked_count * weight < left;
 }
 
-/* Those that are passed over have a place at least, so they are few. Each kind is the first in its turn. */
+/* An account that is skipped has at least one place, so few are skipped. Each kind comes first in turn. */
 static struct issuing_account *next_account(const struct issuance *issuance)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -146,7 +146,7 @@ static struct issuing_account *next_account(const struct issuance *issuance)
 	return NULL;
 }
 
-/* What was asked for so long ago is slow. */
+/* Marks fetches that were asked for long ago as slow. */
 static void age(struct issuance *issuance, mono_us now)
 {
 	struct fetch *fetch;
@@ -161,7 +161,7 @@ static void age(struct issuance *issuance, mono_us now)
 
 /* Hosts that hung ------------------------------------------------------------------------------------------ */
 
-/* Of host and port; never 0. Two that share it share a place in the line, no more. */
+/* A checksum of host and port; never 0. Two hosts with the same one merely share a place in the queue. */
 static uint32_t sum_of_host(struct span address)
 {
 	struct url url;
@@ -177,7 +177,7 @@ static uint32_t *find_hung(struct issuing_account *account, uint32_t host)
 	return NULL;
 }
 
-/* Those of the host that are not asked for yet leave the line of the others. */
+/* Moves the host's fetches that are not asked yet to the HUNG queue. */
 static void note_hung(struct issuance *issuance, struct issuing_account *account, uint32_t host)
 {
 	struct fetch *fetch, *next;
@@ -189,7 +189,7 @@ static void note_hung(struct issuance *issuance, struct issuing_account *account
 		}
 }
 
-/* An asked one ends: what does that say of its host, and of its account? */
+/* A fetch that was asked ends: notes what this shows about its host and account. */
 static void note_speed(struct issuance *issuance, const struct fetch *fetch)
 {
 	struct issuing_account *account = fetch->account;
@@ -200,7 +200,7 @@ static void note_speed(struct issuance *issuance, const struct fetch *fetch)
 	if (!hung && fetch->is_slow) note_hung(issuance, account, fetch->host);
 }
 
-/* Beginnings ----------------------------------------------------------------------------------------------- */
+/* New fetches ---------------------------------------------------------------------------------------------- */
 
 static enum fetch_state line_for(const struct fetch *fetch)
 {
@@ -208,7 +208,7 @@ static enum fetch_state line_for(const struct fetch *fetch)
 	return fetch->is_tried ? FETCH_AGAIN : FETCH_NEW;
 }
 
-/* What has ended is not joined any more: who comes later may find another image. */
+/* An ended fetch is not shared: a later request may find another image. */
 static struct fetch *find(struct issuing_account *account, struct span url)
 {
 	struct fetch *fetch;
@@ -238,14 +238,14 @@ static struct fetch *make(struct issuance *issuance, struct issuing_account *acc
 	return fetch;
 }
 
-/* Its time runs no more: it waits for its turn. */
+/* Stops the pass's time limit: it waits for its turn. */
 static void end_trying(struct issuance *issuance, struct creating *pass)
 {
 	if (pass->is_tried) TAILQ_REMOVE(&issuance->tried, pass, by_try);
 	pass->is_tried = false;
 }
 
-/* From now on its time runs, or runs anew. */
+/* Starts the pass's time limit, or starts it again. */
 static void begin_trying(struct issuance *issuance, struct creating *pass, mono_us now)
 {
 	end_trying(issuance, pass);
@@ -337,7 +337,7 @@ static void note_error(struct fetch *fetch, struct span text)
 	fetch->error[size] = 0;
 }
 
-/* There was no room to try it, or nobody left who did. */
+/* It could not be tried: there was no room, or its timer is gone. */
 static void was_not_tried(struct issuance *issuance, struct fetch *fetch)
 {
 	struct creating *pass;
@@ -351,7 +351,7 @@ static void was_not_tried(struct issuance *issuance, struct fetch *fetch)
 void issuance_fetched(struct issuance *issuance, uint64_t ask_id, enum err err, struct span text, mono_us now)
 {
 	struct fetch *fetch = find_asked(issuance, ask_id);
-	if (!fetch) return; /* it was asked again, and is answered again */
+	if (!fetch) return; /* it was asked again, and will be answered again */
 	bool not_tried = err == ERR_OVERLOADED;
 	age(issuance, now);
 	if (!not_tried) note_speed(issuance, fetch);

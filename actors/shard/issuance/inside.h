@@ -1,15 +1,16 @@
 #pragma once
 #include "actors/shard/issuance/issuance.h"
 
-/* What the files of issuance share; nobody else includes this. */
+/* Shared by the files of issuance, and by no others. */
 
 /* ---- account.c ---- */
 
-/* For hash tables. */
+/* A hash for tables. */
 uint32_t issuing_mark(struct account_id id);
-/* An account's, made if it is new; NULL without memory. */
+/* An account's entry, created if missing; NULL: no memory. */
 struct issuing_account *issuing_account_of(struct issuance *issuance, struct account_id id);
-/* After a change of its line or fetches: in the ring or not; gone when it has neither passes nor fetches. */
+/* Call after a change of its queue or fetches: puts it into the ring or takes it out. Frees it if it has neither passes nor
+ * fetches. */
 void issuance_settle(struct issuance *issuance, struct issuing_account *account);
 
 /* ---- issuance.c ---- */
@@ -21,7 +22,7 @@ void issuance_take(struct issuance *issuance, struct creating *pass);
 
 /* ---- fetch.c ---- */
 
-/* Ends one that no pass wants, unless it is asked: its answer ends it then. */
+/* Ends a fetch that no pass wants, unless it is asked: then its answer ends it. */
 void fetch_settle(struct issuance *issuance, struct fetch *fetch);
-/* After a change of what an account has asked for or is to ask for: among those that ask, or not. */
+/* Call after a change of an account's fetches: updates whether it is among those that ask. */
 void fetch_settle_account(struct issuance *issuance, struct issuing_account *account);

@@ -1,10 +1,10 @@
-/* Passes that are being issued, from the row of the table to its end.
+/* Passes that are being issued, from their row in the table to its removal.
  *
- *   line of its account ─▶ in hand ─▶ a fetch ─▶ in hand ─▶ … ─▶ its row goes
+ *   queue of its account ─▶ in hand ─▶ a fetch ─▶ in hand ─▶ … ─▶ its row is removed
  *
- * A pass is in exactly one place, which `place` names. In hand it is for the length of a look: then it waits for the next
- * image that is not there, or is issued. An account is in the ring when somebody stands in its line and it may have another
- * fetch; settle() decides that. */
+ * A pass is in exactly one place, named by `place`. It is in hand while it is examined: then it waits for the next missing
+ * image, or is issued. An account is in the ring if its queue has a pass and it may start another fetch; settle() decides
+ * this. */
 #include "actors/shard/issuance/inside.h"
 
 #include "store/issuing.h"
@@ -57,7 +57,7 @@ static enum err add(struct issuance *issuance, enum creating_kind kind, struct a
 	return OK;
 }
 
-/* Out of where it is, into the hand. */
+/* Takes it out of its place, into the hand. */
 void issuance_take(struct issuance *issuance, struct creating *pass)
 {
 	struct fetch *fetch = pass->fetch;
@@ -103,7 +103,7 @@ void issuance_drop(struct issuance *issuance, struct creating *pass)
 	issuance_settle(issuance, account);
 }
 
-/* What a template waits for may be another image now: it begins anew. */
+/* A template that changes may need another image: it starts again. */
 static enum err on_row(struct issuance *issuance, const struct write *write, enum creating_kind kind,
                        mono_us now)
 {
@@ -166,7 +166,7 @@ static const char *say(struct issuance *issuance, const struct creating *pass, c
 	return issuance->error;
 }
 
-/* One whose time of trying is over. */
+/* A pass whose time is over. */
 static struct creating *next_overdue(struct issuance *issuance, mono_us now, const char **error)
 {
 	struct creating *pass = TAILQ_FIRST(&issuance->tried);
@@ -180,12 +180,12 @@ static struct creating *next_fetched(struct issuance *issuance, const char **err
 	struct fetch *fetch = TAILQ_FIRST(&issuance->fetches[FETCH_ENDED]);
 	if (!fetch) return NULL;
 	struct creating *pass = TAILQ_FIRST(&fetch->passes);
-	must(pass != NULL); /* or it would be gone */
+	must(pass != NULL); /* otherwise it would have been freed */
 	if (fetch->is_refused) *error = say(issuance, pass, fetch);
 	return pass;
 }
 
-/* The first in the line of the account whose turn it is, which then goes to the end of the ring. */
+/* The first in the queue of the next account, which then goes to the end of the ring. */
 static struct creating *next_in_ring(struct issuance *issuance)
 {
 	struct issuing_account *account = TAILQ_FIRST(&issuance->ring);
@@ -214,7 +214,7 @@ void issuance_rest(struct issuance *issuance, struct creating *pass, mono_us now
 struct creating *issuance_next(struct issuance *issuance, mono_us now, const char **error)
 {
 	*error = NULL;
-	struct creating *pass = next_fetched(issuance, error); /* what has come is not too late */
+	struct creating *pass = next_fetched(issuance, error); /* what has arrived is not too late */
 	if (!pass) pass = next_overdue(issuance, now, error);
 	if (!pass) pass = next_rested(issuance, now);
 	if (!pass) pass = next_in_ring(issuance);
@@ -241,12 +241,12 @@ void issuance_delay(struct issuance *issuance, dur_us by, mono_us now)
 	}
 }
 
-/* Beginning and end --------------------------------------------------------------------------------------- */
+/* Load and free -------------------------------------------------------------------------------------------- */
 
 static enum err load_table(struct issuance *issuance, struct view *view, enum table table,
                            enum creating_kind kind)
 {
-	static const uint8_t first[] = {0}; /* no account's key is before it */
+	static const uint8_t first[] = {0}; /* before every account's key */
 	struct buffer        room = {0};
 	struct view_row      row;
 	enum err             err = view_parted_from(view, table, span_of(first, sizeof first), &room, &row);
@@ -287,7 +287,7 @@ static void free_told(struct issuance *issuance)
 	}
 }
 
-/* Fetches go with the last pass that wants them, but for those that were asked. */
+/* A fetch is freed with the last pass that wants it, unless it was asked. */
 void issuance_free(struct issuance *issuance)
 {
 	struct fetch *fetch;

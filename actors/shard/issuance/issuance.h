@@ -6,23 +6,23 @@
 
 #include <sys/queue.h>
 
-/* What the writer keeps in memory of the tables ISSUING and TEMPLATE_IMAGES, made of them at the start and from then on of
- * every write to them: the passes that are being issued, the templates whose images are to be fetched, the images that they wait for, and the requests that wait for them. Passes of an
- * account have their turn in the order of their creation, accounts take turns, and an account has so many images under
- * way at most; so one whose images hang holds up nobody but itself. Passes that name one URL share its fetch. Nothing
- * here is needed after the process: another asks again. The writer thread owns it. Times are real.
+/* What the writer keeps in memory of the tables ISSUING and TEMPLATE_IMAGES, built at start and updated with every write:
+ * passes being issued, templates with images to fetch, the images, and the requests that wait for passes. An account's passes
+ * take turns in order of creation, and accounts take turns. The number of images in progress for an account is limited, so one
+ * whose images hang delays only itself. Passes with the same URL share its fetch. Nothing here is needed after the process
+ * ends: the next one asks again. The writer thread owns it. Times are real.
  *
- * The places at the timer are shared likewise: accounts take turns, none has more of them than are left over, and those
- * whose images hang have half of them together. */
+ * The places at the timer are shared likewise: accounts take turns, none has more places than it leaves free, and all accounts
+ * whose images hang share half of the places. */
 
-/* Where an image stands. In each state the oldest comes first; NEW, AGAIN and HUNG are lines of its account. */
+/* The state of an image. In each state the oldest comes first; NEW, AGAIN and HUNG are queues of its account. */
 enum fetch_state {
-	FETCH_NEW,     /* to be asked for */
+	FETCH_NEW,     /* not asked yet */
 	FETCH_AGAIN,   /* likewise: it failed, and its time runs */
-	FETCH_HUNG,    /* likewise: it lies where another hung */
-	FETCH_ASKED,   /* the timer has been told */
-	FETCH_RESTING, /* it failed in a way that may pass */
-	FETCH_ENDED,   /* there, or not to be had: its passes are to be looked at */
+	FETCH_HUNG,    /* likewise: another image of its host hung */
+	FETCH_ASKED,   /* sent to the timer */
+	FETCH_RESTING, /* failed temporarily */
+	FETCH_ENDED,   /* stored or unobtainable: its passes must be examined */
 	FETCH_STATES,
 	FETCH_LINES = FETCH_ASKED
 };
@@ -35,34 +35,34 @@ struct fetch {
 	struct issuing_account *account;
 	uint64_t                ask_id;
 	mono_us                 due;  /* ASKED, RESTING: when that ends */
-	uint32_t                host; /* a sum of it */
+	uint32_t                host; /* a checksum of it */
 	bool                    is_refused;
 	bool                    is_tried;   /* it was asked for, and there was room to try it */
 	bool                    has_failed; /* at least once */
 	bool                    is_slow;    /* ASKED: for longer than EGRESS_SLOW_MS */
-	enum fetch_state        line;       /* ASKED: out of which */
+	enum fetch_state        line;       /* ASKED: from which queue */
 	TAILQ_HEAD(, creating) passes;
 	char   error[CREATION_ERROR_BYTES_MAX + 1]; /* of the last try; never empty */
 	size_t url_size;
 	char   url[];
 };
 
-/* A pass with the status `creating`; or a template with images to be fetched, which stands in line like one. */
+/* A pass with the status `creating`; or a template with images to fetch, which is queued likewise. */
 enum creating_kind { CREATING_PASS, CREATING_TEMPLATE };
 enum creating_place { CREATING_IN_LINE, CREATING_IN_FETCH, CREATING_IN_HAND, CREATING_IN_REST };
 struct creating {
 	LIST_ENTRY(creating) in_bucket;
-	TAILQ_ENTRY(creating) in_place; /* its account's line, its fetch's passes, or those at rest */
+	TAILQ_ENTRY(creating) in_place; /* its account's queue, its fetch's passes, or the resting ones */
 	TAILQ_ENTRY(creating) by_begun, by_try;
 	enum creating_kind      kind;
 	enum creating_place     place;
 	struct issuing_account *account;
 	uint32_t                number;
 	struct fetch           *fetch; /* IN_FETCH */
-	const char             *image; /* what that is of the pass; static */
+	const char             *image; /* which image of the pass that is; static */
 	bool                    is_timed, is_tried;
-	bool                    lacks_logo;             /* a template: not to be had this time */
-	bool                    told_logo, told_banner; /* likewise, and the operator was told */
+	bool                    lacks_logo;             /* a template: unobtainable this time */
+	bool                    told_logo, told_banner; /* likewise, and logged */
 	mono_us                 begun;                  /* 0: before this process */
 	mono_us                 tried;                  /* since when */
 	mono_us                 due;                    /* IN_REST: until when */
@@ -76,18 +76,18 @@ struct issuing_account {
 	bool              is_in_ring, is_in_asking;
 	bool              is_known;    /* one of its images ended */
 	bool              was_slow;    /* the last of its images that ended */
-	bool              is_doubtful; /* that, or one of those asked is slow */
+	bool              is_doubtful; /* was_slow, or one of those asked is slow */
 	unsigned          pass_count, fetch_count, wait_count;
 	unsigned          busy_count, asked_count, slow_count; /* of its fetches: NEW or ASKED; ASKED; slow */
-	unsigned          asked_from[FETCH_LINES];             /* of those asked, by line */
+	unsigned          asked_from[FETCH_LINES];             /* of those asked, by queue */
 	unsigned          next_hung;
-	uint32_t          hung[HOSTS_HUNG_MAX]; /* sums of hosts that hung; 0: none */
+	uint32_t          hung[HOSTS_HUNG_MAX]; /* checksums of hosts that hung; 0: none */
 	LIST_HEAD(, fetch) fetches;
 	struct fetch_list lines[FETCH_LINES];
 	TAILQ_HEAD(, creating) line;
 };
 
-/* A request that is told how the creation ended, or how it stands after ISSUANCE_WAIT_MS. */
+/* A request that waits for the end of a creation, at most for ISSUANCE_WAIT_MS. */
 struct creation_wait {
 	struct creation_wait *next;
 	struct account_id     account;
@@ -95,7 +95,7 @@ struct creation_wait {
 	struct peer           peer;
 	uint64_t              call_id;
 	unsigned              flags;
-	bool                  has_key_id; /* as of struct call */
+	bool                  has_key_id; /* as in struct call */
 	struct uuid           key_id;
 };
 
@@ -108,54 +108,54 @@ LIST_HEAD(issuing_account_bucket, issuing_account);
 struct issuance {
 	struct creating_bucket        passes[CREATING_BUCKETS];
 	struct issuing_account_bucket accounts[ISSUING_ACCOUNT_BUCKETS];
-	struct issuing_ring           ring;      /* accounts with a line, and room for another image */
-	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, the oldest first */
-	struct creating_list          resting;   /* templates that failed, until they are tried again */
+	struct issuing_ring           ring;      /* accounts with a queue, and room for another image */
+	struct creating_list          timed;     /* begun less than ISSUANCE_WAIT_MS ago, oldest first */
+	struct creating_list          resting;   /* templates that failed, until they are retried */
 	struct creating_list          tried;     /* those whose images are being fetched, likewise */
 	struct issuing_ring           asking[2]; /* accounts with an image to ask for: sound, doubtful */
-	struct fetch_list             fetches[FETCH_STATES]; /* but for NEW and AGAIN */
+	struct fetch_list             fetches[FETCH_STATES]; /* except NEW and AGAIN */
 	struct fetch                 *first_young;           /* ASKED, and not slow yet */
 	unsigned                      asked_max;
 	unsigned                      asked_count, doubtful_count; /* ASKED; of doubtful accounts */
 	unsigned                      pass_count, wait_count;
 	uint64_t                      next_ask_id;
-	struct creation_wait         *told, **told_last; /* whose time has come */
+	struct creation_wait         *told, **told_last; /* waits that are over */
 	char                          error[CREATION_ERROR_BYTES_MAX + 1];
 };
 
-/* Reads the table; whoever waited for one of these passes does no longer. `asked_max`: images to be asked for at once.
- * Errors: ERR_NO_MEMORY, and as view.h. */
+/* Reads the table; earlier waits for these passes are gone. `asked_max`: images asked for at once. Errors: ERR_NO_MEMORY, and
+ * as view.h. */
 must_check enum err issuance_load(struct issuance *issuance, struct view *view, unsigned asked_max);
 void                issuance_free(struct issuance *issuance);
 
-/* After a command's writes have been applied: notes them. Errors: ERR_NO_MEMORY. */
+/* Call after a command's writes have been applied. Errors: ERR_NO_MEMORY. */
 must_check enum err issuance_on_writes(struct issuance *issuance, const struct writes *writes, mono_us now);
 
-/* Lets a call wait for a pass, if that is still within its time. Errors: false (it is not, or too many wait). */
+/* Lets a call wait for a pass within the pass's time. False: the time is over, or too many wait. */
 bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait);
 /* The next wait that is over; NULL: none. The caller frees it. */
 struct creation_wait *issuance_next_told(struct issuance *issuance, mono_us now);
 
-/* The next pass to be looked at, now in the caller's hand. With *error NULL its images may be there: it is issued, or
- * issuance_want() says which is not; else it cannot be issued, and why (until the next call). NULL: none. A pass leaves
- * with the write that says so; issuance_drop() is for one that could not be written. */
+/* The next pass to examine, now in the caller's hand; NULL: none. With *error NULL its images may be there: issue it, or name
+ * the missing one with issuance_want(). Otherwise it cannot be issued, and *error says why (until the next call). The write of
+ * its end removes the pass; issuance_drop() is for one that could not be written. */
 struct creating    *issuance_next(struct issuance *issuance, mono_us now, const char **error);
 must_check enum err issuance_want(struct issuance *issuance, struct creating *pass, const char *image,
                                   struct span url, mono_us now);
 void                issuance_drop(struct issuance *issuance, struct creating *pass);
-/* A template in the caller's hand whose images could not be had: it has another turn after TEMPLATE_REST_S. */
+/* Call for a template in the caller's hand with unobtainable images: it is tried again after TEMPLATE_REST_S. */
 void issuance_rest(struct issuance *issuance, struct creating *pass, mono_us now);
 
 /* The next image to ask the timer for, with its ask_id; it counts as asked then. NULL: none, or enough are asked. */
 struct fetch *issuance_next_fetch(struct issuance *issuance, mono_us now);
-/* The timer's word: OK, ERR_IMAGE_REFUSED (for good), ERR_OVERLOADED (it was not tried), or anything else, which may pass;
+/* The timer's answer: OK, ERR_IMAGE_REFUSED (permanent), ERR_OVERLOADED (not tried), or any other, which may be temporary;
  * `text` says why. */
 void issuance_fetched(struct issuance *issuance, uint64_t ask_id, enum err err, struct span text,
                       mono_us now);
 
-/* Another timer: what the one before was asked, it is asked again. */
+/* Another timer: images that the earlier one was asked for are asked for again. */
 void issuance_forget_asked(struct issuance *issuance);
-/* Nothing could be tried for a while: the time of trying begins anew. */
+/* Nothing could be tried for a while: the time limits start again. */
 void issuance_resume(struct issuance *issuance, mono_us now);
-/* Nobody looked for so long: what has come meanwhile lies there unread, and that time does not count. */
+/* The writer was away for `by`: answers may be unread in the channel, so that time does not count. */
 void issuance_delay(struct issuance *issuance, dur_us by, mono_us now);

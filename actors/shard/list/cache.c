@@ -1,4 +1,4 @@
-/* What is kept between lists: a short array, the one used last in front. */
+/* What is kept between lists: a short array, most recently used first. */
 #include "actors/shard/list/cache.h"
 
 #include <pthread.h>
@@ -58,7 +58,7 @@ struct list_cache_item *list_cache_take(struct list_cache *cache, const struct l
 {
 	struct list_cache_item *item = find(cache, table, account);
 	if (item && item->moment <= moment) return item;
-	if (item) list_cache_give(cache, item); /* of use to others, whose views are newer */
+	if (item) list_cache_give(cache, item); /* useful to others, whose views are newer */
 	if (!(item = calloc(1, kind->size))) return NULL;
 	*item = (struct list_cache_item){.kind = kind, .account = account, .table = table};
 	return item;
@@ -70,7 +70,7 @@ void list_cache_give(struct list_cache *cache, struct list_cache_item *item)
 	unsigned                out_count = 0;
 	size_t                  bytes = 0;
 	if (!cache || item->bytes > KEPT_BYTES_MAX) {
-		list_cache_drop(item); /* all others would have to go for it, and then it too */
+		list_cache_drop(item); /* it would displace all others, and then be dropped too */
 		return;
 	}
 	pthread_mutex_lock(&cache->mutex);

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/* What readers keep in memory between lists: of an account, what was made of one of its tables. Threads share it; what is
- * taken out is the taker's alone until it gives it back. Those used least recently go when there are too many. */
+/* What readers keep in memory between lists: data derived from one table of an account. Threads share it. An item that is
+ * taken belongs to the taker until it is given back. The least recently used ones are dropped when there are too many. */
 enum {
-	LIST_CACHE_MAX = 192,       /* accounts and tables; more are read anew for each list */
+	LIST_CACHE_MAX = 192,       /* accounts and tables; further ones are read for each list */
 	KEPT_BYTES_MAX = 384 << 20, /* of a shard; ten million passes need some 370 MB */
 };
 
@@ -19,22 +19,21 @@ struct list_cache_kind {
 	void (*drop)(struct list_cache_item *item);
 };
 
-/* The head of whatever is cache; `bytes` and `moment` are its maker's to keep right. */
+/* The head of every cached item; its maker keeps `bytes` and `moment` right. */
 struct list_cache_item {
 	const struct list_cache_kind *kind;
 	struct account_id             account;
 	enum table                    table;
 	size_t                        bytes;
-	uint64_t moment; /* of the view that it is as of; 0: each part of it knows its own */
+	uint64_t                      moment; /* of its view; 0: its parts have their own moments */
 };
 
 struct list_cache;
 must_check enum err list_cache_new(struct list_cache **cache);
 void                list_cache_free(struct list_cache **cache);
 
-/* What is kept of the table, unless it is of a later moment (0: whose parts know their own); or a new one, zeroed but for
- * its head. It is the caller's until it gives it back, or drops it. `kept` may be NULL: there is nothing, and nothing is
- * kept. Errors: NULL: no memory. */
+/* Takes what is kept of the table, unless it is of a later moment (0: its parts have their own). Otherwise makes a new item,
+ * zeroed except for its head. The caller gives it back or drops it. `cache` may be NULL: nothing is kept. NULL: no memory. */
 struct list_cache_item *list_cache_take(struct list_cache *cache, const struct list_cache_kind *kind,
                                         enum table table, struct account_id account, uint64_t moment);
 void                    list_cache_give(struct list_cache *cache, struct list_cache_item *item);

@@ -38,7 +38,7 @@ enum err list_refuse_word(struct outcome *outcome, const char *name, const char 
 	char   wanted[HINT_TEXT] = "one of ";
 	size_t size = strlen(wanted);
 	for (unsigned i = 0; i < count; i++) {
-		bool is_first = true; /* two of one text are one word */
+		bool is_first = true; /* equal texts count as one word */
 		for (unsigned before = 0; before < i; before++)
 			is_first = is_first && strcmp(text(before), text(i)) != 0;
 		if (!is_first) continue;
@@ -72,7 +72,7 @@ enum err list_take_dir(struct outcome *outcome, const msgpack_object *arg, bool 
 
 bool list_is_operators(const struct request *request)
 {
-	return !request->call->has_key_hash; /* a client shows its key, or is refused before this */
+	return !request->call->has_key_hash; /* a client has shown its key, or was refused earlier */
 }
 
 uint64_t list_take_limit(const struct request *request, const msgpack_object *arg, int64_t standing)

@@ -1,4 +1,4 @@
-/* Lists in parts, so that a page of large passes needs neither one giant message nor a second pass. */
+/* Lists in parts, so that a page of large passes needs neither a giant message nor a second pass. */
 #include "actors/shard/list/list_out.h"
 #include "actors/rt/time.h"
 

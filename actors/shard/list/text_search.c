@@ -1,4 +1,4 @@
-/* Searching texts, row by row in the order of numbers. */
+/* Searches texts, row by row in the order of numbers. */
 #include "actors/shard/list/text_search.h"
 
 #include "actors/rt/time.h"
@@ -9,7 +9,7 @@
 
 enum { WORD_ROWS = 64 / TEXT_PASSES }; /* of a word of the selection */
 
-/* Rows that lie alone are looked up; of those that follow each other, what comes is asked for in time. */
+/* Reads a row: an isolated one by a lookup, consecutive ones from a stream that reads ahead. */
 static enum err read_row(struct text_search *search, uint32_t number, struct span *value)
 {
 	struct view    *view = search->request->view;
@@ -37,7 +37,7 @@ static bool is_in_first_part(struct span text, const uint8_t *at)
 	return !memchr(text.at, SEARCHABLE_SEPARATOR, (size_t)(at - text.at));
 }
 
-/* Those that hold q, a bit each, by all places where it is in the row. */
+/* Which texts contain q, a bit each, from all positions of q in the row. */
 static uint32_t those_with_places(const struct text_row *texts, size_t q_size, const uint64_t *places)
 {
 	uint32_t found = 0;
@@ -49,8 +49,7 @@ static uint32_t those_with_places(const struct text_row *texts, size_t q_size, c
 	return found;
 }
 
-/* The same, one place after the other. It is sought in all of them at once: what reaches from one into the next is in
- * neither. */
+/* The same, one position after the other. q is sought in all texts at once; a match across two texts counts for neither. */
 static uint32_t those_by_turns(const struct text_search *search, const struct text_row *texts)
 {
 	struct span left = texts->all, q = search->q;
@@ -78,7 +77,7 @@ static uint32_t those_that_hold(const struct text_search *search, const struct t
 	return any ? those_with_places(texts, search->q.size, places) : 0;
 }
 
-/* The row's texts, from memory if they are known there, and noted there if not. */
+/* The row's texts, from memory if known there; otherwise they are read and stored there. */
 static enum err get_texts(struct text_search *search, uint32_t row, struct text_row *texts)
 {
 	struct trigram_index *signs = search->signs;
@@ -91,7 +90,7 @@ static enum err get_texts(struct text_search *search, uint32_t row, struct text_
 	return OK;
 }
 
-/* Of those of one row that are in `among`: which hold q. */
+/* Which of the row's texts in `among` contain q. */
 static enum err search_row(struct text_search *search, uint32_t row, uint32_t among, uint32_t *found)
 {
 	struct text_row texts;
@@ -109,12 +108,12 @@ static enum err search_row(struct text_search *search, uint32_t row, uint32_t am
 
 static enum err is_late(struct text_search *search)
 {
-	enum { ROWS_A_LOOK = 32 }; /* at the clock */
+	enum { ROWS_A_LOOK = 32 }; /* rows between two looks at the clock */
 	if (search->searched++ % ROWS_A_LOOK) return OK;
 	return search->request->call->deadline.v <= time_mono().v ? ERR_OVERLOADED : OK;
 }
 
-/* The same of the two rows of a word of the selection; those of which it is known that they do not hold q are left out. */
+/* The same for the two rows of a word of the selection; rows known not to contain q are skipped. */
 static enum err search_word(struct text_search *search, uint32_t word, uint64_t among, uint64_t *found)
 {
 	enum err err = OK;
@@ -156,7 +155,7 @@ enum err text_search(struct text_search *search, const uint64_t *found, struct s
 	struct request *request = search->request;
 	uint32_t        rows = (selection->made + (uint32_t)TEXT_PASSES - 1) / TEXT_PASSES;
 	enum err        err = OK;
-	if (request->kept && rows >= TRIGRAM_ROWS_MIN) /* of little text nothing is kept */
+	if (request->kept && rows >= TRIGRAM_ROWS_MIN) /* little text is not cached */
 		err = trigram_index_take(request->kept, search->table, request->account->id, rows,
 		                         &search->signs);
 	if (!err || err == ERR_NO_MEMORY) err = search_all(search, found, selection);

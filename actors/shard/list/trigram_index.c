@@ -1,5 +1,5 @@
-/* Rows of texts in memory. What is known is right for a view if it was read in it or before, and the row was not written
- * since (view_row_moments()); who looks from an older view leaves it as it is. */
+/* Rows of texts in memory. An entry is valid in a view if it was read in it or earlier and the row was not written since
+ * (view_row_moments()). A reader with an older view leaves it unchanged. */
 #include "actors/shard/list/trigram_index.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static uint32_t blocks_of(uint32_t rows)
 
 static void drop(struct list_cache_item *item)
 {
-	struct trigram_index *signs = (struct trigram_index *)item; /* whose first member it is */
+	struct trigram_index *signs = (struct trigram_index *)item; /* its first member */
 	for (uint32_t row = 0; row < signs->rows; row++)
 		free(signs->list[row].copy);
 	for (uint32_t block = 0; block < blocks_of(signs->rows); block++)
@@ -33,7 +33,7 @@ static void drop(struct list_cache_item *item)
 
 static const struct list_cache_kind kind = {sizeof(struct trigram_index), drop};
 
-/* Without copies, and with so many blocks. */
+/* Without copies, and with this number of blocks. */
 static size_t bytes_with(const struct trigram_index *signs, size_t blocks)
 {
 	return signs->rows * sizeof *signs->list + blocks_of(signs->rows) * sizeof *signs->blocks +
@@ -45,7 +45,7 @@ static void count_bytes(struct trigram_index *signs)
 	signs->kept.bytes = bytes_with(signs, signs->blocks_made) + signs->copies_size;
 }
 
-/* Of what is new nothing is known yet. */
+/* New rows are unknown. */
 static enum err make_room(struct trigram_index *signs, uint32_t rows)
 {
 	if (rows <= signs->rows) return OK;
@@ -85,7 +85,7 @@ void trigram_index_give(struct list_cache *kept, struct trigram_index **signs_p)
 	if (signs) list_cache_give(signs->rows < TRIGRAM_ROWS_MIN ? NULL : kept, &signs->kept);
 }
 
-/* Of rows 64 * word on: which stand, and which of those are marked. */
+/* For rows 64 * word and following: which are valid, and which of those are marked. */
 static uint64_t stand(const struct trigram_index *signs, struct view *view, uint32_t word, uint64_t *marked)
 {
 	uint64_t row_txns[VIEW_ROWS], now = view_txn(view), found = 0;
@@ -102,7 +102,7 @@ static uint64_t stand(const struct trigram_index *signs, struct view *view, uint
 	return found;
 }
 
-/* In which rows of a block all bits of q are set. */
+/* The rows of a block in which all bits of q are set. */
 static void have(const struct sign_block *block, struct span q, uint64_t found[TRIGRAM_ROWS / 64])
 {
 	for (size_t i = 0; i + TRIGRAM_BYTES <= q.size; i++) {
@@ -131,7 +131,7 @@ struct span trigram_index_copy(const struct trigram_index *signs, uint32_t row)
 	return span_of(signs->list[row].copy, signs->list[row].copy_size);
 }
 
-/* None when there is no memory for it: then the row is read again. */
+/* No copy if there is no memory: then the row is read again. */
 static void copy_row(struct trigram_index *signs, struct sign *sign, struct span value)
 {
 	signs->copies_size -= sign->copy_size;
@@ -160,7 +160,7 @@ bool trigram_index_note(struct trigram_index *signs, struct view *view, uint32_t
 	return true;
 }
 
-/* The block of a row, with no bit of the row set in it; NULL: there is no memory. */
+/* The block of a row, with the row's bits cleared; NULL: no memory. */
 static struct sign_block *clear_row(struct trigram_index *signs, uint32_t row)
 {
 	struct sign_block **block = &signs->blocks[row / TRIGRAM_ROWS];

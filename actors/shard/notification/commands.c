@@ -1,4 +1,4 @@
-/* The commands of notifications that are not lists. */
+/* The commands on notifications that are not lists. */
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/audience/audience.h"
 #include "actors/shard/command.h"
@@ -6,7 +6,7 @@
 #include "schemas/api/notification.h"
 #include "store/notification.h"
 
-/* notification schedule ACCOUNT: to a pass or to an audience, at a time; one that has passed is due at once. */
+/* notification schedule ACCOUNT: to a pass or an audience, at a time; a past time is due at once. */
 static enum err take_pass(struct request *request, struct notification *row)
 {
 	struct hot_at pass;
@@ -47,7 +47,7 @@ enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outco
 	return OK;
 }
 
-/* notification cancel ACCOUNT ID: one that is still scheduled is in no list any more, and is not sent. */
+/* notification cancel ACCOUNT ID: a notification that is still scheduled leaves all lists and is not sent. */
 enum err on_NOTIFICATION_CANCEL(struct request *request, struct outcome *outcome)
 {
 	struct account_id         account = request->account->id;

@@ -1,5 +1,5 @@
-/* Accounts in a heap. An account comes up when its first notification is due, and then again when all those have had a turn
- * that came up before its own last one: so the heap goes by the later of the two times, and among equals by turns. */
+/* Accounts in a heap. An account comes up when its first notification is due, and again after all accounts that came up before
+ * its last turn have been served. So the heap is ordered by the later of the two times, and among equal ones by turns. */
 #include "actors/shard/notification/due.h"
 
 #include "schemas/crc32c.h"
@@ -37,7 +37,7 @@ static void heap_set(struct due_queue *queue, size_t at, struct due_account *acc
 	account->heap_at = at;
 }
 
-/* Puts the account at `at` where it belongs. */
+/* Moves the account at `at` to its position. */
 static void heap_settle(struct due_queue *queue, size_t at)
 {
 	struct due_account *account = queue->heap[at];
@@ -89,7 +89,7 @@ static void drop(struct due_queue *queue, struct due_account *account)
 	free(account);
 }
 
-/* Beginning and end ------------------------------------------------------------------------------------------- */
+/* Load and free ---------------------------------------------------------------------------------------------- */
 
 enum err due_load(struct due_queue *queue, struct view *view)
 {
@@ -97,7 +97,7 @@ enum err due_load(struct due_queue *queue, struct view *view)
 	enum err                err;
 	while (!(err = notification_due_from(view, &due))) {
 		if ((err = add(queue, &due))) return err;
-		due.at.v = INT64_MAX; /* on to the next account */
+		due.at.v = INT64_MAX; /* skips to the next account */
 		due.number = UINT32_MAX;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
@@ -130,7 +130,7 @@ static enum err on_row(struct due_queue *queue, const struct write *write)
 	return OK;
 }
 
-/* What its first is now. */
+/* Looks up the account's first notification. */
 static enum err look_up(struct due_queue *queue, struct due_account *account, struct view *view)
 {
 	struct notification_due due = {.account = account->id, .at = {INT64_MIN}};

@@ -1,5 +1,5 @@
-/* GET /v1/notifications: filters, two orders, exact counts; times as Mexico City tells them. And notification list ACCOUNT: all
- * of them, in the order that a client gets without asking for another. */
+/* GET /v1/notifications: filters, two orders, exact counts; times in Mexico City's zone. And notification list ACCOUNT: all of
+ * them, in the clients' default order. */
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/notification/notification.h"
@@ -26,7 +26,7 @@ static enum err take_filter(struct request *request, struct outcome *outcome,
 static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
 {
 	const msgpack_object *args = request->args, *by = &args[ARG_NOTIFICATION_LIST_sort_by];
-	page->order = ORDER_UPDATED; /* which stands for the time it is scheduled for */
+	page->order = ORDER_UPDATED; /* which stands for the scheduled time */
 	if (arg_present(by) && !span_is(arg_span(by), "scheduled_at")) {
 		if (!span_is(arg_span(by), "created_at"))
 			return refuse(outcome,
@@ -45,7 +45,7 @@ static void pack_mexican(msgpack_packer *pk, const char *name, wall_us at)
 	pack_member(pk, name, span_str(text));
 }
 
-/* To a pass by the id that it was given, to an audience by its own. */
+/* A pass by its client's id, an audience by its own. */
 static enum err pack_recipient(struct request *request, const struct notification *row, msgpack_packer *pk)
 {
 	struct hot_at pass = {.account = request->account->id, .number = row->pass_number};
@@ -96,7 +96,7 @@ static int by_time(const void *a, const void *b)
 	return x->number < y->number ? 1 : -1;
 }
 
-/* One sort of them all: pages, each found by itself, would take a search each. */
+/* Sorts all at once: finding each page separately would search each time. */
 static enum err list_all(struct request *request, const struct selection *selection, struct list_out *list)
 {
 	size_t                   count = 0;

@@ -1,4 +1,4 @@
-/* Making a notification. */
+/* Creates a notification. */
 #include "actors/shard/notification/notification.h"
 
 #include "schemas/fold.h"

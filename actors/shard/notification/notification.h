@@ -2,10 +2,10 @@
 #include "actors/shard/pass/select.h"
 #include "store/notification.h"
 
-/* What the commands on notifications share, and what others make one with. Errors: as view.h, and those named. */
+/* Shared by the commands on notifications, and used by others to create one. Errors: as view.h, and those named. */
 
-/* Which notifications a list is about; the selection has `scheduled` for its `updated` where the order asks for it. Selecting drops states from
- * the filter that leave nothing out. */
+/* The notifications of a list. If the order needs it, the selection has `scheduled` in its `updated`. Selecting removes states
+ * from the filter that exclude nothing. */
 struct notification_filter {
 	unsigned    statuses;     /* a bit a status; 0: any */
 	wall_us     scheduled[2]; /* from inclusive, to exclusive */
@@ -15,12 +15,12 @@ struct notification_filter {
 must_check enum err select_notifications(struct request *request, struct notification_filter *filter,
                                          struct selection *selection);
 
-/* One as lists show it, appended to `out`. */
+/* Appends one to `out` as lists show it. */
 must_check enum err notification_show(struct request *request, uint32_t number, struct buffer *out);
 
-/* Is this a message that may be sent: 1 to NOTIFICATION_CODE_POINTS_MAX code points? */
+/* Is this a valid message: 1 to NOTIFICATION_CODE_POINTS_MAX code points? */
 bool notification_message_is_good(struct span message);
 
-/* Stages a notification to the holder of a pass, due at once. `message` is good. Point reads alone: it may come after
- * other writes of the command. */
+/* Stages a notification to the holder of a pass, due at once. `message` must be valid. Point reads only: allowed after other
+ * writes of the command. */
 must_check enum err notify_pass(struct request *request, uint32_t pass_number, struct span message);

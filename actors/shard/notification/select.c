@@ -1,5 +1,5 @@
-/* Selecting notifications: one sweep through the columns, 64 of them a word of bits, whose heads often say it without a look
- * at each; then with `q` one through the texts of those that are left. */
+/* Selects notifications. One sweep through the columns, 64 notifications a word of bits; a row's head often decides without a
+ * look at each. Then, with `q`, one search of the remaining texts. */
 #include "actors/shard/notification/notification.h"
 
 #include "actors/shard/list/text_search.h"
@@ -39,7 +39,7 @@ static uint64_t mask_by_time(struct span row, const wall_us bounds[2], uint64_t 
 	return mask;
 }
 
-/* Of all, where the order asks for them. */
+/* For all notifications, if the order needs them. */
 struct times {
 	int64_t *scheduled, *earliest, *latest; /* by number; of each row */
 };
@@ -50,7 +50,7 @@ static void take_row(const struct notification_filter *filter, struct span row, 
 	unsigned used = notices_row_used(row);
 	uint64_t all = used == NOTICES ? UINT64_MAX : (UINT64_C(1) << used) - 1;
 	uint64_t mask = filter->statuses ? mask_by_status(row, filter->statuses, all) : all;
-	/* Nothing is after the last time there is: no bound is none. */
+	/* No time is after the greatest: that bound excludes nothing. */
 	if (mask && (filter->scheduled[0].v != INT64_MIN || filter->scheduled[1].v != INT64_MAX))
 		mask &= mask_by_time(row, filter->scheduled, all);
 	selection->bits[number] = mask;
@@ -87,11 +87,11 @@ static enum err sweep(struct request *request, const struct notification_filter 
 /* Texts -------------------------------------------------------------------------------------------------------- */
 
 struct search {
-	struct text_search texts;      /* first: what search of texts hands around leads back to this */
-	struct buffer      room, text; /* of one message: the view's own memory would keep them all */
+	struct text_search texts;      /* first: callbacks of the text search get back to this */
+	struct buffer      room, text; /* for one message: the view's arena would keep them all */
 };
 
-/* A long message has its folded text nowhere. */
+/* The folded text of a long message is not stored. */
 static enum err message_holds(struct text_search *texts, uint32_t number, bool *found)
 {
 	struct search      *search = (struct search *)texts;
@@ -150,7 +150,7 @@ static void select_all(struct selection *selection)
 	selection->total = selection->made;
 }
 
-/* How many are in one of these states: the account's counts say when that is none, or all. */
+/* How many are in one of these states, from the account's counts. */
 static uint32_t count_of(const struct notification_tally *tally, unsigned statuses)
 {
 	uint32_t count = 0;

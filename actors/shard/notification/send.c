@@ -1,13 +1,13 @@
-/* NOTIFICATION_SEND: what is due is handed over. The timer asks for it with each of its heartbeats, and again at once as long
- * as the answer says that more is due: so without a timer nothing is sent, and later everything is. */
+/* NOTIFICATION_SEND: hands over what is due. The timer calls it with each heartbeat, and again at once while the answer says
+ * that more is due. Without a timer nothing is sent until one is back. */
 #include "actors/shard/notification/notification.h"
 
 #include "actors/shard/notification/due.h"
 #include "store/audience.h"
 #include "store/hot.h"
 
-/* Rows written: an account's counts; a row of what is due for each, and for most the row of columns that its neighbours
- * are in as well. */
+/* Rows written: an account's counts. For each notification its due row, and usually the row of columns that it shares with its
+ * neighbours. */
 enum { WRITES_OF_ACCOUNT = 1, WRITES_OF_ONE = 2, SENT_MAX = BULK_WRITES_MAX, TURN_MAX = 8 };
 
 struct plan {
@@ -61,7 +61,7 @@ static enum err make_plan(struct request *request, struct plan *plan)
 	return err;
 }
 
-/* Is there still whom it is for? */
+/* Does the recipient still exist? */
 static enum err has_recipient(struct request *request, struct account_id account,
                               const struct notification *row, bool *has)
 {
@@ -90,7 +90,7 @@ static enum err send_one(struct request *request, const struct notification_due 
 	                        has ? request->now : (wall_us){0});
 }
 
-/* Its answer: is more due? */
+/* The answer: is more due? */
 enum err on_NOTIFICATION_SEND(struct request *request, struct outcome *outcome)
 {
 	struct plan    plan = {.count = 0};
