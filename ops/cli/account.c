@@ -1,5 +1,5 @@
-/* account create|list. The CLI itself makes the id and the first key: the id decides the shard, and a key's secret goes no
- * further than this process; the shard gets its hash. */
+/* account create|list. The CLI makes the id and the first key. The id decides the shard. A key's secret stays in this process;
+ * the shard gets its hash. */
 #include "ops/cli/key.h"
 #include "schemas/api/account.h"
 #include "schemas/json.h"
@@ -35,7 +35,7 @@ out:
 	return outcome;
 }
 
-/* ---- list: every shard's accounts, put in one order ---- */
+/* ---- list: the accounts of all shards in one order ---- */
 
 struct row {
 	char   created_at[32]; /* in our fixed form, which sorts as text */

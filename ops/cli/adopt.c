@@ -1,5 +1,5 @@
-/* adopt: the master.key that lies in a directory which nobody serves becomes the directory's own, where the right one is lost
- * for good. Only the identity is rewritten; what another key has sealed stays sealed. */
+/* adopt: makes the master.key in an offline directory the directory's own, if the right one is lost. Only the identity is
+ * rewritten; what another key has encrypted stays unreadable. */
 #include "actors/rt/datadir.h"
 #include "ops/cli/cli.h"
 #include "schemas/lines.h"
@@ -17,7 +17,7 @@ static enum outcome refuse_identity(struct cli *cli, enum err err)
 	                                         : "The directory's identity cannot be read.");
 }
 
-/* Both locks that a service holds. They go with the descriptors. */
+/* Takes both locks of a running service. They are released with the descriptors. */
 static enum outcome take_locks(struct cli *cli, const struct datadir *datadir, int *lock_fd)
 {
 	enum err err = datadir_lock(datadir->fd, "lock", 0, lock_fd);
@@ -29,7 +29,7 @@ static enum outcome take_locks(struct cli *cli, const struct datadir *datadir, i
 	                                  : "The directory cannot be locked.");
 }
 
-/* The identity may have been another one before the locks were ours. */
+/* The identity may have changed before the locks were taken. */
 static enum outcome read_again(struct cli *cli, struct datadir *datadir)
 {
 	struct datadir now;

@@ -1,5 +1,5 @@
-/* Taking arguments apart. Options may stand anywhere before a lone `--`; behind it everything is a word, so
- * that a pass id may begin with dashes. */
+/* Takes arguments apart. Options may be anywhere before a lone `--`; after it everything is a word, so that a pass id may
+ * begin with dashes. */
 #include "ops/cli/args.h"
 #include "schemas/date.h"
 
@@ -13,7 +13,7 @@ static bool is_end_of_options(const char *word)
 	return word && !strcmp(word, "--");
 }
 
-/* Where option `name` stands, with its value in the same word or not; -1: nowhere. */
+/* The index of option `name`, with its value in the same word or not; -1: not given. */
 static int find(const struct args *args, const char *name)
 {
 	size_t size = strlen(name);

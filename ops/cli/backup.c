@@ -1,7 +1,7 @@
-/* backup TO_DIR: a copy of a running service, each shard as of one of its records.
+/* backup TO_DIR: copies a running service, each shard as of one of its records.
  *
- * The shards write their own files; this process makes the directories, adds the master key, and writes the manifest last:
- * a directory without one is no backup. When anything fails, what was written is taken away again. */
+ * The shards write their own files. This process makes the directories, adds the master key, and writes the manifest last: a
+ * directory without one is no backup. After a failure, everything written is removed. */
 #include "schemas/backup.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
@@ -23,7 +23,7 @@ struct backing {
 	struct datadir datadir;
 	char           to[TO_PATH]; /* absolute */
 	int            to_fd;
-	bool           made; /* the directory is ours */
+	bool           made; /* this command made the directory */
 	uint8_t        key[32];
 };
 
@@ -35,7 +35,7 @@ static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
 	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
 }
 
-/* The shards have working directories of their own. */
+/* The shards have their own working directories. */
 static enum outcome make_absolute(struct backing *self, const char *to)
 {
 	char here[TO_PATH];
@@ -78,7 +78,7 @@ static enum outcome open_target(struct backing *self, const char *to)
 	self->to_fd = open(self->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (self->to_fd < 0) return fail_at(self->cli, "Cannot open", self->to);
 	if (self->made || is_empty(self->to_fd)) return DONE;
-	close(self->to_fd); /* not ours: it stays as it is */
+	close(self->to_fd); /* not made here: left unchanged */
 	self->to_fd = -1;
 	return cli_fail(self->cli, ERR_EXISTS,
 	                "The directory is not empty: a backup wants a new or an empty one.");
@@ -152,7 +152,7 @@ static void take_away(struct backing *self)
 	if (self->made) (void)rmdir(self->to);
 }
 
-/* What the manifest says of the whole. */
+/* Writes the manifest's facts about the whole backup. */
 static enum outcome describe(struct backing *self)
 {
 	struct stat owned;

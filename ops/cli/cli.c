@@ -1,5 +1,5 @@
-/* Finding the command, running it, printing its outcome. Most are one message each; those with functions of their own are one
- * file a noun; what they share is in common.c. */
+/* Finds the command, runs it, prints its outcome. Most commands are one message; those with their own functions are one file a
+ * noun; common.c has what they share. */
 #include "ops/cli/cli.h"
 #include "actors/rt/options.h"
 #include "ops/cli/taken.h"
@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a command prints of its message's answer; OWN: it has a function of its own. */
+/* What a command prints of its message's answer; OWN: it has its own function. */
 enum answer { ANSWER_OWN, ANSWER_OBJECT, ANSWER_LIST };
 
 struct verb {
 	const char  *noun, *verb;   /* noun NULL: a heading; verb NULL: the noun alone */
-	const char  *usage, *about; /* usage NULL: as its message has it; of a heading: its text */
+	const char  *usage, *about; /* usage NULL: from its message; of a heading: its text */
 	const char  *example;
 	enum answer  answer;
 	enum message message;
 	enum outcome (*run)(struct cli *cli);
-	bool of_program; /* asks for no data directory */
+	bool of_program; /* needs no data directory */
 };
 
 #define RUN_OWN(noun, verb)    noun##_##verb
@@ -63,7 +63,7 @@ static void read_usage(const struct verb *verb, struct usage *usage)
 	usage_read(text, usage);
 }
 
-/* Of a command about an account the table leaves out which. */
+/* The table omits the account from examples of commands about one. */
 static void example_of(const struct verb *verb, char example[CLI_TEXT])
 {
 	char usage[CLI_TEXT];
@@ -85,13 +85,13 @@ static const char serve_example[] = "      stampede serve --data /var/lib/stampe
 
 enum { HELP_COLUMNS = 118 };
 
-/* A piece that is not broken: a word; of a usage text also "[--option VALUE]". */
+/* The size of a piece that is not broken: a word; in a usage text also "[--option VALUE]". */
 static size_t piece_size(const char *text)
 {
 	return *text == '[' ? strcspn(text, "]") + 1 : strcspn(text, " ");
 }
 
-/* Breaks lines between pieces; those that follow are indented. */
+/* Breaks lines between pieces; continuation lines are indented. */
 static void print_wrapped(FILE *to, size_t used, int indent, const char *text)
 {
 	for (size_t size; *text; text += size) {
@@ -202,7 +202,7 @@ bool cli_command(unsigned number, char name[CLI_NAME], char usage[CLI_TEXT], cha
 
 /* ---- finding the command ---- */
 
-/* The command that the first words name, with the count of those words; NULL: none. */
+/* The command that the first words name, and how many words that is; NULL: none. */
 static const struct verb *find(int argc, char **argv, int *words)
 {
 	for (size_t i = 0; i < VERB_COUNT; i++) {
@@ -215,7 +215,7 @@ static const struct verb *find(int argc, char **argv, int *words)
 	return NULL;
 }
 
-/* What is called `noun` and is no command, or the noun alone, and what may have been meant. */
+/* Reports an unknown command, or a noun alone, and suggests what may have been meant. */
 static void tell_unknown(const char *noun, const char *verb)
 {
 	const char *names[VERB_COUNT + 2], *meant;
@@ -283,7 +283,7 @@ static bool asks_for_help(const struct verb *verb, int argc, char **argv)
 	return false;
 }
 
-/* ---- running it ---- */
+/* ---- running the command ---- */
 
 static void print_failure(const struct cli *cli)
 {
@@ -304,7 +304,7 @@ static void print_failure(const struct cli *cli)
 
 static enum outcome print_result(struct cli *cli)
 {
-	if (!cli->out.size && !cli->out.failed) return DONE; /* it has printed by itself */
+	if (!cli->out.size && !cli->out.failed) return DONE; /* it has printed its output itself */
 	buffer_byte(&cli->out, '\n');
 	if (cli->out.failed) return cli_fail(cli, ERR_NO_MEMORY, NULL);
 	if (fwrite(cli->out.at, 1, cli->out.size, stdout) != cli->out.size || fflush(stdout))
@@ -312,7 +312,7 @@ static enum outcome print_result(struct cli *cli)
 	return DONE;
 }
 
-/* What is wrong with the arguments stands last, where it is seen. */
+/* The fault of the arguments is printed last, where it is seen. */
 static void tell_misuse(const struct verb *verb, const struct cli *cli, const char *why)
 {
 	fputs("usage:\n", stderr);
@@ -324,7 +324,7 @@ static void tell_misuse(const struct verb *verb, const struct cli *cli, const ch
 	if (*why) fprintf(stderr, "stampede: %s\n", why);
 }
 
-/* A command that is one message: its arguments, its call, its answer. */
+/* Runs a command that is one message: its arguments, its call, its answer. */
 static enum outcome run_message(const struct verb *verb, struct cli *cli)
 {
 	bool            is_list = verb->answer == ANSWER_LIST;

@@ -1,10 +1,10 @@
-/* clock show|advance: the service's time. Every shard has its own clock, and all are drawn to the wall; what they are set
- * ahead of it by is told to each. It is told as a whole and not as a step, so that to tell it again does no harm. */
+/* clock show|advance: service time. Every shard has its own clock, and all are corrected towards the wall clock. Each shard
+ * gets the offset from the wall clock as an absolute value, not as a step, so repeating it is harmless. */
 #include "ops/cli/cli.h"
 #include "schemas/api/system.h"
 #include "schemas/json.h"
 
-/* What the shards have answered: the furthest of them. */
+/* The furthest clock among the shards' answers. */
 struct clocks {
 	struct cli *cli;
 	int64_t     offset;

@@ -1,4 +1,4 @@
-/* What the commands share: failing, calling a shard, packing arguments, reading answers. */
+/* Shared by the commands: failing, calling a shard, packing arguments, reading answers. */
 #include "ops/cli/cli.h"
 #include "ops/cli/reach.h"
 #include "schemas/json.h"
@@ -116,7 +116,7 @@ const msgpack_object_array *cli_items(const msgpack_object *payload)
 	const msgpack_object_array *array = &payload->via.array;
 
 	if (payload->type != MSGPACK_OBJECT_ARRAY) return NULL;
-	/* Items are maps, so an array in front can only be the wrapped form. */
+	/* Items are maps, so a leading array can only be the wrapped form. */
 	if (array->size && array->ptr[0].type == MSGPACK_OBJECT_ARRAY) return &array->ptr[0].via.array;
 	return array;
 }

@@ -1,5 +1,5 @@
-/* journal dump, table dump: print the files of a shard that nobody serves. A separate process reads and prints them,
- * because damaged tables may kill their reader. This file passes on the arguments and reports a failure. */
+/* journal dump, table dump: print the files of an offline shard. A separate process reads and prints them, because damaged
+ * tables may kill their reader. This file passes on the arguments and reports a failure. */
 #include "ops/cli/offline.h"
 #include "schemas/json.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A bad argument that only the reader can judge, such as an unknown table, is wrong usage like any other. */
+/* A bad argument that only the reader can check, such as an unknown table, is wrong usage, too. */
 static enum outcome take_refusal(struct cli *cli, struct span refusal)
 {
 	struct arena       arena = {0};
@@ -39,7 +39,7 @@ static enum outcome dump(struct cli *cli, struct offline *work)
 	enum outcome  outcome = DONE;
 	char          text[80];
 
-	if (done && err == ERR_PEER_GONE) err = OK; /* it has nothing to say besides its lines */
+	if (done && err == ERR_PEER_GONE) err = OK; /* it prints nothing besides its lines */
 	if (err == ERR_PEER_GONE && signal)
 		snprintf(text, sizeof text, "The files crash their reader (signal %d).", signal);
 	else
@@ -74,6 +74,6 @@ enum outcome table_dump(struct cli *cli)
 	work.data = args_word(&cli->args);
 	work.table = args_word(&cli->args);
 	if (!args_end(&cli->args) || !*work.data || !*work.table) return MISUSED;
-	if (work.from && !*work.from) work.from = NULL; /* the beginning of every key */
+	if (work.from && !*work.from) work.from = NULL; /* empty: every key begins with it */
 	return dump(cli, &work);
 }

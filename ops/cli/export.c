@@ -1,5 +1,5 @@
-/* pass export: asks for page after page and prints what comes at once, so that no pass is too large. Items come as maps of
- * one member, whose key is the part that they belong to, all of a part together and parts in the order of `parts`. */
+/* pass export: requests one page after the other and prints each at once, so that no pass is too large. Items arrive as maps
+ * of one member, whose key is their part. All items of a part come together, and parts in the order of `parts`. */
 #include "ops/cli/taken.h"
 #include "schemas/api/pass.h"
 #include "schemas/json.h"
@@ -13,13 +13,13 @@ enum { PARTS = sizeof parts / sizeof *parts, AFTER_MAX = 64 };
 struct export
 {
 	struct cli *cli;
-	unsigned    part;  /* the one that is being printed; PARTS: all have been */
+	unsigned    part;  /* the current one; PARTS: all are printed */
 	unsigned    count; /* of its items */
 	uint8_t     after[AFTER_MAX];
-	size_t      after_size; /* 0: the first page; then: the last one has come */
+	size_t      after_size; /* 0: the first page; later: the last one has arrived */
 };
 
-/* Ends the part at hand and begins the next one: of a pass there is one, of everything else a list. */
+/* Ends the current part and begins the next one: the pass is a single object, all other parts are lists. */
 static void next_part(struct export *export, struct buffer *out)
 {
 	if (export->part) buffer_byte(out, ']');

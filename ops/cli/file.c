@@ -1,5 +1,5 @@
-/* Commands that put a JSON file. It is read and parsed here, so that what is no JSON object is refused on the spot; what
- * its members mean is the shard's to judge. */
+/* Commands that store a JSON file. It is parsed here, so that anything but a JSON object is refused at once; the shard checks
+ * its members. */
 #include "ops/cli/cli.h"
 #include "schemas/json.h"
 
@@ -29,7 +29,7 @@ static enum outcome read_file(struct cli *cli, const char *path, struct buffer *
 	return is_whole ? DONE : cli_refuse(cli, REASON_OF_ALL(FILE_LARGE, .most = FILE_BYTES_MAX));
 }
 
-/* Editors put a byte order mark in front of UTF-8. It says nothing. */
+/* Drops a byte order mark, which editors put before UTF-8. */
 static struct span without_mark(struct span text)
 {
 	bool marked = text.size >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0;

@@ -1,5 +1,5 @@
-/* issuer pause|resume: a switch on every shard. Doing it again is harmless, so after a failure of one shard
- * the operator simply repeats the command. */
+/* issuer pause|resume: a switch on every shard. Repeating it is harmless, so after a failure of one shard the operator repeats
+ * the command. */
 #include "ops/cli/cli.h"
 #include "schemas/api/system.h"
 

@@ -1,4 +1,4 @@
-/* key create. As with an account, the secret is made here and only its hash travels. */
+/* key create. As with an account, the secret is made here and only its hash is sent. */
 #include "ops/cli/key.h"
 #include "schemas/api/key.h"
 #include "schemas/json.h"

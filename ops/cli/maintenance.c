@@ -1,6 +1,5 @@
-/* Asking the snapshotters and waiting for them. A snapshotter remembers only the last job it was asked for, so commands take turns by
- * a lock; a job whose command was killed is waited for. A shard that was killed meanwhile has forgotten its job, which shows
- * in its epoch. */
+/* Starts jobs of the snapshotters and waits for them. A snapshotter remembers only its last job, so commands take turns by a
+ * lock, and a job whose command was killed is waited for. A restarted shard has forgotten its job, which its epoch shows. */
 #include "ops/cli/maintenance.h"
 #include "actors/rt/datadir.h"
 #include "actors/rt/time.h"
@@ -24,7 +23,7 @@ struct keeping {
 	const struct keep_order *order;
 	struct job               jobs[SHARDS_MAX];
 	uint32_t                 count;
-	mono_us                  moved; /* when anything was last seen to go on */
+	mono_us                  moved; /* when progress was last seen */
 };
 
 uint64_t cli_number(const msgpack_object *map, const char *key)
@@ -115,7 +114,7 @@ static void rpc(struct keeping *keeping, uint32_t shard, struct span args)
 	if (err) fail(job, shard, err, NULL);
 }
 
-/* Shows how far all are; false when all have ended. */
+/* Shows the progress of all; false if all have ended. */
 static bool look(struct keeping *keeping)
 {
 	uint64_t done = 0, total = 0;
@@ -131,7 +130,7 @@ static bool look(struct keeping *keeping)
 	return !all_ended;
 }
 
-/* Gives up on shards that stay busy, or whose job does not go on. */
+/* Gives up on shards that stay busy, or whose job makes no progress. */
 static void give_up(struct keeping *keeping, mono_us now)
 {
 	int64_t waited = mono_since(now, keeping->moved).v / US_PER_MS;

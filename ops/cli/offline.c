@@ -1,4 +1,4 @@
-/* The process that does offline work: this very program, reached through /proc, with a pipe for what it says. */
+/* The process for offline work: this program, run through /proc, with a pipe for its output. */
 #include "ops/cli/offline.h"
 #include "schemas/json.h"
 
@@ -35,7 +35,7 @@ static void arguments(const struct offline *work, char index[12], const char *ar
 	argv[count] = NULL;
 }
 
-/* In the child; only what is safe after a fork. */
+/* In the child: only calls that are safe after a fork. */
 _Noreturn static void become(const struct offline *work, const char *const argv[ARGUMENTS_MAX], int out,
                              pid_t parent)
 {
@@ -61,7 +61,7 @@ static bool show_progress(struct span line, struct bar *bar)
 	return is_progress;
 }
 
-/* Takes whole lines off `said`: progress is shown, anything else is the outcome. */
+/* Takes whole lines from `said`: progress is shown, anything else is the outcome. */
 static void take_lines(struct buffer *said, struct bar *bar, struct buffer *outcome)
 {
 	size_t         begin = 0;

@@ -1,4 +1,4 @@
-/* openapi: the document of the interface, as the service has it at /openapi.json. No service is asked. */
+/* openapi: prints the interface's OpenAPI document, the same as /openapi.json. Needs no service. */
 #include "http/openapi.h"
 #include "ops/cli/cli.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Erasing: the shard does it in steps, and says whether there is another one. */
+/* The shard erases in steps, and says whether there is another one. */
 struct erasure {
 	struct cli *cli;
 	bool        more;

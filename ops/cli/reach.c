@@ -1,5 +1,5 @@
-/* What stands between a command and its service, found out afterwards: no directory, another directory, nobody who serves
- * it, or a supervisor that does not answer. */
+/* Why a command could not reach its service, found out afterwards: no directory, another directory, no running service, or a
+ * supervisor that does not answer. */
 #include "ops/cli/reach.h"
 #include "actors/rt/datadir.h"
 
@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The process that listens on the supervisor's socket; 0: none does. A stopped one listens too: the kernel takes the
- * connection, and says whose socket it is. */
+/* The process that listens on the supervisor's socket; 0: none. A stopped one listens too: the kernel accepts the connection
+ * and reports whose socket it is. */
 static int64_t listener_of(const struct datadir *datadir)
 {
 	static const char  scheme[] = "ipc://";
@@ -32,7 +32,7 @@ static int64_t listener_of(const struct datadir *datadir)
 	return peer.pid;
 }
 
-/* Is it a directory at all? Else the cause, and the system's word for what opening it has met. */
+/* Is it a directory? Otherwise the cause, and the system's message for the failed open. */
 static enum cause look_at_name(const char *dir, struct reason *reason)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

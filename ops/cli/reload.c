@@ -1,4 +1,4 @@
-/* reload: the supervisor reads its configuration again, and answers when all processes go by it. */
+/* reload: the supervisor reads its configuration again, and answers when all processes use it. */
 #include "ops/cli/cli.h"
 #include "schemas/json.h"
 

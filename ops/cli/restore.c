@@ -1,8 +1,8 @@
-/* restore --data DIR --from BACKUP_DIR: a data directory made of a backup.
+/* restore --data DIR --from BACKUP_DIR: makes a data directory from a backup.
  *
- * Everything of the backup is read and held against its manifest before anything is written. The new directory gets a
- * lineage of its own, so that nothing of it can ever be taken for something of the old one's, and its identity last: until
- * then it is no data directory, nobody serves it, and another restore may begin again over it. */
+ * The whole backup is read and compared with its manifest before anything is written. The new directory gets its own lineage,
+ * so that nothing in it can be taken for the old directory's. Its identity is written last: until then it is no data
+ * directory, cannot be served, and another restore may start over in it. */
 #include "actors/rt/datadir.h"
 #include "ops/cli/cli.h"
 #include "ops/cli/offline.h"
@@ -26,7 +26,7 @@ struct restoring {
 	uint8_t         key[32];
 	int             from_fd, dir_fd, lock_fd;
 	struct bar      bar;
-	struct buffer   shards; /* what became of each, as JSON */
+	struct buffer   shards; /* each one's result, as JSON */
 };
 
 static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
@@ -37,7 +37,7 @@ static enum outcome fail_at(struct cli *cli, const char *what, const char *path)
 	return cli_fail(cli, errno == ENOSPC || errno == EDQUOT ? ERR_STORAGE_FULL : ERR_IO, message);
 }
 
-/* The backup ---------------------------------------------------------------------------------------------- */
+/* Backup --------------------------------------------------------------------------------------------------- */
 
 static enum outcome read_manifest(struct restoring *self)
 {
@@ -69,7 +69,7 @@ static bool is_its_key(const struct restoring *self)
 	return !memcmp(id, self->backup.key_id, sizeof id);
 }
 
-/* The key lies with the backup, or was brought to the new directory by hand. */
+/* The key is in the backup, or the operator has put it into the new directory. */
 static enum outcome find_key(struct restoring *self)
 {
 	int         fd;
@@ -93,7 +93,7 @@ static enum outcome find_key(struct restoring *self)
 	return cli_fail(self->cli, err ? err : ERR_DAMAGED, message);
 }
 
-/* The work on one shard's files, in a process of its own. */
+/* Works on one shard's files in a separate process. */
 static enum outcome work_on(struct restoring *self, uint32_t shard, const char *lineage)
 {
 	struct offline work = {.role = "restore",
@@ -130,7 +130,7 @@ static enum outcome work_on_all(struct restoring *self, const char *lineage)
 	return outcome;
 }
 
-/* The directory ------------------------------------------------------------------------------------------- */
+/* Directory ------------------------------------------------------------------------------------------------ */
 
 static enum outcome refuse_target(struct restoring *self, const char *holds)
 {
@@ -141,7 +141,7 @@ static enum outcome refuse_target(struct restoring *self, const char *holds)
 	return cli_fail(self->cli, ERR_EXISTS, message);
 }
 
-/* May this directory become one? What an interrupted restore left may; anything that was ever served may not. */
+/* May this directory become one? The rest of an interrupted restore may; one that was ever served may not. */
 static enum outcome look_at_target(struct restoring *self)
 {
 	static const char *const names[] = {"journal", "db", "trust"};
@@ -175,7 +175,7 @@ static enum outcome take_target(struct restoring *self)
 	if ((err = datadir_lock(self->dir_fd, "lock", 0, &self->lock_fd)))
 		return cli_fail(self->cli, err,
 		                err == ERR_LOCKED ? NULL : "The data directory cannot be locked.");
-	return look_at_target(self); /* again, now that nobody else may come */
+	return look_at_target(self); /* again, now under the lock */
 }
 
 static enum outcome furnish(struct restoring *self)
@@ -203,7 +203,7 @@ static enum outcome finish(struct restoring *self)
 	return err ? fail_at(self->cli, "Cannot write to", self->cli->data) : DONE;
 }
 
-/* All together -------------------------------------------------------------------------------------------- */
+/* Command ------------------------------------------------------------------------------------------------- */
 
 static enum outcome restore(struct restoring *self)
 {

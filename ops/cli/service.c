@@ -1,6 +1,6 @@
-/* The CLI's sessions. First one with the supervisor, which knows how many shards there are; then one with
- * each shard that a command needs, opened when it is first needed. A shard that is being restarted is waited
- * for a little; after that its calls end as they would for a frontend, with SHARD_UNAVAILABLE. */
+/* The CLI's sessions: one with the supervisor, which knows the number of shards; then one with each shard that a command
+ * needs, opened on first use. A shard that restarts is waited for a little. After that its calls end as for any client, with
+ * SHARD_UNAVAILABLE. */
 #include "ops/cli/service.h"
 #include "actors/rpc/rpc.h"
 #include "actors/rt/datadir.h"
@@ -42,7 +42,7 @@ static enum err open_session(struct service *service, const char *endpoint, stru
 	return err;
 }
 
-/* Turns until every one of `rpcs` is UP or time is out. */
+/* Turns until all of `rpcs` are UP or time is out. */
 static void await_sessions(struct service *service, struct rpc **rpcs, uint32_t count, int64_t wait_ms)
 {
 	mono_us now = time_mono(), end = mono_after(now, (dur_us){wait_ms * US_PER_MS});
@@ -59,7 +59,7 @@ static void await_sessions(struct service *service, struct rpc **rpcs, uint32_t 
 	}
 }
 
-/* Turns until nothing is outstanding. It ends: a call whose time is up is answered by the session itself. */
+/* Turns until nothing is outstanding. It ends, because the session ends calls past their deadline. */
 static void await_answers(struct service *service, struct rpc **rpcs, uint32_t count)
 {
 	for (;;) {
@@ -97,7 +97,7 @@ static void call_one(struct rpc *rpc, const struct call_spec *request, struct wa
 		return;
 	}
 	if (request->args.size)
-		msgpack_pack_bin_body(&packer, request->args.at, request->args.size); /* as they are */
+		msgpack_pack_bin_body(&packer, request->args.at, request->args.size); /* packed already */
 	else
 		msgpack_pack_array(&packer, 0);
 	rpc_commit(rpc);
@@ -165,13 +165,13 @@ void service_turn(struct service *service, uint32_t shard, dur_us wait)
 	uint64_t    epoch = rpc_epoch(rpc);
 
 	rpc_flush(rpc, now);
-	/* Whatever came in is for the caller to look at first: there may be room for more calls. */
+	/* The caller handles what has arrived first: there may be room for more calls. */
 	if (rpc_pump(rpc, now, PUMP_BUDGET) || rpc_outstanding(rpc) != outstanding || rpc_epoch(rpc) != epoch)
 		return;
 	loop_wait(&service->loop, wait);
 }
 
-/* ---- the supervisor ---- */
+/* ---- supervisor ---- */
 
 static uint32_t shard_count_in(const msgpack_object *status)
 {
@@ -236,7 +236,7 @@ enum err service_open(const char *dir, struct service **service_p)
 	if (!service) return ERR_NO_MEMORY;
 	service->loop.epoll_fd = service->datadir.fd = service->datadir.run_fd = -1;
 	err = datadir_open(dir, &service->datadir);
-	if (err == ERR_NOT_FOUND) err = ERR_NOT_RUNNING; /* nothing there that could be */
+	if (err == ERR_NOT_FOUND) err = ERR_NOT_RUNNING; /* no service can run there */
 	if (err || (err = loop_open(&service->loop)) || (err = ask_supervisor(service))) goto out;
 	*service_p = service;
 	service = NULL;

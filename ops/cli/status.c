@@ -1,5 +1,5 @@
-/* status and version: about the service itself. A shard that does not answer is named in its place, and the
- * rest is printed: this command is for when something is wrong. */
+/* status and version of the service. A shard that does not answer is shown as such and the rest is printed: this command is
+ * for when something is wrong. */
 #include "actors/rt/time.h"
 #include "ops/cli/cli.h"
 #include "ops/cli/table.h"
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* A shard that is silent should not keep the rest waiting for long. */
+/* A silent shard must not delay the others for long. */
 enum { ANSWER_MS = 1000 };
 
 struct shards {
@@ -31,7 +31,7 @@ static void on_shard(void *user, uint32_t shard, const struct reply *reply)
 	buffer_text(json, text);
 }
 
-/* The supervisor's object, with the shards' as one more member. */
+/* Prints the supervisor's object, with the shards' as one more member. */
 static void print(struct cli *cli, const struct shards *shards)
 {
 	struct span own = service_status(cli->service);
@@ -45,7 +45,7 @@ static void print(struct cli *cli, const struct shards *shards)
 	buffer_text(&cli->out, "]}");
 }
 
-/* For people, in place of the JSON. */
+/* For people, instead of the JSON. */
 static enum outcome tabulate(struct cli *cli)
 {
 	struct arena  arena = {0};
@@ -59,7 +59,8 @@ static enum outcome tabulate(struct cli *cli)
 	}
 	if (!err) {
 		buffer_clear(&cli->out);
-		buffer_append(&cli->out, table.at, table.size - 1); /* the last line's end is the answer's */
+		buffer_append(&cli->out, table.at,
+		              table.size - 1); /* the final line end is added by the caller */
 	}
 	buffer_free(&table);
 	arena_free(&arena);
@@ -75,7 +76,8 @@ enum outcome status_alone(struct cli *cli)
 
 	if (!args_end(&cli->args)) return MISUSED;
 	outcome = cli_call_parts(cli, &request, on_shard, &shards);
-	/* Meanwhile the supervisor has found out more about whoever said nothing. What it said before will do otherwise. */
+	/* Meanwhile the supervisor has learnt more about silent shards. If it does not answer, its first answer
+	 * is used. */
 	if (outcome == DONE && shards.is_any_silent) (void)!service_ask_again(cli->service);
 	if (outcome == DONE) print(cli, &shards);
 	for (uint32_t i = 0; i < SHARDS_MAX; i++)

@@ -1,4 +1,4 @@
-/* The status as a table. It reads the JSON that programs get, so that both say the same. */
+/* The status as a table. It reads the JSON that programs get, so that both agree. */
 #include "ops/cli/table.h"
 #include "schemas/date.h"
 
@@ -63,7 +63,7 @@ void columns_print(const char *lines, struct buffer *out)
 
 /* ---- values ---- */
 
-/* "-" when there is none. */
+/* "-" if there is none. */
 static const char *text_of(const struct json *object, const char *key, char text[64])
 {
 	const struct json *value = json_member(object, key);
@@ -197,7 +197,7 @@ static void print_endpoints(const struct json *status, struct buffer *out)
 		buffer_free(&lines);
 }
 
-/* Whole days until `key` of the certificate; false: there is none. */
+/* Whole days until the certificate ends; false: there is none. */
 static bool days_left(const struct json *status, wall_us now, int64_t *days)
 {
 	const struct json *certificate = json_member(status, "certificate");

@@ -3,9 +3,9 @@
 #include "schemas/clock.h"
 #include "schemas/json.h"
 
-/* What `status` prints, for people: processes, shards, the endpoints with the most retries, certificate, and warnings about
- * what an operator should look at. `status` is the JSON value that programs get; what it lacks is left out. Pure. */
+/* What `status` prints for people: processes, shards, the endpoints with the most retries, certificate, and warnings for the
+ * operator. `status` is the JSON value that programs get; missing members are left out. Pure. */
 void status_table(const struct json *status, wall_us now, struct buffer *out);
 
-/* Appends lines of cells, which tabs separate, with each column as wide as its widest cell; numbers stand to the right. */
+/* Appends lines of tab-separated cells. Each column is as wide as its widest cell; numbers are right-aligned. */
 void columns_print(const char *lines, struct buffer *out);

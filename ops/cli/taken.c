@@ -1,4 +1,4 @@
-/* From words on the command line to the arguments of a message, by the ARG and TAKES rows of schemas/api/. */
+/* Converts command-line words to a message's arguments, by the ARG and TAKES rows of schemas/api/. */
 #include "ops/cli/taken.h"
 #include "ops/cli/usage.h"
 #include "schemas/api/all.h"
@@ -42,7 +42,7 @@ void taken_usage(enum message message, char text[TAKEN_USAGE])
 
 /* ---- values ---- */
 
-/* A value begins; the packer writes it, and keep() ends it. */
+/* Begins a value; the caller packs it, and keep() ends it. */
 static msgpack_packer begin(struct taken *taken, unsigned argument)
 {
 	taken->of[argument].at = taken->bytes.size;
@@ -84,7 +84,7 @@ static void take_boolean(struct taken *taken, unsigned argument, bool on)
 
 /* ---- forms ---- */
 
-/* One argument at hand. `option` is its name with the dashes; "": it is a word. */
+/* The current argument. `option` is its name with dashes; "": it is a word. */
 struct argument {
 	const struct taking *taking;
 	const struct field  *field;
@@ -96,7 +96,7 @@ static const char *take_word(struct cli *cli, const struct argument *argument)
 	return *argument->option ? args_option(&cli->args, argument->option) : args_word(&cli->args);
 }
 
-/* Checked here against the field's range, where the option's name is known. */
+/* Checked here against the field's range, because the option's name is known. */
 static enum outcome take_number(struct cli *cli, struct taken *taken, const struct argument *argument,
                                 struct number number, const char *unit)
 {
@@ -126,11 +126,10 @@ static enum outcome take_time(struct cli *cli, struct taken *taken, const struct
 	}
 	snprintf(message, sizeof message, "%s must be an RFC 3339 date-time such as 2026-11-26T10:00:00Z.",
 	         argument->option);
-	return cli_fail_field(cli, ERR_INVALID_INPUT, span_str(argument->option + 2),
-	                      message); /* as it was typed */
+	return cli_fail_field(cli, ERR_INVALID_INPUT, span_str(argument->option + 2), message); /* as typed */
 }
 
-/* Every value of a repeated option, and further words behind it: "--pass a --pass b", "--pass a b". */
+/* Every value of a repeated option, and further words after it: "--pass a --pass b", "--pass a b". */
 static void take_texts(struct cli *cli, struct taken *taken, const struct argument *argument)
 {
 	struct buffer  texts = {0};
@@ -195,7 +194,7 @@ static enum outcome take(struct cli *cli, struct taken *taken, const struct argu
 	return DONE;
 }
 
-/* ---- the whole ---- */
+/* ---- all arguments ---- */
 
 enum turn { OPTIONS, WORDS, REPEATED, TURNS };
 
@@ -204,7 +203,7 @@ static enum turn turn_of(const struct usage_item *item)
 	return !item->is_option ? WORDS : item->repeats ? REPEATED : OPTIONS;
 }
 
-/* Options first, so that they are no words; then the words, in their order; last the options that take all words left. */
+/* First the options, so that they are not taken as words. Then the words, in order. Last the options that take all words left. */
 static enum outcome take_all(struct cli *cli, struct taken *taken)
 {
 	unsigned            count;

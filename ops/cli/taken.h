@@ -1,8 +1,8 @@
 #pragma once
 #include "ops/cli/cli.h"
 
-/* What the command line gave for the arguments of one message, as the rows of schemas/api/ say: the account, and the value
- * of each argument in msgpack. Arguments that are not given are nil. */
+/* What the command line gave for one message, by the rows of schemas/api/: the account, and each argument's value in msgpack.
+ * Arguments not given are nil. */
 struct taken {
 	enum message      message;
 	bool              has_account;
@@ -13,20 +13,19 @@ struct taken {
 	} of[ARGS_MAX];
 };
 
-/* What the command line may give for a message, ACCOUNT first, as usage.h reads it. `text` has room for TAKEN_USAGE bytes. */
+/* What the command line may give for a message, ACCOUNT first, in the form of usage.h. `text` has room for TAKEN_USAGE bytes. */
 enum { TAKEN_USAGE = 400 };
 void taken_usage(enum message message, char text[TAKEN_USAGE]);
 
-/* Takes the command's arguments. taken_free() in any case.
- * MISUSED: something is missing, too much or malformed. FAILED: a value that the shard would refuse, or a file that cannot be
- * read; the command has failed with the argument's name. */
+/* Takes the command's arguments. Call taken_free() in any case. MISUSED: something is missing, too much or malformed. FAILED:
+ * a value that the shard would refuse, or an unreadable file; the failure names the argument. */
 must_check enum outcome taken_read(struct cli *cli, enum message message, struct taken *taken);
 void                    taken_free(struct taken *taken);
 
-/* Gives an argument that the command line does not take. A later value replaces an earlier one. */
+/* Sets an argument that the command line does not take. A later value replaces an earlier one. */
 void taken_bin(struct taken *taken, unsigned argument, struct span value);
 void taken_int(struct taken *taken, unsigned argument, int64_t value);
 
-/* Calls the account's shard, or all of them; each part goes to `on_part`. May be called again. */
+/* Calls the account's shard, or all; each part goes to `on_part`. May be called again. */
 must_check enum outcome taken_call(struct cli *cli, const struct taken *taken, service_part_fn on_part,
                                    void *user);

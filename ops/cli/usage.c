@@ -1,4 +1,5 @@
-/* The usage text is the one place that says what a command takes: the help prints it, and this holds arguments against it. */
+/* The usage text is the only description of what a command takes: the help prints it, and this file checks arguments against
+ * it. */
 #include "ops/cli/usage.h"
 #include "schemas/err.h"
 #include "schemas/nearest.h"
@@ -33,7 +34,7 @@ static void cut_dots(struct usage_item *item, char *text)
 	if (item->repeats) text[size - 3] = 0;
 }
 
-/* Is the last item an option that has no value yet? `open`: nothing but space has come since. */
+/* Is the last item an option without a value yet? `open`: only space has come since. */
 static void take_word(struct reader *reader, const char *word, size_t size, bool open)
 {
 	struct usage      *usage = reader->usage;
@@ -75,13 +76,13 @@ void usage_read(const char *text, struct usage *usage)
 	}
 }
 
-/* ---- holding arguments against it ---- */
+/* ---- checking arguments ---- */
 
 struct check {
 	const struct usage *usage;
 	bool                seen[USAGE_ITEMS_MAX];
-	unsigned            next;    /* from here on for the next positional argument */
-	const char         *account; /* the word that stands in the account's place; NULL: none */
+	unsigned            next;    /* where the next positional argument is searched */
+	const char         *account; /* the word in the account's place; NULL: none */
 	char               *why;
 };
 
@@ -167,7 +168,7 @@ static bool check_option(struct check *check, int argc, char *const *argv, int *
 	return check_form(check, item->name, item->value, value);
 }
 
-/* Of "--pass PASS_ID..." the further values stand behind everything else. */
+/* The further values of "--pass PASS_ID..." come after everything else. */
 static bool has_repeating(const struct check *check)
 {
 	for (unsigned i = 0; i < check->usage->count; i++)
@@ -188,7 +189,7 @@ static bool check_word(struct check *check, const char *word)
 	check->seen[check->next] = true;
 	if (!item->repeats) check->next++;
 	if (!strcmp(item->name, "ACCOUNT")) check->account = word;
-	/* What a script left unset; any other empty word names nothing that is there, and the command says so. */
+	/* An unset variable of a script. The command itself reports any other empty word, which names nothing. */
 	if (!*word && !strcmp(item->name, "ACCOUNT")) return refuse(check, item->name, " is empty");
 	return check_form(check, "", item->name, word);
 }
@@ -214,7 +215,7 @@ static bool check_groups(struct check *check)
 	return true;
 }
 
-/* Where a variable of a script was not set, the words behind it have moved up. */
+/* If a variable of a script was unset, the later words have moved up. */
 static bool refuse_missing(struct check *check, const struct usage_item *item)
 {
 	if (item->is_option || !check->account || !strncmp(check->account, "acc_", 4))

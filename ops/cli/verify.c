@@ -1,6 +1,6 @@
-/* verify: everything that can be recomputed, recomputed. Of a running service each shard looks at its journal and at a
- * snapshot made for it; of a directory that is not served, a process for each shard looks at all of its files. The answer
- * is printed either way; with faults the status is 1. */
+/* verify: recomputes everything that can be recomputed. In a running service each shard checks its journal and a snapshot made
+ * for it. In an offline directory a process for each shard checks all of its files. The answer is printed in either case; with
+ * faults the status is 1. */
 #include "actors/rt/datadir.h"
 #include "ops/cli/maintenance.h"
 #include "ops/cli/offline.h"
@@ -37,7 +37,7 @@ static void add_shard_fault(struct verifying *self, uint32_t shard, struct span 
 	add_fault(self, line);
 }
 
-/* The directory ------------------------------------------------------------------------------------------- */
+/* Directory ------------------------------------------------------------------------------------------------ */
 
 static void tell_none(struct cli *cli)
 {
@@ -47,7 +47,7 @@ static void tell_none(struct cli *cli)
 	cli_fail(cli, ERR_NOT_FOUND, text);
 }
 
-/* What concerns no shard. false when there is no identity to go by; nothing at all there is no fault but a mistake. */
+/* Checks what concerns no shard. False: there is no usable identity. No directory at all is a mistake, not a fault. */
 static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 {
 	uint8_t  key[32];
@@ -72,8 +72,8 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	return true;
 }
 
-/* Whoever serves the directory holds its lock; nobody may come to meanwhile. Where nobody ever did there is none, and
- * none is made. Errors: ERR_LOCKED: it is served. */
+/* A running service holds this lock, and none may start meanwhile. A directory that was never served has no lock, and none is
+ * created. Errors: ERR_LOCKED: it is served. */
 static enum err take_lock(struct verifying *self, const struct datadir *datadir)
 {
 	if (faccessat(datadir->fd, "lock", F_OK, 0)) return OK;
@@ -82,7 +82,7 @@ static enum err take_lock(struct verifying *self, const struct datadir *datadir)
 
 /* Offline ------------------------------------------------------------------------------------------------- */
 
-/* Takes the faults out of a shard's object into the list of all. */
+/* Moves the faults from a shard's object into the list of all. */
 static void gather_faults(struct verifying *self, uint32_t shard, struct span object)
 {
 	struct arena       arena = {0};
@@ -201,13 +201,13 @@ static enum outcome verify_online(struct verifying *self)
 	enum outcome      outcome = cli_open(self->cli);
 
 	if (self->cli->err == ERR_NOT_RUNNING)
-		self->cli->err = ERR_LOCKED; /* somebody holds the lock, and is silent */
+		self->cli->err = ERR_LOCKED; /* the lock is held, but its holder does not answer */
 	return outcome == DONE ? cli_keep(self->cli, &order) : outcome;
 }
 
-/* Either -------------------------------------------------------------------------------------------------- */
+/* Both ---------------------------------------------------------------------------------------------------- */
 
-/* Printed here, because a command that fails prints nothing by itself. */
+/* Printed here, because a command that fails prints no result itself. */
 static enum outcome print(struct verifying *self)
 {
 	struct buffer *out = &self->cli->out;

@@ -1,7 +1,7 @@
-/* CSV rows, and what they mean. libcsv finds the cells, this file gathers them and makes a JSON body of them, which is
- * then held against the rules by the code that every body goes through.
+/* CSV rows, and their meaning. libcsv finds the cells. This file collects them into a JSON body, which is then checked by the
+ * code for all bodies.
  *
- * libcsv reads a stream; it is given one line at a time, so that it is known which bytes of the file are which row. */
+ * libcsv reads a stream. It gets one line at a time, so that the bytes of each row in the file are known. */
 #include "ops/cli/import/csv.h"
 #include "schemas/json.h"
 
@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* libcsv's cell grows by so much; its own 128 bytes would make work of the square of a long cell. */
+/* libcsv's cell grows by this much; with its default of 128 bytes, a long cell takes quadratic time. */
 enum { CELL_STEP_BYTES = 64 << 10 };
 
-enum { NAME_SHOWN_BYTES = 100 }; /* of a column's name, in a sentence for people */
+enum { NAME_SHOWN_BYTES = 100 }; /* of a column's name in a message */
 
 /* ---- rows ---- */
 
@@ -78,7 +78,7 @@ enum err csv_begin_quoted(struct csv_row *row)
 {
 	enum err err;
 
-	row->inside = true; /* of the row that is forgotten */
+	row->inside = true; /* of the dropped row */
 	if (!(err = csv_begin(row)) && csv_parse(&row->parser, "\"", 1, on_cell, on_row, row) != 1)
 		err = ERR_NO_MEMORY;
 	return err;
@@ -122,7 +122,7 @@ static enum err blame(const char *what, struct span name, char why[256])
 	return ERR_INVALID_INPUT;
 }
 
-/* Takes `prefix` off the front of a name. */
+/* Removes `prefix` from the front of a name. */
 static bool has_prefix(struct span *name, const char *prefix)
 {
 	size_t size = strlen(prefix);
@@ -161,7 +161,7 @@ static enum err read_column(const struct template *template, struct span name, s
 	return span_is(name, "initial_platform") ? OK : ERR_INVALID_INPUT;
 }
 
-/* A table whose cells are kept apart by something else has many columns in one. */
+/* In a table with other separators, many columns look like one. */
 static bool has_other_separators(struct span name)
 {
 	return name.size && (memchr(name.at, ';', name.size) || memchr(name.at, '\t', name.size));
@@ -199,7 +199,7 @@ enum err csv_columns_read(struct csv_columns *columns, const struct csv_row *hea
 			return ERR_INVALID_INPUT;
 		}
 		enum err err = read_column(template, name, column, &key, &what);
-		/* A lone column that is not pass_id cannot be meant, whatever it begins with. */
+		/* A single column other than pass_id cannot be meant, whatever its prefix. */
 		if ((err || header->count == 1) && has_other_separators(name))
 			return blame("is unknown: cells are separated by commas, not by semicolons or tabs",
 			             name, why);
@@ -240,7 +240,7 @@ void csv_columns_free(struct csv_columns *columns)
 
 /* ---- a row as a body ---- */
 
-/* Judged by the reader that the body will meet. */
+/* Decided by the parser that will read the body. */
 static bool is_number(struct span text, struct arena *arena)
 {
 	struct json *value;
@@ -276,7 +276,8 @@ static void write_name(struct span name, struct buffer *json)
 	buffer_byte(json, ':');
 }
 
-/* The members whose columns are of the kinds from `first` to `last`, as an object that is left out when it has none. */
+/* Writes the hidden columns (`first` CSV_HIDDEN) or the visible ones (CSV_TEXT to CSV_BOOLEAN) as an object, unless it is
+ * empty. */
 static void write_object(const struct csv_columns *columns, struct csv_row *row, enum csv_kind first,
                          struct buffer *json)
 {

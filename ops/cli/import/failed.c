@@ -1,4 +1,4 @@
-/* The rows that failed. Their bytes are copied from the file when they fail, so that rows on their way need not be kept. */
+/* Rows that failed. Their bytes are copied from the file when they fail, so that rows in flight need not be kept. */
 #include "ops/cli/import/failed.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool name(const struct failed *failed, const char *suffix, char path[PATH
 	return size > 0 && size < PATH_MAX;
 }
 
-/* A new file, whatever stood there: never written through a link, which might lead to the import file itself. */
+/* Creates a new file and removes an old one: it never writes through a link, which might lead to the import file. */
 static FILE *make(const struct failed *failed, const char *suffix)
 {
 	char        path[PATH_MAX];
@@ -38,7 +38,7 @@ static FILE *make(const struct failed *failed, const char *suffix)
 
 	if (!name(failed, suffix, path) || fstat(failed->from, &of)) return NULL;
 	if (unlink(path) && errno != ENOENT) return NULL;
-	/* Whoever may read the rows there may read them here. */
+	/* The same users may read the rows here as in the import file. */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, of.st_mode & 0777);
 	if (fd < 0) return NULL;
 	if (!(file = fdopen(fd, "w"))) close(fd);
@@ -64,7 +64,7 @@ enum err failed_open(struct failed *failed, const char *path, int from, uint64_t
 	return err;
 }
 
-/* Bytes of the import file, and the LF that belongs behind them. */
+/* Copies bytes of the import file, and adds the LF. */
 static enum err copy(struct failed *failed, uint64_t at, uint64_t size)
 {
 	uint8_t bytes[COPY_BYTES];

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-/* What becomes of rows that fail: FILE.failed gets them as they are in the file (CSV: below its header), so that it can
- * be corrected and imported; FILE.errors gets a line for each, in the same order, with the reason. Those of an earlier
- * run are replaced when a run begins; of a run without failures nothing is left. */
+/* Rows that fail go to FILE.failed as they are in the file (CSV: below its header), to be corrected and imported. FILE.errors
+ * gets a line with the reason for each, in the same order. A run replaces the files of an earlier one, and leaves none if
+ * nothing failed. */
 struct failed {
 	int           from; /* the import file */
 	uint64_t      header_size;
@@ -16,8 +16,8 @@ struct failed {
 	char          why[256];
 };
 
-/* Makes both files. `path` and the descriptor are borrowed until failed_close(), which is right after a failure too.
- * Errors: ERR_IO, ERR_STORAGE_FULL; failed->why is a sentence for people. */
+/* Creates both files. `path` and the descriptor are borrowed until failed_close(); call that after a failure, too. Errors:
+ * ERR_IO, ERR_STORAGE_FULL; failed->why is a sentence. */
 must_check enum err failed_open(struct failed *failed, const char *path, int from, uint64_t header_size);
 must_check enum err failed_add(struct failed *failed, const struct row_place *place, struct span reason);
 void                failed_print(const struct failed *failed); /* the first reasons, to standard error */

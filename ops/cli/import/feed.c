@@ -1,6 +1,5 @@
-/* Reading lines. The file is read in steps; a line that a step cut off moves to the front of the buffer and the rest is
- * read behind it. A line that is too long is read to its end and forgotten on the way: where it stands is enough to find
- * it again. */
+/* Reads lines. The file is read in steps. An incomplete line at the end of a step moves to the front of the buffer, and the
+ * rest is read after it. A line that is too long is read to its end and dropped: its position is enough to find it again. */
 #include "ops/cli/import/feed.h"
 
 #include <errno.h>
@@ -10,7 +9,7 @@ enum { STEP_BYTES = 256 << 10 };
 
 static const uint8_t byte_order_mark[] = {0xef, 0xbb, 0xbf};
 
-/* Drops what was given, and reads one step more. */
+/* Drops lines already returned, and reads one step more. */
 static enum err read_on(struct feed *feed)
 {
 	struct buffer *bytes = &feed->bytes;
@@ -57,7 +56,7 @@ static void take(struct feed *feed, struct feed_line *line, size_t size, bool en
 	feed->at += size + (ends_with_lf ? 1 : 0);
 }
 
-/* The rest of a line that is too long. */
+/* Skips the rest of a line that is too long. */
 static enum err pass_over(struct feed *feed, struct feed_line *line)
 {
 	enum err err = OK;
@@ -77,7 +76,7 @@ static enum err pass_over(struct feed *feed, struct feed_line *line)
 
 enum err feed_next(struct feed *feed, struct feed_line *line)
 {
-	size_t   seen = 0; /* of what is left: there is no LF in it */
+	size_t   seen = 0; /* bytes of the rest that contain no LF */
 	enum err err;
 
 	*line = (struct feed_line){.at = feed->offset + feed->at, .number = feed->line + 1};

@@ -1,10 +1,10 @@
-/* Rows under way: a ring, from the oldest row that is not yet taken off to the newest that was put in.
+/* Rows in flight: a ring, from the oldest row not yet taken off to the newest.
  *
- *   READY -> SENT -> ENDED     the shard has answered for good
- *     ^--------'               refused for now, or not answered: it is sent again with its key
+ *   READY -> SENT -> ENDED     the shard has given a final answer
+ *     ^--------'               refused temporarily, or not answered: it is sent again with its key
  *
- * Anything but an answer for good makes the flight hold: see flight.h. A row has the slot of its place in the ring, which
- * the next row takes after this one was taken off. So the shard never needs to remember two rows of one slot. */
+ * Anything but a final answer makes the flight hold: see flight.h. A row's slot is its place in the ring, which the next row
+ * gets after this one was taken off. So the shard never needs to remember two rows of one slot. */
 #include "ops/cli/import/flight.h"
 #include "actors/rt/random.h"
 #include "actors/rt/time.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 enum {
-	DECIDE_MS = 20000, /* for the shard to decide one: many wait for each sync of a slow disk */
-	PAUSE_MS = 20,     /* before what was refused is sent again; doubles */
+	DECIDE_MS = 20000, /* the shard's time to decide one: on a slow disk many wait for each sync */
+	PAUSE_MS = 20,     /* before a refused row is sent again; doubles */
 	PAUSE_MS_MAX = 1000,
-	STOP_WAIT_MS_MAX = 3000, /* for answers, once a stop is asked for */
+	STOP_WAIT_MS_MAX = 3000, /* for answers, after a stop */
 	TURN_MS = 50,
 	FIELD_BYTES_MAX = 200,
-	LIST_CACHE_BYTES = 64 << 10, /* a row's buffer that is larger is not kept for the next row */
+	LIST_CACHE_BYTES = 64 << 10, /* a larger row buffer is not kept for the next row */
 };
 
 struct flight {
@@ -26,19 +26,19 @@ struct flight {
 	struct account_id account;
 	uint32_t          shard;
 	int64_t           wait_ms;
-	uint8_t           import[IMPORT_ID_BYTES]; /* random: what the keys of this import have in common */
+	uint8_t           import[IMPORT_ID_BYTES]; /* random: common part of this import's keys */
 
 	struct row rows[FLIGHT_ROWS_MAX]; /* a ring */
 	uint64_t   first, end;            /* counts of rows: rows[n % FLIGHT_ROWS_MAX] */
 	uint64_t   next;                  /* the next to be sent */
-	uint64_t   tried;                 /* those before it were sent at least once, or ended without */
+	uint64_t   tried;                 /* rows before it were sent at least once, or ended without */
 	uint32_t   sent;                  /* rows in this state */
 	size_t     sent_bytes, held_bytes;
 
-	bool     holding; /* nothing is sent until all that was sent has ended, and `again` */
+	bool     holding; /* nothing is sent until all sent rows have ended, and `again` */
 	mono_us  again;
 	dur_us   pause; /* the last one; doubles */
-	mono_us  moved; /* when a row ended last, or the first of many was sent */
+	mono_us  moved; /* when a row last ended, or the first of many was sent */
 	bool     stopping;
 	enum err trouble;
 };
@@ -97,7 +97,7 @@ void row_blame(struct row *row, enum err err, struct span message, struct span f
 	buffer_append(&row->reason, message.at, message.size);
 	if (field.size == 0) return;
 	buffer_text(&row->reason, " (");
-	/* A field's name may be of the file's own making. */
+	/* The file may determine a field's name. */
 	for (size_t i = 0; i < field.size && i < FIELD_BYTES_MAX; i++)
 		buffer_byte(&row->reason, field.at[i] < ' ' || field.at[i] == 0x7f ? '?' : field.at[i]);
 	buffer_byte(&row->reason, ')');
@@ -133,7 +133,8 @@ struct row *flight_ended(struct flight *flight)
 	struct row *row = flight_row(flight, flight->first);
 
 	if (flight_is_empty(flight) || row->state != ROW_ENDED) return NULL;
-	/* What was never sent waits its turn even if it failed: a stop must find all before it tried, and none behind. */
+	/* A row that was never sent waits its turn even if it failed: at a stop, all rows before it have been
+	 * tried, and none after. */
 	return flight->first < flight->tried ? row : NULL;
 }
 
@@ -150,7 +151,7 @@ bool flight_is_empty(const struct flight *flight)
 	return flight->first == flight->end;
 }
 
-/* ---- fates ---- */
+/* ---- ends of rows ---- */
 
 static void end_row(struct flight *flight, struct row *row, enum err err)
 {
@@ -198,7 +199,7 @@ static void on_answer(void *user, uint32_t shard, const struct reply *reply)
 	if (text->type == MSGPACK_OBJECT_STR) message = span_of(text->via.str.ptr, text->via.str.size);
 	row_blame(row, reply->err, message, reply->field);
 	if (reply->err == ERR_OUTCOME_UNKNOWN) row->is_in_doubt = true;
-	/* The shard has looked for the row's key before these, and not before the others that are for now. */
+	/* The shard has looked up the row's key before these errors, but not before other temporary ones. */
 	if (reply->err == ERR_PASS_PROVIDER_UNAVAILABLE || reply->err == ERR_STORAGE_FULL)
 		row->is_in_doubt = false;
 	if (reply->err == ERR_ACCOUNT_SUSPENDED) flight->trouble = reply->err;
@@ -241,7 +242,7 @@ static void send_rows(struct flight *flight)
 	}
 }
 
-/* Ends rows that are not to be sent any more with what is known of them: those in doubt as well, or only the others. */
+/* Ends rows that will not be sent again with what is known of them: with or without those in doubt. */
 static void end_rows(struct flight *flight, bool in_doubt_too)
 {
 	for (uint64_t n = flight->first; n < flight->end; n++) {
@@ -252,7 +253,7 @@ static void end_rows(struct flight *flight, bool in_doubt_too)
 	}
 }
 
-/* Once nothing is on its way, what was refused or not answered is sent again. */
+/* Once nothing is in flight, sends rows again that were refused or not answered. */
 static void release(struct flight *flight, mono_us now)
 {
 	if (flight->sent) return;
@@ -270,7 +271,7 @@ static bool is_stuck(const struct flight *flight, mono_us now)
 	return mono_since(now, flight->moved).v >= ms(wait_ms).v;
 }
 
-/* What keeps the first row that has not ended from ending. */
+/* What keeps the first unfinished row from ending. */
 static enum err what_is_wrong(struct flight *flight)
 {
 	uint64_t n = flight->first;
@@ -294,7 +295,7 @@ void flight_turn(struct flight *flight)
 	if (is_stuck(flight, now)) {
 		if (!flight->trouble && !flight->stopping) flight->trouble = what_is_wrong(flight);
 		flight_stop(flight);
-		/* Answers that are still to come find nobody: the sessions are not listened to again. */
+		/* Later answers are lost: the sessions are not read again. */
 		end_rows(flight, true);
 		return;
 	}

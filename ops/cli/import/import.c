@@ -1,8 +1,8 @@
-/* pass import: a file of rows becomes passes.
+/* pass import: creates passes from a file of rows.
  *
- * Everything that can be known beforehand (file, account, template, header, where failed rows go) is looked at before the
- * first row is sent. Then rows are read, checked and packed by the code that reads the bodies of requests, and put into the
- * flight, which gives them back with their fates in the order of the file. */
+ * Everything that can be checked in advance (file, account, template, header, files for failed rows) is checked before the
+ * first row is sent. Then rows are read, checked and packed by the code for request bodies and put into the flight, which
+ * returns them with their outcomes in the order of the file. */
 #include "ops/cli/cli.h"
 #include "ops/cli/import/failed.h"
 #include "ops/cli/import/flight.h"
@@ -43,7 +43,7 @@ struct import {
 
 	bool     at_end; /* no more rows are read */
 	uint64_t created, failures, line;
-	enum err err; /* why it does not go on to the end of the file */
+	enum err err; /* why it stops before the end of the file */
 	char     why[256];
 };
 
@@ -55,7 +55,7 @@ static void on_signal(int signal)
 	interrupted = 1;
 }
 
-/* ---- what is looked at beforehand ---- */
+/* ---- checks in advance ---- */
 
 static bool ends_with(const char *text, size_t size, const char *end)
 {
@@ -64,7 +64,7 @@ static bool ends_with(const char *text, size_t size, const char *end)
 	return size > end_size && !strncasecmp(text + size - end_size, end, end_size);
 }
 
-/* By the file's name; what was left of an earlier import may be imported as it is called. */
+/* By the file's name; the files of an earlier import can be imported under their names. */
 static enum outcome choose_format(struct import *self)
 {
 	static const char *const sheets[] = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"};
@@ -88,7 +88,7 @@ static enum outcome fail_at(struct import *self, const char *what)
 	return cli_fail(self->cli, ERR_INVALID_REQUEST, message);
 }
 
-/* Rows are read a second time when they fail, so it must be a file that can be. */
+/* Failed rows are read a second time, so it must be a regular file. */
 static enum outcome open_file(struct import *self)
 {
 	struct stat of;
@@ -126,7 +126,7 @@ static enum outcome check_account(struct import *self)
 	return cli_call_parts(self->cli, &request, on_account, self);
 }
 
-/* Keeps the template if it is the one that is wanted. */
+/* Keeps the template if it is the wanted one. */
 static enum err look_at_template(struct import *self, struct span text)
 {
 	const struct json *id;
@@ -207,7 +207,7 @@ static enum outcome prepare(struct import *self)
 
 /* ---- rows ---- */
 
-/* Nothing new from here on; the first reason stays. */
+/* Stops reading and sending; the first reason is kept. */
 static void stop(struct import *self, enum err err, const char *why)
 {
 	if (!self->err) {
@@ -320,7 +320,7 @@ static enum outcome tell(struct import *self)
 	return cli_fail(self->cli, self->err, message);
 }
 
-/* The first Ctrl-C stops cleanly, a second one at once. A signal that is ignored stays so. */
+/* The first Ctrl-C stops cleanly, a second one at once. An ignored signal stays ignored. */
 static void catch_signals(void)
 {
 	struct sigaction catch = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, was;
@@ -333,7 +333,7 @@ static void catch_signals(void)
 
 static void close_import(struct import *self)
 {
-	(void)!failed_close(&self->failed); /* nothing, unless it could not even begin */
+	(void)!failed_close(&self->failed); /* closed already, unless the import could not begin */
 	flight_close(&self->flight);
 	rows_close(&self->rows);
 	arena_free(&self->arena);

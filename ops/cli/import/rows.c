@@ -1,6 +1,6 @@
-/* The rows of a file. A CSV row that cannot be read ends with the line in which that shows, and the next line begins a new
- * one: so a quote that was never closed costs the rows up to the next quote, and not the rest of the file. The same goes
- * for a row one of whose lines is too long, since nobody has looked for quotes in there. */
+/* The rows of a file. An unreadable CSV row ends with the line that shows the fault, and the next line begins a new row. So an
+ * unclosed quote costs the rows up to the next quote, not the rest of the file. The same holds for a row with a line that is
+ * too long, in which quotes are not searched. */
 #include "ops/cli/import/rows.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void fault(struct rows *rows, struct row_read *row, enum err err, const c
 	snprintf(rows->why, sizeof rows->why, "%s", why);
 }
 
-/* What is wrong with a row of many lines is often to be found at its end, so that is told as well. */
+/* The fault of a row with many lines is often near its end, so the message has its range. */
 static void fault_lines(struct rows *rows, struct row_read *row, uint64_t last, enum err err, const char *why)
 {
 	fault(rows, row, err, why);
@@ -53,7 +53,7 @@ static enum err next_line(struct rows *rows, struct row_read *row)
 
 /* ---- CSV ---- */
 
-/* Adds the line at hand, with the LF that stands behind its text. */
+/* Adds the current line, with the LF after its text. */
 static enum err add_line(struct rows *rows, const struct feed_line *line, bool *whole)
 {
 	struct span text = line->text;
@@ -62,7 +62,7 @@ static enum err add_line(struct rows *rows, const struct feed_line *line, bool *
 	return csv_line(&rows->cells, text, !line->ends_with_lf, whole);
 }
 
-/* Gathers the lines of one row. Of one that is too long only the end is looked for. */
+/* Collects the lines of one row. If it is too long, only its end is searched. */
 static enum err read_cells(struct rows *rows, struct row_read *row)
 {
 	struct feed_line line;
@@ -72,7 +72,7 @@ static enum err read_cells(struct rows *rows, struct row_read *row)
 
 	while (!err && !whole) {
 		err = feed_next(&rows->feed, &line);
-		if (err == ERR_NOT_FOUND && last) break; /* inside quotes: said below */
+		if (err == ERR_NOT_FOUND && last) break; /* inside quotes: reported below */
 		if (err) return err;
 		if (!last && !line.is_too_long && is_blank(line.text)) continue;
 		if (!last) row->place = (struct row_place){.line = line.number, .at = line.at};
@@ -106,7 +106,7 @@ static enum err next_cells(struct rows *rows, struct row_read *row)
 
 	do
 		if ((err = read_cells(rows, row)) || row->err) return err;
-	while (csv_is_empty(&rows->cells)); /* what a spreadsheet makes of its empty rows */
+	while (csv_is_empty(&rows->cells)); /* spreadsheets export empty rows like this */
 	if ((err = csv_check(&rows->columns, &rows->cells, why))) {
 		fault(rows, row, err, why);
 		return OK;
@@ -134,7 +134,7 @@ static enum err read_header(struct rows *rows, const struct template *template)
 
 /* ---- both ---- */
 
-/* Files of another kind under one of our names. */
+/* Files of another kind under an accepted name. */
 static const struct {
 	const char *bytes;
 	size_t      size;
@@ -170,7 +170,7 @@ static enum err check_beginning(struct rows *rows)
 
 	if (!what) return OK;
 	snprintf(rows->why, sizeof rows->why, "%s", what);
-	rows->format = FORMAT_JSONL; /* no header has been begun */
+	rows->format = FORMAT_JSONL; /* no header was begun */
 	return ERR_INVALID_INPUT;
 }
 
