@@ -1,15 +1,14 @@
-/* ceiling: what the HTTP library can do when there is nothing to do.
+/* ceiling: the speed of the HTTP library without any work behind it.
  *
- *	ceiling [--listen HOST:PORT] [--threads N] [--tls CERT KEY]
+ *   ceiling [--listen HOST:PORT] [--threads N] [--tls CERT KEY]
  *
- * It answers every POST with 202 and no body, and every GET with 200 and a constant of the size of a pass,
- * on the same library, over the same HTTP/1.1, as Stampede; so its requests per second are the most that any
- * service behind this library could reach on this machine, and a ratio to it means the same on every
- * machine.
+ * It answers every POST with 202 and no body, and every GET with 200 and a constant of the size of a pass, with the same
+ * library and HTTP/1.1 as Stampede. So its requests per second are the most that any service with this library could reach on
+ * this machine, and a ratio to it means the same on every machine.
  *
- * Each thread has its own loop and its own listening socket; the kernel spreads the connections. When all
- * listen, one line goes to stdout: `ready http=HOST:PORT`, also when it is HTTPS that it speaks there, under the
- * certificate and key of --tls. It runs until it is killed and holds nothing. */
+ * Each thread has its own loop and listening socket; the kernel distributes the connections. When all listen, it prints `ready
+ * http=HOST:PORT` to stdout, also for HTTPS with the certificate and key of --tls. It runs until it is killed and stores
+ * nothing. */
 #include <getopt.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* TLS as the servers of this folder offer it: 1.2 or later, as Stampede does. */
+/* TLS of the servers of this folder: 1.2 or later, like Stampede. */
 #include "bench/certificate.h"
 
 #include <openssl/ssl.h>

@@ -1,5 +1,5 @@
-/* A measuring tool that errs is worse than none, so it can check itself: `load --check` runs this, and so
- * does the project's test run. Each check compares a part with the plain and slow way to the same answer. */
+/* A measuring tool must not err, so it checks itself: `load --check` runs this, and so does the project's test run. Each check
+ * compares a part with the plain and slow way to the same result. */
 #include "bench/check.h"
 #include "bench/histogram.h"
 #include "bench/pace.h"
@@ -24,7 +24,7 @@ static int by_value(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Against the sorted samples: every quantile within 1 %, the largest exact. */
+/* Compared with the sorted samples: every quantile within 1 %, the largest exact. */
 static const char *histogram_against_sorting(uint32_t value_bits)
 {
 	static struct histogram histogram;
@@ -74,7 +74,7 @@ const char *check_histogram(void)
 	return NULL;
 }
 
-/* How often each of NAMES numbers was drawn, the most wanted last. */
+/* How often each of NAMES numbers was drawn, the most frequent last. */
 static const char *draw(enum plan_ids ids, double theta, uint64_t *sorted)
 {
 	struct plan plan;
@@ -177,7 +177,7 @@ const char *check_request(void)
 	return memcmp(bytes, want, strlen(want)) ? "request: not the name of that pass" : NULL;
 }
 
-/* Of each operation of the mix as many as its row says, in all accounts alike. */
+/* Each operation of the mix occurs as often as its row says, equally in all accounts. */
 static const char *check_mix(void)
 {
 	static const char *const keys[] = {"k0", "k1", "k2"};

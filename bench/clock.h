@@ -2,9 +2,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Time in the load generator: nanoseconds of CLOCK_MONOTONIC, a type of its own so that it cannot be mixed
- * with the service's microseconds, in which the latency of one loopback request is too short for a 1 %
- * error. */
+/* Time in the load generator: nanoseconds of CLOCK_MONOTONIC. It has its own type, so that it cannot be mixed with the
+ * service's microseconds, which are too coarse to measure a loopback request within 1 %. */
 typedef struct {
 	int64_t v;
 } mono_ns;

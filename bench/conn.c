@@ -1,6 +1,5 @@
-/* A connection of the load generator. The usual life of a request here is one send and one recv, with
- * nothing between but the search for the end of the head; everything else in this file is for the day when
- * it is not so. */
+/* A connection of the load generator. Usually a request is one send and one recv, and a search for the end of the head.
+ * Everything else in this file is for other cases. */
 #include "bench/conn.h"
 #include "schemas/err.h"
 
@@ -77,7 +76,7 @@ enum conn_event conn_flush(struct conn *conn, int epoll_fd)
 	return CONN_GOES_ON;
 }
 
-/* The answer may be over with what stands in the input: then the connection is free again. */
+/* The input may complete the answer: then the connection is free again. */
 static enum conn_event take_body(struct conn *conn, uint64_t arrived_bytes)
 {
 	if (arrived_bytes > conn->body_left_bytes) return CONN_BROKE;
@@ -117,6 +116,6 @@ enum conn_event conn_read(struct conn *conn)
 		conn->input_bytes += (uint32_t)got;
 		outcome = conn->has_head ? take_body(conn, (uint64_t)got) : take_head(conn);
 	} while (outcome == CONN_GOES_ON &&
-	         (size_t)got == room_bytes); /* epoll knows nothing of what TLS holds */
+	         (size_t)got == room_bytes); /* epoll does not see what TLS has buffered */
 	return outcome;
 }

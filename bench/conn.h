@@ -8,17 +8,17 @@
 #include "bench/response.h"
 #include "bench/tls.h"
 
-/* One keep-alive connection with at most one request in flight, and the memory for both directions: nothing
- * is allocated for a request. States: DOWN -> IDLE (opened) -> BUSY (request begun) -> IDLE (answer read);
- * DOWN at any failure. Units: bytes, ns. Errors: as below; the caller counts them. */
+/* One keep-alive connection with at most one request in flight, and the memory for both directions: a request allocates
+ * nothing. States: DOWN -> IDLE (opened) -> BUSY (request begun) -> IDLE (answer read); DOWN at any failure. Units: bytes, ns.
+ * Errors: as below; the caller counts them. */
 enum conn_state { CONN_DOWN, CONN_IDLE, CONN_BUSY };
 
 enum {
-	CONN_INPUT_BYTES = 8192, /* a head must fit; a longer body is read past */
-	CONNECT_TIMEOUT_S = 1,   /* opening blocks so long at each step, which on loopback is never seen */
+	CONN_INPUT_BYTES = 8192, /* a head must fit; a longer body is skipped */
+	CONNECT_TIMEOUT_S = 1,   /* limit of each blocking step of opening, never reached on loopback */
 };
 
-/* Where connections go to. */
+/* Where connections go. */
 struct conn_target {
 	struct sockaddr_storage address;
 	socklen_t               address_bytes;
@@ -30,9 +30,9 @@ struct conn {
 	struct ssl_st  *tls; /* NULL: without */
 	enum op         op;  /* of the request in flight */
 	enum conn_state state;
-	bool            is_waiting; /* stands in the ring of free connections */
+	bool            is_waiting; /* is in the ring of free connections */
 	bool            has_head;
-	mono_ns         meant_at; /* of the request in flight: when it was due */
+	mono_ns         meant_at; /* when the request in flight was due */
 	mono_ns         sent_at;
 	uint32_t        request_bytes, sent_bytes;
 	uint32_t        input_bytes;
@@ -44,17 +44,17 @@ struct conn {
 
 enum conn_event { CONN_GOES_ON, CONN_ANSWERED, CONN_BROKE };
 
-/* Connects, shakes hands if there is TLS, and watches the socket with `epoll_fd`. False, and DOWN, when the server does
- * not take it. */
+/* Connects, does the TLS handshake if there is one, and watches the socket with `epoll_fd`. False, and DOWN: the server
+ * refused. */
 bool conn_open(struct conn *conn, int epoll_fd, const struct conn_target *target);
 
 /* Closes the socket, which also ends the watching. */
 void conn_close(struct conn *conn);
 
-/* Sends request_bytes of `request`, or what the socket takes; conn_flush goes on when it takes more. */
+/* Sends request_bytes of `request`, or what the socket accepts; conn_flush sends the rest later. */
 enum conn_event conn_begin(struct conn *conn, int epoll_fd);
 enum conn_event conn_flush(struct conn *conn, int epoll_fd);
 
-/* Reads what has arrived. CONN_ANSWERED: `response` is whole and the connection IDLE, or to be closed if the
- * response says so. CONN_BROKE: end of stream, an answer nobody asked for, or bytes that are no answer. */
+/* Reads what has arrived. CONN_ANSWERED: `response` is complete and the connection IDLE, or to be closed if the response says
+ * so. CONN_BROKE: end of stream, an unexpected answer, or bytes that are no answer. */
 enum conn_event conn_read(struct conn *conn);

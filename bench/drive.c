@@ -1,12 +1,12 @@
 /* The loop of the load generator: one thread, one epoll.
  *
- * The pace says when a request is due, a ring holds the free connections; whenever both have one, a request
- * is begun. An answer frees its connection, which may take the next request at once, so a closed loop is one
- * recv and one send a request. The clock is read at each answer, not once a turn: a turn serves many
- * connections, and the last of them must not be charged with the time of the first.
+ * The pace says when a request is due, and a ring holds the free connections. A request begins when it is due and a connection
+ * is free. An answer frees its connection, which may take the next request at once, so a closed loop is one recv and one send
+ * a request. The clock is read at each answer, not once a turn: a turn serves many connections, and otherwise the last would
+ * be charged the time of the first.
  *
- * Lifetime of a request: taken from the pace -> begun on a connection -> answered, broken or timed out; what
- * the pace meant and never got a connection is unsent. Each path ends in exactly one count of a tally. */
+ * Lifetime of a request: taken from the pace, begun on a connection, then answered, broken or timed out. A request that was
+ * due and never got a connection is unsent. Each ends in exactly one count of a tally. */
 #include "bench/drive.h"
 
 #include "bench/conn.h"
@@ -26,9 +26,9 @@
 
 enum {
 	EVENTS_PER_TURN = 256,
-	TICK_MS = 100,      /* between looks for late answers and connections to open again */
-	OPEN_TRIES = 10,    /* to open a connection before the first request; CONNECT_TIMEOUT_S each */
-	GIVE_UP_FACTOR = 2, /* times the timeout without an answer or past the end: send no more */
+	TICK_MS = 100,      /* between checks for late answers and connections to reopen */
+	OPEN_TRIES = 10,    /* for a connection before the first request; CONNECT_TIMEOUT_S each */
+	GIVE_UP_FACTOR = 2, /* times the timeout, without an answer or past the end: stop sending */
 };
 
 struct driver {
@@ -38,7 +38,7 @@ struct driver {
 	struct script         script;
 	struct pace           pace;
 	mono_ns               measured_from, measured_until;
-	uint64_t              timely_count; /* good answers between these, of whatever was meant when */
+	uint64_t              timely_count; /* successes between these, whenever they were due */
 	mono_ns               last_answer_at;
 	mono_ns               next_tick_at;
 	int                   epoll_fd;
@@ -46,7 +46,7 @@ struct driver {
 	struct conn          *conns;
 	uint32_t              busy_count;
 	bool                  has_given_up;
-	struct conn         **ring; /* free connections, the longest free one first */
+	struct conn         **ring; /* free connections, longest free first */
 	uint32_t              ring_first, ring_count;
 };
 
@@ -60,7 +60,7 @@ static void ring_put(struct driver *driver, struct conn *conn)
 	driver->ring[(driver->ring_first + driver->ring_count++) % size] = conn;
 }
 
-/* The next free connection; one that broke while it stood here is passed over. NULL: none is free. */
+/* The next free connection, skipping broken ones; NULL: none is free. */
 static struct conn *ring_take(struct driver *driver)
 {
 	while (driver->ring_count > 0) {
@@ -86,7 +86,7 @@ static struct tally *tally_of(struct driver *driver, mono_ns meant_at)
 	return meant_at.v >= driver->measured_from.v ? &driver->result->measured : &driver->result->warmup;
 }
 
-/* The window of --windows that a request meant for then belongs to, or NULL. */
+/* The window of --windows for a request due then, or NULL. */
 static struct tally *window_of(struct driver *driver, mono_ns meant_at)
 {
 	uint64_t since_ns = (uint64_t)(meant_at.v - driver->measured_from.v);
@@ -104,7 +104,7 @@ static void count_fault(struct driver *driver, mono_ns meant_at, enum fault faul
 	if (window) window->faults[fault]++;
 }
 
-/* The connection is lost, and with it the request it carried, if any. */
+/* The connection is lost, and the request on it, if any. */
 static void on_broken(struct driver *driver, struct conn *conn, enum fault fault)
 {
 	if (conn->state == CONN_BUSY) {
@@ -135,7 +135,7 @@ static void on_answer(struct driver *driver, struct conn *conn, mono_ns now)
 		ring_put(driver, conn);
 }
 
-/* Those who have waited too long for a connection go. */
+/* Drops requests that have waited too long for a connection. */
 static void lose_patience(struct driver *driver, mono_ns now)
 {
 	int64_t patience_ns = (int64_t)(driver->options->patience_s * (double)NS_PER_SEC);
@@ -145,7 +145,7 @@ static void lose_patience(struct driver *driver, mono_ns now)
 		count_fault(driver, pace_take(&driver->pace, now), FAULT_ABANDONED);
 }
 
-/* Begins every request that is due, as far as there are free connections. */
+/* Begins every due request while connections are free. */
 static void send_due(struct driver *driver, mono_ns now)
 {
 	struct conn *conn;
@@ -180,7 +180,7 @@ static void on_event(struct driver *driver, const struct epoll_event *event)
 	send_due(driver, now);
 }
 
-/* There is no hope: no answer for long, or still a queue that long after the end. */
+/* Is it time to give up: no answer for long, or a queue long after the end? */
 static bool is_hopeless(const struct driver *driver, mono_ns now)
 {
 	int64_t patience_ns = (int64_t)(driver->options->timeout_s * (double)(NS_PER_SEC * GIVE_UP_FACTOR));
@@ -265,7 +265,7 @@ static void run(struct driver *driver)
 	result->goodput_per_s = timely_s > 0 ? (double)driver->timely_count / timely_s : 0;
 }
 
-/* Finds --target; the host of it, without brackets, goes to `host`. */
+/* Resolves --target; its host, without brackets, goes to `host`. */
 static bool resolve(struct conn_target *found_target, const char *target, char *host, size_t host_bytes)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -282,7 +282,7 @@ static bool resolve(struct conn_target *found_target, const char *target, char *
 	return true;
 }
 
-/* As many descriptors as there may be; too few show when the connections are opened. */
+/* Raises the descriptor limit as far as possible; a lack shows when connections are opened. */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -292,7 +292,7 @@ static void raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A listen queue that is full of our own connections takes the next one late. */
+/* Retries: a listen queue full of our own connections accepts the next one late. */
 static bool open_first(struct driver *driver, struct conn *conn)
 {
 	for (int tries = 0; tries < OPEN_TRIES; tries++)
@@ -347,7 +347,7 @@ static const char *prepare(struct driver *driver)
 	if ((wrong = script_new(&driver->script, &script))) return wrong;
 	if (!windows_new(driver)) return "no memory";
 	if ((wrong = open_all(driver))) return wrong;
-	prctl(PR_SET_TIMERSLACK, 1); /* ns; the default of 50 us would be added to every open-loop latency */
+	prctl(PR_SET_TIMERSLACK, 1); /* ns; the default of 50 us would add to every open-loop latency */
 	return NULL;
 }
 

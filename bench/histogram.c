@@ -1,9 +1,8 @@
-/* A histogram of latencies with a bounded relative error and a fixed size, after the idea of HdrHistogram.
+/* A histogram of latencies with a bounded relative error and a fixed size, after HdrHistogram.
  *
- * Values below 256 have a slot each. Above, every doubling [2^n, 2^(n+1)) is cut into 128 slots of equal
- * width, so a slot is never wider than 1/128 of the values in it, and its middle is at most 1/256 away from
- * any of them. Adding is a shift and an increment: it costs the same for a fast answer and for one that took
- * a minute, and the slowest answer is kept as surely as the fastest. */
+ * Values below 256 have a slot each. Above, every doubling [2^n, 2^(n+1)) is divided into 128 slots of equal width. So a slot
+ * is never wider than 1/128 of its values, and its middle is at most 1/256 away from any of them. Adding is a shift and an
+ * increment: it costs the same for every latency, and slow answers are kept as exactly as fast ones. */
 #include "bench/histogram.h"
 #include "schemas/err.h"
 

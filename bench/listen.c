@@ -1,5 +1,4 @@
-/* What the servers of this folder have in common: an address from the command line, a socket on it, and the line that says
- * that it is there. */
+/* Shared by the servers of this folder: an address from the command line, a socket on it, and the line that says it is ready. */
 #include "bench/listen.h"
 
 #include <arpa/inet.h>

@@ -2,14 +2,14 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-/* Where the servers of this folder listen: IPv4 addresses as "HOST:PORT", port 0 for one that is free. */
+/* Where the servers of this folder listen: IPv4 addresses as "HOST:PORT"; port 0: a free one. */
 
-/* Errors: false when `text` is no such address. */
+/* False: `text` is no such address. */
 bool address_read(const char *text, struct sockaddr_in *address);
 
-/* A listening socket, non-blocking, beside others on the same port; *address gets the port that the kernel chose.
- * Errors: -1 and errno. */
+/* A non-blocking listening socket, which can share its port with others; *address gets the port that the kernel chose. Errors:
+ * -1 and errno. */
 int listen_on(struct sockaddr_in *address);
 
-/* One line to stdout, for whoever started the program and waits: `ready NAME=HOST:PORT`. */
+/* Prints `ready NAME=HOST:PORT` to stdout, for the caller that waits for it. */
 void ready_print(const char *name, const struct sockaddr_in *address);

@@ -1,9 +1,9 @@
 /* load: an HTTP/1.1 load generator for one server.
  *
- *	load --target HOST:PORT --op OP [--seconds S | --requests N] [--mode open --rate R] ...
+ *   load --target HOST:PORT --op OP [--seconds S | --requests N] [--mode open --rate R] ...
  *
- * Exit status: 0 when every request succeeded, 1 when any did not or the run could not begin, 2 for wrong
- * usage. `--help` lists the options; README.md tells how the numbers come about. */
+ * Exit status: 0: every request succeeded; 1: a request failed or the run could not begin; 2: wrong usage. `--help` lists the
+ * options; README.md explains the numbers. */
 #include "bench/check.h"
 #include "bench/drive.h"
 #include "bench/options.h"
@@ -24,7 +24,7 @@ static int run_checks(void)
 
 int main(int argc, char **argv)
 {
-	static struct drive_result result; /* two histograms are too much for a stack */
+	static struct drive_result result; /* two histograms are too large for the stack */
 	struct options             options;
 
 	switch (options_read(&options, argc, argv)) {

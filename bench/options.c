@@ -1,5 +1,5 @@
-/* The command line of `load`: options.def names every option, its argument and its explanation, and is
- * expanded into the help text and the parser. What depends on two options is checked after all were read. */
+/* The command line of `load`. options.def has every option, its argument and its explanation, and is expanded into the help
+ * text and the parser. Rules about two options are checked after all were read. */
 #include "bench/options.h"
 
 #include "bench/script.h"
@@ -17,7 +17,7 @@ enum option_row {
 #undef P
 };
 
-enum { FIRST_LETTER = 256 }; /* beyond characters, which getopt_long keeps for itself */
+enum { FIRST_LETTER = 256 }; /* beyond characters, which getopt_long uses itself */
 
 static const struct option long_options[] = {
 #define P(name, option, argument, text) \
@@ -93,7 +93,7 @@ static bool ids_read(const char *text, struct plan_choice *choice)
 	return strncmp(text, "zipf:", 5) == 0 && real_read(text + 5, 0.01, 10, &choice->theta);
 }
 
-/* Text that may stand in a header or a path as it is: ASCII letters, digits, and what is allowed besides. */
+/* Text that needs no escaping in a header or a path: ASCII letters, digits, and `also_allowed`. */
 static bool plain_text(const char *text, size_t size_max, const char *also_allowed)
 {
 	size_t size = strlen(text);

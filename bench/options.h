@@ -7,11 +7,11 @@
 
 /* The command line of `load`, checked. Strings are borrowed from argv. */
 enum {
-	CONNECTIONS_MAX = 4096, /* sockets; epoll slots and descriptors; refused */
-	SECONDS_MAX = 86400,    /* s; a day; refused */
-	RATE_MAX = 1 << 24,     /* requests per second; refused */
-	WINDOW_MS_MIN = 10,     /* refused */
-	WINDOWS_MAX = 1000,     /* spans of a run; each needs some 80 KiB; refused */
+	CONNECTIONS_MAX = 4096, /* sockets; epoll slots and descriptors; more are refused */
+	SECONDS_MAX = 86400,    /* s; a day; more are refused */
+	RATE_MAX = 1 << 24,     /* requests per second; more are refused */
+	WINDOW_MS_MIN = 10,     /* less is refused */
+	WINDOWS_MAX = 1000,     /* windows of a run; each needs some 80 KiB; more are refused */
 };
 
 struct options {
@@ -31,11 +31,11 @@ struct options {
 	bool               is_open, as_json, only_check;
 };
 
-/* What became of the command line: go on, stop with success (help was asked for), or stop with wrong usage,
- * of which a line was printed to stderr. */
+/* What to do after reading: run, exit with success (help was printed), or exit with wrong usage (a line was printed to
+ * stderr). */
 enum options_read { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
 
-/* What may stand in a header as an API key. */
+/* Is this valid as an API key in a header? */
 bool key_is_good(const char *text);
 
 enum options_read options_read(struct options *options, int argc, char **argv);

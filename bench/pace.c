@@ -1,5 +1,5 @@
-/* The schedule of a run. The queue of an open loop needs no memory: requests are meant for start + n / rate,
- * so the count of those handed out says which is next and since when it waits. */
+/* The schedule of a run. The queue of an open loop needs no memory: requests are due at start + n / rate, so the number of
+ * those taken shows which is next and how long it has waited. */
 #include "bench/pace.h"
 #include "schemas/err.h"
 

@@ -1,18 +1,24 @@
-/* pipeline: what is left of the ceiling when answers come from another process, and wait for a disk.
+/* pipeline: the ceiling, with answers from another process that waits for a disk.
  *
- *	pipeline --journal FILE [--listen HOST:PORT] [--tls CERT KEY] [--inproc]
+ *   pipeline --journal FILE [--listen HOST:PORT] [--tls CERT KEY] [--inproc]
  *
- * The way of a request through Stampede, and nothing else: libh2o takes it and one message of ZeroMQ, for all requests
- * of a turn of its loop, carries it to a process of its own. That one takes all messages that have arrived, writes a
- * record for their POSTs to a file made of zeros before, calls fdatasync, and sends its answers back in one message, upon
- * which the ceiling's constants leave. Nothing is parsed, looked up, decided or kept; a call has 112 bytes,
- * a record 200, an answer 24 or 400, where Stampede's of a delta and a GET have 76, some 200, and 15 or 352. So this is what the libraries, the kernel and the disk leave to
- * the plainest service that is built so. It is no upper bound: Stampede leaves a part of those who wait to the next
- * record, sends calls on before it writes answers, and reads by itself what h2o would. With --inproc it is a thread instead
- * of a process that answers, with no thread of ZeroMQ's between: what processes of their own cost.
+ * The path of a request through Stampede, and nothing else. libh2o receives requests, and one ZeroMQ message for all requests
+ * of a loop turn carries them to another process. That process takes all messages that have arrived, writes a record for their
+ * POSTs to a zero-filled file, calls fdatasync, and returns its answers in one message. Then the ceiling's constants are sent.
+ * Nothing is parsed, looked up, decided or stored.
  *
- * When it listens, one line goes to stdout: `ready http=HOST:PORT`. It runs until it is killed, and its other process with
- * it. FILE, of 64 MiB, is left behind. */
+ *   bytes of      pipeline     Stampede (balance update, GET)
+ *   a call        112          76
+ *   a record      200          some 200
+ *   an answer     24 or 400    15 or 352
+ *
+ * So this is what libraries, kernel and disk leave to the plainest service of this design. It is no upper bound: Stampede
+ * leaves part of the waiting calls to the next record, sends calls before it writes answers, and reads itself what h2o would
+ * read. With --inproc a thread answers instead of a process, without ZeroMQ threads in between: the difference is the cost of
+ * separate processes.
+ *
+ * When it listens, it prints `ready http=HOST:PORT` to stdout. It runs until it is killed, with its other process. FILE, of 64
+ * MiB, is left behind. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -44,7 +50,7 @@ enum {
 	LOOP_WAIT_MS_MAX = 1000,
 };
 
-/* What a call and an answer begin with; what is left of them is padding. */
+/* The beginning of a call and an answer; the rest is padding. */
 struct head {
 	uint32_t slot, is_post;
 };
@@ -56,7 +62,7 @@ static void stop_unless(bool good, const char *what)
 	exit(1);
 }
 
-/* ---- the process that keeps ---- */
+/* ---- the journal process ---- */
 
 struct snapshotter {
 	void *socket;
@@ -89,7 +95,7 @@ static void save(struct snapshotter *snapshotter, size_t bytes)
 	snapshotter->at += (off_t)whole;
 }
 
-/* Sees to one message's calls: their answers are put behind *reply_bytes, their records behind *record_bytes. */
+/* Handles one message's calls: appends answers at *reply_bytes and records at *record_bytes. */
 static void take(struct snapshotter *snapshotter, const char *calls, size_t bytes, size_t *reply_bytes,
                  size_t *record_bytes)
 {
@@ -106,7 +112,7 @@ static void take(struct snapshotter *snapshotter, const char *calls, size_t byte
 	}
 }
 
-/* Sleeps until a message comes, and takes all that are there; *to gets who asked. */
+/* Sleeps until a message comes, and takes all that are there; *to gets the sender. */
 static void keep_once(struct snapshotter *snapshotter)
 {
 	zmq_msg_t to, from, calls, replies;
@@ -143,15 +149,14 @@ static void *keep(void *snapshotter)
 		keep_once(snapshotter);
 }
 
-/* ---- the process that speaks HTTP ---- */
+/* ---- the HTTP process ---- */
 
 static struct {
 	void      *socket;
-	h2o_req_t *asked
-	    [CALLS_MAX]; /* by slot; HTTP/1 does not notice that a caller has gone before it is answered */
-	uint32_t free[CALLS_MAX], free_count;
-	char     calls[CALLS_MAX * CALL_BYTES];
-	size_t   bytes;
+	h2o_req_t *asked[CALLS_MAX]; /* by slot; with HTTP/1 a lost caller is not noticed before its answer */
+	uint32_t   free[CALLS_MAX], free_count;
+	char       calls[CALLS_MAX * CALL_BYTES];
+	size_t     bytes;
 } asking;
 
 static void on_early_bytes(h2o_socket_t *socket, const char *error)
@@ -160,9 +165,9 @@ static void on_early_bytes(h2o_socket_t *socket, const char *error)
 	h2o_socket_read_stop(socket);
 }
 
-/* The connection stays with the poller while the answer is awaited: taking it out and putting it back would be two more
- * system calls a request. With TLS the library must not read ahead. For callers who wait for an answer before they send again:
- * what comes too early would move what the request at hand points to. */
+/* Keeps the connection in epoll while the answer is awaited: removing and adding it would be two more system calls a request.
+ * With TLS the library must not read ahead. Only for callers that wait for an answer before they send again: early bytes would
+ * move memory that the current request points to. */
 static void hold(h2o_req_t *req)
 {
 	h2o_socket_t *socket = req->conn->callbacks->get_socket(req->conn);
@@ -189,7 +194,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 	return 0;
 }
 
-/* There is room: far fewer messages are under way than ZeroMQ takes. */
+/* There is room: far fewer messages are in flight than ZeroMQ accepts. */
 static void send_calls(void)
 {
 	if (!asking.bytes || zmq_send(asking.socket, asking.calls, asking.bytes, ZMQ_DONTWAIT) < 0) return;
@@ -208,7 +213,7 @@ static void answer_all(const char *replies, size_t bytes)
 	}
 }
 
-/* Whether the loop must not sleep: it was answered outside of it, or more has come. */
+/* True: the loop must not sleep, because requests were answered outside it, or more has arrived. */
 static bool take_replies(void)
 {
 	zmq_msg_t message;
@@ -264,7 +269,7 @@ static void begin_thread(void *context, const char *endpoint, const char *path)
 	stop_unless(pthread_create(&thread, NULL, keep, &snapshotter) == 0, "pthread_create");
 }
 
-/* Before this process has a context: ZeroMQ's threads do not go along. It listens when this returns. */
+/* Call before this process has a ZeroMQ context: its threads do not survive a fork. On return the child listens. */
 static void begin_process(const char *endpoint, const char *path)
 {
 	int  ready[2];
@@ -327,7 +332,7 @@ int main(int argc, char **argv)
 
 	if (!options_read(argc, argv, &options)) return 2;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, end); /* it has said why, unless it was killed */
+	signal(SIGCHLD, end); /* the child has reported why, unless it was killed */
 	if (options.key && !(tls = certificate_open("pipeline", options.certificate, options.key))) return 1;
 	snprintf(endpoint, sizeof(endpoint), "%s-%d",
 	         options.inproc ? "inproc://bench" : "ipc://@stampede-bench",

@@ -1,18 +1,17 @@
-/* The choice of the next pass: in turn, all alike, or a few much more often than the rest.
+/* Chooses the next pass: in sequence, uniformly, or a few much more often than the rest.
  *
- * The skewed choice draws a rank from Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger,
- * 1996): it draws under a smooth curve that hugs the steps of the law, whose inverse is a formula, and
- * throws away the few draws that fall between curve and steps. So it needs no table and no start-up time,
- * however many passes there are.
+ * The skewed choice draws a rank from Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger, 1996). It draws under a
+ * smooth curve close to the steps of the law, whose inverse is a formula, and rejects the few draws between curve and steps.
+ * So it needs no table and no start-up time, however many passes there are.
  *
- * The rank is then spread over the numbers by a stride without common divisor: still one number a rank, but
- * the wanted passes do not stand side by side, where they would share a few pages and flatter the store. */
+ * The rank is then spread over the numbers by a stride without a common divisor. Each rank still has one number, but frequent
+ * passes are not adjacent, where they would share a few pages and flatter the store. */
 #include "bench/plan.h"
 #include "schemas/err.h"
 
 #include <math.h>
 
-/* splitmix64: one add and two multiplications; quite random enough to choose passes. */
+/* splitmix64: one add and two multiplications, random enough to choose passes. */
 static uint64_t random_next(struct plan *plan)
 {
 	uint64_t z = plan->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -27,8 +26,8 @@ static double random_unit(struct plan *plan)
 	return (double)(random_next(plan) >> 11) * 0x1p-53;
 }
 
-/* The curve x^-theta, its integral from 1, and the inverse of that integral. The two series at 0 keep theta
- * = 1, where the integral turns into a logarithm, and its neighbourhood exact. */
+/* The curve x^-theta, its integral from 1, and the inverse of that integral. The two series at 0 keep theta = 1 and its
+ * neighbourhood exact, where the integral becomes a logarithm. */
 static double curve(double theta, double x)
 {
 	return exp(-theta * log(x));

@@ -1,12 +1,11 @@
-/* poster: what libcurl can do when there is nothing to do but to post.
+/* poster: the speed of libcurl when it only posts.
  *
- *	poster --url URL --ca FILE --body FILE --requests N [--connections N] [--warmup POSTS]
+ *   poster --url URL --ca FILE --body FILE --requests N [--connections N] [--warmup POSTS]
  *
- * Posts the same body again and again over kept connections, by libcurl's multi interface on epoll, as the timer does: no
- * queue, no leases, no rendering, no signature. So its posts per second are the most that deliveries by this library could
- * reach on this machine with this receiver. Time and CPU count from the end of the warm-up, in which the connections are
- * made. At the end one JSON object goes to stdout; the exit status is 1 when a post, also of the warm-up, was not answered
- * with 2xx. */
+ * Posts the same body repeatedly over kept connections, by libcurl's multi interface on epoll, like the timer, but without
+ * queue, leases, rendering and signature. So its posts per second are the most that deliveries with this library could reach
+ * on this machine with this receiver. Time and CPU count from the end of the warm-up, in which the connections are made. At
+ * the end it prints one JSON object to stdout. Exit status 1: a post, also of the warm-up, was not answered with 2xx. */
 #include <curl/curl.h>
 #include <getopt.h>
 #include <signal.h>
@@ -22,7 +21,7 @@
 enum {
 	CONNECTIONS_DEFAULT = 64,
 	CONNECTIONS_MAX = 4096,
-	WARMUP_EACH = 200, /* posts for each connection, unless told otherwise */
+	WARMUP_EACH = 200, /* posts for each connection, by default */
 	BODY_BYTES_MAX = 1 << 20,
 	EVENTS = 256,
 	WAIT_MS_MAX = 1000
@@ -50,7 +49,7 @@ static struct {
 	char              *body;
 	size_t             body_size;
 	int                epoll_fd;
-	mono_ns            due; /* when libcurl wants to be called; negative: not by itself */
+	mono_ns            due; /* when libcurl must be called; negative: never by time */
 	long               wanted, begun, ended, errors;
 } poster;
 
@@ -66,7 +65,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *k
 	}
 	event.events = (what & CURL_POLL_IN ? EPOLLIN : 0U) | (what & CURL_POLL_OUT ? EPOLLOUT : 0U);
 	epoll_ctl(poster.epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-	curl_multi_assign(poster.multi, fd, &poster); /* anything: it comes back as `known` */
+	curl_multi_assign(poster.multi, fd, &poster); /* any pointer: it comes back as `known` */
 	return 0;
 }
 
@@ -113,7 +112,7 @@ static void begin_first(void)
 	begin(easy);
 }
 
-/* Each handle goes on with the next post, until all have begun. */
+/* Each handle continues with the next post, until all have begun. */
 static void take_ends(void)
 {
 	CURLMsg *end;

@@ -1,13 +1,13 @@
-/* receiver: an endpoint of webhooks that does as little as one can.
+/* receiver: a webhook endpoint that does as little as possible.
  *
- *	receiver --cert FILE --key FILE [--listen HOST:PORT]
+ *   receiver --cert FILE --key FILE [--listen HOST:PORT]
  *
- * HTTPS by libh2o, one thread. It answers every POST with 200 and no body, counts it, and takes the time from the
- * event's `created_at`, which has milliseconds, to its arrival; one without, or of the future, is `untimed`. GET /report
- * tells what has come since the last GET /reset, as JSON: `count` of deliveries, and `events`, those of them that were
- * the first of their event. Ids of events are known for good, so that a copy that comes after a reset is none. GET
- * /body gives the first body, so that others can post the like. It verifies no signature: what that costs a subscriber
- * is no cost of the service. When it listens, one line goes to stdout: `ready https=HOST:PORT`. */
+ * HTTPS by libh2o, one thread. It answers every POST with 200 and no body, counts it, and measures from the event's
+ * `created_at`, in milliseconds, to its arrival. An event without one, or from the future, is `untimed`. GET /report returns
+ * JSON since the last GET /reset: `count` of deliveries, and `events`, those that were the first of their event. Ids of events
+ * are remembered for ever, so a copy after a reset does not count as an event. GET /body returns the first body, so that other
+ * tools can post the same. It verifies no signature, which is no cost of the service. When it listens, it prints `ready
+ * https=HOST:PORT` to stdout. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -25,8 +25,8 @@
 enum {
 	ENTITY_BYTES_MAX = 2 << 20,
 	REPORT_BYTES = 512,
-	KNOWN_AT_FIRST =
-	    1 << 20, /* slots, for half as many events: beyond that the table is made anew, in some ms */
+	/* Slots, for half as many events. Above that the table is rebuilt, in some ms. */
+	KNOWN_AT_FIRST = 1 << 20,
 };
 
 /* Since the last reset. */
@@ -43,10 +43,10 @@ static void answer(h2o_req_t *req, h2o_iovec_t body)
 	server_answer(req, 200, "OK", body, NULL);
 }
 
-/* ---- which events have come ---- */
+/* ---- known events ---- */
 
-/* Hashes of their ids, open addressing, never more than half full; 0: free. Two ids with the same hash would be taken
- * for copies and end the run; among a million that happens once in 37 million runs. */
+/* Hashes of their ids, open addressing, at most half full; 0: free. Two ids with the same hash would count as copies and end
+ * the run; among a million ids that happens once in 37 million runs. */
 static struct {
 	uint64_t *slots;
 	size_t    size, count; /* size: a power of two */
@@ -101,10 +101,9 @@ static bool is_new(h2o_iovec_t id)
 	return true;
 }
 
-/* ---- what has come ---- */
+/* ---- arrivals ---- */
 
-/* The first text of that name in the body is the event's own. `name` is as it stands there: `"name":"`. Empty: there is
- * none. */
+/* The first text of that name in the body is the event's own. `name` is as in the body: `"name":"`. Empty: none. */
 static h2o_iovec_t text_of(h2o_iovec_t body, const char *name)
 {
 	size_t      name_bytes = strlen(name);
@@ -118,7 +117,7 @@ static h2o_iovec_t text_of(h2o_iovec_t body, const char *name)
 	return text;
 }
 
-/* Errors: -1 when the event has no time of the form that it should have. */
+/* Errors: -1: the event has no time, or one of another form. */
 static int64_t created_ns(h2o_iovec_t body)
 {
 	h2o_iovec_t created = text_of(body, "\"created_at\":\"");

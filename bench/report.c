@@ -1,5 +1,5 @@
-/* The result of a run, for people and for programs. Only successes count as requests per second and have a
- * latency; everything else is named and stands beside them. */
+/* The result of a run, for people and for programs. Only successes count as requests per second and have a latency; everything
+ * else is named beside them. */
 #include "bench/report.h"
 
 #include <inttypes.h>
@@ -63,7 +63,7 @@ static void quantiles_json(const char *name, const struct histogram *histogram)
 	printf("}");
 }
 
-/* `before` stands at the beginning of both names. */
+/* `before` is the prefix of both names. */
 static void fates_json(const char *before, const struct tally *tally)
 {
 	const char *comma = "";

@@ -1,7 +1,6 @@
-/* Requests as bytes. All that is the same in every request of a run is laid out once; for each request only
- * the number of the pass is written between the pieces. A number in the body would change Content-Length
- * with its digits, so a body with numbers is filled up to a fixed length with blanks at its end, which JSON
- * does not see. */
+/* Requests as bytes. Everything that is the same in all requests of a run is laid out once; for each request only the pass's
+ * number is written between the pieces. A number in the body would change Content-Length with its digits, so a body with
+ * numbers is padded to a fixed length with blanks, which JSON ignores. */
 #include "bench/request.h"
 #include "schemas/err.h"
 
@@ -50,8 +49,8 @@ static uint32_t count_char(const char *text, char c)
 	return count;
 }
 
-/* Copies `text` to the form, each '#' becoming the prefix and the end of a piece, each '@' the room for a name. False when
- * it does not fit. */
+/* Copies `text` to the form. Each '#' becomes the prefix and the end of a piece, each '@' the room for a name. False: it does
+ * not fit. */
 static bool append(struct request_form *form, uint32_t *used, const char *text, const char *id_prefix)
 {
 	for (; *text; text++) {

@@ -8,18 +8,17 @@ enum op {
 #define O(name, option, method, path, body, good, also_good) OP_##name,
 #include "bench/ops.def"
 	OP_COUNT,
-	OP_MIXED = OP_COUNT, /* no row, but a choice among some: see script.h */
+	OP_MIXED = OP_COUNT, /* not a row, but a choice among some: see script.h */
 };
 
-/* The row of an operation: its name on the command line, which OP_MIXED has too, and whether a status means that it
- * succeeded. */
+/* An operation's name on the command line, which OP_MIXED has too; the operation of a name; whether a status is a success. */
 const char *op_name(enum op op);
 bool        op_by_name(const char *name, enum op *op);
 bool        op_is_good(enum op op, int status);
 
-/* The bytes of a request but for the number of the pass, made once; writing one is a few copies.
- * Units: bytes. Errors: request_form_make is false when host, key and prefix are too long for
- * REQUEST_BYTES_MAX, or the operation needs names and there are none. */
+/* The bytes of a request except the pass's number, made once; writing a request is a few copies. Units: bytes. Errors:
+ * request_form_make: false: host, key and prefix are too long for REQUEST_BYTES_MAX, or the operation needs names and there
+ * are none. */
 enum {
 	REQUEST_BYTES_MAX = 1024,
 	REQUEST_PIECES_MAX = 3, /* texts between numbers */
@@ -30,15 +29,15 @@ enum {
 struct request_form {
 	char     text[REQUEST_BYTES_MAX];
 	uint32_t piece_count;
-	uint32_t piece_end[REQUEST_PIECES_MAX]; /* offsets in text; a number stands between two pieces */
+	uint32_t piece_end[REQUEST_PIECES_MAX]; /* offsets in text; a number is between two pieces */
 	uint32_t padded_count;                  /* numbers in the body, padded to their longest with blanks */
 
-	const char *names; /* of pass `first` and those that follow, NAME_BYTES each; borrowed */
+	const char *names;               /* of pass `first` and the following, NAME_BYTES each; borrowed */
 	uint32_t    name_at, name_after; /* where one goes in the text, and how many numbers come before */
 	bool        has_name;
 };
 
-/* What passes are called, and what else is said of each. */
+/* How passes are identified. */
 struct request_subject {
 	const char *id_prefix;
 	const char *names; /* may be NULL */
@@ -50,5 +49,5 @@ bool request_form_make(struct request_form *form, enum op op, const char *host, 
 /* Does the operation need names? */
 bool op_has_names(enum op op);
 
-/* Writes the request about pass `number`, the `index`th that there is, to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
+/* Writes the request about pass `number`, the `index`th of all, to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
 uint32_t request_write(const struct request_form *form, uint64_t number, uint64_t index, char *bytes);

@@ -1,5 +1,5 @@
-/* The reader of answers: finds the end of the head, then looks at the status and at three headers. It keeps
- * no state, so a head that comes in parts is read again from its beginning; that hardly ever happens. */
+/* Reads answers: finds the end of the head, then the status and three headers. It keeps no state, so a head that arrives in
+ * parts is read again from the start; that is rare. */
 #include "bench/response.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool status_read(const char *line, size_t size, int *status)
 	return *status >= 200 && *status <= 599;
 }
 
-/* The value of the header `name` ("content-length:") in this line, or NULL when it is another header. */
+/* The value of the header `name` ("content-length:") in this line; NULL: another header. */
 static const char *value_of(const char *line, size_t size, const char *name)
 {
 	size_t name_bytes = strlen(name);
@@ -43,7 +43,7 @@ static bool length_read(const char *value, uint64_t *length)
 	return *value == '\r';
 }
 
-/* What one line of the head says. False: it makes the answer one that cannot be read. */
+/* Reads one line of the head. False: the answer is unreadable. */
 static bool line_read(const char *line, size_t size, struct response *response, bool *has_length)
 {
 	const char *value;

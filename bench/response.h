@@ -3,9 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As much of an HTTP/1.1 answer as a load generator must know: its status, and where it ends.
- * Units: bytes. Errors: RESPONSE_BROKEN for what is not HTTP/1.x or has no length (chunked answers are not
- * read). */
+/* What a load generator must know of an HTTP/1.1 answer: its status and its end. Units: bytes. Errors: RESPONSE_BROKEN: not
+ * HTTP/1.x, or without a length (chunked answers are not supported). */
 struct response {
 	int      status;
 	size_t   head_bytes;

@@ -1,5 +1,4 @@
-/* What the requests of a run say. All their texts are laid out before the first is sent: a few hundred bytes for each
- * account and operation. */
+/* The requests of a run. All texts are laid out before the first is sent: a few hundred bytes for each account and operation. */
 #include "bench/script.h"
 #include "schemas/err.h"
 
@@ -57,7 +56,7 @@ void script_free(struct script *script)
 	script->forms = NULL;
 }
 
-/* Whose turn it is. A sequence goes on with the first account, so that each number comes once in each. */
+/* The next account. A sequence moves on with the first account, so that each number comes once in each. */
 static uint32_t next_account(struct script *script)
 {
 	bool     has_hot = script->hot_percent > 0 && script->account_count > 1;

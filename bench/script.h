@@ -5,9 +5,9 @@
 #include "bench/plan.h"
 #include "bench/request.h"
 
-/* What the requests of a run say, one after the other: which operation, in which account, about which pass. Accounts
- * take turns, or the first is drawn for its share, and the others take turns. Numbers in sequence come once in each account; drawn ones are drawn anew for each request.
- * Errors: script_new is a text, or NULL when all is well. Nothing is allocated after it. */
+/* The requests of a run, one after the other: which operation, in which account, about which pass. Accounts take turns; or the
+ * first one gets its share by chance, and the others take turns. Numbers in sequence come once in each account; others are
+ * drawn for each request. Errors: script_new: a text; NULL: none. Nothing is allocated after it. */
 enum { ACCOUNTS_MAX = 10000, SHARES_PERCENT = 100 };
 
 struct script {

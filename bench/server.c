@@ -64,7 +64,7 @@ void server_run(struct server *server, const char *program)
 	exit(1);
 }
 
-/* The length is always set: without it the library would chunk the answer, or close the connection. */
+/* The length is always set: otherwise the library would chunk the answer or close the connection. */
 void server_answer(h2o_req_t *req, int status, const char *reason, h2o_iovec_t body, const char *type)
 {
 	static h2o_generator_t generator;

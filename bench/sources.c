@@ -38,7 +38,7 @@ static const char *keys_read(struct sources *sources, const char *path)
 	if (file) fclose(file);
 	rest = sources->key_text = text;
 	while (!wrong && (line = strsep(&rest, "\n"))) {
-		if (!*line && !rest) break; /* behind the last line's end */
+		if (!*line && !rest) break; /* after the last line's end */
 		if (sources->key_count == ACCOUNTS_MAX || !key_is_good(line))
 			wrong = "--keys has more lines than 10000, or one that is no key";
 		else

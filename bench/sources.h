@@ -3,12 +3,12 @@
 
 #include "bench/options.h"
 
-/* What a run reads from files before it begins: API keys, and a name for each pass.
- * Errors: sources_read is a text, or NULL when all is well; sources_free in either case. */
+/* What a run reads from files before it begins: API keys, and a name for each pass. Errors: sources_read: a text; NULL: none.
+ * Call sources_free in either case. */
 struct sources {
-	char        *names; /* NAME_BYTES each, side by side, or NULL */
+	char        *names; /* NAME_BYTES each, adjacent, or NULL */
 	char        *key_text;
-	const char **keys; /* of key_text, or the one of the command line */
+	const char **keys; /* from key_text, or the one of the command line */
 	uint32_t     key_count;
 };
 

@@ -1,6 +1,6 @@
-/* The load generator's side of HTTPS. A request is one SSL_write and one write of the kernel's; an answer is one SSL_read
- * and, because OpenSSL reads ahead, one read of the kernel's, as without TLS. Every connection shakes hands in full:
- * nothing is resumed, and in the measured time nobody shakes hands but who lost a connection. */
+/* The load generator's side of HTTPS. A request is one SSL_write and one system call. An answer is one SSL_read and, because
+ * OpenSSL reads ahead, one system call, as without TLS. Every connection does a full handshake without resumption. During the
+ * measured time only replacements of lost connections do one. */
 #include "bench/tls.h"
 
 #include <arpa/inet.h>
@@ -36,7 +36,8 @@ static bool context_init(SSL_CTX *context, const char *ca_path, const char *host
 	SSL_CTX_set_read_ahead(context, 1);
 	return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
 	       SSL_CTX_load_verify_file(context, ca_path) == 1 && expect_host(context, host) &&
-	       SSL_CTX_set_alpn_protos(context, http11, sizeof(http11) - 1) == 0; /* 0 is good, here alone */
+	       SSL_CTX_set_alpn_protos(context, http11, sizeof(http11) - 1) ==
+	           0; /* 0 is success, unlike in other calls */
 }
 
 bool tls_client_new(struct tls_client **client, const char *ca_path, const char *host)
@@ -81,7 +82,7 @@ SSL *tls_begin(struct tls_client *client, int fd)
 
 void tls_end(SSL **tls)
 {
-	SSL_free(*tls); /* without a word to the server, which sees the socket end */
+	SSL_free(*tls); /* without notice to the server, which sees the socket close */
 	*tls = NULL;
 }
 
