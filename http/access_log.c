@@ -91,7 +91,7 @@ static bool rest(struct access_log *log)
 	return !stopping;
 }
 
-static void tell_stalled(struct access_log *log, int error)
+static void log_stalled(struct access_log *log, int error)
 {
 	if (log->is_stalled || error == EAGAIN) return;
 	log->is_stalled = true;
@@ -137,7 +137,7 @@ static void write_out(struct access_log *log, const uint8_t *bytes, size_t size)
 			at += (size_t)put;
 			log->is_stalled = false;
 		} else if (errno != EINTR) {
-			tell_stalled(log, errno);
+			log_stalled(log, errno);
 			size_t gone = plan_loss(log, bytes + at, size - at, between_lines);
 			give_up(log, bytes + at, gone);
 			at += gone;
@@ -193,7 +193,7 @@ enum err access_log_open(const char *where, struct access_log **out)
 	pthread_mutex_init(&log->mutex, NULL);
 	pthread_cond_init(&log->news, NULL);
 	if (log->path && !open_file(log))
-		tell_stalled(log, errno); /* the path was checked before; the writer tries again */
+		log_stalled(log, errno); /* the path was checked before; the writer tries again */
 	if (!log->path || !log->filling || !log->writing ||
 	    pthread_create(&log->thread, NULL, writer_main, log)) {
 		close_file(log);

@@ -21,7 +21,7 @@ struct survey {
 	unsigned         waiting; /* probes without an answer */
 	bool             silent[SHARDS_MAX],
 	    deaf[SHARDS_MAX]; /* GET /readyz: shards that do not answer, or whose issuer is down */
-	void (*hear)(struct survey *survey, uint32_t shard,
+	void (*take)(struct survey *survey, uint32_t shard,
 	             const msgpack_object *status); /* status NULL: no answer */
 	void (*finish)(struct survey *survey);
 	struct shard_numbers *numbers; /* GET /metrics */
@@ -38,7 +38,7 @@ static void on_status(struct pending *pending, const struct reply *reply)
 	const struct probe *probe = (struct probe *)pending;
 	struct survey      *survey = probe->survey;
 	if (reply->flags & REPLY_MORE) return;
-	survey->hear(survey, probe->shard, reply->err ? NULL : reply->payload);
+	survey->take(survey, probe->shard, reply->err ? NULL : reply->payload);
 	if (--survey->waiting == 0) survey->finish(survey);
 }
 
@@ -67,7 +67,7 @@ static void ask_shards(struct survey *survey)
 		head.deadline = mono_after(thread_now(thread), (dur_us){READY_DEADLINE_MS * US_PER_MS});
 		*probe = (struct probe){{.on_reply = on_status}, survey, shard};
 		if (thread_call(thread, &probe->pending, shard, &head, &arguments)) {
-			survey->hear(survey, shard, NULL);
+			survey->take(survey, shard, NULL);
 			continue;
 		}
 		msgpack_packer packer = buffer_packer(arguments);
@@ -81,7 +81,7 @@ static void ask_shards(struct survey *survey)
 /* GET /readyz --------------------------------------------------------------------------------------------- */
 
 /* Is the shard's issuer up? A paused issuer counts as up. */
-static void hear_issuer(struct survey *survey, uint32_t shard, const msgpack_object *status)
+static void take_issuer(struct survey *survey, uint32_t shard, const msgpack_object *status)
 {
 	const msgpack_object *issuer = status ? member_of(status, "issuer") : NULL;
 	bool                  known = issuer && issuer->type == MSGPACK_OBJECT_STR;
@@ -122,14 +122,14 @@ static void answer_readiness(struct survey *survey)
 static void begin_readiness(struct exchange *exchange)
 {
 	struct survey *survey = new_survey(exchange);
-	survey->hear = hear_issuer;
+	survey->take = take_issuer;
 	survey->finish = answer_readiness;
 	ask_shards(survey);
 }
 
 /* GET /metrics -------------------------------------------------------------------------------------------- */
 
-static void hear_numbers(struct survey *survey, uint32_t shard, const msgpack_object *status)
+static void take_numbers(struct survey *survey, uint32_t shard, const msgpack_object *status)
 {
 	shard_numbers_take(&survey->numbers[shard], status);
 }
@@ -154,7 +154,7 @@ static void answer_metrics(struct survey *survey)
 static void begin_metrics(struct exchange *exchange)
 {
 	struct survey *survey = new_survey(exchange);
-	survey->hear = hear_numbers;
+	survey->take = take_numbers;
 	survey->finish = answer_metrics;
 	survey->numbers = h2o_mem_alloc_pool(&exchange->req->pool,
 	                                     sizeof *survey->numbers * exchange->thread->service->shards);

@@ -120,7 +120,7 @@ enum err answer_shown(const struct exchange *exchange, enum err err)
 }
 
 /* Logged as info, since the client can retry. The shard or the supervisor logs the cause. */
-static void tell_unknown(const struct exchange *exchange, enum err err)
+static void log_unknown(const struct exchange *exchange, enum err err)
 {
 	log_info("unanswered", "code=%s route=%s shard=%u us=%lld request_id=%.*s", err_code(err),
 	         exchange->route ? message_row(exchange->route->message)->name : "none", exchange->shard,
@@ -144,7 +144,7 @@ void answer_error(struct exchange *exchange, enum err err, struct span field, st
 	struct buffer *body = &exchange->thread->body;
 	enum err       told = answer_shown(exchange, err);
 	int            status = err_http(told);
-	if (status == 504) tell_unknown(exchange, told);
+	if (status == 504) log_unknown(exchange, told);
 	if (told != err) field = message = span_of(NULL, 0);
 	buffer_clear(body);
 	error_body(body, told, field, message, exchange->id);

@@ -72,7 +72,7 @@ static bool write_line(struct log_line *line)
 }
 
 /* Logs how many lines are missing here. If that line finds no room either, they stay counted. */
-static bool tell_dropped(struct log_line *line)
+static bool write_dropped(struct log_line *line)
 {
 	unsigned missing = atomic_exchange(&untold, 0);
 	if (!missing) return true;
@@ -88,7 +88,7 @@ static void say(enum log_level level, const char *event, const char *format, va_
 	struct log_line line;
 	int             saved_errno = errno;
 	if ((int)level < atomic_load_explicit(&own_level, memory_order_relaxed)) return;
-	(void)tell_dropped(&line);
+	(void)write_dropped(&line);
 	begin_line(&line, level, event);
 	log_line_format(&line, format, values);
 	if (!write_line(&line)) atomic_fetch_add(&untold, 1);
@@ -123,7 +123,7 @@ __attribute__((format(printf, 2, 3))) static void log_panic(const char *event, c
 	LOG_AT(LOG_PANIC);
 }
 
-static void tell_must(const char *what, const char *file, int line)
+static void log_must(const char *what, const char *file, int line)
 {
 	log_panic("must_failed", "what=\"%s\" at=%s:%d", what, file, line);
 	outlet_settle(SETTLE_MS);
@@ -152,7 +152,7 @@ void log_open(enum role role, int index, const struct log_options *options)
 	if (format >= 0) own_format = (enum log_format)format;
 	log_set_level(options->level);
 	take_counts(options->counts_fd);
-	must_tell(tell_must);
+	must_tell(log_must);
 }
 
 enum err log_begin_service(int *counts_fd)

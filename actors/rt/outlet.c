@@ -135,34 +135,34 @@ void outlet_settle(int ms)
 
 /* ---- one text ---- */
 
-struct telling {
+struct single {
 	int    fd;
 	size_t size;
 	char   text[];
 };
 
-static void *tell_main(void *argument)
+static void *single_main(void *argument)
 {
-	struct telling *telling = argument;
-	write_whole(telling->fd, telling->text, telling->size);
-	close(telling->fd);
-	free(telling);
+	struct single *single = argument;
+	write_whole(single->fd, single->text, single->size);
+	close(single->fd);
+	free(single);
 	return NULL;
 }
 
 void outlet_tell_once(int fd, const char *text)
 {
-	size_t          size = strlen(text);
-	struct telling *telling = malloc(sizeof *telling + size);
-	int             own = telling ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	size_t         size = strlen(text);
+	struct single *single = malloc(sizeof *single + size);
+	int            own = single ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (own < 0) {
-		free(telling);
+		free(single);
 		return;
 	}
-	telling->fd = own;
-	telling->size = size;
-	memcpy(telling->text, text, size);
-	if (!start_thread(tell_main, telling)) return;
+	single->fd = own;
+	single->size = size;
+	memcpy(single->text, text, size);
+	if (!start_thread(single_main, single)) return;
 	close(own);
-	free(telling);
+	free(single);
 }

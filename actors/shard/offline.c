@@ -68,7 +68,7 @@ static int refuse(enum err err, const char *why)
 }
 
 /* A thread that prints the progress. */
-struct teller {
+struct reporter {
 	struct progress progress;
 	pthread_mutex_t mutex;
 	pthread_cond_t  wake;
@@ -76,45 +76,45 @@ struct teller {
 	bool            started, ending;
 };
 
-static void *tell(void *user)
+static void *print_progress(void *user)
 {
-	struct teller  *teller = user;
-	struct timespec until;
-	pthread_mutex_lock(&teller->mutex);
-	while (!teller->ending) {
+	struct reporter *reporter = user;
+	struct timespec  until;
+	pthread_mutex_lock(&reporter->mutex);
+	while (!reporter->ending) {
 		struct buffer line = {0};
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += TELL_EVERY_MS * 1000000L;
 		until.tv_sec += until.tv_nsec / 1000000000L;
 		until.tv_nsec %= 1000000000L;
-		pthread_cond_timedwait(&teller->wake, &teller->mutex, &until);
-		if (teller->ending) break;
-		add_number(&line, "done", atomic_load(&teller->progress.done));
-		add_number(&line, "total", atomic_load(&teller->progress.total));
+		pthread_cond_timedwait(&reporter->wake, &reporter->mutex, &until);
+		if (reporter->ending) break;
+		add_number(&line, "done", atomic_load(&reporter->progress.done));
+		add_number(&line, "total", atomic_load(&reporter->progress.total));
 		buffer_byte(&line, '}');
 		print_line(&line);
 	}
-	pthread_mutex_unlock(&teller->mutex);
+	pthread_mutex_unlock(&reporter->mutex);
 	return NULL;
 }
 
-static void teller_begin(struct teller *teller)
+static void reporter_begin(struct reporter *reporter)
 {
-	pthread_mutex_init(&teller->mutex, NULL);
-	pthread_cond_init(&teller->wake, NULL);
-	teller->started = !pthread_create(&teller->thread, NULL, tell,
-	                                  teller); /* on failure the work continues without it */
+	pthread_mutex_init(&reporter->mutex, NULL);
+	pthread_cond_init(&reporter->wake, NULL);
+	reporter->started = !pthread_create(&reporter->thread, NULL, print_progress,
+	                                    reporter); /* on failure the work continues without it */
 }
 
-static void teller_end(struct teller *teller)
+static void reporter_end(struct reporter *reporter)
 {
-	pthread_mutex_lock(&teller->mutex);
-	teller->ending = true;
-	pthread_cond_signal(&teller->wake);
-	pthread_mutex_unlock(&teller->mutex);
-	if (teller->started) pthread_join(teller->thread, NULL);
-	pthread_cond_destroy(&teller->wake);
-	pthread_mutex_destroy(&teller->mutex);
+	pthread_mutex_lock(&reporter->mutex);
+	reporter->ending = true;
+	pthread_cond_signal(&reporter->wake);
+	pthread_mutex_unlock(&reporter->mutex);
+	if (reporter->started) pthread_join(reporter->thread, NULL);
+	pthread_cond_destroy(&reporter->wake);
+	pthread_mutex_destroy(&reporter->mutex);
 }
 
 /* Check --------------------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ int check_main(const struct options *options)
 {
 	static struct verify_report report;
 	struct datadir              datadir;
-	struct teller               teller = {.started = false};
+	struct reporter             reporter = {.started = false};
 	char                        path[DATADIR_PATH];
 	enum err                    err = datadir_look(options->data, &datadir);
 	if (err) return refuse(err, "");
@@ -176,11 +176,11 @@ int check_main(const struct options *options)
 		return 0;
 	}
 	struct shard_dir    shard_dir = shard_dir_of(&datadir, (uint32_t)options->index, shard_fd);
-	struct verify_order order = {.shard_dir = &shard_dir, .progress = &teller.progress};
+	struct verify_order order = {.shard_dir = &shard_dir, .progress = &reporter.progress};
 	if ((err = take_lock(shard_fd))) return refuse(err, "");
-	teller_begin(&teller);
+	reporter_begin(&reporter);
 	err = verify_shard(&order, &report);
-	teller_end(&teller);
+	reporter_end(&reporter);
 	if (err) return refuse(err, "");
 	print_report((uint32_t)options->index, &report);
 	return 0;
@@ -193,7 +193,7 @@ struct restoring {
 	struct backup         backup;
 	struct snapshot       snapshot;
 	int                   from_fd, shard_fd; /* BACKUP/shards/N; DIR/shards/N */
-	struct teller         teller;
+	struct reporter       reporter;
 	char                  why[WHY_TEXT];
 };
 
@@ -251,7 +251,7 @@ static enum err check_data(struct restoring *self)
 	if (fstat(fd, &st)) err = ERR_IO;
 	if (!err && (uint64_t)st.st_size != self->snapshot.bytes)
 		err = blame(self, "data.mdb", "is of another size");
-	if (!err) err = file_sha256(fd, sha256, &self->teller.progress);
+	if (!err) err = file_sha256(fd, sha256, &self->reporter.progress);
 	if (!err && memcmp(sha256, self->snapshot.sha256, sizeof sha256))
 		err = blame(self, "data.mdb", "is damaged");
 	close(fd);
@@ -262,7 +262,7 @@ static enum err copy_data(struct restoring *self, int to_dir)
 {
 	int      from = openat(self->from_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
 	int      to = openat(to_dir, "data.mdb", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	enum err err = from < 0 || to < 0 ? ERR_IO : file_copy(from, to, &self->teller.progress);
+	enum err err = from < 0 || to < 0 ? ERR_IO : file_copy(from, to, &self->reporter.progress);
 	if (!err && fsync(to)) err = ERR_IO;
 	if (from >= 0) close(from);
 	if (to >= 0) close(to);
@@ -280,7 +280,7 @@ static enum err copy_snapshot(struct restoring *self)
 	snapshot_name(self->snapshot.at.seq, name);
 	if (err || (err = file_open_dir(self->shard_fd, "snapshots", &all_fd))) goto out;
 	if ((err = file_open_dir(all_fd, name, &to_fd)) || (err = copy_data(self, to_fd))) goto out;
-	err = snapshot_check(self->shard_fd, &self->snapshot, &self->teller.progress);
+	err = snapshot_check(self->shard_fd, &self->snapshot, &self->reporter.progress);
 	if (err == ERR_DAMAGED)
 		snprintf(self->why, sizeof self->why, "The copy of shard %d is not what was written.",
 		         self->options->index);
@@ -318,7 +318,7 @@ static enum err restore(struct restoring *self)
 	unsigned passes = self->options->lineage ? 3 : 1; /* read; copied; read again */
 	enum err err;
 	if ((err = open_backup(self)) || (err = read_snapshot(self))) return err;
-	atomic_store(&self->teller.progress.total, passes * self->snapshot.bytes);
+	atomic_store(&self->reporter.progress.total, passes * self->snapshot.bytes);
 	if ((err = check_data(self))) return err;
 	return self->options->lineage ? settle(self) : OK;
 }
@@ -329,13 +329,13 @@ int restore_main(const struct options *options)
 	struct buffer           line = {0};
 	self.options = options;
 	if (!options->from) return refuse(ERR_BAD_OPTION, "");
-	teller_begin(&self.teller);
+	reporter_begin(&self.reporter);
 	enum err err = restore(&self);
 	if (err == ERR_STORAGE_FULL)
 		snprintf(self.why, sizeof self.why, "There is no room left for shard %d.", options->index);
 	if (err && !self.why[0] && err == ERR_IO)
 		snprintf(self.why, sizeof self.why, "Shard %d: %m.", options->index);
-	teller_end(&self.teller);
+	reporter_end(&self.reporter);
 	if (err) return refuse(err, self.why);
 	add_number(&line, "index", (uint64_t)options->index);
 	add_number(&line, "seq", self.snapshot.at.seq);

@@ -67,7 +67,7 @@ static void log_opened(const struct store_report *report)
 	         (unsigned long long)report->epoch, (unsigned long long)report->seq,
 	         (unsigned long long)report->replayed_records, report->cut_tail, report->formatted,
 	         report->rebuilt, (unsigned long long)report->snapshot_seq);
-	if (report->refused[0]) log_warn("tables_refused", "what=\"%s\" next=\"made anew\"", report->refused);
+	if (report->refused[0]) log_warn("tables_refused", "what=\"%s\" next=\"rebuilt\"", report->refused);
 	if (report->snapshots_refused) log_warn("snapshots_refused", "count=%u", report->snapshots_refused);
 	if (report->file_system[0])
 		log_warn("file_system", "kind=%s reason=\"syncs may mean less than on ext4 or xfs\"",
@@ -230,7 +230,7 @@ static enum err run(struct shard *shard)
 static _Noreturn void die(const struct shard *shard, enum err err)
 {
 	if (shard->store && store_blames_tables(shard->store, err)) {
-		log_fatal("tables_withdrawn", "next=\"made anew from snapshot and journal\"");
+		log_fatal("tables_withdrawn", "next=\"rebuilt from snapshot and journal\"");
 		clean_mark_remove(shard->dir_fd);
 	}
 	_exit(1);

@@ -80,7 +80,7 @@ void children_forget(struct children *children)
 
 /* ---- settings ---- */
 
-static void tell_settings(struct children *children, struct child *child)
+static void send_settings(struct children *children, struct child *child)
 {
 	enum err err;
 
@@ -98,7 +98,7 @@ static void poll_settings(struct children *children)
 {
 	for (uint32_t i = 0; i < children->count; i++) {
 		struct child *child = &children->of[i];
-		tell_settings(children, child);
+		send_settings(children, child);
 		while (child->settings_fd >= 0 && !child_is_settled(children, child) &&
 		       settings_hear_taken(child->settings_fd, &child->taken) == OK)
 			continue;
@@ -224,7 +224,7 @@ static bool open_settings(struct children *children, struct child *child)
 	child->settings_fd = ends[0];
 	children->options.settings_fd = ends[1];
 	child->sent = child->taken = 0;
-	tell_settings(children, child);
+	send_settings(children, child);
 	return child->sent == children->generation;
 }
 

@@ -45,7 +45,7 @@ struct deliver {
 	struct egress *egress;
 	uint64_t       instance;
 	uint32_t       places, in_hand, asked_for;
-	uint32_t       reporting, telling; /* report calls in progress, and reports in them */
+	uint32_t       reporting, unconfirmed; /* report calls in progress, and reports in them */
 	bool           is_polling, is_stopping, is_withdrawn;
 	mono_us        ask_at, now;
 	struct buffer  reports; /* not sent yet; at most one for each lease in hand */
@@ -67,7 +67,7 @@ struct attempt {
 };
 
 /* Reports being sent. */
-struct told {
+struct sent_reports {
 	struct work work;
 	size_t      size;
 	uint8_t     reports[REPORTS_PER_CALL_MAX * ATTEMPT_REPORT_BYTES];
@@ -116,38 +116,39 @@ static void report(struct deliver *deliver, const uint8_t *lease, const struct a
 /* Reports that the shard did not receive or could not store are repeated. */
 static void on_reported(struct asked *asked, const struct reply *reply)
 {
-	struct told    *told = (struct told *)work_of(asked);
-	struct deliver *deliver = told->work.deliver;
+	struct sent_reports *sent_reports = (struct sent_reports *)work_of(asked);
+	struct deliver      *deliver = sent_reports->work.deliver;
 	deliver->reporting--;
-	deliver->telling -= (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
+	deliver->unconfirmed -= (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
 	if (reply->err && reply->err != ERR_MALFORMED) {
-		buffer_append(&deliver->reports, told->reports, told->size);
+		buffer_append(&deliver->reports, sent_reports->reports, sent_reports->size);
 		deliver->ask_at = mono_after(deliver->now, (dur_us){ASK_AGAIN_MS * US_PER_MS});
 	} else {
-		deliver->in_hand -= (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
+		deliver->in_hand -= (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
 	}
-	work_free(&told->work);
+	work_free(&sent_reports->work);
 }
 
-static bool tell_some(struct deliver *deliver, size_t *at)
+static bool send_part(struct deliver *deliver, size_t *at)
 {
-	msgpack_packer packer;
-	struct told   *told = work_new(deliver, sizeof *told);
-	if (!told) return false;
-	told->work.asked.on_reply = on_reported;
-	told->size = deliver->reports.size - *at;
-	if (told->size > sizeof told->reports) told->size = sizeof told->reports;
-	memcpy(told->reports, deliver->reports.at + *at, told->size);
-	if (!call_shard(deliver, MSG_DELIVERY_REPORT, CALL_DEADLINE_MS, &told->work.asked, &packer)) {
-		work_free(&told->work);
+	msgpack_packer       packer;
+	struct sent_reports *sent_reports = work_new(deliver, sizeof *sent_reports);
+	if (!sent_reports) return false;
+	sent_reports->work.asked.on_reply = on_reported;
+	sent_reports->size = deliver->reports.size - *at;
+	if (sent_reports->size > sizeof sent_reports->reports)
+		sent_reports->size = sizeof sent_reports->reports;
+	memcpy(sent_reports->reports, deliver->reports.at + *at, sent_reports->size);
+	if (!call_shard(deliver, MSG_DELIVERY_REPORT, CALL_DEADLINE_MS, &sent_reports->work.asked, &packer)) {
+		work_free(&sent_reports->work);
 		return false;
 	}
 	msgpack_pack_array(&packer, ARGS_DELIVERY_REPORT);
-	pack_bin(&packer, span_of(told->reports, told->size));
+	pack_bin(&packer, span_of(sent_reports->reports, sent_reports->size));
 	rpc_commit(deliver->rpc);
 	deliver->reporting++;
-	deliver->telling += (uint32_t)(told->size / ATTEMPT_REPORT_BYTES);
-	*at += told->size;
+	deliver->unconfirmed += (uint32_t)(sent_reports->size / ATTEMPT_REPORT_BYTES);
+	*at += sent_reports->size;
 	return true;
 }
 
@@ -155,16 +156,16 @@ static bool tell_some(struct deliver *deliver, size_t *at)
 static bool has_gathered(const struct deliver *deliver)
 {
 	uint32_t count = (uint32_t)(deliver->reports.size / ATTEMPT_REPORT_BYTES);
-	return count >= GATHERED_MAX || count + deliver->telling >= deliver->in_hand ||
+	return count >= GATHERED_MAX || count + deliver->unconfirmed >= deliver->in_hand ||
 	       deliver->is_stopping || deliver->now.v >= deliver->gathered_by.v;
 }
 
-static void tell(struct deliver *deliver)
+static void send_reports(struct deliver *deliver)
 {
 	size_t at = 0;
 	if (!has_gathered(deliver)) return;
 	while (at < deliver->reports.size && deliver->reporting < REPORT_CALLS_MAX)
-		if (!tell_some(deliver, &at)) break;
+		if (!send_part(deliver, &at)) break;
 	if (at == 0) return;
 	memmove(deliver->reports.at, deliver->reports.at + at, deliver->reports.size - at);
 	deliver->reports.size -= at;
@@ -421,7 +422,7 @@ static dur_us sleep_of(const struct deliver *deliver)
 dur_us deliver_turn(struct deliver *deliver, mono_us now)
 {
 	deliver->now = now;
-	if (now.v >= deliver->ask_at.v) tell(deliver);
+	if (now.v >= deliver->ask_at.v) send_reports(deliver);
 	if (!deliver->is_stopping)
 		lease_poll(deliver);
 	else if (deliver->is_polling && !deliver->is_withdrawn)

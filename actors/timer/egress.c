@@ -68,7 +68,7 @@ static bool is_news(struct host *host, struct ending ending, mono_us now)
 	return true;
 }
 
-static void tell(struct attempt *attempt, struct ending ending)
+static void report(struct attempt *attempt, struct ending ending)
 {
 	struct egress     *egress = attempt->egress;
 	enum attempt_error error = ending.error;
@@ -93,7 +93,7 @@ static void tell(struct attempt *attempt, struct ending ending)
 
 static void finish(struct attempt *attempt, struct ending ending)
 {
-	if (attempt->state != DRAINING) tell(attempt, ending);
+	if (attempt->state != DRAINING) report(attempt, ending);
 	attempt_end(attempt);
 }
 
@@ -267,7 +267,7 @@ static void begin_some(struct egress *egress)
 
 /* ---- a turn ---- */
 
-static bool hear(struct egress *egress)
+static bool take_events(struct egress *egress)
 {
 	struct epoll_event events[EVENTS_A_TURN];
 	int                count = epoll_wait(egress->epoll_fd, events, EVENTS_A_TURN, 0);
@@ -302,7 +302,7 @@ static void gather_ends(struct egress *egress)
 			finish(attempt, ending);
 	}
 	while ((attempt = TAILQ_FIRST(&egress->in[DECIDED]))) {
-		tell(attempt, answered);
+		report(attempt, answered);
 		attempt_move(attempt, DRAINING);
 		attempt->due = mono_after(egress->now, (dur_us){EGRESS_DRAIN_MS * US_PER_MS});
 	}
@@ -344,7 +344,7 @@ dur_us egress_turn(struct egress *egress, mono_us now)
 	bool more;
 
 	egress->now = now;
-	more = hear(egress);
+	more = take_events(egress);
 	dial_turn(egress, now);
 	resolver_turn(egress->resolver);
 	settle_hosts(egress);

@@ -236,7 +236,7 @@ static void note_why(struct question *question, int status)
 
 static void ask_step(struct question *question);
 
-static void tell(struct question *question, struct resolved *resolved)
+static void report(struct question *question, struct resolved *resolved)
 {
 	if (question->resolver->closing) return;
 	resolved->why = question->why ? question->why : DETAIL_DNS_NO_NAME;
@@ -273,7 +273,7 @@ static void on_answer(void *user, int status, int timeouts, struct ares_addrinfo
 	}
 	resolved.is_last = is_over;
 	if (is_over) question->channel->open--;
-	if (is_over || resolved.count) tell(question, &resolved);
+	if (is_over || resolved.count) report(question, &resolved);
 	if (is_over) free(question);
 }
 

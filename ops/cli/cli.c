@@ -216,7 +216,7 @@ static const struct verb *find(int argc, char **argv, int *words)
 }
 
 /* Reports an unknown command, or a noun alone, and suggests what may have been meant. */
-static void tell_unknown(const char *noun, const char *verb)
+static void print_unknown(const char *noun, const char *verb)
 {
 	const char *names[VERB_COUNT + 2], *meant;
 	size_t      count = 0;
@@ -262,7 +262,7 @@ static enum outcome misuse(int argc, char **argv)
 
 	cli_help(stderr, is_noun(noun) ? noun : NULL, NULL);
 	if (noun)
-		tell_unknown(noun, verb);
+		print_unknown(noun, verb);
 	else if (argc)
 		fprintf(stderr, "stampede: unknown option %.60s\n", argv[0]);
 	else
@@ -313,7 +313,7 @@ static enum outcome print_result(struct cli *cli)
 }
 
 /* The fault of the arguments is printed last, where it is seen. */
-static void tell_misuse(const struct verb *verb, const struct cli *cli, const char *why)
+static void print_misuse(const struct verb *verb, const struct cli *cli, const char *why)
 {
 	fputs("usage:\n", stderr);
 	print_verb(stderr, verb);
@@ -354,7 +354,7 @@ static enum outcome run(const struct verb *verb, int argc, char **argv)
 		outcome = verb->run ? verb->run(&cli) : run_message(verb, &cli);
 	if (outcome == DONE) outcome = print_result(&cli);
 	if (outcome == FAILED) print_failure(&cli);
-	if (outcome == MISUSED) tell_misuse(verb, &cli, why);
+	if (outcome == MISUSED) print_misuse(verb, &cli, why);
 	service_close(&cli.service);
 	buffer_free(&cli.out);
 	return outcome;

@@ -39,7 +39,7 @@ static void add_shard_fault(struct verifying *self, uint32_t shard, struct span 
 
 /* Directory ------------------------------------------------------------------------------------------------ */
 
-static void tell_none(struct cli *cli)
+static void fail_missing(struct cli *cli)
 {
 	char text[REASON_TEXT];
 
@@ -55,7 +55,7 @@ static bool look_at_directory(struct verifying *self, struct datadir *datadir)
 	enum err err = datadir_look(self->cli->data, datadir);
 
 	if (fd < 0 || (err == ERR_NOT_FOUND && faccessat(fd, "shards", F_OK, 0)))
-		tell_none(self->cli);
+		fail_missing(self->cli);
 	else if (err)
 		add_fault(self, err == ERR_NOT_FOUND     ? "identity: missing"
 		                : err == ERR_UNSUPPORTED ? "identity: written by another version"

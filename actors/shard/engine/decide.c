@@ -171,7 +171,7 @@ static void note_settings(struct engine *engine, const struct request *request)
 }
 
 /* Logs rule actions that were skipped, once their event is saved. Per rule, the 1st, 10th, 100th, ... skip is logged. */
-static void tell_skips(struct engine *engine, const struct request *request)
+static void log_skips(struct engine *engine, const struct request *request)
 {
 	char account[ACCOUNT_ID_TEXT], rule[UUID_TEXT];
 	for (unsigned i = 0; i < request->skip_count; i++) {
@@ -202,7 +202,7 @@ static enum err save(struct engine *engine, struct request *request)
 	}
 	if (request->account)
 		*account_ledger(&engine->accounts, request->call->account) = request->ledger_last;
-	tell_skips(engine, request);
+	log_skips(engine, request);
 	note_settings(engine, request);
 	if (!(err = engine_observe(engine))) return OK;
 	/* Other rows are damaged. This command was carried out, so it is not refused. */
@@ -295,7 +295,7 @@ static enum err end_command(struct engine *engine, const struct call *call, enum
 }
 
 /* The caller has given up, or is about to: logs what became of the call. */
-static void tell_late(const struct call *call, mono_us now)
+static void log_late(const struct call *call, mono_us now)
 {
 	log_info("call_late", "message=%s late_us=%lld request_id=%.*s", message_row(call->message)->name,
 	         (long long)mono_since(now, call->deadline).v, (int)call->request_id.size,
@@ -306,7 +306,7 @@ enum err engine_decide_call(struct engine *engine, const struct session *session
                             struct outcome *outcome, enum err *answer)
 {
 	enum err err = admit(engine, session, call);
-	if (err == ERR_OVERLOADED && call->request_id.size) tell_late(call, engine->now);
+	if (err == ERR_OVERLOADED && call->request_id.size) log_late(call, engine->now);
 	if (!err) err = run(engine, session, call, outcome);
 	/* A write has reserved room for its answer. */
 	if (!err && message_row(call->message)->effect == EFFECT_READ &&

@@ -136,7 +136,7 @@ static bool is_timer(const struct engine *engine, const struct peer *peer)
 }
 
 /* Counts the frame in its session. Returns whether its items must be processed. */
-static bool hear(struct engine *engine, const struct frame *frame)
+static bool receive_frame(struct engine *engine, const struct frame *frame)
 {
 	const struct peer *from = &engine->packet.from;
 	struct session    *session = session_find(&engine->sessions, from);
@@ -169,7 +169,7 @@ static enum err begin_frame(struct engine *engine)
 	} else if (frame->kind == FRAME_HELLO) {
 		on_hello(engine, from, frame);
 	} else if (frame->kind != FRAME_WELCOME) {
-		useful = hear(engine, frame);
+		useful = receive_frame(engine, frame);
 	}
 	engine->frame_at = 0;
 	if (!useful) frame->count = 0;
@@ -266,7 +266,7 @@ static void note_facts(struct engine *engine)
 }
 
 /* Metrics are updated before answers leave, so that a caller finds its own command counted. */
-static void tell(struct engine *engine)
+static void publish(struct engine *engine)
 {
 	note_facts(engine);
 	flush(engine);
@@ -283,7 +283,7 @@ static enum err submit(struct engine *engine)
 	engine->open_commands = 0;
 	atomic_fetch_add_explicit(&engine->facts.batches, 1, memory_order_relaxed);
 	enum err err = store_settle(engine->store);
-	if (!err) tell(engine);
+	if (!err) publish(engine);
 	return err;
 }
 
@@ -332,7 +332,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	engine->service_now = service_now;
 	enum err err = store_settle(engine->store);
 	if (err || (err = look_for_damage(engine))) return err;
-	tell(engine);
+	publish(engine);
 	send_results(engine);
 	sessions_ask(&engine->sessions, engine->channel, engine->facts.epoch, now);
 	if ((err = engine_begin_turns(engine))) return err;
@@ -345,7 +345,7 @@ enum err engine_turn(struct engine *engine, mono_us now, wall_us service_now, bo
 	bool was_full = !engine_has_room(engine);
 	if ((err = submit(engine))) return err;
 	if ((err = commit(engine, idle))) return err;
-	tell(engine);
+	publish(engine);
 	if (!engine_has_room(engine))
 		*more = false; /* the journal's threads will wake us */
 	else if (was_full)

@@ -73,7 +73,7 @@ static enum err end_template(struct engine *engine, struct creating *template)
 }
 
 /* Logs a failure once an image. The client that stored the template was answered long ago. */
-static void tell_failure(struct creating *template, const char *image, const char *error)
+static void log_failure(struct creating *template, const char *image, const char *error)
 {
 	char  id[TEMPLATE_ID_TEXT];
 	bool *told = !strcmp(image, "logo") ? &template->told_logo : &template->told_banner;
@@ -105,7 +105,7 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 {
 	struct missing missing = {.image = NULL};
 	if (error) {
-		tell_failure(template, template->image, error);
+		log_failure(template, template->image, error);
 		template->lacks_logo = !strcmp(template->image, "logo");
 		if (!template->lacks_logo) {
 			rest(engine, template);
@@ -119,7 +119,7 @@ static enum err look_at_template(struct engine *engine, struct creating *templat
 	}
 	if (missing.image && missing.url.size <= URL_BYTES_MAX)
 		return issuance_want(&engine->issuance, template, missing.image, missing.url, engine->now);
-	if (missing.image) tell_failure(template, missing.image, missing.too_long);
+	if (missing.image) log_failure(template, missing.image, missing.too_long);
 	if (missing.image || !template->lacks_logo) return end_template(engine, template);
 	rest(engine, template);
 	return OK;
@@ -175,7 +175,7 @@ bool engine_let_wait(struct engine *engine, const struct session *session, const
 	return session->role == ROLE_HTTP && !nothing_comes && issuance_wait(&engine->issuance, &wait);
 }
 
-static enum err tell(struct engine *engine, const struct creation_wait *wait)
+static enum err answer_wait(struct engine *engine, const struct creation_wait *wait)
 {
 	struct session *session = session_find(&engine->sessions, &wait->peer);
 	struct outcome  outcome = {.payload = &engine->payload};
@@ -190,13 +190,13 @@ static enum err tell(struct engine *engine, const struct creation_wait *wait)
 }
 
 /* Answers as many as there is room for: each answer is as large as its pass. */
-static enum err tell_all(struct engine *engine)
+static enum err answer_waits(struct engine *engine)
 {
 	struct creation_wait *wait;
 	enum err              err = OK;
 	while (!err && engine_has_room(engine) &&
 	       (wait = issuance_next_told(&engine->issuance, engine->now))) {
-		err = tell(engine, wait);
+		err = answer_wait(engine, wait);
 		free(wait);
 	}
 	return err;
@@ -218,7 +218,7 @@ enum err engine_issue(struct engine *engine, bool *more)
 	struct fetch    *fetch;
 	const char      *error;
 	unsigned         looked = 0;
-	enum err         err = tell_all(engine); /* before passes are issued too late for their calls */
+	enum err         err = answer_waits(engine); /* before passes are issued too late for their calls */
 	bool             was_running = engine->is_issuing;
 	if ((engine->is_issuing = is_running(engine))) {
 		if (!was_running) issuance_resume(issuance, engine->now);
@@ -230,7 +230,7 @@ enum err engine_issue(struct engine *engine, bool *more)
 		while (!err && (fetch = issuance_next_fetch(issuance, engine->now)))
 			pack_fetch(engine, fetch);
 	}
-	if (!err) err = tell_all(engine);
+	if (!err) err = answer_waits(engine);
 	if (looked == ISSUING_A_TURN || issuance->told) *more = true;
 	return err;
 }

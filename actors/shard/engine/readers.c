@@ -175,7 +175,7 @@ static enum err run_job(struct readers *readers, struct job *job, struct view *v
 }
 
 /* Logs errors that the request did not cause. The writer also reports damaged tables, for the whole shard. */
-static void tell_failure(const struct call *call, enum err err)
+static void log_failure(const struct call *call, enum err err)
 {
 	if (err < ERR_INTERFACE_COUNT && err != ERR_OVERLOADED) return;
 	log_info("scan_failed", "message=%s code=%s request_id=%.*s", message_row(call->message)->name,
@@ -190,7 +190,7 @@ static void answer_job(struct readers *readers, struct view *view, struct job *j
 	buffer_clear(payload);
 	enum err err = run_job(readers, job, view, &outcome);
 	if (!err && payload->failed) err = ERR_NO_MEMORY;
-	if (err) tell_failure(&job->kept.call, err);
+	if (err) log_failure(&job->kept.call, err);
 	if (err == ERR_DAMAGED) atomic_store(&readers->damage, true);
 	if (err) buffer_clear(payload);
 	if (err && outcome.message) {

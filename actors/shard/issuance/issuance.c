@@ -70,7 +70,7 @@ void issuance_take(struct issuance *issuance, struct creating *pass)
 	issuance_settle(issuance, pass->account); /* it has a pass, and stays */
 }
 
-static void tell_waits(struct issuance *issuance, struct creating *pass)
+static void end_waits(struct issuance *issuance, struct creating *pass)
 {
 	while (pass->waits) {
 		struct creation_wait *wait = pass->waits;
@@ -87,7 +87,7 @@ static void end_time(struct issuance *issuance, struct creating *pass)
 {
 	if (pass->is_timed) TAILQ_REMOVE(&issuance->timed, pass, by_begun);
 	pass->is_timed = false;
-	tell_waits(issuance, pass);
+	end_waits(issuance, pass);
 }
 
 void issuance_drop(struct issuance *issuance, struct creating *pass)

@@ -298,7 +298,7 @@ static void run(struct import *self)
 
 /* ---- the end ---- */
 
-static enum outcome tell(struct import *self)
+static enum outcome print_outcome(struct import *self)
 {
 	unsigned long long created = self->created, failed = self->failures, line = self->line;
 	char               message[400];
@@ -364,7 +364,7 @@ enum outcome pass_import(struct cli *cli)
 	if ((outcome = prepare(self)) == DONE) {
 		catch_signals();
 		run(self);
-		outcome = tell(self);
+		outcome = print_outcome(self);
 	}
 	close_import(self);
 	return outcome;
