@@ -36,8 +36,8 @@ static bool context_init(SSL_CTX *context, const char *ca_path, const char *host
 	SSL_CTX_set_read_ahead(context, 1);
 	return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
 	       SSL_CTX_load_verify_file(context, ca_path) == 1 && expect_host(context, host) &&
-	       SSL_CTX_set_alpn_protos(context, http11, sizeof(http11) - 1) ==
-	           0; /* 0 is success, unlike in other calls */
+	       /* 0 is success, unlike in other calls. */
+	       SSL_CTX_set_alpn_protos(context, http11, sizeof(http11) - 1) == 0;
 }
 
 bool tls_client_new(struct tls_client **client, const char *ca_path, const char *host)

@@ -19,10 +19,10 @@ struct probe {
 struct survey {
 	struct exchange *exchange;
 	unsigned         waiting; /* probes without an answer */
-	bool             silent[SHARDS_MAX],
-	    deaf[SHARDS_MAX]; /* GET /readyz: shards that do not answer, or whose issuer is down */
-	void (*take)(struct survey *survey, uint32_t shard,
-	             const msgpack_object *status); /* status NULL: no answer */
+	/* GET /readyz: shards that do not answer, or whose issuer is down. */
+	bool silent[SHARDS_MAX], deaf[SHARDS_MAX];
+	/* `status` NULL: no answer. */
+	void (*take)(struct survey *survey, uint32_t shard, const msgpack_object *status);
 	void (*finish)(struct survey *survey);
 	struct shard_numbers *numbers; /* GET /metrics */
 	struct probe          probes[SHARDS_MAX];

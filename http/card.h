@@ -10,8 +10,8 @@ enum { CARD_STYLES = 2, CARD_HASH_TEXT = 44 + 1 };
 
 struct card_hashes {
 	bool has_images; /* it has images, loaded from its own site */
-	char text[CARD_STYLES]
-	         [CARD_HASH_TEXT]; /* base64 of each style's SHA-256, for the content security policy */
+	/* Base64 of each style's SHA-256, for the content security policy. */
+	char text[CARD_STYLES][CARD_HASH_TEXT];
 };
 
 /* Appends the document of a pass. `link` is the token in its path; `arena` is scratch memory. Errors: ERR_MALFORMED (invalid

@@ -21,8 +21,8 @@ enum { IDENTITY_BYTES_MAX = 2048, LOCK_POLL_MS = 10 };
 /* Reads at most `room` bytes of a file into `to`. */
 static enum err read_file(int dir_fd, const char *name, void *to, size_t room, size_t *size)
 {
-	int     fd = openat(dir_fd, name,
-	                    O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe reads as empty and does not block */
+	/* A pipe reads as empty and does not block. */
+	int     fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	ssize_t got = 0;
 
 	if (fd < 0) return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;

@@ -4,8 +4,8 @@
 
 /* An output for whole lines that never makes the writer wait, whatever reads at the other end.
  *
- * outlet_open() replaces `fd` by its kind, in this process and those that it starts later. The earlier open file description,
- * which the operator's shell and others share, is unchanged:
+ * outlet_open() replaces `fd` depending on its kind, in this process and those that it starts later. The earlier open file
+ * description, which the operator's shell and others share, is unchanged:
  *   a regular file, /dev/null   kept: writes to it do not wait for a reader
  *   a pipe                      the same pipe, opened again for this service alone, non-blocking
  *   anything else (a terminal, a socket, a pipe that cannot be opened)

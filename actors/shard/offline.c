@@ -102,8 +102,8 @@ static void reporter_begin(struct reporter *reporter)
 {
 	pthread_mutex_init(&reporter->mutex, NULL);
 	pthread_cond_init(&reporter->wake, NULL);
-	reporter->started = !pthread_create(&reporter->thread, NULL, print_progress,
-	                                    reporter); /* on failure the work continues without it */
+	/* On failure the work continues without it. */
+	reporter->started = !pthread_create(&reporter->thread, NULL, print_progress, reporter);
 }
 
 static void reporter_end(struct reporter *reporter)

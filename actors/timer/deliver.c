@@ -3,9 +3,9 @@
  *   DELIVERY_LEASE ─▶ leases, and what to send ─▶ egress ─▶ ends ─▶ DELIVERY_REPORT
  *                       └▶ what is large: DELIVERY_RENDER ─▶┘
  *
- * The shard always has one long poll, which it answers when something is due, unless all places are in use. A lease is in hand
- * until its report is acknowledged; a report that is not is repeated. A failure before anything was sent is reported as an
- * attempt not made.
+ * Unless all places are in use, the shard has one long poll, which it answers when something is due. A lease is in hand until
+ * its report is acknowledged; a report that is not is repeated. A failure before anything was sent is reported as an attempt
+ * not made.
  *
  * Each report costs the shard a journal record, unless several share one. So reports wait for each other while more attempts
  * are in progress, at most GATHER_US. The leases that replace the ended ones share the record too. */

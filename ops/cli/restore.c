@@ -180,9 +180,9 @@ static enum outcome take_target(struct restoring *self)
 
 static enum outcome furnish(struct restoring *self)
 {
-	char     path[DATADIR_PATH];
-	enum err err = datadir_write(self->dir_fd, DATADIR_RESTORING,
-	                             span_str("\n")); /* before anything else */
+	char path[DATADIR_PATH];
+	/* Before anything else. */
+	enum err err = datadir_write(self->dir_fd, DATADIR_RESTORING, span_str("\n"));
 
 	if (!err) err = datadir_write(self->dir_fd, "master.key", span_of(self->key, sizeof self->key));
 	if (!err) err = datadir_mkdir(self->dir_fd, "run");

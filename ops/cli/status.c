@@ -59,8 +59,8 @@ static enum outcome tabulate(struct cli *cli)
 	}
 	if (!err) {
 		buffer_clear(&cli->out);
-		buffer_append(&cli->out, table.at,
-		              table.size - 1); /* the final line end is added by the caller */
+		/* The final line end is added by the caller. */
+		buffer_append(&cli->out, table.at, table.size - 1);
 	}
 	buffer_free(&table);
 	arena_free(&arena);

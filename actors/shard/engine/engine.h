@@ -34,8 +34,8 @@ struct engine {
 	msgpack_zone *zone;   /* of the frame being read */
 	struct packet packet; /* the frame's bytes */
 	struct frame  frame;
-	uint32_t
-	    frame_at; /* first item that is not processed yet: a full record leaves the rest for later turns */
+	/* First item that is not processed yet: a full record leaves the rest for later turns. */
+	uint32_t      frame_at;
 	struct arena  arena;
 	struct writes writes;
 	struct buffer payload;

@@ -74,8 +74,8 @@ struct answer {
 	struct readers   *readers;
 	const struct job *job;
 	struct frame_out  out;
-	bool
-	    is_lost; /* a part found no memory: a shorter list would look complete, so nothing more is sent */
+	/* A part found no memory: a shorter list would look complete, so nothing more is sent. */
+	bool is_lost;
 };
 
 void result_free(struct result **result_p)

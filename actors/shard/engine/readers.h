@@ -16,9 +16,8 @@ void                readers_close(struct readers **readers);
 enum {
 	READER_JOBS_MAX = 512,         /* waiting or in progress; above: OVERLOADED */
 	READER_JOBS_ACCOUNT_MAX = 128, /* waiting, of one account; above: OVERLOADED */
-	READER_JOBS_IMAGE_MAX =
-	    64, /* likewise, for one image: its readers leave room for the account's lists */
-	READER_JOBS_IMAGES_MAX = 128, /* for images of all accounts; above: OVERLOADED */
+	READER_JOBS_IMAGE_MAX = 64,    /* likewise, for an image: leaves room for the account's lists */
+	READER_JOBS_IMAGES_MAX = 128,  /* for images of all accounts; above: OVERLOADED */
 };
 
 /* Copies a SCAN call. With a lender, the job starts at once and is lent its accounts. Without one, it waits for

@@ -8,8 +8,8 @@ struct list_out {
 	struct buffer   items;
 	uint32_t        count;
 	size_t          sent; /* bytes of parts that have left */
-	enum err
-	    err; /* a part found no memory or no room, so nothing more leaves; list_end() returns it too */
+	/* A part found no memory or no room, so nothing more leaves; list_end() returns it too. */
+	enum err err;
 };
 
 void list_begin(struct list_out *list, struct outcome *outcome);
