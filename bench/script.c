@@ -18,7 +18,7 @@ enum {
 #include "bench/ops.def"
 };
 
-_Static_assert((int)MIX_PERCENT == (int)SHARES_PERCENT, "the parts of the mix are a whole");
+_Static_assert((int)MIX_PERCENT == (int)SHARES_PERCENT, "the mix does not add up to 100 %");
 
 static void parts_init(struct script *script, enum op op)
 {

@@ -439,8 +439,7 @@ static bool is_cidr(const char *value)
 
 void options_egress(const struct options *options, struct address_rules *rules)
 {
-	_Static_assert((int)OPTION_LIST_MAX <= (int)ADDRESS_RANGES_MAX,
-	               "each range that is given has its place");
+	_Static_assert((int)OPTION_LIST_MAX <= (int)ADDRESS_RANGES_MAX, "too few places for the ranges");
 	*rules = (struct address_rules){.allow_private = options->egress_allow_private};
 	for (unsigned i = 0; i < options->egress_allow_count; i++)
 		if (address_range_read(options->egress_allow[i], &rules->allowed[rules->allowed_count]))

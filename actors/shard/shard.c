@@ -26,7 +26,7 @@ enum {
 
 _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
                    NEEDS_FLOOR_BYTES == DISK_SOFT_FLOOR_BYTES,
-               "what a first start is refused without is what a shard takes");
+               "needs.h differs from what a shard takes");
 
 struct shard {
 	struct child    child;
@@ -99,7 +99,7 @@ static enum err await_gate(struct shard *shard, struct loop *loop)
 		if (child_stopping(&shard->child)) return ERR_STOPPED;
 		if (!is_told && mono_since(now, began).v > GATE_TOLD_MS * US_PER_MS) {
 			is_told = true;
-			log_info("waits", "for=\"shards that have not judged their places yet\"");
+			log_info("waits", "for=\"shards that have not finished their start-up checks\"");
 		}
 		loop_wait(loop, (dur_us){CHILD_TURN_MS * US_PER_MS});
 		child_look(&shard->child, loop);

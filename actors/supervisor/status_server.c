@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { RELOAD_WAIT_MS = 2000 }; /* well within CALL_DEADLINE_MS */
-_Static_assert((int)RELOAD_WAIT_MS < (int)CALL_DEADLINE_MS, "who asked is still there");
+_Static_assert((int)RELOAD_WAIT_MS < (int)CALL_DEADLINE_MS, "the caller would have given up");
 
 struct session {
 	struct peer   peer;

@@ -19,7 +19,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-_Static_assert(RESOLVED_MAX *EGRESS_STAGGER_MS < EGRESS_ATTEMPT_MS, "each address has its turn in time");
+_Static_assert(RESOLVED_MAX *EGRESS_STAGGER_MS < EGRESS_ATTEMPT_MS,
+               "the attempt ends before the last address is tried");
 
 /* An address that was tried; fd -1: it failed, or must not be dialled. */
 struct runner {

@@ -8,9 +8,9 @@
 /* Rows written. A lease moves one row. An end moves one too, and may remove two old ends of its account. */
 enum { WRITES_OF_MOVE = 2, WRITES_OF_END = 4 };
 _Static_assert((int)LEASES_PER_CALL_MAX *WRITES_OF_MOVE <= (int)BULK_WRITES_MAX,
-               "of a command that only leases");
+               "BULK_WRITES_MAX is too small for leases");
 _Static_assert((int)REPORTS_PER_CALL_MAX *WRITES_OF_END <= (int)BULK_WRITES_MAX,
-               "of a report that only ends");
+               "BULK_WRITES_MAX is too small for ends");
 
 /* What to do with a delivery. */
 enum fate { LEASE_IT, DISCARD_IT, GIVE_BACK, END_IT };

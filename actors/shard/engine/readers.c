@@ -23,7 +23,7 @@ enum { READER_THREADS = 3, PAYLOAD_KEPT_BYTES = 256 << 10 };
 
 /* A reader waits for room for its whole result: the largest image, or a part of a list plus one item. */
 _Static_assert((int)SESSION_LIST_BYTES > (int)IMAGE_BYTES_MAX + (int)REPLY_PART_BYTES_MAX,
-               "an image never fits");
+               "the window is too small for an image");
 
 struct job {
 	struct peer       peer;

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)TRIGRAM_ROWS % (int)VIEW_ROWS == 0, "row_txns are asked for by words");
+_Static_assert((int)TRIGRAM_ROWS % (int)VIEW_ROWS == 0, "row_txns are read by words");
 
 static unsigned bit_of(const uint8_t *at)
 {
 	uint32_t three = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
 	return (three * 0x9e3779b1u) >> 21;
 }
-_Static_assert((int)TRIGRAM_BITS == 1 << (32 - 21) && (int)TRIGRAM_BYTES == 3, "as many bits as a sign has");
+_Static_assert((int)TRIGRAM_BITS == 1 << (32 - 21) && (int)TRIGRAM_BYTES == 3,
+               "bit_of() yields TRIGRAM_BITS values");
 
 static uint32_t blocks_of(uint32_t rows)
 {
