@@ -8,11 +8,11 @@
 _Static_assert((int)ERR_INTERFACE_COUNT <= 64, "a set of the interface's errors is a mask");
 
 static const struct shape_row rows[] = {
-#define BASE(name, type, rest)         {ROW_BASE, #name, type, rest, SHAPE_##name, 0},
-#define WORDS(name, about)             {ROW_WORDS, #name, about, "", SHAPE_##name, 0},
-#define OBJECT(name, about)            {ROW_OBJECT, #name, about, "", SHAPE_##name, 0},
-#define WORD(text)                     {ROW_WORD, "", text, "", SHAPE_PLAIN, 0},
-#define MEMBER(name, type, how, about) {ROW_MEMBER, #name, about, "", SHAPE_##type, how},
+#define BASE(name, type, rest)              {ROW_BASE, #name, type, rest, SHAPE_##name, 0},
+#define WORDS(name, about)                  {ROW_WORDS, #name, about, "", SHAPE_##name, 0},
+#define OBJECT(name, about)                 {ROW_OBJECT, #name, about, "", SHAPE_##name, 0},
+#define WORD(text)                          {ROW_WORD, "", text, "", SHAPE_PLAIN, 0},
+#define MEMBER(name, type, how, about, ...) {ROW_MEMBER, #name, about, "", SHAPE_##type, how},
 #include "schemas/objects.def"
 #undef BASE
 #undef WORDS

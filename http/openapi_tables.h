@@ -11,7 +11,7 @@ enum shape {
 #define WORDS(name, about)     SHAPE_##name,
 #define OBJECT(name, about)    SHAPE_##name,
 #define WORD(text)
-#define MEMBER(name, type, how, about)
+#define MEMBER(...)
 #include "schemas/objects.def"
 #undef BASE
 #undef WORDS

@@ -1,5 +1,6 @@
-/* Finding a card, and how it is shown. */
+/* Finds a card by its code, and packs one. */
 #include "actors/shard/card/card.h"
+#include "actors/shard/object_msgpack.h"
 
 enum err card_find(struct request *request, struct span code, uint32_t *pass_number)
 {
@@ -12,17 +13,12 @@ enum err card_find(struct request *request, struct span code, uint32_t *pass_num
 
 void card_pack(const struct card *card, struct span pass_id, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 5);
-	pack_uuid(pk, "id", card->id);
-	pack_member(pk, "pass_id", pass_id);
-	pack_member(pk, "code", card->code);
-	pack_text(pk, "status");
-	pack_text(pk, card->linked ? "linked" : "unlinked");
-	pack_time(pk, "created_at", card->created);
+	size_t map = map_begin(pk);
+#include "schemas/objects/card.def"
 }
 
 void card_pack_id(const struct card *card, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 1);
-	pack_uuid(pk, "id", card->id);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(id, UUID, card->id);
 }

@@ -5,10 +5,10 @@
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/card.h"
 
-/* card link ACCOUNT --pass PASS_ID --code CODE: from now on the code stands for the pass. A code is one linked card's at a
- * time; one that a deleted pass still holds goes over to the new card, and the old one is unlinked by that. */
+/* card link ACCOUNT --pass PASS_ID --code CODE: the code stands for the pass from now on. At most one linked card has a code.
+ * The card of a deleted pass gives its code up to the new card and is unlinked. */
 
-/* Unlinks whoever has the code, if its pass is gone. */
+/* Unlinks the card that has the code, if its pass is deleted. */
 static enum err free_code(struct request *request, struct outcome *outcome, struct span code)
 {
 	struct card   holder;
@@ -39,8 +39,8 @@ enum err on_CARD_LINK(struct request *request, struct outcome *outcome)
 	return OK;
 }
 
-/* GET /v1/passes/{id}/cards, and card list ACCOUNT: linked and unlinked ones, the newest first; of this incarnation of a pass,
- * or for the operator of all passes. */
+/* GET /v1/passes/{id}/cards, and card list ACCOUNT: linked and unlinked cards, the newest first. The client gets those of the
+ * pass that now has the id, not those of a deleted one; the operator may ask for those of all passes. */
 static enum err list_of_pass(struct request *request, struct span pass_id, struct list_out *list)
 {
 	const msgpack_object *args = request->args;
@@ -72,7 +72,7 @@ static enum err list_of_account(struct request *request, struct list_out *list)
 	struct card   card;
 	struct body   body;
 	enum err      err = OK;
-	memset(card.id.b, 0xff, sizeof card.id.b); /* no UUID is that */
+	memset(card.id.b, 0xff, sizeof card.id.b); /* above every UUID */
 	while (!err && !(err = card_made_before(request->view, pass.account, &card))) {
 		pass.number = card.pass_number;
 		if ((err = pass_body_in(request, &pass, &room, &body))) break;
@@ -91,7 +91,7 @@ enum err on_CARD_LIST(struct request *request, struct outcome *outcome)
 	list_begin(&list, outcome);
 	enum err err = arg_present(pass_id) ? list_of_pass(request, arg_span(pass_id), &list)
 	                                    : list_of_account(request, &list);
-	if (!err) err = list_end(&list, 0, false); /* neither is told */
+	if (!err) err = list_end(&list, 0, false); /* neither is in the response */
 	list_drop(&list);
 	return err;
 }
