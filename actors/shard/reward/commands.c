@@ -5,7 +5,7 @@
 
 /* POST /v1/rewards: a new family, and its first version. */
 
-/* The slug that was asked for, or one made of the name. */
+/* The slug that the request gives, or one made from the name. */
 static enum err choose_slug(struct request *request, struct outcome *outcome,
                             const struct reward_version *terms, struct slug *slug)
 {
@@ -80,9 +80,8 @@ static enum err show(struct request *request, bool with_archived, struct buffer 
 
 enum err on_REWARD_LIST(struct request *request, struct outcome *outcome)
 {
-	bool          with_archived = arg_boolean(&request->args[ARG_REWARD_LIST_include_archived], false);
-	struct buffer room = {
-	    0}; /* of one version after the other: the view's own memory would keep them all */
+	bool            with_archived = arg_boolean(&request->args[ARG_REWARD_LIST_include_archived], false);
+	struct buffer   room = {0}; /* of one version at a time: the view's own memory would keep them all */
 	struct list_out list;
 	list_begin(&list, outcome);
 	enum err err = show(request, with_archived, &room, &list);
@@ -92,7 +91,7 @@ enum err on_REWARD_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* PUT /v1/rewards/{slug}: a new version, of terms that are given as a whole; its status stays. */
+/* PUT /v1/rewards/{slug}: publishes a new version, whose terms the body gives as a whole; the status stays. */
 enum err on_REWARD_PUT(struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *args = request->args;
@@ -105,7 +104,7 @@ enum err on_REWARD_PUT(struct request *request, struct outcome *outcome)
 	return reward_publish(request, outcome, &row, &terms);
 }
 
-/* POST /v1/rewards/{slug}/archive: no new version, since the terms stay what they are. */
+/* POST /v1/rewards/{slug}/archive: publishes no version, since the terms stay. */
 enum err on_REWARD_ARCHIVE(struct request *request, struct outcome *outcome)
 {
 	struct reward row;
@@ -118,8 +117,8 @@ enum err on_REWARD_ARCHIVE(struct request *request, struct outcome *outcome)
 	return reward_put(request->view, request->account->id, &row);
 }
 
-/* POST /v1/rewards/{slug}/restore: an archived reward becomes active again, with the terms of the body, or, without
- * one, with those that it had. An empty object says as little as no body. */
+/* POST /v1/rewards/{slug}/restore: an archived reward becomes active again, with the terms of the body. Without a body, or
+ * with an empty object, it keeps its terms. */
 static bool has_body(const struct request *request)
 {
 	for (unsigned i = ARG_REWARD_RESTORE_reward_slug + 1; i < ARGS_REWARD_RESTORE; i++)

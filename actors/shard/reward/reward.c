@@ -1,9 +1,9 @@
-/* The rewards catalogue: what its commands share, but for the reading of a body. */
+/* The catalogue of rewards: shared by its commands. take.c reads the terms from a body. */
 #include "actors/shard/reward/reward.h"
 
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/bytes.h"
-#include "schemas/date.h"
 
 enum err reward_find(const struct request *request, struct span slug, struct reward *row)
 {
@@ -19,7 +19,7 @@ enum err reward_check_unused(const struct request *request, struct outcome *outc
 	return named && !err ? refuse(outcome, REASON_OF_ALL(REWARD_RULED)) : err;
 }
 
-/* A slug for it ------------------------------------------------------------------------------------------- */
+/* Its slug ----------------------------------------------------------------------------------------------- */
 
 enum { NUMBERS_TRIED = 16, NUMBER_HIGH = 1 << 30 };
 
@@ -31,8 +31,8 @@ static enum err look(struct request *request, const struct slug *slug, bool *tak
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-/* Among thousands of one name: a number that is free, the one before it taken, in some thirty looks. The high end is
- * drawn, so that nobody can have seen to it. */
+/* For a name that thousands of rewards have: finds a free number whose predecessor is taken, by a binary search of some
+ * thirty point reads. Its upper end is random, so that no client can have taken it on purpose. */
 static enum err search(struct request *request, const struct slug *base, struct slug *slug)
 {
 	uint32_t low = NUMBERS_TRIED, high;
@@ -68,41 +68,19 @@ enum err reward_draw_slug(struct request *request, struct span name, struct slug
 	return err || !taken ? err : search(request, &base, slug);
 }
 
-/* How it is shown, and stored ----------------------------------------------------------------------------- */
+/* Packing and storing ------------------------------------------------------------------------------------- */
 
-static void pack_expiration(const struct reward_version *terms, msgpack_packer *pk)
+static void pack_Expiration(msgpack_packer *pk, const struct reward_version *terms)
 {
-	msgpack_pack_map(pk, terms->expiration == EXPIRATION_NONE ? 1 : 2);
-	pack_text(pk, "kind");
-	pack_text(pk, expiration_kind_text(terms->expiration));
-	if (terms->expiration == EXPIRATION_RELATIVE_WINDOW)
-		pack_count(pk, "window_seconds", terms->window_seconds);
-	if (terms->expiration == EXPIRATION_FIXED_END) pack_time(pk, "fixed_end", terms->fixed_end);
+	size_t map = map_begin(pk);
+#include "schemas/objects/expiration.def"
 }
 
 void reward_pack(const struct reward_version *terms, enum reward_status status, wall_us updated,
                  msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 12);
-	pack_member(pk, "slug", terms->slug);
-	pack_member(pk, "name", terms->name);
-	pack_text(pk, "kind");
-	pack_text(pk, reward_kind_text(terms->kind));
-	pack_member(pk, "description", terms->description);
-	pack_text(pk, "status");
-	pack_text(pk, reward_status_text(status));
-	pack_count(pk, "version", terms->version);
-	pack_switch(pk, "repeat_assignment", terms->repeat_assignment);
-	pack_count(pk, "redemption_allowance", terms->redemption_allowance);
-	pack_text(pk, "assignment_limit");
-	if (terms->assignment_limit)
-		msgpack_pack_uint64(pk, terms->assignment_limit);
-	else
-		msgpack_pack_nil(pk);
-	pack_text(pk, "expiration");
-	pack_expiration(terms, pk);
-	pack_time(pk, "created_at", terms->created);
-	pack_time(pk, "updated_at", updated);
+	size_t map = map_begin(pk);
+#include "schemas/objects/reward.def"
 }
 
 static enum err note(struct request *request, const struct reward_version *terms, struct outcome *outcome)
@@ -121,7 +99,7 @@ enum err reward_leave_over(struct request *request, struct cleanup row)
 	return cleanup_put(request->view, &row);
 }
 
-/* A client may edit a reward as often as it likes: versions that nobody got do not stay. */
+/* A client may edit a reward without limit, so versions that were never assigned are removed. */
 static enum err leave_newest(struct request *request, const struct reward *row)
 {
 	if (!row->version || row->assigned_newest) return OK;

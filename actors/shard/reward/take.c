@@ -1,5 +1,5 @@
-/* The terms of a reward as a caller gives them: held against the interface's rules, with its defaults where they are
- * left out. Types and ranges of single values have been seen to (schemas/api/reward.h), but not in `expiration`. */
+/* Checks the terms of a reward that a client gives, and fills in defaults. The types and ranges of arguments have been
+ * checked by schemas/api/reward.def, but not those of the members of `expiration`. */
 #include "actors/shard/reward/reward.h"
 
 #include "schemas/body.h"
@@ -8,7 +8,7 @@
 #include "schemas/fold.h"
 #include "schemas/json.h"
 
-/* Counted from the first term. */
+/* The index of each term, counted from the first. */
 #define TERM(name) TERM_##name = ARG_REWARD_CREATE_##name - ARG_REWARD_CREATE_name
 enum {
 	TERM(name),
@@ -24,7 +24,7 @@ _Static_assert((int)ARG_REWARD_CREATE_expiration == (int)ARG_REWARD_CREATE_name 
                    (int)ARG_REWARD_RESTORE_expiration == (int)ARG_REWARD_RESTORE_name + (int)TERM_expiration,
                "the terms stand together, in one order");
 
-/* The members of `expiration`; NULL: left out, which null is too. */
+/* The members of `expiration`; NULL: absent or null. */
 struct members {
 	const msgpack_object *kind, *window_seconds, *fixed_end;
 };
@@ -68,7 +68,7 @@ static bool read_window(const msgpack_object *value, uint64_t *seconds)
 	return integer >= 1 && integer <= REWARD_WINDOW_SECONDS_MAX;
 }
 
-/* Each of the two times is there if, and only if, the kind asks for it. */
+/* Each of the two times must be present exactly with its kind. */
 static enum err take_expiration(struct request *request, struct outcome *outcome, const msgpack_object *map,
                                 struct reward_version *row)
 {
