@@ -2,7 +2,7 @@
 #include "actors/shard/subscription/subscription.h"
 #include "schemas/api/subscription.h"
 
-/* POST /v1/webhook-subscriptions: the one answer that shows the secret. */
+/* POST /v1/webhook-subscriptions: the only response that shows the secret. */
 enum err on_SUBSCRIPTION_CREATE(struct request *request, struct outcome *outcome)
 {
 	struct subscription row = {
@@ -36,7 +36,7 @@ enum err on_SUBSCRIPTION_GET(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* GET /v1/webhook-subscriptions: all of the account's, the oldest first, in one answer. */
+/* GET /v1/webhook-subscriptions: all of the account's subscriptions, the oldest first, in one response. */
 enum err on_SUBSCRIPTION_LIST(struct request *request, struct outcome *outcome)
 {
 	struct subscription row = {.active = false};
@@ -58,11 +58,11 @@ enum err on_SUBSCRIPTION_LIST(struct request *request, struct outcome *outcome)
 	return failed ? ERR_NO_MEMORY : OK;
 }
 
-/* PATCH /v1/webhook-subscriptions/{id}: what is given replaces what was; what is left out, or an empty list of kinds,
- * leaves it. A PATCH that changes nothing leaves updated_at where it was. What waits for a subscription that is
- * deactivated is of a generation that has passed; other changes keep it. */
+/* PATCH /v1/webhook-subscriptions/{id}: members that are given replace the old ones; absent ones, and an empty list of kinds,
+ * leave them. A PATCH that changes nothing leaves updated_at. Deactivating begins a new generation, so that waiting
+ * deliveries are discarded; other changes keep the generation. */
 
-/* The row as the caller wants it, as far as that can be judged without the row. */
+/* Reads the members that the request gives, with the checks that need no row. */
 static enum err take_wishes(struct request *request, struct outcome *outcome, struct subscription *wish)
 {
 	const msgpack_object *url = &request->args[ARG_SUBSCRIPTION_PATCH_url];
@@ -111,7 +111,7 @@ enum err on_SUBSCRIPTION_PATCH(struct request *request, struct outcome *outcome)
 	return OK;
 }
 
-/* DELETE /v1/webhook-subscriptions/{id}: the row goes, and with it the generation that a delivery would have to meet. */
+/* DELETE /v1/webhook-subscriptions/{id}: without the row no waiting delivery has the right generation, so all are discarded. */
 enum err on_SUBSCRIPTION_DELETE(struct request *request, struct outcome *outcome)
 {
 	(void)outcome;

@@ -1,10 +1,11 @@
-/* Webhook subscriptions: what is asked of one, its secret, and how it is shown.
+/* Webhook subscriptions: checks of a new or changed one, its secret, and packing.
  *
- * Life of a secret: drawn here at creation, sealed at once, shown in that one answer (and in the same answer given again
- * for its idempotency key), and after that opened only to sign. What is stored, journalled and backed up is the seal. */
+ * Life of a secret: it is drawn here at creation and sealed at once. Only the response to the creation shows it, also when
+ * that is repeated for its idempotency key. Later it is opened only to sign. The tables, the journal and backups have the
+ * sealed form. */
 #include "actors/shard/subscription/subscription.h"
 
-#include "schemas/date.h"
+#include "actors/shard/object_msgpack.h"
 #include "schemas/json.h"
 #include "schemas/url.h"
 #include "schemas/webhook.h"
@@ -18,7 +19,7 @@ enum err subscription_find(struct request *request, const msgpack_object *id, st
 	return err == ERR_NOT_FOUND ? ERR_WEBHOOK_SUBSCRIPTION_NOT_FOUND : err;
 }
 
-/* What is asked of one ------------------------------------------------------------------------------------ */
+/* Checks -------------------------------------------------------------------------------------------------- */
 
 enum err subscription_take_url(const struct request *request, struct outcome *outcome,
                                const msgpack_object *url, struct subscription *row)
@@ -28,7 +29,8 @@ enum err subscription_take_url(const struct request *request, struct outcome *ou
 	if (url->type == MSGPACK_OBJECT_STR)
 		reason.cause = url_fault(row->url, &request->facts->url_rules);
 	else if (url->type == MSGPACK_OBJECT_BIN)
-		reason.cause = row->url.size ? CAUSE_URL_TYPE : CAUSE_URL_LONG; /* or of a large list */
+		reason.cause = row->url.size ? CAUSE_URL_TYPE
+		                             : CAUSE_URL_LONG; /* a long string, or a long list */
 	else
 		reason.cause = CAUSE_URL_MISSING;
 	return reason.cause ? refuse(outcome, &reason) : OK;
@@ -94,7 +96,7 @@ enum err subscription_check_active(const struct account *account, struct outcome
 
 enum { CONTEXT_BYTES = sizeof(struct account_id) + sizeof(struct uuid) };
 
-/* A seal taken from another account's row, or another subscription's, does not open. */
+/* The context makes a sealed secret that is copied from another account or subscription fail to open. */
 static struct span seal_context(const struct request *request, const struct subscription *row,
                                 uint8_t context[CONTEXT_BYTES])
 {
@@ -121,28 +123,22 @@ enum err subscription_secret(const struct request *request, const struct subscri
 	uint8_t  context[CONTEXT_BYTES];
 	enum err err = secret_open(request->facts->webhook_key, seal_context(request, row, context),
 	                           span_of(row->secret, sizeof row->secret), secret);
-	return err == ERR_DAMAGED ? ERR_SEALED : err; /* the row's sum held: the tables are not to blame */
+	return err == ERR_DAMAGED ? ERR_SEALED
+	                          : err; /* the row's checksum is right, so the tables are not damaged */
 }
 
-/* How it is shown ----------------------------------------------------------------------------------------- */
+/* Packing ------------------------------------------------------------------------------------------------- */
 
-static void pack_members(const struct subscription *row, bool with_secret, msgpack_packer *pk)
+/* `secret`: NULL: without it. */
+static void pack_members(const struct subscription *row, const char *secret, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, with_secret ? 7 : 6);
-	pack_uuid(pk, "id", row->id);
-	pack_member(pk, "url", row->url);
-	pack_text(pk, "event_types");
-	msgpack_pack_array(pk, row->kind_count);
-	for (unsigned i = 0; i < row->kind_count; i++)
-		pack_text(pk, event_text(row->kinds[i]));
-	pack_switch(pk, "active", row->active);
-	pack_time(pk, "created_at", row->created);
-	pack_time(pk, "updated_at", row->updated);
+	size_t map = map_begin(pk);
+#include "schemas/objects/subscription.def"
 }
 
 void subscription_pack(const struct subscription *row, msgpack_packer *pk)
 {
-	pack_members(row, false, pk);
+	pack_members(row, NULL, pk);
 }
 
 enum err subscription_pack_whole(const struct request *request, const struct subscription *row,
@@ -153,9 +149,7 @@ enum err subscription_pack_whole(const struct request *request, const struct sub
 	enum err err = subscription_secret(request, row, secret);
 	if (err) return err;
 	webhook_secret_write(secret, text);
-	pack_members(row, true, pk);
-	pack_text(pk, "secret");
-	pack_text(pk, text);
+	pack_members(row, text, pk);
 	OPENSSL_cleanse(secret, sizeof secret);
 	OPENSSL_cleanse(text, sizeof text);
 	return OK;
