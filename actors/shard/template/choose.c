@@ -1,4 +1,4 @@
-/* Which template a request means. */
+/* The template that a request names. */
 #include "actors/shard/command.h"
 
 static enum err find(const struct request *request, struct span id, uint32_t *number)

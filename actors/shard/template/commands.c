@@ -1,4 +1,4 @@
-/* The commands of templates but for put. */
+/* The commands of templates, except put. */
 #include "actors/shard/command.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/rule/rule.h"
@@ -17,7 +17,7 @@ static void show(struct request *request, uint32_t number, struct span text, str
 	buffer_text(out, "{\"pass_template_id\":\"");
 	buffer_text(out, id);
 	buffer_text(out, "\",");
-	/* "{…}", never empty inside: a name is required. */
+	/* The text is "{…}" and has a member at least: a name is required. */
 	buffer_append(out, text.at + 1, text.size - 1);
 	bin_end(out, begin);
 }
@@ -45,7 +45,7 @@ enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* TEMPLATE_FETCHED, by the shard itself: the images of a template are there, or are given up. */
+/* TEMPLATE_FETCHED, sent by the shard itself: the images of a template have been fetched, or given up. */
 enum err on_TEMPLATE_FETCHED(struct request *request, struct outcome *outcome)
 {
 	uint32_t number = (uint32_t)arg_integer(&request->args[ARG_TEMPLATE_FETCHED_number], 0);
@@ -53,9 +53,9 @@ enum err on_TEMPLATE_FETCHED(struct request *request, struct outcome *outcome)
 	return template_images_del(request->view, request->account->id, number);
 }
 
-/* template delete ACCOUNT ID: of a template that no pass was ever made of, and that no activation rule names. Deleted and erased
- * passes are still shown, exported and searched by its fields. Its number is not given again, so that an old id never means
- * another template. */
+/* template delete ACCOUNT ID: deletes a template of which no pass was ever made and that no activation rule names. Deleted and
+ * erased passes count, since they are still shown, exported and searched by its fields. Its number is never used again, so
+ * that an old id never names another template. */
 static enum err find(struct request *request, uint32_t *number)
 {
 	enum err err = choose_template(request, &request->args[ARG_TEMPLATE_DELETE_pass_template_id], number);
@@ -78,7 +78,7 @@ static enum err check_unused(struct request *request, struct outcome *outcome, u
 	return refuse(outcome, REASON_OF_ALL(TEMPLATE_NAMED, .given = span_str(id)));
 }
 
-/* Its images are referred to no more, and those that are still to be fetched are not. */
+/* Removes the references to its images, and cancels fetching them. */
 static enum err drop_images(struct request *request, uint32_t number)
 {
 	struct account_id account = request->account->id;

@@ -1,5 +1,5 @@
-/* template put: makes a template, or replaces the one that the file names. What its passes depend on stays. Its images are
- * fetched afterwards, as those of passes are; the row of TEMPLATE_IMAGES, written with the template, says which. */
+/* template put: makes a template, or replaces the one that the file names. Properties that passes depend on cannot change.
+ * Images are fetched afterwards, like those of passes; the row of TEMPLATE_IMAGES, written in the same commit, lists them. */
 #include "actors/shard/operator_file.h"
 
 #include "schemas/api/template.h"
@@ -9,14 +9,14 @@
 #include "store/keys.h"
 #include "store/template_state.h"
 
-/* The number that the file's own id names; one past the last when it has none. */
+/* The number that the id in the file names; without an id, one past the last. */
 static enum err choose_number(const struct request *request, const msgpack_object *id, uint32_t *number)
 {
 	*number = request->account->templates->count + 1;
 	return id ? choose_template(request, id, number) : OK;
 }
 
-/* Is there room for a new one? Only an account that has made many can be full. */
+/* Checks that a new template fits. Deleted ones are counted only in an account that has made many. */
 static enum err check_room(struct request *request, struct outcome *outcome)
 {
 	uint32_t made = request->account->templates->count, deleted;
@@ -40,7 +40,7 @@ static enum err store_template(struct request *request, uint32_t number, struct 
 	return account_row_put(request->view, request->account->id, &row);
 }
 
-/* The template that is replaced; *before NULL: none. What its passes depend on stays. */
+/* The template that is replaced; *before NULL: none. Refuses a change of what its passes depend on. */
 static enum err find_before(const struct request *request, uint32_t number, const struct template *rules,
                             const struct template **before, struct outcome *outcome)
 {
@@ -52,7 +52,7 @@ static enum err find_before(const struct request *request, uint32_t number, cons
 	return outcome->message ? ERR_RESOURCE_CONFLICT : OK;
 }
 
-/* Its images are referred to from now on; those of the one that it replaces are not. `before`: NULL: none. */
+/* Adds references to its images, and removes those of the template that it replaces. `before`: NULL: none. */
 static enum err count_images(struct request *request, const struct template *before,
                              const struct template *rules)
 {
@@ -61,7 +61,7 @@ static enum err count_images(struct request *request, const struct template *bef
 	return image_urls_move(request->view, request->account->id, before ? old : NULL, now);
 }
 
-/* What the template had before, and is there, is not fetched again; what is still to be fetched stays so. */
+/* An image that the template already had is not fetched again, unless it is missing or still to be fetched. */
 static enum err is_wanted(struct request *request, struct span url, const struct template *before,
                           const struct issuing *waiting, bool *wanted)
 {
@@ -75,7 +75,7 @@ static enum err is_wanted(struct request *request, struct span url, const struct
 	return *wanted ? OK : err;
 }
 
-/* `before`: the one that is replaced; NULL: none. */
+/* `before`: the template that is replaced; NULL: none. */
 static enum err want_images(struct request *request, uint32_t number, const struct template *before,
                             const struct template *rules)
 {
