@@ -1,4 +1,4 @@
-/* POST /v1/passes/{id}/rewards/assign, and the same for commands that assign a reward beside what they are there for. */
+/* POST /v1/passes/{id}/rewards/assign, and assignments by other commands. */
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/pass/pass.h"
@@ -6,13 +6,13 @@
 #include "store/expiry.h"
 #include "store/reward.h"
 
-/* Rows of one replaced: itself, OPEN, EXPIRY. And room for the assignment itself, and for whatever else rules do in the same
- * command: some 12 rows an action, of which there are so many at most. */
+/* Writes for one replaced entitlement: its row, OPEN, EXPIRY. Writes for the assignment itself and for rules that act in the
+ * same command: some 12 an action. */
 enum { WRITES_REPLACED = 2 + EXPIRY_LEVELS, WRITES_ELSE = 40 + 16 * RULE_ACTIONS_MAX };
 _Static_assert(REPLACED_AT_ONCE_MAX *WRITES_REPLACED + 2 * WRITES_ELSE <= STAGED_WRITES_MAX,
                "a rule may replace as many");
 
-/* Those that will be replaced. */
+/* The entitlements that will be replaced. */
 struct leaving {
 	struct entitlement *rows; /* REPLACED_AT_ONCE_MAX of them, in the view's arena */
 	unsigned            count;
@@ -28,12 +28,13 @@ static enum err add_open(struct request *request, struct assignment *plan, struc
 	while (
 	    !(err = entitlement_open_next_alike(request->view, request->account->id, request->now, &row))) {
 		buffer_append(found, &row, sizeof row);
-		if (++plan->open_count > REPLACED_AT_ONCE_MAX) break; /* enough to know that it is too many */
+		if (++plan->open_count > REPLACED_AT_ONCE_MAX)
+			break; /* one more shows that they are too many */
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static enum err maintenance_open(struct request *request, struct assignment *plan, const struct buffer *found)
+static enum err keep_open(struct request *request, struct assignment *plan, const struct buffer *found)
 {
 	void *kept = arena_take(view_arena(request->view), found->size + 1);
 	if (!kept || found->failed) return ERR_NO_MEMORY;
@@ -52,7 +53,7 @@ enum err entitlement_plan(struct request *request, uint32_t pass, struct span sl
 	enum err err = reward_by_slug(request->view, request->account->id, slug, &reward);
 	if (err) return err == ERR_NOT_FOUND ? OK : err;
 	err = add_open(request, plan, &found, reward.family);
-	if (!err) err = maintenance_open(request, plan, &found);
+	if (!err) err = keep_open(request, plan, &found);
 	buffer_free(&found);
 	return err;
 }
@@ -65,7 +66,7 @@ static enum err refuse_to(struct assigned *made, enum cause cause)
 	return cause_err(cause);
 }
 
-/* The reward and the version that would be assigned, as far as they alone say whether it may be. */
+/* Reads the reward and the version to assign, and makes the checks that need nothing else. */
 static enum err check_reward(struct request *request, const struct assignment *plan, struct reward *reward,
                              struct assigned *made)
 {
@@ -90,12 +91,12 @@ static enum err add_leaving(struct request *request, struct leaving *leaving,
 	if (leaving->count == REPLACED_AT_ONCE_MAX) return ERR_RESOURCE_CONFLICT;
 	enum err err = entitlement_get(request->view, request->account->id, open->pass, open->id, row);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	/* Not if this very command has redeemed or replaced it. */
+	/* The same command may have redeemed or replaced it already. */
 	if (entitlement_is_available(row, request->now)) leaving->count++;
 	return OK;
 }
 
-/* What will be replaced: of what there was before the command, and of what the command itself has assigned. */
+/* Finds the entitlements to replace: those from before the command, and those that the command has assigned itself. */
 static enum err find_leaving(struct request *request, const struct assignment *plan, uint32_t family,
                              struct leaving *leaving)
 {
@@ -103,7 +104,7 @@ static enum err find_leaving(struct request *request, const struct assignment *p
 	unsigned                at = 0;
 	enum err                err = OK;
 	*leaving = (struct leaving){.count = 0};
-	/* Nothing that one command does makes them fewer: what would replace some of them is refused as this is. */
+	/* A command cannot make them fewer: an assignment that would replace some of them is refused like this one. */
 	if (plan->open_count > REPLACED_AT_ONCE_MAX) return ERR_RESOURCE_CONFLICT;
 	leaving->rows = arena_take(view_arena(request->view), REPLACED_AT_ONCE_MAX * sizeof *leaving->rows);
 	if (!leaving->rows) return ERR_NO_MEMORY;
@@ -117,7 +118,7 @@ static enum err find_leaving(struct request *request, const struct assignment *p
 	return fits ? OK : ERR_RESOURCE_CONFLICT;
 }
 
-/* May the pass have it, perhaps once more? */
+/* Checks whether the pass may have the reward, or have it again. */
 static enum err check_repeat(struct request *request, const struct assignment *plan, uint32_t family,
                              struct assigned *made, struct leaving *leaving)
 {

@@ -1,7 +1,8 @@
-/* GET /v1/rewards/entitlement-counts: of all entitlements of the account, those of deleted passes too. What has expired by
- * itself is nowhere marked: it is counted by the clock (store/expiry.h). */
+/* GET /v1/rewards/entitlement-counts: counts all entitlements of the account, those of deleted passes too. No row says that an
+ * entitlement has expired by time: these are counted by the clock (store/expiry.h). */
 #include "actors/shard/entitlement/entitlement.h"
 
+#include "actors/shard/object_msgpack.h"
 #include "store/expiry.h"
 #include "store/reward.h"
 
@@ -9,15 +10,12 @@ enum err on_ENTITLEMENT_COUNTS(struct request *request, struct outcome *outcome)
 {
 	struct reward_tally tally;
 	uint64_t            passed;
-	msgpack_packer      pk = buffer_packer(outcome->payload);
+	msgpack_packer      packer = buffer_packer(outcome->payload), *pk = &packer;
 	enum err            err = reward_tally_get(request->view, request->account->id, &tally);
 	if (!err) err = expiry_passed(request->view, request->account->id, request->now, &passed);
 	if (err) return err;
 	if (passed > tally.open) return ERR_DAMAGED;
-	msgpack_pack_map(&pk, 4);
-	pack_count(&pk, "total", tally.entitlements);
-	pack_count(&pk, "redeemable", tally.open - passed);
-	pack_count(&pk, "redeemed", tally.redeemed);
-	pack_count(&pk, "expired", tally.replaced + passed);
+	size_t map = map_begin(pk);
+#include "schemas/objects/entitlement_counts.def"
 	return OK;
 }

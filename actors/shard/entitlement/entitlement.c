@@ -1,7 +1,8 @@
-/* Entitlements and redemptions as they are shown, and shown again for an idempotency key: then as they were answered,
- * whatever has become of them since. */
+/* Packs entitlements and redemptions. A repeated request gets them as they were in its first response, whatever has changed
+ * since. */
 #include "actors/shard/entitlement/entitlement.h"
 
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/entitlement.h"
 #include "store/keys.h"
@@ -12,7 +13,7 @@ enum cause entitlement_check_pass(const struct hot *pass)
 	return pass->flags & HOT_DELETED ? CAUSE_PASS_UNKNOWN : pass_is_dead(pass);
 }
 
-/* How one is shown ---------------------------------------------------------------------------------------- */
+/* Packing ------------------------------------------------------------------------------------------------- */
 
 static const char *status_text(const struct entitlement *row, bool is_past)
 {
@@ -20,75 +21,64 @@ static const char *status_text(const struct entitlement *row, bool is_past)
 	return row->state == ENTITLEMENT_REPLACED || is_past ? "expired" : "available";
 }
 
-static void pack_expiry(const struct entitlement *row, bool is_past, msgpack_packer *pk)
-{
-	if (row->expires.v)
-		pack_time(pk, "expiration_timestamp", row->expires);
-	else
-		pack_null(pk, "expiration_timestamp");
-	if (is_past)
-		pack_member(pk, "expiration_reason", span_str("time_elapsed"));
-	else if (row->state == ENTITLEMENT_REPLACED)
-		pack_member(pk, "expiration_reason", span_str("replaced"));
-	else
-		pack_null(pk, "expiration_reason");
-}
-
 void entitlement_pack(const struct entitlement *row, const struct reward_version *terms, struct span pass_id,
                       wall_us now, msgpack_packer *pk)
 {
-	bool is_past = entitlement_is_past(row, now);
-	msgpack_pack_map(pk, 14);
-	pack_uuid(pk, "id", row->id);
-	pack_uuid(pk, "family_id", terms->family_id);
-	pack_uuid(pk, "definition_id", terms->id);
-	pack_member(pk, "reward_slug", terms->slug);
-	pack_member(pk, "reward_name", terms->name);
-	pack_member(pk, "reward_kind", span_str(reward_kind_text(terms->kind)));
-	pack_member(pk, "pass_id", pass_id);
-	pack_member(pk, "status", span_str(status_text(row, is_past)));
-	pack_count(pk, "remaining_redemptions", row->remaining);
-	pack_expiry(row, is_past, pk);
-	pack_member(pk, "assignment_source_type",
-	            span_str(row->source == SOURCE_AUTOMATIC ? "automatic" : "manual"));
-	pack_time(pk, "created_at", row->created);
-	pack_time(pk, "updated_at", is_past ? row->expires : row->updated);
+	bool   is_past = entitlement_is_past(row, now);
+	size_t map = map_begin(pk);
+#include "schemas/objects/entitlement.def"
+}
+
+static enum err terms_of(struct request *request, const struct entitlement *row, struct reward_version *terms)
+{
+	enum err err = reward_version_get(request->view, request->account->id, row->family, row->version,
+	                                  terms);
+	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
 }
 
 enum err entitlement_show(struct request *request, const struct entitlement *row, struct span pass_id,
                           wall_us now, msgpack_packer *pk)
 {
 	struct reward_version terms;
-	enum err err = reward_version_get(request->view, request->account->id, row->family, row->version,
-	                                  &terms);
+	enum err              err = terms_of(request, row, &terms);
 	if (!err) entitlement_pack(row, &terms, pass_id, now, pk);
-	return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
+	return err;
 }
 
-void redemption_pack_row(const struct redemption *row, msgpack_packer *pk)
+void pack_Redemption(msgpack_packer *pk, const struct redemption *row)
 {
-	msgpack_pack_map(pk, 6);
-	pack_uuid(pk, "id", row->id);
-	pack_uuid(pk, "entitlement_id", row->entitlement);
-	pack_count(pk, "amount", row->amount);
-	pack_member(pk, "context", row->context);
-	pack_member(pk, "note", row->note);
-	pack_time(pk, "created_at", row->created);
+	size_t map = map_begin(pk);
+#include "schemas/objects/redemption.def"
+}
+
+/* The parameters of entitlement_pack(). */
+struct shown {
+	const struct entitlement    *row;
+	const struct reward_version *terms;
+	struct span                  pass_id;
+	wall_us                      now;
+};
+
+static void pack_Entitlement(msgpack_packer *pk, const struct shown *shown)
+{
+	entitlement_pack(shown->row, shown->terms, shown->pass_id, shown->now, pk);
 }
 
 enum err redemption_pack(struct request *request, const struct redemption *row,
                          const struct entitlement *after, struct span pass_id, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 2);
-	pack_text(pk, "redemption");
-	redemption_pack_row(row, pk);
-	pack_text(pk, "entitlement");
-	return entitlement_show(request, after, pass_id, row->created, pk);
+	struct reward_version terms;
+	const struct shown    shown = {after, &terms, pass_id, row->created};
+	enum err              err = terms_of(request, after, &terms);
+	if (err) return err;
+	size_t map = map_begin(pk);
+#include "schemas/objects/redeemed.def"
+	return OK;
 }
 
-/* Once more: the same request, so the same path ----------------------------------------------------------- */
+/* Repeated requests: the path is the same, too ------------------------------------------------------------ */
 
-/* The ids of a recipe's detail, and the entitlement that the first names. */
+/* Reads the ids in a recipe's detail, and the entitlement that the first id names. */
 static enum err open_recipe(struct request *request, const struct recipe *recipe, struct uuid ids[],
                             unsigned count, struct entitlement *row)
 {

@@ -1,5 +1,5 @@
-/* GET /v1/passes/{id}/rewards: what a till may redeem on a pass, in the order of assignment; with include_history all that
- * it ever got. What is redeemable is found by the rows of OPEN, so that a long past costs nothing. */
+/* GET /v1/passes/{id}/rewards: the redeemable entitlements of a pass, in the order of assignment; with include_history all of
+ * them. Redeemable ones are found by the rows of OPEN, so that a long history costs nothing. */
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/list/list_out.h"
@@ -14,8 +14,8 @@ struct listing {
 	struct list_out list;
 	uint64_t        count;
 
-	struct reward_version terms; /* of the one before: mostly those of the next, too */
-	struct buffer         room;  /* where they are: the view's own memory would keep them all */
+	struct reward_version terms; /* of the entitlement before: mostly also those of the next */
+	struct buffer         room;  /* holds them: the view's own memory would keep them all */
 };
 
 static enum err look_up(struct listing *listing, const struct entitlement *row)
@@ -27,7 +27,7 @@ static enum err look_up(struct listing *listing, const struct entitlement *row)
 	                         &listing->terms);
 }
 
-enum { ROWS_A_LOOK = 256 }; /* at the clock: a pass may have any number */
+enum { ROWS_A_LOOK = 256 }; /* between looks at the clock: a pass may have any number */
 
 static enum err list_one(struct listing *listing, const struct entitlement *row)
 {
@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct uuid));
 }
 
-/* The rows of OPEN are in the order of families: their ids are put into that of assignment. */
+/* The rows of OPEN are in the order of families; sorting the ids gives the order of assignment. */
 static enum err collect(const struct listing *listing, uint32_t pass, struct buffer *ids)
 {
 	const struct request   *request = listing->request;

@@ -1,12 +1,12 @@
-/* POST /v1/passes/{id}/rewards/{entitlement_id}/redeem: taken is taken. Two tills that redeem the last one are two commands,
- * decided one after the other: the second meets what the first has left. */
+/* POST /v1/passes/{id}/rewards/{entitlement_id}/redeem. Two tills that redeem the last one are two commands, decided one after
+ * the other: the second finds nothing left. */
 #include "actors/shard/entitlement/entitlement.h"
 
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/entitlement.h"
 #include "schemas/fold.h"
 
-/* The entitlement of the path. */
+/* The entitlement that the path names. */
 static enum err find(struct request *request, struct outcome *outcome, uint32_t pass, struct entitlement *row)
 {
 	struct uuid id;

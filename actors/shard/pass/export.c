@@ -118,7 +118,7 @@ static enum err put_redemptions(struct export *page)
 	while (!is_full(page) &&
 	       !(err = redemption_next(page->request->view, page->pass.account, &room, &row))) {
 		msgpack_packer pk = item(page);
-		redemption_pack_row(&row, &pk);
+		pack_Redemption(&pk, &row);
 		memcpy(page->rest, row.entitlement.b, sizeof row.entitlement);
 		memcpy(page->rest + sizeof row.entitlement, row.id.b, sizeof row.id);
 	}
