@@ -1,8 +1,9 @@
-/* GET /v1/notifications: filters, two orders, exact counts; times in Mexico City's zone. And notification list ACCOUNT: all of
- * them, in the clients' default order. */
+/* GET /v1/notifications: filters, two orders, exact counts; times of Mexico City. And notification list ACCOUNT: all of them, in
+ * the default order of the former. */
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/notification/notification.h"
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/order.h"
 #include "schemas/api/notification.h"
 #include "schemas/mexico.h"
@@ -26,7 +27,7 @@ static enum err take_filter(struct request *request, struct outcome *outcome,
 static enum err take_order(const struct request *request, struct outcome *outcome, struct page *page)
 {
 	const msgpack_object *args = request->args, *by = &args[ARG_NOTIFICATION_LIST_sort_by];
-	page->order = ORDER_UPDATED; /* which stands for the scheduled time */
+	page->order = ORDER_UPDATED; /* stands for scheduled_at */
 	if (arg_present(by) && !span_is(arg_span(by), "scheduled_at")) {
 		if (!span_is(arg_span(by), "created_at"))
 			return refuse(outcome,
@@ -38,30 +39,21 @@ static enum err take_order(const struct request *request, struct outcome *outcom
 	return list_take_dir(outcome, &args[ARG_NOTIFICATION_LIST_sort_dir], &page->ascending);
 }
 
-static void pack_mexican(msgpack_packer *pk, const char *name, wall_us at)
+static void pack_MEXICO_TIME(msgpack_packer *pk, wall_us at)
 {
 	char text[MEXICO_TEXT];
 	mexico_text(at, text);
-	pack_member(pk, name, span_str(text));
+	pack_text(pk, text);
 }
 
-/* A pass by its client's id, an audience by its own. */
-static enum err pack_recipient(struct request *request, const struct notification *row, msgpack_packer *pk)
+/* The id of the pass that it is for; size 0: it is for an audience. */
+static enum err find_pass_id(struct request *request, const struct notification *row, struct buffer *room,
+                             struct span *pass_id)
 {
 	struct hot_at pass = {.account = request->account->id, .number = row->pass_number};
-	struct body   body;
-	struct buffer room = {0};
-	if (row->to_audience) {
-		pack_null(pk, "pass_id");
-		pack_uuid(pk, "audience_id", row->audience);
-		return OK;
-	}
-	enum err err = pass_body_in(request, &pass, &room, &body);
-	if (!err) {
-		pack_member(pk, "pass_id", body.pass_id);
-		pack_null(pk, "audience_id");
-	}
-	buffer_free(&room);
+	struct body   body = {.pass_id = span_of(NULL, 0)};
+	enum err      err = row->to_audience ? OK : pass_body_in(request, &pass, room, &body);
+	*pass_id = body.pass_id;
 	return err;
 }
 
@@ -70,23 +62,18 @@ enum err notification_show(struct request *request, uint32_t number, struct buff
 	struct account_id         account = request->account->id;
 	struct notification       row;
 	struct notification_state state;
-	msgpack_packer            pk = buffer_packer(out);
+	struct span               pass_id;
+	struct buffer             room = {0};
+	msgpack_packer            packer = buffer_packer(out), *pk = &packer;
 	enum err                  err = notification_get(request->view, account, number, &row);
 	if (!err) err = notification_state_get(request->view, account, number, &state);
 	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	msgpack_pack_map(&pk, 8);
-	pack_uuid(&pk, "id", row.id);
-	pack_member(&pk, "message", row.message);
-	if ((err = pack_recipient(request, &row, &pk))) return err;
-	pack_text(&pk, "status");
-	pack_text(&pk, notification_status_text(state.status));
-	pack_mexican(&pk, "scheduled_at", state.scheduled);
-	if (state.status == NOTIFICATION_SENT)
-		pack_mexican(&pk, "sent_at", state.sent);
-	else
-		pack_null(&pk, "sent_at");
-	pack_mexican(&pk, "created_at", row.created);
-	return OK;
+	if (!(err = find_pass_id(request, &row, &room, &pass_id))) {
+		size_t map = map_begin(pk);
+#include "schemas/objects/notification.def"
+	}
+	buffer_free(&room);
+	return err;
 }
 
 static int by_time(const void *a, const void *b)
@@ -96,7 +83,7 @@ static int by_time(const void *a, const void *b)
 	return x->number < y->number ? 1 : -1;
 }
 
-/* Sorts all at once: finding each page separately would search each time. */
+/* Sorts all at once: finding each page by itself would take a search a page. */
 static enum err list_all(struct request *request, const struct selection *selection, struct list_out *list)
 {
 	size_t                   count = 0;
