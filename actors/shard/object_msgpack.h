@@ -81,3 +81,10 @@ static inline void pack_TIME(msgpack_packer *pk, wall_us at)
 		for (unsigned i = 0; i < (count); i++) \
 			pack_##type(pk, item);         \
 	} while (0)
+
+/* Packs {"id": ...}, the response to the creation of what the operator makes. */
+static inline void pack_id(msgpack_packer *pk, struct uuid id)
+{
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(id, UUID, id);
+}

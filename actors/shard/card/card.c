@@ -16,9 +16,3 @@ void card_pack(const struct card *card, struct span pass_id, msgpack_packer *pk)
 	size_t map = map_begin(pk);
 #include "schemas/objects/card.def"
 }
-
-void card_pack_id(const struct card *card, msgpack_packer *pk)
-{
-	size_t map = map_begin(pk);
-	MEMBER_ALWAYS(id, UUID, card->id);
-}

@@ -9,6 +9,3 @@ must_check enum err card_find(struct request *request, struct span code, uint32_
 
 /* Packs the card as the interface prints it, with the pass's id. */
 void card_pack(const struct card *card, struct span pass_id, msgpack_packer *packer);
-
-/* Packs {"id": ...}. */
-void card_pack_id(const struct card *card, msgpack_packer *packer);

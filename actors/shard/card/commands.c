@@ -2,6 +2,7 @@
 #include "actors/shard/card/card.h"
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/card.h"
 
@@ -35,7 +36,7 @@ enum err on_CARD_LINK(struct request *request, struct outcome *outcome)
 	card.pass_number = pass.number;
 	card.id = uuid_draw(request);
 	if ((err = card_put(request->view, request->account->id, &card))) return err;
-	card_pack_id(&card, &pk);
+	pack_id(&pk, card.id);
 	return OK;
 }
 

@@ -2,6 +2,7 @@
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/audience/audience.h"
 #include "actors/shard/command.h"
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/notification.h"
 #include "store/notification.h"
@@ -31,7 +32,6 @@ enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outco
 	wall_us               at = {arg_integer(&args[ARG_NOTIFICATION_SCHEDULE_scheduled_at], 0)};
 	bool                  to_pass = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_pass_id]);
 	bool                  to_audience = arg_present(&args[ARG_NOTIFICATION_SCHEDULE_audience_id]);
-	char                  id[UUID_TEXT];
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	if (to_pass == to_audience) return refuse(outcome, REASON(ONE_RECIPIENT, "audience_id"));
 	if (!notification_message_is_good(row.message))
@@ -40,10 +40,7 @@ enum err on_NOTIFICATION_SCHEDULE(struct request *request, struct outcome *outco
 	if (err) return err;
 	row.id = uuid_draw(request);
 	if ((err = notification_add(request->view, request->account->id, &row, at))) return err;
-	uuid_text(row.id, id);
-	msgpack_pack_map(&pk, 1);
-	pack_text(&pk, "id");
-	pack_text(&pk, id);
+	pack_id(&pk, row.id);
 	return OK;
 }
 

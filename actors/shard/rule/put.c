@@ -1,5 +1,6 @@
 /* rule put: makes an activation rule, or replaces the one that the file names. Which passes it has fired for stays, and so
  * does its turn: rules go by the time of their making. */
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/operator_file.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/api/rule.h"
@@ -105,7 +106,6 @@ enum err on_RULE_PUT(struct request *request, struct outcome *outcome)
 	struct operator_file *file;
 	struct rule_row       row;
 	struct rule           rule;
-	char                  id[UUID_TEXT];
 	msgpack_packer        pk = buffer_packer(outcome->payload);
 	enum err err = operator_file_take(request, &request->args[ARG_RULE_PUT_file], "id", &file);
 	if (err) return err;
@@ -118,9 +118,6 @@ enum err on_RULE_PUT(struct request *request, struct outcome *outcome)
 	if ((err = account_load_rules(request->view, request->account))) return err;
 	if ((err = check_room(request->account->rules, row.id, &rule, outcome))) return err;
 	if ((err = store_rule(request, outcome, &row, &rule))) return err;
-	uuid_text(row.id, id);
-	msgpack_pack_map(&pk, 1);
-	pack_text(&pk, "id");
-	pack_text(&pk, id);
+	pack_id(&pk, row.id);
 	return OK;
 }
