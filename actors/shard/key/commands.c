@@ -2,7 +2,7 @@
 #include "actors/shard/key/key.h"
 #include "schemas/api/key.h"
 
-/* key create: a further key of an account. */
+/* key create: makes one more key for an account. */
 enum err on_KEY_CREATE(struct request *request, struct outcome *outcome)
 {
 	struct key_row key;
@@ -14,7 +14,7 @@ enum err on_KEY_CREATE(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* key list: all keys of an account, revoked ones too, oldest first. */
+/* key list: all keys of an account, revoked ones too, the oldest first. */
 enum err on_KEY_LIST(struct request *request, struct outcome *outcome)
 {
 	struct key_row key = {0};
@@ -34,7 +34,7 @@ enum err on_KEY_LIST(struct request *request, struct outcome *outcome)
 	return failed ? ERR_NO_MEMORY : OK;
 }
 
-/* key revoke: from its commit on the key opens nothing. Revoking twice keeps the first time. */
+/* key revoke: the key stops working with the commit. Revoking again keeps the first time. */
 enum err on_KEY_REVOKE(struct request *request, struct outcome *outcome)
 {
 	struct uuid    id;

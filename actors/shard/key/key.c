@@ -1,22 +1,19 @@
-/* API keys: a hash, and when it came and went. The secret itself is nowhere. */
+/* API keys: the hash of each, and when it was created and revoked. The key itself is not stored. */
 #include "actors/shard/key/key.h"
+#include "actors/shard/object_msgpack.h"
 
 enum err key_make(struct request *request, struct span hash, struct key_row *key)
 {
 	*key = (struct key_row){.id = uuid_draw(request), .created = request->now};
-	must(hash.size ==
-	     sizeof key->hash); /* fields/key.h says so, and the engine has held the call against it */
+	must(hash.size == sizeof key->hash); /* the engine has checked it by schemas/api/key.def */
 	memcpy(key->hash, hash.at, sizeof key->hash);
 	return key_row_put(request->view, request->call->account, key);
 }
 
 void key_pack(const struct key_row *key, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 3);
-	pack_uuid(pk, "key_id", key->id);
-	pack_time(pk, "created_at", key->created);
-	if (key->revoked.v)
-		pack_time(pk, "revoked_at", key->revoked);
-	else
-		pack_null(pk, "revoked_at");
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(key_id, UUID, key->id);
+	MEMBER_ALWAYS(created_at, TIME, key->created);
+	MEMBER_NULLABLE(revoked_at, TIME, key->revoked.v, key->revoked);
 }

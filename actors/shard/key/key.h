@@ -1,7 +1,7 @@
 #pragma once
 #include "actors/shard/command.h"
 
-/* Stages a new key of the call's account with this hash; *key is the row. Errors: as view.h. */
+/* Stages a new key with this hash for the account of the call; *key is the row. Errors: as view.h. */
 must_check enum err key_make(struct request *request, struct span hash, struct key_row *key);
 
 /* Packs a key as `key list` prints it: {"key_id","created_at","revoked_at"}. Errors: none. */
