@@ -1,11 +1,12 @@
 /* The commands of readers. */
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/object_msgpack.h"
 #include "schemas/api/reader.h"
 
-/* reader put ACCOUNT --id ID --name NAME: scans show the name from now on, those that were made before too. */
+/* reader put ACCOUNT --id ID --name NAME: scans show the name from now on, also those that were made before. */
 
-/* As it is; one that is new gets a number. */
+/* The reader as it is stored; a new one gets a number. */
 static enum err find(struct request *request, struct span id, struct scan_tally *tally,
                      struct reader_row *row)
 {
@@ -41,14 +42,13 @@ enum err on_READER_PUT(struct request *request, struct outcome *outcome)
 	return scan_tally_put(request->view, account, &tally);
 }
 
-/* reader list ACCOUNT: those that the operator gave a name, in the order of their ids. */
-static void pack_reader(const struct reader_row *row, struct buffer *out)
+/* reader list ACCOUNT: the readers that have a name, in the order of their ids. */
+static void pack_reader(const struct reader_row *row, msgpack_packer *pk)
 {
-	msgpack_packer pk = buffer_packer(out);
-	msgpack_pack_map(&pk, 3);
-	pack_member(&pk, "id", row->id);
-	pack_member(&pk, "name", row->name);
-	pack_time(&pk, "created_at", row->named_at);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(id, STRING, row->id);
+	MEMBER_ALWAYS(name, STRING, row->name);
+	MEMBER_ALWAYS(created_at, TIME, row->named_at);
 }
 
 enum err on_READER_LIST(struct request *request, struct outcome *outcome)
@@ -59,7 +59,8 @@ enum err on_READER_LIST(struct request *request, struct outcome *outcome)
 	enum err          err = OK;
 	list_begin(&list, outcome);
 	while (!list.err && !(err = reader_name_next(request->view, request->account->id, &row))) {
-		pack_reader(&row, list_item(&list));
+		msgpack_packer pk = buffer_packer(list_item(&list));
+		pack_reader(&row, &pk);
 		count++;
 	}
 	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, count, false);
@@ -67,8 +68,7 @@ enum err on_READER_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* reader delete ACCOUNT ID: the name goes. Scans still tell the id, as those of a reader that never had a name; without a scan
- * nothing of the reader is left. */
+/* reader delete ACCOUNT ID: removes the name. Scans still show the id; a reader without scans is removed. */
 enum err on_READER_DELETE(struct request *request, struct outcome *outcome)
 {
 	struct span       id = arg_span(&request->args[ARG_READER_DELETE_id]);

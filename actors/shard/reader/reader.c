@@ -1,5 +1,5 @@
-/* Readers come into being where a scan first names them: nobody has to register one. Those that nobody registered go with
- * their last scan. */
+/* A reader is created by the first scan that names it: no registration is needed. A reader without a name is removed with its
+ * last scan. */
 #include "actors/shard/reader/reader.h"
 
 enum err reader_take(struct request *request, struct span id, struct scan_tally *tally,
