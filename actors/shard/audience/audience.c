@@ -1,4 +1,4 @@
-/* Finding an audience. */
+/* Finds an audience. */
 #include "actors/shard/audience/audience.h"
 
 enum err audience_find(struct request *request, const msgpack_object *argument, struct uuid *id)

@@ -1,6 +1,7 @@
 /* The commands of audiences. */
 #include "actors/shard/audience/audience.h"
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/audience.h"
 #include "schemas/fold.h"
@@ -10,14 +11,14 @@
 
 #include <stdlib.h>
 
-/* audience put ACCOUNT: a new audience of passes, or another name and other passes for one that there is. */
+/* audience put ACCOUNT: makes an audience of passes, or gives an audience another name and other passes. */
 static int compare(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Which is the first of the passes named that does not live? */
+/* Fails naming the first pass_id that has no pass. */
 static enum err blame_missing(struct request *request, struct outcome *outcome, const msgpack_object *ids)
 {
 	for (uint32_t i = 0; i < ids->via.array.size; i++) {
@@ -29,8 +30,8 @@ static enum err blame_missing(struct request *request, struct outcome *outcome, 
 	return ERR_DAMAGED; /* HOT and STATUS do not agree */
 }
 
-/* Are any of these rising numbers of deleted passes? Statuses lie side by side: a row tells of many, where each would have to be
- * looked up by itself in HOT. */
+/* Is any of these passes deleted? The numbers rise. A row of STATUS has the statuses of many passes; HOT would take a look-up
+ * for each. */
 static enum err find_deleted(struct request *request, const uint32_t *numbers, uint32_t count, bool *found)
 {
 	struct span statuses = span_of(NULL, 0);
@@ -50,7 +51,7 @@ static enum err find_deleted(struct request *request, const uint32_t *numbers, u
 	return OK;
 }
 
-/* The passes of these rising numbers. One that was a member of `before` is one since then, the others from now on. */
+/* Makes members of the passes of these rising numbers. A member of `before` keeps its time, the others get this one. */
 static enum err make_members(struct request *request, const struct audience *before, const uint32_t *numbers,
                              struct audience *row)
 {
@@ -69,7 +70,7 @@ static enum err make_members(struct request *request, const struct audience *bef
 	return OK;
 }
 
-/* The passes that are named, rising, each once. */
+/* Reads the passes that the request names; their numbers rise, each once. */
 static enum err take_passes(struct request *request, struct outcome *outcome, const struct audience *before,
                             struct audience *row)
 {
@@ -93,7 +94,7 @@ static enum err take_passes(struct request *request, struct outcome *outcome, co
 	return err ? err : make_members(request, before, numbers, row);
 }
 
-/* The one that is to be replaced, if one is. */
+/* Reads the audience to replace, if the request names one. */
 static enum err take_id(struct request *request, struct audience *before, struct audience *row)
 {
 	const msgpack_object *id = &request->args[ARG_AUDIENCE_PUT_audience_id];
@@ -112,30 +113,25 @@ enum err on_AUDIENCE_PUT(struct request *request, struct outcome *outcome)
 {
 	struct audience before = {.count = 0},
 	                row = {.name = arg_span(&request->args[ARG_AUDIENCE_PUT_name])};
-	char           id[UUID_TEXT];
-	msgpack_packer pk = buffer_packer(outcome->payload);
+	msgpack_packer packer = buffer_packer(outcome->payload), *pk = &packer;
 	if (row.name.size == 0 || utf8_length(row.name) > AUDIENCE_NAME_CODE_POINTS_MAX)
 		return refuse(outcome, REASON(NAME_TEXT, "name", .most = AUDIENCE_NAME_CODE_POINTS_MAX));
 	enum err err = take_id(request, &before, &row);
 	if (err || (err = take_passes(request, outcome, &before, &row))) return err;
 	if ((err = audience_row_put(request->view, request->account->id, &row))) return err;
-	uuid_text(row.id, id);
-	msgpack_pack_map(&pk, 1);
-	pack_text(&pk, "audience_id");
-	pack_text(&pk, id);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(audience_id, UUID, row.id);
 	return OK;
 }
 
 /* audience list ACCOUNT: the oldest first. */
-static void pack_audience(const struct audience *row, struct buffer *out)
+static void pack_audience(const struct audience *row, msgpack_packer *pk)
 {
-	msgpack_packer pk = buffer_packer(out);
-	msgpack_pack_map(&pk, 4);
-	pack_uuid(&pk, "audience_id", row->id);
-	pack_member(&pk, "name", row->name);
-	pack_text(&pk, "pass_count");
-	msgpack_pack_uint32(&pk, row->count);
-	pack_time(&pk, "created_at", row->created);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(audience_id, UUID, row->id);
+	MEMBER_ALWAYS(name, STRING, row->name);
+	MEMBER_ALWAYS(pass_count, INTEGER, row->count);
+	MEMBER_ALWAYS(created_at, TIME, row->created);
 }
 
 enum err on_AUDIENCE_LIST(struct request *request, struct outcome *outcome)
@@ -147,7 +143,8 @@ enum err on_AUDIENCE_LIST(struct request *request, struct outcome *outcome)
 	enum err        err = OK;
 	list_begin(&list, outcome);
 	while (!err && !(err = audience_next(request->view, request->account->id, &room, &row))) {
-		pack_audience(&row, list_item(&list));
+		msgpack_packer pk = buffer_packer(list_item(&list));
+		pack_audience(&row, &pk);
 		count++;
 		err = list_may_go_on(&list, request);
 	}
@@ -157,8 +154,8 @@ enum err on_AUDIENCE_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* audience delete ACCOUNT ID: the row goes. What is scheduled for it finds no audience when it is due, and fails. No audience
- * ever has this id again. */
+/* audience delete ACCOUNT ID: deletes the row. A notification that is scheduled for the audience fails when it is due, since
+ * no other audience ever gets this id. */
 enum err on_AUDIENCE_DELETE(struct request *request, struct outcome *outcome)
 {
 	struct uuid    id;

@@ -1,5 +1,5 @@
-/* A row of an audience may have 10,000 members, and an account a message to the same audience every day: so each row is read
- * once, as long as no more than MEMBERSHIPS_KEPT of them take turns. */
+/* An audience's row may have 10,000 members, and an account may send to the same audience every day. So the last
+ * MEMBERSHIPS_KEPT answers are kept, and an audience among them is not read again. */
 #include "actors/shard/audience/member.h"
 
 #include "store/keys.h"

@@ -2,7 +2,7 @@
 #include "actors/shard/command.h"
 #include "store/audience.h"
 
-/* Which audiences a pass is a member of, asked again and again: the answers of the last few are kept. Range reads. */
+/* Looks up many times whether a pass is a member of an audience: the last few answers are kept. Range reads. */
 enum { MEMBERSHIPS_KEPT = 64 };
 
 struct membership {
@@ -14,7 +14,7 @@ struct membership {
 struct memberships {
 	uint32_t          pass;
 	unsigned          count, next;
-	size_t            read_bytes; /* of members, so far: what the answers cost */
+	size_t            read_bytes; /* of members, so far: the cost of the answers */
 	struct membership kept[MEMBERSHIPS_KEPT];
 };
 

@@ -5,6 +5,7 @@
 #include "actors/shard/card/card.h"
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/notification/notification.h"
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
 #include "schemas/api/pass.h"
@@ -233,10 +234,10 @@ static enum err put_cards(struct export *page)
 
 static void pack_audience(const struct audience *row, wall_us since, msgpack_packer *pk)
 {
-	msgpack_pack_map(pk, 3);
-	pack_uuid(pk, "id", row->id);
-	pack_member(pk, "name", row->name);
-	pack_time(pk, "member_since", since);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(id, UUID, row->id);
+	MEMBER_ALWAYS(name, STRING, row->name);
+	MEMBER_ALWAYS(member_since, TIME, since);
 }
 
 /* rest: the uuid of the last that was looked at, of all of the account. */
