@@ -1,20 +1,18 @@
 /* An account as the operator sees it. */
 #include "actors/shard/account/facts.h"
+#include "actors/shard/object_msgpack.h"
 
 void account_pack(struct account_id id, const struct account_row *row, msgpack_packer *pk)
 {
-	char id_text[ACCOUNT_ID_TEXT];
-	account_id_text(id, id_text);
-	msgpack_pack_map(pk, 8);
-	pack_text(pk, "account_id");
-	pack_text(pk, id_text);
-	pack_member(pk, "name", row->name);
-	pack_switch(pk, "rewards", row->rewards);
-	pack_switch(pk, "webhooks", row->webhooks);
-	pack_switch(pk, "suspended", row->suspended);
-	pack_text(pk, "double_scan_window_seconds");
-	msgpack_pack_uint32(pk, row->double_scan_window_s);
-	pack_text(pk, "rate_limit");
-	msgpack_pack_uint32(pk, row->rate_limit);
-	pack_time(pk, "created_at", row->created);
+	char account_id[ACCOUNT_ID_TEXT];
+	account_id_text(id, account_id);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(account_id, STRING, account_id);
+	MEMBER_ALWAYS(name, STRING, row->name);
+	MEMBER_ALWAYS(rewards, BOOLEAN, row->rewards);
+	MEMBER_ALWAYS(webhooks, BOOLEAN, row->webhooks);
+	MEMBER_ALWAYS(suspended, BOOLEAN, row->suspended);
+	MEMBER_ALWAYS(double_scan_window_seconds, INTEGER, row->double_scan_window_s);
+	MEMBER_ALWAYS(rate_limit, INTEGER, row->rate_limit);
+	MEMBER_ALWAYS(created_at, TIME, row->created);
 }
