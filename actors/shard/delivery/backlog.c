@@ -3,6 +3,7 @@
 #include "actors/shard/delivery/backlog.h"
 
 #include "actors/shard/delivery/delivery.h"
+#include "actors/shard/object_msgpack.h"
 #include "schemas/limits.h"
 #include "schemas/url.h"
 #include "store/account_row.h"
@@ -95,20 +96,16 @@ static enum err endpoint_of(struct view *view, const struct backlog_lane *lane, 
 
 static enum err pack_line(struct view *view, const struct backlog_lane *lane, msgpack_packer *pk)
 {
-	char       account[ACCOUNT_ID_TEXT], subscription[UUID_TEXT];
+	char       account[ACCOUNT_ID_TEXT];
 	struct url url;
 	enum err   err = endpoint_of(view, lane, &url);
+	size_t     map = map_begin(pk);
 	account_id_text(lane->account, account);
-	uuid_text(lane->subscription, subscription);
-	msgpack_pack_map(pk, 7);
-	pack_text(pk, "account_id");
-	pack_text(pk, account);
-	pack_text(pk, "subscription_id");
-	pack_text(pk, subscription);
-	pack_text(pk, "endpoint");
-	pack_text(pk, url.origin);
-	pack_count(pk, "retries", lane->retries);
-	delivery_pack_last(pk, lane->status, lane->error, lane->detail);
+	MEMBER_ALWAYS(account_id, STRING, account);
+	MEMBER_ALWAYS(subscription_id, UUID, lane->subscription);
+	MEMBER_ALWAYS(endpoint, STRING, url.origin);
+	MEMBER_ALWAYS(retries, INTEGER, lane->retries);
+	delivery_pack_last(pk, map, lane->status, lane->error, lane->detail);
 	return err;
 }
 

@@ -1,5 +1,6 @@
 /* Shared by the commands on deliveries: whether a delivery is still wanted, and how it ends. */
 #include "actors/shard/delivery/delivery.h"
+#include "actors/shard/object_msgpack.h"
 
 #include "store/hot.h"
 #include "store/scan_row.h"
@@ -44,23 +45,11 @@ enum err delivery_is_wanted(struct view *view, const struct account *account, co
 	return *wanted ? has_subject(view, row, wanted) : OK;
 }
 
-void delivery_pack_last(msgpack_packer *pk, unsigned status, unsigned error, unsigned detail)
+void delivery_pack_last(msgpack_packer *pk, size_t map, unsigned status, unsigned error, unsigned detail)
 {
-	pack_text(pk, "last_status");
-	if (status)
-		msgpack_pack_uint64(pk, status);
-	else
-		msgpack_pack_nil(pk);
-	pack_text(pk, "last_error");
-	if (error)
-		pack_text(pk, attempt_word(error));
-	else
-		msgpack_pack_nil(pk);
-	pack_text(pk, "detail");
-	if (detail)
-		pack_text(pk, attempt_detail_text(detail));
-	else
-		msgpack_pack_nil(pk);
+	MEMBER_NULLABLE(last_status, INTEGER, status, status);
+	MEMBER_NULLABLE(last_error, STRING, error, attempt_word(error));
+	MEMBER_NULLABLE(detail, STRING, detail, attempt_detail_text(detail));
 }
 
 /* Ends ---------------------------------------------------------------------------------------------------- */

@@ -36,6 +36,6 @@ must_check enum err delivery_account(struct request *request, struct account_id 
 must_check enum err delivery_render(struct request *request, const uint8_t *lease, const struct delivery *row,
                                     msgpack_packer *packer);
 
-/* Packs how the last attempt ended, as three members of a map: the response's status, or the error and its detail. An absent
- * one is null. */
-void delivery_pack_last(msgpack_packer *packer, unsigned status, unsigned error, unsigned detail);
+/* Packs how the last attempt ended, as three members of a map (object_msgpack.h): the response's status, or what went wrong
+ * and its detail. Each is null where there is none. */
+void delivery_pack_last(msgpack_packer *packer, size_t map, unsigned status, unsigned error, unsigned detail);

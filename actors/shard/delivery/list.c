@@ -2,7 +2,7 @@
  * that is no longer wanted is shown as discarded, although its row stays queued until it is due. */
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
-#include "schemas/date.h"
+#include "actors/shard/object_msgpack.h"
 #include "schemas/api/delivery.h"
 
 struct listing {
@@ -15,30 +15,20 @@ struct listing {
 
 static void list_row(struct listing *listing, const struct delivery *row, enum delivery_outcome outcome)
 {
-	char subscription[UUID_TEXT], event[4 + UUID_TEXT] = "evt_", due[RFC3339_TEXT];
+	char event[4 + UUID_TEXT] = "evt_";
 	if (listing->has_only && memcmp(row->subscription.b, listing->only.b, sizeof row->subscription.b))
 		return;
 	listing->count++;
-	msgpack_packer pk = buffer_packer(list_item(&listing->list));
-	uuid_text(row->subscription, subscription);
 	uuid_text(row->event, event + 4);
-	rfc3339_text(row->due, due);
-	msgpack_pack_map(&pk, 9);
-	pack_text(&pk, "event_id");
-	pack_text(&pk, event);
-	pack_text(&pk, "type");
-	pack_text(&pk, event_text(row->kind));
-	pack_text(&pk, "subscription_id");
-	pack_text(&pk, subscription);
-	pack_count(&pk, "attempts", row->attempts);
-	pack_text(&pk, "next_due_at");
-	if (outcome == DELIVERY_PENDING)
-		pack_text(&pk, due);
-	else
-		msgpack_pack_nil(&pk);
-	pack_text(&pk, "outcome");
-	pack_text(&pk, delivery_outcome_text(outcome));
-	delivery_pack_last(&pk, row->status, row->error, row->detail);
+	msgpack_packer packer = buffer_packer(list_item(&listing->list)), *pk = &packer;
+	size_t         map = map_begin(pk);
+	MEMBER_ALWAYS(event_id, STRING, event);
+	MEMBER_ALWAYS(type, EventKind, event_text(row->kind));
+	MEMBER_ALWAYS(subscription_id, UUID, row->subscription);
+	MEMBER_ALWAYS(attempts, INTEGER, row->attempts);
+	MEMBER_NULLABLE(next_due_at, TIME, outcome == DELIVERY_PENDING, row->due);
+	MEMBER_ALWAYS(outcome, STRING, delivery_outcome_text(outcome));
+	delivery_pack_last(pk, map, row->status, row->error, row->detail);
 }
 
 static enum err list_pending(struct listing *listing)
