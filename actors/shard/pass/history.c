@@ -1,10 +1,10 @@
 /* pass history ACCOUNT PASS_ID: the ledger rows of the newest incarnation, oldest first. They are chained
  * backward, so the walk collects their numbers and the answer goes over them the other way. */
 #include "actors/shard/list/list_out.h"
+#include "actors/shard/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/bytes.h"
-#include "schemas/date.h"
 #include "schemas/api/pass.h"
 
 static enum err collect(struct request *request, const struct hot_at *pass, struct buffer *seqs)
@@ -23,23 +23,13 @@ static enum err collect(struct request *request, const struct hot_at *pass, stru
 
 void pass_pack_event(msgpack_packer *pk, const struct ledger_row *row)
 {
-	char text[RFC3339_TEXT];
-	bool moves = ledger_moves(row->what);
-	rfc3339_text(row->at, text);
-	msgpack_pack_map(pk, moves ? 4 : 3);
-	pack_text(pk, "at");
-	pack_text(pk, text);
-	pack_text(pk, "what");
-	pack_text(pk, ledger_what_text(row->what));
-	if (moves) {
-		pack_text(pk, "delta");
-		pack_int(pk, row->delta);
-		pack_text(pk, "balance");
-		pack_int(pk, row->balance);
-		return;
-	}
-	pack_text(pk, "status");
-	pack_text(pk, pass_status_text(row->status));
+	bool   moves = ledger_moves(row->what);
+	size_t map = map_begin(pk);
+	MEMBER_ALWAYS(at, TIME, row->at);
+	MEMBER_ALWAYS(what, STRING, ledger_what_text(row->what));
+	MEMBER_SOMETIMES(delta, INTEGER, moves, row->delta);
+	MEMBER_SOMETIMES(balance, INTEGER, moves, row->balance);
+	MEMBER_SOMETIMES(status, PassStatus, !moves, pass_status_text(row->status));
 }
 
 enum err on_PASS_HISTORY(struct request *request, struct outcome *outcome)
