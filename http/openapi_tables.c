@@ -12,13 +12,15 @@ static const struct shape_row rows[] = {
 #define WORDS(name, about)                  {ROW_WORDS, #name, about, "", SHAPE_##name, 0},
 #define OBJECT(name, about)                 {ROW_OBJECT, #name, about, "", SHAPE_##name, 0},
 #define WORD(text)                          {ROW_WORD, "", text, "", SHAPE_PLAIN, 0},
-#define MEMBER(name, type, how, about, ...) {ROW_MEMBER, #name, about, "", SHAPE_##type, how},
+#define MEMBER(name, type, how, about, ...) MEMBER_ROW(name, type, how, about)
+#define MEMBER_ROW(name, type, how, about)  {ROW_MEMBER, #name, about, "", SHAPE_##type, how},
 #include "schemas/objects.def"
 #undef BASE
 #undef WORDS
 #undef OBJECT
 #undef WORD
 #undef MEMBER
+#undef MEMBER_ROW
     {ROW_END, "", "", "", SHAPE_PLAIN, 0}};
 
 const struct shape_row *shape_rows(void)

@@ -1,13 +1,13 @@
-/* The commands of scans but for create. */
+/* The commands of scans, except create. */
 #include "actors/shard/scan/scan.h"
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/reader/reader.h"
 #include "schemas/api/scan.h"
 
-/* GET /v1/scans: filters, exact counts, by time of making. Deleted passes' scans are in it, deleted scans are not. */
+/* GET /v1/scans: filters, exact counts, by time of creation. It has the scans of deleted passes, but no deleted scans. */
 
-/* "processing" is a status that no scan has. */
+/* "processing" is a valid status, but no scan has it. */
 static enum err take_statuses(struct outcome *outcome, const msgpack_object *arg, unsigned *verdicts)
 {
 	*verdicts = (1u << SCAN_VERDICTS) - 1;
@@ -80,8 +80,8 @@ enum err on_SCAN_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* scan delete ACCOUNT SCAN_ID: the scan is in no list and no count any more, and what is still to be sent about it is
- * discarded. What it did to its pass stands. */
+/* scan delete ACCOUNT SCAN_ID: removes the scan from lists and counts, and discards its pending deliveries. Its effects on the
+ * pass remain. */
 enum err on_SCAN_DELETE(struct request *request, struct outcome *outcome)
 {
 	struct uuid     id;

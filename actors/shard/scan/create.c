@@ -1,5 +1,5 @@
-/* POST /v1/scans: a pass is shown to a reader. Registered with its verdict, whatever that is, in one commit with what it
- * does to the pass; so of two readers at the same instant one is the first. */
+/* POST /v1/scans: a pass is shown to a reader. The scan is stored with its verdict, also a failed one, in one commit with its
+ * effects on the pass. Scans are decided one after the other, so one of two simultaneous readers is the first. */
 #include "actors/shard/card/card.h"
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/rule/rule.h"
@@ -44,7 +44,7 @@ static struct span without_blanks(struct span value)
 	return value;
 }
 
-/* A hand scanner adds to what it read: blanks or a line's end behind it, and in front the code's symbology, "]" and two
+/* Removes the additions of a hand scanner: blanks or a line end behind the code, and in front of it its symbology, "]" and two
  * characters (ISO/IEC 15424). */
 static struct span without_scanners_marks(struct span value)
 {
@@ -54,7 +54,7 @@ static struct span without_scanners_marks(struct span value)
 	return value;
 }
 
-/* What is wrong with the request itself. */
+/* The checks that need no table. */
 static enum err check(const struct request *request, struct outcome *outcome)
 {
 	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id],
@@ -70,7 +70,7 @@ static enum err check(const struct request *request, struct outcome *outcome)
 	return OK;
 }
 
-/* *pass_id is of size 0 when it was found without. */
+/* *pass_id has size 0 when the pass was found by a card. */
 static enum err find_pass(struct request *request, struct hot_at *pass, struct span *pass_id)
 {
 	const msgpack_object *id = &request->args[ARG_SCAN_CREATE_pass_id];
@@ -83,7 +83,7 @@ static enum err find_pass(struct request *request, struct hot_at *pass, struct s
 	return find_by_qr(request, bare, pass, pass_id);
 }
 
-/* The first reason that there is. Source: document 7, and the decisions on scans. */
+/* The first reason that applies. Source: document 7, and the decisions on scans. */
 static enum scan_verdict plan_verdict(const struct account_row *account, const struct hot *pass, wall_us now)
 {
 	int64_t window_us = account->double_scan_window_s * US_PER_SEC;
@@ -95,13 +95,13 @@ static enum scan_verdict plan_verdict(const struct account_row *account, const s
 	return SCAN_SUCCEEDED;
 }
 
-/* The reader's id; of size 0 where none is named. */
+/* The reader's id; size 0: the request names none. */
 static struct span reader_of(const struct request *request)
 {
 	return arg_span(&request->args[ARG_SCAN_CREATE_reader_id]);
 }
 
-/* *reader is zeros where none is named. *number: the scan's. */
+/* *reader is zeroed if the request names none. *number: the scan's. */
 static enum err store_scan(struct request *request, struct scan_row *scan, struct reader_row *reader,
                            uint32_t *number)
 {
@@ -114,7 +114,7 @@ static enum err store_scan(struct request *request, struct scan_row *scan, struc
 	return err ? err : scan_row_add(request->view, account, &tally, scan);
 }
 
-/* One that is rejected changes nothing about the pass, and sets no rule off. */
+/* A rejected scan does not change the pass and triggers no rule. */
 static enum err plan_success(struct request *request, struct hot_at *after, struct rules_plan *rules)
 {
 	after->now.last_scan = request->now;

@@ -1,12 +1,10 @@
-/* How a scan is shown: as JSON text, so that nobody on the way has to take it apart again. What its row has as numbers,
- * pass and reader, is looked up here, as it is now. */
+/* A scan as the interface prints it, as JSON text: no process on the way has to parse it again. Its row has the numbers of
+ * pass and reader, which are looked up here, as they are now. */
 #include "actors/shard/scan/scan.h"
 
-#include "schemas/date.h"
+#include "actors/shard/object_json.h"
 #include "schemas/api/scan.h"
 #include "store/reader_row.h"
-
-#define LITERAL(out, text) buffer_append(out, text, sizeof(text) - 1)
 
 static const struct {
 	const char *status, *reason;
@@ -21,86 +19,70 @@ const char *scan_status_text(unsigned verdict)
 	return verdict < SCAN_VERDICTS ? verdicts[verdict].status : "unknown";
 }
 
-static void put_text(struct buffer *out, const char *text)
-{
-	if (text)
-		json_quote(span_str(text), out);
-	else
-		LITERAL(out, "null");
-}
-
-static enum err put_pass_id(struct request *request, uint32_t number, const struct scan_known *known,
-                            struct buffer *out)
+static enum err find_pass_id(struct request *request, uint32_t number, const struct scan_known *known,
+                             struct span *pass_id)
 {
 	struct hot_at pass = {.account = request->account->id, .number = number};
 	struct body   body = {.pass_id = known->pass_id};
 	enum err      err = known->pass_id.size ? OK : pass_body(request, &pass, &body);
-	LITERAL(out, ",\"pass_id\":");
-	if (!err) json_quote(body.pass_id, out);
+	*pass_id = body.pass_id;
 	return err;
 }
 
-static enum err put_scanner(struct request *request, uint32_t number, const struct scan_known *known,
-                            struct buffer *out)
+static enum err find_reader(struct request *request, uint32_t number, const struct scan_known *known,
+                            struct reader_row *reader)
 {
-	struct reader_row        found = {.named = false};
-	const struct reader_row *reader = known->reader ? known->reader : &found;
-	enum err                 err = OK;
-	if (number && !known->reader)
-		err = reader_row_get(request->view, request->account->id, number, &found);
-	if (err) return err;
-	LITERAL(out, ",\"scanner_id\":");
-	if (reader->id.size)
-		json_quote(reader->id, out);
-	else
-		LITERAL(out, "null");
-	LITERAL(out, ",\"scanner_name\":");
-	if (reader->named)
-		json_quote(reader->name, out);
-	else
-		LITERAL(out, "null");
-	return OK;
+	*reader = known->reader ? *known->reader : (struct reader_row){.named = false};
+	if (!number || known->reader) return OK;
+	return reader_row_get(request->view, request->account->id, number, reader);
 }
 
-static void put_date(wall_us at, unsigned form, struct buffer *out)
+struct scan_time {
+	wall_us at;
+	bool    spaced;
+};
+
+static void json_SCAN_TIME(struct buffer *out, struct scan_time time)
 {
 	char text[SPACED_DATE_TEXT];
-	if (form & SCAN_SPACED)
-		spaced_date_text(at, text);
+	if (time.spaced)
+		spaced_date_text(time.at, text);
 	else
-		rfc3339_text(at, text);
-	LITERAL(out, ",\"created_at\":");
-	put_text(out, text);
+		rfc3339_text(time.at, text);
+	json_plain(out, span_str(text));
 }
 
-static enum err put_pass(struct request *request, uint32_t number, struct buffer *out)
+/* The pass of a scan, and the error of writing it. */
+struct nested {
+	struct request *request;
+	uint32_t        number;
+	enum err        err;
+};
+
+static void json_Pass(struct buffer *out, struct nested *nested)
 {
-	struct hot_at pass;
-	enum err      err = hot_get(request->view, request->account->id, number, &pass);
-	if (err) return err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	LITERAL(out, ",\"pass\":");
-	return pass_json(request, &pass, out);
+	struct hot_at   pass;
+	struct request *request = nested->request;
+	enum err        err = hot_get(request->view, request->account->id, nested->number, &pass);
+	if (err == ERR_NOT_FOUND) err = ERR_DAMAGED;
+	nested->err = err ? err : pass_json(request, &pass, out);
 }
 
 static enum err put_scan(struct request *request, const struct scan_row *scan, unsigned form,
                          const struct scan_known *known, struct buffer *out)
 {
-	char     id[UUID_TEXT];
-	enum err err;
+	struct span            pass_id;
+	struct reader_row      reader;
+	struct nested          nested = {request, scan->pass, OK};
+	const struct scan_time time = {uuid_time(scan->id), form & SCAN_SPACED};
+	size_t                 begin = out->size;
+	enum err               err;
 	if (scan->verdict >= SCAN_VERDICTS) return ERR_DAMAGED;
-	uuid_text(scan->id, id);
-	LITERAL(out, "{\"id\":");
-	put_text(out, id);
-	if ((err = put_pass_id(request, scan->pass, known, out))) return err;
-	LITERAL(out, ",\"status\":");
-	put_text(out, verdicts[scan->verdict].status);
-	LITERAL(out, ",\"reason\":");
-	put_text(out, verdicts[scan->verdict].reason);
-	if ((err = put_scanner(request, scan->reader, known, out))) return err;
-	put_date(uuid_time(scan->id), form, out);
-	if (form & SCAN_WITH_PASS && (err = put_pass(request, scan->pass, out))) return err;
-	buffer_byte(out, '}');
-	return OK;
+	if ((err = find_pass_id(request, scan->pass, known, &pass_id))) return err;
+	if ((err = find_reader(request, scan->reader, known, &reader))) return err;
+#include "schemas/objects/scan.def"
+	json_object_end(out, begin);
+	return nested.err;
 }
 
 static const struct scan_known nothing_known = {.reader = NULL};
@@ -143,7 +125,7 @@ enum err scan_again(struct request *request, const struct recipe *recipe, struct
 	enum err          err = recipe_scan(recipe, &scan);
 	if (err) return err;
 	if (id.size) err = reader_row_find(request->view, request->account->id, id, &reader);
-	if (err && err != ERR_NOT_FOUND) return err; /* it may have gone with the scan */
+	if (err && err != ERR_NOT_FOUND) return err; /* the reader may have been removed with the scan */
 	return scan_show_known(request, &scan, with_pass ? SCAN_WITH_PASS : SCAN_PLAINLY, &known,
 	                       outcome->payload);
 }

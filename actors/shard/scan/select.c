@@ -1,6 +1,6 @@
-/* Selecting scans. Numbers are the order of making, so bounds on created_at are bounds on numbers; the rest is one sweep
- * through the columns, whose heads often say it. With `q` it is first found out which passes and which readers are meant,
- * and the sweep then asks for their numbers. */
+/* Selects scans. Numbers rise with created_at, so bounds on that are bounds on numbers. The rest is one sweep through the
+ * columns, whose heads often decide for 64 scans at once. `q` is first resolved to passes and readers, and the sweep compares
+ * their numbers. */
 #include "actors/shard/pass/search.h"
 #include "actors/shard/scan/scan.h"
 #include "schemas/fold.h"
@@ -15,7 +15,7 @@ struct sweep {
 	unsigned         verdicts;
 	uint32_t         from, to; /* numbers */
 	bool             by_q;
-	struct selection passes, readers; /* by_q: by number, those that `q` means */
+	struct selection passes, readers; /* by_q: those that match `q`, by number */
 };
 
 static enum err take_bits(struct request *request, struct selection *selection, uint32_t count)
@@ -27,7 +27,7 @@ static enum err take_bits(struct request *request, struct selection *selection, 
 	return OK;
 }
 
-/* What q means ------------------------------------------------------------------------------------------- */
+/* Matches of q ------------------------------------------------------------------------------------------- */
 
 static enum err find_passes(struct request *request, struct span q, struct selection *passes)
 {
@@ -138,7 +138,7 @@ static enum err find_meant(struct request *request, const struct scan_filter *fi
 	enum err err = find_passes(request, filter->q, &sweep->passes);
 	sweep->by_q = true;
 	if (err || (err = find_readers(request, filter->q, tally, &sweep->readers))) return err;
-	if (sweep->passes.total + sweep->readers.total == 0) sweep->to = sweep->from; /* nothing is */
+	if (sweep->passes.total + sweep->readers.total == 0) sweep->to = sweep->from; /* nothing matches */
 	return OK;
 }
 
