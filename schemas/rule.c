@@ -1,6 +1,8 @@
 /* Parses and checks the rule file. One reader serves the command line's input and stored rules. */
 #include "schemas/rule.h"
 
+#include "schemas/object_json.h"
+
 #include "schemas/fields.h"
 #include "schemas/fold.h"
 #include "schemas/ids.h"
@@ -175,74 +177,25 @@ enum err rule_read(const struct json *file, struct rule *rule, struct file_fault
 
 /* ---- as text again ---- */
 
-/* The name of a member, after a comma unless it is the first. */
-static void put_key(struct buffer *out, const char *key)
+static void json_RuleConditions(struct buffer *out, const struct rule *rule)
 {
-	if (out->size && out->at[out->size - 1] != '{') buffer_byte(out, ',');
-	json_quote(span_str(key), out);
-	buffer_byte(out, ':');
+	size_t begin = out->size;
+#include "schemas/objects/rule_conditions.def"
+	json_object_end(out, begin);
 }
 
-static void put_text(struct buffer *out, const char *key, struct span text)
+static void json_RuleAction(struct buffer *out, const struct rule_action *action)
 {
-	put_key(out, key);
-	json_quote(text, out);
-}
-
-static void put_number(struct buffer *out, const char *key, int64_t number)
-{
-	put_key(out, key);
-	json_number(number, out);
-}
-
-static void put_flag(struct buffer *out, const char *key, bool on)
-{
-	put_key(out, key);
-	buffer_text(out, on ? "true" : "false");
-}
-
-static void put_conditions(struct buffer *out, const struct rule *rule)
-{
-	put_key(out, "conditions");
-	buffer_byte(out, '{');
-	if (rule->has_min_balance) put_number(out, "min_balance", rule->min_balance);
-	if (rule->every_n_scans) put_number(out, "every_n_scans", rule->every_n_scans);
-	if (rule->template_id.size) put_text(out, "template_id", rule->template_id);
-	if (rule->reader_id.size) put_text(out, "reader_id", rule->reader_id);
-	if (rule->once_per_pass) put_flag(out, "once_per_pass", true);
-	buffer_byte(out, '}');
-}
-
-static void put_action(struct buffer *out, const struct rule_action *action)
-{
-	buffer_byte(out, '{');
-	put_text(out, "type", span_str(kind_texts[action->kind]));
-	switch (action->kind) {
-	case RULE_ASSIGN_REWARD:
-		put_text(out, "slug", action->text);
-		put_flag(out, "replace", action->replace);
-		break;
-	case RULE_ADD_BALANCE: put_number(out, "amount", action->amount); break;
-	case RULE_SEND_NOTIFICATION: put_text(out, "message", action->text); break;
-	case RULE_ACTION_KINDS: break;
-	}
-	buffer_byte(out, '}');
+	size_t begin = out->size;
+#include "schemas/objects/rule_action.def"
+	json_object_end(out, begin);
 }
 
 void rule_text(const struct rule *rule, struct buffer *out)
 {
-	buffer_byte(out, '{');
-	put_text(out, "name", rule->name);
-	put_flag(out, "active", rule->active);
-	put_text(out, "event", span_str(event_text(rule->event)));
-	put_conditions(out, rule);
-	put_key(out, "actions");
-	buffer_byte(out, '[');
-	for (unsigned i = 0; i < rule->action_count; i++) {
-		if (i) buffer_byte(out, ',');
-		put_action(out, &rule->actions[i]);
-	}
-	buffer_text(out, "]}");
+	size_t begin = out->size;
+#include "schemas/objects/rule.def"
+	json_object_end(out, begin);
 }
 
 /* ---- head of a text ---- */

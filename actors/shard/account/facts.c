@@ -1,6 +1,6 @@
 /* An account as the operator sees it. */
 #include "actors/shard/account/facts.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 
 void account_pack(struct account_id id, const struct account_row *row, msgpack_packer *pk)
 {

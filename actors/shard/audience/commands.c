@@ -1,7 +1,7 @@
 /* The commands of audiences. */
 #include "actors/shard/audience/audience.h"
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/audience.h"
 #include "schemas/fold.h"

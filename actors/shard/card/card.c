@@ -1,6 +1,6 @@
 /* Finds a card by its code, and packs one. */
 #include "actors/shard/card/card.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 
 enum err card_find(struct request *request, struct span code, uint32_t *pass_number)
 {

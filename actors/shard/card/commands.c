@@ -2,7 +2,7 @@
 #include "actors/shard/card/card.h"
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/card.h"
 

@@ -3,7 +3,7 @@
 #include "actors/shard/delivery/backlog.h"
 
 #include "actors/shard/delivery/delivery.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "schemas/limits.h"
 #include "schemas/url.h"
 #include "store/account_row.h"

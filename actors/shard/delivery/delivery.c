@@ -1,6 +1,6 @@
 /* Shared by the commands on deliveries: whether a delivery is still wanted, and how it ends. */
 #include "actors/shard/delivery/delivery.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 
 #include "store/hot.h"
 #include "store/scan_row.h"

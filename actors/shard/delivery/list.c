@@ -2,7 +2,7 @@
  * that is no longer wanted is shown as discarded, although its row stays queued until it is due. */
 #include "actors/shard/delivery/delivery.h"
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "schemas/api/delivery.h"
 
 struct listing {

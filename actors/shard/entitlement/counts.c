@@ -2,7 +2,7 @@
  * entitlement has expired by time: these are counted by the clock (store/expiry.h). */
 #include "actors/shard/entitlement/entitlement.h"
 
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "store/expiry.h"
 #include "store/reward.h"
 

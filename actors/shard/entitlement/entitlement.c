@@ -2,7 +2,7 @@
  * since. */
 #include "actors/shard/entitlement/entitlement.h"
 
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/entitlement.h"
 #include "store/keys.h"

@@ -1,6 +1,6 @@
 /* API keys: the hash of each, and when it was created and revoked. The key itself is not stored. */
 #include "actors/shard/key/key.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 
 enum err key_make(struct request *request, struct span hash, struct key_row *key)
 {

@@ -2,7 +2,7 @@
 #include "actors/shard/notification/notification.h"
 #include "actors/shard/audience/audience.h"
 #include "actors/shard/command.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "schemas/api/notification.h"
 #include "store/notification.h"

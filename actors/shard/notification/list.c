@@ -3,7 +3,7 @@
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "actors/shard/notification/notification.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/order.h"
 #include "schemas/api/notification.h"
 #include "schemas/mexico.h"

@@ -5,7 +5,7 @@
 #include "actors/shard/card/card.h"
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/notification/notification.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 #include "actors/shard/scan/scan.h"
 #include "schemas/api/pass.h"

@@ -1,7 +1,7 @@
 /* pass history ACCOUNT PASS_ID: the ledger rows of the newest incarnation, oldest first. They are chained
  * backward, so the walk collects their numbers and the answer goes over them the other way. */
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/pass/pass.h"
 
 #include "schemas/bytes.h"

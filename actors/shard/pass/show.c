@@ -1,6 +1,6 @@
 /* A pass as the interface prints it (document 2.1), as JSON text: no process on the way has to parse it again. The client's
  * own objects are stored as JSON text and copied. */
-#include "actors/shard/object_json.h"
+#include "schemas/object_json.h"
 #include "actors/shard/pass/pass.h"
 
 #include "actors/rt/token.h"

@@ -1,7 +1,7 @@
 /* The commands of readers. */
 #include "actors/shard/reader/reader.h"
 #include "actors/shard/list/list_out.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "schemas/api/reader.h"
 
 /* reader put ACCOUNT --id ID --name NAME: scans show the name from now on, also those that were made before. */

@@ -1,7 +1,7 @@
 /* The catalogue of rewards: shared by its commands. take.c reads the terms from a body. */
 #include "actors/shard/reward/reward.h"
 
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/bytes.h"
 

@@ -1,15 +1,13 @@
-/* The commands of rules but for put. */
+/* The commands of rules, except put. */
 #include "actors/shard/rule/rule.h"
 #include "actors/shard/list/list_in.h"
 #include "actors/shard/list/list_out.h"
 #include "schemas/api/rule.h"
-#include "schemas/date.h"
+#include "schemas/object_json.h"
 #include "store/cleanup.h"
 
-#include <stdio.h>
-
-/* GET /v1/trigger-rules, and rule list ACCOUNT: the newest first. There are few, so their ids are gathered the way they lie,
- * and the page is made of those at the end. */
+/* GET /v1/trigger-rules, and rule list ACCOUNT: the newest first. Rules are few, so all ids are read, oldest first, and the page
+ * is taken from the end. */
 
 /* Ids of the account's rules, the oldest first. */
 struct ids {
@@ -32,38 +30,21 @@ static enum err gather(struct request *request, struct ids *ids)
 	return err == ERR_NOT_FOUND ? OK : err;
 }
 
-static void put_member(struct buffer *out, const char *key, const char *text)
-{
-	buffer_text(out, key);
-	buffer_text(out, text);
-	buffer_byte(out, '"');
-}
-
-static void put_skips(uint64_t count, struct buffer *out)
-{
-	char text[48];
-	snprintf(text, sizeof text, ",\"skipped_actions\":%llu", (unsigned long long)count);
-	buffer_text(out, text);
-}
-
-/* The rule's own members, with what the operator did not write before and behind them. */
+/* The members of the operator's file, with the id in front and times behind them. */
 static enum err show(struct request *request, struct uuid id, struct buffer *out)
 {
 	struct rule_row row;
-	char            text[UUID_TEXT], created[SPACED_DATE_TEXT], updated[SPACED_DATE_TEXT];
 	enum err        err = rule_row_get(request->view, request->account->id, id, &row);
 	if (err || row.text.size < 2) return !err || err == ERR_NOT_FOUND ? ERR_DAMAGED : err;
-	uuid_text(id, text);
-	spaced_date_text(row.created, created);
-	spaced_date_text(row.updated, updated);
 	size_t begin = bin_begin(out);
-	put_member(out, "{\"id\":\"", text);
+	MEMBER_ALWAYS(id, UUID, id);
 	buffer_byte(out, ',');
 	buffer_append(out, row.text.at + 1, row.text.size - 2); /* without its braces */
-	put_member(out, ",\"created_at\":\"", created);
-	put_member(out, ",\"updated_at\":\"", updated);
-	if (list_is_operators(request)) put_skips(rule_skips_of(&request->facts->rule_skips, id), out);
-	buffer_byte(out, '}');
+	MEMBER_ALWAYS(created_at, SPACED_TIME, row.created);
+	MEMBER_ALWAYS(updated_at, SPACED_TIME, row.updated);
+	MEMBER_SOMETIMES(skipped_actions, INTEGER, list_is_operators(request),
+	                 (int64_t)rule_skips_of(&request->facts->rule_skips, id));
+	json_object_end(out, begin);
 	bin_end(out, begin);
 	return OK;
 }
@@ -84,8 +65,8 @@ enum err on_RULE_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* rule delete: the row goes. Which passes it has fired for is nobody's business any more; those rows go in the background,
- * since they may be as many as there are passes. No rule ever has this id again. */
+/* rule delete: deletes the row. The rows of passes for which the rule has fired may be as many as the passes, so they are
+ * deleted in the background; no other rule ever gets this id. */
 enum err on_RULE_DELETE(struct request *request, struct outcome *outcome)
 {
 	struct rule_row row;

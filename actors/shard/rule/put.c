@@ -1,6 +1,6 @@
-/* rule put: makes an activation rule, or replaces the one that the file names. Which passes it has fired for stays, and so
- * does its turn: rules go by the time of their making. */
-#include "actors/shard/object_msgpack.h"
+/* rule put: makes an activation rule, or replaces the one that the file names. A replaced rule keeps the passes for which it
+ * has fired, and its place in the order, which is that of creation. */
+#include "schemas/object_msgpack.h"
 #include "actors/shard/operator_file.h"
 #include "actors/shard/rule/rule.h"
 #include "schemas/api/rule.h"

@@ -1,17 +1,16 @@
-/* What rules do. A plan is made of the tables as they are before the fact, and of the pass as the fact leaves it: so every
- * rule is judged on the same state, whatever the others then do to it. Rules run in the order of their making, actions in
- * that of their rule. */
+/* Evaluates rules and runs their actions. A plan is made from the tables as they are before the event and the pass as it is
+ * after it. So all rules are judged on the same state, whatever their actions do to it. Rules run in the order of creation,
+ * actions in the order of their rule. */
 #include "actors/shard/rule/rule.h"
 
 #include "actors/shard/delivery/fan_out.h"
 #include "actors/shard/entitlement/entitlement.h"
 #include "actors/shard/notification/notification.h"
 
-/* One rule whose conditions hold. */
+/* A rule whose conditions hold. */
 struct rule_due {
 	const struct account_rule *rule;
-	struct assignment
-	    *assignments; /* by action, of those that assign; NULL: the rewards function is off */
+	struct assignment         *assignments; /* by action, for those that assign; NULL: rewards are off */
 };
 
 enum err rule_find(struct request *request, const msgpack_object *id, struct rule_row *row)
@@ -22,7 +21,7 @@ enum err rule_find(struct request *request, const msgpack_object *id, struct rul
 	return err == ERR_NOT_FOUND ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-/* Its rules, read when they are first asked for. A range read. */
+/* The account's rules, read at the first use. A range read. */
 static enum err load_rules(const struct request *request, const struct account_rules **rules)
 {
 	enum err err = account_load_rules(request->view, request->account);
@@ -67,7 +66,7 @@ enum err rules_name_template(const struct request *request, uint32_t number, str
 	return err;
 }
 
-/* Which rules --------------------------------------------------------------------------------------------- */
+/* Conditions ---------------------------------------------------------------------------------------------- */
 
 /* A pass without loyalty has no balance, so it never has enough. */
 static enum err has_balance(const struct request *request, const struct hot *pass, int64_t least, bool *has)
@@ -78,7 +77,7 @@ static enum err has_balance(const struct request *request, const struct hot *pas
 	return err;
 }
 
-/* Do the conditions hold that ask for nothing but the pass and its reader? */
+/* The conditions that need only the pass and its reader. */
 static enum err judge(const struct request *request, const struct account_rule *rule, const struct hot *pass,
                       struct span reader, bool *holds)
 {
@@ -90,7 +89,7 @@ static enum err judge(const struct request *request, const struct account_rule *
 	return has_balance(request, pass, of->min_balance, holds);
 }
 
-/* What assigning needs of the tables. A switch that is off makes no difference to what else a rule does. */
+/* Reads what assignments need. With rewards off, the other actions of the rule still run. */
 static enum err plan_assignments(struct request *request, const struct rules_plan *plan, struct rule_due *due)
 {
 	const struct rule *rule = &due->rule->rule;
@@ -137,7 +136,7 @@ enum err rules_plan(struct request *request, enum event_kind event, const struct
 	return err;
 }
 
-/* What they do -------------------------------------------------------------------------------------------- */
+/* Actions ------------------------------------------------------------------------------------------------- */
 
 static enum err add_balance(struct request *request, const struct rules_plan *plan, int64_t amount,
                             const char **refused)
@@ -156,7 +155,7 @@ static enum err add_balance(struct request *request, const struct rules_plan *pl
 	return fan_out(request, EVENT_PASS_BALANCE_UPDATE, plan->number);
 }
 
-/* An answer to whoever asks; here nobody does. */
+/* An error of a client's request, which skips the action here. */
 static bool is_refusal(enum err err)
 {
 	return err && err_http(err) < 500;
@@ -175,7 +174,7 @@ static enum err assign(struct request *request, const struct rules_plan *plan,
 	return OK;
 }
 
-/* *refused: why it cannot be done. */
+/* *refused: why the action is skipped. */
 static enum err act(struct request *request, const struct rules_plan *plan, const struct rule_due *due,
                     unsigned which, const char **refused)
 {
@@ -203,7 +202,7 @@ static enum err note_skip(struct request *request, struct uuid rule, unsigned ac
 	return OK;
 }
 
-/* A rule of which nothing could be done has not fired: where it may only once, it may still. */
+/* A rule all of whose actions were skipped has not fired: with once_per_pass it may still fire later. */
 static enum err run(struct request *request, const struct rules_plan *plan, const struct rule_due *due)
 {
 	const struct rule *rule = &due->rule->rule;

@@ -2,7 +2,7 @@
  * pass and reader, which are looked up here, as they are now. */
 #include "actors/shard/scan/scan.h"
 
-#include "actors/shard/object_json.h"
+#include "schemas/object_json.h"
 #include "schemas/api/scan.h"
 #include "store/reader_row.h"
 
@@ -44,12 +44,10 @@ struct scan_time {
 
 static void json_SCAN_TIME(struct buffer *out, struct scan_time time)
 {
-	char text[SPACED_DATE_TEXT];
 	if (time.spaced)
-		spaced_date_text(time.at, text);
+		json_SPACED_TIME(out, time.at);
 	else
-		rfc3339_text(time.at, text);
-	json_plain(out, span_str(text));
+		json_TIME(out, time.at);
 }
 
 /* The pass of a scan, and the error of writing it. */

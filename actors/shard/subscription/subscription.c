@@ -5,7 +5,7 @@
  * sealed form. */
 #include "actors/shard/subscription/subscription.h"
 
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "schemas/json.h"
 #include "schemas/url.h"
 #include "schemas/webhook.h"

@@ -1,6 +1,6 @@
 /* GET /v1/pass-templates/accepted-fields */
 #include "actors/shard/command.h"
-#include "actors/shard/object_msgpack.h"
+#include "schemas/object_msgpack.h"
 #include "schemas/api/template.h"
 
 static void pack_AcceptedField(msgpack_packer *pk, const struct template_field *field)

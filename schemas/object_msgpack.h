@@ -1,5 +1,7 @@
 #pragma once
-#include "actors/shard/members.h"
+#include "schemas/buffer.h"
+#include "schemas/date.h"
+#include "schemas/ids.h"
 
 /* Packs an object by its rows in schemas/objects/, as msgpack. The writer of one is
  *

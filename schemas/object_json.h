@@ -13,9 +13,10 @@
  * A value of the type T is written by json_T(out, value). Those of plain types and words are here; one of an object is a
  * function of the file that needs it. Errors: the buffer's, as it fails. */
 
-/* Ends an object of one member or more, each of which has a comma in front. */
+/* Ends an object whose members have a comma in front each. */
 static inline void json_object_end(struct buffer *out, size_t begin)
 {
+	if (out->size == begin) buffer_byte(out, ',');
 	buffer_byte(out, '}');
 	if (!out->failed) out->at[begin] = '{';
 }
@@ -48,7 +49,15 @@ static inline void json_TIME(struct buffer *out, wall_us at)
 	json_plain(out, span_of(text, RFC3339_TEXT - 1));
 }
 
+static inline void json_SPACED_TIME(struct buffer *out, wall_us at)
+{
+	char text[SPACED_DATE_TEXT];
+	spaced_date_text(at, text);
+	json_plain(out, span_str(text));
+}
+
 #define json_STRING(out, text)   json_quote(text, out)
+#define json_SLUG                json_STRING
 #define json_INTEGER(out, value) json_number(value, out)
 #define json_BOOLEAN(out, value) buffer_text(out, (value) ? "true" : "false")
 
@@ -75,3 +84,13 @@ static inline void json_TIME(struct buffer *out, wall_us at)
 	((is_there) ? (void)MEMBER_ALWAYS(name, type, value) : (void)0)
 #define MEMBER_NULLABLE(name, type, is_there, value) \
 	(MEMBER_KEY(name), (is_there) ? (void)json_##type(out, value) : buffer_append(out, "null", 4))
+#define MEMBER_LIST(name, type, count, item)             \
+	do {                                             \
+		MEMBER_KEY(name);                        \
+		buffer_byte(out, '[');                   \
+		for (unsigned i = 0; i < (count); i++) { \
+			if (i) buffer_byte(out, ',');    \
+			json_##type(out, item);          \
+		}                                        \
+		buffer_byte(out, ']');                   \
+	} while (0)
