@@ -1,17 +1,16 @@
-/* Accounts in memory: immutable versions of immutable parts.
+/* Accounts in memory: immutable versions of immutable parts, with reference counts.
  *
- * Life of a version: the writer makes it from the tables (account_load()) or, when rows it was made of are written, from the
- * version before (cache.c), of which it shares every part that has not changed. It is never changed afterwards. Each
- * holder counts: the cache holds the newest, a reader's job the one that it was lent, a version the one that followed it; who lets
- * go last, on whatever thread, frees it.
+ * Life of a version: the writer makes it from the tables (account_load()). When such rows are written, it makes the next
+ * version (cache.c), which shares all unchanged parts. A version never changes. The cache refers to the newest version, a
+ * reader's job to the version that it was lent, and each version to the next one. The last reference frees it, on any thread.
  *
- * What readers may use: a job is lent the version of the moment at which it is let go, and begins its view then or later. The version
- * is the truth until the moment `until`, of which it is told before that is committed; `newer` is the truth from then on. So a
- * reader walks to the one that holds at the moment of its view, which is of the same commands as the view, whatever is written
- * meanwhile. Where the walk ends nowhere, because the account was forgotten on the way, it reads the tables itself.
+ * Readers: a job is lent the version of the moment at which it is released, and its view begins then or later. The version is
+ * valid up to the moment `until`, which is set before the commit of that moment; `newer` is valid from then on. So a reader
+ * walks to the version of its view's moment, whatever is written meanwhile. If the cache has dropped the account on the way,
+ * the walk ends at NULL and the reader reads the tables.
  *
- * What is filled in later: templates, by any thread, each from rows that are those of the version, since its view is; two that
- * do so at once find the same, and one of the two is kept. Rules and keys are the writer's alone. */
+ * Templates are filled in later, by any thread. Its view is of the version's moment, so two threads that do so at once read the
+ * same rows, and one of the results is kept. Only the writer uses rules and keys. */
 #include "actors/shard/account/parts.h"
 
 #include <openssl/crypto.h>
@@ -62,7 +61,7 @@ struct account *account_share(struct account *account)
 	return account;
 }
 
-/* The versions that followed it go with it, as far as nobody else holds them. */
+/* Also frees the following versions, as far as they have no other reference. */
 void account_free(struct account **account_p)
 {
 	struct account *account = *account_p;
@@ -121,7 +120,7 @@ enum err account_first_template(const struct account *account, struct view *view
 	return err;
 }
 
-/* What readers are lent ------------------------------------------------------------------------------------ */
+/* Versions lent to readers --------------------------------------------------------------------------------- */
 
 void lent_add(struct lent *lent, struct account *account)
 {

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 /* An account as commands need it: its facts, valid keys, templates, active webhook subscriptions and rules, read from the
- * tables once and shared by the writer and the readers. Its life is told at the head of account.c. Errors: ERR_NOT_FOUND
+ * tables once and shared by the writer and the readers. account.c describes its life. Errors: ERR_NOT_FOUND
  * (no such account), and as view.h. */
 
 struct account_key {
@@ -19,13 +19,13 @@ struct account_key {
 struct account_keys {
 	atomic_uint        refs;
 	unsigned           count;
-	bool               has_more; /* than there is room for: rows of another program's making */
+	bool               has_more; /* than fit here: rows that another program wrote */
 	struct account_key of[KEYS_PER_ACCOUNT_MAX];
 };
 
 struct account_template {
 	atomic_uint refs;
-	bool        is_deleted; /* all that there is of it */
+	bool        is_deleted; /* then nothing else is set */
 	size_t      bytes;
 	struct template rules;
 	uint8_t text[]; /* what the spans of `rules` point into */
@@ -34,18 +34,18 @@ struct account_template {
 /* Template n is of[n - 1]; NULL: not read yet. */
 struct account_templates {
 	atomic_uint                        refs;
-	uint32_t                           count; /* that were made, deleted ones too */
+	uint32_t                           count; /* ever made, deleted ones too */
 	_Atomic uint32_t                   first; /* number of the oldest; 0: not known yet */
 	_Atomic(struct account_template *) of[];
 };
 
-/* An active webhook subscription: all that is asked of one when something happened that it may want to hear of. */
+/* An active webhook subscription: what an event needs of it. */
 struct account_webhook {
 	atomic_uint refs;
 	struct uuid id;
 	uint32_t    generation;
 	uint32_t    kinds; /* 1 << enum event_kind, or'ed */
-	struct span url;   /* in the form in which two compare */
+	struct span url;   /* normalised, so that two compare */
 	uint8_t     text[];
 };
 
@@ -64,7 +64,7 @@ struct account_webhooks {
 	struct account_ids     *stored;
 };
 
-/* An activation rule, inactive ones too. All but its head is read when it is first needed. */
+/* An activation rule, active or not. Only its head is read at once, the rest at the first use. */
 struct account_rule {
 	atomic_uint     refs;
 	struct uuid     id;
@@ -72,7 +72,7 @@ struct account_rule {
 	enum event_kind event;
 	struct span     text; /* as it is stored */
 	bool            is_read;
-	uint32_t template; /* number of the one that a pass must be of; 0: any */
+	uint32_t template; /* number of the template that a pass must have; 0: any */
 	struct rule rule;  /* without its name; spans point into `words` */
 	uint8_t    *words;
 	size_t      bytes;
@@ -91,51 +91,50 @@ _Static_assert(RULES_MAX < 256, "rules are named by a byte");
 
 struct account {
 	atomic_uint refs;
-	/* The first moment (view_txn()) of which this is not the truth, and what is then; NULL: it is not known. */
+	/* The first moment (view_txn()) at which this is not valid, and the version that is; NULL: unknown. */
 	_Atomic uint64_t          until;
 	_Atomic(struct account *) newer;
 	struct account_id         id;
 	struct account_row        row; /* name in `name` */
 	struct account_templates *templates;
 	struct account_webhooks  *webhooks;
-	struct account_keys      *keys;  /* the writer's alone */
+	struct account_keys      *keys;  /* only for the writer */
 	struct account_rules     *rules; /* likewise; NULL: not read yet */
 	uint8_t                   name[];
 };
 
-/* Reads one from a view, but for templates and rules; range reads: before any staged write. account_free() takes it. */
+/* Reads an account from a view, without templates and rules. Range reads: before any staged write. account_free() takes it. */
 must_check enum err account_load(struct view *view, struct account_id id, struct account **account);
-struct account     *account_share(struct account *account); /* another hold on it */
-void                account_free(struct account **account); /* lets go; NULL: nothing */
+struct account     *account_share(struct account *account); /* one more reference */
+void                account_free(struct account **account); /* drops a reference; NULL: nothing */
 
-/* The account's key of this hash; NULL: it has none. In time independent of the bytes. The writer's. */
+/* The account's key with this hash; NULL: none. Takes the same time for all bytes. Only for the writer. */
 const struct uuid *account_key(const struct account *account, const uint8_t hash[32]);
 
-/* The template of this number, one that the account has made; it lives as long as the account is held. Read from `view` when
- * it is first asked for, by any thread whose view is of a moment of the account. Errors: ERR_NOT_FOUND (it was deleted),
- * ERR_DAMAGED (there is no row). */
+/* The template with this number, which the account has made; it lives as long as the version. Read from `view` at the first
+ * use, by any thread whose view is of a moment of the version. Errors: ERR_NOT_FOUND (deleted), ERR_DAMAGED (no row). */
 must_check enum err account_template(const struct account *account, struct view *view, uint32_t number,
                                      const struct template **template);
-/* The number of the oldest template that there is. May be a range read. Errors: ERR_NOT_FOUND: there is none. */
+/* The number of the oldest template that is not deleted. May be a range read. Errors: ERR_NOT_FOUND: none. */
 must_check enum err account_first_template(const struct account *account, struct view *view,
                                            uint32_t *number);
 
-/* Its rules, which only facts are held against, and what one says. The writer's. Range reads, likewise. */
+/* Load its rules, which only events need; and parse one. Only for the writer. Range reads: before any staged write. */
 must_check enum err account_load_rules(struct view *view, struct account *account);
 must_check enum err account_rule_read(struct account_rule *rule);
 
-/* Accounts that a reader may use if they are of its view's moment. */
+/* Accounts lent to a reader, which uses the versions of its view's moment. */
 enum { LENT_MAX = 24 };
 struct lent {
 	unsigned        count;
 	struct account *of[LENT_MAX];
 };
-void lent_add(struct lent *lent, struct account *account); /* takes hold of it; one too many is left out */
+void lent_add(struct lent *lent, struct account *account); /* adds a reference; beyond LENT_MAX: nothing */
 void lent_free(struct lent *lent);
-/* The account as of the view's moment, from what is lent (NULL: nothing) or else from the tables. account_free() takes it. A reader's view,
- * from a moment not before the accounts were lent. */
+/* The account at the view's moment, from `lent` (NULL: empty) or from the tables. account_free() takes it. The view is a
+ * reader's, and no older than the loan. */
 must_check enum err account_at(struct view *view, const struct lent *lent, struct account_id id,
                                struct account **account);
 
-/* Bytes of templates and rules that are held in parsed form by the process. */
+/* Bytes of parsed templates and rules in the process. */
 size_t account_bytes(void);

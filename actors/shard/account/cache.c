@@ -1,5 +1,5 @@
-/* The writer's accounts in memory. An entry holds the newest version of its account: that of the rows in the open transaction.
- * Rows that are written make the next version of it, which is known to readers before the transaction is committed. */
+/* The writer's cache of accounts. An entry has the newest version of its account, that of the open transaction. Written rows
+ * make the next version, which readers can reach before the transaction commits. */
 #include "actors/shard/account/cache.h"
 
 #include "actors/shard/account/parts.h"
@@ -21,7 +21,7 @@ static struct account_entry **slot_of(struct account_cache *cache, struct accoun
 	return &cache->slots[crc32c(0, id.b, sizeof id.b) % ACCOUNT_CACHE_SLOTS];
 }
 
-/* Where the entry hangs, or where NULL does. */
+/* The link to the entry, or the link that is NULL. */
 static struct account_entry **find(struct account_cache *cache, struct account_id id)
 {
 	struct account_entry **at = slot_of(cache, id);
@@ -30,7 +30,7 @@ static struct account_entry **find(struct account_cache *cache, struct account_i
 	return at;
 }
 
-/* The order of their use ---------------------------------------------------------------------------------- */
+/* The order of use ---------------------------------------------------------------------------------------- */
 
 static void take_out(struct account_cache *cache, struct account_entry *entry)
 {
@@ -52,13 +52,13 @@ static void drop(struct account_cache *cache, struct account_entry **at)
 	*at = entry->next;
 	take_out(cache, entry);
 	cache->count--;
-	/* A reader that holds it will not hear what comes after. */
+	/* The version has no successor from now on: its readers read the tables. */
 	atomic_store_explicit(&entry->now->until, 0, memory_order_release);
 	account_free(&entry->now);
 	free(entry);
 }
 
-/* One at a time: none of them is large, and neither is what comes in its place. */
+/* Drops one at a time: entries are small, and so is a new one. */
 static void make_room(struct account_cache *cache)
 {
 	bool is_full = cache->count > ACCOUNT_CACHE_MAX || account_bytes() > ACCOUNT_CACHE_BYTES_MAX;
@@ -117,9 +117,9 @@ void account_forget_all(struct account_cache *cache)
 		account_forget(cache, cache->oldest->now->id);
 }
 
-/* What is written ------------------------------------------------------------------------------------------ */
+/* Written rows --------------------------------------------------------------------------------------------- */
 
-/* The number or id behind the account's in a key. */
+/* The id behind the account's in a key; zeros: the key has none. */
 static struct uuid uuid_of(struct span key)
 {
 	struct uuid id = {.b = {0}};
@@ -148,7 +148,8 @@ static enum err change_row(struct account **next, const struct write *write)
 static enum err change_template(struct account *next, const struct write *write)
 {
 	uint32_t number = get_be32(write->key.at + sizeof(struct account_id));
-	if (number > next->templates->count) return OK; /* its account's row says so too */
+	if (number > next->templates->count)
+		return OK; /* the account's row, in the same commit, raises the count */
 	struct account_templates *templates = account_templates_change(next->templates,
 	                                                               next->templates->count, number);
 	if (!templates) return ERR_NO_MEMORY;
@@ -223,7 +224,7 @@ static enum err change(struct account **next, const struct write *write, struct 
 	}
 }
 
-/* Readers are told what follows first, and then from when on. */
+/* Sets the successor first, then the moment from which it is valid: readers look in the other order. */
 static void publish(struct account_entry *entry, struct account *next, uint64_t moment)
 {
 	atomic_store_explicit(&entry->now->newer, account_share(next), memory_order_release);
@@ -232,7 +233,7 @@ static void publish(struct account_entry *entry, struct account *next, uint64_t 
 	entry->now = next;
 }
 
-/* All changes of one account, from writes->rows[*at] on, which is one. */
+/* Applies the changes of one account that begin at writes->rows[*at]. */
 static void follow(struct account_cache *cache, const struct writes *writes, unsigned *at, struct view *view)
 {
 	struct account_id id;

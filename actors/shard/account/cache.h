@@ -2,17 +2,17 @@
 #include "actors/shard/account/account.h"
 #include "store/writes.h"
 
-/* The writer's accounts in memory: what is in the tables as the writer sees them, and nothing else. Of many the one that
- * was not asked for the longest is forgotten: a miss costs some dozen reads. */
+/* The writer's cache of accounts, as the writer sees the tables. The least recently used one is dropped first. A miss costs some
+ * dozen reads. */
 enum { ACCOUNT_CACHE_MAX = 20000, ACCOUNT_CACHE_SLOTS = 32768, ACCOUNT_CACHE_BYTES_MAX = 128 << 20 };
 struct account_entry;
 struct account_cache {
 	struct account_entry *slots[ACCOUNT_CACHE_SLOTS];
-	struct account_entry *newest, *oldest; /* by when they were last asked for */
+	struct account_entry *newest, *oldest; /* by last use */
 	unsigned              count;
 };
 
-/* The tables that a struct account is made of. */
+/* The tables that a struct account is made from. */
 #define ACCOUNT_SETTINGS                                                               \
 	(TABLE_BIT(TABLE_ACCOUNT) | TABLE_BIT(TABLE_KEY) | TABLE_BIT(TABLE_TEMPLATE) | \
 	 TABLE_BIT(TABLE_SUBSCRIPTION) | TABLE_BIT(TABLE_RULE))
@@ -25,8 +25,8 @@ must_check enum err account_cached(struct account_cache *cache, struct view *vie
 /* The number of the account's last ledger row; NULL: the account is not in memory. */
 uint64_t *account_ledger(struct account_cache *cache, struct account_id id);
 
-/* Rows have been written to the tables that `view`, the writer's, shows: accounts made of them follow. What cannot be followed
- * for want of memory is forgotten. Errors: none. */
+/* To be called once rows have been written to the tables that `view`, the writer's, shows: makes the next versions of their
+ * accounts. An account that finds no memory is dropped. Errors: none. */
 void account_on_writes(struct account_cache *cache, const struct writes *writes, struct view *view);
 
 void account_forget(struct account_cache *cache, struct account_id id);

@@ -4,7 +4,7 @@
 #include "actors/shard/list/list_out.h"
 #include "schemas/api/account.h"
 
-/* account create: the caller has drawn the id and the key; only the key's hash comes here. */
+/* account create: the caller has drawn the id and the key, and sends only the key's hash. */
 enum err on_ACCOUNT_CREATE(struct request *request, struct outcome *outcome)
 {
 	struct account_row row = {
@@ -34,7 +34,7 @@ enum err on_ACCOUNT_SHOW(struct request *request, struct outcome *outcome)
 	return OK;
 }
 
-/* account list: this shard's, in order of id; the caller merges the shards. */
+/* account list: the accounts of this shard, in the order of ids; the caller merges the shards. */
 enum err on_ACCOUNT_LIST(struct request *request, struct outcome *outcome)
 {
 	struct account_id  id = {{0}};
@@ -53,7 +53,7 @@ enum err on_ACCOUNT_LIST(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* account rename: another name for people; nothing refers to an account by its name. */
+/* account rename: changes the name for people; nothing refers to an account by its name. */
 enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
 {
 	struct account_row row = request->account->row;
@@ -64,8 +64,8 @@ enum err on_ACCOUNT_RENAME(struct request *request, struct outcome *outcome)
 	return err;
 }
 
-/* account set: changes the switches given, leaves the others. Webhooks switched off: what waits for a subscription is of
- * a generation that has passed, so that switching on again brings nothing back; whether it is active stays. */
+/* account set: changes the settings that are given. Switching webhooks off begins a new generation of each subscription, so
+ * that pending deliveries are discarded and do not return when it is switched on again. Subscriptions stay active. */
 static enum err pass_generations(struct request *request)
 {
 	const struct account *account = request->account;

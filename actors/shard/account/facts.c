@@ -1,4 +1,4 @@
-/* An account as the operator sees it. */
+/* Packs an account for the operator. */
 #include "actors/shard/account/facts.h"
 #include "schemas/object_msgpack.h"
 

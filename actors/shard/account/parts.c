@@ -1,5 +1,5 @@
-/* The parts of an account in memory, but for its rules. Each is written once, by whoever makes it, and counted: by every account, and
- * every larger part, that has it. */
+/* The parts of an account in memory, except its rules. Each is written once, by its maker, and has a reference from each account
+ * and each larger part that shares it. */
 #include "actors/shard/account/parts.h"
 
 #include "schemas/url.h"
@@ -27,7 +27,7 @@ static bool lets_go(atomic_uint *refs)
 	return before == 1;
 }
 
-/* part_end() gives back what the part itself holds. */
+/* part_end() frees what the part itself has. */
 #define PART(part)                                                                     \
 	struct part *part##_share(struct part *it)                                     \
 	{                                                                              \
@@ -208,7 +208,7 @@ static unsigned texts_of(struct template *rules, struct span *texts[TEMPLATE_TEX
 	return count;
 }
 
-/* A copy with texts of its own, in one piece: what it was parsed from is several times as large. */
+/* A copy with texts of its own, in one allocation: the JSON tree is several times as large. */
 static struct account_template *keep_template(struct template *rules)
 {
 	struct span *texts[TEMPLATE_TEXTS];
@@ -226,7 +226,7 @@ static struct account_template *keep_template(struct template *rules)
 	return template;
 }
 
-/* One object stands for all that were deleted; it is never given back. */
+/* One object stands for all deleted templates; it is never freed. */
 static struct account_template deleted = {.refs = 1, .is_deleted = true};
 
 static enum err find_deleted(struct view *view, struct account_id id, uint32_t number,
@@ -305,7 +305,7 @@ static enum err webhook_new(const struct subscription *row, struct account_webho
 {
 	struct buffer normal = {0};
 	enum err      err = url_normal(row->url, &normal);
-	/* One that was let in under other rules counts as it is written. */
+	/* A URL that was accepted under other rules is compared as it is written. */
 	struct span             url = err ? row->url : buffer_span(&normal);
 	struct account_webhook *webhook = err == ERR_NO_MEMORY ? NULL : calloc(1, sizeof *webhook + url.size);
 	if (webhook) {
@@ -329,7 +329,7 @@ static struct account_webhooks *webhooks_new(void)
 	return webhooks;
 }
 
-/* In its place: by id, which is that of making. */
+/* Inserts it by id, which is the order of creation. */
 static void place_webhook(struct account_webhooks *webhooks, struct account_webhook *webhook)
 {
 	unsigned at = webhooks->count++;
@@ -379,7 +379,7 @@ enum err account_webhooks_load(struct view *view, struct account_id id, struct a
 	return err;
 }
 
-/* The ids with this one, or without it: the same object if that is so already. */
+/* The ids with this one, or without it; the same object if nothing changes. */
 static struct account_ids *change_ids(struct account_ids *before, struct uuid id, bool is_there)
 {
 	unsigned at = 0;
@@ -409,7 +409,7 @@ enum err account_webhooks_change(const struct account_webhooks *before, struct u
 			webhooks->of[webhooks->count++] = account_webhook_share(before->of[i]);
 	enum err err = row ? add_webhook(webhooks, row) : OK;
 	if (!err && !(webhooks->stored = change_ids(before->stored, id, row != NULL))) err = ERR_NO_MEMORY;
-	/* Of too many those are kept that come first, which the rows say. */
+	/* Beyond the maximum the first rows count: the part has to be loaded again. */
 	if (err || webhooks->has_more) account_webhooks_free(&webhooks);
 	*out = webhooks;
 	return err;

@@ -1,5 +1,5 @@
-/* The rules of an account in memory: the text of each, and of its head what a fact is first held against. The rest is read when
- * a fact is of the rule's event; most of an account's rules are never read at all. */
+/* The rules of an account in memory: the text of each, with its event and whether it is active. The rest is parsed when that
+ * event occurs; most rules of an account are never parsed. */
 #include "actors/shard/account/parts.h"
 
 #include "store/rule.h"
@@ -34,7 +34,7 @@ static enum err rule_new(const struct rule_row *row, struct account_rule **out)
 	rule->text = span_of(rule->stored, row->text.size);
 	rule->id = row->id;
 	if (rule_head(rule->text, &rule->active, &rule->event)) goto out;
-	/* Not written by rule_text(). */
+	/* Not in the form of rule_text(). */
 	if ((err = account_rule_read(rule))) goto out;
 	rule->active = rule->rule.active;
 	rule->event = rule->rule.event;
@@ -51,7 +51,7 @@ static struct account_rules *rules_new(void)
 	return rules;
 }
 
-/* In its place: by id, which is that of making. */
+/* Inserts a rule by id, which is the order of creation. */
 static enum err place(struct account_rules *rules, const struct rule_row *row)
 {
 	struct account_rule *rule;
@@ -64,7 +64,7 @@ static enum err place(struct account_rules *rules, const struct rule_row *row)
 	return OK;
 }
 
-/* What is known of them together. */
+/* Computes what spans all rules: the order by event, and the bytes. */
 static void sum_up(struct account_rules *rules)
 {
 	unsigned count = 0;
