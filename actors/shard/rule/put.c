@@ -34,7 +34,7 @@ static enum err check_template(const struct request *request, const struct rule 
 	return err ? blame_id(outcome, err, "conditions.template_id", CAUSE_TEMPLATE_UNKNOWN, text) : OK;
 }
 
-/* Does the account have the rewards that it assigns, archived or not? */
+/* Checks that the account has the rewards that the rule assigns, archived or not. */
 static enum err check_slugs(struct request *request, const struct rule *rule, struct outcome *outcome)
 {
 	enum { NAME_TEXT = 32 };
@@ -53,7 +53,7 @@ static enum err check_slugs(struct request *request, const struct rule *rule, st
 	return err;
 }
 
-/* Is there room for it beside the account's others? */
+/* Checks that it fits beside the account's other rules. */
 static enum err check_room(const struct account_rules *rules, struct uuid id, const struct rule *rule,
                            struct outcome *outcome)
 {
@@ -82,7 +82,7 @@ static enum err check_bytes(const struct account_rules *rules, struct uuid id, s
 	return refuse(outcome, REASON_OF_ALL(RULES_LONG, .most = RULES_BYTES_MAX));
 }
 
-/* A file that says what was said before changes nothing. */
+/* A file with the same content changes nothing. */
 static enum err store_rule(struct request *request, struct outcome *outcome, struct rule_row *row,
                            const struct rule *rule)
 {

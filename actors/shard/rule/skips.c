@@ -1,9 +1,9 @@
-/* A table of counts that only grows: a rule keeps its row, found by its id's last bytes, which are random. */
+/* A hash table of counts that only grows. A rule keeps its row; the hash is the last bytes of its id, which are random. */
 #include "actors/shard/rule/skips.h"
 
 #include <string.h>
 
-/* The rule's row, or the free one where it would be; NULL: all are taken by others. */
+/* The rule's row, or the free row for it; NULL: other rules have all rows. */
 static const struct rule_skips_row *find(const struct rule_skips *skips, struct uuid rule)
 {
 	uint32_t at;
@@ -23,7 +23,7 @@ uint64_t rule_skips_add(struct rule_skips *skips, struct uuid rule)
 	if (!found) return 0;
 	struct rule_skips_row *row = &skips->rows[found - skips->rows];
 	uint64_t               count = atomic_load_explicit(&row->count, memory_order_relaxed) + 1;
-	if (count == 1) row->rule = rule; /* before anybody looks at it */
+	if (count == 1) row->rule = rule; /* before a reader sees the count */
 	atomic_store_explicit(&row->count, count, memory_order_release);
 	return count;
 }

@@ -9,13 +9,13 @@
 struct rule_skips {
 	atomic_uint_fast64_t all;
 	struct rule_skips_row {
-		struct uuid          rule; /* fixed once `count` is not 0 */
+		struct uuid          rule; /* never changes once `count` is not 0 */
 		atomic_uint_fast64_t count;
 	} rows[RULES_SKIPPING_MAX];
 };
 
-/* One more of this rule's: how many that makes. 0: no room for another rule, which is in `all` only. */
+/* Counts one more of the rule, and returns how many it has. 0: there is no row for another rule, so only `all` counts it. */
 uint64_t rule_skips_add(struct rule_skips *skips, struct uuid rule);
 
-/* How many of this rule's. */
+/* How many the rule has. */
 uint64_t rule_skips_of(const struct rule_skips *skips, struct uuid rule);
