@@ -61,7 +61,8 @@ class Run:
         nice = [] if self.row.output is None else ["nice", "-n", "10"]
         process = subprocess.Popen([*nice, *map(str, words)], cwd=cwd or self.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-                                   env={**os.environ, "STAMPEDE_PATIENCE": f"{self.patience:.1f}", **(env or {})})
+                                   env={**os.environ, "STAMPEDE_PATIENCE": f"{self.patience:.1f}",
+                                        "STAMPEDE_SEED": str(self.seed), **(env or {})})
         with self.lock:
             self.children.add(process)
         output = []

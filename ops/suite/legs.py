@@ -76,13 +76,21 @@ def meson(run, directory, *choice, env=None):
     log = run.root / directory / "meson-logs" / f"{name}.json"
     log.unlink(missing_ok=True)
     with run.reports(directory) as sanitizer:
-        run.command("meson", "test", "-C", directory, "--no-rebuild", "--logbase", name, "-t", str(round(3 * run.patience, 1)),
-                    *choice, env={**sanitizer, **(env or {})})
-    return tally.of_meson(log)
+        status, output = run.command("meson", "test", "-C", directory, "--no-rebuild", "--logbase", name,
+                                     "-t", str(round(3 * run.patience, 1)), *choice, env={**sanitizer, **(env or {})})
+    programs, found = tally.of_meson(log)
+    named = 0 if choice[0].startswith("--") else len(choice)
+    return and_ended(found, status or programs < named, output)
+
+
+def and_ended(found, is_wrong, output):
+    """A command that says that something is wrong, but not what, has lost tests."""
+    passed, failed, words = found
+    return (passed, failed, words) if failed or not is_wrong else (passed, 1, tally.end_of(output))
 
 
 def units(run):
-    fewer = {} if run.everything else {"STAMPEDE_FLIPS": "400", "STAMPEDE_CRASHES": "80"}
+    fewer = {} if run.everything else {"STAMPEDE_WALK_FLIPS": "400", "STAMPEDE_CRASHES": "80"}
     return meson(run, ASAN, "--suite", "unit", "--suite", "bench", env=fewer)
 
 
@@ -113,14 +121,14 @@ def scenarios(run, directory, marks, workers):
     report = run.results / f"{directory}.xml"
     report.unlink(missing_ok=True)
     env = {"STAMPEDE_BUILD": str(run.root / directory), "STAMPEDE_COMMANDS": str(run.root / PLAIN / "tests/model/commands"),
-           "STAMPEDE_SEED": str(run.seed), "STAMPEDE_KILLS": kills(run, directory), **({"STAMPEDE_SLOW": "1"} if run.everything else {})}
+           "STAMPEDE_KILLS": kills(run, directory), "STAMPEDE_SLOW" if run.everything else "STAMPEDE_DRAWN": "1"}
     with run.reports(directory) as sanitizer:
         status, output = run.command(*PYTEST, "-n", str(workers * run.cores), "--dist", "loadfile", "-m", marks,
                                      f"--junitxml={report}", "tests/scenario", env={**env, **sanitizer})
     found = tally.Scenarios(report)
     reported = {node: words for node, words in found.failures.items() if SANITIZER.search("\n".join(words))}
     run.to_repeat += [(directory, env, node, words) for node, words in found.failures.items() if node not in reported]
-    if not found.passed or (status and not found.failures):
+    if not found.passed or status not in (0, 1) or (status and not found.failures):
         return found.passed, 1, [f"pytest ended with {status}", *tally.end_of(output)]
     return found.passed, len(reported), [line for node, words in reported.items() for line in (node, *words)]
 
@@ -143,9 +151,9 @@ def repeat_failed(run):
         report = run.results / "repeated.xml"
         report.unlink(missing_ok=True)
         with run.reports(directory) as sanitizer:
-            run.command(*PYTEST, f"--junitxml={report}", node, env={**env, **sanitizer})
+            status, _ = run.command(*PYTEST, f"--junitxml={report}", node, env={**env, **sanitizer})
         again = tally.Scenarios(report)
-        if again.passed == 1 and not again.failures:
+        if status == 0 and again.passed == 1 and not again.failures:
             run.flaky.append((f"{node} ({directory})", words))
             counts.append((1, 0, []))
         else:
@@ -184,7 +192,7 @@ def controls(run):
 # Random operations, and fuzzing
 
 def model(run):
-    env = {"STAMPEDE_BUILD": str(run.root / PLAIN), "STAMPEDE_SEED": str(run.seed)}
+    env = {"STAMPEDE_BUILD": str(run.root / PLAIN)}
     rounds = [("200000", "4", ["--kills"])] if run.everything else [("20000", "2", []), ("2000", "1", ["--kills"])]
     return tally.add(check(run, "tests/model/run", "--steps", steps, "--workers", workers, *words, env=env)
                      for steps, workers, words in rounds)
@@ -198,8 +206,8 @@ def fuzz(run):
     """The corpora, and new inputs for a while."""
     results = run.root / FUZZ / "fuzz" / "results"
     results.unlink(missing_ok=True)
-    run.command("tests/fuzz/run", FUZZ, env={"STAMPEDE_FUZZ_SECONDS": "60" if run.everything else "2"})
-    return tally.of_fuzz(results)
+    status, output = run.command("tests/fuzz/run", FUZZ, env={"STAMPEDE_FUZZ_SECONDS": "60" if run.everything else "2"})
+    return and_ended(tally.of_fuzz(results), status, output)
 
 
 FIRST = [("builds", builds)]

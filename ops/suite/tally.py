@@ -36,10 +36,10 @@ def of_program(test, criterion):
 
 
 def of_meson(log):
-    """What `meson test --logbase` wrote."""
+    """What `meson test --logbase` wrote: of how many programs, and their counts."""
     criterion = {path.stem for path in UNITS.glob("*.c")}
     rows = Path(log).read_text().splitlines() if Path(log).exists() else []
-    return add(of_program(json.loads(row), criterion) for row in rows)
+    return len(rows), add(of_program(json.loads(row), criterion) for row in rows)
 
 
 class Scenarios:

@@ -28,7 +28,7 @@ def pytest_configure(config):
     # Who runs tests in the background of a shell may have them inherit that interrupts are ignored, and so their commands.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", "drawn(n): of its cases one of n, drawn by STAMPEDE_SEED; all of them with STAMPEDE_SLOW=1")
+    config.addinivalue_line("markers", "drawn(n): with STAMPEDE_DRAWN=1 one of n cases runs, drawn by STAMPEDE_SEED")
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
 
 
@@ -46,6 +46,8 @@ def turn_of(item):
 def not_drawn(items):
     """Cases that another seed may draw. Of one that is asked for by itself there is no other to draw."""
     cases = {}
+    if not os.environ.get("STAMPEDE_DRAWN"):
+        return
     for item in items:
         if item.get_closest_marker("drawn"):
             cases.setdefault(item.nodeid.split("[")[0], []).append(item)
@@ -63,7 +65,7 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: set STAMPEDE_SLOW=1"))
     for item in not_drawn(items):
-        item.add_marker(pytest.mark.skip(reason="not drawn: set STAMPEDE_SLOW=1 or another STAMPEDE_SEED"))
+        item.add_marker(pytest.mark.skip(reason="not drawn by this STAMPEDE_SEED"))
 
 
 @pytest.fixture(scope="session")

@@ -146,7 +146,7 @@ Test(walk, finds_nothing_wrong_with_empty_tables)
 
 Test(walk, misses_no_flipped_bit_that_matters)
 {
-	const char *wanted = getenv("STAMPEDE_FLIPS");
+	const char *wanted = getenv("STAMPEDE_WALK_FLIPS");
 	unsigned    flips = wanted ? (unsigned)strtoul(wanted, NULL, 10) : FLIPS_DEFAULT, found = 0;
 	uint64_t    state = chance_begin();
 	uint8_t    *bytes;
