@@ -15,6 +15,9 @@
 
 enum { MAIN_DBI = 1, FREE_DBI = 0, TEXT_OF_KEY = 64 };
 
+/* Free pages at the end may never have been written. A claim far beyond the file is damage, not a reason to reserve memory. */
+enum { PAGES_BEYOND_MAX = 1 << 20 };
+
 struct walk {
 	struct view     *view;
 	struct faults   *faults;
@@ -232,6 +235,12 @@ enum err walk_tables(struct view *reader, struct faults *faults, struct progress
 	walk.file_bytes = (uint64_t)file.st_size;
 	walk.page_bytes = stat.ms_psize;
 	walk.pages = info.me_last_pgno + 1;
+	uint64_t in_file = walk.file_bytes / walk.page_bytes;
+	if (walk.pages > 2 * in_file + PAGES_BEYOND_MAX) {
+		fault(faults, "the tables claim %" PRIu64 " pages, but the file has %" PRIu64, walk.pages,
+		      in_file);
+		return OK;
+	}
 	walk.seen = calloc(1, walk.pages / 8 + 1);
 	enum err err = walk.seen ? walk_all(&walk) : ERR_NO_MEMORY;
 	free(walk.seen);

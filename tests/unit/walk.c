@@ -144,6 +144,22 @@ Test(walk, finds_nothing_wrong_with_empty_tables)
 	db_close(&still);
 }
 
+/* Where LMDB keeps the number of the last page in a page of its own: behind its head, 16, and 24 + 2 * 48 bytes. */
+enum { LAST_PAGE_AT = 16 + 24 + 2 * 48 };
+
+Test(walk, reserves_no_memory_for_pages_that_the_file_cannot_have)
+{
+	uint8_t many[8];
+	furnish();
+	put_le64(many, UINT64_C(1) << 32);
+	for (size_t meta = 0; meta < 2; meta++)
+		file_write(&s.test_dir, "data.mdb", meta * 4096 + LAST_PAGE_AT, span_of(many, sizeof many));
+	struct faults faults = {0};
+	cr_expect_eq(look(&faults), FOUND);
+	cr_expect(strstr(faults.texts[0], "the tables claim 4294967297 pages, but the file has"), "%s",
+	          faults.texts[0]);
+}
+
 Test(walk, misses_no_flipped_bit_that_matters)
 {
 	const char *wanted = getenv("STAMPEDE_WALK_FLIPS");
