@@ -90,8 +90,8 @@ static int actor(int argc, char **argv)
 	return status;
 }
 
-/* Whoever starts us may have closed some of the first three; a socket or a file must not come to stand in their place.
- * What is written to such an output fails, as it should. */
+/* The parent may have closed some of the first three descriptors. No socket or file of ours may get their numbers: a write to
+ * such an output has to fail. */
 static bool fill_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -30,7 +30,7 @@ struct connection_table {
 
 void connection_table_open(struct connection_table *table, unsigned max);
 
-/* A connection arrives, changes its kind (no effect if it is the same), is told to leave, is gone. A leaving connection has no
+/* A connection arrives, changes its kind (no effect if it is the same), begins to leave, is gone. A leaving connection has no
  * kind. */
 void entry_take(struct connection_table *table, struct table_entry *entry, enum entry_kind kind, mono_us now);
 void entry_change(struct connection_table *table, struct table_entry *entry, enum entry_kind kind,

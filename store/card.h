@@ -29,8 +29,8 @@ must_check enum err card_code_row(struct view *view, struct account_id account, 
                                   struct card *card);
 must_check enum err card_row(struct view *view, struct account_id account, struct card *card);
 
-/* Stages it as it is to be, in all three tables: the only writer of these. One that is linked takes its code: whoever had
- * it is to be unlinked first. */
+/* Stages a card in all three tables: the only writer of these. A linked card takes its code; a card that had the code has to be
+ * unlinked first. */
 must_check enum err card_put(struct view *view, struct account_id account, const struct card *card);
 
 /* Stages that it is gone from all three. */

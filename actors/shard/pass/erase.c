@@ -1,10 +1,10 @@
-/* pass erase ACCOUNT PASS_ID: whatever of a pass is its holder's goes, and the pass stays as a number among others: its random
- * id, the history of its counter, its scans.
+/* pass erase ACCOUNT PASS_ID: removes everything of a pass that is its holder's. The pass stays as a number with its random id,
+ * the history of its counter and its scans.
  *
- * One command is one step, and tells whether there is more to do; whoever asked sends it again. The first steps each make one
- * pass of that id forget who it is of: the live one, then those that were deleted before. From that commit on no list, search
- * or page knows of the holder. What the pass has elsewhere is then removed by steps that the shard also takes by itself
- * (system/clean.c), should nobody send the command again. `bound` keeps a pass out that is made under the id meanwhile. */
+ * One command is one step, and its answer says whether there is more to do; the command line sends it again. Each of the first
+ * steps erases one pass of that id: the live one, then those that were deleted before. From that commit on no list, search or
+ * page shows the holder. Further steps remove what the pass has in other tables; the shard also takes them by itself
+ * (system/clean.c), in case the command is not sent again. `bound` excludes a pass that is created under the id meanwhile. */
 #include "actors/shard/pass/erase.h"
 
 #include "actors/shard/pass/pass.h"
@@ -42,7 +42,7 @@ static struct cleanup known_id(const struct request *request, struct span pass_i
 	return cleanup_of(account, CLEANUP_ERASED_ID, span_of(hash, sizeof hash));
 }
 
-/* For some time it is told that it was erased, and not that it never was. */
+/* For ERASED_ID_KEPT_DAYS the command answers that the id was erased, instead of that it is unknown. */
 static enum err note_id(struct request *request, struct span pass_id)
 {
 	struct cleanup row = known_id(request, pass_id);

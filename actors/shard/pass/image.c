@@ -27,7 +27,7 @@ enum err on_PASS_IMAGE(struct request *request, struct outcome *outcome)
 	struct image   image;
 	msgpack_packer pk = buffer_packer(outcome->payload);
 	enum err       err = find(request, &image);
-	if (err) return err; /* a reader's ERR_NOT_FOUND is told as ERR_RESOURCE_NOT_FOUND */
+	if (err) return err; /* a reader's ERR_NOT_FOUND is returned as ERR_RESOURCE_NOT_FOUND */
 	msgpack_pack_array(&pk, 2);
 	pack_bin(&pk, span_of(image.hash, sizeof image.hash));
 	if (span_equal(known, span_of(image.hash, sizeof image.hash))) {

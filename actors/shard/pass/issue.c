@@ -1,5 +1,5 @@
-/* PASS_ISSUE, by the shard itself: the images of a pass are there, or they are not to be had. Whoever asked with an
- * idempotency key, and was told 201 in time, is told 201 again. */
+/* PASS_ISSUE, by the shard itself: the images of a pass are there, or cannot be fetched. A client that created the pass with an
+ * idempotency key and got 201 in time gets 201 again. */
 #include "actors/shard/rule/rule.h"
 
 #include "schemas/api/pass.h"

@@ -23,7 +23,7 @@ static enum err take_changes(struct request *request, struct outcome      *outco
 	return arg_present(hidden) ? pass_take_hidden(request, hidden, body) : OK;
 }
 
-/* Is the body, packed anew, what is stored already? */
+/* Is the body, packed again, equal to the stored one? */
 static enum err is_stored(struct request *request, const struct hot_at *pass, const struct body *body,
                           bool *same)
 {
@@ -46,7 +46,7 @@ enum err on_PASS_PATCH(struct request *request, struct outcome *outcome)
 	bool                  same;
 	const msgpack_object *appearance = &request->args[ARG_PASS_PATCH_appearance];
 	enum err              err = OK;
-	/* What is wrong without looking at the pass is told before that there is none. */
+	/* An error that needs no look at the pass is returned first, even if there is no such pass. */
 	if (appearance->type == MSGPACK_OBJECT_MAP) err = pass_check_appearance(request, outcome, appearance);
 	if (!err) err = pass_find(request, arg_span(&request->args[ARG_PASS_PATCH_pass_id]), false, &pass);
 	if (err || (err = pass_template(request, &pass.now, &template))) return err;

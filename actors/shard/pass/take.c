@@ -18,7 +18,7 @@ static enum err lay_over(struct request *request, const msgpack_object *changes,
 	return err ? err : merge(request, &base, changes, text, members);
 }
 
-/* Of a key that the template does not have, those that it has are told: but for the counter, which nobody may write. */
+/* The refusal of an unknown key names the template's keys, but not the counter, which cannot be written. */
 static enum err refuse_visible(struct request *request, struct outcome       *outcome,
                                const struct template *template, struct reason reason)
 {

@@ -1,7 +1,7 @@
 /* CLEAN, by the shard itself: one step of the background removal. A round goes through what commands have left over (the
  * table CLEANUP), then through accounts whose oldest idempotency keys are past their time, then through those whose oldest
- * ended deliveries are. What is removed is judged here, in the writer and with the commit: whoever refers to something again
- * has either done so before, and it stays, or comes later, and does not find it. */
+ * ended deliveries are. Whether something is removed is decided here, by the writer and in its commit: a command that refers to it
+ * again either came before, and it stays, or comes later, and does not find it. */
 #include "actors/shard/engine/cleaning.h"
 
 #include "actors/shard/pass/erase.h"

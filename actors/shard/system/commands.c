@@ -5,7 +5,7 @@
 #include "store/meta.h"
 
 /* AUTH: nothing beyond what the engine has checked already: the key, the account's state. The frontend sends
- * it before it tells a caller what is wrong with a request it would not even have passed on. */
+ * it before it returns the error of a request that it does not pass on. */
 enum err on_AUTH(struct request *request, struct outcome *outcome)
 {
 	(void)request, (void)outcome;

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* MAINTENANCE_START: asks the shard's snapshotter for a snapshot, a backup or a verification. It only begins it; MAINTENANCE_STATUS tells what
- * became of it. A backup's directory is the whole one's: the shard's own is shards/N in it. It comes to a reader, so
- * that everything acknowledged before it is in the tables that the snapshot is made of. */
+/* MAINTENANCE_START: asks the shard's snapshotter for a snapshot, a backup or a verification. It only begins it;
+ * MAINTENANCE_STATUS reports the outcome. The directory of a backup is that of all shards; this shard's is shards/N in it. A
+ * reader handles it, so that everything acknowledged before is in the tables that the snapshot is made of. */
 static bool keep_read(struct span text, enum keep *what)
 {
 	static const char *const texts[] = {
@@ -70,8 +70,8 @@ enum err on_MAINTENANCE_START(struct request *request, struct outcome *outcome)
 	return OK;
 }
 
-/* MAINTENANCE_STATUS: how far the snapshotter's job is, and once it has ended, what came of it. `epoch` tells a job of this process from
- * one of the same number before a restart. */
+/* MAINTENANCE_STATUS: the progress of the snapshotter's job, and its outcome once it has ended. `epoch` distinguishes a job of
+ * this process from one of the same number before a restart. */
 static void pack_faults(msgpack_packer *pk, const struct faults *faults)
 {
 	size_t kept = faults->count < FAULTS_KEPT ? (size_t)faults->count : (size_t)FAULTS_KEPT;
