@@ -3,6 +3,7 @@ what it needs before, and one request, by a caller, of a number that no other re
 """
 
 import json
+import subprocess
 import time
 
 import bench
@@ -57,6 +58,12 @@ def heavy(account="large", before=None, callers=None):
 @heavy()
 def light(caller, n):
     return caller.http("POST", f"/v1/passes/p{n % PASSES}/loyalty", '{"balance_to_add":1}')
+
+
+@heavy(callers=1)
+def starts(caller, _):
+    """A program that is started and asks the service nothing: what a command costs the machine alone."""
+    return subprocess.run([f"{caller.account.build}/stampede", "help"], stdout=subprocess.DEVNULL, check=True)
 
 
 @heavy()
