@@ -125,9 +125,10 @@ static enum err start_threads(struct service *service, unsigned *started)
 {
 	for (*started = 0; *started < service->thread_count; ++*started) {
 		struct http_thread *thread = &service->threads[*started];
+		pthread_t           id; /* never joined: threads stay to the end */
 		thread->service = service;
 		thread->index = *started;
-		if (pthread_create(&thread->id, NULL, thread_main, thread)) return ERR_NO_MEMORY;
+		if (pthread_create(&id, NULL, thread_main, thread)) return ERR_NO_MEMORY;
 	}
 	return OK;
 }

@@ -57,7 +57,6 @@ struct waker {
 struct http_thread {
 	struct service *service;
 	unsigned        index;
-	pthread_t       id;
 	int             listen_fd, admin_fd; /* its own; admin_fd is -1 except on thread 0 */
 
 	const struct live           *live;    /* of this turn */

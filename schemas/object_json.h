@@ -61,21 +61,12 @@ static inline void json_SPACED_TIME(struct buffer *out, wall_us at)
 #define json_INTEGER(out, value) json_number(value, out)
 #define json_BOOLEAN(out, value) buffer_text(out, (value) ? "true" : "false")
 
-#define BASE(...)
 #define WORDS(name, about)                                                   \
 	static inline void json_##name(struct buffer *out, const char *word) \
 	{                                                                    \
 		json_plain(out, span_str(word));                             \
 	}
-#define WORD(...)
-#define OBJECT(...)
-#define MEMBER(...)
-#include "schemas/objects.def"
-#undef BASE
-#undef WORDS
-#undef WORD
-#undef OBJECT
-#undef MEMBER
+#include "schemas/object_words.def"
 
 #define MEMBER(name, type, how, about, ...) MEMBER_##how(name, type, __VA_ARGS__);
 #define MEMBER_KEY(name)                    buffer_append(out, ",\"" #name "\":", sizeof(",\"" #name "\":") - 1)

@@ -54,21 +54,12 @@ static inline void pack_TIME(msgpack_packer *pk, wall_us at)
 #define pack_SLUG               pack_str
 #define pack_URL                pack_str
 
-#define BASE(...)
 #define WORDS(name, about)                                                   \
 	static inline void pack_##name(msgpack_packer *pk, const char *word) \
 	{                                                                    \
 		pack_text(pk, word);                                         \
 	}
-#define WORD(...)
-#define OBJECT(...)
-#define MEMBER(...)
-#include "schemas/objects.def"
-#undef BASE
-#undef WORDS
-#undef WORD
-#undef OBJECT
-#undef MEMBER
+#include "schemas/object_words.def"
 
 #define MEMBER(name, type, how, about, ...) MEMBER_##how(name, type, __VA_ARGS__);
 #define MEMBER_ALWAYS(name, type, value)    (map_key(pk, map, #name), pack_##type(pk, value))
