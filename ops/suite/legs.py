@@ -16,9 +16,9 @@ PLAIN, ASAN, TSAN, FUZZ = "build", "build-asan", "build-tsan", "build-fuzz"
 SANITIZER = re.compile(r"runtime error:|Sanitizer")  # in a service's log: a failure at once, however often it passes
 SANITIZE = {
     ASAN: ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1"],  # -g: a third of the compiler's time
-    TSAN: ["-Db_sanitize=thread", "-Db_lundef=false"],
+    TSAN: ["-Db_sanitize=thread", "-Db_lundef=false", "-Dc_args=-g1"],
     FUZZ: ["-Db_sanitize=address,undefined", "-Db_lundef=false",
-           "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow"]}
+           "-Dc_args=-g1 -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow"]}
 
 
 # Builds

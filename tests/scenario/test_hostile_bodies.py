@@ -113,6 +113,7 @@ def test_every_operation_with_a_body_is_here():
 
 # Types
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_wrong_types(verdicts, operation):
     for field, kinds in operation.fields.items():
@@ -134,6 +135,7 @@ def test_required_fields_left_out(verdicts, operation):
         verdicts.send(operation, "[]", 400, "INVALID_REQUEST")
 
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_unknown_fields(verdicts, operation):
     names = ["x", "", " ", "Hidden", "VISIBLE", "pass_id ", "_id", "__proto__", "constructor", "status", "balance", "created_at",
@@ -174,6 +176,7 @@ def test_wrong_types_inside(verdicts, operation):
 
 # What is no JSON
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_values_that_are_no_json(verdicts, operation):
     for field in [*operation.fields, "unknown"]:
@@ -188,6 +191,7 @@ def test_values_inside_that_are_no_json(verdicts, operation):
             verdicts.send(operation, operation.body("hidden", wrapped % raw(value)), 400, "INVALID_REQUEST")
 
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_bodies_that_are_no_object(verdicts, operation):
     for body in bodies_around(json.dumps(operation.good)):
@@ -222,6 +226,7 @@ def test_fields_given_twice(verdicts, operation):
             verdicts.send(operation, b'{"%s":null,%s' % (name, body[1:]), 400, "INVALID_REQUEST")
 
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_depth_to_the_level(verdicts, operation):
     """The body is the first level. What nests 32 deep can be read, and is then held against the field's type."""
@@ -251,6 +256,7 @@ def test_content_types(verdicts, operation):
 
 # Sizes
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_long_strings_and_keys(verdicts, operation):
     long = "é" * (MB // 2)
@@ -276,6 +282,7 @@ def test_long_strings_and_keys(verdicts, operation):
                 verdicts.send(operation, operation.body(field, value), 413, "PAYLOAD_TOO_LARGE")
 
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_ten_thousand_keys(verdicts, operation):
     many = ",".join(f'"k{n}":{n}' for n in range(10_000))
@@ -303,6 +310,7 @@ HUGE = {
 }
 
 
+@pytest.mark.drawn(2)
 @each_operation
 def test_huge_bodies(untouched, operation):
     """Sixteen megabytes are let in, and then whatever is wrong with them is told: which of it first is open."""

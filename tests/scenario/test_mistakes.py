@@ -152,7 +152,7 @@ def refuses(service, word):
     assert re.search(word, named[0]), f"{named[0]} does not name {word}"
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_mistake_is_refused(directory, what):
     change, word = REFUSED[what]

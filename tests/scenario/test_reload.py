@@ -123,6 +123,7 @@ BAD_PAIRS = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", BAD_PAIRS)
 def test_bad_files_change_nothing(configured, name):
     """Nor when the process that serves them is killed while they are there: it comes back with the last good ones."""
