@@ -180,7 +180,12 @@ def main():
     parser.add_argument("--all", action="store_true", help="both builds for everything, all controls, slow scenarios, long random runs")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("STAMPEDE_SEED") or time.time_ns() % 10**6), help="repeats a run")
     parser.add_argument("--leg", action="append", default=[], metavar="WORD", help="only legs whose name has this word")
-    run = Run(parser.parse_args())
+    options = parser.parse_args()
+    names = [name for name, _ in legs.FIRST + legs.WAITING + legs.COMPUTING + legs.COMPUTING_ALL + legs.LAST]
+    for word in options.leg:
+        if not any(word in name for name in names):
+            parser.error(f"no leg has the word {word!r}; the legs: {', '.join(names)}")
+    run = Run(options)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return run.run()
