@@ -1,8 +1,11 @@
-"""Every operation that takes a body: its fields, and a body that would be carried out. What hostile bodies are made of."""
+"""Every operation that takes a body: its fields, as the interface's document has them, and a body that would be carried out.
+What hostile bodies are made of."""
 import json
 
+from contract import contract
 from hostile import raw
-from rewards import REWARDS, terms
+from rewards import terms
+from routes import ROUTES
 
 # And "subscription_id", once there is one.
 IDS = {"pass_id": "victim", "entitlement_id": "01900000-0000-7000-8000-000000000000", "reward_slug": "victim"}
@@ -16,12 +19,15 @@ def code_of(field):
 
 class Operation:
     """`fields` are the body's: name -> kinds of value that it takes. `good` is a body that would be carried out. `path`
-    is the route's, with the ids of IDS in place. `fields` None: it ignores a body. `ignored`: fields of which the value is
-    not looked at. `bare`: it needs no body."""
+    is the route's, with the ids of IDS in place. `ignored`: fields of which the value is not looked at. `bare`: it needs no
+    body."""
 
-    def __init__(self, method, pattern, fields=None, good=None, ignored=(), bare=False):
-        self.method, self.pattern, self.fields, self.good = method, pattern, fields, good
-        self.ignored, self.bare = ignored, bare
+    def __init__(self, route, schema, good, required=None, bare=False, never_null=()):
+        self.method, self.pattern, self.good, self.bare = route.method, route.path, good, bare
+        properties, required = schema["properties"], schema["required"] if required is None else required
+        self.ignored = [name for name, member in properties.items() if not set(member) - {"description"}]
+        self.fields = {name: kinds_of(member) + ([] if name in (*required, *never_null) else ["null"])
+                       for name, member in properties.items() if name not in self.ignored}
 
     @property
     def path(self):
@@ -37,48 +43,38 @@ class Operation:
         return b"{" + b",".join(b'"%s":%s' % (raw(name), text) for name, text in members.items()) + b"}"
 
 
-TERMS = {"name": ["string"], "kind": ["string"], "description": ["string", "null"], "repeat_assignment": ["boolean", "null"],
-         "redemption_allowance": ["integer", "null"], "assignment_limit": ["integer", "null"], "expiration": ["object"],
-         "slug": ["string", "null"]}
-GOOD_TERMS = terms(description="d", repeat_assignment=True, redemption_allowance=2, assignment_limit=3)
-READ_ONLY = ("status", "version", "created_at", "updated_at")
-OPERATIONS = {
-    "PASS_CREATE": Operation(
-        "POST", "/v1/passes",
-        {"pass_id": ["string"], "pass_template_id": ["string", "null"], "visible": ["object", "null"],
-         "hidden": ["object", "null"], "appearance": ["object", "null"], "initial_platform": ["string"]},
-        {"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}}),
-    "PASS_PATCH": Operation(
-        "PATCH", "/v1/passes/{pass_id}",
-        {"visible": ["object", "null"], "hidden": ["object", "null"], "appearance": ["object", "null"]},
-        {"visible": {"name": "B"}, "hidden": {"a": 2}, "appearance": {"title": "U"}}),
-    "PASS_LOYALTY": Operation(
-        "POST", "/v1/passes/{pass_id}/loyalty",
-        {"balance_to_add": ["integer"], "message": ["string", "null"]},
-        {"balance_to_add": 5, "message": "m"}),
-    "SCAN_CREATE": Operation(
-        "POST", "/v1/scans",
-        {"pass_id": ["string", "null"], "qr_value": ["string", "null"], "reader_id": ["string", "null"]},
-        {"pass_id": "victim", "reader_id": "till"}),
-    "SUBSCRIPTION_CREATE": Operation(
-        "POST", "/v1/webhook-subscriptions",
-        {"url": ["string"], "event_types": ["array"]},
-        {"url": "https://hostile.example/", "event_types": ["pass.created"]}),
-    "ENTITLEMENT_ASSIGN": Operation(
-        "POST", "/v1/passes/{pass_id}/rewards/assign",
-        {"slug": ["string"], "replace": ["boolean", "null"]},
-        {"slug": "hostile", "replace": True}),
-    "ENTITLEMENT_REDEEM": Operation(
-        "POST", "/v1/passes/{pass_id}/rewards/{entitlement_id}/redeem",
-        {"amount": ["integer", "null"], "context": ["string", "null"], "note": ["string", "null"]},
-        {"amount": 1, "context": "till", "note": "n"}),
-    "SUBSCRIPTION_PATCH": Operation(
-        "PATCH", "/v1/webhook-subscriptions/{subscription_id}",
-        {"url": ["string", "null"], "event_types": ["array", "null"], "active": ["boolean", "null"]},
-        {"url": "https://other.example/", "event_types": ["pass.created"], "active": False}),
-    "REWARD_CREATE": Operation("POST", REWARDS, TERMS, {**GOOD_TERMS, "slug": "hostile"}),
-    "REWARD_PUT": Operation("PUT", REWARDS + "/{reward_slug}", TERMS, {**GOOD_TERMS, "slug": "victim"}, ignored=READ_ONLY),
-    "REWARD_ARCHIVE": Operation("POST", REWARDS + "/{reward_slug}/archive"),
-    "REWARD_RESTORE": Operation("POST", REWARDS + "/{reward_slug}/restore", TERMS, {**GOOD_TERMS, "slug": "victim"},
-                                ignored=READ_ONLY, bare=True),
+def kinds_of(schema):
+    """Without null: an optional field takes it, unless the table below says otherwise."""
+    if "anyOf" in schema:
+        return [kind for one in schema["anyOf"] for kind in kinds_of(one) if kind != "null"]
+    return [contract().resolved(schema)["type"]]
+
+
+REWARD = terms(description="d", repeat_assignment=True, redemption_allowance=2, assignment_limit=3)
+# message: a body that would be carried out, and what the document does not say.
+GOOD = {
+    "PASS_CREATE": ({"pass_id": "hostile", "visible": {"name": "A"}, "hidden": {"a": 1}, "appearance": {"title": "T"}},
+                    {"never_null": ["initial_platform"]}),
+    "PASS_PATCH": ({"visible": {"name": "B"}, "hidden": {"a": 2}, "appearance": {"title": "U"}}, {}),
+    "PASS_LOYALTY": ({"balance_to_add": 5, "message": "m"}, {}),
+    "SCAN_CREATE": ({"pass_id": "victim", "reader_id": "till"}, {}),
+    "SUBSCRIPTION_CREATE": ({"url": "https://hostile.example/", "event_types": ["pass.created"]}, {}),
+    "SUBSCRIPTION_PATCH": ({"url": "https://other.example/", "event_types": ["pass.created"], "active": False}, {}),
+    "ENTITLEMENT_ASSIGN": ({"slug": "hostile", "replace": True}, {}),
+    "ENTITLEMENT_REDEEM": ({"amount": 1, "context": "till", "note": "n"}, {}),
+    "REWARD_CREATE": ({**REWARD, "slug": "hostile"}, {}),
+    "REWARD_PUT": ({**REWARD, "slug": "victim"}, {}),
+    "REWARD_RESTORE": ({**REWARD, "slug": "victim"}, {"required": ["name", "kind", "expiration"], "bare": True}),
 }
+
+
+def operations():
+    paths = contract().document["paths"]
+    for route in ROUTES:
+        operation = paths[route.path][route.method.lower()]
+        if "requestBody" in operation:
+            good, exceptions = GOOD[route.message]
+            yield route.message, Operation(route, operation["requestBody"]["content"]["application/json"]["schema"], good, **exceptions)
+
+
+OPERATIONS = dict(operations())
