@@ -155,13 +155,14 @@ enum err shard_dir_judge(const struct shard_dir *shard_dir, const struct journal
 	if (plan->distrusted) found.clean_mark = CLEAN_MARK_NONE;
 	report->clean_mark = found.clean_mark;
 	report->formatted = !found.last && !found.present && !found.snapshot_count;
-	plan->anew = found.clean_mark == CLEAN_MARK_NONE;
-	report->rebuilt = plan->anew && !report->formatted;
+	plan->rebuild = found.clean_mark == CLEAN_MARK_NONE;
+	report->rebuilt = plan->rebuild && !report->formatted;
 	uint64_t newest = found.snapshot_count ? found.snapshots[0].at.seq : 0;
-	if (plan->anew && found.present && (err = shard_dir_find_floor(shard_dir->dir_fd, &plan->floor_seq)))
+	if (plan->rebuild && found.present &&
+	    (err = shard_dir_find_floor(shard_dir->dir_fd, &plan->floor_seq)))
 		return err;
 	if (plan->floor_seq < newest) plan->floor_seq = newest;
-	if (!plan->anew) return OK;
+	if (!plan->rebuild) return OK;
 	return choose_source(shard_dir, &found, report, &plan->from);
 }
 
@@ -183,7 +184,7 @@ static enum err copy_snapshot(int shard_fd, const struct snapshot *from, int db_
 enum err shard_dir_open_tables(int shard_fd, const struct table_plan *plan, int *db_fd)
 {
 	enum err err;
-	if (!plan->anew) return file_open_dir(shard_fd, tables, db_fd);
+	if (!plan->rebuild) return file_open_dir(shard_fd, tables, db_fd);
 	if ((err = file_remove_dir(shard_fd, unfinished))) return err;
 	if ((err = file_open_dir(shard_fd, unfinished, db_fd))) return err;
 	return plan->from.at.seq ? copy_snapshot(shard_fd, &plan->from, *db_fd) : OK;

@@ -8,7 +8,7 @@
  * Until then old files stay untouched, and an interrupted rebuild is started again. */
 struct table_plan {
 	bool            distrusted; /* in: the tables must not be trusted, whatever their marker says */
-	bool            anew;       /* the tables must be rebuilt */
+	bool            rebuild;    /* the tables must be rebuilt */
 	struct snapshot from;       /* source of the rebuild; at.seq 0: the journal alone */
 	uint64_t        floor_seq;  /* this record was acknowledged: the journal must reach it */
 };

@@ -85,7 +85,7 @@ static enum err try_tables(struct store *store, const struct shard_dir *shard_di
 	struct applied applied;
 	enum err       err = open_db(store, shard_dir, report, plan);
 	if (err) return err;
-	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->anew && (err = walk_at_start(store, report)))
+	if (report->clean_mark == CLEAN_MARK_OPEN && !plan->rebuild && (err = walk_at_start(store, report)))
 		return err;
 	if ((err = db_begin(store->db)) || plan->from.at.seq == 0) return err;
 	/* A restored snapshot's tables do not know the journal that begins behind it. */
@@ -99,7 +99,7 @@ static enum err open_tables(struct store *store, const struct shard_dir *shard_d
                             struct store_report *report, struct table_plan *plan)
 {
 	enum err err = try_tables(store, shard_dir, report, plan);
-	if (err != ERR_DAMAGED || plan->anew) return err;
+	if (err != ERR_DAMAGED || plan->rebuild) return err;
 	close_tables(store);
 	if (!report->refused[0])
 		snprintf(report->refused, sizeof report->refused, "the tables cannot be opened");
@@ -141,15 +141,15 @@ static enum err recover_with(struct store *store, const struct shard_dir *shard_
 	report->snapshot_seq = plan->from.at.seq;
 	if ((err = recover_judge(&store->dir, store->db, plan->floor_seq, &recovery, report))) goto out;
 	if (shard_dir->before_change && (err = shard_dir->before_change(shard_dir->user))) goto out;
-	if (!plan->anew && (err = clean_mark_write(shard_dir->dir_fd, false))) goto out;
+	if (!plan->rebuild && (err = clean_mark_write(shard_dir->dir_fd, false))) goto out;
 	if ((err = recover_finish(&recovery, store->db, report))) goto out;
-	if (plan->anew && (err = shard_dir_adopt_tables(shard_dir->dir_fd))) goto out;
+	if (plan->rebuild && (err = shard_dir_adopt_tables(shard_dir->dir_fd))) goto out;
 	*end = recovery.end;
 out:
 	describe_failure(report, err);
 	recover_end(&recovery);
 	if (err) close_tables(store);
-	if (!err || plan->anew) shard_dir_forget_tables(shard_dir->dir_fd, err != OK);
+	if (!err || plan->rebuild) shard_dir_forget_tables(shard_dir->dir_fd, err != OK);
 	return err;
 }
 
@@ -157,10 +157,10 @@ out:
 static enum err recover(struct store *store, const struct shard_dir *shard_dir, struct store_report *report,
                         struct position *end)
 {
-	struct table_plan   plan = {.anew = false};
+	struct table_plan   plan = {.rebuild = false};
 	struct store_report before;
 	enum err            err = shard_dir_judge(shard_dir, &store->dir, report, &plan);
-	if (err || (err = recover_with(store, shard_dir, report, &plan, end)) != ERR_DAMAGED || plan.anew)
+	if (err || (err = recover_with(store, shard_dir, report, &plan, end)) != ERR_DAMAGED || plan.rebuild)
 		return err;
 	before = *report;
 	*report = (struct store_report){.clean_mark = CLEAN_MARK_NONE};

@@ -78,7 +78,7 @@ bool child_take_settings(struct child *child, struct settings *settings)
 void child_settled(struct child *child, const struct settings *settings)
 {
 	enum err err = settings_tell_taken(child->settings_fd, settings->generation);
-	if (err && err != ERR_PEER_GONE) log_warn("settings_not_told", "code=%s", err_code(err));
+	if (err && err != ERR_PEER_GONE) log_warn("settings_not_sent", "code=%s", err_code(err));
 }
 
 static void look_for_stop(struct child *child)

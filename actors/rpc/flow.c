@@ -7,7 +7,7 @@
 void flow_sent(struct flow *flow, size_t size)
 {
 	flow->sent += size;
-	flow->told = flow->taken;
+	flow->reported = flow->taken;
 	flow->is_asked = false;
 }
 
@@ -22,7 +22,7 @@ bool flow_take(struct flow *flow, const struct frame *frame, size_t size)
 
 bool flow_is_due(const struct flow *flow)
 {
-	return flow->is_asked || flow->taken - flow->told >= RECEIPT_EVERY_BYTES;
+	return flow->is_asked || flow->taken - flow->reported >= RECEIPT_EVERY_BYTES;
 }
 
 size_t flow_on_its_way(const struct flow *flow)

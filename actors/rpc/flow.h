@@ -5,7 +5,7 @@
  * session. */
 struct flow {
 	uint64_t sent, received_there; /* ours, and what the callee received of it */
-	uint64_t taken, told;          /* received from the callee, and reported to it */
+	uint64_t taken, reported;      /* received from the callee, and reported to it */
 	bool     is_asked;             /* the callee wants a receipt at once */
 };
 

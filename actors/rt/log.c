@@ -27,7 +27,7 @@ static enum log_format own_format = LOG_LOGFMT;
 static atomic_int      own_level = LOG_INFO; /* may change while other threads log */
 static struct counts   own_counts;
 static struct counts  *counts = &own_counts;
-static atomic_uint     untold; /* lines dropped since the last one that reported it */
+static atomic_uint     unreported; /* lines dropped since the last one that reported it */
 
 static int word_of(const char *text, const char *const *words, int count)
 {
@@ -74,12 +74,12 @@ static bool write_line(struct log_line *line)
 /* Logs how many lines are missing here. If that line finds no room either, they stay counted. */
 static bool write_dropped(struct log_line *line)
 {
-	unsigned missing = atomic_exchange(&untold, 0);
+	unsigned missing = atomic_exchange(&unreported, 0);
 	if (!missing) return true;
 	begin_line(line, LOG_WARN, "log_lines_dropped");
 	log_line_number(line, "count", missing);
 	if (outlet_write(STDERR_FILENO, log_line_end(line))) return true;
-	atomic_fetch_add(&untold, missing);
+	atomic_fetch_add(&unreported, missing);
 	return false;
 }
 
@@ -91,7 +91,7 @@ static void say(enum log_level level, const char *event, const char *format, va_
 	(void)write_dropped(&line);
 	begin_line(&line, level, event);
 	log_line_format(&line, format, values);
-	if (!write_line(&line)) atomic_fetch_add(&untold, 1);
+	if (!write_line(&line)) atomic_fetch_add(&unreported, 1);
 	errno = saved_errno;
 }
 

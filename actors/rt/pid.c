@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static _Atomic pid_t known; /* 0: not yet */
-static bool          is_told_of_forks;
+static bool          is_notified_of_forks;
 
 static void forget(void)
 {
@@ -19,7 +19,7 @@ static void forget(void)
 /* Before main(), so that in a child this handler runs before those registered later. */
 __attribute__((constructor)) static void forget_at_forks(void)
 {
-	is_told_of_forks = pthread_atfork(NULL, NULL, forget) == 0;
+	is_notified_of_forks = pthread_atfork(NULL, NULL, forget) == 0;
 }
 
 pid_t getpid(void)
@@ -27,6 +27,6 @@ pid_t getpid(void)
 	pid_t pid = atomic_load_explicit(&known, memory_order_relaxed);
 	if (pid) return pid;
 	pid = (pid_t)syscall(SYS_getpid);
-	if (is_told_of_forks) atomic_store_explicit(&known, pid, memory_order_relaxed);
+	if (is_notified_of_forks) atomic_store_explicit(&known, pid, memory_order_relaxed);
 	return pid;
 }

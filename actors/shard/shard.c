@@ -21,7 +21,7 @@ enum {
 	DRAIN_MS = 3000,
 	AHEAD_TOLD_S = 60,     /* logs service time that is ahead of the wall clock by more */
 	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
-	GATE_TOLD_MS = 1000,   /* logs a longer wait for the other shards */
+	GATE_LOG_MS = 1000,    /* logs a longer wait for the other shards */
 };
 
 _Static_assert(NEEDS_SHARD_BYTES == 2 * SHARD_SEGMENT_BYTES + RESERVE_AHEAD_BYTES &&
@@ -35,8 +35,8 @@ struct shard {
 	struct channel *channel;
 	struct loop     loop;
 	int             dir_fd, lock_fd, gate_fd;
-	wall_us         last_now; /* the latest time in the journal */
-	bool            told;     /* the reason why it did not start was logged */
+	wall_us         last_now;  /* the latest time in the journal */
+	bool            is_logged; /* the reason why it did not start was logged */
 };
 
 static enum err open_place(struct shard *shard, const struct options *options)
@@ -45,14 +45,14 @@ static enum err open_place(struct shard *shard, const struct options *options)
 	snprintf(name, sizeof name, "shards/%d", options->index);
 	shard->dir_fd = openat(shard->child.datadir.fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (shard->dir_fd < 0) {
-		shard->told = true;
+		shard->is_logged = true;
 		log_fatal("shard_missing", "place=%s", name);
 		return ERR_DAMAGED;
 	}
 	enum err err = datadir_lock(shard->dir_fd, "lock", LOCK_WAIT_MS, &shard->lock_fd);
 	if (!err) err = datadir_lock_dir(shard->dir_fd, LOCK_WAIT_MS);
 	if (err) {
-		shard->told = true;
+		shard->is_logged = true;
 		log_fatal("shard_locked", "place=%s code=%s reason=\"%s\"", name, err_code(err),
 		          err == ERR_LOCKED ? "another process, or another shard, works there"
 		                            : strerror(errno));
@@ -92,13 +92,13 @@ static enum err await_gate(struct shard *shard, struct loop *loop)
 	if (!err) err = loop_watch(loop, shard->gate_fd);
 	if (err) return err;
 	mono_us began = time_mono(), now = began;
-	bool    is_told = false;
+	bool    is_logged = false;
 	for (loop_wait(loop, (dur_us){0}); !loop_is_ready(loop, shard->gate_fd); now = time_mono()) {
 		child_report(&shard->child, "judged", 0, now);
 		take_settings(shard);
 		if (child_stopping(&shard->child)) return ERR_STOPPED;
-		if (!is_told && mono_since(now, began).v > GATE_TOLD_MS * US_PER_MS) {
-			is_told = true;
+		if (!is_logged && mono_since(now, began).v > GATE_LOG_MS * US_PER_MS) {
+			is_logged = true;
 			log_info("waits", "for=\"shards that have not finished their start-up checks\"");
 		}
 		loop_wait(loop, (dur_us){CHILD_TURN_MS * US_PER_MS});
@@ -129,7 +129,7 @@ static enum err open_store(struct shard *shard, const struct options *options)
 	wall_us  wall = time_wall();
 	enum err err = store_open(&shard_dir, wall, &shard->store, &report);
 	if (err) {
-		shard->told = true;
+		shard->is_logged = true;
 		if (err != ERR_STOPPED)
 			log_fatal("store_refused", "code=%s what=\"%s\"", err_code(err), report.what);
 		return err;
@@ -149,7 +149,7 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 	uint8_t  master_key[32];
 	enum err err = datadir_master_key(&shard->child.datadir, master_key);
 	if (err) {
-		shard->told = true;
+		shard->is_logged = true;
 		log_fatal("master_key_unusable", "file=master.key code=%s", err_code(err));
 		return err;
 	}
@@ -249,7 +249,7 @@ int shard_main(const struct options *options)
 	static struct shard shard = {.dir_fd = -1, .lock_fd = -1, .loop = {-1}};
 	enum err            err = begin_zone();
 	if (!err) err = child_begin(&shard.child, options, ROLE_SHARD);
-	if (!err && (err = open_all(&shard, options)) && !shard.told)
+	if (!err && (err = open_all(&shard, options)) && !shard.is_logged)
 		log_fatal("shard_not_started", "code=%s", err_code(err));
 	if (err == ERR_STOPPED) _exit(0); /* stopped before it changed anything */
 	if (!err && (err = run(&shard))) log_fatal("shard_failed", "code=%s", err_code(err));

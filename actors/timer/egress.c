@@ -59,12 +59,12 @@ enum { NEWS_EVERY_S = 60 }; /* for each host; faster changes are not all logged 
  * resources, says nothing about the host. */
 static bool is_news(struct host *host, struct ending ending, mono_us now)
 {
-	bool same = ending.error == host->told && ending.detail == host->told_detail;
+	bool same = ending.error == host->logged && ending.detail == host->logged_detail;
 	if (same || ending.error == ATTEMPT_NOT_STARTED || ending.error == ATTEMPT_INTERNAL) return false;
-	if (host->told_at.v && mono_since(now, host->told_at).v < NEWS_EVERY_S * US_PER_SEC) return false;
-	host->told = ending.error;
-	host->told_detail = ending.detail;
-	host->told_at = now;
+	if (host->logged_at.v && mono_since(now, host->logged_at).v < NEWS_EVERY_S * US_PER_SEC) return false;
+	host->logged = ending.error;
+	host->logged_detail = ending.detail;
+	host->logged_at = now;
 	return true;
 }
 

@@ -80,9 +80,9 @@ struct host {
 	unsigned            address_count;
 	struct address      address[RESOLVED_MAX]; /* in dialling order */
 	enum attempt_detail why;                   /* why there are none */
-	enum attempt_error  told;                  /* the failure logged last; NONE: it responds */
-	enum attempt_detail told_detail;
-	mono_us             told_at;
+	enum attempt_error  logged;                /* the failure logged last; NONE: it responds */
+	enum attempt_detail logged_detail;
+	mono_us             logged_at;
 	uint16_t            port;
 	char                name[URL_NAME_TEXT];
 	char                origin[URL_ORIGIN_TEXT];

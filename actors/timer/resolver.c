@@ -61,9 +61,9 @@ struct question {
 	struct channel     *channel;
 	resolver_answer    *answer;
 	void               *user;
-	const char         *step;     /* in the channel's order */
-	unsigned            open;     /* families being queried */
-	bool                has_told; /* addresses were reported */
+	const char         *step;         /* in the channel's order */
+	unsigned            open;         /* families being queried */
+	bool                has_reported; /* addresses were reported */
 	enum attempt_detail why;
 	char                name[];
 };
@@ -240,7 +240,7 @@ static void report(struct question *question, struct resolved *resolved)
 {
 	if (question->resolver->closing) return;
 	resolved->why = question->why ? question->why : DETAIL_DNS_NO_NAME;
-	question->has_told |= resolved->count > 0;
+	question->has_reported |= resolved->count > 0;
 	question->answer(question->user, resolved);
 }
 
@@ -249,7 +249,7 @@ static bool has_next(const struct question *question)
 {
 	bool is_none = question->why == DETAIL_DNS_NO_NAME || question->why == DETAIL_DNS_NO_ADDRESS;
 
-	if (question->has_told || !question->step[1] || question->resolver->closing) return false;
+	if (question->has_reported || !question->step[1] || question->resolver->closing) return false;
 	return *question->step == 'f' || is_none;
 }
 

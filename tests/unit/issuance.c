@@ -11,7 +11,7 @@ static bool wait_for(struct account_id account, uint32_t number, uint64_t call_i
 
 static uint64_t told(void)
 {
-	struct creation_wait *wait = issuance_next_told(&issuance, now);
+	struct creation_wait *wait = issuance_next_ended(&issuance, now);
 	uint64_t              id = wait ? wait->call_id : 0;
 	free(wait);
 	return id;
@@ -221,7 +221,7 @@ Test(issuance, begins_with_what_the_table_has_and_lets_nobody_wait_for_it)
 	create(a, 4);
 	scratch_commit(&s);
 	issuance_free(&issuance);
-	issuance = (struct issuance){.told = NULL};
+	issuance = (struct issuance){.ended = NULL};
 	cr_assert_eq(issuance_load(&issuance, s.view, PLACES), OK);
 	cr_expect_eq(issuance.pass_count, 3);
 	cr_expect_not(wait_for(a, 4, 1));

@@ -76,10 +76,10 @@ static enum err end_template(struct engine *engine, struct creating *template)
 static void log_failure(struct creating *template, const char *image, const char *error)
 {
 	char  id[TEMPLATE_ID_TEXT];
-	bool *told = !strcmp(image, "logo") ? &template->told_logo : &template->told_banner;
+	bool *logged = !strcmp(image, "logo") ? &template->logged_logo : &template->logged_banner;
 	template_id_text(template->account->id, template->number, id);
-	if (!*told) log_info("template_image", "template=%s reason=\"%s\"", id, error);
-	*told = true;
+	if (!*logged) log_info("template_image", "template=%s reason=\"%s\"", id, error);
+	*logged = true;
 }
 
 static void rest(struct engine *engine, struct creating *template)
@@ -195,7 +195,7 @@ static enum err answer_waits(struct engine *engine)
 	struct creation_wait *wait;
 	enum err              err = OK;
 	while (!err && engine_has_room(engine) &&
-	       (wait = issuance_next_told(&engine->issuance, engine->now))) {
+	       (wait = issuance_next_ended(&engine->issuance, engine->now))) {
 		err = answer_wait(engine, wait);
 		free(wait);
 	}
@@ -231,6 +231,6 @@ enum err engine_issue(struct engine *engine, bool *more)
 			pack_fetch(engine, fetch);
 	}
 	if (!err) err = answer_waits(engine);
-	if (looked == ISSUING_A_TURN || issuance->told) *more = true;
+	if (looked == ISSUING_A_TURN || issuance->ended) *more = true;
 	return err;
 }

@@ -76,8 +76,8 @@ static void end_waits(struct issuance *issuance, struct creating *pass)
 		struct creation_wait *wait = pass->waits;
 		pass->waits = wait->next;
 		wait->next = NULL;
-		*issuance->told_last = wait;
-		issuance->told_last = &wait->next;
+		*issuance->ended_last = wait;
+		issuance->ended_last = &wait->next;
 		pass->account->wait_count--;
 		issuance->wait_count--;
 	}
@@ -146,15 +146,15 @@ bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait)
 	return true;
 }
 
-struct creation_wait *issuance_next_told(struct issuance *issuance, mono_us now)
+struct creation_wait *issuance_next_ended(struct issuance *issuance, mono_us now)
 {
 	struct creating *oldest = TAILQ_FIRST(&issuance->timed);
 	for (; oldest && now.v - oldest->begun.v >= ISSUANCE_WAIT_MS * US_PER_MS;
 	     oldest = TAILQ_FIRST(&issuance->timed))
 		end_time(issuance, oldest);
-	struct creation_wait *wait = issuance->told;
+	struct creation_wait *wait = issuance->ended;
 	if (!wait) return NULL;
-	if (!(issuance->told = wait->next)) issuance->told_last = &issuance->told;
+	if (!(issuance->ended = wait->next)) issuance->ended_last = &issuance->ended;
 	return wait;
 }
 
@@ -272,17 +272,17 @@ enum err issuance_load(struct issuance *issuance, struct view *view, unsigned as
 	issuance->asked_max = asked_max;
 	for (int i = 0; i < FETCH_STATES; i++)
 		TAILQ_INIT(&issuance->fetches[i]);
-	issuance->told_last = &issuance->told;
+	issuance->ended_last = &issuance->ended;
 	issuance->next_ask_id = 1;
 	enum err err = load_table(issuance, view, TABLE_ISSUING, CREATING_PASS);
 	return err ? err : load_table(issuance, view, TABLE_TEMPLATE_IMAGES, CREATING_TEMPLATE);
 }
 
-static void free_told(struct issuance *issuance)
+static void free_ended(struct issuance *issuance)
 {
-	while (issuance->told) {
-		struct creation_wait *wait = issuance->told;
-		issuance->told = wait->next;
+	while (issuance->ended) {
+		struct creation_wait *wait = issuance->ended;
+		issuance->ended = wait->next;
 		free(wait);
 	}
 }
@@ -291,11 +291,11 @@ static void free_told(struct issuance *issuance)
 void issuance_free(struct issuance *issuance)
 {
 	struct fetch *fetch;
-	if (!issuance->told_last) return; /* never loaded */
+	if (!issuance->ended_last) return; /* never loaded */
 	for (unsigned i = 0; i < CREATING_BUCKETS; i++)
 		while (!LIST_EMPTY(&issuance->passes[i]))
 			issuance_drop(issuance, LIST_FIRST(&issuance->passes[i]));
 	while ((fetch = TAILQ_FIRST(&issuance->fetches[FETCH_ASKED])))
 		issuance_fetched(issuance, fetch->ask_id, OK, span_of(NULL, 0), (mono_us){0});
-	free_told(issuance);
+	free_ended(issuance);
 }

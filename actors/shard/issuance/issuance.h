@@ -61,12 +61,12 @@ struct creating {
 	struct fetch           *fetch; /* IN_FETCH */
 	const char             *image; /* which image of the pass that is; static */
 	bool                    is_timed, is_tried;
-	bool                    lacks_logo;             /* a template: unobtainable this time */
-	bool                    told_logo, told_banner; /* likewise, and logged */
-	mono_us                 begun;                  /* 0: before this process */
-	mono_us                 tried;                  /* since when */
-	mono_us                 due;                    /* IN_REST: until when */
-	struct creation_wait   *waits;
+	bool                    lacks_logo; /* a template: unobtainable this time */
+	bool    logged_logo, logged_banner; /* whether its logo and banner were logged as unobtainable */
+	mono_us begun;                      /* 0: before this process */
+	mono_us tried;                      /* since when */
+	mono_us due;                        /* IN_REST: until when */
+	struct creation_wait *waits;
 };
 
 struct issuing_account {
@@ -119,7 +119,7 @@ struct issuance {
 	unsigned                      asked_count, doubtful_count; /* ASKED; of doubtful accounts */
 	unsigned                      pass_count, wait_count;
 	uint64_t                      next_ask_id;
-	struct creation_wait         *told, **told_last; /* waits that are over */
+	struct creation_wait         *ended, **ended_last; /* waits that are over */
 	char                          error[CREATION_ERROR_BYTES_MAX + 1];
 };
 
@@ -134,7 +134,7 @@ must_check enum err issuance_on_writes(struct issuance *issuance, const struct w
 /* Lets a call wait for a pass within the pass's time. False: the time is over, or too many wait. */
 bool issuance_wait(struct issuance *issuance, const struct creation_wait *wait);
 /* The next wait that is over; NULL: none. The caller frees it. */
-struct creation_wait *issuance_next_told(struct issuance *issuance, mono_us now);
+struct creation_wait *issuance_next_ended(struct issuance *issuance, mono_us now);
 
 /* The next pass to examine, now in the caller's hand; NULL: none. With *error NULL its images may be there: issue it, or name
  * the missing one with issuance_want(). Otherwise it cannot be issued, and *error says why (until the next call). The write of
