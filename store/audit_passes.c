@@ -56,11 +56,13 @@ static void judge_pass(struct auditor *auditor, size_t number, const struct hot 
 		audit_fault(auditor, TABLE_HOT, "pass %zu: unknown flags %u", number, hot->flags);
 	if (hot->flags & HOT_ERASED && !deleted)
 		audit_fault(auditor, TABLE_HOT, "pass %zu: erased, and not deleted", number);
-	if (audit_has_template(auditor, hot->template))
+	if (audit_has_template(auditor, hot->template)) {
 		auditor->templates[hot->template].has_passes = true;
-	else
+		auditor->templates[hot->template].passes += !deleted;
+	} else {
 		audit_fault(auditor, TABLE_HOT, "pass %zu: template %u does not exist", number,
 		            hot->template);
+	}
 }
 
 /* The head of a row compared with its members. */

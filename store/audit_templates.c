@@ -1,10 +1,9 @@
 /* The templates of one account: each number given belongs to a template that can be decoded, or to a deleted one.
- * Exactly those that have passes are marked as used. */
+ * Exactly those that have passes are used or retired, and the passes of each are counted. */
 #include "store/auditor.h"
 
 #include "schemas/bytes.h"
 #include "schemas/template.h"
-#include "store/template_state.h"
 
 #include <stdlib.h>
 
@@ -61,17 +60,16 @@ static enum err audit_texts(struct auditor *auditor)
 static enum err audit_states(struct auditor *auditor)
 {
 	struct audit_rows   rows = {.table = TABLE_TEMPLATE_STATE};
-	enum template_state state;
+	struct template_use use;
 	enum err            err;
 	while (!(err = audit_row(auditor, &rows))) {
 		uint32_t number = rows.rest.size == NUMBER_REST ? get_be32(rows.rest.at) : 0;
-		if (!number || number > auditor->template_count || template_state_read(rows.value, &state)) {
+		if (!number || number > auditor->template_count || template_use_read(rows.value, &use)) {
 			audit_fault(auditor, TABLE_TEMPLATE_STATE,
 			            "a row of a wrong form, or of no template");
 			continue;
 		}
-		auditor->templates[number].is_used = state == TEMPLATE_USED;
-		auditor->templates[number].is_deleted = state == TEMPLATE_DELETED;
+		auditor->templates[number].use = use;
 	}
 	return err == ERR_NOT_FOUND ? OK : err;
 }
@@ -91,9 +89,10 @@ enum err audit_templates(struct auditor *auditor)
 	if (err || (err = audit_states(auditor))) return err;
 	for (uint32_t number = 1; number <= auditor->template_count; number++) {
 		const struct template_seen *seen = &auditor->templates[number];
-		if (!seen->is_there && !seen->is_deleted)
+		bool                        is_deleted = seen->use.state == TEMPLATE_DELETED;
+		if (!seen->is_there && !is_deleted)
 			audit_fault(auditor, TABLE_TEMPLATE, "template %u is missing", number);
-		if (seen->is_there && seen->is_deleted)
+		if (seen->is_there && is_deleted)
 			audit_fault(auditor, TABLE_TEMPLATE, "template %u was deleted, and is there", number);
 	}
 	return OK;
@@ -103,11 +102,15 @@ enum err audit_template_uses(struct auditor *auditor)
 {
 	for (uint32_t number = 1; number <= auditor->template_count; number++) {
 		const struct template_seen *seen = &auditor->templates[number];
-		if (seen->has_passes && !seen->is_used)
+		bool is_used = seen->use.state == TEMPLATE_USED || seen->use.state == TEMPLATE_RETIRED;
+		if (seen->has_passes && !is_used)
 			audit_fault(auditor, TABLE_TEMPLATE_STATE, "template %u has passes, and is not used",
 			            number);
-		if (!seen->has_passes && seen->is_used)
+		else if (!seen->has_passes && is_used)
 			audit_fault(auditor, TABLE_TEMPLATE_STATE, "template %u is used by no pass", number);
+		else if (seen->passes != seen->use.passes)
+			audit_fault(auditor, TABLE_TEMPLATE_STATE, "template %u has %u passes, counted as %u",
+			            number, seen->passes, seen->use.passes);
 	}
 	return OK;
 }

@@ -6,6 +6,7 @@
 #include "store/cleanup.h"
 #include "store/image_use.h"
 #include "store/keys.h"
+#include "store/template_state.h"
 
 /* Shared by the parts of an audit, and included by them alone. audit.c iterates over the accounts and calls the
  * parts, audit_rows.c iterates over an account's rows of one table, audit_X.c checks the rows of X. */
@@ -33,7 +34,9 @@ struct version_seen {
 
 /* One template in the tables. */
 struct template_seen {
-	bool is_there, is_used, is_deleted, has_passes;
+	struct template_use use;
+	bool                is_there, has_passes;
+	uint32_t            passes; /* not deleted */
 };
 
 struct auditor {

@@ -112,10 +112,14 @@ bool dump_json(struct buffer *out, struct span key, struct span value)
 
 bool dump_template_state(struct buffer *out, struct span key, struct span value)
 {
-	enum template_state state;
+	struct template_use use;
 	(void)key;
-	if (template_state_read(value, &state)) return false;
-	dump_word(out, "state", state == TEMPLATE_USED ? "used" : "deleted");
+	if (template_use_read(value, &use)) return false;
+	dump_word(out, "state",
+	          use.state == TEMPLATE_USED      ? "used"
+	          : use.state == TEMPLATE_RETIRED ? "retired"
+	                                          : "deleted");
+	dump_count(out, "passes", use.passes);
 	return true;
 }
 

@@ -154,6 +154,9 @@ enum err hot_put(struct view *view, const struct hot_at *at, const struct hot *a
 	if (before->updated.v != after->updated.v) patch_bounds(&p, at->row, (unsigned)i, after->updated);
 	if (!p.err && before->balance != after->balance)
 		p.err = tally_widen(view, at->account, before->balance, after->balance);
+	if (!p.err && (before->flags ^ after->flags) & HOT_DELETED)
+		p.err = after->flags & HOT_DELETED ? template_remove_pass(view, at->account, after->template)
+		                                   : template_add_pass(view, at->account, after->template);
 	if (p.err || hot_count(before) == hot_count(after)) return p.err;
 	return status_put(view, at->account, at->number, after, false);
 }
@@ -169,16 +172,6 @@ static void fill(uint8_t *b, unsigned i, const struct hot *pass)
 	put_le64(b + AT_UPDATED + 8 * i, (uint64_t)pass->updated.v);
 	put_le64(b + AT_LAST_SCAN + 8 * i, (uint64_t)pass->last_scan.v);
 	put_le64(b + AT_LEDGER_HEAD + 8 * i, pass->ledger_head);
-}
-
-/* Marks the template as used; all passes but its first find it marked. */
-static enum err use_template(struct view *view, struct account_id account, uint32_t number)
-{
-	enum template_state state;
-	enum err            err = template_state_get(view, account, number, &state);
-	if (err || state == TEMPLATE_USED) return err;
-	return state == TEMPLATE_DELETED ? ERR_DAMAGED
-	                                 : template_state_put(view, account, number, TEMPLATE_USED);
 }
 
 /* Writes the whole row: a creation is not a balance update, and the row may not exist yet. */
@@ -202,7 +195,7 @@ enum err hot_add(struct view *view, struct account_id account, uint32_t number, 
 		put_le64(b + AT_OLDEST, (uint64_t)pass->updated.v);
 	if (index == 0 || pass->updated.v > wall_at(b + AT_NEWEST).v)
 		put_le64(b + AT_NEWEST, (uint64_t)pass->updated.v);
-	if ((err = use_template(view, account, pass->template))) return err;
+	if ((err = template_add_pass(view, account, pass->template))) return err;
 	err = write_put(view_writes(view), TABLE_HOT, key_span(&key), span_of(b, sizeof b));
 	return err ? err : status_put(view, account, number, pass, true);
 }

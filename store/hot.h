@@ -47,7 +47,7 @@ must_check enum err hot_get(struct view *view, struct account_id account, uint32
 /* Stages the change of one pass to `after`: only what differs is written. */
 must_check enum err hot_put(struct view *view, const struct hot_at *at, const struct hot *after);
 
-/* Stages a new pass, and that its template is used; `number` must be the account's next. */
+/* Stages a new pass, and counts it for its template; `number` must be the account's next. */
 must_check enum err hot_add(struct view *view, struct account_id account, uint32_t number,
                             const struct hot *pass);
 

@@ -2,19 +2,29 @@
 #include "schemas/ids.h"
 #include "store/view.h"
 
-/* States of templates, by their number in the account. TEMPLATE_STATE row: account | number u32 -> state u8; a
- * template from which no pass was made has none. Passes are never removed, even when deleted, so a used template
- * stays used. The number of a deleted template is not reused. Rows are put, never deleted or patched. Errors: as
- * view.h. */
-enum template_state { TEMPLATE_UNUSED = 0, TEMPLATE_USED = 1, TEMPLATE_DELETED = 2 };
+/* States of templates, by their number in the account. TEMPLATE_STATE row: account | number u32 -> state u8, passes u32:
+ * how many passes of the template are not deleted. A template from which no pass was ever made has no row. A retired one
+ * was deleted after its passes: it can no longer be chosen, but deleted passes are still shown by its fields, so its
+ * text stays. The number of a deleted template is not reused. Rows are put, never deleted or patched. Errors: as view.h. */
+enum template_state { TEMPLATE_UNUSED = 0, TEMPLATE_USED = 1, TEMPLATE_DELETED = 2, TEMPLATE_RETIRED = 3 };
 
-must_check enum err template_state_get(struct view *view, struct account_id account, uint32_t number,
-                                       enum template_state *state);
-must_check enum err template_state_put(struct view *view, struct account_id account, uint32_t number,
-                                       enum template_state state);
+struct template_use {
+	enum template_state state;
+	uint32_t            passes; /* not deleted; 0 unless USED */
+};
 
-/* How many of the account's templates were deleted. A range read. */
+must_check enum err template_use_get(struct view *view, struct account_id account, uint32_t number,
+                                     struct template_use *use);
+must_check enum err template_use_put(struct view *view, struct account_id account, uint32_t number,
+                                     const struct template_use *use);
+
+/* Stages that one pass of the template came, or was deleted. Errors: ERR_DAMAGED: the template is deleted or retired, or
+ * has no pass. */
+must_check enum err template_add_pass(struct view *view, struct account_id account, uint32_t number);
+must_check enum err template_remove_pass(struct view *view, struct account_id account, uint32_t number);
+
+/* How many of the account's templates were deleted or retired. A range read. */
 must_check enum err template_count_deleted(struct view *view, struct account_id account, uint32_t *count);
 
-/* A stored value, USED or DELETED. Errors: ERR_DAMAGED. */
-must_check enum err template_state_read(struct span value, enum template_state *state);
+/* A stored value, never UNUSED. Errors: ERR_DAMAGED. */
+must_check enum err template_use_read(struct span value, struct template_use *use);

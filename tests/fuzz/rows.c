@@ -291,12 +291,13 @@ static void check_reader(struct span bytes)
 
 static void check_template_state(struct span bytes)
 {
-	enum template_state state, again;
-	enum err            err = template_state_read(bytes, &state);
+	struct template_use use, again;
+	enum err            err = template_use_read(bytes, &use);
 	must(err == OK || err == ERR_DAMAGED);
 	if (err) return;
-	must(template_state_put(s.view, account, 1, state) == OK);
-	must(template_state_get(s.view, account, 1, &again) == OK && again == state);
+	must(template_use_put(s.view, account, 1, &use) == OK);
+	must(template_use_get(s.view, account, 1, &again) == OK);
+	must(again.state == use.state && again.passes == use.passes);
 }
 
 static void check_body(struct span bytes)

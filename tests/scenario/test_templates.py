@@ -258,19 +258,33 @@ def test_without_the_last_template_no_pass_is_made(shop):
     shop.create("ann", visible={"name": "Ann"})
 
 
-def test_a_template_with_passes_stays(own):
-    """Whatever has become of them: they are shown by its fields."""
-    template = own.templates["balance"]
-    own.create("ann")
-    assert not_deleted(own, template) == "RESOURCE_CONFLICT"
-    own.delete("ann")
-    assert not_deleted(own, template) == "RESOURCE_CONFLICT"
-    own.service.cli("pass", "erase", own.account, "ann")
+def test_a_template_stays_while_a_pass_uses_it(own):
+    """Deleted passes do not use it. They are still shown by its fields, but nothing else can use the template."""
+    template, other = own.templates["balance"], own.put_template(template_file("none"))
+    for pass_id in ("ann", "bob"):
+        own.create(pass_id, visible={"name": pass_id.title()})
+        own.add(pass_id, 5)
     own.service.expect_log("level=(warn|fatal)")
-    own.service.kill_child("shard")
+    for pass_id in ("ann", "bob"):
+        with pytest.raises(CliError) as error:
+            delete(own, template)
+        assert error.value.code == "RESOURCE_CONFLICT" and "Passes use the template" in error.value.message
+        own.delete(pass_id)
+        own.service.kill_child("shard")
+    before = own.list("?include_deleted=1")[0]
+    assert delete(own, template) == {}
     for _ in range(2):
-        assert not_deleted(own, template) == "RESOURCE_CONFLICT"
-    assert own.list("?include_deleted=1")[0][0]["loyalty_type"] == "balance"
+        assert ids(own) == [other]
+        assert not_deleted(own, template) == "RESOURCE_NOT_FOUND"
+        assert own.client.get(PATH).json["pass_template_id"] == other
+        own.client.get(f"{PATH}?pass_template_id={template}").is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+        own.client.post("/v1/passes", {"pass_id": "a", "pass_template_id": template}).is_error(422, "PASS_TEMPLATE_NOT_FOUND")
+        assert refused(own, template_file(pass_template_id=template)) == "PASS_TEMPLATE_NOT_FOUND"
+        assert refused_rule(own, template) == ("PASS_TEMPLATE_NOT_FOUND", "conditions.template_id")
+        assert own.list("?include_deleted=1")[0] == before and before[0]["visible"]["name"] == "Bob"
+        own.service.kill_child("shard")
+    own.service.cli("pass", "erase", own.account, "ann")
+    assert [one["id"] for one in own.list("?include_deleted=1&q=Bob")[0]] == ["bob"]
     assert own.service.cli("verify")["ok"] is True
 
 

@@ -283,18 +283,18 @@ static void break_template_text(void)
 {
 	put(TABLE_TEMPLATE, key_u32(account, 2), span_str("{\"name\":1}"));
 }
-static void put_state(uint32_t number, enum template_state state)
+static void put_state(uint32_t number, enum template_state state, uint32_t passes)
 {
-	must(!template_state_put(s.view, account, number, state));
+	must(!template_use_put(s.view, account, number, &(struct template_use){state, passes}));
 	scratch_save(&s);
 }
 static void break_template_deleted(void)
 {
-	put_state(2, TEMPLATE_DELETED);
+	put_state(2, TEMPLATE_DELETED, 0);
 }
 static void break_template_of_passes(void)
 {
-	put_state(1, TEMPLATE_DELETED);
+	put_state(1, TEMPLATE_DELETED, 0);
 	del(TABLE_TEMPLATE, key_u32(account, 1));
 }
 static void break_template_used(void)
@@ -303,7 +303,15 @@ static void break_template_used(void)
 }
 static void break_template_unused(void)
 {
-	put_state(2, TEMPLATE_USED);
+	put_state(2, TEMPLATE_USED, 0);
+}
+static void break_template_passes(void)
+{
+	put_state(1, TEMPLATE_USED, 1);
+}
+static void break_template_retired(void)
+{
+	put_state(1, TEMPLATE_RETIRED, 0);
 }
 static void break_template_state(void)
 {
@@ -311,7 +319,7 @@ static void break_template_state(void)
 }
 static void break_template_state_more(void)
 {
-	put_state(3, TEMPLATE_DELETED);
+	put_state(3, TEMPLATE_DELETED, 0);
 }
 static void break_template_count(void)
 {
@@ -423,6 +431,8 @@ static const struct breakage breakages[] = {
     B(template_of_passes, "table hot, " ACCOUNT "pass 0: template 1 does not exist"),
     B(template_used, "table template_state, " ACCOUNT "template 1 has passes, and is not used"),
     B(template_unused, "table template_state, " ACCOUNT "template 2 is used by no pass"),
+    B(template_passes, "table template_state, " ACCOUNT "template 1 has 44 passes, counted as 1"),
+    B(template_retired, "table template_state, " ACCOUNT "template 1 has 44 passes, counted as 0"),
     B(template_state, "table template_state, " ACCOUNT "a row of a wrong form, or of no template"),
     B(template_state_more, "table template_state, " ACCOUNT "a row of a wrong form, or of no template"),
     B(template_count, "more templates than it may have made"),

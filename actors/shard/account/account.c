@@ -92,8 +92,8 @@ enum err account_load_rules(struct view *view, struct account *account)
 	return account->rules ? OK : account_rules_load(view, account->id, &account->rules);
 }
 
-enum err account_template(const struct account *account, struct view *view, uint32_t number,
-                          const struct template **template)
+static enum err find_template(const struct account *account, struct view *view, uint32_t number,
+                              const struct account_template **out)
 {
 	must(number >= 1 && number <= account->templates->count);
 	_Atomic(struct account_template *) *at = &account->templates->of[number - 1];
@@ -106,8 +106,27 @@ enum err account_template(const struct account *account, struct view *view, uint
 		else
 			account_template_free(&made);
 	}
-	*template = &found->rules;
+	*out = found;
 	return found->is_deleted ? ERR_NOT_FOUND : OK;
+}
+
+enum err account_template(const struct account *account, struct view *view, uint32_t number,
+                          const struct template **template)
+{
+	const struct account_template *found;
+	enum err                       err = find_template(account, view, number, &found);
+	if (!err) *template = &found->rules;
+	return err;
+}
+
+enum err account_usable_template(const struct account *account, struct view *view, uint32_t number,
+                                 const struct template **template)
+{
+	const struct account_template *found;
+	enum err                       err = find_template(account, view, number, &found);
+	if (err) return err;
+	*template = &found->rules;
+	return found->is_retired ? ERR_NOT_FOUND : OK;
 }
 
 enum err account_first_template(const struct account *account, struct view *view, uint32_t *number)

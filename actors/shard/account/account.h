@@ -25,7 +25,8 @@ struct account_keys {
 
 struct account_template {
 	atomic_uint refs;
-	bool        is_deleted; /* then nothing else is set */
+	bool        is_deleted; /* and no pass was made of it: nothing else is set */
+	bool        is_retired; /* deleted, but still needed by deleted passes */
 	size_t      bytes;
 	struct template rules;
 	uint8_t text[]; /* what the spans of `rules` point into */
@@ -115,6 +116,9 @@ const struct uuid *account_key(const struct account *account, const uint8_t hash
  * use, by any thread whose view is of a moment of the version. Errors: ERR_NOT_FOUND (deleted), ERR_DAMAGED (no row). */
 must_check enum err account_template(const struct account *account, struct view *view, uint32_t number,
                                      const struct template **template);
+/* The same for a new use: ERR_NOT_FOUND also for a template that only deleted passes still need. */
+must_check enum err account_usable_template(const struct account *account, struct view *view, uint32_t number,
+                                            const struct template **template);
 /* The number of the oldest template that is not deleted. May be a range read. Errors: ERR_NOT_FOUND: none. */
 must_check enum err account_first_template(const struct account *account, struct view *view,
                                            uint32_t *number);

@@ -232,22 +232,29 @@ static struct account_template deleted = {.refs = 1, .is_deleted = true};
 static enum err find_deleted(struct view *view, struct account_id id, uint32_t number,
                              struct account_template **out)
 {
-	enum template_state state;
-	enum err            err = template_state_get(view, id, number, &state);
-	if (err || state != TEMPLATE_DELETED) return err ? err : ERR_DAMAGED;
+	struct template_use use;
+	enum err            err = template_use_get(view, id, number, &use);
+	if (err || use.state != TEMPLATE_DELETED) return err ? err : ERR_DAMAGED;
 	*out = account_template_share(&deleted);
 	return OK;
 }
 
 enum err account_template_first(struct view *view, struct account_id id, uint32_t *number)
 {
-	struct row_key  account = key_account(id);
-	struct buffer   room = {0};
-	struct view_row row;
-	enum err        err = view_parted_from(view, TABLE_TEMPLATE, key_span(&account), &room, &row);
-	if (!err && !key_has_prefix(row.key, key_span(&account))) err = ERR_NOT_FOUND;
-	if (!err && row.key.size != account.size + 4) err = ERR_DAMAGED;
-	if (!err) *number = get_be32(row.key.at + account.size);
+	struct row_key      account = key_account(id);
+	struct buffer       room = {0};
+	struct view_row     row;
+	struct template_use use = {.state = TEMPLATE_RETIRED};
+	enum err            err = view_parted_from(view, TABLE_TEMPLATE, key_span(&account), &room, &row);
+	while (!err) {
+		if (!key_has_prefix(row.key, key_span(&account))) err = ERR_NOT_FOUND;
+		if (!err && row.key.size != account.size + 4) err = ERR_DAMAGED;
+		if (err) break;
+		*number = get_be32(row.key.at + account.size);
+		err = template_use_get(view, id, *number, &use);
+		if (err || use.state != TEMPLATE_RETIRED) break;
+		err = view_parted_next(view, TABLE_TEMPLATE, &room, &row);
+	}
 	buffer_free(&room);
 	return err;
 }
@@ -257,18 +264,20 @@ enum err account_template_load(struct view *view, struct account_id id, uint32_t
 {
 	struct row_key key = key_u32(id, number);
 	struct template rules;
-	struct file_fault fault;
-	struct arena      arena = {0};
-	struct json      *json;
-	struct span       value;
-	enum err          err = view_get(view, TABLE_TEMPLATE, key_span(&key), &value);
+	struct file_fault   fault;
+	struct arena        arena = {0};
+	struct json        *json;
+	struct span         value;
+	struct template_use use;
+	enum err            err = view_get(view, TABLE_TEMPLATE, key_span(&key), &value);
 	*out = NULL;
 	if (err == ERR_NOT_FOUND) return find_deleted(view, id, number, out);
-	if (err) return err;
+	if (err || (err = template_use_get(view, id, number, &use))) return err;
 	err = json_parse(value, &arena, &json);
 	if (err && err != ERR_NO_MEMORY) err = ERR_DAMAGED;
 	if (!err && template_read(json, &rules, &fault)) err = ERR_DAMAGED;
 	if (!err && !(*out = keep_template(&rules))) err = ERR_NO_MEMORY;
+	if (!err) (*out)->is_retired = use.state == TEMPLATE_RETIRED;
 	arena_free(&arena);
 	return err;
 }

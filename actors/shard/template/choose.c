@@ -9,7 +9,7 @@ static enum err find(const struct request *request, struct span id, uint32_t *nu
 	if (!template_id_read(id, &owner, number)) return ERR_NOT_FOUND;
 	if (memcmp(owner.b, account->id.b, sizeof owner.b)) return ERR_UNAUTHORIZED;
 	if (*number < 1 || *number > account->templates->count) return ERR_NOT_FOUND;
-	return account_template(account, request->view, *number, &template);
+	return account_usable_template(account, request->view, *number, &template);
 }
 
 enum err choose_template(const struct request *request, const msgpack_object *arg, uint32_t *number)

@@ -22,24 +22,33 @@ static void show(struct request *request, uint32_t number, struct span text, str
 	bin_end(out, begin);
 }
 
+static enum err show_unless_retired(struct request *request, const struct view_row *row,
+                                    struct list_out *list)
+{
+	struct template_use use;
+	uint32_t            number = get_be32(row->key.at + sizeof request->account->id);
+	enum err            err = template_use_get(request->view, request->account->id, number, &use);
+	if (err || use.state == TEMPLATE_RETIRED) return err;
+	show(request, number, row->value, list_item(list));
+	return list_may_go_on(list, request);
+}
+
 enum err on_TEMPLATE_LIST(struct request *request, struct outcome *outcome)
 {
 	struct row_key  account = key_account(request->account->id);
 	struct list_out list;
 	struct view_row row;
 	struct buffer   room = {0};
-	uint32_t        count = 0;
 	enum err err = view_parted_from(request->view, TABLE_TEMPLATE, key_span(&account), &room, &row);
 	list_begin(&list, outcome);
 	while (!err && key_has_prefix(row.key, key_span(&account))) {
 		if (row.key.size != account.size + 4 || row.value.size < 2) err = ERR_DAMAGED;
 		if (err) break;
-		show(request, get_be32(row.key.at + account.size), row.value, list_item(&list));
-		count++;
-		if (!(err = list_may_go_on(&list, request)))
+		if (!(err = show_unless_retired(request, &row, &list)))
 			err = view_parted_next(request->view, TABLE_TEMPLATE, &room, &row);
 	}
-	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, count, false);
+	if (!err || err == ERR_NOT_FOUND) err = list_end(&list, 0, false); /* neither is in the response */
+	;
 	list_drop(&list);
 	buffer_free(&room);
 	return err;
@@ -53,9 +62,9 @@ enum err on_TEMPLATE_FETCHED(struct request *request, struct outcome *outcome)
 	return template_images_del(request->view, request->account->id, number);
 }
 
-/* template delete ACCOUNT ID: deletes a template of which no pass was ever made and that no activation rule names. Deleted and
- * erased passes count, since they are still shown, exported and searched by its fields. Its number is never used again, so
- * that an old id never names another template. */
+/* template delete ACCOUNT ID: deletes a template that no pass uses, except deleted ones, and that no activation rule names.
+ * Deleted passes are still shown, exported and searched by its fields, so where there are any it is retired: its text and its
+ * images stay, and nothing else can use it. Its number is never used again, so that an old id never names another template. */
 static enum err find(struct request *request, uint32_t *number)
 {
 	enum err err = choose_template(request, &request->args[ARG_TEMPLATE_DELETE_pass_template_id], number);
@@ -63,14 +72,14 @@ static enum err find(struct request *request, uint32_t *number)
 	return is_none ? ERR_RESOURCE_NOT_FOUND : err;
 }
 
-static enum err check_unused(struct request *request, struct outcome *outcome, uint32_t number)
+static enum err check_unused(struct request *request, struct outcome *outcome, uint32_t number,
+                             struct template_use *use)
 {
-	enum template_state state;
-	struct uuid         rule;
-	bool                named;
-	enum err            err = template_state_get(request->view, request->account->id, number, &state);
+	struct uuid rule;
+	bool        named;
+	enum err    err = template_use_get(request->view, request->account->id, number, use);
 	if (err) return err;
-	if (state == TEMPLATE_USED) return refuse(outcome, REASON_OF_ALL(TEMPLATE_USED));
+	if (use->passes) return refuse(outcome, REASON_OF_ALL(TEMPLATE_USED, .most = use->passes));
 	if ((err = rules_name_template(request, number, &rule, &named)) || !named) return err;
 	char *id = msgpack_zone_malloc(request->zone, UUID_TEXT);
 	if (!id) return ERR_NO_MEMORY;
@@ -78,32 +87,48 @@ static enum err check_unused(struct request *request, struct outcome *outcome, u
 	return refuse(outcome, REASON_OF_ALL(TEMPLATE_NAMED, .given = span_str(id)));
 }
 
-/* Removes the references to its images, and cancels fetching them. */
-static enum err drop_images(struct request *request, uint32_t number)
+static enum err cancel_fetch(struct request *request, uint32_t number)
+{
+	struct issuing row;
+	enum err       err = template_images_get(request->view, request->account->id, number, &row);
+	if (err) return err == ERR_NOT_FOUND ? OK : err;
+	return template_images_del(request->view, request->account->id, number);
+}
+
+/* Removes the template's text, and the references to its images. */
+static enum err remove_text(struct request *request, uint32_t number)
 {
 	struct account_id account = request->account->id;
+	struct row_key    key = key_u32(account, number);
 	const struct template *template;
-	struct issuing row;
-	enum err       err = account_template(request->account, request->view, number, &template);
+	enum err err = account_template(request->account, request->view, number, &template);
 	if (err) return err;
 	struct span urls[IMAGE_USES] = {template->logo, template->banner};
 	if ((err = image_urls_move(request->view, account, urls, NULL))) return err;
-	err = template_images_get(request->view, account, number, &row);
-	if (err) return err == ERR_NOT_FOUND ? OK : err;
-	return template_images_del(request->view, account, number);
+	return write_del(view_writes(request->view), TABLE_TEMPLATE, key_span(&key));
+}
+
+/* Writes the text once more: caches of the account follow that table. */
+static enum err keep_text(struct request *request, uint32_t number)
+{
+	struct row_key key = key_u32(request->account->id, number);
+	struct span    text;
+	enum err       err = view_get(request->view, TABLE_TEMPLATE, key_span(&key), &text);
+	return err ? err : write_put(view_writes(request->view), TABLE_TEMPLATE, key_span(&key), text);
 }
 
 enum err on_TEMPLATE_DELETE(struct request *request, struct outcome *outcome)
 {
-	struct account_id account = request->account->id;
-	uint32_t          number;
-	msgpack_packer    pk = buffer_packer(outcome->payload);
-	enum err          err = find(request, &number);
-	if (err || (err = check_unused(request, outcome, number))) return err;
-	if ((err = drop_images(request, number))) return err;
-	struct row_key key = key_u32(account, number);
-	if ((err = write_del(view_writes(request->view), TABLE_TEMPLATE, key_span(&key)))) return err;
-	if ((err = template_state_put(request->view, account, number, TEMPLATE_DELETED))) return err;
+	struct template_use use;
+	uint32_t            number;
+	msgpack_packer      pk = buffer_packer(outcome->payload);
+	enum err            err = find(request, &number);
+	if (err || (err = check_unused(request, outcome, number, &use))) return err;
+	bool is_kept = use.state == TEMPLATE_USED;
+	use.state = is_kept ? TEMPLATE_RETIRED : TEMPLATE_DELETED;
+	if ((err = is_kept ? keep_text(request, number) : remove_text(request, number))) return err;
+	if ((err = cancel_fetch(request, number))) return err;
+	if ((err = template_use_put(request->view, request->account->id, number, &use))) return err;
 	msgpack_pack_map(&pk, 0);
 	return OK;
 }
