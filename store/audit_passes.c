@@ -18,7 +18,7 @@ enum {
 	FLAGS_KNOWN = HOT_DELETED | HOT_REINSTALL_BLOCKED | HOT_ERASED,
 	EVENT_BYTES = 24,
 	MOVE_BYTES = 40,
-	DISK_FIRST = 1024
+	PASSES_FIRST = 1024
 };
 enum { STATUS_DEACTIVATED = 5 };
 
@@ -27,7 +27,7 @@ enum { STATUS_DEACTIVATED = 5 };
 static enum err add_pass(struct auditor *auditor, const struct hot *hot)
 {
 	if (auditor->pass_count == auditor->pass_room) {
-		size_t            room = auditor->pass_room ? auditor->pass_room * 2 : DISK_FIRST;
+		size_t            room = auditor->pass_room ? auditor->pass_room * 2 : PASSES_FIRST;
 		struct pass_seen *passes = realloc(auditor->passes, room * sizeof *passes);
 		if (!passes) return ERR_NO_MEMORY;
 		auditor->passes = passes;

@@ -28,10 +28,10 @@ struct disk_monitor {
 };
 
 /* Pure: the level for the free space and the space reserved ahead of data.mdb, which serves finishing and freeing. */
-static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t prefetch_bytes)
+static enum disk_level plan_room(uint64_t free_bytes, bool reserved, uint64_t ahead_bytes)
 {
 	if (free_bytes >= DISK_SOFT_FLOOR_BYTES && reserved) return DISK_FOR_ALL;
-	return free_bytes >= DISK_HARD_FLOOR_BYTES || prefetch_bytes >= DISK_HARD_FLOOR_BYTES
+	return free_bytes >= DISK_HARD_FLOOR_BYTES || ahead_bytes >= DISK_HARD_FLOOR_BYTES
 	           ? DISK_TO_FINISH
 	           : DISK_FOR_NOTHING;
 }

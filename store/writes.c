@@ -5,7 +5,7 @@
 
 #include "schemas/crc32c.h"
 
-enum { DISK_FIRST = 16, WALK_MAX = 32 };
+enum { ROWS_FIRST = 16, WALK_MAX = 32 };
 _Static_assert((int)STAGED_WRITES_MAX <= UINT16_MAX, "a row's number fits a slot");
 
 static enum err copy(struct writes *writes, struct span from, struct span *to)
@@ -46,7 +46,7 @@ const struct write *writes_find(const struct writes *writes, enum table table, s
 
 static enum err grow(struct writes *writes)
 {
-	unsigned      room = writes->room ? 2 * writes->room : DISK_FIRST;
+	unsigned      room = writes->room ? 2 * writes->room : ROWS_FIRST;
 	struct write *rows = arena_take(writes->arena, sizeof *rows * room);
 	if (!rows) return ERR_NO_MEMORY;
 	if (writes->count) memcpy(rows, writes->rows, sizeof *rows * writes->count);

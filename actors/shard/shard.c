@@ -19,7 +19,7 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
-	AHEAD_TOLD_S = 60,     /* logs service time that is ahead of the wall clock by more */
+	AHEAD_LOG_S = 60,     /* logs service time that is ahead of the wall clock by more */
 	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
 	GATE_LOG_MS = 1000,    /* logs a longer wait for the other shards */
 };
@@ -164,12 +164,12 @@ static enum err take_keys(struct shard *shard, struct shard_facts *facts)
 static void begin_clock(struct shard *shard)
 {
 	wall_us wall = time_wall();
-	int64_t prefetch_s = (shard->last_now.v - wall.v) / US_PER_SEC;
+	int64_t ahead_s = (shard->last_now.v - wall.v) / US_PER_SEC;
 	service_clock_begin(&shard->engine->clock, shard->last_now, wall, time_boot());
-	if (prefetch_s > AHEAD_TOLD_S && !shard->engine->facts.test_clock)
+	if (ahead_s > AHEAD_LOG_S && !shard->engine->facts.test_clock)
 		log_warn("service_time_ahead",
 		         "seconds=%lld reason=\"it was set ahead, or the wall went back\"",
-		         (long long)prefetch_s);
+		         (long long)ahead_s);
 }
 
 static enum err open_all(struct shard *shard, const struct options *options)
