@@ -1,15 +1,14 @@
 #pragma once
-#include "store/prefetch.h"
 #include "store/keys.h"
+#include "store/view.h"
 
-/* Iterates over many rows of a table in key order; coming pages are prefetched well ahead. A range read, of one
- * view; another in the same table may continue only after this one has ended. Errors: as view.h. */
+/* Iterates over many rows of a table in key order. A range read, of one view; another in the same table
+ * may continue only after this one has ended. Errors: as view.h. */
 struct stream {
-	struct view    *view;
-	enum table      table;
-	struct row_key  from;
-	bool            has_begun;
-	struct prefetch ahead;
+	struct view   *view;
+	enum table     table;
+	struct row_key from;
+	bool           has_begun;
 };
 
 /* Starts at the first row at or after `from`. Nothing is read yet. */

@@ -1,4 +1,4 @@
-/* Streams: every row of a table in order, whatever its pages; and pages asked for before the cursor comes to them. */
+/* store/stream.h: a stream returns every row of a table once and in order. */
 #include "tests/unit/support.h"
 
 #include "schemas/limits.h"
@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-enum { ROWS = 6000, PAGE_BYTES = 4096 };
+enum { ROWS = 6000 };
 
 static struct scratch          s;
 static struct view            *reader;
@@ -104,31 +104,6 @@ Test(stream, shows_every_row_once_and_in_order)
 		goes_through_all(i * (ROWS / 20) + i, 1 + i * 3 % 32, 300);
 }
 
-Test(stream, asks_for_every_page_before_the_cursor_comes_to_it)
-{
-	furnish(TABLE_HOT, 300, ROWS);
-	struct row_key  key = key_u32(account, 100);
-	struct stream   stream = stream_from(reader, TABLE_HOT, &key);
-	struct view_row row;
-	unsigned        count, pages = 0, expected = 0;
-	const uint8_t  *here = NULL, *coming = NULL;
-	for (;;) {
-		coming = stream.ahead.coming[stream.ahead.next % AHEAD_PAGES];
-		cr_assert_eq(stream_next(&stream, &row, 1, &count), OK);
-		if (count == 0) break;
-		const uint8_t *page = row.key.at - (uintptr_t)row.key.at % PAGE_BYTES;
-		if (here && page != here) {
-			pages++;
-			expected += page == coming;
-		}
-		here = page;
-	}
-	cr_expect_gt(stream.ahead.height, 1, "a table of several levels was meant");
-	cr_expect_gt(pages, 300);
-	cr_expect_eq(expected, pages, "%u of %u pages were expected", expected, pages);
-	cr_expect_null(coming, "behind the last page nothing is asked for");
-}
-
 Test(stream, puts_values_of_several_parts_together)
 {
 	enum { FEW = 300 };
@@ -141,8 +116,6 @@ Test(stream, puts_values_of_several_parts_together)
 		cr_assert_eq(stream_next_parted(&stream, &room, &row), OK);
 		cr_expect(is_row(&row, n, 5000), "value %u", n);
 	}
-	cr_expect_gt(stream.ahead.next, FEW * 5000 / PAGE_BYTES,
-	             "pages that a value passes are passed here too");
 	buffer_free(&room);
 }
 
