@@ -19,7 +19,7 @@
 enum {
 	LOCK_WAIT_MS = 5000,
 	DRAIN_MS = 3000,
-	AHEAD_LOG_S = 60,     /* logs service time that is ahead of the wall clock by more */
+	AHEAD_LOG_S = 60,      /* logs service time that is ahead of the wall clock by more */
 	MEND_AGAIN_MS = 60000, /* rebuilt tables are not rebuilt again earlier */
 	GATE_LOG_MS = 1000,    /* logs a longer wait for the other shards */
 };
