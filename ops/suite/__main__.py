@@ -150,10 +150,12 @@ class Run:
         self.patience, ratios = probe.slowness(self.results)
         print(f"patience {self.patience:.1f} ({', '.join(f'{name} {ratio:.1f}' for name, ratio in ratios.items())})", flush=True)
         if self.run_leg(*legs.FIRST[0]):
-            thread, outputs = self.in_background(legs.COMPUTING + (legs.COMPUTING_ALL if self.everything else []))
-            self.run_row(legs.WAITING)
-            thread.join()
-            print("".join(outputs), flush=True)
+            computing, waiting = legs.BESIDE
+            started = [self.in_background(row) for row in (computing, waiting + legs.ONLY_WITH_ALL if self.everything else waiting)]
+            self.run_row(legs.SCENARIOS)
+            for thread, outputs in started:
+                thread.join()
+                print("".join(outputs), flush=True)
             self.run_row(legs.LAST)
         return self.tell(time.monotonic() - began)
 
@@ -181,7 +183,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("STAMPEDE_SEED") or time.time_ns() % 10**6), help="repeats a run")
     parser.add_argument("--leg", action="append", default=[], metavar="WORD", help="only legs whose name has this word")
     options = parser.parse_args()
-    names = [name for name, _ in legs.FIRST + legs.WAITING + legs.COMPUTING + legs.COMPUTING_ALL + legs.LAST]
+    names = [name for name, _ in sum([legs.FIRST, legs.SCENARIOS, *legs.BESIDE, legs.ONLY_WITH_ALL, legs.LAST], [])]
     for word in options.leg:
         if not any(word in name for name in names):
             parser.error(f"no leg has the word {word!r}; the legs: {', '.join(names)}")

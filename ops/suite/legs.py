@@ -1,8 +1,10 @@
 """The parts of the suite. A leg is a function of a Run that runs commands and returns (passed, failed, words).
 
-    WAITING    wait most of the time; one after the other
-    COMPUTING  compute all the time; one after the other beside the first row, at a lower priority
-    LAST       alone, when both rows have ended
+Rows of legs run beside each other, the legs of a row one after the other:
+
+    SCENARIOS  most of the time they wait
+    BESIDE     two rows at a lower priority: what computes, and what waits for disks and processes
+    LAST       alone, when all rows have ended
 """
 import json
 import random
@@ -211,12 +213,11 @@ def fuzz(run):
 
 
 FIRST = [("builds", builds)]
-WAITING = [("scenarios, plain build", scenarios_plain), ("scenarios, ASan and UBSan", scenarios_asan),
-           ("negative controls", controls), ("random operations against a model", model)]
-COMPUTING = [("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
-             ("store with failing calls", failing_calls), ("store after crashes", crash_states),
-             ("threads of the store, TSan", store_threads),
-             ("threads of the accounts, TSan", account_threads), ("build of the fuzz targets", build_fuzz),
-             ("fuzz targets", fuzz)]
-COMPUTING_ALL = [("units, crashes and threads on the other build", rest_of_both_builds)]
+SCENARIOS = [("scenarios, plain build", scenarios_plain), ("scenarios, ASan and UBSan", scenarios_asan)]
+BESIDE = [[("style and clauses of the interface", style), ("unit tests, ASan and UBSan", units),
+           ("threads of the store, TSan", store_threads), ("threads of the accounts, TSan", account_threads),
+           ("build of the fuzz targets", build_fuzz), ("fuzz targets", fuzz)],
+          [("store with failing calls", failing_calls), ("store after crashes", crash_states),
+           ("negative controls", controls), ("random operations against a model", model)]]
+ONLY_WITH_ALL = [("units, crashes and threads on the other build", rest_of_both_builds)]
 LAST = [("failed scenarios once more", repeat_failed)]
