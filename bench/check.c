@@ -10,6 +10,7 @@
 #include "bench/tally.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,20 +161,23 @@ const char *check_request(void)
 	const struct request_subject subject = {"p", name};
 	if (!request_form_make(&form, OP_DELTA, "h:1", "k", &subject))
 		return "request: a short one does not fit";
-	size = request_write(&form, 120, 0, bytes);
+	size = request_write(&form, &(struct request_about){.number = 120}, bytes);
 	if (size != strlen(want) || memcmp(bytes, want, size) != 0)
 		return "request: not the bytes of a delta";
+	request_write(&form, &(struct request_about){.number = 7, .key = "x"}, bytes);
+	if (!memmem(bytes, size, "/p7/loyalty", 11) || !memmem(bytes, size, "Bearer x\r\n", 10))
+		return "request: another key is not in its place";
 	if (!request_form_make(&form, OP_CREATE, "h:1", "k", &subject))
 		return "request: a short one does not fit";
 	for (uint64_t number = 1; number < UINT64_MAX / 20; number *= 11) {
-		size = request_write(&form, number, 0, bytes);
+		size = request_write(&form, &(struct request_about){.number = number}, bytes);
 		body = memmem(bytes, size, "\r\n\r\n", 4);
 		length = strtoul((char *)memmem(bytes, size, "Content-Length: ", 16) + 16, NULL, 10);
 		if (!body || bytes + size != body + 4 + length) return "request: Content-Length is wrong";
 	}
 	want = "POST /v1/passes/p12/rewards/01900000-0000-7000-8000-00000000000b/redeem HTTP/1.1\r\n";
 	if (!request_form_make(&form, OP_REDEEM, "h:1", "k", &subject)) return "request: a name does not fit";
-	request_write(&form, 12, 1, bytes);
+	request_write(&form, &(struct request_about){.number = 12, .index = 1}, bytes);
 	return memcmp(bytes, want, strlen(want)) ? "request: not the name of that pass" : NULL;
 }
 
@@ -183,11 +187,15 @@ static const char *check_mix(void)
 	static const char *const keys[] = {"k0", "k1", "k2"};
 	static uint32_t          seen[COUNT(keys)][OP_COUNT];
 	struct script            script;
-	struct script_sources    sources = {
-	       OP_MIXED, {PLAN_UNIFORM, .pass_count = NAMES, .seed = 3}, "h:1", keys, COUNT(keys), {"p", NULL}};
-	char        bytes[REQUEST_BYTES_MAX];
-	enum op     op;
-	const char *wrong = script_new(&script, &sources);
+	struct script_sources    sources = {.op = OP_MIXED,
+	                                    .choice = {PLAN_UNIFORM, .pass_count = NAMES, .seed = 3},
+	                                    .host = "h:1",
+	                                    .keys = keys,
+	                                    .key_count = COUNT(keys),
+	                                    .subject = {"p", NULL}};
+	char                     bytes[REQUEST_BYTES_MAX];
+	enum op                  op;
+	const char              *wrong = script_new(&script, &sources);
 
 	for (uint32_t i = 0; i < DRAWS && !wrong; i++) {
 		uint32_t size = script_next(&script, bytes, &op);
@@ -212,12 +220,16 @@ static const char *check_hot(void)
 	static const char *const keys[] = {"k0", "k1", "k2"};
 	uint32_t                 seen[COUNT(keys)] = {0};
 	struct script            script;
-	struct script_sources    sources = {
-	       OP_GET,     {PLAN_UNIFORM, .pass_count = NAMES, .seed = 5}, "h:1", keys, COUNT(keys), {"p", NULL},
-	       HOT_PERCENT};
-	char        bytes[REQUEST_BYTES_MAX];
-	enum op     op;
-	const char *wrong = script_new(&script, &sources);
+	struct script_sources    sources = {.op = OP_GET,
+	                                    .choice = {PLAN_UNIFORM, .pass_count = NAMES, .seed = 5},
+	                                    .host = "h:1",
+	                                    .keys = keys,
+	                                    .key_count = COUNT(keys),
+	                                    .subject = {"p", NULL},
+	                                    .hot_percent = HOT_PERCENT};
+	char                     bytes[REQUEST_BYTES_MAX];
+	enum op                  op;
+	const char              *wrong = script_new(&script, &sources);
 
 	for (uint32_t i = 0; i < DRAWS && !wrong; i++) {
 		uint32_t size = script_next(&script, bytes, &op);
@@ -233,12 +245,92 @@ static const char *check_hot(void)
 	return seen[0] + seen[1] + seen[2] == DRAWS ? NULL : "script: a request for no account";
 }
 
+enum { ACCOUNTS = 100 };
+
+/* How often each account is asked for, the most frequent last. */
+static const char *draw_accounts(enum plan_ids accounts, uint64_t *sorted)
+{
+	static char           texts[ACCOUNTS][4];
+	const char           *keys[ACCOUNTS], *wrong;
+	struct script         script;
+	struct script_sources sources = {.op = OP_DELTA,
+	                                 .choice = {PLAN_UNIFORM, .pass_count = NAMES, .seed = 11},
+	                                 .host = "h:1",
+	                                 .keys = keys,
+	                                 .key_count = ACCOUNTS,
+	                                 .accounts = accounts,
+	                                 .account_theta = 0.99,
+	                                 .subject = {"p", NULL}};
+	char                  bytes[REQUEST_BYTES_MAX];
+	enum op               op;
+
+	for (int i = 0; i < ACCOUNTS; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "k%02d", i);
+		keys[i] = texts[i];
+	}
+	memset(sorted, 0, ACCOUNTS * sizeof(sorted[0]));
+	wrong = script_new(&script, &sources);
+	for (uint32_t i = 0; i < DRAWS && !wrong; i++) {
+		uint32_t    size = script_next(&script, bytes, &op);
+		const char *key = memmem(bytes, size, "Bearer k", 8);
+
+		if (!key) wrong = "script: a request without a key";
+		if (key) sorted[(key[8] - '0') * 10 + key[9] - '0']++;
+	}
+	script_free(&script);
+	qsort(sorted, ACCOUNTS, sizeof(sorted[0]), by_value);
+	return wrong;
+}
+
+/* Accounts are drawn uniformly, or the n-th most frequent like 1 / n^theta. */
+static const char *check_drawn_accounts(void)
+{
+	static uint64_t sorted[ACCOUNTS];
+	double          weights = 0;
+	const char     *wrong;
+
+	if ((wrong = draw_accounts(PLAN_UNIFORM, sorted))) return wrong;
+	if (sorted[0] < DRAWS / ACCOUNTS * 9 / 10 || sorted[ACCOUNTS - 1] > DRAWS / ACCOUNTS * 11 / 10)
+		return "script: uniform accounts are not alike";
+	if (sorted[0] == sorted[ACCOUNTS - 1]) return "script: uniform accounts take turns";
+	if ((wrong = draw_accounts(PLAN_ZIPF, sorted))) return wrong;
+	for (int rank = 1; rank <= ACCOUNTS; rank++)
+		weights += pow(rank, -0.99);
+	for (int rank = 1; rank <= 10; rank++) {
+		double want = DRAWS * pow(rank, -0.99) / weights;
+
+		if (fabs((double)sorted[ACCOUNTS - rank] - want) > 4 * sqrt(want) + 0.02 * want)
+			return "script: zipf accounts do not follow their law";
+	}
+	return NULL;
+}
+
+static const char *check_keys(void)
+{
+	static const char *const keys[] = {"k0", "k10"};
+	struct script            script;
+	struct script_sources    sources = {.op = OP_GET,
+	                                    .choice = {PLAN_UNIFORM, .pass_count = NAMES},
+	                                    .host = "h:1",
+	                                    .keys = keys,
+	                                    .key_count = COUNT(keys),
+	                                    .subject = {"p", NULL}};
+	const char              *wrong = script_new(&script, &sources);
+
+	script_free(&script);
+	return wrong ? NULL : "script: keys of different lengths are taken";
+}
+
 const char *check_script(void)
 {
 	static const char *const keys[] = {"k0", "k1"};
 	struct script            script;
-	struct script_sources    sources = {OP_CREATE,  {PLAN_SEQUENCE, .first = 7}, "h:1", keys, COUNT(keys),
-	                                    {"p", NULL}};
+	struct script_sources    sources = {.op = OP_CREATE,
+	                                    .choice = {PLAN_SEQUENCE, .first = 7},
+	                                    .host = "h:1",
+	                                    .keys = keys,
+	                                    .key_count = COUNT(keys),
+	                                    .subject = {"p", NULL}};
 	char                     bytes[REQUEST_BYTES_MAX], want[REQUEST_BYTES_MAX];
 	enum op                  op;
 	const char              *wrong = script_new(&script, &sources);
@@ -247,13 +339,17 @@ const char *check_script(void)
 		uint32_t size = script_next(&script, bytes, &op);
 		uint64_t number = 7 + i / COUNT(keys);
 
-		if (size != request_write(&script.forms[i % COUNT(keys)], number, number, want) ||
-		    memcmp(bytes, want, size) != 0 || op != OP_CREATE)
+		const struct request_about about = {number, number, keys[i % COUNT(keys)]};
+
+		if (size != request_write(&script.forms[0], &about, want) || memcmp(bytes, want, size) != 0 ||
+		    op != OP_CREATE)
 			wrong = "script: a sequence is not once in each account";
 	}
 	script_free(&script);
 	if (!wrong) wrong = check_mix();
-	return wrong ? wrong : check_hot();
+	if (!wrong) wrong = check_hot();
+	if (!wrong) wrong = check_drawn_accounts();
+	return wrong ? wrong : check_keys();
 }
 
 const char *check_tally(void)

@@ -336,6 +336,8 @@ static const char *prepare(struct driver *driver)
 	                                .host = options->target,
 	                                .keys = driver->sources.keys,
 	                                .key_count = driver->sources.key_count,
+	                                .accounts = options->accounts,
+	                                .account_theta = options->account_theta,
 	                                .subject = {options->id_prefix, driver->sources.names},
 	                                .hot_percent = options->hot_percent};
 

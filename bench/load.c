@@ -3,7 +3,7 @@
  *   load --target HOST:PORT --op OP [--seconds S | --requests N] [--mode open --rate R] ...
  *
  * Exit status: 0: every request succeeded; 1: a request failed or the run could not begin; 2: wrong usage. `--help` lists the
- * options; README.md explains the numbers. */
+ * options; method.md explains the numbers. */
 #include "bench/check.h"
 #include "bench/drive.h"
 #include "bench/options.h"

@@ -82,15 +82,21 @@ static bool mode_read(const char *text, struct options *options)
 	return options->is_open || strcmp(text, "closed") == 0;
 }
 
-static bool ids_read(const char *text, struct plan_choice *choice)
+static bool law_read(const char *text, enum plan_ids *ids, double *theta)
 {
 	if (strcmp(text, "uniform") == 0) {
-		choice->ids = PLAN_UNIFORM;
+		*ids = PLAN_UNIFORM;
 		return true;
 	}
-	choice->ids = PLAN_ZIPF;
+	*ids = PLAN_ZIPF;
 	if (strcmp(text, "zipf") == 0) return true;
-	return strncmp(text, "zipf:", 5) == 0 && real_read(text + 5, 0.01, 10, &choice->theta);
+	return strncmp(text, "zipf:", 5) == 0 && real_read(text + 5, 0.01, 10, theta);
+}
+
+static bool accounts_read(const char *text, struct options *options)
+{
+	options->accounts = PLAN_SEQUENCE;
+	return strcmp(text, "turns") == 0 || law_read(text, &options->accounts, &options->account_theta);
 }
 
 /* Text that needs no escaping in a header or a path: ASCII letters, digits, and `also_allowed`. */
@@ -116,6 +122,7 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_TLS: return *(options->ca_path = text);
 	case OPTION_KEY: return key_is_good(options->key = text);
 	case OPTION_KEYS: return *(options->keys_path = text);
+	case OPTION_ACCOUNTS: return accounts_read(text, options);
 	case OPTION_HOT: return hot_read(text, options);
 	case OPTION_CONNECTIONS: return connections_read(text, options);
 	case OPTION_SECONDS: return real_read(text, 0.1, SECONDS_MAX, &options->seconds);
@@ -124,7 +131,7 @@ static bool option_read(struct options *options, enum option_row row, const char
 	case OPTION_RATE: return count_read(text, 1, RATE_MAX, &options->rate_per_s);
 	case OPTION_PASSES: return count_read(text, 1, PLAN_PASSES_MAX, &options->choice.pass_count);
 	case OPTION_FIRST: return count_read(text, 0, INT64_MAX, &options->choice.first);
-	case OPTION_IDS: return ids_read(text, &options->choice);
+	case OPTION_IDS: return law_read(text, &options->choice.ids, &options->choice.theta);
 	case OPTION_NAMES: return *(options->names_path = text);
 	case OPTION_ID_PREFIX: return plain_text(options->id_prefix = text, 64, "-._~");
 	case OPTION_SEED: return count_read(text, 0, UINT64_MAX, &options->choice.seed);
@@ -148,6 +155,9 @@ static const char *what_is_wrong(const struct options *options)
 	if (options->keys_path && options->names_path) return "--names are of one account, --keys of many";
 	if (options->hot_percent && (!options->keys_path || options->op == OP_CREATE))
 		return "--hot is for --keys, and not for create";
+	if (options->accounts != PLAN_SEQUENCE &&
+	    (!options->keys_path || options->hot_percent || options->op == OP_CREATE))
+		return "--accounts is for --keys, without --hot, and not for create";
 	if (options->request_count && options->warmup_s > 0) return "--requests has no --warmup";
 	if (options->patience_s > 0 && !options->is_open) return "--patience is for an open loop";
 	if (options->warmup_rate_per_s && (!options->is_open || options->warmup_s <= 0))
@@ -170,6 +180,8 @@ enum options_read options_read(struct options *options, int argc, char **argv)
 	    .connection_count = 64,
 	    .seconds = 10,
 	    .timeout_s = 10,
+	    .accounts = PLAN_SEQUENCE,
+	    .account_theta = 0.99,
 	    .choice = {.ids = PLAN_UNIFORM, .pass_count = 10000, .theta = 0.99, .seed = 1}};
 	while ((letter = getopt_long(argc, argv, "", long_options, &row)) != -1) {
 		if (letter == '?') return OPTIONS_WRONG;

@@ -21,6 +21,8 @@ struct options {
 	const char        *names_path, *keys_path, *ca_path; /* or NULL */
 	enum op            op;
 	struct plan_choice choice;
+	enum plan_ids      accounts;          /* PLAN_SEQUENCE: they take turns */
+	double             account_theta;     /* of PLAN_ZIPF */
 	uint64_t           request_count;     /* 0: run for `seconds` */
 	uint64_t           rate_per_s;        /* 0: closed loop */
 	uint64_t           warmup_rate_per_s; /* 0: as rate_per_s */

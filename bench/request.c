@@ -84,9 +84,13 @@ bool request_form_make(struct request_form *form, enum op op, const char *host, 
 
 	*form = (struct request_form){.padded_count = slots, .names = subject->names};
 	if (op_has_names(op) && !subject->names) return false;
-	size = snprintf(line, sizeof(line), "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n",
-	                ops[op].method, ops[op].path, host, key);
+	size = snprintf(line, sizeof(line), "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer ",
+	                ops[op].method, ops[op].path, host);
 	if (size < 0 || (size_t)size >= sizeof(line) || !append(form, &used, line, id_prefix)) return false;
+	form->key_at = used;
+	form->key_after = form->piece_count;
+	form->key_bytes = (uint32_t)strlen(key);
+	if (!append(form, &used, key, "") || !append(form, &used, "\r\n", "")) return false;
 	if (*body) {
 		snprintf(line, sizeof(line), "Content-Type: application/json\r\nContent-Length: %zu\r\n",
 		         body_bytes);
@@ -107,10 +111,10 @@ static char *digits_before(char *end, uint64_t number)
 	return end;
 }
 
-uint32_t request_write(const struct request_form *form, uint64_t number, uint64_t index, char *bytes)
+uint32_t request_write(const struct request_form *form, const struct request_about *about, char *bytes)
 {
 	char        scratch[NUMBER_DIGITS_MAX];
-	const char *digits = digits_before(scratch + sizeof(scratch), number);
+	const char *digits = digits_before(scratch + sizeof(scratch), about->number);
 	size_t      digit_count = (size_t)(scratch + sizeof(scratch) - digits);
 	size_t      blanks = form->padded_count * (sizeof(scratch) - digit_count);
 	uint32_t    from = 0;
@@ -126,8 +130,10 @@ uint32_t request_write(const struct request_form *form, uint64_t number, uint64_
 		from = form->piece_end[piece];
 	}
 	memset(at, ' ', blanks);
+	if (about->key)
+		memcpy(bytes + form->key_at + form->key_after * digit_count, about->key, form->key_bytes);
 	if (form->has_name)
 		memcpy(bytes + form->name_at + form->name_after * digit_count,
-		       form->names + index * NAME_BYTES, NAME_BYTES);
+		       form->names + about->index * NAME_BYTES, NAME_BYTES);
 	return (uint32_t)(at + blanks - bytes);
 }

@@ -32,6 +32,9 @@ struct request_form {
 	uint32_t piece_end[REQUEST_PIECES_MAX]; /* offsets in text; a number is between two pieces */
 	uint32_t padded_count;                  /* numbers in the body, padded to their longest with blanks */
 
+	uint32_t key_at, key_after; /* where the API key is in the text, and how many numbers come before */
+	uint32_t key_bytes;
+
 	const char *names;               /* of pass `first` and the following, NAME_BYTES each; borrowed */
 	uint32_t    name_at, name_after; /* where one goes in the text, and how many numbers come before */
 	bool        has_name;
@@ -49,5 +52,12 @@ bool request_form_make(struct request_form *form, enum op op, const char *host, 
 /* Does the operation need names? */
 bool op_has_names(enum op op);
 
-/* Writes the request about pass `number`, the `index`th of all, to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
-uint32_t request_write(const struct request_form *form, uint64_t number, uint64_t index, char *bytes);
+/* A request about pass `number`, the `index`th of all. `key` replaces the key of the form and has `key_bytes`; NULL: the key
+ * of the form. Borrowed for the call. */
+struct request_about {
+	uint64_t    number, index;
+	const char *key;
+};
+
+/* Writes the request to `bytes` (REQUEST_BYTES_MAX) and returns its size. */
+uint32_t request_write(const struct request_form *form, const struct request_about *about, char *bytes);
