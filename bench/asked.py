@@ -2,9 +2,11 @@
 
 import argparse
 
+import population
 from bench import ROOT
 
 SIZES, QUICK_SIZES = "10000,1000000", "10000"
+POPULATIONS, QUICK_POPULATIONS = "10000,1000000,1000000/10000", "10000,10000/100"
 
 
 def count(text):
@@ -29,6 +31,25 @@ def sizes(text):
         return sorted({count(size) for size in text.split(",")})
     except ValueError:
         raise argparse.ArgumentTypeError(f"these are no numbers: {text}") from None
+
+
+def populations(text):
+    """For argparse: numbers of passes with commas, each perhaps with a slash and a number of accounts, the least first."""
+    try:
+        return sorted({population.read(one) for one in text.split(",")})
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"these are no populations: {text}; PASSES/ACCOUNTS has the same number of passes in each of at most "
+            f"{population.ACCOUNTS_MAX:,} accounts") from None
+
+
+def add_populations_option(parser):
+    parser.add_argument("--passes", type=populations, dest="populations", metavar="PASSES,PASSES/ACCOUNTS",
+                        help=f"populations (default {POPULATIONS}, with --quick {QUICK_POPULATIONS})")
+
+
+def populations_of(options):
+    return options.populations or populations(QUICK_POPULATIONS if options.quick else POPULATIONS)
 
 
 def add_sizes_option(parser):

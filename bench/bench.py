@@ -274,15 +274,15 @@ def load(build, server, words):
     return load_end(load_begin(build, server, words))
 
 
-def fill(options, stampede, have, want, waits=True):
-    """Creates passes have .. want-1, each exactly once, and waits for the disk, unless the caller does so."""
-    report = load(options.build, stampede, ["--op", "create", "--first", str(have), "--requests", str(want - have),
-                                            "--connections", str(options.connections)])
+def fill(options, stampede, have, want, keys=None, accounts=1):
+    """Creates passes have .. want-1, each exactly once in each account of `keys`, and waits for the disk."""
+    keys = ["--keys", keys["keys"]] if keys else []
+    report = load(options.build, stampede, ["--op", "create", "--first", str(have), "--connections",
+                                            str(options.connections), "--requests", str((want - have) * accounts), *keys])
     demand(report, f"filling {want} passes")
-    say(f"filled to {want:,} passes at {report['requests_per_s']:,.0f}/s")
-    if waits:
-        wait_for_disk(os.path.dirname(stampede.data))
-    return {"passes": want, "report": report}
+    say(f"filled to {want * accounts:,} passes at {report['requests_per_s']:,.0f}/s")
+    wait_for_disk(os.path.dirname(stampede.data))
+    return {"passes": want * accounts, "accounts": accounts, "report": report}
 
 
 def wait_for_disk(directory):

@@ -15,6 +15,7 @@ from check_programs import program
 import bench
 import rows
 import systems
+from population import Population
 
 # ---- lists and memory ------------------------------------------------------------------------------------------
 
@@ -96,6 +97,7 @@ class Lists(unittest.TestCase):
 class Footprint(unittest.TestCase):
     def test_memory_is_told_with_what_lists_keep_and_loads_have_seeds(self):
         module, calls, seeds = program("footprint"), [], []
+        population = Population(10)
 
         class Service:
             child, account_id = None, "a"
@@ -122,16 +124,23 @@ class Footprint(unittest.TestCase):
             def await_calm(self):
                 pass
 
+            path = "/nowhere"
+
             def written(self):
-                return {"handed": 0, "charged": 0, "disk": 0, "journal": 0}
+                return {"handed": 100 * len(seeds), "charged": 0, "disk": 0}
+
+            def snapshots(self):
+                return ["1"] if len(seeds) < 2 else ["1", "2"]
 
         def load(_build, _service, words):
             seeds.append(words[words.index("--seed") + 1])
             return {"ok": 1, "requests_per_s": 1, "errors": 0, "warmup_errors": 0, "gave_up": 0}
         with (tempfile.TemporaryDirectory() as place, unittest.mock.patch.object(bench, "stop"),
-              unittest.mock.patch.multiple(module, Stampede=Service, Shard=Shard, fill=lambda *_: None, load=load),
-              unittest.mock.patch.multiple(bench, remove_place=lambda _: None, wait_for_disk=lambda _: None), contextlib.redirect_stderr(io.StringIO())):
-            _, moments, _ = module.measure_size(argparse.Namespace(build="", seconds=1), 10, place)
+              unittest.mock.patch.multiple(module, Stampede=Service, Shard=Shard, load=load),
+              unittest.mock.patch.multiple(bench, remove_place=lambda _: None, wait_for_disk=lambda _: None,
+                                           fill=lambda *_: None), contextlib.redirect_stderr(io.StringIO())):
+            _, moments, samples = module.measure_size(argparse.Namespace(build="", seconds=1), population, place)
+        self.assertEqual([sample.get("tables_bytes") for sample in samples], [100, None, 100, 100, 100, 100])
         self.assertEqual(len(set(seeds)), len(module.OPERATIONS))
         self.assertEqual([path.split("?")[1] for _, path in calls], [
             "sort_by=created_at", "sort_by=updated_at", "sort_by=id", "sort_by=name", "q=p99",
@@ -219,6 +228,25 @@ somebody
 
 
 # ---- curve, webhooks and recovery ------------------------------------------------------------------------------
+
+
+class Written(unittest.TestCase):
+    def setUp(self):
+        self.module = program("footprint")
+
+    def test_records_of_segments_count_and_new_segments_are_full_of_zeros_once(self):
+        before, after = {3: 500, 4: 0}, {4: 700, 5: 90, 6: 0}  # the third was removed with the records that it had
+        self.assertEqual(self.module.written_between(before, after), (790, 2 * self.module.SEGMENT_BYTES))
+        self.assertEqual(self.module.written_between(before, before), (0, 0))
+
+    def test_a_segment_holds_what_stands_behind_its_head_and_before_its_zeros(self):
+        with tempfile.TemporaryDirectory() as shard:
+            os.mkdir(f"{shard}/journal")
+            head = b"h".ljust(self.module.SEGMENT_HEAD_BYTES, b"\0")
+            for number, records in ((1, b"x" * 300), (2, b"")):
+                with open(f"{shard}/journal/{number:020}.seg", "wb") as file:
+                    file.write(head + records + b"\0" * 1000)
+            self.assertEqual(self.module.segments(shard), {1: 300, 2: 0})
 
 
 class Curve(unittest.TestCase):

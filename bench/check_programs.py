@@ -140,6 +140,18 @@ class Options(unittest.TestCase):
         for words, sizes in (([], [10_000, 1_000_000]), (["--quick"], [10_000]), (["--passes", "7,5"], [5, 7])):
             self.assertEqual(asked.sizes_of(parser.parse_args(words)), sizes)
 
+    def test_populations_have_the_same_number_of_passes_in_each_account(self):
+        parser = argparse.ArgumentParser()
+        asked.add_populations_option(parser)
+        parser.add_argument("--quick", action="store_true")
+        for words, found in (([], [(10_000, 1), (1_000_000, 1), (1_000_000, 10_000)]),
+                             (["--quick"], [(10_000, 1), (10_000, 100)]), (["--passes", "6/3,6,4,6"], [(4, 1), (6, 1), (6, 3)])):
+            self.assertEqual(asked.populations_of(parser.parse_args(words)), found)
+        self.assertEqual(asked.populations("6/3")[0].each, 2)
+        for text in ("7/3", "0", "6/0", "6/3/1", "20000/20000", "six", "", "6/"):
+            with self.subTest(text=text), self.assertRaises(argparse.ArgumentTypeError):
+                asked.populations(text)
+
 
 class Pictures(unittest.TestCase):
     def test_bars_are_as_long_as_their_medians_and_ours_has_its_colour(self):
@@ -269,13 +281,15 @@ class Runs(unittest.TestCase):
 
     def test_sizes_reach_the_parts_that_can_do_them(self):
         self.part("rates", GOOD)
-        options = self.module.options_read(["--passes", "10000,1000000,10000000", "--build", "/b"])
-        sizes = {part: command[command.index("--passes") + 1] for part in self.module.PARTS
-                 if "--passes" in (command := self.module.command_of(part, options, "j"))}
-        self.assertEqual(sizes, {"rates": "10000,1000000,10000000", "recovery": "10000,1000000",
-                                 "footprint": "10000,1000000,10000000"})
-        large = self.module.options_read(["--passes", "10000000"])
-        self.assertNotIn("--passes", self.module.command_of("recovery", large, "j"))
+        options = self.module.options_read(["--passes", "10000,1000000/10000,10000000", "--build", "/b"])
+
+        def sizes():
+            return {part: command[command.index("--passes") + 1] for part in self.module.PARTS
+                    if "--passes" in (command := self.module.command_of(part, options, "j"))}
+        every = "10000,1000000/10000,10000000"
+        self.assertEqual(sizes(), {"rates": every, "recovery": every, "footprint": every})
+        with unittest.mock.patch.dict(self.module.SIZED, {"recovery": 1_000_000, "footprint": 9}):
+            self.assertEqual(sizes(), {"rates": every, "recovery": "10000,1000000/10000"})
         self.assertNotIn("--passes", self.module.command_of("rates", self.module.options_read([]), "j"))
 
     def test_when_all_is_well_nothing_fails(self):

@@ -12,16 +12,13 @@ import multiprocessing
 import os
 import ssl
 import struct
-import sys
 import threading
 import time
 import zlib
 
 import bench
 from bench import Failed, load, say
-
-sys.path.append(f"{bench.ROOT}/tests/scenario")
-from commands import Commands  # noqa: E402  pylint: disable=wrong-import-position
+from operators import Operator
 
 FIELDS = 64
 PASSES = 100  # of the large account, beside those that are imported
@@ -47,20 +44,6 @@ def demand(answer, *good):
     if answer[0] not in (good or (200, 201, 202, 204)):
         raise Failed(f"refused: {answer[0]} {answer[1][:300]!r}")
     return json.loads(answer[1]) if answer[1] else None
-
-
-class Operator:
-    """Gives commands by a process that need not begin anew for each."""
-
-    def __init__(self, build, data):
-        self.commands, self.data = Commands(f"{build}/tests/model/commands"), data
-
-    def __call__(self, *words, stdin=None):
-        self.commands.send([*words, "--data", self.data], stdin)
-        status, out, why = self.commands.receive(120)
-        if status:
-            raise Failed(f"{' '.join(words[:3])}: {why.decode().strip()}")
-        return json.loads(out) if out.strip() else None
 
 
 class Account:

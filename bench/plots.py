@@ -8,6 +8,8 @@ import math
 import statistics
 from xml.sax.saxutils import escape
 
+from population import population_of
+
 WIDTH, LABELS, RIGHT = 900, 330, 130  # the picture, the room for names on its left, for numbers on its right
 LINE, BAR = 24, 15  # from one row to the next, and how thick a bar is
 PLOT_HEIGHT, LEGEND = 380, 170  # of curves, and the room for their names on the right
@@ -173,12 +175,12 @@ def colour_of_row(row):
 
 
 def rates_picture(result):
-    sizes = sorted({row["passes"] for row in result["rows"]})
-    groups = [(f"{passes:,} passes", [Bar(row["name"], values, colour_of_row(row)) for row in result["rows"]
-                                      if row["passes"] == passes and (values := values_of(row, "of_ceiling"))])
-              for passes in sizes]
+    sizes = sorted({population_of(row) for row in result["rows"]})
+    groups = [(size.title, [
+        Bar(row["name"], values, colour_of_row(row)) for row in result["rows"]
+        if population_of(row) == size and (values := values_of(row, "of_ceiling"))]) for size in sizes]
     names = list(dict.fromkeys(row["conditions"] for row in result["variations"]))
-    groups += [(f"{name}, {sizes[0]:,} passes" if sizes else name, [
+    groups += [(f"{name}, {sizes[0].title}" if sizes else name, [
         Bar(row["name"], values, colour_of_row(row)) for row in result["variations"]
         if row["conditions"] == name and (values := values_of(row, "of_ceiling"))]) for name in names]
     return bars("Requests, as a share of the ceiling of the HTTP library", about(result), groups)

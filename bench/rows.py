@@ -57,6 +57,8 @@ def measure(build, server, words):
               "cpu_load": 100 * load_used / active_s}
     for role in pids:
         sample[f"cpu_{role}"] = 100 * (cpu_after[role] - cpu_before[role]) / active_s
+    if sample["requests_per_s"]:
+        sample["cpu_us"] = 1e4 * sum(sample[f"cpu_{role}"] for role in pids) / sample["requests_per_s"]
     if "syncs" in grown:
         sample["syncs_per_s"] = grown["syncs"] / active_s
     if grown.get("batches") and "commands" in grown:
