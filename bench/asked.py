@@ -63,5 +63,7 @@ def sizes_of(options):
 
 def add_common_options(parser):
     parser.add_argument("--json", metavar="FILE", help="write everything measured to FILE")
+    parser.add_argument("--compare", metavar="OTHER.json",
+                        help="at the end print this result beside that of another run of this program")
     parser.add_argument("--build", default=f"{ROOT}/build-release", help="where the programs are")
     parser.add_argument("--dir", help="where the data directory is made (default: the build directory)")

@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+import compare
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
 READY_SECONDS_MAX = 30
@@ -45,6 +47,7 @@ TEMPLATE = {
 
 calm_seconds = 0.02  # a quick sync; more on a slow disk
 built_at = ""  # the build directory, once main() knows it
+measured = None  # the result, once the program has one
 
 # In the environment of a part of bench/run: the commit that the whole run is of. What is the same for all parts has been
 # printed.
@@ -430,18 +433,21 @@ def print_table(heads, lines):
 
 @contextlib.contextmanager
 def keeping(options, result):
-    """What is measured in this block is written to --json also when it is cut short: result() tells it."""
+    """What is measured in this block is kept also when it is cut short: result() returns it."""
     try:
         yield
     finally:
-        if options.json:
-            write_json(options.json, result())
+        keep(options, result())
 
 
-def write_json(path, result):
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
-        file.write("\n")
+def keep(options, result):
+    """The result of the program: to --json, and for --compare."""
+    global measured
+    measured = result
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")
 
 
 # ---- the program -------------------------------------------------------------------------------------------------
@@ -466,14 +472,17 @@ def main(name, needed, options, run):
         signal.signal(number, lambda caught, _: sys.exit(128 + caught))
     try:
         demand_way_to(options.json)
+        other = compare.read(options.compare, os.path.basename(name)) if options.compare else None
         directory = tempfile.mkdtemp(prefix="bench-", dir=options.dir or options.build)
-    except (Failed, OSError) as why:
+    except (Failed, OSError, compare.Wrong) as why:
         sys.exit(f"{name}: {why}")
     try:
         wait_for_disk(directory)
         with telling_what_the_host_took():
             run(options, directory)
-    except Failed as why:
+        if other:
+            compare.print_both(compare.result_of(measured, "this run"), other, print_table)
+    except (Failed, compare.Wrong) as why:
         sys.exit(f"{name}: {why}")
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
