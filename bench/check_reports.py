@@ -1,13 +1,14 @@
-"""Tests of what is made of results: comparisons of two, and printed reports. meson runs it."""
+"""Tests of what is made of results: comparisons of two, and tables of README.md. meson runs it."""
 
 import contextlib
 import io
 import json
+import os
 import tempfile
 import unittest
 import unittest.mock
 
-from check_programs import FACTS
+from check_programs import FACTS, HERE, program
 
 import bench
 import compare
@@ -140,7 +141,7 @@ def bench_options(place, **more):
     return unittest.mock.Mock(build=place, dir=place, json=f"{place}/this.json", **more)
 
 
-# ---- printed reports -------------------------------------------------------------------------------
+# ---- printed reports and README.md -------------------------------------------------------------------------------
 
 PRINTED = """# Machine Z: a trial
 
@@ -176,6 +177,12 @@ commit:      of a later part
 
 
 class Reports(unittest.TestCase):
+    def setUp(self):
+        self.module = program("headline")
+
+    def report(self):
+        return compare.Result("run", *printed.read(PRINTED))
+
     def test_a_printed_table_is_read_as_the_json_is(self):
         facts, numbers = printed.read(PRINTED)
         self.assertEqual((facts["machine"], facts["commit"]), ("2 x AMD EPYC", "1234567"))
@@ -183,6 +190,55 @@ class Reports(unittest.TestCase):
         self.assertEqual(numbers["rates: 10,000: durable delta", "of_pipeline"], [0.88])
         self.assertEqual(numbers["footprint: 10,000: delta over 64", "tables_bytes"], [377])
         self.assertNotIn(("rates: 10,000: ceiling POST", "of_ceiling"), numbers)
+
+    def test_the_headline_has_a_column_for_each_population_and_no_line_without_numbers(self):
+        text = self.module.headline(self.report())
+        heads, _, *lines = [printed.cells_of(line) for line in text.splitlines() if line.startswith("|")]
+        self.assertEqual(heads, ["commit 1234567, 2026-11-25", "10,000 passes", "1,000,000 passes",
+                                 "1,000,000 passes in 10,000 accounts", "10,000,000 passes"])
+        self.assertEqual(lines, [
+            ["points updates a second, 64 connections", "30,159 (0.41; 0.88)", "-", "9,000 (0.12; 0.20)", "-"],
+            ["p99 of updates in an open loop at 70 %, ms", "39", "-", "-", "-"],
+            ["processor time of an update, µs", "30.8", "-", "50.0", "-"],
+            ["bytes to the kernel for tables, an update", "377", "-", "-", "-"]])
+        self.assertIn("\nUpdates of Stampede for each update of a peer: Redis 1.1 (1.0 to 1.2).\n", text)
+
+    def test_the_headline_is_the_same_of_json(self):
+        row = rates(28141, 30159, 36617)
+        row["rows"][0]["samples"] = [{**sample, "of_ceiling": 0.5, "of_pipeline": 0.75} for sample in row["rows"][0]["samples"]]
+        result = compare.result_of({"facts": FACTS, "parts": {"rates": {"result": row}}}, "this")
+        self.assertIn("| points updates a second, 64 connections | 30,159 (0.50; 0.75) | - | - | - |",
+                      self.module.headline(result))
+
+    def test_blocks_are_made_again_and_nothing_else_changes(self):
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(f"{place}/reports")
+            with open(f"{place}/reports/Z.md", "w", encoding="utf-8") as file:
+                file.write(PRINTED)
+            page = ("before\n<!-- generated: headline reports/Z.md -->\nold\n<!-- end -->\nbetween\n"
+                    "<!-- generated: machines -->\n<!-- end -->\nafter\n")
+            text, report = self.module.renewed(page, place)
+            self.assertEqual(self.module.renewed(text, place)[0], text)
+            self.assertNotIn("old", text)
+            self.assertEqual(self.module.BLOCK.sub(r"\1\4", text), page.replace("old\n", ""))
+            self.assertIn("| [Z](reports/Z.md): a trial | 2 x AMD EPYC | - | - | 1234567 | 2026-11-25 19:03 UTC |", text)
+            self.assertIn("1,000,000 passes in 10,000 accounts", self.module.picture(report))
+            with open(f"{place}/README.md", "w", encoding="utf-8") as file:
+                file.write(page)
+            with self.assertRaisesRegex(compare.Wrong, "README.md is not what the reports say"):
+                self.module.renew(place, is_check=True)
+            self.module.renew(place, is_check=False)
+            self.module.renew(place, is_check=True)
+            with open(f"{place}/README.md", encoding="utf-8") as file:
+                self.assertEqual(file.read(), text)
+            with self.assertRaisesRegex(compare.Wrong, "0 headlines"):
+                self.module.renewed("no block", place)
+            with self.assertRaisesRegex(compare.Wrong, "reports/Y.md cannot be read"):
+                self.module.renewed(page.replace("reports/Z.md", "reports/Y.md"), place)
+
+    def test_readme_says_what_the_reports_say_and_is_short(self):
+        self.module.renew(HERE, is_check=True)
+        self.assertLessEqual(os.path.getsize(f"{HERE}/README.md"), 6000)
 
 
 if __name__ == "__main__":
