@@ -80,6 +80,9 @@ class ManyAccounts(unittest.TestCase):
             self.assertEqual(rows[name][1], [True, True], name)
         wide = rows["durable delta, 256 connections"][0]
         self.assertEqual(wide[wide.index("--connections") + 1], "256")
+        for name in ("ceiling POST", "pipeline POST", "delta"):
+            words = rows[f"{name}, open at 70% of saturation"][0]
+            self.assertEqual((words[words.index("--mode") + 1], words[words.index("--connections") + 1]), ("open", "256"))
         self.assertNotIn("assignment of a reward", rows)
 
     def test_rates_of_one_account_have_the_rows_of_rewards(self):

@@ -156,7 +156,9 @@ begun:       2026-11-25 19:03 UTC
 | 10,000 | ceiling POST | 60,000 (50,000 to 70,000) | - | - | 900 | 9.0 |
 | 10,000 | durable delta | 30,159 (28,141 to 36,617) | 0.41 (0.24 to 0.47) | 0.88 | 5,030 | 30.8 |
 | 1,000,000 in 10,000 accounts | durable delta | 9,000 | 0.12 | 0.2 | 7,000 | 50.0 |
-| 10,000 | delta, open at 70% | 22,162 | - | - | 39,141 | 40.1 |
+| 10,000 | pipeline POST, open at 70% of saturation | 22,162 | - | - | 17,498 | 40.1 |
+| 10,000 | delta, open at 70% of saturation | 22,162 | - | - | 39,141 | 40.1 |
+| 1,000,000 | delta, open at 70% | 15,472 | - | - | 71,369 | 40.1 |
 
 ```
 commit:      of a later part
@@ -198,7 +200,7 @@ class Reports(unittest.TestCase):
                                  "1,000,000 passes in 10,000 accounts", "10,000,000 passes"])
         self.assertEqual(lines, [
             ["points updates a second, 64 connections", "30,159 (0.41; 0.88)", "-", "9,000 (0.12; 0.20)", "-"],
-            ["p99 of updates in an open loop at 70 %, ms", "39", "-", "-", "-"],
+            ["p99 of updates in an open loop at 70 %, ms", "39 (pipeline 17)", "71", "-", "-"],
             ["processor time of an update, µs", "30.8", "-", "50.0", "-"],
             ["bytes to the kernel for tables, an update", "377", "-", "-", "-"]])
         self.assertIn("\nUpdates of Stampede for each update of a peer: Redis 1.1 (1.0 to 1.2).\n", text)
