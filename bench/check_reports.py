@@ -103,7 +103,7 @@ class Comparison(unittest.TestCase):
         this["rows"] += rates(1, accounts=100)["rows"]
         other["rows"] += rates(1, name="scan")["rows"]
         printed_text = io.StringIO()
-        with contextlib.redirect_stdout(printed_text), self.assertRaisesRegex(compare.Wrong, "^2 rows are missing"):
+        with contextlib.redirect_stdout(printed_text), self.assertRaisesRegex(compare.Wrong, "^rows that one of the two results lacks: 2"):
             compare.print_both(*(compare.result_of(one, "it") for one in (this, other)), bench.print_table)
         self.assertIn("| 10,000: durable delta | requests_per_s | 2 | 1 | 0.50 |  |\n", printed_text.getvalue())
         self.assertIn("missing in other: 10,000 in 100 accounts: durable delta\nmissing in this: 10,000: scan\n",

@@ -249,4 +249,4 @@ def print_both(this, other, print_table):
     missing = missing_of(this, other)
     if missing:
         print("\n" + "\n".join(missing))
-        raise Wrong(f"{len(missing)} rows are missing in one of the two results")
+        raise Wrong(f"rows that one of the two results lacks: {len(missing)}")
