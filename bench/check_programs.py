@@ -184,6 +184,15 @@ class Pictures(unittest.TestCase):
         self.assertEqual(places, sorted(places))
         self.assertIn("p99 over 64", [shape.text for shape in shapes(picture, "text")])
 
+    def test_rates_of_each_population_stand_apart(self):
+        def row(**population):
+            return {**population, "name": "durable delta", "samples": [{"of_ceiling": 0.5}]}
+        picture = plots.rates_picture({"facts": FACTS, "variations": [], "rows": [
+            row(passes=10), row(passes=10, accounts=5), row(passes=20, accounts=1)]})
+        self.assertEqual([shape.text for shape in shapes(picture, "text") if "passes" in shape.text],
+                         ["10 passes", "10 passes in 5 accounts", "20 passes"])
+        self.assertEqual(len([bar for bar in shapes(picture, "rect") if bar.get("x")]), 3)
+
     def test_only_what_has_a_result_is_drawn(self):
         with tempfile.TemporaryDirectory() as place:
             paths = plots.write(place, {"peers": peers_result(), "recovery": {}})
