@@ -1,4 +1,4 @@
-"""Many facts at once, by the load generator, and what became of them: how often each event came to whom."""
+"""Many events at once, made by the load generator, and a count of how often each one was delivered to each endpoint."""
 import json
 import signal
 import subprocess
@@ -10,7 +10,7 @@ from harness import wait_for
 from hooks import subscribe
 from patience import PATIENCE
 
-DELTA = 5  # what each of the generator's deltas adds
+DELTA = 5  # amount of each delta that the generator sends
 PASSES = 100
 
 
@@ -20,20 +20,20 @@ def generator(shop, *words):
 
 
 def load(shop, *words):
-    """Runs the generator, all of whose requests must succeed."""
+    """Runs the load generator. Every one of its requests must succeed."""
     done = subprocess.run(generator(shop, *words), capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
     assert done.returncode == 0 and json.loads(done.stdout)["errors"] == 0, done
 
 
 class Arrivals:
-    """How often each event came to a path, and of which pass it was."""
+    """Counts how often each event was delivered to a path, and for which pass."""
 
     def __init__(self, receiver, path):
         self.requests, self.seen = receiver.to[path], 0
         self.times, self.passes = Counter(), {}
 
     def look(self):
-        """The number of different events so far."""
+        """The number of distinct events so far."""
         fresh = self.requests[self.seen:]
         self.seen += len(fresh)
         for request in fresh:
@@ -45,7 +45,8 @@ class Arrivals:
 
 
 class Backlog:
-    """An account with passes p0 to p99 that one subscription or more are told of, by name: URL and path."""
+    """An account with passes p0 to p99 and one or more subscriptions. `endpoints` maps a name to a receiver and a
+    path."""
 
     def __init__(self, service, endpoints):
         self.service, self.shop = service, hooked_shop(service)
@@ -60,7 +61,8 @@ class Backlog:
 
     @contextmanager
     def deltas_beside(self, rate):
-        """So many a second until the end of the block, where most have an unknown fate or none."""
+        """Sends `rate` deltas a second until the end of the block. Under kills most of them fail or have an unknown
+        result."""
         command = generator(self.shop, "--op", "delta", "--passes", PASSES, "--mode", "open", "--rate", rate, "--connections", 16)
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
             try:
@@ -69,7 +71,7 @@ class Backlog:
                 running.kill()
 
     def pile_up(self, number):
-        """So many while the timer is stopped: all of them wait when it goes on."""
+        """Sends `number` deltas while the timer is stopped, so that all deliveries are queued when it continues."""
         pid = self.service.signal("timer", 0, signal.SIGSTOP)
         self.deltas(number)
         return pid
@@ -78,15 +80,16 @@ class Backlog:
         self.shop.client.address = self.service.http
 
     def accepted(self):
-        """By pass: how many deltas were applied, as its balance says."""
+        """The number of applied deltas of each pass, computed from its balance."""
         passes, total, _ = self.shop.list(f"?limit={PASSES}")
         assert total == PASSES
         assert all(one["balance"] % DELTA == 0 for one in passes)
         return Counter({one["id"]: one["balance"] // DELTA for one in passes})
 
     def await_all(self, names, seconds, meanwhile=lambda: None):
-        """Every delta's event, and no other, has come to the subscriptions of these names; returns how many there were.
-        What a killed generator had sent may still be applied, so the balances are asked again and again."""
+        """Waits until the named subscriptions have received the event of every delta and no other event. Returns the
+        number of events. Requests of a killed generator may still be applied, so the balances are read again on each
+        turn."""
         def counts():
             accepted = +self.accepted()
             for name in names:

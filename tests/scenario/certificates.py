@@ -1,4 +1,4 @@
-"""Certificates as the world makes them: a root, an authority below it, and leaves; by openssl, into a directory."""
+"""Test certificates: a root, an intermediate authority and leaves, made with openssl in a directory."""
 import subprocess
 from pathlib import Path
 
@@ -10,7 +10,8 @@ def openssl(*words, text=None):
 
 
 class Authority:
-    """`root` is the file that a client is to trust; leaves come with the authority's own certificate behind them."""
+    """`root` is the file that clients trust. The chain of a leaf includes the certificate of the intermediate
+    authority."""
 
     def __init__(self, place, name="test root"):
         self.place = Path(place)
@@ -33,7 +34,7 @@ class Authority:
         return certificate
 
     def _sign_later(self, request, certificate, by, extensions, begins):
-        """By `openssl ca`, the only command that takes a beginning."""
+        """Uses `openssl ca`, the only command that accepts a start date."""
         (self.place / "index").write_text("")
         (self.place / "serial").write_text("77\n")
         config = self.place / "ca.conf"
@@ -43,14 +44,14 @@ class Authority:
                 "-startdate", begins, "-enddate", "21000101000000Z", "-extfile", extensions, "-in", request, "-out", certificate)
 
     def own(self, name="own"):
-        """(certificate, key), signed by itself alone."""
+        """(certificate, key), self-signed."""
         openssl("req", "-x509", *KEY, "-days", "30", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
                 "-keyout", self.place / f"{name}.key", "-out", self.place / f"{name}.pem")
         return self.place / f"{name}.pem", self.place / f"{name}.key"
 
     def leaf(self, name="leaf", names="DNS:localhost,DNS:*.hooks.test,IP:127.0.0.1,IP:::1", days=30, chain=True, begins=None):
-        """(certificate chain, key). `days` -1: it ended yesterday; `chain` False: the authority's own is left out;
-        `begins`: when it becomes valid, YYYYMMDDHHMMSSZ."""
+        """(certificate chain, key). With `days` -1 the certificate expired yesterday. With `chain` False the
+        intermediate certificate is left out. `begins` is the start of validity, YYYYMMDDHHMMSSZ."""
         leaf = self._sign(name, "authority", f"subjectAltName={names}", days, begins)
         if chain:
             leaf.write_text(leaf.read_text() + self.below.read_text())

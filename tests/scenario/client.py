@@ -1,8 +1,8 @@
-"""A client of the interface: plain http.client with one kept-alive connection, and answers that check themselves.
+"""An HTTP client for the interface: one kept-alive http.client connection, and answers that check their form.
 
-Every answer must carry X-Request-Id; every error body must have the agreed form; and what comes from below /v1 is held
-against the document of the interface. Nothing is ever retried: a request that is sent once has one fate, which the
-durability scenario depends on.
+Every answer must have X-Request-Id, and every error body must have the documented form. Answers to paths below /v1 are
+validated against the OpenAPI document. Requests are never retried, so each request has one result; the durability
+scenario depends on this.
 """
 import http.client
 import json
@@ -11,7 +11,7 @@ import time
 from contract import hold
 from patience import PATIENCE
 
-IDLE_SECONDS = 3  # an older connection is replaced before use: the server may close it at any time
+IDLE_SECONDS = 3  # an older connection is replaced before use, because the server may close it at any time
 ERROR_KEYS = {"code", "message", "request_id"}
 
 
@@ -28,7 +28,7 @@ class Answer:
         return json.loads(self.body)
 
     def is_error(self, status, code, field=None):
-        """Checks an error whole; with `field`, that it names this one. Returns the error body."""
+        """Checks the whole error; with `field`, also that the error names this field. Returns the error body."""
         assert (self.status, self.body and self.json["code"]) == (status, code), self
         error = self.json
         assert set(error) - {"field"} == ERROR_KEYS, self
@@ -46,8 +46,8 @@ class Answer:
 
 
 class Client:
-    """`address` is (host, port) and may be changed after a restart. request_ids=False: the listener is not the
-    interface's."""
+    """`address` is (host, port) and may be changed after a restart. With request_ids=False answers need no
+    X-Request-Id, for listeners other than the interface's."""
 
     def __init__(self, address, key, seconds=15, request_ids=True, tls=None):
         self.address = address
@@ -57,7 +57,7 @@ class Client:
         self.tls = tls
         self.connection = self.connected_to = None
         self.last_used = self.sent_at = 0.0
-        self.asked = None  # method, target and body of the request under way
+        self.asked = None  # method, target and body of the outstanding request
 
     def __enter__(self):
         return self
@@ -83,8 +83,8 @@ class Client:
         self.connection, self.connected_to = connection, self.address
 
     def request(self, method, path, document=None, body=None, headers=None, key=None):
-        """Sends `document` as JSON, or `body` as it is (then with no Content-Type of its own). Raises OSError or
-        HTTPException when the connection fails; if connect() had succeeded before, the request may have run."""
+        """Sends `document` as JSON, or `body` unchanged and without a Content-Type. Raises OSError or HTTPException
+        when the connection fails. If connect() had succeeded, the service may have executed the request."""
         self.send(method, path, document, body, headers, key)
         return self.receive()
 
@@ -101,7 +101,7 @@ class Client:
         self.guarded(lambda: self.connection.request(method, path, body=body, headers=head))
 
     def receive(self):
-        """The answer to what send() sent."""
+        """The answer to the request sent by send()."""
         response = self.guarded(self.connection.getresponse)
         content = self.guarded(response.read)
         self.last_used = time.monotonic()
@@ -138,6 +138,6 @@ class Client:
         return self.request("DELETE", path, **options)
 
     def post_raw(self, path, text, method="POST", **headers):
-        """Sends text or bytes as application/json, byte for byte."""
+        """Sends text or bytes unchanged as application/json."""
         body = text.encode() if isinstance(text, str) else text
         return self.request(method, path, body=body, headers={"Content-Type": "application/json", **headers})

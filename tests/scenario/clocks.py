@@ -1,4 +1,4 @@
-"""A service whose clock can be set wrong."""
+"""A service whose wall clock can be set wrong."""
 import os
 
 from harness import Service
@@ -8,7 +8,7 @@ DAY_SECONDS = 24 * HOUR_SECONDS
 
 
 class ClockService(Service):
-    """Its processes see a wall clock that is `set_clock()` seconds off."""
+    """Its processes see a wall clock shifted by `set_clock()` seconds."""
 
     @property
     def offset(self):

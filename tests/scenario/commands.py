@@ -1,5 +1,5 @@
-"""The operator's commands, by a process that runs each in a copy of itself (model/commands.c): what the program does,
-without the time that it takes to begin, of which the scenarios would spend a third of theirs."""
+"""The operator's commands, run by forks of one process (model/commands.c). This avoids the start-up time of a new
+process for each command, which would be a third of the scenarios' time."""
 import os
 import select
 import struct
@@ -13,7 +13,7 @@ def sized(data):
 
 
 class Commands:
-    """One such process. Answers come in the order in which the commands were sent."""
+    """One such process. Results arrive in the order in which the commands were sent."""
 
     def __init__(self, program, env=None):
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, bufsize=0)
@@ -24,7 +24,7 @@ class Commands:
         self.process.stdin.write(struct.pack("<I", len(words)) + b"".join(map(sized, words)) + sized((stdin or "").encode()))
 
     def receive(self, seconds=None):
-        """(exit status, what was printed, what was said on stderr). TimeoutError: not in time, and the process has ended."""
+        """(exit status, stdout, stderr). Raises TimeoutError when the command takes too long, and ends the process."""
         end = None if seconds is None else time.monotonic() + seconds
         return (*struct.unpack("<I", self.read(4, end)), self.read_sized(end), self.read_sized(end))
 
@@ -50,7 +50,7 @@ class Commands:
 
 
 class Pool:
-    """As many of them as there are threads that give commands at once. They end with this process."""
+    """One process for each thread that runs commands at the same time. They end with this process."""
 
     def __init__(self, program):
         self.program, self.free, self.lock = program, [], threading.Lock()

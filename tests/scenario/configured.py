@@ -1,4 +1,4 @@
-"""A service whose configuration is a file that tests change, and looks at what it serves."""
+"""A service with a configuration file that tests change, and functions that inspect the service."""
 import http.client
 import os
 import re
@@ -12,8 +12,6 @@ from harness import CliError
 
 
 class Configured:
-    """A service whose configuration is a file that tests change."""
-
     def __init__(self, make, place, text="", tls=True):
         self.place, self.conf = place, place / "stampede.conf"
         self.cert, self.key = place / "cert.pem", place / "key.pem"
@@ -26,7 +24,7 @@ class Configured:
         self.conf.write_text(self.text + "".join(line + "\n" for line in lines))
 
     def renew(self, name, days=30):
-        """Another certificate and key, in place of those that are there."""
+        """Replaces the certificate and key files with new ones."""
         openssl("req", *KEY, "-subj", f"/CN={name}", "-keyout", self.place / "new.key", "-out", self.place / "new.csr")
         openssl("x509", "-req", "-in", self.place / "new.csr", "-signkey", self.place / "new.key", "-days", days,
                 "-out", self.place / "new.pem")
@@ -37,7 +35,8 @@ class Configured:
         return self.service.cli("reload")
 
     def is_refused(self, says):
-        """Exit 1 with the reason, and one line of the log that names it; the service is as it was."""
+        """Expects that reload exits with 1 and the reason, that one log line names it, and that the service is
+        unchanged."""
         self.service.expect_log("event=reload_refused ")
         shown, before = self.shown(), self.service.status()
         with pytest.raises(CliError) as refused:
@@ -52,7 +51,7 @@ class Configured:
         return refused.value
 
     def shown(self):
-        """The name in the certificate that a new connection is shown; None in clear."""
+        """The name in the certificate shown to a new connection; None without TLS."""
         if "tls-cert" not in self.text:
             return None
         context = trusting_nobody()

@@ -1,6 +1,6 @@
-"""Fixtures. `service` is shared by all tests that only use it; a test that kills or configures processes makes
-its own with `new_service`. After every test the log is looked at: a line above `info` that was not announced
-fails the test during which it appeared.
+"""Fixtures. `service` is shared by all tests that only use it. A test that kills or configures processes makes its
+own with `new_service`. After every test the log is checked: a line above `info` that was not announced fails the
+test.
 """
 import json
 import os
@@ -25,14 +25,14 @@ from shop import Shop  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: says little beyond its neighbours; runs only with STAMPEDE_SLOW=1")
-    # Who runs tests in the background of a shell may have them inherit that interrupts are ignored, and so their commands.
+    # A shell starts background jobs with SIGINT ignored, and the programs under test would inherit that.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "drawn(n): with STAMPEDE_DRAWN=1 one of n cases runs, drawn by STAMPEDE_SEED")
     config.addinivalue_line("markers", "plain: about time, disks, or words; the sanitizers have nothing to say of it")
 
 
-# Files that take long begin first, so that at the end nobody waits for one of them: who takes longest, foremost.
+# The files that take longest run first, longest first, so that no worker still runs one at the end.
 LONGEST = [f"test_{name}.py" for name in (
     "cleanup", "durability", "damage", "mistakes", "logging", "import_faults", "processes", "hostile_bodies", "moves",
     "egress", "reload", "backup", "stalls", "slow_disk", "master_key", "strangers", "reload_options", "issuance",
@@ -44,7 +44,7 @@ def turn_of(item):
 
 
 def not_drawn(items):
-    """Cases that another seed may draw. Of one that is asked for by itself there is no other to draw."""
+    """Cases that this seed does not draw. A test with a single selected case always runs it."""
     cases = {}
     if not os.environ.get("STAMPEDE_DRAWN"):
         return
@@ -81,7 +81,7 @@ def service(shared_service):
 
 @pytest.fixture(scope="module")
 def origin_of_two():
-    """A stopped service's directory of two shards, which tests copy."""
+    """A stopped service's data directory of two shards, which tests copy."""
     made = Origin(shards=2, runs=1)
     yield made
     made.close()
@@ -89,7 +89,7 @@ def origin_of_two():
 
 @pytest.fixture
 def new_service():
-    """Makes services of the test's own: new_service(shards=1, options=[...]). They are stopped at its end."""
+    """Makes services for one test: new_service(shards=1, options=[...]). They are stopped when it ends."""
     services = []
 
     def make(start=True, **options):
@@ -105,7 +105,7 @@ def new_service():
 
 @pytest.fixture
 def own(new_service):
-    """A shop on a service of its own, with one shard and one http thread."""
+    """A shop on its own service with one shard and one http thread."""
     shop = Shop(new_service(shards=1), ("balance",))
     yield shop
     shop.close()
@@ -113,7 +113,7 @@ def own(new_service):
 
 @pytest.fixture
 def clocked(new_service):
-    """The same, with a clock that can be moved."""
+    """Like `own`, with a clock that the test can move."""
     shop = Shop(new_service(shards=1, options=["--test-clock"]), ("balance",))
     yield shop
     shop.close()
@@ -121,7 +121,7 @@ def clocked(new_service):
 
 @pytest.fixture(scope="module")
 def module_services():
-    """Services for a module's tables, made like those of new_service."""
+    """Like new_service, with services that live as long as the module."""
     services = []
 
     def make(**options):
@@ -167,7 +167,8 @@ def shop(new_shop):
 
 @pytest.fixture(scope="module")
 def module_shop(shared_service):
-    """One account with a template of every type for a module's tables, where a fresh one a row would be slow."""
+    """One account with a template of each type, shared by a module's table tests; a new account for each row would
+    be slow."""
     shop = Shop(shared_service, ("balance", "stamps", "none"), functions=("--webhooks", "--rewards"))
     yield shop
     shop.close()
@@ -175,7 +176,7 @@ def module_shop(shared_service):
 
 @pytest.fixture
 def till(module_shop, service):
-    """module_shop, with the log looked at after the test."""
+    """module_shop, with the log checked after each test."""
     assert service is module_shop.service
     return module_shop
 
@@ -200,7 +201,8 @@ def receiver(chain):
 
 @pytest.fixture(scope="session")
 def verify():
-    """What the public verifier says of deliveries {secret, headers, body}: "ok", or why not."""
+    """Runs the public Standard Webhooks verifier on deliveries {secret, headers, body}. Each result is "ok" or the
+    error."""
     found = subprocess.run([ROOT / "ops" / "standardwebhooks"], capture_output=True, text=True, check=False)
     if found.returncode:
         pytest.skip(f"no verifier: {found.stderr}")
@@ -235,9 +237,10 @@ def mute():
 
 @pytest.fixture
 def bare(new_service, tmp_path):
-    """Starts services on a host without root certificates; (start, the folder where these are looked for)."""
+    """(start, folder): start() runs a service on a host without root certificates; `folder` stands in for
+    /etc/ssl/certs."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no mount namespace to be had")
+        pytest.skip("mount namespaces are not available")
     folder = tmp_path / "etc-ssl-certs"
     folder.mkdir()
 

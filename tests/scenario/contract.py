@@ -1,8 +1,7 @@
-"""The document of the interface (`stampede openapi`), and answers held against it, strictly: a status, a header, a code or
-a member that is not documented is a fault, and so is one that is missing.
+"""Validates answers strictly against the OpenAPI document (`stampede openapi`). An undocumented status, header, code or member is an error, and so is a missing one.
 
-Every answer that a `Client` gets from below /v1 comes through here: of each kind (operation, status, code) the first
-ones are looked at whole. So whatever a scenario provokes is held against the document."""
+Every answer below /v1 that a `Client` receives is validated here. Of each kind (operation, status, code) the first
+answers are validated in full."""
 import contextlib
 import functools
 import json
@@ -16,7 +15,7 @@ import jsonschema
 
 HELD_OF_A_KIND = 25
 METHODS = ("get", "post", "put", "patch", "delete")
-# Headers of HTTP itself and of CORS, which are no part of the document.
+# Headers of HTTP itself and of CORS. The document does not list them.
 TRANSPORT = re.compile(r"date|connection|content-length|content-type|vary|access-control-.*")
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 formats = jsonschema.FormatChecker(formats=("uuid",))
@@ -33,7 +32,7 @@ def is_uri(text):
 
 
 def strict(document):
-    """The same, with objects that take no member that they do not name."""
+    """The same schema, but objects reject members that they do not name."""
     document = json.loads(json.dumps(document))
     for schema in document["components"]["schemas"].values():
         if schema["type"] == "object":
@@ -47,12 +46,12 @@ class Contract:
         self.strict = strict(document)
         self.resolver = jsonschema.RefResolver("", self.strict)
         self.paths = [(re.compile(re.sub(r"{\w+}", "[^/]+", path)), path) for path in document["paths"]]
-        self.paths.sort(key=lambda one: one[1].count("{"))  # a word before a name in its place
+        self.paths.sort(key=lambda one: one[1].count("{"))  # literal paths are matched before placeholders
         self.held = Counter()  # by operation, status and code
-        self.seen = set()  # (object, member, whether it was there)
+        self.seen = set()  # (object, member, whether the member was present)
 
     def operations(self):
-        """(path, method, operation) of all."""
+        """(path, method, operation) of every operation."""
         for path, item in self.strict["paths"].items():
             for method in item:
                 assert method in METHODS, (path, method)
@@ -62,13 +61,13 @@ class Contract:
         return self.resolver.resolve(thing["$ref"])[1] if "$ref" in thing else thing
 
     def path_of(self, target):
-        """The document's path that a target has; None: there is none."""
+        """The document's path that matches a target; None if no path matches."""
         path = target.split("?")[0]
         return next((known for pattern, known in self.paths if pattern.fullmatch(path)), None)
 
     def hold(self, asked, answer):
-        """Fails where the answer to the request (its method, target and body) is none that the document has, or what was
-        carried out is no request that it has."""
+        """Fails if the document does not allow the answer to the request (its method, target and body), or if the
+        service accepted a request that the document does not allow."""
         method, target, body = asked
         path = self.path_of(target)
         verb = "get" if method == "HEAD" else method.lower()
@@ -83,7 +82,7 @@ class Contract:
         if self.held[kind] > HELD_OF_A_KIND:
             return
         response = operation["responses"].get(str(answer.status))
-        assert response, f"{method} {path} has no {answer.status} in the document: {answer}"
+        assert response, f"the document has no status {answer.status} for {method} {path}: {answer}"
         response = self.resolved(response)
         self.hold_headers(response, answer)
         self.hold_body(response, answer, method == "HEAD")
@@ -91,15 +90,15 @@ class Contract:
             self.hold_request(operation, json.loads(body), answer)
 
     def hold_request(self, operation, body, answer):
-        """What the service takes the document must take. Null is as good as absent, and a date may be written in more ways
-        than those that answers show."""
+        """A request that the service accepts must be valid by the document. Null counts as absent, and a date may be
+        written in more forms than answers use."""
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         self.validate(schema, without_nulls(body), f"{body} was answered with {answer.status}", None)
 
     def hold_stray(self, item, answer):
-        """No such path or method: what the document says in words."""
+        """Checks the answer to an unknown path or method, which the document describes in prose."""
         is_preflight = answer.status == 204 and "access-control-allow-methods" in answer.headers
-        assert answer.status >= 400 or is_preflight, f"there is no such operation in the document: {answer}"
+        assert answer.status >= 400 or is_preflight, f"the document has no such operation: {answer}"
         if answer.status == 405:
             allowed = {verb.upper() for verb in item} | ({"HEAD"} if "get" in item else set())
             assert set(answer.headers["allow"].split(", ")) == allowed, answer
@@ -112,7 +111,7 @@ class Contract:
             if name in documented:
                 self.validate(documented[name]["schema"], header_value(documented[name]["schema"], value), answer)
             else:
-                assert TRANSPORT.fullmatch(name), f"{name} is not in the document: {answer}"
+                assert TRANSPORT.fullmatch(name), f"the document does not have {name}: {answer}"
 
     def hold_body(self, response, answer, without_body):
         content = response.get("content")
@@ -126,7 +125,7 @@ class Contract:
             self.look(schema, answer.json)
 
     def look(self, schema, value):
-        """Remembers which members of which objects have come."""
+        """Records which members of which objects were present."""
         name = schema.get("$ref", "").rpartition("/")[2]
         schema = self.resolved(schema)
         if value is None:
@@ -164,7 +163,7 @@ def header_value(schema, text):
 
 @functools.cache
 def contract():
-    from harness import program_under_test  # which has clients of its own
+    from harness import program_under_test  # harness imports client.py, which imports this file
 
     printed = subprocess.run([program_under_test(), "openapi"], capture_output=True, check=True)
     return Contract(json.loads(printed.stdout))
@@ -175,7 +174,7 @@ holders = []
 
 @contextlib.contextmanager
 def held_by(another):
-    """Meanwhile answers are held against that contract too."""
+    """Within the block answers are also validated against that contract."""
     holders.append(another)
     yield
     holders.remove(another)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Negative controls: scenarios must FAIL on services that are broken on purpose.
+"""Negative controls: scenarios must FAIL on services with one deliberate fault.
 
     FAULT_ANSWER_EARLY   answers before the journal is written            the durability scenario
     FAULT_SKIP_REPLAY    skips the replay of the journal after a restart  the durability scenario, test_moves.py
-    FAULT_NO_SYNC        waits for no sync of the journal                 test_slow_disk.py
-    FAULT_NO_FLOORS      keeps no space in reserve on a filling disk      test_disk.py
-    FAULT_NO_CHECKS      holds every checksum for a good one              test_damage.py
+    FAULT_NO_SYNC        does not wait for syncs of the journal           test_slow_disk.py
+    FAULT_NO_FLOORS      reserves no disk space                           test_disk.py
+    FAULT_NO_CHECKS      accepts every checksum                           test_damage.py
 
-Each is a program of its own in the build directory: meson.build says which files of it differ. The durability scenario
-runs until the first violation, with a bound on the kills. Exit status 0 only when something was found in every one: a
-scenario that cannot find these would prove nothing.
+Each is a separate program in the build directory; meson.build lists the files that differ. The durability scenario
+runs until the first violation, with a limit on the kills. The exit status is 0 only when every fault was detected: a
+scenario that cannot detect them proves nothing.
 """
 import argparse
 import os
@@ -22,9 +22,10 @@ from pathlib import Path
 from harness import ROOT, build_directory
 
 HERE = Path(__file__).parent
-SIDE_BY_SIDE = 3  # they wait most of the time
+SIDE_BY_SIDE = 3  # the controls wait most of the time
 VIOLATIONS = re.compile(r"^durability: .* violations=([1-9]\d*) ", re.MULTILINE)
-# By name: the fault, and how it is to be found: by the durability scenario's kills, or by tests of a file. The longest first.
+# By name: the fault and how it is detected, either by the kills of the durability scenario or by tests of a file. The
+# longest is first.
 CONTROLS = {
     "no_floors": ("FAULT_NO_FLOORS", "test_disk.py", "last_byte"),
     "no_sync": ("FAULT_NO_SYNC", "test_slow_disk.py", "longer_than_the_deadlines"),
@@ -36,7 +37,7 @@ CONTROLS = {
 
 
 def run_on(fault, command):
-    """What `command` prints when the program under test is the one with the fault."""
+    """Runs `command` with the faulty program as the program under test. Returns its output."""
     program = build_directory() / "tests" / "scenario" / f"stampede_{fault.removeprefix('FAULT_').lower()}"
     assert program.exists(), program
     return subprocess.run(["/usr/bin/python3", *command], cwd=ROOT, env={**os.environ, "STAMPEDE_PROGRAM": str(program)},
@@ -51,7 +52,7 @@ def found_by_kills(name, fault, kills):
 
 
 def found_by_tests(name, fault, file, chosen):
-    """Do the chosen tests of a file fail on the program? One that cannot run here says nothing."""
+    """True if the chosen tests of a file fail on the program. Skipped tests prove nothing."""
     said = run_on(fault, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", "-k", chosen, HERE / file])
     last = said.splitlines()[-1]
     cannot_run = "skipped" in last and "passed" not in last and "failed" not in last

@@ -1,7 +1,7 @@
-"""Clients that go on working while something happens to the service's disk or processes.
+"""Clients that work continuously while a test disturbs the service's disk or processes.
 
-Crowd: a few accounts, on every shard at least one; workers that create passes and send deltas; what each was told is
-in the accounts' books. It counts every answer by account and status, and keeps the slowest of each.
+Crowd: several accounts, at least one on every shard. Workers create passes and send deltas, and record every result in
+the accounts' books. The crowd counts the answers by account and status and keeps the slowest of each.
 """
 import threading
 import time
@@ -12,12 +12,12 @@ from harness import wait_for
 from ledger import Book
 from shop import Shop
 
-DECIDED = 0  # settle_seconds, where everything is killed: whatever was on its way has come to pass by then, or never will
+DECIDED = 0  # settle_seconds where every process is killed: all commands are then either applied or lost
 REFUSALS = {503: ("OVERLOADED", "SHARD_UNAVAILABLE"), 504: ("OUTCOME_UNKNOWN",), 507: ("STORAGE_FULL",)}
 
 
 class Worker(durability.Worker):
-    """Works for one account. Knows a full disk, and checks each refusal whole."""
+    """Works for one account. Accepts the refusals of a full disk and checks each refusal fully."""
 
     def __init__(self, crowd, number):
         super().__init__(crowd, number)
@@ -76,7 +76,7 @@ class Crowd:
             book.shop.close()
 
     def make_books(self):
-        """An account's shard is chance: accounts are made until no shard is without."""
+        """The service picks an account's shard, so accounts are created until every shard has one."""
         def accounts():
             return {shard["index"]: shard["accounts"] for shard in self.service.status()["shards"]}
 
@@ -88,7 +88,7 @@ class Crowd:
             self.books.append(book)
             before = after
 
-    # Told by workers
+    # Called by workers
 
     def violate(self, what):
         with self.lock:
@@ -100,13 +100,13 @@ class Crowd:
             self.last_heard[book] = time.monotonic()
             self.slowest[book] = max(self.slowest[book], seconds)
 
-    # Steered by the test
+    # Called by the test
 
     def forget_counts(self):
         with self.lock:
             self.statuses = defaultdict(Counter)
             self.slowest = defaultdict(float)
-            self.last_heard = defaultdict(time.monotonic)  # before the first answer: since the first look
+            self.last_heard = defaultdict(time.monotonic)  # before the first answer: the time of the first read
 
     def count(self, status, book=None):
         with self.lock:
@@ -114,37 +114,37 @@ class Crowd:
             return sum(self.statuses[one][status] for one in books)
 
     def await_answers(self, status, number=20, book=None, seconds=20):
-        """That many more answers of that status."""
+        """Waits for `number` more answers with that status."""
         want = self.count(status, book) + number
         wait_for(lambda: self.count(status, book) >= want or self.violations, seconds,
-                 f"{number} answers of status {status}; so far {dict(self.statuses)}")
+                 f"{number} answers with status {status}; so far {dict(self.statuses)}")
 
     def await_deltas(self, number=20, book=None, seconds=20):
-        """Both kinds of writing go on."""
+        """Waits until deltas and creations succeed again."""
         self.await_answers(202, number, book, seconds)
         self.await_answers(201, 1, book, seconds)
 
     def await_silence(self, book, silence_seconds):
-        """Nobody working for that account hears anything any more."""
+        """Waits until no worker of that account gets answers any more."""
         wait_for(lambda: time.monotonic() - self.last_heard[book] > silence_seconds, silence_seconds + 5, "silence")
 
     def work(self):
         self.go.set()
 
     def rest(self):
-        """Returns when nothing of any client is on its way."""
+        """Returns when no client has a request outstanding."""
         self.go.clear()
         if self.over:
             return
         for worker in self.workers:
-            worker.resting.clear()  # only what it says from now on counts
+            worker.resting.clear()  # only later answers count
         for worker in self.workers:
             assert worker.resting.wait(20), "a client hangs"
 
-    # Looking; the crowd rests then
+    # Checks, made while the crowd rests
 
     def turn_to(self, service):
-        """The same accounts, served elsewhere."""
+        """Uses the same accounts on another service."""
         self.service = service
         for book in self.books:
             book.shop.service = service
@@ -152,7 +152,7 @@ class Crowd:
             book.shop.client.address = service.http
 
     def look(self, lists=False):
-        """Everything acknowledged is there; nothing refused is."""
+        """Every acknowledged change must be present and every refused change absent."""
         self.rest()
         self.turn_to(self.service)
         found = list(self.violations)
@@ -163,8 +163,8 @@ class Crowd:
         assert found == [], found[:10]
 
     def look_settled(self):
-        """look(), after every deadline has passed; so lists can be held against it too."""
+        """look() after every deadline has passed, so that lists can be compared too."""
         self.rest()
-        wait_for(lambda: all(book.is_settled() for book in self.books), self.settle_seconds + 2, "deadlines to pass")
+        wait_for(lambda: all(book.is_settled() for book in self.books), self.settle_seconds + 2, "all deadlines to pass")
         self.look()
         self.look(lists=True)

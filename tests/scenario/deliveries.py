@@ -1,4 +1,4 @@
-"""Webhook deliveries as their receivers see them, and as the operator does."""
+"""Webhook deliveries as receivers and as the operator see them."""
 import json
 import re
 from datetime import datetime
@@ -14,12 +14,12 @@ ROW = {"event_id", "type", "subscription_id", "attempts", "next_due_at", "outcom
 CREATED, BALANCE = "pass.created", "pass.balanceUpdate"
 WAITS_SECONDS = [30, 300, 1800, 7200, 28800, 86400]  # before attempts 2 to 7
 ATTEMPTS_MAX = 1 + len(WAITS_SECONDS)
-PROMPT_SECONDS = 5  # first attempts, half of what one may take
-SOON_SECONDS = 10  # what happens at once, on a machine that does much else
+PROMPT_SECONDS = 5  # seconds for first attempts: half of the limit of one attempt
+SOON_SECONDS = 10  # seconds for immediate actions on a busy machine
 
 
 def options(authority, *more):
-    """Of a service that delivers to receivers of this host, with certificates of that authority."""
+    """Options of a service that delivers to receivers on this host, with certificates of the given authority."""
     return ["--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8", *more]
 
 
@@ -31,7 +31,7 @@ def await_that(condition, what, seconds=SOON_SECONDS):
     return wait_for(condition, seconds, what)
 
 
-# What was received
+# Requests received
 
 def envelope(request):
     return json.loads(request.body)
@@ -42,13 +42,13 @@ def event_id(request):
 
 
 def posts_to(receiver, path, number, seconds=SOON_SECONDS):
-    """The requests to a path, once there are so many; more than that are wrong."""
+    """Waits for exactly `number` requests to a path, and returns them."""
     wait_for(lambda: len(receiver.to[path]) >= number, seconds, f"request {number} to {path}")
     assert len(receiver.to[path]) == number, path
     return list(receiver.to[path])
 
 
-# What the operator is shown
+# The operator's view
 
 def deliveries_of(shop, hook=None):
     rows = shop.service.cli("delivery", "list", shop.account, *(["--subscription", hook["id"]] if hook else []))
@@ -70,7 +70,7 @@ def the_delivery(shop, hook):
 
 
 def until(shop, hook, seconds=SOON_SECONDS, **wanted):
-    """The subscription's only delivery, once its row says what is wanted."""
+    """The subscription's only delivery, as soon as its row meets the condition."""
     seen = []
 
     def is_so():
@@ -85,17 +85,17 @@ def until(shop, hook, seconds=SOON_SECONDS, **wanted):
 
 
 def until_failed_once(shop, hook, number=1, seconds=SOON_SECONDS):
-    """The delivery, once the end of attempt `number` is written down."""
+    """The delivery, as soon as the failure of attempt `number` is stored."""
     def is_told():
         row = the_delivery(shop, hook)
         told = row["attempts"] == number and (row["last_status"] or row["last_error"])
         waits = row["outcome"] != "pending" or time_of(row["next_due_at"]) > now(shop.service)
         return row if told and waits else None
 
-    return wait_for(is_told, seconds, f"the end of attempt {number}")
+    return wait_for(is_told, seconds, f"the failure of attempt {number}")
 
 
-# The clock
+# The test clock
 
 def time_of(text):
     assert RFC3339.match(text), text
@@ -109,15 +109,15 @@ def now(service):
 
 
 def advance(service, seconds):
-    """Moves the clock; returns what it is then."""
+    """Moves the clock and returns the new time."""
     shown = service.cli("clock", "advance", f"{seconds}s")
     assert set(shown) == {"now"}
     return time_of(shown["now"])
 
 
 class Witness:
-    """Another account's sound endpoint. What was due before its event has been handed out once the event has come, for
-    work is handed out in the order in which it falls due."""
+    """A working endpoint of another account. Deliveries are handed out in order of due time. When this endpoint
+    receives its event, all deliveries due earlier have been handed out."""
 
     def __init__(self, service, receiver, name="witness"):
         self.receiver, self.path = receiver, f"/status/200/{name}"

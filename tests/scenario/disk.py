@@ -1,7 +1,7 @@
-"""A small disk of a test's own, to be filled, and what works on it.
+"""A small disk for one test, to be filled, and clients that fill it.
 
-Disk: a tmpfs or an ext4 in a file, mounted where a test's data directory is to be. fill() takes what is free, to the
-last byte or down to what is to be left; drain() gives it back.
+Disk: a tmpfs, or an ext4 in a file, mounted on a test's data directory. fill() allocates the free space, completely or
+down to a remainder; drain() releases it.
 """
 import errno
 import os
@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 class NotPermitted(Exception):
-    """This user may not mount: the test cannot run here."""
+    """This user cannot mount file systems, so the test cannot run."""
 
 
 def run_quietly(*command):
@@ -24,7 +24,7 @@ def run_quietly(*command):
 
 
 class Disk:
-    """Mounted by mount(); unmount() leaves nothing behind."""
+    """Mounted by mount(); unmount() removes everything."""
 
     def __init__(self, kind, at, mib):
         self.kind = kind
@@ -62,7 +62,7 @@ class Disk:
         return disk.f_bavail * disk.f_frsize
 
     def fill(self, leave=0):
-        """Takes space until `leave` bytes are free; 0: until not one more byte can be written."""
+        """Allocates space until `leave` bytes are free. With 0 not one more byte can be written."""
         self.filler.parent.mkdir(exist_ok=True)
         with open(self.filler, "ab", buffering=0) as file:
             size = len(PIECE)
@@ -80,7 +80,7 @@ class Disk:
 
 
 class Ballast:
-    """Large passes of one account: what a disk is filled with through the service itself."""
+    """Large passes of one account, which fill the disk through the service itself."""
 
     def __init__(self, shop, kib=256):
         self.shop = shop
@@ -98,12 +98,12 @@ class Ballast:
         return answer
 
     def until_full(self, at_most=4000):
-        """Creates until that is refused for want of space; returns the refusal."""
+        """Creates passes until one is refused because the disk is full. Returns the refusal."""
         for _ in range(at_most):
             answer = self.try_create()
             if answer.status != 201:
                 return answer
-        raise AssertionError(f"{at_most} passes of {len(self.text)} bytes, and the disk is not full")
+        raise AssertionError(f"the disk is not full after {at_most} passes of {len(self.text)} bytes")
 
     def delete_one(self):
         name = self.kept.pop()
@@ -111,7 +111,7 @@ class Ballast:
         self.shop.client.get(f"/v1/passes/{name}").is_error(404, "RESOURCE_NOT_FOUND")
 
     def look(self):
-        """Each is there, whole."""
+        """Every created pass must be present and complete."""
         for name in self.kept:
             shown = self.shop.get(name)
             assert shown["hidden"] == {"is": name, "text": self.text}, name

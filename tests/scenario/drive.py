@@ -1,4 +1,4 @@
-"""Requests to endpoints by the code that the timer makes them with, without a timer: egress/driver.c."""
+"""Requests to endpoints through the timer's HTTP code, without a timer process: egress/driver.c."""
 import os
 import subprocess
 
@@ -23,7 +23,7 @@ class End:
 
 
 def drive(lines, *options, env=None, seconds=30):
-    """Runs the driver on `lines`; returns the ends in the order in which they came."""
+    """Runs the driver on `lines`. Returns the results in the order in which requests ended."""
     done = subprocess.run([build_directory() / "tests/egress/egress_driver", *map(str, options)],
                           input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=seconds * PATIENCE,
                           env={**os.environ, **(env or {})}, check=False)

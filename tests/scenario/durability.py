@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Kills processes under load and looks for lost, doubled or invented effects.
+"""Kills processes under load and checks for lost, duplicated or invented effects.
 
-Several clients create passes and send deltas of random sign while the http process, each shard, the timer, the
-supervisor and all of them at once are killed with `kill -9` at random instants. After every restart the clients
-pause, and every pass that was touched since the last look is read; at the end all are, by lists too, and
-histories are summed up.
+Several clients create passes and send deltas of random sign. Meanwhile the http process, each shard, the timer, the
+supervisor, and all of them at once are killed with `kill -9` at random instants. After every restart the clients pause,
+and every pass changed since the last check is read. At the end every pass is read and listed, and histories are summed.
 
-What a client was told decides what may be found:
-    acknowledged   201 or 202: must be there, for ever
-    refused        503 to a write, 502 to a creation, or the connection was refused: must not be there
-    unknown        504, or the connection broke: may be there; once seen it must stay
-Amounts are random numbers of 45 bits, so that a balance tells exactly which of the few unknown deltas of a pass
-were applied: two different subsets of a dozen would have to have equal sums. An unknown command can still run
-until its deadline has passed, so "not there" becomes final only SETTLE_SECONDS after it was sent.
+The answer to a command decides what may be present:
+    acknowledged   201 or 202: must be present from then on
+    refused        503 to a write, 502 to a creation, or connection refused: must be absent
+    unknown        504, or the connection broke: may be present; once seen it must stay
+Amounts are random numbers of 45 bits. A balance therefore shows exactly which of the few unknown deltas of a pass were
+applied: two different subsets of a dozen would need equal sums. An unknown command can still run until its deadline,
+so "absent" is final only SETTLE_SECONDS after it was sent.
 
-    durability.py [--kills N] [--seconds N] [--seed N] [--until-violation]
-prints one line: what was acknowledged, unknown, killed and violated. Exit status 1 when anything was violated.
+durability.py [--kills N] [--seconds N] [--seed N] [--until-violation] prints one line with the numbers of acknowledged
+and unknown commands, kills and violations. The exit status is 1 if anything was violated.
 """
 import argparse
 import http.client
@@ -39,13 +38,13 @@ from shop import Shop, path_of  # noqa: E402
 WORKERS = 6
 SHOPS = 4
 SETTLE_SECONDS = 8
-SLOWEST_SECONDS = 9  # an answer that takes longer than every deadline: the request hung
+SLOWEST_SECONDS = 9  # longer than every deadline: the request hangs
 HISTORIES = 40
 TARGETS = ["http 0", "shard 0", "shard 1", "timer 0", "supervisor", "all"]
 
 
 class Worker(threading.Thread):
-    """One client. It works while `go` is set; `resting` says that nothing of it is on its way."""
+    """One client. It works while `go` is set; `resting` means that it has no request outstanding."""
 
     def __init__(self, run, number):
         super().__init__(daemon=True)
@@ -64,7 +63,7 @@ class Worker(threading.Thread):
                     continue
                 self.resting.clear()
                 self.step(self.rng.choice(self.run_.books))
-        except Exception as error:  # a dead worker must fail the run, not thin out its load
+        except Exception as error:  # an exception in a worker must fail the run; otherwise there would only be less load
             self.run_.violate(f"a client broke: {error!r}")
         self.resting.set()
 
@@ -86,7 +85,7 @@ class Worker(threading.Thread):
             self.run_.violate(f"POST {path} {body}: {answer!r} after {seconds:.1f} s")
 
     def send(self, book, path, body, good):
-        """(fate, seconds, answer or error) of one request, which is sent at most once."""
+        """(result, seconds, answer or error) of one request, sent at most once."""
         client = self.clients.get(book)
         if client is None:
             client = self.clients[book] = self.run_.service.client(book.shop.key, seconds=12)
@@ -95,13 +94,13 @@ class Worker(threading.Thread):
         try:
             client.connect()
         except OSError as error:
-            time.sleep(0.002)  # nobody listens for a moment: do not spin
+            time.sleep(0.002)  # no process listens for a moment: do not spin
             return "refused", 0, error
         try:
             answer = client.post(path, body)
         except (OSError, http.client.HTTPException) as error:
             for other in self.clients.values():
-                other.close()  # most likely broken too: a request sent there would tell nothing
+                other.close()  # probably broken too: a request sent on it would prove nothing
             return "unknown", time.monotonic() - begin, error
         known = {good: "acknowledged", 202: "acknowledged", 503: "refused", 504: "unknown"}
         if good == 201:
@@ -110,7 +109,7 @@ class Worker(threading.Thread):
 
 
 class Run:
-    """One service, its clients and its killer. `until_violation` ends it with the first finding."""
+    """One service, its clients and its killer. `until_violation` ends the run at the first violation."""
 
     def __init__(self, seed, until_violation=False):
         self.seed = seed
@@ -132,7 +131,7 @@ class Run:
     def prepare(self):
         self.service.expect_log("level=warn")
         self.service.start()
-        # Accounts fall on shards by chance: more of them until none is without.
+        # The service picks an account's shard, so accounts are created until every shard has one.
         while len(self.books) < SHOPS or not all(shard["accounts"] for shard in self.service.status()["shards"]):
             self.books.append(Book(Shop(self.service, ("balance",)), SETTLE_SECONDS))
         self.workers = [Worker(self, number) for number in range(WORKERS)]
@@ -157,18 +156,18 @@ class Run:
                 worker.join(20)
         return self
 
-    # Killing
+    # Kills
 
     def round(self):
         self.go.set()
-        for _ in range(self.rng.choice((1, 1, 1, 2, 3))):  # more than one: also while it recovers
-            time.sleep(self.rng.uniform(0.02, 0.35))  # the random instant, not a wait for anything
+        for _ in range(self.rng.choice((1, 1, 1, 2, 3))):  # several kills also hit the recovery
+            time.sleep(self.rng.uniform(0.02, 0.35))  # the random instant; this is not a wait for a condition
             self.kill(TARGETS[self.kills % len(TARGETS)])
             self.kills += 1
         self.await_service()
         self.go.clear()
         for worker in self.workers:
-            worker.resting.clear()  # only what it says from now on counts
+            worker.resting.clear()  # only later answers count
         for worker in self.workers:
             if not worker.resting.wait(20):
                 self.violate("a client hangs")
@@ -189,7 +188,7 @@ class Run:
         service.start()
 
     def pid_of(self, role, index):
-        """0 while the service is not able to say."""
+        """0 while the service cannot report it."""
         done = self.service.run("status")
         if done.returncode != 0:
             return 0
@@ -208,9 +207,9 @@ class Run:
                         return False
             return self.service.is_ready()
 
-        wait_for(serves, READY_SECONDS, "the service to serve again")
+        wait_for(serves, READY_SECONDS, "the service to accept requests again")
 
-    # Looking
+    # Checks
 
     def look(self, everything):
         for book in self.books:
@@ -220,8 +219,9 @@ class Run:
                 self.violate(what)
 
     def look_at_everything(self):
-        """Every pass, twice over a clean restart, by reads, lists and histories; unknown fates are settled first."""
-        wait_for(lambda: all(book.is_settled() for book in self.books), SETTLE_SECONDS + 2, "deadlines to pass")
+        """Settles unknown results first. Then checks every pass by reads, lists and histories, before and after a
+        clean restart."""
+        wait_for(lambda: all(book.is_settled() for book in self.books), SETTLE_SECONDS + 2, "all deadlines to pass")
         self.look(everything=True)
         self.service.restart()
         self.look(everything=True)
@@ -245,7 +245,7 @@ class Run:
                 f"refused={total['refused']} kills={self.kills} violations={len(self.violations)} seed={self.seed}")
 
     def close(self):
-        """Stops everything; log lines that nobody expects are violations too."""
+        """Stops everything. Unexpected log lines count as violations."""
         if self.service.process and self.service.stop() != 0:
             self.violate("serve did not end with 0")
         for line in self.service.close():
@@ -255,7 +255,7 @@ class Run:
 
 
 def run(kills, seed, seconds=None, until_violation=False):
-    """A finished Run. The seed is printed first, so that even a run that breaks can be repeated."""
+    """Returns a finished Run. Prints the seed first, so that a run that breaks can be repeated."""
     print(f"durability: seed={seed}", flush=True)
     scenario = Run(seed, until_violation)
     try:

@@ -1,4 +1,4 @@
-"""Entitlements and redemptions, in the few words that tests need."""
+"""Short functions for entitlements and redemptions."""
 from shop import path_of
 
 NEVER = "01900000-0000-7000-8000-000000000000"
@@ -22,7 +22,7 @@ def try_assign(shop, pass_id, slug, headers=None, **fields):
 
 
 def assign(shop, pass_id, slug, **fields):
-    """Assigns a reward and returns the entitlement as answered with 201."""
+    """Assigns a reward. Returns the entitlement of the 201 answer."""
     answer = try_assign(shop, pass_id, slug, **fields)
     assert answer.status == 201, answer
     return answer.json
@@ -33,7 +33,7 @@ def try_redeem(shop, pass_id, entitlement, headers=None, **fields):
 
 
 def redeem(shop, pass_id, entitlement, **fields):
-    """Redeems and returns (redemption, entitlement) as answered with 200."""
+    """Redeems. Returns (redemption, entitlement) of the 200 answer."""
     answer = try_redeem(shop, pass_id, entitlement, **fields)
     assert answer.status == 200 and list(answer.json) == ["redemption", "entitlement"], answer
     return answer.json["redemption"], answer.json["entitlement"]

@@ -1,4 +1,5 @@
-"""Erasures, in the few words that tests need: a holder whose words are all over an account, and where they are looked for."""
+"""Short functions for erasure tests: a holder whose words are stored in every place of an account, and a search for
+them."""
 import json
 import subprocess
 import unicodedata
@@ -8,7 +9,7 @@ from harness import CliError
 from rewards import offer
 from shop import path_of
 
-# No other text has any of these in it, whatever its case.
+# No other text of the tests contains these words, in any case.
 WORDS = ("Zwölfender", "Quittenmus", "xylofon@holder.example", "Kardamom-77", "Wirsing", "Blaukraut", "Hagebutte")
 
 
@@ -29,7 +30,8 @@ def refusal(shop, verb, pass_id):
 
 
 def holder(shop, pass_id="Quittenmus", entitlements=1):
-    """A living pass with a word of the holder's wherever there may be one; the pass as it was answered."""
+    """Creates a pass with one of the holder's words in every field that accepts text. Returns the pass of the
+    answer."""
     made = shop.create(pass_id, visible={"name": "Zwölfender", "site": "https://wirsing.example/Wirsing"},
                        hidden={"mail": "xylofon@holder.example"}, appearance={"title": "Hagebutte"})
     shop.add(pass_id, 5, message="Blaukraut for Zwölfender")
@@ -54,13 +56,13 @@ def has_words(value):
 
 
 def erased_ids(shop):
-    """The ids that erased passes have got, oldest first."""
+    """The ids that replaced those of erased passes, oldest first."""
     found = all_of(shop, "/v1/passes?include_deleted=true&sort_by=created_at&sort_dir=asc")
     return [one["id"] for one in found if one.get("deleted_at") and one["hidden"] == {} and set(one["visible"]) <= {"points"}]
 
 
 def all_of(shop, path):
-    """All rows of a list, page by page."""
+    """All rows of a list, read page by page."""
     rows = []
     while True:
         answer = shop.client.get(f"{path}&limit=100&offset={len(rows)}")
@@ -71,7 +73,7 @@ def all_of(shop, path):
 
 
 def everything(shop, pass_ids=()):
-    """All that the interface and the command line tell of an account, of these passes too."""
+    """Everything that the interface and the command line return about an account and these passes."""
     told = [all_of(shop, "/v1/passes?"), all_of(shop, "/v1/scans?pass_info=true"), all_of(shop, "/v1/notifications?"),
             shop.client.get("/v1/rewards").json, shop.service.cli("delivery", "list", shop.account)]
     told += [all_of(shop, f"/v1/passes?include_deleted=true&sort_by={sort}") for sort in ("id", "name", "created_at", "updated_at")]
@@ -81,7 +83,8 @@ def everything(shop, pass_ids=()):
 
 
 def files_with_words(*places):
-    """Files below these places, some of which may just go, that hold one of the words, as it is or folded."""
+    """Files below these paths that contain one of the words, unchanged or case-folded. Files may disappear during
+    the search."""
     patterns = "\n".join({word for one in WORDS for word in (one, folded(one))})
     found = subprocess.run(["grep", "-srlaF", "-f", "-", *map(str, places)], input=patterns, capture_output=True, text=True,
                            env={"LC_ALL": "C"}, check=False)

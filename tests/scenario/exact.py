@@ -1,9 +1,9 @@
-"""JSON as written: objects as lists of (key, value) in order, and every number as its text."""
+"""JSON without loss: objects are lists of (key, value) in order, and every number is its text."""
 import json
 
 
 class Number(str):
-    """The text of a number: 1.10 differs from 1.1, and the number 1 from the string "1"."""
+    """The text of a number: 1.10 differs from 1.1, and the number 1 differs from the string "1"."""
 
     def __eq__(self, other):
         return isinstance(other, Number) and str.__eq__(self, other)

@@ -1,7 +1,7 @@
-"""Many connections at once, from one thread: more requests outstanding than a service takes in.
+"""Many connections from one thread: more outstanding requests than a service accepts.
 
-Flood: `count` connections; each sends a delta to its account's passes, waits for the answer, and sends the next one;
-after a 503 only when the answer's Retry-After has passed. What was answered goes to the account's Book.
+Flood: `count` connections. Each sends a delta to its account's passes, waits for the answer, and sends the next one.
+After a 503 it waits as long as Retry-After says. Results go to the account's Book.
 """
 import json
 import random
@@ -17,7 +17,7 @@ KNOWN = {202: "acknowledged", 503: "refused", 504: "unknown"}
 
 
 class Line:
-    """One connection, and its request on the way."""
+    """One connection and its outstanding request."""
 
     def __init__(self, flood, number):
         self.flood = flood
@@ -25,7 +25,7 @@ class Line:
         self.socket = socket.create_connection(flood.address)
         self.socket.setblocking(False)
         self.got = b""
-        self.due = 0.0  # when to send; None: an answer is awaited
+        self.due = 0.0  # when to send; None while an answer is awaited
         self.sent_at = 0.0
         self.amount = 0
 
@@ -40,7 +40,7 @@ class Line:
         assert self.socket.send(head + body) == len(head) + len(body)
 
     def receive(self):
-        """(status, headers) when the answer is whole."""
+        """(status, headers) once the answer is complete, else None."""
         part = self.socket.recv(65536)
         assert part, f"the connection broke: {self.got!r}"
         self.got += part
@@ -56,7 +56,7 @@ class Line:
 
 
 class Flood(threading.Thread):
-    """`with Flood(book, address, count) as flood:`; it ends with the block, after the last answer."""
+    """`with Flood(book, address, count) as flood:` runs until the block ends and the last answer has arrived."""
 
     def __init__(self, book, address, count, passes):
         super().__init__(daemon=True)
@@ -68,7 +68,7 @@ class Flood(threading.Thread):
         self.statuses = Counter()
         self.slowest = Counter()  # seconds, by status
         self.wrong = []
-        self.waiting = 0  # for an answer, now
+        self.waiting = 0  # outstanding requests
         self.ending = False
 
     def __enter__(self):

@@ -1,4 +1,4 @@
-"""Text as searching and sorting by name compare it, said a second time: independent of schemas/fold.c."""
+"""Case folding for search and sort by name, implemented independently of schemas/fold.c."""
 import unicodedata
 
 MARKS = ("Mn", "Mc", "Me")
@@ -8,7 +8,7 @@ PLAIN = {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "þ":
 
 
 def fold(text):
-    """NFKD, marks stripped, case folded, and then what has no decomposition."""
+    """NFKD, without combining marks, case-folded, then the letters that have no decomposition."""
     text = text.replace("´", "'")
     for _ in range(2):
         text = unicodedata.normalize("NFKD", text)

@@ -1,4 +1,4 @@
-"""Every operation of the interface's document, with a request of it that is carried out."""
+"""A valid request for every operation of the OpenAPI document."""
 import json
 import re
 from urllib.parse import quote
@@ -12,7 +12,7 @@ OPERATIONS = {operation["operationId"]: (path, method.upper(), operation) for pa
 
 
 class Shops:
-    """Accounts that are in want of something, and one that is not."""
+    """One account that has everything, and accounts that each lack something."""
 
     def __init__(self, service):
         self.service = service
@@ -31,7 +31,7 @@ class Shops:
             shop.close()
 
 
-# What is right: of each operation the ids and the query of a request that is carried out, and its body.
+# For each operation the ids, query and body of a request that succeeds.
 
 def a_pass(shop):
     return {"pass_id": shop.create()["id"]}
@@ -71,9 +71,9 @@ def an_entitlement(shop, **terms):
 
 
 TERMS = {"name": "Free coffee", "kind": "gift", "expiration": {"kind": "none"}}
-# What makes the ids of a path, if it makes nothing else first.
+# For each id of a path the function that creates its object, for operations that are not in OWN.
 MAKES = {"pass_id": a_pass, "subscription_id": a_subscription, "reward_slug": a_reward, "entitlement_id": an_entitlement}
-# Operations that need another thing first, or a body.
+# Operations that need other objects first, or a body.
 OWN = {
     "passCreate": (nothing, lambda _: {"pass_id": new_id(), "visible": {"name": "Ada"}}),
     "passPatch": (a_pass, lambda _: {"appearance": {"title": "T"}}),
@@ -92,7 +92,7 @@ OWN = {
 
 
 def by_default(path):
-    """The last id needs most: what it stands for is made with those before it."""
+    """The last id needs the most setup: its object is created together with those of the ids before it."""
     ids = re.findall(r"{(\w+)}", path)
     return MAKES[ids[-1]] if ids else nothing, None
 
@@ -111,7 +111,7 @@ def body_of(shop, name):
 
 
 def ask(shop, name, target=None, body=None, **options):
-    """Sends a request that is right, but for what is given in its place."""
+    """Sends a valid request, with the given parts replaced."""
     body = body_of(shop, name) if body is None else body
     return shop.client.request(OPERATIONS[name][1], target or target_of(name, GOOD[name][0](shop)), body, **options)
 
@@ -121,7 +121,7 @@ def path_to_nobody(name):
 
 
 def ask_vainly(shops, shop, name, **options):
-    """The same of an account for which it is not carried out."""
+    """Sends a valid body to a path with unknown ids, from an account for which the request fails."""
     return ask(shop, name, path_to_nobody(name), body_of(shops.shop, name), **options)
 
 
@@ -129,7 +129,7 @@ def create(shops, **fields):
     return ask(shops.shop, "passCreate", body={"pass_id": new_id(), "visible": {"name": "Ada"}, **fields})
 
 
-# What shows members that the good requests do not show, where operations are there for it.
+# Requests that return members which the valid requests above do not return. Used where the operation exists.
 MORE = {
     "passGet": lambda shops: (create(shops, appearance={"logo": "https://127.0.0.1/l.png"}),
                               create(shops, appearance={"background_color": "#112233", "logo": "https://127.0.0.1/l.png",

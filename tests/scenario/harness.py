@@ -1,8 +1,8 @@
-"""Real processes for the scenario tests: one `Service` is one `stampede serve` on a data directory of its own.
+"""Real processes for the scenario tests: one `Service` is one `stampede serve` on its own data directory.
 
-The harness knows the program only by its contract: its command line, its readiness line, its log words and
-its exit status. It never sleeps for a fixed time: whatever takes time is a condition with a bound (wait_for).
-It ends only what it started, and stop() and kill() fail when anything of the service outlives it.
+The harness uses only the program's contract: its command line, readiness line, log words and exit status. It never
+sleeps for a fixed time; every wait is a condition with a bound (wait_for). It ends only processes that it started.
+stop() and kill() fail when any process of the service is left.
 """
 import json
 import os
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 READY = re.compile(r"^ready http=(\S+):(\d+) admin=(\S+):(\d+) pid=(\d+)$")
 LOG_LINE = re.compile(r"^time=\S+ level=(info|warn|fatal|panic) ")
 READY_SECONDS = 20
-BY_THEMSELVES = ("restore", "verify")  # without a service they start their own program for each shard
+BY_THEMSELVES = ("restore", "verify")  # without a service these commands start their own program for each shard
 _number = count(1)
 
 
@@ -33,20 +33,19 @@ def build_directory():
 
 
 def program_under_test():
-    """The build's own, unless a control takes its place."""
+    """The program of the build, or a control that replaces it."""
     return Path(os.environ.get("STAMPEDE_PROGRAM") or build_directory() / "stampede")
 
 
 @cache
 def commands():
-    """STAMPEDE_COMMANDS: those of another build, which begin sooner than those under the sanitizers."""
+    """STAMPEDE_COMMANDS names the command runner of a build that starts faster than one with sanitizers."""
     return Pool(os.environ.get("STAMPEDE_COMMANDS") or build_directory() / "tests/model/commands")
 
 
 def wait_for(condition, seconds, what):
-    """Polls until `condition()` is truthy and returns that; fails after `seconds`, saying `what` did not come, or what
-    `what()` then says. A crowded machine may take longer for what it does in the end: STAMPEDE_PATIENCE is how many
-    times as long."""
+    """Polls until `condition()` is truthy and returns its value. Fails after `seconds` and reports `what`, or what
+    `what()` returns. STAMPEDE_PATIENCE multiplies the bound on slow machines."""
     seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
@@ -68,7 +67,7 @@ def file_system_of(path):
 
 
 def is_alive(pid):
-    """A zombie has ended: whoever started it just has not looked yet."""
+    """A zombie counts as ended: its parent has not reaped it yet."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -77,7 +76,7 @@ def is_alive(pid):
 
 
 class CliError(Exception):
-    """The command line's own refusal: exit status 1 with {"code","message","field"?} on stderr."""
+    """A refusal by the command line: exit status 1 and {"code","message","field"?} on stderr."""
 
     def __init__(self, arguments, stderr):
         super().__init__(f"stampede {' '.join(map(str, arguments))}: {stderr.strip()}")
@@ -89,14 +88,14 @@ class CliError(Exception):
 
 
 class Service:
-    """`options` go to `serve` as they are. Anything logged above `info` must be announced by expect_log()."""
+    """`options` are passed to `serve` unchanged. Log lines above `info` must be announced by expect_log()."""
 
     def __init__(self, shards=2, http_threads=1, options=()):
         self.build = build_directory()
         self.program = program_under_test()
         self.home = self.build / "scenario" / f"{os.getpid()}-{next(_number)}"
         self.home.mkdir(parents=True)
-        assert file_system_of(str(self.home)) != "tmpfs", "durability is to be seen on a real disk"
+        assert file_system_of(str(self.home)) != "tmpfs", "durability tests need a real disk"
         self.data = self.home / "data"
         self.log_path = self.home / "log"
         self.options = ["--shards", str(shards), "--http-threads", str(http_threads), *options]
@@ -106,13 +105,13 @@ class Service:
         self.lines_checked = 0
         self.http = self.admin_address = None
 
-    # Life
+    # Start and end
 
     def command(self, listen="127.0.0.1:0", admin="127.0.0.1:0"):
         return [self.program, "serve", "--data", self.data, "--listen", listen, "--admin", admin, *self.options]
 
     def start(self, wait=True, command=None, out=None, log=None):
-        """`out`, `log`: descriptors for its standard output and error, in place of files of the harness."""
+        """`out` and `log` are descriptors for stdout and stderr that replace the harness's files."""
         assert self.process is None
         self.out_path = self.home / "out"
         with open(self.out_path, "wb") as own_out, open(self.log_path, "ab") as own_log:
@@ -123,7 +122,8 @@ class Service:
         return self
 
     def environment(self):
-        """Marks whatever is started with it, and what that starts in turn: processes_alive() looks for the mark."""
+        """Adds a mark to the environment of the service, which its children inherit. processes_alive() searches for
+        it."""
         return {**os.environ, **self.variables, "STAMPEDE_SCENARIO": str(self.home)}
 
     def wait_ready(self, seconds=READY_SECONDS):
@@ -142,7 +142,7 @@ class Service:
         return self
 
     def stop(self, sig=signal.SIGTERM, seconds=20):
-        """Asks the service to end and returns its exit status. Nothing of it may be left."""
+        """Stops the service and returns its exit status. No process of it may be left."""
         if self.process is None:
             return None
         if self.process.poll() is None:
@@ -157,14 +157,14 @@ class Service:
         return code
 
     def kill(self):
-        """kill -9 of the supervisor alone: its children must follow by themselves."""
+        """kill -9 of the supervisor alone. Its children must end by themselves."""
         process, self.process = self.process, None
         process.kill()
         process.wait()
         self.await_nobody()
 
     def kill_everything(self):
-        """kill -9 of every process of the service at one instant."""
+        """kill -9 of every process of the service at the same instant."""
         process, self.process = self.process, None
         for pid in [process.pid, *self.processes_alive()]:
             kill_quietly(pid)
@@ -176,8 +176,8 @@ class Service:
         return self.start()
 
     def close(self):
-        """Ends the service whatever its state, takes its files away, and returns the unannounced log lines.
-        For the end of a test."""
+        """Ends the service in any state, deletes its files, and returns the unannounced log lines. For the end of a
+        test."""
         try:
             for pid in self.processes_alive():
                 os.kill(pid, signal.SIGCONT)
@@ -192,7 +192,7 @@ class Service:
         return unexpected
 
     def processes_alive(self):
-        """Every live process that was started by this service, found by the mark in its environment."""
+        """Every live process started by this service, found by the mark in its environment."""
         mark = f"STAMPEDE_SCENARIO={self.home}".encode()
         pids = []
         for entry in Path("/proc").iterdir():
@@ -213,14 +213,15 @@ class Service:
     # Command line
 
     def run(self, *arguments, stdin=None, data=True, env=None, seconds=60):
-        """Runs `stampede ARGUMENTS`; `data`: adds --data of this service. Returns the finished process."""
+        """Runs `stampede ARGUMENTS`; `data` adds --data of this service. Returns the finished process."""
         where = ["--data", self.data] if data else []
         return subprocess.run([self.program, *map(str, arguments), *where], input=stdin, capture_output=True,
                               text=True, timeout=seconds * PATIENCE, env=env or self.environment(), check=False)
 
     def cli(self, *arguments, stdin=None):
-        """The JSON value that a command prints. A refusal raises CliError. run() is for tests of the command line itself."""
-        if arguments[0] in BY_THEMSELVES or "STAMPEDE_PROGRAM" in os.environ:  # a control's files are for itself alone
+        """Returns the JSON value that a command prints. A refusal raises CliError. Tests of the command line itself
+        use run()."""
+        if arguments[0] in BY_THEMSELVES or "STAMPEDE_PROGRAM" in os.environ:  # a control uses only its own data directory
             done = self.run(*arguments, stdin=stdin)
             status, out, err = done.returncode, done.stdout.encode(), done.stderr.encode()
         else:
@@ -235,7 +236,7 @@ class Service:
         return self.cli("status")
 
     def peak_memory(self, role, index=0):
-        """The most that the process has ever held, in bytes."""
+        """The peak resident memory of the process in bytes."""
         status = Path(f"/proc/{self.pid_of(role, index)}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
@@ -258,7 +259,7 @@ class Service:
                 return False
 
     def kill_child(self, role, index=0):
-        """kill -9 of one child; returns when its successor serves."""
+        """kill -9 of one child. Returns when its successor is ready."""
         old = self.signal(role, index, signal.SIGKILL)
         return self.await_successor(role, index, old)
 
@@ -278,7 +279,7 @@ class Service:
     # Log
 
     def expect_log(self, pattern):
-        """Announces that lines above `info` which match are part of what the test does."""
+        """Announces log lines above `info`: lines that match do not fail the test."""
         self.expected.append(re.compile(pattern))
 
     def log_lines(self):
@@ -288,7 +289,7 @@ class Service:
         return "\n".join(self.log_lines()[-20:])
 
     def unexpected_lines(self):
-        """Lines since the last call that are no log line, or are above `info` and were not announced."""
+        """Lines since the last call that are not log lines, or are above `info` and were not announced."""
         lines = self.log_lines()
         fresh, self.lines_checked = lines[self.lines_checked:], len(lines)
         return [line for line in fresh if is_unexpected(line, self.expected)]
@@ -309,7 +310,7 @@ def kill_quietly(pid):
 
 
 def serve_to_the_end():
-    """The life of a service that a fixture gives to many tests."""
+    """A service that a fixture shares between many tests."""
     service = Service().start()
     yield service
     try:

@@ -1,4 +1,4 @@
-"""Webhook subscriptions, in the few words that tests need."""
+"""Short functions for webhook subscriptions."""
 from itertools import count
 
 HOOKS = "/v1/webhook-subscriptions"
@@ -19,19 +19,19 @@ def try_subscribe(shop, url=None, kinds=KINDS, **options):
 
 
 def subscribe(shop, url=None, kinds=KINDS):
-    """Makes one and returns it as answered with 201, its secret too."""
+    """Creates a subscription. Returns the 201 answer, which includes the secret."""
     answer = try_subscribe(shop, url, kinds)
     assert answer.status == 201, answer
     return answer.json
 
 
 def shown(hook):
-    """As it is shown ever after."""
+    """The subscription as GET shows it, without the secret."""
     return {name: value for name, value in hook.items() if name != "secret"}
 
 
 def change(shop, hook, **fields):
-    """Changes one and returns it as answered with 200."""
+    """Changes a subscription. Returns the 200 answer."""
     answer = shop.client.patch(hook_path(hook["id"]), fields)
     assert answer.status == 200, answer
     return answer.json

@@ -1,6 +1,6 @@
-"""JSON that nobody means well with, as text or bytes: values that stand where a value should, and whole bodies."""
+"""Invalid and hostile JSON as text or bytes: values for a field, and whole bodies."""
 
-# What a JSON value can be, by kind. A field's wrong types are the kinds that are not its own.
+# Every kind of JSON value. A field is tested with all kinds except its own.
 VALUES = {
     "string": ['"x"', '""', '"1"', '"true"', '"null"', '"\\u0000"', '"{}"'],
     "number": ["0", "1", "-1", "-0", "1.5", "1e2", "1e400", "1e-400", "-1E+400", "9007199254740993", "9223372036854775807",
@@ -19,27 +19,27 @@ def nested(depth, opening="[", closing="]"):
     return opening * depth + closing * depth
 
 
-# Values that are no JSON, wherever they stand.
+# Values that are invalid JSON in any position.
 BROKEN = [
     # numbers
     "01", "-01", "00", "+1", ".5", "-.5", "1.", "1.e2", "1e", "1e+", "1e1.5", "-", "--1", "0x10", "1_0", "1,0", "1 0", "NaN",
     "-NaN", "Infinity", "-Infinity", "1f", "٥",
-    # words
+    # literals
     "tru", "True", "TRUE", "nul", "Null", "None", "undefined", "truefalse", "yes", "x", "",
     # strings
     "'x'", '"x', 'x"', '"', '"\\"', '"\\x41"', '"\\\'"', '"\\u12g4"', '"\\u"', '"\\u123"', '"\\U00000041"', '"x""y"',
     '"x" "y"', "`x`", "\u201cx\u201d",
-    # surrogates that stand alone
+    # lone surrogates
     '"\\ud800"', '"\\udbff"', '"\\udc00"', '"\\udfff"', '"\\ud800\\ud800"', '"\\udc00\\ud800"', '"\\ud800x"', '"x\\ud800"',
     '"\\ud800\\n"', '"\\uD83D\\u0041"', '"\\ud83d\\\\ude00"', '{"\\ud800":1}', '{"x":{"\\udfff":[]}}',
     # containers
     "[1,]", "[,1]", "[,]", "[1 2]", "[1;2]", "[1", "1]", "[", "]", "[1}", '{"x":1]', '{"x":1,}', "{,}", '{"x"}', '{"x":}', "{:1}",
     "{x:1}", "{1:1}", "{null:1}", '{"x":1 "y":2}', '{"x",1}', '{"x":1:2}', '{"x"=1}', '{"x":1,,"y":2}', "{", "}", "{}{}", "[][]",
-    # one key twice, at any depth and in any spelling
+    # duplicate keys, at any depth and in any spelling
     '{"x":1,"x":1}', '{"x":1,"y":2,"x":null}', '{"":1,"":2}', '{"x":1,"\\u0078":2}', '{"é":1,"\\u00e9":2}',
     '[{"x":1,"x":2}]', '{"x":{"x":{"x":1,"x":2}}}', '{"a":1,"b":[[[{"x":1,"x":2}]]]}', '{"\\u0000":1,"\\u0000":1}',
     "{" + ",".join(f'"{n}":0' for n in range(2000)) + ',"7":0}',
-    # what other notations allow
+    # syntax of other notations
     "/**/1", "1/**/", "//\n1", "1//", "#\n1", "<!-- -->1", "(1)", "@1", "$1", "new Date()", "b'x'",
     # depth
     nested(40), nested(1000), nested(100_000), "[" * 100_000, '{"x":' * 100_000, '{"x":' * 1000 + "1" + "}" * 1000,
@@ -60,7 +60,7 @@ def raw(text):
 
 
 def bodies_around(good):
-    """Bodies that are no JSON object, made of one that is."""
+    """Bodies that are not a JSON object, derived from a valid one."""
     good = raw(good)
     yield from (b" ", b"\n", b"[]", b"[" + good + b"]", b'"x"', b"1", b"null", b"true", b"false", b"{", b"}", b"[", b'"', b"{}{}", b"x",
                 b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xef\xbb\xbf" + good, good + good, good + b"," + good, good + b"\n" + good,
@@ -74,7 +74,7 @@ def bodies_around(good):
         yield good[:position]
 
 
-# Paths: an id's segment that can be no id, percent-encoded or as it is.
+# Path segments that cannot be an id, percent-encoded or raw.
 IMPOSSIBLE = [
     *(f"a%{byte:02X}b" for byte in (*range(0x20), *range(0x7f, 0x100))), *(f"%{byte:02x}" for byte in (0, 10, 13, 31, 127, 128, 255)),
     *(f"%C2%{byte:02X}" for byte in range(0x80, 0xa0)),
@@ -96,8 +96,8 @@ def crc32c(data):
 
 
 def keys_that_meet(count, bits=19, letters=9):
-    """Different keys whose CRC-32C agrees in its low bits. A checksum is linear: the letters' four low bits are
-    free, and the combinations that change none of the low bits of the checksum are found by elimination."""
+    """Distinct keys whose CRC-32C agrees in its low bits. The checksum is linear: the letters' four low bits are
+    free, and elimination finds the combinations that leave the low bits of the checksum unchanged."""
     base = b"@" * letters
     origin = crc32c(base)
     basis, free = {}, []

@@ -1,9 +1,9 @@
-"""Images of passes, and an endpoint that serves them in every way there is.
+"""Images of passes, and an endpoint that serves them.
 
-    /image/NAME        a PNG, another for every name      /held-image/NAME   the same after release()
-    /slow-image/MS/NAME  the same after so many milliseconds
+    /image/NAME        a PNG, different for each name      /held-image/NAME   the same after release()
+    /slow-image/MS/NAME  the same after that many milliseconds
 
-Beyond those, the receiver's own paths.
+The paths of receiver.py work too.
 """
 import asyncio
 import struct
@@ -22,7 +22,7 @@ def chunk(kind, data):
 
 
 def png(width=2, height=2, text=b"", pixels=None):
-    """Greyscale, a byte a pixel; `text` makes it another file, `pixels` replaces the data."""
+    """A greyscale image with one byte a pixel. `text` makes the file distinct; `pixels` replaces the data."""
     data = zlib.compress(b"".join(b"\0" + bytes(width) for _ in range(height))) if pixels is None else pixels
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return SIGNATURE + chunk(b"IHDR", head) + chunk(b"tEXt", b"Comment\0" + text) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
@@ -45,7 +45,7 @@ class Gallery(Receiver):
 
 
 def options(authority, *more):
-    """Of a service that fetches from galleries of this host."""
+    """Options of a service that fetches from image endpoints on this host."""
     return ["--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8", *more]
 
 
@@ -55,7 +55,7 @@ def body_with(logo=None, banner=None, pass_id=None):
 
 
 def await_status(shop, pass_id, status, seconds=10):
-    """The pass, once it has that status; no other may come of `creating`."""
+    """Waits for that status and returns the pass. Fails if the pass leaves `creating` for another status."""
     def there():
         found = shop.get(pass_id)
         assert found["status"] in ("creating", status), found

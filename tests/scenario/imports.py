@@ -1,4 +1,4 @@
-"""Imports: files of rows, what importing one said and left behind, and imports at work."""
+"""Imports: files of rows, the results of an import, and running imports."""
 import json
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from patience import PATIENCE
 
 
 class Import:
-    """A file, and what importing it said and left behind."""
+    """An import file, the output of the import and the files that it left."""
 
     def __init__(self, shop, path, done):
         self.path = path
@@ -63,12 +63,12 @@ def ids_in_order(shop):
 
 
 class Running:
-    """An import at work."""
+    """A running import."""
 
     def __init__(self, shop, path, *options, **popen):
         self.shop, self.path = shop, path
         command = [shop.service.program, "pass", "import", shop.account, path, "--data", shop.service.data, *options]
-        # Without the mark of the service's processes, so that it outlives them.
+        # Without the mark of the service's processes, since it may outlive them.
         self.process = subprocess.Popen(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **popen})
 
     def created(self):
@@ -78,7 +78,7 @@ class Running:
 
     def wait_created(self, count):
         wait_for(lambda: self.created() >= count or self.process.poll() is not None, 60, f"{count} passes of the import")
-        assert self.created() >= count, "the import has ended before"
+        assert self.created() >= count, "the import ended too early"
 
     def end(self, seconds=60):
         stdout, stderr = self.process.communicate(timeout=seconds * PATIENCE)
@@ -87,7 +87,8 @@ class Running:
 
 
 def rows_with_doubles(count):
-    """Every tenth row repeats the one before it, every hundredth repeats one of long ago, every fiftieth is wrong."""
+    """Every tenth row repeats the row before it, every hundredth repeats a much earlier row, every fiftieth is
+    invalid."""
     rows, wrong = [], []
     for i in range(count):
         row = {"pass_id": f"k{i}", "visible": {"name": "Ada"}}
@@ -104,7 +105,7 @@ def rows_with_doubles(count):
 
 
 def check_whole(shop, got, rows, wrong, in_order=True):
-    """Every row once: the right ones created, in order; the wrong ones in the file of failures, in order."""
+    """Each valid row was created once, in order. Each invalid row is in the file of failures, in order."""
     assert got.status == 0, got.stderr
     assert got.counts == {"created": len(rows) - len(wrong), "failed": len(wrong)}
     assert got.failed.decode() == jsonl(wrong)

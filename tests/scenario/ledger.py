@@ -1,8 +1,6 @@
-"""What the clients of one account know: which passes and deltas were acknowledged, refused or of unknown fate,
-and how that compares with what the service shows.
+"""Records which passes and deltas of an account were acknowledged, refused or have an unknown result, and compares this record with the service.
 
-Book: one account. Known: one pass. Fates are entered by the clients, from several threads; looking is done by one
-thread while no client works.
+Book: one account. Known: one pass. Clients record results from several threads. One thread checks while no client works.
 """
 import threading
 import time
@@ -10,31 +8,31 @@ from dataclasses import dataclass, field
 
 from shop import path_of
 
-UNKNOWN_MAX = 24  # unknown deltas of one pass that subset_of() tries: 2^12 sums on either side
+UNKNOWN_MAX = 24  # unknown deltas of one pass that subset_of() can resolve: 2^12 sums in each half
 
 
 @dataclass
 class Known:
-    fate: str  # of its creation
-    created_at: float = 0.0  # when that was told, on the monotonic clock
-    balance: int = 0  # the sum of what is known to be applied
-    amounts: list = field(default_factory=list)  # the same, one by one
-    unknown: list = field(default_factory=list)  # (amount, when told)
+    fate: str  # result of the creation
+    created_at: float = 0.0  # when that result was known, on the monotonic clock
+    balance: int = 0  # the sum of the amounts known to be applied
+    amounts: list = field(default_factory=list)  # those amounts
+    unknown: list = field(default_factory=list)  # (amount, when its result became unknown)
     had_unknown: bool = False
-    exists: bool = False  # acknowledged, or of unknown fate and seen
+    exists: bool = False  # acknowledged, or unknown and later seen
 
     def unknown_since(self):
-        """When each of its commands of unknown fate was told to be so."""
+        """The times at which its commands got an unknown result."""
         creation = [self.created_at] if self.fate == "unknown" and not self.exists else []
         return [*creation, *(at for _, at in self.unknown)]
 
     def settle(self, now, seconds):
-        """Unknown deltas that were looked for after their deadline will not come any more."""
+        """Drops unknown deltas that are still absent after their deadline: they can no longer be applied."""
         self.unknown = [(amount, at) for amount, at in self.unknown if now - at <= seconds]
 
 
 def subset_of(amounts, target):
-    """Indices of the amounts that sum to `target`, or None. Meets in the middle: exact for UNKNOWN_MAX amounts."""
+    """Indices of amounts that sum to `target`, or None. Meet-in-the-middle search: exact for UNKNOWN_MAX amounts."""
     half = len(amounts) // 2
     sums = {}
     for chosen in range(1 << half):
@@ -57,7 +55,7 @@ class Book:
         self.touched = set()
         self.counts = {"creations": 0, "deltas": 0, "unknown": 0, "found": 0, "refused": 0}
 
-    # Told by clients
+    # Called by clients
 
     def choose(self, rng):
         with self.lock:
@@ -87,15 +85,15 @@ class Book:
         self.counts[kind if fate == "acknowledged" else fate] = \
             self.counts.get(kind if fate == "acknowledged" else fate, 0) + 1
 
-    # Compared with the service
+    # Comparison with the service
 
     def is_settled(self):
-        """Nothing of unknown fate can come to pass any more."""
+        """True if no command with an unknown result can still be applied."""
         now = time.monotonic()
         return all(now - at > self.settle_seconds for known in self.passes.values() for at in known.unknown_since())
 
     def look(self, everything):
-        """Reads the passes touched since the last look, or all; yields what cannot be."""
+        """Reads all passes, or those changed since the last check. Yields violations."""
         chosen = sorted(self.passes if everything else self.touched)
         self.touched = set()
         for pass_id in chosen:
@@ -104,7 +102,7 @@ class Book:
             yield from self.compare(pass_id, answer, began)
             known = self.passes[pass_id]
             if known.unknown or (known.fate == "unknown" and not known.exists):
-                self.touched.add(pass_id)  # its fate may still be decided
+                self.touched.add(pass_id)  # its result can still change
 
     def compare(self, pass_id, answer, began):
         known = self.passes[pass_id]
@@ -112,7 +110,7 @@ class Book:
             if known.exists:
                 yield f"{pass_id}: an acknowledged or once seen creation is gone"
             elif known.fate == "unknown" and began - known.created_at > self.settle_seconds:
-                known.fate = "refused"  # it did not come in time: now it may never
+                known.fate = "refused"  # it was absent after the deadline: it must stay absent
             return
         if answer.status != 200:
             yield f"{pass_id}: cannot be read: {answer!r}"
@@ -138,7 +136,7 @@ class Book:
         if found is None:
             yield (f"{pass_id}: balance {balance}, acknowledged {known.balance} (off by {balance - known.balance}), "
                    f"which no choice of {len(unknown)} unknown deltas explains")
-            known.balance = balance  # report it once
+            known.balance = balance  # report it only once
             return
         self.counts["found"] += len(found)
         for index in found:
@@ -148,7 +146,7 @@ class Book:
         known.settle(began, self.settle_seconds)
 
     def compare_list(self):
-        """The list, page by page, against what reading each pass has shown."""
+        """Compares the list, page by page, with the passes that were read one by one."""
         shown, total = {}, None
         while total is None or len(shown) < total:
             page, total, more = self.shop.list(f"?limit=100&offset={len(shown)}")

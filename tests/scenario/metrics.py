@@ -1,4 +1,4 @@
-"""What /metrics says, taken apart strictly."""
+"""A strict parser of /metrics."""
 import re
 
 LINE = re.compile(r'^([a-z_]+)(?:\{([^}]*)\})? (\S+)$')
@@ -14,7 +14,7 @@ def fetch(service):
 
 
 class Metrics:
-    """`types`: by metric; `values`: by (sample name, frozenset of label pairs)."""
+    """`types` maps metrics to types; `values` maps (sample name, frozenset of label pairs) to values."""
 
     def __init__(self, text):
         self.types, self.values, helped = {}, {}, set()
@@ -53,6 +53,6 @@ def look(service):
 
 
 def told_of(service):
-    """What the metrics say that is not 0, for a failure's message."""
+    """The samples that are not 0, without histogram buckets, for failure messages."""
     return "\n".join(line for line in fetch(service).splitlines()
                      if not line.startswith("#") and "_bucket{" not in line and not line.endswith(" 0"))

@@ -1,6 +1,7 @@
-"""A name server for tests, on a port of the loopback: `names.addresses[name]` is a list of addresses, or a function that
-returns one for each question. Unknown names do not exist; those in `names.silent` get no answer at all, nor do questions
-in it, (name, kind); those in `names.failing` get SERVFAIL; those in `names.late` their answer after so many seconds."""
+"""A name server for tests on a loopback port. `names.addresses[name]` is a list of addresses, or a function that
+returns the list for each query. Unknown names get NXDOMAIN. Names in `names.silent` get no answer, nor do queries
+(name, kind) in it. Names in `names.failing` get SERVFAIL. Names in `names.late` get their answer after that many
+seconds."""
 import ipaddress
 import socket
 import struct
@@ -13,7 +14,7 @@ class Names:
     def __init__(self, host="127.0.0.1", port=0):
         self.addresses, self.silent, self.failing, self.late, self.questions = {}, set(), set(), {}, []
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        # Room for a thousand questions at once: a datagram without room is lost.
+        # A receive buffer for a thousand queries: the kernel drops datagrams that do not fit.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self._socket.bind((host, port))
         self.host, self.port = self._socket.getsockname()
@@ -42,7 +43,7 @@ class Names:
         try:
             self._socket.sendto(said, client)
         except OSError:
-            pass  # closed meanwhile
+            pass  # the socket was closed during the wait
 
     def _answer(self, question):
         at, labels = 12, []

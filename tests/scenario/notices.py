@@ -1,4 +1,4 @@
-"""Notifications and audiences, in the few words that tests need."""
+"""Short functions for notifications and audiences."""
 import re
 from datetime import datetime, timedelta
 
@@ -42,7 +42,7 @@ def await_state(shop, message, want, seconds=5):
 
 
 def all_of(shop, query):
-    """Every page of a list put together, whose counts must fit."""
+    """All pages of a list joined. The counts of every page must be consistent."""
     found, total, more = [], None, True
     while more:
         page, total, more = notifications(shop, f"{query}&limit=37&offset={len(found)}")
@@ -58,6 +58,6 @@ def refused(code, field, call, *arguments):
 
 
 def ahead(shop, **time):
-    """A time as the service's clock has it, and so much later."""
+    """The service's current time plus an offset."""
     now = datetime.fromisoformat(shop.service.cli("clock", "show")["now"].replace("Z", "+00:00"))
     return (now + timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")

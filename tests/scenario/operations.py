@@ -7,9 +7,9 @@ from hostile import raw
 from rewards import terms
 from routes import ROUTES
 
-# And "subscription_id", once there is one.
+# "subscription_id" is added once a subscription exists.
 IDS = {"pass_id": "victim", "entitlement_id": "01900000-0000-7000-8000-000000000000", "reward_slug": "victim"}
-# Fields of which everything that is wrong has one code of its own.
+# Fields with their own error code, which every invalid value gets.
 CODES = {"initial_platform": "INVALID_REQUEST", "url": "INVALID_WEBHOOK_URL", "event_types": "INVALID_WEBHOOK_EVENT_TYPE"}
 
 
@@ -37,7 +37,7 @@ class Operation:
         return [field for field, kinds in self.fields.items() if "null" not in kinds and field in self.good]
 
     def body(self, field, value):
-        """The good body with a field's value replaced by any text or bytes."""
+        """The good body with one field's value replaced by any text or bytes."""
         members = {name: raw(json.dumps(member)) for name, member in self.good.items()}
         members[field] = raw(value)
         return b"{" + b",".join(b'"%s":%s' % (raw(name), text) for name, text in members.items()) + b"}"

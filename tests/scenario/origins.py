@@ -1,4 +1,4 @@
-"""A data directory that clients have worked on, and whether a service on it, or on a copy, has all that they know."""
+"""A data directory with known contents, and a check that a service on it, or on a copy, has all of them."""
 import places
 from crowd import Crowd
 from harness import Service
@@ -6,7 +6,7 @@ from shop import Shop
 
 
 class Origin:
-    """A stopped service's directory and what its clients know of it: its journal has several segments."""
+    """A stopped service's directory with several journal segments, and the clients' record of its contents."""
 
     def __init__(self, shards, runs):
         self.shards = shards
@@ -25,7 +25,7 @@ class Origin:
         assert self.service.stop() == 0
 
     def copied(self, new_service):
-        """A service on a copy of it, not started."""
+        """A service on a copy of the directory, not started."""
         service = new_service(start=False, shards=self.shards)
         places.copy(self.service.data, service.data)
         return service
@@ -35,7 +35,7 @@ class Origin:
 
 
 def holds_everything(origin, service):
-    """Starts it; everything is there, and stays over kill -9 and another start; then writes go on."""
+    """Starts the service. Everything must be present, survive kill -9 and another start, and writes must succeed."""
     service.start()
     origin.crowd.turn_to(service)
     origin.crowd.look(lists=True)

@@ -1,4 +1,4 @@
-"""What a service may have for its standard error, and readers that read it or stand still."""
+"""Pipes, sockets and terminals for a service's standard error, with readers that read or do not read."""
 import contextlib
 import fcntl
 import os
@@ -12,14 +12,14 @@ F_SETPIPE_SZ = 1031
 
 
 class Output:
-    """`fd` is the service's; `reader` ours. The harness shares the open file, as a shell does."""
+    """`fd` is the service's end and `reader` is ours. The harness shares the open file, as a shell does."""
 
     def __init__(self, reader, fd, hold=lambda: None, release=lambda: None):
         self.reader, self.fd, self.hold, self.release = reader, fd, hold, release
         self.flags = fcntl.fcntl(fd, fcntl.F_GETFL)
 
     def fill(self):
-        """Nobody reads, and there is no room for another byte."""
+        """Fills the output until no byte fits. No reader runs."""
         self.hold()
         os.set_blocking(self.fd, False)
         for piece in (b"x" * 63 + b"\n", b"\n"):
@@ -32,11 +32,11 @@ class Output:
         return fcntl.fcntl(self.fd, fcntl.F_GETFL) == self.flags
 
     def read_all(self):
-        """Closes our copy of the service's end, and reads until the service has closed its own."""
+        """Closes our copy of the service's end, and reads until the service closes its own."""
         self.release()
         os.close(self.fd)
         text = b""
-        with contextlib.suppress(OSError):  # how the end of a terminal is told
+        with contextlib.suppress(OSError):  # a terminal reports its end this way
             while piece := os.read(self.reader, 1 << 16):
                 text += piece
         return text.decode()
@@ -68,7 +68,7 @@ KINDS = {"pipe": pipe, "socket": stream, "terminal": terminal}
 
 
 class Reader:
-    """Reads an output all the while, in a thread."""
+    """Reads an output continuously in a thread."""
 
     def __init__(self, output):
         self.text, self.output = b"", output

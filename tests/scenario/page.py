@@ -1,5 +1,5 @@
-"""The page of a pass, taken apart strictly: every page must be valid HTML without a warning, load nothing, and be allowed
-by its own policy."""
+"""A strict parser of pass pages: each must be valid HTML without warnings, load nothing external, and obey its own
+Content-Security-Policy."""
 import base64
 import hashlib
 import re
@@ -13,7 +13,7 @@ HEADERS = {
     "cache-control": "private, no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff",
     "content-type": "text/html; charset=utf-8", "x-robots-tag": "noindex", "x-dns-prefetch-control": "off",
 }
-# Whatever makes a browser fetch, run or send something by itself.
+# Everything that makes a browser fetch, run or send something without a click.
 FETCHING = {"src", "srcset", "data", "action", "formaction", "background", "poster", "ping", "style", "http-equiv", "xlink:href"}
 ELEMENTS = {"html", "head", "meta", "title", "style", "body", "main", "header", "h1", "p", "section", "dl", "dt", "dd", "bdi",
             "a", "figure", "figcaption", "svg", "path", "img"}
@@ -26,13 +26,13 @@ def path_of_link(url):
 
 
 def fetch(client, url, method="GET", **options):
-    """The answer to the link; `url` may be a whole one, whose host is not looked at."""
+    """GETs the link. The host of an absolute `url` is ignored."""
     return client.request(method, path_of_link(url) if "://" in url else url, **options)
 
 
 class Page:
-    """A page whose form has been checked: `title`, `status`, `fields` as [(label, value)], `caption` of the code, `images` by
-    name."""
+    """A page whose form has been checked: `title`, `status`, `fields` as [(label, value)], `caption` of the code,
+    `images` by name."""
 
     def __init__(self, answer, status=200):
         assert answer.status == status, answer
@@ -76,7 +76,7 @@ class Page:
                 assert attribute != "href" or name == "a", name
             if name == "a":
                 assert set(element.get("rel").split()) >= {"noopener", "noreferrer"}
-        if any(p.get("data-status") for p in self.root.iter("p")):  # what somebody else wrote stands apart
+        if any(p.get("data-status") for p in self.root.iter("p")):  # text that users wrote is marked as isolated
             for element in [element for name in ("dt", "dd", "h1", "figcaption") for element in self.root.iter(name)]:
                 apart = "".join(self.text_of(bdi) for bdi in element.iter("bdi"))
                 assert apart == self.text_of(element) or OWN_WORDS.fullmatch(self.text_of(element)), self.text_of(element)
@@ -97,7 +97,7 @@ class Page:
         return re.search(r"--card:(#[0-9a-fA-F]{6});--ink:(#000|#fff)}", self.text).groups()
 
     def code_reads(self):
-        """What a reader makes of the QR code; None without one."""
+        """The text of the QR code as a reader decodes it; None without a code."""
         svg = re.search(r'viewBox="0 0 (\d+) \1".*stroke="#000" d="([^"]+)"', self.text)
         return svg and read_code(int(svg[1]), svg[2])
 

@@ -1,5 +1,5 @@
-"""How many times longer than on a quiet machine every wait may take: STAMPEDE_PATIENCE, 1 to 10. `ops/test` measures it.
-Nothing that works takes longer for it.
+"""STAMPEDE_PATIENCE, 1 to 10: the factor by which every wait's bound is multiplied on a slow machine. `ops/test`
+measures it. Passing tests take no longer with it.
 """
 import os
 

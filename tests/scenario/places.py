@@ -1,6 +1,6 @@
-"""Data directories as files: copied, compared, and changed in ways that only their format explains.
+"""Data directories as files: copied, compared, and changed with knowledge of their format.
 
-What is written here about the formats is what store/format.md says; nothing is taken from the program.
+The formats are implemented from store/format.md; no code of the program is used.
 """
 import hashlib
 import re
@@ -13,7 +13,7 @@ from patience import PATIENCE
 BLOCK = 4096
 PIECE = 1 << 18
 ZEROS = bytes(PIECE)
-NO_DATA = ("lock", "run", "lock.mdb")  # what a directory may have or not: locks and sockets
+NO_DATA = ("lock", "run", "lock.mdb")  # locks and sockets, which a directory may or may not have
 
 
 def crc32c(data, crc=0):
@@ -35,17 +35,18 @@ def crc32c_table():
 TABLE = crc32c_table()
 
 
-# The whole
+# Whole directories
 
 def copy(source, to, is_served=False):
-    """One that is served may take a file away between the reading of its name and its opening: the name of a new segment."""
+    """Copies a directory. A running service may delete a new segment's temporary name between its listing and its
+    opening."""
     said = subprocess.run(["cp", "-a", "--sparse=always", source, to], check=False, stderr=subprocess.PIPE, text=True)
     gone = [line for line in said.stderr.splitlines() if is_served and "next.tmp" in line and "No such file" in line]
     assert said.returncode == (1 if gone else 0) and len(gone) == len(said.stderr.splitlines()), said.stderr
 
 
 def copy_by_tar(source, to):
-    """By other means: nothing but names, bytes and modes."""
+    """Copies with tar: only names, bytes and modes are kept."""
     to.mkdir()
     archive = to.with_suffix(".tar")
     subprocess.run(["tar", "-C", source, "-S", "-cf", archive, "."], check=True, stderr=subprocess.DEVNULL)
@@ -54,7 +55,7 @@ def copy_by_tar(source, to):
 
 
 def written(file):
-    """Where it is not zeros, which most of a journal's segment is: pairs of offset and bytes."""
+    """The non-zero parts of a file, as pairs of offset and bytes. Most of a journal segment is zeros."""
     with open(file, "rb", buffering=0) as opened:
         at = 0
         while piece := opened.read(PIECE):
@@ -64,7 +65,7 @@ def written(file):
 
 
 def digest(file):
-    """Of its size and its bytes."""
+    """Covers the file's size and bytes."""
     sum_of_all = hashlib.sha256(str(file.stat().st_size).encode())
     for at, piece in written(file):
         sum_of_all.update(b"%d:" % at + piece)
@@ -72,7 +73,7 @@ def digest(file):
 
 
 def tree(root):
-    """What lies there, byte for byte: {path: (mode, digest of the content)}; without locks and sockets."""
+    """All files with their contents, {path: (mode, digest of the content)}, without locks and sockets."""
     shown = {}
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root)
@@ -88,12 +89,12 @@ def difference(before, after):
 
 
 def refusal(service, **options):
-    """Starts a serve that must refuse, naming one thing, and change nothing: returns the line that names it."""
+    """Starts a service that must refuse, name the word and change nothing. Returns the line that names it."""
     before = tree(service.data) if service.data.is_dir() else {}
     done = subprocess.run(service.command(), capture_output=True, text=True, timeout=30 * PATIENCE, check=False,
                           env=service.environment(), **options)
     assert (done.returncode, done.stdout) == (1, ""), done
-    wait_for(lambda: not service.processes_alive(), 5, "everybody to end")
+    wait_for(lambda: not service.processes_alive(), 5, "all processes to end")
     after = tree(service.data) if service.data.is_dir() else {}
     assert difference(before, after) == []
     named = [line for line in done.stderr.splitlines() if "level=fatal" in line and "event=start_failed" not in line]
@@ -107,7 +108,7 @@ def refuses(service, *words, **options):
         assert re.search(word, line), f"{line} does not name {word}"
 
 
-# The parts
+# Parts of a directory
 
 def shard(service, index=0):
     return service.data / "shards" / str(index)
@@ -118,7 +119,7 @@ def segments(service, index=0):
 
 
 def is_blank(segment):
-    """Nothing behind its head."""
+    """True if the segment has only its head."""
     return not any(any(piece[max(0, BLOCK - at):]) for at, piece in written(segment))
 
 
@@ -127,13 +128,13 @@ def used_segments(service, index=0):
 
 
 def record_offsets(segment):
-    """Where its records begin."""
+    """The offsets of the segment's records."""
     data = segment.read_bytes()
     return [at for at in range(BLOCK, len(data), BLOCK) if data[at:at + 4] == b"STRC"]
 
 
 def set_trust(service, index=0, **changes):
-    """The mark of trust with other facts and the right sum."""
+    """Writes a clean-shutdown marker with other contents and a valid checksum."""
     mark = shard(service, index) / "trust"
     size = mark.stat().st_size
     facts = dict(fact.split("=", 1) for fact in mark.read_text().split() if "=" in fact)
@@ -144,8 +145,8 @@ def set_trust(service, index=0, **changes):
 
 
 def set_identity(service, **changes):
-    """The identity with other facts and the right sum; `version` is that of its first line, and None removes a line. A
-    `master_key` that was not there comes where version 4 has it."""
+    """Writes an identity with other contents and a valid checksum. `version` is that of its first line; None removes
+    a line. A new `master_key` line is placed where version 4 has it."""
     file = service.data / "identity"
     lines = dict(line.split("=", 1) for line in file.read_text().splitlines())
     del lines["crc"]

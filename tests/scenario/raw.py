@@ -1,4 +1,4 @@
-"""Bytes on a socket, and what comes back taken apart strictly: for requests that no client library would send."""
+"""Raw requests on a socket that no client library would send, and a strict parser of the answers."""
 import json
 import socket
 from contextlib import closing
@@ -18,7 +18,7 @@ class RawAnswer:
         return f"{self.status} {self.headers} {self.body[:200]!r}"
 
     def check_form(self, is_head=False):
-        """Every answer has a request id; an error is JSON of the agreed form, with that id."""
+        """Every answer has a request id. An error is JSON of the documented form with the same id."""
         assert self.headers.get("x-request-id"), self
         if self.status >= 400 and not is_head:
             assert self.headers["content-type"] == "application/json", self
@@ -28,7 +28,7 @@ class RawAnswer:
 
 
 def take_answer(data, is_head=False):
-    """(answer, rest) of bytes that begin with one; None: it is not whole yet."""
+    """(answer, rest) of bytes that begin with a complete answer; None if it is incomplete."""
     head, found, rest = data.partition(b"\r\n\r\n")
     if not found:
         return None
@@ -51,15 +51,15 @@ def take_answers(data, is_head=False):
     answers = []
     while data:
         taken = take_answer(data, is_head)
-        assert taken, f"half an answer: {data!r}"
+        assert taken, f"an incomplete answer: {data!r}"
         answers.append(taken[0])
         data = taken[1]
     return answers
 
 
 def receive_all(connection):
-    """All that comes until the server ends the connection, which it must do in good order: a reset may cost the client
-    an answer that it has not read."""
+    """Everything until the server closes the connection. It must close without a reset, which could cost the client
+    an unread answer."""
     data = b""
     while part := connection.recv(65536):
         data += part
@@ -73,7 +73,7 @@ def connect(address, seconds=10):
 
 
 def refuses(address):
-    """Does nobody listen there any more? Whoever is let wait is not refused."""
+    """True if connections to the address are refused. A connection that waits is not refused."""
     try:
         connect(address, 1).close()
     except OSError as error:
@@ -82,7 +82,7 @@ def refuses(address):
 
 
 def talk(address, parts, seconds=10):
-    """Sends the parts one by one, says that this is all, and returns every byte of the answers."""
+    """Sends the parts one by one, shuts down the sending side, and returns all bytes received."""
     with closing(connect(address, seconds)) as connection:
         for part in parts:
             connection.sendall(part)
@@ -91,7 +91,7 @@ def talk(address, parts, seconds=10):
 
 
 def receive_answer(connection, data=b"", is_head=False):
-    """(answer, rest): waits for one whole answer."""
+    """(answer, rest): waits for one complete answer."""
     while not (taken := take_answer(data, is_head)):
         part = connection.recv(65536)
         assert part, f"closed after {data!r}"

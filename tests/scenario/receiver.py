@@ -1,17 +1,17 @@
-"""An endpoint for webhooks and images: HTTPS with a certificate of one's choice, or HTTP without one, which answers as its path says.
+"""An endpoint for webhooks and images: HTTPS with a given certificate, or HTTP. The path selects its behaviour.
 
-    /status/N…       N and no body            /body/N/SIZE    N and so many bytes, on a connection that stays
+    /status/N…       N and no body            /body/N/SIZE    N and that many bytes, keeping the connection open
     /hang            never answers             /drip           a byte of the head now and then
     /drip-body       a head, then a byte now and then           /endless   a head, then bytes without end
     /redirect[/N]    302, or N, to /status/200 /provisional    100 and 103, then 200
-    /held/N          N, after release()        /slow/MS/N      N, after so many milliseconds
-    /reset           ends the connection by RST                /reset-in-head  likewise in the middle of the head
-    /close           ends it in order, unanswered              /short     200, and less than it promised
-    /garbage         no HTTP                   /long-head      a head without end
+    /held/N          N, after release()        /slow/MS/N      N, after that many milliseconds
+    /reset           closes with RST                           /reset-in-head  the same in the middle of the head
+    /close           closes without an answer                  /short     200, and less than Content-Length
+    /garbage         not HTTP                  /long-head      a head without end
 
-`receiver.answers[path] = bytes` answers a path with these bytes, or with what a function of the request returns; text is a
-path to answer like. `receiver.play(path, "/reset", "/status/200")` does one thing after the other. All that was received
-is in `receiver.requests`, and by path in `receiver.to`.
+`receiver.answers[path] = bytes` answers a path with these bytes. A function of the request may return the bytes
+instead; text names a path to behave like. `receiver.play(path, "/reset", "/status/200")` uses one behaviour for each
+request in turn. All requests are in `receiver.requests`, and by path in `receiver.to`.
 """
 import asyncio
 import socket
@@ -34,7 +34,7 @@ class Request:
     headers: list
     body: bytes
     connection: int
-    at: float  # when it was whole, by the monotonic clock
+    at: float  # when it was complete, on the monotonic clock
 
     def header(self, name):
         found = [value for key, value in self.headers if key.lower() == name.lower()]
@@ -75,12 +75,13 @@ class Receiver:
         return f"{self._scheme}://{host or self.host}:{self.port}{path}"
 
     def play(self, path, *parts):
-        """Answers the first request to `path` like the first of the other paths, and so on; the last one stays."""
+        """The first request to `path` is answered like the first of the other paths, and so on. The last one
+        repeats."""
         turn = count()
         self.answers[path] = lambda _: parts[min(next(turn), len(parts) - 1)]
 
     def release(self):
-        """Lets all that is held now be answered."""
+        """Answers all requests that are held now."""
         async def let_go():
             held, self._held = self._held, []
             for future in held:
@@ -109,7 +110,7 @@ class Receiver:
     def _call(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
 
-    # A connection
+    # Connections
 
     async def _serve(self, reader, writer):
         task = asyncio.current_task()
@@ -238,7 +239,7 @@ class Receiver:
 
 
 class Hole:
-    """A port whose queue of connections is full: the kernel drops whatever else comes, as a dead host would."""
+    """A port with a full accept queue. The kernel drops further SYNs, as a dead host would."""
 
     def __init__(self, host="127.0.0.1", port=0):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -263,8 +264,8 @@ class Hole:
 
 
 class Mute:
-    """A port that takes connections and says nothing, so that no handshake ends; with `host` 0.0.0.0 on as many addresses as
-    the loopback has."""
+    """A port that accepts connections and sends nothing, so that no handshake completes. With `host` 0.0.0.0 it
+    listens on all loopback addresses."""
 
     def __init__(self, host="127.0.0.1"):
         self._socket = socket.create_server((host, 0), backlog=4096)

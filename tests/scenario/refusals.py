@@ -1,13 +1,13 @@
-"""Every refusal that the interface's document has: how an operation is brought to it. provoke() is the way in."""
+"""A way to provoke every documented error of every operation. provoke() is the entry."""
 from good_requests import GOOD, OPERATIONS, TERMS, a_pass, a_reward, a_subscription, an_archived_reward, an_entitlement, ask, \
     ask_vainly, body_of, create, path_to_nobody, slug_of, target_of
 from hooks import HOOKS, KINDS, hook_path, new_url, subscribe
 from shop import new_id, path_of
 
-# Of these other scenarios tell: full disks, floods, processes that are gone or fail.
+# Other scenarios provoke these: full disks, floods, missing or failing processes.
 ELSEWHERE = {"INTERNAL", "STORAGE_FULL", "OVERLOADED", "SHARD_UNAVAILABLE", "OUTCOME_UNKNOWN"}
 
-# What is wrong, by code: how any operation is brought to answer it.
+# For each error code, how to make any operation return it.
 
 def reuse_key(shops, name):
     key = {"Idempotency-Key": new_id("key")}
@@ -67,7 +67,7 @@ def make_inactive(shop):
 
 
 def with_five(shops):
-    """Five active subscriptions and one that is not, whose path is returned."""
+    """Creates five active subscriptions and an inactive one. Returns the path of the inactive one."""
     paused = hook_path(a_subscription(shops.full)["subscription_id"])
     shops.full.client.patch(paused, {"active": False})
     for _ in range(5):
@@ -76,7 +76,7 @@ def with_five(shops):
 
 
 def with_two(shops):
-    """Two active subscriptions: the path of one, the URL of the other."""
+    """Creates two active subscriptions. Returns the path of one and the URL of the other."""
     path = hook_path(a_subscription(shops.full)["subscription_id"])
     return path, subscribe(shops.full)["url"]
 

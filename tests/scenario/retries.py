@@ -1,4 +1,4 @@
-"""Requests that are sent again with the key they were first sent with: Idempotency-Key."""
+"""Requests sent again with the same Idempotency-Key."""
 import random
 from http.client import HTTPException
 from itertools import count
@@ -44,7 +44,8 @@ def is_reused(answer):
 
 
 def until_done(client, service, status, request):
-    """Sends until the answer says what happened, which must be `status`; how often that took."""
+    """Repeats the request until an answer gives its result, which must have `status`. Returns the number of
+    attempts."""
     for tries in count(1):
         client.address = service.http
         try:
@@ -58,7 +59,8 @@ def until_done(client, service, status, request):
 
 
 class Retrier:
-    """A client that repeats each request until it is told what became of it. Most are deltas, some creations."""
+    """A client that repeats each request until an answer gives its result. Most requests are deltas, some are
+    creations."""
 
     def __init__(self, shop, pass_id, seed):
         self.shop, self.pass_id, self.chance = shop, pass_id, random.Random(seed)

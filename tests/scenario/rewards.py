@@ -1,4 +1,4 @@
-"""The rewards catalogue, in the few words that tests need."""
+"""Short functions for the rewards catalogue."""
 from itertools import count
 
 REWARDS = "/v1/rewards"
@@ -13,7 +13,7 @@ def reward_path(slug, action=""):
 
 
 def terms(**changes):
-    """A body that is good; None takes a field out."""
+    """A valid body; None removes a field."""
     body = {"name": "Free coffee", "kind": "gift", "expiration": NEVER, **changes}
     return {name: value for name, value in body.items() if value is not None}
 
@@ -27,7 +27,7 @@ def try_offer(shop, **changes):
 
 
 def offer(shop, **changes):
-    """Makes one and returns it as answered with 201."""
+    """Creates a reward. Returns the 201 answer."""
     answer = try_offer(shop, **changes)
     assert answer.status == 201, answer
     return answer.json
@@ -40,7 +40,7 @@ def reward(shop, slug):
 
 
 def edit(shop, slug, **changes):
-    """Publishes a version and returns it as answered with 200."""
+    """Publishes a version. Returns the 200 answer."""
     answer = shop.client.request("PUT", reward_path(slug), terms(**changes))
     assert answer.status == 200, answer
     return answer.json

@@ -1,5 +1,5 @@
-"""The routes of schemas/api/: what tests that must leave none out go through. Those below /v1 are the interface's;
-PAGES are for holders, who have no key."""
+"""The routes of schemas/api/, for tests that must cover every route. Those below /v1 are the interface's. PAGES
+serve holders, who have no key."""
 import re
 
 from harness import ROOT
@@ -13,7 +13,7 @@ class Route:
         self.ids = re.findall(r"{(\w+)}", path)
 
     def at(self, **ids):
-        """The path with its ids in place, as they are: percent-encoding is the caller's."""
+        """The path with its ids filled in unchanged. The caller percent-encodes them."""
         return self.path.format(**ids)
 
     def __repr__(self):

@@ -1,4 +1,4 @@
-"""Activation rules, in the few words that tests need."""
+"""Short functions for activation rules."""
 import json
 
 from harness import CliError
@@ -20,7 +20,7 @@ def tell(message):
 
 
 def rule_file(event="pass.created", *actions, **changes):
-    """A rule file as the operator writes it; None removes a member."""
+    """A rule file in the operator's format; None removes a member."""
     file = {"name": "Rule", "event": event, "actions": list(actions or [ADD_TEN]), **changes}
     return {key: value for key, value in file.items() if value is not None}
 
@@ -30,7 +30,7 @@ def put_file(shop, file, *options):
 
 
 def put_rule(shop, *args, **changes):
-    """Makes one, though it may name rewards that are yet to come."""
+    """Puts a rule, which may name rewards that do not exist yet."""
     put = put_file(shop, rule_file(*args, **changes), "--force")
     assert set(put) == {"id"}
     return put["id"]
@@ -52,7 +52,7 @@ def rules_of(shop, query=""):
 
 
 def all_rules(shop):
-    """As the operator lists them."""
+    """All rules, listed by the operator's command."""
     return shop.service.cli("rule", "list", shop.account)
 
 

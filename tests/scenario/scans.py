@@ -1,4 +1,4 @@
-"""Scans, in the few words that tests need."""
+"""Short functions for scans."""
 import re
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ def try_scan(shop, query="", **body):
 
 
 def scan(shop, pass_id, query="", **fields):
-    """Scans a pass and returns the scan as answered with 200."""
+    """Scans a pass. Returns the scan of the 200 answer."""
     answer = try_scan(shop, query, pass_id=pass_id, **fields)
     assert answer.status == 200, answer
     return answer.json
@@ -33,12 +33,12 @@ def list_scans(shop, **params):
 
 
 def spaced(rfc3339):
-    """How a list prints that date, but for its microseconds, which RFC 3339 here does not show."""
+    """The date in the form that lists print, but in milliseconds: RFC 3339 dates of answers have no microseconds."""
     return rfc3339.replace("T", " ")[:-1]
 
 
 def as_listed(made):
-    """Does not know the microseconds: compare with `as_told()` of what a list says."""
+    """The scan in the form of lists, with its date in milliseconds. Compare it with `as_told()` of a list's row."""
     return {**made, "created_at": spaced(made["created_at"])}
 
 

@@ -1,4 +1,4 @@
-"""A shop: one account with its key, a template of each loyalty type and a client. What most tests begin with."""
+"""A shop: one account with a key, templates and a client. Most tests begin with one."""
 import json
 from itertools import count
 from urllib.parse import quote
@@ -15,7 +15,7 @@ _number = count(1)
 
 
 def template_file(loyalty_type="balance", **changes):
-    """A template file as the operator writes it; `changes` replace or add properties, None removes one."""
+    """A template file in the operator's format. `changes` replace or add properties; None removes one."""
     fields = FIELDS if loyalty_type == "none" else [*FIELDS, COUNTER]
     file = {"name": f"Card {loyalty_type}", "loyalty_type": loyalty_type, "qr": True, "name_field": "name",
             "fields": fields, "appearance": {"background_color": "#112233", "title": "Card"}}
@@ -33,7 +33,7 @@ def path_of(pass_id, suffix=""):
 
 class Shop:
     def __init__(self, service, templates=("balance",), name="Shop", functions=()):
-        """`functions`: those that are switched on, as the command line has them ("--webhooks")."""
+        """`functions` to switch on, as options of the command line ("--webhooks")."""
         self.service = service
         made = service.cli("account", "create", "--name", name, *functions)
         self.account = made["account_id"]
@@ -59,7 +59,7 @@ class Shop:
         return self.service.cli("pass", "history", self.account, pass_id)
 
     def create(self, pass_id=None, kind=None, **fields):
-        """Creates a pass and returns it as answered with 201."""
+        """Creates a pass. Returns the pass of the 201 answer."""
         body = {"pass_id": pass_id or new_id(), "visible": {"name": "Ada"}, **fields}
         if kind:
             body["pass_template_id"] = self.templates[kind]

@@ -1,4 +1,4 @@
-"""Whoever has no key and means no good: connections that hold what they can, and come again when they are closed."""
+"""Hostile clients without a key: connections that occupy as much as they can and reconnect when they are closed."""
 import select
 import socket
 import ssl
@@ -7,12 +7,13 @@ import threading
 from raw import connect
 
 UNKEYED = b"GET /v1/passes HTTP/1.1\r\nHost: x\r\n\r\n"
-HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"  # how a handshake begins
+HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"  # the beginning of a TLS handshake
 
 
 class Strangers:
-    """Keeps `count` connections to `address`, each begun by sending `first`, gone on with by `more` every 50 ms, and
-    replaced when it ends. tls: a context, for those that complete the handshake. small: they take in as little as may be."""
+    """Keeps `count` connections to `address`. Each sends `first`, then `more` every 50 ms, and is replaced when it
+    ends. `tls` is a context for those that complete the handshake. `small` connections have the smallest receive
+    buffers."""
 
     def __init__(self, address, count, first=b"", more=b"", tls=None, small=False):
         self.address, self.count, self.first, self.more, self.tls, self.small = address, count, first, more, tls, small
