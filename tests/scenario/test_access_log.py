@@ -1,4 +1,5 @@
-"""--access-log: a line of JSON for each answered request of the interface, without secrets, that no request waits for."""
+"""--access-log: one line of JSON for each answered request of the interface, without secrets, and without delaying
+requests."""
 import json
 import os
 import re
@@ -21,7 +22,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Logged:
-    """A service with an access log, and a shop in it."""
+    """A service with an access log, and a shop on it."""
 
     def __init__(self, new_service, **options):
         self.service = new_service(start=False, shards=2, http_threads=2, **options)
@@ -37,9 +38,9 @@ class Logged:
         return [json.loads(line) for line in text.splitlines()] if text.endswith("\n") else []
 
     def line_of(self, answer):
-        """The one line about an answer."""
+        """The only line about an answer."""
         own = answer.headers["x-request-id"]
-        (line,) = wait_for(lambda: [line for line in self.lines() if line["request_id"] == own], 10, f"a line for {own}")
+        (line,) = wait_for(lambda: [line for line in self.lines() if line["request_id"] == own], 10, f"a line with request id {own}")
         assert list(line) == KEYS and line["status"] == answer.status, line
         assert TIME.fullmatch(line["time"]) and 0 <= line["us"] < 10**7, line
         return line
@@ -58,7 +59,7 @@ def logged(new_service):
     made.shop.close()
 
 
-def test_a_line_says_who_asked_what_and_got_what(logged):
+def test_a_line_has_the_request_its_account_and_the_answer(logged):
     client, one = logged.shop.client, "/v1/passes/{pass_id}"
     body = {"pass_id": "secret-pass", "visible": {"name": "Ada Lovelace"}, "hidden": {"note": "hidden-note"}}
     logged.expect(client.post("/v1/passes", body), "/v1/passes", method="POST", status=201)
@@ -78,14 +79,14 @@ def test_a_line_says_who_asked_what_and_got_what(logged):
         assert secret not in text
 
 
-def test_the_callers_own_id_is_in_its_line(logged):
+def test_a_line_has_the_request_id_that_the_client_sent(logged):
     own = '\\"{}[]' + "x" * 100
     answer = logged.shop.client.get("/v1/passes", headers={"X-Request-Id": own})
     assert answer.headers["x-request-id"] == own
     logged.expect(answer, "/v1/passes")
 
 
-def test_each_key_has_its_id(logged):
+def test_a_line_has_the_id_of_the_key(logged):
     made = logged.service.cli("key", "create", logged.shop.account)
     assert made["key_id"] != logged.key_id
     client = logged.shop.client
@@ -97,8 +98,9 @@ def test_each_key_has_its_id(logged):
     logged.expect(client.get("/v1/passes", key=made["api_key"]), "/v1/passes", by_key=False, status=401)
 
 
-def test_a_key_is_known_however_the_answer_came(logged):
-    """From the writer, refused for want of the issuer, again for an idempotency key, and when limits are met."""
+def test_refusals_and_replays_have_the_key_id_too(logged):
+    """The line has the key's id for a creation, its replay, a 502 without the issuer, and a 402 of a suspended
+    account."""
     client, head = logged.shop.client, {"Idempotency-Key": "once"}
     body = {"pass_id": "p", "visible": {"name": "A"}}
     logged.expect(client.post("/v1/passes", body, headers=head), "/v1/passes", status=201)
@@ -110,7 +112,7 @@ def test_a_key_is_known_however_the_answer_came(logged):
     logged.expect(client.get("/v1/passes"), "/v1/passes", status=402)
 
 
-def test_strangers_are_nobody(logged):
+def test_requests_without_a_valid_key_have_no_account(logged):
     client = logged.shop.client
     logged.expect(client.get("/v1/passes", key="sk_nonsense"), None, by_key=False, status=401)
     foreign = logged.shop.key[:-1] + ("b" if logged.shop.key[-1] == "a" else "a")
@@ -119,7 +121,7 @@ def test_strangers_are_nobody(logged):
     logged.expect(client.get("/openapi.json", key=""), None, by_key=False, status=200)
 
 
-def test_a_page_is_told_of_without_its_link(logged):
+def test_the_line_of_a_page_does_not_have_its_token(logged):
     made = logged.shop.create()
     path = urlsplit(made["download_url"]).path
     with logged.service.client() as visitor:
@@ -128,7 +130,7 @@ def test_a_page_is_told_of_without_its_link(logged):
     assert path.split("/")[2] not in logged.path.read_text()
 
 
-def test_a_head_that_cannot_be_read_has_a_line_too(logged):
+def test_an_invalid_request_head_has_a_line(logged):
     with socket.create_connection(logged.service.http) as stranger:
         stranger.sendall(b"GET /\x01secret HTTP/1.1\r\n\r\n")
         answer = stranger.recv(65536)
@@ -139,7 +141,7 @@ def test_a_head_that_cannot_be_read_has_a_line_too(logged):
     assert "secret" not in logged.path.read_text()
 
 
-def test_a_request_that_no_shard_answered_is_of_its_account_and_no_key(logged):
+def test_a_503_without_a_shard_has_the_account_and_no_key_id(logged):
     logged.service.expect_log("level=warn")
     made = logged.shop.create()["id"]
     for index in range(2):
@@ -150,14 +152,14 @@ def test_a_request_that_no_shard_answered_is_of_its_account_and_no_key(logged):
     wait_for(logged.service.is_ready, 20, "readiness")
 
 
-def test_the_operators_listener_is_not_told_of(logged):
+def test_requests_to_the_admin_listener_have_no_line(logged):
     logged.shop.create()
     assert logged.service.is_ready() and look(logged.service)
     logged.line_of(logged.shop.client.get("/v1/passes"))
     assert {line["route"] for line in logged.lines()} == {"/v1/passes"}
 
 
-def test_the_file_is_for_its_group_and_is_gone_on_with(logged):
+def test_the_file_has_mode_640_and_is_appended_to_after_restarts(logged):
     assert logged.path.stat().st_mode & 0o777 == 0o640 & ~current_umask()
     first = logged.shop.client.get("/v1/passes")
     logged.line_of(first)
@@ -174,7 +176,7 @@ def test_the_file_is_for_its_group_and_is_gone_on_with(logged):
 
 @pytest.mark.parametrize("how", ["reload", "HUP"])
 def test_a_reload_opens_the_file_again(logged, how):
-    """As rotation wants it: what was renamed stays as it is, and a new file is made."""
+    """Log rotation renames the file: it must stay unchanged after a reload, and a new file is created."""
     logged.line_of(logged.shop.client.get("/v1/passes"))
     rotated = logged.path.with_suffix(".1")
     logged.path.rename(rotated)
@@ -194,7 +196,7 @@ def current_umask():
     return before
 
 
-def test_all_that_was_answered_is_there_after_a_stop(logged):
+def test_a_stop_writes_all_lines(logged):
     answers = [logged.shop.client.get("/v1/passes") for _ in range(50)]
     assert logged.service.stop() == 0
     assert {answer.headers["x-request-id"] for answer in answers} <= {line["request_id"] for line in logged.lines()}
@@ -211,7 +213,7 @@ def refused(service, where):
     return line
 
 
-def test_a_file_that_cannot_be_written_is_refused(new_service):
+def test_a_log_file_that_cannot_be_opened_is_refused(new_service):
     service = new_service(start=False)
     assert "No such file or directory" in refused(service, service.home / "none" / "access")
     service = new_service(start=False)
@@ -228,7 +230,7 @@ def test_a_refused_start_leaves_no_file(new_service):
     assert not where.exists()
 
 
-def test_stderr_may_have_it_beside_the_log(new_service):
+def test_the_access_log_can_share_stderr_with_the_log(new_service):
     service = new_service(start=False, shards=1, options=("--access-log", "-", "--log-format", "json"))
     service.expect_log(".")
     service.start()
@@ -240,8 +242,9 @@ def test_stderr_may_have_it_beside_the_log(new_service):
     assert [line["event"] for line in lines if line.get("event") == "ready"]
 
 
-def test_nobody_waits_for_it_and_what_is_dropped_is_counted(new_service):
-    """Standard error is not read: the log's lines and these have no room, and every request is answered."""
+def test_a_full_stderr_delays_no_request_and_dropped_lines_are_counted(new_service):
+    """Standard error is a full pipe. Every request is still answered, and a metric counts the lines that were
+    dropped."""
     small_pipe = outputs.pipe()
     service = new_service(start=False, shards=1, options=("--access-log", "-"))
     service.start(log=small_pipe.fd)
@@ -257,7 +260,7 @@ def test_nobody_waits_for_it_and_what_is_dropped_is_counted(new_service):
     def dropped():
         return look(service).get("stampede_access_log_lines_dropped_total")
 
-    for _ in range(4):  # until the buffer, too, is full
+    for _ in range(4):  # until the service's buffer is full too
         threads = [threading.Thread(target=many) for _ in range(4)]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]

@@ -1,4 +1,4 @@
-"""What an operator sets for an account, and where it stands among the checks of a request: suspension and the rate."""
+"""Limits that the operator sets for an account, suspension and rate, and their place in the order of checks."""
 import time
 
 from harness import wait_for
@@ -6,7 +6,7 @@ from hooks import hook_path, subscribe
 from shop import path_of, template_file
 
 
-def test_a_suspended_account_hears_402_before_all_but_401(shop):
+def test_a_suspended_account_gets_402_before_all_errors_but_401(shop):
     made = shop.create()
     shop.set("--suspended", "on")
     path = path_of(made["id"])
@@ -26,12 +26,12 @@ def test_a_suspended_account_hears_402_before_all_but_401(shop):
 
 
 def exhausted(shop, key=None):
-    """Sends good requests until the rate is used up; returns the refusal."""
+    """Sends valid requests until one is refused by the rate limit. Returns the refusal."""
     for _ in range(500):
         answer = shop.client.get("/v1/pass-templates/accepted-fields", key=key)
         if answer.status != 200:
             return answer
-    raise AssertionError("500 requests at once, and no limit")
+    raise AssertionError("500 requests passed without a limit")
 
 
 def test_a_rate_limit(new_shop, service):
@@ -43,7 +43,7 @@ def test_a_rate_limit(new_shop, service):
     assert int(refusal.headers["retry-after"]) >= 1
     exhausted(shop, service.cli("key", "create", shop.account)["api_key"]).is_error(429, "RATE_LIMITED")
     with service.client(shop.key) as second:
-        wait_for(lambda: exhausted(shop) and second.get("/v1/passes").status == 429, 5, "a refusal elsewhere")
+        wait_for(lambda: exhausted(shop) and second.get("/v1/passes").status == 429, 5, "a refusal on the other route")
     for _ in range(20):
         assert other.client.get("/v1/passes").status == 200
     done = 0
@@ -53,15 +53,15 @@ def test_a_rate_limit(new_shop, service):
             break
         answer.is_empty(202)
         done += 1
-    wait_for(lambda: shop.client.get("/v1/passes").status == 200, 5, "the account to be heard again")
+    wait_for(lambda: shop.client.get("/v1/passes").status == 200, 5, "the account's requests to be accepted again")
     shop.set("--rate-limit", "0")
     assert shop.get(pass_id)["balance"] == done
     for _ in range(100):
         assert shop.client.get("/v1/passes").status == 200
 
 
-def test_nothing_that_is_written_refills_the_rate(new_shop, service):
-    """Neither what the account changes by its own requests nor what the operator sets makes room for more of them."""
+def test_writes_do_not_refill_the_rate(new_shop, service):
+    """Neither the account's own changes nor the operator's settings allow more requests."""
     shop = new_shop("balance", functions=("--webhooks",))
     path = hook_path(subscribe(shop)["id"])
     shop.set("--rate-limit", "2")
@@ -72,12 +72,12 @@ def test_nothing_that_is_written_refills_the_rate(new_shop, service):
         change()
         answers += [shop.client.get("/v1/passes").status for _ in range(20)]
     assert set(answers) == {200, 429}
-    # A second's at once, then what is earned; service time may run a tenth faster than the host's.
+    # The burst of one second, then what is earned over time. Service time may run a tenth faster than the host's.
     assert answers.count(200) <= 3 + 2.2 * (time.monotonic() - begun)
 
 
 def test_the_rate_in_the_order_of_checks(shop):
-    """After 401, 402, 404 and 405; before all that is wrong with body, fields and resource."""
+    """429 comes after 401, 402, 404 and 405, and before all errors of body, fields and resource."""
     pass_id = shop.create()["id"]
     shop.set("--rate-limit", "1")
     json_type, text = {"Content-Type": "application/json"}, {"Content-Type": "text/plain"}

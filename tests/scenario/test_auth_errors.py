@@ -26,14 +26,14 @@ def test_no_key(till, service, header):
 
 
 @pytest.mark.parametrize("blanks", [" ", "\t", " \t "])
-def test_blanks_around_values_do_not_belong_to_them(till, service, blanks):
+def test_white_space_around_header_values_is_ignored(till, service, blanks):
     lines = ["GET /v1/passes?limit=1 HTTP/1.1", "Host: x", f"Authorization:{blanks}Bearer {till.key}{blanks}",
              f"X-Request-Id:{blanks}mine{blanks}", "Connection: close", "", ""]
     answer, = take_answers(talk(service.http, ["\r\n".join(lines).encode()]))
     assert (answer.status, answer.headers["x-request-id"]) == (200, "mine")
 
 
-def test_spoilt_keys(till, service):
+def test_damaged_keys_get_401(till, service):
     key = till.key
     other = "a" if key[-1] != "a" else "b"
     for spoilt in (key[:-1], key + "a", key[:-1] + other, key.upper(), key.replace("sk_", "pk_"), key + " x",
@@ -42,7 +42,7 @@ def test_spoilt_keys(till, service):
     assert till.client.get("/v1/passes").status == 200
 
 
-def test_an_unknown_account_answers_like_a_wrong_secret(till):
+def test_an_unknown_account_gets_the_same_answer_as_a_wrong_secret(till):
     prefix, account, secret = till.key.split("_")
     wrong = f"{prefix}_{account}_{secret[::-1]}"
     nobody = f"{prefix}_{account[::-1]}_{secret}"
@@ -83,7 +83,7 @@ def test_keys_are_made_listed_and_revoked(new_shop, service):
     unauthenticated(shop.client.get(path))
 
 
-def test_revoking_what_is_no_key(new_shop, service):
+def test_revoking_an_unknown_key_is_refused(new_shop, service):
     shop, other = new_shop(), new_shop()
     foreign = service.cli("key", "list", other.account)[0]["key_id"]
     for key in ("nothing", foreign, "0198c0de-0000-7000-8000-000000000000"):
@@ -120,7 +120,7 @@ def test_a_suspended_account(shop):
     assert shop.list()[1] == 1
 
 
-def test_the_operator_works_on_for_a_suspended_account(shop):
+def test_operator_commands_work_for_a_suspended_account(shop):
     made = shop.create()
     shop.set("--suspended", "on")
     assert shop.event(made["id"], "installed")["status"] == "active"
@@ -129,7 +129,7 @@ def test_the_operator_works_on_for_a_suspended_account(shop):
 
 # Request ids and the error body
 
-def test_a_request_id_is_the_callers_or_ours(till):
+def test_the_request_id_is_the_clients_if_valid(till):
     for given in ("a", "x" * 128, "!~{}[]\"';,", "0198c0de-0000-7000-8000-000000000000"):
         answer = till.client.get("/v1/passes/nobody", headers={"X-Request-Id": given})
         assert answer.headers["x-request-id"] == given
@@ -173,12 +173,12 @@ BAD_JSON = [
 
 
 @pytest.mark.parametrize("text", BAD_JSON)
-def test_a_body_that_cannot_be_read(till, text):
+def test_invalid_json_bodies(till, text):
     till.client.post_raw("/v1/passes", text).is_error(400, "INVALID_REQUEST")
 
 
 def nested(depth):
-    """A creation whose containers nest `depth` deep, the body itself counted."""
+    """A creation whose containers nest `depth` levels deep, including the body itself."""
     lists = depth - 2
     return f'{{"pass_id":"{new_id()}","visible":{{"name":"A"}},"hidden":{{"a":{"[" * lists}{"]" * lists}}}}}'
 
@@ -189,7 +189,7 @@ def test_nesting(till):
         till.client.post_raw("/v1/passes", nested(depth)).is_error(400, "INVALID_REQUEST")
 
 
-def test_white_space_and_escapes_are_json_too(till):
+def test_white_space_and_escapes_in_json_are_accepted(till):
     pass_id = new_id()
     text = f'\r\n\t {{ "pass\\u005fid" :\n"{pass_id}" , "visible":{{"name":"\\u0041\\/\\ud83d\\ude00"}} }} \n'
     answer = till.client.post_raw("/v1/passes", text)
@@ -221,13 +221,13 @@ def test_content_encodings(till, coding, status):
     if status == 415:
         answer.is_error(415, "UNSUPPORTED_MEDIA_TYPE")
         headers["Content-Encoding"] = "identity"
-        assert till.client.request("POST", "/v1/passes", body=body, headers=headers).status == 201, "nothing was done"
+        assert till.client.request("POST", "/v1/passes", body=body, headers=headers).status == 201, "the refused request changed something"
     coded = {"Content-Encoding": coding}
     assert till.client.request("GET", "/v1/passes", body=b"x", headers=coded).status == 200, "operations without a body ignore one"
-    assert till.client.request("PATCH", path_of(json.loads(body)["pass_id"]), headers=coded).status == 204, "no body needs no coding"
+    assert till.client.request("PATCH", path_of(json.loads(body)["pass_id"]), headers=coded).status == 204, "an empty body needs no content encoding"
 
 
-# Order of checks: each request has every fault from `code` on; the first one must be answered.
+# The order of checks: each request has every fault from `code` on. The answer must name the first one.
 
 def test_the_order_of_checks(new_shop, service):
     shop, other = new_shop("balance"), new_shop("balance")

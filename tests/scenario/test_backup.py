@@ -1,5 +1,5 @@
-"""backup and restore: what was acknowledged before a backup began is in it, whatever goes on meanwhile; a restored
-directory is a service of its own; and what is not whole is refused by name."""
+"""backup and restore: a backup holds everything acknowledged before it began, also under load. A restored directory
+is an independent service. A damaged or incomplete backup is refused, and the error names the file."""
 import json
 import os
 import pty
@@ -19,14 +19,14 @@ FILES = ["manifest", "master.key", "shards/0/manifest", "shards/0/data.mdb", "sh
 
 
 class Customer(threading.Thread):
-    """The only client of one shop: it does one thing after the other, so a copy of the shop can only be what was there
-    after the first k of them."""
+    """The only client of one shop, sending one request at a time. A backup of the shop must therefore equal its
+    state after the first k requests."""
 
     def __init__(self, shop):
         super().__init__(daemon=True)
         self.shop = shop
         self.client = shop.service.client(shop.key)
-        self.done = []  # (pass, amount); amount None: its creation
+        self.done = []  # (pass, amount); with amount None the creation
         self.passes = []
         self.over = threading.Event()
         self.failure = None
@@ -35,7 +35,7 @@ class Customer(threading.Thread):
         try:
             while not self.over.is_set():
                 self.step(len(self.done))
-        except Exception as failure:  # looked at by the test's thread
+        except Exception as failure:  # read by the test's thread
             self.failure = failure
         finally:
             self.client.close()
@@ -55,12 +55,12 @@ class Customer(threading.Thread):
 
     def await_steps(self, more):
         want = len(self.done) + more
-        wait_for(lambda: self.failure or len(self.done) >= want, 30, "the customers to go on")
+        wait_for(lambda: self.failure or len(self.done) >= want, 30, "more requests of the customers")
         assert self.failure is None, self.failure
 
 
 def balances(shop):
-    """Every pass of the shop and its balance, by the list."""
+    """The balance of every pass of the shop, read by the list."""
     shown, total = {}, None
     while total is None or len(shown) < total:
         page, total, _ = shop.list(f"?limit=100&offset={len(shown)}")
@@ -69,7 +69,7 @@ def balances(shop):
 
 
 def steps_in(done, shown):
-    """After how many of the steps the shop was as shown; None: never."""
+    """The number of steps after which the shop had the shown state; None if it never had."""
     state = {}
     if state == shown:
         return 0
@@ -93,7 +93,7 @@ def clone(shop, service):
 
 @pytest.fixture
 def restore(new_service):
-    """restore(backup): a service on a directory made of it, started."""
+    """restore(backup) restores it to a new directory and returns a started service."""
 
     def make(backup):
         service = new_service(start=False)
@@ -106,7 +106,7 @@ def restore(new_service):
 
 @pytest.fixture(scope="module")
 def backup(shared_service):
-    """A backup of a small service, for tests that only read it, or a copy of it."""
+    """A backup of a small service, for tests that only read or copy it."""
     shop = Shop(shared_service)
     shop.create("kept")
     shop.add("kept", 5)
@@ -129,7 +129,7 @@ def refusal(service, *arguments):
     return refused.value
 
 
-# The way there and back
+# Backup and restore
 
 
 def test_a_backup_under_load_holds_all_that_was_acknowledged_before_it(new_service, restore):
@@ -142,19 +142,19 @@ def test_a_backup_under_load_holds_all_that_was_acknowledged_before_it(new_servi
         customer.await_steps(60)
     before = [len(customer.done) for customer in customers]
     assert service.cli("backup", service.home / "backup") == {}
-    after = [len(customer.done) + 1 for customer in customers]  # one may have been on its way
+    after = [len(customer.done) + 1 for customer in customers]  # one request may have been outstanding
     for customer in customers:
         customer.await_steps(20)
 
     other = restore(service.home / "backup")
-    for customer in customers:  # both are at work, side by side
+    for customer in customers:  # original and restored service run at the same time
         customer.await_steps(20)
         customer.over.set()
         customer.join()
     for shop, customer, least, most in zip(shops, customers, before, after):
         copy = clone(shop, other)
         steps = steps_in(customer.done, balances(copy))
-        assert steps is not None, "the copy is what the shop never was"
+        assert steps is not None, "the copy is not a state that the shop had"
         assert least <= steps <= most
         assert steps_in(customer.done, balances(shop)) == len(customer.done)
         copy.close()
@@ -162,7 +162,7 @@ def test_a_backup_under_load_holds_all_that_was_acknowledged_before_it(new_servi
     assert service.cli("verify")["ok"] and other.cli("verify")["ok"]
 
 
-def test_a_restored_service_is_whole_and_goes_on_by_itself(new_service, restore):
+def test_a_restored_service_is_complete_and_independent(new_service, restore):
     service = new_service()
     shop = Shop(service, ("balance", "stamps"))
     made = shop.create("one", "stamps", hidden={"secret": [1, 2.50]})
@@ -187,7 +187,7 @@ def test_a_restored_service_is_whole_and_goes_on_by_itself(new_service, restore)
     with other.client(second["api_key"]) as client:
         client.get(path_of("one")).is_error(401, "UNAUTHENTICATED")
 
-    copy.add("one", 7)  # the two have parted
+    copy.add("one", 7)  # original and copy now differ
     copy.create("gone")
     assert (copy.get("one")["balance"], shop.get("one")["balance"]) == (10, 103)
     other.restart()
@@ -201,14 +201,14 @@ def test_a_restored_service_is_whole_and_goes_on_by_itself(new_service, restore)
         one.close()
 
 
-def test_a_restored_directory_outlives_kills_from_its_first_moment_on(backup, new_service):
+def test_a_restored_directory_survives_kills_during_its_first_start(backup, new_service):
     service = new_service(start=False)
     service.expect_log("level=warn")
     service.cli("restore", "--from", backup)
-    for lines in (1, 3, 5, 6, 7, 8):  # a start logs about nine
+    for lines in (1, 3, 5, 6, 7, 8):  # a start logs about nine lines
         want = len(service.log_lines()) + lines
         service.start(wait=False)
-        wait_for(lambda: len(service.log_lines()) >= want, 20, "the start to come so far")
+        wait_for(lambda: len(service.log_lines()) >= want, 20, "the start to log that many lines")
         service.kill_everything()
     service.start()
     assert service.cli("verify")["ok"]
@@ -216,7 +216,7 @@ def test_a_restored_directory_outlives_kills_from_its_first_moment_on(backup, ne
     assert service.cli("verify")["ok"]
 
 
-def test_a_restored_shard_without_its_snapshot_is_damage(backup, new_service):
+def test_a_restored_shard_without_its_snapshot_is_refused(backup, new_service):
     service = new_service(start=False)
     service.expect_log("level=fatal|level=warn")
     service.cli("restore", "--from", backup)
@@ -227,10 +227,10 @@ def test_a_restored_shard_without_its_snapshot_is_damage(backup, new_service):
     assert "the restored snapshot is missing" in service.log_tail()
 
 
-# The command's own refusals
+# Refusals of backup
 
 
-def test_a_backup_wants_a_new_or_an_empty_directory(shared_service, tmp_path):
+def test_a_backup_requires_a_new_or_empty_directory(shared_service, tmp_path):
     (tmp_path / "empty").mkdir()
     assert shared_service.cli("backup", tmp_path / "empty") == {}
     before = sorted(str(path) for path in tmp_path.rglob("*"))
@@ -242,14 +242,14 @@ def test_a_backup_wants_a_new_or_an_empty_directory(shared_service, tmp_path):
     assert (tmp_path / "empty" / "master.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_backup_may_be_named_from_where_one_stands(shared_service, tmp_path):
+def test_a_backup_path_may_be_relative(shared_service, tmp_path):
     done = subprocess.run([shared_service.program, "backup", "here", "--data", shared_service.data], cwd=tmp_path,
                           capture_output=True, text=True, timeout=20 * PATIENCE, env=shared_service.environment(), check=False)
     assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["manifest", "master.key", "shards"]
 
 
-def test_a_backup_wants_a_running_service(new_service, tmp_path):
+def test_a_backup_requires_a_running_service(new_service, tmp_path):
     service = new_service()
     service.stop()
     assert refusal(service, "backup", tmp_path / "backup").code == "NOT_RUNNING"
@@ -257,8 +257,8 @@ def test_a_backup_wants_a_running_service(new_service, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a directory to somebody else")
-def test_a_backup_is_made_by_whom_the_directory_belongs_to(new_service, tmp_path):
-    """Whom the shards are that write it. Verifying leaves nothing behind that such a user could not use."""
+def test_a_backup_requires_the_user_of_the_data_directory(new_service, tmp_path):
+    """The shards write the backup as that user. A verification by root leaves no file that this user could not open."""
     service = new_service()
     os.chown(service.data, 65534, 65534)
     refused = refusal(service, "backup", tmp_path / "backup")
@@ -284,7 +284,7 @@ def expect_failure(command, shard, to):
     return refused["message"]
 
 
-def test_a_backup_of_which_a_shard_does_not_answer_fails_and_leaves_nothing(new_service, tmp_path):
+def test_a_backup_with_a_stopped_shard_fails_and_leaves_no_files(new_service, tmp_path):
     service = new_service()
     pid = service.signal("shard", 1, signal.SIGSTOP)
     expect_failure(begin_backup(service, tmp_path / "backup"), 1, tmp_path / "backup")
@@ -292,11 +292,11 @@ def test_a_backup_of_which_a_shard_does_not_answer_fails_and_leaves_nothing(new_
     assert service.cli("backup", tmp_path / "backup") == {}
 
 
-def test_a_backup_of_which_a_shard_dies_fails_and_leaves_nothing(new_service, tmp_path):
+def test_a_backup_whose_shard_dies_fails_and_leaves_no_files(new_service, tmp_path):
     service = new_service(shards=1)
     service.expect_log("event=died")
     shop = Shop(service)
-    for number in range(100):  # so that a snapshot takes a while
+    for number in range(100):  # enough data to make the snapshot slow
         shop.create(hidden={"load": f"{number % 10}" * 100000})
     shop.close()
     pid = service.pid_of("shard")
@@ -310,14 +310,14 @@ def test_a_backup_of_which_a_shard_dies_fails_and_leaves_nothing(new_service, tm
     assert service.cli("verify")["ok"]
 
 
-def test_backups_at_the_same_time_wait_for_each_other(shared_service, tmp_path):
+def test_concurrent_backups_run_one_after_the_other(shared_service, tmp_path):
     commands = [begin_backup(shared_service, tmp_path / name) for name in "abcd"]
     for command in commands:
         assert command.communicate(timeout=60 * PATIENCE) == ("{}\n", "")
     assert all((tmp_path / name / "manifest").exists() for name in "abcd")
 
 
-def test_a_backup_shows_its_progress_on_a_terminal_and_nowhere_else(shared_service, tmp_path):
+def test_a_backup_shows_its_progress_only_on_a_terminal(shared_service, tmp_path):
     ours, theirs = pty.openpty()
     done = subprocess.run([shared_service.program, "backup", tmp_path / "one", "--data", shared_service.data],
                           stdout=subprocess.PIPE, stderr=theirs, timeout=20 * PATIENCE, env=shared_service.environment(), check=True)
@@ -329,7 +329,7 @@ def test_a_backup_shows_its_progress_on_a_terminal_and_nowhere_else(shared_servi
     assert shared_service.run("backup", tmp_path / "two").stderr == ""
 
 
-# Backups that are not what they were
+# Damaged backups
 
 
 def flip(path):
@@ -348,7 +348,7 @@ def lose(path):
 
 @pytest.mark.parametrize("damage", [flip, cut, lose])
 @pytest.mark.parametrize("name", FILES)
-def test_a_damaged_backup_is_refused_by_the_name_of_the_file(own_backup, new_service, name, damage):
+def test_the_refusal_of_a_damaged_backup_names_the_file(own_backup, new_service, name, damage):
     damage(own_backup / name)
     service = new_service(start=False)
     refused = refusal(service, "restore", "--from", own_backup)
@@ -365,8 +365,8 @@ def test_an_edited_manifest_is_refused(own_backup, new_service, before, after):
     assert refused.code == "DAMAGED" and "manifest" in refused.message
 
 
-def test_files_of_two_backups_do_not_mix(own_backup, shared_service, new_service, tmp_path):
-    shared_service.cli("account", "create", "--name", "later")  # so that one of the shards has moved on
+def test_a_backup_mixed_of_two_is_refused(own_backup, shared_service, new_service, tmp_path):
+    shared_service.cli("account", "create", "--name", "later")  # changes on one shard only
     shared_service.cli("backup", tmp_path / "later")
     moved = next(n for n in "01" if (own_backup / "shards" / n / "data.mdb").read_bytes() !=
                  (tmp_path / "later" / "shards" / n / "data.mdb").read_bytes())
@@ -376,10 +376,10 @@ def test_files_of_two_backups_do_not_mix(own_backup, shared_service, new_service
     assert f"shards/{moved}/manifest is of another backup" in refused.message
 
 
-# Directories that are no place for one
+# Target directories of restore
 
 
-def test_a_restore_wants_a_new_or_an_empty_directory(backup, new_service):
+def test_a_restore_requires_a_new_or_empty_directory(backup, new_service):
     service = new_service(start=False)
     service.data.mkdir()
     service.cli("restore", "--from", backup)
@@ -394,18 +394,18 @@ def test_a_restore_wants_a_new_or_an_empty_directory(backup, new_service):
     assert other.run("restore").returncode == 2
 
 
-def test_a_directory_that_was_served_is_never_restored_over(backup, new_service):
+def test_a_restore_never_overwrites_a_served_directory(backup, new_service):
     service = new_service()
     service.stop()
     (service.data / "identity").unlink()
     assert "shards/0/journal" in refusal(service, "restore", "--from", backup).message
 
 
-def test_an_interrupted_restore_is_not_served_and_may_be_begun_again(backup, new_service):
+def test_an_interrupted_restore_is_not_served_and_can_be_repeated(backup, new_service):
     service = new_service(start=False)
     service.expect_log("has no identity but holds")
     service.cli("restore", "--from", backup)
-    (service.data / "identity").unlink()  # it is written last
+    (service.data / "identity").unlink()  # restore writes this file last
     service.start(wait=False)
     assert service.process.wait(20) == 1
     service.process = None
@@ -415,7 +415,7 @@ def test_an_interrupted_restore_is_not_served_and_may_be_begun_again(backup, new
     assert service.cli("verify")["ok"]
 
 
-def test_a_restore_interrupted_before_anything_of_a_shard_was_there_is_not_served_either(backup, new_service):
+def test_a_restore_interrupted_before_its_first_shard_is_not_served(backup, new_service):
     service = new_service(start=False)
     service.expect_log("an unfinished restore: run restore again")
     service.data.mkdir()
@@ -431,7 +431,7 @@ def test_a_restore_interrupted_before_anything_of_a_shard_was_there_is_not_serve
     assert service.cli("verify")["ok"]
 
 
-def test_a_restore_wants_the_key_and_no_other(own_backup, new_service):
+def test_a_restore_requires_the_right_master_key(own_backup, new_service):
     key = (own_backup / "master.key").read_bytes()
     (own_backup / "master.key").unlink()
     service = new_service(start=False)
@@ -447,24 +447,25 @@ def test_a_restore_wants_the_key_and_no_other(own_backup, new_service):
     service.start()
 
 
-# Where only one of the two looks
+# Command and service in different mount namespaces
 
 def elsewhere(service, over, *arguments):
-    """A command in a mount namespace of its own, where `over` is an empty file system."""
+    """Runs a command in its own mount namespace, where `over` is an empty file system."""
     script = 'mount -t tmpfs tmpfs "$0" && exec "$@"'
     words = [str(word) for word in (service.program, *arguments, "--data", service.data)]
     done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script, over, *words],
                           capture_output=True, text=True, timeout=60, env=service.environment(), check=False)
     if "unshare:" in done.stderr or "mount:" in done.stderr:
-        pytest.skip(f"no mount namespace can be had here: {done.stderr.strip()}")
+        pytest.skip(f"mount namespaces are not available: {done.stderr.strip()}")
     return done
 
 
 @pytest.mark.parametrize("name", ["copy", "none"])
-def test_a_directory_that_the_service_does_not_see_is_refused(own, tmp_path, name):
-    """The command line's is another one, as with PrivateTmp: nobody would find what the shards wrote into theirs."""
+def test_a_directory_that_differs_in_the_services_mount_namespace_is_refused(own, tmp_path, name):
+    """As with PrivateTmp, the path means another directory for the service than for the command line. The shards'
+    files would not be found there."""
     service, over = own.service, tmp_path / "over"
-    (over / "copy").mkdir(parents=True)  # the service's own of that name
+    (over / "copy").mkdir(parents=True)  # the service's own directory of that name
     done = elsewhere(service, over, "backup", over / name)
     assert (done.returncode, done.stdout) == (1, ""), done
     refusal = json.loads(done.stderr)

@@ -1,4 +1,5 @@
-"""What the bodies of many clients hold together, who is refused when that is much, and who never is."""
+"""Limits on the memory that incoming bodies hold: which requests are refused at the limit, and which are always
+accepted."""
 import json
 import os
 import selectors
@@ -21,7 +22,7 @@ JSON = "Content-Type: application/json"
 
 
 def key_of_nobody(number):
-    """The form of a key, of an account that there is not."""
+    """A well-formed key of an account that does not exist."""
     return f"sk_{b32encode(number.to_bytes(10, 'big')).decode().lower()}_{'a' * 52}"
 
 
@@ -35,7 +36,8 @@ def held(service):
 
 
 def part_of_a_body(stack, shop, key, size):
-    """A connection that has sent so much of a body of 16 MiB; what it is answered, or None when it was taken."""
+    """Sends the first `size` bytes of a 16 MiB body. Returns the answer if it is refused, or None if the service
+    holds the bytes."""
     before = held(shop.service)
     connection = stack.enter_context(closing(connect(shop.service.http)))
     connection.sendall(head(key, "POST /v1/passes HTTP/1.1", f"Content-Length: {16 * MIB}"))
@@ -50,12 +52,12 @@ def part_of_a_body(stack, shop, key, size):
             pass
         return answers or held(shop.service) >= before + size
 
-    wait_for(decided, 10, "the body to be taken or refused")
+    wait_for(decided, 10, "the body to be held or refused")
     return answers[0] if answers else None
 
 
 def is_served_in_two_parts(shop, pass_id, size=0):
-    """With a body that comes when its head has been seen; the status of the answer."""
+    """Sends the body after a 100 Continue. Returns the status of the answer."""
     body = json.dumps({"balance_to_add": 1}).encode().ljust(size)
     with closing(connect(shop.service.http)) as connection:
         connection.sendall(head(shop.key, f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1",
@@ -70,7 +72,7 @@ def is_served_in_two_parts(shop, pass_id, size=0):
     ("POST /nowhere", None, 404), ("POST /nowhere", key_of_nobody(1), 404)])
 @pytest.mark.parametrize("fields", [[f"Content-Length: {16 * MIB}"], ["Transfer-Encoding: chunked"],
                                     ["Content-Length: 2", "Expect: 100-continue"]], ids=lambda fields: fields[-1])
-def test_no_body_is_awaited_from_a_stranger(service, line, key, status, fields):
+def test_a_request_without_a_valid_key_is_refused_before_its_body(service, line, key, status, fields):
     with closing(connect(service.http)) as connection:
         connection.sendall(head(key, line + " HTTP/1.1", *fields))
         answer, rest = receive_answer(connection)
@@ -80,8 +82,8 @@ def test_no_body_is_awaited_from_a_stranger(service, line, key, status, fields):
         assert receive_all(connection) == b""
 
 
-def test_no_body_is_awaited_before_a_browser_may_ask(service):
-    """One that is large is read for a key of the right form, however it is spelt."""
+def test_a_well_formed_key_is_recognized_in_any_spelling(service):
+    """A body is read when the key has the right form. Case and white space of the header do not matter."""
     with closing(connect(service.http)) as connection:
         line = b"POST /v1/passes?x=/v2 HTTP/1.1\r\nHost: x\r\naUTHORIZATION:\tbearer  " + key_of_nobody(1).encode()
         connection.sendall(line + b" \r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
@@ -91,8 +93,9 @@ def test_no_body_is_awaited_before_a_browser_may_ask(service):
 
 
 @pytest.mark.plain
-def test_bodies_in_flight_have_a_cap_together(own):
-    """Thirty clients, each with an account of its own, send 15 of 16 MB each, and no more: those beyond the cap are refused at once."""
+def test_incoming_bodies_share_a_limit(own):
+    """Thirty clients of different accounts send 15 MB of a body of 16 MB and stop. Those beyond the common limit get
+    503 at once."""
     service, pass_id = own.service, own.create()["id"]
     size = 16 * MIB
     part = b" " * MIB
@@ -131,13 +134,13 @@ def test_bodies_in_flight_have_a_cap_together(own):
         assert 0 < held(service) <= BODIES
         assert service.peak_memory("http") < BODIES + 128 * MIB
         own.add(pass_id, 1)
-    wait_for(lambda: held(service) == 0, 5, "the bodies to be given up")
+    wait_for(lambda: held(service) == 0, 5, "the memory of the bodies to be released")
     body = json.dumps({"pass_id": "big", "visible": {"name": "A"}}).encode()
     assert own.client.post_raw("/v1/passes", body + b" " * (size - len(body))).status == 201
 
 
 @pytest.mark.plain
-def test_a_small_body_is_taken_however_much_others_hold(own):
+def test_a_small_body_is_accepted_at_the_limit(own):
     pass_id = own.create()["id"]
     with ExitStack() as stack:
         refused = [part_of_a_body(stack, own, key_of_nobody(number), 15 * MIB) for number in range(1, 10)]
@@ -145,12 +148,12 @@ def test_a_small_body_is_taken_however_much_others_hold(own):
         for size in (0, 20_000, 65_536):
             assert is_served_in_two_parts(own, pass_id, size) == 202
         assert held(own.service) <= BODIES
-    wait_for(lambda: held(own.service) == 0, 5, "the bodies to be given up")
+    wait_for(lambda: held(own.service) == 0, 5, "the memory of the bodies to be released")
     assert own.get(pass_id)["balance"] == 3
 
 
 @pytest.mark.plain
-def test_an_account_has_its_share_of_what_bodies_may_hold(own):
+def test_one_accounts_bodies_have_a_lower_limit(own):
     other = Shop(own.service, ("balance",))
     pass_id = other.create()["id"]
     with ExitStack() as stack:
@@ -158,15 +161,16 @@ def test_an_account_has_its_share_of_what_bodies_may_hold(own):
         assert statuses[:2] == [None] * 2 and statuses[2].status == 503
         assert held(own.service) <= BODIES / 4
         assert is_served_in_two_parts(other, pass_id, 15 * MIB) == 202
-    wait_for(lambda: held(own.service) == 0, 5, "the bodies to be given up")
-    assert part_of_a_body(stack, own, own.key, 15 * MIB) is None, "what was held is given back to the account"
+    wait_for(lambda: held(own.service) == 0, 5, "the memory of the bodies to be released")
+    assert part_of_a_body(stack, own, own.key, 15 * MIB) is None, "the account can use its share again"
     stack.close()
     other.close()
 
 
 @pytest.mark.plain
-def test_a_body_counts_until_it_is_answered_whatever_comes_behind(own):
-    """Ten bodies of 3 MB wait for a shard, each with a part of a next request behind it."""
+def test_a_pipelined_request_does_not_end_the_count_of_a_body(own):
+    """Ten bodies of 3 MB wait for a stopped shard, each followed by part of the next request. All ten must still be
+    counted."""
     size = 3 * MIB
     shard = own.service.signal("shard", 0, signal.SIGSTOP)
     try:
@@ -181,8 +185,8 @@ def test_a_body_counts_until_it_is_answered_whatever_comes_behind(own):
                 seen = look(own.service)
                 return seen if seen.sum("stampede_http_calls_waiting") >= 10 else None
 
-            seen = wait_for(numbers, 20, "every request to wait for its shard")
+            seen = wait_for(numbers, 20, "ten calls to wait for the shard")
             assert seen.get("stampede_http_body_bytes") >= 10 * size
     finally:
         os.kill(shard, signal.SIGCONT)
-    wait_for(lambda: held(own.service) == 0, 10, "the bodies to be given up")
+    wait_for(lambda: held(own.service) == 0, 10, "the memory of the bodies to be released")

@@ -1,4 +1,4 @@
-"""Physical cards: linked and unlinked by the operator, shown with their pass."""
+"""Physical cards: the operator links and unlinks them; the interface shows them with their pass."""
 import re
 
 import pytest
@@ -23,12 +23,12 @@ def unlink(shop, card_id):
 def cards_of(shop, pass_id, query=""):
     answer = shop.client.get(path_of(pass_id, "/cards") + query)
     assert answer.status == 200, answer
-    assert not {"x-total-count", "x-has-more"} & set(answer.headers), "no counts are told"
+    assert not {"x-total-count", "x-has-more"} & set(answer.headers), "the list of cards has no count headers"
     return answer.json
 
 
 def all_cards(shop, *options):
-    """As the operator lists them."""
+    """All cards, listed by the operator's command."""
     return shop.service.cli("card", "list", shop.account, *options)
 
 
@@ -38,7 +38,7 @@ def refused(code, field, call, *arguments):
     assert (refusal.value.code, refusal.value.field) == (code, field)
 
 
-def test_a_card_is_shown_with_its_pass(shop):
+def test_a_linked_card_is_listed_with_its_pass(shop):
     shop.create("ann")
     shop.create("bob")
     assert cards_of(shop, "ann") == []
@@ -52,7 +52,7 @@ def test_a_card_is_shown_with_its_pass(shop):
     assert cards_of(shop, "ann") == [{**card, "status": "unlinked"}]
 
 
-def test_a_code_is_of_one_linked_card(shop, new_shop):
+def test_a_code_can_be_linked_only_once(shop, new_shop):
     shop.create("ann")
     shop.create("bob")
     first = link(shop, "ann", "code")
@@ -69,14 +69,14 @@ def test_a_code_is_of_one_linked_card(shop, new_shop):
     refused("RESOURCE_CONFLICT", None, unlink, shop, first)
 
 
-def test_a_deleted_pass_gives_its_codes_up(shop):
+def test_deleting_a_pass_frees_its_codes(shop):
     shop.create("ann")
     old = link(shop, "ann", "code")
     shop.delete("ann")
     shop.client.get(path_of("ann", "/cards")).is_error(404, "RESOURCE_NOT_FOUND")
     refused("RESOURCE_NOT_FOUND", "pass_id", link, shop, "ann", "other")
     shop.create("ann")
-    assert cards_of(shop, "ann") == [], "a new pass, a fresh start"
+    assert cards_of(shop, "ann") == [], "a new pass of the same id has no cards"
     new = link(shop, "ann", "code")
     assert [card["id"] for card in cards_of(shop, "ann")] == [new]
     refused("RESOURCE_CONFLICT", None, unlink, shop, old)
@@ -84,7 +84,7 @@ def test_a_deleted_pass_gives_its_codes_up(shop):
     assert shop.service.cli("verify")["ok"] is True
 
 
-def test_what_cannot_be_linked(shop):
+def test_invalid_links_are_refused(shop):
     shop.create("ann")
     for code in ("", "a\nb", "\x7f", "\u0085", "x" * 201, "é" * 101):
         refused("INVALID_INPUT", "code", link, shop, "ann", code)
@@ -118,7 +118,7 @@ def test_pages_newest_first(shop):
 
 
 def test_the_operator_lists_every_card(shop, new_shop):
-    """Of all passes, the newest first, more than a page; also while the account is suspended."""
+    """Cards of all passes, newest first, over several pages, also while the account is suspended."""
     assert all_cards(shop) == []
     shop.create("ann", hidden={"long": "x" * 300_000})
     shop.create("bob")
@@ -138,15 +138,15 @@ def test_the_operator_lists_every_card(shop, new_shop):
     for nobody in ("nobody", "", "."):
         refused("RESOURCE_NOT_FOUND", None, all_cards, shop, "--pass", nobody)
     for impossible in ("%FF", "", "%00", "x" * 201):
-        assert other.client.get(f"/v1/passes/{impossible}/cards").status == 404, "and never the cards of all passes"
+        assert other.client.get(f"/v1/passes/{impossible}/cards").status == 404, "the interface lists the cards of one pass only"
     shop.client.delete(path_of("ann")).is_empty(204)
     refused("RESOURCE_NOT_FOUND", None, all_cards, shop, "--pass", "ann")
-    assert all_cards(shop) == listed, "those of a deleted pass are there, under the id that it had"
+    assert all_cards(shop) == listed, "cards of a deleted pass are listed with its id"
     shop.service.cli("pass", "erase", shop.account, "ann")
-    wait_for(lambda: all_cards(shop) == bob, 10, "the cards of an erased pass to be gone")
+    wait_for(lambda: all_cards(shop) == bob, 10, "the cards of the erased pass to be removed")
 
 
-def test_linked_is_linked_after_a_crash(own):
+def test_an_acknowledged_link_survives_a_crash(own):
     own.create("ann")
     first, second = link(own, "ann", "first"), link(own, "ann", "second")
     unlink(own, first)

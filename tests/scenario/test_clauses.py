@@ -1,5 +1,5 @@
-"""Passes and loyalty, clause by clause, where the other files leave a clause untold: what a null means for every
-field and state, what each change moves, limits to the character, and what a template's replacement leaves alone."""
+"""Clauses about passes and loyalty that the other files leave out: null in every field and state, which changes move
+updated_at, limits to the character, and what replacing a template leaves unchanged."""
 
 import pytest
 from entitlements import assign, given_path
@@ -48,13 +48,13 @@ def test_null_where_a_value_is_optional(till, body, shown):
     ({"visible": {"name": "A", "nobody": None}}, 400, "INVALID_INPUT"),
     ({"visible": {"name": None}}, 422, "PASS_TEMPLATE_DATA_INVALID"),
 ])
-def test_null_where_a_value_is_needed(till, body, status, code):
+def test_null_where_a_value_is_required(till, body, status, code):
     total = till.list("?include_deleted=1")[1]
     till.client.post("/v1/passes", body_for(**body)).is_error(status, code)
     assert till.list("?include_deleted=1")[1] == total
 
 
-# Fields to the character
+# Field limits to the character
 
 @pytest.mark.parametrize("letter", ["a", "é", "日", "\U0001f600"])
 def test_max_length_counts_characters(till, letter):
@@ -89,7 +89,7 @@ def test_an_id_to_the_byte(till, pass_id, good):
     ("2026-11-20 20:43:00Z", False), ("2026-11-20Z", False), (" 2026-11-20", False), ("2026-11-20\n", False),
     ("2026-11-20\0", False), ("+2026-11-20", False), ("２０２６-11-20", False),
 ])
-def test_a_date_to_the_character(till, value, good):
+def test_forms_of_a_date(till, value, good):
     answer = till.client.post("/v1/passes", body_for(visible={"name": "A", "birthday": value}))
     if good:
         assert answer.status == 201 and answer.json["visible"]["birthday"] == value, answer
@@ -101,7 +101,7 @@ def test_a_date_to_the_character(till, value, good):
     ("#000000", True), ("#FFFfff", True), ("#12345G", False), ("#1234567", False), ("#12 456", False), ("#123", False),
     ("#１２３４５６", False), ("#12345\0", False), ("##12345", False), (" #123456", False), ("", False),
 ])
-def test_a_colour_to_the_character(till, colour, good):
+def test_forms_of_a_colour(till, colour, good):
     answer = till.client.post("/v1/passes", body_for(appearance={"background_color": colour}))
     assert answer.status == (201 if good else 400), answer
 
@@ -115,11 +115,11 @@ def test_text_comes_back_as_it_was_sent(till):
     assert [entry for entry in till.list()[0] if entry["id"] == made["id"]] == [made]
 
 
-# What a PATCH means, in every state that a pass can be in
+# What a PATCH does in every state of a pass
 
 STATES = {"issued": [], "active": ["installed"], "removed": ["installed", "uninstalled"], "deactivated": ["deactivated"]}
 FULL = {"hidden": {"a": 1, "b": 2}, "appearance": {"title": "T", "background_color": "#112233"}}
-CHANGES = [  # (a change, what it does to a pass made with FULL)
+CHANGES = [  # (a change, its effect on a pass created with FULL)
     ({"visible": None}, {}),
     ({"hidden": None}, {}),
     ({"appearance": None}, {"appearance": None}),
@@ -148,14 +148,14 @@ def test_an_edit_in_every_state(till, state):
             assert after == before, change
 
 
-def test_an_edit_needs_no_type_without_a_body(till):
+def test_an_edit_without_a_body_needs_no_content_type(till):
     made = till.create()
     for headers in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/json"}):
         till.client.request("PATCH", path_of(made["id"]), headers=headers).is_empty(204)
     assert till.get(made["id"]) == made
 
 
-def test_hidden_keeps_places_and_digits_through_edits(till):
+def test_edits_of_hidden_keep_order_and_digits(till):
     made = till.create(hidden={"a": 1, "b": 2, "c": 3})
     path = path_of(made["id"])
     for change, want in [
@@ -171,7 +171,7 @@ def test_hidden_keeps_places_and_digits_through_edits(till):
 
 
 def test_hidden_of_many_keys(till):
-    """More keys than a walk should go through, set, changed and removed again, in their order."""
+    """Sets, changes and removes more keys than should be searched one by one. Their order must be kept."""
     first = {f"k{n}": n for n in range(5000)}
     made = till.create(hidden=first)
     change = {f"k{n}": None if n % 3 else -n for n in range(2500, 7500)}
@@ -181,9 +181,9 @@ def test_hidden_of_many_keys(till):
     assert got == want and list(got) == list(want)
 
 
-# What moves updated_at
+# Which changes move updated_at
 
-def test_what_moves_updated_at(till):
+def test_which_changes_move_updated_at(till):
     pass_id = till.create()["id"]
     path = path_of(pass_id)
     for change, moves in [
@@ -234,7 +234,7 @@ def test_deletion_in_every_state(till, state):
     assert till.get(made["id"], "?include_deleted=true") == gone
 
 
-def test_many_lives_of_one_id(shop):
+def test_one_id_deleted_and_created_many_times(shop):
     pass_id = new_id()
     urls = []
     for life in range(4):
@@ -260,7 +260,7 @@ def test_many_lives_of_one_id(shop):
     (str(2**64), False), (str(2**64 + 1), False), ("1e0", False), ("1E0", False), ("0e0", False), ("0.0", False),
     ("-0.0", False), ("1e400", False), ("1" + "0" * 400, False), ('"5"', False), ("false", False),
 ])
-def test_an_amount_at_every_edge(till, amount, good):
+def test_amounts_at_the_limits(till, amount, good):
     made = till.create()
     answer = till.client.post_raw(path_of(made["id"], "/loyalty"), f'{{"balance_to_add":{amount}}}')
     if good:
@@ -271,8 +271,8 @@ def test_an_amount_at_every_edge(till, amount, good):
         assert till.get(made["id"]) == made
 
 
-def test_refusals_of_a_delta_in_their_order(till):
-    """Of two faults the earlier of the order of checks is told: 400 of the pass, then 409."""
+def test_the_order_of_a_deltas_refusals(till):
+    """With two faults the answer is the earlier in the order of checks: the pass's 400, then the 409."""
     none, full = till.create(kind="none")["id"], till.create()["id"]
     till.add(full, MOST)
     for pass_id in (none, full):
@@ -284,8 +284,8 @@ def test_refusals_of_a_delta_in_their_order(till):
     till.try_add("nobody", 1, colour="red").is_error(400, "INVALID_INPUT", "colour")
 
 
-def test_a_minimum_that_comes_later(new_shop):
-    """A counter that is already lower may rise; it may not fall further."""
+def test_a_minimum_added_to_a_template_with_passes(new_shop):
+    """A balance already below the new minimum may rise but not fall."""
     shop = new_shop("balance")
     pass_id = shop.create()["id"]
     shop.add(pass_id, -50)
@@ -303,13 +303,13 @@ def test_a_minimum_that_comes_later(new_shop):
 
 # The template of a pass
 
-def test_a_given_template_is_used_and_not_the_first(till):
+def test_the_template_of_the_request_is_used(till):
     for kind, template in till.templates.items():
         made = till.create(pass_template_id=template)
         assert made["loyalty_type"] == kind
 
 
-def test_ids_that_look_like_templates(till):
+def test_invalid_and_unknown_template_ids(till):
     real = till.templates["balance"]
     account, number = real.rsplit("_", 1)
     for template in (account + "_0", account + "_0" + number, account + "_", account, account + "_-1", account + "_1e0",
@@ -326,7 +326,7 @@ def test_ids_that_look_like_templates(till):
     ("name_field", {"name_field": "nick", "fields": [*FIELDS, {"key": "nick", "type": "text"}, COUNTER]}),
     ("stars", {"fields": [*FIELDS, {**COUNTER, "key": "stars"}]}),
 ])
-def test_a_replacement_says_what_is_fixed(till, word, changes):
+def test_a_replacement_that_changes_a_fixed_property_is_refused(till, word, changes):
     before = till.client.get(f"/v1/pass-templates/accepted-fields?pass_template_id={till.templates['balance']}").body
     with pytest.raises(CliError) as refused:
         till.put_template(template_file(**{"pass_template_id": till.templates["balance"], **changes}))
@@ -337,9 +337,9 @@ def test_a_replacement_says_what_is_fixed(till, word, changes):
     assert after == before
 
 
-def test_passes_from_before_a_replacement(new_shop):
-    """`required` is checked on creation: an older pass that lacks a new required key can still be edited. What it
-    holds stays as it is until somebody writes it."""
+def test_passes_older_than_a_template_replacement(new_shop):
+    """`required` is checked on creation only: an older pass without a new required key can still be edited. Its
+    values stay until a client changes them."""
     shop = new_shop("balance")
     template = shop.templates["balance"]
     old = shop.create(visible={"name": "Ada", "visits": 3, "site": "http://a.example"})
@@ -359,7 +359,7 @@ def test_passes_from_before_a_replacement(new_shop):
     assert shop.get(old["id"])["visible"]["name"] == "Bo"
 
 
-# The order of checks, two faults at a time
+# The order of checks, with two faults each
 
 def test_the_earlier_of_two_faults(new_shop):
     shop, other = new_shop("balance"), new_shop("balance")
@@ -435,8 +435,8 @@ def test_head_on_every_get(till):
 
 # Rewards and rules
 
-def test_a_reward_that_a_rule_names_stays(new_shop):
-    """Named by any rule, active or not; once none does, it may be archived and deleted."""
+def test_a_reward_named_by_a_rule_cannot_be_archived(new_shop):
+    """Rules block archiving and deleting whether active or not. Without such a rule both succeed."""
     shop = new_shop("balance", functions=("--rewards",))
     slug = offer(shop)["slug"]
     for active in (True, False):
@@ -450,8 +450,8 @@ def test_a_reward_that_a_rule_names_stays(new_shop):
     shop.client.delete(reward_path(slug)).is_empty(204)
 
 
-def test_what_a_rule_assigns_is_automatic(new_shop):
-    """Otherwise it is like what a till assigns."""
+def test_a_rules_entitlement_has_source_automatic(new_shop):
+    """Otherwise it equals an entitlement that a client assigns."""
     shop = new_shop("balance", functions=("--rewards",))
     slug = offer(shop, repeat_assignment=True, redemption_allowance=3)["slug"]
     put_rule(shop, "pass.created", assigning(slug))

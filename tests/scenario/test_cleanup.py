@@ -1,4 +1,4 @@
-"""What nobody refers to any more goes in the background, a little at a time; what somebody refers to stays."""
+"""The background cleanup removes unreferenced rows in small steps and keeps referenced ones."""
 import json
 import os
 import random
@@ -43,7 +43,7 @@ def shop(ticking):
 
 
 def rows(service):
-    """Of all tables, as a verification counts them."""
+    """The number of rows of each table, counted by a verification."""
     told = service.cli("verify")
     assert told["ok"]
     return told["shards"][0]["rows"]
@@ -66,8 +66,8 @@ def make(shop, gallery, *names):
     return await_status(shop, answer.json["id"], "issued")["id"]
 
 
-def test_an_image_goes_with_its_last_pass(shop, ticking, gallery):
-    """An image that is there is not fetched again within a minute: so it can be seen whether it is."""
+def test_an_image_is_removed_with_its_last_pass(shop, ticking, gallery):
+    """A stored image is not fetched again within a minute. A new fetch therefore shows that it was removed."""
     name = new_id("gone")
     first, second = make(shop, gallery, name), make(shop, gallery, name)
     assert fetched(gallery, name) == 1
@@ -78,10 +78,10 @@ def test_an_image_goes_with_its_last_pass(shop, ticking, gallery):
     for pass_id in (second, *[one["id"] for one in shop.list("?status=issued")[0]]):
         erase(shop, pass_id)
     before = fetched(gallery, name)
-    wait_for(lambda: erase(shop, make(shop, gallery, name)) == {} and fetched(gallery, name) > before, 20, "it to be fetched anew")
+    wait_for(lambda: erase(shop, make(shop, gallery, name)) == {} and fetched(gallery, name) > before, 20, "the image to be fetched again")
 
 
-def test_images_of_passes_and_templates_are_kept_as_long_as_they_are_named(shop, ticking, gallery):
+def test_images_are_kept_while_a_pass_or_template_names_them(shop, ticking, gallery):
     old, new, card = new_id("old"), new_id("new"), new_id("card")
     pass_id = make(shop, gallery, old, new)
     template = shop.put_template(template_file(appearance={"logo": gallery.url(f"/image/{card}")}))
@@ -89,10 +89,10 @@ def test_images_of_passes_and_templates_are_kept_as_long_as_they_are_named(shop,
     before = rows(ticking)
     shop.client.patch(path_of(pass_id), {"appearance": {"logo": gallery.url(f"/image/{card}")}}).is_empty(204)
     erase(shop, named)
-    await_rows(ticking, before + 6, "the logo to go")  # an event, what is kept of the id; and the image's own rows less
+    await_rows(ticking, before + 6, "the logo to go")  # more rows: an event and the deleted id; fewer: the image's own
     page = shop.client.get("/p/" + shop.get(pass_id)["download_url"].rsplit("/", 1)[1] + "/logo")
     assert page.status == 200
-    shop.delete(pass_id)  # which may be looked at still: include_deleted shows what it names
+    shop.delete(pass_id)  # include_deleted still shows the images of deleted passes
     advance(ticking, 2 * HOUR_SECONDS)
     assert ticking.cli("verify")["ok"]
     erase(shop, pass_id)
@@ -100,8 +100,8 @@ def test_images_of_passes_and_templates_are_kept_as_long_as_they_are_named(shop,
     assert ticking.cli("verify")["ok"]
 
 
-def test_images_go_with_their_template(shop, ticking, gallery):
-    """Those that another template names stay; those that are still on their way are given up."""
+def test_images_of_a_deleted_template_are_removed(shop, ticking, gallery):
+    """Images that another template names stay. Fetches under way are abandoned."""
     shared, own, slow = new_id("shared"), new_id("own"), new_id("slow")
 
     def put(**paths):
@@ -111,13 +111,13 @@ def test_images_go_with_their_template(shop, ticking, gallery):
     kept = put(logo=f"/image/{shared}")
     made = shop.create(new_id(), pass_template_id=kept)
     logo = "/p/" + made["download_url"].rsplit("/", 1)[1] + "/logo"
-    wait_for(lambda: shop.client.get(logo).status == 200, 10, "the image that stays")
+    wait_for(lambda: shop.client.get(logo).status == 200, 10, "the image that the other template names")
     before = rows(ticking)
     gone = put(logo=f"/image/{shared}", banner=f"/image/{own}"), put(logo=f"/held-image/{slow}")
     wait_for(lambda: fetched(gallery, own) and gallery.to[f"/held-image/{slow}"], 10, "the requests")
     for template in gone:
         assert ticking.cli("template", "delete", shop.account, template) == {}
-    assert ticking.cli("verify")["ok"], "nothing says that an image of theirs is awaited"
+    assert ticking.cli("verify")["ok"], "no row may still wait for an image"
     gallery.release()
     advance(ticking, 2 * HOUR_SECONDS)
     await_rows(ticking, before + 2, "all to go but that their numbers were given")
@@ -125,8 +125,8 @@ def test_images_go_with_their_template(shop, ticking, gallery):
     assert ticking.cli("verify")["ok"]
 
 
-def test_creations_that_race_with_removals_are_whole(shop, ticking, gallery):
-    """Passes of one image come and go all the time: whichever is issued has its image."""
+def test_passes_created_during_removals_have_their_image(shop, ticking, gallery):
+    """Passes with the same image are created and deleted continuously. Every issued pass must have its image."""
     names = [new_id("race") for _ in range(3)]
 
     def work(worker):
@@ -148,7 +148,7 @@ def test_creations_that_race_with_removals_are_whole(shop, ticking, gallery):
 
 # Rewards, rules, keys, deliveries
 
-def test_versions_of_a_deleted_reward_go_after_a_day(shop, ticking):
+def test_versions_of_a_deleted_reward_are_removed_after_a_day(shop, ticking):
     before = rows(ticking)
     headers = {"Idempotency-Key": new_id("key")}
     slug = offer(shop)["slug"]
@@ -162,12 +162,12 @@ def test_versions_of_a_deleted_reward_go_after_a_day(shop, ticking):
     assert (again.status, again.json) == (made.status, made.json)
     assert rows(ticking) > before + 70
     advance(ticking, DAY_SECONDS)
-    await_rows(ticking, before + 2, "the versions to go")  # but for counts
+    await_rows(ticking, before + 2, "the versions to go")  # all other rows but counters
     assert shop.client.post("/v1/rewards", body, headers=headers).status == 201
 
 
-def test_versions_that_nobody_got_go_after_a_day(shop, ticking):
-    """However often a client edits a reward: what stays is the newest version, and those that were assigned."""
+def test_unassigned_versions_of_a_reward_are_removed_after_a_day(shop, ticking):
+    """However often a reward is edited, only the newest version and assigned versions are kept."""
     slug, pass_id = offer(shop, repeat_assignment=True)["slug"], shop.create()["id"]
     given = {1: assign(shop, pass_id, slug)}
     before = rows(ticking)
@@ -184,7 +184,8 @@ def test_versions_that_nobody_got_go_after_a_day(shop, ticking):
     again = shop.client.request("PUT", reward_path(slug), body, headers=headers)
     assert (again.status, again.json, again.headers["idempotency-replayed"]) == (200, made.json, "true")
     advance(ticking, 2 * 60)
-    # Versions 20, 40 and 61; an entitlement, and what is due, of each of the two; for the pass one more of its reward.
+    # Versions 20, 40 and 61 remain, an entitlement and a due row for each of two passes, and one row more for the
+    # pass's reward.
     await_rows(ticking, before + 8, "the versions to go")
     listed = shop.client.get(given_path(pass_id, "?include_history=true")).json["entitlements"]
     assert {one["id"]: one["remaining_redemptions"] for one in listed} == {one["id"]: number for number, one in given.items()}
@@ -199,7 +200,7 @@ def test_versions_that_nobody_got_go_after_a_day(shop, ticking):
     await_rows(ticking, before + 8, "all versions of the other to go")
 
 
-def test_whom_a_deleted_rule_fired_for_is_forgotten(shop, ticking):
+def test_firing_records_of_a_deleted_rule_are_removed(shop, ticking):
     rule = put_rule(shop, conditions={"once_per_pass": True})
     for _ in range(80):
         shop.create()
@@ -208,7 +209,7 @@ def test_whom_a_deleted_rule_fired_for_is_forgotten(shop, ticking):
     await_rows(ticking, before - 81, "what it fired for to go")
 
 
-def test_keys_of_clients_that_ask_no_more_go_after_a_day(shop, ticking):
+def test_idempotency_keys_are_removed_after_a_day_without_new_requests(shop, ticking):
     shop.create("ada")
     advance(ticking, 2 * DAY_SECONDS)
     for number in range(100):
@@ -224,7 +225,7 @@ def test_keys_of_clients_that_ask_no_more_go_after_a_day(shop, ticking):
     assert answer.status == 202 and "idempotency-replayed" not in answer.headers
 
 
-def test_rows_that_an_import_left_go_after_a_day(shop, ticking, tmp_path):
+def test_idempotency_rows_of_an_import_are_removed_after_a_day(shop, ticking, tmp_path):
     path = write(tmp_path / "a.jsonl", jsonl(bodies(600)))
     assert run(shop, path).counts == {"created": 600, "failed": 0}
     advance(ticking, DAY_SECONDS // 2)
@@ -239,7 +240,8 @@ def test_rows_that_an_import_left_go_after_a_day(shop, ticking, tmp_path):
 # Kills
 
 def plenty(shop, tmp_path):
-    """Of each kind that is removed in steps more than a step takes: the rule, the reward and the passes that will leave it over."""
+    """Creates more rows of each kind than one cleanup step removes. Returns a rule, a reward and passes; their
+    deletion makes the rows unreferenced."""
     rule = put_rule(shop, conditions={"once_per_pass": True})
     lines = "".join(json.dumps({"pass_id": f"p{number:04}", "visible": {"name": "A"}}) + "\n" for number in range(1500))
     (tmp_path / "passes.jsonl").write_text(lines)
@@ -257,9 +259,9 @@ def plenty(shop, tmp_path):
     return rule, deleted, holders
 
 
-def test_kills_between_steps_leave_nothing_half_done(new_service, tmp_path):
-    """Erasures, and whatever else is removed in the background, while the shard dies again and again: each death leaves tables
-    in which verify finds nothing wrong, and in the end all of it is gone."""
+def test_kills_between_cleanup_steps_leave_consistent_tables(new_service, tmp_path):
+    """Erasures and other background removals run while the shard is killed again and again. After each kill verify
+    must find no fault, and at the end all rows must be gone."""
     seed = int(os.environ.get("STAMPEDE_SEED", time.time_ns() % 10**9))
     print(f"seed {seed}")
     chance, service = random.Random(seed), new_service(shards=1, options=["--test-clock"])
@@ -273,7 +275,7 @@ def test_kills_between_steps_leave_nothing_half_done(new_service, tmp_path):
     seen = [rows(service)]
 
     def die(doing=None):
-        time.sleep(chance.random() / 4)  # a step takes its turn every 20 ms
+        time.sleep(chance.random() / 4)  # a step runs every 20 ms
         old = service.signal("shard", 0, signal.SIGKILL)
         if doing:
             doing.wait(60)
@@ -285,15 +287,16 @@ def test_kills_between_steps_leave_nothing_half_done(new_service, tmp_path):
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     for _ in range(3):
         die()
-    for pass_id in holders:  # whichever were not begun
+    for pass_id in holders:  # erasures that had not begun
         shop.client.address = service.http
-        wait_for(lambda: shop.client.get("/v1/passes").status == 200, 20, "the next shard")
+        wait_for(lambda: shop.client.get("/v1/passes").status == 200, 20, "the next shard process")
         erase(shop, pass_id)
-    wait_for(lambda: not has_words(everything(shop, erased_ids(shop))), 20, "the rest to go by itself")
-    # Of what was left over nothing is there: 1500 rows of the rule, 300 versions, 300 keys of two rows each, 4 cards of two.
+    wait_for(lambda: not has_words(everything(shop, erased_ids(shop))), 20, "the remaining rows to be removed")
+    # No unreferenced row is left: 1500 of the rule, 300 versions, 300 idempotency keys of two rows each, 4 cards of
+    # two.
     wait_for(lambda: rows(service) <= max(seen) - 1500 - 300 - 2 * 300 - 2 * 4 + 100, 60, lambda: f"{rows(service)} rows of {seen}")
     print(f"rows {before} before, then {seen}, {rows(service)} in the end")
-    assert len({one for one in seen if one != seen[0]}) >= 3, "no death was between two steps"
+    assert len({one for one in seen if one != seen[0]}) >= 3, "no kill fell between two steps"
     told = [service.cli("pass", "export", shop.account, pass_id) for pass_id in erased_ids(shop)]
     assert len(told) == 4 and all(one["audiences"] == one["cards"] == [] for one in told) and before < min(seen)
     service.restart()
@@ -304,7 +307,7 @@ def test_kills_between_steps_leave_nothing_half_done(new_service, tmp_path):
 # Space
 
 @pytest.mark.plain
-def test_space_that_was_given_up_is_used_again(new_service):
+def test_freed_space_is_used_again(new_service):
     service = new_service(shards=1)
     shop = Shop(service)
     tables = service.data / "shards" / "0" / "db" / "data.mdb"
@@ -323,6 +326,6 @@ def test_space_that_was_given_up_is_used_again(new_service):
         clear(round_number)
         blocks.append(os.stat(tables).st_blocks)
     assert blocks[0] * 512 > 40 * 900_000
-    assert blocks[-1] < 1.1 * blocks[1], blocks  # of 36 MB a round, and what is reserved ahead
+    assert blocks[-1] < 1.1 * blocks[1], blocks  # a round writes 36 MB; the rest is reserved ahead
     assert service.cli("verify")["ok"]
     shop.close()

@@ -1,4 +1,4 @@
-"""The command line: one JSON value and exit 0, a refusal and exit 1, help and exit 2."""
+"""The command line: one JSON value and exit status 0; a refusal and 1; help and 2."""
 import json
 import os
 import re
@@ -30,7 +30,7 @@ def test_an_account_is_created_shown_and_listed(service):
     assert set(others) <= set(found) and len(set(found)) == len(found)
 
 
-def test_an_account_is_set(service):
+def test_settings_of_an_account(service):
     made = service.cli("account", "create", "--name", "x", "--rewards", "--webhooks")["account_id"]
     shown = service.cli("account", "show", made)
     assert (shown["rewards"], shown["webhooks"]) == (True, True)
@@ -48,7 +48,7 @@ def test_an_account_is_set(service):
 
 
 def test_an_account_is_renamed(own):
-    """The name alone changes, also while the account is suspended; an acknowledged name survives a kill."""
+    """Only the name changes, also while the account is suspended. An acknowledged name survives a kill."""
     shown = own.set("--suspended", "on", "--rate-limit", "7")
     other = own.service.cli("account", "create", "--name", "Other")["account_id"]
     for name in ("Eck-Café 日本", "x" * 200, "x" * 200):
@@ -93,8 +93,8 @@ def test_refusals_name_the_field(service):
 
 
 @pytest.mark.parametrize("bad", ["\udcff", "a\udcc3", "\udced\udca0\udc80"])
-def test_bytes_that_are_no_text(service, shop, bad):
-    """A shell hands over any bytes: they end as a refusal, and not in a list, a message or a shard's memory."""
+def test_arguments_that_are_not_utf8(service, shop, bad):
+    """A shell passes any bytes. They are refused, and must not reach a list, a message or a shard's memory."""
     pass_id = shop.create()["id"]
     accounts = service.cli("account", "list")
     for arguments, field in (
@@ -166,8 +166,8 @@ ACC = "acc_aaaaaaaaaaaaaaaa"
     (["serve", "--settings-fd", "3"], "an option of its children's is given"),
     (["serve", "--listen", "nowhere"], "--listen: wants HOST:PORT"),
 ])
-def test_wrong_usage_names_what_is_wrong(service, arguments, says):
-    """Behind the help, where it is seen."""
+def test_wrong_usage_names_the_fault(service, arguments, says):
+    """The message comes after the help, where it is visible."""
     done = service.run(*arguments, data=arguments[0][0] != "-")
     assert (done.returncode, done.stdout) == (2, ""), done
     assert done.stderr.startswith("usage:")
@@ -175,7 +175,7 @@ def test_wrong_usage_names_what_is_wrong(service, arguments, says):
 
 
 def commands_of(text):
-    """The commands that a help explains: (words, the lines below)."""
+    """The commands that a help text explains: (words, the lines below)."""
     found = re.findall(r"^  stampede ([a-z]+(?: [a-z]+)?)((?: .*)?\n(?:(?:      .*)?\n)*)", text, re.M)
     return [(words.split(), rest) for words, rest in found if words not in ("serve", "help")]
 
@@ -207,7 +207,7 @@ def test_help_says_what_may_change_while_the_service_runs(service):
     assert any("stampede reload" in line for line in lines)
 
 
-def test_version_is_an_option_too(service):
+def test_version_as_an_option(service):
     assert service.run("--version", data=False).stdout == service.run("version", data=False).stdout
 
 
@@ -231,7 +231,7 @@ def test_the_data_directory_may_come_from_the_environment(service):
         assert (done.returncode, done.stdout) == (2, "") and "No data directory is named" in done.stderr
 
 
-def test_help_is_asked_for_by_an_option_not_by_its_value(service):
+def test_an_options_value_does_not_ask_for_help(service):
     account = service.cli("account", "create", "--name", "--help")
     assert service.cli("account", "show", account["account_id"])["name"] == "--help"
     for words in (["-h"], ["--rewards", "--help"], ["--name", "x", "--help"]):
@@ -245,10 +245,10 @@ def test_without_a_running_service(tmp_path, new_service):
         done = service.run("account", "list")
         assert (done.returncode, done.stdout) == (1, ""), done
         assert set(json.loads(done.stderr)) == {"code", "message"}
-    assert list(tmp_path.iterdir()) == [], "asking creates nothing"
+    assert list(tmp_path.iterdir()) == [], "a command creates no directory"
 
 
-def test_after_a_stop_the_command_line_says_so(new_service):
+def test_after_a_stop_commands_report_that_no_service_runs(new_service):
     service = new_service(shards=1)
     assert service.stop() == 0
     done = service.run("account", "list", seconds=10)
@@ -280,7 +280,7 @@ def files_below(path):
     return [file for file in Path(path).rglob("*") if file.is_file()]
 
 
-def test_secrets_are_nowhere_in_clear(new_service):
+def test_no_file_has_a_secret_in_clear(new_service):
     service: Service = new_service(shards=1)
     made = service.cli("account", "create", "--name", "x")
     second = service.cli("key", "create", made["account_id"])["api_key"]

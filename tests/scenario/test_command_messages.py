@@ -1,5 +1,5 @@
-"""What commands say when they refuse: one plain sentence that names the value, and the field to blame. A row is the words of a
-command (ACC, PASS and FILE are filled in), its code, its field, and words that must stand in the sentence."""
+"""Messages of refused commands: one plain sentence that names the value, and the field at fault. A row has the words
+of a command (ACC, PASS and FILE are filled in), its code, its field, and words that the message must contain."""
 import json
 import os
 import re
@@ -41,7 +41,7 @@ def says(error, code, field, words):
         assert word in error.message, (word, error.message)
 
 
-# What is not there
+# Things that do not exist
 
 UNKNOWN = [
     (["account", "show", NOWHERE], "account_id", f"no account `{NOWHERE}`"),
@@ -71,7 +71,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("row", UNKNOWN, ids=lambda row: " ".join(row[0][:2]) if row else "")
-def test_what_is_not_there_is_named(shop, service, a_pass, row):
+def test_unknown_ids_are_named(shop, service, a_pass, row):
     words, field, *says_what = row
     words = [{"ACC": shop.account, "PASS": a_pass}.get(word, word) for word in words]
     if field is None:
@@ -80,7 +80,7 @@ def test_what_is_not_there_is_named(shop, service, a_pass, row):
     says(refused(shop, *words), MISSING, field, says_what)
 
 
-def test_a_file_that_names_what_is_not_there(shop, service, tmp_path):
+def test_a_file_that_names_an_unknown_id(shop, service, tmp_path):
     path = tmp_path / "file.json"
     template, other = shop.templates["balance"][:-1] + "9", Shop(service, ("none",))
     rule = {"name": "r", "event": "pass.created", "actions": [{"type": "add_balance", "amount": 1}]}
@@ -100,7 +100,7 @@ def test_a_file_that_names_what_is_not_there(shop, service, tmp_path):
 
 # Values
 
-def test_a_condition_or_member_that_is_unknown(shop, service, tmp_path):
+def test_an_unknown_condition_or_member(shop, service, tmp_path):
     path = tmp_path / "rule.json"
     good = {"name": "r", "event": "scan.created", "actions": [{"type": "add_balance", "amount": 1}]}
     for change, field, *words in [
@@ -121,13 +121,13 @@ def test_a_condition_or_member_that_is_unknown(shop, service, tmp_path):
         says(refused(shop, "template", "put", shop.account, path), INPUT, field, [word])
 
 
-def test_a_time_that_is_none(shop, service, a_pass):
+def test_an_invalid_time(shop, service, a_pass):
     for time in ("tomorrow", "2027-01-01", "2027-01-01T00:00:00", "1767225600", ""):
         error = refused(shop, "notification", "schedule", shop.account, "--pass", a_pass, "--message", "m", "--at", time)
         says(error, INPUT, "at", ["--at", "RFC 3339", "such as 2026-11-26T10:00:00Z"])
 
 
-def test_an_event_that_does_not_follow(shop, service):
+def test_an_event_that_the_pass_cannot_have(shop, service):
     pass_id = shop.create()["id"]
     event = ("pass", "event", shop.account, pass_id)
     for word, words in [("uninstalled", ["is issued", "needs one that is active"]),
@@ -146,7 +146,7 @@ def test_an_event_that_does_not_follow(shop, service):
 
 # Files
 
-def test_files_that_cannot_be_taken(shop, service, tmp_path):
+def test_files_that_cannot_be_read(shop, service, tmp_path):
     large, folder = tmp_path / "large.json", tmp_path / "folder.json"
     large.write_bytes(b" " * ((4 << 20) + 1))
     folder.mkdir()
@@ -155,7 +155,7 @@ def test_files_that_cannot_be_taken(shop, service, tmp_path):
         says(refused(shop, "rule", "put", shop.account, path), "INVALID_REQUEST", None, words)
 
 
-def test_imports_of_other_files(shop, service, tmp_path):
+def test_imports_of_files_of_another_format(shop, service, tmp_path):
     for name, words in [("members.xlsx", ["spreadsheet", "CSV UTF-8"]), ("members.XLS", ["spreadsheet"]),
                         ("members.ods", ["spreadsheet"]), ("members.txt", [".jsonl or .csv"]), ("members", [".jsonl or .csv"])]:
         path = tmp_path / name
@@ -177,7 +177,7 @@ def run(service, *words, data=None, env=None):
     return done, error
 
 
-def test_a_directory_that_is_none_of_a_service(service, tmp_path):
+def test_a_directory_that_is_not_a_data_directory(service, tmp_path):
     (tmp_path / "file").write_text("x")
     unset = {**service.environment(), "STAMPEDE_DATA": ""}
     for place, env, code, *words in [
@@ -222,10 +222,10 @@ def test_a_service_that_is_stopped_silent_or_killed(new_service):
     service.start()
     service.kill_everything()
     _, error = run(service, "account", "list", data=service.data)
-    assert error["code"] == "NOT_RUNNING" and "No service runs" in error["message"], "a socket that nobody listens on is none"
+    assert error["code"] == "NOT_RUNNING" and "No service runs" in error["message"], "a socket that no process listens on means no service"
 
 
-def test_readiness_says_what_is_missing(new_service):
+def test_readyz_names_what_is_missing(new_service):
     service = new_service(shards=2)
     with service.admin() as admin:
         wait_for(service.is_ready, 5, "readiness")
@@ -235,13 +235,13 @@ def test_readiness_says_what_is_missing(new_service):
             pid = service.signal(role, index, signal.SIGSTOP)
             try:
                 wait_for(lambda want=want: (answer := admin.get("/readyz")).status == 503 and answer.json
-                         == {"status": "unavailable", "missing": want}, 5, "what is missing")
+                         == {"status": "unavailable", "missing": want}, 5, "/readyz to name what is missing")
             finally:
                 os.kill(pid, signal.SIGCONT)
             wait_for(service.is_ready, 5, "readiness")
 
 
-# Words that are left out
+# Missing words
 
 @pytest.mark.parametrize("words, end", [
     ([""], "the first word of the command is empty"),
@@ -253,14 +253,14 @@ def test_readiness_says_what_is_missing(new_service):
     (["serve", "--max-body", "-1"], "--max-body: wants a whole number, 0 or more"),
     (["serve", "--shards", "0"], "--shards: wants a whole number from 1 to"),
 ])
-def test_words_that_a_script_left_empty(service, words, end):
+def test_empty_arguments(service, words, end):
     done = service.run(*words)
     assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("stampede: " + end), done.stderr[-200:]
 
 
 # Certificates
 
-def test_a_certificate_of_no_use_is_refused_in_plain_words(new_service, tmp_path):
+def test_an_unusable_certificate_is_refused(new_service, tmp_path):
     authority = Authority(tmp_path / "ca")
     first, second = authority.own("first"), authority.own("second")
     secret, cut, der, empty = (tmp_path / name for name in ("secret.key", "cut.pem", "der.pem", "empty.pem"))

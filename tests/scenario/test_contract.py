@@ -1,4 +1,4 @@
-"""contract.py, which holds answers against the interface's document: what it must find."""
+"""Tests of contract.py, which validates answers against the OpenAPI document: faults that it must find."""
 import json
 
 import pytest
@@ -43,7 +43,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
-def test_the_checker_finds(shop, change):
+def test_the_checker_finds_undocumented_answers(shop, change):
     shop.create()
     answer = shop.client.get("/v1/passes")
     Contract(DOCUMENT).hold(("GET", "/v1/passes", None), answer)

@@ -1,4 +1,4 @@
-"""Browsers: which pages may call the interface, what a preflight hears, and what is never exposed."""
+"""Browsers: which origins may call the interface, the answers to preflights, and headers that are never exposed."""
 import json
 
 import pytest
@@ -28,7 +28,7 @@ def names(answer, header):
 
 @pytest.mark.parametrize("origin", [SHOP, OFFICE])
 @pytest.mark.parametrize("path", ["/v1/passes", "/v1/passes/x/loyalty", "/v1/nothing", "/nowhere"])
-def test_a_preflight_of_an_allowed_page_needs_no_key(own, origin, path):
+def test_a_preflight_from_an_allowed_origin_needs_no_key(own, origin, path):
     with own.service.client() as client:
         answer = client.request("OPTIONS", path, headers={"Origin": origin, **PREFLIGHT})
     answer.is_empty(204)
@@ -40,17 +40,17 @@ def test_a_preflight_of_an_allowed_page_needs_no_key(own, origin, path):
 
 
 @pytest.mark.parametrize("origin", STRANGERS)
-def test_other_pages_are_told_nothing(own, origin):
+def test_other_origins_get_no_cors_headers(own, origin):
     with own.service.client() as client:
         preflight = client.request("OPTIONS", "/v1/passes", headers={"Origin": origin, **PREFLIGHT})
         preflight.is_error(401, "UNAUTHENTICATED")
     answer = own.client.get("/v1/passes", headers={"Origin": origin})
-    assert answer.status == 200, "a page's origin is the browser's to judge, not a right to refuse"
+    assert answer.status == 200, "the service answers other origins; the browser enforces CORS"
     for one in (preflight, answer):
         assert cors_headers(one) == set(), one
 
 
-def test_every_answer_can_be_read_by_an_allowed_page_and_by_no_cache_of_another(own):
+def test_every_answer_allows_the_origin_and_varies_by_it(own):
     made = own.create()
     path, head = path_of(made["id"]), {"Origin": SHOP}
     body = json.dumps({"balance_to_add": 1}).encode()
@@ -69,21 +69,21 @@ def test_every_answer_can_be_read_by_an_allowed_page_and_by_no_cache_of_another(
         assert cors_headers(answer) == {"access-control-allow-origin"}, answer
     without = own.client.get(path)
     assert cors_headers(without) == set()
-    assert "origin" in names(without, "vary"), "the answer to no page must not be kept for one"
+    assert "origin" in names(without, "vary"), "a cache must not give the answer to one origin to another"
 
 
-def test_the_counts_of_a_list_are_never_exposed(own):
+def test_count_headers_of_lists_are_not_exposed(own):
     answer = own.client.get("/v1/passes?limit=1", headers={"Origin": SHOP})
     assert "x-total-count" in answer.headers and "access-control-expose-headers" not in answer.headers
 
 
-def test_options_without_a_preflights_headers_is_a_method_like_others(own):
+def test_options_without_preflight_headers_is_an_ordinary_method(own):
     for headers in ({}, {"Origin": SHOP}, PREFLIGHT):
         own.client.request("OPTIONS", "/v1/passes", headers=headers).is_error(405, "METHOD_NOT_ALLOWED")
         own.client.request("OPTIONS", "/v1/nothing", headers=headers).is_error(404, "ROUTE_NOT_FOUND")
 
 
-def test_without_a_list_of_pages_there_is_no_cors(till):
+def test_without_allowed_origins_there_is_no_cors(till):
     answer = till.client.get("/v1/passes", headers={"Origin": SHOP})
     assert cors_headers(answer) == set() and "vary" not in answer.headers
     till.client.request("OPTIONS", "/v1/passes", headers={"Origin": SHOP, **PREFLIGHT}).is_error(

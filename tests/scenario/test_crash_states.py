@@ -1,6 +1,6 @@
-"""The disk of a running service, as it could be after a crash at any point: a recorder stands between the shard and
-the kernel while clients load it over HTTP; what they are told is marked in the same trace. The program `crash` then
-builds states of it and opens each with the store's own recovery (tests/crash/README.md)."""
+"""States that the disk of a running service could have after a crash. A recorder traces the shard's system calls
+while clients send requests over HTTP, and each acknowledgement is marked in the same trace. The program `crash` then
+builds states from the trace and opens each with the store's own recovery (tests/crash/README.md)."""
 import os
 import random
 import struct
@@ -20,7 +20,7 @@ STATES, SECONDS = 400, 40
 
 
 class Trace:
-    """Anyone may append to a trace: each entry is one write, so it stands where it belongs."""
+    """Any process may append to a trace. Each entry is one write, so entries keep their order."""
 
     def __init__(self, path):
         self.path = path
@@ -35,7 +35,7 @@ class Trace:
 
 
 def recorded(service, trace):
-    """The service's command line, run with the recorder on the one shard's directory."""
+    """The service's command line, with the recorder on the shard's directory."""
     asan = os.environ.get("ASAN_OPTIONS", "")
     return ["env", f"LD_PRELOAD={service.build / 'tests/crash/recorder.so'}",
             f"ASAN_OPTIONS={asan}:verify_asan_link_order=0",
@@ -44,7 +44,7 @@ def recorded(service, trace):
 
 
 def earn(service, shop, trace, name):
-    """One client: makes passes and adds points to them; marks what it was told before it asks for more."""
+    """One client: creates passes and adds points to them. It marks each acknowledgement before its next request."""
     told = {}
     with service.client(shop.key) as client:
         for number in range(PASSES):
@@ -66,19 +66,19 @@ def load(service, shop, trace, life):
     def client(name):
         try:
             earn(service, shop, trace, name)
-        except Exception as failure:  # a thread's failure is the test's
+        except Exception as failure:  # an exception in a thread must fail the test
             failures.append(failure)
 
     threads = [threading.Thread(target=client, args=(f"life-{life}-client-{i}",)) for i in range(CLIENTS)]
     for thread in threads:
         thread.start()
-    service.cli("backup", service.home / f"backup-{life}")  # a snapshot is made meanwhile
+    service.cli("backup", service.home / f"backup-{life}")  # the shard makes a snapshot meanwhile
     for thread in threads:
         thread.join()
     assert failures == []
 
 
-def test_every_crash_state_of_a_loaded_shard_keeps_what_its_clients_were_told(new_service):
+def test_every_crash_state_of_a_loaded_shard_keeps_acknowledged_changes(new_service):
     service = new_service(shards=1, start=False)
     trace = Trace(service.home / "trace")
     shop = None

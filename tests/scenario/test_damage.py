@@ -1,11 +1,11 @@
-"""Bits that flip on the disk, in every kind of byte, after an orderly stop and after kill -9.
+"""Flipped bits on the disk, in every kind of byte, after a clean stop and after kill -9.
 
-After each the next start either refuses with one line that names what is damaged, and changes nothing; or everything
-acknowledged is served as it was. Nothing wrong or missing is ever served.
+The next start must do one of two things. It refuses with one line that names the damaged file and changes nothing, or it
+serves everything acknowledged. Wrong or missing data is never served.
 
-A place is damaged where it is: what its tables are worth depends on their very file. A refused flip is taken back,
-and then the service has to start. STAMPEDE_SEED repeats a run; STAMPEDE_FLIPS sets how many flips each kind of byte
-gets, for long runs by hand.
+The damage is made in place: the clean-shutdown marker identifies the file of the tables, so a copy of the tables would
+not be trusted. A refused flip is reverted, and the service must then start. STAMPEDE_SEED repeats a run; STAMPEDE_FLIPS
+sets the flips for each kind of byte.
 """
 import os
 import random
@@ -35,13 +35,13 @@ RECORD_HEAD = {"magic": (0, 4), "version": (4, 1), "kind": (5, 1), "shard": (6, 
 
 
 def both_ways(table):
-    """After a stop and after a kill; for each row one of them in the ordinary run."""
+    """After a stop and after a kill; an ordinary run draws one of the two for each row."""
     return [pytest.param(row, how, marks=() if (number + way) % 2 == 0 else pytest.mark.slow)
             for number, row in enumerate(table) for way, how in enumerate(HOW)]
 
 
 class Patient:
-    """A service under damage: it may die of what it meets, and come again."""
+    """A damaged service: it may exit when it reads the damage, and is restarted."""
 
     def __init__(self, seed):
         print(f"damage: seed={seed} flips={FLIPS}")
@@ -50,7 +50,7 @@ class Patient:
         self.service.expect_log("level=(warn|fatal|panic)")
         self.counts = {"served": 0, "refused": 0}
         self.in_doubt = False
-        self.changed = []  # by starts that were refused
+        self.changed = []  # by refused starts
         with Crowd(self.service, workers=3) as self.crowd:
             for _ in range(2):
                 self.crowd.await_deltas(60)
@@ -67,11 +67,11 @@ class Patient:
         return places.shard(self.service)
 
     def end(self, how):
-        """Whatever was acknowledged is in the tables by then."""
+        """Ends the service once all acknowledged changes are in the tables."""
         if how == "stop":
             assert self.service.stop() == 0
         else:
-            wait_for(self.is_quiet, 5, "the tables to have everything")
+            wait_for(self.is_quiet, 5, "the tables to hold every change")
             self.service.kill_everything()
 
     def begin(self):
@@ -79,17 +79,18 @@ class Patient:
         self.crowd.turn_to(self.service)
 
     def is_quiet(self):
-        """A list is read from what has been committed."""
+        """Waits for commits: lists read only committed data."""
         self.book.shop.client.close()
         return self.book.shop.list("?limit=1")[1] == sum(one.exists for one in self.book.passes.values())
 
     def examine(self, what, undo):
-        """Starts it after a damage: it serves everything, or names the damage; `undo` then makes it whole."""
+        """Starts the service after the damage. It must serve everything or name the damage; `undo` then repairs the
+        file."""
         before = places.tree(self.service.data)
         self.in_doubt = True
         self.service.start(wait=False)
         process = self.service.process
-        wait_for(lambda: process.poll() is not None or self.service.out_path.read_text(), 30, f"a word about {what}")
+        wait_for(lambda: process.poll() is not None or self.service.out_path.read_text(), 30, f"a log line about {what}")
         if process.poll() is None:
             self.service.wait_ready()
             self.serves(what)
@@ -119,25 +120,26 @@ class Patient:
         self.book.added(pass_id, 1, "acknowledged" if shop.try_add(pass_id, 1).status == 202 else "unknown")
 
     def answers(self):
-        """Nobody has to be told to come again."""
+        """True if no request gets a 503."""
         client = self.book.shop.client
         paths = [*(f"/v1/passes/{name}" for name in self.book.passes), "/v1/passes?limit=100"]
         return all(client.get(path).status not in (503, 504) for path in paths)
 
     def is_ill(self):
-        """It does not run, or a test left it in the middle of something; or it is old: every start begins a segment."""
+        """True if a new service is needed: it is not running, a test failed midway, or it has too many segments,
+        since each start adds one."""
         old = len(places.segments(self.service)) > SEGMENTS_MOST
         return old or self.service.process is None or self.in_doubt
 
     def flip(self, file, offset, what):
-        """One to eight bits of one byte."""
+        """Flips one to eight bits of one byte."""
         bits = self.rng.choice((1, 4, 128, 255))
         places.flip(file, offset, bits)
         flipped = places.byte_at(file, offset)
         what = f"{what}: {file.relative_to(self.service.data)} at {offset} ^ {bits:#x}"
         outcome = self.examine(what, lambda: places.flip(file, offset, bits))
         if outcome == "served" and "journal" in file.parts:
-            self.end("stop")  # one damage at a time: what no longer matters today would matter after the next
+            self.end("stop")  # only one damage at a time: damage that has no effect now could have one after the next flip
             self.in_doubt = places.byte_at(file, offset) != flipped
             if not self.in_doubt:
                 places.flip(file, offset, bits)
@@ -152,7 +154,7 @@ class Patient:
 
 @pytest.fixture(scope="module")
 def ward():
-    """The patient of all tests; after a test that failed there is another one."""
+    """The service that all tests share. After a failed test it is replaced."""
     held = {"patient": None, "changed": []}
     yield held
     if held["patient"]:
@@ -185,7 +187,7 @@ def test_the_head_of_a_segment(patient, how, field):
 
 
 def choose_record(patient, which):
-    """The last record, one of the last segment's, any."""
+    """The last record, a record of the last segment, or any record."""
     used = places.used_segments(patient.service)
     segment = used[-1] if which < 2 else patient.rng.choice(used)
     offsets = places.record_offsets(segment)
@@ -257,7 +259,7 @@ def test_pages_of_the_tables(patient, how, kind):
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_any_byte_of_the_tables(patient, how):
+def test_random_bytes_of_the_tables(patient, how):
     for _ in range(4 * FLIPS):
         patient.end(how)
         tables = patient.place / "db" / "data.mdb"
@@ -266,7 +268,7 @@ def test_any_byte_of_the_tables(patient, how):
 
 @pytest.mark.parametrize("how", HOW)
 def test_every_balance_in_the_tables_changed(patient, how):
-    """Nothing of the tables' own structure is touched: only sums can tell."""
+    """The structure of the tables stays valid, so only checksums can detect the change."""
     balances = {patient.book.shop.get(name)["balance"] for name in patient.book.usable}
     patient.end(how)
     tables = patient.place / "db" / "data.mdb"
@@ -288,7 +290,7 @@ def test_tables_cut_short(patient, how):
         assert patient.examine(f"tables cut to {share}", None) == "served"
 
 
-def test_the_mark_of_trust(patient):
+def test_the_clean_shutdown_marker(patient):
     for _ in range(3 * FLIPS):
         patient.end(patient.rng.choice(HOW))
         mark = patient.place / "trust"
@@ -303,14 +305,14 @@ def test_the_identity(patient):
 
 
 def test_tables_damaged_while_they_are_served(patient):
-    """The process that meets the damage ends without an answer, and the next one makes the tables anew."""
+    """The process that reads the damage exits without an answer. Its successor rebuilds the tables."""
     tables = patient.place / "db" / "data.mdb"
     for _ in range(2 * FLIPS):
         places.flip(tables, in_range(patient.rng, patient.rng.choice(pages(tables, LEAF)) * PAGE, PAGE))
     patient.serves("flips while it served")
     patient.service.restart()
     patient.serves("flips while it served, and a restart")
-    patient.in_doubt = True  # a byte that nobody read may still be wrong
+    patient.in_doubt = True  # a damaged byte that no request read may remain
 
 
 # Snapshots
@@ -320,7 +322,7 @@ def snapshots(patient):
 
 
 def two_snapshots(patient):
-    """A verification reads a snapshot made for it; two of them with changes between make two."""
+    """A verification makes a snapshot and reads it. Two verifications with changes between them make two snapshots."""
     while len(snapshots(patient)) < 2:
         patient.serves("more changes")
         assert patient.service.cli("verify")["ok"]
@@ -328,7 +330,7 @@ def two_snapshots(patient):
 
 @pytest.mark.parametrize("part", ["manifest", "data.mdb"])
 def test_a_snapshot(patient, part):
-    """The tables are lost too: the older snapshot, or the journal, has to do."""
+    """The tables are lost as well. The older snapshot or the journal must suffice."""
     for _ in range(FLIPS):
         two_snapshots(patient)
         patient.end(patient.rng.choice(HOW))
@@ -341,7 +343,7 @@ def test_a_snapshot(patient, part):
 
 
 def test_all_snapshots_and_the_tables(patient):
-    """Nothing is left that would do, once the journal has been recycled; then that is said, and nothing changed."""
+    """Once the journal was recycled, no complete copy is left. The start must say so and change nothing."""
     two_snapshots(patient)
     patient.end("stop")
     (patient.place / "trust").rename(patient.place / "trust.aside")
@@ -355,6 +357,6 @@ def test_all_snapshots_and_the_tables(patient):
     patient.in_doubt = True
 
 
-def test_refusals_have_changed_nothing(ward):
-    """Of all that was refused above."""
+def test_no_refused_start_changed_the_directory(ward):
+    """Covers all refused starts of the tests above."""
     assert ward["changed"] == []

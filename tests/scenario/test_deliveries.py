@@ -1,4 +1,5 @@
-"""What a subscriber of webhooks gets: every row of the interface's table of deliveries, over HTTPS with a real chain."""
+"""Webhook deliveries as a subscriber receives them: every row of the interface's table, over HTTPS with a
+certificate chain."""
 import json
 import socket
 import time
@@ -34,7 +35,7 @@ def hooked(delivering):
 # What is sent
 
 def proof(hook, request):
-    """What the public verifier needs."""
+    """The input of the public verifier."""
     headers = {name: request.header(name) for name in ("webhook-id", "webhook-timestamp", "webhook-signature")}
     return {"secret": hook["secret"], "headers": headers, "body": request.body.decode()}
 
@@ -61,7 +62,7 @@ def as_shown(shop, pass_id):
     return exact(shop.client.get(path_of(pass_id)).body)
 
 
-def test_a_delivery_has_its_form_and_shows_the_pass(hooked, delivering, receiver, verify):
+def test_the_form_of_a_delivery_and_the_pass_in_it(hooked, delivering, receiver, verify):
     one, two = (subscribe(hooked, receiver.url(f"/status/200/form-{i}")) for i in (1, 2))
     began = now(delivering)
     made = hooked.create("päss/1 ?", visible={"name": "Zoë 🎟 \"\\\n", "visits": 3}, appearance={"title": "<&>"})["id"]
@@ -83,7 +84,7 @@ def test_a_delivery_has_its_form_and_shows_the_pass(hooked, delivering, receiver
     good = [proof(hook, request) for hook in (one, two) for request in requests[hook["id"]]]
     crossed = [proof(two if hook is one else one, request) for hook in (one, two) for request in requests[hook["id"]]]
     assert verify(good) == ["ok"] * 4
-    assert all(verdict.startswith("WebhookVerificationError") for verdict in verify(crossed)), "of another subscription"
+    assert all(verdict.startswith("WebhookVerificationError") for verdict in verify(crossed)), "a header of another subscription"
 
 
 def test_a_tampered_delivery_is_refused_by_verifiers(hooked, receiver, verify):
@@ -101,7 +102,7 @@ def test_a_tampered_delivery_is_refused_by_verifiers(hooked, receiver, verify):
 
 
 def test_a_retry_has_the_id_and_the_state_of_now(hooked, delivering, receiver, verify):
-    """The first attempt fails; what the pass is by the time of the second is what the second shows."""
+    """The first attempt fails. The second has the same id and shows the pass as it is at that time."""
     path = "/retried"
     receiver.play(path, "/status/500", "/status/200")
     hook = subscribe(hooked, receiver.url(path), [BALANCE])
@@ -112,7 +113,7 @@ def test_a_retry_has_the_id_and_the_state_of_now(hooked, delivering, receiver, v
     hooked.client.patch(path_of(pass_id), {"visible": {"name": "Grace"}}).is_empty(204)
     hooked.set("--webhooks", "on")
     hooked.client.patch(f"/v1/webhook-subscriptions/{hook['id']}", {"event_types": [CREATED]})
-    hooked.add(pass_id, 70)  # the subscription does not want this one's event any more
+    hooked.add(pass_id, 70)  # the subscription no longer wants this pass's event
     advance(delivering, FIRST_WAIT)
     first, second = posts_to(receiver, path, 2)
     assert event_id(first) == event_id(second) == row["event_id"]
@@ -124,7 +125,7 @@ def test_a_retry_has_the_id_and_the_state_of_now(hooked, delivering, receiver, v
     assert until(hooked, hook, outcome="delivered")["attempts"] == 2
 
 
-def test_only_the_kinds_that_are_wanted_are_sent(hooked, receiver):
+def test_only_subscribed_event_types_are_sent(hooked, receiver):
     for name, kinds in (("created", [CREATED]), ("balance", [BALANCE]), ("scan", ["scan.created"]), ("all", KINDS)):
         subscribe(hooked, receiver.url(f"/status/200/kind-{name}"), kinds)
     pass_id = hooked.create()["id"]
@@ -136,7 +137,7 @@ def test_only_the_kinds_that_are_wanted_are_sent(hooked, receiver):
     assert Counter(row["type"] for row in deliveries_of(hooked)) == {CREATED: 2, BALANCE: 2}
 
 
-def test_every_fact_has_one_event_and_what_is_no_fact_has_none(hooked, delivering, receiver):
+def test_each_change_has_one_event_and_an_unchanged_pass_none(hooked, delivering, receiver):
     path, other_path = "/status/200/facts", "/status/200/facts-of-another"
     subscribe(hooked, receiver.url(path))
     other = hooked_shop(delivering)
@@ -174,7 +175,7 @@ def test_imported_passes_have_their_events(hooked, receiver, tmp_path):
     assert {envelope(request)["data"]["id"] for request in requests} == {f"row-{i}" for i in range(50)}
 
 
-def test_what_happened_before_a_subscription_is_not_sent_to_it(hooked, receiver):
+def test_changes_before_a_subscription_are_not_sent_to_it(hooked, receiver):
     pass_id = hooked.create()["id"]
     hooked.add(pass_id, 1)
     subscribe(hooked, receiver.url("/status/200/later"))
@@ -183,7 +184,7 @@ def test_what_happened_before_a_subscription_is_not_sent_to_it(hooked, receiver)
     assert len(deliveries_of(hooked)) == 1
 
 
-def test_a_large_pass_is_sent_whole(hooked, receiver, verify):
+def test_a_large_pass_is_sent_completely(hooked, receiver, verify):
     hook = subscribe(hooked, receiver.url("/status/200/large"))
     pass_id = hooked.create(hidden={f"k{i}": "ž" * 4000 for i in range(100)})["id"]
     for _ in range(4):
@@ -194,7 +195,7 @@ def test_a_large_pass_is_sent_whole(hooked, receiver, verify):
 
 
 def test_an_address_that_is_no_longer_allowed_is_not_called(new_service, authority, receiver):
-    """The operator's exceptions are those of the attempt, not those of the subscription's making."""
+    """The operator's allowed addresses are checked at each attempt, not only when the subscription is created."""
     service = new_service(shards=1, options=options(authority, "--test-clock"))
     shop = hooked_shop(service)
     hook = subscribe(shop, receiver.url("/status/200/forbidden"), [CREATED])
@@ -212,9 +213,9 @@ def test_an_address_that_is_no_longer_allowed_is_not_called(new_service, authori
     shop.close()
 
 
-# Who waits for whom
+# Independence of requests and deliveries
 
-def test_nobody_waits_for_a_delivery(hooked, receiver):
+def test_requests_do_not_wait_for_deliveries(hooked, receiver):
     path = "/held/200/waiting"
     hook = subscribe(hooked, receiver.url(path))
     pass_id = hooked.create()["id"]
@@ -230,7 +231,7 @@ def test_nobody_waits_for_a_delivery(hooked, receiver):
     await_that(all_delivered, "both to be delivered")
 
 
-def test_the_failure_of_one_endpoint_resends_nothing_to_another(hooked, delivering, receiver):
+def test_a_failing_endpoint_causes_no_retry_at_another(hooked, delivering, receiver):
     receiver.play("/failing", "/status/503", "/reset", "/status/200")
     good, bad = subscribe(hooked, receiver.url("/status/200/good"), [CREATED]), subscribe(hooked, receiver.url("/failing"), [CREATED])
     hooked.create()
@@ -243,14 +244,14 @@ def test_the_failure_of_one_endpoint_resends_nothing_to_another(hooked, deliveri
     assert {event_id(request) for request in requests} == {event_id(posts_to(receiver, "/status/200/good", 1)[0])}
 
 
-# What counts as success
+# Successful attempts
 
 SUCCESSES = ["/status/200", "/status/201", "/status/202", "/status/204", "/status/299", "/body/200/100000", "/endless",
              "/drip-body", "/short", "/provisional"]
 
 
 def outcome_rows(hooks):
-    """By name: the only delivery of each subscription, in one look at each account."""
+    """By name: the only delivery of each subscription, from one list for each account."""
     rows = {}
     for shop in {id(shop): shop for shop, _ in hooks.values()}.values():
         for row in deliveries_of(shop):
@@ -260,7 +261,8 @@ def outcome_rows(hooks):
 
 
 def subscribe_all(service, urls):
-    """(accounts, {name: (account, subscription)}): five to an account; each has made one pass since."""
+    """(accounts, {name: (account, subscription)}) with five subscriptions an account. Each account has created one
+    pass since."""
     shops, hooks = [], {}
     for at, (name, url) in enumerate(urls.items()):
         if at % 5 == 0:
@@ -271,7 +273,7 @@ def subscribe_all(service, urls):
     return shops, hooks
 
 
-def test_any_2xx_is_success_whatever_follows_its_head(delivering, receiver):
+def test_any_2xx_is_success_even_if_its_body_fails(delivering, receiver):
     shops, hooks = subscribe_all(delivering, {path: receiver.url(path) for path in SUCCESSES})
     await_that(lambda: all(row["outcome"] != "pending" for row in outcome_rows(hooks).values()), "outcomes")
     got = {name: (row["outcome"], row["attempts"], row["last_error"]) for name, row in outcome_rows(hooks).items()}
@@ -281,7 +283,7 @@ def test_any_2xx_is_success_whatever_follows_its_head(delivering, receiver):
         shop.close()
 
 
-# What counts as failure
+# Failed attempts
 
 STATUSES = [300, 304, 400, 401, 403, 404, 408, 410, 422, 429, 500, 501, 503, 599]
 BROKEN = {"/reset": "reset", "/reset-in-head": "reset", "/close": "reset", "/garbage": "protocol", "/long-head": "protocol"}
@@ -289,8 +291,8 @@ SLOW = {"/hang": "timeout", "/drip": "timeout"}
 
 
 class Endpoints:
-    """One for each way to fail, each on a port of its own where it would hold up others. Those that can answer at all answer
-    the second attempt with 200."""
+    """One endpoint for each way to fail, on its own port where it would delay others. Those that answer return 200
+    to the second attempt."""
 
     def __init__(self, authority, receiver, slow, place):
         self.receiver, self.slow = receiver, slow
@@ -326,7 +328,7 @@ class Endpoints:
 
     def close(self):
         for other in self.own.values():
-            assert other.requests == [], "it got no further than the handshake"
+            assert other.requests == [], "no request was sent after the failed handshake"
             other.close()
         self.mute.close()
         self.closed.close()
@@ -336,7 +338,7 @@ def is_late(name):
     return name in ("mute", "/fails/hang", "/fails/drip")
 
 
-def test_everything_else_is_a_failure_that_is_tried_again(delivering, authority, chain, receiver, tmp_path):
+def test_every_other_result_is_a_failure_and_retried(delivering, authority, chain, receiver, tmp_path):
     with Receiver(chain) as slow:
         endpoints = Endpoints(authority, receiver, slow, tmp_path)
         shops, hooks = subscribe_all(delivering, endpoints.urls)
@@ -368,7 +370,7 @@ def fail_once(service, endpoints, hooks):
 
 
 def succeed_then(service, endpoints, hooks):
-    """No earlier than due; what answers by then is delivered, what does not has failed twice."""
+    """No retry comes before it is due. Endpoints that answer then have their delivery; the others have failed twice."""
     deaf = {name for name in hooks if not name.startswith("/")}
     answering = set(hooks) - deaf
     advance(service, FIRST_WAIT)
@@ -383,8 +385,7 @@ def succeed_then(service, endpoints, hooks):
     await_that(lambda: {outcome_rows(hooks)[name]["attempts"] for name in deaf} == {2}, "second attempts at the deaf")
 
 
-def test_a_wait_is_not_changed_by_what_the_endpoint_says(hooked, delivering, receiver):
-    """Retry-After is part of an answer that is ignored."""
+def test_retry_after_of_an_endpoint_is_ignored(hooked, delivering, receiver):
     receiver.answers["/later"] = b"HTTP/1.1 503 Busy\r\nRetry-After: 7200\r\nContent-Length: 0\r\n\r\n"
     hook = subscribe(hooked, receiver.url("/later"), [CREATED])
     hooked.create()
@@ -395,9 +396,9 @@ def test_a_wait_is_not_changed_by_what_the_endpoint_says(hooked, delivering, rec
     assert the_delivery(hooked, hook)["attempts"] == 2 < ATTEMPTS_MAX
 
 
-# A stop
+# Stops
 
-def test_a_stop_lets_attempts_end_and_gives_back_what_was_not_begun(new_service, authority, receiver):
+def test_a_stop_finishes_attempts_and_returns_unstarted_deliveries(new_service, authority, receiver):
     service = new_service(shards=1, options=options(authority))
     shop, path = hooked_shop(service), "/slow/1000/200/stopped"
     hook = subscribe(shop, receiver.url(path), [CREATED])
@@ -411,7 +412,7 @@ def test_a_stop_lets_attempts_end_and_gives_back_what_was_not_begun(new_service,
     shop.close()
 
 
-def test_what_a_stop_cuts_off_is_tried_again_in_its_time(new_service, authority, receiver):
+def test_an_attempt_cut_off_by_a_stop_is_retried_when_due(new_service, authority, receiver):
     service = new_service(shards=1, options=options(authority))
     shop, path = hooked_shop(service), "/hang/stopped"
     hook = subscribe(shop, receiver.url(path), [CREATED])
@@ -426,8 +427,9 @@ def test_what_a_stop_cuts_off_is_tried_again_in_its_time(new_service, authority,
     shop.close()
 
 
-def test_a_timer_that_dies_again_and_again_does_not_use_up_all_attempts(new_service, authority, receiver):
-    """What was in its hands is due at once the first time, and after the usual wait when that ended so too."""
+def test_repeated_deaths_of_the_timer_do_not_use_up_all_attempts(new_service, authority, receiver):
+    """A delivery that the dead timer held is due at once after the first death, and after the usual wait after
+    further deaths."""
     service = new_service(shards=1, options=options(authority))
     service.expect_log("level=warn")
     shop, path = hooked_shop(service), "/hang/dying"

@@ -1,4 +1,5 @@
-"""Deliveries over kills: each comes at least once, none for a change that does not exist, none an eighth time."""
+"""Deliveries across kills: each event arrives at least once, no event is sent for a change that does not exist, and
+no delivery has an eighth attempt."""
 import os
 import signal
 import time
@@ -14,10 +15,10 @@ from receiver import Receiver
 
 pytestmark = pytest.mark.plain
 
-DELTAS = int(os.environ.get("STAMPEDE_DELTAS", "5000"))  # each is told to two subscriptions
+DELTAS = int(os.environ.get("STAMPEDE_DELTAS", "5000"))  # each is sent to two subscriptions
 RATE_BESIDE = 500
 ALL_SECONDS = 60 + DELTAS // 50
-LEASE_SECONDS = 25  # until an attempt that nobody reported is known to have failed
+LEASE_SECONDS = 25  # seconds until an attempt without a report counts as failed
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def ticking(new_service, authority):
 
 
 def kill(service, target):
-    """Returns when the service is whole again."""
+    """Kills the process. Returns when the service is ready again."""
     if target in ("timer", "shard"):
         service.kill_child(target)
         return
@@ -40,7 +41,7 @@ def kill(service, target):
 
 
 def kill_beside(backlog, target):
-    """In the midst of deltas, some of which have an unknown fate or none."""
+    """Kills while deltas are sent; some of these fail or have an unknown result."""
     before = sum(backlog.accepted().values())
     with backlog.deltas_beside(RATE_BESIDE):
         wait_for(lambda: sum(backlog.accepted().values()) > before, READY_SECONDS, "deltas beside")
@@ -49,7 +50,8 @@ def kill_beside(backlog, target):
 
 
 class Hurry:
-    """What failed because of a kill is due half a minute later: the clock is moved when nothing has come for a second."""
+    """Deliveries that failed because of a kill are due half a minute later. Moves the clock when nothing has arrived
+    for a second."""
 
     def __init__(self, backlog):
         self.backlog, self.came, self.since = backlog, 0, time.monotonic()
@@ -64,13 +66,13 @@ class Hurry:
 
 
 def is_all_written(backlog):
-    """Also what came, but whose answer was lost by a kill: it comes once more."""
+    """True if no delivery is pending. A delivery whose answer was lost by a kill is sent once more first."""
     return not [row for row in deliveries_of(backlog.shop) if row["outcome"] == "pending"]
 
 
 @pytest.mark.plain
-def test_everything_that_waits_comes_over_kills(ticking, chain):
-    """Every process is killed while the deliveries of thousands of deltas wait, are under way, or have just been answered."""
+def test_every_pending_delivery_arrives_across_kills(ticking, chain):
+    """Kills every process while thousands of deliveries are pending, in progress or just answered."""
     with Receiver(chain) as quick, Receiver(chain) as slow:
         backlog = Backlog(ticking, {"quick": (quick, "/status/200"), "slow": (slow, "/slow/30/200")})
         timer, arrivals = backlog.pile_up(DELTAS), backlog.arrivals["quick"]
@@ -79,7 +81,7 @@ def test_everything_that_waits_comes_over_kills(ticking, chain):
         targets = ["timer", "shard", "all", "supervisor", "shard", "timer"]
         for turn, target in enumerate(targets):
             share = DELTAS * (turn + 1) // (len(targets) + 2)
-            wait_for(lambda share=share: arrivals.look() >= share, ALL_SECONDS, f"{share} events before killing {target}")
+            wait_for(lambda share=share: arrivals.look() >= share, ALL_SECONDS, f"{share} events before the kill of {target}")
             kill_beside(backlog, target)
         hurry = Hurry(backlog)
         assert backlog.await_all(["quick", "slow"], ALL_SECONDS, hurry.look) >= DELTAS
@@ -92,8 +94,9 @@ def test_everything_that_waits_comes_over_kills(ticking, chain):
         backlog.close()
 
 
-def test_never_an_eighth_attempt_however_often_all_is_killed(ticking, receiver):
-    """At every attempt something is killed while the endpoint has the request in hand. A kill may use one up; none adds one."""
+def test_kills_never_cause_an_eighth_attempt(ticking, receiver):
+    """At every attempt a process is killed while the endpoint holds the request. A kill may use up an attempt but
+    never adds one."""
     shop, path = hooked_shop(ticking), "/held/500"
     hook = subscribe(shop, receiver.url(path), [CREATED])
     witness = Witness(ticking, receiver)
@@ -120,7 +123,8 @@ def test_never_an_eighth_attempt_however_often_all_is_killed(ticking, receiver):
 
 
 def goes_on(shop, hook, posts, seen):
-    """Waits for another attempt, or for the end of all; true for an attempt. What waits for its time gets it."""
+    """Waits for another attempt or for the end of the delivery; true for an attempt. Moves the clock when the
+    delivery waits."""
     def moved():
         if len(posts) > seen:
             return "post"
@@ -131,10 +135,10 @@ def goes_on(shop, hook, posts, seen):
             advance(shop.service, DAY_SECONDS)
         return None
 
-    return wait_for(moved, READY_SECONDS + LEASE_SECONDS, f"the attempt after {seen} seen") == "post"
+    return wait_for(moved, READY_SECONDS + LEASE_SECONDS, f"an attempt after the first {seen}") == "post"
 
 
-def test_an_answer_that_comes_while_the_shard_is_away_counts(ticking, receiver):
+def test_an_answer_during_a_restart_of_the_shard_counts(ticking, receiver):
     shop, path = hooked_shop(ticking), "/held/200/shard"
     hook = subscribe(shop, receiver.url(path), [CREATED])
     shop.create()
@@ -145,7 +149,7 @@ def test_an_answer_that_comes_while_the_shard_is_away_counts(ticking, receiver):
     shop.client.address = ticking.http
 
     def delivered():
-        receiver.release()  # another attempt would be held again
+        receiver.release()  # another attempt would be held too
         return the_delivery(shop, hook)["outcome"] == "delivered"
 
     await_that(delivered, "the delivery to be written down", READY_SECONDS)

@@ -1,4 +1,4 @@
-"""Endpoints that are dead, or have thousands of events waiting, delay nobody else."""
+"""Endpoints that are dead, or have thousands of pending events, delay no other deliveries."""
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -10,15 +10,15 @@ from deliveries import (BALANCE, CREATED, PROMPT_SECONDS, SOON_SECONDS, Witness,
 from hooks import change, subscribe
 from receiver import Mute, Receiver
 
-WAITING = 5000  # more than the timer ever holds
+WAITING = 5000  # more than the timer holds at once
 AT_ONCE = 3000
 DISCARDED = 1500
-DEAD = int(os.environ.get("STAMPEDE_DEAD_ENDPOINTS", "600"))  # ten thousand take some minutes, most of them to make
-DEAD_EVENTS = 8  # for each: more in all than the timer ever has under way
+DEAD = int(os.environ.get("STAMPEDE_DEAD_ENDPOINTS", "600"))  # ten thousand take some minutes, mostly to create
+DEAD_EVENTS = 8  # for each endpoint; in total more than the timer sends at once
 QUICK = 50
 HANGING = 200  # for each of three subscriptions
-ENDPOINT_MAX = 64  # of one account to one host and port
-ACTIVE_MAX = 5  # subscriptions of an account
+ENDPOINT_MAX = 64  # attempts of one account at one host and port
+ACTIVE_MAX = 5  # subscriptions of one account
 
 pytestmark = pytest.mark.plain
 
@@ -28,8 +28,8 @@ def delivering(new_service, authority):
     return new_service(shards=1, options=options(authority))
 
 
-def test_thousands_of_events_for_an_endpoint_that_hangs_delay_nobody(delivering, chain, receiver):
-    """Neither other accounts nor another subscription of the same."""
+def test_thousands_of_events_for_a_hanging_endpoint_delay_no_other_delivery(delivering, chain, receiver):
+    """Deliveries of other accounts, and of the same account's other subscription, are as quick as before."""
     with Receiver(chain) as hanging:
         backlog = Backlog(delivering, {"hangs": (hanging, "/hang"), "sound": (receiver, "/status/200/sound")})
         witness = Witness(delivering, receiver)
@@ -39,13 +39,14 @@ def test_thousands_of_events_for_an_endpoint_that_hangs_delay_nobody(delivering,
         assert backlog.await_all(["sound"], SOON_SECONDS + WAITING // 100) == WAITING
         for _ in range(5):
             witness.look()
-        assert len(hanging.to["/hang"]) < WAITING // 4, "most of it still waits"
+        assert len(hanging.to["/hang"]) < WAITING // 4, "the hanging endpoint got too many requests"
         backlog.close()
         witness.close()
 
 
-def test_one_accounts_requests_that_hang_at_a_host_delay_no_other_account_there(delivering, receiver):
-    """A gateway that many name: it was quick for all of them, then it is silent for one, who has more under way than he may."""
+def test_one_accounts_hanging_requests_delay_no_other_account_at_the_host(delivering, receiver):
+    """Several accounts use the same host, which answers quickly. Then it hangs for one of them, which has more
+    deliveries than its limit."""
     ways = ["/one", "/two", "/three"]
     for way in ways:
         receiver.answers[way] = "/status/200"
@@ -64,7 +65,7 @@ def test_one_accounts_requests_that_hang_at_a_host_delay_no_other_account_there(
 
 
 def make_dead(service, mute, number):
-    """An account of five endpoints, each of a host of its own, that take connections and never say a word."""
+    """An account with five endpoints on different hosts, which accept connections and never answer."""
     shop = hooked_shop(service)
     for at in range(number, number + ACTIVE_MAX):
         host = f"127.{1 + at // 62500}.{at // 250 % 250}.{1 + at % 250}"
@@ -74,7 +75,7 @@ def make_dead(service, mute, number):
     return shop
 
 
-def test_dead_endpoints_by_the_hundred_delay_nobody(delivering, receiver):
+def test_hundreds_of_dead_endpoints_delay_no_other_delivery(delivering, receiver):
     mute, witness = Mute("0.0.0.0"), Witness(delivering, receiver)
     with ThreadPoolExecutor(2) as pool:
         shops = list(pool.map(lambda number: make_dead(delivering, mute, number), range(0, DEAD, ACTIVE_MAX)))
@@ -90,14 +91,15 @@ def test_dead_endpoints_by_the_hundred_delay_nobody(delivering, receiver):
     mute.close()
 
 
-def test_thousands_that_fall_due_at_once_come_once_each(new_service, authority, receiver):
-    """An endpoint that was down for everybody: after half a minute all of it comes again, each event once more."""
+def test_thousands_of_retries_due_at_once_are_sent_once_each(new_service, authority, receiver):
+    """An endpoint answers 503 to all deliveries. After 30 seconds all are due at the same time, and each must arrive
+    exactly once."""
     service = new_service(shards=1, options=options(authority, "--test-clock"))
     receiver.answers["/down"] = "/status/503"
     backlog = Backlog(service, {"down": (receiver, "/down")})
     timer = backlog.pile_up(AT_ONCE)
     arrivals, hook = backlog.arrivals["down"], backlog.hooks["down"]
-    os.kill(timer, signal.SIGCONT)  # from the first end on there are thirty seconds until it comes again
+    os.kill(timer, signal.SIGCONT)  # each retry is due 30 s after its failure
     backlog.await_all(["down"], SOON_SECONDS + AT_ONCE // 100)
     await_that(lambda: all(row["last_status"] for row in deliveries_of(backlog.shop, hook)), "all ends to be written down")
     receiver.answers["/down"] = "/status/200"
@@ -110,11 +112,12 @@ def test_thousands_that_fall_due_at_once_come_once_each(new_service, authority, 
     backlog.close()
 
 
-def test_what_is_discarded_by_the_thousand_does_not_delay_what_comes_after_it(delivering, receiver):
-    """All that waited for a subscription is of no use once it was deactivated; what happens after its reactivation is behind it."""
+def test_thousands_of_discards_do_not_delay_later_deliveries(delivering, receiver):
+    """A deactivation makes all pending deliveries obsolete. The event after a reactivation is queued behind them,
+    and must still be prompt."""
     backlog = Backlog(delivering, {"again": (receiver, "/status/200/again")})
     timer, hook = backlog.pile_up(DISCARDED), backlog.hooks["again"]
-    handed_out = {row["event_id"] for row in deliveries_of(backlog.shop, hook) if row["attempts"]}  # the timer may still begin them
+    handed_out = {row["event_id"] for row in deliveries_of(backlog.shop, hook) if row["attempts"]}  # the timer may still send these
     for active in (False, True):
         change(backlog.shop, hook, active=active)
     os.kill(timer, signal.SIGCONT)

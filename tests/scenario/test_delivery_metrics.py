@@ -1,4 +1,4 @@
-"""What the operator sees of deliveries: in `status`, in /metrics and in the delivery list."""
+"""Deliveries as the operator sees them: in `status`, /metrics and the list of deliveries."""
 import os
 import signal
 
@@ -23,7 +23,7 @@ def due(service):
 
 
 def attempts(service):
-    """By outcome, of all shards or timers."""
+    """Attempts by outcome, summed over all shards or timers."""
     found = {}
     for (name, labels), value in look(service).values.items():
         if name == "stampede_delivery_attempts_total":
@@ -32,7 +32,7 @@ def attempts(service):
     return found
 
 
-def test_what_is_due_is_counted_and_how_long_it_has_been(ticking, receiver):
+def test_due_deliveries_are_counted_with_the_age_of_the_oldest(ticking, receiver):
     ticking.expect_log("level=warn")
     shop, path = hooked_shop(ticking), "/status/200/due"
     subscribe(shop, receiver.url(path), [BALANCE])
@@ -45,14 +45,14 @@ def test_what_is_due_is_counted_and_how_long_it_has_been(ticking, receiver):
         shop.add(pass_id, 1)
     advance(ticking, 600)
     number, oldest = due(ticking)
-    assert number == 30 and 600 <= oldest < 700  # a timer that is not heard of is given none
+    assert number == 30 and 600 <= oldest < 700  # a shard hands nothing to a timer without heartbeats
     os.kill(pid, signal.SIGCONT)
     posts_to(receiver, path, 30)
     await_that(lambda: due(ticking) == (0, 0), "nothing to be due")
     shop.close()
 
 
-def test_attempts_are_counted_by_outcome_and_those_who_fail_are_named(ticking, receiver):
+def test_attempts_are_counted_by_outcome_and_failing_endpoints_named(ticking, receiver):
     shop = hooked_shop(ticking)
     hooks = {path: subscribe(shop, receiver.url(path), [CREATED]) for path in ("/status/204", "/status/500", "/status/404", "/reset")}
     shop.create()
@@ -77,7 +77,7 @@ def test_attempts_are_counted_by_outcome_and_those_who_fail_are_named(ticking, r
     shop.close()
 
 
-def test_the_list_is_of_one_account_or_subscription(ticking, receiver):
+def test_the_list_can_be_limited_to_an_account_or_subscription(ticking, receiver):
     shop, other = hooked_shop(ticking), hooked_shop(ticking)
     one, two = (subscribe(shop, receiver.url(f"/status/200/{name}"), [CREATED]) for name in "ab")
     assert deliveries_of(shop) == []

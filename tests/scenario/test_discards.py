@@ -1,5 +1,5 @@
-"""What becomes of deliveries that wait when their subscription, their pass or their account changes: some are discarded, and then
-nothing is sent however far the clock goes; others go on."""
+"""Pending deliveries whose subscription, pass or account changes. Some are discarded: then nothing is sent, however
+far the clock moves. The others are sent."""
 import pytest
 from clocks import DAY_SECONDS
 from deliveries import (BALANCE, CREATED, WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop,
@@ -7,7 +7,7 @@ from deliveries import (BALANCE, CREATED, WAITS_SECONDS, Witness, advance, await
 from hooks import HOOKS, change, hook_path, subscribe
 from shop import new_id
 
-LEFT_SECONDS = 3 * DAY_SECONDS  # more than all that is left of any schedule
+LEFT_SECONDS = 3 * DAY_SECONDS  # longer than the rest of any schedule
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ class Waiting:
         self.row = until_failed_once(self.shop, self.hook)
 
     def is_discarded(self):
-        """The row says so as soon as it would have been due, and nothing more was sent."""
+        """When the delivery falls due its row shows that it was discarded, and nothing is sent."""
         advance(self.service, WAITS_SECONDS[0])
         rows = await_that(lambda: self.rows_if("discarded"), "the delivery to be discarded")
         assert [row["attempts"] for row in rows] == [1]
@@ -48,7 +48,7 @@ class Waiting:
         witness.close()
 
     def goes_on(self, path=None):
-        """To `path`, if that is another one by now."""
+        """The delivery is sent, to `path` if the URL has changed."""
         advance(self.service, WAITS_SECONDS[0])
         requests = posts_to(self.receiver, path or self.path, 1 if path else 2)
         assert event_id(requests[-1]) == self.row["event_id"]
@@ -67,13 +67,12 @@ def waiting(ticking, receiver):
 
 # Subscriptions
 
-def test_of_a_deleted_subscription(waiting):
+def test_deleting_a_subscription_discards(waiting):
     waiting.shop.client.delete(hook_path(waiting.hook["id"])).is_empty(204)
     waiting.is_discarded()
 
 
-def test_of_a_deleted_subscription_that_was_made_again(waiting):
-    """The same URL, another subscription: what waited for the first is not the second's."""
+def test_a_new_subscription_with_the_same_url_gets_no_old_deliveries(waiting):
     waiting.shop.client.delete(hook_path(waiting.hook["id"])).is_empty(204)
     again = subscribe(waiting.shop, waiting.hook["url"], [BALANCE])
     waiting.is_discarded()
@@ -82,14 +81,14 @@ def test_of_a_deleted_subscription_that_was_made_again(waiting):
     until(waiting.shop, again, outcome="delivered")
 
 
-def test_of_a_deactivated_subscription(waiting):
+def test_deactivating_a_subscription_discards(waiting):
     change(waiting.shop, waiting.hook, active=False)
     waiting.shop.add(waiting.pass_id, 1)
     waiting.is_discarded()
-    assert len(deliveries_of(waiting.shop)) == 1, "what happened meanwhile has no delivery"
+    assert len(deliveries_of(waiting.shop)) == 1, "a change during the inactive time has no delivery"
 
 
-def test_reactivation_brings_nothing_back(waiting):
+def test_reactivating_restores_no_discarded_deliveries(waiting):
     change(waiting.shop, waiting.hook, active=False)
     waiting.shop.add(waiting.pass_id, 10)
     change(waiting.shop, waiting.hook, active=True)
@@ -99,7 +98,7 @@ def test_reactivation_brings_nothing_back(waiting):
     assert envelope(requests[1])["data"]["balance"] == 111 and len(deliveries_of(waiting.shop)) == 2
 
 
-def test_an_attempt_under_way_when_its_subscription_is_deactivated_is_the_last(ticking, receiver):
+def test_an_attempt_in_progress_at_a_deactivation_is_the_last(ticking, receiver):
     shop, path = hooked_shop(ticking), "/held/503/deactivated"
     hook = subscribe(shop, receiver.url(path), [CREATED])
     shop.create()
@@ -116,7 +115,7 @@ def test_an_attempt_under_way_when_its_subscription_is_deactivated_is_the_last(t
 
 # The account
 
-def test_of_an_account_whose_webhooks_are_switched_off(waiting):
+def test_switching_off_webhooks_discards(waiting):
     waiting.shop.set("--webhooks", "off")
     waiting.shop.add(waiting.pass_id, 1)
     waiting.is_discarded()
@@ -128,26 +127,26 @@ def test_of_an_account_whose_webhooks_are_switched_off(waiting):
     assert envelope(requests[1])["data"]["balance"] == 12 and len(deliveries_of(waiting.shop)) == 2
 
 
-def test_switching_off_and_on_at_once_brings_nothing_back(waiting):
+def test_switching_webhooks_off_and_on_restores_no_deliveries(waiting):
     waiting.shop.set("--webhooks", "off")
     waiting.shop.set("--webhooks", "on")
     waiting.is_discarded()
 
 
-def test_of_a_suspended_account_goes_on(waiting):
+def test_deliveries_of_a_suspended_account_are_sent(waiting):
     waiting.shop.set("--suspended", "on")
     assert envelope(waiting.goes_on())["data"]["balance"] == 1
 
 
 # The pass
 
-def test_of_a_deleted_pass(waiting):
+def test_deleting_a_pass_discards(waiting):
     waiting.shop.delete(waiting.pass_id)
     waiting.is_discarded()
 
 
-def test_of_a_deleted_pass_whose_id_is_used_again(waiting):
-    """The new pass is another one: the old event must not show it."""
+def test_reusing_the_id_of_a_deleted_pass_restores_no_deliveries(waiting):
+    """The old event must not show the new pass."""
     waiting.shop.delete(waiting.pass_id)
     waiting.shop.create(waiting.pass_id)
     waiting.is_discarded()
@@ -155,7 +154,7 @@ def test_of_a_deleted_pass_whose_id_is_used_again(waiting):
     assert envelope(posts_to(waiting.receiver, waiting.path, 2)[1])["data"]["balance"] == 40
 
 
-def test_an_attempt_under_way_when_its_pass_is_deleted_is_the_last(ticking, receiver):
+def test_an_attempt_in_progress_at_its_passs_deletion_is_the_last(ticking, receiver):
     shop, path = hooked_shop(ticking), "/held/503/deleted"
     hook = subscribe(shop, receiver.url(path), [CREATED])
     pass_id = shop.create()["id"]
@@ -172,38 +171,38 @@ def test_an_attempt_under_way_when_its_pass_is_deleted_is_the_last(ticking, rece
     await_that(told, "the ends of both attempts")
     advance(ticking, WAITS_SECONDS[0])
     third = posts_to(receiver, path, 3)[2]
-    assert event_id(third) == event_id(receiver.to[path][1]), "the new pass' event goes on, and the old one's does not"
+    assert event_id(third) == event_id(receiver.to[path][1]), "the new pass's event is sent, the old one's is not"
     await_that(lambda: sorted(row["outcome"] for row in deliveries_of(shop, hook)) == ["discarded", "pending"], "the old one's end")
     receiver.release()
     shop.close()
 
 
-def test_of_a_deactivated_pass_goes_on(waiting):
-    """It is still there, and shown as what it is by now."""
+def test_deliveries_of_a_deactivated_pass_are_sent(waiting):
+    """The pass still exists, and the delivery shows its current state."""
     waiting.shop.event(waiting.pass_id, "deactivated")
     assert envelope(waiting.goes_on())["data"]["status"] == "deactivated"
 
 
 # Changes that discard nothing
 
-def test_after_a_change_of_url_the_new_one_gets_it(waiting):
+def test_after_a_url_change_deliveries_go_to_the_new_url(waiting):
     other = "/status/200/" + new_id("moved")
     change(waiting.shop, waiting.hook, url=waiting.receiver.url(other))
     waiting.goes_on(other)
 
 
-def test_after_a_change_of_kinds_it_goes_on(waiting):
+def test_after_a_change_of_event_types_deliveries_are_sent(waiting):
     change(waiting.shop, waiting.hook, event_types=[CREATED])
     waiting.goes_on()
 
 
-def test_setting_what_is_set_discards_nothing(waiting):
+def test_a_patch_without_a_change_discards_nothing(waiting):
     change(waiting.shop, waiting.hook, active=True)
     waiting.shop.set("--webhooks", "on")
     waiting.goes_on()
 
 
-def test_one_subscriptions_end_is_not_anothers(waiting):
+def test_deleting_one_subscription_leaves_the_others_deliveries(waiting):
     other = "/status/200/" + new_id("beside")
     hook = subscribe(waiting.shop, waiting.receiver.url(other), [BALANCE])
     waiting.shop.client.delete(hook_path(hook["id"])).is_empty(204)

@@ -1,7 +1,7 @@
-"""A disk that fills up under load: writes are refused with 507, everything else goes on, nothing acknowledged is lost.
+"""A disk that fills up under load: writes are refused with 507, other requests succeed, and nothing acknowledged is lost.
 
-The floors that the answers depend on are the operator's to know: below 96 MiB of free space only deletions are
-taken; on a full disk they live on what has been reserved for them.
+The operator's guide documents the thresholds: with less than 96 MiB free only deletions are accepted. On a full disk
+deletions use reserved space.
 """
 import os
 import signal
@@ -27,7 +27,7 @@ DELIVERIES = 1000
 
 @pytest.fixture
 def disks():
-    """Mounts disks, and unmounts them when the services on them have ended."""
+    """Mounts disks. Unmounts them when their services have ended."""
     mounted = []
 
     def mount(kind, at):
@@ -36,7 +36,7 @@ def disks():
         try:
             return disk.mount()
         except NotPermitted as error:
-            pytest.skip(f"cannot mount a file system here: {error}")
+            pytest.skip(f"cannot mount a file system: {error}")
 
     yield mount
     for disk in mounted:
@@ -45,7 +45,7 @@ def disks():
 
 @pytest.fixture(params=["tmpfs", pytest.param("ext4", marks=pytest.mark.slow)])
 def on_small_disk(request, disks, new_service):
-    """(service, disk), not started."""
+    """(service, disk). The service is not started."""
     service = new_service(start=False, shards=1)
     if request.param == "tmpfs":
         service.expect_log("level=warn .*event=file_system kind=tmpfs")
@@ -75,14 +75,15 @@ def add_once(shop, pass_id, key):
 
 
 def what_was_done_is_answered_again(shop, pass_id):
-    """A full disk takes nothing new, but a retry is told what has become of the first try."""
+    """A full disk accepts no new requests, but a request repeated with its idempotency key gets its first answer."""
     again = add_once(shop, pass_id, "kept")
     assert (again.status, again.headers.get("idempotency-replayed")) == (202, "true"), again
     add_once(shop, pass_id, "new").is_error(507, "STORAGE_FULL")
 
 
 def shuts_off(service, shop, pass_id):
-    """Makes a key and a card, and returns what ends them: that must not wait for a larger disk."""
+    """Creates an API key and a card, and returns a function that revokes and unlinks them. Both must work on a full
+    disk."""
     key = service.cli("key", "create", shop.account)
     card = service.cli("card", "link", shop.account, "--pass", pass_id, "--code", key["key_id"])
 
@@ -100,7 +101,7 @@ def shuts_off(service, shop, pass_id):
     return now
 
 
-def test_filled_to_the_last_byte_under_load(on_small_disk):
+def test_a_disk_filled_to_the_last_byte_under_load(on_small_disk):
     service, disk = on_small_disk
     service.start()
     with Crowd(service) as crowd:
@@ -118,7 +119,7 @@ def test_filled_to_the_last_byte_under_load(on_small_disk):
             shut_off()
             writes_are_refused(crowd.books[0].shop, crowd.books[0].usable[0])
             what_was_done_is_answered_again(ballast.shop, ballast.kept[0])
-            ballast.delete_one()  # out of what is reserved
+            ballast.delete_one()  # uses the reserved space
             reads_answer(crowd)
             crowd.look()
             crowd.work()
@@ -130,7 +131,7 @@ def test_filled_to_the_last_byte_under_load(on_small_disk):
 
 
 class Disposable:
-    """One of everything that can be deleted; but of passes, see Ballast."""
+    """One of everything that can be deleted, except passes, which Ballast has."""
 
     def __init__(self, service):
         self.shop = shop = Shop(service, ("balance",), functions=("--webhooks",))
@@ -153,7 +154,7 @@ class Disposable:
         assert list_scans(self.shop)[0] == []
 
 
-def test_between_the_floors_deletions_are_taken(on_small_disk):
+def test_deletions_succeed_below_the_threshold(on_small_disk):
     service, disk = on_small_disk
     service.start()
     with Crowd(service) as crowd:
@@ -173,7 +174,7 @@ def test_between_the_floors_deletions_are_taken(on_small_disk):
 
 
 def test_the_load_itself_fills_the_disk(on_small_disk):
-    """The service takes passes until it refuses; then it can still free what it holds, and serves on."""
+    """Clients create passes until the service refuses. It can still delete them, and continues."""
     service, disk = on_small_disk
     service.start()
     with Crowd(service) as crowd:
@@ -194,7 +195,8 @@ def test_the_load_itself_fills_the_disk(on_small_disk):
 
 
 def test_killed_on_a_full_disk(on_small_disk):
-    """It comes up again on the full disk, as often as need be, and serves reads; and goes on when there is room."""
+    """On the full disk the service restarts repeatedly and serves reads. It accepts writes again when there is
+    space."""
     service, disk = on_small_disk
     service.start()
     with Crowd(service, settle_seconds=DECIDED) as crowd:
@@ -219,7 +221,7 @@ def test_killed_on_a_full_disk(on_small_disk):
 
 
 def test_stopped_on_a_full_disk(on_small_disk):
-    """The same for an orderly stop."""
+    """Like the test above, with a clean stop."""
     service, disk = on_small_disk
     service.start()
     with Crowd(service) as crowd:
@@ -239,7 +241,7 @@ def test_stopped_on_a_full_disk(on_small_disk):
 
 
 def test_killed_while_it_fills_up(on_small_disk):
-    """kill -9 in the very moment the last byte goes."""
+    """kill -9 at the moment when the last byte is used."""
     service, disk = on_small_disk
     service.expect_log("level=warn")
     service.start()
@@ -258,8 +260,8 @@ def test_killed_while_it_fills_up(on_small_disk):
 
 
 @pytest.mark.parametrize("leave", [BETWEEN_THE_FLOORS, 0], ids=["between the floors", "full"])
-def test_deliveries_on_a_full_disk(on_small_disk, authority, receiver, leave):
-    """What waits when the disk is full goes out all the same, between the floors; and once there is space, in any case."""
+def test_deliveries_on_a_full_disk_are_sent(on_small_disk, authority, receiver, leave):
+    """Pending deliveries are sent below the threshold, and all of them once there is space."""
     service, disk = on_small_disk
     service.options += options(authority)
     service.start()
@@ -268,10 +270,10 @@ def test_deliveries_on_a_full_disk(on_small_disk, authority, receiver, leave):
     disk.fill(leave)
     os.kill(timer, signal.SIGCONT)
     if leave:
-        wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 507, 5, "the disk to be too full for deltas")
-        wait_for(lambda: backlog.arrivals["sound"].look() >= DELIVERIES, 20, "what waited, beside a full disk")
+        wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 507, 5, "deltas to be refused for lack of space")
+        wait_for(lambda: backlog.arrivals["sound"].look() >= DELIVERIES, 20, "the pending deliveries on the full disk")
     disk.drain()
-    wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 202, 20, "deltas to be taken again")
+    wait_for(lambda: backlog.shop.try_add("p0", DELTA).status == 202, 20, "deltas to be accepted again")
     backlog.await_all(["sound"], 20)
     assert pids(service) == before, "nobody died"
     assert service.cli("verify")["ok"] is True

@@ -1,5 +1,5 @@
-"""journal dump, table dump: what lies in a directory that nobody serves, as lines of JSON, without secrets and without a
-change; damage is a line, and a reader that goes away no failure."""
+"""journal dump, table dump: the contents of a stopped directory as lines of JSON, without secrets and without
+changing it. Damage is reported as a line. A reader that closes the pipe is no error."""
 import hashlib
 import json
 import os
@@ -24,7 +24,7 @@ NOT_FILLED = {"long_text", "issuing", "template_images", "image", "image_url", "
 
 
 class Left:
-    """A directory as a service has left it, and the secrets that were given out."""
+    """A directory left by a service, and the secrets that it gave out."""
 
     def __init__(self, way):
         self.way = way
@@ -46,7 +46,7 @@ class Left:
         self.secrets += [*hashes, key.hex(), "kept-one"]
 
     def fill(self):
-        """A row of nearly every table."""
+        """Creates a row in nearly every table."""
         first, account, cli = self.ids[0], self.shop.account, self.service.cli
         put_rule(self.shop, "scan.created")
         given = assign(self.shop, first, offer(self.shop, redemption_allowance=2)["slug"])
@@ -87,7 +87,7 @@ def left(both, request):
 
 @pytest.fixture
 def whole(both):
-    """After a kill the newest rows are in the journal alone."""
+    """A directory after a kill: the newest rows are only in the journal."""
     return both["stopped"]
 
 
@@ -107,7 +107,7 @@ def test_a_journal_is_shown_record_by_record(left):
     assert not [one for one in operations if "damaged" in json.dumps(one)]
 
 
-def test_a_journal_is_shown_from_a_record_on(left):
+def test_a_journal_dump_can_start_at_a_record(left):
     lines = left.lines("journal", "dump", left.place)
     middle = len(lines) // 2
     assert left.lines("journal", "dump", left.place, "--from", lines[middle]["seq"]) == lines[middle:]
@@ -141,7 +141,7 @@ def test_rows_are_decoded(whole):
     assert [row["value"]["hash"] for row in keys] == [{"hidden_bytes": 32}]
 
 
-def test_rows_are_chosen_by_the_beginning_of_their_key(whole):
+def test_rows_are_selected_by_a_key_prefix(whole):
     rows = whole.lines("table", "dump", whole.place, "ledger")
     chosen = whole.lines("table", "dump", whole.place, "ledger", "--key", f"{whole.shop.account}/3")
     assert chosen == [row for row in rows if row["key"]["seq"] == 3] and len(chosen) == 1
@@ -152,7 +152,7 @@ def test_rows_are_chosen_by_the_beginning_of_their_key(whole):
     assert [row["key"]["pass_id"] for row in one] == [whole.ids[2]]
 
 
-def test_what_is_asked_wrongly_is_named(whole):
+def test_invalid_arguments_are_named(whole):
     for arguments, named in [(("table", "dump", whole.place, "nonsense"), "Tables: meta, account"),
                              (("table", "dump", whole.place, "ledger", "--key", "acc_x"), "account/seq"),
                              (("table", "dump", whole.place, "ledger", "--key", f"{whole.shop.account}/x"), "account/seq"),
@@ -166,7 +166,7 @@ def test_what_is_asked_wrongly_is_named(whole):
         assert named in done.stderr and "usage:" in done.stderr, done.stderr
 
 
-def test_what_is_not_there_is_named(whole, tmp_path):
+def test_missing_files_are_named(whole, tmp_path):
     for arguments in (("journal", "dump", tmp_path / "none"), ("table", "dump", tmp_path / "none", "ledger"),
                       ("journal", "dump", tmp_path), ("table", "dump", tmp_path, "ledger")):
         done = whole.run(*arguments)
@@ -175,7 +175,7 @@ def test_what_is_not_there_is_named(whole, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(whole):
+def test_a_closed_pipe_ends_a_dump_without_an_error(whole):
     read, write = os.pipe()
     os.close(read)
     for words in (["journal", "dump", whole.place], ["table", "dump", whole.place, "ledger"]):
@@ -192,7 +192,7 @@ def test_a_copy_of_the_directory_alone_is_enough(whole, tmp_path):
     assert whole.lines("table", "dump", copy, "ledger") == whole.lines("table", "dump", whole.place, "ledger")
 
 
-def test_damage_is_shown_where_it_is(whole, tmp_path):
+def test_damage_is_shown_at_its_place(whole, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(whole.place, copy)
     segment = copy / SEGMENT_1[len("shards/0/"):]
@@ -211,7 +211,7 @@ def test_damage_is_shown_where_it_is(whole, tmp_path):
     assert any("damaged" in line for line in whole.lines("journal", "dump", copy))
 
 
-def test_damaged_tables_are_no_crash(whole, tmp_path):
+def test_damaged_tables_do_not_crash_the_command(whole, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(whole.place, copy)
     content = (copy / "db/data.mdb").read_bytes()

@@ -1,4 +1,5 @@
-"""What was acknowledged survives `kill -9` of any process at any instant; and the scenario can tell."""
+"""Acknowledged changes survive `kill -9` of any process at any instant. Also tests that the scenario detects
+violations."""
 import os
 
 import durability
@@ -34,7 +35,7 @@ def test_subsets_are_found_exactly():
 
 
 class Shown:
-    """An answer to the reading of one pass, and the shop that gives it."""
+    """An answer to the read of one pass, and the shop that returns it."""
 
     def __init__(self, balance, pass_id="p"):
         self.status = 404 if balance is None else 200
@@ -58,7 +59,7 @@ class Shown:
     ("acknowledged", [(5, "acknowledged"), (9, "refused")], 14, False),
     ("acknowledged", [(5, "acknowledged")], 10, False),
 ])
-def test_the_book_tells_what_cannot_be(creation, deltas, balance, good):
+def test_the_book_reports_violations(creation, deltas, balance, good):
     book = Book(Shown(balance), 8)
     book.created("p", creation)
     for amount, fate in deltas:
@@ -66,7 +67,7 @@ def test_the_book_tells_what_cannot_be(creation, deltas, balance, good):
     assert (list(book.look(everything=True)) == []) == good
 
 
-def test_what_was_seen_once_must_stay():
+def test_the_book_reports_a_pass_that_disappears():
     book = Book(Shown(14), 8)
     book.created("p", "acknowledged")
     book.added("p", 5, "acknowledged")

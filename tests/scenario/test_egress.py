@@ -1,4 +1,5 @@
-"""The way out, alone: requests to endpoints that answer, fail, hang, drip and lie, over real TLS with a real chain."""
+"""Outgoing requests alone: endpoints that answer, fail, hang, drip or violate HTTP, over TLS with a certificate
+chain."""
 import hashlib
 import ssl
 import subprocess
@@ -15,7 +16,7 @@ SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 FETCH_BYTES_MAX = 2 << 20
 
 
-# What an endpoint can do
+# Results of endpoints
 
 WANT = {
     "/status/200": ("-", 200), "/status/204": ("-", 204), "/status/299": ("-", 299), "/status/300": ("-", 300),
@@ -27,13 +28,13 @@ WANT = {
 }
 
 
-def test_every_answer_has_its_word(receiver, trusting):
+def test_every_answer_has_its_result(receiver, trusting):
     got = words(drive([f"post {path} {receiver.url(path)} {{}}" for path in WANT], *trusting, "--attempt-ms", 3000))
     assert got == WANT
     assert Counter(request.path for request in receiver.requests)["/status/200"] == 1, "no redirect was followed"
 
 
-def test_a_request_says_what_it_should_and_nothing_else(receiver, trusting):
+def test_the_form_of_a_request(receiver, trusting):
     receiver.answers["/"] = answer(200, headers=["Set-Cookie: a=b", "Alt-Svc: h3=\":443\""])
     drive([f"post {i} {receiver.url('')}#x {{\"n\": {i}}}" for i in range(3)], *trusting, "--endpoint", 1)
     assert [request.body for request in receiver.requests] == [b'{"n": 0}', b'{"n": 1}', b'{"n": 2}']
@@ -44,7 +45,7 @@ def test_a_request_says_what_it_should_and_nothing_else(receiver, trusting):
             "Content-Type": "application/json", "Content-Length": "8"}
 
 
-def test_path_and_query_go_out_as_they_were_written(receiver, trusting):
+def test_path_and_query_are_sent_unchanged(receiver, trusting):
     path = "/status/200/a/../b/./c//%7e?x=[/../]&y=%zz"
     drive([f"post one {receiver.url(path)}"], *trusting)
     assert receiver.requests[0].path == path
@@ -52,7 +53,7 @@ def test_path_and_query_go_out_as_they_were_written(receiver, trusting):
 
 # Certificates
 
-def test_only_a_certificate_that_holds_is_taken(tmp_path, authority, trusting, mute):
+def test_only_a_valid_certificate_is_accepted(tmp_path, authority, trusting, mute):
     stranger = Authority(tmp_path / "stranger")
     receivers = {
         "expired": Receiver(authority.leaf("expired", days=-1)),
@@ -81,7 +82,7 @@ def test_the_file_adds_to_the_systems_authorities(receiver, tmp_path, authority)
 
 # Addresses
 
-def test_an_address_is_judged_when_it_is_dialled(receiver, authority, names):
+def test_an_address_is_checked_before_it_is_connected(receiver, authority, names):
     names.addresses = {"loop.hooks.test": ["127.0.0.1"], "six.hooks.test": ["::1"], "mapped.hooks.test": ["::ffff:127.0.0.1"],
                        "private.hooks.test": ["10.0.0.1", "192.168.0.1"], "nat.hooks.test": ["64:ff9b::127.0.0.1"],
                        "metadata.hooks.test": ["169.254.169.254"], "none.hooks.test": []}
@@ -94,22 +95,23 @@ def test_an_address_is_judged_when_it_is_dialled(receiver, authority, names):
     assert receiver.connections == 0
 
 
-def test_of_several_addresses_only_those_allowed_are_dialled(receiver, trusting, names):
+def test_only_allowed_addresses_of_a_name_are_connected(receiver, trusting, names):
     names.addresses = {"two.hooks.test": ["127.0.0.2", "::1", "127.0.0.1"], "first.hooks.test": ["127.0.0.2"]}
     lines = [f"post {host} {receiver.url(host=host)}" for host in names.addresses]
     assert words(drive(lines, *trusting, "--dns", names.address)) == {
         "two.hooks.test": ("-", 200), "first.hooks.test": ("address_refused", 0)}
 
 
-def test_a_name_that_changes_its_address_gets_nowhere(chain, authority, names):
-    """Its first answer is allowed and its second is not; whoever asked twice, once to judge and once to dial, would fall."""
+def test_dns_rebinding_is_prevented(chain, authority, names):
+    """The first answer of the name server is an allowed address, later ones are not. A client with one query for the
+    check and one for the connection would connect to the forbidden address."""
     with Receiver(chain) as good, Receiver(chain, "127.0.0.2", good.port) as bad:
         turns = iter(range(1000))
         names.addresses["rebind.hooks.test"] = lambda: ["127.0.0.1" if next(turns) < 2 else "127.0.0.2"]
         lines = [f"post {i} {good.url(host='rebind.hooks.test')}" for i in range(100)]
         got = drive(lines, "--ca", authority.root, *LOOPBACK, "--dns", names.address, "--endpoint", 4)
         assert {(end.word, end.status) for end in got} == {("-", 200)}
-        assert len(names.questions) == 2, "an A and an AAAA, once for all"
+        assert len(names.questions) == 2, "one A and one AAAA query for all requests"
         got = drive(lines, "--ca", authority.root, *LOOPBACK, "--dns", names.address, "--endpoint", 4)
         assert {(end.word, end.status) for end in got} == {("address_refused", 0)}
         assert bad.connections == 0
@@ -118,7 +120,7 @@ def test_a_name_that_changes_its_address_gets_nowhere(chain, authority, names):
 def test_the_hosts_own_address_is_refused(receiver, trusting):
     lines = [f"post one {receiver.url()}"]
     assert words(drive(lines, "--ca", trusting[1], "--own", "127.0.0.1")) == {"one": ("address_refused", 0)}
-    assert words(drive(lines, *trusting, "--own", "127.0.0.1")) == {"one": ("-", 200)}, "but for an exception"
+    assert words(drive(lines, *trusting, "--own", "127.0.0.1")) == {"one": ("-", 200)}, "an exception allows it"
 
 
 def test_no_proxy_of_the_environment_is_used(receiver, trusting, mute):
@@ -136,24 +138,24 @@ def test_connections_are_used_again(receiver, trusting):
 
 
 @pytest.mark.parametrize("size", [1, 200000])
-def test_what_was_sent_over_a_connection_that_ends_is_not_sent_over_another(receiver, trusting, size):
-    """It may have arrived, and would be an attempt that nobody counted."""
+def test_a_request_is_not_repeated_when_its_connection_closes(receiver, trusting, size):
+    """The endpoint may have received it, so a repetition would be an uncounted attempt."""
     lines = [f"post kept {receiver.url('/status/200')}", f"post gone {receiver.url('/close')} {'x' * size}"]
     got = drive([*lines, f"post after {receiver.url('/status/200')}"], *trusting, "--endpoint", 1)
     assert words(got) == {"kept": ("-", 200), "gone": ("reset", 0), "after": ("-", 200)}
-    assert len(receiver.requests) == 3 and receiver.connections == 2, "nor is another opened for it"
+    assert len(receiver.requests) == 3 and receiver.connections == 2, "only the next request opened a new connection"
 
 
-def test_an_endpoint_has_its_cap_and_its_order(receiver, trusting):
+def test_an_endpoint_has_a_limit_and_keeps_the_order(receiver, trusting):
     drive([f"post {i} {receiver.url('/status/200')} {i}" for i in range(40)], *trusting, "--endpoint", 1)
     assert [int(request.body) for request in receiver.requests] == list(range(40))
     receiver.requests.clear()
     drive([f"post {i} {receiver.url('/hang')}" for i in range(9)], *trusting, "--endpoint", 3, "--attempt-ms", 3000,
           "--start-ms", 1500)
-    assert len(receiver.requests) == 3, "the others were not started"
+    assert len(receiver.requests) == 3, "requests beyond the limit were not started"
 
 
-def test_a_thousand_go_through(receiver, trusting):
+def test_a_thousand_requests_to_one_endpoint(receiver, trusting):
     got = drive([f"post {i} {receiver.url('/body/200/100')} {i}" for i in range(1000)], *trusting, "--endpoint", 32,
                 "--start-ms", 20000)
     assert Counter((end.word, end.status) for end in got) == {("-", 200): 1000}
@@ -161,7 +163,7 @@ def test_a_thousand_go_through(receiver, trusting):
     assert receiver.connections <= 32
 
 
-def test_what_waits_too_long_is_given_back(receiver, trusting):
+def test_requests_that_wait_too_long_are_returned(receiver, trusting):
     got = drive([f"post {i} {receiver.url('/hang')}" for i in range(5)], *trusting, "--attempts", 1, "--waiting", 2,
                 "--start-ms", 200, "--attempt-ms", 1000)
     assert {end.label: (end.word, end.refusal) for end in got} == {
@@ -169,8 +171,8 @@ def test_what_waits_too_long_is_given_back(receiver, trusting):
         "4": ("refused", "OVERLOADED")}
 
 
-def test_slow_endpoints_leave_places_to_others(receiver, trusting, names, mute):
-    """Those that were once seen to take their time hold half of the places, however many wait."""
+def test_slow_endpoints_leave_slots_to_others(receiver, trusting, names, mute):
+    """Endpoints that were slow before use at most half of the slots, however many requests wait for them."""
     hosts = [f"h{i}.hooks.test" for i in range(8)]
     names.addresses = {host: ["127.0.0.1"] for host in hosts}
     slow = [f"post slow-{i} https://{host}:{mute.port}/" for i, host in enumerate(hosts)]
@@ -191,8 +193,9 @@ def test_slow_endpoints_leave_places_to_others(receiver, trusting, names, mute):
         process.communicate()
 
 
-def test_what_hangs_for_one_owner_does_not_for_another(receiver, trusting):
-    """One gateway, many accounts: whose own line is full waits, and a connection serves whoever comes next."""
+def test_one_accounts_hanging_requests_do_not_delay_anothers(receiver, trusting):
+    """Several accounts use the same host. One that has reached its own limit waits, and connections serve the
+    others."""
     hanging = [f"post hang-{i} {receiver.url('/hang')}" for i in range(5)]
     sound = [f"post sound-{i} {receiver.url()}" for i in range(30)]
     got = drive(["owner one", *hanging, "owner two", *sound[:15], "owner three", *sound[15:]], *trusting, "--endpoint", 1,
@@ -202,16 +205,17 @@ def test_what_hangs_for_one_owner_does_not_for_another(receiver, trusting):
     assert receiver.connections == 3
 
 
-def test_owners_who_wait_for_others_at_their_host_have_their_turn(receiver, trusting):
-    """Many more than it has places for all together."""
+def test_accounts_beyond_a_hosts_limit_get_their_turn(receiver, trusting):
+    """Sixty accounts share a host with three slots. All their requests succeed."""
     lines = [line for i in range(60) for line in (f"owner o{i}", *[f"post {i} {receiver.url()}"] * 5)]
     got = drive(lines, *trusting, "--host", 3, "--start-ms", 20000)
     assert Counter((end.word, end.status) for end in got) == {("-", 200): 300}
     assert receiver.connections <= 3
 
 
-def test_at_a_crowded_host_an_owner_in_doubt_has_small_parts_too(receiver, trusting):
-    """Else one owner who fills the first half, and a few in doubt who fill the second, would leave nothing to others."""
+def test_at_a_crowded_host_a_slow_account_has_small_shares(receiver, trusting):
+    """Otherwise one account that fills half of the slots, and a few slow accounts that fill the rest, would leave
+    none to others."""
     with subprocess.Popen([build_directory() / "tests/egress/egress_driver", *map(str, trusting), "--host", "32", "--endpoint",
                            "16", "--attempt-ms", "5000", "--start-ms", "300"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -220,22 +224,22 @@ def test_at_a_crowded_host_an_owner_in_doubt_has_small_parts_too(receiver, trust
             process.stdin.write(f"owner {owner}\n" + f"post {owner} {hang}\n" * number)
             process.stdin.flush()
             assert [End(process.stdout.readline()).word for _ in ends] == ends
-            wait_for(lambda wanted=begun: len(receiver.to["/hang"]) >= wanted, 10, "all that are begun")
+            wait_for(lambda wanted=begun: len(receiver.to["/hang"]) >= wanted, 10, f"{begun} requests to be started")
         process.kill()
     assert len(receiver.to["/hang"]) == 21
 
 
-def test_a_host_is_looked_up_once_for_all_its_owners(receiver, trusting, names):
+def test_a_host_is_resolved_once_for_all_accounts(receiver, trusting, names):
     names.addresses["gateway.hooks.test"] = ["127.0.0.1"]
     names.silent = {"silent.test"}
     lines = [line for i in range(20) for line in
              (f"owner o{i}", f"post silent-{i} https://silent.test/", f"post {i} {receiver.url(host='gateway.hooks.test')}")]
     got = drive(lines, *trusting, "--dns", names.address, "--attempt-ms", 3000)
     assert Counter((end.word, end.status) for end in got) == {("-", 200): 20, ("timeout", 0): 20}
-    assert sum(name == "gateway.hooks.test" for name, _ in names.questions) == 2, "an A and an AAAA, once for all"
+    assert sum(name == "gateway.hooks.test" for name, _ in names.questions) == 2, "one A and one AAAA query for all requests"
 
 
-def test_silent_name_servers_delay_nobody(receiver, trusting, names):
+def test_silent_name_servers_delay_no_other_request(receiver, trusting, names):
     names.silent = {"silent.test"}
     names.addresses["a.hooks.test"] = ["127.0.0.1"]
     lines = [f"post silent-{i} https://n{i}.silent.test/" for i in range(500)]
@@ -245,7 +249,7 @@ def test_silent_name_servers_delay_nobody(receiver, trusting, names):
     assert {(end.word, end.status) for end in got[:20]} == {("-", 200)}
 
 
-def test_a_body_that_drips_costs_a_place_for_a_moment_only(receiver, trusting):
+def test_a_slow_body_occupies_a_slot_only_briefly(receiver, trusting):
     got = drive([f"post drip {receiver.url('/drip-body')}", f"post next {receiver.url()}"], *trusting, "--endpoint", 1,
                 "--attempt-ms", 9000)
     assert [(end.label, end.word, end.status) for end in got] == [("drip", "-", 200), ("next", "-", 200)]
@@ -253,7 +257,7 @@ def test_a_body_that_drips_costs_a_place_for_a_moment_only(receiver, trusting):
 
 # Fetching
 
-def test_what_is_fetched_is_whole_and_bounded(receiver, trusting):
+def test_a_fetched_body_is_complete_and_limited(receiver, trusting):
     image = bytes(range(256)) * (FETCH_BYTES_MAX // 256)
     receiver.answers["/image"] = answer(200, image)
     receiver.answers["/larger"] = answer(200, image + b"x")
@@ -273,7 +277,7 @@ def test_what_is_fetched_is_whole_and_bounded(receiver, trusting):
     assert receiver.requests[0].method == "GET" and receiver.requests[0].body == b""
 
 
-def test_what_is_fetched_may_be_unencrypted_and_nothing_else(authority, trusting, names):
+def test_only_fetches_may_use_http(authority, trusting, names):
     names.addresses = {"a.hooks.test": ["127.0.0.2", "127.0.0.1"], "private.hooks.test": ["127.0.0.2"]}
     with Receiver(None) as clear:
         lines = [f"fetch one {clear.url('/body/200/5')}", f"fetch again {clear.url('/body/200/5')}",

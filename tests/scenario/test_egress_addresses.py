@@ -1,4 +1,4 @@
-"""How an attempt's time is divided: name servers and addresses that are silent, refuse or are late beside those that answer."""
+"""How an attempt divides its time between name servers and addresses that answer, refuse, are late or are silent."""
 import subprocess
 from collections import Counter
 
@@ -11,7 +11,7 @@ from receiver import Hole, Receiver
 
 WIDE = ["--allow", "127.0.0.0/8", "--allow", "::1/128"]
 STAGGER_MS = 250
-SLACK_MS = 700 * PATIENCE  # of a handshake and of a busy machine
+SLACK_MS = 700 * PATIENCE  # a handshake on a busy machine
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def wide(authority):
 
 
 def one(receiver, names, addresses, options, host="many.hooks.test"):
-    """The end of a single request to a host of these addresses, at the receiver's port."""
+    """The result of one request to a host with these addresses, at the receiver's port."""
     names.addresses[host] = addresses
     [end] = drive([f"post one {receiver.url(host=host)}"], *options, "--dns", names.address)
     return end
@@ -29,7 +29,7 @@ def one(receiver, names, addresses, options, host="many.hooks.test"):
 # Addresses
 
 @pytest.mark.parametrize("silent", [1, 3])
-def test_a_silent_address_costs_a_quarter_of_a_second(receiver, wide, names, silent):
+def test_a_silent_address_costs_250_ms(receiver, wide, names, silent):
     holes = [Hole(f"127.0.0.{2 + i}", receiver.port) for i in range(silent)]
     end = one(receiver, names, [*(f"127.0.0.{2 + i}" for i in range(silent)), "127.0.0.1"], wide)
     assert (end.word, end.status) == ("-", 200)
@@ -38,14 +38,14 @@ def test_a_silent_address_costs_a_quarter_of_a_second(receiver, wide, names, sil
         hole.close()
 
 
-def test_refusing_addresses_cost_nothing(receiver, wide, names):
+def test_refusing_addresses_cost_no_time(receiver, wide, names):
     end = one(receiver, names, [*(f"127.0.1.{i}" for i in range(1, 26)), "127.0.0.1"], wide)
     assert (end.word, end.status) == ("-", 200) and end.milliseconds < STAGGER_MS + SLACK_MS
-    assert end.detail == "", "what went wrong on the way is of no interest"
+    assert end.detail == "", "a success does not report the refused addresses"
 
 
 def test_the_families_take_turns(chain, wide, names):
-    """IPv6 first; an address that is silent is followed by one of the other family."""
+    """IPv6 and IPv4 addresses are tried alternately, IPv6 first."""
     with Receiver(chain) as four, Hole("::1", four.port):
         end = one(four, names, [*(f"127.0.1.{i}" for i in range(1, 6)), "127.0.0.1", "::1"], wide)
         assert (end.word, end.status) == ("-", 200)
@@ -55,8 +55,8 @@ def test_the_families_take_turns(chain, wide, names):
         assert (end.word, end.status) == ("-", 200) and end.milliseconds < SLACK_MS
 
 
-def test_only_allowed_addresses_run(receiver, authority, names, chain):
-    """Between silent ones too; and when none is allowed it is said at once."""
+def test_only_allowed_addresses_are_tried(receiver, authority, names, chain):
+    """Also between silent addresses. If none is allowed the attempt fails at once."""
     with Receiver(chain, "127.0.0.2", receiver.port) as other, Hole("127.0.0.3", receiver.port):
         options = ["--ca", authority.root, "--allow", "127.0.0.1/32", "--allow", "127.0.0.3/32"]
         end = one(receiver, names, ["127.0.0.2", "127.0.0.3", "127.0.0.2", "::1", "10.0.0.1", "127.0.0.1"], options)
@@ -69,7 +69,7 @@ def test_only_allowed_addresses_run(receiver, authority, names, chain):
         assert other.connections == 0
 
 
-def test_when_all_are_silent_the_time_is_over_when_it_is_over(receiver, wide, names):
+def test_an_attempt_at_silent_addresses_ends_at_its_timeout(receiver, wide, names):
     with Hole("127.0.0.2", receiver.port), Hole("127.0.0.3", receiver.port):
         names.addresses["dead.hooks.test"] = ["127.0.0.2", "127.0.0.3"]
         lines = [f"post {i} {receiver.url(host='dead.hooks.test')}" for i in range(40)]
@@ -77,7 +77,7 @@ def test_when_all_are_silent_the_time_is_over_when_it_is_over(receiver, wide, na
         assert set(details(got).values()) == {("timeout", "connect: timeout, no address took the connection")}
 
 
-def test_a_kept_connection_is_used_before_anything_is_dialled(receiver, wide, names):
+def test_an_open_connection_is_used_before_a_new_one(receiver, wide, names):
     names.addresses["many.hooks.test"] = ["127.0.0.2", "127.0.0.1"]
     with Hole("127.0.0.2", receiver.port):
         lines = [f"post {i} {receiver.url(host='many.hooks.test')}" for i in range(10)]
@@ -87,8 +87,8 @@ def test_a_kept_connection_is_used_before_anything_is_dialled(receiver, wide, na
         assert all(end.milliseconds < STAGGER_MS for end in got[1:])
 
 
-def test_many_attempts_at_silent_addresses_leave_descriptors_to_others(receiver, wide, names):
-    """Each may have several sockets open, but all of them together no more than there are places."""
+def test_attempts_at_silent_addresses_have_a_common_limit_of_sockets(receiver, wide, names):
+    """Each attempt may open several sockets, but all together open no more than there are slots."""
     names.addresses["dead.hooks.test"] = [f"127.0.0.{i}" for i in range(2, 8)]
     holes = [Hole(f"127.0.0.{i}", receiver.port) for i in range(2, 8)]
     lines = [f"post dead-{i} {receiver.url(host='dead.hooks.test')}" for i in range(60)]
@@ -103,7 +103,7 @@ def test_many_attempts_at_silent_addresses_leave_descriptors_to_others(receiver,
 
 @pytest.mark.parametrize("kind,addresses", [(AAAA, ["127.0.0.1"]), (A, ["::1"])])
 @pytest.mark.parametrize("how", ["silent", "failing", "late"])
-def test_a_family_does_not_hold_up_the_other(chain, wide, names, kind, addresses, how):
+def test_one_address_family_does_not_delay_the_other(chain, wide, names, kind, addresses, how):
     with Receiver(chain, addresses[0]) as receiver:
         question = ("half.hooks.test", kind)
         if how == "late":
@@ -114,8 +114,8 @@ def test_a_family_does_not_hold_up_the_other(chain, wide, names, kind, addresses
         assert (end.word, end.status) == ("-", 200) and end.milliseconds < SLACK_MS
 
 
-def test_a_family_that_comes_late_still_joins(receiver, wide, names):
-    """What is there already refuses; the other addresses come in time to be dialled."""
+def test_addresses_of_a_late_answer_are_still_tried(receiver, wide, names):
+    """The addresses known first refuse. Those of the other family arrive in time to be connected."""
     names.late["late.hooks.test", A] = 0.4
     end = one(receiver, names, ["::1", "127.0.0.1"], wide, host="late.hooks.test")
     assert (end.word, end.status) == ("-", 200) and 400 <= end.milliseconds < 400 + SLACK_MS
@@ -127,19 +127,19 @@ def resolv_conf(tmp_path, *servers):
     return file
 
 
-def test_a_name_server_that_is_silent_is_passed_over(receiver, wide, names, tmp_path):
+def test_a_silent_name_server_is_skipped(receiver, wide, names, tmp_path):
     names.addresses["second.hooks.test"] = ["127.0.0.1"]
     silent = Names("127.0.0.77", names.port)
     silent.silent.add("second.hooks.test")
-    file = resolv_conf(tmp_path, silent.host, "127.0.0.78", names.host)  # nobody is at the second
+    file = resolv_conf(tmp_path, silent.host, "127.0.0.78", names.host)  # no server listens at the second address
     [end] = drive([f"post one {receiver.url(host='second.hooks.test')}"], *wide, "--resolv-conf", file, "--dns-port", names.port)
     assert (end.word, end.status) == ("-", 200) and end.milliseconds < 1000 + SLACK_MS
     assert silent.questions
     silent.close()
 
 
-def test_another_resolver_is_asked_from_the_next_look_up_on(receiver, wide, names, tmp_path):
-    """While questions to the one before are still open; however the file was changed."""
+def test_the_next_query_uses_a_changed_resolver(receiver, wide, names, tmp_path):
+    """Queries to the previous server are still open. It does not matter how resolv.conf was changed."""
     hosts = [f"h{i}.hooks.test" for i in range(4)]
     names.addresses = {host: ["127.0.0.1"] for host in hosts}
     dead = Names("127.0.0.77", names.port)
@@ -152,13 +152,13 @@ def test_another_resolver_is_asked_from_the_next_look_up_on(receiver, wide, name
             process.stdin.flush()
 
         ask(hosts[0])
-        wait_for(lambda: dead.questions, 10, "the question to the first")
+        wait_for(lambda: dead.questions, 10, "the query to the first server")
         file.write_text(f"nameserver {names.host}\n")
         ask(hosts[1])
         assert End(process.stdout.readline()).word == "-"
         file.write_text(f"nameserver {dead.host}\n")
         ask(hosts[2])
-        wait_for(lambda: any(name == hosts[2] for name, _ in dead.questions), 10, "the question to the first again")
+        wait_for(lambda: any(name == hosts[2] for name, _ in dead.questions), 10, "another query to the first server")
         other = tmp_path / "other"
         other.write_text(f"nameserver {names.host}\n")
         other.rename(file)
@@ -168,7 +168,7 @@ def test_another_resolver_is_asked_from_the_next_look_up_on(receiver, wide, name
     dead.close()
 
 
-def test_what_a_look_up_failed_of_is_told(receiver, wide, names):
+def test_the_cause_of_a_failed_lookup_is_reported(receiver, wide, names):
     names.addresses = {"none.hooks.test": [], "broken.hooks.test": [], "half.hooks.test": []}
     names.failing = {"broken.hooks.test"}
     names.silent = {"silent.hooks.test", ("half.hooks.test", AAAA)}

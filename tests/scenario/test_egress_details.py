@@ -1,4 +1,4 @@
-"""What an operator is told of an attempt that failed: the phase, and what was wrong in it."""
+"""The detail that an operator sees of a failed attempt: the phase and the cause."""
 import socket
 import ssl
 import struct
@@ -12,7 +12,7 @@ from receiver import Hole, Mute, Receiver
 
 
 class Raw:
-    """A port that does `act` with each connection."""
+    """A port that calls `act` with each connection."""
 
     def __init__(self, act, wrap=None):
         self._act, self._wrap = act, wrap
@@ -26,7 +26,7 @@ class Raw:
             try:
                 one, _ = self._socket.accept()
                 one.settimeout(10)
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # what is sent leaves before a reset
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the sent bytes leave before the reset
             except OSError:
                 return
             try:
@@ -85,7 +85,7 @@ def server_context(chain, **members):
 
 # Connect and TLS
 
-def test_each_fault_of_a_certificate_has_its_words(tmp_path, authority, trusting):
+def test_each_certificate_fault_has_its_detail(tmp_path, authority, trusting):
     stranger = Authority(tmp_path / "stranger")
     faults = {
         "expired": (authority.leaf("expired", days=-1), "TLS: a certificate has expired"),
@@ -107,7 +107,7 @@ def test_each_fault_of_a_certificate_has_its_words(tmp_path, authority, trusting
         receiver.close()
 
 
-def test_each_way_without_a_handshake_has_its_words(chain, trusting, raw, mute):
+def test_each_failed_handshake_has_its_detail(chain, trusting, raw, mute):
     with warnings.catch_warnings(), Hole() as hole:
         warnings.simplefilter("ignore")
         old = server_context(chain, maximum_version=ssl.TLSVersion.TLSv1_1)
@@ -130,7 +130,7 @@ def test_each_way_without_a_handshake_has_its_words(chain, trusting, raw, mute):
 
 
 @pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_an_endpoint_that_wants_a_certificate_of_ours(authority, chain, trusting, raw, newest):
+def test_an_endpoint_that_requires_a_client_certificate(authority, chain, trusting, raw, newest):
     context = server_context(chain, verify_mode=ssl.CERT_REQUIRED, maximum_version=newest)
     context.load_verify_locations(authority.root)
     url = raw(read_head, context)
@@ -138,7 +138,7 @@ def test_an_endpoint_that_wants_a_certificate_of_ours(authority, chain, trusting
     assert set(got.values()) == {("tls", "TLS: the endpoint requires a client certificate")}
 
 
-def test_an_endpoint_that_only_asks_for_one_gets_its_request(authority, chain, trusting, raw):
+def test_an_endpoint_that_only_requests_a_client_certificate(authority, chain, trusting, raw):
     def answer(connection):
         read_head(connection)
         connection.sendall(b"HTTP/1.1 204 Said\r\n\r\n")
@@ -150,7 +150,7 @@ def test_an_endpoint_that_only_asks_for_one_gets_its_request(authority, chain, t
 
 # The answer
 
-def test_each_end_without_an_answer_has_its_words(receiver, trusting):
+def test_each_failure_without_an_answer_has_its_detail(receiver, trusting):
     want = {"/hang": ("timeout", "response: timeout, no whole head of an answer came"),
             "/drip": ("timeout", "response: timeout, no whole head of an answer came"),
             "/reset": ("reset", "response: connection reset before the answer"),
@@ -171,7 +171,7 @@ HEAD = b"HTTP/1.1 200 Said\r\nContent-Length: 10\r\n\r\n"
     pytest.param(lambda one: one.sendall(b"x" * 3), id="short"),
     pytest.param(lambda one: one.sendall(b"\0" * 1000), id="more than promised"),
 ])
-def test_an_answer_whose_head_came_is_judged_by_it(chain, trusting, raw, after):
+def test_an_answer_with_a_complete_head_counts(chain, trusting, raw, after):
     def answer(connection):
         read_head(connection)
         connection.sendall(HEAD)
