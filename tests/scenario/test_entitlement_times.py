@@ -1,5 +1,5 @@
-"""What time does to entitlements, by a clock that tests move: they expire at their microsecond, nothing has to mark them, and the
-counts say so in the same moment. And many at once: long histories, tills that race, shards that are killed."""
+"""Expiry of entitlements, with a clock that tests move. They expire at their microsecond without a background job,
+and the counts follow at the same moment. Also many at once: long histories, concurrent redemptions, killed shards."""
 import random
 import socket
 import threading
@@ -54,9 +54,9 @@ def expired(entitlement):
     return {**entitlement, "status": "expired", "expiration_reason": "time_elapsed", "updated_at": entitlement["expiration_timestamp"]}
 
 
-# One
+# One entitlement
 
-def test_a_window_ends_by_itself(cafe):
+def test_a_relative_window_expires(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, expiration=window(3600), redemption_allowance=3)
     made, begun = assign(cafe, pass_id, slug), assign(cafe, pass_id, slug)
     assert time_of(made["expiration_timestamp"]) == pytest.approx(time_of(made["created_at"]) + 3600, abs=0.0011)
@@ -70,13 +70,13 @@ def test_a_window_ends_by_itself(cafe):
         try_redeem(cafe, pass_id, one).is_error(*NOT_REDEEMABLE)
         try_redeem(cafe, pass_id, one, amount=9).is_error(*NOT_REDEEMABLE)
     new = assign(cafe, pass_id, slug, replace=True)
-    assert history(cafe, pass_id) == [expired(made), expired(begun), new], "what has expired is not replaced"
+    assert history(cafe, pass_id) == [expired(made), expired(begun), new], "an expired entitlement is not replaced"
     assert counts(cafe) == (3, 1, 0, 2)
     advance(cafe.service, 40 * DAY)
     assert history(cafe, pass_id) == [expired(made), expired(begun), expired(new)] and counts(cafe) == (3, 0, 0, 3)
 
 
-def test_a_fixed_end_is_one_for_all(cafe):
+def test_a_fixed_end_is_the_same_for_all_entitlements(cafe):
     end = now(cafe.service) + 5000
     text = time_text(end)
     pass_id, slug = cafe.create()["id"], put(cafe, expiration={"kind": "fixed_end", "fixed_end": text})
@@ -90,10 +90,10 @@ def test_a_fixed_end_is_one_for_all(cafe):
     assert history(cafe, pass_id) == [expired(made), expired(late)] and counts(cafe) == (2, 0, 0, 2)
     edit(cafe, slug, expiration={"kind": "none"}, repeat_assignment=True)
     assert assign(cafe, pass_id, slug)["expiration_timestamp"] is None
-    assert history(cafe, pass_id)[:2] == [expired(made), expired(late)], "the old ones keep their end"
+    assert history(cafe, pass_id)[:2] == [expired(made), expired(late)], "earlier entitlements keep their end"
 
 
-def test_what_was_redeemed_or_replaced_does_not_expire(cafe):
+def test_redeemed_and_replaced_entitlements_do_not_expire(cafe):
     pass_id, slug, other = cafe.create()["id"], put(cafe, expiration=window(1000)), put(cafe, expiration=window(1000))
     used = redeem(cafe, pass_id, assign(cafe, pass_id, slug))[1]
     assign(cafe, pass_id, other)
@@ -106,15 +106,15 @@ def test_what_was_redeemed_or_replaced_does_not_expire(cafe):
     try_redeem(cafe, pass_id, used).is_error(*NOT_REDEEMABLE)
 
 
-def test_once_is_once_even_when_it_has_expired(cafe):
+def test_an_expired_entitlement_counts_for_once_per_pass(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, expiration=window(10), repeat_assignment=False)
     assign(cafe, pass_id, slug)
     advance(cafe.service, 20)
     try_assign(cafe, pass_id, slug).is_error(*NOT_ASSIGNABLE)
 
 
-def test_it_ends_at_its_moment(cafe):
-    """List, counts and redemption agree with the clock on either side of it; what is shown of either is in milliseconds."""
+def test_it_expires_at_its_microsecond(cafe):
+    """List, counts and redemption agree just before and just after the end. Times are shown in milliseconds."""
     pass_id, slug = cafe.create()["id"], put(cafe, expiration=window(10_000), redemption_allowance=2**31 - 1)
     made = assign(cafe, pass_id, slug)
     end = time_of(made["expiration_timestamp"])
@@ -128,14 +128,14 @@ def test_it_ends_at_its_moment(cafe):
             is_over = look()
             ended = now(cafe.service)
             assert ended >= end if is_over else began <= end, (began, end, ended)
-            assert is_over or not seen["after"], "it never comes back"
+            assert is_over or not seen["after"], "an expired entitlement stays expired"
             seen["after" if is_over else "before"] += 1
     assert seen["before"], seen
     shown = history(cafe, pass_id)[0]
     assert shown["updated_at"] == made["expiration_timestamp"] and shown["remaining_redemptions"] < 2**31 - 1
 
 
-def test_an_answer_is_given_again_as_it_was_before_it_expired(cafe):
+def test_a_replay_shows_the_entitlement_before_it_expired(cafe):
     pass_id, slug, keys = cafe.create()["id"], put(cafe, expiration=window(60), redemption_allowance=2), [once(new_key()), once(new_key())]
     first = is_first(try_assign(cafe, pass_id, slug, headers=keys[0]), 201)
     second = is_first(try_redeem(cafe, pass_id, first.json, headers=keys[1]), 200)
@@ -145,11 +145,11 @@ def test_an_answer_is_given_again_as_it_was_before_it_expired(cafe):
     assert counts(cafe) == (1, 0, 0, 1)
 
 
-# Many
+# Many entitlements
 
 class Model:
-    """What must be: each entitlement as (remaining, end, how it ended). Windows and steps of the clock are such that a second
-    more or less changes nothing."""
+    """The expected state: each entitlement as (remaining, end, how it ended). A second more or less makes no
+    difference to its windows and clock steps."""
 
     def __init__(self, shop, chance):
         self.shop, self.chance, self.rows, self.clock = shop, chance, {}, 0
@@ -208,7 +208,7 @@ class Model:
             assert [one["id"] for one in given(self.shop, pass_id)] == [one[0] for one in want if one[1] == "available"]
 
 
-def test_counts_and_lists_are_those_of_a_model(cafe):
+def test_counts_and_lists_match_a_model(cafe):
     print(f"seed {SEED}")
     model = Model(cafe, random.Random(SEED))
     for step in range(250):
@@ -223,7 +223,7 @@ def test_counts_and_lists_are_those_of_a_model(cafe):
 
 
 def post_many(shop, path, body, count):
-    """Sends a POST so often without waiting for answers; their statuses."""
+    """Sends `count` POST requests without waiting for answers. Returns their statuses."""
     head = (f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shop.key}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n").encode()
     statuses, data = [], b""
@@ -243,8 +243,9 @@ def post_many(shop, path, body, count):
     return statuses
 
 
-def test_a_long_past_is_listed_whole_and_passed_over(cafe):
-    """Thousands on one pass: the whole list comes in parts, in order; what a till asks for is not slower for them."""
+def test_a_long_history_is_listed_completely_and_skipped_by_the_default_list(cafe):
+    """A pass with thousands of expired entitlements. The history is complete and in order, and the list of
+    redeemable ones is as fast as without them."""
     pass_id, slug, kept = cafe.create()["id"], put(cafe, expiration=window(900), name="N" * 200, description="d" * 2000), put(cafe)
     first, count = assign(cafe, pass_id, kept), 4000
     assert post_many(cafe, given_path(pass_id, "/assign"), b'{"slug":"%s"}' % slug.encode(), count) == [201] * count
@@ -253,17 +254,17 @@ def test_a_long_past_is_listed_whole_and_passed_over(cafe):
     last = assign(cafe, pass_id, kept)
     assert given(cafe, pass_id) == [first, last] and counts(cafe) == (count + 2, 2, 0, count)
     answer = cafe.client.get(given_path(pass_id) + "?include_history=1")
-    assert len(answer.body) > 2 << 20, "more than one part"
+    assert len(answer.body) > 2 << 20, "the history fits into one part"
     ids = [one["id"] for one in answer.json["entitlements"]]
     assert len(ids) == count + 2 and ids == sorted(ids) and (ids[0], ids[-1]) == (first["id"], last["id"])
     empty = cafe.create()["id"]
-    pairs = [[cafe.client.get(given_path(each)).seconds for each in (pass_id, empty)] for _ in range(20)]  # in turns
+    pairs = [[cafe.client.get(given_path(each)).seconds for each in (pass_id, empty)] for _ in range(20)]  # alternately
     seconds, alone = (sorted(column)[10] for column in zip(*pairs))
     assert seconds < alone + 0.05
 
 
-def test_replacing_has_an_end(cafe):
-    """More than a command can write are refused, and nothing is changed."""
+def test_too_many_entitlements_cannot_be_replaced_at_once(cafe):
+    """A command that would replace more than it may write is refused, and nothing changes."""
     pass_id, slug = cafe.create()["id"], put(cafe, expiration=window(50_000))
     body = b'{"slug":"%s"}' % slug.encode()
     assert post_many(cafe, given_path(pass_id, "/assign"), body, 400) == [201] * 400
@@ -274,10 +275,9 @@ def test_replacing_has_an_end(cafe):
     assert counts(cafe) == (801, 401, 0, 400) and len(given(cafe, pass_id)) == 401
 
 
-# Races and kills
+# Concurrency and kills
 
-def test_two_tills_and_one_that_is_left(cafe):
-    """Exactly one of those that come at the same time has it."""
+def test_of_concurrent_redemptions_of_the_last_one_exactly_one_succeeds(cafe):
     slug, rounds = put(cafe, redemption_allowance=2), 40
     with ThreadPoolExecutor(3) as tills:
         clients = [cafe.service.client(cafe.key) for _ in range(3)]
@@ -302,7 +302,7 @@ def test_two_tills_and_one_that_is_left(cafe):
     assert counts(cafe) == (rounds, 0, rounds, 0)
 
 
-def test_assignments_at_once_keep_the_limit(cafe):
+def test_concurrent_assignments_respect_the_limit(cafe):
     slug, passes = put(cafe, assignment_limit=25), [cafe.create()["id"] for _ in range(40)]
 
     def give(pass_id):
@@ -315,7 +315,7 @@ def test_assignments_at_once_keep_the_limit(cafe):
 
 
 def test_kills_neither_lose_nor_double_a_redemption(new_service):
-    """Tills repeat each redemption, under its key, until they are told; the shard is killed all the while."""
+    """Clients repeat each redemption with its idempotency key until it is acknowledged, while the shard is killed."""
     service = new_service(shards=1)
     service.expect_log("event=died child=shard-0")
     shop = Shop(service, ("balance",), functions=("--rewards",))

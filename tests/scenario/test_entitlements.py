@@ -1,5 +1,5 @@
-"""Entitlements and redemptions, clause by clause: assigning, listing, redeeming, counting; what stays as it was when the
-reward is edited. What time does to them is in test_entitlement_times.py."""
+"""Entitlements and redemptions, clause by clause: assignment, lists, redemption, counts, and independence of later
+edits of the reward. Expiry is in test_entitlement_times.py."""
 import re
 
 import pytest
@@ -22,13 +22,13 @@ def cafe(new_shop):
 
 
 def put(shop, **changes):
-    """A reward of its own; returns its slug."""
+    """Creates a reward and returns its slug."""
     return offer(shop, slug=new_slug(), **changes)["slug"]
 
 
-# Assigning
+# Assignment
 
-def test_one_is_shown_whole(cafe):
+def test_an_assigned_entitlement_has_all_fields(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, name="Té gratis", kind="discount", redemption_allowance=3)
     made = assign(cafe, pass_id, slug)
     assert list(made) == SHOWN
@@ -41,7 +41,7 @@ def test_one_is_shown_whole(cafe):
     assert given(cafe, pass_id) == history(cafe, pass_id) == [made]
 
 
-def test_they_keep_the_version_they_were_made_of(cafe):
+def test_an_entitlement_keeps_the_version_of_its_reward(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, name="Old", redemption_allowance=2, repeat_assignment=True)
     old = assign(cafe, pass_id, slug)
     edit(cafe, slug, name="New", kind="custom", redemption_allowance=7, repeat_assignment=True)
@@ -53,14 +53,14 @@ def test_they_keep_the_version_they_were_made_of(cafe):
     assert (left["reward_name"], left["remaining_redemptions"], left["definition_id"]) == ("Old", 1, old["definition_id"])
 
 
-def test_definitions_are_one_for_all_of_a_version(cafe):
+def test_entitlements_of_one_version_share_its_definition(cafe):
     slug = put(cafe)
     one, two = (assign(cafe, cafe.create()["id"], slug) for _ in range(2))
     assert (one["definition_id"], one["family_id"]) == (two["definition_id"], two["family_id"])
 
 
-def test_what_is_checked_comes_in_order(cafe):
-    """Each case is wrong in everything that is checked after it, too."""
+def test_the_order_of_an_assignments_refusals(cafe):
+    """Each request also has all faults that are checked later. The answer must name the first one."""
     past = {"kind": "fixed_end", "fixed_end": "2020-01-01T00:00:00Z"}
     pass_id, gone, inactive = cafe.create()["id"], cafe.create()["id"], cafe.create()["id"]
     cafe.delete(gone)
@@ -80,7 +80,7 @@ def test_what_is_checked_comes_in_order(cafe):
     assert (counts(cafe), history(cafe, pass_id)) == before == ((2, 2, 0, 0), before[1])
 
 
-def test_bodies_that_are_wrong(cafe):
+def test_invalid_bodies_of_an_assignment(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe)
     post = cafe.client.post
     for where in (pass_id, "nobody"):
@@ -92,7 +92,7 @@ def test_bodies_that_are_wrong(cafe):
     assert try_assign(cafe, pass_id, slug, replace=None).status == 201
 
 
-def test_the_limit_counts_the_family_over_its_versions(cafe):
+def test_the_assignment_limit_counts_all_versions_of_a_reward(cafe):
     slug = put(cafe, assignment_limit=3)
     passes = [cafe.create()["id"] for _ in range(5)]
     for pass_id in passes[:3]:
@@ -109,7 +109,7 @@ def test_the_limit_counts_the_family_over_its_versions(cafe):
     assign(cafe, passes[4], slug)
 
 
-def test_once_a_pass_unless_it_may_be_repeated(cafe):
+def test_one_assignment_a_pass_unless_repetition_is_allowed(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe)
     first = assign(cafe, pass_id, slug)
     redeem(cafe, pass_id, first)
@@ -122,14 +122,14 @@ def test_once_a_pass_unless_it_may_be_repeated(cafe):
     assign(cafe, cafe.create()["id"], slug)
 
 
-def test_a_new_pass_of_an_old_id_has_had_nothing(cafe):
+def test_a_new_pass_with_a_deleted_passs_id_can_be_assigned_again(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe)
     old = assign(cafe, pass_id, slug)
     cafe.delete(pass_id)
     for path in (given_path(pass_id), given_path(pass_id) + "?include_history=1"):
         cafe.client.get(path).is_error(*NOT_FOUND)
     try_redeem(cafe, pass_id, old).is_error(*NOT_FOUND)
-    assert counts(cafe) == (1, 1, 0, 0), "those of deleted passes count"
+    assert counts(cafe) == (1, 1, 0, 0), "entitlements of deleted passes count towards the limit"
     cafe.create(pass_id)
     assert history(cafe, pass_id) == []
     try_redeem(cafe, pass_id, old).is_error(*NOT_FOUND)
@@ -137,7 +137,7 @@ def test_a_new_pass_of_an_old_id_has_had_nothing(cafe):
     assert counts(cafe) == (2, 2, 0, 0)
 
 
-def test_every_pass_that_lives_takes_them(cafe):
+def test_passes_in_every_live_state_can_be_assigned(cafe):
     slug = put(cafe)
     for events in ((), ("installed",), ("installed", "uninstalled")):
         pass_id = cafe.create()["id"]
@@ -146,7 +146,7 @@ def test_every_pass_that_lives_takes_them(cafe):
         redeem(cafe, pass_id, assign(cafe, pass_id, slug))
 
 
-def test_a_deactivated_pass_shows_them_and_no_more(cafe):
+def test_a_deactivated_pass_shows_entitlements_and_cannot_use_them(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, redemption_allowance=2)
     made = assign(cafe, pass_id, slug)
     cafe.event(pass_id, "deactivated")
@@ -158,9 +158,9 @@ def test_a_deactivated_pass_shows_them_and_no_more(cafe):
     assert counts(cafe) == (1, 1, 0, 0)
 
 
-# Replacing
+# Replacement
 
-def test_replacing_ends_those_that_are_available(cafe):
+def test_replacing_expires_the_available_entitlements(cafe):
     pass_id, slug, other = cafe.create()["id"], put(cafe, redemption_allowance=2, repeat_assignment=True), put(cafe)
     stranger = cafe.create()["id"]
     kept = assign(cafe, pass_id, other), assign(cafe, stranger, slug)
@@ -181,7 +181,7 @@ def test_replacing_ends_those_that_are_available(cafe):
     assert given(cafe, pass_id) == [kept[0], again]
 
 
-def test_replacing_where_there_is_nothing(cafe):
+def test_replacing_without_available_entitlements(cafe):
     pass_id, slug, single = cafe.create()["id"], put(cafe, repeat_assignment=True), put(cafe)
     first = assign(cafe, pass_id, slug, replace=True)
     second = assign(cafe, pass_id, slug, replace=False)
@@ -191,16 +191,16 @@ def test_replacing_where_there_is_nothing(cafe):
     assert counts(cafe) == (3, 3, 0, 0)
 
 
-def test_what_is_refused_replaces_nothing(cafe):
+def test_a_refused_assignment_replaces_nothing(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, repeat_assignment=True, assignment_limit=2)
     both = [assign(cafe, pass_id, slug) for _ in range(2)]
     try_assign(cafe, pass_id, slug, replace=True).is_error(*LIMIT)
     assert given(cafe, pass_id) == both
 
 
-# Listing
+# Lists
 
-def test_the_list_is_what_a_till_may_redeem(cafe):
+def test_the_list_has_only_redeemable_entitlements(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, repeat_assignment=True)
     made = [assign(cafe, pass_id, slug) for _ in range(6)]
     for one in made[::2]:
@@ -220,7 +220,7 @@ def test_the_list_is_what_a_till_may_redeem(cafe):
     assert cafe.client.head(given_path(pass_id)).headers["content-length"] == str(len(answer.body))
 
 
-def test_the_order_is_that_of_assignment_whatever_the_reward(cafe):
+def test_the_list_is_in_order_of_assignment(cafe):
     pass_id = cafe.create()["id"]
     slugs = [put(cafe, repeat_assignment=True, expiration=expiration)
              for expiration in ({"kind": "none"}, {"kind": "relative_window", "window_seconds": 90},
@@ -229,15 +229,15 @@ def test_the_order_is_that_of_assignment_whatever_the_reward(cafe):
     assert given(cafe, pass_id) == history(cafe, pass_id) == made
 
 
-def test_a_pass_that_is_not_there_has_no_list(cafe):
+def test_the_list_of_an_unknown_pass_is_404(cafe):
     for query in ("", "?include_history=1"):
         cafe.client.get(given_path("nobody") + query).is_error(*NOT_FOUND)
     assert given(cafe, cafe.create()["id"]) == [] and counts(cafe) == (0, 0, 0, 0)
 
 
-# Redeeming
+# Redemption
 
-def test_a_redemption_and_what_it_leaves(cafe):
+def test_a_redemption_and_the_remaining_redemptions(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, redemption_allowance=5)
     made = assign(cafe, pass_id, slug)
     record, left = redeem(cafe, pass_id, made, amount=2, context="Till 4", note="with milk")
@@ -253,7 +253,7 @@ def test_a_redemption_and_what_it_leaves(cafe):
     assert (given(cafe, pass_id), history(cafe, pass_id)) == ([], [left]) and counts(cafe) == (1, 0, 1, 0)
 
 
-def test_no_body_redeems_one(cafe):
+def test_a_redemption_without_a_body_has_amount_1(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, redemption_allowance=3)
     path = redeem_path(pass_id, assign(cafe, pass_id, slug)["id"])
     assert cafe.client.post(path).json["entitlement"]["remaining_redemptions"] == 2
@@ -261,7 +261,7 @@ def test_no_body_redeems_one(cafe):
     assert cafe.client.post(path, {"amount": None}).json["entitlement"]["status"] == "redeemed"
 
 
-def test_what_is_wrong_with_a_redemption_comes_in_order(cafe):
+def test_the_order_of_a_redemptions_refusals(cafe):
     pass_id, other = cafe.create()["id"], cafe.create()["id"]
     made = assign(cafe, pass_id, put(cafe, redemption_allowance=2))
     done = redeem(cafe, pass_id, assign(cafe, pass_id, put(cafe)))[1]
@@ -285,7 +285,7 @@ def test_what_is_wrong_with_a_redemption_comes_in_order(cafe):
 
 
 @pytest.mark.parametrize("context, note", [("x" * 200, "n" * 2000), ("\U0001f600" * 200, "\U0001f600" * 2000), ("\0\n\"\\", "é\u2028")])
-def test_texts_come_back_as_they_were(cafe, context, note):
+def test_texts_are_returned_unchanged(cafe, context, note):
     pass_id = cafe.create()["id"]
     made = assign(cafe, pass_id, put(cafe))
     record, _ = redeem(cafe, pass_id, made, context=context, note=note)
@@ -299,9 +299,9 @@ def test_an_allowance_may_be_large(cafe):
     try_redeem(cafe, pass_id, made, amount=2).is_error(*INSUFFICIENT)
 
 
-# The function, and the catalogue beside it
+# The rewards function, and the catalogue
 
-def test_without_the_function_they_are_only_shown(cafe):
+def test_without_the_function_entitlements_can_only_be_read(cafe):
     pass_id, slug = cafe.create()["id"], put(cafe, redemption_allowance=2)
     made = assign(cafe, pass_id, slug)
     cafe.set("--rewards", "off")
@@ -316,7 +316,7 @@ def test_without_the_function_they_are_only_shown(cafe):
     assert redeem(cafe, pass_id, made)[1]["remaining_redemptions"] == 1
 
 
-def test_a_reward_that_was_given_stays_in_the_catalogue(cafe):
+def test_an_assigned_reward_cannot_be_archived(cafe):
     pass_id, slug, other = cafe.create()["id"], put(cafe), put(cafe)
     made = assign(cafe, pass_id, slug)
     for step in range(3):
@@ -331,14 +331,14 @@ def test_a_reward_that_was_given_stays_in_the_catalogue(cafe):
     try_assign(cafe, cafe.create()["id"], other).is_error(*NOT_FOUND)
 
 
-def test_a_slug_of_a_new_family_is_another_reward(cafe):
+def test_a_reused_slug_is_another_reward(cafe):
     slug, pass_id = put(cafe), cafe.create()["id"]
     cafe.client.delete(reward_path(slug)).is_empty(204)
     assert try_offer(cafe, slug=slug, name="Another").status == 201
     assert assign(cafe, pass_id, slug)["reward_name"] == "Another"
 
 
-def test_an_archived_one_can_be_given_once_restored(cafe):
+def test_an_archived_reward_can_be_assigned_after_its_restoration(cafe):
     slug, pass_id = put(cafe), cafe.create()["id"]
     archive(cafe, slug)
     try_assign(cafe, pass_id, slug).is_error(*NOT_ASSIGNABLE)
@@ -348,7 +348,7 @@ def test_an_archived_one_can_be_given_once_restored(cafe):
 
 # Idempotency keys
 
-def test_an_assignment_is_answered_again_as_it_was(cafe):
+def test_the_replay_of_an_assignment(cafe):
     pass_id, slug, key = cafe.create()["id"], put(cafe, redemption_allowance=2, repeat_assignment=True), once(new_key())
     first = is_first(try_assign(cafe, pass_id, slug, headers=key), 201)
     is_replay_of(first, try_assign(cafe, pass_id, slug, headers=key))
@@ -363,7 +363,7 @@ def test_an_assignment_is_answered_again_as_it_was(cafe):
     assert counts(cafe) == (2, 1, 0, 1)
 
 
-def test_a_redemption_is_answered_again_as_it_was(cafe):
+def test_the_replay_of_a_redemption(cafe):
     pass_id, keys = cafe.create()["id"], [once(new_key()) for _ in range(3)]
     made = assign(cafe, pass_id, put(cafe, redemption_allowance=3))
     first = [is_first(try_redeem(cafe, pass_id, made, headers=key, context="c", note=f"n{at}"), 200) for at, key in enumerate(keys)]
@@ -375,7 +375,7 @@ def test_a_redemption_is_answered_again_as_it_was(cafe):
     is_reused(try_redeem(cafe, pass_id, made, headers=keys[0], context="c", note="n1"))
 
 
-def test_a_refusal_keeps_no_key(cafe):
+def test_a_refusal_does_not_store_the_idempotency_key(cafe):
     pass_id, slug, key = cafe.create()["id"], put(cafe), once(new_key())
     made = assign(cafe, pass_id, slug)
     try_assign(cafe, pass_id, slug, headers=key).is_error(*NOT_ASSIGNABLE)
@@ -386,10 +386,10 @@ def test_a_refusal_keeps_no_key(cafe):
     is_first(try_redeem(cafe, pass_id, made, headers=key), 200)
 
 
-# Whatever was done
+# Integrity
 
-def test_verify_finds_all_of_it_sound(service, cafe):
-    """Of all that the tests before have left as well."""
+def test_verify_finds_no_fault(service, cafe):
+    """Checks the rows that all tests above have left."""
     pass_id, slug = cafe.create()["id"], put(cafe, redemption_allowance=2, repeat_assignment=True,
                                              expiration={"kind": "relative_window", "window_seconds": 1000})
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""pass erase: nothing of a holder is left, and everything else of the pass stays. What the files keep, and how long."""
+"""pass erase: removes all of a holder's data and keeps the rest of the pass. Also how long files keep erased data."""
 import shutil
 import subprocess
 
@@ -22,10 +22,10 @@ def shop(service):
     made.close()
 
 
-# What it removes, and what stays
+# Effects of an erasure
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_nothing_of_the_holder_is_left(shop, deleted):
+def test_no_word_of_the_holder_is_left(shop, deleted):
     made = holder(shop)
     shop.create("neighbour", visible={"name": "Bea"})
     if deleted:
@@ -61,7 +61,7 @@ def test_nothing_of_the_holder_is_left(shop, deleted):
     assert shop.get("neighbour")["visible"]["name"] == "Bea" and shop.list()[1] == 1
 
 
-def test_it_leaves_its_audiences(shop):
+def test_an_erased_pass_is_removed_from_its_audiences(shop):
     for pass_id in ("Quittenmus", "neighbour"):
         shop.create(pass_id)
     both = put_audience(shop, "--name", "Both", "--pass", "Quittenmus", "--pass", "neighbour")
@@ -80,11 +80,11 @@ def test_it_leaves_its_audiences(shop):
     await_state(shop, "again", "sent")
 
 
-def test_a_second_erasure_is_a_no_op_and_an_unknown_pass_is_told(shop):
+def test_a_second_erasure_changes_nothing_and_an_unknown_pass_is_refused(shop):
     holder(shop)
     assert erase(shop, "Quittenmus") == {}
 
-    def state():  # notifications that are due go on meanwhile
+    def state():  # not the notifications: due ones are still being sent
         return shop.list("?include_deleted=true"), shop.history(erased_ids(shop)[0])
 
     before = state()
@@ -106,12 +106,12 @@ def test_every_pass_of_the_id_is_erased(shop):
     holder(shop)
     assert erase(shop, "Quittenmus") == {}
     ids = erased_ids(shop)
-    assert len(set(ids)) == 4 and has_words([one for one in everything(shop, ids)]) == ["Quittenmus"]  # Quittenmus0 is not meant
+    assert len(set(ids)) == 4 and has_words([one for one in everything(shop, ids)]) == ["Quittenmus"]  # found in Quittenmus0, another id that must stay
     assert shop.get("Quittenmus0")["visible"]["name"] == "another"
     erase(shop, "Quittenmus0")
 
 
-def test_the_id_can_be_made_anew_and_is_a_fresh_start(shop):
+def test_the_id_can_be_created_again(shop):
     old = holder(shop)
     erase(shop, old["id"])
     again = shop.create(old["id"], visible={"name": "Somebody else"})
@@ -119,19 +119,19 @@ def test_the_id_can_be_made_anew_and_is_a_fresh_start(shop):
     assert len(shop.history(old["id"])) == 2
     shop.add(old["id"], 1)
     assert shop.get(old["id"])["balance"] == 1 and len(erased_ids(shop)) == 1
-    assert erase(shop, old["id"]) == {}  # and that one can be erased in its turn
+    assert erase(shop, old["id"]) == {}  # the new pass can be erased too
     assert len(erased_ids(shop)) == 2
 
 
 @pytest.mark.parametrize("event", ["installed", "deactivated"])
-def test_in_any_state(shop, event):
+def test_erasure_in_any_state(shop, event):
     holder(shop)
     shop.event("Quittenmus", event)
     assert erase(shop, "Quittenmus") == {}
     assert has_words(everything(shop, erased_ids(shop))) == []
 
 
-def test_in_a_suspended_account(shop):
+def test_erasure_in_a_suspended_account(shop):
     holder(shop)
     shop.set("--suspended", "on")
     assert erase(shop, "Quittenmus") == {}
@@ -139,8 +139,9 @@ def test_in_a_suspended_account(shop):
     assert has_words(everything(shop, erased_ids(shop))) == []
 
 
-def test_names_that_the_pass_had_before_go_too(shop):
-    """Chunks of an order are bounded by names of their members: also the bound goes."""
+def test_former_names_of_the_pass_are_removed(shop):
+    """The list orders are stored in chunks whose bounds are names. A bound that is a former name must be removed
+    too."""
     for number in range(300):
         shop.create(f"n{number:03}", visible={"name": f"name {number:03}"})
     for number in (130, 131, 200, 127, 128, 129):
@@ -153,7 +154,7 @@ def test_names_that_the_pass_had_before_go_too(shop):
 
 
 def test_a_pass_with_many_texts(shop):
-    """More than one step can remove."""
+    """The texts need more than one cleanup step."""
     made = holder(shop, entitlements=70)
     shop.create("neighbour", visible={"name": "Bea"})
     for number in range(120):
@@ -171,7 +172,7 @@ def test_a_pass_with_many_texts(shop):
 
 
 def keyed(shop, pass_id, slug):
-    """Every operation that is about a pass, done with a key: {name: (answer, how to send it again)}."""
+    """Runs every operation on a pass with an idempotency key: {name: (answer, how to send it again)}."""
     done = {}
 
     def send(name, method, path, body=None):
@@ -198,8 +199,8 @@ def keyed(shop, pass_id, slug):
     return done
 
 
-def test_no_answer_about_an_erased_pass_is_given_again(shop):
-    """Whatever the operation was. What was done stays done, and an answer without a body tells of nobody."""
+def test_no_answer_with_an_erased_passs_data_is_replayed(shop):
+    """Tests every operation. Its effect stays. An answer without a body has no personal data and may be replayed."""
     slug = offer(shop, repeat_assignment=True)["slug"]
     theirs, neighbours = keyed(shop, "Quittenmus", slug), keyed(shop, "neighbour", slug)
     erase(shop, "Quittenmus")
@@ -223,7 +224,7 @@ def test_no_answer_about_an_erased_pass_is_given_again(shop):
         assert name in ("create", "scan with its pass") or again.body == first.body, name
     fresh = shop.create("Quittenmus", visible={"name": "Somebody else"})
     check()
-    assert shop.get("Quittenmus") == fresh, "no old key does anything to the next pass of the id"
+    assert shop.get("Quittenmus") == fresh, "an old idempotency key changed the next pass of the id"
     erase(shop, "Quittenmus")
 
 
@@ -234,7 +235,7 @@ def ticking(module_services, authority):
     return module_services(shards=1, options=options(authority, "--test-clock"))
 
 
-def test_what_waits_to_be_sent_is_discarded_or_says_nothing(ticking, receiver):
+def test_pending_deliveries_are_discarded_or_have_no_personal_data(ticking, receiver):
     shop, path = hooked_shop(ticking), "/" + new_id("erased")
     receiver.play(path, *["/status/503"] * 3, *["/status/200"] * 9)
     hook = subscribe(shop, receiver.url(path), ["pass.created", "pass.balanceUpdate", "scan.created"])
@@ -255,7 +256,7 @@ def test_what_waits_to_be_sent_is_discarded_or_says_nothing(ticking, receiver):
     shop.close()
 
 
-def test_the_id_is_remembered_for_a_month_and_no_longer(ticking):
+def test_the_erased_id_is_remembered_for_30_days(ticking):
     shop = Shop(ticking, functions=("--rewards",))
     holder(shop)
     erase(shop, "Quittenmus")
@@ -268,8 +269,9 @@ def test_the_id_is_remembered_for_a_month_and_no_longer(ticking):
 
 # Files
 
-def test_an_erasure_survives_a_kill_and_ends_by_itself(new_service):
-    """The shard dies while it is erased: either nothing has been done, or the next one does the rest, whoever asks."""
+def test_an_erasure_continues_after_a_kill(new_service):
+    """The shard is killed during the erasure. Once the pass is gone, the next shard process finishes the erasure
+    without a new command."""
     service = new_service(shards=1)
     shop = Shop(service, functions=("--rewards",))
     begun = 0
@@ -282,14 +284,14 @@ def test_an_erasure_survives_a_kill_and_ends_by_itself(new_service):
         if number % 2:
             command.wait(60)
         else:
-            wait_for(lambda: shop.client.get(path_of(made["id"])).status == 404, 20, "the first step")
+            wait_for(lambda: shop.client.get(path_of(made["id"])).status == 404, 20, "the pass to be gone")
         service.kill_child("shard")
         command.wait(60)
         service.await_successor("shard", 0, old)
-        wait_for(lambda: shop.client.get("/v1/passes").status == 200, 20, "the next shard")
+        wait_for(lambda: shop.client.get("/v1/passes").status == 200, 20, "the next shard process")
         begun += shop.client.get(path_of(made["id"])).status == 404
         assert len(erased_ids(shop)) == begun == number + 1
-        wait_for(lambda: not has_words(everything(shop, erased_ids(shop))), 20, "the rest to go by itself")
+        wait_for(lambda: not has_words(everything(shop, erased_ids(shop))), 20, "the rest of the erasure")
     assert service.cli("verify")["ok"]
     service.restart()
     shop.client = service.client(shop.key)
@@ -298,7 +300,7 @@ def test_an_erasure_survives_a_kill_and_ends_by_itself(new_service):
     shop.close()
 
 
-def test_files_forget_it_as_they_are_recycled(new_service, tmp_path):
+def test_erased_data_disappears_from_files_as_they_are_recycled(new_service, tmp_path):
     service = new_service(shards=1)
     shop = Shop(service, functions=("--rewards",))
     holder(shop)
@@ -309,7 +311,7 @@ def test_files_forget_it_as_they_are_recycled(new_service, tmp_path):
     def shard():
         return service.status()["shards"][0]
 
-    wait_for(lambda: shard()["snapshots"] == 1, 20, "a snapshot that knows nothing of it")
+    wait_for(lambda: shard()["snapshots"] == 1, 20, "a snapshot made after the erasure")
     assert not files_with_words(shards / "0" / "snapshots")
     shop.create("later")
     service.cli("backup", tmp_path / "backup")
@@ -318,7 +320,7 @@ def test_files_forget_it_as_they_are_recycled(new_service, tmp_path):
     assert not files_with_words(shards / "0" / "snapshots", shards / "0" / "journal")
     assert service.cli("verify")["ok"]
     assert service.stop() == 0
-    shutil.rmtree(shards / "0" / "db")  # what privacy.md says of free pages of the tables
+    shutil.rmtree(shards / "0" / "db")  # free pages of the tables may keep erased data until they are rebuilt, see privacy.md
     service.expect_log("event=tables_refused")
     service.start()
     assert not files_with_words(service.data)

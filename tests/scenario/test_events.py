@@ -1,10 +1,10 @@
-"""What a holder does with a pass, told by `pass event`, and what `pass history` remembers of it all."""
+"""What holders do with a pass, reported by `pass event`, and the entries of `pass history`."""
 import pytest
 from harness import CliError
 from history import deltas_of, statuses_of
 
 BLOCK = "--block-reinstall"
-# What to do with a new pass to bring it to a state.
+# The events that bring a new pass to a state.
 WAYS = {
     "issued": [],
     "active": [["installed"]],
@@ -12,7 +12,7 @@ WAYS = {
     "blocked": [["installed"], ["uninstalled", BLOCK]],
     "deactivated": [["deactivated"]],
 }
-# (from, event) -> (status, reinstall_blocked); every pair that is not here conflicts.
+# (from, event) -> (status, reinstall_blocked). Every other pair is a conflict.
 EDGES = {
     ("issued", "installed"): ("active", False),
     ("active", "uninstalled"): ("removed", False),
@@ -41,7 +41,7 @@ def bring_to(shop, state):
 
 
 @pytest.mark.parametrize("state, event", EDGES)
-def test_an_edge(till, state, event):
+def test_allowed_transitions(till, state, event):
     before = bring_to(till, state)
     told = till.event(before["id"], *event.split())
     assert (told["status"], told["reinstall_blocked"]) == EDGES[state, event]
@@ -50,7 +50,7 @@ def test_an_edge(till, state, event):
 
 
 @pytest.mark.parametrize("state, event", CONFLICTS)
-def test_no_edge(till, state, event):
+def test_refused_transitions(till, state, event):
     before = bring_to(till, state)
     with pytest.raises(CliError) as refused:
         till.event(before["id"], *event.split())
@@ -58,7 +58,7 @@ def test_no_edge(till, state, event):
     assert till.get(before["id"]) == before
 
 
-def test_a_blocked_pass_is_installed_again_after_unblocking(till):
+def test_a_blocked_pass_can_be_installed_after_unblocking(till):
     pass_id = bring_to(till, "blocked")["id"]
     till.event(pass_id, "unblocked")
     assert till.event(pass_id, "installed")["status"] == "active"
@@ -69,7 +69,7 @@ def test_a_deactivated_pass_is_not_hidden(shop):
     assert [entry["id"] for entry in shop.list()[0]] == [pass_id]
 
 
-def test_events_of_no_pass(till):
+def test_events_of_an_unknown_pass(till):
     made = till.create()
     till.delete(made["id"])
     for pass_id in ("nobody", made["id"]):
@@ -78,7 +78,7 @@ def test_events_of_no_pass(till):
         assert refused.value.code == "RESOURCE_NOT_FOUND"
 
 
-def test_history_tells_everything_in_order(till):
+def test_history_has_every_change_in_order(till):
     pass_id = till.create()["id"]
     till.add(pass_id, 10)
     till.event(pass_id, "installed")
@@ -97,7 +97,7 @@ def test_history_tells_everything_in_order(till):
         ["loyalty", "installed", "loyalty", "loyalty", "uninstalled", "deactivated"]
 
 
-def test_history_begins_anew_with_a_new_pass(till):
+def test_a_new_pass_has_its_own_history(till):
     pass_id = till.create()["id"]
     till.add(pass_id, 10)
     till.delete(pass_id)
@@ -105,7 +105,7 @@ def test_history_begins_anew_with_a_new_pass(till):
     assert deltas_of(till.history(pass_id)) == []
 
 
-def test_history_of_no_pass(till):
+def test_history_of_an_unknown_pass(till):
     with pytest.raises(CliError) as refused:
         till.history("nobody")
     assert refused.value.code == "RESOURCE_NOT_FOUND"

@@ -1,4 +1,4 @@
-"""pass export: everything that is kept of a pass, each in the form in which the interface or the command line shows it."""
+"""pass export: everything stored about a pass, in the form of the interface or the command line."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,11 +20,11 @@ def shop(service):
     made.close()
 
 
-def test_all_of_it_is_what_the_interface_shows(shop):
+def test_an_export_equals_what_the_interface_shows(shop):
     made = holder(shop, "ada", entitlements=2)
     holder(shop, "bea")
     shop.client.post("/v1/scans", {"pass_id": "ada", "reader_id": "till-1"})
-    wait_for(lambda: messages(shop, "?status=scheduled") == ["Blaukraut later"] * 2, 10, "what is due to be sent")
+    wait_for(lambda: messages(shop, "?status=scheduled") == ["Blaukraut later"] * 2, 10, "the notifications that are due")
     told = export(shop, "ada")
     assert list(told) == PARTS
     assert told["pass"] == shop.get("ada") and told["history"] == shop.history("ada")
@@ -39,14 +39,14 @@ def test_all_of_it_is_what_the_interface_shows(shop):
     assert made["id"] == "ada"
 
 
-def test_a_pass_with_nothing(shop):
+def test_a_pass_without_related_rows(shop):
     shop.create("ada")
     told = export(shop, "ada")
     assert list(told) == PARTS and len(told["history"]) == 2
     assert [told[part] for part in PARTS[2:]] == [[]] * 6
 
 
-def test_of_several_passes_of_one_id_the_living_one_else_the_last(shop):
+def test_the_live_pass_of_an_id_is_exported_else_the_last_deleted(shop):
     for number in range(3):
         shop.create("ada", visible={"name": f"life {number}"})
         if number < 2:
@@ -57,7 +57,7 @@ def test_of_several_passes_of_one_id_the_living_one_else_the_last(shop):
     assert told["pass"]["visible"]["name"] == "life 2" and told["pass"]["deleted_at"] and told["history"] == shop.history("ada")
 
 
-def test_an_unknown_pass_is_told(shop):
+def test_an_unknown_pass_is_refused(shop):
     shop.create("ada")
     for pass_id in ("bea", "..", "Ada"):
         assert refusal(shop, "export", pass_id) == "RESOURCE_NOT_FOUND"
@@ -67,8 +67,8 @@ def test_an_unknown_pass_is_told(shop):
     assert refusal(shop, "export", "ada") == "RESOURCE_NOT_FOUND"
 
 
-def test_its_audiences_and_the_messages_that_came_by_them(shop):
-    """A message has reached those who were in the audience when it was sent, and there."""
+def test_audiences_and_the_messages_sent_to_them(shop):
+    """A message belongs to the passes that were in its audience when it was sent."""
     for pass_id in ("ada", "bea"):
         shop.create(pass_id)
     now = "2020-01-01T00:00:00Z"
@@ -93,7 +93,7 @@ def test_its_audiences_and_the_messages_that_came_by_them(shop):
     since = {one["id"]: one["member_since"] for one in told["audiences"]}
     assert list(told["audiences"][0]) == ["id", "name", "member_since"] and since[regulars] < since[guests]
     bea = export(shop, "bea")
-    assert [one["message"] for one in bea["notifications"]] == ["before ada", "guests"], "what she has left tells nothing of her"
+    assert [one["message"] for one in bea["notifications"]] == ["before ada", "guests"], "an audience that she left must not be exported"
     assert [one["id"] for one in bea["audiences"]] == [guests] and bea["audiences"][0]["member_since"] < since[guests]
     shop.delete("ada")
     send("too late", guests)
@@ -102,7 +102,8 @@ def test_its_audiences_and_the_messages_that_came_by_them(shop):
 
 
 def test_more_audiences_than_a_page_looks_at(service, tmp_path):
-    """The pass is in every tenth of them; what a page reads of others is bounded, and the pages together leave nothing out."""
+    """The pass is in every tenth audience. One page reads a limited number of audiences, and all pages together must
+    be complete."""
     shop = Shop(service)
     names = [f"p{number:04}" for number in range(3000)]
     shop.create("ada")
@@ -127,8 +128,8 @@ def test_more_audiences_than_a_page_looks_at(service, tmp_path):
     shop.close()
 
 
-def test_what_needs_many_pages(service):
-    """More rows than a page has, in every part; in order, each once."""
+def test_an_export_of_many_pages(service):
+    """Every part has more rows than a page. The export has each row once, in order."""
     shop = Shop(service, functions=("--rewards",))
     shop.create("ada", visible={"name": "A" * 80})
     shop.create("other")

@@ -1,4 +1,4 @@
-"""Accounts that share a shard: what one asks for does not hold up another's lists."""
+"""Accounts that share a shard: one account's lists do not delay another's."""
 import concurrent.futures
 import json
 import select
@@ -17,35 +17,36 @@ def ask_and_leave(shop, path):
     return client
 
 
-def test_many_slow_lists_of_one_account_do_not_hold_up_another(new_service):
-    """Each of the busy account's lists searches nine megabytes of one letter; the other's is answered before they are done, however
-    long that takes, since no account has more than one reader at a time."""
+def test_many_slow_lists_of_one_account_do_not_delay_another(new_service):
+    """Each list of the busy account searches nine megabytes. An account has one reader at a time, so the other
+    account's list is answered before the busy account's lists are done."""
     service = new_service(shards=1)
     busy, other = Shop(service), Shop(service)
     for number in range(PASSES):
         busy.create(f"large-{number}", visible={"name": "Ada", "site": "https://x.example/" + "y" * 900_000})
     other.create("small")
     busy_lists = [ask_and_leave(busy, f"/v1/passes?limit=1&q={'y' * 100}z{'y' * 99}") for _ in range(LISTS)]
-    for _ in range(3):  # the shard has them all: it has answered what was sent later, on another connection
+    for _ in range(3):  # the shard has received all lists: it has answered later requests of another connection
         with service.client(other.key) as later:
             assert later.get("/v1/passes/small").status == 200
     page, total, _ = other.list("?q=sma")
     assert [entry["id"] for entry in page] == ["small"] and total == 1
     answered, _, _ = select.select([client.connection.sock for client in busy_lists], [], [], 0)
-    assert len(answered) < LISTS // 2, "the other account had to wait for them"
+    assert len(answered) < LISTS // 2, "the other account's list waited for them"
     for client in busy_lists:
         answer = client.receive()
         if answer.status == 200:
             assert json.loads(answer.body) == []
-        else:  # its deadline came first: so slow a machine may be
+        else:  # the list's deadline passed: the machine is slow
             assert (answer.status, answer.json["code"]) in ((503, "OVERLOADED"), (503, "SHARD_UNAVAILABLE")), answer
         client.close()
     for shop in (busy, other):
         shop.close()
 
 
-def test_a_list_shows_what_was_answered_before_it_while_others_write(new_service):
-    """Another account's rows are applied and not committed all the time; those of its own a list waits for."""
+def test_a_list_shows_acknowledged_changes_while_others_write(new_service):
+    """The other account's writes are applied and not yet committed all the time. The list must wait only for the own
+    account's writes."""
     service = new_service(shards=1)
     own, other = Shop(service), Shop(service)
     own.create("own")

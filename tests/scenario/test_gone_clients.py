@@ -1,4 +1,4 @@
-"""Clients that go away, or are sent away, with requests of theirs unanswered: nothing is done any more for who is gone."""
+"""Clients that disconnect, or are disconnected, with unanswered requests: their remaining requests are not executed."""
 import socket
 import ssl
 import struct
@@ -17,7 +17,7 @@ def head(shop, line):
 
 @pytest.fixture(scope="module")
 def shops(module_services, certificate):
-    """One in clear and one with TLS, both with a list that is large."""
+    """One shop without TLS and one with, both with a large list."""
     cert, key = certificate
     encrypted = Shop(module_services(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)]), ("balance",))
     encrypted.client.tls = ssl.create_default_context(cafile=cert)
@@ -39,7 +39,7 @@ def lists(shop):
 
 
 def await_its_end(shop):
-    """Nobody but the operator is connected then, and nothing is held."""
+    """Waits until only the admin connection is left and no answer bytes are held."""
     shop.client.close()
     wait_for(lambda: look(shop.service).get("stampede_http_connections") == 0, 5, "the connection to be closed")
     assert look(shop.service).get("stampede_http_answer_bytes") == 0
@@ -48,12 +48,12 @@ def await_its_end(shop):
 @pytest.mark.plain
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
 @pytest.mark.parametrize("kind", ["clear", "TLS"])
-def test_what_a_client_left_behind_is_not_begun(shops, kind, reset):
+def test_requests_of_a_client_that_disconnected_are_not_executed(shops, kind, reset):
     shop = shops[kind]
     before = lists(shop)
     connection = opened(shop, connect(shop.service.http))
     connection.sendall(head(shop, "GET /v1/passes?limit=1 HTTP/1.1") * 2000)
-    wait_for(lambda: lists(shop) > before, 5, "the first of them to be answered")
+    wait_for(lambda: lists(shop) > before, 5, "the first requests to be answered")
     if reset:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
@@ -62,7 +62,7 @@ def test_what_a_client_left_behind_is_not_begun(shops, kind, reset):
 
 
 @pytest.mark.plain
-def test_whoever_is_sent_away_for_not_reading_is_not_served_on(shops):
+def test_requests_of_a_client_closed_for_not_reading_are_not_executed(shops):
     before = {kind: lists(shop) for kind, shop in shops.items()}
     with ExitStack() as stack:
         for shop in shops.values():

@@ -1,5 +1,5 @@
-"""What a refusal says of a request's head, its key, and a body's size or chunks. A row is the bytes on a socket (KEY and PASS
-are filled in) and words that must stand in the sentence; status and code are the cause's own."""
+"""Messages for invalid request heads, keys, body sizes and chunks. A row has the bytes of a request (KEY and PASS
+are filled in) and words that the message must contain. Status and code follow from the cause."""
 import json
 import re
 
@@ -82,13 +82,13 @@ def told(shop, card, text, status, code, words):
 
 
 @pytest.mark.parametrize("row", HEADS, ids=lambda row: row[1] if row else "")
-def test_a_head_or_a_chunk_that_cannot_be_read(shop, service, card, row):
+def test_invalid_heads_and_chunks(shop, service, card, row):
     text, *words = row
     told(shop, card, text, 400, "INVALID_REQUEST", words)
 
 
 @pytest.mark.parametrize("row", LARGE, ids=lambda row: row[2] if row else "")
-def test_too_much_of_something(shop, service, card, row):
+def test_exceeded_limits(shop, service, card, row):
     text, status, code, *words = row
     told(shop, card, text, status, code, words)
 
@@ -99,21 +99,21 @@ def test_no_key(shop, service, card, row):
     told(shop, card, text, 401, "UNAUTHENTICATED", words)
 
 
-def test_a_key_that_is_none_says_nothing_of_accounts(shop, service, card):
-    """Neither an account that exists nor one that does not, nor a secret of another, makes a difference."""
+def test_wrong_keys_get_the_same_message(shop, service, card):
+    """The message is the same for an existing account, an unknown one, and a secret of another account."""
     other, last = shop.key[:3] + shop.key[3:19][::-1] + shop.key[19:], "a" if shop.key[-1] != "a" else "b"
     told_of = {told(shop, card, get(auth=f"Authorization: Bearer {key}\r\n"), 401, "UNAUTHENTICATED", ["unknown", "revoked"])
                for key in (other, shop.key[:-1] + last)}
     assert len(told_of) == 1
 
 
-def test_each_has_a_sentence_of_its_own(shop, service, card):
+def test_messages_are_distinct(shop, service, card):
     sentences = [told(shop, card, text, 400, "INVALID_REQUEST", []) for text, *_ in HEADS]
     assert len(set(sentences)) >= 35, sorted(sentences)
 
 
-def test_bodies_and_passes_that_are_too_large_differ(new_service):
-    """A cap of the operator's, and what a pass may hold at most."""
+def test_too_large_bodies_and_passes_have_distinct_messages(new_service):
+    """The operator's limit on bodies, and the size limit of a pass."""
     shop = Shop(new_service(shards=1, options=["--max-body", "3000000"]), ("balance",))
     big = {"pass_id": "big", "visible": {"name": "a"}, "hidden": {"a": "x" * (1100 << 10)}}
     messages = []

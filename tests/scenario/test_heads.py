@@ -1,7 +1,6 @@
-"""Hostile heads: raw bytes on a socket. Each row says which answers come, in order; behind a refusal stands a smuggled
-request that must not be seen. Every row is sent whole, in two pieces, and byte by byte: the verdict may not depend on how
-the bytes were split. Afterwards the next request on a new connection is fine, and exactly those deltas were applied that
-were acknowledged."""
+"""Hostile request heads as raw bytes. Each row lists the expected statuses in order. A smuggled request follows each
+refused one and must not be executed. Every row is sent whole, in two pieces, and byte by byte; the answers must be
+the same. Afterwards a request on a new connection succeeds, and exactly the acknowledged deltas were applied."""
 import pytest
 from harness import wait_for
 from metrics import look
@@ -37,7 +36,7 @@ def whole(body=BODY):
     return f"{len(body):x}\r\n{body}\r\n0\r\n\r\n"
 
 
-# Two ways to read the same bytes: all are refused, and nothing behind them is read.
+# Ambiguous bytes, which allow request smuggling: each is refused, and the bytes behind it are not read.
 
 LENGTHS = ["Content-Length: 20\r\nContent-Length: 20\r\n", "Content-Length: 20\r\nContent-Length: 0\r\n",
            "Content-Length: 0\r\ncontent-length: 20\r\n", "Content-Length: 20, 20\r\n", "Content-Length: 20,0\r\n",
@@ -96,7 +95,7 @@ LINES = ["GET /v1/passes\r\n", "GET\r\n", "GET \r\n", "GET  /v1/passes HTTP/1.1\
          "\x00" + HEAD, "A" * 40 + " /v1/passes HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n", "PRI /v1/passes HTTP/2.0\r\n",
          "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "\x80\x2e\x01\x03\x01", "SSH-2.0-x\r\n", "<xml/>\r\n", "{}\r\n"]
 
-# A chunked body has one form.
+# Invalid chunked bodies.
 CHUNKS = ["zz\r\n", "g\r\n", "-14\r\n", "+14\r\n", " 14\r\n", "\t14\r\n", "0x14\r\n", "14h\r\n", "14 \r\n", "14\t\r\n", "\r\n", ";\r\n", ";x\r\n",
           "14\n", "14\r", "14\rx\n", "1_4\r\n", "1,4\r\n", "14.0\r\n", "14 ; x\r\n", "14\x00\r\n", "14;\x00\r\n", "14;x\n", "14;x\rz\r\n",
           "14;" + "x" * 300 + "\r\n", "1" * 16 + "\r\n", "f" * 17 + "\r\n", "0" * 40 + "14\r\n", "ffffffffffffffff\r\n",
@@ -120,10 +119,10 @@ REFUSED = [
     *(("chunk end", chunked(body)) for body in CHUNK_ENDS),
 ]
 
-# (what it is, bytes, statuses of the answers in order, whether the connection is still good for a next request; None: the
-# client ended in the middle of one)
+# (name, bytes, statuses of the answers in order, whether the connection stays open for the next request; None: the
+# client closes in the middle of a request)
 OTHERS = [
-    # Too much of something
+    # Exceeded limits
     ("path 8192", get(line=f"GET /{'a' * 8191} HTTP/1.1\r\n"), [404], True),
     ("path 8193", get(line=f"GET /{'a' * 8192} HTTP/1.1\r\n"), [414], False),
     ("path 100 k", get(line=f"GET /{'a' * 100_000} HTTP/1.1\r\n"), [414], False),
@@ -139,13 +138,13 @@ OTHERS = [
     ("1000 fields", get("X: y\r\n" * 1000), [431], False),
     ("field name of 20 k", get("X" * 20_000 + ": y\r\n"), [431], False),
     ("head without end", HEAD + HOST + "X: y\r\n" * 5000, [431], False),
-    # Bodies that are too large, or only said to be
+    # Bodies that are too large or announce too large a size
     ("body beyond the cap", post("Content-Length: 17000000\r\n", BODY), [413], False),
     ("body of 1 E", post("Content-Length: 1152921504606846976\r\n", BODY), [413], False),
     ("body of 19 nines", post("Content-Length: 9999999999999999999\r\n", BODY), [413], False),
     ("no key, too large", "POST PASS/loyalty HTTP/1.1\r\n" + HOST + "Content-Length: 17000000\r\n\r\n", [401], False),
     ("no route, too large", post("Content-Length: 17000000\r\n", "", "POST /v1/nothing HTTP/1.1\r\n"), [404], False),
-    # What is in order
+    # Valid requests
     ("plain", get(), [200], True),
     ("one empty line first", "\r\n" + get(), [200], True),
     ("host with port", get(host="Host: shop.example:8080\r\n"), [200], True),
@@ -171,7 +170,7 @@ OTHERS = [
     ("dots", get(line="GET /v1/../v1/passes HTTP/1.1\r\n"), [404], True),
     ("encoded nul", get(line="GET /v1/passes/a%00b HTTP/1.1\r\n"), [404], True),
     ("broken encoding", get(line="GET /v1/passes/%zz HTTP/1.1\r\n"), [404], True),
-    # A target in absolute form
+    # Targets in absolute form
     ("absolute", get(line="GET http://shop.example/v1/passes?limit=1 HTTP/1.1\r\n"), [200], True),
     ("absolute, another host", get(line="GET HTTPS://other.example:8443/v1/passes?limit=1 HTTP/1.1\r\n"), [200], True),
     ("absolute, an address", get(line="GET http://[::1]:80/v1/passes HTTP/1.1\r\n"), [200], True),
@@ -213,11 +212,11 @@ OTHERS = [
     ("trailers", chunked(f"14\r\n{BODY}\r\n0\r\nX: y\r\nContent-Length: 5\r\n\r\n"), [202], True),
     ("empty chunked body", chunked("0\r\n\r\n"), [400], True),
     ("chunked beside a get", "GET PASS HTTP/1.1\r\n" + HOST + AUTH + "Transfer-Encoding: chunked\r\n\r\n" + whole("x"), [200], True),
-    # Waiting for leave to send
+    # Expect: 100-continue
     ("leave asked for, body already here", sized("Expect: 100-continue\r\n"), [202], True),
     ("leave asked for without a body", get("Expect: 100-continue\r\n"), [200], True),
     ("leave asked for in upper case", sized("EXPECT: 100-CONTINUE\r\n"), [202], True),
-    # Several at once
+    # Pipelined requests
     ("two", get() * 2, [200, 200], True),
     ("a hundred", get() * 100, [200] * 100, True),
     ("different ones", get() + sized() + chunked(whole()) + get(line="TRACE /v1/passes HTTP/1.1\r\n") + sized() + get(),
@@ -230,7 +229,7 @@ OTHERS = [
     ("a bad chunk behind good ones", chunked(whole()) + chunked("x\r\n") + sized(), [202, 400], False),
     ("an error of ours in between", get(line="GET /v1/nothing HTTP/1.1\r\n") + get(), [404, 200], True),
     ("strangers in a row", get().replace(AUTH, "") * 3, [401] * 3, True),
-    # Cut short by the client: no answer, and nothing done
+    # Requests cut off by the client: no answer and no effect
     ("nothing", "", [], None),
     ("an empty line", "\r\n", [], None),
     ("half a line", "GET /v1/pas", [], None),
@@ -252,7 +251,7 @@ ROWS = [*((what, data, [400], False) for what, data in REFUSED), *OTHERS]
 
 @pytest.fixture(scope="module")
 def card(module_shop):
-    """A pass to send deltas to."""
+    """A pass that receives the deltas."""
     return module_shop.create(kind="balance")["id"]
 
 
@@ -269,12 +268,12 @@ def test_there_are_enough_rows():
 
 
 @pytest.mark.parametrize("what, text, statuses, goes_on", ROWS, ids=[f"{i}-{row[0]}" for i, row in enumerate(ROWS)])
-def test_heads(till, card, what, text, statuses, goes_on):
+def test_raw_requests(till, card, what, text, statuses, goes_on):
     path = path_of(card)
     encoded = path[:-1] + f"%{ord(path[-1]):02X}"
     data = text.replace("KEY", till.key).replace("PASS", path).replace("ENCODED", encoded).encode()
     if goes_on is not None:
-        # Behind a refusal it must not be seen; behind an answer that leaves the connection open it must.
+        # The smuggled request: executed only if the connection stays open.
         data += SMUGGLED.replace("KEY", till.key).encode()
         statuses = [*statuses, 200] if goes_on else statuses
     before, applied = till.get(card)["balance"], 0
@@ -293,7 +292,7 @@ def test_heads(till, card, what, text, statuses, goes_on):
     assert till.get(card)["balance"] == before + applied
 
 
-def test_a_refused_body_has_the_callers_request_id(till, card):
+def test_the_refusal_of_a_body_has_the_clients_request_id(till, card):
     mine = "X-Request-Id: mine\r\n"
     for text, status in [(chunked("x\r\n", mine), 400), (post(f"Content-Length: {17 << 20}\r\n" + mine, ""), 413)]:
         data = text.replace("KEY", till.key).replace("PASS", path_of(card)).encode()
@@ -301,15 +300,15 @@ def test_a_refused_body_has_the_callers_request_id(till, card):
         assert [(answer.status, answer.headers["x-request-id"]) for answer in answers] == [(status, "mine")]
 
 
-def test_a_head_that_is_refused_gets_no_body(till):
+def test_a_refused_head_request_has_no_body(till):
     for text, status in [("HEAD / HTTP/1.1\r\nX y: z\r\n\r\n", 400), (f"HEAD /{'a' * 9000} HTTP/1.1\r\n\r\n", 414),
                          ("HEAD / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400)]:
         answers = take_answers(talk(till.service.http, [text.encode()]), is_head=True)
         assert [(answer.status, answer.headers["connection"]) for answer in answers] == [(status, "close")]
 
 
-def test_a_target_in_absolute_form_is_its_path(till, card):
-    """For whoever looks at it: pages, the document, the admin's listener, the count by routes, and idempotency keys."""
+def test_a_target_in_absolute_form_means_its_path(till, card):
+    """Tested for pages, the document, the admin listener, the metric by route, and idempotency keys."""
     def ask(address, line, *fields, body=""):
         data = "\r\n".join([line, "Host: x", *fields, "", body])
         answer, = take_answers(talk(address, [data.encode()]), is_head=line.startswith("HEAD"))
@@ -329,7 +328,7 @@ def test_a_target_in_absolute_form_is_its_path(till, card):
 
     before = counted()
     assert ask(service.http, f"GET {whole_url}{path_of(card)} HTTP/1.1", f"Authorization: Bearer {till.key}").status == 200
-    wait_for(lambda: counted() == before + 1, 5, "the request to be counted by its route")
+    wait_for(lambda: counted() == before + 1, 5, "the metric of the route to count the request")
 
     fields = [f"Authorization: Bearer {till.key}", "Content-Type: application/json", f"Content-Length: {len(BODY)}",
               "Idempotency-Key: absolute"]

@@ -1,9 +1,7 @@
-"""Bodies and ids that nobody means well with, by generation: every operation that takes a body, every field of it,
-every wrong type and everything that is no JSON. The error names the field, nothing is stored, and the next request
-is answered by the same processes.
+"""Generated hostile bodies and ids: every operation with a body, every field, every wrong type, and all kinds of invalid JSON. The error names the field, nothing is stored, and the same processes answer the next request.
 
-`untouched` holds what the service has before a test against what it has after it: the account's list to the byte,
-the histories, the counts, and the journal, which may not have grown by a record."""
+`untouched` compares the service before and after a test: the account's list byte for byte, the histories, the counts,
+and the journal, which must not grow by a record."""
 import json
 import socket
 from contextlib import closing
@@ -32,21 +30,22 @@ def resident_kb_most(pid):
 
 @pytest.fixture(scope="module")
 def shared_service():
-    """One that nobody else shares: what other files left, deliveries to be tried again, would make its journal grow."""
+    """A service for this module alone. Retries of deliveries that other files left would make its journal grow."""
     yield from serve_to_the_end()
 
 
 @pytest.fixture(scope="module")
 def victim(shared_service):
-    """A shop with one pass that all tests aim at. After all of them: the same processes, and nothing is damaged."""
+    """A shop with the pass that all tests target. At the end the same processes must run and verify must find no
+    fault."""
     shop = Shop(shared_service, ("balance",), functions=("--webhooks", "--rewards"))
-    IDS["subscription_id"] = subscribe(shop, kinds=["scan.created"])["id"]  # there are none: nothing is tried meanwhile
+    IDS["subscription_id"] = subscribe(shop, kinds=["scan.created"])["id"]  # no scans are made, so no delivery is attempted
     offer(shop, slug="victim")
     shop.create("victim", hidden={"a": 1.50}, appearance={"title": "T"})
     shop.add("victim", 3)
     before = processes(shared_service)
     for pid, _ in before.values():
-        Path(f"/proc/{pid}/clear_refs").write_text("5")  # the most that was ever resident is counted from here
+        Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the peak resident size
     yield shop
     assert processes(shared_service) == before
     verdict = shared_service.cli("verify")
@@ -76,7 +75,7 @@ def untouched(victim, service):
 
 
 class Verdicts:
-    """Sends bodies and gathers what was answered otherwise than expected, so that one run shows all of it."""
+    """Sends bodies and collects all unexpected answers, so that one run shows all of them."""
 
     def __init__(self, shop):
         self.shop, self.wrong, self.count = shop, [], 0
@@ -145,7 +144,7 @@ VISIBLE = {"name": "string", "visits": "number", "birthday": "string", "site": "
 
 
 @pytest.mark.parametrize("operation", [OPERATIONS["PASS_CREATE"], OPERATIONS["PASS_PATCH"]], ids=["create", "patch"])
-def test_wrong_types_inside(verdicts, operation):
+def test_wrong_types_in_nested_values(verdicts, operation):
     for key, kind in VISIBLE.items():
         for value in values_but(kind):
             body = operation.body("visible", '{"name":"A","vip":true,"%s":%s}' % (key, value) if key not in ("name", "vip")
@@ -165,18 +164,18 @@ def test_wrong_types_inside(verdicts, operation):
         verdicts.send(operation, operation.body("appearance", '{"%s":null}' % key), 400, "INVALID_INPUT")
 
 
-# What is no JSON
+# Invalid JSON
 
 @pytest.mark.drawn(2)
 @each_operation
-def test_values_that_are_no_json(verdicts, operation):
+def test_values_that_are_invalid_json(verdicts, operation):
     for field in [*operation.fields, "unknown"]:
         for value in BROKEN:
             verdicts.send(operation, operation.body(field, value), 400, "INVALID_REQUEST")
 
 
 @pytest.mark.parametrize("operation", [OPERATIONS["PASS_CREATE"], OPERATIONS["PASS_PATCH"]], ids=["create", "patch"])
-def test_values_inside_that_are_no_json(verdicts, operation):
+def test_nested_values_that_are_invalid_json(verdicts, operation):
     for value in BROKEN:
         for wrapped in (b'{"x":{"y":%s}}', b'{"x":[0,{"y":%s}]}'):
             verdicts.send(operation, operation.body("hidden", wrapped % raw(value)), 400, "INVALID_REQUEST")
@@ -184,14 +183,15 @@ def test_values_inside_that_are_no_json(verdicts, operation):
 
 @pytest.mark.drawn(2)
 @each_operation
-def test_bodies_that_are_no_object(verdicts, operation):
+def test_bodies_that_are_not_an_object(verdicts, operation):
     for body in bodies_around(json.dumps(operation.good)):
         verdicts.send(operation, body, 400, "INVALID_REQUEST")
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)
-def test_bodies_where_none_is_read(untouched, route):
-    """An operation without a body ignores one; an empty body is no JSON, and needs no type, where one is wanted."""
+def test_bodies_of_operations_without_one_and_empty_bodies(untouched, route):
+    """Operations without a body ignore one. Where a body is required an empty one is invalid JSON, whatever its
+    Content-Type."""
     operation = OPERATIONS.get(route.message)
     if not operation:
         path = route.at(**dict.fromkeys(route.ids, "nobody"))
@@ -207,7 +207,7 @@ def test_bodies_where_none_is_read(untouched, route):
 
 
 @each_operation
-def test_fields_given_twice(verdicts, operation):
+def test_duplicate_fields(verdicts, operation):
     for field in operation.good:
         value = raw(json.dumps(operation.good[field]))
         escaped = b"".join(b"\\u%04x" % byte for byte in raw(field))
@@ -219,8 +219,9 @@ def test_fields_given_twice(verdicts, operation):
 
 @pytest.mark.drawn(2)
 @each_operation
-def test_depth_to_the_level(verdicts, operation):
-    """The body is the first level. What nests 32 deep can be read, and is then held against the field's type."""
+def test_limit_of_depth(verdicts, operation):
+    """The body is the first level. Values within 32 levels are parsed and then fail the field's type check; deeper
+    ones are invalid JSON."""
     for field, kinds in {**operation.fields, "unknown": []}.items():
         code = code_of(field)
         for opening, ending in (("[", "]"), ('{"x":', "}")):
@@ -260,7 +261,7 @@ def test_long_strings_and_keys(verdicts, operation):
         body = operation.body(key, "1")
         answer = verdicts.shop.client.request(operation.method, operation.path, body=body, headers=JSON)
         named = answer.is_error(400, "INVALID_INPUT")["field"]
-        assert named and json.loads(f'"{key}"').startswith(named), "the field is named by as much of it as can be shown"
+        assert named and json.loads(f'"{key}"').startswith(named), "the error does not name the field by the beginning of its key"
         assert len(named.encode()) < 1000
     for field, kinds in operation.fields.items():
         if "object" in kinds and field != "hidden":
@@ -304,7 +305,7 @@ HUGE = {
 @pytest.mark.drawn(2)
 @each_operation
 def test_huge_bodies(untouched, operation):
-    """Sixteen megabytes are let in, and then whatever is wrong with them is told: which of it first is open."""
+    """Bodies of 16 MB are read and then refused with one of the errors that apply."""
     names = ("hidden", "message", "url", "slug", "note", "qr_value", "name")
     field = next(field for field in names if field in operation.fields)
     for name, body in HUGE.items():
@@ -319,14 +320,14 @@ def test_huge_bodies(untouched, operation):
 
 
 @pytest.mark.plain
-def test_huge_bodies_are_not_kept(victim, service):
-    """Measured by the most that a process ever held, after all of the above."""
+def test_huge_bodies_do_not_raise_peak_memory(victim, service):
+    """Checks the peak memory of each process after all tests above."""
     for (role, index), (pid, _) in processes(service).items():
         assert resident_kb_most(pid) < RESIDENT_KB_MAX, (role, index)
 
 
-def test_keys_chosen_to_meet(untouched):
-    """Keys that are one to a checksum cost what others cost: the shard answers before it loses patience."""
+def test_keys_with_colliding_checksums(untouched):
+    """Keys with the same checksum must not be slower than others: the shard answers within its deadline."""
     chosen = json.dumps(dict.fromkeys(keys_that_meet(120_000)))
     for body, method, path, status in [('{"hidden":%s}', "PATCH", "/v1/passes/victim", 204),
                                        ('{"pass_id":"hostile","colour":%s}', "POST", "/v1/passes", 400)]:
@@ -334,9 +335,9 @@ def test_keys_chosen_to_meet(untouched):
         assert answer.status == status, answer
 
 
-# What looks bad and is good
+# Unusual but valid values
 
-def test_numbers_in_hidden_are_kept_whatever_they_are(shop):
+def test_numbers_in_hidden_are_kept_unchanged(shop):
     numbers = [text for text in VALUES["number"]] + ["-0.0", "0e0", "0E-0", "-1e-1", "9007199254740991", "1.10", "1E+05"]
     hidden = "{" + ",".join(f'"n{n}":{text}' for n, text in enumerate(numbers)) + ',"all":[' + ",".join(numbers) + "]}"
     pass_id = new_id()
@@ -350,8 +351,8 @@ def test_numbers_in_hidden_are_kept_whatever_they_are(shop):
 
 
 @pytest.mark.parametrize("depth", [30, 31, 32])
-def test_depth_that_is_kept(shop, depth):
-    """The body, hidden and what is in it: 32 levels at most, on creation and in an edit."""
+def test_hidden_may_have_32_levels(shop, depth):
+    """Body, hidden and its values together have at most 32 levels, on creation and in an edit."""
     value = nested(depth - 2)
     other = '{"x":' * (depth - 2) + "null" + "}" * (depth - 2)
     pass_id = new_id()
@@ -363,13 +364,13 @@ def test_depth_that_is_kept(shop, depth):
         shop.client.post_raw(path_of(pass_id), f'{{"hidden":{{"b":{refused}}}}}', "PATCH").is_error(400, "INVALID_REQUEST")
 
 
-def test_a_long_message_is_a_message(shop):
+def test_the_longest_message_is_accepted(shop):
     pass_id = shop.create()["id"]
     shop.add(pass_id, 2, message="é\0" * 1000)
     shop.try_add(pass_id, 2, message="é\0" * 1000 + "x").is_error(400, "INVALID_INPUT", "message")
     shop.try_add("nobody", 2, message="é\0" * (MB // 3)).is_error(400, "INVALID_INPUT", "message")
     assert shop.get(pass_id)["balance"] == 2
-    # Or its sending would be found in the journal by the next test.
+    # Otherwise the next test would find its sending in the journal.
     wait_for(lambda: shop.client.get("/v1/notifications").json[0]["status"] == "sent", 10, "the message to be sent")
 
 
@@ -381,9 +382,9 @@ NO_UUIDS = ["x", "0", UUID, UUID.replace("-", ""), UUID[:-1], UUID + "0", "{" + 
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.ids], ids=str)
-def test_impossible_ids_in_a_path(untouched, route):
+def test_invalid_ids_in_a_path(untouched, route):
     body = OPERATIONS[route.message].good if route.message in OPERATIONS else None
-    if body and "reward_slug" in route.ids:  # a body that names the slug of another path is at fault by that, which comes first
+    if body and "reward_slug" in route.ids:  # the slug of another path would be refused first
         body = {field: value for field, value in body.items() if field != "slug"}
     for name in route.ids:
         code = "WEBHOOK_SUBSCRIPTION_NOT_FOUND" if name == "subscription_id" else "RESOURCE_NOT_FOUND"
@@ -401,7 +402,7 @@ KINDS = ['["x"]', '[""]', '["pass.created",null]', '["pass.created",1]', '[["pas
 
 
 @pytest.mark.parametrize("name", ["SUBSCRIPTION_CREATE", "SUBSCRIPTION_PATCH"])
-def test_lists_of_what_are_no_kinds(verdicts, name):
+def test_lists_of_invalid_event_types(verdicts, name):
     operation = OPERATIONS[name]
     for kinds in KINDS:
         verdicts.send(operation, operation.body("event_types", kinds), 400, "INVALID_WEBHOOK_EVENT_TYPE", "event_types")
@@ -409,7 +410,7 @@ def test_lists_of_what_are_no_kinds(verdicts, name):
         verdicts.send(operation, operation.body("event_types", "[]"), 400, "INVALID_WEBHOOK_EVENT_TYPE", "event_types")
 
 
-def test_impossible_ids_in_a_body(verdicts):
+def test_invalid_ids_in_a_body(verdicts):
     operation = OPERATIONS["PASS_CREATE"]
     for point in (*range(0x20), *range(0x7f, 0xa0)):
         for text in ("\\u%04x", "a\\u%04x", "\\u%04xa"):
@@ -418,8 +419,8 @@ def test_impossible_ids_in_a_body(verdicts):
         verdicts.send(operation, operation.body("pass_id", f'"{text}"'), 400, "INVALID_INPUT", "pass_id")
 
 
-def test_an_id_of_any_character_is_found_again(new_shop):
-    """Every character of Latin-1, percent-encoded bytes of it, and ids that look like paths."""
+def test_ids_of_any_character_can_be_read(new_shop):
+    """Every character of Latin-1, percent-encoded bytes, and ids that look like paths."""
     shop = new_shop("none")
     letters = [chr(point) for point in range(0x20, 0x100) if not 0x7f <= point <= 0x9f and chr(point) != "."]
     ids = ["".join(letters[at:at + 3]) for at in range(0, len(letters), 3)]
@@ -436,7 +437,8 @@ def test_an_id_of_any_character_is_found_again(new_shop):
 
 
 def test_raw_bytes_in_a_path(untouched):
-    """Every byte as it is, in the middle of an id: an answer or a closed connection, never a pass, never silence."""
+    """Every raw byte in the middle of an id: the service answers or closes the connection. It must not find a pass
+    or hang."""
     host = f"Host: x\r\nAuthorization: Bearer {untouched.key}\r\nConnection: close\r\n\r\n".encode()
     for byte in range(256):
         with closing(socket.create_connection(untouched.service.http, 10 * PATIENCE)) as connection:
@@ -452,7 +454,7 @@ def test_raw_bytes_in_a_path(untouched):
 
 
 def test_the_service_answers_as_before(victim, service):
-    """After everything above, from a new connection, on every shard."""
+    """Runs after all tests above, on a new connection, on every shard."""
     with service.client(victim.key) as client:
         wait_for(lambda: client.get("/v1/passes/victim").status == 200, 5, "an answer")
     shop = Shop(service, ("balance",))

@@ -1,4 +1,5 @@
-"""HTTP itself: routes and methods, HEAD, sizes, TLS. What only an attacker or a very old client sends is in test_heads.py."""
+"""HTTP: routes and methods, HEAD, sizes, TLS. Requests that only attackers or very old clients send are in
+test_heads.py."""
 import json
 import socket
 import ssl
@@ -88,7 +89,7 @@ def test_the_admin_listener_has_methods_too(service):
 
 # Sizes
 
-def test_what_comes_before_a_body_that_is_too_large(new_shop):
+def test_errors_checked_before_the_size_of_a_body(new_shop):
     shop = new_shop("balance")
     pass_id = shop.create()["id"]
     typed = {"Content-Type": "application/json"}
@@ -113,7 +114,7 @@ def big_body(size):
     return body + b" " * (size - len(body))
 
 
-def test_the_operators_cap_on_bodies(new_service):
+def test_the_operators_limit_on_bodies(new_service):
     service = new_service(shards=1, options=["--max-body", "1000"])
     shop = Shop(service, ("balance",))
     assert shop.client.post_raw("/v1/passes", big_body(1000)).status == 201
@@ -127,7 +128,7 @@ def test_the_operators_cap_on_bodies(new_service):
     shop.close()
 
 
-def test_the_default_cap_and_none(new_service, till):
+def test_the_default_limit_on_bodies_and_no_limit(new_service, till):
     till.client.post_raw("/v1/passes", big_body((16 << 20) + 1)).is_error(413, "PAYLOAD_TOO_LARGE")
     assert till.client.post_raw("/v1/passes", big_body(16 << 20)).status == 201
     shop = Shop(new_service(shards=1, options=["--max-body", "0"]), ("balance",))
@@ -182,7 +183,7 @@ def test_tls_versions(encrypted, version, good):
 
 
 def over_tls(shop, parts):
-    """Sends the parts over TLS, each in records of its own; all answers until the server says that it has ended."""
+    """Sends the parts over TLS, each in its own records. Returns all answers until the server closes."""
     with closing(connect(shop.service.http)) as plain, shop.client.tls.wrap_socket(
             plain, server_hostname="127.0.0.1") as connection:
         for part in parts:
@@ -190,7 +191,7 @@ def over_tls(shop, parts):
         return take_answers(receive_all(connection))
 
 
-def test_heads_are_guarded_under_tls_too(encrypted):
+def test_hostile_heads_over_tls(encrypted):
     shop, _ = encrypted
     pass_id = shop.create()["id"]
     delta = json.dumps({"balance_to_add": 1})
@@ -213,7 +214,7 @@ def test_heads_are_guarded_under_tls_too(encrypted):
     assert shop.get(pass_id)["balance"] == 2 * (2 + 50)
 
 
-def test_large_bodies_and_answers_under_tls(encrypted):
+def test_large_bodies_and_answers_over_tls(encrypted):
     shop, _ = encrypted
     made = shop.create(hidden={"x": "y" * 900_000})
     assert shop.get(made["id"]) == made
@@ -221,7 +222,7 @@ def test_large_bodies_and_answers_under_tls(encrypted):
     shop.client.post_raw("/v1/passes", big_body((16 << 20) + 1)).is_error(413, "PAYLOAD_TOO_LARGE")
 
 
-def test_what_is_no_tls_harms_nobody(encrypted):
+def test_bytes_that_are_not_tls_are_refused(encrypted):
     shop, _ = encrypted
     for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc", b"\0" * 1000, b""):
         with closing(connect(shop.service.http)) as connection:
@@ -230,5 +231,5 @@ def test_what_is_no_tls_harms_nobody(encrypted):
             try:
                 receive_all(connection)
             except ConnectionResetError:
-                pass  # nothing was owed
+                pass  # no answer was outstanding
     assert shop.client.get("/v1/passes?limit=1").status == 200

@@ -1,4 +1,5 @@
-"""Idempotency-Key: the same request with its key happens once and is answered again; another is refused."""
+"""Idempotency-Key: a repeated request with its key is executed once and answered again; a different request with the
+key is refused."""
 import json
 import socket
 import threading
@@ -41,8 +42,8 @@ REQUESTS = {
 }
 
 
-def test_every_operation_that_may_change_something_is_here():
-    """A new one has to say what its answer is made of, which shows only when it is asked with a key."""
+def test_every_write_operation_is_covered():
+    """A new operation must define how its replayed answer is built. Only a request with a key shows that."""
     writes = {(route.method, route.path) for route in ROUTES if route.method != "GET"}
     named = {"id": "{pass_id}", "hook": "{subscription_id}", "reward": "{reward_slug}", "archived": "{reward_slug}",
              "entitlement": "{entitlement_id}"}
@@ -50,7 +51,7 @@ def test_every_operation_that_may_change_something_is_here():
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_every_write_happens_once(till, name):
+def test_every_write_is_executed_once(till, name):
     method, path, body, status = REQUESTS[name]
     for hook in hooks_of(till):
         till.client.delete(f"{HOOKS}/{hook['id']}").is_empty(204)
@@ -75,7 +76,7 @@ def test_every_write_happens_once(till, name):
     assert everything() == after
 
 
-def test_many_at_once_are_one(service, shop):
+def test_concurrent_repetitions_are_executed_once(service, shop):
     pass_id, clients = shop.create()["id"], [service.client(shop.key) for _ in range(6)]
     barrier, keys = threading.Barrier(len(clients)), [new_key() for _ in range(20)]
 
@@ -93,7 +94,7 @@ def test_many_at_once_are_one(service, shop):
         client.close()
 
 
-def test_without_a_key_or_with_another_it_happens_again(till):
+def test_without_a_key_or_with_another_it_is_executed_again(till):
     pass_id = till.create()["id"]
     is_first(add(till, pass_id, 1, new_key()), 202)
     is_first(add(till, pass_id, 1, new_key()), 202)
@@ -101,7 +102,7 @@ def test_without_a_key_or_with_another_it_happens_again(till):
     assert till.get(pass_id)["balance"] == 3
 
 
-def test_keys_are_told_apart_to_the_last_character(till):
+def test_keys_differ_by_their_last_character(till):
     pass_id, long = till.create()["id"], "k" * 254
     for key in (long + "a", long + "b", long + "B", long, "k"):
         is_first(add(till, pass_id, 1, key), 202)
@@ -111,7 +112,7 @@ def test_keys_are_told_apart_to_the_last_character(till):
 
 # Another request with the same key
 
-def test_another_request_is_refused_and_does_nothing(till):
+def test_a_different_request_is_refused_and_changes_nothing(till):
     pass_id, other, key = till.create()["id"], till.create()["id"], new_key()
     first = is_first(add(till, pass_id, 5, key), 202)
     before = till.get(pass_id), till.get(other), till.list()[1]
@@ -129,7 +130,7 @@ def test_another_request_is_refused_and_does_nothing(till):
     is_replay_of(first, add(till, pass_id, 5, key))
 
 
-def test_of_two_at_once_with_different_bodies_one_happens(service, shop):
+def test_of_two_concurrent_requests_with_different_bodies_one_is_executed(service, shop):
     pass_id, clients = shop.create()["id"], [service.client(shop.key) for _ in range(2)]
     barrier, balance = threading.Barrier(2), 0
 
@@ -151,7 +152,7 @@ def test_of_two_at_once_with_different_bodies_one_happens(service, shop):
 
 # Errors
 
-def test_an_error_keeps_no_key(till):
+def test_an_error_does_not_store_the_key(till):
     pass_id, key = new_id(), new_key()
     for _ in range(2):
         add(till, pass_id, 4, key).is_error(404, "RESOURCE_NOT_FOUND")
@@ -161,7 +162,7 @@ def test_an_error_keeps_no_key(till):
     assert till.get(pass_id)["balance"] == 4
 
 
-def test_what_came_first_is_answered_though_it_could_not_be_done_any_more(till):
+def test_a_replay_succeeds_even_if_the_request_would_now_fail(till):
     pass_id, key = new_id(), new_key()
     made = is_first(create(till, pass_id, key), 201)
     create(till, pass_id, new_key()).is_error(409, "RESOURCE_CONFLICT")
@@ -173,9 +174,9 @@ def test_what_came_first_is_answered_though_it_could_not_be_done_any_more(till):
     assert answer.json["created_at"] == made.json["created_at"]
 
 
-# Passes that go and come back
+# Deleted and re-created passes
 
-def test_a_deletion_is_answered_again_and_does_not_meet_the_next_pass(till):
+def test_the_replay_of_a_deletion_does_not_delete_the_next_pass(till):
     pass_id, key, delete = new_id(), new_key(), new_key()
     made = is_first(create(till, pass_id, key), 201)
     first = is_first(till.client.delete(path_of(pass_id), headers=once(delete)), 204)
@@ -187,8 +188,8 @@ def test_a_deletion_is_answered_again_and_does_not_meet_the_next_pass(till):
     second = is_first(create(till, pass_id, new_key(), hidden={"n": 2}), 201)
     assert second.json["download_url"] != made.json["download_url"]
     is_replay_of(first, till.client.delete(path_of(pass_id), headers=once(delete)))
-    assert till.get(pass_id) == second.json, "it is still there"
-    assert create(till, pass_id, key).json == again.json, "the pass that was made, not the one of its id"
+    assert till.get(pass_id) == second.json, "the replay deleted the next pass"
+    assert create(till, pass_id, key).json == again.json, "the replay must show the pass that was created, not the next one with its id"
 
 
 # The header
@@ -214,7 +215,7 @@ BAD_HEADERS = {
 
 
 @pytest.mark.parametrize("name", BAD_HEADERS)
-def test_a_header_that_holds_no_key(till, name):
+def test_invalid_headers(till, name):
     pass_id = till.create()["id"]
     lines = "".join(line + "\r\n" for line in BAD_HEADERS[name])
     answer = talk(till, f"POST /v1/passes/{pass_id}/loyalty HTTP/1.1\r\n{lines}", '{"balance_to_add":1}')
@@ -227,7 +228,7 @@ def test_a_header_that_holds_no_key(till, name):
 
 
 @pytest.mark.parametrize("line", ["Idempotency-Key: " + "k" * 255, "iDEMPOTENCY-kEY:!#~[]", "idempotency-key:\t\"a,b\" "])
-def test_a_header_that_holds_one(till, line):
+def test_valid_headers(till, line):
     pass_id = till.create()["id"]
     request = f"POST /v1/passes/{pass_id}/loyalty HTTP/1.1\r\n{line}\r\n", '{"balance_to_add":1}'
     assert "idempotency-replayed" not in talk(till, *request).lower()
@@ -235,7 +236,7 @@ def test_a_header_that_holds_one(till, line):
     assert till.get(pass_id)["balance"] == 1
 
 
-def test_the_header_comes_last_of_the_fields_and_before_the_resource(till):
+def test_the_header_is_checked_after_fields_and_before_the_resource(till):
     pass_id, bad = till.create()["id"], {"Idempotency-Key": "a b"}
     post = till.client.post
     post(path_of(pass_id, "/loyalty"), {"balance_to_add": 1}, headers=bad, key="x").is_error(401, "UNAUTHENTICATED")
@@ -252,8 +253,8 @@ def test_the_header_comes_last_of_the_fields_and_before_the_resource(till):
 
 # Accounts
 
-def test_a_key_is_the_accounts_own(new_shop):
-    """Of three accounts two live on one of the two shards."""
+def test_keys_of_accounts_are_independent(new_shop):
+    """Three accounts, two of them on the same shard."""
     shops, pass_id, key = [new_shop("balance") for _ in range(3)], new_id(), new_key()
     made = [is_first(create(shop, pass_id, key), 201) for shop in shops]
     assert len({answer.json["download_url"] for answer in made}) == 3
@@ -264,7 +265,7 @@ def test_a_key_is_the_accounts_own(new_shop):
     assert [shop.get(pass_id)["balance"] for shop in shops] == [0, 1, 2]
 
 
-def test_keys_of_one_account_serve_all_its_api_keys(service, shop):
+def test_api_keys_of_an_account_share_idempotency_keys(service, shop):
     pass_id, key = shop.create()["id"], new_key()
     first = is_first(add(shop, pass_id, 2, key), 202)
     with service.client(service.cli("key", "create", shop.account)["api_key"]) as second:

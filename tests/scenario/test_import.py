@@ -10,7 +10,7 @@ import pytest
 from imports import Running, bodies, ids_in_order, jsonl, run, write
 from patience import PATIENCE
 
-pytestmark = pytest.mark.plain  # the command line, which is another build's there
+pytestmark = pytest.mark.plain  # tests the command line, which the sanitizer runs take from another build
 
 ERRORS_SHOWN = 20
 
@@ -28,7 +28,7 @@ def test_rows_become_passes_in_the_order_of_the_file(shop, tmp_path):
 
 
 def test_a_row_is_a_body_of_the_interface(shop, tmp_path):
-    """The same words are refused with the same code, whether they come by HTTP or in a file."""
+    """A row is refused with the same code as the same body over HTTP."""
     wrong = ['{"pass_id":"x"', "[]", '"x"', '{"pass_id":"x","pass_id":"y","visible":{"name":"a"}}', "{}",
              '{"pass_id":5}', '{"pass_id":""}', '{"pass_id":"x","colour":1}', '{"pass_id":"x","visible":{"nme":"a"}}',
              '{"pass_id":"x","visible":{"name":"a","points":3}}', '{"pass_id":"x","visible":{"name":5}}',
@@ -45,7 +45,7 @@ def test_a_row_is_a_body_of_the_interface(shop, tmp_path):
     lines = [right[0], *wrong, "", right[1]]
     got = run(shop, write(tmp_path / "a.jsonl", "\n".join(lines) + "\n"))
     assert got.counts == {"created": 2, "failed": len(wrong)}
-    assert got.failed == ("\n".join(wrong) + "\n").encode(), "as they are in the file"
+    assert got.failed == ("\n".join(wrong) + "\n").encode(), "numbers and order as they are in the file"
     found = []
     for number, line in enumerate(got.errors.decode().splitlines(), 2):
         start, code, *rest = line.split(" ")
@@ -54,16 +54,16 @@ def test_a_row_is_a_body_of_the_interface(shop, tmp_path):
         found.append((rest[0], field))
     assert found == wanted
     platform = [line for line in got.errors.decode().splitlines() if "(initial_platform)" in line]
-    assert len(platform) == 1 and "request" not in platform[0], "it is one value that is wrong"
+    assert len(platform) == 1 and "request" not in platform[0], "the message must blame a value, not the request"
     assert got.stderr == got.errors.decode()
     assert shop.get("ok1")["hidden"] == {"n": 100.0, "deep": {"a": [1]}}
     assert ids_in_order(shop) == ["ok1", "ok2"]
-    # What failed can be corrected where it lies and imported again.
+    # The file of failures can be corrected in place and imported again.
     fixed = write(Path(f"{got.path}.failed"), '{"pass_id":"fixed","visible":{"name":"a"}}\n')
     assert run(shop, fixed).counts == {"created": 1, "failed": 0}
 
 
-def test_a_table_becomes_passes(shop, tmp_path):
+def test_rows_of_a_csv_file_become_passes(shop, tmp_path):
     rows = [["a", "Ada, \"the\" first", "12.50", "TRUE", "1990-01-02", "line one\r\nline two", "ios"],
             ["b", "Çağrı", "", "false", "", "", ""], ["c", " spaces ", "-3e2", "", "", "007", "android"]]
     header = ["pass_id", "visible.name", "visible.visits", "visible.vip", "visible.birthday", "hidden.note",
@@ -84,7 +84,7 @@ def test_a_table_becomes_passes(shop, tmp_path):
             shop.delete(row[0])
 
 
-def test_rows_of_a_table_that_fail(shop, tmp_path):
+def test_invalid_rows_of_a_csv_file(shop, tmp_path):
     header = b"\xef\xbb\xbfpass_id,visible.name,visible.visits,hidden.note\r\n"
     bad = [b"a,Ada,many,\r\n", b",Ada,1,\r\n", b"c,Ada,1\r\n", b"d,Ada,1,,\r\n", b"e,,1,\r\n", b"f,\"Ada\" x,1,\r\n",
            b"g,Ada,1,\"two\r\nlines \xff\"\r\n", b"h,5\" disk,1,\r\n"]
@@ -103,10 +103,10 @@ def test_rows_of_a_table_that_fail(shop, tmp_path):
     assert "3 cells" in lines[2] and "4" in lines[2]
 
 
-def test_what_a_spreadsheet_gets_wrong_is_told(shop, tmp_path):
+def test_typical_faults_of_spreadsheets_are_reported(shop, tmp_path):
     header, caf = "pass_id,visible.name\n", "a,Café\n".encode("latin-1")
     got = run(shop, write(tmp_path / "a.csv", header.encode() + b",\n" + caf + b",\n\"\",\"\"\nb,\"Ada\nc,Ada\n"))
-    assert got.counts == {"created": 0, "failed": 2}, "rows of empty cells are none"
+    assert got.counts == {"created": 0, "failed": 2}, "rows of empty cells are skipped"
     latin, quote = got.errors.decode().splitlines()
     assert latin.startswith("line 3: INVALID_REQUEST ") and "not UTF-8" in latin
     assert quote.startswith("line 6: INVALID_REQUEST ") and "from line 6 to line 7" in quote
@@ -116,7 +116,7 @@ def test_what_a_spreadsheet_gets_wrong_is_told(shop, tmp_path):
     assert "(CR)" in run(shop, write(tmp_path / "c.csv", "pass_id,visible.name\ra,Ada\rb,Bob\r")).refusal["message"]
 
 
-def test_a_quote_that_is_never_closed_costs_only_what_it_swallows(shop, tmp_path):
+def test_an_unclosed_quote_fails_only_the_rows_it_includes(shop, tmp_path):
     text = "pass_id,visible.name\na,Ada\nb,\"Ada\nc,Ada\nd,\"Ada\"\ne,Ada\nf,\"Ada"
     got = run(shop, write(tmp_path / "a.csv", text))
     assert got.counts == {"created": 2, "failed": 2}, got.stderr
@@ -130,13 +130,13 @@ def test_a_quote_that_is_never_closed_costs_only_what_it_swallows(shop, tmp_path
     ("pass_id,visible.name,visible.name", "visible.name"), ("pass_id,hidden.a,hidden.a", "hidden.a"),
     ("pass_id,hidden.", "hidden."), ("pass_id;visible.name", "pass_id;visible.name"), ("", "empty"),
     ("PASS_ID,visible.name", "PASS_ID"), ("pass_id,\"visible.name", "quote")])
-def test_a_header_is_refused_as_a_whole(till, tmp_path, header, says):
+def test_an_invalid_header_refuses_the_file(till, tmp_path, header, says):
     got = run(till, write(tmp_path / "a.csv", header + "\nx,y,z\n" if header else ""))
     assert got.refusal["code"] == "INVALID_INPUT" and says in got.refusal["message"]
     assert (got.failed, got.errors) == (None, None)
 
 
-def test_what_spreadsheets_add_is_passed_over(shop, tmp_path):
+def test_additions_of_spreadsheets_are_ignored(shop, tmp_path):
     table = "\ufeffpass_id,visible.name,,\r\na,Ada,,\r\nb,Bob\r\nc,Eve,,x\r\n,,,\r\n\r\n\r\n"
     got = run(shop, write(tmp_path / "a.csv", table))
     assert got.counts == {"created": 2, "failed": 1}, got.stderr
@@ -150,13 +150,13 @@ def test_what_spreadsheets_add_is_passed_over(shop, tmp_path):
     ("a.csv", b"PK\3\4and more", ".xlsx"), ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls"),
     ("a.csv", b"\x1f\x8b\x08\0", "gzip"), ("a.jsonl", b'[{"pass_id":"a"}]', "one JSON array"),
     ("a.jsonl", '{"pass_id":"a"}\n'.encode("utf-16"), "UTF-16")])
-def test_a_file_of_another_kind_is_refused_as_a_whole(till, tmp_path, name, content, says):
+def test_a_file_of_another_format_is_refused(till, tmp_path, name, content, says):
     got = run(till, write(tmp_path / name, content))
     assert got.refusal["code"] == "INVALID_INPUT" and says in got.refusal["message"]
     assert (got.failed, got.errors) == (None, None)
 
 
-def test_a_row_says_what_is_wrong_with_it(shop, tmp_path):
+def test_the_error_of_a_row_names_its_fault(shop, tmp_path):
     rows = ['{"pass_id":"a",}', "[]", '{"pass_id":"a","visble":{}}', '{"pass_id":"a","visible":{"nme":"x"}}', "{'pass_id':'a'}"]
     lines = run(shop, write(tmp_path / "a.jsonl", "\n".join(rows))).errors.decode().splitlines()
     words = ["The row is not JSON: a comma", "The row is an empty array", "`visible` is meant", "`name` is meant", "double quotes"]
@@ -164,7 +164,7 @@ def test_a_row_says_what_is_wrong_with_it(shop, tmp_path):
         assert word in line, line
 
 
-def test_the_template(new_shop, tmp_path):
+def test_the_template_of_imported_passes(new_shop, tmp_path):
     shop, other = new_shop("balance", "none"), new_shop("balance")
     template = shop.templates["none"]
     path = write(tmp_path / "a.jsonl", jsonl([
@@ -183,7 +183,7 @@ def test_the_template(new_shop, tmp_path):
     for unknown, code in ((other.templates["balance"], "UNAUTHORIZED"), (template[:-1] + "9", "PASS_TEMPLATE_NOT_FOUND"),
                           ("x", "PASS_TEMPLATE_NOT_FOUND"), ("", "PASS_TEMPLATE_NOT_FOUND")):
         assert run(shop, table, "--template", unknown).refusal["code"] == code
-    assert run(new_shop(), path).refusal["code"] == "PASS_TEMPLATE_NOT_FOUND", "an account without any"
+    assert run(new_shop(), path).refusal["code"] == "PASS_TEMPLATE_NOT_FOUND", "an account without templates"
 
 
 def test_the_same_id_twice(shop, tmp_path):
@@ -197,7 +197,7 @@ def test_the_same_id_twice(shop, tmp_path):
     shown = got.stderr.splitlines()
     assert len(shown) == ERRORS_SHOWN + 1 and "285 more" in shown[-1] and ".errors" in shown[-1]
     again = run(shop, write(got.path, jsonl(bodies(1, "new"))))
-    assert again.counts == {"created": 1, "failed": 0}, "and what an earlier run left is gone"
+    assert again.counts == {"created": 1, "failed": 0}, "the failures of an earlier run are deleted"
 
 
 def test_a_row_that_is_too_long(shop, tmp_path):
@@ -245,13 +245,13 @@ def test_refused_before_anything_happens(shop, tmp_path):
     assert run(shop, good).counts == {"created": 1, "failed": 0}
 
 
-def test_files_with_nothing_in_them(shop, tmp_path):
+def test_empty_files(shop, tmp_path):
     for name, content in (("a.jsonl", ""), ("a.jsonl", "\n\r\n  \n"), ("a.jsonl", b"\xef\xbb\xbf"),
                           ("a.csv", "pass_id,visible.name"), ("a.csv", "\npass_id\r\n\r\n")):
         assert run(shop, write(tmp_path / name, content)).counts == {"created": 0, "failed": 0}, (name, content)
 
 
-def test_failed_rows_never_go_through_a_link(shop, tmp_path):
+def test_failed_rows_are_not_written_through_a_symlink(shop, tmp_path):
     path = write(tmp_path / "a.jsonl", "wrong\n")
     Path(f"{path}.failed").symlink_to(path)
     assert run(shop, path).counts == {"created": 0, "failed": 1}
@@ -266,13 +266,13 @@ def test_wrong_usage(shop, arguments):
     assert (done.returncode, done.stdout) == (2, "") and "import" in done.stderr
 
 
-def test_a_service_that_is_not_there(new_service, tmp_path):
+def test_an_import_without_a_service(new_service, tmp_path):
     service = new_service(start=False)
     done = service.run("pass", "import", "acc_aaaaaaaaaaaaaaaa", write(tmp_path / "a.jsonl", jsonl(bodies(1))))
     assert json.loads(done.stderr)["code"] == "NOT_RUNNING"
 
 
-# While it runs
+# During an import
 
 def test_two_imports_of_one_file_at_once(service, shop, tmp_path):
     path = write(tmp_path / "a.jsonl", jsonl(bodies(30000)))
@@ -282,7 +282,7 @@ def test_two_imports_of_one_file_at_once(service, shop, tmp_path):
     assert running.end().counts == {"created": 30000, "failed": 0}
 
 
-def test_a_terminal_sees_how_far_it_is(shop, tmp_path):
+def test_progress_is_shown_on_a_terminal(shop, tmp_path):
     path = write(tmp_path / "a.jsonl", jsonl(bodies(20000)) + "wrong\n")
     ours, theirs = pty.openpty()
     running = Running(shop, path, stderr=theirs)
@@ -292,14 +292,14 @@ def test_a_terminal_sees_how_far_it_is(shop, tmp_path):
         while chunk := os.read(ours, 65536):
             seen += chunk
     except OSError:
-        pass  # how the end of a terminal shows
+        pass  # a terminal reports its end this way
     os.close(ours)
     assert json.loads(running.process.communicate(timeout=20 * PATIENCE)[0]) == {"created": 20000, "failed": 1}
     assert b"\rimport [#" in seen and b" %" in seen
     assert seen.split(b"\033[K")[-1].startswith(b"line 20001: INVALID_REQUEST ")
 
 
-def test_a_file_is_not_read_into_memory(shop, tmp_path):
+def test_a_file_is_not_loaded_into_memory(shop, tmp_path):
     path = write(tmp_path / "a.jsonl", b"{" + b"x" * 500_000 + b"\n" + b"")
     with open(path, "ab") as file:
         for _ in range(300):

@@ -1,4 +1,4 @@
-"""pass import while processes die, stop and answer late: each row is created once and counted once."""
+"""pass import while processes die, stop or answer late: each row is created once and counted once."""
 import json
 import signal
 import threading
@@ -13,14 +13,14 @@ from retries import create, is_first, is_replay_of
 from shop import Shop
 from test_slow_disk import SlowService
 
-pytestmark = pytest.mark.plain  # the command line, which is another build's there
+pytestmark = pytest.mark.plain  # tests the command line, which the sanitizer runs take from another build
 
-SYNC_MS = 30  # so that a kill finds rows that are in the journal and not yet answered
+SYNC_MS = 30  # so that a kill finds rows in the journal that are not yet answered
 
 
 @pytest.fixture
 def lagging():
-    """A service of one shard whose disk takes its time."""
+    """A service of one shard with a slow disk."""
     service = SlowService(shards=1)
     service.expect_log(".")
     service.start()
@@ -30,17 +30,17 @@ def lagging():
 
 
 @pytest.mark.parametrize("role", ["shard", "timer", "http"])
-def test_processes_killed_meanwhile(lagging, tmp_path, role):
+def test_processes_killed_during_an_import(lagging, tmp_path, role):
     shop = Shop(lagging, ("balance",))
     rows, wrong = rows_with_doubles(15000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
     for part in (1, 2):
         running.wait_created(part * 3000)
         old = lagging.signal(role, 0, signal.SIGKILL)
-        running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the next kill
+        running.process.send_signal(signal.SIGSTOP)  # otherwise the import could end before the next kill
         lagging.await_successor(role, 0, old)
         running.process.send_signal(signal.SIGCONT)
-    # What the issuer died with in hand is refused in the end, when later rows have been issued by its successor.
+    # Rows held by a killed timer are refused in the end, when its successor has issued later ones; hence not in order.
     check_whole(shop, running.end(), rows, wrong, in_order=role != "timer")
     shop.close()
 
@@ -60,23 +60,24 @@ def test_a_large_file_and_many_kills(lagging, tmp_path):
     shop.close()
 
 
-@pytest.mark.slow  # a row's time is 20 s
-def test_a_shard_that_stood_still_for_longer_than_rows_wait(lagging, tmp_path):
-    """What was sent to it and given up is done when it goes on: the same rows sent again are not."""
+@pytest.mark.slow  # a row's deadline is 20 s
+def test_a_shard_stopped_for_longer_than_a_rows_deadline(lagging, tmp_path):
+    """When the shard continues it executes the rows that it had received. The same rows, sent again by the import,
+    must not be executed twice."""
     shop = Shop(lagging, ("balance",))
     rows, wrong = rows_with_doubles(12_000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "5m")
     running.wait_created(2000)
     pid = lagging.signal("shard", 0, signal.SIGSTOP)
     with pytest.raises(AssertionError):
-        wait_for(lambda: running.process.poll() is not None, 25 / PATIENCE, "what does not happen: its end")
+        wait_for(lambda: running.process.poll() is not None, 25 / PATIENCE, "the import to end, which it must not")
     lagging.signal("shard", 0, signal.SIGCONT)
     assert lagging.pid_of("shard", 0) == pid
     check_whole(shop, running.end(), rows, wrong)
     shop.close()
 
 
-def test_a_service_that_comes_back_goes_on(lagging, tmp_path):
+def test_an_import_continues_after_restarts_of_the_service(lagging, tmp_path):
     shop = Shop(lagging, ("balance",))
     rows, wrong = rows_with_doubles(12000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)))
@@ -91,14 +92,14 @@ def test_a_service_that_comes_back_goes_on(lagging, tmp_path):
 
 @pytest.mark.parametrize("how, code", [("stop", "SHARD_UNAVAILABLE"), ("pause", "PASS_PROVIDER_UNAVAILABLE"),
                                        ("suspend", "ACCOUNT_SUSPENDED"), ("interrupt", "STOPPED")])
-def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, how, code):
+def test_an_aborted_import_reports_its_position(new_service, tmp_path, how, code):
     service = new_service(shards=1)
     service.expect_log(".")
     shop = Shop(service, ("balance",))
     rows = bodies(15000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "3s")
     running.wait_created(500)
-    running.process.send_signal(signal.SIGSTOP)  # or it would have ended before the command below has
+    running.process.send_signal(signal.SIGSTOP)  # otherwise the import could end before the next command
     if how == "stop":
         assert service.stop() == 0
     elif how == "pause":
@@ -125,7 +126,7 @@ def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, h
     assert made[:created] == [row["pass_id"] for row in rows[:created]] or failed
     if how in ("interrupt", "suspend", "pause"):
         assert len(made) == created
-    # The rest: what failed, and what was not tried.
+    # Imports the rest: rows that failed, and rows that were not tried.
     rest = write(tmp_path / "rest.jsonl", (got.failed or b"").decode() + jsonl(rows[line:]))
     again = run(shop, rest)
     assert sorted(ids_in_order(shop)) == sorted(row["pass_id"] for row in rows)
@@ -133,8 +134,9 @@ def test_an_import_that_cannot_go_on_says_how_far_it_is(new_service, tmp_path, h
     shop.close()
 
 
-def test_an_interrupted_import_learns_what_became_of_its_rows(lagging, tmp_path):
-    """The shard dies with rows in hand just before Ctrl-C: they are sent again until it is known."""
+def test_an_interrupted_import_settles_its_outstanding_rows(lagging, tmp_path):
+    """The shard is killed with outstanding rows just before Ctrl-C. The import sends them again until it has their
+    results."""
     shop = Shop(lagging, ("balance",))
     rows = bodies(15000)
     running = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows)), "--wait", "60s")
@@ -151,7 +153,7 @@ def test_an_interrupted_import_learns_what_became_of_its_rows(lagging, tmp_path)
     words = got.refusal["message"].replace(",", " ").split()
     line, created = int(words[words.index("line") + 1]), int(words[words.index("rows") - 1])
     lost = (got.errors or b"").decode().count("OUTCOME_UNKNOWN")
-    assert lost == 0, "the shard was there to be asked"
+    assert lost == 0, "a result stayed unknown although the shard was running"
     assert line == created + (got.failed or b"").decode().count("\n") < len(rows)
     assert shop.list("?limit=1")[1] == created
     assert lagging.cli("verify")["ok"]
@@ -166,8 +168,8 @@ def check_conflicts(got):
     assert all("RESOURCE_CONFLICT" in line for line in (got.errors or b"").decode().splitlines())
 
 
-def test_two_imports_of_the_same_rows_at_once(lagging, tmp_path):
-    """Each row is created by one of them and fails in the other, whose pass it is not."""
+def test_two_concurrent_imports_of_the_same_rows(lagging, tmp_path):
+    """Each row is created by one import and fails with a conflict in the other."""
     shop = Shop(lagging, ("balance",))
     rows = bodies(8000)
     both = [Running(shop, write(tmp_path / f"{name}.jsonl", jsonl(rows))) for name in "ab"]
@@ -185,7 +187,8 @@ def test_two_imports_of_the_same_rows_at_once(lagging, tmp_path):
 
 
 class Rival(threading.Thread):
-    """A client that creates passes of ids that the import has too, from its end on, each until it is answered."""
+    """A client that creates passes with the import's ids, beginning at the end of the file. It repeats each request
+    until it is answered."""
 
     def __init__(self, shop, rows):
         super().__init__()
@@ -212,7 +215,7 @@ class Rival(threading.Thread):
 
 
 @pytest.mark.parametrize("victim", ["shard", "everything"])
-def test_a_client_that_creates_the_same_passes_meanwhile(lagging, tmp_path, victim):
+def test_a_client_that_creates_the_same_passes_during_an_import(lagging, tmp_path, victim):
     shop = Shop(lagging, ("balance",))
     rows = bodies(12000)
     running, rival = Running(shop, write(tmp_path / "a.jsonl", jsonl(rows))), Rival(shop, rows)
@@ -229,7 +232,7 @@ def test_a_client_that_creates_the_same_passes_meanwhile(lagging, tmp_path, vict
     finally:
         rival.ended.set()
         rival.join()
-    assert rival.made, "there was something to tell apart"
+    assert rival.made, "the client created no pass"
     assert got.counts == {"created": len(rows) - len(failed_ids(got)), "failed": len(failed_ids(got))}
     check_conflicts(got)
     assert sorted(failed_ids(got)) == sorted(rival.made)
@@ -238,18 +241,18 @@ def test_a_client_that_creates_the_same_passes_meanwhile(lagging, tmp_path, vict
     shop.close()
 
 
-def test_keys_of_clients_are_kept(new_service, tmp_path):
-    """An import has keys as well, but they are bounded and take the place of no client's."""
+def test_an_import_evicts_no_idempotency_keys_of_clients(new_service, tmp_path):
+    """An import also uses idempotency keys. They have their own limit and evict no client's key."""
     service = new_service(shards=1, options=["--idempotency-keys", "3"])
     shop = Shop(service, ("balance",))
     first = [(f"c{number}", is_first(create(shop, f"c{number}", f"key-{number}"), 201)) for number in range(3)]
     assert run(shop, write(tmp_path / "a.jsonl", jsonl(bodies(3000)))).counts == {"created": 3000, "failed": 0}
     for number, (pass_id, answer) in enumerate(first):
         is_replay_of(answer, create(shop, pass_id, f"key-{number}"))
-    is_first(create(shop, "c3", "key-3"), 201)  # it takes the place of the oldest, of three
+    is_first(create(shop, "c3", "key-3"), 201)  # evicts the oldest of three
     for number in (1, 2):
         is_replay_of(first[number][1], create(shop, f"c{number}", f"key-{number}"))
     assert service.stop() == 0
     dumped = service.run("table", "dump", service.data / "shards" / "0", "idempotency").stdout.splitlines()
-    assert 3 < len(dumped) <= 3 + 512, "as many as are in flight at once"
+    assert 3 < len(dumped) <= 3 + 512, "as many import keys as rows in flight"
     shop.close()
