@@ -316,7 +316,7 @@ def test_without_the_function_entitlements_can_only_be_read(cafe):
     assert redeem(cafe, pass_id, made)[1]["remaining_redemptions"] == 1
 
 
-def test_an_assigned_reward_cannot_be_archived(cafe):
+def test_an_assigned_reward_cannot_be_archived_or_deleted(cafe):
     pass_id, slug, other = cafe.create()["id"], put(cafe), put(cafe)
     made = assign(cafe, pass_id, slug)
     for step in range(3):

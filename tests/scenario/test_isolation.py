@@ -1,8 +1,6 @@
-"""What one account can learn of another: nothing. For every route and every id in it, another account's thing is
-answered exactly as one that does not exist, byte for byte and header for header, but for request id and date. The
-one exception is the interface's: another account's template is 403. And whoever shows no good key is told one thing.
+"""One account learns nothing about another. For every route and every id in it, an id of another account gets exactly the same answer as an unknown one: same bytes and headers except request id and date. The one exception is another account's template, which the interface answers with 403. All requests without a valid key get the same answer.
 
-The routes are those of schemas/api/; each id in a path is a case by itself."""
+The routes are those of schemas/api/; each id in a path is a separate case."""
 import json
 import re
 from urllib.parse import quote
@@ -15,7 +13,7 @@ from rewards import archive, offer, reward_path, rewards_of, terms
 from routes import ROUTES
 from shop import Shop, path_of
 
-pytestmark = pytest.mark.plain  # about what answers say
+pytestmark = pytest.mark.plain  # tests the contents of answers
 
 VARYING = {"date", "x-request-id"}
 ROUTES_BY_MESSAGE = {route.message: route for route in ROUTES}
@@ -23,13 +21,13 @@ ACCEPTED = "/v1/pass-templates/accepted-fields?pass_template_id="
 
 GOOD = {"pass_id": "fresh", "visible": {"name": "A"}}
 NEVER = "01900000-0000-7000-8000-000000000000"
-# What an id of a path is of; the first one of a path is the one that is another's.
+# The kind of object that an id of a path names. The first id of a path is the other account's.
 KINDS = {"pass_id": "pass", "subscription_id": "subscription", "reward_slug": "reward"}
 
 
 def by_default(route):
-    """Requests of a route with an id in its place: (what the id is of, id -> request). The body is empty: an id that is nobody's
-    is found before what else may be wrong."""
+    """Requests of a route with an id filled in: (kind of the id, id -> request). The body is empty, because an
+    unknown id is reported before faults of the body."""
     if not route.ids:
         return []
     others = dict.fromkeys(route.ids[1:], NEVER)
@@ -38,7 +36,7 @@ def by_default(route):
             for method in methods]
 
 
-# Beside these: bodies that are right, or wrong in other ways, ids in bodies and queries.
+# Further cases: valid and invalid bodies, and ids in bodies and queries.
 OWN = {
     "PASS_CREATE": [("template", lambda i: ("POST", "/v1/passes", {**GOOD, "pass_template_id": i}))],
     "PASS_GET": [("pass", lambda i: ("GET", path_of(i, "?include_deleted=true"), None))],
@@ -65,8 +63,8 @@ CASES = {message: by_default(route) + OWN.get(message, []) for message, route in
 
 
 def told(answer, given=None):
-    """All of an answer that may not differ between two requests of the same meaning; a sentence may repeat the id that was
-    given."""
+    """The parts of an answer that must be equal for two requests of the same meaning. A message may repeat the id of
+    the request."""
     body = answer.body.replace(answer.headers["x-request-id"].encode(), b"ID")
     varying = VARYING
     if given is not None:
@@ -84,7 +82,8 @@ def accounts_per_shard(service):
 
 
 class Neighbours:
-    """An account, one on its shard, and one on the other; each with passes in every state under ids of its own."""
+    """An account, a second one on its shard, and a third one on the other shard. Each has passes in every state with
+    its own ids."""
 
     def __init__(self, service):
         self.shops = []
@@ -109,7 +108,7 @@ class Neighbours:
 
 
 def fill(shop, name):
-    """Passes in every state, their ids all of one length, so that no answer may differ even in that."""
+    """Creates passes in every state. All ids have the same length, so that answers cannot differ in length."""
     shop.ids = {state: f"{name:.>4}-{state:.>8}" for state in ("issued", "active", "inactive", "deleted")}
     shop.nobody = f"{name:.>4}-{'never':.>8}"
     for pass_id in shop.ids.values():
@@ -139,7 +138,7 @@ def everyone(shared_service):
 
 @pytest.fixture(params=["near", "far"])
 def other(request, everyone, service):
-    """Another account, on the shard of everyone.mine and on the other one; what it has must stay as it is."""
+    """Another account, on the shard of everyone.mine and on the other shard. Its data must not change."""
     shop = getattr(everyone, request.param)
     before = everything(shop)
     yield shop
@@ -152,7 +151,7 @@ def everything(shop):
             shop.client.get(path_of(shop.ids["issued"], "/cards")).json, shop.client.get("/v1/scans").json)
 
 
-def test_every_route_has_its_cases():
+def test_every_route_with_ids_has_cases():
     assert set(OWN) <= set(ROUTES_BY_MESSAGE)
     for message, cases in CASES.items():
         route = ROUTES_BY_MESSAGE[message]
@@ -164,7 +163,7 @@ def test_every_route_has_its_cases():
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_anothers_pass_subscription_or_reward_is_none(everyone, other, message):
+def test_another_accounts_ids_are_like_unknown_ids(everyone, other, message):
     own = {"pass": (other.nobody, other.ids), "subscription": (NEVER, other.hooks), "reward": ("never", other.rewards)}
     for kind, request in CASES[message]:
         if kind == "template":
@@ -176,8 +175,8 @@ def test_anothers_pass_subscription_or_reward_is_none(everyone, other, message):
             assert told(ask(everyone.mine, request(each)), each) == never, request(each)
 
 
-def test_on_a_pass_of_one_s_own_anothers_things_are_none(other, service):
-    """Ids in a body, and such as come behind a pass's."""
+def test_another_accounts_ids_below_an_own_pass_are_like_unknown_ids(other, service):
+    """Covers ids in a body, and ids in a path after the pass's id."""
     mine = Shop(service, ("balance",), functions=("--rewards",))
     pass_id = mine.create()["id"]
     redeem, assigning, scans = (lambda one: redeem_path(pass_id, one)), given_path(pass_id, "/assign"), "/v1/scans"
@@ -194,16 +193,16 @@ def test_on_a_pass_of_one_s_own_anothers_things_are_none(other, service):
     mine.close()
 
 
-def test_anothers_url_is_free_here(everyone, other):
-    """Neither that another account has a URL nor how many subscriptions it has is told."""
+def test_another_accounts_subscription_url_can_be_used(everyone, other):
+    """Answers reveal neither another account's URLs nor its number of subscriptions."""
     hook = subscribe(everyone.mine, hooks_of(other)[0]["url"])
     assert [each["id"] for each in hooks_of(everyone.mine)] == [hook["id"]]
     everyone.mine.client.delete(hook_path(hook["id"])).is_empty(204)
 
 
-def test_anothers_slug_is_free_here(everyone, other):
-    """Neither that another account has a slug nor how many rewards it has is told, and the names of those here are made
-    without looking there."""
+def test_another_accounts_slug_can_be_used(everyone, other):
+    """Answers reveal neither another account's slugs nor its number of rewards. Slugs are derived from names without
+    regard to other accounts."""
     slug = rewards_of(other)[0]["slug"]
     assert offer(everyone.mine, slug=slug)["slug"] == slug
     assert offer(everyone.mine, name=slug)["slug"] == slug + "_2"
@@ -213,8 +212,8 @@ def test_anothers_slug_is_free_here(everyone, other):
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_anothers_template_is_forbidden_and_says_no_more(everyone, other, message):
-    """403 whether that account has such a template or not, and even whether there is such an account."""
+def test_another_accounts_template_is_403_whether_it_exists_or_not(everyone, other, message):
+    """The answer is the same if that account has no such template, and if there is no such account."""
     real = other.templates["balance"]
     account, number = real.rsplit("_", 1)
     nobody = "tpl_" + account.removeprefix("tpl_")[::-1]
@@ -230,7 +229,7 @@ def test_anothers_template_is_forbidden_and_says_no_more(everyone, other, messag
         answer.is_error(422, "PASS_TEMPLATE_NOT_FOUND")
 
 
-def test_lists_and_counts_show_ones_own(everyone, other):
+def test_lists_and_counts_are_of_the_own_account(everyone, other):
     mine = everyone.mine
     queries = ["", "?include_deleted=1", "?limit=1", "?offset=1", "?sort_by=id&sort_dir=asc", "?sort_by=name",
                "?sort_by=updated_at", "?q=" + other.ids["issued"], "?q=7", "?status=active",
@@ -244,7 +243,7 @@ def test_lists_and_counts_show_ones_own(everyone, other):
 
 
 def test_the_same_id_in_two_accounts(other, service):
-    """Whoever has a pass of that id meets that one and no other."""
+    """Requests with the id reach the account's own pass only."""
     mine, pass_id = Shop(service, ("balance",)), other.ids["issued"]
     theirs = other.get(pass_id)
     made = mine.create(pass_id, hidden={"of": "mine"})
@@ -260,7 +259,7 @@ def test_the_same_id_in_two_accounts(other, service):
     mine.close()
 
 
-def test_taken_elsewhere_is_free_here(everyone, other, service):
+def test_another_accounts_pass_id_can_be_used(everyone, other, service):
     shop = Shop(service, ("balance",))
     for pass_id in other.ids.values():
         assert shop.create(pass_id)["status"] == "issued"
@@ -268,7 +267,7 @@ def test_taken_elsewhere_is_free_here(everyone, other, service):
     shop.close()
 
 
-def test_a_suspension_and_a_rate_are_ones_own(everyone, other):
+def test_suspension_and_rate_apply_to_one_account(everyone, other):
     mine = everyone.mine
     before = told(mine.client.get("/v1/passes"))
     other.set("--suspended", "on", "--rate-limit", "1")
@@ -319,7 +318,7 @@ def bad_keys(everyone, service):
 
 
 def every_request():
-    """One right request for each route, and some that are wrong in ways a stranger must not learn of."""
+    """One valid request for each route, and some invalid ones whose errors a client without a key must not see."""
     for message, route in ROUTES_BY_MESSAGE.items():
         cases = [request("x") for _, request in CASES[message]] or [(route.method, route.path, None)]
         yield cases[0]
@@ -328,9 +327,9 @@ def every_request():
                 ("GET", "/v1/passes/%00", None), ("POST", "/v1/passes", {"colour": 5})]
 
 
-def test_bad_keys_are_told_one_thing(everyone, service):
-    """A key of the right form that is none is told the same, whose account it names or does not; only what is no key by its
-    form has sentences of its own."""
+def test_wrong_keys_get_the_same_answer(everyone, service):
+    """All well-formed wrong keys get the same answer, whether their account exists or not. Only malformed keys get
+    other messages."""
     keys = bad_keys(everyone, service)
     everyone.near.set("--suspended", "on")
     try:
@@ -343,7 +342,8 @@ def test_bad_keys_are_told_one_thing(everyone, service):
                     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer"), (name, method, path)
                     if method != "HEAD":
                         answer.is_error(401, "UNAUTHENTICATED")
-                    # Whether the connection goes on tells only of the key's form: without one no body is waited for.
+                    # The Connection header depends only on the form of the key: the service does not wait for a body
+                    # after a malformed one.
                     answer.headers.pop("connection")
                     form = "key" if KEY_FORM.fullmatch(key or "") else "none" if not key else bool(key.strip())
                     assert told(answer) == want.setdefault(form, told(answer)), (name, method, path)
@@ -351,7 +351,7 @@ def test_bad_keys_are_told_one_thing(everyone, service):
         everyone.near.set("--suspended", "off")
 
 
-def test_every_key_of_an_account_sees_the_same(everyone, other, service):
+def test_all_keys_of_an_account_get_the_same_answers(everyone, other, service):
     second = service.cli("key", "create", other.account)
     for message, cases in CASES.items():
         for kind, request in cases:

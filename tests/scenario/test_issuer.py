@@ -1,4 +1,4 @@
-"""Issuance runs through the timer process: paused, stopped or killed, creation is refused and stores nothing."""
+"""Issuance runs in the timer process. While it is paused, stopped or dead, creations are refused and store nothing."""
 import os
 import signal
 import time
@@ -8,7 +8,7 @@ from harness import wait_for
 from patience import PATIENCE
 from shop import Shop, new_id
 
-LOST_SECONDS = 2.0  # HEARTBEAT_LOST_MS is 1.5 s: after this no creation is accepted, on a crowded machine a little later
+LOST_SECONDS = 2.0  # HEARTBEAT_LOST_MS is 1.5 s; then creations are refused, on a busy machine a little later
 MISSED_SECONDS = LOST_SECONDS + PATIENCE - 1
 AT_ONCE_SECONDS = 0.5 * PATIENCE
 CROWD = 8
@@ -19,7 +19,7 @@ def try_create(shop, pass_id=None):
 
 
 def post_alone(shop):
-    """The status of a creation over a connection of its own."""
+    """Creates a pass over its own connection. Returns the status."""
     with shop.service.client(shop.key) as client:
         return client.post("/v1/passes", {"pass_id": new_id(), "visible": {"name": "A"}}).status
 
@@ -29,14 +29,14 @@ def is_refused_with_nothing_stored(shop):
     total = shop.list("?include_deleted=1")[1]
     answer = try_create(shop, pass_id)
     answer.is_error(502, "PASS_PROVIDER_UNAVAILABLE")
-    assert answer.seconds <= AT_ONCE_SECONDS, "nobody is asked"
+    assert answer.seconds <= AT_ONCE_SECONDS, "a refusal does not wait for the timer"
     shop.client.get(f"/v1/passes/{pass_id}?include_deleted=1").is_error(404, "RESOURCE_NOT_FOUND")
     assert shop.list("?include_deleted=1")[1] == total
     return pass_id
 
 
 def create_until_refused(shop, until):
-    """The passes that are created before the timer is missed; each is answered at once, one way or the other."""
+    """The passes created before the timer counts as lost. Each request is answered at once, with 201 or 502."""
     made = []
     while True:
         answer = try_create(shop)
@@ -44,7 +44,7 @@ def create_until_refused(shop, until):
         if answer.status == 502:
             return made
         made.append(answer.json["id"])
-        assert time.monotonic() < until, "a timer that is gone is missed by now"
+        assert time.monotonic() < until, "the stopped timer still counts as alive"
 
 
 def everything_else_works(shop, pass_id):
@@ -55,7 +55,7 @@ def everything_else_works(shop, pass_id):
 
 
 def shops_on_every_shard(service):
-    """One shop on each shard, in order of the shards."""
+    """Two shops, one on each shard, in order of the shards."""
     shops = {}
 
     def passes():
@@ -70,7 +70,7 @@ def shops_on_every_shard(service):
     return [shops[0], shops[1]]
 
 
-def test_a_paused_issuer(new_service):
+def test_a_paused_issuer_refuses_creations(new_service):
     service = new_service()
     shops = shops_on_every_shard(service)
     ids = [shop.create()["id"] for shop in shops]
@@ -86,7 +86,7 @@ def test_a_paused_issuer(new_service):
         shop.close()
 
 
-def test_a_stopped_timer_is_left_alone_and_missed(new_service):
+def test_a_stopped_timer_is_detected_and_not_restarted(new_service):
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
@@ -95,22 +95,23 @@ def test_a_stopped_timer_is_left_alone_and_missed(new_service):
     created = [create_until_refused(shop, time.monotonic() + MISSED_SECONDS) for shop in shops]
     refused = [is_refused_with_nothing_stored(shop) for shop in shops for _ in range(2)]
     for shop, made in zip(shops, created, strict=True):
-        assert all(shop.get(pass_id)["status"] == "issued" for pass_id in made), "without images nobody is needed"
+        assert all(shop.get(pass_id)["status"] == "issued" for pass_id in made), "a pass without images needs no timer"
     for shop, pass_id in zip(shops, ids, strict=True):
         everything_else_works(shop, pass_id)
-    wait_for(lambda: not service.is_ready(), 5, "/readyz to miss the timer")
+    wait_for(lambda: not service.is_ready(), 5, "/readyz to report the timer")
     assert service.pid_of("timer") == pid
     service.signal("timer", 0, signal.SIGCONT)
     for shop in shops:
-        wait_for(lambda shop=shop: try_create(shop).status == 201, 5, "the timer to be heard again")
+        wait_for(lambda shop=shop: try_create(shop).status == 201, 5, "the timer's heartbeats")
         for pass_id in refused:
-            assert try_create(shop, pass_id).status == 201, "a refused id is not taken"
+            assert try_create(shop, pass_id).status == 201, "a refused creation must not use up its id"
         shop.close()
     assert service.pid_of("timer") == pid
 
 
-def test_a_shard_that_stood_still_has_not_missed_the_timer(new_service):
-    """Longer than the issuer may be silent: what it said meanwhile lies behind the creations, and counts."""
+def test_a_shard_stopped_for_longer_than_heartbeats_count_does_not_refuse(new_service):
+    """The timer's heartbeats of that time are queued behind the creations. The shard must take them into account
+    before it decides."""
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     shop.create()
@@ -124,7 +125,7 @@ def test_a_shard_that_stood_still_has_not_missed_the_timer(new_service):
     shop.close()
 
 
-def test_a_killed_timer_comes_back(new_service):
+def test_a_killed_timer_is_restarted(new_service):
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)

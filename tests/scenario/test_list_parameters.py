@@ -1,5 +1,5 @@
-"""The parameters of GET /v1/passes, each by its rule: what is refused and by which name, what is a default, how
-dates, booleans and repeated parameters are read. Which passes a filter finds is another file's matter."""
+"""The parameters of GET /v1/passes: which values are refused and under which name, the defaults, and how dates,
+booleans and repeated parameters are parsed. Which passes a filter selects is tested in test_list_rules.py."""
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote, urlencode
 
@@ -16,7 +16,7 @@ HUGE = "9" * 30
 
 @pytest.fixture(scope="module")
 def ten(shared_service):
-    """A shop with ten passes, and what its list is without parameters."""
+    """A shop with ten passes, and its list without parameters."""
     shop = Shop(shared_service, ("balance",))
     made = [shop.create(f"p{n}", visible={"name": f"Name {9 - n}"}) for n in range(10)]
     yield shop, made[::-1]
@@ -37,14 +37,14 @@ def refused(shop, query, field):
     return True
 
 
-# Refusals: every parameter that takes one value, given twice; and everything that is no value of it
+# Refusals: single-valued parameters given twice, and invalid values
 
 ONCE = {"limit": "5", "offset": "0", "q": "a", "sort_by": "id", "sort_dir": "asc", "include_deleted": "true",
         **{date: "2026-01-01T00:00:00Z" for date in DATES}}
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_given_twice(ten, service, name):
+def test_a_parameter_given_twice(ten, service, name):
     once = urlencode({name: ONCE[name]})
     assert ten[0].client.get("/v1/passes?" + once).status == 200
     refused(ten[0], f"{once}&{once}", name)
@@ -53,7 +53,7 @@ def test_given_twice(ten, service, name):
 
 
 @pytest.mark.parametrize("name", [*ONCE, "status"])
-def test_bytes_that_are_no_text(ten, service, name):
+def test_values_that_are_not_utf8(ten, service, name):
     for value in ("%", "%f", "%zz", "%ff", "%C3", "%ED%A0%80", "%C0%AF"):
         refused(ten[0], f"{name}={value}", name)
 
@@ -67,7 +67,7 @@ def test_bytes_that_are_no_text(ten, service, name):
     ("sort_dir", ["", "x", "ASC", "Desc", "ascending", "1", "-1"]),
     ("include_deleted", ["", "yes", "no", "TRUE", "True", "T", "F", "2", "-1", "on", "true%20", "01", "null", "tr", "fals"]),
 ])
-def test_no_value_of_it(ten, service, name, values):
+def test_invalid_values(ten, service, name, values):
     for value in values:
         refused(ten[0], f"{name}={value}", name)
     refused(ten[0], name, name)
@@ -85,7 +85,7 @@ NO_DATES = [
 
 
 @pytest.mark.parametrize("name", DATES)
-def test_no_date(ten, service, name):
+def test_invalid_dates(ten, service, name):
     for value in NO_DATES:
         refused(ten[0], f"{name}={quote(value)}", name)
 
@@ -102,19 +102,19 @@ def test_from_later_than_to(ten, service, prefix):
     late, early = "2026-01-01T00:00:00.000001Z", "2026-01-01T00:00:00Z"
     refused(ten[0], urlencode({names[0]: late, names[1]: early}), names)
     refused(ten[0], urlencode({names[1]: early, names[0]: late}), names)
-    # The same instant, written in two zones; and bounds of different columns, which have no order.
+    # The same instant in two time zones. Bounds of different columns are not compared.
     refused(ten[0], urlencode({names[0]: "2026-01-01T00:00:00-02:00", names[1]: "2026-01-01T01:59:59Z"}), names)
     assert ten[0].list("?" + urlencode({names[0]: early, names[1]: early})) == ([], 0, False)
     assert ten[0].list("?" + urlencode({"created_from": late, "updated_to": early}))[1] == 0
 
 
-def test_q_has_a_length(ten, service):
+def test_the_length_of_q_is_limited(ten, service):
     for letter in ("a", "é", "日", "\U0001f600"):
         assert ten[0].list("?" + urlencode({"q": letter * 200})) == ([], 0, False)
         refused(ten[0], urlencode({"q": letter * 201}), "q")
 
 
-# What is read, and how
+# Parsing
 
 def test_defaults(ten, service):
     shop, newest_first = ten
@@ -135,7 +135,7 @@ def test_limits_and_offsets(ten, service):
 
 @pytest.mark.parametrize("query", ["", "&", "&&&", "=", "=1", "x", "x=1&x=2", "Limit=0", "LIMIT=x", "limit%20=0", "Status[]=x",
                                    "sort=x", "[]=x", "sort[]=x", "%00=1", "%ff=%ff", "%=%", "statuses=x", "a=%zz"])
-def test_what_is_unknown_is_ignored(ten, service, query):
+def test_unknown_parameters_are_ignored(ten, service, query):
     shop, newest_first = ten
     assert shop.list(f"?{query}&limit=3") == (newest_first[:3], 10, True)
 
@@ -146,7 +146,7 @@ def test_encoded_names_and_values(ten, service):
     refused(shop, "%6cimit=%30", "limit")
 
 
-def test_a_repeated_status_means_either(ten, service):
+def test_a_repeated_status_selects_any_of_them(ten, service):
     shop, newest_first = ten
     every = "&".join(f"status={status}" for status in STATUSES)
     for query, count in [("status=issued", 10), ("status=active", 0), ("status=active&status=issued", 10),
@@ -170,8 +170,8 @@ def test_a_status_may_be_written_as_an_array(ten, service):
 
 
 @pytest.mark.parametrize("name", [*ONCE, "status"])
-def test_no_list_looks_filtered_that_is_not(ten, service, name):
-    """Brackets that make no array, and an array where one value is taken: the same in another spelling is no excuse."""
+def test_misspelt_array_parameters_are_refused(ten, service, name):
+    """Malformed brackets, and an array for a single-valued parameter, are refused instead of ignored."""
     value = ONCE.get(name, "issued")
     forms = ["[", "[x]", "[-1]", "[0", "[]x", "[][]", "[[]]", "[%20]", "%5B", "%5bx%5d", "[%zz]", "[0]["]
     for form in forms if name == "status" else ["[]", "[0]", "%5B%5D", *forms]:
@@ -180,7 +180,7 @@ def test_no_list_looks_filtered_that_is_not(ten, service, name):
 
 
 def test_sorts_and_directions(ten, service):
-    """The passes were made so that id and time rise while the name falls."""
+    """The passes were created so that id and time rise while the name falls."""
     shop, newest_first = ten
     for sort in SORTS:
         falls = newest_first[::-1] if sort == "name" else newest_first
@@ -194,8 +194,8 @@ def in_zone(when, hours):
     return when.astimezone(timezone(timedelta(hours=hours))).isoformat()
 
 
-def test_dates_in_every_spelling(ten, service):
-    """One instant, before all passes or after them, in many spellings: each is the same bound."""
+def test_dates_in_every_form(ten, service):
+    """An instant before all passes or after them, in many forms. All forms give the same list."""
     shop, newest_first = ten
     early = datetime(2020, 2, 29, 12, 0, 0, tzinfo=timezone.utc)
     late = datetime(2120, 2, 29, 12, 0, 0, tzinfo=timezone.utc)
@@ -211,7 +211,7 @@ def test_dates_in_every_spelling(ten, service):
                 assert shop.list(f"?{name}={spelling}") == (newest_first[:count], count, False), (name, spelling)
 
 
-def test_dates_at_the_ends_of_time(ten, service):
+def test_the_earliest_and_latest_dates(ten, service):
     shop, _ = ten
     for first, last in [("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"),
                         ("1969-12-31T23:59:59Z", "2262-04-12T00:00:00Z"), ("1970-01-01T00:00:00Z", "2500-01-01T00:00:00Z")]:
@@ -221,7 +221,7 @@ def test_dates_at_the_ends_of_time(ten, service):
             assert shop.list(f"?{prefix}_to={first}")[1] == 0
 
 
-def test_the_lower_bound_is_inside_and_the_upper_is_not(new_shop):
+def test_the_lower_bound_is_inclusive_and_the_upper_exclusive(new_shop):
     shop = new_shop("balance")
     at = shop.create()["created_at"]
     tick = (datetime.fromisoformat(at.replace("Z", "+00:00")) + timedelta(milliseconds=1)).isoformat()
@@ -245,7 +245,7 @@ def test_headers_of_a_list(ten, service):
     assert shop.client.get("/v1/passes?limit=1&offset=99").body == b"[]"
 
 
-def test_parameters_of_a_list_mean_nothing_elsewhere(ten, service):
+def test_other_routes_ignore_list_parameters(ten, service):
     shop, newest_first = ten
     wrong = "?limit=0&offset=x&status=x&sort_by=x&sort_dir=x&q=" + "a" * 300 + "&created_from=x"
     path = "/v1/passes/p3"

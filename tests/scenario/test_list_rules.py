@@ -1,4 +1,4 @@
-"""Every filter, order and search of GET /v1/passes, in random combinations, against the same rules in Python."""
+"""Every filter, order and search of GET /v1/passes in random combinations, compared with the same rules in Python."""
 import itertools
 import os
 import random
@@ -25,7 +25,7 @@ def text_of(value):
 
 
 class Model:
-    """The passes in order of creation, as the interface shows them."""
+    """The passes in order of creation, as the interface returns them."""
 
     def __init__(self, passes):
         self.passes = passes
@@ -54,14 +54,15 @@ class Model:
 
 
 def next_millisecond():
-    """Times are shown in milliseconds: no two changes share one, or their order could not be seen."""
+    """Waits for the next millisecond. Times are shown in milliseconds, so two changes in one would have no visible
+    order."""
     now = time.time_ns() // 10**6
     wait_for(lambda: time.time_ns() // 10**6 > now + 1, 1, "the next millisecond")
 
 
 @pytest.fixture(scope="module")
 def filled(shared_service):
-    """Two hundred passes of three templates in every state, some deleted, some created again, some renamed."""
+    """Two hundred passes of three templates in every state, some deleted, re-created or renamed."""
     seed = int(os.environ.get("STAMPEDE_SEED", time.time_ns() % 10**9))
     print(f"lists: seed={seed}")
     chance = random.Random(seed)
@@ -124,7 +125,7 @@ def expect(shop, model, query):
 
 @pytest.mark.parametrize("sort_by, sort_dir", itertools.product(["id", "name", "created_at", "updated_at"],
                                                                ["asc", "desc", None]))
-def test_orders_in_pages(filled, sort_by, sort_dir):
+def test_pages_in_every_order(filled, sort_by, sort_dir):
     shop, model, _ = filled
     for deleted in ("true", "false"):
         for offset in range(0, 220, 30):
@@ -168,17 +169,17 @@ def test_random_combinations(filled):
     ("created_from=2026-01-02T00:00:00Z&created_to=2026-01-01T00:00:00Z", "created_from"),
     ("updated_from=2026-01-02T00:00:00Z&updated_to=2026-01-01T00:00:00Z", "updated_from"),
 ])
-def test_what_is_refused(filled, query, field):
+def test_refused_parameters(filled, query, field):
     filled[0].client.get("/v1/passes?" + query).is_error(400, "INVALID_INPUT", field)
 
 
-def test_bounds_that_meet_select_nothing(filled):
+def test_equal_bounds_select_nothing(filled):
     shop, model, _ = filled
     at = model.passes[10]["created_at"]
     assert shop.list("?" + urlencode({"created_from": at, "created_to": at}))[1] == 0
 
 
-def test_an_offset_may_lose_its_plus_sign(filled):
+def test_the_plus_sign_of_a_zone_offset_may_be_unencoded(filled):
     shop, model, _ = filled
     assert shop.list("?created_from=2000-01-01T00:00:00+02:00&limit=1")[1] == shop.list("?limit=1")[1]
     assert shop.list("?created_from=2000-01-01T00:00:00%2B02:00&limit=1")[1] == shop.list("?limit=1")[1]

@@ -1,4 +1,4 @@
-"""GET /v1/passes at this step: newest first, limit and offset, the count headers, include_deleted."""
+"""GET /v1/passes: newest first, limit and offset, the count headers, include_deleted."""
 import json
 
 import pytest
@@ -11,7 +11,7 @@ def ids(page):
 
 @pytest.fixture(scope="module")
 def long_list(shared_service):
-    """A shop with 60 live passes and the ids in order of creation, and ten deleted ones among them."""
+    """A shop with 60 live passes and ten deleted ones among them, and the ids in order of creation."""
     from shop import Shop
     shop = Shop(shared_service, ("balance",))
     made = [shop.create()["id"] for _ in range(70)]
@@ -26,7 +26,7 @@ def test_an_account_without_passes(shop):
     assert shop.list() == ([], 0, False)
 
 
-def test_entries_are_whole_passes(shop):
+def test_entries_are_complete_passes(shop):
     made = [shop.create(hidden={"n": 1.50}), shop.create(kind="balance"), shop.create()]
     assert shop.list()[0] == made[::-1]
 
@@ -45,7 +45,7 @@ def test_pages(long_list, limit, offset):
     assert (ids(page), total, more) == (live[::-1][offset:offset + limit], 60, offset + limit < 60)
 
 
-def test_deleted_ones_on_demand(long_list):
+def test_deleted_passes_with_include_deleted(long_list):
     shop, _, made = long_list
     page, total, more = shop.list("?include_deleted=true&limit=100")
     assert (ids(page), total, more) == (made[::-1], 70, False)
@@ -91,7 +91,7 @@ def test_a_changed_pass_keeps_its_place(shop):
     assert ids(shop.list()[0]) == made[::-1]
 
 
-def test_incarnations_of_one_id(shop):
+def test_several_passes_of_one_id(shop):
     pass_id, other = new_id(), new_id()
     first = shop.create(pass_id)
     shop.delete(pass_id)
@@ -112,7 +112,7 @@ def test_a_list_of_several_megabytes(shop):
     assert len(json.dumps(page, ensure_ascii=False).encode()) > 4_000_000
 
 
-def test_accounts_see_their_own(new_shop):
+def test_accounts_list_their_own_passes(new_shop):
     one, two = new_shop("balance"), new_shop("balance")
     made = one.create()
     assert two.list() == ([], 0, False)

@@ -1,4 +1,4 @@
-"""The log: it waits for nobody, has two formats, and lets one request be followed through the processes."""
+"""The log: it never blocks the service, has two formats, and shows one request in all processes."""
 import json
 import os
 import re
@@ -18,7 +18,7 @@ PAIR = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: |$)')
 
 
 def fields(line):
-    """A line of logfmt taken apart strictly: nothing may be left over."""
+    """Parses a line of logfmt strictly: every byte must belong to a field."""
     at, found = 0, {}
     while at < len(line):
         match = PAIR.match(line, at)
@@ -46,13 +46,13 @@ def small_pipe():
     made.close()
 
 
-# Nobody reads
+# Nobody reads the log
 
-def test_a_service_goes_on_while_nobody_reads_its_log(new_service, output):
+def test_an_unread_log_does_not_block_the_service(new_service, output):
     service = new_service(start=False, shards=1).start(log=output.fd)
     shop = Shop(service)
     output.fill()
-    for _ in range(3):  # each dies with a line, and starts with one
+    for _ in range(3):  # each kill logs a line for the death and one for the start
         service.kill_child("shard", 0)
     shop.create()
     service.kill_child("http")
@@ -63,9 +63,9 @@ def test_a_service_goes_on_while_nobody_reads_its_log(new_service, output):
     assert service.stop() == 0
 
 
-def test_every_process_drops_and_counts_what_nobody_reads(new_service, small_pipe):
+def test_every_process_drops_and_counts_unread_lines(new_service, small_pipe):
     service = new_service(start=False, shards=1)
-    service.variables["STAMPEDE_TRACE"] = "frames"  # so that all have much to say
+    service.variables["STAMPEDE_TRACE"] = "frames"  # makes every process log much
     service.start(log=small_pipe.fd)
     shop = Shop(service)
     for _ in range(50):
@@ -80,13 +80,13 @@ def test_every_process_drops_and_counts_what_nobody_reads(new_service, small_pip
     service.kill_child("shard", 0)
     service.kill_child("http")
     for role, count in before.items():
-        assert dropped(role) >= count, "the count is the service's, not the process's"
+        assert dropped(role) >= count, "the count survives a restart of the process"
     assert service.stop() == 0
     lines = small_pipe.read_all().splitlines()
     assert lines and all(LOG_LINE.match(line) for line in lines)
 
 
-def test_lines_are_whole_and_gaps_are_told_of(new_service, output):
+def test_lines_are_complete_and_dropped_lines_are_reported(new_service, output):
     service = new_service(start=False, shards=1)
     service.variables["STAMPEDE_TRACE"] = "frames"
     service.start(log=output.fd)
@@ -99,7 +99,7 @@ def test_lines_are_whole_and_gaps_are_told_of(new_service, output):
             shop.create()
     output.release()
     reader = outputs.Reader(output)
-    wait_for(lambda: b"event=log_lines_dropped" in reader.text, 10, "the word that lines are missing")
+    wait_for(lambda: b"event=log_lines_dropped" in reader.text, 10, "the line that reports dropped lines")
     assert service.stop() == 0
     os.close(output.fd)
     reader.thread.join(10 * PATIENCE)
@@ -108,7 +108,7 @@ def test_lines_are_whole_and_gaps_are_told_of(new_service, output):
     assert all(line["level"] == "warn" and int(line["count"]) > 0 for line in told)
 
 
-def test_a_reader_that_has_gone_ends_nothing(new_service, output):
+def test_a_closed_log_pipe_does_not_end_the_service(new_service, output):
     service = new_service(start=False, shards=1).start(log=output.fd)
     shop = Shop(service)
     os.close(output.reader)
@@ -117,12 +117,12 @@ def test_a_reader_that_has_gone_ends_nothing(new_service, output):
     assert service.stop() == 0
 
 
-def test_the_readiness_line_comes_once_somebody_reads(new_service, small_pipe):
-    """Standard output is full when it is due, and nothing waits for it."""
+def test_the_readiness_line_is_written_once_stdout_is_read(new_service, small_pipe):
+    """Standard output is full when the service becomes ready. The service must not wait for it."""
     service = new_service(start=False, shards=1)
     small_pipe.fill()
     service.start(wait=False, out=small_pipe.fd)
-    (ready,) = wait_for(lambda: events(service, "ready"), 20, "the log's word that it is ready")
+    (ready,) = wait_for(lambda: events(service, "ready"), 20, "the log to report readiness")
     with Client(ready["admin"].rsplit(":", 1), None, request_ids=False) as admin:
         assert admin.get("/readyz").status == 200
     reader = outputs.Reader(small_pipe)
@@ -133,7 +133,7 @@ def test_the_readiness_line_comes_once_somebody_reads(new_service, small_pipe):
 
 # Formats and levels
 
-def test_json_has_an_object_a_line_with_the_same_keys(new_service):
+def test_json_lines_have_the_same_keys_as_logfmt(new_service):
     plain, service = new_service(shards=1), new_service(shards=1, options=("--log-format", "json"))
     for one in (plain, service):
         one.expect_log(".")
@@ -152,7 +152,7 @@ def test_json_has_an_object_a_line_with_the_same_keys(new_service):
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "a b=c level=fatal", "a\nb\x01", "a\x7f", "é€😀", os.fsdecode(b"a\xff\xc3(b"),
                                   "{}[]:,", "%s%n%d"])
-def test_json_is_valid_whatever_a_value_holds(new_service, name):
+def test_json_is_valid_for_any_value(new_service, name):
     service = new_service(start=False, options=("--log-format", "json"))
     service.expect_log(".")
     missing = os.path.join(os.fsencode(service.home), os.fsencode(name), b"log")
@@ -166,7 +166,7 @@ def test_json_is_valid_whatever_a_value_holds(new_service, name):
     assert list(told)[-3:] == ["option", "file", "error"]
 
 
-def test_logfmt_keeps_a_value_within_its_quotes(new_service):
+def test_logfmt_quotes_and_escapes_values(new_service):
     service = new_service(start=False)
     service.expect_log(".")
     missing = str(service.home / 'a" level="info' / "log")
@@ -178,7 +178,7 @@ def test_logfmt_keeps_a_value_within_its_quotes(new_service):
 
 
 @pytest.mark.parametrize("level, shown", [("info", {"info", "warn"}), ("warn", {"warn"}), ("fatal", set())])
-def test_a_level_leaves_out_what_is_below(new_service, level, shown):
+def test_a_level_omits_lower_levels(new_service, level, shown):
     service = new_service(shards=1, options=("--log-level", level))
     service.expect_log("level=warn")
     service.kill_child("shard", 0)
@@ -186,7 +186,7 @@ def test_a_level_leaves_out_what_is_below(new_service, level, shown):
     assert {fields(line)["level"] for line in service.log_lines()} == shown
 
 
-def test_both_may_stand_in_a_configuration_file(new_service):
+def test_format_and_level_in_a_configuration_file(new_service):
     service = new_service(start=False, shards=1)
     (service.home / "config").write_text("log-format = json\nlog-level = info\naccess-log = -\n")
     service.options += ["--config", service.home / "config"]
@@ -201,14 +201,14 @@ def test_both_may_stand_in_a_configuration_file(new_service):
 
 @pytest.mark.parametrize("option, value", [("--log-format", "xml"), ("--log-format", ""), ("--log-level", "debug"),
                                            ("--log-level", "panic")])
-def test_other_words_are_refused(new_service, option, value):
+def test_other_values_are_refused(new_service, option, value):
     done = new_service(start=False).run("serve", option, value)
     assert done.returncode == 2 and option in done.stderr and not done.stdout
 
 
-# One request
+# One request in several processes
 
-def test_a_504_is_told_of_with_its_request(new_service):
+def test_a_504_is_logged_with_its_request_id(new_service):
     service = new_service(shards=2)
     service.expect_log("level=warn")
     shop = Shop(service)
@@ -222,20 +222,20 @@ def test_a_504_is_told_of_with_its_request(new_service):
     assert (line["role"], line["level"], line["shard"], line["route"]) == ("http", "info", str(index), "PASS_LOYALTY")
     assert line["request_id"] == 'mine="x"' == answer.json["request_id"]
     assert int(line["us"]) > 5_000_000
-    # The shard finds it when it goes on, and says that it was too late.
-    (late,) = wait_for(lambda: events(service, "call_late"), 10, "the shard's word of the call")
+    # When the shard continues, it finds the expired call and logs it.
+    (late,) = wait_for(lambda: events(service, "call_late"), 10, "the shard to log the late call")
     assert (late["role"], late["index"], late["message"]) == ("shard", str(index), "PASS_LOYALTY")
     assert late["request_id"] == 'mine="x"'
     assert shop.get(pass_id)["balance"] == 0
 
 
 def shop_shard(service, shop):
-    """Which shard has the account: the one whose count of passes is not 0."""
+    """The index of the only shard that has passes."""
     (index,) = [shard["index"] for shard in service.status()["shards"] if shard["passes"]]
     return index
 
 
-def test_the_longest_id_of_a_callers_own_comes_through(new_service):
+def test_the_longest_request_id_is_logged_completely(new_service):
     service = new_service(shards=1)
     service.expect_log("level=warn")
     shop = Shop(service)
@@ -248,7 +248,7 @@ def test_the_longest_id_of_a_callers_own_comes_through(new_service):
 
 # Traces
 
-def test_a_trace_tells_of_each_frame_at_both_ends(new_service):
+def test_a_trace_logs_each_frame_at_both_ends(new_service):
     service = new_service(start=False, shards=1)
     service.variables["STAMPEDE_TRACE"] = "frames"
     service.start()
@@ -274,7 +274,7 @@ def cli_of(frames):
     return next(line["peer"] for line in frames if line["peer"].startswith("cli-"))[4:]
 
 
-def test_nothing_is_traced_unasked(new_service):
+def test_without_the_variable_no_frames_are_traced(new_service):
     service = new_service(start=False, shards=1)
     service.variables["STAMPEDE_TRACE"] = "else"
     service.start()

@@ -1,4 +1,4 @@
-"""The counter: signed deltas, their bounds, and the states that refuse them."""
+"""The loyalty counter: signed deltas, their limits, and the states that refuse them."""
 import random
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +9,7 @@ from shop import new_id, path_of, template_file
 MOST = 2**53 - 1
 
 
-def test_a_delta_is_seen_by_the_next_read(shop):
+def test_the_next_read_shows_a_delta(shop):
     pass_id = shop.create()["id"]
     balance = 0
     for amount in (5, -3, 1000, 0, -1002, -7, 1):
@@ -56,7 +56,7 @@ def test_an_edit_keeps_the_counter(shop):
 @pytest.mark.parametrize("text", ["1.0", "1e2", "0.5", '"1"', "true", "null", "[]", "{}", str(MOST + 1),
                                   str(-MOST - 1), "9223372036854775807", "-9223372036854775808",
                                   "9223372036854775808", "1" * 30])
-def test_no_amount(till, text):
+def test_invalid_amounts(till, text):
     made = till.create()
     answer = till.client.post_raw(path_of(made["id"], "/loyalty"), f'{{"balance_to_add":{text}}}')
     answer.is_error(400, "INVALID_INPUT", "balance_to_add")
@@ -68,13 +68,13 @@ def test_no_amount(till, text):
     ({"balance_to_add": 1, "message": 5}, "message"), ({"balance_to_add": 1, "message": {}}, "message"),
     ({"balance_to_add": 1, "amount": 1}, "amount"), ({"balance_to_add": 1, "pass_id": "x"}, "pass_id"),
 ])
-def test_a_wrong_body(till, body, field):
+def test_invalid_bodies(till, body, field):
     made = till.create()
     till.client.post(path_of(made["id"], "/loyalty"), body).is_error(400, "INVALID_INPUT", field)
     assert till.get(made["id"]) == made
 
 
-def test_a_message_may_be_null_or_anything_said(till):
+def test_a_message_may_be_null_or_any_text(till):
     pass_id = till.create()["id"]
     for message in (None, "", "¡Hola! \u2028 \"x\" \U0001f600"):
         till.add(pass_id, 1, message=message)
@@ -103,7 +103,7 @@ def test_a_pass_without_a_programme(till):
     assert "balance" not in till.get(pass_id)
 
 
-def test_a_minimum_is_kept(new_shop):
+def test_a_minimum_balance(new_shop):
     shop = new_shop()
     shop.put_template(template_file(min_balance=-10))
     pass_id = shop.create()["id"]
@@ -124,7 +124,7 @@ def test_without_a_minimum_it_goes_below_zero(till):
     assert till.get(pass_id)["balance"] == -5
 
 
-def test_states_that_take_deltas_and_those_that_do_not(till):
+def test_states_that_accept_deltas(till):
     pass_id = till.create()["id"]
     for event in ("installed", "uninstalled"):
         till.event(pass_id, event)
@@ -151,7 +151,7 @@ def test_many_clients_on_one_pass_add_up(service, shop):
     assert shop.get(pass_id)["balance"] == sum(amounts)
 
 
-def test_two_accounts_with_the_same_pass_id_share_nothing(new_shop):
+def test_the_same_pass_id_in_two_accounts(new_shop):
     one, two = new_shop("balance"), new_shop("balance")
     pass_id = new_id()
     one.create(pass_id)

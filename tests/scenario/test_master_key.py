@@ -1,7 +1,7 @@
-"""The master key of a data directory: the identity names it, and nothing is served or backed up with another one.
+"""The master key of a data directory. The identity names it, and the directory is not served or backed up with another key.
 
-Another directory's key would be noticed by nobody at a start: links of passes and secrets of webhooks would no longer work.
-Identities of the previous version name no key; the next start that succeeds adds it.
+Without this check another key would not be noticed at a start, but links of passes and secrets of webhooks would no
+longer work. Identities of the previous version name no key; the next successful start adds it.
 """
 import hashlib
 import os
@@ -31,13 +31,13 @@ def key_of(service):
 
 
 def identity_of(service):
-    """Its lines, as {name: value}; the first is the version."""
+    """The lines of the identity, as {name: value}. The first line is the version."""
     return dict(line.split("=") for line in (service.data / "identity").read_text().splitlines())
 
 
 class Kept:
-    """A stopped service's directory, and what only its own master key opens: a pass's link, and a subscription's secret, which
-    a repeated request is answered with."""
+    """A stopped service's directory with two things that need its master key: the link of a pass, and the secret of
+    a subscription, which a replay returns."""
 
     def __init__(self):
         self.service = Service(shards=SHARDS).start()
@@ -51,7 +51,7 @@ class Kept:
         self.key = key_of(self.service).read_bytes()
 
     def holds(self, service):
-        """Does the running service know the pass behind the link, and the secret? Both or neither."""
+        """True if the running service accepts the link and returns the secret, false if it does neither."""
         with service.client(self.shop_key) as client:
             page = fetch(client, self.link)
             again = client.post(HOOKS, self.body, headers=self.once)
@@ -77,7 +77,7 @@ def moved(kept, new_service):
 
 
 def make_previous(service):
-    """The identity as the version before wrote it."""
+    """Rewrites the identity in the format of the previous version."""
     places.set_identity(service, version="3", master_key=None)
     assert "master_key" not in identity_of(service)
     return (service.data / "identity").read_bytes()
@@ -88,9 +88,9 @@ def refuses_the_key(service, wanted):
                    f"wanted={id_of(wanted)} ", "put back the one")
 
 
-# Which key belongs to a directory
+# The key of a directory
 
-def test_a_first_start_names_the_key_that_it_makes_or_finds(new_service):
+def test_a_first_start_stores_the_id_of_its_key(new_service):
     service = new_service(shards=1)
     assert identity_of(service)["master_key"] == id_of(key_of(service).read_bytes())
     other = new_service(start=False, shards=1)
@@ -131,7 +131,7 @@ def test_a_wrong_key_is_refused_and_the_right_one_serves_again(kept, moved, how)
 
 
 def test_the_key_of_a_backup_in_place_of_the_right_one(kept, moved, new_service, tmp_path):
-    """Of the directory's own backup it is the same key; of another's it is not."""
+    """The key in a backup of this directory is the same key. That of another directory's backup is not."""
     other = new_service(shards=1)
     other.cli("backup", tmp_path / "others")
     shutil.copy(tmp_path / "others/master.key", key_of(moved))
@@ -148,7 +148,7 @@ def test_a_missing_key_is_refused(kept, moved):
 
 
 @pytest.mark.parametrize("is_started", [False, True])
-def test_a_restored_copy_wants_the_key_of_its_backup(kept, new_service, is_started):
+def test_a_restored_directory_requires_its_backups_key(kept, new_service, is_started):
     service = new_service(start=False, shards=SHARDS)
     service.cli("restore", "--from", kept.backup)
     assert identity_of(service)["master_key"] == id_of(kept.key)
@@ -178,12 +178,13 @@ def test_verify_finds_a_wrong_key(kept, moved):
     before = places.tree(moved.data)
     assert '"faults":["master.key: does not belong to this directory"]' in faults_of(moved)
     assert places.difference(before, places.tree(moved.data)) == []
-    make_previous(moved)  # which cannot tell
+    make_previous(moved)  # this version of the identity names no key, so verify cannot check it
     assert moved.cli("verify")["ok"] is True
 
 
-def test_a_key_that_is_replaced_while_it_is_served(kept, moved, tmp_path):
-    """No process begins with it, no backup takes it along, and verify says so; with the right one all goes on."""
+def test_a_key_replaced_while_the_service_runs(kept, moved, tmp_path):
+    """A restarted process does not start, a backup is refused, and verify reports the key. With the right key all of
+    them succeed."""
     moved.start()
     moved.expect_log("event=died|code=OTHER_KEY")
     key_of(moved).write_bytes(secrets.token_bytes(32))
@@ -205,10 +206,10 @@ def test_a_key_that_is_replaced_while_it_is_served(kept, moved, tmp_path):
     assert moved.cli("backup", tmp_path / "backup") == {} and moved.cli("verify")["ok"] is True
 
 
-# A key that is lost for good
+# Lost keys
 
-def test_another_key_is_adopted(kept, moved):
-    """What the lost one sealed stays sealed; everything else goes on."""
+def test_adopting_another_key(kept, moved):
+    """What the lost key encrypted stays unreadable; everything else works."""
     new = secrets.token_bytes(32)
     key_of(moved).write_bytes(new)
     refuses_the_key(moved, kept.key)
@@ -229,7 +230,7 @@ def test_another_key_is_adopted(kept, moved):
     assert kept.holds(moved)
 
 
-def test_what_is_not_adopted(moved):
+def test_refusals_of_adopt(moved):
     def refusal():
         with pytest.raises(CliError) as refused:
             moved.cli("adopt")
@@ -257,10 +258,10 @@ def test_what_is_not_adopted(moved):
     assert refusal() == ("NOT_FOUND", "There is no data directory, or it has no identity.")
 
 
-# Identities of the version before
+# Identities of the previous version
 
 def is_upgraded(service, key, previous):
-    """The facts are the previous ones, and the key is named."""
+    """True if the identity has the facts of the previous one and names the key."""
     facts = dict(line.split("=") for line in previous.decode().splitlines())
     want = {**facts, "stampede-data": "4", "master_key": id_of(key)}
     got = identity_of(service)
@@ -290,7 +291,7 @@ def test_a_restored_directory_of_the_previous_version_is_upgraded_by_a_start(kep
 @pytest.mark.plain
 @pytest.mark.parametrize("why", ["option", "shards", "key", "shard"])
 def test_a_refused_start_upgrades_nothing(kept, moved, why):
-    """Not even one that a shard refuses when the other one has found nothing."""
+    """Also not if one shard refuses and the other one finds no fault."""
     previous = make_previous(moved)
     segment = places.used_segments(moved, 1)[0]
     if why == "option":
@@ -311,7 +312,7 @@ def test_a_refused_start_upgrades_nothing(kept, moved, why):
     assert is_upgraded(moved, kept.key, previous) and kept.holds(moved)
 
 
-def test_an_upgrade_that_cannot_be_written_is_told_and_tried_again(kept, moved):
+def test_a_failed_upgrade_is_logged_and_retried(kept, moved):
     previous = make_previous(moved)
     moved.expect_log("level=warn .*event=identity_not_written")
     (moved.data / "identity.new").mkdir()
@@ -324,8 +325,8 @@ def test_an_upgrade_that_cannot_be_written_is_told_and_tried_again(kept, moved):
     assert is_upgraded(moved, kept.key, previous)
 
 
-def test_a_kill_before_the_upgrade_is_written(kept, moved):
-    """The supervisor stands where it opens the new file: a pipe that nobody reads makes it wait there."""
+def test_a_kill_before_the_upgrade(kept, moved):
+    """The new file is a pipe without a reader, so the supervisor blocks when it opens the file."""
     previous = make_previous(moved)
     pipe = moved.data / "identity.new"
     os.mkfifo(pipe)
@@ -340,7 +341,7 @@ def test_a_kill_before_the_upgrade_is_written(kept, moved):
 
 
 @pytest.mark.parametrize("part", [0.0, 0.4, 1.0])
-def test_what_a_kill_leaves_of_an_upgrade_is_written_over(kept, moved, part):
+def test_a_partial_new_identity_is_overwritten(kept, moved, part):
     previous = make_previous(moved)
     places.set_identity(moved, version="4", master_key=id_of(kept.key))
     whole = (moved.data / "identity").read_bytes()
@@ -352,14 +353,15 @@ def test_what_a_kill_leaves_of_an_upgrade_is_written_over(kept, moved, part):
 
 
 def test_kills_at_any_moment_of_an_upgrade(kept, moved):
-    """It is the previous one, to the byte, or the new one, whole; the next start makes the best of either."""
+    """After each kill the identity is either the previous one, byte for byte, or complete and new. The next start
+    succeeds with both."""
     previous = make_previous(moved)
     moved.expect_log("level=warn")
-    for lines in (1, 3, 5, 7, 8, 9):  # a start logs nine, the last one when it is ready
+    for lines in (1, 3, 5, 7, 8, 9):  # a start logs nine lines, the last one when it is ready
         want = len(moved.log_lines()) + lines
         (moved.data / "identity").write_bytes(previous)
         moved.start(wait=False)
-        wait_for(lambda: len(moved.log_lines()) >= want, 20, "the start to come so far")
+        wait_for(lambda: len(moved.log_lines()) >= want, 20, "the start to log that many lines")
         moved.kill_everything()
         assert (moved.data / "identity").read_bytes() == previous or is_upgraded(moved, kept.key, previous)
     moved.start()

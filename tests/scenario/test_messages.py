@@ -1,5 +1,5 @@
-"""What a refusal says: one plain sentence for each cause, which names the value and what is wanted. A row is a request, its
-code, its field (None: no field is to blame), and words that must stand in the message."""
+"""Messages of refusals: one plain sentence for each cause, which names the value and what is expected. A row has a
+request, its code, its field (None: no field is at fault), and words that the message must contain."""
 import gzip
 import json
 import re
@@ -88,7 +88,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize("row", BODIES, ids=lambda row: row[1] if row else "")
-def test_a_body_that_cannot_be_read(shop, service, row):
+def test_invalid_json_bodies(shop, service, row):
     body, *words = row
     told(shop.client.post_raw(PASSES, body), 400, "INVALID_REQUEST", None, "The body", *words)
 
@@ -109,7 +109,7 @@ def test_a_body_that_is_too_large(shop, service):
     told(shop.client.post(PASSES, big), 413, "PAYLOAD_TOO_LARGE", None, "body", most)
 
 
-# Fields of a creation: changes to a good body
+# Fields of a creation, each as a change of a valid body
 
 INPUT, DATA = "INVALID_INPUT", "PASS_TEMPLATE_DATA_INVALID"
 DATE, URL = "such as 2026-11-26", "http or https URL"
@@ -159,14 +159,14 @@ CREATIONS = [
 
 
 @pytest.mark.parametrize("row", CREATIONS, ids=lambda row: str(row[2]) if row else "")
-def test_a_creation(shop, service, row):
+def test_fields_of_a_creation(shop, service, row):
     changes, code, field, *words = row
     body = {"pass_id": new_id(), "visible": {"name": "Ada"}, **changes}
     body = {name: value for name, value in body.items() if value is not ...}
     told(shop.client.post(PASSES, body), status_of(code), code, field, f"`{field}`", *words)
 
 
-def test_what_a_caller_wrote_is_repeated_only_in_part(shop, service):
+def test_only_the_beginning_of_a_long_value_is_repeated(shop, service):
     answer = shop.client.post(PASSES, {"pass_id": "a", "x" * 5000: 1})
     message = told(answer, 400, INPUT, "x" * 200, "x...`")
     assert len(message) < 400
@@ -194,7 +194,7 @@ PATCHES = [
 
 
 @pytest.mark.parametrize("row", PATCHES, ids=lambda row: str(row[2]) if row else "")
-def test_a_patch(shop, service, a_pass, row):
+def test_fields_of_an_edit(shop, service, a_pass, row):
     changes, code, field, *words = row
     told(shop.client.patch(path_of(a_pass), changes), status_of(code), code, field, f"`{field}`", *words)
 
@@ -218,7 +218,7 @@ LOYALTY = [
 
 
 @pytest.mark.parametrize("row", LOYALTY, ids=lambda row: row[0][:30] if row else "")
-def test_a_delta(shop, service, a_pass, row):
+def test_fields_of_a_delta(shop, service, a_pass, row):
     body, field, *words = row
     told(shop.client.post_raw(path_of(a_pass, "/loyalty"), body), 400, INPUT, field, f"`{field}`", *words)
 
@@ -263,7 +263,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("row", QUERIES, ids=lambda row: row[0][:50] if row else "")
-def test_a_query(shop, service, row):
+def test_parameters_of_a_query(shop, service, row):
     target, field, *words = row
     told(shop.client.get(f"/v1/{target}"), 400, INPUT, field, f"`{field}`", *words)
 
@@ -283,12 +283,12 @@ SCANS = [({}, "pass_id", "both are missing"), ({"pass_id": "a", "qr_value": "a"}
 
 
 @pytest.mark.parametrize("row", SCANS, ids=lambda row: str(row[0]) if row else "")
-def test_a_scan(shop, service, row):
+def test_fields_of_a_scan(shop, service, row):
     body, field, *words = row
     told(shop.client.post("/v1/scans", body), 400, INPUT, field, *words)
 
 
-def test_a_scan_of_nobody(shop, service):
+def test_a_scan_of_an_unknown_pass(shop, service):
     told(shop.client.post("/v1/scans", {"pass_id": "nobody"}), 404, "RESOURCE_NOT_FOUND", None, "no pass `nobody`")
     told(shop.client.post("/v1/scans", {"qr_value": "nobody"}), 404, "RESOURCE_NOT_FOUND", None, "qr_value")
 
@@ -410,7 +410,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("row", PATHS, ids=lambda row: " ".join(row[:2]) if row else "")
-def test_a_path(shop, service, row):
+def test_unknown_ids_of_a_path(shop, service, row):
     method, path, status, word = row
     body = terms() if method == "PUT" and "/rewards/" in path else None
     answer = shop.client.request(method, path, body)
@@ -432,7 +432,7 @@ FILES = [(b"", "is empty"), (b"{'name':1}", "double quotes"), (b'{"name":1,}', "
 
 
 @pytest.mark.parametrize("file, word", FILES, ids=[word for _, word in FILES])
-def test_a_file_that_cannot_be_read(shop, service, tmp_path, file, word):
+def test_invalid_files(shop, service, tmp_path, file, word):
     path = tmp_path / "file.json"
     path.write_bytes(file)
     for noun in ("template", "rule"):

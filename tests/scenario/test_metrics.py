@@ -1,4 +1,4 @@
-"""/metrics: its form, as Prometheus' own tool judges it, and that it counts what happened."""
+"""/metrics: its format, checked with promtool, and its values."""
 import subprocess
 from collections import defaultdict
 
@@ -18,7 +18,7 @@ def promtool():
     return found.stdout.strip()
 
 
-def test_promtool_has_nothing_to_say(till, service, promtool):
+def test_promtool_finds_no_fault(till, service, promtool):
     till.create()
     checked = subprocess.run([promtool, "check", "metrics"], input=fetch(service), capture_output=True, text=True,
                              check=False)
@@ -50,7 +50,7 @@ def test_histograms_add_up(till, service):
         assert counts[-1][1] == metrics.values[name + "_count", labels], name
 
 
-def test_everything_is_counted(new_service):
+def test_requests_and_processes_are_counted(new_service):
     service = new_service(shards=2, http_threads=2)
     shop = Shop(service, ("balance",))
     before = look(service)
@@ -64,13 +64,13 @@ def test_everything_is_counted(new_service):
         stranger.get("/v1/passes").is_error(401, "UNAUTHENTICATED")
     after = None
 
-    def is_published():  # by each thread, once a turn of its own
+    def is_published():  # each thread adds its counts once a turn
         nonlocal after
         after = look(service)
         return (after.sum("stampede_http_requests_total", route="PASS_GET") == 2
                 and after.get("stampede_http_connections") == 1)
 
-    wait_for(is_published, 5, "the last request and the stranger's end")
+    wait_for(is_published, 5, "the last request and the closed connection to be counted")
 
     def more(name, **labels):
         return after.sum(name, **labels) - before.sum(name, **labels)
@@ -95,7 +95,7 @@ def test_everything_is_counted(new_service):
     shop.close()
 
 
-def test_a_shard_that_does_not_answer_is_told_of(new_service):
+def test_a_shard_that_does_not_answer_is_reported(new_service):
     service = new_service(shards=2)
     service.expect_log("level=warn")
     service.cli("account", "create", "--name", "A")
@@ -107,7 +107,7 @@ def test_a_shard_that_does_not_answer_is_told_of(new_service):
     assert pid == service.pid_of("shard", 1)
 
 
-def test_the_form_is_checked_here_too():
+def test_the_parser_of_the_tests_is_strict():
     good = "# HELP stampede_a_total A.\n# TYPE stampede_a_total counter\nstampede_a_total 1\n"
     assert Metrics(good).get("stampede_a_total") == 1
     for bad in (good + "stampede_a_total 2\n", good * 2, good + "stampede_b 1\n", good + "stampede_a_total{x=1} 2\n"):

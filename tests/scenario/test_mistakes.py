@@ -1,9 +1,8 @@
-"""What an operator can get wrong by hand in a data directory of two shards: parts in each other's places, parts of another
-directory, links, mounts, and entries of another kind.
+"""Mistakes of operators in a data directory of two shards: swapped parts, parts of another directory, links, mounts, and entries of another kind.
 
-Each is refused with a line that names the entry, and not a byte changes in either shard; or it does no harm and all is served.
-Each is tried on a copy, whose tables must be made anew, and on a directory that was served where it is, whose tables are
-believed: a mistake must not be found only when tables are made anew, long after it was made.
+A mistake is either refused with a line that names the entry, without changing a byte in either shard; or it is harmless
+and everything is served. Each runs on a copy, whose tables must be rebuilt, and on a directory that was served in place,
+whose tables are trusted. A mistake must not be detected only at a rebuild, long after it was made.
 """
 import os
 import re
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.plain
 
 @pytest.fixture(scope="module")
 def another():
-    """Another directory of as many shards."""
+    """Another directory with the same number of shards."""
     made = Origin(shards=2, runs=1)
     yield made
     made.close()
@@ -58,7 +57,7 @@ def remove(path):
 
 
 def link_away(path):
-    """It lies elsewhere, and a link leads there."""
+    """Moves the entry elsewhere and leaves a symlink."""
     def change(service):
         target = service.home / "elsewhere"
         at(service, path).rename(target)
@@ -67,7 +66,7 @@ def link_away(path):
 
 
 def replaced(path, by):
-    """Something of another kind in its place, or where nothing is: a function of the path."""
+    """Replaces the entry, or creates it, by calling `by` with its path."""
     def change(service):
         remove(at(service, path))
         by(at(service, path))
@@ -142,7 +141,7 @@ REFUSED = {
 
 
 def refuses(service, word):
-    """As places.refuses(), where both shards may have found the same."""
+    """Like places.refuses(), but both shards may report the fault."""
     before = places.tree(service.data)
     done = service.run(*service.command()[1:], data=False)
     assert (done.returncode, done.stdout) == (1, ""), done
@@ -181,15 +180,15 @@ HARMLESS = {
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("what", HARMLESS)
-def test_what_does_no_harm(origin_of_two, copied, what):
+def test_a_harmless_change_is_accepted(origin_of_two, copied, what):
     HARMLESS[what](copied)
     holds_everything(origin_of_two, copied)
 
 
 def test_the_tables_of_two_shards_swapped(origin_of_two, directory):
-    """Those with more records than the journal beside them are refused, since they could be this shard's."""
+    """One shard's tables have more records than the other shard's journal. The start is refused and names the tables."""
     shop = Shop(directory.start(), ("balance",))
-    for _ in range(200):  # one of the two shards is far ahead
+    for _ in range(200):  # one shard is far ahead of the other
         shop.add(shop.create()["id"], 1)
     shop.close()
     assert directory.stop() == 0
@@ -199,10 +198,10 @@ def test_the_tables_of_two_shards_swapped(origin_of_two, directory):
     holds_everything(origin_of_two, directory)
 
 
-# Another directory's
+# Parts of another directory
 
 def test_another_directorys_identity(directory, another):
-    """The key does not go with it; nor, with its key too, do the journals."""
+    """The key does not fit the other identity. With the other key too, the journals do not fit."""
     shutil.copy(another.service.data / "identity", at(directory, "identity"))
     refuses(directory, "file=master.key code=OTHER_KEY")
     shutil.copy(another.service.data / "master.key", at(directory, "master.key"))
@@ -219,15 +218,15 @@ def test_another_directorys_shard(directory, another):
 
 @pytest.fixture
 def mounts(copied):
-    """mount(path, *options): a mount of its own there, taken away at the end. A test that failed may have left the service
-    running, which would keep the mount busy."""
+    """mount(path, *options) mounts a file system there and unmounts it at the end. A failed test may leave the
+    service running, which would keep the mount busy."""
     mounted = []
 
     def mount(path, *options):
         try:
             run_quietly("mount", *options, path)
         except NotPermitted as error:
-            pytest.skip(f"nothing can be mounted here: {error}")
+            pytest.skip(f"mounting is not permitted: {error}")
         mounted.append(path)
 
     yield mount
@@ -246,7 +245,7 @@ def read_only(mounts, path):
     ("", "file=lock .*Read-only"), ("run", "file=run .*Read-only"), ("shards", "shards/0/lock .*Read-only"),
     ("shards/0", "shards/0/lock .*Read-only"), ("shards/0/journal", "journal: Read-only"), ("shards/0/db", "db is a mount"),
 ])
-def test_a_part_that_is_read_only(directory, mounts, path, word):
+def test_a_read_only_part(directory, mounts, path, word):
     read_only(mounts, at(directory, path))
     places.refuses(directory, word)
 
@@ -255,14 +254,14 @@ def test_a_part_that_is_read_only(directory, mounts, path, word):
     ("shards/0", "no journal"), ("shards/0/journal", "no journal"), ("shards/0/db", "db is a mount"),
 ])
 def test_an_empty_disk_over_a_part(directory, mounts, path, word):
-    """What lies below is not seen: the right disk is not mounted."""
+    """The mount hides the files below it, like a missing mount of the right disk."""
     mounts(at(directory, path), "-t", "tmpfs", "tmpfs")
     places.refuses(directory, word)
 
 
 @pytest.mark.parametrize("path", ["shards", "shards/0", "shards/0/journal"])
-def test_a_disk_of_its_own_for_a_part(origin_of_two, directory, mounts, path):
-    """In memory: which is told, wherever it is."""
+def test_a_part_on_its_own_file_system(origin_of_two, directory, mounts, path):
+    """A tmpfs, which the log reports wherever it is mounted."""
     kept = directory.home / "kept"
     places.copy(at(directory, path), kept)
     mounts(at(directory, path), "-t", "tmpfs", "-o", "mode=0700", "tmpfs")
@@ -275,7 +274,7 @@ def test_a_disk_of_its_own_for_a_part(origin_of_two, directory, mounts, path):
     assert directory.stop() == 0
 
 
-# verify agrees
+# verify
 
 @pytest.mark.parametrize("what", ["tables-a-link", "journal-a-file", "trust-a-pipe", "data-mdb-a-directory"])
 def test_verify_finds_the_mistake(directory, what):

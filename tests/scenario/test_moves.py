@@ -1,8 +1,7 @@
-"""Moves and mistakes: a data directory that was copied, restored by other means, lost a part, got another's part, or
-meets another boot, another clock, another version, another user.
+"""A data directory that was copied, restored with other tools, lost a part, or has another directory's part; another boot, clock, version or user.
 
-Each has one of two answers: everything acknowledged is there; or one line that names what is wrong, exit status 1,
-and not a byte changed.
+In each case everything acknowledged is served, or the start fails with status 1 and a line that names the fault, and
+changes no byte.
 """
 import os
 import re
@@ -39,7 +38,7 @@ def was_rebuilt(service):
     return [line for line in service.log_lines() if "event=store_open" in line and "rebuilt=1" in line]
 
 
-# Moves
+# Copies and renames
 
 @pytest.mark.parametrize("how", [places.copy, places.copy_by_tar])
 def test_a_copied_directory(origin, new_service, how):
@@ -58,7 +57,7 @@ def test_a_renamed_directory(origin, moved):
 
 
 def starts_or_is_refused(service, words):
-    """True when it serves; a refusal has to name one of the words."""
+    """True if it serves. A refusal must name one of the words."""
     service.expect_log("level=(warn|fatal)")
     service.start(wait=False)
     process = service.process
@@ -73,7 +72,8 @@ def starts_or_is_refused(service, words):
 
 
 def test_a_directory_copied_while_it_is_served(new_service):
-    """What was acknowledged before the copy began is there, or the copy is refused; it is never a little short."""
+    """Everything acknowledged before the copy began is in it, or the copy is refused. It never misses only the
+    newest changes."""
     service = new_service(shards=1)
     with Crowd(service) as crowd:
         crowd.await_deltas(200)
@@ -92,7 +92,7 @@ def test_a_directory_copied_while_it_is_served(new_service):
             load.look_settled()
 
 
-def test_a_copy_serves_beside_its_origin(origin, moved, new_service):
+def test_a_copy_can_be_served_at_the_same_time(origin, moved, new_service):
     other = new_service(start=False, shards=1)
     places.copy(origin.service.data, other.data)
     moved.start()
@@ -102,7 +102,7 @@ def test_a_copy_serves_beside_its_origin(origin, moved, new_service):
         origin.crowd.look(lists=True)
 
 
-# What may be missing
+# Parts that may be missing
 
 def remove_directory(*parts):
     return lambda service: shutil.rmtree(service.data.joinpath(*parts))
@@ -150,13 +150,13 @@ HARMLESS = {
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("what", HARMLESS)
-def test_what_is_not_needed(origin, moved, what):
+def test_an_optional_part_is_missing(origin, moved, what):
     HARMLESS[what](moved)
     holds_everything(origin, moved)
 
 
-def test_another_boot_is_not_trusted(origin, moved):
-    """The tables of a process that another boot interrupted were whole only in memory."""
+def test_tables_of_another_boot_are_not_trusted(origin, moved):
+    """After a crash of the machine the tables are not known to be complete on the disk."""
     moved.start()
     moved.kill_everything()
     another_boot(moved)
@@ -165,15 +165,15 @@ def test_another_boot_is_not_trusted(origin, moved):
     assert len(was_rebuilt(moved)) == before + 1
 
 
-# What must not be missing
+# Parts that must not be missing
 
 def remove_segment(number):
-    """-1: the last that was written to."""
+    """-1 names the last segment that was written to."""
     return lambda service: places.used_segments(service)[number].unlink()
 
 
 def remove_last_segments(service):
-    """What a copy lacks that was broken off: the newest records, and the blank segment behind them."""
+    """Removes what an interrupted copy would lack: the newest records and the blank segment behind them."""
     for segment in places.segments(service)[-2:]:
         segment.unlink()
 
@@ -204,15 +204,15 @@ MISSING = {
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("what", MISSING)
-def test_what_is_missing_is_named(moved, what):
+def test_the_missing_part_is_named(moved, what):
     change, word = MISSING[what]
     change(moved)
     places.refuses(moved, word)
 
 
 @pytest.mark.parametrize("what", MISSING)
-def test_what_is_missing_is_named_where_it_was_served(origin, new_service, what):
-    """The same where the tables are this directory's own, and believed."""
+def test_the_missing_part_is_named_where_it_was_served(origin, new_service, what):
+    """The same in the original place, where the tables are trusted."""
     service = new_service(start=False, shards=1)
     places.copy(origin.service.data, service.data)
     service.start()
@@ -223,7 +223,7 @@ def test_what_is_missing_is_named_where_it_was_served(origin, new_service, what)
     places.refuses(service, word)
 
 
-# What is another's
+# Parts of another directory
 
 def test_another_directorys_journal(origin_of_two, moved):
     shutil.rmtree(places.shard(moved) / "journal")
@@ -237,7 +237,7 @@ def test_one_segment_of_another_directory(origin_of_two, moved):
     places.refuses(moved, "another", segment.name)
 
 
-def test_a_segment_in_anothers_place(moved):
+def test_a_segment_under_another_segments_name(moved):
     first, second, *_ = places.used_segments(moved)
     shutil.copy(first, second)
     places.refuses(moved, second.name)
@@ -252,7 +252,7 @@ def test_a_newer_format(origin, moved):
     holds_everything(origin, moved)
 
 
-def test_an_identity_that_knows_more_shards(moved):
+def test_an_identity_with_more_shards(moved):
     places.set_identity(moved, shards="2")
     done = moved.run(*moved.command()[1:], data=False)
     assert (done.returncode, done.stdout) == (1, ""), done
@@ -270,8 +270,8 @@ def test_a_second_instance_by_another_path(moved):
     assert moved.is_ready()
 
 
-def test_a_second_instance_where_somebody_deleted_the_lock_files(moved):
-    """The directories themselves are locked too, and that lock cannot be deleted."""
+def test_a_second_instance_after_the_lock_files_were_deleted(moved):
+    """The directories are locked too, and such a lock cannot be deleted."""
     moved.start()
     shop = Shop(moved, ("balance",))
     shop.create("mine")
@@ -301,7 +301,7 @@ UNREADABLE = {
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("path", UNREADABLE)
-def test_a_part_that_this_user_may_not_read(moved, path):
+def test_a_part_that_the_user_may_not_read(moved, path):
     try:
         subprocess.run([moved.program, "version"], check=True, capture_output=True, user=NOBODY, group=NOBODY)
     except (PermissionError, subprocess.SubprocessError):
@@ -325,14 +325,14 @@ def clock_service():
 
 
 def jumps():
-    """Every second one in the ordinary run."""
+    """An ordinary run uses every second one."""
     all_of_them = [(how, seconds) for how in ("served", "stopped", "killed") for seconds in (-DAY_SECONDS, DAY_SECONDS)]
     return [pytest.param(*one, marks=pytest.mark.slow if number % 2 else ()) for number, one in enumerate(all_of_them)]
 
 
 @pytest.mark.parametrize("how,seconds", jumps())
 def test_a_clock_that_jumps(clock_service, how, seconds):
-    """Time goes on from where it was: no pass and no history entry is older than the one before it."""
+    """Stored time continues from where it was: no pass and no history entry is older than its predecessor."""
     service = clock_service
     service.set_clock(0)
     service.start()
@@ -351,7 +351,7 @@ def test_a_clock_that_jumps(clock_service, how, seconds):
                 crowd.turn_to(service)
                 shop.client.address = service.http
                 crowd.work()
-            shop.client.close()  # the jump may have been too long a silence
+            shop.client.close()  # after the jump the connection may count as idle for too long
             made.append(shop.create(new_id("after")))
             shop.add(made[0]["id"], 1)
             crowd.await_deltas()

@@ -1,4 +1,5 @@
-"""serve --no-deliveries: everything is served and no endpoint is called; what is due waits for a start without it."""
+"""serve --no-deliveries: everything is served but no endpoint is called. Due deliveries wait for a start without the
+option."""
 import time
 
 from deliveries import deliveries_of, options, posts_to
@@ -9,7 +10,7 @@ from shop import Shop, new_id, path_of
 from test_status import on_a_terminal
 
 MUTE = "--no-deliveries"
-QUIET_SECONDS = 3  # long enough for a first attempt, which takes a few milliseconds
+QUIET_SECONDS = 3  # seconds for a first attempt, which takes a few milliseconds
 
 
 def quiet_for(receiver, seconds):
@@ -20,13 +21,13 @@ def quiet_for(receiver, seconds):
 
 
 def without(service):
-    """Started again, as an operator would who has seen enough."""
+    """Restarts the service without the option."""
     assert service.stop() == 0
     service.options.remove(MUTE)
     return service.start()
 
 
-def test_webhooks_wait_and_go_out_later(new_service, authority, chain):
+def test_webhooks_are_sent_after_a_start_without_the_option(new_service, authority, chain):
     service = new_service(shards=2, options=[*options(authority), MUTE])
     assert service.status()["deliveries"] == "off"
     shop = Shop(service, ("balance",), functions=("--webhooks",))
@@ -46,8 +47,8 @@ def test_webhooks_wait_and_go_out_later(new_service, authority, chain):
     shop.close()
 
 
-def test_images_wait_and_no_creation_hangs(new_service, authority, chain):
-    """A pass that has some is answered at once, as `creating`; it is issued after a start without the option."""
+def test_creations_with_images_are_answered_at_once(new_service, authority, chain):
+    """The pass is returned as `creating`, and issued after a start without the option."""
     service = new_service(shards=1, options=[*options(authority), MUTE])
     shop = Shop(service, ("balance",))
     with Gallery(chain) as gallery:
@@ -64,8 +65,8 @@ def test_images_wait_and_no_creation_hangs(new_service, authority, chain):
     shop.close()
 
 
-def test_no_time_of_trying_runs_meanwhile(new_service, authority, chain):
-    """Longer than a pass may take for its images: none is given up."""
+def test_the_time_limit_of_image_fetches_does_not_run(new_service, authority, chain):
+    """The option is active for longer than the time limit of a pass's images. No pass may fail by that."""
     service = new_service(shards=1, options=[*options(authority), MUTE, "--test-clock"])
     shop = Shop(service, ("balance",))
     with Gallery(chain) as gallery:
@@ -91,12 +92,12 @@ def test_notifications_wait(new_service):
         assert [one["status"] for one in shop.client.get("/v1/notifications").json] == ["scheduled"]
     without(service)
     shop.client = service.client(shop.key)
-    wait_for(lambda: [one["status"] for one in shop.client.get("/v1/notifications").json] == ["sent"], 5, "it to be sent")
+    wait_for(lambda: [one["status"] for one in shop.client.get("/v1/notifications").json] == ["sent"], 5, "the notification to be sent")
     shop.close()
 
 
-def test_a_restored_copy_calls_nobody(new_service, authority, chain):
-    """The original goes on, and each event goes out once."""
+def test_a_restored_copy_calls_no_endpoint(new_service, authority, chain):
+    """The original service continues, and each event is sent once."""
     service = new_service(shards=1, options=[*options(authority), "--test-clock"])
     shop = Shop(service, ("balance",), functions=("--webhooks",))
     with Gallery(chain) as receiver:
@@ -118,7 +119,7 @@ def test_a_restored_copy_calls_nobody(new_service, authority, chain):
     shop.close()
 
 
-def test_the_table_says_so(new_service):
+def test_the_status_table_shows_the_option(new_service):
     service = new_service(shards=1, options=[MUTE])
     _, text = on_a_terminal(service, "status")
     assert "off (--no-deliveries)" in text and "no endpoint is called" in text.split("Warnings\n")[1]

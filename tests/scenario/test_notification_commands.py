@@ -1,4 +1,4 @@
-"""What the operator does with notifications and audiences by the command line: lists of all, cancelling, deleting."""
+"""Operator commands for notifications and audiences: listing, cancelling, deleting."""
 from harness import wait_for
 from notices import NOBODY, ahead, all_of, await_state, notifications, put_audience, refused, schedule, states
 from shop import Shop, path_of
@@ -50,7 +50,8 @@ def delete_audience(shop, audience):
 
 
 def test_a_deleted_audience_is_gone(clocked):
-    """What is scheduled for it fails when it is due, and not before; an acknowledged deletion survives a kill."""
+    """A notification scheduled for the audience fails when it is due, not before. An acknowledged deletion survives
+    a kill."""
     clocked.create("ann")
     gone, kept = (put_audience(clocked, "--name", name, "--pass", "ann") for name in ("gone", "kept"))
     for audience in (gone, kept):
@@ -75,7 +76,7 @@ def test_a_deleted_audience_is_gone(clocked):
     stranger.close()
 
 
-def test_what_is_no_audience(shop):
+def test_unknown_audiences_are_refused(shop):
     shop.create("ann")
     good = ("--name", "All", "--pass", "ann")
     refused("RESOURCE_NOT_FOUND", "pass_id", put_audience, shop, *good, "--pass", "nobody")
@@ -98,7 +99,7 @@ def all_notifications(shop, *options):
 
 
 def test_the_operator_lists_every_notification(clocked):
-    """In the order of the interface, more than a page; by states, and while the account is suspended."""
+    """The order of the interface, over several pages, by state, and while the account is suspended."""
     shop = clocked
     assert all_notifications(shop) == []
     shop.create("ann", hidden={"long": "x" * 300_000})
@@ -112,7 +113,7 @@ def test_the_operator_lists_every_notification(clocked):
     schedule(shop, "long ago", "1960-01-01T00:00:00Z", "--pass", "bob")
     schedule(shop, "later", ahead(shop, hours=2), "--pass", "bob")
     shop.client.delete(path_of("bob")).is_empty(204)
-    wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 4, 10, "the others to end")
+    wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 4, 10, "the other notifications to end")
     listed = all_notifications(shop)
     assert len(listed) == 135 and listed == all_of(shop, "?")
     assert [one["message"] for one in listed[:4]] == ["later", "same time 2", "same time 1", "same time 0"]
@@ -134,8 +135,8 @@ def cancel(shop, notified):
     return shop.service.cli("notification", "cancel", shop.account, notified)
 
 
-def test_a_cancelled_one_is_nowhere(clocked):
-    """It is not sent, and in no list, count, search or export; an acknowledged cancellation survives a kill."""
+def test_a_cancelled_notification_disappears(clocked):
+    """It is not sent and not in any list, count, search or export. An acknowledged cancellation survives a kill."""
     shop = clocked
     shop.create("ann")
     made = [schedule(shop, f"message {n}", ahead(shop, hours=n % 3 + 1), "--pass", "ann") for n in range(70)]
@@ -163,12 +164,12 @@ def test_a_cancelled_one_is_nowhere(clocked):
     for n in gone:
         refused("RESOURCE_NOT_FOUND", "notification_id", cancel, shop, made[n])
     shop.service.cli("clock", "advance", "1d")
-    wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 0, 10, "the others to be sent")
+    wait_for(lambda: notifications(shop, "?status=scheduled")[1] == 0, 10, "the other notifications to be sent")
     assert notifications(shop, "?status=sent")[1] == 68
     assert shop.service.cli("verify")["ok"] is True
 
 
-def test_what_cannot_be_cancelled(clocked):
+def test_refusals_of_cancel(clocked):
     shop, stranger = clocked, Shop(clocked.service, ())
     shop.create("ann")
     later = schedule(shop, "later", ahead(shop, hours=1), "--pass", "ann")

@@ -1,5 +1,5 @@
-"""Notifications: where they come from, when they are sent, and how they are listed. What drives them beside HTTP is the
-messages AUDIENCE_PUT, NOTIFICATION_SCHEDULE and NOTIFICATION_SEND, by the command line and the timer."""
+"""Notifications: their sources, when they are sent, and their list. Beside HTTP these tests use the messages
+AUDIENCE_PUT, NOTIFICATION_SCHEDULE and NOTIFICATION_SEND, by the command line and the timer."""
 import json
 import re
 import signal
@@ -17,7 +17,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}-0[56]:00")
 MEXICO = ZoneInfo("America/Mexico_City")
 
 
-# Where they come from
+# Sources
 
 def test_a_loyalty_message_is_sent(shop):
     shop.create("ann")
@@ -33,7 +33,7 @@ def test_a_loyalty_message_is_sent(shop):
     assert abs(age) < timedelta(minutes=1)
 
 
-def test_no_message_is_no_notification(shop):
+def test_a_delta_without_a_message_sends_no_notification(shop):
     shop.create("ann")
     shop.add("ann", 1)
     shop.add("ann", 1, message="")
@@ -57,7 +57,7 @@ def test_a_message_of_any_text(shop):
     assert messages(shop, "?q=E" + "e" * 150) == [texts[0]]
 
 
-def test_a_message_comes_once_for_one_key(shop):
+def test_a_repeated_request_sends_one_notification(shop):
     shop.create("ann")
     for _ in range(3):
         answer = shop.client.post(path_of("ann", "/loyalty"), {"balance_to_add": 1, "message": "once"},
@@ -66,9 +66,9 @@ def test_a_message_comes_once_for_one_key(shop):
     assert messages(shop) == ["once"]
 
 
-# Scheduled ones
+# Scheduled notifications
 
-def test_one_is_sent_at_its_time_and_not_before(clocked):
+def test_a_notification_is_sent_at_its_time(clocked):
     clocked.create("ann")
     notified = schedule(clocked, "tomorrow", ahead(clocked, days=1), "--pass", "ann")
     schedule(clocked, "soon", ahead(clocked, hours=1), "--pass", "ann")
@@ -87,7 +87,7 @@ def test_one_is_sent_at_its_time_and_not_before(clocked):
     assert clocked.service.cli("verify")["ok"] is True
 
 
-def test_a_time_that_has_passed_is_now(shop):
+def test_a_past_time_means_now(shop):
     shop.create("ann")
     for at, shown in [("2020-01-01T00:00:00Z", "2019-12-31T18:00:00.000-06:00"),
                       ("2020-07-01T12:00:00.123456+02:00", "2020-07-01T05:00:00.123-05:00"),
@@ -103,8 +103,8 @@ def one_time(one):
     return datetime.fromisoformat(one["sent_at"]).timestamp()
 
 
-def test_the_hour_is_mexicos_through_the_years(shop):
-    """Around every change of the clocks since 1996, and in the summers after the last one."""
+def test_local_times_of_mexico(shop):
+    """Around every clock change since 1996, and in the summers after the last one."""
     shop.create("ann")
     moments = []
     for year in range(1995, 2030, 3):
@@ -123,7 +123,7 @@ def test_the_hour_is_mexicos_through_the_years(shop):
         assert one["scheduled_at"] == want.isoformat(timespec="milliseconds")
 
 
-def test_what_cannot_be_scheduled(shop):
+def test_refusals_of_schedule(shop):
     shop.create("ann")
     at, to = "2030-01-01T00:00:00Z", ("--pass", "ann")
     for message in ("", "x" * 2001):
@@ -143,9 +143,9 @@ def test_what_cannot_be_scheduled(shop):
     assert notifications(shop) == ([], 0, False)
 
 
-# Failing, waiting, crashing
+# Failures and crashes
 
-def test_one_to_a_deleted_pass_fails(clocked):
+def test_a_notification_to_a_deleted_pass_fails(clocked):
     clocked.create("ann")
     schedule(clocked, "to the first", ahead(clocked, hours=1), "--pass", "ann")
     clocked.delete("ann")
@@ -159,7 +159,7 @@ def test_one_to_a_deleted_pass_fails(clocked):
     assert clocked.service.cli("verify")["ok"] is True
 
 
-def test_a_suspended_accounts_are_sent(shop):
+def test_notifications_of_a_suspended_account_are_sent(shop):
     shop.create("ann")
     shop.set("--suspended", "on")
     schedule(shop, "hello", "2020-01-01T00:00:00Z", "--pass", "ann")
@@ -168,7 +168,7 @@ def test_a_suspended_accounts_are_sent(shop):
     await_state(shop, "hello", "sent")
 
 
-def test_without_a_timer_nothing_is_sent_and_later_all_is(own):
+def test_notifications_wait_while_the_timer_is_stopped(own):
     own.create("ann")
     timer = own.service.signal("timer", 0, signal.SIGSTOP)
     for n in range(200):
@@ -177,17 +177,17 @@ def test_without_a_timer_nothing_is_sent_and_later_all_is(own):
     own.service.expect_log(".*")
     own.service.signal("timer", 0, signal.SIGKILL)
     own.service.await_successor("timer", 0, timer)
-    wait_for(lambda: notifications(own, "?status=sent")[1] == 200, 10, "all to be sent")
+    wait_for(lambda: notifications(own, "?status=sent")[1] == 200, 10, "all notifications to be sent")
     assert notifications(own, "?status=scheduled")[1] == 0
 
 
-def test_what_is_scheduled_outlives_a_crash(clocked):
+def test_scheduled_notifications_survive_a_crash(clocked):
     clocked.create("ann")
     at = ahead(clocked, hours=1)
     for n in range(70):
         clocked.add("ann", 1, message=f"now {n}")
     schedule(clocked, "soon", at, "--pass", "ann")
-    wait_for(lambda: notifications(clocked, "?status=sent")[1] == 70, 10, "the others to be sent")
+    wait_for(lambda: notifications(clocked, "?status=sent")[1] == 70, 10, "the other notifications to be sent")
     before = notifications(clocked)
     clocked.service.expect_log("level=(warn|fatal)")
     clocked.service.kill_child("shard")
@@ -199,8 +199,8 @@ def test_what_is_scheduled_outlives_a_crash(clocked):
     assert clocked.service.cli("verify")["ok"] is True
 
 
-def test_many_due_in_one_account_hold_up_no_other(own):
-    """The others' are sent while those many still wait."""
+def test_many_due_notifications_of_one_account_delay_no_other(own):
+    """Other accounts' notifications are sent while the many are still waiting."""
     own.create("ann")
     other = Shop(own.service, ("balance",))
     other.create("bob")
@@ -211,7 +211,7 @@ def test_many_due_in_one_account_hold_up_no_other(own):
     own.service.expect_log(".*")
     own.service.signal("timer", 0, signal.SIGKILL)
     own.service.await_successor("timer", 0, timer)
-    wait_for(lambda: notifications(own, "?status=sent")[1] == 1500, 20, "all to be sent")
+    wait_for(lambda: notifications(own, "?status=sent")[1] == 1500, 20, "all notifications to be sent")
     mine, last = notifications(other)[0][0]["sent_at"], notifications(own, "?sort_by=created_at")[0][0]["sent_at"]
     assert mine < last
     other.close()
@@ -221,7 +221,7 @@ def test_many_due_in_one_account_hold_up_no_other(own):
 
 @pytest.fixture(scope="module")
 def listed(module_services):
-    """171 notifications: scheduled far ahead in an order of their own, sent, and failed ones."""
+    """171 notifications: scheduled ones whose times are not in order of creation, sent ones and failed ones."""
     shop = Shop(module_services(shards=1, options=["--test-clock"]), ("balance",))
     shop.create("ann")
     shop.create("gone")
@@ -232,7 +232,7 @@ def listed(module_services):
     for n in range(10):
         shop.add("gone", 1, message=f"early {n}")
         rows.append((f"early {n}", "sent"))
-    wait_for(lambda: notifications(shop, "?status=sent")[1] == 110, 10, "all to be sent")
+    wait_for(lambda: notifications(shop, "?status=sent")[1] == 110, 10, "all notifications to be sent")
     for n in range(60):
         at = f"2040-{n * 7 % 12 + 1:02}-{n % 3 + 1:02}T00:00:00Z"
         schedule(shop, f"later {n:03}", at, "--pass", "ann")
@@ -241,7 +241,7 @@ def listed(module_services):
     rows.append(("lost", "failed"))
     shop.delete("gone")
     shop.service.cli("clock", "advance", "2h")
-    wait_for(lambda: notifications(shop, "?status=failed")[1] == 1, 5, "the lost one to fail")
+    wait_for(lambda: notifications(shop, "?status=failed")[1] == 1, 5, "the notification to the deleted pass to fail")
     shop.rows = rows
     yield shop
     assert shop.service.cli("verify")["ok"] is True
@@ -296,11 +296,11 @@ def test_filters(listed):
     ("scheduled_from=x", "scheduled_from"), ("scheduled_to=2040", "scheduled_to"), ("q=" + "x" * 201, "q"),
     ("scheduled_from=2040-01-02T00:00:00Z&scheduled_to=2040-01-01T00:00:00Z", "scheduled_from"),
     ("sort_by=created_at&sort_by=created_at", "sort_by")])
-def test_what_no_list_takes(till, query, field):
+def test_refused_parameters(till, query, field):
     till.client.get(f"{NOTIFICATIONS}?{query}").is_error(400, "INVALID_INPUT", field)
 
 
-def test_ones_own(shop, new_shop):
+def test_accounts_list_their_own_notifications(shop, new_shop):
     other = new_shop("balance")
     for each in (shop, other):
         each.create("ann")
@@ -309,7 +309,7 @@ def test_ones_own(shop, new_shop):
     assert messages(other, "?q=hello") == ["hello " + other.account]
 
 
-def test_a_pass_tells_nothing_of_them(shop):
+def test_a_pass_does_not_show_its_notifications(shop):
     made = shop.create("ann")
     shop.add("ann", 1, message="Secret greeting")
     assert "greeting" not in json.dumps(shop.get("ann"))

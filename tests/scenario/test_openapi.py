@@ -1,6 +1,6 @@
-"""The document of the interface: it is the same wherever it is to be had, leaves no operation out, pleases a public
-checker, and is kept: every status and code of every operation is provoked (refusals.py), and the answers held against it
-(contract.py, through which the answers of all other scenarios go too)."""
+"""The OpenAPI document: it is the same from every source, complete, and accepted by a public checker. The service
+obeys it: every status and code of every operation is provoked (refusals.py) and validated (contract.py, which also
+validates the answers of all other scenarios)."""
 import json
 import os
 import signal
@@ -14,7 +14,7 @@ from refusals import ELSEWHERE, provoke
 from routes import ROUTES
 from shop import Shop, new_id
 
-pytestmark = pytest.mark.plain  # about what answers say
+pytestmark = pytest.mark.plain  # tests the contents of answers
 
 DOCUMENT = contract()
 
@@ -36,7 +36,7 @@ def shops(module_services):
     shops.close()
 
 
-def test_it_is_the_same_without_a_service_and_without_a_key(service):
+def test_the_command_and_the_route_return_the_same_document(service):
     printed = json.loads(service.run("openapi", data=False).stdout)
     with service.client() as client:
         answer, head = client.get("/openapi.json"), client.head("/openapi.json?v=1")
@@ -50,7 +50,7 @@ def test_it_is_the_same_without_a_service_and_without_a_key(service):
         assert admin.get("/openapi.json").status == 404
 
 
-def test_every_operation_is_there_and_no_other():
+def test_the_document_has_exactly_the_routes_of_the_service():
     got = [(path, method) for path, method, _ in OPERATIONS.values()]
     assert sorted(got) == sorted((route.path, route.method) for route in ROUTES)
     ids = [operation["operationId"] for _, _, operation in DOCUMENT.operations()]
@@ -77,8 +77,8 @@ def test_a_public_checker_finds_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, status in SUCCESSES if status != 202 or "passLoyalty" in name])
-def test_what_is_right_is_answered_as_documented(shops, name):
-    """Also with a key, and again with that key."""
+def test_valid_requests_are_answered_as_documented(shops, name):
+    """Without an idempotency key, with one, and repeated with it."""
     wanted = min(status for each, status in SUCCESSES if each == name)
     assert ask(shops.shop, name).status == wanted
     key = {"Idempotency-Key": new_id("key")}
@@ -92,17 +92,17 @@ def test_what_is_right_is_answered_as_documented(shops, name):
 
 
 @pytest.mark.parametrize(("name", "status", "code"), [one for one in REFUSALS if one[2] not in ELSEWHERE])
-def test_what_is_wrong_is_refused_as_documented(shops, name, status, code):
+def test_invalid_requests_are_refused_as_documented(shops, name, status, code):
     provoke(shops, name, code).is_error(status, code)
     shops.service.unexpected_lines()
 
 
-def test_a_creation_that_fails_is_202(shops):
+def test_a_failed_creation_is_202(shops):
     answer = create(shops, appearance={"logo": "https://127.0.0.1/logo.png"})
     assert (answer.status, answer.json["status"]) == (202, "creation_failed")
 
 
-def test_every_member_comes_and_what_may_be_absent_is_so_at_times(shops):
+def test_every_member_is_returned_and_optional_ones_are_sometimes_absent(shops):
     looks = Contract(DOCUMENT.document)
     with held_by(looks):
         for name in OPERATIONS:
@@ -117,8 +117,8 @@ def test_every_member_comes_and_what_may_be_absent_is_so_at_times(shops):
     assert expected - looks.seen == set()
 
 
-def test_a_shard_that_says_nothing(new_service):
-    """What is read is 503 after a while, and what may have been written 504; both as documented."""
+def test_answers_while_a_shard_is_stopped(new_service):
+    """Reads get 503 after their deadline, and writes, which may have been executed, 504. Both are as documented."""
     shop = Shop(new_service(shards=1), ("balance",), functions=("--webhooks", "--rewards"))
     ready = {name: (target_of(name, GOOD[name][0](shop)), body_of(shop, name)) for name in OPERATIONS}
     clients = {name: shop.service.client(shop.key) for name in OPERATIONS}

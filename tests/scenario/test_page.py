@@ -1,4 +1,4 @@
-"""The page behind download_url: what it shows, what it escapes, who may see it, and when there is none."""
+"""The page behind download_url: its contents, escaping, who may read it, and when it does not exist."""
 import base64
 import html
 import os
@@ -22,7 +22,7 @@ FIELDS = [
 ]
 TEMPLATE = {"name": "Coffee card", "loyalty_type": "balance", "qr": True, "name_field": "name", "fields": FIELDS,
             "appearance": {"background_color": "#112233", "title": "Beans"}}
-# Each tries to get out of where it stands.
+# Each text tries to break out of its HTML context.
 HOSTILE = ['</title></style></script><script>alert(1)</script>', '"><img src=https://evil.example/x onerror=alert(1)>',
            "' onmouseover='alert(1)", "&lt;b&gt; &amp; &#60;", "]]>--><!--", "a\u2028b\u2029c\ufeff", "\u202eevil\u2066 unclosed",
            "javascript:alert(1)", "}:root{--card:url(https://evil.example)}", "</bdi></dd></dl></main>"]
@@ -31,26 +31,26 @@ FORBIDDEN = "a\x00b\x01c\x1bd\x7fe\u0085f\ufdd0g\ufffeh\U0001fffei"
 
 @pytest.fixture(scope="module")
 def visitor(shared_service):
-    """Anybody, without a key."""
+    """A client without a key."""
     with shared_service.client() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def card(module_shop):
-    """A template's id."""
+    """The id of a template."""
     return module_shop.put_template(TEMPLATE)
 
 
 @pytest.fixture
 def make(till, card):
-    """Makes a pass of the template, or of another, and returns it."""
+    """Creates a pass with this or another template, and returns it."""
     def make(pass_id=None, **fields):
         return till.create(pass_id, **{"pass_template_id": card, **fields})
     return make
 
 
-def test_shows_the_pass_as_it_stands(till, make, visitor):
+def test_a_page_shows_the_current_pass(till, make, visitor):
     made = make("ada-1", visible={"vip": True, "site": "https://beans.example/?a=1&b=2", "born": "1815-12-10", "name": "Ada",
                                   "visits": 1e3}, hidden={"crm": "hidden-17"})
     page = Page(fetch(visitor, made["download_url"]))
@@ -68,7 +68,7 @@ def test_shows_the_pass_as_it_stands(till, make, visitor):
     assert (page.title, page.colours()) == ("Sunny & Sons", ("#fff4d6", "#000"))
 
 
-def test_every_state_that_a_pass_can_be_in(till, make, visitor):
+def test_pages_of_passes_in_every_state(till, make, visitor):
     states = {"issued": [], "active": ["installed"], "removed": ["installed", "uninstalled"], "deactivated": ["deactivated"]}
     for state, events in states.items():
         made = make()
@@ -80,7 +80,7 @@ def test_every_state_that_a_pass_can_be_in(till, make, visitor):
         assert page.code_reads() == made["id"]
 
 
-def test_a_template_that_is_replaced_shows_at_once(till, visitor):
+def test_a_replaced_template_is_shown_at_once(till, visitor):
     file = {"name": "First name", "loyalty_type": "none", "fields": [{"key": "a", "label": "A", "type": "text"},
                                                                   {"key": "b", "label": "B", "type": "url"}]}
     template = till.put_template(file)
@@ -96,8 +96,8 @@ def test_a_template_that_is_replaced_shows_at_once(till, visitor):
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_hostile_texts_stay_texts(till, visitor, value):
-    """As title, name of a template, label, key, value and QR value."""
+def test_hostile_texts_are_escaped(till, visitor, value):
+    """In the title, template name, label, key, value and QR value."""
     url = "https://x.example/" + value.replace(" ", "%20")
     safe = quote(url, safe="/:?#@!$&'()*+,;=%")
     fields = [{"key": "a", "label": value, "type": "text"}, {"key": "u", "label": "U", "type": "url"}]
@@ -115,7 +115,7 @@ def test_hostile_texts_stay_texts(till, visitor, value):
     till.delete(value)
 
 
-def test_what_no_page_may_hold_is_replaced(make, visitor):
+def test_characters_not_allowed_in_html_are_replaced(make, visitor):
     made = make(visible={"name": FORBIDDEN}, appearance={"title": FORBIDDEN})
     page = Page(fetch(visitor, made["download_url"]))
     want = "".join(c if c.isalpha() else "\ufffd" for c in FORBIDDEN)
@@ -131,7 +131,7 @@ def test_long_and_foreign_texts(till, make, visitor):
         till.delete(pass_id)
 
 
-def test_a_megabyte_is_shown_whole(make, visitor):
+def test_a_pass_of_a_megabyte_is_shown_completely(make, visitor):
     text = "".join(random.Random(7).choices("abc <&\"'\u00e9\n", k=600_000))
     made = make(visible={"name": text})
     answer = fetch(visitor, made["download_url"])
@@ -140,7 +140,7 @@ def test_a_megabyte_is_shown_whole(make, visitor):
     assert html.unescape(shown) == text
 
 
-def test_head_says_what_get_does(make, visitor):
+def test_head_has_the_headers_of_get(make, visitor):
     for link in (make()["download_url"], "/p/unknown"):
         get, head = fetch(visitor, link), fetch(visitor, link, "HEAD")
         ignored = {"x-request-id", "date"}
@@ -151,7 +151,7 @@ def test_head_says_what_get_does(make, visitor):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"])
-def test_only_reading(make, visitor, method):
+def test_other_methods_are_refused(make, visitor, method):
     made = make()
     for link in (made["download_url"], "/p/unknown"):
         answer = fetch(visitor, link, method, body=b"x" * 1000, headers={"Content-Type": "text/plain"})
@@ -159,8 +159,8 @@ def test_only_reading(make, visitor, method):
     assert Page(fetch(visitor, made["download_url"])).status == "issued"
 
 
-def test_without_an_image_there_is_none(till, make, visitor):
-    """As long as nobody has fetched one; of other names there never is any."""
+def test_images_that_do_not_exist(till, make, visitor):
+    """An image is 404 until it has been fetched. Other names are always 404."""
     made = make("plain-1", appearance={"title": "No picture"})
     link = path_of_link(made["download_url"])
     none = fetch(visitor, "/p/unknown").body
@@ -176,28 +176,28 @@ def test_without_an_image_there_is_none(till, make, visitor):
     assert fetch(visitor, link + "/logo").status == 410
 
 
-def test_what_stands_behind_a_link_does_not_matter(make, visitor):
+def test_a_query_in_the_link_is_ignored(make, visitor):
     link = path_of_link(make()["download_url"])
     page = Page(fetch(visitor, link))
     for query in ("?", "?fbclid=1&utm_source=%00", "?" + "x" * 2000):
         assert Page(fetch(visitor, link + query)).text == page.text
 
 
-def test_a_body_is_not_looked_at(make, shared_service):
-    """Also where it is more than anybody without a key may send, or than anybody may."""
+def test_a_body_is_ignored(make, shared_service):
+    """Also one larger than clients without a key, or any client, may send."""
     link = make()["download_url"]
     with shared_service.client() as client:
         text = Page(fetch(client, link)).text
         for size in (1, 300_000, 20_000_000):
             head = {"Content-Length": str(size)}
-            body = b"x" * size if size < 1_000_000 else b""  # the last one is not even sent
+            body = b"x" * size if size < 1_000_000 else b""  # the client does not send the last body
             assert Page(fetch(client, link, body=body, headers=head)).text == text
             assert Page(fetch(client, link, "POST", body=body, headers=head), 405).title
         chunks = {"Transfer-Encoding": "chunked"}
         assert Page(fetch(client, link, body=b"5\r\nhello\r\n0\r\n\r\n", headers=chunks)).text == text
 
 
-# Who may see it
+# Access
 
 def spellings(token):
     last = token[-1]
@@ -205,7 +205,7 @@ def spellings(token):
     yield from ("", token[:-1], token + "A", token + "=", token + "==", token + "/", token + "/x", "/" + token, token + "%00",
                 "%20" + token, "%" + f"{ord(token[0]):02x}" + token[1:], token.swapcase(),
                 token[::-1], "A" * 22, "_" * 22, "x" * 5000, "..", "../v1/passes", "%2e%2e", "index.html")
-    yield from (token[:-1] + c for c in alphabet if c != last)  # the same bytes for fifteen of them, to a lenient reader
+    yield from (token[:-1] + c for c in alphabet if c != last)  # a lenient base64 decoder gives the same bytes for fifteen of them
     raw = bytearray(base64.urlsafe_b64decode(token + "=="))
     for bit in range(128):
         raw[bit // 8] ^= 1 << bit % 8
@@ -213,7 +213,7 @@ def spellings(token):
         raw[bit // 8] ^= 1 << bit % 8
 
 
-def test_wrong_tokens_are_told_one_thing(make, visitor):
+def test_wrong_tokens_get_the_same_answer(make, visitor):
     token = path_of_link(make()["download_url"]).removeprefix("/p/")
     texts = set()
     for other in spellings(token):
@@ -225,8 +225,8 @@ def test_wrong_tokens_are_told_one_thing(make, visitor):
         visitor.get(path).is_error(404, "ROUTE_NOT_FOUND")
 
 
-def test_a_token_tells_nothing_else(till, make, visitor, shared_service):
-    """Neither what the pass hides, nor of whom it is, nor of others; and it is a key to nothing."""
+def test_a_token_gives_no_other_access(till, make, visitor, shared_service):
+    """The page shows no hidden data, no account and no other pass. The token is not accepted as a key."""
     made = make("mine-1", hidden={"crm": "hidden-99"}, visible={"name": "Ada"})
     others = [make(f"other-{i}", visible={"name": f"Somebody {i}"}) for i in range(3)]
     page = Page(fetch(visitor, made["download_url"]))
@@ -239,12 +239,12 @@ def test_a_token_tells_nothing_else(till, make, visitor, shared_service):
         visitor.get("/v1/passes", key=key).is_error(401, "UNAUTHENTICATED")
         visitor.get(path_of("mine-1"), key=key).is_error(401, "UNAUTHENTICATED")
     stranger = Shop(shared_service, ())
-    for key in (till.key, stranger.key, "sk_x"):  # a key makes no difference
+    for key in (till.key, stranger.key, "sk_x"):  # an additional key makes no difference
         assert Page(fetch(visitor, made["download_url"], key=key)).text == page.text
     stranger.close()
 
 
-def test_nobody_else_s_browser_may_read_it(new_service):
+def test_other_origins_may_not_read_a_page(new_service):
     service = new_service(shards=1, options=["--cors-origin", "https://dash.example"])
     shop = Shop(service, ("balance",))
     url = shop.create()["download_url"]
@@ -256,7 +256,7 @@ def test_nobody_else_s_browser_may_read_it(new_service):
     shop.close()
 
 
-def test_deleted_is_gone_for_good(till, make, visitor):
+def test_the_page_of_a_deleted_pass_is_gone(till, make, visitor):
     made = make("again-1", visible={"name": "Old"})
     till.delete("again-1")
     page = Page(fetch(visitor, made["download_url"]), 410)
@@ -268,7 +268,7 @@ def test_deleted_is_gone_for_good(till, make, visitor):
     assert fetch(visitor, new["download_url"]).status == 410
 
 
-def test_holders_do_not_suffer_for_the_account(visitor, new_shop):
+def test_pages_do_not_depend_on_the_accounts_state(visitor, new_shop):
     shop = new_shop("balance")
     made = shop.create()
     shop.set("--suspended", "on", "--rate-limit", "1")
@@ -277,7 +277,7 @@ def test_holders_do_not_suffer_for_the_account(visitor, new_shop):
         assert Page(fetch(visitor, made["download_url"])).text == page.text
     shop.client.get(path_of(made["id"])).is_error(402, "ACCOUNT_SUSPENDED")
     shop.set("--suspended", "off")
-    assert shop.client.get(path_of(made["id"])).status == 200  # the pages have taken nothing of the rate
+    assert shop.client.get(path_of(made["id"])).status == 200  # page requests do not count towards the rate
     for entry in shop.service.cli("key", "list", shop.account):
         shop.service.cli("key", "revoke", shop.account, entry["key_id"])
     assert Page(fetch(visitor, made["download_url"])).text == page.text
@@ -285,7 +285,7 @@ def test_holders_do_not_suffer_for_the_account(visitor, new_shop):
 
 # Over time
 
-def test_outlives_everything_but_the_master_key(new_service):
+def test_links_survive_everything_but_another_master_key(new_service):
     service = new_service(shards=2, http_threads=2)
     service.expect_log("event=died")
     shops = [Shop(service, ("balance",)) for _ in range(4)]
@@ -319,8 +319,8 @@ def test_outlives_everything_but_the_master_key(new_service):
         shop.close()
 
 
-def test_a_wrong_token_costs_no_shard_anything(new_service):
-    """But one in 65,536; and a shard that is not there is a page that says so."""
+def test_wrong_tokens_reach_no_shard(new_service):
+    """Only one in 65,536 does. If the shard of a valid token is down, a page says so."""
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     link = shop.create()["download_url"]
@@ -332,15 +332,15 @@ def test_a_wrong_token_costs_no_shard_anything(new_service):
             assert fetch(client, "/p/" + token).status == 404
         assert look(service).sum("stampede_http_frame_calls_sum") - before < 10
         shard = service.pid_of("shard")
-        os.kill(service.process.pid, signal.SIGSTOP)  # or it would have a new one within a moment
+        os.kill(service.process.pid, signal.SIGSTOP)  # otherwise the shard would be restarted within a moment
         try:
             service.expect_log("event=died child=shard-0")
             os.kill(shard, signal.SIGKILL)
-            wait_for(lambda: fetch(client, link).status != 200, 5, "the shard to be missed")
+            wait_for(lambda: fetch(client, link).status != 200, 5, "http to lose the shard")
             answer = fetch(client, link)
             assert Page(answer, 503).fields == [] and answer.headers["retry-after"] == "1"
             assert fetch(client, "/p/x").status == 404
         finally:
             os.kill(service.process.pid, signal.SIGCONT)
-        wait_for(lambda: fetch(client, link).status == 200, 20, "a new shard")
+        wait_for(lambda: fetch(client, link).status == 200, 20, "the restarted shard")
     shop.close()

@@ -1,4 +1,4 @@
-"""Logo and banner on the page of a pass: as they were fetched, from beside the page, for its holder alone."""
+"""Logo and banner on the page of a pass: served unchanged from below the page's path, to the holder only."""
 import os
 import signal
 import socket
@@ -50,7 +50,7 @@ def visitor(issuing):
 
 
 def make(shop, **images):
-    """A pass with these images, issued; the path of its page."""
+    """Creates a pass with these images and waits until it is issued. Returns the path of its page."""
     body = body_with(**images)
     answer = shop.client.post("/v1/passes", body)
     assert answer.status == 201, answer
@@ -58,7 +58,7 @@ def make(shop, **images):
 
 
 def image(visitor, link, name):
-    """Its bytes, if all else is as it has to be too."""
+    """The bytes of an image. Checks the headers too."""
     answer = fetch(visitor, f"{link}/{name}")
     assert answer.status == 200, answer
     for header, value in HEADERS.items():
@@ -78,12 +78,12 @@ def test_images_are_shown_as_they_were_fetched(shop, visitor, gallery):
     assert "127.0.0.1" not in page.text and "https:" not in page.text
     assert image(visitor, link, "logo") == png(text=b"a")
     assert image(visitor, link, "banner") == broad
-    assert len(gallery.requests) == 2, "a page asks nobody else"
+    assert len(gallery.requests) == 2, "a page loads nothing from other hosts"
     shop.delete(pass_id)
     assert fetch(visitor, link + "/logo").status == 410
 
 
-def test_an_image_that_the_browser_has_is_not_sent_again(shop, visitor, gallery):
+def test_a_cached_image_gets_304(shop, visitor, gallery):
     _, link = make(shop, logo=gallery.url("/image/a"), banner=gallery.url("/image/b"))
     tag, other = (fetch(visitor, f"{link}/{name}").headers["etag"] for name in ("logo", "banner"))
     assert tag != other
@@ -100,13 +100,13 @@ def test_an_image_that_the_browser_has_is_not_sent_again(shop, visitor, gallery)
     assert fetch(visitor, second + "/logo").headers["etag"] == tag
 
 
-def test_what_was_not_fetched_is_not_shown(shop, visitor, gallery):
-    """Nor looked for: not after a change, not for another account."""
+def test_an_image_that_was_not_fetched_is_not_shown(shop, visitor, gallery):
+    """Pages never start a fetch: not after a change, and not for another account's image."""
     url, never = gallery.url("/image/a"), gallery.url("/image/never")
     pass_id, link = make(shop, logo=url)
     file = {"name": "With a logo", "loyalty_type": "none", "fields": [], "appearance": {"logo": url, "banner": gallery.url("/status/404")}}
     bare = path_of_link(shop.create(pass_template_id=shop.put_template(file), visible={})["download_url"])
-    assert set(Page(fetch(visitor, bare)).images) == {"logo"}  # since it lies here
+    assert set(Page(fetch(visitor, bare)).images) == {"logo"}  # the image is already stored
     assert image(visitor, bare, "logo") == png(text=b"a") and fetch(visitor, bare + "/banner").status == 404
     for appearance, shown in (({"logo": never}, set()), ({"banner": url}, {"banner"}), ({"logo": None}, {"banner"}),
                               (None, set()), ({"logo": url}, {"logo"})):
@@ -122,8 +122,8 @@ def test_what_was_not_fetched_is_not_shown(shop, visitor, gallery):
     assert gallery.to["/image/never"] == [] and len(gallery.to["/image/a"]) == 1
 
 
-def test_before_and_without_an_issuance(shop, visitor, gallery):
-    """The page is there from the beginning, and says how it stands."""
+def test_pages_of_passes_that_are_not_issued(shop, visitor, gallery):
+    """The page exists from the creation on and shows the state of the pass."""
     body = body_with(logo=gallery.url("/held-image/a"))
     with ThreadPoolExecutor(1) as pool, shop.service.client(shop.key, seconds=30) as client:
         waiting = pool.submit(client.post, "/v1/passes", body)
@@ -144,8 +144,9 @@ def test_before_and_without_an_issuance(shop, visitor, gallery):
     assert failed["creation_error"] not in page.text and "404" not in page.text
 
 
-def test_those_who_look_leave_room_for_lists(own_shop, gallery):
-    """More ask for an image than a shard lets wait, all before it looks; then somebody asks for a list."""
+def test_requests_for_images_leave_room_for_lists(own_shop, gallery):
+    """While the shard is stopped, more requests for images are queued than it lets wait. A list requested afterwards
+    is still answered."""
     shop, service = own_shop, own_shop.service
     _, link = make(shop, logo=gallery.url("/image/a"))
     shard = service.signal("shard", 0, signal.SIGSTOP)
@@ -157,7 +158,7 @@ def test_those_who_look_leave_room_for_lists(own_shop, gallery):
 
         crowd = [ask(f"{link}/logo") for _ in range(200)]
         listing = ask("/v1/passes", f"Authorization: Bearer {shop.key}\r\n")
-        assert ask("/p/unknown").recv(12) == b"HTTP/1.1 404"  # no shard is asked for that: what came before has been read
+        assert ask("/p/unknown").recv(12) == b"HTTP/1.1 404"  # answered without a shard: http has read all earlier requests
         os.kill(shard, signal.SIGCONT)
         assert listing.recv(12) == b"HTTP/1.1 200"
         told = [connection.recv(12) for connection in crowd]
@@ -166,8 +167,8 @@ def test_those_who_look_leave_room_for_lists(own_shop, gallery):
         assert image(visitor, link, "logo") == png(text=b"a")
 
 
-@pytest.mark.plain  # a sanitizer keeps what was freed
-def test_the_largest_for_many_at_once(shop, issuing, gallery):
+@pytest.mark.plain  # a sanitizer does not return freed memory
+def test_concurrent_requests_for_the_largest_image(shop, issuing, gallery):
     want = {name: png(text=name.encode().ljust(LARGEST - len(png()), b".")) for name in ("logo", "banner")}
     for name, content in want.items():
         assert len(content) == LARGEST

@@ -1,4 +1,5 @@
-"""The links of passes over the life of a data directory: what a restore does to them, and what who serves them knows."""
+"""The links of passes over the life of a data directory: effects of a restore, and which keys the process that
+serves links has."""
 import hashlib
 import hmac
 import os
@@ -22,7 +23,7 @@ def make_named(client, name):
 
 
 def holders(client, links):
-    """Whose pass each link opens; None: nobody's."""
+    """The pass that each link opens; None if the link is invalid."""
     shown = {}
     for name, link in links.items():
         answer = fetch(client, link)
@@ -30,8 +31,8 @@ def holders(client, links):
     return shown
 
 
-def test_a_link_made_after_the_backup_opens_no_pass_that_was_made_after_the_restore(new_service, tmp_path):
-    """They have the same number, in the same account, under the same master key."""
+def test_a_link_from_before_a_restore_opens_no_pass_created_after_it(new_service, tmp_path):
+    """Both passes have the same number, account and master key."""
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     links = {"before": make_named(shop.client, "before")}
@@ -48,7 +49,7 @@ def test_a_link_made_after_the_backup_opens_no_pass_that_was_made_after_the_rest
     assert second.cli("backup", tmp_path / "second") == {} and second.cli("verify")["ok"] is True
     assert second.stop() == 0
 
-    third = restored(new_service, tmp_path / "second")  # what was restored was backed up, and is restored
+    third = restored(new_service, tmp_path / "second")  # a backup of the restored directory, restored again
     with third.client(shop.key) as client:
         links["third"] = make_named(client, "third")
         want = {"before": "before", "lost": None, "second": "second", "third": "third"}
@@ -60,20 +61,20 @@ def test_a_link_made_after_the_backup_opens_no_pass_that_was_made_after_the_rest
         assert holders(client, links) == want
     assert third.stop() == 0
 
-    other = restored(new_service, tmp_path / "first")  # the same backup, once more
+    other = restored(new_service, tmp_path / "first")  # the first backup, restored once more
     with other.client(shop.key) as client:
         links["other"] = make_named(client, "other")
         assert holders(client, links) == {"before": "before", "lost": None, "second": None, "third": None, "other": "other"}
 
 
 def derived(master, purpose):
-    """HKDF-SHA256, of 32 bytes without salt."""
+    """HKDF-SHA256 of 32 bytes without a salt."""
     extracted = hmac.digest(bytes(32), master, hashlib.sha256)
     return hmac.digest(extracted, purpose.encode() + b"\x01", hashlib.sha256)
 
 
 def holds(pid, secrets):
-    """Which of them lie in the process's memory that it can write to."""
+    """Those of the keys that are in the process's writable memory."""
     found = set()
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
@@ -88,8 +89,8 @@ def holds(pid, secrets):
     return found
 
 
-@pytest.mark.plain  # a sanitizer keeps what was freed
-def test_who_serves_links_knows_no_key_to_secrets(new_service):
+@pytest.mark.plain  # a sanitizer keeps freed memory
+def test_the_process_that_serves_links_has_no_key_of_secrets(new_service):
     service = new_service(shards=1)
     shop = Shop(service, ("balance",), functions=("--webhooks",))
     assert Page(fetch(shop.client, shop.create()["download_url"])).status == "issued"
@@ -100,7 +101,7 @@ def test_who_serves_links_knows_no_key_to_secrets(new_service):
     try:
         assert holds(service.pid_of("http"), secrets) == {"links"}
     except PermissionError:
-        pytest.skip("no process's memory may be read here")
+        pytest.skip("the memory of other processes cannot be read")
     assert holds(service.pid_of("shard"), secrets) == {"links", "webhooks"}
     assert holds(service.pid_of("timer"), secrets) == set()
     shop.close()

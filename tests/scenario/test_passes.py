@@ -14,7 +14,7 @@ FULL = {"id", "visible", "hidden", "appearance", "qr_value", "status", "download
 
 
 def wait_a_tick(pass_):
-    """Until a change made now must show a later updated_at (times are printed in milliseconds)."""
+    """Waits until a change shows a later updated_at. Times are shown in milliseconds."""
     then = datetime.fromisoformat(pass_["updated_at"].replace("Z", "+00:00")) + timedelta(milliseconds=2)
     wait_for(lambda: datetime.now(timezone.utc) > then, 2, "the clock to move")
 
@@ -25,7 +25,7 @@ def body_for(**fields):
 
 # Creation
 
-def test_a_new_pass_is_issued_and_shown_whole(shop):
+def test_a_new_pass_is_issued_and_has_all_fields(shop):
     pass_id = new_id()
     answer = shop.client.post("/v1/passes", {"pass_id": pass_id, "visible": {"name": "Ada", "visits": 3},
                                              "hidden": {"ref": "x1"}, "appearance": {"title": "Mine"}})
@@ -52,7 +52,7 @@ def test_download_urls_are_below_the_public_url_and_random(shop, service):
     assert len(one) - len(base) >= 22, "128 random bits need 22 characters of base64"
 
 
-def test_a_pass_with_only_what_is_required(shop):
+def test_a_pass_with_only_required_fields(shop):
     made = shop.create(visible={"name": "A"})
     assert (made["hidden"], made["appearance"]) == ({}, None)
 
@@ -91,7 +91,7 @@ def test_templates_that_cannot_be_used(new_shop):
 
 @pytest.mark.parametrize("pass_id", ["x", "a b", "a/b?c#d%e&f+g", "é" * 100, "日本語", "a" * 200, "..a", "%2e",
                                      "a.", "\U0001f600", "\"'\\<>", "~!*()"])
-def test_a_pass_id_may_be(till, pass_id):
+def test_valid_pass_ids(till, pass_id):
     made = till.create(pass_id)
     assert made["id"] == made["qr_value"] == pass_id
     assert till.get(pass_id) == made
@@ -102,12 +102,12 @@ def test_a_pass_id_may_be(till, pass_id):
 
 
 @pytest.mark.parametrize("pass_id", ["", ".", "..", "a" * 201, "é" * 101, "a\0b", "a\nb", "\x1f", "\x7f"])
-def test_a_pass_id_may_not_be(till, pass_id):
+def test_invalid_pass_ids(till, pass_id):
     till.client.post("/v1/passes", body_for(pass_id=pass_id)).is_error(400, "INVALID_INPUT", "pass_id")
 
 
 @pytest.mark.parametrize("path", ["a" * 201, "%00", "%0A", "%FF", "a%C3", "%7F", "%ED%A0%80"])
-def test_an_impossible_id_in_a_path_is_not_found(till, path):
+def test_an_invalid_id_in_a_path_is_404(till, path):
     till.client.get(f"/v1/passes/{path}").is_error(404, "RESOURCE_NOT_FOUND")
     till.client.delete(f"/v1/passes/{path}").is_error(404, "RESOURCE_NOT_FOUND")
     till.client.patch(f"/v1/passes/{path}", {}).is_error(404, "RESOURCE_NOT_FOUND")
@@ -144,14 +144,14 @@ def test_null_for_an_optional_field_is_its_omission(till):
 
 
 @pytest.mark.parametrize("platform", ["web", "iOS", "", None, 1, [], "ios "])
-def test_a_platform_that_is_none(till, platform):
+def test_an_invalid_platform(till, platform):
     body = body_for(initial_platform=platform)
     error = till.client.post("/v1/passes", body).is_error(400, "INVALID_REQUEST", "initial_platform")
     assert '"ios" or "android"' in error["message"]
 
 
 @pytest.mark.parametrize("platform", ["ios", "android"])
-def test_a_platform_is_a_hint_and_not_stored(till, platform):
+def test_a_platform_is_not_stored(till, platform):
     assert "initial_platform" not in till.create(initial_platform=platform)
 
 
@@ -165,7 +165,7 @@ def test_a_platform_is_a_hint_and_not_stored(till, platform):
     ("site", "https://example.com/a?b=c"), ("site", "http://example.com"),
     ("vip", True), ("vip", False),
 ])
-def test_a_visible_value_may_be(till, key, value):
+def test_valid_visible_values(till, key, value):
     made = till.create(visible={"name": "A", key: value})
     assert made["visible"][key] == value and type(made["visible"][key]) is type(value)
 
@@ -181,14 +181,14 @@ WRONG_VALUES = [
 
 
 @pytest.mark.parametrize("key, value", WRONG_VALUES)
-def test_a_visible_value_may_not_be(till, key, value):
+def test_invalid_visible_values(till, key, value):
     visible = {"name": "A", key: value}
     answer = till.client.post("/v1/passes", body_for(visible=visible))
     answer.is_error(422, "PASS_TEMPLATE_DATA_INVALID")
 
 
 @pytest.mark.parametrize("key, value", WRONG_VALUES)
-def test_nor_may_an_edit_make_it_so(till, key, value):
+def test_invalid_visible_values_in_an_edit(till, key, value):
     made = till.create()
     answer = till.client.patch(path_of(made["id"]), {"visible": {key: value}, "hidden": {"a": 1}})
     answer.is_error(422, "PASS_TEMPLATE_DATA_INVALID")
@@ -201,7 +201,7 @@ def test_a_required_key_is_missing(till):
 
 
 @pytest.mark.parametrize("key, value", [("nickname", "x"), ("Name", "x"), ("points", 5), ("points", "x")])
-def test_an_unknown_or_locked_key_is_refused_and_wins(till, key, value):
+def test_an_unknown_or_locked_key_is_refused_before_other_faults(till, key, value):
     for visible in ({"name": "A", key: value}, {"name": 5, key: value}, {key: value}):
         till.client.post("/v1/passes", body_for(visible=visible)).is_error(400, "INVALID_INPUT")
     made = till.create()
@@ -217,7 +217,7 @@ HIDDEN = ('{"z":1.10,"a":1e2,"big":123456789012345678901234567890,"small":-0.0,"
           '"null":{"x":null},"t":true,"":"nameless","9":1,"1":2}')
 
 
-def test_hidden_comes_back_to_the_digit_and_in_order(shop):
+def test_hidden_keeps_digits_and_order(shop):
     pass_id = new_id()
     body = f'{{"pass_id":"{pass_id}","visible":{{"name":"A"}},"hidden":{HIDDEN}}}'
     answer = shop.client.post_raw("/v1/passes", body)
@@ -236,22 +236,22 @@ def test_an_edit_of_hidden_merges_the_top_level_only(shop):
     assert hidden == exact('{"a":1,"b":{"z":1.50},"d":2e0}')
 
 
-def test_a_null_that_was_made_stays_until_it_is_removed(shop):
-    """On creation null is a value of a member; in an edit it removes the member that it stands for, and no other."""
+def test_null_in_hidden(shop):
+    """On creation null is a value. In an edit it removes the member that has it, and no other."""
     made = shop.create(hidden={"a": None, "b": 1, "c": None})
     for change, hidden in (({"b": 2}, '{"a":null,"b":2,"c":null}'), ({"a": None, "d": 3}, '{"b":2,"c":null,"d":3}')):
         shop.client.patch(path_of(made["id"]), {"hidden": change}).is_empty(204)
         assert dict(exact(shop.client.get(path_of(made["id"])).body))["hidden"] == exact(hidden)
 
 
-def test_a_removed_key_that_is_set_again(shop):
+def test_a_removed_key_can_be_set_again(shop):
     made = shop.create(hidden={"a": 1, "b": 2})
     for change in ({"a": None}, {"a": 3}):
         shop.client.patch(path_of(made["id"]), {"hidden": change}).is_empty(204)
     assert shop.get(made["id"])["hidden"] == {"a": 3, "b": 2}
 
 
-def test_a_pass_larger_than_it_may_be_stored(shop):
+def test_a_pass_that_is_too_large(shop):
     def text(size):
         return "x" * size
 
@@ -276,13 +276,13 @@ BAD_APPEARANCES = [
 
 
 @pytest.mark.parametrize("appearance", [*BAD_APPEARANCES, {}])
-def test_an_appearance_may_not_be(till, appearance):
+def test_invalid_appearances(till, appearance):
     answer = till.client.post("/v1/passes", body_for(appearance=appearance))
     answer.is_error(400, "INVALID_INPUT")
 
 
 @pytest.mark.parametrize("appearance", BAD_APPEARANCES)
-def test_nor_may_an_edit_make_the_appearance_so(till, appearance):
+def test_invalid_appearances_in_an_edit(till, appearance):
     made = till.create(appearance={"title": "T"})
     till.client.patch(path_of(made["id"]), {"appearance": appearance}).is_error(400, "INVALID_INPUT")
     assert till.get(made["id"]) == made
@@ -349,7 +349,7 @@ def test_an_edit_may_have_no_body(till):
     ("visible", []), ("visible", "x"), ("hidden", 1), ("hidden", []), ("appearance", []), ("appearance", "x"),
     ("pass_id", "y"), ("balance", 5), ("status", "active"), ("initial_platform", "ios"), ("pass_template_id", "x"),
 ])
-def test_an_edit_with_a_wrong_or_unknown_field(till, field, value):
+def test_an_edit_with_an_invalid_or_unknown_field(till, field, value):
     made = till.create()
     body = {"hidden": {"a": 1}, field: value}
     till.client.patch(path_of(made["id"]), body).is_error(400, "INVALID_INPUT", field)
@@ -406,7 +406,7 @@ def test_a_deleted_pass_is_hidden_and_kept(till):
     assert till.get(made["id"], "?include_deleted=1") == after
 
 
-def test_a_deleted_id_begins_afresh(till):
+def test_a_deleted_id_can_be_created_again(till):
     first = till.create(hidden={"a": 1}, appearance={"title": "T"})
     till.add(first["id"], 50)
     till.delete(first["id"])
@@ -427,7 +427,7 @@ def test_deletion_ignores_a_body(till):
 
 @pytest.mark.parametrize("value, found", [("true", True), ("1", True), ("t", True), ("false", False), ("0", False),
                                           ("f", False)])
-def test_booleans_of_a_query(till, value, found):
+def test_valid_booleans_of_a_query(till, value, found):
     made = till.create()
     till.delete(made["id"])
     status = till.client.get(path_of(made["id"]) + "?include_deleted=" + value).status
@@ -436,7 +436,7 @@ def test_booleans_of_a_query(till, value, found):
 
 @pytest.mark.parametrize("query", ["include_deleted=yes", "include_deleted=TRUE", "include_deleted=", "include_deleted",
                                    "include_deleted=2", "include_deleted=1&include_deleted=1"])
-def test_no_boolean_of_a_query(till, query):
+def test_invalid_booleans_of_a_query(till, query):
     made = till.create()
     till.client.get(f"{path_of(made['id'])}?{query}").is_error(400, "INVALID_INPUT", "include_deleted")
 
@@ -446,7 +446,7 @@ def test_unknown_query_parameters_are_ignored(till):
     assert till.get(made["id"], "?x=1&x=2&&=&colour") == made
 
 
-def test_a_pass_that_never_was(till):
+def test_an_unknown_pass(till):
     for answer in (till.client.get("/v1/passes/nobody"), till.client.delete("/v1/passes/nobody"),
                    till.client.patch("/v1/passes/nobody", {}), till.try_add("nobody", 1)):
         answer.is_error(404, "RESOURCE_NOT_FOUND")

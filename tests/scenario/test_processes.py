@@ -1,4 +1,4 @@
-"""The processes: readiness, orderly stops, deaths and restarts, and starts that must be refused."""
+"""The processes: readiness, clean shutdown, deaths and restarts, and refused starts."""
 import fcntl
 import os
 import signal
@@ -17,11 +17,11 @@ from shop import Shop, new_id, path_of
 from test_issuer import shops_on_every_shard
 
 F_OFD_SETLK = 37
-NEVER_LONGER = 6 + 2 * PATIENCE  # seconds until any answer: a shard's deadline, its grace, and room for a busy machine
+NEVER_LONGER = 6 + 2 * PATIENCE  # seconds until any answer: a shard's deadline, its grace, and slack for a busy machine
 
 
 def refused_start(service, command=None):
-    """Starts a serve that must refuse: returns its one line on stderr."""
+    """Starts a service that must refuse. Returns its only line on stderr."""
     done = service.run(*(command or service.command())[1:], data=False)
     assert (done.returncode, done.stdout) == (1, ""), done
     lines = done.stderr.splitlines()
@@ -30,8 +30,8 @@ def refused_start(service, command=None):
 
 
 def send_and_leave(shop, method, path, document=None):
-    """A client whose request has been taken in but not answered: the only http thread has answered later ones,
-    sent on another connection."""
+    """Sends a request that is received and not answered: the only http thread has answered later requests of another
+    connection."""
     client = shop.service.client(shop.key)
     client.send(method, path, document)
     with shop.service.client() as other:
@@ -52,14 +52,14 @@ def blocks_sigterm(pid):
     return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
 
 
-def test_a_stop_that_comes_before_the_start_is_done(new_service):
-    """A lock that is not let go of holds the start up."""
+def test_a_stop_during_a_start(new_service):
+    """A lock that is still held delays the start."""
     service = new_service(shards=1)
     assert service.stop() == 0
     with open(service.data / "shards/0/lock", "r+b") as held:
         fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
         service.start(wait=False)
-        wait_for(lambda: blocks_sigterm(service.process.pid), 3, "signals to be looked at")
+        wait_for(lambda: blocks_sigterm(service.process.pid), 3, "the signal handlers to be installed")
         service.process.send_signal(signal.SIGTERM)
     assert service.process.wait(10) == 0
     service.process = None
@@ -67,8 +67,8 @@ def test_a_stop_that_comes_before_the_start_is_done(new_service):
     service.await_nobody()
 
 
-def test_a_start_without_standard_descriptors(new_service):
-    """Sockets and files do not come to stand in their place."""
+def test_a_start_with_closed_standard_descriptors(new_service):
+    """Sockets and files must not get the numbers 0 to 2."""
     service = new_service(start=False)
     command = service.command()
     service.start(wait=False, command=["/bin/sh", "-c", 'exec "$0" "$@" <&- >&-', *command])
@@ -93,7 +93,7 @@ def test_readiness_line_and_admin_listener(service):
 
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_is_clean_and_everything_is_there_afterwards(new_service, sig):
+def test_a_clean_shutdown_keeps_everything(new_service, sig):
     service = new_service()
     shops = shops_on_every_shard(service)
     ids = [shop.create(hidden={"a": 1.25})["id"] for shop in shops]
@@ -111,7 +111,7 @@ def test_a_stop_is_clean_and_everything_is_there_afterwards(new_service, sig):
         shop.close()
 
 
-def test_a_stop_finishes_what_is_in_flight(new_service):
+def test_a_stop_answers_outstanding_requests(new_service):
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     pass_id = shop.create()["id"]
@@ -132,8 +132,8 @@ def test_a_stop_finishes_what_is_in_flight(new_service):
     shop.close()
 
 
-def test_threads_of_the_background_stand_behind_the_others(service):
-    """For the processor: two that make lists and the snapshotter; whoever answers for the shard as a whole does not."""
+def test_background_threads_have_a_lower_priority(service):
+    """The two list readers and the snapshotter have it; the thread that answers for the whole shard does not."""
     stats = [stat.read_text().rpartition(")")[2].split() for stat in Path(f"/proc/{service.pid_of('shard')}/task").glob("*/stat")]
     nice = sorted(int(stat[16]) for stat in stats)
     assert nice.count(10) == 3 and nice.count(0) >= 5, nice
@@ -142,7 +142,7 @@ def test_threads_of_the_background_stand_behind_the_others(service):
 # Deaths
 
 @pytest.mark.parametrize("role, index", [("http", 0), ("shard", 0), ("shard", 1), ("timer", 0)])
-def test_a_killed_child_is_restarted_and_the_others_go_on(new_service, role, index):
+def test_a_killed_child_is_restarted_and_the_others_continue(new_service, role, index):
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
@@ -166,7 +166,7 @@ def test_a_killed_child_is_restarted_and_the_others_go_on(new_service, role, ind
         shop.close()
 
 
-def test_a_dead_shard_fails_its_calls_at_once_and_only_its(new_service):
+def test_a_dead_shard_fails_only_its_own_calls_and_at_once(new_service):
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
@@ -188,7 +188,7 @@ def test_a_dead_shard_fails_its_calls_at_once_and_only_its(new_service):
         client.close()
 
 
-def test_a_stopped_shard_is_left_alone_and_nobody_waits_for_ever(new_service):
+def test_a_stopped_shard_is_not_restarted_and_requests_time_out(new_service):
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
@@ -198,7 +198,7 @@ def test_a_stopped_shard_is_left_alone_and_nobody_waits_for_ever(new_service):
     read = send_and_leave(shops[1], "GET", path_of(ids[1]))
     shops[0].add(ids[0], 1)
     assert shops[0].create()["status"] == "issued"
-    wait_for(lambda: not service.is_ready(), 5, "/readyz to miss the shard")
+    wait_for(lambda: not service.is_ready(), 5, "/readyz to report the shard")
     written, seen = write.receive(), read.receive()
     written.is_error(504, "OUTCOME_UNKNOWN")
     seen.is_error(503, "SHARD_UNAVAILABLE")
@@ -213,7 +213,7 @@ def test_a_stopped_shard_is_left_alone_and_nobody_waits_for_ever(new_service):
         shop.close()
 
 
-def test_ready_speaks_for_every_thread(new_service):
+def test_readyz_includes_every_http_thread(new_service):
     service = new_service(shards=1, http_threads=4)
     service.expect_log("level=warn")
     shop = Shop(service)
@@ -227,8 +227,8 @@ def test_ready_speaks_for_every_thread(new_service):
 
 
 def test_a_child_that_keeps_dying(new_service):
-    """Back-off slows the restarts, every answer is quick meanwhile, and in the end it serves again. What does not run
-    has no pid: `kill 0` would be everybody."""
+    """Back-off delays the restarts, requests are answered quickly meanwhile, and in the end the shard serves again.
+    A process that does not run has no pid; `kill 0` would signal the whole group."""
     service = new_service()
     service.expect_log("level=warn")
     shops = shops_on_every_shard(service)
@@ -253,7 +253,7 @@ def test_a_child_that_keeps_dying(new_service):
         shop.close()
 
 
-def test_a_killed_supervisor_takes_all_along_and_a_new_one_serves(new_service):
+def test_children_end_with_a_killed_supervisor_and_a_new_one_starts(new_service):
     service = new_service()
     shop = Shop(service, ("balance",))
     pass_id = shop.create()["id"]
@@ -273,7 +273,7 @@ def test_a_killed_supervisor_takes_all_along_and_a_new_one_serves(new_service):
     shop.close()
 
 
-# Starts that are refused
+# Refused starts
 
 def test_a_second_serve_on_the_same_directory(new_service):
     service = new_service(shards=1)
@@ -308,7 +308,7 @@ def test_an_unreadable_certificate(new_service, tmp_path):
         assert not service.data.exists(), "nothing changed"
 
 
-def test_an_encrypted_key_is_refused_and_nobody_is_asked(new_service, certificate, tmp_path):
+def test_an_encrypted_key_is_refused_without_a_prompt(new_service, certificate, tmp_path):
     cert, key = certificate
     sealed = tmp_path / "sealed.pem"
     subprocess.run(["openssl", "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", sealed], check=True)
@@ -317,7 +317,7 @@ def test_an_encrypted_key_is_refused_and_nobody_is_asked(new_service, certificat
     assert not service.data.exists(), "nothing changed"
 
 
-def test_a_strangers_directory_is_left_as_it_is(new_service):
+def test_a_directory_of_another_program_is_not_changed(new_service):
     service = new_service(start=False)
     service.data.mkdir()
     (service.data / "identity").write_text("hello\n")
@@ -339,7 +339,7 @@ def test_a_damaged_data_directory(new_service):
     assert service.stop() == 0
 
 
-def test_a_missing_shard_is_damage_and_no_empty_start(new_service):
+def test_a_missing_shard_is_refused_and_not_created_empty(new_service):
     service = new_service(shards=2)
     assert service.stop() == 0
     shard = service.data / "shards" / "1"
@@ -357,7 +357,7 @@ def test_a_missing_shard_is_damage_and_no_empty_start(new_service):
 
 
 def last_record(shard):
-    """(file, offset) of the last 4 KiB block of a shard's journal that holds anything."""
+    """(file, offset) of the last non-empty 4 KiB block of a shard's journal."""
     blocks = []
     for segment in sorted(shard.rglob("*.seg")):
         data = segment.read_bytes()
@@ -365,8 +365,9 @@ def last_record(shard):
     return max(blocks)
 
 
-def test_a_journal_that_lacks_what_the_tables_hold(new_service):
-    """The newest acknowledged record is gone from the disk: no start, since more may be."""
+def test_a_journal_shorter_than_the_tables_is_refused(new_service):
+    """The newest acknowledged record is missing on the disk. The start is refused, since other records may be
+    missing too."""
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     pass_id = shop.create()["id"]
@@ -401,7 +402,7 @@ def test_a_configuration_file(new_service, tmp_path):
     status = service.status()
     assert len(status["shards"]) == 3
     shop = Shop(service, ("balance",))
-    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "the command line wins"
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "the command line overrides the file"
     body = b'{"pass_id":"x"}' + b" " * 4000
     shop.client.post_raw("/v1/passes", body).is_error(413, "PAYLOAD_TOO_LARGE")
     shop.close()
@@ -432,7 +433,7 @@ def test_a_bad_line_of_a_file_is_named(new_service, tmp_path, text, says):
 
 
 def test_a_file_of_another_editor(new_service, tmp_path):
-    """A byte order mark, and lines that end with two characters."""
+    """A byte order mark and CRLF line ends."""
     service = new_service(start=False)
     config = tmp_path / "stampede.conf"
     config.write_bytes(f"\ufeffshards = 3\r\n# a comment\r\ndata = {service.data}\r\n".encode())
@@ -455,7 +456,7 @@ def test_a_public_url(new_service):
     shop.close()
 
 
-def test_a_lost_identity_is_refused_and_nothing_is_made_anew(new_service):
+def test_a_lost_identity_is_refused_and_not_replaced(new_service):
     service = new_service(shards=1)
     shop = Shop(service, ("balance",))
     made = shop.create()

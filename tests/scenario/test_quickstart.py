@@ -1,4 +1,4 @@
-"""The documents for operators say what happens: their blocks of shell are run, and print what stands below them."""
+"""The operator's guide is true: the shell blocks of its pages run and print what the pages show."""
 import re
 import subprocess
 
@@ -9,13 +9,13 @@ from tour import Tour, start_lines
 
 pytestmark = pytest.mark.plain
 
-# Each page whose blocks are run, and what the service then logs above `info`.
+# Each page that is run, and the log lines above `info` that it causes.
 PAGES = {
     "README.md": [],
-    "ops/docs/quickstart.md": [r"event=died child=shard-\d+ .*signal=9"],  # the reader kills it
+    "ops/docs/quickstart.md": [r"event=died child=shard-\d+ .*signal=9"],  # the page kills it
     "ops/docs/tenants.md": [],
     "ops/docs/backup.md": [],
-    "ops/docs/tls.md": [r"event=reload_refused .*tls\.pem"],  # the reader spoils the certificate
+    "ops/docs/tls.md": [r"event=reload_refused .*tls\.pem"],  # the page damages the certificate
 }
 ALERTS = ROOT / "ops/dist/alerts.yml"
 
@@ -28,7 +28,7 @@ def tour(new_service):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(tour, page):
+def test_the_blocks_of_a_page_print_what_it_shows(tour, page):
     for pattern in PAGES[page]:
         tour.service.expect_log(pattern)
     tour.follow(page)
@@ -44,7 +44,7 @@ def test_run_prints_the_lines_of_the_readme(tour):
 
 
 def test_run_prints_lines_that_work_when_pasted(tour):
-    for suffix in ("", "-2"):  # the second time ada is there
+    for suffix in ("", "-2"):  # the second time, account ada exists
         printed = tour.serve("./ops/run")
         answers = tour.paste("\n".join(re.findall(r"^curl .*$", printed, re.M)) + "\n").splitlines()
         assert [answer[-4:] for answer in answers] == [" 201", " 202", " 200"]
@@ -54,13 +54,13 @@ def test_run_prints_lines_that_work_when_pasted(tour):
 # Links between the documents
 
 def anchors_of(page):
-    """As GitHub makes them of headings."""
+    """The anchors that GitHub derives from headings."""
     heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
 def missing_of(page, link):
-    """Why the link leads nowhere; None if it does."""
+    """Why the link is broken; None if it works."""
     name, _, anchor = link.partition("#")
     target = (page.parent / name).resolve() if name else page
     if not target.exists():
@@ -75,28 +75,28 @@ DOCUMENTS = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in 
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_links_work(page):
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
     assert [missing for link in links if "://" not in link and (missing := missing_of(page, link))] == []
 
 
 # Alerts
 
-def test_alerts_ask_for_metrics_that_there_are(service):
-    known = set(look(service).types) | {"stampede_certificate_not_after_seconds"}  # there with TLS alone
+def test_alerts_use_existing_metrics(service):
+    known = set(look(service).types) | {"stampede_certificate_not_after_seconds"}  # exists only with TLS
     asked = set(re.findall(r"\bstampede_[a-z_]+\b", "\n".join(re.findall(r"^ +expr: (.*)$", ALERTS.read_text(), re.M))))
     assert asked
     assert {re.sub("_bucket$", "", name) for name in asked} - known == set()
 
 
-def test_alerts_lead_to_the_runbook():
+def test_alerts_link_to_the_runbook():
     text = ALERTS.read_text()
     names, links = re.findall(r"^ +- alert: (\w+)$", text, re.M), re.findall(r"^ +runbook: (\S+)$", text, re.M)
     assert len(names) == len(set(names)) == len(links) > 0
     assert [missing for link in links if (missing := missing_of(ROOT / "README.md", link))] == []
 
 
-def test_promtool_takes_the_alerts():
+def test_promtool_accepts_the_alerts():
     found = subprocess.run([ROOT / "ops/promtool"], capture_output=True, text=True, check=False)
     if found.returncode:
         pytest.skip(f"no promtool: {found.stderr}")

@@ -1,4 +1,4 @@
-"""The generated pages of ops/docs: current, complete, and true of a service that runs."""
+"""The generated pages of ops/docs: current, complete, and matching a running service."""
 import os
 import re
 import shutil
@@ -18,13 +18,13 @@ def check(root):
                           env={**os.environ, "STAMPEDE_BUILD": str(build_directory())})
 
 
-def test_every_page_is_what_the_program_says():
+def test_every_page_is_current():
     done = check(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", GENERATED)
-def test_a_page_that_is_not_current_is_found(page, tmp_path):
+def test_the_check_finds_a_page_that_is_not_current(page, tmp_path):
     for path in GENERATED:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
@@ -34,7 +34,7 @@ def test_a_page_that_is_not_current_is_found(page, tmp_path):
     assert done.returncode == 1 and done.stdout.startswith(page), done
 
 
-def test_the_metrics_are_those_of_a_service(new_service, tmp_path):
+def test_the_page_of_metrics_matches_a_service(new_service, tmp_path):
     cert, key = Authority(tmp_path).own()
     service = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
     page = (ROOT / "ops/docs/metrics.md").read_text()
