@@ -1,4 +1,5 @@
-"""A running service takes another configuration, all of it or none, and nobody notices but those whom it is about."""
+"""A running service applies a changed configuration completely or not at all, and without disturbing connections
+that it does not affect."""
 import json
 import os
 import signal
@@ -28,7 +29,7 @@ def plain(new_service, tmp_path):
 
 # The certificate
 
-def test_new_connections_get_the_new_certificate_and_old_ones_live_on(configured):
+def test_new_connections_get_the_new_certificate_and_old_ones_stay(configured):
     service = configured.service
     assert configured.shown() == "first"
     with http_connection(service, trusting_nobody()) as kept:
@@ -45,7 +46,7 @@ def test_new_connections_get_the_new_certificate_and_old_ones_live_on(configured
     assert service.unexpected_lines() == []
 
 
-def test_a_hangup_reloads_too(configured):
+def test_sighup_reloads(configured):
     configured.renew("second")
     configured.service.process.send_signal(signal.SIGHUP)
     wait_for(lambda: configured.shown() == "second", 5, "the new certificate")
@@ -56,8 +57,8 @@ def test_a_hangup_reloads_too(configured):
     assert configured.shown() == "second"
 
 
-def test_a_steady_client_notices_nothing(configured):
-    """New connections and a kept one, through many reloads."""
+def test_reloads_do_not_disturb_clients(configured):
+    """One kept connection and many new ones send requests during eight reloads. None may fail."""
     service = configured.service
     account = service.cli("account", "create", "--name", "x")
     end, faults, answers = threading.Event(), [], [0]
@@ -94,8 +95,8 @@ def test_a_steady_client_notices_nothing(configured):
     assert faults == []
 
 
-def test_a_connection_that_speaks_after_the_reload(configured):
-    """It was accepted under the certificate before, which nobody else needs any more."""
+def test_a_handshake_after_the_reload_of_its_certificate(configured):
+    """The connections were accepted before two reloads and begin their handshake afterwards."""
     service = configured.service
     silent = [connect(service.http) for _ in range(20)]
     wait_for(lambda: metric(service, "stampede_http_connections") >= len(silent), 10, "the connections")
@@ -126,7 +127,7 @@ BAD_PAIRS = {
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", BAD_PAIRS)
 def test_bad_files_change_nothing(configured, name):
-    """Nor when the process that serves them is killed while they are there: it comes back with the last good ones."""
+    """Also if the http process is killed while the files are invalid: it restarts with the last valid ones."""
     spoil, says = BAD_PAIRS[name]
     spoil(configured)
     configured.is_refused(says)
@@ -145,8 +146,8 @@ def test_bad_files_change_nothing(configured, name):
     assert configured.shown() == "second"
 
 
-def test_the_certificate_in_use_may_expire_and_other_things_still_change(new_service, tmp_path):
-    """At a start too: to serve nobody would be worse."""
+def test_an_expired_certificate_in_use_does_not_block_other_changes(new_service, tmp_path):
+    """Nor does it block a start: not serving at all would be worse."""
     def make(**options):
         service = new_service(start=False, **options)
         service.expect_log("event=certificate_not_valid .*has expired")
@@ -177,13 +178,13 @@ def test_status_and_metrics_say_when_it_expires(configured):
         assert metric(service, "stampede_certificate_not_after_seconds") == end().timestamp()
 
 
-def test_without_tls_there_is_none(plain):
+def test_without_tls_no_expiry_is_shown(plain):
     assert plain.service.status()["certificate"] is None
     assert metric(plain.service, "stampede_certificate_not_after_seconds") is None
     assert plain.reload()["certificate"] is None
 
 
-def test_a_key_is_nowhere_that_others_may_look(configured):
+def test_the_private_key_is_not_visible_to_other_users(configured):
     secret = "".join(configured.key.read_text().split("\n")[1:-2])[10:50]
     for pid in configured.service.processes_alive():
         for name in ("cmdline", "environ"):
@@ -192,9 +193,9 @@ def test_a_key_is_nowhere_that_others_may_look(configured):
         assert not file.is_file() or secret.encode() not in file.read_bytes(), file
 
 
-# Processes that do not take it at once
+# Stopped processes
 
-def test_a_stopped_process_is_named_and_takes_it_when_it_goes_on(plain):
+def test_a_stopped_process_is_named_and_applies_the_change_later(plain):
     service = plain.service
     pid = service.signal("timer", 0, signal.SIGSTOP)
     try:
@@ -208,7 +209,7 @@ def test_a_stopped_process_is_named_and_takes_it_when_it_goes_on(plain):
 
 
 def test_many_reloads_while_a_process_is_stopped(plain):
-    """It finds the newest when it goes on."""
+    """When the process continues it must apply the newest configuration."""
     service = plain.service
     shop = Shop(service, ("balance",))
     pid = service.signal("http", 0, signal.SIGSTOP)
@@ -224,7 +225,7 @@ def test_many_reloads_while_a_process_is_stopped(plain):
     shop.close()
 
 
-def test_reload_says_that_no_service_runs(new_service):
+def test_reload_without_a_service(new_service):
     service = new_service(shards=1)
     assert service.stop() == 0
     done = service.run("reload")

@@ -1,4 +1,4 @@
-"""Options that a running service takes from a configuration that is read again: each does what it says from then on."""
+"""Options that a reload changes in a running service: each one takes effect."""
 import contextlib
 import json
 import socket
@@ -16,7 +16,7 @@ def plain(new_service, tmp_path):
     return Configured(new_service, tmp_path, tls=False)
 
 
-def test_options_that_can_change_do(plain):
+def test_reloadable_options_change(plain):
     service = plain.service
     shop = Shop(service, ("balance",))
     assert shop.create(hidden={"a": "x" * 500})["status"] == "issued"
@@ -34,8 +34,8 @@ def test_options_that_can_change_do(plain):
     shop.close()
 
 
-def test_how_long_connections_may_idle(plain):
-    """Those that are open, too."""
+def test_idle_timeout(plain):
+    """The new timeout also applies to open connections."""
     plain.write("keep-alive = 1h")
     plain.reload()
     with plain.service.client() as client:
@@ -46,8 +46,8 @@ def test_how_long_connections_may_idle(plain):
                  else False, 15, "the connection to be closed")
 
 
-def test_the_level_of_the_log(plain):
-    """In the supervisor and its processes; the other way too."""
+def test_log_level(plain):
+    """In the supervisor and its processes, to a lower level and back."""
     service = plain.service
     plain.write("log-level = warn")
     assert plain.reload()["changed"] == ["log-level"]
@@ -67,8 +67,8 @@ def is_let_in(service):
         return False
 
 
-def test_how_many_connections_an_address_may_have(plain):
-    """Those that are open count, whenever they came; none is closed."""
+def test_connections_per_address(plain):
+    """Connections opened before the reload count, but none is closed."""
     service = plain.service
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(service.client()) for _ in range(4)]
@@ -81,9 +81,9 @@ def test_how_many_connections_an_address_may_have(plain):
         assert [client.get("/v1/passes").status for client in held] == [401] * 4
         held.pop().close()
         held.pop().close()
-        assert not is_let_in(service), "two are open yet"
+        assert not is_let_in(service), "two connections are still open"
         held.pop().close()
-        wait_for(lambda: is_let_in(service), 10, "room for a second")
+        wait_for(lambda: is_let_in(service), 10, "room for another connection")
         plain.write("connections-per-address = 0")
         plain.reload()
         more = [stack.enter_context(service.client()) for _ in range(5)]
@@ -92,13 +92,14 @@ def test_how_many_connections_an_address_may_have(plain):
     assert service.unexpected_lines() == []
 
 
-def test_where_the_access_log_is(plain, tmp_path):
-    """From none to a file, to another, to stderr, and to none; with the key of each request, which only the shard knows."""
+def test_access_log(plain, tmp_path):
+    """From none to a file, to another file, to stderr, and to none. A line has the id of the request's key, which
+    only the shard knows."""
     service, first, second = plain.service, tmp_path / "first.log", tmp_path / "second.log"
     shop = Shop(service, ("balance",))
 
     def ask(path=None):
-        """Asks, and waits for the line of it."""
+        """Sends a request and waits for its line."""
         answer = shop.client.get("/v1/passes")
         wanted = f'"request_id":"{answer.headers["x-request-id"]}"'
         if path:
@@ -133,18 +134,18 @@ def test_where_the_access_log_is(plain, tmp_path):
     shop.close()
 
 
-def test_an_access_log_that_cannot_be_made_changes_nothing(plain, tmp_path):
+def test_an_access_log_that_cannot_be_opened_changes_nothing(plain, tmp_path):
     shop = Shop(plain.service, ("balance",))
     good = tmp_path / "good.log"
     plain.write(f"access-log = {good}")
     plain.reload()
     plain.write("max-body = 200", f"access-log = {tmp_path}/none/bad.log")
     plain.is_refused("--access-log")
-    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "nothing of it was taken"
-    wait_for(lambda: '"status":201' in good.read_text(), 10, "the log to go on")
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "no option may change"
+    wait_for(lambda: '"status":201' in good.read_text(), 10, "the access log to continue")
     assert not (tmp_path / "none").exists()
     good.unlink()
-    good.mkdir()  # the one in use is no reason to refuse what else changes
+    good.mkdir()  # the log in use does not block other changes
     plain.service.expect_log("event=access_log_stalled .*Is a directory")
     plain.write("max-body = 200", f"access-log = {good}")
     assert plain.reload()["changed"] == ["max-body"]
@@ -152,7 +153,7 @@ def test_an_access_log_that_cannot_be_made_changes_nothing(plain, tmp_path):
     shop.close()
 
 
-def test_how_many_idempotency_keys_are_kept(plain):
+def test_idempotency_keys(plain):
     shop = Shop(plain.service, ("balance",))
     shop.create("ada")
 
@@ -170,7 +171,7 @@ def test_how_many_idempotency_keys_are_kept(plain):
     shop.close()
 
 
-def test_they_hold_for_processes_that_start_later(plain):
+def test_changed_options_apply_to_processes_started_later(plain):
     plain.write("max-body = 200")
     plain.reload()
     plain.service.expect_log("event=died child=http-0 ")
@@ -180,8 +181,8 @@ def test_they_hold_for_processes_that_start_later(plain):
     shop.close()
 
 
-def test_where_webhooks_may_go(plain, authority, chain, tmp_path):
-    """Both judge it: the shard when a subscription is made, the timer when it is called."""
+def test_egress_allow(plain, authority, chain, tmp_path):
+    """The shard checks it when a subscription is created, and the timer at each attempt."""
     shop = Shop(plain.service, ("balance",), functions=("--webhooks",))
     with Receiver(chain) as receiver:
         body = {"url": receiver.url("/status/200"), "event_types": ["pass.created"]}
@@ -194,7 +195,7 @@ def test_where_webhooks_may_go(plain, authority, chain, tmp_path):
     shop.close()
 
 
-def test_authorities_are_the_last_good_ones_when_the_timer_starts_anew(new_service, tmp_path, authority, chain):
+def test_a_restarted_timer_uses_the_last_valid_authorities(new_service, tmp_path, authority, chain):
     root = tmp_path / "root.pem"
     root.write_bytes(authority.root.read_bytes())
     configured = Configured(new_service, tmp_path, f"egress-allow = 127.0.0.0/8\negress-ca = {root}\n", tls=False)
@@ -208,22 +209,22 @@ def test_authorities_are_the_last_good_ones_when_the_timer_starts_anew(new_servi
         assert shop.client.post("/v1/webhook-subscriptions", {"url": receiver.url("/status/200"),
                                                               "event_types": ["pass.created"]}).status == 201
         wait_for(lambda: shop.client.post("/v1/passes", {"pass_id": "x", "visible": {"name": "A"}}).status == 201, 5,
-                 "the timer to be heard")
+                 "the timer's heartbeats")
         posts_to(receiver, "/status/200", 1)
     shop.close()
 
 
-def test_what_cannot_change_is_named(plain):
+def test_options_that_cannot_change_are_named(plain):
     plain.service.expect_log("event=restart_needed ")
     plain.write("http-threads = 3", "public-url = https://x.example/", "max-body = 70000")
     answer = plain.reload()
-    assert answer["changed"] == ["max-body"] and answer["needs_restart"] == ["public-url"], "the command line's threads win"
+    assert answer["changed"] == ["max-body"] and answer["needs_restart"] == ["public-url"], "the command line's number of threads applies"
     lines = [line for line in plain.service.log_lines() if "event=restart_needed" in line]
     assert len(lines) == 1 and "public-url" in lines[0]
-    assert plain.reload()["needs_restart"] == ["public-url"], "as long as it is so"
+    assert plain.reload()["needs_restart"] == ["public-url"], "named as long as the file differs"
 
 
-def test_tls_begins_at_a_start_only(plain):
+def test_tls_can_only_be_enabled_at_a_start(plain):
     plain.service.expect_log("event=restart_needed ")
     plain.write(f"tls-cert = {plain.cert}", f"tls-key = {plain.key}")
     assert plain.reload()["needs_restart"] == ["tls-cert", "tls-key"]
@@ -243,7 +244,7 @@ def test_a_bad_configuration_changes_nothing(plain, lines, says):
     shop = Shop(plain.service, ("balance",))
     plain.write(*lines)
     plain.is_refused(says)
-    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "nothing of it was taken"
+    assert shop.create(hidden={"a": "x" * 500})["status"] == "issued", "no option may change"
     shop.close()
 
 

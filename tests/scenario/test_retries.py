@@ -1,4 +1,4 @@
-"""Idempotency-Key over what happens to a service: answers that are lost, kills, restarts, many keys, and a day."""
+"""Idempotency-Key across failures: lost answers, kills, restarts, many keys, and a day."""
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +10,10 @@ from history import deltas_of
 from retries import Retrier, add, create, is_first, is_replay_of, is_reused, new_key, once
 from shop import Shop, new_id, path_of
 
-# Answers that are lost
+# Lost answers
 
 def send_and_leave(shop, path, document, key):
-    """The request goes out whole; nobody is there for the answer."""
+    """Sends the whole request and closes without reading the answer."""
     with shop.service.client(shop.key) as client:
         client.send("POST", path, document, headers=once(key))
         return document
@@ -28,7 +28,7 @@ def test_a_creation_whose_answer_is_lost(shop):
     assert answer.json == shop.get(pass_id)
 
 
-def test_a_replay_needs_no_issuer(new_service):
+def test_a_replay_of_a_creation_needs_no_issuer(new_service):
     service = new_service(shards=1)
     shop, pass_id, key = Shop(service, ("balance",)), new_id(), new_key()
     first = is_first(create(shop, pass_id, key), 201)
@@ -39,7 +39,7 @@ def test_a_replay_needs_no_issuer(new_service):
     shop.close()
 
 
-def test_a_creation_that_the_issuer_refused_may_be_tried_again(new_service):
+def test_a_creation_refused_without_the_issuer_can_be_repeated(new_service):
     service = new_service(shards=1)
     service.cli("issuer", "pause")
     shop, pass_id, key = Shop(service, ("balance",)), new_id(), new_key()
@@ -51,7 +51,7 @@ def test_a_creation_that_the_issuer_refused_may_be_tried_again(new_service):
 
 
 def test_retries_are_exact_over_kills(new_service):
-    """kill -9 of shard and http process while clients retry every delta and creation until it is acknowledged."""
+    """kill -9 of shard and http process, while clients repeat every delta and creation until it is acknowledged."""
     service, rng, ended = new_service(shards=1, http_threads=2), random.Random(11), threading.Event()
     service.expect_log("level=warn")
     shop = Shop(service, ("balance",))
@@ -71,7 +71,7 @@ def test_retries_are_exact_over_kills(new_service):
             ended.set()
         for worker in workers:
             worker.result()
-    assert max(max(one.tries) for one in retriers) > 1, "no request met a kill"
+    assert max(max(one.tries) for one in retriers) > 1, "no request was hit by a kill"
     shop.client.close()
     amounts = [amount for one in retriers for amount in one.amounts]
     assert shop.get(pass_id)["balance"] == sum(amounts)
@@ -81,7 +81,7 @@ def test_retries_are_exact_over_kills(new_service):
     shop.close()
 
 
-def test_a_retry_may_come_by_any_thread_and_after_a_restart(new_service):
+def test_a_replay_by_any_thread_and_after_a_restart(new_service):
     service = new_service(shards=2, http_threads=2)
     shop, key = Shop(service, ("balance",)), new_key()
     pass_id = shop.create()["id"]
@@ -96,9 +96,9 @@ def test_a_retry_may_come_by_any_thread_and_after_a_restart(new_service):
     shop.close()
 
 
-# What is kept
+# Limits
 
-def test_as_many_as_the_operator_says_and_browsers_may_send_them(new_service):
+def test_the_operators_limit_on_keys_and_their_header_in_cors(new_service):
     service = new_service(shards=1, options=["--idempotency-keys", "3", "--cors-origin", "https://till.example"])
     shop, other = Shop(service, ("balance",)), Shop(service, ("balance",))
     pass_id, keys = shop.create()["id"], [new_key() for _ in range(4)]
@@ -108,7 +108,7 @@ def test_as_many_as_the_operator_says_and_browsers_may_send_them(new_service):
         is_replay_of(is_first(add(shop, pass_id, 1, key), 202), add(shop, pass_id, 1, key))
     for key in reversed(keys[1:]):
         assert add(shop, pass_id, 1, key).headers["idempotency-replayed"] == "true"
-    is_first(add(shop, pass_id, 1, keys[0]), 202)  # forgotten: so it pushes out the second
+    is_first(add(shop, pass_id, 1, keys[0]), 202)  # its key was evicted, so it now evicts the second key
     is_first(add(shop, pass_id, 1, keys[1]), 202)
     assert add(shop, pass_id, 1, keys[3]).headers["idempotency-replayed"] == "true"
     assert shop.get(pass_id)["balance"] == 6
@@ -123,12 +123,12 @@ def test_as_many_as_the_operator_says_and_browsers_may_send_them(new_service):
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "100000001"])
-def test_numbers_of_keys_that_cannot_be(service, number):
+def test_invalid_limits(service, number):
     done = service.run("serve", "--idempotency-keys", number)
     assert done.returncode == 2 and "--idempotency-keys" in done.stderr, done
 
 
-def test_for_a_day_of_service_time():
+def test_keys_expire_after_a_day_of_service_time():
     service = ClockService(shards=1)
     try:
         service.set_clock(0)
@@ -147,7 +147,7 @@ def test_for_a_day_of_service_time():
         is_replay_of(first, add(shop, pass_id, 1, old))
         is_first(add(shop, pass_id, 1, fresh), 202)
         at(25)
-        is_first(add(shop, pass_id, 2, old), 202)  # another request: the key is as good as new
+        is_first(add(shop, pass_id, 2, old), 202)  # a different request: the key is free again
         is_reused(add(shop, pass_id, 1, old))
         assert add(shop, pass_id, 1, fresh).headers["idempotency-replayed"] == "true"
         at(0)  # service time does not go back

@@ -1,4 +1,4 @@
-"""The rewards catalogue: every clause of the interface on making, showing, editing and ending a reward."""
+"""The rewards catalogue: every clause of the interface on creating, reading, editing and ending a reward."""
 import json
 import re
 import threading
@@ -29,17 +29,17 @@ def restore(shop, slug, *body):
 
 
 def time_passes(shop, since):
-    """Until the millisecond of `since` is over, by the account's own clock."""
+    """Waits until the millisecond of `since` is over, by the account's own clock."""
     def is_over():
         made = offer(shop, slug=new_slug())
         shop.client.delete(reward_path(made["slug"])).is_empty(204)
         return made["created_at"] > since
-    wait_for(is_over, 5, "the account's clock to move")
+    wait_for(is_over, 5, "the account's clock to advance")
 
 
-# Making
+# Creation
 
-def test_one_is_made_with_what_is_required(shop):
+def test_a_reward_with_required_fields(shop):
     made = offer(shop)
     assert list(made) == SHOWN and TIME.fullmatch(made["created_at"])
     assert made == {"slug": "free_coffee", "name": "Free coffee", "kind": "gift", "description": "", "status": "active",
@@ -48,15 +48,15 @@ def test_one_is_made_with_what_is_required(shop):
     assert reward(shop, "free_coffee") == made and rewards_of(shop) == [made]
 
 
-def test_one_is_made_with_everything(shop):
+def test_a_reward_with_all_fields(shop):
     made = offer(shop, slug="big_latte_2", **FULL)
     assert list(made) == SHOWN
     assert {name: made[name] for name in FULL} == FULL and made["slug"] == "big_latte_2"
     assert reward(shop, "big_latte_2") == made
 
 
-def test_it_needs_no_function(new_shop):
-    """The catalogue always works; only a suspended account has none of it."""
+def test_the_catalogue_needs_no_function(new_shop):
+    """The catalogue works without the rewards function. Only a suspended account cannot use it."""
     shop = new_shop()
     asked = [("POST", REWARDS, terms()), ("GET", REWARDS, None), ("GET", reward_path("free_coffee"), None),
              ("PUT", reward_path("free_coffee"), terms()), ("POST", reward_path("free_coffee", "/archive"), None),
@@ -73,7 +73,7 @@ def test_it_needs_no_function(new_shop):
     ("Caf\u00e9 con le\u00f1a \u2014 \u00a12x1!", "cafe_con_lena_2x1"), ("  --A  B--  ", "a_b"), ("\u2615", "reward"), ("\u65e5\u672c", "reward"),
     ("STRASSE Stra\u00dfe", "strasse_strasse"), ("x" * 200, "x" * 80), ("ab " * 66, "ab_" * 26 + "ab"), ("a" * 79 + " b", "a" * 79),
     ("\u00c9\u0301\u0301", "e"), ("a\u0000b", "a_b"), ("___", "reward"), ("\u216b", "xii"), ("\uff21\uff42\uff10", "ab0"), ("free_coffee", "free_coffee")])
-def test_slugs_are_made_of_names(shop, name, slug):
+def test_slugs_are_derived_from_names(shop, name, slug):
     assert offer(shop, name=name)["slug"] == slug
     assert offer(shop, name=name)["slug"] == (slug[:78].rstrip("_") + "_2")
 
@@ -85,13 +85,13 @@ def test_slugs_of_one_name_are_numbered(shop):
         shop.client.delete(reward_path(gone)).is_empty(204)
         assert offer(shop)["slug"] == gone
     offer(shop, slug="free_coffee_42")
-    assert offer(shop)["slug"] in ("free_coffee_41", "free_coffee_43"), "free, and the one before it taken"
+    assert offer(shop)["slug"] in ("free_coffee_41", "free_coffee_43"), "the next free number is used"
     long = [offer(shop, name="y" * 100)["slug"] for _ in range(12)]
     assert long[1] == "y" * 78 + "_2" and long[8] == "y" * 78 + "_9" and long[9] == "y" * 77 + "_10" and len(set(long)) == 12
 
 
 @pytest.mark.parametrize("slug", ["a", "0", "free_coffee", "a_1_b", "a" * 80, "_".join("a" * 40)])
-def test_slugs_that_may_be(shop, slug):
+def test_valid_slugs(shop, slug):
     assert offer(shop, slug=slug)["slug"] == reward(shop, slug)["slug"] == slug
     try_offer(shop, slug=slug).is_error(*CONFLICT)
     archive(shop, slug)
@@ -100,13 +100,13 @@ def test_slugs_that_may_be(shop, slug):
 
 
 @pytest.mark.parametrize("slug", ["", "_", "A", "a_", "_a", "a__b", "a-b", "a b", "a" * 81, "\u00e9", "a\u0000", "a/b", ".", "entitlement-counts"])
-def test_slugs_that_may_not(till, slug):
+def test_invalid_slugs(till, slug):
     try_offer(till, slug=slug).is_error(*BAD, "slug")
     if slug.isascii() and slug.isprintable() and slug not in ("", ".", "a b", "a/b", "entitlement-counts"):
         till.client.get(reward_path(slug)).is_error(*NOT_FOUND)
 
 
-# What is wrong
+# Invalid fields
 
 WRONG = [
     ("name", [""], {}), ("name", ["x" * 201, "\u00e9" * 201, "\U0001f600" * 201], {}), ("name", [5, None, ["x"], {}, True], {}),
@@ -131,8 +131,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize("field, values, beside", WRONG, ids=[f"{n}-{row[0]}" for n, row in enumerate(WRONG)])
-def test_what_is_wrong_is_named(till, field, values, beside):
-    """On creation, in an edit, in a restoration; before the reward is looked for; and nothing comes of it."""
+def test_the_error_names_the_invalid_field(till, field, values, beside):
+    """On creation, in an edit and in a restoration; also for an unknown slug. Nothing changes."""
     made = offer(till, slug=new_slug())
     outer, _, inner = field.partition(".")
     for value in values:
@@ -150,7 +150,7 @@ def test_what_is_wrong_is_named(till, field, values, beside):
 
 
 @pytest.mark.parametrize("field", ["status", "version", "created_at", "updated_at"])
-def test_a_new_one_has_nothing_to_bring_back(till, field):
+def test_a_creation_refuses_read_only_fields(till, field):
     try_offer(till, **{field: "x"}).is_error(*BAD, field)
 
 
@@ -168,7 +168,7 @@ def test_a_new_one_has_nothing_to_bring_back(till, field):
     ("expiration", {"kind": "fixed_end", "fixed_end": "0001-01-01t00:00:00z"}, {"kind": "fixed_end", "fixed_end": "0001-01-01T00:00:00.000Z"}),
     ("expiration", {"kind": "fixed_end", "fixed_end": "9999-12-31T23:59:59.999999Z"},
      {"kind": "fixed_end", "fixed_end": "9999-12-31T23:59:59.999Z"})])
-def test_what_is_just_right(till, field, value, want):
+def test_values_at_the_limits(till, field, value, want):
     want = value if want is None else want
     made = offer(till, slug=new_slug(), **{field: value})
     assert made[field] == want and reward(till, made["slug"]) == made
@@ -177,7 +177,7 @@ def test_what_is_just_right(till, field, value, want):
     till.client.delete(reward_path(made["slug"])).is_empty(204)
 
 
-def test_null_is_left_out_where_it_may_be(shop):
+def test_null_for_an_optional_field_is_its_omission(shop):
     optional = dict.fromkeys(["slug", "description", "repeat_assignment", "redemption_allowance", "assignment_limit"])
     made = shop.client.post(REWARDS, {**terms(), **optional})
     assert made.status == 201 and made.json["slug"] == "free_coffee"
@@ -185,9 +185,9 @@ def test_null_is_left_out_where_it_may_be(shop):
     assert {**answer.json, "updated_at": 0, "version": 1} == {**made.json, "updated_at": 0}
 
 
-# Editing
+# Edits
 
-def test_an_edit_replaces_all_of_it(shop):
+def test_an_edit_replaces_all_fields(shop):
     made = offer(shop, **FULL)
     time_passes(shop, made["updated_at"])
     edited = edit(shop, made["slug"])
@@ -201,8 +201,8 @@ def test_an_edit_replaces_all_of_it(shop):
     assert edit(shop, made["slug"], **FULL)["version"] == 4
 
 
-def test_what_was_shown_may_come_back(shop):
-    """But its slug is what it is."""
+def test_an_edit_accepts_the_reward_as_it_was_returned(shop):
+    """Its read-only fields are ignored. Another slug is refused."""
     made = offer(shop, **FULL)
     answer = put(shop, made["slug"], made)
     assert {**answer.json, "updated_at": 0} == {**made, "version": 2, "updated_at": 0}
@@ -216,7 +216,7 @@ def test_what_was_shown_may_come_back(shop):
     assert reward(shop, "latte")["version"] == 3
 
 
-def test_an_edit_is_whole(till):
+def test_an_edit_requires_all_required_fields(till):
     made = offer(till, slug=new_slug())
     for missing in ("name", "kind", "expiration"):
         put(till, made["slug"], terms(**{missing: None})).is_error(*BAD, missing)
@@ -229,7 +229,7 @@ def test_an_edit_is_whole(till):
     till.client.delete(reward_path(made["slug"])).is_empty(204)
 
 
-# Archiving and restoring
+# Archiving and restoration
 
 def test_archived_and_restored(shop):
     made, other = offer(shop, **FULL), offer(shop)
@@ -251,7 +251,7 @@ def test_archived_and_restored(shop):
 
 
 @pytest.mark.parametrize("body", [[], [{}], [{"name": None, "kind": None, "expiration": None}]], ids=["none", "empty", "nulls"])
-def test_restored_with_the_terms_that_it_had(shop, body):
+def test_restored_with_its_former_terms(shop, body):
     made = offer(shop, **FULL)
     archive(shop, "latte")
     edited = edit(shop, "latte", **{**FULL, "description": "As edited"})
@@ -260,7 +260,7 @@ def test_restored_with_the_terms_that_it_had(shop, body):
     assert back["created_at"] == made["created_at"]
 
 
-def test_restored_with_what_was_shown(shop):
+def test_restored_with_the_reward_as_it_was_returned(shop):
     offer(shop, **FULL)
     archive(shop, "latte")
     back = restore(shop, "latte", reward(shop, "latte"))
@@ -269,9 +269,9 @@ def test_restored_with_what_was_shown(shop):
     shop.client.post(reward_path("latte", "/restore"), {"slug": "latte"}).is_error(*BAD, "name")
 
 
-# Deleting
+# Deletion
 
-def test_deleted_is_gone_and_its_slug_is_free(shop):
+def test_a_deleted_reward_is_404_and_its_slug_is_free(shop):
     made = offer(shop, **FULL)
     edit(shop, "latte")
     archive(shop, "latte")
@@ -286,8 +286,8 @@ def test_deleted_is_gone_and_its_slug_is_free(shop):
     assert again["created_at"] > made["created_at"] and rewards_of(shop) == [again]
 
 
-def test_one_that_a_rule_names_stays(shop):
-    """Whether the rule is active or not; once none names it, it may go. Its edits are its own affair."""
+def test_a_reward_named_by_a_rule_cannot_be_archived_or_deleted(shop):
+    """Active and inactive rules block it until they name it no longer. Edits are always allowed."""
     offer(shop, **FULL)
     offer(shop, slug="latt")
     rules = [put_rule(shop, "pass.created", assign("latte"), active=active) for active in (True, False)]
@@ -305,9 +305,9 @@ def test_one_that_a_rule_names_stays(shop):
     shop.client.delete(reward_path("latte")).is_empty(204)
 
 
-# Listing
+# Lists
 
-def test_the_list_is_in_the_order_of_making(shop):
+def test_the_list_is_in_order_of_creation(shop):
     made = [offer(shop, name=name) for name in ("Zebra", "Ant", "Moth", "ant", "Bee")]
     edit(shop, "ant", name="Later")
     shop.client.delete(reward_path("moth")).is_empty(204)
@@ -319,21 +319,21 @@ def test_the_list_is_in_the_order_of_making(shop):
     for value in ("", "yes", "TRUE", "2"):
         shop.client.get(f"{REWARDS}?include_archived={value}").is_error(*BAD, "include_archived")
     shop.client.get(f"{REWARDS}?include_archived=1&include_archived=1").is_error(*BAD, "include_archived")
-    assert shop.client.get(f"{REWARDS}?limit=0&offset=x").status == 200, "it has no pages"
+    assert shop.client.get(f"{REWARDS}?limit=0&offset=x").status == 200, "the list has no pages"
 
 
-def test_a_list_of_several_parts(shop):
-    """More than a megabyte, on its way in parts, is one list."""
+def test_a_list_of_more_than_a_megabyte(shop):
+    """The shard sends it to http in parts. The client gets one list."""
     long = {"description": "\U0001f600" * 2000, "name": "\U0001f600" * 200}
     made = [offer(shop, slug=f"long_{n}", **long) for n in range(300)]
     assert rewards_of(shop) == made
     assert len(shop.client.get(REWARDS).body) > 2 << 20
 
 
-# Sent again
+# Replays
 
-def test_a_replay_shows_what_was_answered(shop):
-    """Even when it has been edited, archived or deleted since, and its slug is another's."""
+def test_a_replay_shows_the_reward_as_it_was(shop):
+    """Even if it has since been edited, archived or deleted, and its slug belongs to another reward."""
     key = {name: new_key() for name in ("make", "edit", "archive", "restore", "delete")}
     asked = {"make": ("POST", REWARDS, terms(slug="latte", **FULL)), "edit": ("PUT", reward_path("latte"), terms(name="Edited")),
              "archive": ("POST", reward_path("latte", "/archive"), None), "restore": ("POST", reward_path("latte", "/restore"), None),
@@ -351,7 +351,7 @@ def test_a_replay_shows_what_was_answered(shop):
     assert rewards_of(shop) == [other]
 
 
-def test_a_replay_after_a_restart_and_a_sound_store(new_service):
+def test_a_replay_after_a_restart(new_service):
     service = new_service(shards=1)
     shop, key = Shop(service, ()), new_key()
     first = is_first(shop.client.post(REWARDS, terms(**FULL), headers=once(key)), 201)
@@ -370,7 +370,7 @@ def test_a_replay_after_a_restart_and_a_sound_store(new_service):
     shop.close()
 
 
-# At once, and limits
+# Concurrency and limits
 
 def at_once(shop, count, request):
     clients, barrier = [shop.service.client(shop.key) for _ in range(count)], threading.Barrier(count)
@@ -385,7 +385,7 @@ def at_once(shop, count, request):
     return answers
 
 
-def test_many_at_once(shop):
+def test_concurrent_requests(shop):
     made = at_once(shop, 8, lambda client, n: client.post(REWARDS, terms()))
     assert sorted(answer.json["slug"] for answer in made) == sorted(["free_coffee", *(f"free_coffee_{n}" for n in range(2, 9))])
     one = at_once(shop, 8, lambda client, n: client.post(REWARDS, terms(slug="only")))
@@ -403,8 +403,8 @@ def test_many_at_once(shop):
 
 
 @pytest.mark.slow
-def test_five_thousand_of_one_name(new_service):
-    """As many as there may be; each has its number, archived ones count, and one that is deleted makes room."""
+def test_five_thousand_rewards_of_one_name(new_service):
+    """The limit of an account. Each slug has its own number, archived rewards count, and a deletion makes room."""
     service = new_service(shards=1)
     shop = Shop(service, ())
     clients = [service.client(shop.key) for _ in range(8)]

@@ -1,4 +1,4 @@
-"""Activation rules: what follows from a fact, in the fact's own commit, whatever else happens."""
+"""Activation rules: their actions are committed together with the event that triggers them."""
 import http.client
 import random
 import threading
@@ -26,7 +26,7 @@ def test_a_rule_adds_to_the_balance_of_a_new_pass(shop):
     assert (entry["what"], entry["delta"], entry["balance"]) == ("rule", 10, 10)
 
 
-def test_a_rule_follows_a_change_of_the_balance_and_no_rule_follows_a_rule(shop):
+def test_a_rule_reacts_to_deltas_but_not_to_actions_of_rules(shop):
     put_rule(shop, "pass.balanceUpdate", add(1), conditions={"min_balance": 5})
     pass_id = shop.create()["id"]
     for amount, want in ((4, 4), (1, 6), (-2, 4), (3, 8)):
@@ -35,7 +35,7 @@ def test_a_rule_follows_a_change_of_the_balance_and_no_rule_follows_a_rule(shop)
     assert deltas_of(shop.history(pass_id)) == [4, 1, 1, -2, 3, 1]
 
 
-def test_all_rules_are_judged_before_any_of_them_acts(shop):
+def test_conditions_of_all_rules_are_evaluated_before_any_action(shop):
     put_rule(shop, "pass.balanceUpdate", add(100))
     put_rule(shop, "pass.balanceUpdate", add(1000), conditions={"min_balance": 50})
     put_rule(shop, "pass.balanceUpdate", add(-20000), add(7), active=False)
@@ -46,14 +46,14 @@ def test_all_rules_are_judged_before_any_of_them_acts(shop):
     assert deltas_of(shop.history(pass_id)) == [1, 100, 1, 100, 1000]
 
 
-def test_rules_run_in_the_order_of_their_making(shop):
+def test_rules_run_in_order_of_creation(shop):
     first = put_rule(shop, "pass.created", add(1), add(2))
     put_rule(shop, "pass.created", add(3))
     put_rule(shop, "pass.created", add(4), add(5), id=first)
     assert deltas_of(shop.history(shop.create()["id"])) == [4, 5, 3]
 
 
-def test_what_cannot_be_done_is_skipped_and_leaves_nothing(new_shop):
+def test_an_impossible_action_is_skipped_and_has_no_effect(new_shop):
     shop = new_shop("balance", "none")
     least = shop.put_template(template_file(min_balance=-5))
     put_rule(shop, "pass.created", add(-6), add(2), add(2**53 - 1),
@@ -65,7 +65,7 @@ def test_what_cannot_be_done_is_skipped_and_leaves_nothing(new_shop):
     assert deltas_of(shop.history(pass_id)) == [-6, 2, 2**53 - 1, -3]
 
 
-def test_a_refused_change_sets_nothing_off(shop):
+def test_a_refused_change_triggers_no_rule(shop):
     put_rule(shop, "pass.balanceUpdate")
     pass_id = shop.create()["id"]
     shop.try_add(pass_id, 2**53).is_error(400, "INVALID_INPUT")
@@ -74,19 +74,19 @@ def test_a_refused_change_sets_nothing_off(shop):
     assert shop.get(pass_id)["balance"] == 0
 
 
-def test_a_rule_of_a_template_is_for_its_passes(new_shop):
+def test_a_rule_of_a_template_applies_to_its_passes_only(new_shop):
     shop = new_shop("balance", "stamps")
     put_rule(shop, conditions={"template_id": shop.templates["stamps"]})
     assert (shop.create(kind="stamps")["balance"], shop.create(kind="balance")["balance"]) == (10, 0)
 
 
-def test_a_pass_without_loyalty_has_no_balance_to_ask_for(new_shop):
+def test_a_balance_condition_fails_without_loyalty(new_shop):
     shop = new_shop("none", functions=("--rewards",))
     put_rule(shop, "pass.created", ADD_TEN, conditions={"min_balance": -10})
     assert "balance" not in shop.create()
 
 
-def test_once_per_pass_is_once_whatever_becomes_of_the_rule(shop):
+def test_once_per_pass_survives_edits_of_the_rule(shop):
     rule = put_rule(shop, "pass.balanceUpdate", conditions={"once_per_pass": True, "min_balance": 2})
     first, second = shop.create()["id"], shop.create()["id"]
     for pass_id in (first, first, first, second):
@@ -99,10 +99,10 @@ def test_once_per_pass_is_once_whatever_becomes_of_the_rule(shop):
     shop.delete(first)
     shop.create(first)
     shop.add(first, 1)
-    assert shop.get(first)["balance"] == 11, "another pass of the same id"
+    assert shop.get(first)["balance"] == 11, "another pass with the same id"
 
 
-def test_once_per_pass_waits_until_something_can_be_done(new_shop):
+def test_once_per_pass_is_not_used_up_by_skipped_actions(new_shop):
     shop = new_shop()
     shop.put_template(template_file(min_balance=0))
     put_rule(shop, "pass.balanceUpdate", add(-5), conditions={"once_per_pass": True})
@@ -112,7 +112,7 @@ def test_once_per_pass_waits_until_something_can_be_done(new_shop):
     assert deltas_of(shop.history(pass_id)) == [1, 1, 1, 1, 1, -5, 1, 1, 1, 1]
 
 
-def test_a_replay_sets_nothing_off_again(shop):
+def test_a_replay_triggers_no_rule(shop):
     put_rule(shop, "pass.created")
     put_rule(shop, "pass.balanceUpdate", add(1))
     head = {"Idempotency-Key": "once"}
@@ -126,7 +126,7 @@ def test_a_replay_sets_nothing_off_again(shop):
     assert deltas_of(shop.history(pass_id)) == [10, 5, 1]
 
 
-def test_a_rule_outlives_a_restart_and_a_kill(own):
+def test_a_rule_survives_a_restart_and_a_kill(own):
     put_rule(own, name="kept")
     rule = put_rule(own, "pass.balanceUpdate", add(1), conditions={"once_per_pass": True})
     first = own.create()["id"]
@@ -147,7 +147,7 @@ def test_a_rule_outlives_a_restart_and_a_kill(own):
     assert verdict["ok"] is True, verdict
 
 
-def test_what_a_rule_adds_has_an_event_of_its_own(issuing, receiver):
+def test_a_delta_of_a_rule_has_its_own_event(issuing, receiver):
     shop = Shop(issuing, ("balance",), functions=("--webhooks",))
     subscribe(shop, receiver.url("/status/200"), [CREATED])
     subscribe(shop, receiver.url("/status/204"), [BALANCE])
@@ -164,7 +164,7 @@ def test_what_a_rule_adds_has_an_event_of_its_own(issuing, receiver):
 
 # Scans
 
-def test_a_scan_that_succeeded_sets_rules_off_and_a_rejected_one_does_not(shop):
+def test_successful_scans_trigger_rules_and_rejected_ones_do_not(shop):
     put_rule(shop, "scan.created", add(3))
     pass_id = shop.create()["id"]
     assert scan(shop, pass_id, "?pass_info=true")["pass"]["balance"] == 3
@@ -177,7 +177,7 @@ def test_a_scan_that_succeeded_sets_rules_off_and_a_rejected_one_does_not(shop):
     assert deltas_of(shop.history(pass_id)) == [3, 3]
 
 
-def test_every_third_scan_of_a_pass_counts_for_itself(shop):
+def test_every_n_scans_counts_for_each_pass(shop):
     shop.set("--double-scan-window", "0s")
     put_rule(shop, "scan.created", add(1), conditions={"every_n_scans": 3})
     first, second = shop.create()["id"], shop.create()["id"]
@@ -186,13 +186,13 @@ def test_every_third_scan_of_a_pass_counts_for_itself(shop):
     for _ in range(2):
         scan(shop, second)
     shop.set("--double-scan-window", "1h")
-    assert scan(shop, second)["reason"] == "double_scan"  # the third, but it does not count
+    assert scan(shop, second)["reason"] == "double_scan"  # the third scan, but it was rejected
     shop.set("--double-scan-window", "0s")
     assert shop.get(second)["balance"] == 0
     assert scan(shop, second, "?pass_info=1")["pass"]["balance"] == 1
 
 
-def test_a_rule_of_a_reader_is_for_its_scans(shop):
+def test_a_rule_of_a_reader_applies_to_its_scans_only(shop):
     shop.set("--double-scan-window", "0s")
     shop.service.cli("reader", "put", shop.account, "--id", "door", "--name", "Front door")
     put_rule(shop, "scan.created", add(1), conditions={"reader_id": "door"})
@@ -203,7 +203,7 @@ def test_a_rule_of_a_reader_is_for_its_scans(shop):
         assert shop.get(pass_id)["balance"] == want, reader
 
 
-def test_a_scan_by_qr_value_sets_rules_off_once_for_its_key(shop):
+def test_a_repeated_scan_by_qr_value_triggers_rules_once(shop):
     put_rule(shop, "scan.created", add(1))
     pass_id = shop.create()["id"]
     told = [shop.client.post(SCANS, {"qr_value": pass_id}, headers={"Idempotency-Key": "k"}) for _ in range(3)]
@@ -211,7 +211,7 @@ def test_a_scan_by_qr_value_sets_rules_off_once_for_its_key(shop):
     assert len({answer.json["id"] for answer in told}) == 1 and shop.get(pass_id)["balance"] == 1
 
 
-# Issuance that takes its time
+# Issuance that takes longer
 
 @pytest.fixture(scope="module")
 def issuing(module_services, authority):
@@ -224,7 +224,7 @@ def gallery(chain):
         yield gallery
 
 
-def test_a_pass_is_created_when_it_is_issued(issuing, gallery):
+def test_pass_created_is_triggered_at_issuance(issuing, gallery):
     shop = Shop(issuing)
     put_rule(shop)
     answer = shop.client.post("/v1/passes", body_with(gallery.url("/image/logo")))
@@ -236,14 +236,14 @@ def test_a_pass_is_created_when_it_is_issued(issuing, gallery):
     shop.close()
 
 
-def test_a_suspended_account_s_pass_is_issued_with_all_that_follows(issuing, gallery):
-    """The rules are those of the moment in which it is issued, and so are points that were added before."""
+def test_a_suspended_accounts_issuance_triggers_rules(issuing, gallery):
+    """The rules and the balance at the time of issuance apply."""
     shop = Shop(issuing)
     gone = put_rule(shop, "pass.created", add(1))
     pass_id = new_id()
     with issuing.client(shop.key) as client:
         client.send("POST", "/v1/passes", body_with(gallery.url("/held-image/logo"), pass_id=pass_id))
-        wait_for(lambda: gallery.to["/held-image/logo"], 10, "the image to be asked for")
+        wait_for(lambda: gallery.to["/held-image/logo"], 10, "the request for the image")
         shop.add(pass_id, 100)
         put_rule(shop, "pass.created", add(10), conditions={"min_balance": 100})
         issuing.cli("rule", "delete", shop.account, gone)
@@ -263,7 +263,7 @@ BY_LOYALTY, BY_RULES = 1, [1000, 20000]
 
 
 class Client(threading.Thread):
-    """Adds points to a pass of its own, and knows how many changes were acknowledged, and how many may have been made."""
+    """Adds points to its own pass. Counts the acknowledged changes and those with an unknown result."""
 
     def __init__(self, shop, end):
         super().__init__(daemon=True)
@@ -284,8 +284,9 @@ class Client(threading.Thread):
                 self.unsure += answer.status == 504
 
 
-def test_a_fact_and_what_follows_are_there_together_or_not_at_all(new_service):
-    """Shards are killed under load. In every history each change is followed by what the rules make of it, once."""
+def test_an_event_and_its_actions_are_committed_together(new_service):
+    """Shards are killed under load. In every history each delta is followed by the actions of the rules exactly
+    once."""
     chance = random.Random(chosen_seed())
     service, end = new_service(shards=2), threading.Event()
     service.expect_log("level=warn")

@@ -1,4 +1,5 @@
-"""Activation rules that assign rewards: when they do, when they are skipped, and who may still take a reward away."""
+"""Activation rules that assign rewards: when they assign, when they skip, and how they protect a reward from
+deletion."""
 import pytest
 from history import deltas_of
 from rewards import archive, offer, reward, reward_path
@@ -34,7 +35,7 @@ def redeem(shop, pass_id, entitlement):
 
 
 def happen(shop, event, pass_id=None):
-    """Lets that happen to a pass, of which rules of it may already have been put."""
+    """Makes the event happen to a pass. Some of the pass's rules may already exist."""
     if event == "pass.created":
         return shop.create(pass_id)["id"]
     pass_id = pass_id or shop.create()["id"]
@@ -45,7 +46,7 @@ def happen(shop, event, pass_id=None):
     return pass_id
 
 
-def test_the_tenth_coffee(shop):
+def test_every_tenth_scan_assigns_a_reward(shop):
     offer(shop, slug="free_coffee", name="Free coffee", repeat_assignment=True)
     put_rule(shop, "scan.created", assign("free_coffee"), name="Tenth coffee", conditions={"every_n_scans": 10})
     pass_id = shop.create()["id"]
@@ -63,7 +64,7 @@ def test_the_tenth_coffee(shop):
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_every_event_may_set_every_action_off(shop, event):
+def test_every_event_can_trigger_every_action(shop, event):
     offer(shop, slug="gift", repeat_assignment=True)
     put_rule(shop, event, assign("gift"), add(5), tell("Hello"), assign("gift"))
     pass_id = happen(shop, event)
@@ -75,9 +76,9 @@ def test_every_event_may_set_every_action_off(shop, event):
     assert slugs(shop, pass_id) == ["gift", "gift"]
 
 
-# What makes an assignment impossible, and how that is brought about.
+# Reasons why an assignment is skipped, and how each is set up.
 def nothing(shop):
-    """The reward is not there."""
+    """The reward does not exist."""
 
 
 def archived(shop):
@@ -102,7 +103,7 @@ def switched_off(shop):
 
 @pytest.mark.parametrize("obstacle", [nothing, archived, used_up, past, switched_off])
 @pytest.mark.parametrize("event", EVENTS)
-def test_an_assignment_that_cannot_be_is_skipped_and_the_rest_is_done(shop, obstacle, event):
+def test_an_impossible_assignment_is_skipped_and_other_actions_run(shop, obstacle, event):
     obstacle(shop)
     before = shop.client.get("/v1/rewards/entitlement-counts").json
     put_rule(shop, event, assign("gift"), add(10), assign("gift", replace=True), add(20),
@@ -113,7 +114,7 @@ def test_an_assignment_that_cannot_be_is_skipped_and_the_rest_is_done(shop, obst
     assert shop.client.get("/v1/rewards/entitlement-counts").json == before
 
 
-def test_a_reward_that_may_be_had_once_is_had_once(shop):
+def test_a_reward_without_repetition_is_assigned_once(shop):
     offer(shop, slug="welcome")
     put_rule(shop, "pass.balanceUpdate", assign("welcome"), assign("welcome"))
     pass_id = shop.create()["id"]
@@ -123,14 +124,14 @@ def test_a_reward_that_may_be_had_once_is_had_once(shop):
     assert shop.get(pass_id)["balance"] == 3
 
 
-def test_the_last_one_goes_to_who_comes_first(shop):
+def test_the_last_reward_of_a_limit_goes_to_the_first_event(shop):
     offer(shop, slug="few", repeat_assignment=True, assignment_limit=3)
     put_rule(shop, "pass.created", assign("few"), assign("few"))
     passes = [shop.create()["id"] for _ in range(3)]
     assert [len(entitlements(shop, each)) for each in passes] == [2, 1, 0]
 
 
-def test_a_replacing_rule_leaves_one(shop):
+def test_a_replacing_rule_leaves_one_available(shop):
     offer(shop, slug="drink", repeat_assignment=True)
     put_rule(shop, "scan.created", assign("drink", replace=True))
     pass_id = shop.create()["id"]
@@ -142,7 +143,7 @@ def test_a_replacing_rule_leaves_one(shop):
     assert len(entitlements(shop, pass_id, "")) == 1
 
 
-def test_a_rule_assigns_the_version_of_its_time(shop):
+def test_a_rule_assigns_the_current_version(shop):
     offer(shop, slug="cake", name="Cake", repeat_assignment=True)
     put_rule(shop, "scan.created", assign("cake"))
     pass_id = shop.create()["id"]
@@ -153,7 +154,7 @@ def test_a_rule_assigns_the_version_of_its_time(shop):
     assert sorted(one["reward_name"] for one in entitlements(shop, pass_id)) == ["Cake", "Pie"]
 
 
-def test_once_per_pass_waits_for_a_reward_that_can_be_had(shop):
+def test_once_per_pass_is_not_used_up_by_a_skipped_assignment(shop):
     put_rule(shop, "scan.created", assign("late"), conditions={"once_per_pass": True})
     pass_id = happen(shop, "scan.created")
     assert entitlements(shop, pass_id) == []
@@ -163,8 +164,8 @@ def test_once_per_pass_waits_for_a_reward_that_can_be_had(shop):
     assert slugs(shop, pass_id) == ["late"]
 
 
-def test_a_reward_that_a_rule_names_stays(shop):
-    """Active or not, and only as long as the rule is there."""
+def test_a_reward_named_by_a_rule_cannot_be_archived(shop):
+    """By active and inactive rules, as long as the rule exists."""
     offer(shop, slug="named")
     rule = put_rule(shop, "pass.created", assign("named"))
     paths = [("POST", reward_path("named", "/archive")), ("DELETE", reward_path("named"))]
@@ -192,8 +193,9 @@ def test_a_failed_scan_assigns_nothing(shop):
     assert len(entitlements(shop, pass_id)) == 1
 
 
-def test_as_much_as_may_follow_one_fact_follows(shop, service):
-    """All the actions there may be, each replacing what the one before has assigned, to a pass that holds plenty."""
+def test_the_most_actions_that_one_event_can_trigger(shop, service):
+    """The highest number of rules and actions, each replacing what the previous one assigned, for a pass with many
+    entitlements."""
     offer(shop, slug="plenty", repeat_assignment=True)
     pass_id = shop.create(pass_template_id=shop.put_template(template_file()))["id"]
     for _ in range(100):
@@ -201,7 +203,7 @@ def test_as_much_as_may_follow_one_fact_follows(shop, service):
     for _ in range(4):
         put_rule(shop, "pass.balanceUpdate", *[assign("plenty", replace=True), add(1), tell("m"), assign("plenty")] * 2)
     shop.add(pass_id, 1)
-    # Of each rule the last one is assigned beside the one before, and all four are there when the next rule replaces.
+    # Each rule leaves its last two assignments, and the next rule's first replacement ends the available ones.
     assert len(entitlements(shop, pass_id, "")) == 2 and len(entitlements(shop, pass_id)) == 116
     assert shop.get(pass_id)["balance"] == 9
     assert service.cli("verify")["ok"] is True

@@ -1,4 +1,4 @@
-"""A rule that names a reward that is not there: told when it is put, and told again when it could not do what it should."""
+"""Rules that name an unknown reward: refused when they are put, and logged when a skipped action results."""
 import re
 
 import pytest
@@ -18,7 +18,7 @@ def shop(service):
 
 
 def skips_told(shop, rule):
-    """(action, reason, count) of the log's lines about it, the first one first."""
+    """(action, reason, count) of the log lines about it, in order."""
     lines = [line for line in shop.service.log_lines() if "rule_action_skipped" in line and rule in line]
     assert all(shop.account in line and "level=info" in line for line in lines), lines
     return [re.search(r"action=(\d+) reason=(\S+) count=(\d+)", line).groups() for line in lines]
@@ -29,14 +29,14 @@ def skipped(service):
     return sum(value for (name, _), value in values.items() if name == "stampede_shard_rule_actions_skipped_total")
 
 
-def test_a_slug_that_no_reward_has_is_refused(shop):
+def test_an_unknown_slug_is_refused(shop):
     error = refusal(shop, rule_file("pass.created", ADD_TEN, assign("free_cofee")))
     assert (error.code, error.field) == ("INVALID_INPUT", "actions[1].slug")
     assert "free_cofee" in error.message and "--force" in error.message
     assert rules_of(shop) == []
     forced = put_file(shop, rule_file("pass.created", assign("free_cofee")), "--force")["id"]
     error = refusal(shop, rule_file("pass.created", assign("free_cofee"), id=forced))
-    assert error.field == "actions[0].slug", "one that is put again is looked at again"
+    assert error.field == "actions[0].slug", "a rule that is put again is checked again"
     offer(shop, slug="free_coffee")
     offer(shop, slug="old")
     archive(shop, "old")
@@ -44,12 +44,12 @@ def test_a_slug_that_no_reward_has_is_refused(shop):
     put_file(shop, rule_file("pass.created", tell("Hello.")), "--force")
 
 
-def test_a_reward_of_another_account_is_none(shop, new_shop):
+def test_another_accounts_reward_is_unknown(shop, new_shop):
     offer(new_shop("balance", functions=("--rewards",)), slug="theirs")
     assert refusal(shop, rule_file("pass.created", assign("theirs"))).field == "actions[0].slug"
 
 
-def test_actions_that_are_skipped_are_counted_and_told(shop, service):
+def test_skipped_actions_are_counted_and_logged(shop, service):
     before = skipped(service)
     rule = put_rule(shop, "pass.created", tell("Hello."), assign("nowhere"))
     for _ in range(12):
@@ -60,7 +60,7 @@ def test_actions_that_are_skipped_are_counted_and_told(shop, service):
     assert "skipped_actions" not in rules_of(shop)[0]
 
 
-def test_why_an_action_is_skipped(shop, service):
+def test_reasons_of_skipped_actions(shop, service):
     before = skipped(service)
     offer(shop, slug="once")
     offer(shop, slug="old")
@@ -80,10 +80,10 @@ def test_why_an_action_is_skipped(shop, service):
     shop.set("--rewards", "off")
     shop.add(made, 1)
     assert skips_told(shop, old) == [("0", "REWARDS_DISABLED", "1")]
-    assert skipped(service) == before + 3 + 1 + 1 + 1, "the reward twice, of three passes"
+    assert skipped(service) == before + 3 + 1 + 1 + 1, "two of three passes cannot get the reward"
 
 
-def test_a_fact_that_is_refused_skips_nothing(shop, service):
+def test_a_refused_change_counts_no_skipped_action(shop, service):
     rule, before = put_rule(shop, "pass.created", assign("nowhere")), skipped(service)
     taken = shop.create()["id"]
     shop.client.post("/v1/passes", {"pass_id": taken, "visible": {"name": "a"}}).is_error(409, "RESOURCE_CONFLICT")

@@ -31,7 +31,7 @@ def test_a_rule_is_listed_as_it_was_put(shop):
     assert DATE.fullmatch(created) and created == updated
 
 
-def test_what_is_left_out_has_its_default(shop):
+def test_defaults_of_omitted_members(shop):
     put_rule(shop, "pass.created", {"type": "assign_reward", "slug": "a"}, conditions=None)
     put_rule(shop, "pass.created", active=None, conditions={"min_balance": None, "once_per_pass": False})
     for listed in rules_of(shop):
@@ -49,7 +49,7 @@ def test_a_rule_that_is_replaced_keeps_its_id_and_time(shop):
     assert listed[1]["created_at"] == before[1]["created_at"] < listed[1]["updated_at"]
 
 
-def test_a_rule_that_is_put_again_as_it_is_stays_as_it_is(shop):
+def test_putting_an_unchanged_rule_changes_nothing(shop):
     rule = put_rule(shop, active=None, conditions=None)
     before = rules_of(shop)
     put_rule(shop, id=rule, active=True, conditions={"once_per_pass": False})
@@ -59,7 +59,7 @@ def test_a_rule_that_is_put_again_as_it_is_stays_as_it_is(shop):
     assert after["updated_at"] > before[0]["updated_at"] and after["active"] is False
 
 
-def test_a_deleted_rule_is_gone(shop):
+def test_a_deleted_rule_is_not_listed(shop):
     rules = [put_rule(shop, name=str(i)) for i in range(3)]
     delete_rule(shop, rules[1])
     assert [rule["id"] for rule in rules_of(shop)] == [rules[2], rules[0]]
@@ -71,7 +71,7 @@ def test_a_deleted_rule_is_gone(shop):
 
 
 def test_the_operator_lists_every_rule(shop, new_shop):
-    """More than a page, also while the account is suspended; and nobody else's."""
+    """Over several pages, also while the account is suspended. Other accounts' rules are not listed."""
     assert all_rules(shop) == []
     rules = [put_rule(shop, "pass.created", tell("Ü" * 900), name=str(i), active=i % 8 == 0) for i in range(120)][::-1]
     other = new_shop("balance")
@@ -89,7 +89,7 @@ def test_the_operator_lists_every_rule(shop, new_shop):
     assert error.value.code == "RESOURCE_NOT_FOUND"
 
 
-def test_the_list_goes_page_by_page_newest_first(shop):
+def test_pages_newest_first(shop):
     rules = [put_rule(shop, name=str(i), active=False) for i in range(30)][::-1]
     assert [rule["id"] for rule in rules_of(shop)] == rules[:25]
     assert [rule["id"] for rule in rules_of(shop, "?limit=100")] == rules
@@ -130,27 +130,27 @@ TELL = {"type": "send_notification", "message": "m"}
     ({"conditions": {"reader_id": ""}, "event": "scan.created"}, "conditions.reader_id"),
     ({"conditions": {"reader_id": "r" * 201}, "event": "scan.created"}, "conditions.reader_id"),
 ])
-def test_what_is_wrong_with_a_rule_is_named(till, changes, field):
+def test_the_error_names_the_invalid_member(till, changes, field):
     file = {**rule_file(), **changes}
     refused(till, {key: value for key, value in file.items() if value is not None}, field=field)
     assert rules_of(till) == []
 
 
-def test_longest_values_are_taken(shop):
+def test_the_longest_values_are_accepted(shop):
     put_rule(shop, "scan.created", {**SLUG, "slug": "a" * 80}, {**TELL, "message": "é" * 2000},
              {**ADD_TEN, "amount": 2**53 - 1}, {**ADD_TEN, "amount": 1 - 2**53}, *[{**TELL, "message": "é" * 2000}] * 4,
              name="é" * 200, conditions={"reader_id": "r" * 200, "every_n_scans": 2**62})
     assert len(rules_of(shop)[0]["actions"]) == 8
 
 
-def test_a_file_that_is_no_json(till, service):
+def test_a_file_that_is_invalid_json(till, service):
     for text in ("", "{", "[]", "null", '{"name":"a","name":"b"}', '{"name":"a","conditions":{"a":1,"a":2}}'):
         done = service.run("rule", "put", till.account, "-", stdin=text)
         assert (done.returncode, done.stdout) == (1, ""), done
         assert json.loads(done.stderr)["code"] == "INVALID_REQUEST"
 
 
-def test_a_template_must_be_one_s_own(new_shop):
+def test_another_accounts_template_is_refused(new_shop):
     shop, other = new_shop("balance"), new_shop("balance")
     for template, code in ((other.templates["balance"], "UNAUTHORIZED"), ("x", "PASS_TEMPLATE_NOT_FOUND"),
                            (shop.templates["balance"].rsplit("_", 1)[0] + "_9", "PASS_TEMPLATE_NOT_FOUND")):
@@ -158,11 +158,11 @@ def test_a_template_must_be_one_s_own(new_shop):
     refused(shop, rule_file(id=NOBODY, conditions={"template_id": "x"}), "RESOURCE_NOT_FOUND", "id")
 
 
-def test_so_many_rules_and_actions_there_may_be(shop):
+def test_limits_of_rules_and_actions(shop):
     eight = [ADD_TEN] * 8
     full = [put_rule(shop, "pass.created", *eight) for _ in range(4)]
     refused(shop, rule_file(), "RESOURCE_CONFLICT")
-    put_rule(shop, "pass.created", *eight, id=full[0])  # it is not its own neighbour
+    put_rule(shop, "pass.created", *eight, id=full[0])  # a replaced rule does not count twice
     paused = put_rule(shop, active=False)
     put_rule(shop, "pass.balanceUpdate", *eight)
     refused(shop, rule_file(id=paused), "RESOURCE_CONFLICT")
@@ -177,7 +177,7 @@ def test_so_many_rules_and_actions_there_may_be(shop):
     put_rule(shop, active=False)
 
 
-def test_so_long_rules_may_be_together(shop):
+def test_limit_of_the_size_of_all_rules(shop):
     long = [tell("\U0001f600" * 2000)] * 8  # 64 KB
     rules = [put_rule(shop, "pass.created", *long, active=False) for _ in range(8)]
     refused(shop, rule_file("pass.created", *long, active=False), "RESOURCE_CONFLICT")
@@ -188,7 +188,7 @@ def test_so_long_rules_may_be_together(shop):
     put_rule(shop, "pass.created", *long, active=False, id=short)
 
 
-def test_a_list_of_rules_is_refused_while_suspended_and_the_operator_is_not(shop):
+def test_a_suspended_account_cannot_list_rules_and_the_operator_can(shop):
     shop.set("--suspended", "on")
     shop.client.get(RULES).is_error(402, "ACCOUNT_SUSPENDED")
     rule = put_rule(shop)

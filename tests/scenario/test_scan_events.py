@@ -1,5 +1,5 @@
-"""scan.created: sent for every scan that is registered, whatever its verdict, as the scan is shown; discarded with the scan
-alone."""
+"""scan.created: sent for every scan with its verdict, in the form of the interface, and discarded only if the scan
+is deleted."""
 import pytest
 from deliveries import (WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id, hooked_shop, options, posts_to,
                         the_delivery, time_of, until, until_failed_once)
@@ -25,13 +25,13 @@ def hooked(ticking):
 
 
 def hook_to(shop, receiver, *steps):
-    """A subscription to scans alone, and its path; of more steps than one each is the next attempt's."""
+    """Subscribes to scans only and returns the path. With several `steps` each attempt uses the next one."""
     path = "/" + new_id("scans")
     receiver.play(path, *(steps or ["/status/200"]))
     return subscribe(shop, receiver.url(path), [SCANNED]), path
 
 
-def test_every_verdict_is_sent_as_it_was_answered(hooked, receiver, verify):
+def test_events_of_every_verdict_equal_the_answer(hooked, receiver, verify):
     hook, path = hook_to(hooked, receiver)
     pass_id, suspended = hooked.create("päss \"1\"")["id"], hooked.create()["id"]
     hooked.event(suspended, "deactivated")
@@ -54,7 +54,7 @@ def test_every_verdict_is_sent_as_it_was_answered(hooked, receiver, verify):
                "three deliveries")
 
 
-def test_only_for_those_who_asked(hooked, receiver):
+def test_only_subscribed_endpoints_get_the_event(hooked, receiver):
     hook, path = hook_to(hooked, receiver)
     other = subscribe(hooked, receiver.url("/status/200/passes"), ["pass.created", "pass.balanceUpdate"])
     pass_id = hooked.create()["id"]
@@ -69,7 +69,7 @@ def test_only_for_those_who_asked(hooked, receiver):
     assert len(deliveries_of(hooked, hook)) == 1
 
 
-def test_a_retry_shows_what_its_reader_is_called_by_then(hooked, receiver):
+def test_a_retry_shows_the_readers_current_name(hooked, receiver):
     hook, path = hook_to(hooked, receiver, "/status/503", "/status/200")
     made = scan(hooked, hooked.create()["id"], reader_id="till")
     until_failed_once(hooked, hook)
@@ -82,12 +82,12 @@ def test_a_retry_shows_what_its_reader_is_called_by_then(hooked, receiver):
     until(hooked, hook, outcome="delivered")
 
 
-def test_discarded_with_its_scan(hooked, receiver):
+def test_deleting_a_scan_discards_its_event(hooked, receiver):
     hook, path = hook_to(hooked, receiver, "/status/503", "/status/200")
     made = scan(hooked, hooked.create()["id"])
     until_failed_once(hooked, hook)
     assert hooked.service.cli("scan", "delete", hooked.account, made["id"]) == {}
-    assert the_delivery(hooked, hook)["outcome"] == "discarded", "told at once"
+    assert the_delivery(hooked, hook)["outcome"] == "discarded", "the row shows it at once"
     advance(hooked.service, WAITS_SECONDS[0])
     witness = Witness(hooked.service, receiver, new_id("witness"))
     for _ in range(2):
@@ -98,8 +98,8 @@ def test_discarded_with_its_scan(hooked, receiver):
     witness.close()
 
 
-def test_another_scans_event_goes_on(hooked, receiver):
-    """The numbers of scans and of passes are not each other's."""
+def test_deleting_a_scan_keeps_events_of_others(hooked, receiver):
+    """A scan and a pass with the same internal number must not be confused."""
     hooked.set("--double-scan-window", "0s")
     passes = [hooked.create()["id"] for _ in range(3)]
     hook, path = hook_to(hooked, receiver, *["/status/503"] * 3, "/status/200")
@@ -116,7 +116,7 @@ def test_another_scans_event_goes_on(hooked, receiver):
                "two deliveries, one discarded")
 
 
-def test_events_outlive_a_crash(hooked, ticking, receiver):
+def test_events_survive_a_crash(hooked, ticking, receiver):
     hook, path = hook_to(hooked, receiver, "/status/503", "/status/200")
     made = scan(hooked, hooked.create()["id"], reader_id="till")
     until_failed_once(hooked, hook)

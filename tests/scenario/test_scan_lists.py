@@ -1,4 +1,4 @@
-"""GET /v1/scans: order, pages, filters and counts, held against a model that is told every scan."""
+"""GET /v1/scans: order, pages, filters and counts, compared with a model that records every scan."""
 import random
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ READERS = {"door-1": "Entrada Sur", "door-2": "Straße", "till": None, "näme": 
 
 
 class Model:
-    """A shop and what must be in its lists, oldest first."""
+    """A shop and the expected rows of its lists, oldest first."""
 
     def __init__(self, service):
         self.shop, self.scans, self.names = Shop(service, ("balance",)), [], dict(READERS)
@@ -99,18 +99,19 @@ def test_status(listed):
 @pytest.mark.parametrize("q", ["pass-003", "PASS-00", "11", "ä", "aa", "entrada", "STRASSE", "tür", "ur", "till", "door", "unknown",
                                "näme", " ", "x" * 200, "9 ", "succeeded", "-"])
 def test_q(listed, q):
-    """The id of the pass and the name of the reader, folded; not the reader's id, and nothing else of the pass."""
+    """q searches the id of the pass and the folded name of the reader; not the reader's id or other fields of the
+    pass."""
     for ascending in (True, False):
         listed.check(ascending, q=q)
         listed.check(ascending, q=q, status=["succeeded"], offset=3, limit=5)
 
 
-def test_q_of_nothing_but_marks_is_no_q(listed):
+def test_q_of_combining_marks_only_is_ignored(listed):
     assert list_scans(listed.shop, q="\u0301")[1] == list_scans(listed.shop, q="")[1] == 230
 
 
-def test_created(listed):
-    """By the microseconds that the list shows."""
+def test_created_from_and_to(listed):
+    """The bounds are compared with the microseconds that lists show."""
     whole = [*list_scans(listed.shop, limit=100)[0], *list_scans(listed.shop, limit=100, offset=100)[0],
              *list_scans(listed.shop, limit=100, offset=200)[0]]
     exact = {each["id"]: each["created_at"][:26].replace(" ", "T") + "Z" for each in whole}
@@ -155,7 +156,7 @@ def refused(shop, query, field):
     ("sort_by", ["", "id", "status", "CREATED_AT", "updated_at", "name"]), ("sort_dir", ["", "ASC", "up", "1"]),
     ("pass_info", ["", "yes", "TRUE", "2", "-1", "null", "T"]),
     ("q", ["%ff", "%", "a" * 201, "%C3"]), ("created_from", ["", "x", "2026-13-01T00:00:00Z"]), ("created_to", ["", "x"])])
-def test_no_value_of_it(listed, name, values):
+def test_invalid_values(listed, name, values):
     for value in values:
         refused(listed.shop, f"{name}={value}", name)
 
@@ -173,8 +174,8 @@ def test_other_refusals(listed):
     assert listed.shop.client.get(f"{SCANS}?unknown=1&include_deleted=x&updated_from=x").status == 200
 
 
-def test_what_happens_later(module_services):
-    """New names of readers, deleted scans, deleted passes, a pass that took a deleted one's id."""
+def test_effects_of_later_changes(module_services):
+    """Renamed readers, deleted scans, deleted passes, and a new pass with a deleted one's id."""
     service = module_services(shards=1)
     model = Model(service)
     shop = model.shop
@@ -208,6 +209,6 @@ def test_two_accounts(listed):
     assert list_scans(other, q="pass") == list_scans(other, status="failed", pass_info=1) == ([], 0, False)
     pass_id = other.create(new_id())["id"]
     made = scan(other, pass_id, reader_id="door-1")
-    assert made["scanner_name"] is None, "names of readers are the account's own"
+    assert made["scanner_name"] is None, "reader names are per account"
     assert [as_told(each) for each in list_scans(other)[0]] == [as_listed(made)]
     other.close()

@@ -1,4 +1,4 @@
-"""POST /v1/scans: what is answered, every verdict and which comes first, the window, readers, and idempotency keys."""
+"""POST /v1/scans: the answer, every verdict and their order, the double-scan window, readers, and idempotency keys."""
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,7 +36,7 @@ def name_reader(shop, reader_id, name):
 
 # The answer
 
-def test_a_scan_has_its_form(shop):
+def test_the_form_of_a_scan(shop):
     pass_id = shop.create("päss \"1\" 🎟")["id"]
     made = scan(shop, pass_id)
     assert list(made) == FIELDS and UUID.match(made["id"]) and RFC3339.match(made["created_at"])
@@ -44,7 +44,7 @@ def test_a_scan_has_its_form(shop):
                     "scanner_name": None, "created_at": made["created_at"]}
 
 
-def test_the_pass_comes_with_it(shop):
+def test_the_pass_in_the_answer(shop):
     pass_id = shop.create(hidden={"z": 1, "a": [True]})["id"]
     for value, has in (("true", True), ("1", True), ("t", True), ("false", False), ("0", False), ("f", False)):
         made = scan(shop, pass_id, f"?pass_info={value}")
@@ -65,7 +65,7 @@ def test_exactly_one_of_pass_id_and_qr_value(shop):
     assert list_scans(shop)[1] == 2
 
 
-def test_no_such_pass(shop):
+def test_an_unknown_pass(shop):
     deleted = shop.create()["id"]
     shop.delete(deleted)
     for pass_id in (deleted, "never"):
@@ -77,7 +77,7 @@ def test_no_such_pass(shop):
     assert list_scans(shop) == ([], 0, False)
 
 
-def test_a_qr_value_is_a_pass_id_where_the_template_has_one(shop):
+def test_a_qr_value_matches_a_pass_id_with_a_qr_template(shop):
     shop.templates["plain"] = shop.put_template(template_file("none", qr=False))
     with_qr, without = shop.create(kind="balance")["id"], shop.create(kind="plain")["id"]
     made = try_scan(shop, qr_value=with_qr)
@@ -86,8 +86,8 @@ def test_a_qr_value_is_a_pass_id_where_the_template_has_one(shop):
     assert verdict(shop, without) == "succeeded"
 
 
-def test_a_qr_value_may_be_a_cards_code(shop):
-    """A pass's own value comes first; then a card's code, which may look like anything."""
+def test_a_qr_value_matches_a_cards_code(shop):
+    """A pass's own QR value has precedence. A card's code may have any form."""
     shop.templates["plain"] = shop.put_template(template_file("none", qr=False))
     one, two, plain = shop.create()["id"], shop.create()["id"], shop.create(kind="plain")["id"]
     codes = {"0042 é": one, plain: two, two: one}
@@ -108,7 +108,7 @@ SCANNERS_MARKS = ["{}\r\n", "{}\t", "  {} ", "\r{}", "]Q3{}", "]C0{}\r", " ]A0{}
 
 
 @pytest.mark.parametrize("written", SCANNERS_MARKS)
-def test_what_a_hand_scanner_adds_is_passed_over(shop, written):
+def test_white_space_from_a_hand_scanner_is_ignored(shop, written):
     shop.templates["plain"] = shop.put_template(template_file("none", qr=False))
     one, two = shop.create()["id"], shop.create(kind="plain")["id"]
     shop.service.cli("card", "link", shop.account, "--pass", two, "--code", "4006381333931")
@@ -116,19 +116,19 @@ def test_what_a_hand_scanner_adds_is_passed_over(shop, written):
         answer = try_scan(shop, qr_value=written.format(value))
         assert answer.status == 200 and answer.json["pass_id"] == want, answer
     try_scan(shop, qr_value=written.format("nobody")).is_error(404, "RESOURCE_NOT_FOUND")
-    # An id is taken as it is.
+    # A pass_id must match exactly.
     assert try_scan(shop, pass_id=written.format(one)).status in (400, 404)
 
 
 @pytest.mark.parametrize("value", ["]Q3", "]Q3 real", " real ", "]", "]9"])
-def test_a_value_that_exists_as_it_was_read_comes_first(shop, value):
+def test_an_exact_match_has_precedence(shop, value):
     one, two = shop.create()["id"], shop.create("real")["id"]
     shop.service.cli("card", "link", shop.account, "--pass", one, "--code", value)
     assert try_scan(shop, qr_value=value).json["pass_id"] == one
     assert two == "real"
 
 
-def test_a_scan_changes_nothing_that_a_client_sees_of_its_pass(shop):
+def test_a_scan_does_not_change_its_pass(shop):
     pass_id = shop.create()["id"]
     before, history = shop.get(pass_id), shop.history(pass_id)
     advance(shop.service, 60)
@@ -139,7 +139,7 @@ def test_a_scan_changes_nothing_that_a_client_sees_of_its_pass(shop):
 # Verdicts
 
 def test_states_of_a_pass(shop):
-    """By the pass's state; an uninstalled one may be shown on paper."""
+    """The verdict depends on the pass's state. An uninstalled pass can still be scanned, for example on paper."""
     issued, active, removed, blocked, inactive = (shop.create()["id"] for _ in range(5))
     for each in (active, removed, blocked):
         shop.event(each, "installed")
@@ -160,7 +160,7 @@ def issuing(module_services, authority):
 
 
 def test_a_pass_that_is_not_issued(issuing, chain):
-    """While it is being issued, and when that has failed; once it is issued, that is forgotten."""
+    """Scans fail while the pass is being issued and after its issuance has failed, and succeed once it is issued."""
     shop = Shop(issuing)
     with images.Gallery(chain) as gallery, ThreadPoolExecutor(1) as pool:
         held, lost = images.body_with(gallery.url("/held-image/logo")), images.body_with(gallery.url("/status/404"))
@@ -177,7 +177,7 @@ def test_a_pass_that_is_not_issued(issuing, chain):
     shop.close()
 
 
-def test_a_failed_scan_starts_no_window(shop):
+def test_a_failed_scan_starts_no_double_scan_window(shop):
     pass_id = shop.create()["id"]
     shop.event(pass_id, "installed")
     shop.event(pass_id, "uninstalled", "--block-reinstall")
@@ -187,7 +187,7 @@ def test_a_failed_scan_starts_no_window(shop):
 
 
 def test_the_order_of_reasons(shop):
-    """Of a pass that was scanned a moment ago and is suspended by now, the latter is told."""
+    """For a pass in the double-scan window that is now suspended, the reason is the state."""
     pass_id = shop.create()["id"]
     assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
     shop.event(pass_id, "installed")
@@ -199,16 +199,16 @@ def test_the_order_of_reasons(shop):
     assert verdict(shop, pass_id) == "pass_suspended"
 
 
-def test_the_window(shop):
+def test_the_double_scan_window(shop):
     pass_id, other = shop.create()["id"], shop.create()["id"]
     assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
-    assert verdict(shop, other) == "succeeded", "each pass has its own"
+    assert verdict(shop, other) == "succeeded", "each pass has its own window"
     advance(shop.service, WINDOW)
     assert [verdict(shop, pass_id), verdict(shop, pass_id)] == ["succeeded", "double_scan"]
 
 
-def test_the_window_is_the_accounts(shop):
-    """From the last one that succeeded, by the service's clock; what failed meanwhile does not lengthen it."""
+def test_the_accounts_setting_of_the_window(shop):
+    """The window begins with the last successful scan, by service time. Failed scans do not extend it."""
     pass_id = shop.create()["id"]
     shop.set("--double-scan-window", "1h")
     assert verdict(shop, pass_id) == "succeeded"
@@ -222,8 +222,7 @@ def test_the_window_is_the_accounts(shop):
     assert verdict(shop, pass_id) == "double_scan"
 
 
-def test_two_tills_at_the_same_instant(shop):
-    """Exactly one of many that come at once has it."""
+def test_one_of_several_concurrent_scans_succeeds(shop):
     passes, gates = [shop.create()["id"] for _ in range(20)], threading.Barrier(8)
     seen = {pass_id: [] for pass_id in passes}
 
@@ -243,13 +242,13 @@ def test_two_tills_at_the_same_instant(shop):
 
 # Readers
 
-def test_a_reader_is_told_back(shop):
+def test_the_reader_in_the_answer(shop):
     pass_id = shop.create()["id"]
     shop.set("--double-scan-window", "0s")
     assert readers(shop) == []
     made = scan(shop, pass_id, reader_id="Türe \"2\" 🚪")
     assert (made["scanner_id"], made["scanner_name"]) == ("Türe \"2\" 🚪", None)
-    assert readers(shop) == [], "only the operator's are listed"
+    assert readers(shop) == [], "only readers that the operator put are listed"
     name_reader(shop, "b-door", "Entrance")
     name_reader(shop, "a-door", "Exit")
     made = scan(shop, pass_id, reader_id="b-door")
@@ -260,13 +259,13 @@ def test_a_reader_is_told_back(shop):
     name_reader(shop, "Türe \"2\" 🚪", "Seite")
     name_reader(shop, "b-door", "Main entrance")
     names = [each["scanner_name"] for each in list_scans(shop)[0]]
-    assert names == ["Main entrance", "Seite"], "as it is called now"
+    assert names == ["Main entrance", "Seite"], "with its current name"
     again = readers(shop)
     assert [each["id"] for each in again] == ["Türe \"2\" 🚪", "a-door", "b-door"], "by bytes"
     assert [each["created_at"] for each in again[1:]] == [each["created_at"] for each in listed]
 
 
-def test_impossible_readers(shop):
+def test_invalid_readers(shop):
     pass_id = shop.create()["id"]
     for reader_id in ("", "a\0", "\n", "\x7f", "\u0085", "a" * 201, "é" * 101):
         try_scan(shop, pass_id=pass_id, reader_id=reader_id).is_error(400, "INVALID_INPUT", "reader_id")
@@ -305,11 +304,11 @@ def test_a_deleted_scan_is_gone(shop):
         assert refused.returncode == 1 and "RESOURCE_NOT_FOUND" in refused.stderr, none
     assert shop.service.cli("scan", "delete", shop.account, kept["id"].upper()) == {}
     assert list_scans(shop) == ([], 0, False)
-    assert verdict(shop, pass_id) == "double_scan", "what it did to its pass stands"
+    assert verdict(shop, pass_id) == "double_scan", "the effects of the scan on its pass stay"
 
 
 def rows(service):
-    """Of all tables, as a verification counts them."""
+    """The number of rows of each table, counted by a verification."""
     told = service.cli("verify")
     assert told["ok"]
     return told["shards"][0]["rows"]
@@ -319,7 +318,7 @@ def delete_reader(shop, reader_id):
     return shop.service.cli("reader", "delete", shop.account, reader_id)
 
 
-def test_a_deleted_reader_leaves_its_id_to_its_scans(new_service):
+def test_scans_of_a_deleted_reader_keep_its_id(new_service):
     service = new_service(shards=1)
     shop, other = Shop(service), Shop(service)
     shop.set("--double-scan-window", "0s")
@@ -327,13 +326,13 @@ def test_a_deleted_reader_leaves_its_id_to_its_scans(new_service):
     empty = rows(service)
     name_reader(shop, "idle", "Never used")
     assert delete_reader(shop, "idle") == {}
-    assert rows(service) == empty + 1, "nothing is left of it but the counts of readers"
+    assert rows(service) == empty + 1, "only the counts of readers are left"
     made = scan(shop, pass_id, reader_id="till")
     for reader_id in ("till", "idle", "nobody", "x" * 201, "a\nb"):
         with pytest.raises(CliError) as refusal:
             delete_reader(shop, reader_id)
         error = refusal.value
-        assert (error.code, error.field) == ("RESOURCE_NOT_FOUND", "id"), "one without a name is in no list"
+        assert (error.code, error.field) == ("RESOURCE_NOT_FOUND", "id"), "a reader without a name is not listed"
         assert reader_id[:1] in error.message.split("`")[1]
     name_reader(shop, "till", "Entrance")
     name_reader(other, "till", "Theirs")
@@ -359,7 +358,7 @@ def test_a_deleted_reader_leaves_its_id_to_its_scans(new_service):
 
 
 def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):
-    """A till that makes up an id for each scan leaves nothing behind its scans; numbers that are free are not given again."""
+    """Invented reader ids, one for each scan, must leave no rows behind. Freed internal numbers are not reused."""
     service = new_service(shards=1)
     shop = Shop(service)
     shop.set("--double-scan-window", "0s")
@@ -369,10 +368,10 @@ def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):
     empty = rows(service)
     made = [scan(shop, pass_id, reader_id=f"{'n' * 150}-{number}") for number in range(63)]
     again = [scan(shop, pass_id, reader_id=one["scanner_id"]) for one in made[::2]]
-    assert rows(service) - empty == 2 * 63 + 1, "an id and a number for each, and the second row of scans"
+    assert rows(service) - empty == 2 * 63 + 1, "two rows for each reader, and the second row of scans"
     for one in made:
         shop.service.cli("scan", "delete", shop.account, one["id"])
-    assert rows(service) - empty == 2 * 32 + 1, "those that another scan names stay"
+    assert rows(service) - empty == 2 * 32 + 1, "readers that another scan names stay"
     assert {one["scanner_id"] for one in list_scans(shop, limit=100)[0]} == {"named", *(one["scanner_id"] for one in again)}
     service.expect_log("event=died child=shard-0")
     for one in again[1:]:
@@ -380,7 +379,7 @@ def test_a_reader_without_a_name_goes_with_its_last_scan(new_service):
     old = service.pid_of("shard")
     service.kill_child("shard")
     service.await_successor("shard", 0, old)
-    wait_for(lambda: shop.client.get(SCANS).status == 200, 20, "the next shard")
+    wait_for(lambda: shop.client.get(SCANS).status == 200, 20, "the next shard process")
     assert rows(service) - empty == 2 + 1
     after = scan(shop, pass_id, reader_id="fresh")
     name_reader(shop, after["scanner_id"], "Fresh")
@@ -403,7 +402,7 @@ def test_one_account_cannot_delete_anothers_scan(shop):
 
 # Idempotency keys
 
-def test_a_retry_is_no_second_scan(shop):
+def test_a_repeated_request_is_one_scan(shop):
     pass_id, key = shop.create()["id"], new_key()
     body = {"pass_id": pass_id, "reader_id": "till"}
     first = is_first(shop.client.post(SCANS, body, headers=once(key)), 200)
@@ -423,16 +422,16 @@ def test_a_retry_is_no_second_scan(shop):
     assert verdict(shop, pass_id) == "succeeded"
 
 
-def test_a_retry_shows_the_pass_too(shop):
+def test_a_replay_shows_the_pass(shop):
     pass_id, key = shop.create()["id"], new_key()
     first = is_first(shop.client.post(f"{SCANS}?pass_info=1", {"pass_id": pass_id}, headers=once(key)), 200)
     is_replay_of(first, shop.client.post(f"{SCANS}?pass_info=1", {"pass_id": pass_id}, headers=once(key)))
     is_reused(shop.client.post(SCANS, {"pass_id": pass_id}, headers=once(key)))
 
 
-# Over a restart
+# Restarts
 
-def test_scans_are_there_after_a_crash(new_service):
+def test_scans_survive_a_crash(new_service):
     service = new_service(shards=1)
     shop = Shop(service)
     shop.set("--double-scan-window", "1h")

@@ -1,4 +1,4 @@
-"""The schedule of attempts: seven, each not before its time, over restarts and kills; and the clock that tests move."""
+"""The schedule of delivery attempts: seven, none before it is due, across restarts and kills; and the test clock."""
 import pytest
 from deliveries import (ATTEMPTS_MAX, CREATED, WAITS_SECONDS, Witness, advance, await_that, deliveries_of, envelope, event_id,
                         hooked_shop, now, options, posts_to, time_of, until, until_failed_once)
@@ -18,8 +18,8 @@ def ticking(new_service, authority):
 
 
 class Failing:
-    """An account whose endpoints always fail, each in its way, and one event of it. step() goes from one attempt to the
-    next: nothing comes before its time, and then it comes."""
+    """An account with several endpoints that all fail in different ways, and one event for them. step() moves the
+    clock to the next attempt: just before its due time no attempt is made, and after it each endpoint gets one."""
 
     def __init__(self, service, receiver):
         self.service, self.receiver = service, receiver
@@ -30,7 +30,8 @@ class Failing:
         self.number = 1
 
     def rows(self):
-        """After the end of attempt `number` of each is written down; it is due a whole wait after that."""
+        """The rows, as soon as the failures of attempt `number` are stored. The next attempt is due a whole wait
+        later."""
         rows = {path: until_failed_once(self.shop, hook, self.number) for path, hook in self.hooks.items()}
         for path, row in rows.items():
             requests = posts_to(self.receiver, path, self.number)
@@ -54,7 +55,7 @@ class Failing:
             posts_to(self.receiver, path, self.number)
 
     def is_over(self):
-        """Failed for good, whatever the clock."""
+        """All deliveries have failed for good: no attempt follows, however far the clock moves."""
         rows = self.rows()
         assert {(row["outcome"], row["attempts"], row["next_due_at"]) for row in rows.values()} == {("failed", ATTEMPTS_MAX, None)}
         for days in (1, 2, 40):
@@ -72,7 +73,7 @@ class Failing:
         self.witness.close()
 
 
-def test_seven_attempts_each_in_its_time(ticking, receiver):
+def test_seven_attempts_each_when_due(ticking, receiver):
     failing = Failing(ticking, receiver)
     began = now(ticking)
     while failing.number < ATTEMPTS_MAX:
@@ -83,7 +84,7 @@ def test_seven_attempts_each_in_its_time(ticking, receiver):
 
 
 def killed_and_not_believed(service):
-    """As after a fault of the machine: the tables are made anew, from the journal."""
+    """Simulates a failure of the machine: the tables must be rebuilt from the journal."""
     service.kill_everything()
     (shard_place(service) / "trust").unlink()
     service.start()
@@ -104,7 +105,7 @@ def test_seven_attempts_over_restarts_and_kills(ticking, receiver):
         before, was = failing.rows(), now(ticking)
         ENDS[failing.number % len(ENDS)](ticking)
         failing.restarted()
-        assert was <= now(ticking) <= was + 3600, "the clock is kept"
+        assert was <= now(ticking) <= was + 3600, "the restart changed the clock"
         assert failing.rows() == before
         failing.step()
     before = failing.rows()
@@ -116,8 +117,8 @@ def test_seven_attempts_over_restarts_and_kills(ticking, receiver):
     failing.close()
 
 
-def test_a_wait_begins_with_the_end_of_the_attempt_before(ticking, receiver):
-    """Not with its beginning, nor when it fell due."""
+def test_a_wait_begins_when_the_previous_attempt_ends(ticking, receiver):
+    """It does not begin when that attempt started or was due."""
     path = "/held/503/late"
     shop = hooked_shop(ticking)
     hook = subscribe(shop, receiver.url(path), [CREATED])
@@ -134,8 +135,9 @@ def test_a_wait_begins_with_the_end_of_the_attempt_before(ticking, receiver):
     shop.close()
 
 
-def test_a_service_that_was_down_when_an_attempt_fell_due_makes_it_when_it_is_up(ticking, receiver):
-    """The first attempt finds nobody, and the receiver is there when the service comes again; the clock jumps in between."""
+def test_a_retry_due_soon_after_a_restart_is_made(ticking, receiver):
+    """The first attempt fails. The service restarts before the retry is due, and the clock then moves past the due
+    time."""
     receiver.play("/down", "/close", "/status/200")
     shop = hooked_shop(ticking)
     hook = subscribe(shop, receiver.url("/down"), [CREATED])
@@ -149,7 +151,7 @@ def test_a_service_that_was_down_when_an_attempt_fell_due_makes_it_when_it_is_up
     shop.close()
 
 
-def test_what_waited_when_a_backup_was_made_goes_on_when_it_is_restored(ticking, new_service, authority, receiver, tmp_path):
+def test_pending_deliveries_of_a_backup_are_sent_after_its_restore(ticking, new_service, authority, receiver, tmp_path):
     receiver.play("/restored", "/status/503", "/status/200")
     shop = hooked_shop(ticking)
     hook = subscribe(shop, receiver.url("/restored"), [CREATED])
@@ -170,7 +172,7 @@ def test_what_waited_when_a_backup_was_made_goes_on_when_it_is_restored(ticking,
 
 # The clock
 
-def test_the_clock_moves_forward_only_and_by_what_is_asked(ticking):
+def test_the_clock_only_moves_forward(ticking):
     for duration, seconds in (("30s", 30), ("5m", 300), ("2h", 7200), ("1d", DAY_SECONDS), ("0s", 0)):
         before = now(ticking)
         shown = time_of(ticking.cli("clock", "advance", duration)["now"])
@@ -190,7 +192,7 @@ def test_stored_times_follow_the_clock(ticking):
     shop.close()
 
 
-def test_without_a_test_clock_it_is_shown_and_not_moved(shop, service):
+def test_without_a_test_clock_the_clock_cannot_be_moved(shop, service):
     before = now(service)
     with pytest.raises(CliError) as refusal:
         service.cli("clock", "advance", "1h")
@@ -199,7 +201,7 @@ def test_without_a_test_clock_it_is_shown_and_not_moved(shop, service):
     assert abs(time_of(shop.create()["created_at"]) - before) < 60
 
 
-def test_a_wall_clock_that_jumps_neither_floods_nor_forgets(authority, receiver):
+def test_jumps_of_the_wall_clock_do_not_trigger_attempts(authority, receiver):
     service = ClockService(shards=1, options=options(authority))
     try:
         service.set_clock(0)
@@ -208,7 +210,7 @@ def test_a_wall_clock_that_jumps_neither_floods_nor_forgets(authority, receiver)
         rows = failing.rows()
         for seconds in (DAY_SECONDS, -DAY_SECONDS, 0):
             service.set_clock(seconds)
-            failing.witness.shop.client.close()  # what lay idle may be closed by the jump
+            failing.witness.shop.client.close()  # the jump may close idle connections
             failing.witness.look()
             assert all(row["attempts"] == 1 for row in deliveries_of(failing.shop)) or \
                 now(service) >= min(time_of(row["next_due_at"]) for row in rows.values())
@@ -218,8 +220,8 @@ def test_a_wall_clock_that_jumps_neither_floods_nor_forgets(authority, receiver)
     assert unexpected == []
 
 
-def test_events_come_promptly_at_every_hour(ticking, receiver):
-    """Facts are told at once, also when the clock has just jumped over everything that was due."""
+def test_events_are_sent_promptly_after_clock_jumps(ticking, receiver):
+    """New events are sent at once, also when the clock has just moved past many due times."""
     witness = Witness(ticking, receiver)
     for _ in range(3):
         advance(ticking, DAY_SECONDS)

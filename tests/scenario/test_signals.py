@@ -1,4 +1,4 @@
-"""No signal but TERM and INT ends the service, whichever of its processes it comes to."""
+"""Only SIGTERM and SIGINT end the service, whichever of its processes receives a signal."""
 import os
 import pty
 import signal
@@ -9,11 +9,11 @@ import pytest
 from harness import READY_SECONDS, is_alive, wait_for
 from shop import Shop
 
-# Not asked for here: what nobody can catch, and what is sent to a program by its own fault.
+# Not tested: signals that cannot be caught, and those that a fault of the program itself raises.
 UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
 ENDING = {signal.SIGTERM, signal.SIGINT}
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGSYS}
-# By number, since the C library names neither the first two real-time signals nor those between the ends.
+# Numbers, because the C library has no names for the first two real-time signals and most others.
 HARMLESS = [number for number in range(1, 65) if number not in UNCATCHABLE | ENDING | FAULTS]
 PROCESSES = [("http", 0), ("shard", 0), ("shard", 1), ("timer", 0)]
 
@@ -28,7 +28,7 @@ def pids(service):
 
 
 def works_as_before(service, shop, before):
-    """The same processes serve, none of them stopped."""
+    """The same processes serve requests, and none of them is stopped."""
     shop.add(shop.create()["id"], 1)
     assert pids(service) == before
     assert service.process.poll() is None and service.is_ready()
@@ -43,7 +43,7 @@ def steady(module_services):
 
 
 @pytest.mark.parametrize("number", HARMLESS)
-def test_to_every_process(steady, number):
+def test_signals_to_every_process(steady, number):
     service = steady.service
     before = pids(service)
     for pid in (service.process.pid, *before.values()):
@@ -52,21 +52,21 @@ def test_to_every_process(steady, number):
 
 
 @pytest.mark.parametrize("number", sorted(FAULTS))
-def test_a_fault_that_somebody_sends_the_supervisor(steady, number):
+def test_fault_signals_sent_to_the_supervisor(steady, number):
     before = pids(steady.service)
     os.kill(steady.service.process.pid, number)
     works_as_before(steady.service, steady, before)
 
 
 @pytest.mark.parametrize("role, index", PROCESSES)
-def test_only_the_supervisor_heeds_an_interrupt(steady, role, index):
-    """A terminal sends it to all at once."""
+def test_children_ignore_sigint(steady, role, index):
+    """A terminal sends SIGINT to all processes at once; only the supervisor acts on it."""
     before = pids(steady.service)
     os.kill(before[role, index], signal.SIGINT)
     works_as_before(steady.service, steady, before)
 
 
-def test_as_they_come_to_a_process_that_begins(new_service):
+def test_signals_to_a_starting_process(new_service):
     service = new_service(shards=1, start=False).start(wait=False)
     wait_for(lambda: "event=started child=http-0" in "\n".join(service.log_lines()), READY_SECONDS, "a child")
     for pid in service.processes_alive():
@@ -76,8 +76,8 @@ def test_as_they_come_to_a_process_that_begins(new_service):
     assert not [line for line in service.log_lines() if "event=died" in line]
 
 
-def test_who_starts_us_may_have_signals_ignored(new_service):
-    """A shell that starts us in the background has interrupts ignored, nohup hangups."""
+def test_a_start_with_ignored_signals(new_service):
+    """A shell ignores SIGINT for background jobs, and nohup ignores SIGHUP. The service must still handle them."""
     def ignore():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_IGN)
@@ -95,8 +95,8 @@ def test_who_starts_us_may_have_signals_ignored(new_service):
     assert service.stop(signal.SIGINT) == 0
 
 
-def test_a_terminal_that_closes(new_service):
-    """Its end comes to the process that leads the session, as a hangup; what is logged later has nowhere to go."""
+def test_a_closed_terminal(new_service):
+    """The session leader gets SIGHUP, and later log lines cannot be written. The service must continue."""
     service = new_service(shards=1, start=False)
     service.out_path = service.home / "out"
     service.out_path.write_bytes(b"")

@@ -1,5 +1,5 @@
-"""Clients that are slow, greedy or many: what they may hold of the service's time, memory and descriptors is bounded, and
-whoever behaves is served meanwhile."""
+"""Slow, greedy and many clients: the time, memory and descriptors that they can use are limited, and other clients
+are served meanwhile."""
 import os
 import signal
 import socket
@@ -15,7 +15,7 @@ from raw import connect, receive_all, receive_answer, refuses, take_answers, tal
 from shop import Shop, path_of
 
 MIB = 1 << 20
-ANSWERS = 256 * MIB  # what all unread answers may hold
+ANSWERS = 256 * MIB  # limit of all unread answers
 
 
 def head(shop, line, *fields):
@@ -30,7 +30,7 @@ def is_served(shop, pass_id):
 # Time
 
 class Drip:
-    """A connection that sends `first`, and then `more` again and again, until the server ends it."""
+    """A connection that sends `first`, then `more` repeatedly, until the server closes it."""
 
     def __init__(self, service, first, more=b""):
         self.socket = connect(service.http)
@@ -46,7 +46,7 @@ class Drip:
                 self.socket.sendall(self.more)
                 self.due = now + 0.2
             self.socket.setblocking(False)
-            assert self.socket.recv(1000) == b"", "closed without a word"
+            assert self.socket.recv(1000) == b"", "a slow connection must be closed without an answer"
             self.ended = True
         except BlockingIOError:
             self.socket.setblocking(True)
@@ -55,7 +55,7 @@ class Drip:
 
 
 @pytest.mark.plain
-def test_whoever_drips_is_closed(own, new_service, certificate):
+def test_slow_connections_are_closed(own, new_service, certificate):
     service, pass_id = own.service, own.create()["id"]
     cert, key = certificate
     encrypted = new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
@@ -73,7 +73,7 @@ def test_whoever_drips_is_closed(own, new_service, certificate):
         Drip(encrypted, b""),
         Drip(encrypted, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\0"),
     ]
-    # More than the two kernels buffer, and never read.
+    # Answers larger than both kernels' buffers, which the client never reads.
     deaf = connect(service.http)
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     deaf.sendall(head(own, "GET /v1/passes?limit=8 HTTP/1.1") * 12)
@@ -90,15 +90,15 @@ def test_whoever_drips_is_closed(own, new_service, certificate):
 
     wait_for(all_ended, 40, "every slow connection to be closed")
     deaf.close()
-    wait_for(lambda: look(service).get("stampede_http_connections") == 1, 5, "the connections to be gone")
+    wait_for(lambda: look(service).get("stampede_http_connections") == 1, 5, "all slow connections to be closed")
 
 
 # Memory
 
 @pytest.mark.plain
-def test_answers_that_nobody_reads_do_not_pile_up(own):
-    """Thirty clients ask for lists of 36 MB, several times over, and never read. On a crowded machine, where lists come
-    last, all of these may run out of time: so more and more clients ask for single large passes as well."""
+def test_memory_of_unread_answers_is_limited(own):
+    """Thirty clients request lists of 36 MB several times and never read. On a busy machine the lists may all time
+    out, because lists have the lowest priority. More and more clients therefore also request single large passes."""
     service, pass_id = own.service, own.create()["id"]
     for _ in range(40):
         large = own.create(hidden={"x": "y" * 900_000})["id"]
@@ -118,21 +118,23 @@ def test_answers_that_nobody_reads_do_not_pile_up(own):
                 ask_and_never_read(path_of(large), times=6)
             return look(service).get("stampede_http_connections_closed_total", during="answer") >= 7
 
-        wait_for(evicted, 40, "those who do not read to be closed")
+        wait_for(evicted, 40, "clients that do not read to be closed")
         assert look(service).get("stampede_http_answer_bytes") <= ANSWERS
-        # What is on its way from the shard comes on top: the busier the machine, the more. All at once were 1080 MB.
+        # Answers on their way from the shard come in addition, more on a busy machine. Without the limit the peak was
+        # 1080 MB.
         assert service.peak_memory("http") < 3 * ANSWERS + 64 * MIB
-    wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be given up")
-    wait_for(lambda: look(service).get("stampede_http_resident_bytes") < 100 * MIB, 5, "the memory to be given back")
-    # The shard makes the lists of those who are gone first: until then another's time may run out.
-    listed = wait_for(lambda: (made := own.client.get("/v1/passes?limit=4")).status == 200 and made, 20, "a list again")
+    wait_for(lambda: look(service).get("stampede_http_answer_bytes") < MIB, 20, "the answers to be released")
+    wait_for(lambda: look(service).get("stampede_http_resident_bytes") < 100 * MIB, 5, "the memory to be released")
+    # The shard first makes the lists of the closed clients; until then another list may time out.
+    listed = wait_for(lambda: (made := own.client.get("/v1/passes?limit=4")).status == 200 and made, 20, "a list to succeed again")
     assert len(listed.json) == 4
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("is_encrypted", [False, True])
-def test_what_came_ahead_of_its_turn_is_given_back(new_service, certificate, is_encrypted):
-    """A megabyte behind a body is read with it, and answered; the connections then rest."""
+def test_memory_of_pipelined_bytes_is_released(new_service, certificate, is_encrypted):
+    """A megabyte of pipelined requests is read together with a body. After all answers the connections stay open and
+    idle."""
     cert, key = certificate
     shop = Shop(new_service(shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)] if is_encrypted else []))
     tls = ssl.create_default_context(cafile=cert)
@@ -155,7 +157,7 @@ def test_what_came_ahead_of_its_turn_is_given_back(new_service, certificate, is_
 
 
 @pytest.mark.plain
-def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
+def test_pipelined_requests_are_read_only_as_they_are_answered(own):
     pass_id = own.create()["id"]
     one = head(own, f"GET {path_of(pass_id)} HTTP/1.1")
     memory = own.service.peak_memory("http")
@@ -165,14 +167,14 @@ def test_a_flood_of_pipelined_requests_is_taken_in_as_it_is_answered(own):
             while True:
                 connection.sendall(one * 1000)
         except TimeoutError:
-            pass  # both kernels' buffers are full: it is not read any further
+            pass  # both kernels' buffers are full, so the server has stopped reading
         is_served(own, pass_id)
         assert own.service.peak_memory("http") < memory + 16 * MIB
 
 
-# Leave to send
+# Expect: 100-continue
 
-def test_leave_to_send_is_given_before_the_body_and_not_for_one_that_is_refused(till):
+def test_100_continue_is_sent_only_for_bodies_that_are_accepted(till):
     pass_id = till.create()["id"]
     line = f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1"
     body = b'{"balance_to_add":1}'
@@ -193,18 +195,18 @@ def test_leave_to_send_is_given_before_the_body_and_not_for_one_that_is_refused(
     assert till.get(pass_id)["balance"] == 3
 
 
-# Going away
+# Shutdown
 
-def test_a_stop_takes_the_request_whose_body_still_comes(own):
+def test_a_stop_waits_for_a_body_that_is_being_received(own):
     service, pass_id = own.service, own.create()["id"]
     body = b'{"balance_to_add": 5}'
     with closing(connect(service.http)) as slow:
         slow.sendall(head(own, f"POST {path_of(pass_id, '/loyalty')} HTTP/1.1", "Content-Type: application/json",
                           f"Content-Length: {len(body)}") + body[:4])
-        assert own.get(pass_id)["balance"] == 0  # the only thread, which takes them in the order they came
+        assert own.get(pass_id)["balance"] == 0  # the only thread handles requests in order, so it has the slow one
         service.process.send_signal(signal.SIGTERM)
         wait_for(lambda: refuses(service.http), 5, "the listener to close")
-        time.sleep(1)  # the client's own slowness: a stop that owes nothing is over by then
+        time.sleep(1)  # longer than a stop without outstanding requests takes
         slow.sendall(body[4:])
         answer = receive_answer(slow)[0]
         assert (answer.status, answer.headers["connection"]) == (202, "close")
@@ -223,7 +225,7 @@ def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
         idle, busy, half = (stack.enter_context(closing(connect(service.http))) for _ in range(3))
         busy.sendall(ask * 2)
         half.sendall(ask[:-2])
-        # The only thread, which takes them in the order they came.
+        # The only thread handles requests in order, so it has all of them.
         for _ in range(3):
             idle.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
             assert receive_answer(idle)[0].headers["connection"] == "keep-alive"
@@ -239,9 +241,9 @@ def test_a_stop_with_idle_and_busy_connections_loses_no_answer(own):
     service.await_nobody()
 
 
-def test_a_stop_beside_connections_that_are_being_closed(new_service):
-    """Refused clients that do not close their end: the service waits for them a moment only, and leaves nothing behind, which
-    the sanitizers look after."""
+def test_a_stop_during_lingering_closes(new_service):
+    """Clients with refused requests do not close their end. The service waits for them only briefly, and the
+    sanitizers find no leak."""
     service = new_service()
     with ExitStack() as stack:
         for _ in range(5):

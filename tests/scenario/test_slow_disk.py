@@ -1,8 +1,6 @@
-"""A disk that takes seconds to sync: whoever needs it waits for a bounded time and gets a true answer, nobody else
-notices, memory stays bounded, and afterwards everything goes on by itself.
+"""A disk whose syncs take seconds: requests that need it get a correct answer within a limit, others are not delayed, memory is limited, and the service recovers without a restart.
 
-The disk of one shard's journal is made slow from outside: a library in front of the C library lets its syncs wait
-as long as a file exists.
+A library preloaded before the C library blocks the syncs of one shard's journal while a file exists.
 """
 import os
 import time
@@ -18,25 +16,25 @@ from test_processes import NEVER_LONGER, send_and_leave, send_delta_and_leave
 
 pytestmark = pytest.mark.plain
 
-FAST_SECONDS = 4.5  # an answer of a shard whose disk is well, on a busy machine; who waits for the other takes 5 and more
+FAST_SECONDS = 4.5  # answers of the other shard on a busy machine; waiting for the slow one takes 5 s and more
 STALL_SECONDS = 5.0
-STUCK_SECONDS = 0.5  # without an answer: everybody waits for the disk
-SLOW, WELL = 0, 1  # the shards
-GROWTH_MIB = 64  # of any process, while the disk stands still: what the credits allow, and some slack
+STUCK_SECONDS = 0.5  # seconds without any answer: all clients wait for the disk
+SLOW, WELL = 0, 1  # indices of the shards
+GROWTH_MIB = 64  # peak of any process during the stall: the credits, and slack
 MIB = 1 << 20
 
 
 class SlowService(Service):
-    """`service.stall()`: from now on no sync of shard SLOW's journal returns, or none in less than `ms`."""
+    """`service.stall()` blocks all syncs of shard SLOW's journal, or delays each by `ms`."""
 
     def __init__(self, **options):
         super().__init__(**options)
         self.stalled = self.home / "stalled"
         self.preload = self.build / "tests" / "fault" / "slow.so"
-        assert self.preload.exists(), "it is built with the tests"
+        assert self.preload.exists(), "the library is built with the tests"
 
     def environment(self):
-        # A sanitizer's own library wants to be the first one; ours stands in nobody's way.
+        # A sanitizer's library must be loaded first; the order of ours does not matter.
         checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
         return {**super().environment(), "LD_PRELOAD": str(self.preload), "ASAN_OPTIONS": checks,
                 "SLOW_SYNC_BELOW": f"{self.data}/shards/{SLOW}/journal/", "SLOW_SYNC_WHILE": str(self.stalled)}
@@ -68,13 +66,13 @@ def memory_of(service):
 
 @pytest.mark.slow
 def test_one_stall_of_five_seconds(slow_service):
-    """Shorter than any deadline: everybody waits, and is told the truth in the end."""
+    """The stall is shorter than any deadline, so all requests wait and succeed."""
     with Crowd(slow_service) as crowd:
         crowd.await_deltas(book=crowd.by_shard[SLOW])
         crowd.forget_counts()
         slow_service.stall()
         begin = time.monotonic()
-        wait_for(lambda: time.monotonic() - begin > STALL_SECONDS, STALL_SECONDS + 1, "the stall to last")
+        wait_for(lambda: time.monotonic() - begin > STALL_SECONDS, STALL_SECONDS + 1, "the clients to wait for the disk")
         slow_service.recover()
         crowd.await_deltas(book=crowd.by_shard[SLOW])
         assert crowd.count(202, crowd.by_shard[WELL]) > 100
@@ -84,7 +82,7 @@ def test_one_stall_of_five_seconds(slow_service):
 
 
 def test_a_stall_longer_than_the_deadlines(slow_service):
-    """Writes get 504, reads behind them 503; as soon as the disk is back all goes on, without a restart."""
+    """Writes get 504, and reads queued behind them 503. Once the disk works, requests succeed without a restart."""
     service = slow_service
     with Crowd(service) as crowd:
         for book in crowd.by_shard.values():
@@ -113,9 +111,9 @@ def test_a_stall_longer_than_the_deadlines(slow_service):
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_more_than_may_wait_is_refused_at_once(slow_service, rounds):
-    """A flood on the stalled shard: the queue is bounded, the rest hears 503 at once, memory stays, the other
-    shard's clients notice nothing."""
+def test_requests_beyond_the_queue_are_refused_at_once(slow_service, rounds):
+    """Floods the stalled shard. Its queue is limited, other requests get 503 at once, memory stays low, and clients
+    of the other shard are not delayed."""
     service = slow_service
     with Crowd(service) as crowd:
         crowd.await_answers(201, 400, crowd.by_shard[SLOW], 60)
@@ -130,7 +128,7 @@ def test_more_than_may_wait_is_refused_at_once(slow_service, rounds):
             crowd.work()
             service.stall()
             wait_for(lambda: flood.statuses[503] > 1000, 5, "refusals")
-            wait_for(lambda: flood.statuses[504] > 2000 * rounds, (1 + rounds) * NEVER_LONGER, "deadlines to pass")
+            wait_for(lambda: flood.statuses[504] > 2000 * rounds, (1 + rounds) * NEVER_LONGER, "all deadlines to pass")
             after = memory_of(service)
             grown = {who: (after[who] - before[who]) // MIB for who in before}
             assert max(grown.values()) < GROWTH_MIB, grown
@@ -146,7 +144,7 @@ def test_more_than_may_wait_is_refused_at_once(slow_service, rounds):
 
 @pytest.mark.slow
 def test_a_disk_that_stays_slow(slow_service):
-    """Every sync takes 300 ms: slower, but nothing fails."""
+    """Every sync takes 300 ms. Requests are slower, but none fails."""
     service = slow_service
     with Crowd(service) as crowd:
         crowd.await_deltas(book=crowd.by_shard[SLOW])
@@ -159,8 +157,8 @@ def test_a_disk_that_stays_slow(slow_service):
         crowd.look_settled()
 
 
-def test_killed_while_the_disk_stands_still(slow_service):
-    """What was waiting for the disk was not acknowledged: it may be there or not, everything else is."""
+def test_a_kill_while_the_disk_hangs(slow_service):
+    """Writes waiting for the disk were not acknowledged, so they may be lost. Everything else must be present."""
     service = slow_service
     with Crowd(service, settle_seconds=DECIDED) as crowd:
         crowd.await_deltas(book=crowd.by_shard[SLOW])
@@ -174,7 +172,7 @@ def test_killed_while_the_disk_stands_still(slow_service):
 
 
 @pytest.mark.slow
-def test_a_stop_does_not_wait_for_a_disk_for_ever(slow_service):
+def test_a_stop_has_a_time_limit_while_the_disk_hangs(slow_service):
     service = slow_service
     shops = shops_on_every_shard(service)
     ids = [shop.create()["id"] for shop in shops]

@@ -1,7 +1,6 @@
-"""Processes that stand still, die and come back, and a disk that hangs, in any order: afterwards everything works again within a
-bounded time, and what a dead process left behind is believed by nobody.
+"""Processes that are stopped or killed and a disk that hangs, in random order. Afterwards everything works again within a limit, and stale messages of dead processes are ignored.
 
-What is done is drawn from a seed, which is printed; STAMPEDE_SEED repeats it.
+The steps are drawn from a seed, which is printed; STAMPEDE_SEED repeats it.
 """
 import os
 import random
@@ -20,7 +19,7 @@ from test_slow_disk import SLOW, SlowService
 pytestmark = pytest.mark.plain
 
 STEPS = int(os.environ.get("STAMPEDE_STEPS", "8"))
-REST_SECONDS = (0.05, 0.3, 1.0, 2.5)  # between two steps: within a beat of the timer's, or beyond what it may be silent
+REST_SECONDS = (0.05, 0.3, 1.0, 2.5)  # seconds between two steps: shorter than the timer's heartbeat up to longer than its timeout
 WHOLE_SECONDS = 20
 
 
@@ -36,7 +35,7 @@ def hanging(authority):
 
 
 def shop_on(service, shard):
-    """A shop with webhooks on that shard."""
+    """Creates a shop with webhooks on that shard."""
     while True:
         before = [one["accounts"] for one in service.status()["shards"]]
         shop = Shop(service, ("none",), functions=("--webhooks",))
@@ -47,7 +46,7 @@ def shop_on(service, shard):
 
 
 def create_alone(shop):
-    """Over a connection of its own: http may have died meanwhile. None: nobody answered."""
+    """Creates a pass over its own connection, because http may have died meanwhile. Returns None without an answer."""
     with shop.service.client(shop.key) as client:
         try:
             answer = client.post("/v1/passes", {"pass_id": new_id("stall"), "visible": {"name": "Ada"}})
@@ -59,8 +58,8 @@ def create_alone(shop):
 
 
 class Trouble:
-    """The steps, and how each is put right again. The supervisor restarts who is killed; pids are looked up in /proc, since a
-    supervisor that stands still tells nothing."""
+    """The steps, and how to undo them. The supervisor restarts killed processes. Pids are read from /proc, since a
+    stopped supervisor cannot report them."""
 
     def __init__(self, service, rng):
         self.service, self.rng = service, rng
@@ -124,7 +123,7 @@ class Trouble:
 
 
 def is_whole(shops, receiver, hooks):
-    """Ready is said and true: creations work at once, and are told."""
+    """/readyz says ready, and rightly: creations succeed and their events are sent."""
     service = shops[0].service
     wait_for(service.is_ready, WHOLE_SECONDS, "/readyz")
     for shop, path in zip(shops, hooks, strict=True):
@@ -159,21 +158,21 @@ def test_any_stalls_and_deaths(hanging, receiver):
 
 @pytest.mark.parametrize("lives", [(0.05, 0.05), (1.0, 0.3), (4.0, 0.9), (2.5, 4.0)])
 def test_timers_that_die_while_the_disk_hangs(hanging, receiver, lives):
-    """Their HELLOs, calls and questions lie in the shard's channel beside the living one's, and may be read last: who lived longer
-    has said more."""
+    """The shard's socket holds HELLOs, calls and queries of the dead timers beside those of the running one, and may
+    read them last. A timer that ran for longer has sent more."""
     shop = shop_on(hanging, SLOW)
     subscribe(shop, receiver.url("/status/200"), [CREATED])
     is_whole([shop], receiver, ["/status/200"])
     trouble = Trouble(hanging, random.Random(1))
     hanging.stall()
     try:
-        answer = create_alone(shop)  # its record is what the disk hangs on
+        answer = create_alone(shop)  # its record is the one that waits for the disk
         assert answer is None or answer.status in (503, 504), answer
         assert not hanging.is_ready()
         for seconds in lives:
             old = trouble.pids("timer")
             trouble.kill("timer")
-            wait_for(lambda old=old: set(trouble.pids("timer")) - set(old), READY_SECONDS, "the next timer")
+            wait_for(lambda old=old: set(trouble.pids("timer")) - set(old), READY_SECONDS, "the next timer process")
             time.sleep(seconds)
     finally:
         trouble.heal()

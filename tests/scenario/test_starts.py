@@ -1,7 +1,7 @@
-"""Starts that are refused: one line that says why, status 1, and a directory that is to the byte as it was, or is not there.
+"""Refused starts: one line that names the reason, status 1, and a data directory that is unchanged or was not created.
 
-Each reason is tried on what it can meet: no directory, one that a service has left, and a bare copy of one, which has
-neither the lock nor the place for sockets that a start makes first.
+Each reason is tested without a directory, on one that a service has left, and on a bare copy of one, which lacks the
+lock file and the directory for sockets that a start creates first.
 """
 import errno
 import os
@@ -25,7 +25,7 @@ DESCRIPTORS = 256
 
 
 def everything(root):
-    """All below and the root itself: {name: (mode, content)}; None: there is nothing."""
+    """All entries and the root: {name: (mode, content)}; None if the root does not exist."""
     if not root.exists():
         return None
     shown = {".": stat.S_IMODE(root.stat().st_mode)}
@@ -45,7 +45,8 @@ def origin():
 
 
 def prepare(service, kind, origin):
-    """Not started: on no directory, on one that was left, or on a bare copy of one."""
+    """Prepares a service that is not started, without a directory, on one that a service has left, or on a bare copy
+    of one."""
     service.kind = kind
     if kind != "none":
         places.copy(origin.data, service.data)
@@ -68,7 +69,7 @@ def made(request, origin, new_service):
 
 
 def refused(service, command=None, status=1, lines=1, limits=None):
-    """A start that must be refused and change nothing: returns what it says."""
+    """Starts a service that must refuse and change nothing. Returns its message."""
     before = everything(service.data)
 
     def set_limits():
@@ -78,7 +79,7 @@ def refused(service, command=None, status=1, lines=1, limits=None):
     done = subprocess.run([str(word) for word in command or service.command()], capture_output=True, text=True, timeout=60,
                           check=False, env=service.environment(), preexec_fn=set_limits)
     assert (done.returncode, done.stdout) == (status, ""), done
-    wait_for(lambda: not service.processes_alive(), 5, "everybody to end")
+    wait_for(lambda: not service.processes_alive(), 5, "all processes to end")
     after = everything(service.data)
     assert after == before, sorted(set(before or {}) ^ set(after or {}))
     assert not lines or len(done.stderr.splitlines()) == lines, done.stderr
@@ -89,7 +90,7 @@ def with_options(service, *options):
     return [*service.command(), *options]
 
 
-# What is wrong with the command
+# Faults of the command
 
 def test_a_bad_option(place):
     assert "--max-body" in refused(place, with_options(place, "--max-body", "many"), status=2, lines=None)
@@ -113,7 +114,7 @@ def test_another_number_of_shards(made):
     assert "asked=5" in refused(made, command)
 
 
-# What the host does not give
+# Limits of the host
 
 @pytest.mark.plain
 def test_too_few_descriptors(place):
@@ -129,8 +130,8 @@ def test_too_little_address_space(place):
 
 
 @pytest.mark.plain
-def test_a_soft_limit_is_raised(new_service):
-    """What the hard one allows is asked for, and then had by every process."""
+def test_the_soft_limit_of_descriptors_is_raised(new_service):
+    """It is raised to the hard limit in every process."""
     service = new_service(start=False, shards=1)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     service.start(command=["bash", "-c", 'ulimit -Sn 100; exec "$@"', "serve", *service.command()])
@@ -149,7 +150,7 @@ def small_disk(new_service):
         try:
             return disks[-1].mount()
         except NotPermitted as error:
-            pytest.skip(f"cannot mount a file system here: {error}")
+            pytest.skip(f"cannot mount a file system: {error}")
 
     yield mount
     for disk in disks:
@@ -168,7 +169,7 @@ def test_a_disk_without_room_for_a_new_directory(new_service, small_disk, at):
     assert everything(service.home / "disk") == before
 
 
-def test_a_disk_with_just_that_room_is_enough(new_service, small_disk):
+def test_a_disk_with_just_enough_room_for_a_new_directory(new_service, small_disk):
     service = new_service(start=False, shards=1)
     small_disk(service, 200)
     service.data = service.home / "disk/data"
@@ -177,13 +178,13 @@ def test_a_disk_with_just_that_room_is_enough(new_service, small_disk):
     assert service.stop() == 0
 
 
-# What is wrong with the directory
+# Faults of the directory
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
 def test_a_key_that_others_may_read(place, mode):
     if place.kind == "none":
         place.data.mkdir()
-        (place.data / "master.key").write_bytes(bytes(range(32)))  # brought along to the first start
+        (place.data / "master.key").write_bytes(bytes(range(32)))  # exists before the first start
     (place.data / "master.key").chmod(mode)
     line = refused(place)
     assert f"mode={mode:04o} wanted=0600" in line and "master.key" in line
@@ -220,14 +221,14 @@ def test_a_shard_without_its_journal(made):
     assert "store_refused" in refused(made, lines=None)
 
 
-def test_a_strangers_file(new_service):
+def test_a_foreign_file(new_service):
     service = new_service(start=False)
     service.data.mkdir()
     (service.data / "letter").write_text("hello")
     assert "letter" in refused(service)
 
 
-def test_a_directory_that_cannot_be_made(new_service):
+def test_a_directory_that_cannot_be_created(new_service):
     service = new_service(start=False)
     (service.home / "file").write_text("")
     service.data = service.home / "file/data"
@@ -237,8 +238,8 @@ def test_a_directory_that_cannot_be_made(new_service):
     assert not (service.home / "no").exists()
 
 
-def test_a_restored_directory_that_is_refused_can_still_be_started(origin, new_service):
-    """It has no journal yet: whatever a refused start made of it would be one."""
+def test_a_restored_directory_can_start_after_a_refused_start(origin, new_service):
+    """A restored directory has no journal yet. A refused start must not create one."""
     origin.start()
     origin.cli("backup", origin.home / "copy")
     assert origin.stop() == 0
@@ -262,12 +263,13 @@ def test_a_second_service(new_service):
     assert sorted(service.data.rglob("*")) == names and service.is_ready()
 
 
-def test_a_first_start_that_is_stopped_before_it_began(new_service):
-    """Told to stop while its shards have not judged their places: nothing is there afterwards, or a service's directory."""
+def test_a_first_start_that_is_stopped_early(new_service):
+    """SIGTERM arrives before the shards have checked their directories. Afterwards there is no directory, or a
+    complete one."""
     for _ in range(3):
         service = new_service(start=False, shards=1)
         service.start(wait=False)
-        wait_for(lambda: service.data.exists() or service.process.poll() is not None, 5, "the directory to be made")
+        wait_for(lambda: service.data.exists() or service.process.poll() is not None, 5, "the directory to be created")
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(15) == 0
         service.process = None
@@ -277,9 +279,9 @@ def test_a_first_start_that_is_stopped_before_it_began(new_service):
         assert service.stop() == 0
 
 
-# What is told, and no more
+# Warnings
 
-def test_a_key_for_tls_that_everybody_may_read_is_told(new_service, certificate):
+def test_a_tls_key_readable_by_everybody_is_logged(new_service, certificate):
     cert, key = certificate
     service = new_service(start=False, shards=1, options=["--tls-cert", str(cert), "--tls-key", str(key)])
     service.expect_log("level=warn .*event=tls_key_exposed .*mode=0644")

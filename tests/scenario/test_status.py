@@ -1,4 +1,4 @@
-"""What the operator sees of the processes: a process that is stopped, or says nothing, is not ready. And the table for people."""
+"""The processes as the operator sees them: a stopped or silent process is not ready. Also the table for terminals."""
 import json
 import os
 import pty
@@ -11,7 +11,7 @@ import pytest
 from harness import program_under_test, wait_for
 from shop import Shop
 
-SOON = 2  # seconds until it shows
+SOON = 2  # seconds until it is shown
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +28,18 @@ def test_a_stopped_process_is_silent(watched, role, index):
     for _ in range(2):
         pid = watched.signal(role, index, signal.SIGSTOP)
         try:
-            wait_for(lambda: state_of(watched, role, index) == "silent", SOON, f"{role} to be silent")
+            wait_for(lambda: state_of(watched, role, index) == "silent", SOON, f"{role} to be shown as silent")
             others = {(one["role"], one["index"]): one["state"] for one in watched.status()["processes"]}
             del others[role, index]
-            assert set(others.values()) <= {"ready", "starting"}, "http waits where it misses a shard"
+            assert set(others.values()) <= {"ready", "starting"}, "http is not ready without a shard"
         finally:
             os.kill(pid, signal.SIGCONT)
         wait_for(lambda: state_of(watched, role, index) == "ready", 5, f"{role} to be ready again")
         assert watched.pid_of(role, index) == pid
 
 
-def test_it_never_becomes_ready_meanwhile(watched):
-    """What it said before it was stopped may come later."""
+def test_a_stopped_process_never_becomes_ready(watched):
+    """Messages that the process sent before it was stopped may arrive later. They must not make it ready."""
     for _ in range(5):
         pid = watched.signal("timer", 0, signal.SIGSTOP)
         try:
@@ -52,7 +52,7 @@ def test_it_never_becomes_ready_meanwhile(watched):
         wait_for(lambda: state_of(watched, "timer", 0) == "ready", 5, "readiness")
 
 
-def test_a_stopped_process_that_is_killed_is_started_anew(watched):
+def test_a_stopped_process_that_is_killed_is_restarted(watched):
     watched.expect_log("event=died child=shard-1 ")
     pid = watched.signal("shard", 1, signal.SIGSTOP)
     wait_for(lambda: state_of(watched, "shard", 1) == "silent", SOON, "silence")
@@ -62,11 +62,11 @@ def test_a_stopped_process_that_is_killed_is_started_anew(watched):
 
 
 @pytest.mark.parametrize("role, index", [("shard", 0), ("shard", 1), ("timer", 0)])
-def test_readiness_misses_it_too(watched, role, index):
+def test_readyz_reports_a_stopped_process(watched, role, index):
     wait_for(watched.is_ready, 5, "readiness")
     pid = watched.signal(role, index, signal.SIGSTOP)
     try:
-        wait_for(lambda: not watched.is_ready(), 3, "/readyz to say no")
+        wait_for(lambda: not watched.is_ready(), 3, "/readyz to report the process")
         with watched.admin() as admin:
             assert admin.get("/healthz").status == 200
             answer = admin.get("/readyz")
@@ -79,17 +79,17 @@ def test_readiness_misses_it_too(watched, role, index):
 
 def test_a_paused_issuer_does_not_hide_a_stopped_timer(watched):
     watched.cli("issuer", "pause")
-    assert watched.is_ready(), "paused on purpose is no fault"
+    assert watched.is_ready(), "a paused issuer is no fault"
     pid = watched.signal("timer", 0, signal.SIGSTOP)
     try:
-        wait_for(lambda: not watched.is_ready(), 3, "/readyz to say no")
+        wait_for(lambda: not watched.is_ready(), 3, "/readyz to report the timer")
     finally:
         os.kill(pid, signal.SIGCONT)
     watched.cli("issuer", "resume")
     wait_for(watched.is_ready, 5, "readiness")
 
 
-def test_a_silent_shard_does_not_keep_the_rest_waiting(watched):
+def test_a_silent_shard_does_not_delay_the_status_of_others(watched):
     pid = watched.signal("shard", 1, signal.SIGSTOP)
     try:
         begin = time.monotonic()
@@ -102,8 +102,8 @@ def test_a_silent_shard_does_not_keep_the_rest_waiting(watched):
     wait_for(lambda: "error" not in watched.status()["shards"][1], 10, "the shard's answer")
 
 
-def test_a_stopped_supervisor_takes_nobody_for_silent(watched):
-    """It has reports to read when it goes on."""
+def test_a_stopped_supervisor_does_not_report_silent_processes(watched):
+    """When it continues, heartbeats of the stopped time are still queued."""
     before = len(watched.log_lines())
     supervisor = watched.process.pid
     os.kill(supervisor, signal.SIGSTOP)
@@ -113,10 +113,10 @@ def test_a_stopped_supervisor_takes_nobody_for_silent(watched):
     assert not [line for line in watched.log_lines()[before:] if "event=silent" in line]
 
 
-# For people
+# The table for terminals
 
 def on_a_terminal(service, *words):
-    """(exit status, what a terminal shows)."""
+    """(exit status, the output on a terminal)."""
     master, slave = pty.openpty()
     process = subprocess.Popen([program_under_test(), *words, "--data", service.data], stdin=subprocess.DEVNULL, stdout=slave,
                                stderr=subprocess.PIPE, env=service.environment())
@@ -178,7 +178,7 @@ def test_the_table_names_the_worst_endpoints(own):
 
 
 def test_a_host_without_root_certificates(bare):
-    """A slim image has none."""
+    """For example a minimal container image."""
     start, folder = bare
     service = start()
     service.expect_log("event=no_root_certificates")

@@ -1,5 +1,5 @@
-"""Strangers take every place there is, each in a way of its own. An honest client who comes then is served within a second;
-who gives way to it has an order; and whoever has a request under way gives way to nobody."""
+"""Hostile clients fill all connection slots in different ways. A new valid client is still served within a second.
+Connections are closed in a defined order, and none with an outstanding request is closed."""
 import os
 import resource
 import signal
@@ -21,12 +21,12 @@ pytestmark = pytest.mark.plain
 
 
 def limited(service, descriptors):
-    """The command of serve under a limit of open files."""
+    """The command of serve with a limit on open files."""
     return ["bash", "-c", f'ulimit -n {descriptors}; exec "$@"', "serve", *service.command()]
 
 
 class Small:
-    """A shop on a service with few places, and what a client needs to speak with it."""
+    """A shop on a service with few connection slots, and a client for it."""
 
     def __init__(self, new_service, certificate=None, threads=1, descriptors=300, options=()):
         options = [*options]
@@ -55,7 +55,7 @@ class Small:
         return receive_answer(connection)[0].status
 
     def be_served(self):
-        """By a new connection. Returns how long it took."""
+        """Sends a request over a new connection. Returns the seconds that it took."""
         begin = time.monotonic()
         with closing(self.connect()) as connection:
             assert self.ask(connection) == 200
@@ -79,7 +79,7 @@ def has_ended(connection):
         connection.setblocking(True)
 
 
-# Whoever comes is served
+# New clients are served
 
 POST = b"POST /v1/passes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 WAYS = {
@@ -96,7 +96,7 @@ WAYS = {
 
 
 def way_of(shop, way):
-    """A stranger's key has the right form, as anybody's may have: nothing but the shard can tell."""
+    """A hostile client's key has the right form, so only the shard can refuse it."""
     made_up = shop.key[:-8] + "a" * 8
     first = way.get("first", b"")
     if first.startswith(POST):
@@ -106,13 +106,13 @@ def way_of(shop, way):
 
 @pytest.mark.parametrize("is_encrypted, threads", [(False, 3), (True, 1)])
 @pytest.mark.parametrize("way", WAYS)
-def test_strangers_in_every_place(new_service, certificate, way, is_encrypted, threads):
+def test_strangers_in_every_slot(new_service, certificate, way, is_encrypted, threads):
     small = Small(new_service, certificate if is_encrypted else None, threads)
     with Strangers(small.service.http, small.places + 40, tls=small.tls, **way_of(small.shop, WAYS[way])) as strangers:
         wait_for(lambda: strangers.come > small.places and
                  look(small.service).get("stampede_http_connections") >= small.places * 0.9, 20, "the strangers")
         if way in ("a body that drips", "answers that nobody reads"):
-            time.sleep(1.5)  # so long whoever moves nothing is let be
+            time.sleep(1.5)  # connections without progress are not closed earlier
         for _ in range(5):
             assert small.be_served() < PATIENCE
         assert strangers.come > small.places
@@ -120,7 +120,7 @@ def test_strangers_in_every_place(new_service, certificate, way, is_encrypted, t
 
 
 @pytest.mark.parametrize("first", [b"", HELLO, HELLO + b"\0" * 100])
-def test_strangers_who_never_finish_their_handshake(new_service, certificate, first):
+def test_strangers_that_never_finish_their_handshake(new_service, certificate, first):
     small = Small(new_service, certificate)
     with Strangers(small.service.http, small.places + 40, first=first, more=first and b"\0") as strangers:
         wait_for(lambda: strangers.come > small.places, 20, "the strangers")
@@ -131,12 +131,12 @@ def test_strangers_who_never_finish_their_handshake(new_service, certificate, fi
 
 
 @pytest.mark.parametrize("is_encrypted", [False, True])
-def test_strangers_who_come_again_and_again_beside_idle_ones(new_service, certificate, is_encrypted):
-    """Nearly all places are idle after a refusal, so that whoever is new is the only one who has not finished: it is not put
-    out by the next who comes."""
+def test_strangers_that_reconnect_while_other_slots_are_idle(new_service, certificate, is_encrypted):
+    """Nearly all slots are idle after a refused request, so a new connection is often the only one without a
+    complete request. The next new connection must not evict it."""
     small = Small(new_service, certificate if is_encrypted else None)
     with Strangers(small.service.http, small.places - 2, first=UNKEYED, tls=small.tls) as idle:
-        wait_for(lambda: idle.come >= small.places - 2, 20, "the idle ones")
+        wait_for(lambda: idle.come >= small.places - 2, 20, "the idle connections")
         with Strangers(small.service.http, 30):
             for _ in range(10):
                 assert small.be_served() < PATIENCE
@@ -155,9 +155,9 @@ def test_strangers_on_the_admin_listener(new_service):
     small.shop.close()
 
 
-# Who gives way
+# The order of eviction
 
-def test_the_order_in_which_they_give_way(new_service):
+def test_the_order_of_eviction(new_service):
     small = Small(new_service)
     with ExitStack() as stack:
         def come(first=b""):
@@ -176,16 +176,16 @@ def test_the_order_in_which_they_give_way(new_service):
         again = idle()
         again.sendall(b"GET /")
         lately = idlers.pop(0)
-        lately.sendall(UNKEYED)  # the oldest, and yet it has idled for the shortest time
+        lately.sendall(UNKEYED)  # the oldest connection, but the last one to become idle
         assert receive_answer(lately)[0].status == 401
-        time.sleep(0.4)  # longer than a newcomer's moment
-        wait_for(lambda: look(small.service).get("stampede_http_connections") == small.places - 1, 5, "all of them")
+        time.sleep(0.4)  # longer than a new connection is protected
+        wait_for(lambda: look(small.service).get("stampede_http_connections") == small.places - 1, 5, "all connections")
         order = [None, silent, half, again, *idlers[:20]]
         newcomers = []
         for goes in order:
             newcomers.append(idle())
             if goes:
-                wait_for(lambda: has_ended(goes), 5, "the next to give way")
+                wait_for(lambda: has_ended(goes), 5, "the next eviction")
         for stays in (lately, *idlers[20:], *newcomers):
             assert not has_ended(stays)
         wait_for(lambda: small.evicted() == {"head": 3, "idle": 20}, 5, lambda: small.evicted())
@@ -194,7 +194,7 @@ def test_the_order_in_which_they_give_way(new_service):
     small.shop.close()
 
 
-def test_nobody_gives_way_while_a_thread_has_room(new_service):
+def test_no_eviction_while_a_thread_has_room(new_service):
     small = Small(new_service, threads=3)
     with ExitStack() as stack:
         crowd = [stack.enter_context(closing(connect(small.service.http))) for _ in range(small.places)]
@@ -209,9 +209,9 @@ def test_nobody_gives_way_while_a_thread_has_room(new_service):
     small.shop.close()
 
 
-def test_a_request_that_has_arrived_is_under_way(new_service):
-    """The service stands still while those who have idled longest send their next request, and others come. Whichever it
-    looks at first, it answers all."""
+def test_a_connection_whose_request_has_arrived_is_not_evicted(new_service):
+    """While http is stopped, the longest idle connections send their next request and new connections arrive. All
+    requests must be answered, in whatever order http sees them."""
     small = Small(new_service)
     service, http = small.service, small.service.pid_of("http")
     with ExitStack() as stack:
@@ -237,8 +237,9 @@ def test_a_request_that_has_arrived_is_under_way(new_service):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_request_under_way_gives_way_to_nobody(new_service, threads):
-    """The shard stands still, and requests fill all places: who comes waits outside, nothing spins, and every answer comes."""
+def test_a_connection_with_an_outstanding_request_is_not_evicted(new_service, threads):
+    """The shard is stopped and requests fill all slots. New connections wait in the accept queue, http does not
+    spin, and all requests are answered in the end."""
     small = Small(new_service, threads=threads)
     service, http = small.service, small.service.pid_of("http")
     others = len(os.listdir(f"/proc/{http}/fd"))
@@ -259,7 +260,7 @@ def test_a_request_under_way_gives_way_to_nobody(new_service, threads):
         busy = []
         for _ in range(small.places + 30):
             busy.append(stack.enter_context(closing(connect(service.http))))
-            busy[-1].sendall(small.get("Connection: close"))  # at once: silent ones would give way after a quarter of a second
+            busy[-1].sendall(small.get("Connection: close"))  # sent at once, since silent connections could be evicted after 250 ms
         wait_for(lambda: places_taken() == small.places and all(has_ended(connection) for connection in idle), 3, "all places")
         begin, work = time.monotonic(), cpu()
         time.sleep(0.5)
@@ -269,16 +270,17 @@ def test_a_request_under_way_gives_way_to_nobody(new_service, threads):
         for connection in busy:
             assert receive_answer(connection)[0].status == 200
             assert receive_all(connection) == b""
-    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "the crowd to be gone")
-    assert set(small.evicted()) <= {"idle", "linger"}  # and those answered who do not close their end
+    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "all connections to be closed")
+    assert set(small.evicted()) <= {"idle", "linger"}  # and answered connections whose clients do not close
     small.shop.close()
 
 
 # Descriptors
 
 @pytest.mark.parametrize("are_busy", [False, True])
-def test_without_descriptors_somebody_gives_way_and_nothing_spins(own, are_busy):
-    """With more places than descriptors. Those with a request under way give way to nobody, then the listener rests."""
+def test_without_descriptors_connections_are_evicted_and_http_does_not_spin(own, are_busy):
+    """There are more slots than descriptors. If every connection has an outstanding request, none is evicted and
+    http stops accepting."""
     service, pass_id = own.service, own.create()["id"]
     pid = service.pid_of("http")
     service.expect_log("level=warn .*descriptors_exhausted")
@@ -319,10 +321,10 @@ def test_without_descriptors_somebody_gives_way_and_nothing_spins(own, are_busy)
             assert look(service).get("stampede_http_connections_evicted_total", during="head") >= 30
 
 
-# How many an address may have
+# Connections per address
 
 @pytest.mark.parametrize("is_encrypted, threads", [(False, 1), (False, 3), (True, 3)])
-def test_an_address_may_have_so_many(new_service, certificate, is_encrypted, threads):
+def test_the_limit_of_an_address(new_service, certificate, is_encrypted, threads):
     small = Small(new_service, certificate if is_encrypted else None, threads, 1024, ["--connections-per-address", "6"])
     service = small.service
 
@@ -344,21 +346,21 @@ def test_an_address_may_have_so_many(new_service, certificate, is_encrypted, thr
             with pytest.raises(ConnectionResetError):
                 with closing(socket.create_connection(service.http, 10 * PATIENCE, source_address=("127.0.0.1", 0))) as one_more:
                     one_more.sendall(small.get())
-                    assert one_more.recv(1), "closed, and not reset"
-            wait_for(lambda: refused() == count, 5, "it to be counted")
-        assert all(is_let_in("127.0.0.2") for _ in range(3)), "another address has its own"
-        assert service.is_ready(), "the admin's listener has no such limit"
+                    assert one_more.recv(1), "closed without a reset"
+            wait_for(lambda: refused() == count, 5, "the refused connection to be counted")
+        assert all(is_let_in("127.0.0.2") for _ in range(3)), "another address has its own limit"
+        assert service.is_ready(), "the admin listener has no such limit"
         assert [small.ask(connection) for connection in held] == [200] * 6
         held[0].close()
-        wait_for(is_let_in, 5, "the place of one that has gone")
+        wait_for(is_let_in, 5, "the slot of the closed connection")
         wait_for(lambda: look(service).get("stampede_http_connections") == 5, 5, "five")
         assert is_let_in()
-    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "all to be gone")
+    wait_for(lambda: look(service).get("stampede_http_connections") == 0, 5, "all connections to be closed")
     assert all(is_let_in() for _ in range(10))
     small.shop.close()
 
 
-def test_by_default_an_address_may_have_as_many_as_come(own):
+def test_by_default_an_address_has_no_limit(own):
     with ExitStack() as stack:
         crowd = [stack.enter_context(closing(connect(own.service.http))) for _ in range(200)]
         for connection in crowd:
@@ -367,10 +369,10 @@ def test_by_default_an_address_may_have_as_many_as_come(own):
         assert look(own.service).get("stampede_http_connections_refused_total") == 0
 
 
-# How long one may be idle
+# Idle timeout
 
 @pytest.mark.parametrize("is_encrypted", [False, True])
-def test_how_long_a_connection_may_be_idle(new_service, certificate, is_encrypted):
+def test_idle_connections_are_closed(new_service, certificate, is_encrypted):
     small = Small(new_service, certificate if is_encrypted else None, options=["--keep-alive", "2s"])
     with ExitStack() as stack:
         idle, busy = (stack.enter_context(closing(small.connect())) for _ in range(2))
@@ -382,7 +384,7 @@ def test_how_long_a_connection_may_be_idle(new_service, certificate, is_encrypte
         while True:
             assert small.ask(busy) == 200
             try:
-                assert idle.recv(1) == b"", "closed without a word"
+                assert idle.recv(1) == b"", "closed without an answer"
                 break
             except TimeoutError:
                 assert time.monotonic() - begin < 3 * PATIENCE
@@ -397,7 +399,7 @@ def test_how_long_a_connection_may_be_idle(new_service, certificate, is_encrypte
 @pytest.mark.parametrize("option, value, want", [
     ("--keep-alive", "0", "a duration from 1s to 3600s"), ("--keep-alive", "2", "a duration from 1s"),
     ("--keep-alive", "2h", "a duration from 1s"), ("--connections-per-address", "x", "a whole number from 0")])
-def test_options_that_mean_nothing(new_service, option, value, want):
+def test_invalid_options(new_service, option, value, want):
     service = new_service(start=False)
     refusal = service.run("serve", option, value)
     assert refusal.returncode == 2 and f"{option}: wants {want}" in refusal.stderr

@@ -1,5 +1,5 @@
-"""Webhook subscriptions over what happens to a service: secrets that are shown once and lie nowhere in clear, kills, restarts,
-restores, and requests that are sent again."""
+"""Webhook subscriptions across failures: secrets are shown once and stored nowhere in clear; kills, restarts,
+restores and repeated requests."""
 import base64
 import random
 import threading
@@ -13,14 +13,14 @@ from shop import Shop
 
 
 def spellings(hook):
-    """Everything that would give the secret away, as bytes: whole, without its prefix, decoded, in hexadecimal."""
+    """All forms of the secret, as bytes: whole, without its prefix, decoded, in hexadecimal."""
     text = hook["secret"].encode()
     key = base64.b64decode(text[6:])
     return [text, text[6:], key, key[:16], key[16:], key.hex().encode(), base64.urlsafe_b64encode(key)]
 
 
 def find_in(roots, hooks):
-    """Files below any of `roots` that hold a secret."""
+    """Files below any of `roots` that contain a secret."""
     needles = [(hook["id"], each) for hook in hooks for each in spellings(hook)]
     found = []
     for path in (path for root in roots for path in [root, *root.rglob("*")] if path.is_file()):
@@ -30,7 +30,7 @@ def find_in(roots, hooks):
 
 
 def make_many(shop):
-    """Subscriptions in every state, some made with a key; all as they were answered first."""
+    """Creates subscriptions in every state, some with an idempotency key. Returns their first answers."""
     keys = [new_key() for _ in range(3)]
     made = [is_first(try_subscribe(shop, headers=once(key)), 201).json for key in keys] + [subscribe(shop), subscribe(shop)]
     change(shop, made[0], active=False)
@@ -39,12 +39,12 @@ def make_many(shop):
     return made
 
 
-def test_a_secret_is_nowhere_in_clear(new_service, tmp_path):
+def test_no_file_has_a_secret_in_clear(new_service, tmp_path):
     service = new_service(shards=1)
     shop = Shop(service, functions=("--webhooks",))
     made = make_many(shop)
     assert find_in([service.data], [{**made[0], "secret": "whsec_" + base64.b64encode(made[0]["url"].encode()).decode()}]), \
-        "what is stored in clear is found this way"
+        "the search finds what is stored in clear"
     assert service.cli("verify")["ok"] is True
     said = [service.run("status").stdout, service.run("verify").stdout, service.run("account", "show", shop.account).stdout]
     with service.admin() as admin:
@@ -59,7 +59,7 @@ def test_a_secret_is_nowhere_in_clear(new_service, tmp_path):
     shop.close()
 
 
-def test_a_restored_service_still_knows_its_secrets(new_service, tmp_path):
+def test_a_restored_service_has_its_secrets(new_service, tmp_path):
     service, again = new_service(shards=1), new_service(start=False, shards=1)
     shop, key, url = Shop(service, functions=("--webhooks",)), new_key(), new_url()
     made = is_first(try_subscribe(shop, url, headers=once(key)), 201)
@@ -74,7 +74,7 @@ def test_a_restored_service_still_knows_its_secrets(new_service, tmp_path):
     shop.close()
 
 
-def test_with_another_master_key_a_secret_is_not_shown_and_all_else_works(new_service):
+def test_with_another_master_key_only_secrets_are_lost(new_service):
     service = new_service(shards=1)
     shop, key, url = Shop(service, functions=("--webhooks",)), new_key(), new_url()
     made = is_first(try_subscribe(shop, url, headers=once(key)), 201)
@@ -106,7 +106,7 @@ def hooked(new_shop):
     return new_shop(functions=("--webhooks",))
 
 
-def test_a_creation_is_answered_again_with_its_secret_whatever_became_of_it(hooked):
+def test_a_replay_of_a_creation_has_the_secret(hooked):
     key, url = new_key(), new_url()
     first = is_first(try_subscribe(hooked, url, headers=once(key)), 201)
 
@@ -131,21 +131,21 @@ def test_a_creation_is_answered_again_with_its_secret_whatever_became_of_it(hook
     again()
 
 
-def test_a_change_is_answered_again_as_it_was(hooked):
+def test_a_replay_of_a_change_has_the_first_answer(hooked):
     hook, key = subscribe(hooked), new_key()
     path, body = hook_path(hook["id"]), {"active": False}
     first = is_first(hooked.client.patch(path, body, headers=once(key)), 200)
     assert "secret" not in first.json
     change(hooked, hook, active=True)
     is_replay_of(first, hooked.client.patch(path, body, headers=once(key)))
-    assert get(hooked, hook)["active"] is True, "it happened once"
+    assert get(hooked, hook)["active"] is True, "the change was executed once"
     delete = new_key()
     gone = is_first(hooked.client.delete(path, headers=once(delete)), 204)
     is_replay_of(gone, hooked.client.delete(path, headers=once(delete)))
     is_replay_of(first, hooked.client.patch(path, body, headers=once(key)))
 
 
-def test_an_error_keeps_no_key(hooked):
+def test_an_error_does_not_store_the_key(hooked):
     made, key, url = [subscribe(hooked) for _ in range(5)], new_key(), new_url()
     try_subscribe(hooked, url, headers=once(key)).is_error(409, "WEBHOOK_SUBSCRIPTION_LIMIT_REACHED")
     change(hooked, made[0], active=False)
@@ -153,7 +153,7 @@ def test_an_error_keeps_no_key(hooked):
     is_replay_of(first, try_subscribe(hooked, url, headers=once(key)))
 
 
-def test_another_accounts_key_opens_nothing(hooked, new_shop):
+def test_another_accounts_idempotency_key_has_no_effect(hooked, new_shop):
     key, url, other = new_key(), new_url(), new_shop(functions=("--webhooks",))
     first = is_first(try_subscribe(hooked, url, headers=once(key)), 201)
     second = is_first(try_subscribe(other, url, headers=once(key)), 201)
@@ -162,7 +162,7 @@ def test_another_accounts_key_opens_nothing(hooked, new_shop):
 
 # Kills
 
-def test_what_was_answered_outlives_kills(new_service):
+def test_acknowledged_changes_survive_kills(new_service):
     service = new_service(shards=1)
     service.expect_log("event=died")
     shop = Shop(service, functions=("--webhooks",))
@@ -183,8 +183,8 @@ def test_what_was_answered_outlives_kills(new_service):
 
 
 class Subscriber:
-    """A client of an account of its own that repeats each request until it is told what became of it, and knows what
-    must be there."""
+    """A client of its own account. It repeats each request until it is answered, and knows the expected
+    subscriptions."""
 
     def __init__(self, service, seed):
         self.shop, self.chance, self.there, self.tries = Shop(service, (), functions=("--webhooks",)), random.Random(seed), {}, []
@@ -226,7 +226,7 @@ class Subscriber:
 
 
 def test_requests_are_exact_over_kills(new_service):
-    """kill -9 of shard and http process while clients repeat what they want until it is acknowledged."""
+    """kill -9 of shard and http process, while clients repeat each request until it is acknowledged."""
     service, ended = new_service(shards=1, http_threads=2), threading.Event()
     service.expect_log("level=warn")
     subscribers = [Subscriber(service, seed) for seed in range(4)]
@@ -244,7 +244,7 @@ def test_requests_are_exact_over_kills(new_service):
             ended.set()
         for worker in workers:
             worker.result()
-    assert max(max(one.tries) for one in subscribers) > 1, "no request met a kill"
+    assert max(max(one.tries) for one in subscribers) > 1, "no request was hit by a kill"
     for one in subscribers:
         one.shop.client.close()
         one.shop.client.address = service.http

@@ -1,4 +1,4 @@
-"""Webhook subscriptions: every clause of the interface on making, showing, changing and ending one."""
+"""Webhook subscriptions: every clause of the interface on creating, reading, changing and deleting one."""
 import base64
 import json
 import re
@@ -31,9 +31,9 @@ def try_change(shop, hook, **fields):
     return shop.client.patch(hook_path(hook["id"]), fields)
 
 
-# Making
+# Creation
 
-def test_one_is_made_and_shows_its_secret_once(hooked):
+def test_only_the_creation_shows_the_secret(hooked):
     url = "https://Example.com:443/Hook?a=B#c"
     made = subscribe(hooked, url, ["scan.created", "pass.created"])
     assert list(made) == ["id", "url", "event_types", "active", "created_at", "updated_at", "secret"]
@@ -47,18 +47,18 @@ def test_one_is_made_and_shows_its_secret_once(hooked):
     assert change(hooked, made, active=False).keys() == shown(made).keys()
 
 
-def test_secrets_and_ids_are_each_its_own(hooked):
+def test_secrets_and_ids_are_unique(hooked):
     made = fill(hooked)
     assert len({hook["secret"] for hook in made}) == len({hook["id"] for hook in made}) == 5
     assert [hook["id"] for hook in made] == sorted(hook["id"] for hook in made)
-    assert hooks_of(hooked) == [shown(hook) for hook in made], "the oldest first"
+    assert hooks_of(hooked) == [shown(hook) for hook in made], "oldest first"
 
 
 @pytest.mark.parametrize("kinds, kept", [
     (KINDS, KINDS), (KINDS[::-1], KINDS[::-1]), (["scan.created"] * 3, ["scan.created"]),
     (["scan.created", "pass.created", "scan.created", "pass.created"], ["scan.created", "pass.created"]),
     (["pass.balanceUpdate"] * 700, ["pass.balanceUpdate"])])
-def test_kinds_are_kept_once_in_the_order_given(hooked, kinds, kept):
+def test_event_types_keep_their_order_without_duplicates(hooked, kinds, kept):
     hook = subscribe(hooked, kinds=kinds)
     assert hook["event_types"] == kept
     assert change(hooked, hook, event_types=["pass.balanceUpdate"])["event_types"] == ["pass.balanceUpdate"]
@@ -75,7 +75,7 @@ BAD_URLS = ["", " ", "x", "https", "https:", "https://", "https:///x", "http://a
 
 
 @pytest.mark.parametrize("url", BAD_URLS)
-def test_urls_that_nobody_may_name(till, url):
+def test_invalid_urls(till, url):
     hook = subscribe(till)
     post = till.client.post
     for body in ({"url": url, "event_types": KINDS}, {"url": url, "event_types": []}, {"url": url}, {"event_types": ["x"], "url": url}):
@@ -87,8 +87,8 @@ def test_urls_that_nobody_may_name(till, url):
     till.client.delete(hook_path(hook["id"])).is_empty(204)
 
 
-def test_the_operator_may_let_private_urls_be_named(new_service):
-    """Never another scheme than https, though."""
+def test_the_operator_may_allow_private_urls(new_service):
+    """The scheme must still be https."""
     service = new_service(shards=1, options=["--egress-allow-private"])
     shop = Shop(service, (), functions=("--webhooks",))
     for url in ("https://127.0.0.1:8443/x", "https://localhost/", "https://a.internal/", "https://10.0.0.1/"):
@@ -97,7 +97,7 @@ def test_the_operator_may_let_private_urls_be_named(new_service):
     shop.close()
 
 
-def test_what_is_missing_has_the_specific_code(till):
+def test_missing_fields_have_their_own_error_codes(till):
     post = till.client.post
     for body in ({}, {"event_types": KINDS}, {"url": None, "event_types": KINDS}, {"url": 5, "event_types": 5}, {"url": ["https://a.example"]}):
         post(HOOKS, body).is_error(*BAD_URL, "url")
@@ -109,7 +109,7 @@ def test_what_is_missing_has_the_specific_code(till):
     post(HOOKS, {"url": new_url(), "event_types": KINDS, "secret": "whsec_x"}).is_error(400, "INVALID_INPUT", "secret")
 
 
-# The limit of five, and one for each URL
+# At most five active subscriptions, and one for each URL
 
 def test_the_limit_of_five_active_ones(hooked):
     made = fill(hooked)
@@ -119,14 +119,14 @@ def test_the_limit_of_five_active_ones(hooked):
     sixth = subscribe(hooked)
     try_change(hooked, paused, active=True).is_error(*LIMIT)
     assert get(hooked, paused) == paused
-    change(hooked, made[1], url=new_url(), event_types=["scan.created"])  # among the five it may change
+    change(hooked, made[1], url=new_url(), event_types=["scan.created"])  # a change of an active one is allowed at the limit
     change(hooked, made[1], active=True)
     hooked.client.delete(hook_path(sixth["id"])).is_empty(204)
     assert change(hooked, paused, active=True)["active"] is True
     assert len(hooks_of(hooked)) == 5
 
 
-def test_inactive_ones_are_not_counted(hooked):
+def test_inactive_subscriptions_do_not_count(hooked):
     for _ in range(12):
         change(hooked, subscribe(hooked), active=False)
     fill(hooked)
@@ -146,9 +146,9 @@ def test_one_active_subscription_for_each_url(hooked, first, second):
     try_subscribe(hooked, second).is_error(*DUPLICATE)
     other = subscribe(hooked)
     try_change(hooked, other, url=second).is_error(*DUPLICATE)
-    assert change(hooked, hook, url=second)["url"] == second, "its own is not another's"
+    assert change(hooked, hook, url=second)["url"] == second, "a subscription may keep its own URL"
     change(hooked, other, active=False)
-    assert change(hooked, other, url=first)["url"] == first, "an inactive one may have any"
+    assert change(hooked, other, url=first)["url"] == first, "an inactive one may have any URL"
     try_change(hooked, other, active=True).is_error(*DUPLICATE)
     try_change(hooked, other, active=True, url=second).is_error(*DUPLICATE)
     change(hooked, other, active=True, url=new_url())
@@ -169,16 +169,16 @@ def test_urls_differ_by_path_and_query(hooked):
     subscribe(hooked, "https://example.com/a")
 
 
-def test_the_url_comes_before_the_limit(hooked):
+def test_the_url_is_checked_before_the_limit(hooked):
     made = fill(hooked)
     try_subscribe(hooked, made[2]["url"]).is_error(*DUPLICATE)
     try_subscribe(hooked, made[2]["url"], ["x"]).is_error(*BAD_KIND)
     try_subscribe(hooked, "http://a.example", ["x"]).is_error(*BAD_URL)
 
 
-# Showing, changing, ending
+# Reading, changing, deleting
 
-def test_a_patch_replaces_what_it_names(hooked):
+def test_a_patch_replaces_the_given_fields(hooked):
     hook = subscribe(hooked, kinds=["pass.created"])
     changed = change(hooked, hook, url="https://new.example/x")
     assert changed == {**shown(hook), "url": "https://new.example/x", "updated_at": changed["updated_at"]}
@@ -197,7 +197,7 @@ def test_updated_at_moves_only_with_a_change(hooked):
                  {"url": hook["url"], "event_types": [], "active": True}):
         assert change(hooked, hook, **same) == before
     answer = hooked.client.patch(hook_path(hook["id"]))
-    assert (answer.status, answer.json) == (200, before), "no body is an empty object"
+    assert (answer.status, answer.json) == (200, before), "an empty body is an empty object"
     for fields in ({"url": hook["url"] + "#x"}, {"event_types": ["scan.created", "pass.created"]}, {"event_types": ["pass.created"]},
                    {"active": False}, {"active": True}):
         time_passes(hooked, before)
@@ -208,20 +208,21 @@ def test_updated_at_moves_only_with_a_change(hooked):
 
 
 def time_passes(shop, hook):
-    """Until the millisecond of its last change is over, by the account's own clock: that of the wall may be ahead of it."""
+    """Waits until the millisecond of its last change is over, by the account's own clock, which may be behind the
+    wall clock."""
     def is_over():
         other = subscribe(shop)
         shop.client.delete(hook_path(other["id"])).is_empty(204)
         return other["created_at"] > hook["updated_at"]
-    wait_for(is_over, 5, "the account's clock to move")
+    wait_for(is_over, 5, "the account's clock to advance")
 
 
-def test_ids_are_taken_in_either_case(hooked):
+def test_ids_are_case_insensitive(hooked):
     hook = subscribe(hooked)
     assert hooked.client.get(hook_path(hook["id"].upper())).json == shown(hook)
 
 
-def test_one_that_is_deleted_is_gone(hooked):
+def test_a_deleted_subscription_is_404(hooked):
     hook, other = subscribe(hooked), subscribe(hooked)
     hooked.client.delete(hook_path(hook["id"])).is_empty(204)
     path = hook_path(hook["id"])
@@ -232,7 +233,7 @@ def test_one_that_is_deleted_is_gone(hooked):
     assert subscribe(hooked, hook["url"])["id"] != hook["id"]
 
 
-def test_fields_come_before_the_subscription(till):
+def test_fields_are_checked_before_the_subscription(till):
     patch = till.client.patch
     patch(NOBODY, {"event_types": ["x"]}).is_error(*BAD_KIND, "event_types")
     patch(NOBODY, {"active": "no"}).is_error(400, "INVALID_INPUT", "active")
@@ -257,7 +258,7 @@ def wrong_in_other_ways(hook):
 
 
 def test_without_the_function(hooked):
-    """403 comes before whatever is wrong with body, fields and id, and after all that comes before it."""
+    """403 comes before all errors of body, fields and id, and after all earlier checks."""
     hook = subscribe(hooked)
     hooked.set("--webhooks", "off")
     for method, path, body in everything_asked(hook) + wrong_in_other_ways(hook):
@@ -273,7 +274,7 @@ def test_without_the_function(hooked):
     hooked.client.get("/v1/passes/nobody").is_error(404, "RESOURCE_NOT_FOUND")
     hooked.client.post("/v1/passes", {"x": 1}).is_error(400, "INVALID_INPUT", "x")
     hooked.set("--webhooks", "on")
-    assert hooks_of(hooked) == [shown(hook)], "what is active stays so"
+    assert hooks_of(hooked) == [shown(hook)], "active subscriptions stay active"
 
 
 def test_a_suspended_account(hooked):
@@ -288,16 +289,16 @@ def test_a_suspended_account(hooked):
     assert hooks_of(hooked) == [shown(hook)]
 
 
-def test_a_rate_comes_before_the_function(hooked):
+def test_the_rate_is_checked_before_the_function(hooked):
     hooked.set("--webhooks", "off", "--rate-limit", "1")
     answers = [(answer.status, answer.json["code"]) for answer in (hooked.client.get(HOOKS) for _ in range(10))]
     assert set(answers) == {(403, "FEATURE_DISABLED"), (429, "RATE_LIMITED")}
 
 
-# At once
+# Concurrency
 
 def at_once(shop, count, request):
-    """`request(client, n)` from so many connections at one instant; the answers."""
+    """Calls `request(client, n)` over `count` connections at once. Returns the answers."""
     clients, barrier = [shop.service.client(shop.key) for _ in range(count)], threading.Barrier(count)
 
     def send(n):
@@ -316,13 +317,13 @@ def outcomes(answers):
     return sorted((answer.status, answer.json.get("code")) for answer in answers)
 
 
-def test_five_at_most_however_many_ask_at_once(hooked):
+def test_concurrent_creations_respect_the_limit_of_five(hooked):
     answers = at_once(hooked, 8, lambda client, n: client.post(HOOKS, {"url": new_url(), "event_types": KINDS}))
     assert outcomes(answers) == [(201, None)] * 5 + [LIMIT] * 3
     assert len(hooks_of(hooked)) == 5
 
 
-def test_one_for_a_url_however_many_ask_at_once(hooked):
+def test_concurrent_creations_with_one_url(hooked):
     for _ in range(3):
         body = {"url": new_url(), "event_types": KINDS}
         assert outcomes(at_once(hooked, 6, lambda client, n, body=body: client.post(HOOKS, body))) == [(201, None)] + [DUPLICATE] * 5
@@ -335,7 +336,7 @@ def test_one_for_a_url_however_many_ask_at_once(hooked):
     assert sum(hook["active"] for hook in hooks_of(hooked)) == 1
 
 
-def test_all_ever_made_are_listed_up_to_a_limit_of_their_own(new_service):
+def test_the_limit_of_all_subscriptions(new_service):
     service = new_service(shards=1)
     shop = Shop(service, (), functions=("--webhooks",))
     url = "https://long.example/" + "x" * 1700

@@ -1,4 +1,4 @@
-"""What of its host the service goes by, and what not: variables of the environment, root certificates."""
+"""What the service uses of its host and what it ignores: environment variables and root certificates."""
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ def with_environment(service, **variables):
 
 
 def failed(shop, receiver):
-    """The detail of a delivery to it that failed once."""
+    """The detail of a delivery to it after one failed attempt."""
     hook = subscribe(shop, receiver.url())
     shop.create()
     return until_failed_once(shop, hook)["detail"]
@@ -29,7 +29,7 @@ def failed(shop, receiver):
 
 # The environment
 
-def test_children_are_given_nothing_that_libraries_read(new_service):
+def test_variables_that_libraries_read_are_removed(new_service):
     service = with_environment(new_service(start=False), KEPT="yes", sslkeylogfilex="yes", **{name: "x" for name in LEFT_OUT})
     for process in service.status()["processes"]:
         entries = Path(f"/proc/{process['pid']}/environ").read_bytes().split(b"\0")
@@ -42,8 +42,9 @@ def stranger(tmp_path):
     return Authority(tmp_path / "stranger")
 
 
-def test_variables_do_not_change_whom_it_believes_asks_or_tells(new_service, receiver, authority, stranger, tmp_path, mute):
-    """Nobody gets the keys of its connections, no proxy its requests; what would break or weaken TLS is not read."""
+def test_variables_do_not_change_tls_proxies_or_name_servers(new_service, receiver, authority, stranger, tmp_path, mute):
+    """TLS session keys are not written to a file, no proxy is used, and no other certificates or OpenSSL settings
+    are loaded."""
     (tmp_path / "openssl.cnf").write_text("openssl_conf = i\n[i]\nssl_conf = s\n[s]\nsystem_default = d\n[d]\n"
                                           "MinProtocol = TLSv1.3\nMaxProtocol = TLSv1.2\n")
     certs = tmp_path / "certs"
@@ -63,10 +64,10 @@ def test_variables_do_not_change_whom_it_believes_asks_or_tells(new_service, rec
     shop.close()
 
 
-# What an operator is told of a delivery
+# Failed deliveries
 
-def test_the_log_says_when_an_endpoint_begins_to_fail_and_of_what(new_service, authority, receiver, stranger):
-    """Once for each change, not once for each attempt."""
+def test_the_log_reports_when_an_endpoint_begins_to_fail_and_why(new_service, authority, receiver, stranger):
+    """Once for each change, not for each attempt."""
     service = new_service(shards=1, options=options(authority))
     shop = hooked_shop(service)
     with Receiver(stranger.leaf()) as other:
@@ -79,7 +80,7 @@ def test_the_log_says_when_an_endpoint_begins_to_fail_and_of_what(new_service, a
     assert " level=info " in lines[0] and f" endpoint=127.0.0.1:{other.port} " in lines[0], lines
 
 
-def test_a_detail_is_kept_with_the_delivery(new_service, authority, receiver):
+def test_the_detail_is_stored_with_the_delivery(new_service, authority, receiver):
     service = new_service(options=options(authority))
     shop = hooked_shop(service)
     gone = Mute()
@@ -103,8 +104,8 @@ def test_a_detail_is_kept_with_the_delivery(new_service, authority, receiver):
 # Root certificates
 
 @pytest.mark.parametrize("how", ["file", "folder"])
-def test_a_host_without_root_certificates_is_said_to_be_one(bare, authority, how):
-    """In the log, in the status and of each delivery; roots that are installed later are used as they come."""
+def test_a_host_without_root_certificates_is_reported(bare, authority, how):
+    """In the log, the status, and each delivery. Certificates installed later are used without a restart."""
     start, folder = bare
     service = start("--egress-allow", "127.0.0.0/8")
     service.expect_log("event=no_root_certificates")
@@ -119,7 +120,7 @@ def test_a_host_without_root_certificates_is_said_to_be_one(bare, authority, how
         else:
             shutil.copy(authority.root, folder / "root.pem")
             subprocess.run(["openssl", "rehash", folder], check=True)
-        wait_for(lambda: any("event=root_certificates" in line for line in service.log_lines()), 10, "the other line")
+        wait_for(lambda: any("event=root_certificates" in line for line in service.log_lines()), 10, "the second log line")
         assert service.status()["root_certificates"] is True
         hook = subscribe(shop, receiver.url("/status/204"))
         shop.create()
@@ -127,7 +128,7 @@ def test_a_host_without_root_certificates_is_said_to_be_one(bare, authority, how
     shop.close()
 
 
-def test_an_authority_of_the_operators_is_enough(bare, authority):
+def test_the_operators_authority_is_enough(bare, authority):
     start, _ = bare
     service = start("--egress-ca", authority.root, "--egress-allow", "127.0.0.0/8")
     shop = hooked_shop(service)

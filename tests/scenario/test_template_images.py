@@ -1,4 +1,5 @@
-"""A template's own logo and banner: fetched after `template put`, shown on the pages of its passes, and never in anybody's way."""
+"""A template's own logo and banner: fetched after `template put`, shown on the pages of its passes, without delaying
+anything."""
 import json
 
 import pytest
@@ -31,7 +32,7 @@ def put(shop, file):
 
 
 def shown(shop, link):
-    """The page's images, by name: their bytes."""
+    """The bytes of the page's images, by name."""
     with shop.service.client() as visitor:
         page = Page(fetch(visitor, link))
         return {name: fetch(visitor, f"{link}/{name}").body for name in page.images}
@@ -52,7 +53,7 @@ def failures(service):
 
 
 @pytest.mark.parametrize("scheme", ["https", "http"])
-def test_they_are_fetched_and_shown(shop, gallery, scheme):
+def test_images_are_fetched_and_shown(shop, gallery, scheme):
     with Gallery(None) as clear:
         origin = clear if scheme == "http" else gallery
         template = put(shop, file_with(logo=origin.url("/image/a"), banner=origin.url("/image/b")))
@@ -62,7 +63,7 @@ def test_they_are_fetched_and_shown(shop, gallery, scheme):
     assert failures(shop.service) == []
 
 
-def test_putting_and_creating_wait_for_nobody(shop, gallery):
+def test_put_and_creations_do_not_wait_for_images(shop, gallery):
     template = put(shop, file_with(logo=gallery.url("/held-image/slow")))
     link = page_of(shop, template)
     assert shown(shop, link) == {}
@@ -71,7 +72,7 @@ def test_putting_and_creating_wait_for_nobody(shop, gallery):
     until_shown(shop, link, logo=png(text=b"slow"))
 
 
-def test_the_same_again_fetches_nothing_and_another_url_only_that(shop, gallery):
+def test_only_changed_urls_are_fetched_again(shop, gallery):
     file = file_with(logo=gallery.url("/image/a"), banner=gallery.url("/image/b"))
     template = put(shop, file)
     link = page_of(shop, template)
@@ -85,7 +86,7 @@ def test_the_same_again_fetches_nothing_and_another_url_only_that(shop, gallery)
     assert sorted(request.path for request in gallery.requests) == ["/image/a", "/image/b", "/image/c"]
 
 
-def test_what_is_not_to_be_had_is_told_and_keeps_nothing_out(shop, gallery):
+def test_a_failed_fetch_is_logged_and_blocks_nothing(shop, gallery):
     gallery.answers["/text"] = answer(200, b"<svg/>")
     template = put(shop, file_with(logo=gallery.url("/text"), banner=gallery.url("/image/b")))
     link = page_of(shop, template)
@@ -98,7 +99,7 @@ def test_what_is_not_to_be_had_is_told_and_keeps_nothing_out(shop, gallery):
     assert len(gallery.to["/text"]) == 2 and len(gallery.to["/image/b"]) == 1
 
 
-def test_what_may_pass_is_tried_again(shop, gallery):
+def test_temporary_failures_are_retried(shop, gallery):
     gallery.play("/unsteady", "/reset", "/status/503", "/image/steady")
     link = page_of(shop, put(shop, file_with(banner=gallery.url("/unsteady"))))
     until_shown(shop, link, banner=png(text=b"steady"))
@@ -106,7 +107,7 @@ def test_what_may_pass_is_tried_again(shop, gallery):
 
 
 @pytest.mark.parametrize("how", ["restart", "kill"])
-def test_a_restart_in_the_middle_forgets_nothing(shop, gallery, how):
+def test_a_restart_during_fetches(shop, gallery, how):
     service = shop.service
     template = put(shop, file_with(logo=gallery.url("/held-image/x"), banner=gallery.url("/image/y")))
     link = page_of(shop, template)
@@ -122,12 +123,12 @@ def test_a_restart_in_the_middle_forgets_nothing(shop, gallery, how):
     before = len(gallery.requests)
     service.restart()
     until_shown(shop, link, logo=png(text=b"x"), banner=png(text=b"y"))
-    assert len(gallery.requests) == before, "what is there is not fetched again"
+    assert len(gallery.requests) == before, "a stored image is not fetched again"
 
 
-def test_an_address_that_is_not_public_is_not_called(service, gallery):
+def test_a_private_address_is_not_called(service, gallery):
     shop = Shop(service, ("balance",))
     template = put(shop, file_with(logo=gallery.url("/image/a"), banner="http://10.0.0.1/b.png"))
-    wait_for(lambda: len([line for line in failures(service) if template in line]) == 2, 10, "both to be told")
+    wait_for(lambda: len([line for line in failures(service) if template in line]) == 2, 10, "both failures to be logged")
     assert shown(shop, page_of(shop, template)) == {} and gallery.connections == 0
     shop.close()

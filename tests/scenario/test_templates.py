@@ -30,12 +30,12 @@ def test_accepted_fields(till):
             {"required": False, "locked": False, "max_length": None, **field} for field in fields]
 
 
-def test_the_oldest_template_is_shown_by_default(new_shop):
+def test_fields_of_the_oldest_template_by_default(new_shop):
     shop = new_shop("stamps", "balance")
     assert shop.client.get(PATH).json["pass_template_id"] == shop.templates["stamps"]
 
 
-def test_templates_that_cannot_be_shown(new_shop):
+def test_invalid_and_unknown_template_ids(new_shop):
     shop, other, empty = new_shop("balance"), new_shop("balance"), new_shop()
     shop.client.get(f"{PATH}?pass_template_id={other.templates['balance']}").is_error(403, "UNAUTHORIZED")
     unknown = shop.templates["balance"].rsplit("_", 1)[0] + "_77"
@@ -46,7 +46,7 @@ def test_templates_that_cannot_be_shown(new_shop):
     shop.client.get(twice).is_error(400, "INVALID_INPUT", "pass_template_id")
 
 
-def test_a_template_is_put_from_a_file_and_listed_as_it_is(new_shop, service, tmp_path):
+def test_a_template_is_listed_as_it_was_put(new_shop, service, tmp_path):
     shop = new_shop()
     file = template_file(min_balance=-5)
     (tmp_path / "card.json").write_text(json.dumps(file))
@@ -80,7 +80,7 @@ def replaced(shop, template, fields):
     shop.put_template(template_file(pass_template_id=template, fields=[*fields, COUNTER]))
 
 
-def test_a_value_whose_field_left_the_template_can_be_removed_and_nothing_else(new_shop):
+def test_a_value_of_a_removed_field_can_only_be_removed(new_shop):
     shop = new_shop()
     template = shop.put_template(template_file())
     pass_id = shop.create(visible={"name": "Ada", "site": "https://old.example/", "vip": True}, hidden={"a": 1, "b": None})["id"]
@@ -88,7 +88,7 @@ def test_a_value_whose_field_left_the_template_can_be_removed_and_nothing_else(n
     path = path_of(pass_id)
     for value in ("https://new.example/", 1, True, "https://old.example/"):
         shop.client.patch(path, {"visible": {"site": value}}).is_error(400, "INVALID_INPUT", "visible.site")
-    for key in ("visits", "never", "points"):  # it holds no such value; it is the counter
+    for key in ("visits", "never", "points"):  # the pass has no such value; it is the counter
         shop.client.patch(path, {"visible": {key: None}}).is_error(400, "INVALID_INPUT", f"visible.{key}")
     mixed = {"visible": {"site": None, "name": 5}}
     shop.client.patch(path, mixed).is_error(422, "PASS_TEMPLATE_DATA_INVALID", "visible.name")
@@ -104,8 +104,8 @@ def test_a_value_whose_field_left_the_template_can_be_removed_and_nothing_else(n
         400, "INVALID_INPUT", "visible.site")
 
 
-def test_passes_stay_patchable_whatever_the_template_has_become(new_shop):
-    """A required field came, a type changed, a length shrank: what a pass holds already is nobody's fault."""
+def test_passes_can_be_edited_after_any_template_change(new_shop):
+    """A new required field, a changed type and a shorter length do not invalidate values that a pass already has."""
     shop = new_shop()
     template = shop.put_template(template_file())
     pass_id = shop.create(visible={"name": "A long name", "visits": 5, "birthday": "2001-01-01"})["id"]
@@ -120,7 +120,7 @@ def test_passes_stay_patchable_whatever_the_template_has_become(new_shop):
     assert shown["visible"] == {"name": "A long name", "visits": 5, "birthday": 7, "points": 3}
     shop.client.patch(path, {"visible": {"name": "Long"}}).is_error(422, "PASS_TEMPLATE_DATA_INVALID", "visible.name")
     shop.client.patch(path, {"visible": {"visits": 6}}).is_error(422, "PASS_TEMPLATE_DATA_INVALID", "visible.visits")
-    for key in ("name", "site"):  # required: it may be replaced, and not removed
+    for key in ("name", "site"):  # required: it may be replaced but not removed
         shop.client.patch(path, {"visible": {key: None}}).is_error(422, "PASS_TEMPLATE_DATA_INVALID", f"visible.{key}")
     shop.client.patch(path, {"visible": {"visits": None}}).is_empty(204)
     shop.client.patch(path, {"visible": {"name": "Ada", "site": "https://a.example/"}}).is_empty(204)
@@ -133,7 +133,7 @@ def test_passes_stay_patchable_whatever_the_template_has_become(new_shop):
     {"fields": [*FIELDS, {**COUNTER, "key": "stars"}]},
     {"loyalty_type": "none", "fields": FIELDS},
 ])
-def test_what_is_fixed_for_good(new_shop, changes):
+def test_properties_that_cannot_change(new_shop, changes):
     shop = new_shop("balance")
     file = template_file(**{"pass_template_id": shop.templates["balance"], **changes})
     refused(shop, file)
@@ -151,7 +151,7 @@ def test_what_is_fixed_for_good(new_shop, changes):
     {"loyalty_type": "none", "fields": [*FIELDS, COUNTER]},
     {"fields": [{**FIELDS[0], "max_length": -1}, COUNTER]}, {"fields": [{**FIELDS[0], "required": "yes"}, COUNTER]},
 ])
-def test_a_file_that_is_no_template(till, changes):
+def test_invalid_template_files(till, changes):
     assert refused(till, template_file(**changes)) == "INVALID_INPUT"
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_template(till, changes):
     ({"loyalty_type": "none", "fields": FIELDS, "min_balance": 0}, "min_balance", "none"),
     ({"min_balance": 1}, "min_balance", "0 or less"), ({"pass_template_id": "x"}, "pass_template_id", "template"),
 ])
-def test_what_is_wrong_with_a_template_is_named(till, changes, field, says):
+def test_the_error_names_the_invalid_property(till, changes, field, says):
     got = refusal(till, template_file(**changes))
     assert got.field == field and says in got.message, got
 
@@ -185,7 +185,7 @@ def test_a_template_of_another_account_is_not_replaced(new_shop):
     assert other.client.get(PATH).json["name"] == "Card balance"
 
 
-def test_a_file_that_is_not_json(till, service, tmp_path):
+def test_a_file_that_is_invalid_json(till, service, tmp_path):
     for text in ("", "{", "[]", '{"name":"a","name":"b"}', "null"):
         done = service.run("template", "put", till.account, "-", stdin=text)
         assert (done.returncode, done.stdout) == (1, ""), done
@@ -194,13 +194,13 @@ def test_a_file_that_is_not_json(till, service, tmp_path):
     assert done.returncode == 1 and json.loads(done.stderr)["code"]
 
 
-def test_templates_of_no_account(service):
+def test_templates_of_an_unknown_account(service):
     with pytest.raises(CliError) as error:
         service.cli("template", "put", "acc_aaaaaaaaaaaaaaaa", "-", stdin=json.dumps(template_file()))
     assert error.value.code == "RESOURCE_NOT_FOUND"
 
 
-# Deleting
+# Deletion
 
 def delete(shop, template):
     return shop.service.cli("template", "delete", shop.account, template)
@@ -218,8 +218,8 @@ def ids(shop):
     return [one["pass_template_id"] for one in shop.service.cli("template", "list", shop.account)]
 
 
-def test_a_deleted_template_is_gone_for_good(own):
-    """The next oldest is the default one; an acknowledged deletion survives a kill; and no other gets the id."""
+def test_deleting_a_template(own):
+    """The next oldest template becomes the default. An acknowledged deletion survives a kill. The id is not reused."""
     first = own.templates["balance"]
     second, third = own.put_template(template_file("stamps")), own.put_template(template_file("none"))
     own.set("--suspended", "on")
@@ -248,7 +248,7 @@ def refused_rule(shop, template):
     return error.code, error.field
 
 
-def test_without_the_last_template_no_pass_is_made(shop):
+def test_without_templates_no_pass_can_be_created(shop):
     assert delete(shop, shop.templates["balance"]) == {}
     assert ids(shop) == []
     shop.client.get(PATH).is_error(422, "PASS_TEMPLATE_NOT_FOUND")
@@ -288,7 +288,7 @@ def test_a_template_stays_while_a_pass_uses_it(own):
     assert own.service.cli("verify")["ok"] is True
 
 
-def test_a_template_that_a_rule_names_stays(shop):
+def test_a_template_named_by_a_rule_cannot_be_deleted(shop):
     named, other = shop.put_template(template_file("none")), shop.put_template(template_file("stamps"))
     rules = [put_rule(shop, active=False, conditions={"template_id": template}) for template in (named, shop.templates["balance"])]
     with pytest.raises(CliError) as error:
@@ -300,7 +300,7 @@ def test_a_template_that_a_rule_names_stays(shop):
     assert not_deleted(shop, shop.templates["balance"]) == "RESOURCE_CONFLICT"
 
 
-def test_what_is_no_template_to_delete(shop, new_shop):
+def test_deleting_an_unknown_template_is_refused(shop, new_shop):
     other = new_shop("balance")
     prefix = shop.templates["balance"].rsplit("_", 1)[0]
     for nobody in (other.templates["balance"], f"{prefix}_2", f"{prefix}_0", f"{prefix}_70000", "x", "", "tpl_"):

@@ -1,5 +1,5 @@
-"""Starts of a service with two shards, one of which refuses, is late, or ends: the other one waits, and changes nothing before
-both have judged their places.
+"""Starts of a service with two shards, one of which refuses, is late or ends. The other one waits and changes
+nothing until both have checked their directories.
 """
 import fcntl
 import os
@@ -49,8 +49,8 @@ def end_in_order(service):
 
 @pytest.mark.parametrize("before", [None, end_by_kill, end_in_order], ids=["moved", "killed", "stopped"])
 @pytest.mark.parametrize("what, word", [("missing", "place=shards/1"), ("emptied", "no journal"), ("cut", "segment|journal ends|lacks a record")])
-def test_one_of_two_shards(origin_of_two, moved_two, what, word, before):
-    """The other one would start, and waits instead: not a byte of either is changed."""
+def test_one_of_two_shards_refuses(origin_of_two, moved_two, what, word, before):
+    """The sound shard could start but waits. Not a byte of either shard changes."""
     if before:
         before(moved_two)
     place, kept = places.shard(moved_two, 1), moved_two.home / "kept"
@@ -68,7 +68,7 @@ def test_one_of_two_shards(origin_of_two, moved_two, what, word, before):
 
 
 class Held:
-    """A start whose shard 1 has not come to judge its place, while shard 0 has and waits for it."""
+    """A start in which shard 0 waits for shard 1, whose directory is locked by the test."""
 
     def __init__(self, service):
         end_in_order(service)
@@ -99,7 +99,7 @@ def test_a_shard_waits_for_the_other(origin_of_two, moved_two):
 
 def test_a_stop_while_a_shard_waits_for_the_other(origin_of_two, moved_two):
     held = Held(moved_two)
-    moved_two.expect_log("event=shard_locked")  # by shard 1, which hears of the stop only then
+    moved_two.expect_log("event=shard_locked")  # logged by shard 1, which sees the stop only then
     assert moved_two.stop() == 0
     assert places.difference(held.before, places.tree(moved_two.data)) == []
     held.let_go()

@@ -1,5 +1,5 @@
-"""Answers that nobody takes: what a shard holds of them is bounded in bytes, on the way to http and to commands, and as soon as
-they are taken again all goes on."""
+"""Unread answers: the bytes that a shard holds for http and for commands are limited. Once they are read, everything
+continues."""
 import json
 import os
 import signal
@@ -19,16 +19,16 @@ pytestmark = pytest.mark.plain
 MIB = 1 << 20
 TO_HTTP = 64 * MIB      # ANSWERS_SHARD_BYTES_MAX
 TO_COMMANDS = 24 * MIB  # ANSWERS_COMMANDS_BYTES_MAX
-SLACK = 80 * MIB        # what readers and the writer work with
-LARGE = 60              # passes of a megabyte
+SLACK = 80 * MIB        # working memory of the readers and the writer
+LARGE = 60              # passes of a megabyte each
 STILL_SECONDS = 4
-REFUSALS = ("OVERLOADED", "SHARD_UNAVAILABLE", "NOT_RUNNING")  # of a command that stood still for so long
+REFUSALS = ("OVERLOADED", "SHARD_UNAVAILABLE", "NOT_RUNNING")  # of a command that was stopped for so long
 WIDE = {"name": "Wide", "loyalty_type": "none",
         "fields": [{"key": f"k{i}", "label": "l" * 200, "type": "text"} for i in range(64)]}
 
 
 def anonymous(pid):
-    """Bytes of memory of the process that are no file's."""
+    """Anonymous memory of the process in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("RssAnon:")[1].split()[0]) * 1024
 
@@ -42,7 +42,7 @@ def most_within(pid, seconds):
 
 
 def ask(shop, path):
-    """A connection that asks and reads as little as it can."""
+    """A connection that sends the request and reads as little as possible."""
     client = connect(shop.service.http)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shop.key}\r\n\r\n".encode())
@@ -56,10 +56,10 @@ def large(own):
 
 
 def goes_on(shop, balance):
-    """Deltas, single passes and lists; what was acknowledged is there."""
+    """Deltas, single passes and lists succeed, and acknowledged changes are present."""
     pass_id = shop.ids[0]
-    wait_for(lambda: shop.client.get(path_of(shop.ids[1])).status == 200, 15, "a pass again")
-    listed = wait_for(lambda: (got := shop.client.get(f"/v1/passes?limit={LARGE}")).status == 200 and got, 15, "a list again")
+    wait_for(lambda: shop.client.get(path_of(shop.ids[1])).status == 200, 15, "a pass to be read again")
+    listed = wait_for(lambda: (got := shop.client.get(f"/v1/passes?limit={LARGE}")).status == 200 and got, 15, "a list to succeed again")
     assert len(listed.json) == LARGE
     before = shop.get(pass_id)["balance"]
     assert before == balance
@@ -68,7 +68,7 @@ def goes_on(shop, balance):
 
 
 @pytest.mark.parametrize("what", ["lists", "passes", "both"])
-def test_http_stands_still(large, what):
+def test_a_stopped_http_process(large, what):
     service, shard = large.service, large.service.pid_of("shard")
     http = service.pid_of("http")
     before = anonymous(shard)
@@ -88,8 +88,9 @@ def test_http_stands_still(large, what):
     goes_on(large, 7)
 
 
-def test_clients_are_slow(large):
-    """Http takes what the shard makes, and refuses what it has no room for itself: that is no reason for the shard to grow."""
+def test_slow_clients(large):
+    """http reads the shard's answers, and refuses requests when its own limit is reached. The shard's memory must
+    not grow."""
     shard = large.service.pid_of("shard")
     before = anonymous(shard)
     with ExitStack() as stack:
@@ -101,7 +102,7 @@ def test_clients_are_slow(large):
 
 
 def test_lists_wait_for_a_slow_reader(large):
-    """A list that is many times what may be on its way at once comes whole."""
+    """A list much larger than the limit of unread bytes arrives completely."""
     for _ in range(3):
         passes, total, _ = large.list(f"?limit={LARGE}")
         assert len(passes) == total == LARGE
@@ -110,7 +111,7 @@ def test_lists_wait_for_a_slow_reader(large):
 # Commands
 
 class Commands:
-    """Many of one command at once, in processes of their own that can be stopped."""
+    """Many processes of one command, which can be stopped."""
 
     def __init__(self, service, count, *arguments):
         self.running = [subprocess.Popen([service.program, *map(str, arguments), "--data", service.data], env=service.environment(),
@@ -122,7 +123,7 @@ class Commands:
                 one.send_signal(sig)
 
     def results(self):
-        """What each printed, or the code of its refusal."""
+        """The output of each command, or the code of its refusal."""
         for one in self.running:
             out, err = one.communicate(timeout=60)
             assert one.returncode in (0, 1), err
@@ -137,8 +138,8 @@ def wide_shop(new_service, templates):
     return shop
 
 
-def test_commands_stand_still(new_service):
-    """Some stop before they have asked, some after they have been answered, and most between."""
+def test_stopped_commands(new_service):
+    """Some are stopped before their request, some after their answer, most in between."""
     shop = wide_shop(new_service, templates=150)
     service, shard = shop.service, shop.service.pid_of("shard")
     assert len(json.dumps(service.cli("template", "list", shop.account))) > 2 * MIB
@@ -151,7 +152,7 @@ def test_commands_stand_still(new_service):
             commands[-1].signal(signal.SIGSTOP)
         most = most_within(shard, STILL_SECONDS)
         assert most - before < TO_COMMANDS + SLACK, f"{(most - before) // MIB} MiB more"
-        # Those who are served over http notice nothing.
+        # HTTP clients are not affected.
         shop.add(shop.ids[0], 5)
         assert shop.client.get("/v1/passes").status == 200
         assert shop.get(shop.ids[0])["balance"] == 5
@@ -161,7 +162,7 @@ def test_commands_stand_still(new_service):
     for some in commands:
         for result in some.results():
             assert result in REFUSALS or len(result) == 151, result
-    assert len(wait_for(lambda: listed(service, shop), 10, "a list again")) == 151
+    assert len(wait_for(lambda: listed(service, shop), 10, "a list to succeed again")) == 151
 
 
 def listed(service, shop):
@@ -169,8 +170,8 @@ def listed(service, shop):
     return done.returncode == 0 and json.loads(done.stdout)
 
 
-def test_commands_that_were_killed_hold_nothing(new_service):
-    """What was on its way to them is forgotten within a moment, however many they are."""
+def test_killed_commands_hold_no_memory(new_service):
+    """The answers to any number of killed commands are released within a moment."""
     shop = wide_shop(new_service, templates=100)
     for _ in range(3):
         commands = Commands(shop.service, 40, "template", "list", shop.account)
@@ -180,4 +181,4 @@ def test_commands_that_were_killed_hold_nothing(new_service):
         commands.signal(signal.SIGKILL)
         for one in commands.running:
             one.communicate(timeout=20)
-    assert len(wait_for(lambda: listed(shop.service, shop), 10, "a list again")) == 101
+    assert len(wait_for(lambda: listed(shop.service, shop), 10, "a list to succeed again")) == 101

@@ -1,5 +1,5 @@
-"""http/webhooks.md: each of its functions that verify a request is run, where its language is installed, on a delivery as it was
-received and on forged ones."""
+"""http/webhooks.md: its verification functions run on a received delivery and on forged ones, for each language that
+is installed."""
 import base64
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 CALLED_WITH = ("secret", "id", "timestamp", "signatures")
 GENUINE, FORGED = "genuine\n", "forged\n"
 
-# What calls the function: it gets the secret and the three headers as arguments and the body as its input.
+# The caller of a function: it gets the secret and the three headers as arguments, and the body on stdin.
 PYTHON = """
 import sys
 print("genuine" if is_genuine(*sys.argv[1:5], sys.stdin.buffer.read()) else "forged")
@@ -43,7 +43,7 @@ final class Main {
 
 
 def script(name, head=""):
-    """A language whose interpreter takes a file: how a block and its caller become a command."""
+    """A language with an interpreter: returns the command for a block and its caller."""
     def build(folder, text):
         file = folder / "verify"
         file.write_text(head + text)
@@ -58,7 +58,7 @@ def compiled_java(folder, text):
     return ["java", "-cp", folder, "Main"]
 
 
-LANGUAGES = {  # the block's name in the guide: programs that it takes, its caller, how it is built
+LANGUAGES = {  # name of the block in the guide: the programs that it needs, its caller, how it is built
     "python": (["python3"], PYTHON, script("python3")),
     "javascript": (["node"], JAVASCRIPT, script("node")),
     "php": (["php"], PHP, script("php", "<?php\n")),
@@ -76,7 +76,7 @@ def test_the_guide_has_a_function_in_each_language():
 
 @pytest.fixture(scope="module", params=LANGUAGES)
 def verdict(request, tmp_path_factory):
-    """What the guide's function says of a delivery."""
+    """The result of the guide's function for a delivery."""
     programs, caller, build = LANGUAGES[request.param]
     if missing := [program for program in programs if not shutil.which(program)]:
         pytest.skip(f"not installed: {' '.join(missing)}")
@@ -93,7 +93,7 @@ def verdict(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def delivery(module_services, authority, chain):
-    """One that was received: its secret, headers and body."""
+    """A received delivery: its secret, headers and body."""
     service = module_services(options=options(authority))
     with Receiver(chain) as receiver:
         shop = hooked_shop(service)
@@ -110,17 +110,17 @@ def changed(delivery, **values):
 
 
 def signed_at(delivery, timestamp):
-    """The same with another timestamp, signed with the right secret."""
+    """The delivery with another timestamp, signed with the right secret."""
     key = base64.b64decode(delivery.secret.removeprefix("whsec_"))
     digest = hmac.digest(key, f"{delivery.id}.{timestamp}.".encode() + delivery.body, hashlib.sha256)
     return changed(delivery, timestamp=timestamp, signatures="v1," + base64.b64encode(digest).decode())
 
 
-def test_a_delivery_is_genuine(verdict, delivery):
+def test_a_genuine_delivery_is_accepted(verdict, delivery):
     assert verdict(delivery) == GENUINE
 
 
-def test_one_of_several_signatures_is_enough(verdict, delivery):
+def test_one_valid_signature_of_several_is_enough(verdict, delivery):
     other = "v1," + base64.b64encode(bytes(32)).decode()
     assert verdict(changed(delivery, signatures=f"{other} v2,x {delivery.signatures}")) == GENUINE
     assert verdict(changed(delivery, signatures=f"{other} v2,x")) == FORGED
@@ -143,12 +143,12 @@ FORGERIES = {
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_one_is_not(verdict, delivery, name):
+def test_a_forged_delivery_is_refused(verdict, delivery, name):
     forged = FORGERIES[name](delivery)
     assert vars(forged) != vars(delivery)
     assert verdict(forged) == FORGED
 
 
-def test_one_that_was_signed_just_now_is_genuine(verdict, delivery):
-    """Else a function that refuses every other timestamp would pass."""
+def test_a_delivery_signed_now_is_accepted(verdict, delivery):
+    """Otherwise a function that refuses every other timestamp would pass."""
     assert verdict(signed_at(delivery, str(int(time.time()) - 60))) == GENUINE

@@ -1,5 +1,5 @@
-"""verify: a sound directory has no fault, served or not, and looking changes nothing; a byte changed anywhere that counts is
-found, and told by its place."""
+"""verify: it finds no fault in a sound directory, served or not, and changes nothing. It reports any changed byte
+that matters, with its place."""
 import hashlib
 import json
 import os
@@ -18,7 +18,7 @@ SEGMENT_2 = SHARD + "/journal/00000000000000000002.seg"
 
 
 def tree(root):
-    """Everything below: names, contents and times."""
+    """All entries: names, contents and times."""
     found = {}
     for path in sorted(root.rglob("*")):
         stat = path.lstat()
@@ -28,7 +28,7 @@ def tree(root):
 
 
 def faults_of(service):
-    """verify must find something; returns its faults."""
+    """Runs verify, which must find faults. Returns them."""
     done = service.run("verify")
     assert done.returncode == 1, done.stdout
     answer = json.loads(done.stdout)
@@ -46,7 +46,7 @@ def flip(path, at):
 
 
 def records_in(segment):
-    """Where the records of a segment begin."""
+    """The offsets of the records of a segment."""
     content = segment.read_bytes()
     return [at for at in range(4096, len(content), 4096) if content[at:at + 4] == RECORD]
 
@@ -62,7 +62,7 @@ def fill(service, passes=60):
 
 @pytest.fixture(scope="module")
 def left():
-    """Directories as a clean stop and a kill leave them: each with a snapshot and journal beyond it."""
+    """Directories after a clean stop and after a kill, each with a snapshot and later journal records."""
     services = {}
     for way in ("stopped", "killed"):
         service = Service(shards=1).start()
@@ -79,8 +79,8 @@ def left():
 
 @pytest.fixture
 def damaged(left):
-    """damaged(way): that directory, to be damaged. The mark of trust names the very file of the tables, so no copy will do:
-    at the test's end every file gets back what it held."""
+    """damaged(way) returns that directory for damage. The clean-shutdown marker identifies the file of the tables,
+    so a copy would not be trusted. At the end of the test every file is restored."""
     taken = []
 
     def take(way):
@@ -95,7 +95,7 @@ def damaged(left):
                 with open(target, "r+b" if target.exists() else "wb") as file:
                     file.write(path.read_bytes())
                     file.truncate()
-        assert service.cli("verify")["ok"], "the place was not made whole again"
+        assert service.cli("verify")["ok"], "the file was not restored"
 
 
 def copy_of(service, to):
@@ -103,11 +103,11 @@ def copy_of(service, to):
     return to
 
 
-# Sound
+# Sound directories
 
 
 @pytest.mark.parametrize("way", ["stopped", "killed"])
-def test_a_sound_directory_has_no_fault_and_stays_as_it_is(left, way):
+def test_a_sound_directory_has_no_fault_and_is_not_changed(left, way):
     service = left[way]
     before = tree(service.data)
     answer = service.cli("verify")
@@ -118,7 +118,7 @@ def test_a_sound_directory_has_no_fault_and_stays_as_it_is(left, way):
     assert shard["seq"] == shard["records"] and shard["segments"] >= 2
     if way == "stopped":
         assert (shard["accounts"], shard["passes"], shard["ledger_rows"]) == (2, 80, 240)
-    else:  # the tables may be behind the journal, by all of the second filling
+    else:  # the tables may lack all of the second filling, which is in the journal
         assert shard["accounts"] == 2 or (shard["accounts"], shard["passes"], shard["ledger_rows"]) == (1, 60, 180)
         assert 60 <= shard["passes"] <= 80 and 180 <= shard["ledger_rows"] <= 240
     assert shard["rows"] > shard["ledger_rows"] + 2 * shard["passes"]
@@ -157,7 +157,7 @@ def test_a_served_directory_has_no_fault_under_load(new_service):
     assert sum(one["passes"] for one in service.cli("verify")["shards"]) == passes
 
 
-def test_damage_below_a_running_service_is_found_and_does_not_disturb_it(new_service):
+def test_damage_is_found_without_disturbing_a_running_service(new_service):
     service = new_service(shards=1)
     fill(service, 20)
     assert service.cli("verify")["ok"]
@@ -178,18 +178,18 @@ def test_damage_below_a_running_service_is_found_and_does_not_disturb_it(new_ser
     assert service.status()["shards"][0]["passes"] == 27
 
 
-def test_a_directory_of_another_boot_is_judged_by_journal_and_snapshots(damaged):
+def test_after_another_boot_journal_and_snapshots_are_checked(damaged):
     service = damaged("killed")
-    (service.data / SHARD / "trust").unlink()  # as good as one of another boot
+    (service.data / SHARD / "trust").unlink()  # without the marker it is treated like one of another boot
     answer = service.cli("verify")
     assert answer["ok"] and answer["shards"][0]["tables"] is False
-    assert answer["shards"][0]["passes"] == 60  # of the snapshot
+    assert answer["shards"][0]["passes"] == 60  # in the snapshot
 
 
-# Mistakes
+# Refusals
 
 
-def test_verify_wants_a_data_directory_and_the_right_words(new_service):
+def test_verify_requires_a_data_directory_and_valid_arguments(new_service):
     service = new_service(start=False)
     with pytest.raises(CliError) as refused:
         service.cli("verify")
@@ -207,7 +207,7 @@ def test_a_directory_whose_supervisor_does_not_answer_is_locked(new_service):
     assert service.cli("verify")["ok"]
 
 
-# Damage, by the file that has it
+# Damage, by file
 
 def snapshot_file(service, name):
     return next((service.data / SHARD / "snapshots").glob(f"*/{name}"))
@@ -240,7 +240,7 @@ def test_a_changed_byte_in_any_record_is_found(damaged, place):
                for fault in faults), faults
 
 
-def test_a_lost_last_record_is_found_by_the_tables_that_hold_it(damaged):
+def test_a_missing_last_record_is_found_by_the_tables(damaged):
     service = damaged("stopped")
     segment = service.data / SEGMENT_1
     flip(segment, records_in(segment)[-1])
@@ -282,7 +282,7 @@ def test_a_changed_row_in_the_tables_of_a_killed_shard_is_found(damaged, text):
     assert any(fault.startswith("shard 0: tables: ") for fault in faults), faults
 
 
-def test_tables_of_garbage_do_not_take_the_command_along(damaged):
+def test_tables_of_random_bytes_do_not_crash_the_command(damaged):
     service = damaged("killed")
     path = service.data / SHARD / "db" / "data.mdb"
     size = path.stat().st_size
@@ -293,7 +293,7 @@ def test_tables_of_garbage_do_not_take_the_command_along(damaged):
     assert any("tables" in fault for fault in faults), faults
 
 
-def test_tables_that_crash_their_reader_are_a_fault_of_theirs(damaged):
+def test_tables_that_crash_their_reader_are_reported(damaged):
     service = damaged("killed")
     with open(service.data / SHARD / "db" / "data.mdb", "r+b") as file:
         file.truncate(3 * 4096)
@@ -308,7 +308,7 @@ def test_tables_that_crash_their_reader_are_a_fault_of_theirs(damaged):
     (SHARD, "shard 0: its directory shards/0 is missing"),
     ("identity", "identity: missing"),
 ])
-def test_what_is_missing_is_told(left, new_service, tmp_path, file, want):
+def test_missing_files_are_reported(left, new_service, tmp_path, file, want):
     service = new_service(start=False)
     copy_of(left["stopped"], service.data)
     path = service.data / file
@@ -316,14 +316,14 @@ def test_what_is_missing_is_told(left, new_service, tmp_path, file, want):
     assert any(fault.startswith(want) for fault in faults_of(service)), faults_of(service)
 
 
-def test_a_missing_segment_in_the_middle_is_told(left, new_service):
+def test_a_missing_segment_in_the_middle_is_reported(left, new_service):
     service = new_service(start=False)
     copy_of(left["stopped"], service.data)
     (service.data / SEGMENT_2).rename(service.data / SEGMENT_2.replace("2.seg", "4.seg"))
     assert any(fault.startswith("shard 0: journal: 2 segments are missing") for fault in faults_of(service))
 
 
-def test_a_changed_mark_of_trust_is_told(damaged):
+def test_a_changed_clean_shutdown_marker_is_reported(damaged):
     service = damaged("stopped")
     flip(service.data / SHARD / "trust", 45)
     assert "shard 0: trust: the mark is damaged" in faults_of(service)

@@ -1,10 +1,9 @@
-"""Pages of documentation, run as a reader would: every block of shell is pasted into one bash, in a directory that looks like a
-clone, and what it prints is compared with the block of output below it.
+"""Runs pages of documentation as a reader would: each shell block is pasted into one bash in a directory like a clone, and its output is compared with the output block below it.
 
-    ```sh    is run; `./ops/run ...` in a terminal of its own, where it stays
+    ```sh    is run; `./ops/run ...` runs in its own terminal and stays there
     ```      the output of the block above; a block without one prints nothing
 
-Ids, times, ports, links and secrets differ from run to run, and count as equal (VARYING).
+Ids, times, ports, links and secrets differ between runs and compare as equal (VARYING).
 """
 import os
 import re
@@ -28,7 +27,7 @@ BLOCK_SECONDS = 60
 
 
 def blocks_of(page):
-    """[(shell, the output that the page shows)], in order."""
+    """[(shell block, the output on the page)], in order."""
     found = []
     for language, text in FENCE.findall((ROOT / page).read_text()):
         if language == "sh":
@@ -46,7 +45,8 @@ def alike(text):
 
 
 class Tour:
-    """A reader with two terminals in a clone: `service` runs in the first, and pastes go into the second."""
+    """A reader with two terminals in a clone: `service` runs in the first one, and blocks are pasted into the second
+    one."""
 
     def __init__(self, service):
         self.service = service
@@ -59,12 +59,12 @@ class Tour:
         self.pasted = 0
         self.out_path = self.clone / "terminal"
         with open(self.out_path, "wb") as out:
-            # Not marked as the service's: it outlives the first service.
+            # Without the service's mark, since it outlives the first service.
             self.shell = subprocess.Popen(["bash", "--noprofile", "--norc"], cwd=self.clone, stdin=subprocess.PIPE, stdout=out,
                                           stderr=subprocess.STDOUT, start_new_session=True)
 
     def serve(self, line):
-        """`./ops/run` and its options, in place of the service before. Returns what it prints."""
+        """Runs `./ops/run` with options, in place of the previous service. Returns its output."""
         if self.service.process is not None:
             assert self.service.stop(signal.SIGINT) == 0
         ports = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
@@ -78,7 +78,7 @@ class Tour:
         return wait_for(printed, 30, "what ops/run prints")
 
     def paste(self, block):
-        """Runs a block in the second terminal and returns what it prints."""
+        """Runs a block in the second terminal. Returns its output."""
         self.pasted += 1
         script = self.clone / f"block-{self.pasted}"
         script.write_text(block)
@@ -99,7 +99,7 @@ class Tour:
             return out.read()
 
     def follow(self, page):
-        """Runs the whole page. A page that starts no service finds one running."""
+        """Runs the whole page. A page that starts no service uses a running one."""
         blocks = blocks_of(page)
         assert blocks, f"{page} has no block to run"
         if not blocks[0][0].startswith("./ops/run"):
@@ -118,6 +118,6 @@ class Tour:
 
 
 def start_lines():
-    """The lines of README's start that ops/run prints too, with their variables."""
+    """The lines of the README's start that ops/run prints too, with their variables."""
     text = Path(ROOT / "README.md").read_text()
     return re.findall(r"^curl .*$", text, re.M)
